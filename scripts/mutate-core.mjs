@@ -15,6 +15,7 @@ import { explored } from './mutations/exploration.mjs'
 import { exploration, hasTest, promiseTests, scenarioNames } from './mutations/nets.mjs'
 import { promisesOfWorkBeside } from './mutations/promises-beside.mjs'
 import { promisesOfCalls } from './mutations/promises-calls.mjs'
+import { promisesOfJudges } from './mutations/promises-judged.mjs'
 import { promisesOfLiveRuns } from './mutations/promises-live.mjs'
 import { promisesOfLooking } from './mutations/promises-looking.mjs'
 import { promisesOfRequests } from './mutations/promises-requests.mjs'
@@ -28,6 +29,7 @@ const promises = [
   ...promisesOfTurns,
   ...promisesOfRequests,
   ...promisesOfCalls,
+  ...promisesOfJudges,
   ...promisesOfLiveRuns,
   ...promisesOfResumes,
   ...promisesOfWorkBeside,

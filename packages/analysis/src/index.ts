@@ -11,6 +11,7 @@ export {
 } from './account/account.ts'
 export { isCopiedRun } from './account/copied-run.ts'
 export { freeModels } from './account/free-models.ts'
+export { goalRounds, type GoalFigures, type GoalUnknown, type RecordedRound, type RoundPlace } from './account/goal.ts'
 export type { IterationFigures, RankingLeft } from './account/laps.ts'
 export { type LimitFigures, type LimitName, limitsInForce, unknownLimits } from './account/limits.ts'
 export { recordedWork, type PastRequest, type CallOutcome, type RecordedWork } from './account/recorded-work.ts'

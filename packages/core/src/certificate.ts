@@ -10,6 +10,7 @@ import {
   TokenUsageLimitHook,
   isForAgents,
 } from './guards/limits.ts'
+import { questionsACheck } from './goals/judged-goal.ts'
 import type { Guard } from './guards/guard.ts'
 import type { StopHook } from './hooks/stop-hooks.ts'
 import { extraBounds, type ModelBound } from './model/extra-passes.ts'
@@ -259,6 +260,11 @@ function notesOf(options: RunOptions): readonly string[] {
   if (asking.length > 0)
     notes.push(
       `What tools ask a model (${asking.map(({ name }) => name).join(', ')}) is not in the number of requests: limits in dollars and tokens hold it.`,
+    )
+  const judges = (options.until ?? []).filter(({ judged }) => judged === true)
+  if (judges.length > 0)
+    notes.push(
+      `What judges of goals ask a model is not in the number of requests: at most ${questionsACheck} questions for each pass of a check by judgedGoal. Limits in dollars and tokens hold it.`,
     )
   if (options.background?.atEnd === 'wait')
     notes.push(

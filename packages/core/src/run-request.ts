@@ -1,5 +1,6 @@
 import { plainTextOf } from './content.ts'
 import { fieldsOf } from './given.ts'
+import { goOnUnmetText } from './goals/words.ts'
 import type { MessageContent } from './messages.ts'
 import { openCallsOf } from './open-calls.ts'
 import { goOnPrompt } from './prompts.ts'
@@ -14,6 +15,8 @@ import type { Transcript } from './transcript.ts'
 /** What an engine is asked for: a run of something new, or of what was left. */
 export interface RunRequest {
   readonly prompt?: MessageContent
+  /** Absent for a person. */
+  readonly promptBy?: 'loop'
   readonly promptId?: string
   /** Of the run that begins with the prompt alone. */
   readonly model?: string
@@ -25,12 +28,13 @@ export interface RunRequest {
 }
 
 /** What a run of it begins with, but for the prompt, which may be made ready first. */
-export function asked({ approvals, compact, lastAnswer, carried, promptId }: RunRequest): StartOptions {
+export function asked({ approvals, compact, lastAnswer, carried, promptBy, promptId }: RunRequest): StartOptions {
   return {
     ...(approvals !== undefined && { approvals }),
     ...(compact !== undefined && { compact }),
     ...(lastAnswer === true && { lastAnswer }),
     ...carried,
+    ...(promptBy !== undefined && { promptBy }),
     ...(promptId !== undefined && { promptId }),
   }
 }
@@ -72,5 +76,12 @@ export function wayOn({ left, last, transcript }: WhatIsLeft): RunRequest | unde
   if (approvals !== undefined && openCallsOf(transcript).length > 0) return { carried, approvals }
   // A request ends with what somebody else said than the model.
   const isAnswered = transcript.messages().at(-1)?.role === 'assistant'
-  return { carried, ...(isAnswered && { prompt: goOnPrompt }) }
+  return { carried, ...(isAnswered && promptFor(carried.carry)) }
+}
+
+/** An answer that did not meet the goals is gone on from with what the check found (spec R-GOAL-72). */
+function promptFor({ goal, changes }: RunProgress): Pick<RunRequest, 'prompt' | 'promptBy'> {
+  const last = goal?.last ?? null
+  const isUnmet = last !== null && !last.met && last.changes === (changes?.calls ?? 0)
+  return isUnmet ? { prompt: goOnUnmetText(last), promptBy: 'loop' } : { prompt: goOnPrompt }
 }

@@ -1,7 +1,19 @@
 import { messageContentOf, plainTextOf } from './content.ts'
 import { isTranscript } from './check-options.ts'
 import { ConfigurationError } from './errors.ts'
-import { fieldsOf, isName, isObject, isPrompt, isText, isYesOrNo, optional, refuse, type Given } from './given.ts'
+import {
+  fieldsOf,
+  isEither,
+  isName,
+  isObject,
+  isPrompt,
+  isText,
+  isYesOrNo,
+  optional,
+  refuse,
+  type Given,
+} from './given.ts'
+import type { GoalProgress } from './goals/progress.ts'
 import type { MessageContent } from './messages.ts'
 import { jsonObjectOf, type JsonObject } from './json.ts'
 import { nextRunId } from './run-id.ts'
@@ -27,6 +39,8 @@ import { Transcript } from './transcript.ts'
 export interface StartOptions {
   /** What the person says. Absent only when `approvals` answer calls that wait. */
   readonly prompt?: MessageContent
+  /** Who says the prompt; a person when absent. What the loop says is on record as its own words. */
+  readonly promptBy?: 'person' | 'loop'
   /** A name of the caller's own for the prompt; its entry has it as `inboxId`, as messages have that are handed in. */
   readonly promptId?: string
   /** The session so far. */
@@ -112,9 +126,10 @@ export function startRun(options: StartOptions = {}): RunState {
     return state
   }
   const message = { role: 'user', content: messageContentOf(options.prompt) } as const
-  const { promptId: inboxId } = options
+  const { promptId: inboxId, promptBy = 'person' } = options
   const named = inboxId === undefined ? {} : { inboxId }
-  return withEntry(state, { kind: 'user', id: entryId(state, 'prompt'), message, origin: 'prompt', ...named })
+  const origin = promptBy === 'loop' ? 'loop' : 'prompt'
+  return withEntry(state, { kind: 'user', id: entryId(state, 'prompt'), message, origin, ...named })
 }
 
 const startChecks: readonly (readonly [name: keyof StartOptions, check: Given])[] = [
@@ -123,6 +138,7 @@ const startChecks: readonly (readonly [name: keyof StartOptions, check: Given])[
   ['sessionId', isName],
   ['runId', isName],
   ['agentId', isText],
+  ['promptBy', isEither('person', 'loop')],
   ['promptId', isName],
   ['continues', isName],
   ['approvals', isObject('an object')],
@@ -194,15 +210,20 @@ function carriedOver(spent: RunProgress): Partial<RunProgress> {
     tracker,
     startedAt,
     now,
-    goal: goal === undefined ? undefined : { ...goal, resultsBefore: 0 },
+    goal: goal === undefined ? undefined : goalGoneOnWith(goal),
     changes,
   }
+}
+
+/** A person was there in between, and may have changed anything: what was found before does not stand any more, and neither does the word that nothing changes. */
+function goalGoneOnWith(goal: GoalProgress): GoalProgress {
+  return { ...goal, last: null, lastTry: null, reminded: false, resultsBefore: 0 }
 }
 
 /** The calls that were approved are yet to be made; the run that makes them has tries of its own. */
 function goalsOn({ goal, changes }: NonNullable<StartOptions['goals']> = {}): Pick<RunProgress, 'goal' | 'changes'> {
   if (goal === undefined) return {}
-  return { goal: { ...goal, tries: 0, lastTry: null, reminded: false, resultsBefore: 0 }, changes }
+  return { goal: { ...goalGoneOnWith(goal), tries: 0 }, changes }
 }
 
 /** The first turn of a run is no lap. Here it comes after others, and is paid for as they are; a turn that was begun and never asked is made up for. */

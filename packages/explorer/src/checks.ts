@@ -1,6 +1,7 @@
 import {
   type RunEvent,
   type RunOptions,
+  type SettingsChange,
   replay,
   startRun,
   type RunState,
@@ -22,6 +23,7 @@ import {
   isLive,
   messagesOf,
 } from './assert-same-events.ts'
+import { checkGoals } from './goal-checks.ts'
 import type { HandedIn, Scenario, World } from './world.ts'
 
 /** What one run on a path came to. */
@@ -104,8 +106,8 @@ function checkDuration({ terminal, records }: Walked, { isOtherProgram }: World,
 function checkRanking(events: readonly RunEvent[], where: string): void {
   let last: Ranking | undefined
   for (const event of events) {
-    // Where a person set a limit on turns the ranking may rise: there, and nowhere else.
-    if (event.type === 'settings' && event.change.limits?.maxTurns !== undefined) last = undefined
+    // Where a person set a limit on turns or tries, or goals anew, the ranking may rise: there, and nowhere else.
+    if (event.type === 'settings' && raisesRanking(event.change)) last = undefined
     if (event.type !== 'lap') continue
     if (!ranksBelow(event.after, event.before))
       fail(`${where}: ${event.transition} does not lower the ranking: ${String(event.before)} → ${String(event.after)}`)
@@ -113,6 +115,10 @@ function checkRanking(events: readonly RunEvent[], where: string): void {
       fail(`${where}: the ranking changed between laps: ${String(last)} → ${String(event.before)}`)
     last = event.after
   }
+}
+
+function raisesRanking({ limits = {}, until }: SettingsChange): boolean {
+  return limits.maxTurns !== undefined || limits.maxGoalTries !== undefined || until !== undefined
 }
 
 /** From the record on a model that was set is asked, and no other, until the fallback takes over. */
@@ -171,10 +177,12 @@ export function checkOpenFigures(records: readonly StepRecord[], where: string):
 
 /** Its replay tells the same and ends the same, and tells all messages of the transcript. */
 export async function checkReplay(walked: Walked, options: RunOptions, where = 'the run'): Promise<void> {
-  const { terminal, state, events: told } = walked
-  const replayed = await replay(walked.records, options)
+  const { terminal, state, events: told, records, resumed } = walked
+  const replayed = await replay(records, options)
   assertSame(terminalOf(replayed.terminal), terminalOf(terminal), `${where}: the terminal of its replay`)
   const events = replayed.events.filter((event) => !isLive(event))
+  // An abort that was lost with its process may have come before what agents had on record.
+  checkGoals(events, walked, resumed && eventsOfAgents(events).size > 0, where)
   // A resume tells what came since the last lap; a replay tells all.
   assertToldLast(events, told, `${where}: the events of its replay`)
   assertMessages(messagesOf(events), state.transcript.since(0), `${where}: its replay`)

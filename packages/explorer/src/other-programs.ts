@@ -81,3 +81,23 @@ export const otherPrograms: { readonly [name: string]: OtherProgram } = {
   'fewer tokens': { options: () => ({ maxTotalTokens: 5_000 }), endings: ['token_limit'] },
   'less time': { options: () => ({ maxDurationMs: 3 }), endings: ['time_limit'] },
 }
+
+/** A check is made again, or not, where it was not before. */
+const whateverComesOfGoals: readonly EndingReason[] = ['goal_unmet', 'max_turns']
+
+/** What it may change of a run with goals: the goals themselves, their tries, and what comes of an answer. */
+export const goalPrograms: { readonly [name: string]: OtherProgram } = {
+  'the same goals under other names': {
+    options: ({ until = [] }) => ({ until: until.map((goal) => ({ ...goal, name: `${goal.name}, renamed` })) }),
+    endings: whateverComesOfGoals,
+  },
+  'no goals in its options': { options: () => ({ until: [] }), endings: whateverComesOfGoals },
+  'goals that are met': {
+    options: ({ until = [] }) => ({ until: until.map((goal) => ({ ...goal, check: () => ({ met: true }) })) }),
+    endings: whateverComesOfGoals,
+  },
+  'fewer tries': { options: () => ({ maxGoalTries: 1 }), endings: whateverComesOfGoals },
+  'more tries, fewer turns': { options: () => ({ maxGoalTries: 9, maxTurns: 2 }), endings: whateverComesOfGoals },
+  'a person who is there': { options: () => ({ unmetWithoutWork: 'end' }), endings: whateverComesOfGoals },
+  'goals that end it at once': { options: () => ({ skipIfMet: true, stopWhenMet: true }), endings: whateverComesOfGoals },
+}

@@ -5,6 +5,7 @@ import { plainContext } from '@halting/core/adapters'
 import { agentScenarios } from './agent-hooks.ts'
 import { askingScenarios } from './asking-scenarios.ts'
 import { contextScenarios } from './context-scenarios.ts'
+import { goalScenarios } from './goal-scenarios.ts'
 import { askingContext, room } from './layers.ts'
 import { imagePrompt as image, mediaScenarios } from './media-scenarios.ts'
 import { allReplies, type ReplyKind } from './replies.ts'
@@ -393,4 +394,4 @@ const stubborn: readonly Scenario[] = [
 ]
 
 const others = [...askingScenarios, ...abortScenarios, ...settingsScenarios, ...mediaScenarios, ...contextScenarios]
-export const scenarios: readonly Scenario[] = [...deviating, ...others, ...stubborn, ...strangeScenarios]
+export const scenarios: readonly Scenario[] = [...deviating, ...others, ...stubborn, ...strangeScenarios, ...goalScenarios]

@@ -398,6 +398,12 @@ function openIntents(records: readonly StepRecord[]): number {
 
 /** Work that had been speculated on before the kill is done again: the time it takes is not the same. */
 function untimed(terminal: RunResult): unknown {
-  const { summary, ...rest } = terminal
-  return terminalOf({ ...rest, durationMs: 0, summary: { ...summary, apiMs: 0 } })
+  const { summary, goal, ...rest } = terminal
+  const checks = goal?.checks.map((check) => ({ ...check, durationMs: 0 }))
+  return terminalOf({
+    ...rest,
+    durationMs: 0,
+    summary: { ...summary, apiMs: 0 },
+    ...(goal !== undefined && { goal: { ...goal, checks: checks ?? [] } }),
+  })
 }

@@ -16,6 +16,7 @@ import {
   AgentStopException,
   type Permissions,
   type AnyTool,
+  type ChildRun,
   type Tool,
 } from '@halting/core'
 import { type Background, roughTokens } from '@halting/core/adapters'
@@ -35,6 +36,7 @@ import {
 } from './answers.ts'
 import { toolsOfBackground, VirtualCommands } from './background-world.ts'
 import type { Choices } from './choices.ts'
+import { goalOf, goalOptions, type ScenarioGoals } from './goal-answers.ts'
 import type { OtherProgram } from './other-programs.ts'
 import { agentOf, replyOf, type ReplyKind } from './replies.ts'
 import type { Snapshots } from './snapshots.ts'
@@ -76,6 +78,10 @@ export interface Scenario {
   readonly guards?: boolean
   /** An output schema that an answer may not fit. */
   readonly output?: boolean
+  /** What must hold before a run is done, and what its checks may come to. */
+  readonly goals?: ScenarioGoals
+  /** The same for each subagent. */
+  readonly agentGoals?: ScenarioGoals
   /** What the model may say when it is asked for its last answer. */
   readonly closings?: readonly ReplyKind[]
   readonly contextWindow?: number
@@ -236,11 +242,15 @@ export function createWorld(
     ...(scenario.noProgress === true ? [noProgress()] : []),
     ...(scenario.guards === true ? [guardOf(asked)] : []),
   ]
+  const { agentGoals } = scenario
   const commands = scenario.background === undefined ? undefined : new VirtualCommands(time, scenario.background)
   const plainOptions: RunOptions = {
     model: model('primary'),
     ...(scenario.fallback === true ? { fallbackModel: model('fallback') } : {}),
-    tools: toolsOf(asked, effects, commands, scenario.prechecks === true ? { precheck: precheckOf(asked) } : {}),
+    tools: toolsOf(asked, effects, commands, {
+      checks: scenario.prechecks === true ? { precheck: precheckOf(asked) } : {},
+      agent: agentGoals === undefined ? {} : { until: [goalOf('the part', agentGoals, asked)] },
+    }),
     ...(commands !== undefined && { background: commands }),
     prices: explorerPrices,
     graceMs: 0,
@@ -256,6 +266,7 @@ export function createWorld(
     ...(scenario.settings === undefined ? {} : { models: [model('other')], permissions: moded }),
     ...(scenario.output === true ? { output: outputOf(asked) } : {}),
     ...(scenario.context === true ? { context: contextOf(asked) } : {}),
+    ...(scenario.goals === undefined ? {} : goalOptions(scenario.goals, asked)),
     ...scenario.options,
   }
   const { strangers } = scenario
@@ -343,7 +354,7 @@ function toolsOf(
   { choices, time, snapshots }: Asked,
   effects: Map<string, number>,
   commands: VirtualCommands | undefined,
-  checks: Pick<Tool, 'precheck'>,
+  { checks, agent }: { readonly checks: Pick<Tool, 'precheck'>; readonly agent: Pick<ChildRun, 'until'> },
 ): readonly AnyTool[] {
   const inputSchema = { type: 'object', properties: { of: { type: 'string' } }, required: ['of'] } as const
   const begin = (key: string): void => {
@@ -383,7 +394,7 @@ function toolsOf(
       inputSchema,
       readOnly: false,
       concurrencySafe: true,
-      spawn: () => ({ prompt: 'a part of it', maxTurns: 2 }),
+      spawn: () => ({ prompt: 'a part of it', maxTurns: 2, ...agent }),
     },
     ...(commands === undefined ? [] : toolsOfBackground(commands, begin)),
   ]

@@ -1,5 +1,5 @@
 import { join, relative, resolve } from 'node:path'
-import type { GoalFiles, GoalFilesEnd, GoalFilesRound, Json } from '@halting/core'
+import type { GoalFiles, GoalFilesEnd, GoalFilesRound, GoalSpec, Json } from '@halting/core'
 import { realPath } from '@halting/journal/files'
 import type { Environment } from '@halting/policy/files'
 import type { ReadOnlyGit } from '../tools/inert-git.ts'
@@ -18,8 +18,8 @@ import { WorkspaceLook } from './workspace-look.ts'
 export interface GoalFilesOptions {
   /** The workspace. */
   readonly cwd: string
-  /** The commands that are checked, now: what defines them is protected. */
-  readonly commands: () => readonly CheckedCommand[]
+  /** The folder in which the command of a goal runs: what defines it is protected. Undefined for a goal that is no command. The workspace when absent, for goals that are not judged. */
+  readonly folderOf?: (goal: GoalSpec) => string | undefined
   /** Globs relative to the workspace, of files that the agent may not change, except for what git ignores. */
   readonly protect?: readonly string[]
   /** The environment of the checks; that of this process when absent. */
@@ -47,8 +47,9 @@ const mostIgnored = 500
 export function goalFiles(options: GoalFilesOptions): GoalFiles {
   const root = realPath(resolve(options.cwd))
   const { env = process.env } = options
-  const files = new WatchedFiles({ root, env }, protectedGlobs(options.protect ?? [], root), options)
-  return { begin: (memo, signal) => files.begin(memo, signal) }
+  const { folderOf = ({ judged }) => (judged === true ? undefined : root) } = options
+  const files = new WatchedFiles({ root, env }, protectedGlobs(options.protect ?? [], root), { ...options, folderOf })
+  return { begin: (memo, signal, goals) => files.begin(memo, signal, goals) }
 }
 
 /** What was found at one moment. */
@@ -69,26 +70,24 @@ interface Checked {
   readonly seen: SeenChanges
 }
 
+type WatchedOptions = Pick<GoalFilesOptions, 'onChangedByChecks'> & Required<Pick<GoalFilesOptions, 'folderOf'>>
+
 class WatchedFiles {
   readonly #place: DefinitionPlace
   readonly #globs: ProtectedGlobs
-  readonly #options: Pick<GoalFilesOptions, 'commands' | 'onChangedByChecks'>
+  readonly #options: WatchedOptions
   readonly #hashes = new FileHashes()
   readonly #workspace: WorkspaceLook
 
-  constructor(
-    place: DefinitionPlace,
-    globs: ProtectedGlobs,
-    options: Pick<GoalFilesOptions, 'commands' | 'onChangedByChecks'>,
-  ) {
+  constructor(place: DefinitionPlace, globs: ProtectedGlobs, options: WatchedOptions) {
     this.#place = place
     this.#globs = globs
     this.#options = options
     this.#workspace = new WorkspaceLook(place.root, place.env)
   }
 
-  async begin(memo: Json | null, signal: AbortSignal): Promise<GoalFilesRound> {
-    const known = this.#withCommands(baselineOf(memo))
+  async begin(memo: Json | null, signal: AbortSignal, goals: readonly GoalSpec[]): Promise<GoalFilesRound> {
+    const known = this.#withCommands(baselineOf(memo), goals)
     const git = await gitAround(this.#place.root, this.#place.env)
     const before = await this.#look(known, git, signal)
     const baseline = this.#withFiles(known, before)
@@ -104,15 +103,18 @@ class WatchedFiles {
   }
 
   /** Definitions of commands that are checked for the first time are what they are now. */
-  #withCommands(baseline: Baseline): Baseline {
+  #withCommands(baseline: Baseline, goals: readonly GoalSpec[]): Baseline {
     const commands = new Set(baseline.commands)
     const definitions = [...baseline.definitions]
     const has = new Set(definitions.map(({ ref }) => JSON.stringify(ref)))
-    for (const command of this.#options.commands()) {
-      const hash = shortHash(JSON.stringify([command.command, relative(this.#place.root, realPath(command.cwd))]))
+    for (const goal of goals) {
+      const folder = this.#options.folderOf(goal)
+      if (folder === undefined) continue
+      const command: CheckedCommand = { command: goal.name, cwd: realPath(resolve(this.#place.root, folder)) }
+      const hash = shortHash(JSON.stringify([command.command, relative(this.#place.root, command.cwd)]))
       if (commands.has(hash)) continue
       commands.add(hash)
-      for (const ref of definitionsOf({ ...command, cwd: realPath(command.cwd) }, this.#place)) {
+      for (const ref of definitionsOf(command, this.#place)) {
         const state = definitionState(ref, this.#place, this.#hashes)
         // What is not there yet is the agent's to write, but for what hides or overrides something.
         const isHiding = ref.kind === 'config' || ref.kind === 'bin' || ref.kind === 'program' || ref.kind === 'target'

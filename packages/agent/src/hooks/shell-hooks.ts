@@ -123,6 +123,7 @@ export class ShellHooks {
     }
     return {
       ...(rules.modes !== undefined && { modes: rules.modes }),
+      isPlanning: (mode) => rules.isPlanning?.(mode) === true,
       denies: (request) => rules.denies(request),
       decide,
       onlyInTurn: (request) => {

@@ -142,6 +142,7 @@ class SessionOpening<Choices extends SessionChoices> {
         ...hooks?.options,
         hooks: [...(hooks?.options.hooks ?? options.hooks ?? []), ...own],
         ...(frontend.toolAliases !== undefined && { toolAliases: frontend.toolAliases }),
+        ...(frontend.unmetWithoutWork !== undefined && { unmetWithoutWork: frontend.unmetWithoutWork }),
         init: this.#init,
         background,
         modelNamed: this.#modelNamed(models),

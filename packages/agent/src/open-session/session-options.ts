@@ -30,6 +30,8 @@ export interface SessionFrontend {
   readonly elicit?: NonNullable<SessionServersOptions['elicit']>
   /** What becomes of commands that still run when a run would end, unless choices or settings say it: they are waited for without it. */
   readonly background?: 'wait' | 'stop' | 'keep'
+  /** An answer for which the goals do not hold, and before which no tool was called since the last message or try: sent back, or (`end`) left to the person. Sent back unless said otherwise, also where somebody answers questions: that may be a program. */
+  readonly unmetWithoutWork?: NonNullable<RunOptions['unmetWithoutWork']>
   /** Commands that the frontend answers by itself: `system/init` lists them. */
   readonly ownCommands?: readonly string[]
   /** What a program that reads `system/init` may count on. */

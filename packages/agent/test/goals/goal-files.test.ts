@@ -32,13 +32,15 @@ interface Round extends GoalFilesEnd {
 
 class Project {
   readonly root: string = temporaryFolder()
+  readonly #command: string
   readonly #options: GoalFilesOptions
   #memo: Json | null = null
 
   constructor(command: string, files: Readonly<Record<string, string>>, options: Partial<GoalFilesOptions> = {}) {
     this.write({ 'src/a.js': '1\n', ...files })
     const env = { PATH: process.env['PATH'], HOME: '/nonexistent' }
-    this.#options = { cwd: this.root, commands: () => [{ command, cwd: this.root }], env, ...options }
+    this.#command = command
+    this.#options = { cwd: this.root, env, ...options }
   }
 
   write(files: Readonly<Record<string, string>>): void {
@@ -59,7 +61,9 @@ class Project {
 
   /** Each round is one of a later process: what is known is what is on record. */
   async round(check: () => void = () => undefined): Promise<Round> {
-    const round = await goalFiles(this.#options).begin(this.#memo, new AbortController().signal)
+    const round = await goalFiles(this.#options).begin(this.#memo, new AbortController().signal, [
+      { name: this.#command },
+    ])
     check()
     const end = await round.end()
     this.#memo = JSON.parse(JSON.stringify(end.memo))
@@ -327,13 +331,12 @@ describe('the definition behind a command', () => {
     writeFileSync(join(root, 'env.sh'), '')
     const options = {
       cwd: root,
-      commands: () => [{ command: 'ls', cwd: root }],
       env: { PATH: process.env['PATH'], BASH_ENV: 'env.sh' },
     }
-    const first = await goalFiles(options).begin(null, new AbortController().signal)
+    const first = await goalFiles(options).begin(null, new AbortController().signal, [{ name: 'ls' }])
     const { memo } = await first.end()
     writeFileSync(join(root, 'env.sh'), 'exit 0')
-    const second = await goalFiles(options).begin(memo, new AbortController().signal)
+    const second = await goalFiles(options).begin(memo, new AbortController().signal, [{ name: 'ls' }])
     expect(second.tampered).toEqual(['env.sh'])
   })
 })
@@ -401,7 +404,7 @@ describe('globs', () => {
     mkdirSync(join(root, 'a'))
     writeFileSync(join(root, 'a/x'), '1')
     const begin = (protect: readonly string[], memo: Json | null) =>
-      goalFiles({ cwd: root, commands: () => [], protect }).begin(memo, new AbortController().signal)
+      goalFiles({ cwd: root, protect }).begin(memo, new AbortController().signal, [])
     const { memo } = await (await begin(['b/**'], null)).end()
     writeFileSync(join(root, 'a/x'), '2')
     expect((await begin(['a/**'], memo)).tampered).toEqual([])
@@ -526,13 +529,12 @@ describe('the Edit tool and files that a check changed', () => {
     const heard: ChangedByCheck[] = []
     const files = goalFiles({
       cwd,
-      commands: () => [],
       onChangedByChecks: (changes) => {
         heard.push(...changes)
         return acceptCheckChanges(workspace, changes)
       },
     })
-    const round = await files.begin(null, new AbortController().signal)
+    const round = await files.begin(null, new AbortController().signal, [])
     for (const path of [one, two]) writeFileSync(path, readFileSync(path, 'utf8').replace('=', ' = '))
     expect((await round.end()).changedByChecks).toEqual(['one.js', 'two.js'])
     expect(heard.map(({ path }) => path)).toEqual([one, two])
@@ -545,7 +547,9 @@ describe('the Edit tool and files that a check changed', () => {
 
 test('a memo of a later version is refused', async () => {
   const root = temporaryFolder()
-  const files = goalFiles({ cwd: root, commands: () => [] })
-  await expect(async () => files.begin({ version: 99 }, new AbortController().signal)).rejects.toThrow('does not know')
+  const files = goalFiles({ cwd: root })
+  await expect(async () => files.begin({ version: 99 }, new AbortController().signal, [])).rejects.toThrow(
+    'does not know',
+  )
   expect(existsSync(root)).toBe(true)
 })

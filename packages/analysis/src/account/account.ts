@@ -10,6 +10,7 @@ import {
   type RecordedStep,
   type RecordedWait,
 } from './recorded-steps.ts'
+import { goalFigures, type GoalFigures } from './goal.ts'
 import { lapFigures, rankingLeft, type IterationFigures, type RankingLeft } from './laps.ts'
 import { limitFigures, limitsInForce, type LimitFigures } from './limits.ts'
 import { timeByPhase } from './time-by-phase.ts'
@@ -84,6 +85,8 @@ export interface Account {
     readonly refused: number
     readonly mostReservedUsd: number
   }
+  /** How it stands with its goals; absent for a run without any. */
+  readonly goal?: GoalFigures
   /** Steps that were begun and have no result. */
   readonly open: readonly StepFigures[]
 }
@@ -105,6 +108,7 @@ export function accountOf(records: readonly StepRecord[]): Account {
   const { spent, isTurnOpen, totals } = recordedProgress(records, recorded)
   const carried = notAbove(before, totals)
   const inForce = limitsInForce(records)
+  const goal = goalFigures(records, spent, inForce.maxGoalTries ?? null, ended?.terminal)
   const toFigures = (step: RecordedStep): StepFigures => stepFigures(step, requests, calls)
   return {
     run: begin.start.run,
@@ -120,6 +124,7 @@ export function accountOf(records: readonly StepRecord[]): Account {
     slowest: most(steps, ({ durationMs }) => durationMs).map(toFigures),
     dearest: most(requests, ({ nanos: cost, tokens }) => cost + tokens * 1e-6).map(toFigures),
     ...(budgetWaits.length > 0 && { budgetWaits: waitFigures(budgetWaits) }),
+    ...(goal !== undefined && { goal }),
     open: steps.filter(({ isOpen }) => isOpen).map(toFigures),
   }
 }
@@ -178,7 +183,7 @@ function phasesOf(
 ): readonly PhaseFigures[] {
   const times = timeByPhase(steps)
   const counted = Object.values(times).reduce((sum, ms) => sum + ms, 0)
-  const order: readonly Phase[] = ['model', 'tools', 'hooks', 'compaction', 'waiting', 'other']
+  const order: readonly Phase[] = ['model', 'tools', 'hooks', 'compaction', 'checks', 'waiting', 'other']
   return order.map((phase) => {
     const own = requests.filter((request) => request.phase === phase && !request.isOpen)
     return {

@@ -46,8 +46,12 @@ export function limitsInForce(records: readonly StepRecord[]): RunLimits {
   for (const record of records) {
     if (record.type !== 'control' || record.key.includes('/agent:')) continue
     const set = Object.entries(record.control.settings?.limits ?? {})
-    // `Infinity` takes a limit away, and is null in a file.
-    const changed = set.map(([name, limit]) => [name, limit === Infinity ? null : limit] as const)
+    const given = beginningOf(records).start.limits?.maxGoalTries
+    // `Infinity` takes a limit away, and is null in a file. Tries of a goal are never without one: null is what the options say.
+    const changed = set.map(([name, limit]) => {
+      if (name === 'maxGoalTries') return [name, limit ?? given] as const
+      return [name, limit === Infinity ? null : limit] as const
+    })
     limits = { ...limits, ...Object.fromEntries(changed) }
   }
   return limits

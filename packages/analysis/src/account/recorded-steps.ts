@@ -2,8 +2,8 @@ import type { ContentBlock, ToolStatus, TranscriptEntry } from '@halting/core'
 import { isJsonObject, isToolResult, isToolUse, type ToolResultBlock, type ToolUseBlock } from '@halting/core/adapters'
 import { mostOfGrant, type StepRecord } from '@halting/core/steps'
 
-/** Where the time of a run goes. `waiting`: rules, a dialog, the waits between attempts and for what runs in the background; `other`: the loop itself. */
-export type Phase = 'model' | 'compaction' | 'tools' | 'hooks' | 'waiting' | 'other'
+/** Where the time of a run goes. `checks`: of goals; `waiting`: rules, a dialog, the waits between attempts and for what runs in the background; `other`: the loop itself. */
+export type Phase = 'model' | 'compaction' | 'tools' | 'hooks' | 'checks' | 'waiting' | 'other'
 
 /** One step as it is on record. */
 export interface RecordedStep {
@@ -254,6 +254,7 @@ const phases: ReadonlyMap<string, Phase> = new Map([
   ['shown:', 'tools'],
   ['close:', 'tools'],
   ['hook:', 'hooks'],
+  ['goal:', 'checks'],
   ...['permission', 'rules', 'approval', 'retry', 'admit', 'funds', 'background'].flatMap((name) => [
     [`${name}:`, 'waiting'] as const,
     [`${name}.`, 'waiting'] as const,

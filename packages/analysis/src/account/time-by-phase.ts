@@ -1,7 +1,7 @@
 import type { Phase, RecordedStep } from './recorded-steps.ts'
 
 /** Where several run at once, the time is of the first of these. */
-const order: readonly Phase[] = ['model', 'compaction', 'tools', 'hooks', 'waiting', 'other']
+const order: readonly Phase[] = ['model', 'compaction', 'tools', 'hooks', 'checks', 'waiting', 'other']
 
 /** How long each phase took. A moment counts once, also where steps run beside each other: the parts never exceed the whole. */
 export function timeByPhase(steps: readonly RecordedStep[]): Readonly<Record<Phase, number>> {
@@ -12,7 +12,7 @@ export function timeByPhase(steps: readonly RecordedStep[]): Readonly<Record<Pha
       { at: at + durationMs, phase, change: -1 },
     ])
     .toSorted((a, b) => a.at - b.at)
-  const going = { model: 0, compaction: 0, tools: 0, hooks: 0, waiting: 0, other: 0 }
+  const going = { model: 0, compaction: 0, tools: 0, hooks: 0, checks: 0, waiting: 0, other: 0 }
   const spent = { ...going }
   let last = 0
   for (const { at, phase, change } of edges) {

@@ -1,4 +1,5 @@
 import type { AccountedEnding } from '../account/account.ts'
+import { goalName, goalVerdict } from '../words/goal-words.ts'
 import { counted, elapsed, many, money } from '../words/figures.ts'
 import type { SessionTranscript } from '../view/session-transcript.ts'
 
@@ -26,9 +27,22 @@ export function figuresOf({
     ],
     ['Tokens', counted(sum(({ account }) => account.totals.tokens - account.carried.tokens))],
     ['Cost', money(costUsd)],
+    ...goalsOf(runs),
     ['Active time', elapsed(sum(({ account }) => account.totals.activeMs - account.carried.activeMs))],
   ]
 }
+
+/** The goals of the last run that had some, and how it ended with them. */
+function goalsOf(runs: SessionTranscript['runs']): readonly (readonly [name: string, value: string])[] {
+  const goal = runs.findLast(({ account }) => account.goal !== undefined)?.account.goal
+  if (goal === undefined) return []
+  return [
+    ['Goal', goal.goals.slice(0, mostGoals).map(goalName).join(', ')],
+    ['Goal met', goalVerdict(goal)],
+  ]
+}
+
+const mostGoals = 10
 
 /** Why a run ended, in one sentence. */
 export function endingText(ending: AccountedEnding | null): string {

@@ -1,6 +1,7 @@
 import { endings, type ContentBlock, type MessageContent } from '@halting/core'
 import { isText } from '@halting/core/adapters'
 import { inputSummary } from '../words/input-summary.ts'
+import { goalFacts } from '../words/goal-words.ts'
 import { elapsed } from '../words/figures.ts'
 import { jsonText } from '../words/json-text.ts'
 import { shortened } from '../words/visible.ts'
@@ -53,9 +54,11 @@ ${next.command === undefined ? '' : `<pre>${escaped(next.command)}</pre>`}
   yield '</main>\n</body>\n</html>\n'
 }
 
-function endOf({ account: { ending } }: RunTranscript): string {
+function endOf({ account: { ending, goal } }: RunTranscript): string {
+  const facts = goal === undefined ? [] : goalFacts(goal)
+  const goals = facts.length === 0 ? '' : `<ul>${facts.map((fact) => `<li>${escaped(fact)}</li>`).join('')}</ul>`
   const isBad = ending === null || endings[ending.reason].exitCode !== 0
-  return `<div class="end${isBad ? ' bad' : ''}"><strong>Ended:</strong> ${escaped(endingText(ending))}</div>\n`
+  return `<div class="end${isBad ? ' bad' : ''}"><strong>Ended:</strong> ${escaped(endingText(ending))}${goals}</div>\n`
 }
 
 /** Where there are several runs: by what was asked in each. */
@@ -96,6 +99,13 @@ function* partHtml(part: Part): Iterable<string> {
       const { text, more = '' } = part
       if (more === '') yield `<p class="soft">${escaped(text)}</p>\n`
       else yield folded('note', escaped(text), `<p>${escaped(shortened(more, longestText))}</p>`, false)
+      return
+    }
+    case 'check': {
+      const { status, text, more } = part
+      const summary = `<span class="by">Check</span> <span${status === 'met' ? '' : ' class="bad"'}>${escaped(text)}</span>`
+      if (more === '') yield `<p>${summary}</p>\n`
+      else yield folded('check', summary, `<pre dir="auto">${escaped(shortened(more, longestText))}</pre>`, false)
       return
     }
     case 'call':

@@ -1,4 +1,5 @@
 import { inputSummary } from '../words/input-summary.ts'
+import { goalFacts } from '../words/goal-words.ts'
 import { elapsed } from '../words/figures.ts'
 import { jsonText } from '../words/json-text.ts'
 import { visible } from '../words/visible.ts'
@@ -17,6 +18,10 @@ export function* markdownOf(session: SessionTranscript, title: string): Iterable
   for (const { account, parts } of session.runs) {
     yield `\n## Run ${codeSpan(account.run.runId)}\n`
     for (const part of parts) yield* partText(part, 3)
+    if (account.goal !== undefined)
+      yield `\n${goalFacts(account.goal)
+        .map((fact) => `- Goal: ${codeSpan(fact)}\n`)
+        .join('')}`
     yield `\nEnded: ${codeSpan(endingText(account.ending))}\n`
   }
 }
@@ -36,6 +41,10 @@ function* partText(part: Part, level: number): Iterable<string> {
     case 'note':
       yield `${heading('Note')}${codeSpan(part.text)}\n`
       if (part.more !== undefined && part.more !== '') yield `\n${fenced(part.more)}`
+      return
+    case 'check':
+      yield `${heading('Check')}${codeSpan(part.text)}\n`
+      if (part.more !== '') yield `\n${fenced(part.more)}`
       return
     case 'call':
       yield* callText(part, level, heading)

@@ -20,8 +20,8 @@ summary .by{font-weight:600}summary .soft,.soft{color:var(--soft)}
 .bad{color:var(--bad)}.end.bad{color:inherit}
 .person{border-left:.3rem solid var(--link);padding-left:.6rem;background:var(--box)}
 .answer{padding-left:.9rem}
-.call,.thinking,.note{border:1px solid var(--line);border-radius:.3rem}
-.call>*:not(summary),.thinking>*:not(summary),.note>*:not(summary){margin:.4rem .6rem}
+.call,.thinking,.note,.check{border:1px solid var(--line);border-radius:.3rem}
+.call>*:not(summary),.thinking>*:not(summary),.note>*:not(summary),.check>*:not(summary){margin:.4rem .6rem}
 .agent{border-left:.2rem solid var(--line);padding-left:.6rem}
 p,pre{white-space:pre-wrap;margin:.4rem 0}
 pre,code{font:.875rem/1.45 ui-monospace,monospace;background:var(--box)}

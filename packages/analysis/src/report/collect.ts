@@ -41,7 +41,7 @@ export class Collector {
   readonly #tighter = new TighterLimits()
   readonly #compactions = new Sum()
   readonly #after = new Sum()
-  readonly #time = { model: 0, compaction: 0, tools: 0, hooks: 0, waiting: 0, other: 0 }
+  readonly #time = { model: 0, compaction: 0, tools: 0, hooks: 0, checks: 0, waiting: 0, other: 0 }
   readonly #sessions: SessionSpent[] = []
   readonly #open: Open[] = []
   readonly #unpriced = new Set<string>()

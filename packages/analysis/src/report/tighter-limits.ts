@@ -10,6 +10,7 @@ const minute = 60_000
 const ladders: readonly (readonly OtherLimits[])[] = [
   [{ noProgress: true }],
   [5, 10, 15, 20, 30, 50, 75, 100, 150, 200].map((maxTurns) => ({ maxTurns })),
+  [1, 2, 3, 5, 10, 20, 50].map((maxGoalTries) => ({ maxGoalTries })),
   [0.1, 0.25, 0.5, 1, 2, 5, 10, 20, 50].map((maxBudgetUsd) => ({ maxBudgetUsd })),
   [1e5, 2e5, 5e5, 1e6, 2e6, 5e6, 1e7].map((maxTotalTokens) => ({ maxTotalTokens })),
   [1, 2, 5, 10, 20, 30, 60, 120].map((minutes) => ({ maxDurationMs: minutes * minute })),
@@ -88,8 +89,9 @@ export function worthTelling(tried: readonly LimitTried[]): readonly LimitTried[
 }
 
 /** As a flag of a run. */
-export function flagOf({ maxTurns, maxBudgetUsd, maxTotalTokens, maxDurationMs }: OtherLimits): string {
+export function flagOf({ maxTurns, maxGoalTries, maxBudgetUsd, maxTotalTokens, maxDurationMs }: OtherLimits): string {
   if (typeof maxTurns === 'number') return `--max-turns ${maxTurns}`
+  if (typeof maxGoalTries === 'number') return `--until-tries ${maxGoalTries}`
   if (typeof maxBudgetUsd === 'number') return `--max-budget-usd ${maxBudgetUsd}`
   if (typeof maxTotalTokens === 'number')
     return `--max-tokens ${maxTotalTokens >= 1e6 ? `${maxTotalTokens / 1e6}m` : `${maxTotalTokens / 1e3}k`}`

@@ -8,6 +8,7 @@ export {
   sessionTranscript,
   type SessionTranscript,
   type Part,
+  type CheckPart,
   type TranscriptCall,
   type RunTranscript,
   partsOfMessages,

@@ -1,10 +1,11 @@
 import { endings } from '@halting/core'
 import { isJsonObject } from '@halting/core/adapters'
+import { GoalRoundReader } from '../account/goal.ts'
 import { recordedStep, type RecordedStep } from '../account/recorded-steps.ts'
 import type { StepRecord } from '@halting/core/steps'
 import { agentPathOf } from './agent-path.ts'
 import { callPlaceOf, kindOf, LabelledCalls, labelOfControl, labelOfStep, oneLabel, statusOf } from './labels.ts'
-import { placeOfCall, placeOfCompaction, placeOfInbox, placeOfReply } from './parts.ts'
+import { placeOfCall, placeOfCompaction, placeOfInbox, placeOfReply, placeOfRound } from './parts.ts'
 import { turnOf, type Spent } from './turn-of.ts'
 import type { ItemKind, TimelineItem } from './types.ts'
 
@@ -36,6 +37,7 @@ class ItemReader {
   /** Intents without a result, by key, and where the first of them stands. */
   readonly #open = new Map<string, { readonly index: number; readonly record: IntentRecord }>()
   readonly #calls: LabelledCalls
+  readonly #rounds = new GoalRoundReader()
   readonly #turns: OpenTurn[] = []
   /** By scope, what the steps of an agent span. */
   readonly #agents = new Map<string, Item>()
@@ -121,7 +123,8 @@ class ItemReader {
     if (this.#turns.at(-1)?.turn !== turn) this.#turns.push({ turn, notBeforeMs, item: undefined })
   }
 
-  #result({ key, value, at, durationMs }: ResultRecord, index: number): void {
+  #result(record: ResultRecord, index: number): void {
+    const { key, value, at, durationMs } = record
     const step = recordedStep(key, at, durationMs, false)
     const intent = this.#open.get(key)
     this.#open.delete(key)
@@ -134,11 +137,17 @@ class ItemReader {
       item.told = placeOfReply(message['id'])
     if (step.scope === '' && isJsonObject(result) && result['kind'] === 'compacted')
       item.told = placeOfCompaction(this.#compactions++)
+    const round = this.#rounds.read(record)
+    if (round !== undefined) {
+      const about = round.tampered.length > 0 ? 'changed definition' : (round.checks.at(-1)?.name ?? '')
+      item.label = oneLabel(`goal: ${about}`)
+      if (step.scope === '') item.told = placeOfRound(round.request, round.place)
+    }
     this.#add({
       ...item,
-      // A tool that asks a model does so in attempts of its own.
-      ...(item.kind === 'tool' && charge !== undefined && { kind: 'attempt' }),
-      status: statusOf(fields),
+      // A tool or a judged goal that asks a model does so in attempts of its own.
+      ...((item.kind === 'tool' || item.kind === 'check') && charge !== undefined && { kind: 'attempt' }),
+      status: round === undefined ? statusOf(fields) : round.isCut ? 'aborted' : round.met ? 'met' : 'unmet',
       tokens: numberOf(tokens),
       costUsd: numberOf(nanos) / 1e9,
       firstRecord: intent?.index ?? index,

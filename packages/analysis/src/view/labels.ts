@@ -55,6 +55,8 @@ export function kindOf({ phase, name }: Pick<RecordedStep, 'phase' | 'name'>): I
       return 'tool'
     case 'hooks':
       return 'hook'
+    case 'checks':
+      return 'check'
     case 'waiting':
       return name.startsWith('rules:') ? 'other' : 'wait'
     case 'other':
@@ -78,6 +80,8 @@ export function labelOfStep(name: string, callLabel: string | undefined): string
   const wait = waits.find(([start]) => name.startsWith(start))?.[1]
   if (wait !== undefined) return callLabel === undefined ? wait : `${wait} ${callLabel}`
   if (callLabel !== undefined) return callLabel
+  const round = /^goal:\d+:([a-z]+)/.exec(name)?.[1]
+  if (round !== undefined) return `goal (${round})`
   const hook = /^hook:([^:]*):\d+:(.*)$/s.exec(name)
   // Behind the trigger stands what it is about, and last the id of the hook.
   return hook === null ? name : `${hook[1] ?? ''} ${(hook[2] ?? '').split(':').at(-1) ?? ''}`

@@ -13,6 +13,8 @@ export function transcriptParts({ runs }: Pick<InspectedSession, 'runs'>, run: n
 export const placeOfReply = (messageId: string): string => `reply ${messageId}`
 export const placeOfCall = (callId: string): string => `call ${callId}`
 export const placeOfInbox = (inboxId: string): string => `inbox ${inboxId}`
+/** Rounds of checks are known by their request and their place. */
+export const placeOfRound = (request: number, place: string): string => `round ${request} ${place}`
 /** Compactions are known by how many were before. */
 export const placeOfCompaction = (before: number): string => `compaction ${before}`
 
@@ -25,6 +27,7 @@ export function placedParts(
   let compactions = 0
   const parts = partsOfMessages(runs, run, (entry, place) => {
     if (entry.kind === 'assistant') places.set(placeOfReply(entry.message.id), place)
+    if (entry.kind === 'goal_round') places.set(placeOfRound(entry.round.request, entry.round.place), place)
     if (entry.kind === 'user' && entry.inboxId !== undefined) places.set(placeOfInbox(entry.inboxId), place)
     // What a hook replaced is no step of a compaction.
     if (entry.kind === 'compact_boundary' && entry.trigger !== 'hook')
@@ -44,6 +47,7 @@ function shownPart(part: Part): TranscriptPart {
     case 'answer':
     case 'thinking':
     case 'note':
+    case 'check':
       return part
     case 'call': {
       const { callId, name, input, result, isError, durationMs, agent } = part

@@ -196,7 +196,7 @@ class PointReader {
       settledUsd: 0,
       reservedUsd: reserved === undefined ? null : reserved / 1e9,
       tokens: 0,
-      ms: { model: 0, tools: 0, hooks: 0, compaction: 0, waiting: 0, other: 0 },
+      ms: { model: 0, tools: 0, hooks: 0, compaction: 0, checks: 0, waiting: 0, other: 0 },
       isCompacted: false,
       turnsLeft,
       allowancesLeft: others,

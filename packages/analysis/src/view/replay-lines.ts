@@ -2,6 +2,8 @@ import { isJsonObject, isText, isToolUse, textOf } from '@halting/core/adapters'
 import type { ContentBlock } from '@halting/core'
 import type { StageRecord } from '@halting/core/after'
 import type { StepRecord } from '@halting/core/steps'
+import { GoalRoundReader } from '../account/goal.ts'
+import { roundText } from '../words/goal-words.ts'
 import { elapsed } from '../words/figures.ts'
 
 /** What happened in a step of a run, in words. */
@@ -21,8 +23,18 @@ export function replayLines(record: StepRecord, beganAt: number): readonly Repla
     }
     case 'intent':
       return []
-    case 'result':
+    case 'result': {
+      const round = new GoalRoundReader().read(record)
+      if (round !== undefined)
+        return [
+          {
+            atMs: record.at + record.durationMs - beganAt,
+            what: 'goal',
+            text: roundText(round) + inScope(round.scope),
+          },
+        ]
       return resultTold(record, record.at + record.durationMs - beganAt)
+    }
     case 'control':
       return [{ atMs: record.at - beganAt, what: 'control', text: JSON.stringify(record.control) }]
     case 'stage':

@@ -3,7 +3,9 @@ import { isText, isToolResult, isToolUse } from '@halting/core/adapters'
 import { accountOf, type Account } from '../account/account.ts'
 import { foldRun, foldSession, type StepRecord } from '@halting/core/steps'
 import { recordedStep } from '../account/recorded-steps.ts'
+import { GoalRoundReader, type RecordedRound } from '../account/goal.ts'
 import { counted, many } from '../words/figures.ts'
+import { roundDetails, roundText } from '../words/goal-words.ts'
 import { agentPathOf } from './agent-path.ts'
 import { jsonText } from '../words/json-text.ts'
 import { openEntries } from '../transcript/open-entries.ts'
@@ -26,7 +28,17 @@ export type Part =
   | { readonly kind: 'person'; readonly by: string; readonly content: MessageContent }
   | { readonly kind: 'answer' | 'thinking'; readonly text: string }
   | { readonly kind: 'note'; readonly text: string; readonly more?: string }
+  | CheckPart
   | TranscriptCall
+
+/** A round of checks of the goals, between what was said: what it came to in a line, and what the check printed. */
+export interface CheckPart {
+  readonly kind: 'check'
+  readonly status: 'met' | 'unmet' | 'aborted'
+  readonly text: string
+  /** '' where there is nothing more to say. */
+  readonly more: string
+}
 
 /** A call of a tool with what came of it. */
 export interface TranscriptCall {
@@ -59,8 +71,11 @@ export function sessionTranscript({
   }
 }
 
-/** Hears of an entry of the main loop where it comes, and at which part it begins. */
-export type NoteEntry = (entry: TranscriptEntry, place: number) => void
+/** Hears of an entry or a round of checks of the main loop where it comes, and at which part it begins. */
+export type NoteEntry = (entry: RecordedEntry, place: number) => void
+
+/** What was said, and what was checked in between. */
+type RecordedEntry = TranscriptEntry | { readonly kind: 'goal_round'; readonly round: RecordedRound }
 
 /** What was said and done in one of the runs of a session. */
 export function partsOfMessages(
@@ -80,12 +95,15 @@ export function partsOfMessages(
 /** What the records of a run tell of each of its agents. */
 class Recorded {
   /** By scope; '' is the main loop. */
-  readonly entries = new Map<string, TranscriptEntry[]>()
+  readonly entries = new Map<string, RecordedEntry[]>()
+  /** Rounds of checks whose lap is still to come, by scope. */
+  readonly #rounds = new Map<string, RecordedRound[]>()
   /** Scopes of agents, by the scope and id of their calls, as paths have it. */
   readonly #agents = new Map<string, string[]>()
   readonly #durations = new Map<string, number>()
 
   constructor(records: readonly StepRecord[], openTurn: readonly TranscriptEntry[] = []) {
+    const rounds = new GoalRoundReader()
     for (const record of records) {
       if (record.type === 'start') this.#add(record.scope, record.start.added)
       if (record.type === 'lap') this.#add(record.lap.scope, record.lap.added)
@@ -94,9 +112,13 @@ class Recorded {
         const { scope, name } = recordedStep(record.key, record.at, record.durationMs, false)
         const callId = /^tool:\d+:\d+:(.*)$/s.exec(name)?.[1]
         if (callId !== undefined) this.#durations.set(`${scope} ${callId}`, record.durationMs)
+        const round = rounds.read(record)
+        if (round !== undefined) this.#checked(round)
       }
     }
     this.#add('', openTurn)
+    // Of an agent that did not end.
+    for (const scope of this.#rounds.keys()) this.#add(scope, [])
     for (const scope of [...this.entries.keys()].toSorted(byPlace)) {
       const path = agentPathOf(scope, (caller) => this.entries.has(caller))
       if (path === undefined) continue
@@ -120,7 +142,16 @@ class Recorded {
     return own?.shift()
   }
 
-  #add(scope: string, added: readonly TranscriptEntry[]): void {
+  #checked(round: RecordedRound): void {
+    const known = this.#rounds.get(round.scope)
+    if (known === undefined) this.#rounds.set(round.scope, [round])
+    else known.push(round)
+  }
+
+  #add(scope: string, said: readonly TranscriptEntry[]): void {
+    const rounds = this.#rounds.get(scope) ?? []
+    this.#rounds.delete(scope)
+    const added = withRounds(said, rounds)
     const known = this.entries.get(scope)
     if (known !== undefined) {
       for (const entry of added) known.push(entry)
@@ -128,6 +159,24 @@ class Recorded {
     }
     this.entries.set(scope, [...added])
   }
+}
+
+/** What was said in one lap, with the rounds of checks that were made in it where they were made: before what the loop says of them. */
+function withRounds(said: readonly TranscriptEntry[], rounds: readonly RecordedRound[]): readonly RecordedEntry[] {
+  if (rounds.length === 0) return said
+  const all: RecordedEntry[] = [...said]
+  for (const round of rounds) {
+    const from = round.place === 'baseline' ? 0 : all.findLastIndex(({ kind }) => kind === 'assistant') + 1
+    const told = all.findIndex((entry, place) => place >= from && isAboutRound(entry))
+    const unsaid = round.place === 'baseline' ? 0 : all.length
+    all.splice(told < 0 ? unsaid : told, 0, { kind: 'goal_round', round })
+  }
+  return all
+}
+
+/** What the loop says of a round of checks. */
+function isAboutRound(entry: RecordedEntry): boolean {
+  return (entry.kind === 'user' || entry.kind === 'attachment') && /(?:^|\/)goal:\d+$/.test(entry.id)
 }
 
 /** Numbers in a text by their size: `agent:9:…` comes before `agent:10:…`. */
@@ -180,6 +229,12 @@ function partsOf(scope: string, recorded: Recorded, noteEntry: NoteEntry = () =>
           call.isError = block.is_error === true
           call.details = entry.details?.[block.tool_use_id]
         }
+        break
+      }
+      case 'goal_round': {
+        const { round } = entry
+        const status = round.isCut ? 'aborted' : round.met ? 'met' : 'unmet'
+        parts.push({ kind: 'check', status, text: roundText(round), more: roundDetails(round) })
         break
       }
       case 'attachment':

@@ -1,4 +1,5 @@
 import type { Account } from '../account/account.ts'
+import type { CheckPart } from './session-transcript.ts'
 import type { Trajectory } from '../what-if/trajectory.ts'
 
 // What the page shows, as JSON: made by `view/` from records, sent by `server/`, drawn by `page/`. Every text in it may be one that a model, a tool or a web page
@@ -92,6 +93,8 @@ export type ItemKind =
   | 'tool'
   | 'hook'
   | 'compaction'
+  /** A round of checks of the goals. */
+  | 'check'
   | 'wait'
   | 'agent'
   /** Going round again for another reason than the next turn: a recovery, a continuation. */
@@ -157,12 +160,13 @@ export interface TurnPoint {
   /** What was reserved for this request at worst case; null where that is not on record. */
   readonly reservedUsd: number | null
   readonly tokens: number
-  /** Milliseconds that this turn took: of the model, of tools, of hooks, of compactions, of waiting, and the rest. */
+  /** Milliseconds that this turn took: of the model, of tools, of hooks, of compactions, of checks, of waiting, and the rest. */
   readonly ms: {
     readonly model: number
     readonly tools: number
     readonly hooks: number
     readonly compaction: number
+    readonly checks: number
     readonly waiting: number
     readonly other: number
   }
@@ -192,6 +196,7 @@ export type TranscriptPart =
   | { readonly kind: 'person'; readonly by: string; readonly text: string }
   | { readonly kind: 'answer' | 'thinking'; readonly text: string }
   | { readonly kind: 'note'; readonly text: string; readonly more?: string }
+  | CheckPart
   | CallPart
 
 /** A call of a tool with what came of it. */

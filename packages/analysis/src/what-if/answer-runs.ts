@@ -92,7 +92,13 @@ function withoutInputs({ turns, ...rest }: Trajectory): Trajectory {
   // Field by field: of a great many turns, to take out one and copy the rest is several times slower.
   const shortTurn = (turn: PastTurn): PastTurn => {
     const { countsAsTurn, isTold, payments, calls, endMs, hash, isFreshAfter, agentTurns } = turn
-    return { countsAsTurn, isTold, payments, calls: calls.map(short), endMs, hash, isFreshAfter, agentTurns }
+    const { tries, agentTries, checked } = turn
+    const goals = {
+      ...(tries !== undefined && { tries }),
+      ...(agentTries !== undefined && { agentTries }),
+      ...(checked !== undefined && { checked }),
+    }
+    return { countsAsTurn, isTold, payments, calls: calls.map(short), endMs, hash, isFreshAfter, agentTurns, ...goals }
   }
   return { ...rest, turns: turns.map(shortTurn) }
 }

@@ -23,6 +23,7 @@ export function firstStop(trajectory: Trajectory, limits: OtherLimits): FirstSto
     stopByTime(trajectory, limits),
     circles.stop,
     stopByTurns(trajectory, limits, circles.toldAfterTurn),
+    stopByTries(trajectory, limits),
     byBudgets,
     partingOfAgents(trajectory, limits),
   ].filter((each) => each !== undefined)
@@ -87,11 +88,25 @@ function stopByTurns(
   return undefined
 }
 
-/** Each subagent may take as many turns as the run. One that took more would have been stopped, and the run would have been told so. */
-function partingOfAgents({ turns, limits }: Trajectory, { maxTurns }: OtherLimits): Parting | undefined {
-  const max = stricter(maxTurns, limits.maxTurns)
+/** An answer that was sent back more often than that ends the run in its place. Where no turn is left either, the loop names that limit. */
+function stopByTries({ turns, limits }: Trajectory, { maxGoalTries }: OtherLimits): Stop | undefined {
+  const max = stricter(maxGoalTries, limits.maxGoalTries ?? null)
   if (max === undefined) return undefined
-  const lap = turns.findIndex(({ agentTurns }) => agentTurns > max)
+  const wholeTurns = turns.findIndex(({ tries = 0 }) => tries > max)
+  const used = (turns[wholeTurns]?.tries ?? 0) - 1
+  if (wholeTurns < 0) return undefined
+  return { kind: 'stop', reason: 'goal_unmet', limit: 'maxGoalTries', used, max, wholeTurns }
+}
+
+/**
+ * Each subagent may take as many turns as the run, and its answers are sent back as often. One that took more would have been stopped, and the run would have been
+ * told so.
+ */
+function partingOfAgents({ turns, limits }: Trajectory, given: OtherLimits): Parting | undefined {
+  const maxTurns = stricter(given.maxTurns, limits.maxTurns) ?? Infinity
+  const maxTries = stricter(given.maxGoalTries, limits.maxGoalTries ?? null) ?? Infinity
+  if (maxTurns === Infinity && maxTries === Infinity) return undefined
+  const lap = turns.findIndex(({ agentTurns, agentTries = 0 }) => agentTurns > maxTurns || agentTries > maxTries)
   const turn = turns[lap]
   if (turn === undefined) return undefined
   // It works once the reply that asked for it is there.

@@ -1,4 +1,4 @@
-import type { EndingReason, TranscriptEntry } from '@halting/core'
+import { endings, type EndingReason, type TranscriptEntry } from '@halting/core'
 import {
   spendsTurn,
   isJsonObject,
@@ -30,7 +30,9 @@ import {
   type RecordedRequest,
   type RecordedStep,
 } from '../account/recorded-steps.ts'
+import { GoalRoundReader } from '../account/goal.ts'
 import { limitsInForce } from '../account/limits.ts'
+import { recordedProgress } from '../account/recorded-progress.ts'
 
 /** A call of a run that is over. */
 export interface PastCall {
@@ -78,6 +80,12 @@ export interface PastTurn {
   readonly isFreshAfter: boolean
   /** The most turns that one subagent had begun by then. A limit on turns holds for each of them, too. */
   readonly agentTurns: number
+  /** Of a turn that began since an answer was sent back: how often one was for the goals in force, with this one. */
+  readonly tries?: number
+  /** The most tries that one subagent with goals had made by then. The limit of the run holds for each of them. */
+  readonly agentTries?: number
+  /** The goals of the run were checked in it: before its calls, or after them. */
+  readonly checked?: 'before' | 'after'
 }
 
 /** What a run did, as far as limits see it: made of our own records, or of what another program left. JSON. */
@@ -89,6 +97,8 @@ export interface Trajectory {
   readonly limits: RunLimits
   /** What it carried over from a run that it goes on from: its limits count that, too. */
   readonly carried: { readonly turns: number; readonly tokens: number; readonly nanos: number; readonly ms: number }
+  /** It had goals that programs check: at a limit they are checked once more. */
+  readonly checksAtLimit?: true
 }
 
 /** How a past run ended. */
@@ -96,6 +106,8 @@ export interface PastEnding {
   readonly reason: EndingReason
   /** The limit that its signal tells. */
   readonly limit: number | null
+  /** The reason is that of a limit, which was not reached: more of it changes nothing. */
+  readonly isShortOfLimit?: true
   /** Its last reply was an answer: text, and no call. */
   readonly hasAnswer: boolean
 }
@@ -108,14 +120,24 @@ export function trajectoryOf(records: readonly StepRecord[]): Trajectory {
   const carried = { turns: turnsBegun(laps) - 1, tokens, nanos: nanos + unknownNanos, ms: now - startedAt }
   const turns: PastTurn[] = []
   const agents = new Map<string, number>()
+  let agentTries = 0
+  let triesNow: number | undefined
+  let checked: PastTurn['checked']
+  const rounds = new GoalRoundReader()
   let open: StepRecord[] = []
   let countsAsTurn = true
   let told: Pick<RunProgress, 'turns' | 'turnBegins'> = begin.start.spent
   const lost = lostRequests(records)
   const close = (closing: StepRecord | undefined, isFreshAfter: boolean, isTold: boolean): void => {
     const agentTurns = Math.max(0, ...agents.values())
-    turns.push({ countsAsTurn, isTold, ...turnOf(open, closing, begin.at, lost), isFreshAfter, agentTurns })
+    const goals = {
+      ...(triesNow !== undefined && { tries: triesNow }),
+      ...(agentTries > 0 && { agentTries }),
+      ...(checked !== undefined && { checked }),
+    }
+    turns.push({ countsAsTurn, isTold, ...turnOf(open, closing, begin.at, lost), isFreshAfter, agentTurns, ...goals })
     open = []
+    checked = undefined
   }
   for (const record of records) {
     if (record.type === 'lap' && record.lap.scope === '') {
@@ -125,17 +147,33 @@ export function trajectoryOf(records: readonly StepRecord[]): Trajectory {
       close(record, isFresh, spent.turns > told.turns)
       told = spent
       countsAsTurn = spendsTurn(transition)
+      triesNow = transition === 'goal_unmet' ? triesIn(spent) : undefined
     } else if (record.type === 'end' && record.scope === '') {
       close(record, false, record.spent.turns > told.turns)
-      return { turns, ending: endingOf(record, records), limits: limitsInForce(records), carried }
+      return { turns, ending: endingOf(record, records), limits: limitsInForce(records), carried, ...goalsIn(records) }
     } else {
       open.push(record)
-      if (record.type === 'lap') agents.set(record.lap.scope, turnsBegun(record.lap.spent.laps))
+      const round = rounds.read(record)
+      if (round?.scope === '') checked = round.place === 'baseline' ? 'before' : 'after'
+      if (record.type !== 'lap') continue
+      agents.set(record.lap.scope, turnsBegun(record.lap.spent.laps))
+      agentTries = Math.max(agentTries, triesIn(record.lap.spent))
     }
   }
   // No figures tell of a turn that was cut off; it is one where its model was asked, as in the account of the run.
   if (open.some((record) => 'key' in record)) close(undefined, false, told.turnBegins && open.some(isAsked))
-  return { turns, ending: null, limits: limitsInForce(records), carried }
+  return { turns, ending: null, limits: limitsInForce(records), carried, ...goalsIn(records) }
+}
+
+/** How often an answer was sent back for the goals that are in force. */
+function triesIn({ laps: { inRun, triesBefore = 0 } }: Pick<RunProgress, 'laps'>): number {
+  return Math.max(0, (inRun.goal_unmet ?? 0) - triesBefore)
+}
+
+function goalsIn(records: readonly StepRecord[]): Pick<Trajectory, 'checksAtLimit'> {
+  const { goal } = recordedProgress(records).spent
+  const isChecked = goal !== undefined && goal.specs.every(({ judged }) => judged !== true)
+  return isChecked ? { checksAtLimit: true } : {}
 }
 
 /** A request that the limits refused was not asked. */
@@ -269,8 +307,14 @@ function endingOf(
   { terminal: { reason, signal } }: Extract<StepRecord, { readonly type: 'end' }>,
   records: readonly StepRecord[],
 ): PastEnding {
-  const { limit } = signal.context
-  return { reason, limit: typeof limit === 'number' ? limit : null, hasAnswer: lastIsAnswer(records) }
+  const { limit, cause } = signal.context
+  const isShort = endings[reason].limit === 'maxGoalTries' && cause !== 'tries'
+  return {
+    reason,
+    limit: typeof limit === 'number' ? limit : null,
+    ...(isShort && { isShortOfLimit: true }),
+    hasAnswer: lastIsAnswer(records),
+  }
 }
 
 /** What was cut by an abort is none, nor is what was written to tell of a failure. */

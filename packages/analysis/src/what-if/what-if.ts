@@ -34,6 +34,8 @@ export interface WhatIf {
    * have spent, and `lost` the most that would not have happened.
    */
   readonly isAtTheLatest: boolean
+  /** Its goals would have been checked once more there: where they held, it would have ended as completed. */
+  readonly isCompletedIfMet?: true
   /** From which turn on it is not known, and why; null for the others, and where the record ends. */
   readonly unknownFrom: { readonly turn: number; readonly why: WhyUnknown } | null
   /** The turn after which the model would have been told that it repeats itself. What it would have done then is not known. */
@@ -90,6 +92,7 @@ function stopped(
     reason,
     by: { limit, used, max },
     isAtTheLatest: mayStopAt !== undefined,
+    ...(isCheckedAt(trajectory, stop, options) && { isCompletedIfMet: true }),
     unknownFrom: null,
     toldAfterTurn,
     kept: spentBy(kept),
@@ -104,6 +107,22 @@ function stopped(
   }
 }
 
+/** Whether the goals of the run would have been checked at this limit: something changed since they last were. */
+function isCheckedAt(
+  { turns, checksAtLimit }: Trajectory,
+  { reason, wholeTurns }: Stop,
+  { changes = () => true }: WhatIfOptions,
+): boolean {
+  if (checksAtLimit !== true || !endings[reason].checksGoal) return false
+  let hasChanged = false
+  for (const { checked, calls } of turns.slice(0, wholeTurns)) {
+    if (checked === 'before') hasChanged = false
+    if (calls.some((call) => call.hasRun && changes(call))) hasChanged = true
+    if (checked === 'after') hasChanged = false
+  }
+  return hasChanged
+}
+
 /** Plain JavaScript may give anything. */
 export function checkTrajectory(what: string, given: unknown): void {
   const fields = fieldsOf(given)
@@ -114,7 +133,7 @@ export function checkTrajectory(what: string, given: unknown): void {
 /** The run ended by a limit that would have been wider, or would not have been. */
 function isLoosened({ ending, limits }: Trajectory, given: OtherLimits): boolean {
   const limit = ending === null ? null : endings[ending.reason].limit
-  if (ending === null || limit === null) return false
+  if (ending === null || limit === null || ending.isShortOfLimit === true) return false
   if (limit === 'noProgress') return given.noProgress === false
   const other = given[limit]
   // What the run had changes nothing: then a hook, a guard or an abort ended it under this name.
@@ -196,8 +215,8 @@ function lostAfter(
   return { changes: counts, calls: calls.length, answer: cameToSomething(ending) }
 }
 
-/** To an answer, or to a question that waits for a person. */
+/** To an answer, or to a question that waits for a person. An answer for which the goal of the run does not hold is none. */
 export function cameToSomething(ending: PastEnding | null): boolean {
-  if (ending === null) return false
+  if (ending === null || endings[ending.reason].limit === 'maxGoalTries') return false
   return ending.hasAnswer || ending.reason === 'needs_approval' || endings[ending.reason].exitCode === 0
 }

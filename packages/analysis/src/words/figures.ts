@@ -7,7 +7,7 @@ export const limitLabels = {
   maxRunUsd: 'dollars, run',
   maxTotalTokens: 'tokens',
   maxDurationMs: 'time',
-  maxGoalTries: 'tries of the goal',
+  maxGoalTries: 'goal tries',
   noProgress: 'same turns',
 } as const
 

@@ -1,5 +1,6 @@
 // `@halting/analysis/words`: figures and texts of sessions in words, the same in the terminal, in exports and on the page.
 export { counted, elapsed, many, money, limitLabels, moneyAtMost } from './figures.ts'
+export { checkTail, checkText, goalFacts, goalName, goalVerdict, roundDetails, roundText } from './goal-words.ts'
 export { inputSummary } from './input-summary.ts'
 export { jsonText } from './json-text.ts'
 export { visible, shortened } from './visible.ts'

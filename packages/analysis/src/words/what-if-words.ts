@@ -5,7 +5,7 @@ import { counted, elapsed, many, money, moneyAtMost } from './figures.ts'
 
 /** What would have become of a run in which these models have no price. */
 export function verdictText(answer: WhatIf, unpriced: readonly string[]): string {
-  const { verdict, reason, by, isAtTheLatest, toldAfterTurn, kept } = answer
+  const { verdict, reason, by, isAtTheLatest, isCompletedIfMet, toldAfterTurn, kept } = answer
   const told =
     toldAfterTurn === null
       ? ''
@@ -17,7 +17,9 @@ export function verdictText(answer: WhatIf, unpriced: readonly string[]): string
       return `Not known: ${whyUnknown(answer, unpriced)}`
     case 'stops': {
       const place = isAtTheLatest ? `${inTurn(kept.turns)} at the latest` : placeOf(answer)
-      return `Would have stopped ${place}: ${reason}${by === null ? '' : ` (${figures(by)})`}${told}.`
+      return `Would have stopped ${place}: ${reason}${by === null ? '' : ` (${figures(by)})`}${
+        isCompletedIfMet === true ? ', or completed if its goal held by then' : ''
+      }${told}.`
     }
   }
 }

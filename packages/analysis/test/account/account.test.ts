@@ -261,6 +261,7 @@ describe('what is of which phase', () => {
       compaction: 0,
       tools: 15,
       hooks: 3,
+      checks: 0,
       waiting: 0,
       other: 0,
     })

@@ -10,7 +10,7 @@ const phasesOf = ({ account }: RunView) =>
   Object.fromEntries(account.phases.map(({ phase, ms }) => [phase, Math.round(ms)]))
 
 const timesOf = ({ points }: RunView) => {
-  const sums = { model: 0, tools: 0, hooks: 0, compaction: 0, waiting: 0, other: 0 }
+  const sums = { model: 0, tools: 0, hooks: 0, compaction: 0, checks: 0, waiting: 0, other: 0 }
   for (const { ms } of points) for (const phase of Object.keys(sums) as (keyof typeof sums)[]) sums[phase] += ms[phase]
   return Object.fromEntries(Object.entries(sums).map(([phase, ms]) => [phase, Math.round(ms)]))
 }
@@ -26,7 +26,7 @@ describe('points of turns', () => {
     const step = (phase: 'model' | 'tools', at: number, durationMs: number) =>
       ({ phase, scope: '', name: '', request: 1, at, durationMs, isOpen: false }) as const
     const steps = [step('model', 1_000, 50), step('tools', 1_050, 200), step('model', 1_120, 30)]
-    const none = { hooks: 0, compaction: 0, waiting: 0 }
+    const none = { hooks: 0, compaction: 0, checks: 0, waiting: 0 }
     expect(timesBetween([0, 100, 200], steps, { beganAt: 1_000, activeMs: 300 })).toEqual([
       { ...none, model: 50, tools: 50, other: 0 },
       { ...none, model: 30, tools: 70, other: 0 },

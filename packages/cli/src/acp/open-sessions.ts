@@ -57,7 +57,13 @@ async function openIn(request: OpenRequest, flags: Flags, program: Program): Pro
   const live = await openLive(
     own,
     { ...program, cwd, output: notes.output },
-    { answersQuestions: true, background: 'keep', servers: serverEntriesOf(servers), elicit: questions.ask },
+    {
+      answersQuestions: true,
+      unmetWithoutWork: 'end',
+      background: 'keep',
+      servers: serverEntriesOf(servers),
+      elicit: questions.ask,
+    },
   )
   const { session, toolbox } = live
   questions.attach(session)

@@ -8,6 +8,7 @@ import { findFile, readSession } from '../stored-sessions/find-session.ts'
 import { usable } from '../stored-sessions/usable.ts'
 import { UsageError } from '../usage-error.ts'
 import { goOn } from '../why/go-on.ts'
+import { recordedGoals } from '../why/recorded-goals.ts'
 import { terminalOf } from '@halting/analysis/why'
 import { plainText, sessionTranscript, type SessionTranscript } from '@halting/analysis/view'
 import { createKeyRedactor } from '@halting/models'
@@ -56,7 +57,12 @@ async function exported(
   }
   const { htmlOf } = await import('@halting/analysis/export')
   const last = journal.runs.at(-1)
-  const where = { sessionId: journal.sessionId, sessionCwd: journal.cwd, cwd: journal.cwd }
+  const where = {
+    sessionId: journal.sessionId,
+    sessionCwd: journal.cwd,
+    cwd: journal.cwd,
+    ...recordedGoals(journal.runs),
+  }
   return htmlOf(session, title, last === undefined ? { says: '' } : goOn(terminalOf(last), where))
 }
 

@@ -69,12 +69,6 @@ export function followActivity(now: () => number = () => performance.now()): Act
       case 'turn_start':
         if (isOwn) turn = event.turn
         return
-      case 'model_start':
-        begin(`waiting for ${event.model}`)
-        return
-      case 'budget_wait':
-        begin(event.isWaiting ? 'waiting for money that others reserved' : 'asking the model')
-        return
       case 'model_update':
         hearUpdate(event.update)
         return
@@ -91,7 +85,10 @@ export function followActivity(now: () => number = () => performance.now()): Act
         isCompacting = false
         begin('working')
         return
-      default:
+      default: {
+        const what = whatBegins(event)
+        if (what !== undefined) begin(what)
+      }
     }
   }
 
@@ -112,6 +109,22 @@ export function followActivity(now: () => number = () => performance.now()): Act
     if (given.isOwn) window = { used: contextTokens, size: contextWindow }
   }
   return { onEvent: hear, line: (columns) => layOut(parts(), columns) }
+}
+
+/** What a run does from an event on that says nothing else of it. */
+function whatBegins(event: RunEvent): string | undefined {
+  switch (event.type) {
+    case 'model_start':
+      return `waiting for ${event.model}`
+    case 'budget_wait':
+      return event.isWaiting ? 'waiting for money that others reserved' : 'asking the model'
+    case 'goal_start':
+      return `checking ${event.goals.join(', ')}`
+    case 'goal_end':
+      return 'working'
+    default:
+      return undefined
+  }
 }
 
 /** `$0.0028 (+$0.05 reserved)` */

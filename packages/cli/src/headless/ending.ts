@@ -2,6 +2,7 @@ import { endings, type RunResult } from '@halting/core'
 import type { EndingAdvice } from '@halting/core/adapters'
 import type { Flags } from '../flags/flags.ts'
 import { elapsed, many, money, moneyAtMost, oneLine, tokensCounted } from '../io/figures.ts'
+import { goalPart, isUnusableGoal } from './goal-text.ts'
 import { letItCompact, moreRoom } from './context-advice.ts'
 import { limitAdvice } from './limit-advice.ts'
 
@@ -26,6 +27,7 @@ const modelAdvice: Readonly<Record<string, string>> = {
 export function exitCodeOf(terminal: RunResult, interrupted: number | undefined): number {
   const { category, exitCode } = endings[terminal.reason]
   if (interrupted !== undefined && category === 'user_requested') return interrupted
+  if (isUnusableGoal(terminal)) return 2
   return exitCode ?? 1
 }
 
@@ -42,14 +44,26 @@ export interface EndingContext {
 export function endingLine(terminal: RunResult, { flags, changes, errorKind }: EndingContext): string {
   const next = adviceFor(terminal, flags, errorKind)
   const message = oneLine(terminal.signal.message, 300).replace(/[.\s]+$/, '')
-  const figures = [figuresOf(terminal), ...(changes === '' ? [] : [changes])].join(', ')
+  const figures = [goalPart(terminal), figuresOf(terminal), changes].filter((part) => part !== '').join(', ')
   return `${terminal.reason}: ${message} (${figures}).${next === '' ? '' : ` ${next}`}`
 }
 
 /** The one thing to do next after an ending that is no success; '' for nothing (spec R-TEXT-5). */
 export function adviceFor(terminal: RunResult, flags: Flags, errorKind: string | undefined): string {
   const ofModel = terminal.reason === 'model_error' ? modelAdvice[errorKind ?? ''] : undefined
+  if (terminal.reason === 'goal_unmet') return goalAdvice(terminal, flags)
   return ofModel ?? adviceText(endings[terminal.reason].advice.command, terminal, flags)
+}
+
+/** What may reach a goal that was not met: more tries, unless they changed nothing; another model; what was changed put back. */
+function goalAdvice({ signal, goal }: RunResult, { model }: Flags): string {
+  if (signal.context['cause'] === 'finish_reason') return 'Leave out --finish-reasons: an answer is sent back then.'
+  const another = model === undefined ? 'name another model with --model' : 'name another model'
+  if (goal !== undefined && goal.tampered.length > 0)
+    return `The agent is to leave it alone: say so in the prompt, or ${another}.`
+  return signal.context['cause'] === 'stalled'
+    ? `Nothing changed between its tries: say in the prompt what else to try, or ${another}.`
+    : `Raise --until-tries, or ${another}.`
 }
 
 function adviceText(advice: EndingAdvice, terminal: RunResult, flags: Flags): string {
@@ -70,10 +84,10 @@ function adviceText(advice: EndingAdvice, terminal: RunResult, flags: Flags): st
   }
 }
 
-/** One line about a success: `✓ done · 3 turns, 1,234 tokens, $0.0123, 4.5 s · 1 file changed +3 −1`. */
+/** One line about a success: `✓ done · goal met: npm test · 3 turns, 1,234 tokens, $0.0123, 4.5 s · 1 file changed +3 −1`. */
 export function closingLine(terminal: RunResult, changes: string): string {
   const name = terminal.reason === 'completed' ? 'done' : terminal.reason
-  const parts = [figuresOf(terminal), ...(changes === '' ? [] : [changes])]
+  const parts = [goalPart(terminal), figuresOf(terminal), changes].filter((part) => part !== '')
   return `✓ ${name} · ${parts.join(' · ')}`
 }
 

@@ -12,6 +12,7 @@ import { goOn } from '../why/go-on.ts'
 import { noStream, streamAnswer } from './answer-stream.ts'
 import { followDenials, type Remedies } from './denials.ts'
 import { closingLine, endingLine } from './ending.ts'
+import { followGoals, goalNotes, isUnusableGoal } from './goal-text.ts'
 import { followChanges } from './file-changes.ts'
 import { showActivity } from './live-line.ts'
 import { roomNews } from './room.ts'
@@ -51,10 +52,8 @@ export function textReport({ flags, output, style, remedies, asked, sessionId, i
   // With every step it is told beside them.
   const tellNote = steps === undefined ? noteTeller(output, style) : () => undefined
   const failure = followFailure()
-  const tell = (text: string, paint: (shown: string) => string = (shown) => shown): void => {
-    const shown = output.isTerminal.stderr ? wrapped(text, output.width) : text
-    output.err(`${paint(shown)}\n`)
-  }
+  const tell = tellerFor(output)
+  const goals = isShown ? goalTeller(tell, flags, style) : undefined
   return {
     onEvent(event) {
       failure.onEvent(event)
@@ -64,6 +63,7 @@ export function textReport({ flags, output, style, remedies, asked, sessionId, i
       steps?.onEvent(event)
       tellTrouble(event)
       tellNote(event)
+      goals?.onEvent(event)
     },
     see(message) {
       failure.see(message)
@@ -79,17 +79,20 @@ export function textReport({ flags, output, style, remedies, asked, sessionId, i
       const { text, command } = denials.report(output.width)
       if (text !== '') tell(text)
       if (command !== '') output.err(`${command}\n`)
+      if (isUnusableGoal(terminal)) return tell(`halting: ${terminal.signal.message}`)
+      goals?.end(terminal)
       if (endings[terminal.reason].exitCode === 0) {
         // A hook that took the prompt back, say: no answer tells why there is none.
         if (terminal.reason === 'stop_requested' && terminal.signal.message !== '')
           tell(`halting: ${oneLine(terminal.signal.message, Infinity)}`)
-        if (isWatched) tell(closingLine(terminal, changes.summary), (shown) => shown.replace('✓', style.green))
+        // Whoever gave a goal wants to read what it came to, in a log as well.
+        if (isWatched || (isShown && terminal.goal !== undefined))
+          tell(closingLine(terminal, changes.summary), (shown) => shown.replace('✓', style.green))
       } else {
         const errorKind = failure.kindOf(terminal)
         tell(`halting: ${endingLine(terminal, { flags, changes: changes.summary, errorKind })}`)
-        // A command is not wrapped: it is there to be pasted.
-        if (terminal.reason === 'needs_approval') output.err(questionLines(terminal, sessionId, output.width, flags))
-        else if (isKept) output.err(goOnLine(terminal, sessionId, flags))
+        const session = { sessionId, isKept, hasChanges: changes.summary !== '' }
+        output.err(nextCommands(terminal, session, output.width, flags))
       }
     },
     after(_message, lines) {
@@ -99,11 +102,63 @@ export function textReport({ flags, output, style, remedies, asked, sessionId, i
   }
 }
 
+type Tell = (text: string, paint?: (shown: string) => string) => void
+
+/** Writes to stderr, in lines as wide as the terminal. */
+function tellerFor(output: Output): Tell {
+  return (text, paint = (shown) => shown) => {
+    const shown = output.isTerminal.stderr ? wrapped(text, output.width) : text
+    output.err(`${paint(shown)}\n`)
+  }
+}
+
+/** Tells what each round of checks came to as it happens, and at the end what a person should know of the verdict (spec R-GOAL-62). */
+function goalTeller(tell: Tell, flags: Flags, style: Style): Pick<Watcher, 'onEvent' | 'end'> {
+  const goals = followGoals(flags.verbose === true)
+  return {
+    onEvent(event) {
+      for (const line of goals.linesFor(event)) tell(line, (shown) => paintedGoal(shown, style))
+    },
+    end({ goal }) {
+      for (const note of goalNotes(goal, flags.untilStable)) tell(`! ${note}`, style.yellow)
+    },
+  }
+}
+
+interface SessionLeft {
+  readonly sessionId: string
+  readonly isKept: boolean
+  readonly hasChanges: boolean
+}
+
+/** Commands for what may come next. They are not wrapped: they are there to be pasted. */
+function nextCommands(
+  terminal: RunResult,
+  { sessionId, isKept, hasChanges }: SessionLeft,
+  width: number,
+  flags: Flags,
+): string {
+  if (terminal.reason === 'needs_approval') return questionLines(terminal, sessionId, width, flags)
+  if (!isKept) return ''
+  return goOnLine(terminal, sessionId, flags) + (hasChanges ? undoLine(terminal, sessionId, flags) : '')
+}
+
 /** The command that goes on with the session; '' where there is nothing to go on with. */
 function goOnLine(terminal: RunResult, sessionId: string, { cluster }: Flags): string {
   const where = { sessionId, sessionCwd: '', cwd: '', ...(cluster !== undefined && { cluster }) }
   const { command } = goOn(terminal, where)
   return command === undefined ? '' : `Go on: ${command}\n`
+}
+
+/** The command that takes the changes of a run back that did not reach its goal; '' for any other ending. */
+function undoLine({ reason }: RunResult, sessionId: string, { cluster, noFileCheckpoints }: Flags): string {
+  if (reason !== 'goal_unmet' || cluster !== undefined || noFileCheckpoints === true) return ''
+  return `Undo: halting ${shellQuoted(['undo', sessionId])}\n`
+}
+
+/** ✓ and ✗ in their colours. */
+function paintedGoal(line: string, style: Style): string {
+  return line.startsWith('goal: ') ? line.replace('✓', style.green).replace('✗', style.red) : style.dim(line)
 }
 
 /** What is asked, and the commands that answer it. A session of a cluster goes on with the answer. */

@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Session } from '@halting/core/session'
 import { type Json, type JsonObject, type SettingsChange, ConfigurationError } from '@halting/core'
-import { isJsonObject, messageOf } from '@halting/core/adapters'
+import { isJsonObject, messageOf, mostGoalTries } from '@halting/core/adapters'
+import { goalTries } from '../flags/values.ts'
 import { checkMode } from '../frontends/check-mode.ts'
 import { UsageError } from '../usage-error.ts'
 import { contextAnswer } from './context-answer.ts'
@@ -145,21 +146,38 @@ async function rewindFiles(
 /** What of settings acts on a session that is open. All of it, or nothing (spec R-HOST-6a). */
 function applySettings(settings: Json | undefined, session: Session): void {
   if (!isJsonObject(settings)) throw new UsageError('apply_flag_settings needs settings: {"model": "…"}.')
-  const { model, permissions, ...others } = settings
+  const { model, permissions, until, untilTries, ...others } = settings
   if (permissions !== undefined && !isJsonObject(permissions))
     throw new UsageError('apply_flag_settings: permissions must be an object, such as {"defaultMode": "plan"}.')
   const { defaultMode, ...rules } = permissions ?? {}
   const strangers = [...Object.keys(others), ...Object.keys(rules).map((name) => `permissions.${name}`)]
   if (strangers.length > 0)
     throw new UsageError(
-      `${strangers.join(', ')} cannot be set while the session is open, so nothing was. What can be: model, permissions.defaultMode.`,
+      `${strangers.join(', ')} cannot be set while the session is open, so nothing was. What can be: model, permissions.defaultMode, until, untilTries.`,
     )
   session.set({
     ...(defaultMode !== undefined && {
       permissionMode: checkMode(textIn('permissions.defaultMode', defaultMode), session.snapshot),
     }),
     ...(model !== undefined && { model: model === null ? null : textIn('model', model) }),
+    ...(until !== undefined && { until: until === null ? null : goalsIn(until) }),
+    ...(untilTries !== undefined && { limits: { maxGoalTries: triesIn(untilTries) } }),
   })
+}
+
+/** Commands in place of the goals of the session; none where the list is empty. The number has the tries begin anew. */
+function goalsIn(until: Json): NonNullable<SettingsChange['until']> {
+  const commands = typeof until === 'string' ? [until] : until
+  if (!Array.isArray(commands) || commands.some((each) => typeof each !== 'string' || each.trim() === ''))
+    throw new UsageError('until must be a list of commands, such as ["npm test"].')
+  // Just looked at.
+  return (commands as readonly string[]).map((name) => ({ name, set: Date.now() }))
+}
+
+function triesIn(untilTries: Json): number {
+  const read = typeof untilTries === 'number' ? goalTries(String(untilTries)) : undefined
+  if (read !== undefined && 'value' in read) return read.value
+  throw new UsageError(`untilTries must be a whole number from 1 to ${mostGoalTries}.`)
 }
 
 function textIn(name: string, value: Json | undefined): string {

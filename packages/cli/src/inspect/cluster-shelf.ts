@@ -5,6 +5,7 @@ import type { Flags } from '../flags/flags.ts'
 import type { Program } from '../program.ts'
 import { shellQuoted } from '../io/shell-quote.ts'
 import { goOn } from '../why/go-on.ts'
+import { recordedGoals } from '../why/recorded-goals.ts'
 import { terminalOf } from '@halting/analysis/why'
 import { inspectedSession } from '@halting/analysis/sessions'
 import { plainWhyText } from './plain-why-text.ts'
@@ -60,7 +61,14 @@ export class ClusterShelf implements Shelf {
     const { cluster } = this.#flags
     const session = await sessionOfCluster(this.#flags, found.sessionId, this.#program)
     const terminal = terminalOf(session.runs.at(-1) ?? [])
-    const where = { sessionId: found.sessionId, sessionCwd: '', cwd: '', ...(cluster !== undefined && { cluster }) }
+    const goals = recordedGoals(session.runs)
+    const where = {
+      sessionId: found.sessionId,
+      sessionCwd: '',
+      cwd: '',
+      ...goals,
+      ...(cluster !== undefined && { cluster }),
+    }
     const way = terminal === undefined ? { says: 'It goes on in the cluster.' } : goOn(terminal, where)
     const shellArguments = this.#argumentsOf(found)
     return inspectedSession(session, { found, nextStep: way, shellArguments, whyText: plainWhyText })

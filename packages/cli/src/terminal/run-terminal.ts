@@ -118,7 +118,12 @@ function sessionsHere({ cwd, env }: Program, changed: () => void): Sessions {
     async open(chosen, around) {
       // Loaded when the screen is there already.
       const { openLive } = await import('../flags/open-session.ts')
-      const live = await openLive(chosen, around, { answersQuestions: true, background: 'keep', isOneShot: isFirst })
+      const live = await openLive(chosen, around, {
+        answersQuestions: true,
+        unmetWithoutWork: 'end',
+        background: 'keep',
+        isOneShot: isFirst,
+      })
       isFirst = false
       live.session.listen((event) => tree.onEvent(event))
       tree.look()

@@ -128,8 +128,9 @@ function suggestedLines(
   ]
 }
 
-function flagsOf({ maxTurns, maxDurationMs, noProgress }: OtherLimits): string {
+function flagsOf({ maxTurns, maxGoalTries, maxDurationMs, noProgress }: OtherLimits): string {
   if (typeof maxTurns === 'number') return `--max-turns ${maxTurns}`
+  if (typeof maxGoalTries === 'number') return `--until-tries ${maxGoalTries}`
   if (typeof maxDurationMs === 'number') return `--max-duration ${Math.ceil(maxDurationMs / 1_000)}s`
   return noProgress === true ? '--no-progress' : ''
 }

@@ -20,7 +20,7 @@ export async function whatIfCommand(flags: Flags, words: readonly string[], prog
   const isAsked = Object.keys(limits).length > 0
   if (!isAsked && flags.suggest !== true)
     throw new UsageError(
-      'Say which limits: --max-turns, --max-budget-usd, --max-tokens, --max-duration, --no-progress; or --suggest.',
+      'Say which limits: --max-turns, --max-budget-usd, --max-tokens, --max-duration, --until-tries, --no-progress; or --suggest.',
     )
   const wanted = {
     limits: isAsked ? limits : undefined,

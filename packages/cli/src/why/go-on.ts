@@ -1,4 +1,4 @@
-import { endings, type RunResult } from '@halting/core'
+import { endings, type GoalSpec, type RunResult } from '@halting/core'
 import { mostGoalTries } from '@halting/core/adapters'
 import { adviceFor } from '../headless/ending.ts'
 import { type FlagLimit, flagLimitOf, flagOf, usdFlag } from '../headless/limit-advice.ts'
@@ -12,6 +12,8 @@ export interface Where {
   readonly cwd: string
   /** The address of the cluster that has it. */
   readonly cluster?: string
+  /** The goals of the run: one that goes on after its end has them from its flags alone. */
+  readonly goals?: readonly GoalSpec[]
 }
 
 /** What has a session go on, in words and as a command; without a command where there is nothing to go on with. */
@@ -27,8 +29,8 @@ export function goOn(terminal: RunResult | undefined, where: Where): GoOn {
       says: 'This goes on:',
       command: commandOf(['-p', '--resume', where.sessionId], where),
     }
-  const says = adviceFor(terminal, {}, errorKindOf(terminal))
-  const args = argumentsFor(terminal, where.sessionId)
+  const says = goalAdvice(terminal) ?? adviceFor(terminal, {}, errorKindOf(terminal))
+  const args = argumentsFor(terminal, where)
   return args === undefined ? { says } : { says, command: commandOf(args, where) }
 }
 
@@ -45,13 +47,42 @@ function commandOf(args: readonly string[], { sessionCwd, cwd, cluster }: Where)
   return sessionCwd === cwd ? command : `cd ${shellQuoted([sessionCwd])} && ${command}`
 }
 
+/** What to do about a goal that is not met; undefined for any other ending. More tries do not help where nothing changes. */
+function goalAdvice(terminal: RunResult): string | undefined {
+  if (flagLimitOf(terminal) !== 'maxGoalTries') return undefined
+  const undo = 'halting undo reverts what it changed.'
+  switch (terminal.signal.context['cause']) {
+    case 'asks':
+      return 'Its answer called no tool: it asks something, or refuses. Answer it with --resume and a prompt.'
+    case 'stalled':
+      return `Nothing changed between its last answers, so more tries alone do not help. Have it try another way, or name another model with --model. ${undo}`
+    default:
+      return `Raise --until-tries, or name another model with --model. ${undo}`
+  }
+}
+
+/** The goals as flags; none where they hold already. */
+function goalFlags({ goal }: RunResult, goals: readonly GoalSpec[]): readonly string[] {
+  if (goal === undefined || goal.met === true) return []
+  return goals.flatMap(({ name, judged }) => [judged === true ? '--goal' : '--until', name])
+}
+
 /** Raised limits go on without a new prompt; a person who stopped it has something to say. */
-function argumentsFor(terminal: RunResult, id: string): readonly string[] | undefined {
+function argumentsFor(terminal: RunResult, { sessionId, goals = [] }: Where): readonly string[] | undefined {
   const { resume } = endings[terminal.reason]
   if (resume === null) return undefined
-  const goOnWith = (...flags: readonly string[]): readonly string[] => ['-p', '--resume', id, ...flags]
+  const goOnWith = (...flags: readonly string[]): readonly string[] => [
+    '-p',
+    '--resume',
+    sessionId,
+    ...goalFlags(terminal, goals),
+    ...flags,
+  ]
+  const { cause } = terminal.signal.context
   switch (resume.kind) {
     case 'raise-limit': {
+      if (cause === 'stalled') return goOnWith('Try another way.')
+      if (cause === 'asks') return undefined
       const limit = flagLimitOf(terminal)
       return limit === undefined ? undefined : goOnWith(flagOf(limit), raisedLimit(limit, terminal))
     }
@@ -65,8 +96,12 @@ function argumentsFor(terminal: RunResult, id: string): readonly string[] | unde
       const { pending } = terminal.signal.context
       const [first] = Array.isArray(pending) ? (pending as readonly unknown[]) : []
       const callId = typeof first === 'object' && first !== null && 'id' in first ? first.id : undefined
-      return typeof callId === 'string' ? ['approve', id, callId] : undefined
+      return typeof callId === 'string' ? ['approve', sessionId, callId] : undefined
     }
+    // A limit of tries is raised where a run ended unmet; the others are no ways for the run to go on.
+    case 'send-back':
+    case 'another-model':
+    case 'undo':
     case 'last-answer':
     case 'explain':
       return undefined

@@ -1,6 +1,6 @@
 import type { Account, LimitFigures, StepFigures, Phase } from '@halting/analysis'
 import { wrapped } from '../io/columns.ts'
-import { costText } from '@halting/analysis/words'
+import { checkTail, costText, goalFacts, goalName } from '@halting/analysis/words'
 import { counted, elapsed, limitLabels, many, money, moneyAtMost, oneLine } from '../io/figures.ts'
 import type { Style } from '../io/style.ts'
 import { afterLines } from './after-lines.ts'
@@ -24,6 +24,7 @@ export function whyText(
       ...(before.length === 0 ? [] : [style.dim(said(`Before it: ${before.join(', ')}.`))]),
     ],
     [style.bold(said(headline(account, heldBy))), ...aboutSignals(account).map(said), ...about.map(said)],
+    goalLines(account, columns, style),
     [said(totalsLine(account, untold)), ...[unreportedUsageText(untold)].filter((text) => text !== '').map(said)],
     withTitle('Limits', barLines(account.limits.map(limitRow(totals)), columns, style), style),
     withTitle('Time', barLines(timeRows(account), columns, style), style),
@@ -55,6 +56,30 @@ export function whyText(
     .map((lines) => lines.join('\n'))
     .join('\n\n')}\n`
 }
+
+/** The goals, how it stands with them, and the end of what the check that failed printed. */
+function goalLines({ goal }: Account, columns: number, style: Style): readonly string[] {
+  if (goal === undefined) return []
+  const { goals, met, checks } = goal
+  const failed = met === true ? undefined : checks.find((check) => !check.met)
+  const lines = (text: string): readonly string[] =>
+    wrapped(oneLine(text, Infinity), columns - 2)
+      .split('\n')
+      .map((line) => `  ${line}`)
+  return [
+    style.bold(goals.length > 1 ? 'Goals' : 'Goal'),
+    ...goals.slice(0, mostGoals).flatMap((each) => lines(goalName(each))),
+    ...(goals.length > mostGoals ? [`  and ${many(goals.length - mostGoals, 'more goal')}`] : []),
+    ...goalFacts(goal).flatMap(lines),
+    ...(failed === undefined || failed.tail === ''
+      ? []
+      : checkTail(failed)
+          .split('\n')
+          .map((line) => style.dim(`    ${oneLine(line, columns - 4)}`))),
+  ]
+}
+
+const mostGoals = 10
 
 /** `5 requests waited 12 s for money that other requests had reserved ($9.10 at most).` */
 function waitsLine({ budgetWaits }: Account): readonly string[] {
@@ -170,6 +195,7 @@ const phaseLabels: { readonly [phase in Phase]: string } = {
   tools: 'tools',
   hooks: 'hooks',
   compaction: 'compaction',
+  checks: 'goal checks',
   waiting: 'waiting',
   other: 'the rest',
 }

@@ -9,6 +9,7 @@ import { UsageError } from '../usage-error.ts'
 import { findFile } from '../stored-sessions/find-session.ts'
 import { terminalOf, explainRuns, aboutRecord, foreignAccount } from '@halting/analysis/why'
 import { goOn, type GoOn } from './go-on.ts'
+import { recordedGoals } from './recorded-goals.ts'
 import { wayOn } from './way-on.ts'
 import { whyText } from './why-text.ts'
 
@@ -68,7 +69,13 @@ function nextOf(
   const { sessionId, runs } = session
   const terminal = terminalOf(runs.at(-1) ?? [])
   if (terminal === undefined) return { says: 'It goes on in the cluster.' }
-  return goOn(terminal, { sessionId, sessionCwd: '', cwd: '', ...(cluster !== undefined && { cluster }) })
+  return goOn(terminal, {
+    sessionId,
+    sessionCwd: '',
+    cwd: '',
+    ...recordedGoals(runs),
+    ...(cluster !== undefined && { cluster }),
+  })
 }
 
 /** What is told of a session of another program alone. */

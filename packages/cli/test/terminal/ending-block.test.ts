@@ -17,7 +17,7 @@ function ending(reason: EndingReason, context: object = {}, message = '', more: 
     todos,
     limits,
   }
-  return endingShown({ ...input, canResume: true }, plain)
+  return endingShown({ ...input, canResume: true, canUndo: true }, plain)
 }
 
 const text = (...given: Parameters<typeof ending>): string => shown([ending(...given).block], 100)
@@ -69,6 +69,7 @@ describe('the ending of a run', () => {
       time_limit: { used: 600_000, limit: 600_000 },
       needs_approval: { pending: [{ id: 'c1', name: 'Bash', message: 'no rule allows it' }] },
       blocking_limit: { used: 199_000, limit: 197_000 },
+      goal_unmet: { used: 10, limit: 10, cause: 'tries' },
     }
     const rows = (Object.keys(endings) as EndingReason[]).map((reason) => {
       const { block, actions } = ending(reason, contexts[reason] ?? {}, 'It says why')
@@ -83,6 +84,7 @@ describe('the ending of a run', () => {
       '■ Stopped: the dollar budget is used up. $1.00 of $1.00.  [max_budget_usd] | ↵ +$0.50 and go on, t↵ the same and +20 turns, w↵ one last answer, y↵ /why',
       '■ Stopped: the token limit is reached. 95,000 of 100,000 tokens, the next request could need 9,000.  [token_limit] | ↵ +50,000 tokens and go on, t↵ the same and +20 turns, w↵ one last answer, y↵ /why',
       '■ Stopped: the reply was cut at its longest, again and again.  [max_output_tokens] | ↵ have it go on, y↵ /why',
+      '■ Stopped: the goal is not met. It says why.  [goal_unmet] | ↵ +10 tries and go on, t↵ the same and +20 turns, m↵ another model, u↵ undo its changes, y↵ /why',
       '■ Stopped: the time is up. 10:00 of 10:00.  [time_limit] | ↵ +10:00 and go on, t↵ the same and +20 turns, w↵ one last answer, y↵ /why',
       '■ Stopped: it made no progress. It says why.  [no_progress] | ↵ have it try another way, w↵ one last answer, y↵ /why',
       '■ Stopped: no room can be made. It says why.  [compaction_thrash] | y↵ /why',
@@ -105,6 +107,34 @@ describe('the ending of a run', () => {
     ])
   })
 
+  const check = { name: 'npm test', met: true, exitCode: 0, durationMs: 10, tail: '' }
+  const goal = {
+    met: true,
+    tries: 1,
+    baseline: false,
+    checks: [check],
+    tampered: [],
+    changedTests: [],
+    flaky: false,
+  } as const
+
+  test('a goal that is met is named, with what a person should know of it', () => {
+    expect(text('completed', {}, '', { goal })).toContain('✓ done · goal met: npm test · 7 turns')
+    const held = { ...goal, heldFromStart: true, judged: true }
+    expect(text('completed', {}, '', { goal: held })).toContain('held from the start, as a model judges')
+    const tested = text('completed', {}, '', { goal: { ...goal, changedTests: ['a.test.js', 'b.test.js'] } })
+    expect(tested).toContain('The agent changed 2 test files: a.test.js, b.test.js.')
+    expect(text('completed', {}, '', { goal: { ...goal, flaky: true } })).toContain('--until-stable 3')
+  })
+
+  test('an unmet goal says what it is checked by where that has changed, and one that is not known says so', () => {
+    const unmet = { ...goal, met: false, tampered: ['package.json (scripts.test)'] }
+    expect(text('goal_unmet', { used: 3, limit: 10 }, 'The goal is not met: x', { goal: unmet })).toContain(
+      'What it is checked by has changed: package.json (scripts.test).',
+    )
+    expect(text('aborted_tools', {}, 'x', { goal: { ...goal, met: 'unknown' } })).toContain('is not known')
+  })
+
   test('what did not react to an abort is named', () => {
     expect(text('aborted_tools', {}, 'Interrupted by the user', { stillRunning: ['call_7'] })).toContain(
       'Left behind, because they did not respond to the abort: call_7.',
@@ -123,6 +153,24 @@ describe('what is offered', () => {
       { type: 'why' },
     ])
     expect(deeds('max_turns', { used: 40, limit: 40 })[0]).toEqual({ type: 'go_on', limits: { maxTurns: 60 } })
+  })
+
+  test('an unmet answer goes back without further tries where some are left, and with more where none are', () => {
+    const effects = (context: object): readonly unknown[] =>
+      ending('goal_unmet', context).actions.map(({ typed, effect }) => [typed, effect])
+    expect(effects({ used: 2, limit: 10, cause: 'asks' })).toEqual([
+      ['', { type: 'go_on', limits: {} }],
+      ['m', { type: 'another_model', limits: {} }],
+      ['u', { type: 'undo' }],
+      ['y', { type: 'why' }],
+    ])
+    expect(effects({ used: 10, limit: 10, cause: 'tries' })).toEqual([
+      ['', { type: 'go_on', limits: { maxGoalTries: 20 } }],
+      ['t', { type: 'go_on', limits: { maxGoalTries: 20, maxTurns: 60 } }],
+      ['m', { type: 'another_model', limits: { maxGoalTries: 20 } }],
+      ['u', { type: 'undo' }],
+      ['y', { type: 'why' }],
+    ])
   })
 
   test('a limit that is a guard of a program is raised from what the signal says, or not at all', () => {

@@ -22,6 +22,7 @@ const running: PanelSnapshot = {
     usedMs: 130_000,
   },
   nextStop: { reason: 'max_budget_usd', turns: 14, isEstimate: true },
+  goal: null,
 }
 
 function panel(more: Partial<PanelSnapshot> = {}, width = 140): string {
@@ -51,6 +52,28 @@ describe('the stop panel', () => {
     expect(panel({}, 60)).toBe(' turn 7/40 · next stop: max_budget_usd in ~14 turns')
     expect(panel({}, 43)).toBe(' next stop: max_budget_usd in ~14 turns')
     expect(panel({}, 33)).toBe(' max_budget_usd in ~14 turns')
+  })
+
+  test('tells how the goal stands behind the turns, and what is checked before all else', () => {
+    const last = { met: false, checks: [], tampered: [], changedTests: [], flaky: false }
+    const goal = {
+      goals: [{ name: 'npm test' }],
+      isChecked: true,
+      isChecking: false,
+      tries: 0,
+      maxTries: 10,
+      last: null,
+    }
+    const unmet = { ...goal, tries: 2, last }
+    expect(panel({ goal }, 60)).toBe(' turn 7/40 · goal · next stop: max_budget_usd in ~14 turns')
+    expect(panel({ goal: unmet }, 80)).toBe(' turn 7/40 · goal ✗ try 2/10 · next stop: max_budget_usd in ~14 turns')
+    expect(panel({ goal: { ...unmet, last: { ...last, met: true } } }, 80)).toContain('turn 7/40 · goal ✓ ·')
+    expect(panel({ goal: { ...unmet, isChecked: false } }, 100)).toContain('goal not checked in plan mode')
+    const activity = { type: 'goal_check', goals: ['npm test'], tries: 2, maxTries: 10, sinceMs: -11_000 } as const
+    expect(panel({ goal: unmet, activity }, 80)).toBe(
+      ' checking npm test 0:12 · turn 7/40 · next stop: max_budget_usd in ~14 turns',
+    )
+    expect(panel({ goal: unmet, activity }, 33)).toBe(' max_budget_usd in ~14 turns')
   })
 
   test('without limits tells the turns that are left', () => {

@@ -151,13 +151,27 @@ describe('for any strings, at any width', () => {
           contextTokens: figure,
           contextWindow: 9,
         }
-        const snapshot = { status: 'running', activity, figures, limits: noLimits, nextStop: null } as const
+        const goal = {
+          goals: [{ name: said }],
+          isChecked: true,
+          isChecking: false,
+          tries: 3,
+          maxTries: 10,
+          last: { met: false, checks: [], tampered: [said], changedTests: [], flaky: false },
+        }
+        const checking = { type: 'goal_check', goals: [said], tries: 3, maxTries: 10, sinceMs: -1_000 } as const
+        const snapshot = { status: 'running', activity, figures, limits: noLimits, nextStop: null, goal } as const
         const queue = [{ id: '1', content: said, when: 'next' }] as const
         const bar = { status: 'idle', permissionMode: said, model: said, tasks: [] } as const
         const blocks = [
           endingShown({ ...input, canResume: true }, coloured).block,
           stopPanel(
             () => snapshot,
+            coloured,
+            () => 0,
+          ),
+          stopPanel(
+            () => ({ ...snapshot, activity: checking }),
             coloured,
             () => 0,
           ),

@@ -82,6 +82,12 @@ export type EndingAction =
   /** Resume, where the session can be resumed; else continue with a prompt. */
   | { readonly kind: 'retry' }
   | { readonly kind: 'compact' }
+  /** Continue with what the last check of the goals found, where no tries are needed for it: else `raise-limit` does so. */
+  | { readonly kind: 'send-back' }
+  /** Choose another model, and continue with it. */
+  | { readonly kind: 'another-model' }
+  /** Revert the file changes of the run. */
+  | { readonly kind: 'undo' }
   /** Approve or deny the calls that wait. */
   | { readonly kind: 'approve' }
   /** Show why the run ended. */

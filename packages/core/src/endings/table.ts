@@ -5,6 +5,9 @@ const lastAnswer = { kind: 'last-answer' } as const
 const raiseLimit = { kind: 'raise-limit' } as const
 const retry = { kind: 'retry' } as const
 const compact = { kind: 'compact' } as const
+const sendBack = { kind: 'send-back' } as const
+const anotherModel = { kind: 'another-model' } as const
+const undo = { kind: 'undo' } as const
 const approve = { kind: 'approve' } as const
 const askForAnswer = {
   kind: 'prompt',
@@ -296,9 +299,9 @@ export const endings: { readonly [reason in EndingReason]: Ending } = {
     advice: {
       command: raiseLimit,
       editor: 'Write what to do next, or /continue, for as many tries again.',
-      terminal: '/model chooses another model; /undo takes back what was changed.',
+      terminal: '',
     },
-    actions: [raiseLimit, explain],
+    actions: [sendBack, raiseLimit, anotherModel, undo, explain],
     sentence: 'the goal is not met',
     detail: { kind: 'message', prefix: 'The goal is not met: ' },
     acp: 'end_turn',

@@ -1,6 +1,7 @@
 import type { AgentState } from '../agent-state.ts'
 import type { AskModel } from '../hooks/questions.ts'
 import type { Json } from '../json.ts'
+import type { GoalSpec } from './goal-record.ts'
 import type { Changes } from './changes.ts'
 
 /** What must hold before a run may end as `completed`. The loop checks it, out of the reach of the model (spec R-GOAL-1). */
@@ -49,9 +50,9 @@ export type GoalVerdict = {
 export interface GoalFiles {
   /**
    * Before the checks of a round. `memo`: what `end` of an earlier round of this session gave, by whatever process; null for the first.
-   * What it throws is a round that is not met.
+   * `goals` are those of the round. What it throws is a round that is not met.
    */
-  begin(memo: Json | null, signal: AbortSignal): GoalFilesRound | Promise<GoalFilesRound>
+  begin(memo: Json | null, signal: AbortSignal, goals: readonly GoalSpec[]): GoalFilesRound | Promise<GoalFilesRound>
 }
 
 /** The files before the checks of one round. */

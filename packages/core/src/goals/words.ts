@@ -1,6 +1,7 @@
 import { many } from '../text.ts'
 import type { RoundRecord } from '../turn/goal-round.ts'
 import type { GoalCheck, GoalSpec } from './goal-record.ts'
+import type { GoalProgress } from './progress.ts'
 import { lastLineOf } from './report.ts'
 
 // What the model and people are told of goals.
@@ -47,7 +48,13 @@ export function sentBackText(
   return lines.join('\n')
 }
 
-function whyUnmet(round: RoundRecord): string {
+/** A person has the run go on whose answer did not meet the goals: what the last check found, as far as it is kept. */
+export function goOnUnmetText({ checks, tampered }: NonNullable<GoalProgress['last']>): string {
+  const report = checks.at(-1)?.tail ?? ''
+  return `The goal is not met: ${whyUnmet({ checks, tampered, report })}\nGo on until it holds.`
+}
+
+function whyUnmet(round: Pick<RoundRecord, 'checks' | 'tampered' | 'report'>): string {
   if (round.tampered.length > 0)
     return `what it is checked by has changed, so it was not checked. Put back as it was: ${round.tampered.join(', ')}.`
   const check = round.checks.at(-1)

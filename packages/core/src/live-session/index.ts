@@ -14,6 +14,7 @@ export type {
   Session,
   SessionEvent,
   SessionFigures,
+  SessionGoal,
   SessionSnapshot,
 } from './session.ts'
 export { createSession } from './create-session.ts'

@@ -29,6 +29,7 @@ export class RunActivity {
 
   begin(model: string): void {
     this.end()
+    this.#model = model
     this.#present = { type: 'asking', model }
   }
 
@@ -48,6 +49,11 @@ export class RunActivity {
     return true
   }
 
+  /** What goes on once a wait is over. */
+  get #asking(): Activity {
+    return this.#recovery ?? (this.#model === undefined ? idle : { type: 'asking', model: this.#model })
+  }
+
   #after(event: RunEvent): Activity | undefined {
     switch (event.type) {
       case 'model_start':
@@ -55,8 +61,7 @@ export class RunActivity {
         return this.#recovery ?? { type: 'asking', model: event.model }
       case 'budget_wait': {
         const { isWaiting, reservedUsd, reservedTokens, holders } = event
-        if (!isWaiting)
-          return this.#recovery ?? (this.#model === undefined ? idle : { type: 'asking', model: this.#model })
+        if (!isWaiting) return this.#asking
         return { type: 'budget_wait', reservedUsd, reservedTokens, holders }
       }
       case 'model_end':
@@ -87,6 +92,12 @@ export class RunActivity {
       case 'tool_end':
         this.#calls = this.#calls.filter((id) => id !== event.callId)
         return { type: 'tools', callIds: this.#calls }
+      case 'goal_start': {
+        const { goals, tries, maxTries } = event
+        return { type: 'goal_check', goals, tries, maxTries, sinceMs: this.#now() }
+      }
+      case 'goal_end':
+        return this.#asking
       case 'compact_start':
         return { type: 'compacting', tokens: event.tokens }
       default:

@@ -5,6 +5,9 @@ import type { SettingsChange } from '../settings/settings-change.ts'
 import type { RunResult } from '../endings/terminal.ts'
 import { systemClock } from '../steps/system-clock.ts'
 import { BackgroundList } from './background-list.ts'
+import { specOf } from '../goals/run-goals.ts'
+import { settingsOf } from '../options.ts'
+import { GoalView } from './goal-view.ts'
 import { type InForce, inForceAtFirst, inForceWith, modelIdsOf, orNull } from './in-force.ts'
 import { nextStop } from './next-stop.ts'
 import { RunActivity } from './run-activity.ts'
@@ -21,6 +24,7 @@ type Viewed =
   | 'limits'
   | 'figures'
   | 'nextStop'
+  | 'goal'
   | 'tasks'
   | 'last'
 
@@ -38,6 +42,7 @@ export class SessionView {
   readonly #figures: RunFigures
   readonly #activity: RunActivity
   readonly #tasks: BackgroundList
+  readonly #goal: GoalView
   readonly #first: InForce
   #inForce: InForce
   /** A run goes on whose figures are not in the sum of the session yet. */
@@ -53,6 +58,7 @@ export class SessionView {
     this.#figures = new RunFigures(this.#inForce.limits, orNull(options.contextWindow ?? options.model.contextWindow))
     this.#activity = new RunActivity(now)
     this.#tasks = new BackgroundList(options.background, now)
+    this.#goal = new GoalView((options.until ?? []).map(specOf), settingsOf(options).maxGoalTries)
     this.#last = last
     // What stands there is the last run of an earlier process, until another one begins.
     if (last !== undefined) this.#figures.end(last)
@@ -61,6 +67,7 @@ export class SessionView {
 
   begin(): void {
     this.#counts = true
+    this.#goal.begin()
     this.#activity.begin(this.#options.engine().model.id)
     this.#figures.begin(this.#inForce.limits, this.#options.engine().totalCostUsd)
   }
@@ -70,11 +77,13 @@ export class SessionView {
     this.#counts = false
     this.#last = last ?? this.#last
     this.#activity.end()
+    this.#goal.end(last)
     if (last !== undefined) this.#figures.end(last)
   }
 
   set(change: SettingsChange): void {
     this.#inForce = inForceWith(this.#inForce, this.#first, change)
+    this.#goal.set(change)
     this.#figures.limit(this.#inForce.limits, this.#spentBefore)
   }
 
@@ -86,7 +95,7 @@ export class SessionView {
   /** True when something of it is another. */
   onEvent(event: RunEvent): boolean {
     if (event.type === 'settings') this.set(event.change)
-    const heard = [this.#figures.onEvent(event), this.#activity.onEvent(event), this.#tasks.onEvent(event)]
+    const heard = [this.#figures, this.#activity, this.#goal, this.#tasks].map((view) => view.onEvent(event))
     return event.type === 'settings' || heard.includes(true)
   }
 
@@ -110,6 +119,7 @@ export class SessionView {
       permissionModes: permissions.modes ?? [],
       figures: this.#figures.figures(this.#spentBefore + this.#figures.knownUsd),
       nextStop: nextStop(this.#figures.left),
+      goal: this.#goal.present(options.permissions?.isPlanning?.(this.#inForce.permissionMode) !== true),
       tasks: this.#tasks.tasks,
       last: this.#last,
     }

@@ -2,6 +2,7 @@ import type { AbortCause } from '../cancel/abort.ts'
 import type { JsonObject } from '../json.ts'
 import type { LimitsChange, SettingsChange } from '../settings/settings-change.ts'
 import type { RunEvent } from '../events.ts'
+import type { GoalCheck, GoalSpec } from '../goals/goal-record.ts'
 import type { MessageContent, Usage } from '../messages.ts'
 import type { PermissionDecision } from '../tools/permission-decision.ts'
 import type { SdkMessage, SdkResult } from '../sdk/sdk-messages.ts'
@@ -184,6 +185,16 @@ export type Activity =
       readonly because: string | null
     }
   | { readonly type: 'compacting'; readonly tokens: number }
+  /** The goals of the run are being checked. */
+  | {
+      readonly type: 'goal_check'
+      readonly goals: readonly string[]
+      /** How often an answer was sent back so far, of at most `maxTries`. */
+      readonly tries: number
+      readonly maxTries: number
+      /** By the clock of the session. */
+      readonly sinceMs: number
+    }
   | { readonly type: 'question' }
 
 /** Something that goes on beside the run: a command or an agent in the background. */
@@ -193,6 +204,26 @@ export interface BackgroundTask {
   readonly description: string
   readonly startedAtMs: number
   readonly status: 'running' | 'ended'
+}
+
+/** The goals of a session, and how they stand. JSON. */
+export interface SessionGoal {
+  readonly goals: readonly GoalSpec[]
+  /** False in a mode that only plans: there nothing is checked. */
+  readonly isChecked: boolean
+  readonly isChecking: boolean
+  /** How often an answer of the run was sent back, of at most `maxTries`. */
+  readonly tries: number
+  readonly maxTries: number
+  /** The last round of checks since the goals were set; null before the first. */
+  readonly last: {
+    readonly met: boolean
+    /** Up to the first that failed. */
+    readonly checks: readonly GoalCheck[]
+    readonly tampered: readonly string[]
+    readonly changedTests: readonly string[]
+    readonly flaky: boolean
+  } | null
 }
 
 /** All that a face shows of a session. JSON but for `last`. */
@@ -211,6 +242,8 @@ export interface SessionSnapshot {
   readonly figures: SessionFigures
   /** What would stop the run next, as things stand; null where nothing would. */
   readonly nextStop: NextStop | null
+  /** What must hold before a run may end as `completed`; null for a session without goals. */
+  readonly goal: SessionGoal | null
   readonly tasks: readonly BackgroundTask[]
   /** How the last run ended, of this process or of the one before; undefined where there is none, or it has no ending: `canResume` tells them apart. */
   readonly last: RunResult | undefined

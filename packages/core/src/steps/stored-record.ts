@@ -58,11 +58,28 @@ const isGoalCheck = isObject({
   exitCode: orNull(isNumber),
   durationMs: isDuration,
   tail: isText,
+  judged: optional(isBoolean),
+  timedOut: optional(isBoolean),
+  pass: optional(isAmount),
 })
 const isFiles = isListOf(isText)
+const isGoalSpecs = isListOf(isObject({ name: isText, judged: optional(isBoolean), set: optional(isNumber) }))
+
+/** What a round of checks came to. */
+const isGoalRound: Check = isObject({
+  met: isBoolean,
+  checks: isListOf(isGoalCheck),
+  report: isText,
+  tampered: isFiles,
+  changedByChecks: isFiles,
+  changedTests: isFiles,
+  isUnstable: isBoolean,
+  unusable: optional(isText),
+  aborted: optional(isText),
+})
 
 const isGoalProgress: Check = isObject({
-  specs: isListOf(isObject({ name: isText, judged: optional(isBoolean), set: optional(isNumber) })),
+  specs: isGoalSpecs,
   tries: isAmount,
   rounds: isAmount,
   baseline: orNull(isBoolean),
@@ -83,6 +100,9 @@ const isGoalProgress: Check = isObject({
 })
 
 const isGoalResult: Check = isObject({
+  met: (value, path) => (value === 'unknown' ? undefined : isBoolean(value, path)),
+  judged: optional(isBoolean),
+  heldFromStart: optional(isBoolean),
   tries: isAmount,
   baseline: orNull(isBoolean),
   checks: isListOf(isGoalCheck),
@@ -95,7 +115,7 @@ const isProgress: Check = isObject({
   request: isAmount,
   turns: isAmount,
   turnBegins: isBoolean,
-  laps: isObject({ sinceRefill: isLaps, inRun: isLaps }),
+  laps: isObject({ sinceRefill: isLaps, inRun: isLaps, triesBefore: optional(isAmount) }),
   compactions: isAmount,
   usage: isUsage,
   modelUsage: isMapOf(isObject({ usage: isUsage, nanos: isAmount })),
@@ -166,7 +186,7 @@ const isControl: Check = isObject({
           maxGoalTries: isSetLimit,
         }),
       ),
-      until: optional(orNull(isListOf(isObject({ name: isText })))),
+      until: optional(orNull(isGoalSpecs)),
     }),
   ),
 })
@@ -212,13 +232,28 @@ const isStepValue: Check = (value, path) => {
   if (isJsonObject(inner)) isStepValue(inner, `${path}.value`)
 }
 
+const isResultFields = isObject({ key: isText, value: isStepValue, at: isMoment, durationMs: isDuration })
+
+/** The step of a round of checks, of the run or of a subagent. A judged goal asks in it: then what it came to is in the step behind. */
+const goalStep = /^[^/]*\/(?:agent:\d+:\d+:[^/]*\/)*goal:\d+:(?:baseline|answer|turn|limit)(\/asked)?$/
+
+const isResult: Check = (value, path) => {
+  isResultFields(value, path)
+  const { key, value: came } = value as { readonly key: string; readonly value: unknown }
+  const step = goalStep.exec(key)
+  if (step === null) return
+  const at = path === '' ? 'value' : `${path}.value`
+  if (step[1] !== undefined) isObject({ value: isGoalRound })(came, at)
+  else if (!isJsonObject(came) || came['asks'] !== true) isGoalRound(came, at)
+}
+
 /** Whoever asks when something was takes what has such a field. */
 const isNoMoment: Check = optional(isMoment)
 
 const isRecord: Check = isOneOf('type', {
   start: isObject({ scope: isText, start: isStart, at: isMoment }),
   intent: isObject({ key: isText, intent: isIntent, at: isMoment }),
-  result: isObject({ key: isText, value: isStepValue, at: isMoment, durationMs: isDuration }),
+  result: isResult,
   control: isObject({ key: isText, control: isControl, at: isMoment }),
   lap: isObject({ lap: isLap, folds: optional(isFolded) }),
   end: isObject({ scope: isText, terminal: isTerminal, added: isTranscript, spent: isProgress, at: isNoMoment }),

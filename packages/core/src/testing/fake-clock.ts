@@ -36,14 +36,20 @@ export function createFakeClock(options: { readonly start?: number; readonly aut
   const settle = async (): Promise<void> => {
     for (let turns = 0; turns < settleTurns; turns++) await Promise.resolve()
   }
-  /** Fires one timer after another for as long as there are any, whenever nothing else is left to do. */
+  let timersMade = 0
+  /**
+   * Fires one timer after another for as long as there are any, whenever nothing else is left to do. Whoever has just begun to wait has turns of their
+   * own before that: they may have something to do beside it.
+   */
   let pumping = false
   const pump = async (): Promise<void> => {
     if (pumping) return
     pumping = true
-    for (await settle(); timers.size > 0; await settle()) {
+    while (timers.size > 0) {
+      const before = timersMade
+      await settle()
       const timer = next()
-      if (timer !== undefined) fire(timer)
+      if (before === timersMade && timer !== undefined) fire(timer)
     }
     pumping = false
   }
@@ -56,6 +62,7 @@ export function createFakeClock(options: { readonly start?: number; readonly aut
       const timer = { due: time + ms, callback }
       if (ms === Infinity) return () => {}
       timers.add(timer)
+      timersMade++
       if (options.autoAdvance === true) void pump()
       return () => {
         timers.delete(timer)

@@ -15,7 +15,7 @@ import { StopSignal } from '../endings/signal.ts'
 import { headOf } from '../text.ts'
 import { guardsAt, inboxAt } from './checkpoint.ts'
 import { abortDraft, maxTurnsDraft, standingDraft, stopRequestedSignal } from './endings.ts'
-import { goalAtAnswer } from './goals.ts'
+import { goalAtAnswer, isGoalMet } from './goals.ts'
 import { draftOf, ends, goesOn, onward, type Draft, type Outcome, type Route } from './outcome.ts'
 import type { Run } from './run.ts'
 import { stepWithQuestions } from './step-with-questions.ts'
@@ -214,7 +214,7 @@ function firstLineOf(reason: string): string {
 /** The end of a run whose answer nobody sends back: `completed`, or `no_answer` for one that has said nothing since its prompt (spec R-GOAL-21). */
 function answeredDraft(run: Run): Draft {
   const { context, spent, transcript, startLength } = run
-  const isDone = context.settings.output !== null || spent.goal?.last?.met === true
+  const isDone = context.settings.output !== null || isGoalMet(spent)
   if (isDone || lastAnswer(run) !== '') {
     const message = 'The model gave its answer'
     return draftOf('completed', new StopSignal({ reason: 'completed', message, source: 'loop' }))

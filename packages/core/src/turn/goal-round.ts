@@ -6,7 +6,7 @@ import { fieldsOf } from '../given.ts'
 import type { Goal, GoalContext, GoalFilesRound, GoalVerdict } from '../goals/goal.ts'
 import type { GoalCheck } from '../goals/goal-record.ts'
 import { shownReport, tailOfReport } from '../goals/report.ts'
-import { usualCheckMs } from '../goals/run-goals.ts'
+import { specOf, usualCheckMs } from '../goals/run-goals.ts'
 import type { AskModel } from '../hooks/questions.ts'
 import { jsonOf, type Json } from '../json.ts'
 import { headOf } from '../text.ts'
@@ -56,7 +56,8 @@ export async function checkRound(
   if (cause !== undefined) return { ...nothingYet, aborted: cause }
   try {
     const { files: port } = run.context.goals
-    const files = port === null ? undefined : await inTime(run, () => port.begin(memo, run.ports.abort.signal))
+    const files =
+      port === null ? undefined : await inTime(run, () => port.begin(memo, run.ports.abort.signal, goals.map(specOf)))
     const tampered = namesOf(files?.tampered)
     // A check whose definition is not the person's says nothing, and is not run.
     const checked = tampered.length > 0 ? nothingYet : await checkAll(run, goals, ask)
@@ -108,8 +109,8 @@ function namesOf(given: unknown): readonly string[] {
 
 async function checkAll(run: Run, goals: readonly Goal[], ask: AskModel): Promise<RoundRecord> {
   const checks: GoalCheck[] = []
-  for (const goal of goals) {
-    const { check, ...failed } = await checkGoal(run, goal, ask)
+  for (const [index, goal] of goals.entries()) {
+    const { check, ...failed } = await checkGoal(run, goal, index, ask)
     if (failed.aborted !== undefined) return { ...nothingYet, aborted: failed.aborted }
     checks.push(check)
     if (!check.met) return { ...nothingYet, ...failed, checks }
@@ -122,16 +123,28 @@ interface Checked extends Pick<RoundRecord, 'report' | 'isUnstable' | 'unusable'
 }
 
 /** One goal, as often in a row as it is to pass. */
-async function checkGoal(run: Run, goal: Goal, ask: AskModel): Promise<Checked> {
+async function checkGoal(run: Run, goal: Goal, index: number, ask: AskModel): Promise<Checked> {
   const { stable = 1 } = goal
   for (let pass = 1; ; pass++) {
-    const checked = await checkOnce(run, goal, ask, stable === 1 ? undefined : pass)
+    const context = { key: keyOfCheck(run, index, pass), ask }
+    const checked = await checkOnce(run, goal, context, stable === 1 ? undefined : pass)
     if (checked.aborted !== undefined || pass >= stable || !checked.check.met)
       return { ...checked, isUnstable: pass > 1 && !checked.check.met }
   }
 }
 
-async function checkOnce(run: Run, goal: Goal, ask: AskModel, pass: number | undefined): Promise<Checked> {
+/** Of one check: the same when it is made again after a crash, and no other check's. */
+function keyOfCheck(run: Run, index: number, pass: number): string {
+  const { request, goal } = run.spent
+  return run.key(`goal:${request}:${goal?.rounds ?? 0}:${index}:${pass}`)
+}
+
+async function checkOnce(
+  run: Run,
+  goal: Goal,
+  { key, ask }: { readonly key: string; readonly ask: AskModel },
+  pass: number | undefined,
+): Promise<Checked> {
   const { timers, settings } = run.context
   const { abort } = run.ports
   const own = new AbortScope()
@@ -144,7 +157,8 @@ async function checkOnce(run: Run, goal: Goal, ask: AskModel, pass: number | und
     time.isUp = true
     own.abort('time')
   })
-  const context = contextOfCheck(run, own.signal, ask)
+  const { agentState: state, spent } = run
+  const context: GoalContext = { signal: own.signal, idempotencyKey: key, state, changes: spent.changes, ask }
   const settled = await settleWithin<unknown, Settled<unknown>>(
     () => goal.check(context),
     { abort: own, graceMs: settings.graceMs, timers },
@@ -173,12 +187,6 @@ async function checkOnce(run: Run, goal: Goal, ask: AskModel, pass: number | und
     ...(unusable !== undefined && { unusable }),
     ...(aborted !== undefined && { aborted }),
   }
-}
-
-function contextOfCheck(run: Run, signal: AbortSignal, ask: AskModel): GoalContext {
-  const { agentState: state, spent } = run
-  const key = run.key(`goal:${spent.request}:${spent.goal?.rounds ?? 0}`)
-  return { signal, idempotencyKey: key, state, changes: spent.changes, ask }
 }
 
 /** A check that answers after its time is up is late, whatever it says. */

@@ -43,6 +43,11 @@ function standing(goal: GoalProgress, spent: RunProgress): boolean | undefined {
   return goal.last !== null && goal.last.changes === changesOf(spent) ? goal.last.met : undefined
 }
 
+/** Whether the goals were found to hold, and nothing has changed since. */
+export function isGoalMet(spent: RunProgress): boolean {
+  return spent.goal !== undefined && standing(spent.goal, spent) === true
+}
+
 /** Before the first request, and before the next one after goals were set: whether they hold already. */
 export function goalBaseline(run: Run): Eventually<Outcome | undefined> {
   const goal = goalsInForce(run)

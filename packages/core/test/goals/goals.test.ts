@@ -317,7 +317,7 @@ describe('the files around the checks', () => {
     const { terminal, state } = await run([calls('Edit'), 'Done.', calls('Edit'), 'Done.'], {
       until: [goal(failed(), failed(), passed)],
       tools: [edit],
-      goalFiles: { begin: (memo, signal) => (memos.push(memo), own.begin(memo, signal)) },
+      goalFiles: { begin: (memo, ...more) => (memos.push(memo), own.begin(memo, ...more)) },
     })
     expect(memos).toEqual([null, [null, 1], [[null, 1], 2]])
     expect(toldTo(state).join('\n')).toContain('a.snap')

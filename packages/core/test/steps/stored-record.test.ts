@@ -15,6 +15,18 @@ async function recorded(): Promise<readonly StepRecord[]> {
   return JSON.parse(JSON.stringify(steps.records)) as readonly StepRecord[]
 }
 
+/** A run with a goal: sent back once, and done then. */
+async function recordedGoal(): Promise<readonly StepRecord[]> {
+  let checks = 0
+  const steps = createMemorySteps()
+  await streamRun(startRun({ prompt: 'go' }), {
+    model: scriptedModel(['done', 'done now']),
+    until: [{ name: 'npm test', check: () => ({ met: ++checks > 2, exitCode: 1, report: `${checks}` }) }],
+    steps,
+  }).result
+  return JSON.parse(JSON.stringify(steps.records)) as readonly StepRecord[]
+}
+
 /** The first record of this type with another value at a place. */
 function withOther(records: readonly StepRecord[], path: string, value: unknown): unknown {
   const [type, ...names] = path.split('.')
@@ -59,6 +71,45 @@ describe('a record that was stored', () => {
     ['result.value.anything', nested(20_000), 'it is nested more than 400 levels deep'],
   ])('%s', async (path, value, misfit) => {
     expect(misfitOfRecord(withOther(await recorded(), path, value))).toContain(misfit)
+  })
+
+  test('of a run with a goal fits, and so does one of before there were goals', async () => {
+    const records = await recordedGoal()
+    expect(records.some((record) => record.type === 'result' && record.key.endsWith('goal:1:answer'))).toBe(true)
+    expect(records.map(misfitOfRecord)).toEqual(records.map(() => undefined))
+  })
+
+  const checks = [{ name: 'npm test', met: false, exitCode: 'one', durationMs: 0, tail: '' }]
+  test.each([
+    ['start.start.limits.maxGoalTries', '3', 'start.limits.maxGoalTries must be a number, but it is a text'],
+    ['start.start.limits.maxGoalTries', 1e308, 'start.limits.maxGoalTries must be from 0 to 9007199254740991'],
+    ['start.start.spent.goal.specs', [{ name: 1 }], 'start.spent.goal.specs[0].name must be a text'],
+    ['start.start.spent.goal.tries', -1, 'start.spent.goal.tries must be from 0 to'],
+    ['start.start.spent.goal.last', [], 'start.spent.goal.last must be an object, but it is a list'],
+    ['start.start.spent.laps.triesBefore', null, 'start.spent.laps.triesBefore must be a number, but it is null'],
+    ['goal.value', null, 'value must be an object, but it is null'],
+    ['goal.value', { asks: 'yes' }, 'value.met must be true or false, but it is absent'],
+    ['goal.value.met', 'yes', 'value.met must be true or false, but it is a text'],
+    ['goal.value.checks', checks, 'value.checks[0].exitCode must be a number, but it is a text'],
+    ['goal.value.tampered', 'package.json', 'value.tampered must be a list, but it is a text'],
+    ['goal.value.report', { length: 1e9 }, 'value.report must be a text, but it is an object'],
+    ['lap.lap.spent.goal', 'npm test', 'lap.spent.goal must be an object, but it is a text'],
+    ['end.terminal.goal.met', 'maybe', 'terminal.goal.met must be true or false, but it is a text'],
+    ['end.terminal.goal.checks', {}, 'terminal.goal.checks must be a list, but it is an object'],
+  ])('goals: %s is refused where it is %j', async (path, value, misfit) => {
+    const records = await recordedGoal()
+    const [type = '', ...names] = path.split('.')
+    const isRound = (record: StepRecord): boolean => record.type === 'result' && record.key.includes('/goal:')
+    const named = type === 'goal' ? records.filter(isRound) : records
+    expect(misfitOfRecord(withOther(named, [type === 'goal' ? 'result' : type, ...names].join('.'), value))).toContain(
+      misfit,
+    )
+  })
+
+  test('of a call that a model named as a round of checks is a call', async () => {
+    const result = (await recorded()).find((record) => record.type === 'result' && record.key.includes('/tool:'))
+    const key = 'run1/tool:1:0:x/goal:1:answer'
+    expect(misfitOfRecord({ ...result, key })).toBeUndefined()
   })
 
   test.each([null, 1, 'text', [], {}])('is an object with a type: %j is none', (value) => {

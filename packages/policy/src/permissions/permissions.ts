@@ -206,8 +206,10 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
     if (book.hasFixedAllow && updates.some(allowsMore)) throw fixedAllow()
     await options.keep?.(updates)
   }
+  const isPlanning: NonNullable<Permissions['isPlanning']> = (mode = book.mode) => mode === 'plan'
   return {
     modes,
+    isPlanning,
     get mode() {
       return book.mode
     },
@@ -241,15 +243,7 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
     suggest,
     cause,
     keep,
-    explain(command) {
-      const decision = decide(bashRequest(command), book)
-      return {
-        behavior: decision.behavior,
-        message: decision.behavior === 'allow' ? undefined : decision.message,
-        mode: book.mode,
-        parts: explainedParts(command, decision, book),
-      }
-    },
+    explain: (command) => explanationOf(command, book),
     deniesReading(path, rights = {}) {
       const { deny } = bookOf(rights)
       if (patternForPath(deny, read, path) !== undefined) return true
@@ -274,7 +268,17 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
     domains: () => ({ ...domainsOf(book), denied: domainsOf(lastBook()).denied }),
     denies,
     decide: (request) => decideAs(request, whenAsked),
-    asking: { modes, denies, decide: (request) => decideAs(request, 'ask'), suggest, cause, keep },
+    asking: { modes, isPlanning, denies, decide: (request) => decideAs(request, 'ask'), suggest, cause, keep },
+  }
+}
+
+function explanationOf(command: string, book: RuleBook): Explanation {
+  const decision = decide(bashRequest(command), book)
+  return {
+    behavior: decision.behavior,
+    message: decision.behavior === 'allow' ? undefined : decision.message,
+    mode: book.mode,
+    parts: explainedParts(command, decision, book),
   }
 }
 

@@ -51,6 +51,10 @@ export interface Fields {
   readonly additionalDirectories?: readonly string[]
   readonly disableBypassPermissionsMode?: boolean
   readonly hooks?: HookSettings
+  readonly until?: readonly string[]
+  readonly untilTries?: number
+  readonly untilTimeout?: string
+  readonly protect?: readonly string[]
   /** Keys that are known, and that say nothing to this version. */
   readonly others: readonly string[]
 }

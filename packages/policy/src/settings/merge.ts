@@ -53,6 +53,14 @@ export interface Settings {
   /** Where an administrator alone says what the sandbox reaches: the domains that their allow rules name. */
   readonly managedDomains?: readonly string[]
   readonly hooks?: HookSettings
+  /** Commands that must all exit with 0 before a run is done: those of the most urgent file that has any. */
+  readonly until?: readonly string[]
+  /** How often an answer is sent back because a goal is not met; 10 when absent. */
+  readonly untilTries?: number
+  /** How long one check may take, such as `10m`. */
+  readonly untilTimeout?: string
+  /** Globs of files that the agent may not change, of all files, relative to the folder of the session. */
+  readonly protect?: readonly string[]
   /** The sandbox, as each file gives it, the most urgent first; `sandboxSettingsOf` reads it. */
   readonly sandbox?: readonly JsonObject[]
   readonly statusLine?: JsonObject
@@ -109,6 +117,9 @@ const singleFields = [
   'smallModel',
   'statusLine',
   'theme',
+  'until',
+  'untilTimeout',
+  'untilTries',
 ] as const
 
 /** Single values by precedence; rules, directories, hooks, prices and variables of all files. */
@@ -127,10 +138,7 @@ export function merged(
       note(name, fields[name], file)
     }
   }
-  for (const name of managedOnly) {
-    const by = counting.find(({ fields }) => fields[name] === true)
-    if (by !== undefined) note(name, true, by.file)
-  }
+  noteManagedOnly(counting, note)
   const hasFixedRules = counting.some(({ fields }) => fields.allowManagedPermissionRulesOnly === true)
   const managedDomains = domainsOfManaged(counting)
   for (const name of ['autoMemoryEnabled', 'autoDreamEnabled'] as const) {
@@ -168,6 +176,7 @@ export function merged(
     modelPrices.push(fields.modelPrices)
     note('modelPrices', fields.modelPrices, file)
   }
+  const protect = mergedGlobs(counting, note)
   const mcpServers = mergedServers(counting, note)
   const permissions = mergedPermissions(counting, warnings, note)
   const hooks = mergedHooks(counting, note)
@@ -184,6 +193,7 @@ export function merged(
       ...(hasFixedRules && { allowManagedPermissionRulesOnly: true }),
       ...(managedDomains !== undefined && { managedDomains }),
       ...(hooks !== undefined && { hooks }),
+      ...(protect.length > 0 && { protect }),
       ...(mcpServers.length > 0 && { mcpServers }),
     },
     origins,
@@ -206,6 +216,24 @@ function domainsOfManaged(counting: readonly CountingFile[]): readonly string[] 
 }
 
 type Note = (setting: string, value: unknown, file: ReadFile) => void
+
+function noteManagedOnly(counting: readonly CountingFile[], note: Note): void {
+  for (const name of managedOnly) {
+    const by = counting.find(({ fields }) => fields[name] === true)
+    if (by !== undefined) note(name, true, by.file)
+  }
+}
+
+/** No file takes away what another one protects. */
+function mergedGlobs(counting: readonly CountingFile[], note: Note): readonly string[] {
+  const globs = new Set<string>()
+  for (const { file, fields } of counting)
+    for (const glob of fields.protect ?? []) {
+      if (!globs.has(glob)) note('protect', glob, file)
+      globs.add(glob)
+    }
+  return [...globs]
+}
 
 function mergedPermissions(
   counting: readonly CountingFile[],

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { permissionModes } from '../permissions/rule-book.ts'
+import { durationMs } from './duration.ts'
 import { notificationChannels } from './fields.ts'
 import { hookEvents } from './hook-settings.ts'
 
@@ -146,6 +147,9 @@ const ownPlace = 'a path from / or ~/ on'
 const days =
   'a whole number of days from 1 on: sessions that were not touched for so long are removed. A large one, such as 3650, keeps them'
 
+const tries = 'a whole number from 1 to 1000: how often an answer is sent back because a goal is not met'
+const duration = 'a duration, such as 90s, 10m or 1h'
+
 /** Keys of Claude Code that loosen and guard nothing: existing files have them, and a line about each at every run helps nobody. */
 const ofOthers = (
   'alwaysThinkingEnabled attribution autoUpdatesChannel availableModels awsAuthRefresh awsCredentialExport ' +
@@ -171,6 +175,10 @@ export const fieldTable: Readonly<Record<string, Field>> = {
   autoMemoryDirectory: passOver(z.string(says(ownPlace)).refine((path) => /^(?:\/|~\/)/.test(path), says(ownPlace))),
   background: stop(z.enum(['wait', 'stop', 'keep'], says('one of wait, stop, keep'))),
   confineJudged: stop(z.enum(['auto', 'off'], says('one of auto, off'))),
+  until: stop(words('a command')),
+  untilTries: stop(z.int(says(tries)).min(1, says(tries)).max(1_000, says(tries))),
+  untilTimeout: stop(z.string(says(duration)).refine((text) => (durationMs(text) ?? 0) > 0, says(duration))),
+  protect: stop(words('a glob, such as tests/**')),
   disableAllHooks: stop(truth),
   allowManagedHooksOnly: passOver(truth),
   allowManagedPermissionRulesOnly: passOver(truth),

@@ -21,7 +21,14 @@ export interface Offer {
 }
 
 /** Settings that count from a project only where its folder is trusted, beside hooks, rules and variables. */
-const single = ['apiKeyHelper', 'model', 'sandbox', 'disableBypassPermissionsMode'] as const
+const single = [
+  'apiKeyHelper',
+  'model',
+  'sandbox',
+  'disableBypassPermissionsMode',
+  'untilTries',
+  'untilTimeout',
+] as const
 
 /** Settings that never count from a project: they lose a person's work, money or secrets, or have something outlive a run. */
 export const ownOnly = [
@@ -43,6 +50,7 @@ export const ownOnly = [
 /** All that a project's file would have run or loosened. */
 export function offersOf(fields: Fields, projectDirectory: string): readonly Offer[] {
   const { hooks = {}, allow = [], additionalDirectories = [], env = {}, defaultMode, mcpServers = {} } = fields
+  const { until = [], protect = [] } = fields
   return [
     ...Object.entries(hooks).flatMap(([event, groups]) =>
       groups.flatMap(({ matcher, hooks: handlers }) =>
@@ -50,6 +58,8 @@ export function offersOf(fields: Fields, projectDirectory: string): readonly Off
       ),
     ),
     ...single.filter((name) => isOffered(name, fields)).map((name) => singleOffer(name, fields, projectDirectory)),
+    ...until.map((command) => offer('until', command)),
+    ...protect.map((glob) => offer('protect', glob)),
     ...allow.map((rule) => offer('permissions.allow', rule)),
     ...(defaultMode === undefined ? [] : [offer('permissions.defaultMode', defaultMode)]),
     ...additionalDirectories.map((path) => offer('permissions.additionalDirectories', path)),
@@ -84,7 +94,8 @@ export interface Letting {
 /** The part of a project's file that counts: its deny and ask rules, and what `lets` lets in. */
 export function letIn(fields: Fields, { lets, isSandboxed, projectDirectory, letsServer }: Letting): Fields {
   const { deny, ask, redactSecrets, allow, additionalDirectories, env, hooks, defaultMode, mcpServers, others } = fields
-  const { disabledMcpjsonServers, autoMemoryEnabled, autoDreamEnabled } = fields
+  const { disabledMcpjsonServers, autoMemoryEnabled, autoDreamEnabled, until, protect } = fields
+  const keptUntil = until?.filter((command) => lets(offer('until', command)))
   const keptServers = Object.entries(mcpServers ?? {}).filter(
     ([name, server]) => letsServer(name) || lets(serverOffer(name, server)),
   )
@@ -106,6 +117,8 @@ export function letIn(fields: Fields, { lets, isSandboxed, projectDirectory, let
     ...(redactSecrets === true && { redactSecrets }),
     ...(autoMemoryEnabled === false && { autoMemoryEnabled }),
     ...(autoDreamEnabled === false && { autoDreamEnabled }),
+    ...(keptUntil !== undefined && keptUntil.length > 0 && { until: keptUntil }),
+    ...(protect && { protect: protect.filter((glob) => lets(offer('protect', glob))) }),
     ...(allow && { allow: allow.filter((rule) => lets(offer('permissions.allow', rule))) }),
     ...(additionalDirectories && {
       additionalDirectories: additionalDirectories.filter((path) =>

@@ -32,6 +32,7 @@ export function snapshotOfNothing(sessionId: string): SessionSnapshot {
       leftMs: null,
     },
     nextStop: null,
+    goal: null,
     tasks: [],
     last: undefined,
     canResume: false,

@@ -63,7 +63,7 @@ export function createConversation({ style, markdown, print, changed, now, onEve
     withdrawOffers() {
       offered = []
     },
-    show({ session }, before) {
+    show({ session, here }, before) {
       unlisten()
       const shown = createStreamView({ style, cwd: session.snapshot.cwd, markdown })
       view = shown
@@ -83,7 +83,9 @@ export function createConversation({ style, markdown, print, changed, now, onEve
       }
       const end = (terminal: RunResult, canResume: boolean): void => {
         const { limits } = session.snapshot
-        offer(endingShown({ terminal, limits, canResume, changes: shown.changes, todos: shown.todos }, style))
+        const { changes, todos } = shown
+        const canUndo = here !== undefined && changes !== ''
+        offer(endingShown({ terminal, limits, canResume, canUndo, changes, todos }, style))
       }
       const { last, canResume, status } = session.snapshot
       const isOver = before.length > 0 && status === 'idle'

@@ -1,4 +1,6 @@
 import { ConfigurationError } from '@halting/core'
+import { undoChanges } from '../commands/session-commands.ts'
+import { setAnotherModel } from '../commands/setting-commands.ts'
 import { commandNames, runCommand } from '../commands/table.ts'
 import { readCommand } from '../commands/parse-command.ts'
 import { shellCommandIn } from '../shell/shell-command.ts'
@@ -54,6 +56,17 @@ function take({ effect }: OfferedAction, app: AppContext, conversation: Conversa
   const session = app.open?.session
   if (session === undefined) return
   if (effect.type === 'why') return runCommand(app, 'why')
+  // What is offered stays where nothing is chosen.
+  if (effect.type === 'undo') return failing(app, undoChanges(app))
+  if (effect.type === 'another_model') {
+    const { limits } = effect
+    const goesOn = async (): Promise<void> => {
+      if (!(await setAnotherModel(app))) return
+      session.resume(limits)
+      conversation.withdrawOffers()
+    }
+    return failing(app, goesOn())
+  }
   try {
     if (effect.type === 'go_on') session.resume(effect.limits)
     else if (effect.type === 'compact') session.compact()
@@ -67,4 +80,8 @@ function take({ effect }: OfferedAction, app: AppContext, conversation: Conversa
     if (!(thrown instanceof ConfigurationError)) throw thrown
     app.note(thrown.message)
   }
+}
+
+function failing(app: AppContext, work: Promise<void>): void {
+  void work.catch((thrown: unknown) => app.fail(thrown))
 }

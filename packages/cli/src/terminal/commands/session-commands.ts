@@ -168,6 +168,37 @@ const rewind: Command = {
   },
 }
 
+/** Has files go back to before the last message of the person, once the person has seen which. */
+export async function undoChanges(app: AppContext): Promise<void> {
+  if (refuseWhileRunning(app, 'undo')) return
+  const { session } = openIn(app)
+  const before = promptsIn(await openIn(app).entries()).at(-1)
+  if (before === undefined) return app.note('Nothing was said yet that one could go back to.')
+  const would = await session.rewind({ before: before.id, what: 'files', dryRun: true })
+  if (would.files.length === 0) {
+    app.note('No file was changed since your last message that could go back.')
+    for (const { path, because } of would.left) app.note(`${path} stays as it is: ${because}`)
+    return
+  }
+  const isSure = await app.ask({
+    title: `Change ${many(would.files.length, 'file')} back?`,
+    hint: 'Enter chooses · Esc does nothing',
+    notes: () => would.files.slice(0, 8).map((path) => oneLine(path, 200)),
+    choices: [
+      {
+        value: true,
+        label: 'Yes',
+        detail: `+${would.insertions} −${would.deletions} since "${oneLine(before.text, 60)}"`,
+      },
+      { value: false, label: 'No' },
+    ],
+  })
+  if (isSure !== true || refuseWhileRunning(app, 'undo')) return
+  const { files, left } = await session.rewind({ before: before.id, what: 'files' })
+  app.note(`${many(files.length, 'file')} changed back. The conversation stays as it is.`)
+  for (const { path, because } of left) app.note(`${path} stays as it is: ${because}`)
+}
+
 /** What goes back; asked only where files were changed since then. */
 async function askWhat(app: AppContext, before: string): Promise<WhatGoesBack | undefined> {
   const would = await app.open?.session.rewind({ before, what: 'both', dryRun: true }).catch(() => undefined)

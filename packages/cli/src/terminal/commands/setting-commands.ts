@@ -23,6 +23,17 @@ const model: Command = {
   },
 }
 
+/** Chooses another model and sets it. False where none was chosen. */
+export async function setAnotherModel(app: AppContext): Promise<boolean> {
+  const session = app.open?.session
+  if (session === undefined) return false
+  const chosen = await chosenModel(app, session.snapshot)
+  if (chosen === undefined) return false
+  session.set({ model: chosen })
+  app.note(`Model: ${chosen}`)
+  return true
+}
+
 /** A script has the models that it has; those of a cluster are the worker's. */
 async function chosenModel(app: AppContext, snapshot: Parameters<typeof chooseModel>[1]): Promise<string | undefined> {
   const asked = app.flags.script === undefined ? ((await app.open?.here?.askServices()) ?? []) : []

@@ -1,5 +1,6 @@
 import type { AppContext } from '../app/context.ts'
 import type { Command } from './command.ts'
+import { goalCommands } from './goal-commands.ts'
 import { helpCommand } from './help-command.ts'
 import { lookCommands } from './look-commands.ts'
 import { sessionCommands } from './session-commands.ts'
@@ -11,6 +12,8 @@ import { toldCommands } from './told-commands.ts'
 const names = [
   'help',
   'why',
+  'until',
+  'goal',
   'limits',
   'cost',
   'context',
@@ -45,6 +48,7 @@ const table: { readonly [name in CommandName]: Command } = {
   ...lookCommands,
   ...sessionCommands,
   ...settingCommands,
+  ...goalCommands,
 }
 
 /** What people know it as elsewhere. */

@@ -19,7 +19,7 @@ export interface Agents {
 
 type AgentEvent = Extract<RunEvent, { readonly type: 'agent' }>
 
-interface EndedAgent {
+export interface EndedAgent {
   readonly name: string
   readonly reason: EndingReason
   readonly message: string

@@ -16,12 +16,16 @@ type EndingEffect =
   /** `session.set({ limits })`, then `session.lastAnswer()`. */
   | { readonly type: 'last_answer'; readonly limits: LimitsChange }
   | { readonly type: 'compact' }
+  /** A model is chosen; with it the run goes on as `go_on` has it. */
+  | { readonly type: 'another_model'; readonly limits: LimitsChange }
+  /** Files go back to before the last prompt, once the person has seen which. */
+  | { readonly type: 'undo' }
   | { readonly type: 'why' }
 
 /** One thing to do next: what is typed (and sent) for it, and its words. */
 export interface OfferedAction {
   /** '' for a line that is sent empty. */
-  readonly typed: '' | 't' | 'w' | 'y' | 'allow' | 'deny'
+  readonly typed: '' | 't' | 'w' | 'm' | 'u' | 'y' | 'allow' | 'deny'
   readonly label: string
   readonly effect: EndingEffect
 }
@@ -30,6 +34,8 @@ export interface ActionContext {
   readonly limits: LimitsInForce
   /** `SessionSnapshot.canResume`. */
   readonly canResume: boolean
+  /** The run changed files, and they can go back. */
+  readonly canUndo?: boolean
 }
 
 const moreTurns = 20
@@ -56,7 +62,7 @@ export function endingActions(terminal: RunResult, context: ActionContext): read
 function shownActions(
   action: EndingAction,
   terminal: RunResult,
-  { canResume, limits }: ActionContext,
+  { canResume, canUndo = false, limits }: ActionContext,
   raise: Raise | 'unknown' | undefined,
 ): readonly OfferedAction[] {
   switch (action.kind) {
@@ -78,6 +84,18 @@ function shownActions(
       return [{ typed: '', label: '/compact', effect: { type: 'compact' } }]
     case 'approve':
       return approvals(terminal)
+    case 'send-back':
+      return isRaised(raise) || !canResume ? [] : [goOn('send it back')]
+    case 'another-model':
+      return [
+        {
+          typed: 'm',
+          label: 'another model',
+          effect: { type: 'another_model', limits: isRaised(raise) ? raise.limits : {} },
+        },
+      ]
+    case 'undo':
+      return canUndo ? [{ typed: 'u', label: 'undo its changes', effect: { type: 'undo' } }] : []
     case 'explain':
       return [why]
   }
@@ -122,10 +140,16 @@ function raiseOf(limit: EndingLimit, { signal }: RunResult, inForce: LimitsInFor
     case 'maxDurationMs':
       return { more: stopwatch(max), limits: { maxDurationMs: 2 * max } }
     case 'maxGoalTries': {
+      // An answer that asks something, and one of a run that stalled, goes back without further tries.
+      if ((figure('used') ?? max) < max) return undefined
       const more = Math.min(moreTries, mostGoalTries - max)
       return more <= 0 ? 'unknown' : { more: `${more} tries`, limits: { maxGoalTries: max + more } }
     }
   }
+}
+
+function isRaised(raise: Raise | 'unknown' | undefined): raise is Raise {
+  return raise !== undefined && raise !== 'unknown'
 }
 
 function cents(usd: number): number {

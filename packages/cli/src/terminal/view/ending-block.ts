@@ -1,5 +1,6 @@
 import { endings, type RunResult } from '@halting/core'
 import type { EndingDetail } from '@halting/core/adapters'
+import { goalRemarks, metText } from '../../frontends/goal-words.ts'
 import { counted, many, oneLine, stopwatch, tokensCounted } from '../../io/figures.ts'
 import type { Style } from '../../io/style.ts'
 import type { Block } from '../screen/screen-port.ts'
@@ -49,13 +50,26 @@ export function unendedShown(style: Style): EndingShown {
 
 function doneBlock({ terminal, changes, todos }: EndingInput, style: Style): Block {
   // What a compaction says of itself, say; 'done' says the rest.
-  const said = endings[terminal.reason].detail.kind === 'none' ? '' : ` (${oneLine(terminal.signal.message, 200)})`
+  const said = saysMore(terminal) ? ` (${oneLine(terminal.signal.message, 200)})` : ''
   const undone = undoneText(todos)
-  const parts = [`✓ done${said}`, ...shortFigures(terminal), ...(changes === '' ? [] : [changes])]
+  const met = metText(terminal.goal)
+  const parts = [
+    `✓ done${said}`,
+    ...(met === '' ? [] : [met]),
+    ...shortFigures(terminal),
+    ...(changes === '' ? [] : [changes]),
+  ]
+  const remarks = goalRemarks(terminal.goal)
   return blockOf((width) => [
     ...foldedLines(parts.join(' · '), width).map(style.dim),
+    ...remarks.flatMap((remark) => hanging('  ', remark, width).map(style.dim)),
     ...(undone === '' ? [] : hanging('  ', undone, width).map(style.dim)),
   ])
+}
+
+/** A guard that ended it says why; a goal that held at a limit names the limit. */
+function saysMore({ reason, signal }: RunResult): boolean {
+  return endings[reason].detail.kind !== 'none' || signal.source === 'goal'
 }
 
 /** `7 turns · $0.31 · 2:10`. */
@@ -74,7 +88,9 @@ function stoppedBlock(
 ): Block {
   const { announcement, advice } = endings[terminal.reason]
   const paint = announcement === 'failed' ? style.red : announcement === 'interrupted' ? style.bold : style.yellow
-  const done = [figuresLine(terminal, changes), undoneText(todos)].filter((text) => text !== '').join(' ')
+  const done = [figuresLine(terminal, changes), undoneText(todos), ...goalRemarks(terminal.goal)]
+    .filter((text) => text !== '')
+    .join(' ')
   const left =
     terminal.stillRunning.length === 0
       ? ''

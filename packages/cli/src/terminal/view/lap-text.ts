@@ -6,7 +6,8 @@ const lapTexts: { readonly [transition in IterationReason]: string | undefined }
   user_input: undefined,
   continuation_requested: 'a hook let it continue',
   stop_hook_blocking: 'stop hook sent it back',
-  goal_unmet: 'the goal is not met',
+  // The line of the check says it.
+  goal_unmet: undefined,
   token_budget_continuation: 'going on, for the token target',
   structured_output_retry: 'the answer does not fit the schema',
   pause_turn: 'the service paused, going on',

@@ -1,5 +1,6 @@
 import type { RunEvent, MessageContent } from '@halting/core'
-import { many } from '../../io/figures.ts'
+import { goalLine } from '../../frontends/goal-words.ts'
+import { many, oneLine } from '../../io/figures.ts'
 import { roomNews } from '../../headless/room.ts'
 import type { Style } from '../../io/style.ts'
 import type { Block } from '../screen/screen-port.ts'
@@ -42,6 +43,22 @@ export function noticeBlock(text: string, style: Style): Block {
 /** Something that happened, of no weight. */
 export function dimBlock(mark: string, text: string, style: Style): Block {
   return blockOf((width) => hanging(mark, text, width).map(style.dim))
+}
+
+/** What a round of checks of the goals came to. Where it is not met, a line of weight; files that the checks changed are named. */
+export function goalBlocks(
+  goals: readonly string[],
+  event: Extract<RunEvent, { readonly type: 'goal_end' }>,
+  style: Style,
+): readonly Block[] {
+  const paint = event.met ? style.green : event.place === 'baseline' ? style.dim : style.yellow
+  const { changedByChecks: files } = event
+  const changed =
+    files.length === 0 ? '' : `The check changed ${many(files.length, 'file')}: ${oneLine(files.join(', '), 200)}.`
+  return [
+    blockOf((width) => hanging('⏺ ', goalLine(goals, event), width).map(paint)),
+    ...(changed === '' ? [] : [dimBlock('  ', changed, style)]),
+  ]
 }
 
 /** What failed. */

@@ -2,13 +2,14 @@ import type { SessionSnapshot } from '@halting/core/session'
 import { columnsOf } from '../../io/columns.ts'
 import { many, oneLine, rounded, stopwatch } from '../../io/figures.ts'
 import type { Style } from '../../io/style.ts'
+import { goalNames, goalStanding } from '../../frontends/goal-words.ts'
 import { nextStopText } from '../../frontends/next-stop-text.ts'
 import type { Component } from '../screen/screen-port.ts'
 import { dollars, dollarsAndMore } from '../../io/dollars.ts'
 import { waitText } from './wait-text.ts'
 import { lapText } from './lap-text.ts'
 
-export type PanelSnapshot = Pick<SessionSnapshot, 'activity' | 'figures' | 'limits' | 'nextStop' | 'status'>
+export type PanelSnapshot = Pick<SessionSnapshot, 'activity' | 'figures' | 'goal' | 'limits' | 'nextStop' | 'status'>
 
 /**
  * One line: what the run has used and may use, and what would stop it next (spec R-TERM-23). `now`: the clock of the session, by which a retry says
@@ -25,6 +26,7 @@ export function stopPanel(snapshot: () => PanelSnapshot, style: Style, now: () =
       const stop = nextStopText(nextStop)
       const parts = [
         turnsText(figures, limits),
+        given.goal === null ? '' : goalStanding(given.goal),
         dollarsText(figures, limits),
         contextText(figures),
         timeText(figures, limits),
@@ -91,6 +93,8 @@ function activityText(activity: PanelSnapshot['activity'], now: number): string 
       return waitText(activity)
     case 'compacting':
       return `compacting, ${rounded(activity.tokens)} tokens`
+    case 'goal_check':
+      return `checking ${goalNames(activity.goals)} ${stopwatch(Math.max(0, now - activity.sinceMs))}`
     case 'question':
       return 'waiting for you'
     case 'idle':

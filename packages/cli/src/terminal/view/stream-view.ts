@@ -6,10 +6,11 @@ import { followChanges } from '../../headless/file-changes.ts'
 import { elapsed } from '../../io/figures.ts'
 import type { Style } from '../../io/style.ts'
 import type { Block, Component } from '../screen/screen-port.ts'
-import { followAgents } from './agents.ts'
+import { type EndedAgent, followAgents } from './agents.ts'
 import {
   dimBlock,
   errorBlock,
+  goalBlocks,
   noticeBlock,
   overriddenText,
   promptBlock,
@@ -84,6 +85,7 @@ export function createStreamView({
   let thinking = ''
   let thinkingSince: number | undefined
   let retryTold = ''
+  const goals = followGoals(style)
   /** The reply that is coming was told as it came. */
   let isStreamed = false
   /** Of it: how many texts are whole, and what came of the next one. */
@@ -293,17 +295,16 @@ export function createStreamView({
         return [...before, noticeBlock(event.message, style)]
       case 'background':
         return event.error === null ? [] : [noticeBlock(`${event.name} failed: ${event.error}`, style)]
+      case 'goal_start':
+      case 'goal_end':
+        return [...endWriting(), ...goals(event)]
       case 'signals_overridden':
         return [dimBlock('↻ ', overriddenText(event), style)]
       case 'lap':
         return lapBlocks(event, style)
-      case 'agent': {
+      case 'agent':
         agents.onEvent(event)
-        const ended = agents.ended(event)
-        if (ended === undefined) return []
-        const why = ended.message === '' ? '' : `: ${ended.message}`
-        return [dimBlock('⏺ ', `Agent ${ended.name} ended, ${ended.reason}${why}`, style)]
-      }
+        return agentBlocks(agents.ended(event), style)
       default:
         return before
     }
@@ -374,6 +375,24 @@ function lapBlocks({ transition, left }: Extract<RunEvent, { readonly type: 'lap
   if (text === undefined) return []
   const more = left[transition]
   return [dimBlock('↻ ', more === null ? text : `${text} (${more} left)`, style)]
+}
+
+function agentBlocks(ended: EndedAgent | undefined, style: Style): readonly Block[] {
+  if (ended === undefined) return []
+  const why = ended.message === '' ? '' : `: ${ended.message}`
+  return [dimBlock('⏺ ', `Agent ${ended.name} ended, ${ended.reason}${why}`, style)]
+}
+
+type GoalEvent = Extract<RunEvent, { readonly type: 'goal_start' | 'goal_end' }>
+
+/** The rounds of checks: what each came to is told when it is over. */
+function followGoals(style: Style): (event: GoalEvent) => readonly Block[] {
+  let goals: readonly string[] = []
+  return (event) => {
+    if (event.type === 'goal_end') return goalBlocks(goals, event, style)
+    goals = event.goals
+    return []
+  }
 }
 
 function taskBlocks(tasks: Entry<'user'>['tasks'] = [], style: Style): readonly Block[] {

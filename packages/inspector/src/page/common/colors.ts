@@ -22,6 +22,7 @@ export const phaseColors = {
   tools: 'kind-tool',
   hooks: 'kind-hook',
   compaction: 'kind-compaction',
+  checks: 'kind-check',
   waiting: 'kind-wait',
   other: 'kind-other',
 } satisfies Record<Phase, ColorName>

@@ -156,6 +156,7 @@ const phases: { readonly [phase in Phase]: string } = {
   tools: 'Tools',
   hooks: 'Hooks',
   compaction: 'Compaction',
+  checks: 'Goal checks',
   waiting: 'Waiting',
   other: 'Other',
 }
@@ -167,7 +168,8 @@ function timePlot({ points }: RunView): Plot {
   const shape = barsOrArea(points.length)
   return {
     name: 'Time by turn',
-    about: 'How long each turn took: the model, tools, hooks, compactions, and waiting for a person.',
+    about:
+      'How long each turn took: the model, tools, hooks, compactions, checks of the goal, and waiting for a person.',
     x: alongTurns(points),
     left: 'ms',
     right: 'ms',

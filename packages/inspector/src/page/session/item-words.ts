@@ -8,6 +8,7 @@ export const kindNames = {
   tool: 'tool',
   hook: 'hook',
   compaction: 'compaction',
+  check: 'check',
   wait: 'wait',
   agent: 'agent',
   lap: 'continued',

@@ -22,7 +22,7 @@ export interface Lane {
   readonly places: ReadonlyMap<number, number>
 }
 
-const order: readonly ItemKind[] = ['turn', 'attempt', 'tool', 'agent', 'hook', 'compaction', 'wait', 'other']
+const order: readonly ItemKind[] = ['turn', 'attempt', 'tool', 'agent', 'hook', 'compaction', 'check', 'wait', 'other']
 const marks: ReadonlySet<ItemKind> = new Set(['lap', 'control', 'ending'])
 const labels: { readonly [kind in ItemKind]: string } = {
   turn: 'turns',
@@ -31,6 +31,7 @@ const labels: { readonly [kind in ItemKind]: string } = {
   agent: 'agents',
   hook: 'hooks',
   compaction: 'compaction',
+  check: 'checks',
   wait: 'waits',
   other: 'other',
   lap: 'marks',
@@ -157,6 +158,7 @@ const wrong: ReadonlySet<string> = new Set([
   'over_budget',
   'error',
   'blocked',
+  'unmet',
 ])
 
 /** Whether it deserves a look: it failed, was denied, or nobody knows what became of it. An ending is told by its own words. */

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { many } from '@halting/analysis/words'
-import type { CallPart, TranscriptPart } from '@halting/analysis/view'
+import type { CallPart, CheckPart, TranscriptPart } from '@halting/analysis/view'
 import { LongText } from '../common/long-text.tsx'
 import { shownText } from '../common/shown-text.ts'
 import { Changes } from './changes.tsx'
@@ -62,9 +62,22 @@ function Content({ part, isOpen }: { readonly part: TranscriptPart; readonly isO
           {() => <LongText text={part.more ?? ''} />}
         </Folded>
       )
+    case 'check':
+      return part.more === '' ? (
+        <CheckLine part={part} />
+      ) : (
+        <Folded summary={<CheckLine part={part} />} isOpen={isOpen}>
+          {() => <LongText text={part.more} isCode />}
+        </Folded>
+      )
     case 'call':
       return <Call part={part} isOpen={isOpen} />
   }
+}
+
+/** What a round of checks came to. */
+function CheckLine({ part }: { readonly part: CheckPart }): JSX.Element {
+  return <span class={part.status === 'met' ? 'good' : 'bad'}>{shownText(part.text, 400)}</span>
 }
 
 function Call({ part, isOpen }: { readonly part: CallPart; readonly isOpen: boolean }): JSX.Element {

@@ -151,7 +151,7 @@ function excerptOf(part: TranscriptPart, asked: string): string | undefined {
 }
 
 function textsOf(part: TranscriptPart): readonly string[] {
-  if (part.kind === 'note') return [part.text, part.more ?? '']
+  if (part.kind === 'note' || part.kind === 'check') return [part.text, part.more ?? '']
   if (part.kind !== 'call') return [part.text]
   return [part.name, part.input, part.result ?? '', ...part.agent.flatMap(textsOf)]
 }

@@ -46,6 +46,10 @@ function partBlock(part: TranscriptPart, isOpen: boolean): Block {
         paragraph(part.text, { mostLines }),
         ...(isOpen && part.more !== undefined ? [paragraph(part.more, { mostLines })] : []),
       ])
+    case 'check': {
+      const line = paragraph(part.text, { size: 13, ...(part.status === 'met' ? {} : { color: 'bad' as const }) })
+      return isOpen && part.more !== '' ? below([line, code(part.more.slice(0, mostFolded))]) : line
+    }
     case 'call':
       return callBlock(part, isOpen)
   }

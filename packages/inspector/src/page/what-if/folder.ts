@@ -50,7 +50,8 @@ export function valuesToTry(
   const whole = (value: number): number =>
     name === 'maxBudgetUsd' ? Number(value.toPrecision(6)) : Math.max(1, Math.round(value))
   const all = new Set<number>()
-  if (name === 'maxTurns' && most <= mostValues) for (let turns = 1; turns <= most; turns++) all.add(turns)
+  if ((name === 'maxTurns' || name === 'maxGoalTries') && most <= mostValues)
+    for (let turns = 1; turns <= most; turns++) all.add(turns)
   else
     for (const value of [...used, ...used.flatMap((each) => [each / 4, each / 2, (each * 3) / 4])])
       all.add(whole(value))
@@ -170,4 +171,10 @@ export function savingsPlot(name: LimitName, sums: readonly LimitSums[], suggest
   }
 }
 
-const unitOf = { maxTurns: 'count', maxBudgetUsd: 'usd', maxTotalTokens: 'count', maxDurationMs: 'ms' } as const
+const unitOf = {
+  maxTurns: 'count',
+  maxBudgetUsd: 'usd',
+  maxTotalTokens: 'count',
+  maxDurationMs: 'ms',
+  maxGoalTries: 'count',
+} as const

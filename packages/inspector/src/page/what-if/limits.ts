@@ -1,8 +1,9 @@
+import { mostGoalTries } from '@halting/core/adapters'
 import type { OtherLimits, Trajectory, WhatIf } from '@halting/analysis'
 import { counted, elapsed, many, money, spentText } from '@halting/analysis/words'
 
 /** Limits that are a number. */
-export const limitNames = ['maxTurns', 'maxBudgetUsd', 'maxTotalTokens', 'maxDurationMs'] as const
+export const limitNames = ['maxTurns', 'maxBudgetUsd', 'maxTotalTokens', 'maxDurationMs', 'maxGoalTries'] as const
 export type LimitName = (typeof limitNames)[number]
 
 /** How a limit is spoken of, and asked for. */
@@ -21,6 +22,13 @@ export const limitWords: { readonly [name in LimitName]: LimitWords } = {
   maxBudgetUsd: { label: 'Dollars', flag: '--max-budget-usd', unit: 'US dollars', factor: 1, inWords: money },
   maxTotalTokens: { label: 'Tokens', flag: '--max-tokens', unit: 'tokens', factor: 1, inWords: counted },
   maxDurationMs: { label: 'Time', flag: '--max-duration', unit: 'seconds', factor: 1_000, inWords: elapsed },
+  maxGoalTries: { label: 'Goal tries', flag: '--until-tries', unit: 'tries', factor: 1, inWords: counted },
+}
+
+/** The limits that a run has: tries only where it had goals. */
+export function limitNamesOf({ limits, turns }: Trajectory): readonly LimitName[] {
+  const hasGoals = limits.maxGoalTries !== undefined || turns.some(({ tries }) => tries !== undefined)
+  return limitNames.filter((name) => name !== 'maxGoalTries' || hasGoals)
 }
 
 /** What a run used of each limit, counted as the limit does: what was carried over is in it. */
@@ -41,6 +49,7 @@ export function usedOf({ turns, limits, carried }: Trajectory): { readonly [name
     maxBudgetUsd: nanos / 1e9,
     maxTotalTokens: tokens,
     maxDurationMs: carried.ms + ms,
+    maxGoalTries: Math.max(0, ...turns.map(({ tries = 0 }) => tries)),
   }
 }
 
@@ -52,7 +61,7 @@ export function sliderOf(
   name: LimitName,
   used: number,
 ): { readonly min: number; readonly max: number; readonly step: number } {
-  if (name === 'maxTurns') return { min: 1, max: Math.max(1, used), step: 1 }
+  if (name === 'maxTurns' || name === 'maxGoalTries') return { min: 1, max: Math.max(1, used), step: 1 }
   const least = name === 'maxBudgetUsd' ? 0.0001 : 1
   const step = roundStep(Math.max(least, used / fineness), least)
   return { min: step, max: Math.max(step, Math.ceil(used / step - 1e-9) * step), step }
@@ -71,6 +80,7 @@ export function limitFrom(name: LimitName, written: string): number | undefined 
   if (written.trim() === '' || !Number.isFinite(value) || value <= 0) return undefined
   if (name === 'maxBudgetUsd') return value < leastUsd ? undefined : value
   if (name === 'maxDurationMs') return value > longestMs ? undefined : Math.max(1, Math.round(value))
+  if (name === 'maxGoalTries' && value > mostGoalTries) return undefined
   return Number.isSafeInteger(value) ? value : undefined
 }
 

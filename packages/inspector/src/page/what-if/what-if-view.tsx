@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals'
-import { type OtherLimits, whatIfPriced } from '@halting/analysis'
+import { type OtherLimits, type Trajectory, whatIfPriced } from '@halting/analysis'
 import { Fragment, type JSX } from 'preact'
 import { useMemo } from 'preact/hooks'
 import { verdictText } from '@halting/analysis/words'
@@ -8,7 +8,7 @@ import { PictureButtons } from '../picture/picture-buttons.tsx'
 import { Bars } from './bars.tsx'
 import { CommandLine } from './command-line.tsx'
 import { LimitRow } from './limit-row.tsx'
-import { commandLine, keptSavedLost, limitNames, limitWords, usedOf, usedText } from './limits.ts'
+import { commandLine, keptSavedLost, limitNames, limitNamesOf, limitWords, usedOf, usedText } from './limits.ts'
 import { heightWords, limitStops, turnBars } from './turn-bars.ts'
 import { pictureOfWhatIf } from './what-if-picture.ts'
 
@@ -28,12 +28,7 @@ export function WhatIfView({ view, run }: { readonly view: SessionView; readonly
     stops.length < 2 ? [] : stops.map((stop) => `${stop.label} alone: ${verdictText(stop.answer, unpriced)}`)
   const heights = heightWords(trajectory)
   const command = commandLine(view.shellArguments, chosen)
-  const tried = limitNames.flatMap((name) => {
-    const value = chosen[name]
-    const { label, inWords } = limitWords[name]
-    if (typeof value !== 'number') return []
-    return [`${label} ${inWords(value)}: ${usedText(name, used[name], trajectory.limits[name]).toLowerCase()}.`]
-  })
+  const names = limitNamesOf(trajectory)
   const choose = (next: OtherLimits): void => {
     // What is left out stays as it was.
     limits.value = Object.fromEntries(Object.entries(next).filter(([, value]) => value !== undefined))
@@ -41,14 +36,14 @@ export function WhatIfView({ view, run }: { readonly view: SessionView; readonly
   return (
     <div class="what-if">
       <section aria-label="Limits to try">
-        {limitNames.map((name) => {
+        {names.map((name) => {
           const value = chosen[name]
           return (
             <LimitRow
               key={name}
               name={name}
               used={used[name]}
-              had={trajectory.limits[name]}
+              had={trajectory.limits[name] ?? null}
               chosen={typeof value === 'number' ? value : undefined}
               onChoose={(next) => choose({ ...chosen, ...({ [name]: next } satisfies OtherLimitsGiven) })}
             />
@@ -97,7 +92,7 @@ export function WhatIfView({ view, run }: { readonly view: SessionView; readonly
           name="what other limits do"
           pictureOf={() =>
             pictureOfWhatIf({
-              tried: [...tried, ...(chosen.noProgress === true ? [`${guardText}.`] : [])],
+              tried: [...triedTexts(trajectory, chosen), ...(chosen.noProgress === true ? [`${guardText}.`] : [])],
               verdict,
               figures,
               notes: [...(answer.isAtTheLatest ? [latestText] : []), ...alone],
@@ -112,6 +107,17 @@ export function WhatIfView({ view, run }: { readonly view: SessionView; readonly
       </section>
     </div>
   )
+}
+
+/** What each limit was, and which value was tried. */
+function triedTexts(trajectory: Trajectory, chosen: OtherLimits): readonly string[] {
+  const used = usedOf(trajectory)
+  return limitNames.flatMap((name) => {
+    const value = chosen[name]
+    const { label, inWords } = limitWords[name]
+    if (typeof value !== 'number') return []
+    return [`${label} ${inWords(value)}: ${usedText(name, used[name], trajectory.limits[name] ?? null).toLowerCase()}.`]
+  })
 }
 
 const guardText = 'With the guard that stops a run whose turns repeat without progress'

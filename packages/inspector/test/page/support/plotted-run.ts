@@ -3,7 +3,7 @@ import type { RunView, SessionView, TurnPoint } from '@halting/analysis/view'
 import { rowWith } from './rows.ts'
 
 export const noContext = { fixed: 0, person: 0, answers: 0, thinking: 0, calls: 0, results: 0, summaries: 0, other: 0 }
-export const noMs = { model: 0, tools: 0, hooks: 0, compaction: 0, waiting: 0, other: 0 }
+export const noMs = { model: 0, tools: 0, hooks: 0, checks: 0, compaction: 0, waiting: 0, other: 0 }
 
 /** The figures of a request; those that are not given are zero. */
 export function pointWith(given: Partial<TurnPoint> & { readonly request: number }): TurnPoint {

@@ -28,7 +28,7 @@ export function runWith(turns: readonly TurnGiven[], ending: string | null = 'co
         settledUsd,
         reservedUsd: null,
         tokens: (index + 1) * 100,
-        ms: { model: 600, tools: 300, hooks: 0, compaction: 0, waiting: 0, other: 100 },
+        ms: { model: 600, tools: 300, hooks: 0, checks: 0, compaction: 0, waiting: 0, other: 100 },
         isCompacted,
         turnsLeft: null,
         allowancesLeft: {},

@@ -7,6 +7,7 @@ import {
   keptSavedLost,
   limitFrom,
   limitNames,
+  limitNamesOf,
   sliderOf,
   usedOf,
 } from '../../../src/page/what-if/limits.ts'
@@ -27,7 +28,18 @@ describe('limits to try', () => {
       maxBudgetUsd: 2.25,
       maxTotalTokens: 1_050,
       maxDurationMs: 10_700,
+      maxGoalTries: 0,
     })
+  })
+
+  it('are tries of goals only for a run that had some, and no more of them than the program takes', () => {
+    expect(limitNamesOf(trajectory)).not.toContain('maxGoalTries')
+    const { turns, limits } = trajectory
+    const tried = { ...trajectory, turns: turns.map((turn, index) => (index === 2 ? { ...turn, tries: 1 } : turn)) }
+    expect([limitNamesOf(tried).at(-1), usedOf(tried).maxGoalTries]).toEqual(['maxGoalTries', 1])
+    expect(limitNamesOf({ ...trajectory, limits: { ...limits, maxGoalTries: 10 } })).toContain('maxGoalTries')
+    expect([limitFrom('maxGoalTries', '1000'), limitFrom('maxGoalTries', '1001')]).toEqual([1_000, undefined])
+    expect(commandLine('/a', { maxGoalTries: 3 })).toBe('halting what-if --until-tries 3 /a')
   })
 
   it('are above nothing on every slider, and what was used stands on it', () => {
@@ -38,7 +50,7 @@ describe('limits to try', () => {
         expect(step).toBeGreaterThan(0)
         expect(max).toBeGreaterThanOrEqual(min)
         expect(max).toBeGreaterThanOrEqual((name === 'maxBudgetUsd' ? used : Math.round(used)) - 1e-6)
-        expect((max - min) / step).toBeLessThanOrEqual(name === 'maxTurns' ? Infinity : 500)
+        expect((max - min) / step).toBeLessThanOrEqual(name === 'maxTurns' || name === 'maxGoalTries' ? Infinity : 500)
       }),
     )
   })

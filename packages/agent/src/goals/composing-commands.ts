@@ -1,0 +1,61 @@
+import type { OutlinedCommand, OutlineWord } from '@halting/policy/shell'
+
+/** Programs that turn what they read into something else: their output is what somebody made of it. */
+const transformers: ReadonlySet<string> = new Set(
+  (
+    'base64 base32 basenc xxd uudecode openssl gpg rev tr awk gawk mawk nawk bc dc seq yes m4 envsubst iconv figlet toilet cowsay ' +
+    'gunzip zcat gzip bunzip2 bzcat bzip2 unxz xzcat xz unzstd zstdcat zstd unzip expect script'
+  ).split(' '),
+)
+
+/** Programs that rearrange what they read: harmless with the output of a program, and not with a text of the line. */
+const rearrangers: ReadonlySet<string> = new Set(
+  'cut paste fold fmt column join tac sort shuf nl pr split xargs'.split(' '),
+)
+
+const interpreters =
+  /^(?:python[\d.]*|pypy3?|node|nodejs|deno|bun|tsx|ts-node|perl|ruby|php|lua|tclsh|osascript|rscript|julia|elixir|groovy|scala|ghci?|sqlite3|psql|mysql|jq|yq)$/
+const inlineCode = /^(?:-[a-zA-Z]*[cepErR]|--eval|--print|--execute|--command|eval)(?:=|$)/
+
+/** Why the output of a command is what its own text says, in whatever form; undefined where it is not. */
+export function printsFromItsText({ words, hasInput }: OutlinedCommand): string | undefined {
+  const [first, ...args] = words
+  if (first === undefined) return undefined
+  const name = programIn(first)
+  if (transformers.has(name)) return `${name} makes another text of what it reads`
+  if (name === 'sed') return isPlainSed(args) ? undefined : 'sed changes what it reads'
+  if (name === 'jq' || name === 'yq')
+    return args.every(({ text, kind }) => kind === 'literal' && !text.includes('"'))
+      ? undefined
+      : `${name} prints texts of its script`
+  if (!interpreters.test(name)) return undefined
+  if (args.some(({ text }) => inlineCode.test(text))) return `${name} runs a script that stands in the command`
+  const hasScript = args.some(({ text }) => !text.startsWith('-'))
+  return hasInput && !hasScript ? `${name} runs a script that it is given to read` : undefined
+}
+
+/** Why a line mixes a text of its own with programs that rearrange it; undefined where it does not. */
+export function rearrangesItsText(commands: readonly OutlinedCommand[], line: string): string | undefined {
+  const names = commands.map(({ words: [first] }) => (first === undefined ? '' : programIn(first)))
+  const rearranger = names.find((name) => rearrangers.has(name))
+  const hasText =
+    /<<</.test(line) || /<<-?\s*['"\\]?\w/.test(line) || names.some((name) => name === 'echo' || name === 'printf')
+  return hasText && rearranger !== undefined ? `${rearranger} may rearrange a text of the command` : undefined
+}
+
+export function programIn({ text }: OutlineWord): string {
+  return text.replace(/^.*\//s, '').toLowerCase()
+}
+
+/** It only prints lines by their numbers. */
+function isPlainSed(args: readonly OutlineWord[]): boolean {
+  const [script, ...options] = args.toSorted(
+    (one, other) => Number(one.text.startsWith('-')) - Number(other.text.startsWith('-')),
+  )
+  const isScript = (word: OutlineWord | undefined): boolean =>
+    word?.kind === 'literal' && /^(?:(?:\d+|\$)(?:,(?:\d+|\$))?[pq];?\s*)+$/.test(word.text)
+  return (
+    isScript(script) &&
+    options.every(({ text }) => !text.startsWith('-') || /^(?:-n|-E|-r|-s|--quiet|--silent)$/.test(text))
+  )
+}

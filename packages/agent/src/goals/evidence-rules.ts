@@ -1,0 +1,170 @@
+import { resolve } from 'node:path'
+import type { CalledTool, NoEvidence } from '@halting/core'
+import { isJsonObject } from '@halting/core/adapters'
+import type { OutlinedCommand, OutlineWord } from '@halting/policy/shell'
+import { printsFromItsText, programIn, rearrangesItsText } from './composing-commands.ts'
+import { fieldOf, nameIn, outlineOfCall, SessionFiles } from './session-files.ts'
+
+/** What the rules for evidence have to know of a session. */
+export interface EvidenceRulesOptions {
+  /** The folder in which the session was opened: relative paths of tools count from here. */
+  readonly cwd: string
+  /** Further tools whose results a model wrote: those with `asksModel`. */
+  readonly asksModel?: (toolName: string) => boolean
+}
+
+/** Tools whose results are what a model says. */
+const claims: ReadonlySet<string> = new Set(['Agent', 'Task', 'WebFetch', 'WebSearch', 'Skill'])
+
+/** Tools whose results are what they were given, what the program says of itself, or what a person chose of what the model offered. */
+const echoes: ReadonlySet<string> = new Set(
+  'Edit Write NotebookEdit TodoWrite AskUserQuestion EnterPlanMode ExitPlanMode ToolSearch TaskStop'.split(' '),
+)
+
+/** Commands whose operands are files, or patterns and files, and that show them. */
+const viewers: ReadonlySet<string> = new Set(
+  'cat head tail nl less more most tac od hexdump strings dd grep egrep fgrep rg diff cmp comm sort uniq bat column fold paste view'.split(
+    ' ',
+  ),
+)
+
+/** Commands that show no content of the files that they name. */
+const contentFree: ReadonlySet<string> = new Set(
+  'ls stat wc du test [ file cksum md5sum sha1sum sha256sum sha512sum mkdir rm rmdir touch chmod cd tee cp mv ln echo printf exit true false export set'.split(
+    ' ',
+  ),
+)
+
+/**
+ * The rules for `noEvidence` of a judged goal with the tools of the coding agent (spec R-GOAL-55): which results show nothing that the session did not
+ * write itself. They go by the calls alone and look at no file, so the same record gives the same answer. In doubt a result is no evidence.
+ */
+export function evidenceRules({ cwd, asksModel = () => false }: EvidenceRulesOptions): NoEvidence {
+  return (call, earlier) => {
+    const { name } = call
+    if (claims.has(name) || asksModel(name)) return 'a model wrote it'
+    if (echoes.has(name)) return 'it says what it was given'
+    if (name === 'Bash' && isBackground(call)) return 'it only says that a command was started'
+    const files = new SessionFiles(earlier, cwd)
+    if (name === 'Bash') return problemOfCommand(call, files, cwd)
+    if (name === 'TaskOutput') return problemOfTask(earlier, files, cwd)
+    return problemOfReading(call, files, cwd)
+  }
+}
+
+function isBackground({ input }: CalledTool): boolean {
+  return isJsonObject(input) && input['run_in_background'] === true
+}
+
+/** Which task it shows is known from results alone: each that it may be is looked at. */
+function problemOfTask(earlier: readonly CalledTool[], files: SessionFiles, cwd: string): string | undefined {
+  for (const call of earlier) {
+    if ((call.name === 'Agent' || call.name === 'Task') && isBackground(call)) return 'an agent may have written it'
+    const problem = call.name === 'Bash' && isBackground(call) ? problemOfCommand(call, files, cwd) : undefined
+    if (problem !== undefined) return problem
+  }
+  return undefined
+}
+
+function problemOfReading(call: CalledTool, files: SessionFiles, cwd: string): string | undefined {
+  const path = fieldOf(call, 'file_path') ?? fieldOf(call, 'notebook_path')
+  if (call.name === 'Read') return path !== undefined && files.hasPath(resolve(cwd, path)) ? wrote(path) : undefined
+  if (call.name === 'Grep') {
+    const root = resolve(cwd, fieldOf(call, 'path') ?? '.')
+    const isContent = fieldOf(call, 'output_mode') === 'content'
+    return isContent && files.hasBelow(root) ? 'it shows lines of files that this session wrote' : undefined
+  }
+  if (!call.name.startsWith('mcp__') && call.name !== 'ReadMcpResource') return undefined
+  const named = textsIn(call.input).find((text) => files.hasName(nameIn(text)))
+  return named === undefined ? undefined : wrote(named)
+}
+
+function textsIn(value: unknown): readonly string[] {
+  if (typeof value === 'string') return [value]
+  if (Array.isArray(value)) return value.flatMap(textsIn)
+  return isJsonObject(value) ? Object.values(value).flatMap(textsIn) : []
+}
+
+function wrote(path: string): string {
+  return `it reads or runs ${path}, which this session wrote`
+}
+
+function problemOfCommand(call: CalledTool, files: SessionFiles, cwd: string): string | undefined {
+  const { commands, readsFrom, writes, unclear } = outlineOfCall(call)
+  if (unclear !== undefined) return `it cannot be told what it prints: ${unclear}`
+  // What the line itself writes and then shows is as much the session's.
+  const own = new Set(writes.flatMap(({ text }) => (text.startsWith('/dev/') ? [] : [nameIn(text)])))
+  const isOwn = (word: OutlineWord, isShown: boolean): boolean =>
+    isOfSession(word, files, isShown) || own.has(nameIn(word.text))
+  const rearranged = rearrangesItsText(commands, fieldOf(call, 'command') ?? '')
+  if (rearranged !== undefined) return rearranged
+  if (!files.isEmpty && /\b(?:xargs|parallel)\b/.test(fieldOf(call, 'command') ?? '')) return unknownFiles
+  const input = readsFrom.find((word) => isOwn(word, true))
+  if (input !== undefined) return wrote(input.text)
+  const isElsewhere = commands.some(
+    ({ words: [first] }) => first !== undefined && /^(?:cd|pushd)$/.test(programIn(first)),
+  )
+  for (const command of commands) {
+    const problem = printsFromItsText(command) ?? problemOfFiles(command, { files, isOwn, cwd, isElsewhere })
+    if (problem !== undefined) return problem
+  }
+  return undefined
+}
+
+function isOfSession({ text, kind }: OutlineWord, files: SessionFiles, isShown: boolean): boolean {
+  // `--config=x` and `if=x` name a file as well.
+  const value = text.replace(/^[^=/]*=/, '')
+  if (kind === 'pattern') return files.fits(value)
+  if (kind !== 'literal') return false
+  return isShown ? files.hasName(nameIn(value)) : files.hasWord(nameIn(value))
+}
+
+const unknownFiles = 'which files it reads is known only when it runs'
+
+interface Looking {
+  readonly files: SessionFiles
+  /** `isShown`: the word is a file that is shown, if it is one. */
+  readonly isOwn: (word: OutlineWord, isShown: boolean) => boolean
+  readonly cwd: string
+  /** The line goes to another folder. */
+  readonly isElsewhere: boolean
+}
+
+function problemOfFiles(command: OutlinedCommand, { files, isOwn, cwd, isElsewhere }: Looking): string | undefined {
+  const [first, ...args] = command.words
+  if (first === undefined) return undefined
+  const program = programIn(first)
+  if (contentFree.has(program)) return undefined
+  const named = [first, ...args].find((word) => isOwn(word, viewers.has(program) && word !== first))
+  if (named !== undefined) return wrote(named.text)
+  if (files.isEmpty) return undefined
+  if (args.some(({ kind }) => kind === 'unknown')) return unknownFiles
+  if (command.showsHistory) return 'it shows the content of files, some of which this session wrote'
+  const tree = command.readsTrees.find(({ text }) => isElsewhere || files.hasBelow(resolve(cwd, text)))
+  if (tree !== undefined) return `it shows the content of files in ${tree.text}, some of which this session wrote`
+  return problemOfRunner(program, args, files)
+}
+
+const packageManagers = /^(?:npm|pnpm|yarn|bun)$/
+const buildFiles: Readonly<Record<string, readonly string[]>> = {
+  make: ['makefile', 'gnumakefile'],
+  gmake: ['makefile', 'gnumakefile'],
+  just: ['justfile', '.justfile'],
+  rake: ['rakefile'],
+  task: ['taskfile.yml', 'taskfile.yaml'],
+}
+
+/** Programs that run what a file says which the session may have written. */
+function problemOfRunner(program: string, args: readonly OutlineWord[], files: SessionFiles): string | undefined {
+  const file = Object.hasOwn(buildFiles, program) ? buildFiles[program]?.find((name) => files.hasName(name)) : undefined
+  if (file !== undefined) return `it runs what ${file} says, which this session wrote`
+  if (!packageManagers.test(program)) return undefined
+  const operands = args.map(({ text: word }) => word).filter((word) => !word.startsWith('-'))
+  const script = operands.find((word) => word !== 'run' && word !== 'run-script')
+  if (script === undefined) return undefined
+  // In the JSON of an input quotes stand with a backslash before them.
+  const keys = [script, `pre${script}`, `post${script}`].map((name) => String.raw`"${name}\"`)
+  return files.hasWritten('package.json', keys)
+    ? `it runs the script "${script}" of package.json, which this session wrote`
+    : undefined
+}

@@ -1,0 +1,209 @@
+import { resolve } from 'node:path'
+import type { CalledTool } from '@halting/core'
+import { isJsonObject } from '@halting/core/adapters'
+import { outlineOf, type CommandOutline, type OutlineWord } from '@halting/policy/shell'
+import { printsFromItsText } from './composing-commands.ts'
+
+// What a session wrote, as far as its calls show it. No file is looked at: the same calls give the same answer, also long after.
+
+/** What one call wrote. */
+interface Written {
+  /** Absolute paths. */
+  readonly paths: readonly string[]
+  /** Names of files whose folder is not known, since the shell may have been elsewhere. */
+  readonly names: readonly string[]
+  /** What went into them, where the call says it. */
+  readonly text: string
+  /** Names that a program may have written to, which the call gave it. */
+  readonly mentions: readonly string[]
+  /** Words of the commands that it ran. */
+  readonly words: readonly string[]
+}
+
+const nothing: Written = { paths: [], names: [], text: '', mentions: [], words: [] }
+
+/** The field of a call's input, where it is a text. */
+export function fieldOf({ input }: CalledTool, name: string): string | undefined {
+  const value = isJsonObject(input) ? input[name] : undefined
+  return typeof value === 'string' ? value : undefined
+}
+
+/** The last part of a path, as systems compare names that do not tell capitals apart. */
+export function nameIn(path: string): string {
+  return path
+    .replace(/[/\\]+$/, '')
+    .replace(/^.*[/\\]/s, '')
+    .toLowerCase()
+}
+
+const outlines = new WeakMap<CalledTool, CommandOutline>()
+
+/** What stands in the command of a call of Bash. A call does not change: it is read once. */
+export function outlineOfCall(call: CalledTool): CommandOutline {
+  const known = outlines.get(call) ?? outlineOf(fieldOf(call, 'command') ?? '')
+  outlines.set(call, known)
+  return known
+}
+
+const written = new WeakMap<CalledTool, Written>()
+
+/** The files that a session wrote by some of its calls, and names that it may have had programs write to. */
+export class SessionFiles {
+  readonly #paths = new Set<string>()
+  readonly #names = new Set<string>()
+  readonly #mentions = new Set<string>()
+  /** Names of files that commands wrote. */
+  readonly #byCommands = new Set<string>()
+  readonly #texts = new Map<string, string>()
+
+  constructor(calls: readonly CalledTool[], cwd: string) {
+    for (const call of calls) {
+      const known = written.get(call) ?? writtenBy(call, cwd)
+      written.set(call, known)
+      this.#add(known)
+    }
+  }
+
+  get isEmpty(): boolean {
+    return this.#paths.size === 0 && this.#names.size === 0 && this.#mentions.size === 0
+  }
+
+  #add({ paths, names, text, mentions, words }: Written): void {
+    for (const path of paths) {
+      this.#paths.add(path)
+      this.#note(nameIn(path), text)
+    }
+    for (const name of names) {
+      this.#note(name, text)
+      this.#byCommands.add(name)
+    }
+    for (const mention of mentions) this.#mentions.add(mention)
+    // A script of the session that runs writes where it says.
+    for (const word of words) {
+      const script = this.#texts.get(nameIn(word))
+      if (script !== undefined) for (const mention of namesIn(script)) this.#mentions.add(mention)
+    }
+  }
+
+  #note(name: string, text: string): void {
+    if (name === '' || name === '.' || name === '..') return
+    this.#names.add(name)
+    this.#texts.set(name, `${this.#texts.get(name) ?? ''}\n${text}`)
+  }
+
+  /** Whether this path of a tool, against the working directory, may be one of them. */
+  hasPath(path: string): boolean {
+    return this.#paths.has(resolve('/', path)) || this.hasName(nameIn(path))
+  }
+
+  /** Whether one of them may be called so, wherever it is. */
+  hasName(name: string): boolean {
+    return this.#names.has(name) || this.#mentions.has(name)
+  }
+
+  /** The same for a word of a command that may be no file: of what is only mentioned, what looks like the name of one. */
+  hasWord(name: string): boolean {
+    return this.#names.has(name) || (name.includes('.') && this.#mentions.has(name))
+  }
+
+  /** Whether one of them may fit a pattern of a shell. */
+  fits(pattern: string): boolean {
+    const last = nameIn(pattern)
+    const form = last
+      .replaceAll(/[\\^$.+()|{}[\]]/g, '\\$&')
+      .replaceAll('?', '.')
+      .replaceAll(/\*+/g, '.*')
+    const expression = new RegExp(`^${form}$`, 's')
+    return /[*?[]/.test(last)
+      ? [...this.#names, ...this.#mentions].some((name) => last.includes('[') || expression.test(name))
+      : this.hasName(last) || (pattern !== last && !this.isEmpty && last === '')
+  }
+
+  /** Whether one of them may be below a folder. Where the shell was is not known. */
+  hasBelow(folder: string): boolean {
+    const root = folder.endsWith('/') ? folder : `${folder}/`
+    return (
+      [...this.#paths].some((path) => path === folder || path.startsWith(root)) ||
+      this.#mentions.size > 0 ||
+      this.#byCommands.size > 0
+    )
+  }
+
+  /** Whether the session may have written one of these texts into a file of this name. */
+  hasWritten(name: string, texts: readonly string[]): boolean {
+    if (this.#byCommands.has(name)) return true
+    const known = this.#texts.get(name) ?? ''
+    return texts.some((text) => known.includes(text))
+  }
+}
+
+function writtenBy(call: CalledTool, cwd: string): Written {
+  switch (call.name) {
+    case 'Edit':
+    case 'Write':
+    case 'NotebookEdit': {
+      const path = fieldOf(call, 'file_path') ?? fieldOf(call, 'notebook_path')
+      return path === undefined
+        ? nothing
+        : { ...nothing, paths: [resolve(cwd, path)], text: JSON.stringify(call.input) }
+    }
+    case 'Bash':
+      return writtenByCommand(call)
+    case 'Agent':
+    case 'Task':
+      // What an agent did is not in the calls of the session: the files that it was told of.
+      return { ...nothing, mentions: namesIn(JSON.stringify(call.input) ?? '') }
+    default:
+      return changesFiles(call.name) ? { ...nothing, mentions: namesIn(JSON.stringify(call.input) ?? '') } : nothing
+  }
+}
+
+/** Of a tool of a server only its name says what it does. */
+function changesFiles(name: string): boolean {
+  return (
+    name.startsWith('mcp__') && !/(?:^|_)(?:read|get|list|search|find|view|show|stat|query|fetch)/i.test(name.slice(5))
+  )
+}
+
+function writtenByCommand(call: CalledTool): Written {
+  const { commands, writes, unclear, isReadOnly } = outlineOfCall(call)
+  if (isReadOnly) return nothing
+  const command = fieldOf(call, 'command') ?? ''
+  const isHidden =
+    unclear !== undefined ||
+    writes.some(({ kind }) => kind !== 'literal') ||
+    commands.some((each) => printsFromItsText(each) !== undefined)
+  const targets = commands.flatMap(({ words }) => writersTargets(words))
+  return {
+    ...nothing,
+    names: [...writes.map(({ text }) => text), ...targets].filter((path) => !path.startsWith('/dev/')).map(nameIn),
+    text: command,
+    mentions: isHidden ? namesIn(command) : [],
+    words: commands.flatMap(({ words }) => words.map(({ text }) => text)),
+  }
+}
+
+/** Programs that write a file which they name and that no grammar describes. */
+function writersTargets([name, ...args]: readonly OutlineWord[]): readonly string[] {
+  const program = nameIn(name?.text ?? '')
+  const operands = args.map(({ text }) => text).filter((text) => !text.startsWith('-'))
+  // Scripts are set so: `npm pkg set scripts.test=…`.
+  if (/^(?:npm|pnpm|yarn|bun)$/.test(program) && /^(?:pkg|set-script)$/.test(operands[0] ?? '')) return ['package.json']
+  if (/^(?:tee|truncate|install|ln|sponge|mv|cp|rsync|patch|ex|ed)$/.test(program)) return operands
+  if (program === 'dd') return operands.filter((text) => text.startsWith('of=')).map((text) => text.slice(3))
+  const inPlace = args.some(({ text }) => /^(?:-[a-zA-Z]*i|--in-place)/.test(text))
+  const writes = inPlace || args.some(({ text }) => text === '-o')
+  return writes && /^(?:sed|perl|ruby|sort|yq)$/.test(program) ? operands.filter((text) => !isScript(text)) : []
+}
+
+/** `s/a/b/`, and what no name of a file looks like. */
+function isScript(text: string): boolean {
+  return /^[\d,$]*[sy]([^\w\s]).*\1/.test(text) || /[\s{};]/.test(text)
+}
+
+/** Words of a text that may be names of files. */
+function namesIn(text: string): readonly string[] {
+  return (text.match(/[\p{L}\p{N}_][\p{L}\p{N}_.@+-]{2,}/gu) ?? []).map((name) =>
+    name.replace(/\.+$/, '').toLowerCase(),
+  )
+}

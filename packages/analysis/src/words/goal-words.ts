@@ -1,0 +1,126 @@
+import type { GoalCheck, GoalSpec } from '@halting/core'
+import type { GoalFigures, RecordedRound } from '../account/goal.ts'
+import { counted, elapsed, many } from './figures.ts'
+
+// How a run stands with its goals, in words: the same in the terminal, in exported sessions, in reports and on the page.
+
+/** Names of files or goals in one sentence; what is beyond is counted. */
+const mostNames = 8
+
+/** The end of a report as a person is shown it. */
+const [mostLines, mostCharacters] = [5, 600]
+
+/** A goal by its name: a command as code, what a model judges as words. */
+export function goalName({ name, judged }: Pick<GoalSpec, 'name' | 'judged'>): string {
+  const short = name.length > 200 ? `${name.slice(0, 200)}…` : name
+  return judged === true ? `${short} (judged by a model)` : `\`${short}\``
+}
+
+/** What one check came to: `` `npm test` failed with exit code 1 ``. */
+export function checkText(check: GoalCheck): string {
+  const { met, exitCode, timedOut, judged, pass } = check
+  const passes = pass === undefined || pass === 1 ? '' : ` in pass ${counted(pass)}`
+  if (met) return `${goalName(check)} ${judged === true ? 'is met' : 'passed'}${pass === undefined ? '' : passes}`
+  if (timedOut === true) return `${goalName(check)} took too long${passes}`
+  if (judged === true) return `${goalName(check)} is not met${passes}`
+  const how = exitCode === null ? 'failed' : `failed with exit code ${exitCode}`
+  return `${goalName(check)} ${how}${passes}`
+}
+
+/** The last lines of what a check printed. */
+export function checkTail({ tail }: Pick<GoalCheck, 'tail'>): string {
+  return tail.slice(-mostCharacters).trimEnd().split('\n').slice(-mostLines).join('\n')
+}
+
+const placeNames = {
+  baseline: 'Check before the first request',
+  answer: 'Check of the answer',
+  turn: 'Check after the turn',
+  limit: 'Last check at the limit',
+} as const satisfies Record<RecordedRound['place'], string>
+
+/** What a round came to, in one line: `Check of the answer: not met, 3.2 s: `npm test` failed with exit code 1`. */
+export function roundText({ place, met, isCut, checks, tampered, durationMs }: RecordedRound): string {
+  const verdict = isCut ? 'aborted' : met ? 'met' : 'not met'
+  const last = checks.at(-1)
+  const why =
+    tampered.length > 0
+      ? `changed: ${namesText(tampered)}`
+      : last === undefined
+        ? ''
+        : met
+          ? checks.map(goalName).slice(0, mostNames).join(', ')
+          : checkText(last)
+  return `${placeNames[place]}: ${verdict}, ${elapsed(durationMs)}${why === '' ? '' : `: ${why}`}`
+}
+
+/** What else is to be known of a round: what the check printed, and which files it or the agent changed. */
+export function roundDetails({ met, checks, report, changedByChecks, changedTests }: RecordedRound): string {
+  const said = met ? '' : report === '' ? (checks.at(-1)?.tail ?? '') : report
+  return [
+    said,
+    ...(changedByChecks.length === 0 ? [] : [`The checks changed ${namesText(changedByChecks)}.`]),
+    ...(changedTests.length === 0 ? [] : [changedTestsText(changedTests)]),
+  ]
+    .filter((text) => text !== '')
+    .join('\n')
+}
+
+/** How it ended with the goals, in one sentence. */
+export function goalVerdict(goal: GoalFigures): string {
+  const { met, tries, maxTries, baseline, heldFromStart } = goal
+  const made = `${counted(tries)}${maxTries === null ? '' : ` of ${counted(maxTries)}`}`
+  const after = tries === 0 ? '' : ` after ${made} ${(maxTries ?? tries) === 1 ? 'try' : 'tries'}`
+  const begin =
+    baseline === null ? 'it was not checked at the start' : `it ${baseline ? 'held' : 'did not hold'} at the start`
+  if (met === 'unknown') return `Not known${after}: ${whyUnknown[goal.whyUnknown ?? 'changed']}; ${begin}.`
+  if (heldFromStart === true) return 'Held from the start: nothing shows that this run made it hold.'
+  return `${met ? 'Met' : 'Not met'}${after}; ${begin}.`
+}
+
+const whyUnknown = {
+  not_ended: 'the run did not end',
+  needs_approval: 'the run waits for an approval, and the goal is in force after it',
+  not_checked: 'it was not checked',
+  changed: 'something changed since it was last checked',
+} as const satisfies Record<NonNullable<GoalFigures['whyUnknown']>, string>
+
+/** All that is to be known of the goals of a run, a sentence each; the first one is the verdict. */
+export function goalFacts(goal: GoalFigures): readonly string[] {
+  const { met, checks, tampered, changedTests, flaky, judged, rounds, lastFailed } = goal
+  const failed = checks.find((check) => !check.met)
+  const before =
+    met === true && lastFailed !== null ? [`Before that ${checkText(lastFailed)}${lastLine(lastFailed)}.`] : []
+  return [
+    goalVerdict(goal),
+    ...(tampered.length > 0
+      ? [`What it is checked by has changed, so it is not met: ${namesText(tampered)}.`]
+      : failed === undefined
+        ? before
+        : [`${checkText(failed)}.`]),
+    ...(changedTests.length === 0 ? [] : [changedTestsText(changedTests)]),
+    ...(flaky
+      ? [
+          'The check is flaky: with nothing changed in between, it came to different verdicts. --until-stable 2 asks for two passes in a row.',
+        ]
+      : []),
+    ...(judged === true ? ['A model judged it: its verdict is worth less than that of a program.'] : []),
+    ...(rounds.made === 0
+      ? []
+      : [`Checked ${rounds.made === 1 ? 'once' : `${counted(rounds.made)} times`}, in ${elapsed(rounds.ms)}.`]),
+  ]
+}
+
+function lastLine(check: GoalCheck): string {
+  const line = checkTail(check).split('\n').at(-1)?.trim() ?? ''
+  return line === '' ? '' : `: ${line}`
+}
+
+function changedTestsText(files: readonly string[]): string {
+  return `The agent changed ${many(files.length, 'test file')}: ${namesText(files)}.`
+}
+
+function namesText(names: readonly string[]): string {
+  const shown = names.slice(0, mostNames).map((name) => (name.length > 200 ? `${name.slice(0, 200)}…` : name))
+  return `${shown.join(', ')}${names.length > mostNames ? ` and ${counted(names.length - mostNames)} more` : ''}`
+}

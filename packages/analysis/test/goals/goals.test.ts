@@ -1,0 +1,214 @@
+// Holds R-GOAL-81 and R-GOAL-84: how a run stands with its goals is told from its record alone, the same for every reader.
+import { describe, expect, test } from 'vitest'
+import { accountOf, goalRounds } from '../../src/index.ts'
+import { htmlOf } from '../../src/export/html.ts'
+import { markdownOf } from '../../src/export/markdown.ts'
+import { placedParts } from '../../src/view/parts.ts'
+import { timelineOf } from '../../src/view/items.ts'
+import { viewOf } from '../../src/view/view.ts'
+import { partsOfMessages, sessionTranscript, type Part } from '../../src/view/session-transcript.ts'
+import { goalFacts } from '../../src/words/goal-words.ts'
+import { replayLines } from '../../src/view/replay-lines.ts'
+import { failed, filesOf, goalOf, goalRun, passed, workingOptions } from '../support/goal-runs.ts'
+import { sessionOf } from '../support/sessions.ts'
+import { killedAfter } from '../../../core/test/support/killed.ts'
+
+const factsOf = async (given: Parameters<typeof goalRun>[0]): Promise<readonly string[]> => {
+  const { goal } = accountOf((await goalRun(given)).records)
+  return goal === undefined ? [] : goalFacts(goal).filter((fact) => !fact.startsWith('Checked '))
+}
+
+describe('an account', () => {
+  test('has what the result of the run says of its goals, and more', async () => {
+    const { terminal, records } = await goalRun({
+      until: [goalOf(failed(), failed('two\nlines'), passed)],
+      maxGoalTries: 4,
+    })
+    const { goal, limits, phases } = accountOf(records)
+    expect(goal).toEqual({
+      ...terminal.goal,
+      goals: [{ name: 'npm test' }],
+      maxTries: 4,
+      rounds: { made: 3, failed: 2, ms: 0 },
+      lastFailed: expect.objectContaining({ exitCode: 1, tail: 'two\nlines' }),
+    })
+    expect(limits).toContainEqual({ limit: 'maxGoalTries', unit: 'tries', used: 1, max: 4, isReached: false })
+    expect(phases.map(({ phase }) => phase)).toContain('checks')
+  })
+
+  test('of a run without goals has none', async () => {
+    const { records } = await goalRun({})
+    expect(accountOf(records)).not.toHaveProperty('goal')
+  })
+
+  test.each([
+    [
+      { until: [goalOf(failed(), passed)] },
+      ['Met; it did not hold at the start.', 'Before that `npm test` failed with exit code 1: 1 failed.'],
+    ],
+    [{ until: [goalOf(passed)] }, ['Held from the start: nothing shows that this run made it hold.']],
+    [
+      { until: [goalOf(failed(), failed('1'), failed('x'))], maxGoalTries: 1 },
+      ['Not met after 1 of 1 try; it did not hold at the start.', '`npm test` failed with exit code 1.'],
+    ],
+    [
+      { until: [goalOf(failed())], maxDurationMs: 100, tools: [] },
+      ['Not met after 2 of 10 tries; it did not hold at the start.', '`npm test` failed with exit code 1.'],
+    ],
+    [
+      { until: [goalOf(passed)], goalFiles: filesOf(['package.json (scripts.test)']), maxGoalTries: 1 },
+      [
+        'Not met after 1 of 1 try; it did not hold at the start.',
+        'What it is checked by has changed, so it is not met: package.json (scripts.test).',
+      ],
+    ],
+    [
+      { until: [goalOf(failed(), passed)], goalFiles: filesOf([], ['a.test.ts', 'b.test.ts']) },
+      [
+        'Met; it did not hold at the start.',
+        'Before that `npm test` failed with exit code 1: 1 failed.',
+        'The agent changed 2 test files: a.test.ts, b.test.ts.',
+      ],
+    ],
+    [
+      { until: [{ ...goalOf(passed, failed(), passed), stable: 2 }] },
+      [
+        'Met; it did not hold at the start.',
+        'Before that `npm test` failed with exit code 1 in pass 2: 1 failed.',
+        'The check is flaky: with nothing changed in between, it came to different verdicts. --until-stable 2 asks for two passes in a row.',
+      ],
+    ],
+    [
+      { until: [{ ...goalOf(failed(), passed), name: 'it is nice', judged: true }] },
+      [
+        'Met; it did not hold at the start.',
+        'Before that it is nice (judged by a model) is not met: 1 failed.',
+        'A model judged it: its verdict is worth less than that of a program.',
+      ],
+    ],
+  ])('is told in sentences: %#', async (given, sentences) => {
+    expect(await factsOf(given as never)).toEqual(sentences)
+  })
+
+  test('of a run that was killed after any of its records is what is known by then', async () => {
+    const given = () => ({ ...workingOptions(), until: [goalOf(failed(), failed('x'), passed)], maxGoalTries: 3 })
+    const { records: whole } = await goalRun(given())
+    for (let count = 1; count < whole.length; count++) {
+      const records = await killedAfter(count, given())
+      const { goal, limits } = accountOf(records)
+      expect([goal?.met, goal?.whyUnknown, goal?.maxTries]).toEqual(['unknown', 'not_ended', 3])
+      expect(goal?.rounds.made).toBe(goalRounds(records).length)
+      expect(limits.find(({ limit }) => limit === 'maxGoalTries')).toMatchObject({ used: goal?.tries, max: 3 })
+      expect(
+        sessionTranscript({ sessionId: 's', cwd: '', runs: [records] }).runs[0]?.parts.filter(isCheck),
+      ).toHaveLength(goalRounds(records).length)
+    }
+  })
+
+  test('says why it is not known whether a goal holds', async () => {
+    const slow = async (): Promise<never> => new Promise(() => {})
+    const { records, terminal } = await goalRun({ until: [goalOf(failed(), slow)], maxDurationMs: 5_000 })
+    expect(terminal.reason).toBe('time_limit')
+    expect(accountOf(records).goal).toMatchObject({ met: 'unknown', whyUnknown: 'changed' })
+  })
+})
+
+const isCheck = (part: Part): boolean => part.kind === 'check'
+const kindsOf = (parts: readonly Part[]): readonly string[] =>
+  parts.map((part) => (part.kind === 'check' ? part.status : part.kind === 'person' ? part.by : part.kind))
+
+describe('rounds of checks', () => {
+  test('stand between the messages, before what the loop says of them', async () => {
+    const { records } = await goalRun({ until: [goalOf(failed(), failed('why'), passed)] })
+    const parts = partsOfMessages([records], 0)
+    expect(kindsOf(parts)).toEqual([
+      'Prompt',
+      'unmet',
+      'From the loop',
+      'call',
+      'answer',
+      'unmet',
+      'From the loop',
+      'call',
+      'answer',
+      'met',
+    ])
+    expect(parts[5]).toEqual({
+      kind: 'check',
+      status: 'unmet',
+      text: 'Check of the answer: not met, 0 ms: `npm test` failed with exit code 1',
+      more: 'why',
+    })
+  })
+
+  test('at a limit stand at the end, and what is checked after a turn behind its results', async () => {
+    const limited = await goalRun({ until: [goalOf(failed())], maxTurns: 1 })
+    expect(kindsOf(partsOfMessages([limited.records], 0))).toEqual([
+      'Prompt',
+      'unmet',
+      'From the loop',
+      'call',
+      'note',
+      'unmet',
+    ])
+    const stopped = await goalRun({ until: [goalOf(failed(), passed)], stopWhenMet: true })
+    expect(kindsOf(partsOfMessages([stopped.records], 0))).toEqual(['Prompt', 'unmet', 'From the loop', 'call', 'met'])
+  })
+
+  test('are items of the timeline, which know where the transcript tells of them', async () => {
+    const { records } = await goalRun({ until: [goalOf(failed(), failed('why'), passed)] })
+    const items = timelineOf(records).filter(({ kind }) => kind === 'check')
+    expect(items.map(({ label, status }) => [label, status])).toEqual([
+      ['goal: npm test', 'unmet'],
+      ['goal: npm test', 'unmet'],
+      ['goal: npm test', 'met'],
+    ])
+    const { parts, places } = placedParts([records], 0)
+    expect(items.map(({ told = '' }) => parts[places.get(told) ?? -1]?.kind)).toEqual(['check', 'check', 'check'])
+    const [view] = viewOf(sessionOf([records])).runs
+    const shown = view?.items.filter(({ kind }) => kind === 'check').map(({ part }) => part)
+    expect(shown).toEqual([1, 5, 9])
+  })
+
+  test('are lines of a replay', async () => {
+    const { records } = await goalRun({ until: [goalOf(failed(), passed)] })
+    const lines = records.flatMap((record) => replayLines(record, 0)).filter(({ what }) => what === 'goal')
+    expect(lines.map(({ text }) => text)).toEqual([
+      'Check before the first request: not met, 0 ms: `npm test` failed with exit code 1',
+      'Check of the answer: met, 0 ms: `npm test`',
+    ])
+  })
+
+  test('and the verdict are in the exports, where nothing of a report is markup', async () => {
+    const report = '</pre><script>alert(1)</script> ``` & <b>'
+    const { records } = await goalRun({ until: [goalOf(failed(), failed(report), passed)] })
+    const session = sessionTranscript({ sessionId: 's', cwd: '/p', runs: [records] })
+    const markdown = [...markdownOf(session, 'title')].join('')
+    expect(markdown).toContain('- Goal: `` `npm test` ``')
+    expect(markdown).toContain('- Goal met: ` Met after 1 of 10 tries; it did not hold at the start. `')
+    expect(markdown).toContain('Check of the answer: not met')
+    const html = [...htmlOf(session, 'title', { says: '' })].join('')
+    expect(html).toContain('Met after 1 of 10 tries; it did not hold at the start.')
+    expect(html).toContain('&lt;script&gt;alert(1)&lt;/script&gt;')
+    expect(html).not.toContain('<script>alert')
+  })
+
+  test('of a session that asks a judge are one each, with the time of its questions', async () => {
+    let asked = 0
+    const judge = {
+      name: 'it is nice',
+      judged: true,
+      check: async ({ ask }: Parameters<ReturnType<typeof goalOf>['check']>[0]) => {
+        await ask({ system: 'judge', messages: [{ role: 'user', content: 'Is it?' }], maxOutputTokens: 50 })
+        return asked++ > 0 ? passed : failed()
+      },
+    }
+    const { records } = await goalRun({ until: [judge] })
+    expect(goalRounds(records).map(({ place, met }) => [place, met])).toEqual([
+      ['baseline', false],
+      ['answer', true],
+    ])
+    const { phases } = accountOf(records)
+    expect(phases.find(({ phase }) => phase === 'checks')).toMatchObject({ requests: 2 })
+  })
+})

@@ -1,0 +1,53 @@
+import type { GoalSpec, SettingsChange } from '@halting/core'
+import type { SessionGoal } from '@halting/core/session'
+import { oneLine } from '../io/figures.ts'
+
+/** `until`: commands that must exit with 0. `goal`: what a model judges. */
+export type GoalCommand = 'until' | 'goal'
+
+export type ReadGoal =
+  /** Nothing is set: the goals are shown. */
+  { readonly kind: 'show' } | { readonly kind: 'change'; readonly change: SettingsChange; readonly says: string }
+
+/**
+ * What stands behind `/until` or `/goal`: a command or a text in place of those before, `+ COMMAND` for one more, `off` for none of its kind.
+ * `set`: a number that no goals of the session had before, such as the time: what is protected is looked at anew, and the tries begin anew.
+ */
+export function readGoal(name: GoalCommand, argument: string, inForce: SessionGoal | null, set: number): ReadGoal {
+  const given = argument.trim()
+  if (given === '') return { kind: 'show' }
+  const all: readonly GoalSpec[] = (inForce?.goals ?? []).map(({ set: _, ...spec }) => spec)
+  const isJudged = name === 'goal'
+  const others = all.filter(({ judged }) => (judged === true) !== isJudged)
+  const same = all.filter(({ judged }) => (judged === true) === isJudged)
+  if (/^(?:off|none)$/i.test(given))
+    return { kind: 'change', ...changed(others, set), says: offText(name, same, others) }
+  const [, more] = name === 'until' ? (/^\+\s*(\S[\s\S]*)$/.exec(given) ?? []) : []
+  const text = more ?? given
+  const spec: GoalSpec = isJudged ? { name: text, judged: true } : { name: text }
+  const before = more === undefined ? [] : same.filter((each) => each.name !== text)
+  // Programs are asked before a model is.
+  const specs = isJudged ? [...others, spec] : [...before, spec, ...others]
+  return { kind: 'change', ...changed(specs, set), says: setText(name, text, specs.length) }
+}
+
+function changed(specs: readonly GoalSpec[], set: number): { readonly change: SettingsChange } {
+  return { change: { until: specs.map((spec) => ({ ...spec, set })) } }
+}
+
+function setText(name: GoalCommand, text: string, goals: number): string {
+  const what = oneLine(text, 200)
+  const all = goals === 1 ? '' : ` All ${goals} goals must hold.`
+  return name === 'until'
+    ? `An answer counts as done when this exits with 0: ${what}.${all}`
+    : `An answer counts as done when a model finds that this holds: ${what}.${all} A command (/until) is surer.`
+}
+
+function offText(name: GoalCommand, same: readonly GoalSpec[], others: readonly GoalSpec[]): string {
+  const none = name === 'until' ? 'No command is checked' : 'No model judges the answers'
+  const stays =
+    others.length === 0
+      ? ''
+      : ` ${name === 'until' ? '/goal off' : '/until off'} takes away the other ${others.length === 1 ? 'goal' : 'goals'}.`
+  return `${none}${same.length === 0 ? '' : ' any more'}.${stays}`
+}

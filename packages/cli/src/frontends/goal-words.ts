@@ -1,0 +1,131 @@
+import type { GoalCheck, GoalResult, RunEvent } from '@halting/core'
+import type { SessionGoal } from '@halting/core/session'
+import { many, oneLine } from '../io/figures.ts'
+
+// Goals in words, for every frontend that shows a session.
+
+type GoalEnd = Extract<RunEvent, { readonly type: 'goal_end' }>
+
+const longestName = 60
+const longestFinding = 80
+
+/** `npm test`, and of several each: `npm test, npm run lint`. */
+export function goalNames(goals: readonly string[]): string {
+  return oneLine(goals.map((name) => oneLine(name, longestName)).join(', '), 2 * longestName)
+}
+
+/** What a round of checks came to: `goal: npm test ✗ (try 2 of 10: 3 failed)`. `goals`: those that were checked. */
+export function goalLine(goals: readonly string[], event: GoalEnd): string {
+  const { met, checks, tampered } = event
+  if (met) return `goal: ${goalNames(goals)} ✓${event.place === 'baseline' ? ' (it holds already)' : ''}`
+  const failed = checks.at(-1)
+  if (failed === undefined && tampered.length === 0) return `goal: ${goalNames(goals)}: not checked to its end`
+  const name = failed === undefined ? goalNames(goals) : goalNames([failed.name])
+  const found = [placeText(event), findingText(event)].filter((text) => text !== '').join(': ')
+  return `goal: ${name} ✗ (${found})`
+}
+
+function placeText({ place, tries, maxTries }: GoalEnd): string {
+  switch (place) {
+    case 'baseline':
+      return 'before it began'
+    case 'answer':
+      return tries < maxTries ? `try ${tries + 1} of ${maxTries}` : `after ${triesText(tries)}`
+    case 'turn':
+      return ''
+    case 'limit':
+      return 'at the limit'
+  }
+}
+
+function triesText(tries: number): string {
+  return tries === 1 ? '1 try' : `${tries} tries`
+}
+
+/** Why a round was not met, in a few words. */
+function findingText({ checks, tampered }: Pick<GoalEnd, 'checks' | 'tampered'>): string {
+  if (tampered.length > 0) return oneLine(`changed: ${tampered.join(', ')}`, longestFinding)
+  const check = checks.at(-1)
+  if (check === undefined) return ''
+  const line = tellingLine(check.tail)
+  if (line !== '') return oneLine(line, longestFinding)
+  if (check.timedOut === true) return 'it took too long'
+  return check.exitCode === null ? 'it failed' : `exit code ${check.exitCode}`
+}
+
+/** A count of what failed, as test runners and compilers print it: `3 failed`, `fail 3`, `2 errors`. */
+const countOfFailures =
+  /\b[1-9]\d*\s+(?:\w+\s+){0,2}(?:fail|error|problem)|\b(?:fail(?:ed|ures?)?|errors?)\b[:\s]+[1-9]\d*\b/i
+
+/** Of the end of a report the line that says how much failed; where none does, the last one. */
+function tellingLine(tail: string): string {
+  const lines = tail.split('\n').flatMap((line) => (line.trim() === '' ? [] : [line.trim()]))
+  return lines.findLast((line) => countOfFailures.test(line)) ?? lines.at(-1) ?? ''
+}
+
+/** How the goals of a session stand, for a line with little room: `goal ✗ try 2/10`. */
+export function goalStanding({ isChecked, last, tries, maxTries }: SessionGoal): string {
+  if (!isChecked) return 'goal not checked in plan mode'
+  const of = tries === 0 ? '' : ` try ${tries}/${maxTries}`
+  if (last === null) return `goal${of}`
+  return last.met ? 'goal ✓' : `goal ✗${of}`
+}
+
+/** What `/until` and `/goal` show: each goal, and what the last round found. */
+export function goalRows(goal: SessionGoal | null): readonly string[] {
+  if (goal === null) return ['No goal is set.']
+  const { goals, isChecked, isChecking, last, tries, maxTries } = goal
+  const unmet = last?.checks.at(-1)
+  const rows = goals.map(({ name, judged }) => {
+    const check = last?.checks.find((each) => each.name === name)
+    return `${judged === true ? 'judged: ' : ''}${oneLine(name, 2 * longestName)}${verdictText(check)}`
+  })
+  const more = [
+    ...(tries === 0 ? [] : [`sent back ${tries} of ${maxTries} times`]),
+    ...(last !== null && last.tampered.length > 0 ? [findingText(last)] : []),
+    ...(last?.flaky === true ? ['the check is flaky'] : []),
+    ...(isChecking ? ['it is being checked'] : []),
+    ...(isChecked ? [] : ['nothing is checked in plan mode']),
+    ...(last === null && isChecked && !isChecking ? ['it was not checked yet'] : []),
+  ]
+  const tail = unmet === undefined || unmet.met ? [] : unmet.tail.split('\n').filter((line) => line.trim() !== '')
+  return [...rows, ...tail.map((line) => `  ${line}`), ...(more.length === 0 ? [] : [`${more.join('; ')}.`])]
+}
+
+function verdictText(check: GoalCheck | undefined): string {
+  if (check === undefined) return ''
+  if (check.met) return ' ✓'
+  return ` ✗ (${check.timedOut === true ? 'it took too long' : check.exitCode === null ? 'not met' : `exit code ${check.exitCode}`})`
+}
+
+/** Of a run that is done: `goal met: npm test`; '' for one without goals. */
+export function metText(goal: GoalResult | undefined): string {
+  if (goal?.met !== true) return ''
+  const names = goalNames(goal.checks.map(({ name }) => name))
+  const judged = goal.judged === true ? ', as a model judges' : ''
+  return `goal met: ${names}${goal.heldFromStart === true ? ', held from the start' : ''}${judged}`
+}
+
+const mostFiles = 5
+
+/** What a person should know of a goal beside whether it is met, a sentence each. */
+export function goalRemarks(goal: GoalResult | undefined): readonly string[] {
+  if (goal === undefined) return []
+  const { met, changedTests, tampered, flaky } = goal
+  const named = (files: readonly string[]): string => {
+    const more = files.length > mostFiles ? ` and ${files.length - mostFiles} more` : ''
+    return oneLine(`${files.slice(0, mostFiles).join(', ')}${more}`, 300)
+  }
+  return [
+    ...(met === 'unknown' ? ['Whether the goal is met is not known.'] : []),
+    ...(tampered.length === 0 ? [] : [`What it is checked by has changed: ${named(tampered)}.`]),
+    ...(changedTests.length === 0
+      ? []
+      : [`The agent changed ${many(changedTests.length, 'test file')}: ${named(changedTests)}.`]),
+    ...(flaky
+      ? [
+          'The check came to different verdicts with nothing changed in between; --until-stable 3 asks for passes in a row.',
+        ]
+      : []),
+  ]
+}

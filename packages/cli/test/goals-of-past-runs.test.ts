@@ -1,0 +1,89 @@
+// Holds R-GOAL-82 and R-GOAL-83: what commands over finished sessions say of goals.
+import { expect, test } from 'vitest'
+import type { Goal, GoalVerdict } from '@halting/core'
+import { columnsOf } from '../src/io/columns.ts'
+import { installProgram, run } from './support/program.ts'
+import { asks, keep, says } from './support/kept-session.ts'
+
+installProgram()
+
+let count = 0
+const newId = (): string => `aaaaaaaa-0000-4000-8000-${String(++count).padStart(12, '0')}`
+
+/** A goal whose checks come to these, in order; the last one again and again. */
+function goalOf(...verdicts: readonly GoalVerdict[]): Goal {
+  let checks = 0
+  return { name: "npm test -- 'a b'", check: () => verdicts[Math.min(checks++, verdicts.length - 1)] ?? { met: true } }
+}
+
+const failed = (report: string): GoalVerdict => ({ met: false, exitCode: 1, report })
+const edit = asks(['Edit', { file_path: 'a.ts' }])
+
+test('why tells the goal: the tries, the check that failed with its last lines, and what to do', async () => {
+  const id = newId()
+  const report = `${'x'.repeat(400)}\n\u001B[31m2 tests failed\u001B[0m`
+  const { reason } = await keep(id, [edit, says('a'), edit, says('b')], {
+    until: [goalOf(failed('1'), failed(report))],
+    maxGoalTries: 1,
+  })
+  expect(reason).toBe('goal_unmet')
+  const { status, stdout } = await run(['why', id])
+  expect(status).toBe(0)
+  expect(stdout).toContain('goal_unmet: The goal is not met after 1 try')
+  const [, section = ''] = stdout.split('\nGoal\n')
+  expect(section).toContain("  `npm test -- 'a b'`\n  Not met after 1 of 1 try; it did not hold at the start.")
+  expect(section).toContain('failed with exit code 1.')
+  expect(section).toContain('2 tests failed')
+  expect(stdout).not.toContain('\u001B')
+  expect(stdout).toMatch(/goal tries +.* 1 of 1/)
+  expect(stdout).toContain('goal_unmet once')
+  expect(stdout).toContain(
+    'Raise --until-tries, or name another model with --model. halting undo reverts\nwhat it changed.',
+  )
+  expect(stdout).toContain(`halting -p --resume ${id} --until "npm test -- 'a b'" --until-tries 2`)
+  expect(stdout.split('\n').filter((line) => columnsOf(line) > 80 && !line.startsWith('  halting '))).toEqual([])
+})
+
+test('why says that more tries do not help where nothing changed', async () => {
+  const id = newId()
+  await keep(id, [says('a'), says('b'), says('c')], { until: [goalOf(failed('1'))] })
+  const { stdout } = await run(['why', id])
+  expect(stdout).toContain('and nothing changes')
+  expect(stdout).toContain('more tries alone do not help')
+  expect(stdout).toContain(`--until "npm test -- 'a b'" "Try another way."`)
+})
+
+test('why tells a goal that held from the start, and one that was reached, as JSON too', async () => {
+  const held = newId()
+  await keep(held, [says('a')], { until: [goalOf({ met: true, exitCode: 0 })] })
+  expect((await run(['why', held])).stdout).toContain('Held from the start: nothing shows that this run made it hold.')
+  const reached = newId()
+  await keep(reached, [edit, says('a')], { until: [goalOf(failed('1'), { met: true, exitCode: 0 })] })
+  const { stdout } = await run(['why', reached, '--json'])
+  // What the program prints with --json.
+  const { runs } = JSON.parse(stdout) as { readonly runs: readonly { readonly goal: object }[] }
+  expect(runs[0]?.goal).toMatchObject({ met: true, baseline: false, tries: 0, rounds: { made: 2, failed: 1 } })
+})
+
+test('replay tells the rounds of checks, and the lap of an answer that was sent back', async () => {
+  const id = newId()
+  await keep(id, [edit, says('a'), edit, says('b')], {
+    until: [goalOf(failed('1'), failed('2'), { met: true, exitCode: 0 })],
+  })
+  const { stdout } = await run(['replay', id])
+  expect(stdout).toContain('goal Check before the first request: not met')
+  expect(stdout).toContain('lap goal_unmet')
+  expect(stdout).toMatch(/goal Check of the answer: met, \d+ ms/)
+})
+
+test('what-if says where fewer tries would have ended a run, and that more are not known', async () => {
+  const id = newId()
+  const script = [edit, says('a'), edit, says('b'), edit, says('c')]
+  await keep(id, script, { until: [goalOf(failed('1'), failed('2'), failed('three'), failed('IV'))], maxGoalTries: 2 })
+  const told = async (...flags: readonly string[]): Promise<string> => (await run(['what-if', id, ...flags])).stdout
+  expect(await told('--until-tries', '1')).toContain('Would have stopped after 4 turns: goal_unmet (1 of 1).')
+  expect(await told('--until-tries', '2')).toContain('The same: goal_unmet after 6 turns.')
+  expect(await told('--until-tries', '3')).toContain('Not known: the record ends after 6 turns')
+  const { stderr } = await run(['what-if', id])
+  expect(stderr).toContain('--until-tries')
+})

@@ -1,0 +1,178 @@
+import { blocksOf, isToolResult, textOf, type ToolResultBlock } from '../messages.ts'
+import type { Changes } from './changes.ts'
+import type { Transcript, TranscriptEntry } from '../transcript.ts'
+import { formsOf, longestShared, OwnWords, withoutShared, type CalledTool, type RecordedCall } from './own-words.ts'
+
+/**
+ * Why the result of a call shows nothing, whatever it says: it reads a file back that this session wrote, or a model wrote it. Undefined where it may be
+ * evidence. `earlier` are the calls of the conversation before it, in order. The answer depends on these alone.
+ */
+export type NoEvidence = (call: CalledTool, earlier: readonly CalledTool[]) => string | undefined
+
+/** A result of a tool since the prompt, as evidence. */
+export interface RecordedResult {
+  readonly call: RecordedCall
+  /** Index of its entry in the transcript. */
+  readonly at: number
+  /** Its texts, each by itself: what they say together nobody said. */
+  readonly texts: readonly string[]
+  /** Why it is no evidence; undefined where it may be quoted. */
+  readonly refusal: string | undefined
+}
+
+/** Characters that a quote has at least, with runs of white space as one. */
+export const leastQuote = 20
+/** Characters of a quote and quotes of a verdict that are looked at; what goes beyond is refused. */
+const longestQuote = 2_000
+export const mostQuotes = 10
+/** A quote of punctuation says nothing. */
+const leastLetters = 8
+/** A part of so many letters and digits that stands in an earlier input may have come from there. */
+const longestOfInput = 10
+/** Words: of what earlier inputs hold in any order, and of what the input of the very call holds. */
+const wordOfInput = 5
+const wordOfCall = 3
+/** So many letters and digits of a quote are new. */
+const leastNew = 4
+
+/** The results of tools of a conversation, and what the model itself wrote in it: what quotes are held against (spec R-GOAL-52 to R-GOAL-54). */
+export class Evidence {
+  /** Since the prompt, in order. */
+  readonly results: readonly RecordedResult[]
+  readonly #own: OwnWords
+  /** Texts of results without white space. */
+  readonly #dense = new Map<string, string>()
+
+  constructor(transcript: Transcript, changes: Changes | undefined, noEvidence: NoEvidence) {
+    this.#own = new OwnWords(transcript)
+    this.results = resultsOf(transcript, this.#own.calls, changes, noEvidence)
+  }
+
+  /** True where no result may be quoted: then a judge has nothing to go by. */
+  get isEmpty(): boolean {
+    return this.results.every(({ refusal }) => refusal !== undefined)
+  }
+
+  /** Why a quote does not count; undefined where it does. */
+  refusalOf(quote: string): string | undefined {
+    if (quote.length > longestQuote) return `it is longer than ${longestQuote} characters`
+    const wanted = quote.replaceAll(/\s/g, '')
+    if (wanted === '') return 'it is empty'
+    const found = this.results.flatMap((result) => {
+      const passage = result.texts.map((text) => this.#passageOf(text, wanted)).find((each) => each !== undefined)
+      return passage === undefined ? [] : [{ result, passage }]
+    })
+    if (found.length === 0) return 'no result of a tool since the prompt holds it, word for word'
+    let refusal: string | undefined
+    for (const { result, passage } of found) {
+      const problem = result.refusal ?? this.#problemOf(passage, result)
+      if (problem === undefined) return undefined
+      refusal = problem
+    }
+    return refusal
+  }
+
+  /** The part of a text that says this but for white space; undefined for none. */
+  #passageOf(text: string, wanted: string): string | undefined {
+    const dense = this.#dense.get(text) ?? text.replaceAll(/\s+/g, '')
+    this.#dense.set(text, dense)
+    const at = dense.indexOf(wanted)
+    if (at === -1) return undefined
+    let [count, start] = [0, 0]
+    for (const { index, 0: word } of text.matchAll(/\S+/g)) {
+      if (count <= at) start = index + at - count
+      count += word.length
+      // The end is within this word.
+      const end = index + word.length - (count - at - wanted.length)
+      if (count >= at + wanted.length) return text.slice(start, end)
+    }
+    return undefined
+  }
+
+  #problemOf(passage: string, result: RecordedResult): string | undefined {
+    if (Array.from(passage.replaceAll(/\s+/g, ' ').trim()).length < leastQuote)
+      return `it has fewer than ${leastQuote} characters`
+    for (const letters of formsOf(passage)) {
+      const problem = this.#problemOfLetters(letters, result)
+      if (problem !== undefined) return problem
+    }
+    return undefined
+  }
+
+  #problemOfLetters(letters: string, { call, at }: RecordedResult): string | undefined {
+    if (letters.length < leastLetters) return 'it has hardly any letters or digits'
+    if (this.#own.hasWhole(letters)) return 'the agent itself wrote it, in a text or in the input of a tool'
+    const shared = longestShared(letters, this.#own.sharedBefore(letters, at, longestOfInput), longestOfInput)
+    if (shared !== undefined) return `the agent itself wrote a part of it, in the input of a tool ("${shared}")`
+    const isNew = withoutShared(letters, this.#own.sharedBefore(letters, at, wordOfInput), wordOfInput)
+    const isNewInCall = withoutShared(letters, this.#own.sharedWithCall(letters, call.id, wordOfCall), wordOfCall)
+    const count = isNew.filter((each, index) => each && isNewInCall[index] === true).length
+    return count < leastNew ? 'it can be put together from inputs of tools that the agent wrote' : undefined
+  }
+}
+
+function resultsOf(
+  transcript: Transcript,
+  calls: readonly RecordedCall[],
+  changes: Changes | undefined,
+  noEvidence: NoEvidence,
+): readonly RecordedResult[] {
+  const byId = new Map(calls.map((call, index) => [call.id, index]))
+  const fresh = freshFrom(transcript, changes)
+  const prompt = lastPromptOf(transcript)
+  const results: RecordedResult[] = []
+  for (let at = prompt; at < transcript.length; at++) {
+    const blocks = resultBlocksOf(transcript.at(at))
+    for (const [index, block] of blocks.entries()) {
+      const place = byId.get(block.tool_use_id)
+      const call = place === undefined ? undefined : calls[place]
+      if (place === undefined || call === undefined || call.at >= at) continue
+      const isStale = at < fresh.at || (at === fresh.at && index < fresh.index)
+      const refusal = isStale ? 'it came before the last change' : refusalBy(noEvidence, call, calls.slice(0, place))
+      results.push({ call, at, texts: textsOf(block), refusal })
+    }
+  }
+  return results
+}
+
+/** What decides is a program's: one that throws leaves no evidence. */
+function refusalBy(noEvidence: NoEvidence, call: CalledTool, earlier: readonly CalledTool[]): string | undefined {
+  try {
+    return noEvidence(call, earlier)
+  } catch {
+    return 'it cannot be told what it shows'
+  }
+}
+
+/** The first result that is fresh: that of the last change itself, since a command that tests may change files. Its entry, and its place in it. */
+function freshFrom(
+  transcript: Transcript,
+  changes: Changes | undefined,
+): { readonly at: number; readonly index: number } {
+  if (changes === undefined) return { at: 0, index: 0 }
+  for (let at = changes.at; at < transcript.length; at++) {
+    const index = resultBlocksOf(transcript.at(at)).findIndex(({ tool_use_id: id }) => id === changes.by)
+    if (index !== -1) return { at, index }
+  }
+  return { at: changes.at, index: 0 }
+}
+
+/** Index of what the person said last that began a run; 0 for nothing. */
+export function lastPromptOf(transcript: Transcript): number {
+  for (let at = transcript.length - 1; at > 0; at--) {
+    const entry = transcript.at(at)
+    if (entry?.kind === 'user' && entry.origin === 'prompt') return at
+  }
+  return 0
+}
+
+/** Results that tools gave. A person's message may hold none. */
+function resultBlocksOf(entry: TranscriptEntry | undefined): readonly ToolResultBlock[] {
+  if (entry?.kind !== 'user' || entry.origin !== 'tool_results') return []
+  return blocksOf(entry.message.content).filter(isToolResult)
+}
+
+function textsOf({ content }: ToolResultBlock): readonly string[] {
+  if (typeof content === 'string') return [content]
+  return content.flatMap((block) => (block.type === 'text' ? [textOf([block])] : []))
+}

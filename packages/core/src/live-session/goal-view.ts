@@ -1,0 +1,88 @@
+import type { RunResult } from '../endings/terminal.ts'
+import type { RunEvent } from '../events.ts'
+import type { GoalSpec } from '../goals/goal-record.ts'
+import type { LimitsChange, SettingsChange } from '../settings/settings-change.ts'
+import type { SessionGoal } from './session.ts'
+
+/** The goals of a session, by its options, what a person sets, and what its runs report. */
+export class GoalView {
+  readonly #given: readonly GoalSpec[]
+  readonly #givenMaxTries: number
+  #specs: readonly GoalSpec[]
+  #maxTries: number
+  #tries = 0
+  #isChecking = false
+  #last: SessionGoal['last'] = null
+
+  /** @param given Goals of the options. */
+  constructor(given: readonly GoalSpec[], maxTries: number) {
+    this.#given = this.#specs = given
+    this.#givenMaxTries = this.#maxTries = maxTries
+  }
+
+  /** Null for a session without goals. */
+  present(isChecked: boolean): SessionGoal | null {
+    if (this.#specs.length === 0) return null
+    return {
+      goals: this.#specs,
+      isChecked,
+      isChecking: this.#isChecking,
+      tries: this.#tries,
+      maxTries: this.#maxTries,
+      last: this.#last,
+    }
+  }
+
+  /** A run begins with tries of its own; one that continues another reports at its first check how many that one had. */
+  begin(): void {
+    this.#tries = 0
+    this.#isChecking = false
+  }
+
+  end(result: RunResult | undefined): void {
+    this.#isChecking = false
+    if (result?.goal !== undefined) this.#tries = result.goal.tries
+  }
+
+  set({ until, limits }: SettingsChange): void {
+    this.#limit(limits)
+    if (until === undefined) return
+    this.#specs = until ?? this.#given
+    this.#tries = 0
+    this.#last = null
+  }
+
+  #limit({ maxGoalTries }: LimitsChange = {}): void {
+    if (maxGoalTries !== undefined) this.#maxTries = maxGoalTries ?? this.#givenMaxTries
+  }
+
+  /** True when it changed the view. `settings` is not among the events: `set` has it. */
+  onEvent(event: RunEvent): boolean {
+    switch (event.type) {
+      case 'goal_start': {
+        const { goals, tries, maxTries } = event
+        this.#isChecking = true
+        this.#tries = tries
+        this.#maxTries = maxTries
+        // A run of an earlier process is resumed with the goals on its record.
+        if (goals.join('\n') !== this.#specs.map(({ name }) => name).join('\n'))
+          this.#specs = goals.map((name) => ({ name }))
+        return true
+      }
+      case 'goal_end': {
+        const { met, checks, tampered, changedTests, flaky } = event
+        this.#isChecking = false
+        this.#last = { met, checks, tampered, changedTests, flaky }
+        const judged = new Set(checks.flatMap((check) => (check.judged === true ? [check.name] : [])))
+        this.#specs = this.#specs.map((spec) => (judged.has(spec.name) ? { ...spec, judged: true } : spec))
+        return true
+      }
+      case 'lap':
+        if (event.transition !== 'goal_unmet') return false
+        this.#tries += 1
+        return true
+      default:
+        return false
+    }
+  }
+}

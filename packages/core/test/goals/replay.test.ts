@@ -1,0 +1,91 @@
+// Holds R-GOAL-80: rounds of checks come from the record, so a replay needs no goal, also of a run that was killed and gone on with.
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import {
+  replay,
+  resume,
+  type Goal,
+  type GoalVerdict,
+  type RunEvent,
+  type RunOptions,
+  type StepRecord,
+} from '../../src/index.ts'
+import { misfitOfRecord } from '../../src/steps/index.ts'
+import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
+import { begin, calls, json, run, tool } from '../support/harness.ts'
+import { killedAfter } from '../support/killed.ts'
+
+/** A goal that has failed so often passes. How often it was checked does not depend on the process that checks it. */
+function goalThatFails(times: number, checks: { count: number }): Goal {
+  return {
+    name: 'npm test',
+    check: (): GoalVerdict => {
+      const failed = checks.count++ < times
+      return failed
+        ? { met: false, exitCode: 1, report: `failed ${'x'.repeat(checks.count)}` }
+        : { met: true, exitCode: 0 }
+    },
+  }
+}
+
+/** A model that edits and answers in turns, so that every answer comes after a change. It goes by what was said alone. */
+function options(): RunOptions {
+  const model = scriptedModel(({ messages }) => {
+    const last = messages.at(-1)?.content
+    return typeof last !== 'string' && last?.some(({ type }) => type === 'tool_result') === true
+      ? 'Done.'
+      : calls('Edit')
+  })
+  const edit = tool('Edit', 'edited', { onUnknownOutcome: 'rerun' })
+  return { model, tools: [edit], maxGoalTries: 3, maxTurns: 12, clock: createFakeClock({ autoAdvance: true }) }
+}
+
+const roundsIn = (events: readonly RunEvent[]): unknown => json(events.filter(({ type }) => type === 'goal_end'))
+
+test('a replay without goals tells the rounds and the ending of the run', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.nat(6), async (times) => {
+      const { terminal, events, steps } = await run([], {
+        ...options(),
+        until: [goalThatFails(times, { count: 0 })],
+      } as never)
+      expect(terminal.reason).toBe(times > 4 ? 'goal_unmet' : 'completed')
+      // What is in a file is JSON.
+      const again = await replay(json(steps.records) as readonly StepRecord[], options())
+      expect(roundsIn(again.events)).toEqual(roundsIn(events))
+      expect(json(again.terminal)).toEqual(json(terminal))
+    }),
+    { numRuns: 10 },
+  )
+})
+
+test('a run that was killed after any of its records goes on with its tries, and is replayed without goals', async () => {
+  const whole = await run([], { ...options(), until: [goalThatFails(3, { count: 0 })] } as never)
+  expect(whole.terminal.goal).toMatchObject({ met: true, tries: 2 })
+  for (let count = 1; count < whole.steps.records.length; count++) {
+    const checks = { count: 0 }
+    const records = await killedAfter(count, { ...options(), until: [goalThatFails(3, checks)] })
+    expect(records.map(misfitOfRecord)).toEqual(records.map(() => undefined))
+    // A check that was under way is done again, and comes to the same.
+    const recorded = records.filter((record) => record.type === 'result' && record.key.includes('/goal:')).length
+    checks.count = recorded
+    const resumed = resume(records, { ...options(), until: [goalThatFails(3, checks)] })
+    const { terminal } = await resumed.loop.ended
+    expect([count, terminal.reason, terminal.goal?.met, terminal.goal?.tries]).toEqual([count, 'completed', true, 2])
+    // A round that is on record is not made again.
+    expect(checks.count).toBe(4)
+    const again = await replay(json(resumed.steps.records) as readonly StepRecord[], options())
+    expect(json(again.terminal)).toEqual(json(terminal))
+  }
+})
+
+test('a goal that a person set while the run went on is not needed either', async () => {
+  const set: Goal = goalThatFails(1, { count: 0 })
+  const given = { ...options(), goalNamed: () => set }
+  const going = begin([], given as never)
+  going.loop.set({ until: [{ name: 'npm test' }] })
+  const { terminal, steps } = await going.end()
+  expect(terminal.goal?.met).toBe(true)
+  const again = await replay(json(steps.records) as readonly StepRecord[], options())
+  expect(json(again.terminal)).toEqual(json(terminal))
+})

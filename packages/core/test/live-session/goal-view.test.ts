@@ -1,0 +1,82 @@
+// Holds rules of docs/spec.md: R-GOAL-70, R-GOAL-71.
+import { allowAll } from '../../src/tools/permissions.ts'
+import { expect, test } from 'vitest'
+import type { Goal } from '../../src/goals/goal.ts'
+import type { SessionSnapshot } from '../../src/live-session/session.ts'
+import { tool } from '../../src/tools/define-tool.ts'
+import { sessionOf } from './support.ts'
+
+const edit = tool({ name: 'Edit', description: '', execute: () => 'edited' })
+const edits = { toolCalls: [{ name: 'Edit', input: {} }] } as const
+
+function goal(name: string, holdsAt: (check: number) => boolean): Goal {
+  let checks = 0
+  return {
+    name,
+    check: () => (holdsAt((checks += 1)) ? { met: true } : { met: false, exitCode: 1, report: `${checks} failed` }),
+  }
+}
+
+const failing = goal('first', (check) => check > 2)
+
+test('the snapshot has the goals, what is checked, the last verdict and the tries', async () => {
+  const { session } = sessionOf([edits, 'Done.', edits, 'Now.'], { until: [failing], tools: [edit], maxGoalTries: 4 })
+  expect(session.snapshot.goal).toEqual({
+    goals: [{ name: 'first' }],
+    isChecked: true,
+    isChecking: false,
+    tries: 0,
+    maxTries: 4,
+    last: null,
+  })
+  const seen: [string, SessionSnapshot['activity']['type'], string][] = []
+  session.listen((event) => {
+    if (event.type !== 'loop' || (event.event.type !== 'goal_start' && event.event.type !== 'goal_end')) return
+    const { activity, goal: standing } = session.snapshot
+    const { isChecking, tries, last } = standing ?? { isChecking: null, tries: null, last: null }
+    seen.push([event.event.type, activity.type, `${isChecking} ${tries} ${last?.met ?? null}`])
+  })
+  session.prompt('go')
+  await session.settled()
+  expect(seen).toEqual([
+    ['goal_start', 'goal_check', 'true 0 null'],
+    ['goal_end', 'asking', 'false 0 false'],
+    ['goal_start', 'goal_check', 'true 0 false'],
+    ['goal_end', 'asking', 'false 0 false'],
+    ['goal_start', 'goal_check', 'true 1 false'],
+    ['goal_end', 'asking', 'false 1 true'],
+  ])
+  expect(session.snapshot.goal).toMatchObject({ tries: 1, last: { met: true }, isChecking: false })
+  await session.close()
+})
+
+test('goals that are set take the place of those before, and none means that nothing is checked', async () => {
+  const goalNamed = ({ name }: { readonly name: string }): Goal => goal(name, () => true)
+  const { session } = sessionOf(['One.', 'Two.'], { until: [failing], goalNamed })
+  session.set({ until: [{ name: 'second', set: 1 }], limits: { maxGoalTries: 3 } })
+  expect(session.snapshot.goal).toMatchObject({ goals: [{ name: 'second', set: 1 }], maxTries: 3, last: null })
+  session.prompt('go')
+  await session.settled()
+  expect(session.snapshot.last?.goal?.checks.map(({ name }) => name)).toEqual(['second'])
+  session.set({ until: [] })
+  expect(session.snapshot.goal).toBeNull()
+  session.prompt('go')
+  await session.settled()
+  expect(session.snapshot.last?.goal).toBeUndefined()
+  session.set({ until: null })
+  expect(session.snapshot.goal?.goals).toEqual([{ name: 'first' }])
+  await session.close()
+})
+
+test('in a mode that only plans it says that nothing is checked', async () => {
+  const permissions = { ...allowAll, modes: ['default', 'plan'], isPlanning: (mode?: string) => mode === 'plan' }
+  const { session } = sessionOf(['The plan.'], { until: [failing], permissions })
+  session.set({ permissionMode: 'plan' })
+  expect(session.snapshot.goal?.isChecked).toBe(false)
+  session.prompt('go')
+  await session.settled()
+  expect([session.snapshot.last?.reason, session.snapshot.last?.goal?.met]).toEqual(['completed', 'unknown'])
+  session.set({ permissionMode: 'default' })
+  expect(session.snapshot.goal?.isChecked).toBe(true)
+  await session.close()
+})

@@ -1,0 +1,242 @@
+import type { Permissions } from '@halting/core'
+import { FinishReasonHook } from '@halting/core/compat'
+import { goalPrograms } from './other-programs.ts'
+import type { Scenario } from './world.ts'
+
+/** Rules with a mode in which only a plan is made: there nothing is checked. */
+const planning: Permissions = {
+  modes: ['plan'],
+  denies: () => undefined,
+  decide: () => ({ behavior: 'allow' }),
+  isPlanning: (mode) => mode === 'plan',
+}
+
+/** A run with goals, whatever its checks come to, at every place where they are checked. */
+const checked: readonly Scenario[] = [
+  {
+    name: 'goals',
+    replies: ['write', 'text', 'read'],
+    goals: { checks: ['unmet', 'met', 'unmet anew', 'hangs', 'is deaf', 'throws', 'nonsense', 'unusable'] },
+    depth: 2,
+    deviations: 2,
+    options: { maxGoalTries: 3, maxTurns: 6 },
+  },
+  {
+    name: 'goals that are stable, two of them',
+    replies: ['write', 'text'],
+    goals: { checks: ['met', 'unmet'], names: ['one', 'two'], stable: 2 },
+    depth: 3,
+    deviations: 2,
+    options: { maxGoalTries: 2 },
+  },
+  {
+    name: 'goals and the files around them',
+    replies: ['write', 'text'],
+    goals: {
+      checks: ['unmet', 'met'],
+      files: ['changed by checks', 'as it was', 'tampered', 'throws', 'throws at the end', 'nonsense'],
+    },
+    depth: 2,
+    deviations: 2,
+    options: { maxGoalTries: 2, maxTurns: 5 },
+  },
+  {
+    name: 'goals, with aborts at every await',
+    replies: ['write', 'text'],
+    goals: { checks: ['unmet', 'met', 'hangs', 'is deaf', 'asks'], files: ['changed by checks'] },
+    aborts: ['user', 'time'],
+    depth: 1,
+    deviations: 2,
+    options: { maxGoalTries: 1 },
+  },
+  {
+    name: 'goals that a model judges',
+    replies: ['write', 'text'],
+    closings: ['text', 'error overloaded', 'error authentication_failed', 'hang'],
+    goals: { checks: ['asks', 'met', 'unmet'], names: ['one', 'two'] },
+    depth: 1,
+    deviations: 2,
+    options: { maxGoalTries: 2, maxTurns: 4 },
+  },
+  {
+    name: 'goals that a model judges, on a small budget',
+    replies: ['read', 'text'],
+    closings: ['text', 'error overloaded'],
+    goals: { checks: ['asks', 'unmet'] },
+    depth: 2,
+    deviations: 1,
+    options: { maxBudgetUsd: 0.08 },
+  },
+  {
+    name: 'goals at a limit, with a last answer',
+    replies: ['write', 'read', 'text'],
+    goals: { checks: ['unmet', 'met'] },
+    closings: ['text', 'read', 'error overloaded'],
+    depth: 4,
+    last: 'write',
+    deviations: 2,
+    options: { maxTurns: 3, wrapUp: true },
+  },
+  {
+    name: 'goals on a small budget',
+    replies: ['write', 'text'],
+    goals: { checks: ['unmet anew', 'met'], files: ['changed by checks', 'tampered'] },
+    depth: 3,
+    deviations: 1,
+    options: { maxBudgetUsd: 0.064 },
+  },
+  {
+    name: 'goals and few tokens',
+    replies: ['write', 'text'],
+    goals: { checks: ['unmet anew', 'met'] },
+    depth: 3,
+    deviations: 1,
+    options: { maxTotalTokens: 12_000, wrapUp: true },
+  },
+  {
+    name: 'goals behind stop hooks, schemas and messages',
+    replies: ['text', 'write', 'empty'],
+    goals: { checks: ['unmet anew', 'met'] },
+    stopHooks: true,
+    inbox: true,
+    output: true,
+    depth: 2,
+    deviations: 2,
+    options: { maxTurns: 4, maxGoalTries: 1, tokenBudget: 40 },
+  },
+  {
+    name: 'goals, and hooks that go on',
+    replies: ['text', 'write'],
+    goals: { checks: ['unmet', 'met'] },
+    hooks: ['beforeStep', 'afterStep', 'onStop'],
+    guards: true,
+    depth: 2,
+    deviations: 2,
+    options: { maxTurns: 3, wrapUp: true },
+  },
+  {
+    name: 'goals, and an answer that a guard ends the run with',
+    replies: ['text', 'write'],
+    goals: { checks: ['unmet', 'met', 'hangs'] },
+    depth: 2,
+    deviations: 2,
+    options: { stopWhen: new FinishReasonHook(['end_turn']) },
+  },
+  {
+    name: 'goals that end a run before its first request',
+    replies: ['text', 'write'],
+    goals: { checks: ['met', 'unmet', 'unusable'], files: ['changed by checks', 'as it was'] },
+    aborts: ['user'],
+    depth: 1,
+    deviations: 2,
+    options: { skipIfMet: true, maxGoalTries: 2 },
+  },
+  {
+    name: 'goals that end a run after a turn',
+    replies: ['write', 'read', 'text', 'task'],
+    goals: { checks: ['unmet', 'met', 'throws'], files: ['changed by checks', 'tampered'] },
+    depth: 3,
+    deviations: 2,
+    options: { stopWhenMet: true, maxGoalTries: 2, maxTurns: 4 },
+  },
+  {
+    name: 'goals, and answers for a person',
+    replies: ['write', 'text'],
+    goals: { checks: ['unmet', 'met'] },
+    inbox: true,
+    depth: 3,
+    deviations: 2,
+    options: { unmetWithoutWork: 'end', maxGoalTries: 2 },
+  },
+  {
+    name: 'goals of subagents',
+    replies: ['task', 'text'],
+    goals: { checks: ['unmet', 'met'] },
+    agentGoals: { checks: ['unmet anew', 'met', 'hangs', 'asks'] },
+    agents: ['write', 'text'],
+    aborts: ['user'],
+    depth: 1,
+    deviations: 2,
+    options: { maxGoalTries: 2 },
+  },
+  {
+    name: 'goals, and agents in the background',
+    replies: ['beside start', 'text', 'read'],
+    goals: { checks: ['unmet', 'met'] },
+    agents: ['write', 'text'],
+    background: 'stop',
+    depth: 2,
+    deviations: 2,
+    options: { stopWhenMet: true, maxTurns: 5 },
+  },
+  {
+    name: 'goals, and calls that wait for a person',
+    replies: ['write', 'text'],
+    goals: { checks: ['unmet', 'met'] },
+    permissions: true,
+    depth: 2,
+    deviations: 2,
+    options: { maxGoalTries: 2 },
+  },
+]
+
+/** What a person sets while a run with goals goes on, and other programs that go on with one. */
+const changing: readonly Scenario[] = [
+  {
+    name: 'goals that are set from outside',
+    replies: ['text', 'write'],
+    goals: { checks: ['unmet anew', 'met'], files: ['changed by checks'] },
+    settings: {
+      'another goal': { until: [{ name: 'another' }] },
+      'the same anew': { until: [{ name: 'the check', set: 2 }] },
+      'no goal': { until: [] },
+      'those of the options': { until: null },
+      'fewer tries': { limits: { maxGoalTries: 1 } },
+      'a plan': { permissionMode: 'plan' },
+    },
+    depth: 3,
+    deviations: 2,
+    options: { maxGoalTries: 2, maxTurns: 6, permissions: planning },
+  },
+  {
+    name: 'goals, and another program goes on',
+    replies: ['write', 'text'],
+    goals: { checks: ['unmet', 'met'], files: ['changed by checks', 'tampered'] },
+    otherPrograms: goalPrograms,
+    strangers: [],
+    depth: 2,
+    deviations: 2,
+    options: { maxGoalTries: 2, maxTurns: 5 },
+  },
+]
+
+/** Goals that never hold: every try is used up. */
+const stubborn: readonly Scenario[] = [
+  {
+    name: 'for ever: a goal that never holds',
+    replies: ['text'],
+    last: 'text',
+    goals: { checks: ['unmet'] },
+    depth: 0,
+    deviations: 0,
+  },
+  {
+    name: 'for ever: a goal that fails anew',
+    replies: ['text'],
+    last: 'text',
+    goals: { checks: ['unmet anew'] },
+    depth: 0,
+    deviations: 0,
+    options: { maxGoalTries: 6, maxTurns: 20 },
+  },
+  {
+    name: 'for ever: a goal of each subagent that fails anew',
+    replies: ['task'],
+    last: 'text',
+    agentGoals: { checks: ['unmet anew'] },
+    depth: 1,
+    deviations: 0,
+  },
+]
+
+export const goalScenarios: readonly Scenario[] = [...checked, ...changing, ...stubborn]

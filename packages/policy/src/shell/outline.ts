@@ -1,0 +1,76 @@
+import { analyseShell, type SimpleCommand } from './analysis.ts'
+import type { Effect } from './effects.ts'
+import { effectsOfCommand, isReadOnlyAnalysis } from './read-only.ts'
+import { formsOf } from './wrappers.ts'
+import type { ShellWord } from './words.ts'
+
+/** A word of a command line. */
+export interface OutlineWord {
+  /** Its value; of a pattern the pattern, of what only the shell knows its source. */
+  readonly text: string
+  readonly kind: 'literal' | 'pattern' | 'unknown'
+}
+
+/** One command of a line, with programs that only run it, such as `timeout`, taken off. */
+export interface OutlinedCommand {
+  /** The name first. Empty for assignments and redirects alone. */
+  readonly words: readonly OutlineWord[]
+  /** Something is given to it to read: a pipe, a file or a text. */
+  readonly hasInput: boolean
+  /** Folders of which it shows the content of all files. */
+  readonly readsTrees: readonly OutlineWord[]
+  /** It shows the content of files of a git repository. */
+  readonly showsHistory: boolean
+}
+
+/** What stands in a command line: for those who ask what its output may show. Nothing is decided by it about what may run. */
+export interface CommandOutline {
+  /** Every command in it, however deep. */
+  readonly commands: readonly OutlinedCommand[]
+  /** Files that it reads by a redirect. */
+  readonly readsFrom: readonly OutlineWord[]
+  /** Files that it is known to write. */
+  readonly writes: readonly OutlineWord[]
+  /** Why it is not understood in full; undefined where it is. */
+  readonly unclear: string | undefined
+  readonly isReadOnly: boolean
+}
+
+/** Reads a command line without running it. Touches no file. */
+export function outlineOf(command: string): CommandOutline {
+  const analysis = analyseShell(command)
+  const { commands, redirects, opaque, features } = analysis
+  const writes: ShellWord[] = redirects.flatMap(({ direction, target }) => (direction === 'out' ? [target] : []))
+  const outlined: OutlinedCommand[] = []
+  for (const each of commands) {
+    const effects = effectsOfCommand(each)
+    writes.push(...wordsOf(effects, ['write', 'write tree', 'relocate']))
+    outlined.push(outlinedCommand(each, effects))
+  }
+  const [why] = opaque
+  return {
+    commands: outlined,
+    readsFrom: redirects.flatMap(({ direction, target }) => (direction === 'in' ? [outlineWord(target)] : [])),
+    writes: writes.map(outlineWord),
+    unclear: why ?? (features.has('function') || features.has('coproc') ? 'it defines what it runs' : undefined),
+    isReadOnly: isReadOnlyAnalysis(analysis),
+  }
+}
+
+function outlinedCommand({ words, hasInput }: SimpleCommand, effects: readonly Effect[]): OutlinedCommand {
+  return {
+    words: (formsOf(words).at(-1) ?? words).map(outlineWord),
+    hasInput,
+    readsTrees: wordsOf(effects, ['read tree', 'read through links']).map(outlineWord),
+    showsHistory: effects.some((effect) => effect.kind === 'git' && effect.history),
+  }
+}
+
+function wordsOf(effects: readonly Effect[], kinds: readonly Effect['kind'][]): readonly ShellWord[] {
+  return effects.flatMap((effect) => ('word' in effect && kinds.includes(effect.kind) ? [effect.word] : []))
+}
+
+function outlineWord({ kind, value, source }: ShellWord): OutlineWord {
+  if (kind === 'literal') return { text: value, kind }
+  return kind === 'glob' ? { text: value, kind: 'pattern' } : { text: source, kind: 'unknown' }
+}
