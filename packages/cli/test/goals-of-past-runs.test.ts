@@ -87,3 +87,16 @@ test('what-if says where fewer tries would have ended a run, and that more are n
   const { stderr } = await run(['what-if', id])
   expect(stderr).toContain('--until-tries')
 })
+
+test('report counts the goals of all runs, in text, as JSON and as a page', async () => {
+  const { stdout } = await run(['report'])
+  expect(stdout).toMatch(/\nGoals\n {2}\d+ runs had goals: \d+ met \(1 held from the start\), \d+ not met\./)
+  const { goals } = JSON.parse((await run(['report', '--json'])).stdout) as {
+    readonly goals: { readonly runs: number }
+  }
+  expect(stdout).toContain(`${goals.runs} runs had goals`)
+  const byModel = await run(['report', '--by', 'model'])
+  expect(byModel.stdout).toContain('by model')
+  expect(byModel.stdout).toContain('sent back')
+  expect((await run(['report', '--format', 'html'])).stdout).toContain(`<li>${goals.runs} runs had goals`)
+})

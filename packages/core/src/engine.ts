@@ -6,6 +6,7 @@ import { ConfigurationError } from './errors.ts'
 import { accountOf, keepEngineSession, resultOf, runningOf, tellListener } from './engine-session.ts'
 import type { EngineSession, Running } from './engine-session.ts'
 import { isName, isPrompt, optional } from './given.ts'
+import { specOf } from './goals/run-goals.ts'
 import { uuidOf } from './hash.ts'
 import { createInbox, inboxIdsOf, type OpenInbox } from './inbox.ts'
 import { leavable, type Leaving } from './leaving.ts'
@@ -180,7 +181,8 @@ export class QueryEngine<Output = unknown> {
     const checked = checkedChange(contextOf(this.#options), isRunning ? this.#ofRun : this.#inForce, change)
     this.#current?.loop.set(checked)
     if (checked.model !== undefined) this.#ownModel = undefined
-    this.#inForce = inForceAfter(this.#inForce, checked, false)
+    const untilBefore = contextOf(this.#options).goals.given.map(specOf)
+    this.#inForce = inForceAfter(this.#inForce, { ...checked, untilBefore }, false)
     // Stages after a run heed it too. A run that goes on sets it with its next request.
     if (this.#current === undefined) this.#account.limit(contextWith(contextOf(this.#options), this.#inForce).settings)
   }
@@ -369,7 +371,7 @@ export class QueryEngine<Output = unknown> {
 
   /** What was set in this process holds for a run of an earlier one too, in place of what is on its record. */
   #setAgain(running: RunStream): void {
-    const { permissionUpdates: _, isPastFallback: __, ...set } = this.#inForce ?? {}
+    const { permissionUpdates: _, isPastFallback: __, untilBefore: ___, ...set } = this.#inForce ?? {}
     if (Object.keys(set).length > 0) running.set(set)
   }
 

@@ -289,12 +289,16 @@ function withGoals(start: RunState, { goals }: RunContext): RunState {
  */
 function checkStart(start: RunState, { goals }: RunContext, how: RunSurroundings, inbox: OpenInbox): void {
   checkState(start)
-  const { spent } = start
+  const { goal, settings, compacting, closing } = start.spent
   if (how.replayed === true) return
   const specs = goals.given.map(specOf)
-  checkKnown(goals, how.resumed === true && specs.length > 0 ? specs : (spent.goal?.specs ?? []))
-  if (how.resumed !== true) return
-  if (specs.length > 0 && !isSameGoals(specs, spent.goal?.specs ?? [])) inbox.set({ until: specs })
+  // A person set others in their place, and these are the same as then: those of the person stay.
+  const isReplaced = settings?.untilBefore !== undefined && isSameGoals(specs, settings.untilBefore)
+  const isAnew = how.resumed === true && specs.length > 0 && !isReplaced
+  checkKnown(goals, isAnew ? specs : (goal?.specs ?? []))
+  // A run that only compacts, or gives its last answer, has none.
+  if (!isAnew || compacting !== null || closing !== null || isSameGoals(specs, goal?.specs ?? [])) return
+  inbox.set({ until: specs })
 }
 
 /** Puts the beginning on record, and the moment of it into the state. */

@@ -7,7 +7,9 @@ export type GoalCommand = 'until' | 'goal'
 
 export type ReadGoal =
   /** Nothing is set: the goals are shown. */
-  { readonly kind: 'show' } | { readonly kind: 'change'; readonly change: SettingsChange; readonly says: string }
+  | { readonly kind: 'show' }
+  /** `command`: the one that is added, to be looked at before it is set. */
+  | { readonly kind: 'change'; readonly change: SettingsChange; readonly says: string; readonly command?: string }
 
 /**
  * What stands behind `/until` or `/goal`: a command or a text in place of those before, `+ COMMAND` for one more, `off` for none of its kind.
@@ -28,7 +30,8 @@ export function readGoal(name: GoalCommand, argument: string, inForce: SessionGo
   const before = more === undefined ? [] : same.filter((each) => each.name !== text)
   // Programs are asked before a model is.
   const specs = isJudged ? [...others, spec] : [...before, spec, ...others]
-  return { kind: 'change', ...changed(specs, set), says: setText(name, text, specs.length) }
+  const command = isJudged ? {} : { command: text }
+  return { kind: 'change', ...changed(specs, set), says: setText(name, text, specs.length), ...command }
 }
 
 function changed(specs: readonly GoalSpec[], set: number): { readonly change: SettingsChange } {

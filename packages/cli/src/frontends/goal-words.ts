@@ -1,4 +1,4 @@
-import type { GoalCheck, GoalResult, RunEvent } from '@halting/core'
+import type { GoalCheck, GoalResult, GoalSpec, RunEvent } from '@halting/core'
 import type { SessionGoal } from '@halting/core/session'
 import { many, oneLine } from '../io/figures.ts'
 
@@ -69,6 +69,19 @@ export function goalStanding({ isChecked, last, tries, maxTries }: SessionGoal):
   const of = tries === 0 ? '' : ` try ${tries}/${maxTries}`
   if (last === null) return `goal${of}`
   return last.met ? 'goal ✓' : `goal ✗${of}`
+}
+
+/** One goal of a session, with what the last round found of it: `Goal: npm test (try 2 of 10: 3 failed)`. */
+export function goalEntry({ name, judged }: GoalSpec, { isChecked, last, tries, maxTries }: SessionGoal): string {
+  const what = `${judged === true ? 'Goal, as a model judges' : 'Goal'}: ${oneLine(name, 2 * longestName)}`
+  const failed = last?.checks.find((check) => check.name === name && !check.met)
+  const isTampered = last !== null && last.tampered.length > 0
+  const found = [
+    ...(isChecked ? [] : ['not checked in plan mode']),
+    ...(tries === 0 || last?.met === true ? [] : [`try ${tries} of ${maxTries}`]),
+    ...(last !== null && (failed !== undefined || isTampered) ? [findingText(last)] : []),
+  ]
+  return found.length === 0 ? what : `${what} (${found.join(': ')})`
 }
 
 /** What `/until` and `/goal` show: each goal, and what the last round found. */

@@ -37,6 +37,8 @@ export type SettingsChange = {
 export type RunChange = SettingsChange & {
   /** In addition to those before. */
   readonly permissionUpdates?: readonly PermissionUpdate[]
+  /** Beside `until`: the goals of the options when it was set. Not on record by itself. */
+  readonly untilBefore?: readonly GoalSpec[]
 }
 
 /** What stands of all changes so far, in place of the options. A lap records it, so that a resume knows (spec R-SET-4). */
@@ -49,6 +51,8 @@ export type SettingsInForce = {
   readonly limits?: LimitsChange
   readonly tools?: readonly string[]
   readonly until?: readonly GoalSpec[]
+  /** The goals of the options when `until` was set: whoever goes on with these again has those that were set. */
+  readonly untilBefore?: readonly GoalSpec[]
   readonly permissionUpdates?: readonly PermissionUpdate[]
 }
 
@@ -73,6 +77,7 @@ export function inForceAfter(
     limits,
     tools,
     until,
+    untilBefore,
     permissionUpdates: updates,
   } = before ?? {}
   const after = {
@@ -83,6 +88,7 @@ export function inForceAfter(
     limits: change.limits === undefined ? limits : { ...limits, ...change.limits },
     tools: change.tools === undefined ? tools : change.tools,
     until: change.until === undefined ? until : change.until,
+    untilBefore: change.until === undefined ? untilBefore : change.until === null ? null : change.untilBefore,
     permissionUpdates:
       change.permissionUpdates === undefined ? updates : [...(updates ?? []), ...change.permissionUpdates],
   }

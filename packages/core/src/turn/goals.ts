@@ -71,6 +71,8 @@ export function goalAtAnswer(run: Run, _message: AssistantMessage): Eventually<O
   const goal = goalsInForce(run)
   if (goal === undefined) return undefined
   if (run.turnEnd === 'passed' && !run.isRecorded(stepName(run, 'answer'))) return undefined
+  // It was waited for them, for as long as that may take.
+  if (isAnyAgentWorking(run)) return ends(hasTurnLeft(run) ? unmetDraft(run, goal, 'agents') : maxTurnsDraft(run))
   const known = standing(goal, run.spent)
   // What has passed and was not touched since holds.
   if (known === true) return undefined
@@ -92,7 +94,7 @@ function isForPerson({ context, spent }: Run, goal: GoalProgress): boolean {
 export function goalAfterTurn(run: Run): Eventually<Draft | undefined> {
   const goal = goalsInForce(run)
   if (goal === undefined || !run.context.goals.stopWhenMet || standing(goal, run.spent) !== undefined) return undefined
-  if (isAnyAgentWorking(run, 'turn')) return undefined
+  if (isAnyAgentWorking(run)) return undefined
   if (run.turnEnd === 'passed' && !run.isRecorded(stepName(run, 'turn'))) return undefined
   return after(round(run, goal, 'turn'), ({ record }) => {
     keepMemo(run, record)
@@ -120,18 +122,16 @@ export function goalAtEnding(run: Run, draft: Draft): Eventually<Draft> {
 /** No model is asked at a limit, an answer that does not fit its schema stays one, and what agents still change is not looked at. */
 function isCheckedAtLimit(run: Run, goal: GoalProgress): boolean {
   if (run.context.settings.output !== null || goal.specs.some(({ judged }) => judged === true)) return false
-  return !isAnyAgentWorking(run, 'limit')
+  return !isAnyAgentWorking(run)
 }
 
 function truthful(run: Run, goal: GoalProgress, draft: Draft): Draft {
   return draft.reason === 'finish_reason' ? unmetDraft(run, goal, 'finish_reason') : draft
 }
 
-/** While agents of the run are at work nothing is checked: what they are about to change is not looked at. In a replay what is on record says it. */
-function isAnyAgentWorking(run: Run, place: GoalPlace): boolean {
-  const { steps } = run.ports
-  if (steps.replaying) return steps.peek(run.key(stepName(run, place))) === 'absent'
-  return run.agents?.isAnyWorking === true
+/** While agents of the run are at work, or have ended and are not entered yet, nothing is checked: what they change is not looked at. By what is on record. */
+function isAnyAgentWorking({ spent }: Run): boolean {
+  return spent.openAgents !== undefined && spent.openAgents.length > 0
 }
 
 function stepName({ spent }: Run, place: GoalPlace): string {
@@ -244,9 +244,12 @@ function sendBack(run: Run, goal: GoalProgress, record: RoundRecord): Outcome {
   }
   return goesOn([route], () => {
     keepMemo(run, record)
-    const hasTurns = lapsLeft('next_turn', run.spent.laps, run.context.limits) > 0
-    return hasTurns ? unmetDraft(run, goal, 'tries') : maxTurnsDraft(run)
+    return hasTurnLeft(run) ? unmetDraft(run, goal, 'tries') : maxTurnsDraft(run)
   })
+}
+
+function hasTurnLeft({ spent, context }: Run): boolean {
+  return lapsLeft('next_turn', spent.laps, context.limits) > 0
 }
 
 /** By what is on record, so that a replay says the same. */
@@ -265,14 +268,18 @@ function metDraft(message: string): Draft {
   return draftOf('completed', new StopSignal({ reason: 'completed', message, source: 'goal' }))
 }
 
-/** Why it ends unmet: its tries are used up, nothing changed twice, it asks the person something, or a guard took the answer as the end. */
-type UnmetCause = 'tries' | 'stalled' | 'asks' | 'finish_reason'
+/**
+ * Why it ends unmet: its tries are used up, nothing changed twice, it asks the person something, a guard took the answer as the end, or agents of the run
+ * work for longer than is waited for them.
+ */
+type UnmetCause = 'tries' | 'stalled' | 'asks' | 'finish_reason' | 'agents'
 
 function unmetDraft({ context }: Run, { tries, last }: GoalProgress, cause: UnmetCause): Draft {
   const { maxGoalTries: limit } = context.settings
-  const why = last === null ? 'it was not checked' : unmetLine(last)
+  const isUnchecked = last === null || cause === 'agents'
+  const why = isUnchecked ? 'it was not checked' : unmetLine(last)
   const message = `The goal is not met${causeText(cause, tries)}: ${why}`
-  const check = last?.checks.at(-1)
+  const check = isUnchecked ? undefined : last.checks.at(-1)
   const signal = new StopSignal({
     reason: 'retry_limit',
     message,
@@ -290,6 +297,8 @@ function causeText(cause: UnmetCause, tries: number): string {
       return ` after ${triesText(tries)}, and nothing changes`
     case 'asks':
       return ', and the answer called no tool'
+    case 'agents':
+      return ', since agents still work'
     case 'finish_reason':
       return ' by the answer that a guard ends the run with'
   }
@@ -305,11 +314,16 @@ function unusableDraft(message: string): Draft {
   return draftOf('error', signal, { say: { error: 'unknown', message }, error })
 }
 
+/** Agents that worked then have ended since, and were not waited for. */
+function isUnchecked({ reason, signal }: Draft): boolean {
+  return reason === 'goal_unmet' && signal.context['cause'] === 'agents'
+}
+
 /** How the goals stand when the run has ended, for its result. */
 export function goalResultOf({ spent }: { readonly spent: RunProgress }, draft: Draft): GoalResult | undefined {
   const { goal } = spent
   if (goal === undefined) return undefined
-  const met = draft.reason === 'needs_approval' ? 'unknown' : (standing(goal, spent) ?? 'unknown')
+  const met = draft.reason === 'needs_approval' || isUnchecked(draft) ? 'unknown' : (standing(goal, spent) ?? 'unknown')
   const heldFromStart = met === true && goal.baseline === true && !goal.hasFailed
   return {
     met,

@@ -218,7 +218,8 @@ export class Run {
   /** Applies a change of settings, which is recorded already. */
   set(change: RunChange): void {
     const hasFallenBack = (this.#progress.laps.inRun.model_fallback ?? 0) > 0
-    const settings = inForceAfter(this.#progress.settings, change, hasFallenBack)
+    const untilBefore = this.#given.goals.given.map(specOf)
+    const settings = inForceAfter(this.#progress.settings, { ...change, untilBefore }, hasFallenBack)
     const goals = change.until === undefined ? undefined : this.#goalsAfter(settings)
     this.#context = this.#contextOf({ settings, goal: goals === undefined ? this.#progress.goal : goals.goal })
     this.update({ settings, ...goals })

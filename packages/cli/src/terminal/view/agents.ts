@@ -1,5 +1,6 @@
 import { waitText } from './wait-text.ts'
 import type { RunEvent, EndingReason } from '@halting/core'
+import { goalNames } from '../../frontends/goal-words.ts'
 import { stopwatch } from '../../io/figures.ts'
 import type { Style } from '../../io/style.ts'
 import { dollars } from '../../io/dollars.ts'
@@ -34,7 +35,24 @@ interface Agent {
   usd: number
   /** What it does now. */
   readonly calls: Map<string, string>
-  retry: string
+  waits: string
+}
+
+/** What an agent waits for after an event, in words, '' for nothing; undefined where that is as it was. */
+function waitAfter(event: RunEvent): string | undefined {
+  switch (event.type) {
+    case 'retry':
+      return `retry ${event.attempt}/${event.maxRetries}`
+    case 'budget_wait':
+      return event.isWaiting ? waitText(event) : ''
+    case 'goal_start':
+      return `checking ${goalNames(event.goals)}`
+    case 'goal_end':
+    case 'model_end':
+      return ''
+    default:
+      return undefined
+  }
 }
 
 export function followAgents(now: () => number, cwd: string): Agents {
@@ -51,7 +69,7 @@ export function followAgents(now: () => number, cwd: string): Agents {
       turn: 0,
       usd: 0,
       calls: new Map<string, string>(),
-      retry: '',
+      waits: '',
     }
     agents.set(key, made)
     return made
@@ -60,8 +78,7 @@ export function followAgents(now: () => number, cwd: string): Agents {
     const key = `${path}/${told.callId}`
     const agent = agentOf(told, key, depth)
     const { event } = told
-    agent.retry = event.type === 'retry' ? `retry ${event.attempt}/${event.maxRetries}` : agent.retry
-    if (event.type === 'budget_wait') agent.retry = event.isWaiting ? waitText(event) : ''
+    agent.waits = waitAfter(event) ?? agent.waits
     switch (event.type) {
       case 'agent':
         return onEvent(event, key, depth + 1)
@@ -70,7 +87,6 @@ export function followAgents(now: () => number, cwd: string): Agents {
         return
       case 'model_end':
         agent.usd += event.costUsd
-        agent.retry = ''
         return
       case 'tool_start': {
         const { name, about } = toolTitle(event.name, event.input, cwd)
@@ -94,8 +110,8 @@ export function followAgents(now: () => number, cwd: string): Agents {
       for (const key of agents.keys()) if (key === own || key.startsWith(`${own}/`)) agents.delete(key)
     },
     lines: (width, style) =>
-      [...agents.values()].map(({ name, depth, since, turn, usd, calls, retry }) => {
-        const doing = retry !== '' ? retry : ([...calls.values()].at(-1) ?? 'thinking')
+      [...agents.values()].map(({ name, depth, since, turn, usd, calls, waits }) => {
+        const doing = waits !== '' ? waits : ([...calls.values()].at(-1) ?? 'thinking')
         const parts = [
           ...(turn > 0 ? [`turn ${turn}`] : []),
           doing,
