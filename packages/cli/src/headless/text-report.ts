@@ -144,8 +144,13 @@ function nextCommands(
 }
 
 /** The command that goes on with the session; '' where there is nothing to go on with. */
-function goOnLine(terminal: RunResult, sessionId: string, { cluster }: Flags): string {
-  const where = { sessionId, sessionCwd: '', cwd: '', ...(cluster !== undefined && { cluster }) }
+function goOnLine(terminal: RunResult, sessionId: string, { cluster, until = [], goal }: Flags): string {
+  // Those of settings are there again.
+  const goals = [
+    ...until.map((name) => ({ name })),
+    ...(goal === undefined ? [] : [{ name: goal, judged: true } as const]),
+  ]
+  const where = { sessionId, sessionCwd: '', cwd: '', goals, ...(cluster !== undefined && { cluster }) }
   const { command } = goOn(terminal, where)
   return command === undefined ? '' : `Go on: ${command}\n`
 }
