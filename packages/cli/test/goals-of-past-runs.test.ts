@@ -36,7 +36,7 @@ test('why tells the goal: the tries, the check that failed with its last lines, 
   expect(section).toContain('2 tests failed')
   expect(stdout).not.toContain('\u001B')
   expect(stdout).toMatch(/goal tries +.* 1 of 1/)
-  expect(stdout).toContain('goal_unmet once')
+  expect(stdout).toContain('goal_unmet once; 1 of 1 used')
   expect(stdout).toContain(
     'Raise --until-tries, or name another model with --model. halting undo reverts\nwhat it changed.',
   )
