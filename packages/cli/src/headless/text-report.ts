@@ -8,11 +8,11 @@ import type { Output } from '../io/output.ts'
 import type { Style } from '../io/style.ts'
 import { pendingOf } from '@halting/analysis/transcript'
 import { followActivity } from './activity.ts'
-import { goOn } from '../why/go-on.ts'
+import { beginsRun, goOn } from '../why/go-on.ts'
 import { noStream, streamAnswer } from './answer-stream.ts'
 import { followDenials, type Remedies } from './denials.ts'
 import { closingLine, endingLine } from './ending.ts'
-import { followGoals, goalNotes, isUnusableGoal } from './goal-text.ts'
+import { followGoals, goalArguments, goalNotes, isUnusableGoal } from './goal-text.ts'
 import { followChanges } from './file-changes.ts'
 import { showActivity } from './live-line.ts'
 import { roomNews } from './room.ts'
@@ -144,15 +144,13 @@ function nextCommands(
 }
 
 /** The command that goes on with the session; '' where there is nothing to go on with. */
-function goOnLine(terminal: RunResult, sessionId: string, { cluster, until = [], goal }: Flags): string {
-  // Those of settings are there again.
-  const goals = [
-    ...until.map((name) => ({ name })),
-    ...(goal === undefined ? [] : [{ name: goal, judged: true } as const]),
-  ]
-  const where = { sessionId, sessionCwd: '', cwd: '', goals, ...(cluster !== undefined && { cluster }) }
+function goOnLine(terminal: RunResult, sessionId: string, flags: Flags): string {
+  const { cluster } = flags
+  const where = { sessionId, sessionCwd: '', cwd: '', ...(cluster !== undefined && { cluster }) }
   const { command } = goOn(terminal, where)
-  return command === undefined ? '' : `Go on: ${command}\n`
+  if (command === undefined) return ''
+  const again = goalArguments(flags, beginsRun(terminal))
+  return `Go on: ${[command, ...(again.length === 0 ? [] : [shellQuoted(again)])].join(' ')}\n`
 }
 
 /** The command that takes the changes of a run back that did not reach its goal; '' for any other ending. */
