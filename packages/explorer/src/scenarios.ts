@@ -420,4 +420,10 @@ const stubborn: readonly Scenario[] = [
 ]
 
 const others = [...askingScenarios, ...abortScenarios, ...settingsScenarios, ...mediaScenarios, ...contextScenarios]
-export const scenarios: readonly Scenario[] = [...deviating, ...others, ...stubborn, ...strangeScenarios, ...goalScenarios]
+export const scenarios: readonly Scenario[] = [
+  ...deviating,
+  ...others,
+  ...stubborn,
+  ...strangeScenarios,
+  ...goalScenarios,
+]
