@@ -28,6 +28,8 @@ import { codingTools, temporaryFolder } from '../support/harness.ts'
 
 interface Round extends GoalFilesEnd {
   readonly tampered: readonly string[]
+  /** While the checks ran. */
+  readonly meanwhile: readonly string[] | undefined
 }
 
 class Project {
@@ -67,7 +69,7 @@ class Project {
     check()
     const end = await round.end()
     this.#memo = JSON.parse(JSON.stringify(end.memo))
-    return { ...end, tampered: round.tampered }
+    return { ...end, tampered: round.tampered, meanwhile: end.tampered }
   }
 
   async tampered(): Promise<readonly string[]> {
@@ -303,11 +305,20 @@ describe('the definition behind a command', () => {
   test('holds although a check changes it: it may run what the agent wrote', async () => {
     const project = new Project('npm test', { 'package.json': packageJson({ test: 'a' }) })
     await project.round()
-    const { tampered, changedByChecks } = await project.round(() =>
+    const changed = ['package.json (scripts.test)']
+    // This check, too: a script behind it may have been run by what it became.
+    const { tampered, meanwhile, changedByChecks } = await project.round(() =>
       project.write({ 'package.json': packageJson({ test: 'true' }) }),
     )
-    expect([tampered, changedByChecks]).toEqual([[], ['package.json']])
-    expect(await project.tampered()).toEqual(['package.json (scripts.test)'])
+    expect([tampered, meanwhile, changedByChecks]).toEqual([[], changed, ['package.json']])
+    expect(await project.tampered()).toEqual(changed)
+  })
+
+  test('may be the target of make that a check makes', async () => {
+    const project = new Project('make out', { Makefile: 'out:\n\ttouch out\n' })
+    await project.round()
+    const { meanwhile } = await project.round(() => project.write({ out: '' }))
+    expect([meanwhile, await project.tampered()]).toEqual([[], []])
   })
 
   test('is found through links and renamed folders', async () => {
