@@ -121,6 +121,7 @@ const onlyDeep = [
   'packages/cli/test/terminal/app-features.test.ts',
   'packages/cli/test/terminal/app.test.ts',
   'packages/cli/test/terminal/complaints.test.ts',
+  'packages/cli/test/terminal/goals.test.ts',
   'packages/cli/test/terminal/program.test.ts',
   'packages/cli/test/terminal/real-terminal.test.ts',
   'packages/cli/test/trust-corpus.test.ts',

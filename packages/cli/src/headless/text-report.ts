@@ -145,11 +145,16 @@ function nextCommands(
 
 /** The command that goes on with the session; '' where there is nothing to go on with. */
 function goOnLine(terminal: RunResult, sessionId: string, flags: Flags): string {
-  const { cluster } = flags
-  const where = { sessionId, sessionCwd: '', cwd: '', ...(cluster !== undefined && { cluster }) }
+  const { cluster, until = [], goal } = flags
+  // Those of settings are there again.
+  const goals = [
+    ...until.map((name) => ({ name })),
+    ...(goal === undefined ? [] : [{ name: goal, judged: true } as const]),
+  ]
+  const where = { sessionId, sessionCwd: '', cwd: '', goals, ...(cluster !== undefined && { cluster }) }
   const { command } = goOn(terminal, where)
   if (command === undefined) return ''
-  const again = goalArguments(flags, endings[terminal.reason].resume?.kind === 'prompt')
+  const again = goalArguments(flags, command)
   return `Go on: ${[command, ...(again.length === 0 ? [] : [shellQuoted(again)])].join(' ')}\n`
 }
 
