@@ -34,7 +34,7 @@ async function one({ command, env }, { home, then, wallMs, mostRequests, figures
   let endedBy = 'itself'
   while (exit === undefined) {
     await Promise.race([exited, new Promise((resolve) => setTimeout(resolve, lookMs))])
-    if (!isTold && then !== undefined && existsSync(join(home, 'work', then.when))) {
+    if (!isTold && then?.when !== undefined && existsSync(join(home, 'work', then.when))) {
       isTold = true
       await new Promise((resolve) => setTimeout(resolve, 1_000))
       // The program alone, as a supervisor does it.
@@ -58,7 +58,6 @@ async function one({ command, env }, { home, then, wallMs, mostRequests, figures
     endedBy,
     wallMs: Math.round(wallTaken),
     said: linesOf(out.text, 1).concat(linesOf(err.text, 2)).join(' ').replaceAll(home, '~'),
-    out: out.text,
     words: out.text + err.text,
     left: endedBy === 'us' ? [] : left.map(({ what }) => what),
   }

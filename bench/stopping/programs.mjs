@@ -5,6 +5,7 @@ import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { textOf } from '../lib/measure.mjs'
+import { ownBudgetUsd } from './own.mjs'
 
 const own = textOf('halting', fileURLToPath(new URL('../../packages/cli/bin/halting.js', import.meta.url)))
 
@@ -46,7 +47,7 @@ const aimFlags = ({ until, goal, protect, checkSeconds, skipIfMet }) => [
 ]
 
 /**
- * @typedef {{ until?: readonly string[], goal?: string, protect?: readonly string[], checkSeconds?: number, skipIfMet?: boolean, needsJudge?: boolean, tells?: boolean }} Aim
+ * @typedef {{ until?: readonly string[], goal?: string, protect?: readonly string[], checkSeconds?: number, skipIfMet?: boolean, needsJudge?: boolean, resumesAlone?: boolean, isBounded?: boolean }} Aim
  * @typedef {{ url: string, home: string, prompt: string, resumes: boolean, limits?: object, hooks?: object, asksFirst?: boolean, aim: Aim, peers: string }} Start
  */
 
@@ -66,14 +67,13 @@ export const programs = {
   halting: {
     start({ url, home, prompt, resumes, limits, hooks, asksFirst, aim }) {
       write(join(home, '.halting/settings.json'), hookSettings(hooks))
-      const budget = aim.tells ? { usd: 1, ...limits } : limits
+      const budget = aim.isBounded ? { usd: ownBudgetUsd, ...limits } : limits
       return {
         command: [
-          ...[process.execPath, own, '-p', prompt, '--model', 'claude-sonnet-4-5'],
+          ...[process.execPath, own, '-p', ...(resumes && aim.resumesAlone ? [] : [prompt]), '--model', 'claude-sonnet-4-5'],
           ...(asksFirst ? [] : ['--permission-mode', 'bypassPermissions']),
           ...(resumes ? ['--continue'] : aimFlags(aim)),
           ...limitFlags(budget),
-          ...(aim.tells ? ['--output-format', 'json'] : []),
         ],
         env: { ANTHROPIC_API_KEY: 'k', ANTHROPIC_BASE_URL: url },
       }

@@ -163,6 +163,18 @@ describe('an agent that changes what is checked', () => {
     expect(JSON.stringify(model.requests.at(-1)?.messages)).toContain(named.replaceAll('"', '\\"'))
   })
 
+  test('while it is being checked: what it said then does not count', async () => {
+    write('package.json', script)
+    write('check.js', 'require("./works.js")')
+    const works = `require('fs').writeFileSync('package.json', '{"scripts":{"test":"true"}}')`
+    const { result, rounds } = await run([writes('works.js', works), 'Done.', 'Done.', 'Done.'], {
+      until: ['npm test'],
+      maxGoalTries: 1,
+    })
+    expect([result.reason, result.goal?.met]).toEqual(['goal_unmet', false])
+    expect(rounds.at(1)).toMatchObject({ met: false, tampered: ['package.json (scripts.test)'] })
+  })
+
   test('and puts it back goes on, and what it did to tests is listed', async () => {
     write('package.json', JSON.stringify({ scripts: { test: 'test -f works' } }))
     write('a.test.js', '1')

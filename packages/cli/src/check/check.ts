@@ -113,18 +113,22 @@ function afterText({ stage, maxTurns, maxBudgetUsd, maxTotalTokens, maxDurationM
   return `After a run that completed: ${stage}, at most ${bounds}; within the budget of the session.`
 }
 
-const rows: readonly (readonly [keyof Omit<Certificate, 'halts' | 'notes'>, string, (value: number) => string])[] = [
+const rows: readonly (readonly [Exclude<keyof Certificate, 'halts' | 'notes'>, string, (value: number) => string])[] = [
   ['turns', 'turns', counted],
   ['laps', 'laps', counted],
   ['requests', 'requests', counted],
   ['tokens', 'tokens', counted],
   ['usd', 'cost', (value) => money(value)],
+  ['checks', 'checks', counted],
   ['seconds', 'time', (value) => elapsed(value * 1_000)],
 ]
 
 function certificateText(bounds: Certificate, model: string, style: Style): string {
   const verdict = bounds.halts ? style.green('halts') : style.red('may go on for ever')
-  const cells = rows.map(([name, label, shown]) => [label, amount(bounds[name], shown), bounds[name].because] as const)
+  const cells = rows.flatMap(([name, label, shown]) => {
+    const bound = bounds[name]
+    return bound === undefined ? [] : [[label, amount(bound, shown), bound.because] as const]
+  })
   const width = Math.max(...cells.map(([, value]) => value.length))
   return [
     `Every run with these flags ${verdict}. It cannot exceed (model ${model}):`,

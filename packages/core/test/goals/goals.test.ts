@@ -312,6 +312,21 @@ describe('the files around the checks', () => {
     expect(toldTo(state).join('\n')).toContain('Put back as it was: package.json (scripts.test)')
   })
 
+  test('what changed while the checks ran is named, and what they said then does not count', async () => {
+    const goalFilesOf = { memo: null, changedByChecks: [], changedTests: [], tampered: ['package.json (scripts.test)'] }
+    const until = goal(passed)
+    const { terminal } = await run(() => 'Done.', {
+      until: [until],
+      maxGoalTries: 1,
+      goalFiles: { begin: () => ({ tampered: [], end: () => goalFilesOf }) },
+    })
+    expect([terminal.reason, terminal.goal?.met, terminal.goal?.tampered]).toEqual([
+      'goal_unmet',
+      false,
+      ['package.json (scripts.test)'],
+    ])
+  })
+
   test('the memo of a round is handed to the next, and what checks changed is named to the model', async () => {
     const memos: unknown[] = []
     const own = files([])
