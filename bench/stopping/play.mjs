@@ -10,7 +10,7 @@ export async function play({ start, home, situation, wallMs, mostRequests, figur
   const { then, prompt = 'Deploy it.' } = situation
   const first = await one(start(prompt, false), { home, then, wallMs, mostRequests, figures })
   if (then?.resumes !== undefined) await resumed()
-  const played = then?.resumes === undefined ? first : await one(start(then.resumes, true), { home, wallMs, mostRequests, figures })
+  const played = then?.resumes === undefined ? first : await one(start(then.resumes, true, first.words), { home, wallMs, mostRequests, figures })
   return { ...played, ...(await figures()), wallMs: first.wallMs }
 }
 

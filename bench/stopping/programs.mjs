@@ -47,8 +47,9 @@ const aimFlags = ({ until, goal, protect, checkSeconds, skipIfMet }) => [
 ]
 
 /**
+ * `before`: what the program wrote before it is started again.
  * @typedef {{ until?: readonly string[], goal?: string, protect?: readonly string[], checkSeconds?: number, skipIfMet?: boolean, needsJudge?: boolean, resumesAlone?: boolean, isBounded?: boolean }} Aim
- * @typedef {{ url: string, home: string, prompt: string, resumes: boolean, limits?: object, hooks?: object, asksFirst?: boolean, aim: Aim, peers: string }} Start
+ * @typedef {{ url: string, home: string, prompt: string, resumes: boolean, before?: string, limits?: object, hooks?: object, asksFirst?: boolean, aim: Aim, peers: string }} Start
  */
 
 /** Before it settles, it runs the commands, and goes on while one of them fails. */
@@ -65,9 +66,12 @@ export default function (pi) {
 
 export const programs = {
   halting: {
-    start({ url, home, prompt, resumes, limits, hooks, asksFirst, aim }) {
+    start({ url, home, prompt, resumes, before, limits, hooks, asksFirst, aim }) {
       write(join(home, '.halting/settings.json'), hookSettings(hooks))
       const budget = aim.isBounded ? { usd: ownBudgetUsd, ...limits } : limits
+      const env = { ANTHROPIC_API_KEY: 'k', ANTHROPIC_BASE_URL: url }
+      const [, offered] = /^Go on: halting (.*)$/m.exec(before ?? '') ?? []
+      if (offered !== undefined) return { command: ['bash', '-c', `exec ${quoted(process.execPath)} ${quoted(own)} ${offered} --max-budget-usd ${ownBudgetUsd}`], env }
       return {
         command: [
           ...[process.execPath, own, '-p', ...(resumes && aim.resumesAlone ? [] : [prompt]), '--model', 'claude-sonnet-4-5'],
@@ -75,7 +79,7 @@ export const programs = {
           ...(resumes ? ['--continue'] : aimFlags(aim)),
           ...limitFlags(budget),
         ],
-        env: { ANTHROPIC_API_KEY: 'k', ANTHROPIC_BASE_URL: url },
+        env,
       }
     },
   },

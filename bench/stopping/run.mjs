@@ -66,7 +66,7 @@ async function rowOf(name, program, title, situation) {
   const version = program.package === undefined ? '' : JSON.parse(readFileSync(join(peers, program.package, 'package.json'), 'utf8')).version
   const { limits, hooks, asksFirst, until, goal, protect, checkSeconds, skipIfMet, needsJudge, resumesAlone, ours } = situation
   const aim = { until, goal, protect, checkSeconds, skipIfMet, needsJudge, resumesAlone, isBounded: ours !== undefined }
-  const start = (prompt, resumes) => program.start({ url: `http://127.0.0.1:${port}`, home, prompt, resumes, limits, hooks, asksFirst, aim, peers })
+  const start = (prompt, resumes, before) => program.start({ url: `http://127.0.0.1:${port}`, home, prompt, resumes, before, limits, hooks, asksFirst, aim, peers })
   if (start('', false) === undefined) return { program: name, version, title, verdict: 'has none', problems: [] }
   await ask({ situation: title })
   const most = situation.mostRequests ?? mostRequests

@@ -119,6 +119,14 @@ const deviating: readonly Scenario[] = [
   },
   { name: 'stop hooks', replies: ['text', 'read', 'empty'], stopHooks: true, depth: 4, deviations: 3 },
   {
+    name: 'answers without a text, and hooks that go on',
+    replies: ['empty', 'text', 'write'],
+    hooks: ['onStop', 'onError', 'afterExecution'],
+    stopHooks: true,
+    depth: 2,
+    deviations: 2,
+  },
+  {
     name: 'stop hooks and a token target',
     replies: ['text', 'read', 'empty'],
     stopHooks: true,

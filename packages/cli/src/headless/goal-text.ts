@@ -65,19 +65,14 @@ export function isUnusableGoal({ reason, signal }: Pick<RunResult, 'reason' | 's
   return reason === 'error' && signal.source === 'goal' && signal.context['code'] === 'configuration'
 }
 
-/**
- * Flags about goals that a command which goes on needs again. The goals and tries of a run that goes on are on record; a new prompt begins a new run, which has
- * those of its flags alone (spec R-GOAL-65).
- */
-export function goalArguments(flags: Flags, isNewRun: boolean): readonly string[] {
-  const { until = [], goal, untilTries, untilTimeout, untilStable, protect = [] } = flags
-  const ofNewRun = [
-    ...until.flatMap((command) => ['--until', command]),
-    ...(goal === undefined ? [] : ['--goal', goal]),
-    ...(untilTries === undefined ? [] : ['--until-tries', String(untilTries)]),
-  ]
+/** Flags about how goals are checked that a command which goes on needs again: they are not on record (spec R-GOAL-65a). */
+export function goalArguments(
+  { untilTries, untilTimeout, untilStable, protect = [] }: Flags,
+  command: string,
+): readonly string[] {
+  const isRaised = untilTries === undefined || command.includes('--until-tries')
   return [
-    ...(isNewRun ? ofNewRun : []),
+    ...(isRaised ? [] : ['--until-tries', String(untilTries)]),
     ...(untilTimeout === undefined ? [] : ['--until-timeout', `${untilTimeout}ms`]),
     ...(untilStable === undefined ? [] : ['--until-stable', String(untilStable)]),
     ...protect.flatMap((glob) => ['--protect', glob]),

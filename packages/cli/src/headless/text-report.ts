@@ -8,7 +8,7 @@ import type { Output } from '../io/output.ts'
 import type { Style } from '../io/style.ts'
 import { pendingOf } from '@halting/analysis/transcript'
 import { followActivity } from './activity.ts'
-import { beginsRun, goOn } from '../why/go-on.ts'
+import { goOn } from '../why/go-on.ts'
 import { noStream, streamAnswer } from './answer-stream.ts'
 import { followDenials, type Remedies } from './denials.ts'
 import { closingLine, endingLine } from './ending.ts'
@@ -145,11 +145,16 @@ function nextCommands(
 
 /** The command that goes on with the session; '' where there is nothing to go on with. */
 function goOnLine(terminal: RunResult, sessionId: string, flags: Flags): string {
-  const { cluster } = flags
-  const where = { sessionId, sessionCwd: '', cwd: '', ...(cluster !== undefined && { cluster }) }
+  const { cluster, until = [], goal } = flags
+  // Those of settings are there again.
+  const goals = [
+    ...until.map((name) => ({ name })),
+    ...(goal === undefined ? [] : [{ name: goal, judged: true } as const]),
+  ]
+  const where = { sessionId, sessionCwd: '', cwd: '', goals, ...(cluster !== undefined && { cluster }) }
   const { command } = goOn(terminal, where)
   if (command === undefined) return ''
-  const again = goalArguments(flags, beginsRun(terminal))
+  const again = goalArguments(flags, command)
   return `Go on: ${[command, ...(again.length === 0 ? [] : [shellQuoted(again)])].join(' ')}\n`
 }
 

@@ -48,12 +48,6 @@ function commandOf(args: readonly string[], { sessionCwd, cwd, cluster }: Where)
   return sessionCwd === cwd ? command : `cd ${shellQuoted([sessionCwd])} && ${command}`
 }
 
-/** Whether the command has a prompt of its own, and so begins another run; more tries alone do not help where nothing changed. */
-export function beginsRun({ reason, signal }: RunResult): boolean {
-  const { resume } = endings[reason]
-  return resume?.kind === 'prompt' || (resume?.kind === 'raise-limit' && signal.context['cause'] === 'stalled')
-}
-
 /** The goals as flags; none where they hold already. */
 function goalFlags({ goal }: RunResult, goals: readonly GoalSpec[]): readonly string[] {
   if (goal === undefined || goal.met === true) return []

@@ -186,7 +186,7 @@ test('after Ctrl-C in a check the command that goes on has the goal again', asyn
   expect(told({ stderr })).toEqual([
     'goal: touch began; sleep 300: not checked to its end',
     'halting: aborted_streaming: Interrupted by the user (goal not checked, FIGURES).',
-    'Go on: halting -p --resume ID "Go on." --until "touch began; sleep 300" --until-timeout 300000ms --protect "*.txt"',
+    'Go on: halting -p --resume ID --until "touch began; sleep 300" "Go on." --until-timeout 300000ms --protect "*.txt"',
   ])
 })
 
