@@ -7,15 +7,17 @@ export class LimitsUsed {
   #turnsLeft: number | null = null
   #figures: Figures | undefined
   #guards: readonly GuardRemaining[] = []
+  #maxGoalTries = 0
 
   see(event: RunEvent): void {
     if (event.type === 'figures') this.#figures = event
     else if (event.type === 'guards') this.#guards = event.remaining
+    else if (event.type === 'goal_end') this.#maxGoalTries = event.maxTries
     else if (event.type === 'lap') this.#turnsLeft = event.left.next_turn
   }
 
   /** The part that was used, by limit: 0 to 1, and above it where a limit was overshot. */
-  atEnd({ summary, committedUsd, totalTokens, durationMs }: RunResult): ReadonlyMap<string, number> {
+  atEnd({ summary, committedUsd, totalTokens, durationMs, goal }: RunResult): ReadonlyMap<string, number> {
     const used = new Map<string, number>()
     const put = (limit: string, part: number, all: number): void => {
       if (all > 0 && Number.isFinite(part) && Number.isFinite(all)) used.set(limit, part / all)
@@ -28,6 +30,7 @@ export class LimitsUsed {
       if (leftTokens !== null) put('maxTotalTokens', totalTokens, settledTokens + reservedTokens + leftTokens)
       if (leftMs !== null) put('maxDurationMs', durationMs, usedMs + leftMs)
     }
+    if (goal !== undefined) put('maxGoalTries', goal.tries, this.#maxGoalTries)
     const now = { turns: summary.turns, usd: committedUsd, tokens: totalTokens, ms: durationMs } as const
     for (const { guard, used: before, limit, unit } of this.#guards) {
       const figure = unit === 'repeats' || unit === 'condition' ? before : Math.max(before, now[unit])

@@ -12,6 +12,7 @@ import {
   ratioBuckets,
   secondBuckets,
   tokenBuckets,
+  tryBuckets,
 } from './names.ts'
 
 /** All that a request read: what came from a cache and what went into one, too. */
@@ -37,6 +38,9 @@ export class Instruments {
   readonly retries: Counter
   readonly compactions: Counter
   readonly limits: Histogram
+  readonly goalRounds: Counter
+  readonly goalDuration: Histogram
+  readonly goalTries: Histogram
 
   constructor(meter: Api.Meter, { INT, DOUBLE }: typeof Api.ValueType, guard: Guard) {
     /** What is counted in whole ones is told so. */
@@ -80,6 +84,9 @@ export class Instruments {
     this.retries = counter('retries')
     this.compactions = counter('compactions')
     this.limits = histogram('limitUsed', ratioBuckets)
+    this.goalRounds = counter('goalRounds')
+    this.goalDuration = histogram('goalDuration', longBuckets)
+    this.goalTries = histogram('goalTries', tryBuckets)
   }
 
   /** What an attempt at a model cost. */

@@ -11,14 +11,16 @@ export const spanNames = {
   tool: ['execute_tool TOOL', 'One tool call, including the time of rules, hooks and a person before it began'],
   hook: ['halting.hook HOOK', 'One call of a hook, except hooks of halting itself'],
   compaction: ['halting.compact', 'One compaction of the conversation, or an attempt at it'],
+  goal: ['halting.goal', 'One round of checks of the goals of a run'],
 } as const
 
-/** Events of the span of a run. */
+/** Events of the span of a run; those of checks are of the span of their round. */
 export const eventNames = {
   lap: ['halting.lap', 'The loop starts another lap: why, and how many are left'],
   ending: ['halting.ending', 'The run ended: its reason, its category and its figures'],
   retry: ['halting.retry', 'An attempt failed; the next one follows after a delay'],
   signal: ['halting.signal', 'A stop signal was raised'],
+  check: ['halting.goal.check', 'A goal was checked; an event of the span of its round'],
 } as const
 
 /** Attributes that the GenAI conventions do not have. */
@@ -58,6 +60,20 @@ export const ownAttributes = {
   compactTrigger: ['halting.compact.trigger', 'Why the conversation was compacted'],
   compacted: ['halting.compact.done', 'Whether the compaction succeeded'],
   checkpoint: ['halting.checkpoint', 'Checkpoint at which the signal was seen'],
+  goalPlace: ['halting.goal.place', 'When the goals were checked: baseline, answer, turn or limit'],
+  goalVerdict: ['halting.goal.verdict', 'met, unmet or unknown'],
+  goalTries: ['halting.goal.tries', 'How often an answer was sent back because a goal was not met'],
+  goalMaxTries: ['halting.goal.max_tries', 'How often it may be sent back'],
+  goalTampered: [
+    'halting.goal.changed_definitions',
+    'Number of protected files that have changed: then nothing is checked',
+  ],
+  goalChangedTests: ['halting.goal.changed_tests', 'Number of test files that the agent changed'],
+  goalFlaky: ['halting.goal.flaky', 'With nothing changed in between, the checks came to different verdicts'],
+  goalName: ['halting.goal.name', 'The command of a check; the text of a judged goal only with prompts'],
+  goalReport: ['halting.goal.report', 'The end of what a check printed; only with results of tools'],
+  exitCode: ['halting.goal.exit_code', 'Exit code of a check'],
+  timedOut: ['halting.goal.timed_out', 'The check took too long'],
   costKind: ['halting.cost.kind', 'settled, or unknown for the worst case of attempts whose usage is unknown'],
   limit: ['halting.limit', 'Name of the limit'],
   unfinished: ['halting.unfinished', 'No end was reported; the span ends with its run'],
@@ -112,6 +128,9 @@ export const metricNames = {
   endings: ['halting.endings', 'counter', '{run}', 'Endings, by reason and category'],
   retries: ['halting.retries', 'counter', '{attempt}', 'Failed attempts that are retried, by kind of error'],
   compactions: ['halting.compactions', 'counter', '{compaction}', 'Compactions, by trigger and whether they succeeded'],
+  goalRounds: ['halting.goal.rounds', 'counter', '{round}', 'Rounds of checks of goals, by place and verdict'],
+  goalDuration: ['halting.goal.duration', 'histogram', 's', 'Duration of a round of checks'],
+  goalTries: ['halting.run.goal_tries', 'histogram', '{try}', 'Answers of a run that were sent back, by verdict'],
   limitUsed: [
     'halting.limit.used',
     'histogram',
@@ -132,4 +151,5 @@ export const secondBuckets: readonly number[] = [
 ]
 /** Runs take longer than requests. */
 export const longBuckets: readonly number[] = [0.1, 0.5, 1, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 14_400]
+export const tryBuckets: readonly number[] = [0, 1, 2, 3, 5, 10, 20, 50, 100]
 export const ratioBuckets: readonly number[] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1]

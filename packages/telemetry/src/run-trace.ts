@@ -4,6 +4,7 @@ import { isBuiltinHook } from '@halting/core/adapters'
 import { AttemptTraces } from './attempt-traces.ts'
 import { CallTraces } from './call-traces.ts'
 import { nameOf, wordsOf } from './content.ts'
+import { goalAttributes, GoalTraces, verdictOf } from './goal-traces.ts'
 import { HookTraces } from './hook-traces.ts'
 import { LimitsUsed } from './limits-used.ts'
 import { inputTokensOf } from './metrics.ts'
@@ -38,6 +39,7 @@ export class RunTrace {
   readonly #calls: CallTraces
   readonly #limits = new LimitsUsed()
   readonly #hooks: HookTraces
+  readonly #goals: GoalTraces
   readonly #agents = new Map<string, RunTrace>()
   /** What metrics say of it. */
   readonly #about: Attributes
@@ -81,6 +83,7 @@ export class RunTrace {
     this.#attempts = new AttemptTraces(scope, sessionId, () => this.#isLive)
     this.#calls = new CallTraces(scope, () => this.#isLive)
     this.#hooks = new HookTraces(scope)
+    this.#goals = new GoalTraces(scope)
     if (this.#isLive) this.#begin()
   }
 
@@ -127,7 +130,7 @@ export class RunTrace {
         return this.#attempts.end(event)
       case 'question_start':
         this.#lives()
-        return this.#attempts.questionStart(event, this.#compaction ?? this.#turn ?? this.#root)
+        return this.#attempts.questionStart(event, this.#goals.node ?? this.#compaction ?? this.#turn ?? this.#root)
       case 'question_end':
         return this.#attempts.questionEnd(event)
       case 'retry':
@@ -152,6 +155,12 @@ export class RunTrace {
         return this.#compactionStarts(event)
       case 'compact_end':
         return this.#compactionEnds(event)
+      case 'goal_start':
+        this.#attempts.flush()
+        return this.#goals.start(this.#node(spanNames.goal[0], this.#goals.aboutStart(event), this.#turn ?? this.#root))
+      case 'goal_end':
+        this.#limits.see(event)
+        return this.#goals.end(event)
       case 'signal':
         return this.#signal(event)
       case 'lap':
@@ -338,6 +347,7 @@ export class RunTrace {
     const errorType = errorTypeOf(terminal)
     const about: Attributes = {
       ...ending,
+      ...goalAttributes(terminal),
       [told.inputTokens]: inputTokensOf(summary.usage),
       [told.outputTokens]: summary.usage.output_tokens,
       ...(this.#runId !== undefined && { [own.runId[0]]: nameOf(this.#runId) }),
@@ -355,6 +365,11 @@ export class RunTrace {
     const measured = { [own.reason[0]]: reason, [own.category[0]]: signal.reason, ...this.#about }
     instruments.endings.add(1, measured)
     instruments.runs.record(seconds, measured)
+    if (terminal.goal !== undefined)
+      instruments.goalTries.record(terminal.goal.tries, {
+        [own.goalVerdict[0]]: verdictOf(terminal.goal),
+        ...this.#about,
+      })
     const provider = this.#model === undefined ? 'unknown' : this.#scope.providerOf(this.#model)
     instruments.run(provider, this.#agentName, seconds, errorType)
     for (const [limit, used] of this.#limits.atEnd(terminal))
@@ -374,6 +389,7 @@ export class RunTrace {
     this.#attempts.close(at)
     this.#calls.close(at)
     this.#hooks.close(at)
+    this.#goals.close(at)
     const open = [this.#compaction, this.#turn]
     this.#compaction = undefined
     this.#turn = undefined

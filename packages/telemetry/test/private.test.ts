@@ -149,6 +149,19 @@ const cases: readonly Case[] = [
     isToldWithContent: true,
   },
   {
+    what: 'a goal whose check fails, and one that a model judges',
+    ends: 'goal_unmet',
+    replies: Array.from({ length: 4 }, () => answer),
+    options: {
+      maxGoalTries: 1,
+      until: [
+        { name: 'npm test', check: () => ({ met: true, exitCode: 0, report: `${secret} of a report` }) },
+        { name: `${secret} of a wish`, judged: true, check: () => Promise.reject(saying('of a judge')) },
+      ],
+    },
+    isToldWithContent: true,
+  },
+  {
     what: 'an error policy that ends the run',
     ends: 'error',
     replies: [calls('Breaks')],

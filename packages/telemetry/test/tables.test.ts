@@ -156,6 +156,16 @@ test('a stop signal is told where it was seen, and how full each limit was when 
   })
 })
 
+/** A run whose goal takes too long at first. */
+async function checked(to: Collector): Promise<void> {
+  let checks = 0
+  const check = (): Promise<{ met: boolean; exitCode: number }> =>
+    checks++ === 0 ? new Promise(() => {}) : Promise.resolve({ met: true, exitCode: 0 })
+  const until = [{ name: 'npm test', timeoutMs: 100, check }]
+  const options = { model: scriptedModel([calls('Breaks'), done]), tools, prices, until }
+  await told({ ...options, graceMs: 0 }, (await listenerOf(to, { content: true })).onEvent)
+}
+
 /** A run of which an earlier process asked the model, and this one calls the tool. */
 async function resumed(to: Collector): Promise<readonly RunEvent[]> {
   const clock = createFakeClock({ autoAdvance: true })
@@ -203,6 +213,7 @@ test('every span, event, attribute and metric of the tables is told by one of th
   await retried(to)
   await stopped(to)
   await resumed(to)
+  await checked(to)
   const { onEvent, close } = await listenerOf(to, { content: true, sessionId: 'session' })
   const events = await eventsOfARun()
   for (const event of events) onEvent(event)

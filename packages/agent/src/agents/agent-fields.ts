@@ -12,6 +12,7 @@ const served = [
   'permissionMode',
   'readonly',
   'background',
+  'until',
   // Not called: what they guard is taken away.
   'hooks',
   ...limitNames,

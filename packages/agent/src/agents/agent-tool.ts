@@ -1,5 +1,5 @@
 import { headOf, type PermissionUpdate, type SpawnContext } from '@halting/core/adapters'
-import { ConfigurationError, type AgentTool, type ChildRun, type Model } from '@halting/core'
+import { ConfigurationError, type AgentTool, type ChildRun, type Goal, type Model } from '@halting/core'
 import type { PermissionMode } from '@halting/policy'
 import { matches } from '../hooks/matcher.ts'
 import { filledText, flag, inputForm, optional, text } from '../tools/input.ts'
@@ -26,6 +26,8 @@ export interface AgentToolOptions {
   readonly surroundings?: string
   /** The models that agents may ask by name, beside that of their parent. */
   readonly models?: ReadonlyMap<string, Model>
+  /** Makes a goal of a command of `until`; an agent with one cannot be started without it. */
+  readonly goalOf?: (command: string) => Goal
 }
 
 /** Characters of the list of agents, and of one description. */
@@ -75,10 +77,19 @@ export function createAgentTool(options: AgentToolOptions): AgentTool<AgentInput
         ...(mode !== undefined && { permissionMode: mode }),
         ...(rules.length > 0 && { permissionUpdates: rules }),
         ...limitsOf(definition),
+        ...goalsOf(definition, options.goalOf),
         ...(isBackground === true && { background: true, note: reachedBy(context) }),
       } satisfies ChildRun
     },
   }
+}
+
+/** @throws Error where nobody can check them: the agent would be done without them. */
+function goalsOf({ name, until = [] }: AgentDefinition, goalOf: AgentToolOptions['goalOf']): Pick<ChildRun, 'until'> {
+  if (until.length === 0) return {}
+  if (goalOf === undefined)
+    throw new Error(`The agent ${name} has goals, which cannot be checked here. Nothing was run.`)
+  return { until: until.map(goalOf) }
 }
 
 /** How whoever started it sees it and ends it. */

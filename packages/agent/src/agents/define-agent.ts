@@ -18,6 +18,8 @@ export interface SaidOfAgent {
   readonly readonly?: unknown
   readonly limits?: SaidOfLimits
   readonly background?: unknown
+  /** Commands. */
+  readonly until?: readonly string[] | undefined
   readonly hooks?: UncalledHooks
 }
 
@@ -27,7 +29,7 @@ export function definitionOf(
   from: Pick<AgentDefinition, 'level' | 'path'>,
 ): AgentDefinition | string {
   const { name, description, prompt, tools, disallowedTools = [], model, permissionMode, background } = said
-  const { hooks = noHooks } = said
+  const { hooks = noHooks, until = [] } = said
   if (!isAgentName(name)) return 'its name has characters that no agent has'
   if (typeof description !== 'string' || description.trim() === '') return 'it has no description'
   if (typeof prompt !== 'string' || prompt.trim() === '') return 'it has no prompt'
@@ -62,6 +64,7 @@ export function definitionOf(
     ...(mode !== undefined && { permissionMode: mode }),
     ...limits,
     ...(String(background) === 'true' && { background: true }),
+    ...(until.length > 0 && { until: [...new Set(until)] }),
     ...from,
     ...(notes.length > 0 && { notes }),
   }

@@ -26,6 +26,8 @@ export interface AgentDefinition {
   readonly maxDurationMs?: number
   /** It works in the background, unless a call says otherwise. */
   readonly background?: boolean
+  /** Commands that must all exit with 0 before it is done. */
+  readonly until?: readonly string[]
   /** Whose words these are: those of a project loosen nothing. */
   readonly level: 'built-in' | 'user' | 'project' | 'plugin' | 'flag'
   readonly path?: string

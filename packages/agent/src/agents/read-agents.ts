@@ -1,4 +1,4 @@
-import type { Model } from '@halting/core'
+import type { Goal, Model } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
 import { briefingTrust, readAgentDefinitions } from '../instructions/index.ts'
 import type { BriefingPlaces } from '../instructions/places.ts'
@@ -24,6 +24,8 @@ export interface SessionAgentsOptions {
   readonly modelNamed: (name: string) => Model
   /** What people wrote for all agents. */
   readonly instructions: string
+  /** Makes a goal of a command that an agent's `until` has. */
+  readonly goalOf?: (command: string) => Goal
 }
 
 export interface Definitions {

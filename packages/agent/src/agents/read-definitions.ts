@@ -70,16 +70,22 @@ export async function readAgentDefinitions(options: AgentReading): Promise<Agent
 
 const untrusted = 'the folder was not trusted with it. halting trust shows it and has it count.'
 
-/** A model costs what the person did not choose. */
+/** A model costs what the person did not choose, and a goal runs a command. */
 async function asTrusted(
   definition: AgentDefinition,
   trust: AgentReading['trust'],
   notes: string[],
 ): Promise<AgentDefinition> {
-  const { model, ...others } = definition
-  if (model === undefined || (await trust.lets(modelOffer(definition)))) return definition
-  notes.push(`model: ${model} in ${definition.path} does not count: ${untrusted}`)
-  return others
+  const { model, until, ...others } = definition
+  const isModelLet = model === undefined || (await trust.lets(modelOffer(definition)))
+  const isUntilLet = until === undefined || (await trust.lets(untilOffer(definition)))
+  if (!isModelLet) notes.push(`model: ${model} in ${definition.path} does not count: ${untrusted}`)
+  if (!isUntilLet) notes.push(`until: ${until.join(', ')} in ${definition.path} does not count: ${untrusted}`)
+  return {
+    ...others,
+    ...(model !== undefined && isModelLet && { model }),
+    ...(until !== undefined && isUntilLet && { until }),
+  }
 }
 
 /** Exactly this agent: what the file says later was not trusted with the name. */
@@ -90,6 +96,10 @@ function nameOffer(definition: AgentDefinition): Offer {
 
 function modelOffer({ model = '', path = '' }: AgentDefinition): Offer {
   return briefingOffer('agents', `model: ${model} in ${path}`)
+}
+
+function untilOffer({ until = [], path = '' }: AgentDefinition): Offer {
+  return briefingOffer('agents', `until: ${until.join(', ')} in ${path}`, ...until)
 }
 
 /** Bounded, whatever lies there. A plugin may name a single file. */
@@ -155,6 +165,7 @@ async function readOne(
       permissionMode: textField(fields, 'permissionmode'),
       readonly: textField(fields, 'readonly'),
       background: textField(fields, 'background'),
+      until: commandsIn(fields),
       ...(fields.has('hooks') && { hooks: hooksIn(fields, below) }),
       limits: Object.fromEntries(limitNames.map((limit) => [limit, textField(fields, limit.toLowerCase())])),
     },
@@ -184,6 +195,13 @@ function firstLineOf(body: string): string {
 /** The names of fields in a file come without capitals. */
 function isSameInFile(one: string, other: string): boolean {
   return one.toLowerCase() === other.toLowerCase()
+}
+
+/** A text is one command, with the commas in it. */
+function commandsIn(fields: FrontMatter): readonly string[] | undefined {
+  const said = fields.get('until')
+  const commands = typeof said === 'string' ? [said] : said
+  return commands?.map((command) => command.trim()).filter((command) => command !== '')
 }
 
 /** Absent is all; there and empty is none. */
@@ -218,7 +236,7 @@ export function agentsOfJson(text: string, cwd: string): readonly AgentDefinitio
     if (!isJsonObject(said)) throw new Error(`has an agent ${name} that is no object`)
     const fields = saidFields(Object.keys(said), (one, other) => one === other)
     if (fields.kind === 'wrong') throw new Error(`has an agent ${name}: ${fields.why}`)
-    const { description, prompt, model, permissionMode, readonly, background } = said
+    const { description, prompt, model, permissionMode, readonly, background, until } = said
     const [tools, disallowedTools] = ['tools', 'disallowedTools'].map((field) => texts(name, field, said[field]))
     const definition = definitionOf(
       {
@@ -231,6 +249,7 @@ export function agentsOfJson(text: string, cwd: string): readonly AgentDefinitio
         permissionMode,
         readonly,
         background,
+        until: until === undefined ? undefined : texts(name, 'until', typeof until === 'string' ? [until] : until),
         limits: said,
         ...(said['hooks'] !== undefined && { hooks: uncalledHooksOf(said['hooks']) }),
       },

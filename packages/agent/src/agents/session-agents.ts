@@ -38,6 +38,7 @@ export async function sessionAgents(options: SessionAgentsOptions): Promise<Sess
       .filter(Boolean)
       .join('\n\n'),
     models: asked,
+    ...(options.goalOf !== undefined && { goalOf: options.goalOf }),
   })
   return {
     tool,

@@ -46,6 +46,11 @@ const checks: { readonly [name: string]: Check } = {
   allowedTools: isTexts,
   disallowedTools: isTexts,
   additionalDirectories: isTexts,
+  until: is(
+    'a list of commands and goals, such as ["npm test"]',
+    (value) => Array.isArray(value) && value.every((one) => typeof one === 'string' || isJsonObject(one)),
+  ),
+  protect: isTexts,
   sandbox: isFlag,
   background: oneOf(['wait', 'stop', 'keep']),
   agents: is('agents by name', (value) => isJsonObject(value) && isWritable(value)),

@@ -9,6 +9,7 @@ import { homeFolder } from '@halting/journal/files'
 import { type LoadedSettings, loadSettings } from '@halting/policy/settings'
 import type { SessionChoices } from '../open-session/choices.ts'
 import type { ChosenSession } from '../open-session/chosen-session.ts'
+import { goalOptions } from '../open-session/goals.ts'
 import { withoutUndefined } from '../open-session/limits.ts'
 import type { Models } from '../open-session/models.ts'
 import { PartsOpening } from '../open-session/parts.ts'
@@ -143,6 +144,7 @@ class Opening<Schema extends AnswerSchema> {
       ...made,
       context: contextLayers({ carryOver: createCarryOver(workspace, permissions) }),
       prices: models.prices,
+      ...(await goalOptions(this.#opening.goals, settings, toolbox)),
       ...optionsOfTheLoop(options),
       userContext: { ...made.userContext, ...options.userContext },
       ...given,
@@ -172,6 +174,7 @@ class Opening<Schema extends AnswerSchema> {
       atEnd: options.background ?? settings.background ?? 'wait',
       version: '@halting/agent',
       state: 'open',
+      hasChosenGoals: options.until !== undefined,
       over: sharedAbort(),
       runs: new RunsGoingOn(),
       ended: undefined,
@@ -203,6 +206,7 @@ class Opening<Schema extends AnswerSchema> {
       onServers: async (opened) => void (this.#serversInit = await opened.begin()),
       ...(servers.length > 0 && { servers }),
       ...(elicit !== undefined && { elicit }),
+      ...(options.until !== undefined && { until: options.until }),
     }
   }
 
@@ -286,6 +290,7 @@ function choicesOf<Schema extends AnswerSchema>(
     addDir: options.additionalDirectories,
     tools: options.codingTools,
     sandbox: options.sandbox,
+    protect: options.protect,
     agents: options.agents === undefined ? undefined : JSON.stringify(options.agents),
     maxSubagents: options.maxSubagents,
     contextWindow: options.contextWindow,

@@ -20,6 +20,8 @@ export function optionsOfTheLoop<Schema extends AnswerSchema>(
     allowedTools: _allowedTools,
     disallowedTools: _disallowedTools,
     additionalDirectories: _additionalDirectories,
+    until: _until,
+    protect: _protect,
     sandbox: _sandbox,
     background: _background,
     agents: _agents,

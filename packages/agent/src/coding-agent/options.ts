@@ -1,6 +1,7 @@
 import type {
   AnyTool,
   FromJsonSchema,
+  Goal,
   JsonObject,
   RunOptions,
   Model,
@@ -55,7 +56,7 @@ export type GivenServer =
 
 type OfTheLoop = Omit<
   RunOptions,
-  'model' | 'stopWhen' | 'permissions' | 'steps' | 'output' | 'moreTools' | 'background'
+  'model' | 'stopWhen' | 'permissions' | 'steps' | 'output' | 'moreTools' | 'background' | 'until'
 >
 
 /** What `codingAgent` is given: where it works, and what differs from the program; and every option of `streamRun` that is no part of that. */
@@ -85,6 +86,10 @@ export interface CodingAgentOptions<Schema extends AnswerSchema = AnswerSchema> 
   readonly allowedTools?: readonly string[]
   readonly disallowedTools?: readonly string[]
   readonly additionalDirectories?: readonly string[]
+  /** What must hold before a run is done: commands that exit with 0, and goals such as `commandGoal` makes; those of the settings when absent. */
+  readonly until?: readonly (string | Goal)[]
+  /** Globs, relative to the folder, of files that the agent may not change, beside those of the settings. One that fits nothing is an error. */
+  readonly protect?: readonly string[]
   /** Holds the commands in a sandbox, whatever the settings say. */
   readonly sandbox?: boolean
   /** What becomes of commands that still run when a run would end; as the settings say when absent, and else they are waited for. */

@@ -18,6 +18,8 @@ export interface CommandGoalOptions {
   readonly stable?: number
   /** Gives the sandbox that confines it, before each check; it runs as this program does without one. */
   readonly sandbox?: () => Sandbox | undefined
+  /** Patterns of deny rules that a sandbox applies to the agent alone, and not to the check. */
+  readonly writable?: ReadonlySet<string>
   /** Takes secrets out of the report. */
   readonly redact?: (text: string) => string
 }
@@ -34,7 +36,7 @@ export function commandGoal(command: string, options: CommandGoalOptions = {}): 
   if (command.includes('\0')) throw new ConfigurationError('The command of a goal must not contain the character NUL.')
   // Now: where this process goes later changes nothing.
   const cwd = resolve(options.cwd ?? '.')
-  const { timeoutMs, stable, sandbox, redact } = options
+  const { timeoutMs, stable, sandbox, writable, redact } = options
   const env = options.env ?? commandEnvironment(process.env, { keys: keyVariables() })
   return {
     name: command,
@@ -44,7 +46,7 @@ export function commandGoal(command: string, options: CommandGoalOptions = {}): 
       // Loaded when used: a session whose goals are never checked needs none of it.
       const [{ inFolder }, { runCheck }] = await Promise.all([import('./folder-turn.ts'), import('./run-check.ts')])
       const outcome = await inFolder(cwd, signal, () =>
-        runCheck({ command, cwd, env, sandbox: sandbox?.(), redact }, signal),
+        runCheck({ command, cwd, env, sandbox: sandbox?.(), writable, redact }, signal),
       )
       if (outcome.kind === 'done') return verdictOf(outcome.value, { command, cwd, env })
       const who = outcome.holder === undefined ? '' : ` by process ${outcome.holder.pid}`

@@ -213,6 +213,7 @@ class WatchedFiles {
     const cut = after.testFiles.isCut ? [`(of more than ${mostTestFiles} test files the first were compared)`] : []
     return {
       memo: memoOf(next),
+      tampered: this.#changedDefinitions(next, after),
       changedByChecks: [...changed].toSorted().map(quotedName),
       changedTests: [...changedTests, ...cut],
     }

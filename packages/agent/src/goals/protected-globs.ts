@@ -1,8 +1,8 @@
 import { join, relative, resolve } from 'node:path'
 import { setImmediate as pause } from 'node:timers/promises'
 import { ConfigurationError } from '@halting/core'
-import { type PathPattern, pathPattern } from '@halting/policy'
-import { bracesExpanded, type Environment, firstEntries, isInside } from '@halting/policy/files'
+import { type PathPattern, pathPattern, type RuleText } from '@halting/policy'
+import { bracesExpanded, bracketReadings, type Environment, firstEntries, isInside } from '@halting/policy/files'
 import { passedOver } from '../checkpoints/folder-look.ts'
 import type { ReadOnlyGit } from '../tools/inert-git.ts'
 import { gitAround } from './git-around.ts'
@@ -41,6 +41,20 @@ export function protectedGlobs(given: readonly string[], root: string): Protecte
     return pattern
   })
   return { given, rules, patterns }
+}
+
+/** Deny rules for the tools and commands of the agent, and their patterns, which do not apply to checks. */
+export interface ProtectRules {
+  readonly deny: readonly RuleText[]
+  readonly patterns: ReadonlySet<string>
+}
+
+/** The rules by which files are protected before anything is written. @throws ConfigurationError for globs that are none. */
+export function protectRules(given: readonly string[], cwd: string): ProtectRules {
+  const root = resolve(cwd)
+  const { rules } = protectedGlobs(given, root)
+  const deny = rules.map((rule): RuleText => ({ rule: `Edit(${rule})`, projectDirectory: root, isWatched: true }))
+  return { deny, patterns: new Set(rules.flatMap(bracketReadings)) }
 }
 
 /** Files and links below the workspace that patterns fit, as paths relative to it, and whether git ignores them. */

@@ -16,6 +16,8 @@ export interface CheckCommand {
   readonly cwd: string
   readonly env: Environment
   readonly sandbox: Sandbox | undefined
+  /** Patterns of deny rules for writing that do not apply to it. */
+  readonly writable: ReadonlySet<string> | undefined
   readonly redact: ((text: string) => string) | undefined
 }
 
@@ -146,7 +148,7 @@ async function endRest(group: ProcessGroup): Promise<void> {
   else running.leave(rest)
 }
 
-function start({ command, cwd, env, sandbox }: CheckCommand, mark: string): ChildProcess {
+function start({ command, cwd, env, sandbox, writable }: CheckCommand, mark: string): ChildProcess {
   const outer = env[markVariable]
   const plain = {
     file: 'bash',
@@ -163,7 +165,10 @@ function start({ command, cwd, env, sandbox }: CheckCommand, mark: string): Chil
   const own = ['ignore', 'pipe', 'pipe', 'pipe'] as const
   if (sandbox === undefined || sandbox.excludes(command))
     return spawn(plain.file, plain.args, { cwd, detached: true, env: plain.env, stdio: [...own] })
-  const confined = sandbox.sandboxed({ ...plain, firstDescriptor: own.length }, sandbox.describe('project'))
+  const confined = sandbox.sandboxed(
+    { ...plain, firstDescriptor: own.length },
+    sandbox.describe('project', [], undefined, writable),
+  )
   let child: ChildProcess | undefined
   try {
     child = spawn(confined.file, confined.args, {

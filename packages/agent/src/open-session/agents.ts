@@ -4,6 +4,7 @@ import type { AgentDefinition } from '../agents/definition.ts'
 import { sessionAgents, type SessionAgents } from '../agents/session-agents.ts'
 import { messageOf } from '@halting/core/adapters'
 import { placesOf } from './briefing-places.ts'
+import { goalOfAgent } from './goals.ts'
 import type { Models } from './models.ts'
 import type { Briefing } from './read-briefing.ts'
 import type { RunSettings } from './run-settings.ts'
@@ -37,6 +38,7 @@ export async function agentsOf(
       return modelNamed(name)
     },
     instructions: briefing?.system ?? '',
+    goalOf: (command) => goalOfAgent(command, run, workspace),
   })
 }
 

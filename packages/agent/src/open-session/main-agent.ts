@@ -38,7 +38,7 @@ export async function asAgent<Choices extends SessionChoices>(
 }
 
 function withAgent<Choices extends SessionChoices>(choices: Choices, agent: AgentDefinition): Choices {
-  const { prompt, tools, disallowedTools, model, maxTurns, maxBudgetUsd, maxTotalTokens, maxDurationMs } = agent
+  const { prompt, tools, disallowedTools, model, maxTurns, maxBudgetUsd, maxTotalTokens, maxDurationMs, until } = agent
   const { systemPrompt = '', ...others } = choices
   // An empty one is what the SDKs say where nobody said anything.
   const hasPrompt = systemPrompt !== '' || choices.systemPromptFile !== undefined
@@ -47,6 +47,7 @@ function withAgent<Choices extends SessionChoices>(choices: Choices, agent: Agen
     ...(tools !== undefined && !tools.includes('*') && { tools: toolsOf(tools) }),
     ...(model !== undefined && { model }),
     ...(maxTurns !== undefined && { maxTurns }),
+    ...(until !== undefined && { until }),
     ...(maxBudgetUsd !== undefined && { maxBudgetUsd }),
     ...(maxTotalTokens !== undefined && { maxTokens: maxTotalTokens }),
     ...(maxDurationMs !== undefined && { maxDuration: maxDurationMs }),

@@ -10,6 +10,7 @@ import type { AfterTheRun } from './after-run.ts'
 import { backgroundOptions } from './background.ts'
 import type { SessionOptions } from './session-options.ts'
 import type { SessionHooks } from './hooks.ts'
+import { goalOptions } from './goals.ts'
 import { initOf } from './init-of.ts'
 import { type ChosenSession, closeJournalOf, forkOf, openJournalOf } from './chosen-session.ts'
 import { PartsOpening } from './parts.ts'
@@ -79,7 +80,8 @@ class SessionOpening<Choices extends SessionChoices> {
     const { run, frontend, ports } = this.#opening
     const parts = await this.#opening.parts()
     const { chosen, toolbox, briefing, models, servers, agents } = parts
-    const options = await queryOptionsOf(run.choices, ports, toolbox, models, briefing, agents)
+    const goals = await goalOptions(this.#opening.goals, run.settings, toolbox)
+    const options = { ...(await queryOptionsOf(run.choices, ports, toolbox, models, briefing, agents)), ...goals }
     await frontend.ready?.()
     const file = await openJournalOf(chosen, ports, frontend.title)
     const journal = frontend.kept ?? file
@@ -138,6 +140,7 @@ class SessionOpening<Choices extends SessionChoices> {
     const session = sessionOver(toolbox, {
       options: {
         ...options,
+        ...this.#goalsOf(options, journal),
         moreTools: more.tool,
         ...hooks?.options,
         hooks: [...(hooks?.options.hooks ?? options.hooks ?? []), ...own],
@@ -166,6 +169,14 @@ class SessionOpening<Choices extends SessionChoices> {
     live.session = session
     followMode(session, permissions)
     return session
+  }
+
+  /** A run that goes on, or an ended one without a new prompt, keeps the goals on record unless others are chosen: those of settings do not replace them. */
+  #goalsOf({ until = [] }: QueryOptions, journal: SessionParts['journal']): Pick<QueryOptions, 'until'> {
+    const { until: chosen, goal } = this.#opening.goals
+    const isContinued = this.#opening.frontend.firstPrompt === '' && (journal?.ended.length ?? 0) > 0
+    const isKept = (journal?.open !== undefined || isContinued) && chosen === undefined && goal === undefined
+    return { until: isKept ? [] : until }
   }
 
   #modelNamed(models: Models): (name: string) => Model {

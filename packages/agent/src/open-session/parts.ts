@@ -8,6 +8,7 @@ import type { SessionChoices } from './choices.ts'
 import { type ChosenSession, keptElsewhere } from './chosen-session.ts'
 import type { SessionHooks } from './hooks.ts'
 import type { SessionServers } from './mcp.ts'
+import { type GoalChoices, protectRulesOf } from './goals.ts'
 import { type Models, openModels } from './models.ts'
 import type { SessionNotice, SessionPorts } from './ports.ts'
 import { namesSomething } from './prepare.ts'
@@ -56,6 +57,12 @@ export class PartsOpening<Choices extends SessionChoices = SessionChoices> {
     this.ports = ports
     this.frontend = frontend
     this.#given = given
+  }
+
+  /** What is said of goals; goals of a program's own are in the frontend. */
+  get goals(): GoalChoices {
+    const { until } = this.frontend
+    return { ...this.run.choices, ...(until !== undefined && { until }) }
   }
 
   get listener(): SessionListener | undefined {
@@ -121,8 +128,10 @@ export class PartsOpening<Choices extends SessionChoices = SessionChoices> {
     const answersQuestions = this.isAnswered
     const { planInstructions, kept, toolset } = this.frontend
     const keeper = answersQuestions ? await import('./keeper.ts') : undefined
+    const rules = await protectRulesOf(this.goals, this.run.settings, cwd)
     return openToolbox(this.run, this.ports, {
       ...chosen,
+      ...(rules !== undefined && { protect: rules.deny }),
       plugins,
       ...(checkpoints !== undefined && { checkpoints }),
       ...(planInstructions !== undefined && { planInstructions }),

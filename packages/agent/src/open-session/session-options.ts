@@ -1,4 +1,4 @@
-import type { JsonObject, RunEvent, RunOptions } from '@halting/core'
+import type { Goal, JsonObject, RunEvent, RunOptions } from '@halting/core'
 import type { SessionChoices } from './choices.ts'
 import type { SessionPorts } from './ports.ts'
 import type { ChosenSession } from './chosen-session.ts'
@@ -60,6 +60,8 @@ export interface SessionFrontend {
   readonly ready?: () => Promise<void>
   /** Makes the models, in place of those that the choices name. */
   readonly openModels?: () => Promise<Models>
+  /** Goals, in place of `SessionChoices.until`: a program may check some in its own way. */
+  readonly until?: readonly (string | Goal)[]
   /** The tools, in place of `SessionChoices.tools`. */
   readonly toolset?: Toolset
   /** Called when the servers are being connected, before subagents are read. */

@@ -8,7 +8,7 @@ import { createCodingTools } from '../tools/coding-tools.ts'
 import { createPersonTools } from '../tools/person-tools.ts'
 import type { FileCheckpoints } from '../checkpoints/file-checkpoints.ts'
 import type { Session } from '@halting/core/session'
-import { permissionModes } from '@halting/policy'
+import { permissionModes, type RuleText } from '@halting/policy'
 import { hasAnswers } from '@halting/journal'
 import { openWorkspace, type SessionWorkspace } from '../coding-agent/open-workspace.ts'
 import type { Settings } from '@halting/policy/settings'
@@ -52,6 +52,8 @@ export interface ToolboxSession {
   /** How a plan is made, in place of our words. */
   readonly planInstructions?: string
   readonly toolset?: Toolset
+  /** Deny rules for files that are protected. */
+  readonly protect?: readonly RuleText[]
   /** Keeps what a person allows from now on. */
   readonly keep?: NonNullable<SessionWorkspace['permissions']['keep']>
   /** Where a suggested rule is to be kept. */
@@ -79,7 +81,7 @@ export function openToolbox(
     mode: choices.dangerouslySkipPermissions === true ? 'bypassPermissions' : choices.permissionMode,
     mayBypass: choices.allowDangerouslySkipPermissions,
     allow: choices.allowedTools ?? [],
-    deny: choices.disallowedTools ?? [],
+    deny: [...(choices.disallowedTools ?? []), ...(session.protect ?? [])],
     whenAsked: asks ? 'ask' : 'deny',
     checkpoints: session.checkpoints,
     keep: session.keep,

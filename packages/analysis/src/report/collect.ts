@@ -8,6 +8,7 @@ import type { StepRecord } from '@halting/core/steps'
 import { copiesLeftOut } from '../words/what-if-words.ts'
 import { recordedText, skippedText, unpricedText } from '../foreign/foreign-text.ts'
 import type { AnySession } from '../sessions/read-session.ts'
+import { GoalSums } from './goal-sums.ts'
 import { LimitSums } from './limit-sums.ts'
 import { outliersOf } from './outliers.ts'
 import { dayOf, isWithin, type Period } from './days.ts'
@@ -38,6 +39,7 @@ export class Collector {
   readonly #tools = new ToolSums()
   readonly #service = new ServiceSums()
   readonly #limits = new LimitSums()
+  readonly #goals = new GoalSums()
   readonly #tighter = new TighterLimits()
   readonly #compactions = new Sum()
   readonly #after = new Sum()
@@ -78,6 +80,7 @@ export class Collector {
       const places = [sum, this.#total, this.#days.of(dayOf(at)), this.#folders.of(cwd), this.#programs.of(program)]
       this.#addRun(facts, paid, file, [...places, this.#endings.of(facts.reason ?? '')])
       this.#addStages(records, places)
+      this.#goals.add(facts.account.goal, { day: dayOf(at), model: lastModelOf(facts), folder: cwd })
       this.#tighter.add(facts.trajectory, unpriced)
       const name = { session: sessionId, run: `run${index + 1}`, costUsd: paid.nanos / 1e9, changes: facts.changes }
       this.#limits.add(facts, name, continued.has(runId))
@@ -175,6 +178,7 @@ export class Collector {
       bySession,
       endings: this.#endingRows(),
       limits: this.#limits.rows,
+      goals: this.#goals.told,
       tried: this.#tighter.told(),
       tools: this.#tools.rows,
       time: this.#time,
@@ -240,6 +244,11 @@ function withoutAnswered(facts: RunFacts, next: readonly StepRecord[] | undefine
   const ids = new Set(answers.map(({ id }) => id))
   const calls = facts.work.calls.filter(({ scope, id, status }) => status !== 'open' || scope !== '' || !ids.has(id))
   return { ...facts, work: { ...facts.work, calls } }
+}
+
+/** The model that the main loop asked last. */
+function lastModelOf({ work }: RunFacts): string {
+  return work.requests.findLast(({ scope, phase }) => scope === '' && phase === 'model')?.model ?? ''
 }
 
 function continuedBy([first]: readonly StepRecord[]): string | undefined {

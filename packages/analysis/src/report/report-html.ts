@@ -11,6 +11,10 @@ import type { Breakdown, Report, SessionSpent, SpentRow } from './report-model.t
 import {
   endingName,
   factsOf,
+  goalCells,
+  goalHead,
+  goalTables,
+  goalTexts,
   headline,
   limitText,
   modelCostText,
@@ -65,10 +69,12 @@ function* breakdownHtml(report: Report, by: Breakdown | undefined): Iterable<str
     yield section('By folder', spentHtml('folder', report.byFolder))
   if (by === undefined && report.byProgram.length > 1)
     yield section('By program', spentHtml('program', report.byProgram))
+  if (by !== undefined) yield section('Goals', goalsHtml(report, by))
 }
 
 function* restHtml(report: Report): Iterable<string> {
   yield section('How they ended', endingsHtml(report))
+  yield section('Goals', goalsHtml(report, undefined))
   yield section('Ended by a limit', list(report.limits.map(limitText)))
   yield section('What tighter limits would have done', triedHtml(report))
   yield section('Tools', toolsHtml(report))
@@ -182,6 +188,14 @@ function endingsHtml({ endings }: Report): string {
     elapsed(activeMs),
   ])
   return picture + table('How they ended', ['reason', 'exit code', 'runs', 'cost', 'tokens', 'time'], cells)
+}
+
+function goalsHtml(report: Report, by: Breakdown | undefined): string {
+  const tables = goalTables(report, by).map(([name, rows]) => {
+    const cells = rows.slice(0, mostRows).map((row) => [row.name || 'not known', ...goalCells(row)])
+    return table(`Goals by ${name}`, [name, ...goalHead], cells)
+  })
+  return list(goalTexts(report)) + tables.join('')
 }
 
 function triedHtml({ tried }: Report): string {

@@ -126,6 +126,35 @@ export interface ToolRow {
   readonly resultCharacters: number
 }
 
+/** How runs that had goals ended with them. */
+export interface GoalCounts {
+  /** Runs with goals. */
+  readonly runs: number
+  readonly met: number
+  readonly unmet: number
+  /** Something changed since the last check, or nothing was checked, or the run did not end. */
+  readonly unknown: number
+  /** Of those that are met: nothing shows that the run made it so. */
+  readonly heldFromStart: number
+  /** A model judged. */
+  readonly judged: number
+  /** Checks came to different verdicts with nothing changed in between. */
+  readonly flaky: number
+  /** The agent changed test files. */
+  readonly changedTests: number
+  /** Answers that were sent back, and the most of one run. */
+  readonly tries: number
+  readonly mostTries: number
+  /** Milliseconds that rounds of checks took. */
+  readonly checkMs: number
+}
+
+/** The same for the runs of a day, a model or a folder. */
+export interface GoalRow extends GoalCounts {
+  /** `2026-11-23`, a model, a path; '' where it is not known. */
+  readonly name: string
+}
+
 /** What would have become of the runs with one limit. */
 export interface LimitTried {
   readonly limits: OtherLimits
@@ -183,6 +212,12 @@ export interface Report {
   readonly bySession: readonly SessionSpent[]
   readonly endings: readonly EndingRow[]
   readonly limits: readonly LimitRow[]
+  /** Of runs that had goals. A run counts by the model that it asked last. */
+  readonly goals: GoalCounts & {
+    readonly byDay: readonly GoalRow[]
+    readonly byModel: readonly GoalRow[]
+    readonly byFolder: readonly GoalRow[]
+  }
   readonly tried: readonly LimitTried[]
   readonly tools: readonly ToolRow[]
   readonly time: { readonly [phase in Phase]: number }

@@ -4,7 +4,17 @@ import { programNames } from '../foreign/session.ts'
 import type { SessionKind } from '../foreign/read-foreign.ts'
 import { unreportedUsageText } from '../why/unreported-usage.ts'
 import { dayOf } from './days.ts'
-import type { LimitRow, LimitTried, ModelRow, Outlier, Report, Spent } from './report-model.ts'
+import type {
+  Breakdown,
+  GoalCounts,
+  GoalRow,
+  LimitRow,
+  LimitTried,
+  ModelRow,
+  Outlier,
+  Report,
+  Spent,
+} from './report-model.ts'
 import { flagOf } from './tighter-limits.ts'
 
 // What is said in words, the same in the terminal and on the page.
@@ -74,6 +84,53 @@ export function limitText({ reason, runs, costUsd, wentOn, answered, leftUsd, lo
         ]
       : []),
   ].join(' ')
+}
+
+/** How runs ended with their goals, in sentences; none where no run had any. */
+export function goalTexts({ goals }: Report): readonly string[] {
+  const { runs, met, unmet, unknown, heldFromStart, judged, flaky, changedTests, tries, mostTries, checkMs } = goals
+  if (runs === 0) return []
+  const verdicts = [
+    ...(met > 0
+      ? [`${counted(met)} met${heldFromStart > 0 ? ` (${counted(heldFromStart)} held from the start)` : ''}`]
+      : []),
+    ...(unmet > 0 ? [`${counted(unmet)} not met`] : []),
+    ...(unknown > 0 ? [`${counted(unknown)} not known`] : []),
+  ]
+  return [
+    `${many(runs, 'run')} had goals: ${verdicts.join(', ')}. Checks took ${elapsed(checkMs)}.`,
+    ...(tries === 0
+      ? []
+      : [
+          `${many(tries, 'answer')} ${tries === 1 ? 'was' : 'were'} sent back, at most ${counted(mostTries)} in one run.`,
+        ]),
+    ...(changedTests > 0 ? [`The agent changed test files in ${many(changedTests, 'run')}.`] : []),
+    ...(flaky > 0 ? [`Checks were flaky in ${many(flaky, 'run')}.`] : []),
+    ...(judged > 0
+      ? [`A model judged in ${many(judged, 'run')}: its verdict is worth less than that of a program.`]
+      : []),
+  ]
+}
+
+/** The head of a table of goals; the first is what its rows are of. */
+export const goalHead: readonly string[] = ['runs', 'met', 'held', 'not met', 'not known', 'sent back']
+
+/** A row of such a table. */
+export function goalCells({ runs, met, heldFromStart, unmet, unknown, tries }: GoalCounts): readonly string[] {
+  return [runs, met, heldFromStart, unmet, unknown, tries].map((count) => (count === 0 ? '' : counted(count)))
+}
+
+/** The tables of goals that say more than the sentences do: those of a breakdown that was asked for, else those with several rows. */
+export function goalTables(
+  { goals }: Report,
+  by: Breakdown | undefined,
+): readonly (readonly [by: Breakdown, rows: readonly GoalRow[]])[] {
+  const all = [
+    ['day', goals.byDay],
+    ['model', goals.byModel],
+    ['folder', goals.byFolder],
+  ] as const
+  return all.filter(([name, rows]) => (by === undefined ? rows.length > 1 : name === by && rows.length > 0))
 }
 
 /** `--max-turns 30 stops 4 runs earlier, saves $3.10, 1,200,000 tokens, 12 min; loses nothing`. */

@@ -22,7 +22,7 @@ import { Outbox } from './outbox.ts'
 import type { OpenedSession } from './opener.ts'
 import { givenPrompt } from './prompt-content.ts'
 import { type OpenPrompt, type PromptEnd, Prompts } from './prompts.ts'
-import { goOn, ownCommands, ownCommandOf } from './own-commands.ts'
+import { goOn, ownCommands, ownCommandOf, setGoal } from './own-commands.ts'
 import { titleOf } from './session-list.ts'
 import { answerFor } from './stop-reason.ts'
 
@@ -33,7 +33,9 @@ const longestDescription = 300
 type PromptBlocks = Parameters<typeof givenPrompt>[0]
 
 /** What of a session a client can set, and is told of when it changes. */
-type Settable = Pick<SessionSnapshot, 'permissionMode' | 'model' | 'models' | 'thinking' | 'limits'>
+type Settable = Pick<SessionSnapshot, 'permissionMode' | 'model' | 'models' | 'thinking' | 'limits'> & {
+  readonly maxGoalTries: number | null
+}
 
 interface AboutClient {
   readonly capabilities: ClientCapabilities
@@ -144,6 +146,10 @@ export class AcpSession {
     const own = given.rest === '' && given.images.length === 0 ? ownCommandOf(given.said) : undefined
     if (own !== undefined) {
       if (prompt.isCancelled) return this.#prompts.cancelOne(prompt.id)
+      if (own.name === 'until' || own.name === 'goal') {
+        this.#outbox.push(...this.#updates.said(setGoal(this.#session, own.name, own.rest)))
+        return this.#prompts.done(prompt)
+      }
       this.#prompts.handIn(prompt, 'goes on')
       if (own.name === 'compact') this.#session.compact(own.rest === '' ? undefined : own.rest)
       else goOn(this.#session)
@@ -161,6 +167,7 @@ export class AcpSession {
     await this.#outbox.flush()
     if (end.kind === 'failed') throw requestError(end.error)
     if (end.kind === 'cancelled') return { stopReason: 'cancelled' }
+    if (end.kind === 'done') return { stopReason: 'end_turn' }
     const answer = answerFor(end.terminal, end.isCancelled)
     if (answer.kind === 'error') throw new RequestError(answer.code, answer.message, answer.data)
     return { stopReason: answer.stopReason, _meta: answer.meta }
@@ -220,8 +227,8 @@ export class AcpSession {
   }
 
   #settable(): Settable {
-    const { permissionMode, model, models, thinking, limits } = this.#session.snapshot
-    return { permissionMode, model, models, thinking, limits }
+    const { permissionMode, model, models, thinking, limits, goal } = this.#session.snapshot
+    return { permissionMode, model, models, thinking, limits, maxGoalTries: goal?.maxTries ?? null }
   }
 
   /** Ends all of it; what waits for an answer gets one. Again is harmless. */

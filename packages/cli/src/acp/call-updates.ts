@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { SessionUpdate } from '@agentclientprotocol/sdk'
+import type { PlanEntry, SessionUpdate } from '@agentclientprotocol/sdk'
 import { redactedValue } from '@halting/agent'
 import type { MessageContent, ToolStatus } from '@halting/core'
 import { oneLine } from '../io/figures.ts'
@@ -41,13 +41,22 @@ export interface CallingAgent {
 export class CallUpdates {
   readonly #cwd: string
   readonly #redact: (text: string) => string
+  readonly #planWith: (todos: readonly PlanEntry[]) => SessionUpdate
   readonly #open = new Map<string, OpenCall>()
   readonly #ended = new Map<string, EndedCall>()
 
   /** @param redact Takes secrets out of what a call is shown by, before a title or a text is cut within one. */
-  constructor(cwd: string, redact: (text: string) => string = (text) => text) {
+  constructor(
+    cwd: string,
+    redact: (text: string) => string = (text) => text,
+    planWith: (todos: readonly PlanEntry[]) => SessionUpdate = (entries) => ({
+      sessionUpdate: 'plan',
+      entries: [...entries],
+    }),
+  ) {
     this.#cwd = cwd
     this.#redact = redact
+    this.#planWith = planWith
   }
 
   /** What an editor shows of a call before it has a result. */
@@ -79,8 +88,20 @@ export class CallUpdates {
         rawInput: input ?? {},
         ...(agent !== undefined && { _meta: { 'halting/agent': agent } }),
       },
-      ...planOf(name, input),
+      ...this.#planOf(name, input),
     ]
+  }
+
+  /** The list of things to do is the plan that editors show; each time all of it. */
+  #planOf(name: string, input: unknown): readonly SessionUpdate[] {
+    const todos = name === 'TodoWrite' ? todosOf(input) : undefined
+    if (todos === undefined) return []
+    const entries = todos.map(({ content, status }) => ({
+      content: oneLine(content, longestEntry),
+      priority: 'medium' as const,
+      status,
+    }))
+    return [this.#planWith(entries)]
   }
 
   /** It runs, by this input: where a hook or a person changed what the model wrote, that is told. */
@@ -99,7 +120,7 @@ export class CallUpdates {
         status: 'in_progress',
         ...(isChanged && { title, locations, content, rawInput: input ?? {} }),
       },
-      ...(isChanged ? planOf(name, input) : []),
+      ...(isChanged ? this.#planOf(name, input) : []),
     ]
   }
 
@@ -161,15 +182,3 @@ interface Announced {
 /** More nobody reads in a list. */
 const longestEntry = 500
 const longestName = 100
-
-/** The list of things to do is the plan that editors show; each time all of it. */
-function planOf(name: string, input: unknown): readonly SessionUpdate[] {
-  const todos = name === 'TodoWrite' ? todosOf(input) : undefined
-  if (todos === undefined) return []
-  const entries = todos.map(({ content, status }) => ({
-    content: oneLine(content, longestEntry),
-    priority: 'medium' as const,
-    status,
-  }))
-  return [{ sessionUpdate: 'plan', entries }]
-}

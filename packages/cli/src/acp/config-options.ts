@@ -16,7 +16,7 @@ const mostModels = 100
 
 type Shown = Pick<
   SessionSnapshot,
-  'model' | 'models' | 'permissionMode' | 'permissionModes' | 'thinking' | 'limits' | 'figures'
+  'model' | 'models' | 'permissionMode' | 'permissionModes' | 'thinking' | 'limits' | 'figures' | 'goal'
 >
 
 export function modeState({ permissionMode, permissionModes }: Shown): SessionModeState {

@@ -4,6 +4,7 @@ import type { RunEvent, RunResult } from '@halting/core'
 import { budgetWaitText, isToolResult, isToolUse, messageOf, spendsTurn } from '@halting/core/adapters'
 import { elapsed, oneLine } from '../io/figures.ts'
 import { type CallingAgent, CallUpdates } from './call-updates.ts'
+import { GoalUpdates } from './goal-updates.ts'
 import { ReplyText } from './reply-text.ts'
 import { usageUpdate } from './limits-view.ts'
 import { sentenceOf, type Severity, severityOf } from './stop-reason.ts'
@@ -28,15 +29,22 @@ export class EventUpdates {
   readonly #snapshot: () => SessionSnapshot
   readonly #calls: CallUpdates
   readonly #reply = new ReplyText()
+  readonly #goals: GoalUpdates
   /** Agents by the name under which they ask. */
   readonly #agents = new Map<string, CallingAgent>()
   #notes = 0
   #compactions = 0
 
-  constructor(by: ShownBy, cwd: string, snapshot: () => SessionSnapshot, redact?: (text: string) => string) {
+  constructor(
+    by: ShownBy,
+    cwd: string,
+    snapshot: () => SessionSnapshot,
+    redact: (text: string) => string = (text) => text,
+  ) {
     this.#by = by
     this.#snapshot = snapshot
-    this.#calls = new CallUpdates(cwd, redact)
+    this.#goals = new GoalUpdates(redact)
+    this.#calls = new CallUpdates(cwd, redact, (todos) => this.#goals.withTodos(todos))
   }
 
   of(event: SessionEvent): readonly SessionUpdate[] {
@@ -49,15 +57,16 @@ export class EventUpdates {
         return this.#ending(event.terminal)
       case 'failed':
         if (event.isAfterRun === true) return this.note('warning', messageOf(event.error))
-        return this.#calls.closeAll('The run ended before this call did.')
+        return this.#closeAll('The run ended before this call did.')
       case 'closed':
-        return this.#calls.closeAll('The run ended before this call did.')
+        return this.#closeAll('The run ended before this call did.')
+      case 'changed':
+        return this.#goals.standing(this.#snapshot().goal)
       case 'run_start':
       case 'message':
       case 'taken':
       case 'question':
       case 'question_closed':
-      case 'changed':
         return []
     }
   }
@@ -78,9 +87,13 @@ export class EventUpdates {
   note(severity: Severity, text: string): readonly SessionUpdate[] {
     const title = oneLine(text, 1_000)
     if (title === '') return []
-    if (this.#by.notices) return [{ sessionUpdate: 'notice', severity, title }]
+    return this.#by.notices ? [{ sessionUpdate: 'notice', severity, title }] : this.said(title)
+  }
+
+  /** The answer of a command that needs no run: a message, in lines. */
+  said(text: string): readonly SessionUpdate[] {
     this.#notes += 1
-    const content = { type: 'text', text: `\n\n${title}\n\n` } as const
+    const content = { type: 'text', text: `\n\n${text}\n\n` } as const
     return [{ sessionUpdate: 'agent_message_chunk', content, messageId: `halting-note-${this.#notes}` }]
   }
 
@@ -98,14 +111,8 @@ export class EventUpdates {
       }
       case 'model_end':
         return [usageUpdate(this.#snapshot())]
-      case 'retry': {
-        const hadText = isMain && this.#reply.retry()
-        if (!hadText && !this.#by.notices) return []
-        const { attempt, maxRetries, delayMs, error } = event
-        const what = hadText ? 'The reply broke off' : 'The model could not be asked'
-        const again = `It is asked again in ${elapsed(delayMs)} (retry ${attempt} of ${maxRetries}).`
-        return this.note('warning', `${what}: ${error.message.replace(/[.\s]+$/, '')}. ${again}`)
-      }
+      case 'retry':
+        return this.#retry(event, isMain && this.#reply.retry())
       case 'budget_wait': {
         const text = budgetWaitText(event)
         return text === null || !this.#by.notices ? [] : this.note('info', text)
@@ -133,6 +140,9 @@ export class EventUpdates {
           'info',
           `Goes on: ${event.transition.replaceAll('_', ' ')} (${event.left[event.transition]} left).`,
         )
+      case 'goal_start':
+      case 'goal_end':
+        return isMain ? this.#goals.of(event, this.#snapshot().goal) : []
       case 'compact_start':
         return isMain ? this.#compactionBegins() : []
       case 'compact_end':
@@ -153,14 +163,22 @@ export class EventUpdates {
       case 'hook_end':
       case 'signal':
       case 'signals_overridden':
-      case 'goal_start':
-      case 'goal_end':
       case 'token_budget':
       case 'guards':
       case 'settings':
       case 'background':
         return []
     }
+  }
+
+  #retry(
+    { attempt, maxRetries, delayMs, error }: Extract<RunEvent, { readonly type: 'retry' }>,
+    hadText: boolean,
+  ): readonly SessionUpdate[] {
+    if (!hadText && !this.#by.notices) return []
+    const what = hadText ? 'The reply broke off' : 'The model could not be asked'
+    const again = `It is asked again in ${elapsed(delayMs)} (retry ${attempt} of ${maxRetries}).`
+    return this.note('warning', `${what}: ${error.message.replace(/[.\s]+$/, '')}. ${again}`)
   }
 
   #ofEntry(
@@ -204,8 +222,12 @@ export class EventUpdates {
     return `compaction-${this.#compactions}`
   }
 
+  #closeAll(because: string): readonly SessionUpdate[] {
+    return [...this.#calls.closeAll(because), ...this.#goals.close(because)]
+  }
+
   #ending(terminal: RunResult): readonly SessionUpdate[] {
-    const closed = this.#calls.closeAll(`It did not run to its end: ${terminal.reason}.`)
+    const closed = this.#closeAll(`It did not run to its end: ${terminal.reason}.`)
     const severity = severityOf(terminal)
     return severity === undefined ? closed : [...closed, ...this.note(severity, sentenceOf(terminal))]
   }

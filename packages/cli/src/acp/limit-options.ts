@@ -1,5 +1,5 @@
 import type { SessionConfigOption, SessionConfigSelectOption } from '@agentclientprotocol/sdk'
-import type { LimitsInForce, SessionSnapshot } from '@halting/core/session'
+import type { LimitsInForce, SessionGoal, SessionSnapshot } from '@halting/core/session'
 import type { LimitsChange } from '@halting/core'
 import { counted, elapsed, money } from '../io/figures.ts'
 import { settableLimits } from '../frontends/settable-limits.ts'
@@ -66,7 +66,9 @@ export const limitOptionNames: { readonly [limit in keyof LimitsInForce]: string
   maxDurationMs: options.maxDurationMs.name,
 }
 
-export const limitIds: readonly string[] = limits.map((limit) => options[limit].id)
+const triesId = '_halting.goal_tries'
+
+export const limitIds: readonly string[] = [...limits.map((limit) => options[limit].id), triesId]
 
 /** What stands for no limit. */
 const none = 'none'
@@ -75,8 +77,9 @@ const none = 'none'
 export function limitOptions({
   limits: inForce,
   figures,
-}: Pick<SessionSnapshot, 'limits' | 'figures'>): SessionConfigOption[] {
-  return limits.map((limit) => {
+  goal,
+}: Pick<SessionSnapshot, 'limits' | 'figures' | 'goal'>): SessionConfigOption[] {
+  const ofRuns = limits.map((limit): SessionConfigOption => {
     const { id, name, valueOf, describe } = options[limit]
     const current = inForce[limit]
     return {
@@ -89,6 +92,21 @@ export function limitOptions({
       description: describe(figures),
     }
   })
+  return goal === null ? ofRuns : [...ofRuns, triesOption(goal)]
+}
+
+/** Of a session with goals: how often an answer is sent back. It is never without an end. */
+function triesOption({ tries, maxTries }: SessionGoal): SessionConfigOption {
+  const all = [...new Set([1, 3, 5, 10, 20, 50, 100, maxTries])].toSorted((a, b) => a - b)
+  return {
+    type: 'select',
+    id: triesId,
+    name: 'Most tries',
+    category: 'other',
+    currentValue: String(maxTries),
+    options: all.map((limit) => ({ value: String(limit), name: settableLimits.maxGoalTries.shown(limit) })),
+    description: `How often an answer that does not meet the goal is sent back; ${counted(tries)} used`,
+  }
 }
 
 function choicesOf({ usual, valueOf, nameOf }: LimitOption, current: number | null): SessionConfigSelectOption[] {
@@ -98,11 +116,12 @@ function choicesOf({ usual, valueOf, nameOf }: LimitOption, current: number | nu
 
 /** What was set, also what is in no list: a client may let a person type it. In words what is wrong with it; undefined for an id of no limit. */
 export function limitChangeOf(id: string, value: string): LimitsChange | string | undefined {
-  const limit = limits.find((one) => options[one].id === id)
+  const limit = id === triesId ? 'maxGoalTries' : limits.find((one) => options[one].id === id)
   if (limit === undefined) return undefined
-  if (value === none) return { [limit]: null }
+  if (value === none && limit !== 'maxGoalTries') return { [limit]: null }
   const read = settableLimits[limit].read(value)
-  return 'value' in read ? { [limit]: read.value } : `"${value}" is no limit: give ${read.expected}, or "${none}".`
+  if ('value' in read) return { [limit]: read.value }
+  return `"${value}" is no limit: give ${read.expected}${limit === 'maxGoalTries' ? '' : `, or "${none}"`}.`
 }
 
 function durationText(ms: number): string {

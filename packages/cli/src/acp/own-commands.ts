@@ -1,22 +1,45 @@
 import type { Session } from '@halting/core/session'
 import { endings, type LimitsChange } from '@halting/core'
 import { endingLimits, mostGoalTries } from '@halting/core/adapters'
+import { readGoal, type GoalCommand } from '../frontends/goal-argument.ts'
+import { goalRows } from '../frontends/goal-words.ts'
 import type { Command } from './opener.ts'
 
 /** What this face itself does with a prompt: every editor has a field to write in, and few have buttons for these. */
 export const ownCommands: readonly Command[] = [
   { name: 'continue', description: 'Goes on where the last run ended, at a limit or before its end' },
   { name: 'compact', description: 'Makes the conversation shorter', argumentHint: 'what to keep' },
+  {
+    name: 'until',
+    description: 'Goes on until a command exits with 0; without one, shows the goals and how they stand',
+    argumentHint: 'COMMAND, + COMMAND, or off',
+  },
+  {
+    name: 'goal',
+    description: 'Goes on until a model finds that something holds; a command (/until) is surer',
+    argumentHint: 'what must hold, or off',
+  },
 ]
 
+const ownNames = ['continue', 'compact', 'until', 'goal'] as const
+type OwnName = (typeof ownNames)[number]
+
 /** The command of a prompt, with what is written behind it. A prompt without anything in it goes on. */
-export function ownCommandOf(
-  text: string,
-): { readonly name: 'continue' | 'compact'; readonly rest: string } | undefined {
+export function ownCommandOf(text: string): { readonly name: OwnName; readonly rest: string } | undefined {
   const said = text.trim()
   if (said === '') return { name: 'continue', rest: '' }
-  const [, name, rest = ''] = /^\/(continue|compact)(?:\s+(.*))?$/s.exec(said) ?? []
-  return name === 'continue' || name === 'compact' ? { name, rest } : undefined
+  const [, given, rest = ''] = /^\/([a-z]+)(?:\s+(.*))?$/s.exec(said) ?? []
+  const name = ownNames.find((one) => one === given)
+  return name === undefined ? undefined : { name, rest }
+}
+
+/** Sets the goals of the session, or shows them; gives what the person is told. @throws ConfigurationError for what cannot be set. */
+export function setGoal(session: Session, name: GoalCommand, argument: string): string {
+  const { goal } = session.snapshot
+  const read = readGoal(name, argument, goal, Date.now())
+  if (read.kind === 'show') return goalRows(goal).join('\n')
+  session.set(read.change)
+  return `${read.says}${session.snapshot.goal?.isChecked === false ? ' Nothing is checked in plan mode.' : ''}`
 }
 
 /**
@@ -35,7 +58,8 @@ function moreOf({ last, limits, figures }: Session['snapshot']): LimitsChange | 
   if (limit === 'maxDurationMs' && limits.maxDurationMs !== null && (figures.leftMs ?? 0) <= 0)
     return { maxDurationMs: figures.usedMs + limits.maxDurationMs }
   const { used, limit: tries } = last?.signal.context ?? {}
-  if (limit === 'maxGoalTries' && typeof used === 'number' && typeof tries === 'number')
+  // An answer that asks something goes back without further tries.
+  if (limit === 'maxGoalTries' && typeof used === 'number' && typeof tries === 'number' && used >= tries)
     return { maxGoalTries: Math.min(mostGoalTries, used + tries) }
   return undefined
 }

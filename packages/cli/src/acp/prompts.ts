@@ -5,6 +5,8 @@ import type { SessionEvent } from '@halting/core/session'
 export type PromptEnd =
   | { readonly kind: 'terminal'; readonly terminal: RunResult; readonly isCancelled: boolean }
   | { readonly kind: 'cancelled' }
+  /** Something was set or shown: no run was needed. */
+  | { readonly kind: 'done' }
   | { readonly kind: 'failed'; readonly error: unknown }
 
 /** A prompt that waits for its answer. */
@@ -70,6 +72,11 @@ export class Prompts {
   /** It cannot be handed in. */
   fail({ id }: OpenPrompt, error: unknown): void {
     this.#entries.get(id)?.end({ kind: 'failed', error })
+  }
+
+  /** What it asked for is done, without a run. */
+  done({ id }: OpenPrompt): void {
+    this.#entries.get(id)?.end({ kind: 'done' })
   }
 
   /** It was cancelled before any run had it. */

@@ -59,7 +59,7 @@ const ownUsage = [
   `  halting -p "PROMPT" [flags]   answer one prompt; what is piped in joins it`,
 ]
 
-const exits = `Exit codes: 0 done, 1 failed, 2 not usable as given, 3 a limit, 4 a hook, 5 an approval is needed, 130 Ctrl-C, 143 SIGTERM.
+const exits = `Exit codes: 0 done, 1 failed, 2 not usable as given, 3 a limit, 4 a hook, 5 an approval is needed, 6 a goal is not met, 130 Ctrl-C, 143 SIGTERM.
 Keys: ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN; ANTHROPIC_BASE_URL and ANTHROPIC_MODEL are heeded.`
 
 const column = 34

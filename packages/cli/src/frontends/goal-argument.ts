@@ -5,9 +5,20 @@ import { oneLine } from '../io/figures.ts'
 /** `until`: commands that must exit with 0. `goal`: what a model judges. */
 export type GoalCommand = 'until' | 'goal'
 
-export type ReadGoal =
-  /** Nothing is set: the goals are shown. */
-  { readonly kind: 'show' } | { readonly kind: 'change'; readonly change: SettingsChange; readonly says: string }
+export type ReadGoal = GoalsShown | GoalsChanged
+
+/** Nothing is set: the goals are shown. */
+interface GoalsShown {
+  readonly kind: 'show'
+}
+
+interface GoalsChanged {
+  readonly kind: 'change'
+  readonly change: SettingsChange
+  readonly says: string
+  /** The command that was set; absent where none was. */
+  readonly command?: string
+}
 
 /**
  * What stands behind `/until` or `/goal`: a command or a text in place of those before, `+ COMMAND` for one more, `off` for none of its kind.
@@ -28,7 +39,8 @@ export function readGoal(name: GoalCommand, argument: string, inForce: SessionGo
   const before = more === undefined ? [] : same.filter((each) => each.name !== text)
   // Programs are asked before a model is.
   const specs = isJudged ? [...others, spec] : [...before, spec, ...others]
-  return { kind: 'change', ...changed(specs, set), says: setText(name, text, specs.length) }
+  const command = isJudged ? {} : { command: text }
+  return { kind: 'change', ...changed(specs, set), says: setText(name, text, specs.length), ...command }
 }
 
 function changed(specs: readonly GoalSpec[], set: number): { readonly change: SettingsChange } {

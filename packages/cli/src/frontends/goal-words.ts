@@ -1,4 +1,5 @@
-import type { GoalCheck, GoalResult, RunEvent } from '@halting/core'
+import type { GoalCheck, GoalResult, GoalSpec, RunEvent } from '@halting/core'
+import { lineOfReport } from '@halting/core/adapters'
 import type { SessionGoal } from '@halting/core/session'
 import { many, oneLine } from '../io/figures.ts'
 
@@ -47,20 +48,10 @@ function findingText({ checks, tampered }: Pick<GoalEnd, 'checks' | 'tampered'>)
   if (tampered.length > 0) return oneLine(`changed: ${tampered.join(', ')}`, longestFinding)
   const check = checks.at(-1)
   if (check === undefined) return ''
-  const line = tellingLine(check.tail)
+  const line = lineOfReport(check.tail)
   if (line !== '') return oneLine(line, longestFinding)
   if (check.timedOut === true) return 'it took too long'
   return check.exitCode === null ? 'it failed' : `exit code ${check.exitCode}`
-}
-
-/** A count of what failed, as test runners and compilers print it: `3 failed`, `fail 3`, `2 errors`. */
-const countOfFailures =
-  /\b[1-9]\d*\s+(?:\w+\s+){0,2}(?:fail|error|problem)|\b(?:fail(?:ed|ures?)?|errors?)\b[:\s]+[1-9]\d*\b/i
-
-/** Of the end of a report the line that says how much failed; where none does, the last one. */
-function tellingLine(tail: string): string {
-  const lines = tail.split('\n').flatMap((line) => (line.trim() === '' ? [] : [line.trim()]))
-  return lines.findLast((line) => countOfFailures.test(line)) ?? lines.at(-1) ?? ''
 }
 
 /** How the goals of a session stand, for a line with little room: `goal ✗ try 2/10`. */
@@ -71,14 +62,28 @@ export function goalStanding({ isChecked, last, tries, maxTries }: SessionGoal):
   return last.met ? 'goal ✓' : `goal ✗${of}`
 }
 
+/** One goal of a session, with what the last round found of it: `Goal: npm test (try 2 of 10: 3 failed)`. */
+export function goalEntry({ name, judged }: GoalSpec, { isChecked, last, tries, maxTries }: SessionGoal): string {
+  const what = `${judged === true ? 'Goal, as a model judges' : 'Goal'}: ${oneLine(name, 2 * longestName)}`
+  const failed = last?.checks.find((check) => check.name === name && !check.met)
+  const isTampered = last !== null && last.tampered.length > 0
+  const found = [
+    ...(isChecked ? [] : ['not checked in plan mode']),
+    ...(tries === 0 || last?.met === true ? [] : [`try ${tries} of ${maxTries}`]),
+    ...(last !== null && (failed !== undefined || isTampered) ? [findingText(last)] : []),
+  ]
+  return found.length === 0 ? what : `${what} (${found.join(': ')})`
+}
+
 /** What `/until` and `/goal` show: each goal, and what the last round found. */
 export function goalRows(goal: SessionGoal | null): readonly string[] {
   if (goal === null) return ['No goal is set.']
   const { goals, isChecked, isChecking, last, tries, maxTries } = goal
-  const unmet = last?.checks.at(-1)
-  const rows = goals.map(({ name, judged }) => {
+  const rows = goals.flatMap(({ name, judged }) => {
     const check = last?.checks.find((each) => each.name === name)
-    return `${judged === true ? 'judged: ' : ''}${oneLine(name, 2 * longestName)}${verdictText(check)}`
+    const row = `${judged === true ? 'judged: ' : ''}${oneLine(name, 2 * longestName)}${verdictText(check)}`
+    const report = check === undefined || check.met ? [] : check.tail.split('\n')
+    return [row, ...report.filter((line) => line.trim() !== '').map((line) => `  ${line}`)]
   })
   const more = [
     ...(tries === 0 ? [] : [`sent back ${tries} of ${maxTries} times`]),
@@ -88,8 +93,7 @@ export function goalRows(goal: SessionGoal | null): readonly string[] {
     ...(isChecked ? [] : ['nothing is checked in plan mode']),
     ...(last === null && isChecked && !isChecking ? ['it was not checked yet'] : []),
   ]
-  const tail = unmet === undefined || unmet.met ? [] : unmet.tail.split('\n').filter((line) => line.trim() !== '')
-  return [...rows, ...tail.map((line) => `  ${line}`), ...(more.length === 0 ? [] : [`${more.join('; ')}.`])]
+  return [...rows, ...(more.length === 0 ? [] : [`${more.join('; ')}.`])]
 }
 
 function verdictText(check: GoalCheck | undefined): string {

@@ -1,4 +1,5 @@
-import type { LimitsInForce } from '@halting/core/session'
+import type { LimitsInForce, SessionSnapshot } from '@halting/core/session'
+import { mostGoalTries } from '@halting/core/adapters'
 import type { LimitsChange } from '@halting/core'
 import { settableLimits } from './settable-limits.ts'
 
@@ -6,26 +7,37 @@ export type ReadLimits =
   | { readonly kind: 'change'; readonly change: LimitsChange; readonly says: string }
   | { readonly kind: 'wrong'; readonly says: string }
 
+/** Limits in force; null for none. Tries are those of goals, and null in a session without them. */
+export type LimitsToSet = LimitsInForce & { readonly maxGoalTries: number | null }
+
+export function limitsToSet({ limits, goal }: Pick<SessionSnapshot, 'limits' | 'goal'>): LimitsToSet {
+  return { ...limits, maxGoalTries: goal?.maxTries ?? null }
+}
+
 /** What each is called, the first as it is told. */
-const words: { readonly [name in keyof LimitsInForce]: readonly [string, ...string[]] } = {
+const words: { readonly [name in keyof LimitsToSet]: readonly [string, ...string[]] } = {
   maxTurns: ['turns', 'turn'],
   maxBudgetUsd: ['usd', 'dollars', 'budget', '$'],
   maxTotalTokens: ['tokens', 'token'],
   maxDurationMs: ['time', 'duration'],
+  maxGoalTries: ['tries', 'try'],
 }
 
 // The names of a record over the limits are those of the limits.
-const names = Object.keys(words) as readonly (keyof LimitsInForce)[]
+const names = Object.keys(words) as readonly (keyof LimitsToSet)[]
 
-const usage = '/limits turns 60, /limits usd 2.50, /limits tokens 500k, /limits time 20m; +20 adds, none takes it away.'
+const usage =
+  '/limits turns 60, /limits usd 2.50, /limits tokens 500k, /limits time 20m, /limits tries 20; +20 adds, none takes a limit away.'
 
 /** `turns 60`, `turns +20`, `usd none`: what is set, and what a person is told of it. */
-export function readLimits(argument: string, inForce: LimitsInForce): ReadLimits {
+export function readLimits(argument: string, inForce: LimitsToSet): ReadLimits {
   const [word = '', value = '', ...more] = argument.trim().split(/\s+/)
   const name = names.find((one) => words[one].includes(word.toLowerCase()))
   if (name === undefined || value === '' || more.length > 0) return { kind: 'wrong', says: usage }
   const [limit, [what]] = [settableLimits[name], words[name]]
-  if (/^(?:none|off|no)$/i.test(value))
+  if (name === 'maxGoalTries' && inForce.maxGoalTries === null)
+    return { kind: 'wrong', says: 'There is no goal whose tries could be limited. /until COMMAND sets one.' }
+  if (name !== 'maxGoalTries' && /^(?:none|off|no)$/i.test(value))
     return { kind: 'change', change: { [name]: null }, says: `No limit of ${what}.` }
   const isMore = value.startsWith('+')
   const read = limit.read(isMore ? value.slice(1) : value)
@@ -33,6 +45,8 @@ export function readLimits(argument: string, inForce: LimitsInForce): ReadLimits
   const before = inForce[name]
   if (isMore && before === null) return { kind: 'wrong', says: `There is no limit of ${what} to add to.` }
   const now = isMore ? (before ?? 0) + read.value : read.value
+  if (name === 'maxGoalTries' && now > mostGoalTries)
+    return { kind: 'wrong', says: `${now} tries are too many; there may be ${mostGoalTries}.` }
   const from = before === null ? 'no limit' : limit.shown(before)
   return { kind: 'change', change: { [name]: now }, says: `${limit.shown(now)} (before: ${from}).` }
 }

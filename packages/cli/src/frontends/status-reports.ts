@@ -11,7 +11,7 @@ export interface StatusReport {
 
 /** The limits in force, what is used of each, and which one stops the run next. */
 export function limitsReport(
-  { limits: inForce, figures, nextStop }: Pick<SessionSnapshot, 'limits' | 'figures' | 'nextStop'>,
+  { limits: inForce, figures, nextStop, goal }: Pick<SessionSnapshot, 'limits' | 'figures' | 'nextStop' | 'goal'>,
   width: number,
 ): StatusReport {
   const { maxTurns, maxBudgetUsd, maxTotalTokens, maxDurationMs } = inForce
@@ -23,6 +23,7 @@ export function limitsReport(
     ['usd', of(money(figures.sessionUsd) + reserved, maxBudgetUsd === null ? undefined : money(maxBudgetUsd))],
     ['tokens', of(counted(figures.settledTokens), maxTotalTokens === null ? undefined : counted(maxTotalTokens))],
     ['time', of(elapsed(figures.usedMs), maxDurationMs === null ? undefined : elapsed(maxDurationMs))],
+    ...(goal === null ? [] : [['tries', of(counted(goal.tries), counted(goal.maxTries))] as const]),
   ]
   return { heading: 'Limits', rows: [...rowsOf(rows, width), lineAfter('  ', nextStopText(nextStop), width)] }
 }

@@ -1,6 +1,7 @@
 import type { SdkMessage } from '@halting/core'
 import { compactCommand, messageOf } from '@halting/core/adapters'
 import type { Flags } from '../flags/flags.ts'
+import { flagTable } from '../flags/table.ts'
 import { readPiped } from '../io/stdin.ts'
 import { told } from '../io/figures.ts'
 import { styleFor } from '../io/style.ts'
@@ -40,6 +41,7 @@ export async function headless(given: Flags, words: readonly string[], program: 
     })
     interruption ??= watchInterruption(output)
     try {
+      if (isNew) refuseGoalFlags(given, live.run.settings)
       const { ask, afterwards } = await askOf(live, said, prompt, program, interruption.signal)
       const exitCode = await run({ live, ask, program, written, prompt, interruption })
       await afterwards?.()
@@ -125,6 +127,18 @@ function refuseCompact(prompt: string): void {
     'There is no conversation to compact: halting -p begins a new one. A run makes room by itself when its window fills up; --autocompact says when.',
   )
 }
+
+/** @throws UsageError for a flag that says how goals are checked, where there is no goal. One that goes on may have goals on record. */
+function refuseGoalFlags(given: Flags, settings: LiveSession['run']['settings']): void {
+  if ((given.until ?? settings.until ?? []).length > 0 || given.goal !== undefined) return
+  const flag = flagsOfGoals.find((name) => given[name] !== undefined && given[name] !== false)
+  if (flag === undefined) return
+  throw new UsageError(
+    `${flagTable[flag].names[0]} needs a goal: give --until CMD, such as --until "npm test", or --goal TEXT.`,
+  )
+}
+
+const flagsOfGoals = ['untilTries', 'untilTimeout', 'untilStable', 'skipIfMet', 'stopWhenMet'] as const
 
 function isForNewSession(given: Flags): boolean {
   return given.resume === undefined && given.continue !== true

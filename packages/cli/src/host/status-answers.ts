@@ -3,7 +3,9 @@ import type { Flags } from '../flags/flags.ts'
 import { captured } from '../io/captured.ts'
 import type { Program } from '../program.ts'
 import { limitNames, limitsIn } from '../flags/limit-flags.ts'
-import { readLimits } from '../frontends/limits-argument.ts'
+import { readGoal } from '../frontends/goal-argument.ts'
+import { goalRows } from '../frontends/goal-words.ts'
+import { limitsToSet, readLimits } from '../frontends/limits-argument.ts'
 import { settableLimits } from '../frontends/settable-limits.ts'
 import {
   compactionRemark,
@@ -36,11 +38,24 @@ const answers: { readonly [name in StatusCommandName]: Answer } = {
   cost: ({ session }) => textOf(costReport(session.snapshot, width)),
   limits({ session }, argument, { flags }) {
     if (argument === '') return textOf(limitsReport(session.snapshot, width))
-    const read = readLimits(argument, session.snapshot.limits)
+    const read = readLimits(argument, limitsToSet(session.snapshot))
     if (read.kind === 'wrong') throw new UsageError(read.says)
     checkCeilings(read.change, flags)
     session.set({ limits: read.change })
     return textOf(limitsReport(session.snapshot, width), `From now on: ${read.says}`)
+  },
+  goal({ session }, argument, { flags }) {
+    const read = readGoal('goal', argument, session.snapshot.goal, Date.now())
+    if (read.kind === 'show') return goalsOf(session)
+    checkGoalsOfStart(session, flags)
+    session.set(read.change)
+    return read.says
+  },
+  until({ session }, argument) {
+    if (argument === '') return goalsOf(session)
+    throw new UsageError(
+      'No message sets or takes away the command of a goal: it runs without a question. Start with --until, or send the request apply_flag_settings with until. Nothing was changed.',
+    )
   },
   async why({ session, flush }, _argument, { flags, program }) {
     const { file, last, canResume } = session.snapshot
@@ -60,6 +75,21 @@ const answers: { readonly [name in StatusCommandName]: Answer } = {
 /** The answer to a status command, as plain text. No model is asked. @throws UsageError for an argument that cannot be read. */
 export async function statusAnswer({ name, argument }: StatusCommand, opened: Opened, place: Place): Promise<string> {
   return answers[name](opened, argument, place)
+}
+
+function goalsOf({ snapshot }: Opened['session']): string {
+  return goalRows(snapshot.goal).join('\n')
+}
+
+/**
+ * A message may hold the words of anybody: with goals that the session was started with, it changes none, since what they protect would be looked at anew.
+ * @throws UsageError
+ */
+function checkGoalsOfStart({ snapshot }: Opened['session'], { goal }: Flags): void {
+  if (goal === undefined && snapshot.goal?.goals.some(({ judged }) => judged !== true) !== true) return
+  throw new UsageError(
+    'This session was started with goals, which no message changes. Nothing was changed. Start it again with --resume and other goals.',
+  )
 }
 
 /**

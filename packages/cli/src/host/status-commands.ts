@@ -6,7 +6,9 @@ export const statusCommands = [
   { name: 'compact', description: 'Make the conversation shorter', argumentHint: '[what to keep]' },
   { name: 'context', description: 'What fills the context window', argumentHint: '' },
   { name: 'cost', description: 'What the last run and the session cost', argumentHint: '' },
+  { name: 'goal', description: 'Goals and how they stand; sets one that a model judges', argumentHint: '[TEXT | off]' },
   { name: 'limits', description: 'Limits in force; sets one', argumentHint: '[turns|usd|tokens|time N]' },
+  { name: 'until', description: 'Commands that must pass before a run is done, and how they stand', argumentHint: '' },
   { name: 'why', description: 'Why the last run stopped, and where turns and dollars went', argumentHint: '' },
 ] as const
 

@@ -12,6 +12,10 @@ import {
   type SpentRow,
   endingName,
   factsOf,
+  goalCells,
+  goalHead,
+  goalTables,
+  goalTexts,
   headline,
   limitText,
   modelCostText,
@@ -55,7 +59,8 @@ export function reportText(report: Report, { by, width, style }: Look): string {
   ]
   if (report.totals.runs === 0) return text([...head, ...paragraph(nothingText(report)), ...last])
   const spent = breakdowns(report, { by, width: columns, style })
-  if (by !== undefined) return text([...head, ...paragraph(spentText(report.totals)), ...spent, ...last])
+  const goals = part('Goals', [...goalTexts(report).flatMap(item), ...goalLines(report, by, columns, style)])
+  if (by !== undefined) return text([...head, ...paragraph(spentText(report.totals)), ...spent, ...goals, ...last])
   const endings = report.endings.map(({ reason, exitCode, runs, ...row }) => [
     endingName(reason),
     counted(runs),
@@ -68,6 +73,7 @@ export function reportText(report: Report, { by, width, style }: Look): string {
     ...paragraph(spentText(report.totals)),
     ...spent,
     ...part('How they ended', tableLines(['', 'runs', 'exit', 'cost', 'time'], endings, columns, style)),
+    ...goals,
     ...part('Ended by a limit', report.limits.map(limitText).flatMap(item)),
     ...part('What tighter limits would have done', worthTelling(report.tried).map(triedText).flatMap(item)),
     ...part('Tools', toolLines(report, columns, style)),
@@ -100,6 +106,18 @@ function breakdowns(report: Report, { by, width, style }: Look): readonly string
       : []),
     ...moreThan(report.byFolder.length - most, 'more folder', by === undefined),
   ]
+}
+
+function goalLines(report: Report, by: Breakdown | undefined, width: number, style: Style): readonly string[] {
+  return goalTables(report, by).flatMap(([name, rows]) => {
+    const most = by === undefined ? mostRows : Infinity
+    const shown = name === 'day' && by === undefined ? rows.slice(-mostDays) : rows.slice(0, most)
+    const cells = shown.map((row) => [row.name === '' ? 'not known' : row.name, ...goalCells(row)])
+    return [
+      ...tableLines([`by ${name}`, ...goalHead], cells, width, style),
+      ...moreThan(rows.length - shown.length, `more ${name}`, by === undefined),
+    ]
+  })
 }
 
 function moreThan(count: number, what: string, isAsked: boolean): readonly string[] {

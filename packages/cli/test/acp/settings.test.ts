@@ -173,6 +173,8 @@ test('commands are told, those of this face too', async () => {
         availableCommands: [
           { name: 'continue', description: expect.any(String) },
           { name: 'compact', description: expect.any(String), input: { hint: 'what to keep' } },
+          { name: 'until', description: expect.any(String), input: { hint: 'COMMAND, + COMMAND, or off' } },
+          { name: 'goal', description: expect.any(String), input: { hint: 'what must hold, or off' } },
           { name: 'review', description: 'Looks at a change', input: { hint: 'which' } },
         ],
       },

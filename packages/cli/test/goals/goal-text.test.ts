@@ -31,7 +31,7 @@ describe('a round of checks', () => {
     [{ ...ends, place: 'baseline' }, 'goal: npm test ✗ (before it began: 3 failed)'],
     [
       { ...ends, checks: [], tampered: ['package.json (scripts.test)'] },
-      'goal: npm test ✗ (try 2 of 10: changed: package.json (scripts.test))',
+      'goal: npm test, npm run lint ✗ (try 2 of 10: changed: package.json (scripts.test))',
     ],
     [{ ...ends, met: true, checks: [passed] }, 'goal: npm test, npm run lint ✓'],
     [{ ...ends, checks: [{ ...failed, tail: '' }] }, 'goal: npm test ✗ (try 2 of 10: exit code 1)'],

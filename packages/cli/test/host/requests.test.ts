@@ -126,6 +126,59 @@ test('a flag of the start lets a host skip permissions later; settings that act 
   })
 })
 
+test('a host sets goals, which hold for the next run and the one that is under way (spec R-GOAL-63)', async () => {
+  const cwd = mkdtempSync(join(here(), 'goals-'))
+  const replies = [
+    { content: 'One.', delay_ms: 400 },
+    { content: [call('Write', { file_path: 'a.txt', content: 'x' })] },
+    { content: 'Two.' },
+    { content: 'Three.' },
+  ]
+  const one = await host(replies, { cwd, args: ['--permission-mode=acceptEdits'] })
+  one.send(user('Go.'))
+  await one.next(({ subtype }) => subtype === 'init')
+  expect(await one.ask('apply_flag_settings', { settings: { until: ['test -e a.txt'], untilTries: 3 } })).toMatchObject(
+    {
+      subtype: 'success',
+    },
+  )
+  expect(await one.next(isResult)).toMatchObject({
+    result: 'Two.',
+    goal: { met: true, tries: 1, checks: [{ name: 'test -e a.txt', exitCode: 0 }] },
+  })
+  for (const [settings, error] of [
+    [{ until: [''] }, 'until must be a list of commands'],
+    [{ until: [{ name: 'x' }] }, 'until must be a list of commands'],
+    [{ until: [], untilTries: 0 }, 'untilTries must be a whole number from 1 to 1000'],
+  ] as const)
+    expect((await one.ask('apply_flag_settings', { settings })).error).toContain(error)
+  expect(await one.say('/until')).toMatchObject({
+    result: 'test -e a.txt ✓\nsent back 1 of 3 times.',
+    local_command: 'until',
+  })
+  expect(await one.ask('apply_flag_settings', { settings: { until: [] } })).toMatchObject({ subtype: 'success' })
+  expect(await one.say('And now?')).not.toHaveProperty('goal')
+  expect((await one.end()).status).toBe(0)
+})
+
+test('a host that starts with a goal reads how it ended, and its exit code', async () => {
+  const args = ['--until', 'test -e a.txt', '--until-tries', '1']
+  const one = await host([{ content: 'One.' }, { content: 'Two.' }], { args })
+  expect(await one.say('Go.')).toMatchObject({
+    subtype: 'error_during_execution',
+    terminal_reason: 'goal_unmet',
+    last_answer: 'Two.',
+    goal: { met: false, tries: 1 },
+  })
+  const rounds = one.lines().filter(({ subtype }) => subtype === 'goal_check')
+  expect(rounds.map(({ place, met }) => [place, met])).toEqual([
+    ['baseline', false],
+    ['answer', false],
+    ['answer', false],
+  ])
+  expect((await one.end()).status).toBe(6)
+})
+
 test('figures of the window, servers, commands, tasks that are not there', async () => {
   const one = await host([{ content: 'One.' }])
   await one.say('one')

@@ -440,7 +440,7 @@ describe('plugins', () => {
     expect(initOf(told.messages)).toMatchObject({
       plugins: [],
       skills: [],
-      slash_commands: ['compact', 'context', 'cost', 'limits', 'why'],
+      slash_commands: ['compact', 'context', 'cost', 'goal', 'limits', 'until', 'why'],
     })
   })
 })

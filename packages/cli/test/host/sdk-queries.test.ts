@@ -203,7 +203,7 @@ test('applyFlagSettings', async () => {
 })
 
 /** Commands that the program answers by itself. */
-const own = ['compact', 'context', 'cost', 'limits', 'why']
+const own = ['compact', 'context', 'cost', 'goal', 'limits', 'until', 'why']
 
 describe('what is read anew', () => {
   const put = (path: string, text: string): void => {

@@ -1,10 +1,11 @@
 // Spec R-HOST-20: commands that the program answers without a model.
 import type { SdkMessage } from '@halting/core'
+import type { SessionGoal } from '@halting/core/session'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Flags } from '../../src/flags/flags.ts'
 import type { Opened } from '../../src/host/opened.ts'
-import { statusCommandOf, withStatusCommands } from '../../src/host/status-commands.ts'
+import { type StatusCommand, statusCommandOf, withStatusCommands } from '../../src/host/status-commands.ts'
 import { StatusQueue } from '../../src/host/status-queue.ts'
 import { programInMemory } from '../support/program-in-memory.ts'
 
@@ -27,12 +28,22 @@ function queueOf(
   isInRun: () => boolean,
   contextUsage: () => Promise<unknown> = () => Promise.reject(new Error('lost')),
   flags: Flags = {},
+  goal: SessionGoal | null = null,
 ) {
   const lines: Line[] = []
   const changes: object[] = []
   const figures = { turns: 1, sessionUsd: 0.5, settledUsd: 0.25, reservedUsd: 0, settledTokens: 10, usedMs: 5 }
   const limits = { maxTurns: 3, maxBudgetUsd: null, maxTotalTokens: null, maxDurationMs: null }
-  const snapshot = { ...idle, figures, limits, nextStop: null, model: 'm', permissionMode: 'default', file: undefined }
+  const snapshot = {
+    ...idle,
+    figures,
+    limits,
+    goal,
+    nextStop: null,
+    model: 'm',
+    permissionMode: 'default',
+    file: undefined,
+  }
   const session = { id: 's', snapshot, contextUsage, set: (change: object) => void changes.push(change) }
   const opened = { session, initFields: () => ({ cwd: '/work', tools: ['Read'] }) } as unknown as Opened
   const queue = new StatusQueue({
@@ -68,7 +79,7 @@ describe('which message is one', () => {
 
   test('commands of people with the same name are behind those of the program', () => {
     const names = withStatusCommands([{ name: 'cost' }, { name: 'deploy' }]).map(({ name }) => name)
-    expect(names).toEqual(['compact', 'context', 'cost', 'limits', 'why', 'deploy'])
+    expect(names).toEqual(['compact', 'context', 'cost', 'goal', 'limits', 'until', 'why', 'deploy'])
   })
 })
 
@@ -138,6 +149,68 @@ describe('a limit that the host started the session with', () => {
     await queue.settled()
     expect(changes).toEqual([{ limits }])
   })
+})
+
+describe('goals', () => {
+  const goals: SessionGoal = {
+    goals: [{ name: 'npm test' }],
+    isChecked: true,
+    isChecking: false,
+    tries: 1,
+    maxTries: 10,
+    last: {
+      met: false,
+      checks: [{ name: 'npm test', met: false, exitCode: 1, durationMs: 1, tail: '3 failed' }],
+      tampered: [],
+      changedTests: [],
+      flaky: false,
+    },
+  }
+  const judged = { ...goals, goals: [{ name: 'All pages load.', judged: true }], last: null } as const
+  const asked = async (
+    command: StatusCommand,
+    goal: SessionGoal | null,
+    flags: Flags = {},
+  ): Promise<{ readonly says: string | undefined; readonly changes: readonly object[] }> => {
+    const { queue, lines, changes } = queueOf(() => false, undefined, flags, goal)
+    queue.take(command, 'mine')
+    await queue.settled()
+    expect(lines.at(-1)?.is_error).toBe(false)
+    return { says: lines.at(-1)?.result, changes }
+  }
+
+  test.each(['until', 'goal'] as const)('are shown by /%s, with how they stand', async (name) => {
+    const { says, changes } = await asked({ name, argument: '' }, goals)
+    expect(says).toBe('npm test ✗ (exit code 1)\n  3 failed\nsent back 1 of 10 times.')
+    expect([changes, (await asked({ name, argument: '' }, null)).says]).toEqual([[], 'No goal is set.'])
+  })
+
+  test.each([[null], [goals], [judged]])('get no command by a message, and lose none', async (goal) => {
+    for (const argument of ['npm test', '+ npm test', 'off']) {
+      const { says, changes } = await asked({ name: 'until', argument }, goal)
+      expect([says?.startsWith('No message sets or takes away the command'), changes]).toEqual([true, []])
+    }
+  })
+
+  test('are judged by a model where a message says so, and nothing else was there at the start', async () => {
+    const { says, changes } = await asked({ name: 'goal', argument: 'It works.' }, null)
+    expect(says).toContain('a model finds that this holds: It works.')
+    expect(changes).toMatchObject([{ until: [{ name: 'It works.', judged: true }] }])
+    expect((await asked({ name: 'goal', argument: 'off' }, judged)).changes).toEqual([{ until: [] }])
+  })
+
+  test.each([['It works.'], ['off']])(
+    'that were there at the start are not changed by a message: /goal %s',
+    async (argument) => {
+      for (const [goal, flags] of [
+        [goals, {}],
+        [judged, { goal: 'All pages load.' }],
+      ] as const) {
+        const { says, changes } = await asked({ name: 'goal', argument }, goal, flags)
+        expect([says?.includes('which no message changes'), changes]).toEqual([true, []])
+      }
+    },
+  )
 })
 
 test('what fails is an error', async () => {

@@ -494,7 +494,9 @@ describe('commands', () => {
   })
 
   test.each([
-    ['/help', /\/limits \[turns\|usd\|tokens\|time N\]/],
+    ['/help', /\/limits \[turns\|usd\|tokens\|time\|tries N\]/],
+    ['/until', /No goal is set\./],
+    ['/limits tries 3', /There is no goal whose tries could be limited/],
     ['/limits', /turns\s+0/],
     ['/limits frogs', /\/limits turns 60/],
     ['/cost', /the session\s+\$0\.0000/],

@@ -5,7 +5,7 @@ import { readLimits } from '../../src/frontends/limits-argument.ts'
 import { readCommand } from '../../src/terminal/commands/parse-command.ts'
 import { shellCommandIn, runShellCommand, toldToModel } from '../../src/terminal/shell/shell-command.ts'
 
-const inForce = { maxTurns: 40, maxBudgetUsd: 1, maxTotalTokens: null, maxDurationMs: null }
+const inForce = { maxTurns: 40, maxBudgetUsd: 1, maxTotalTokens: null, maxDurationMs: null, maxGoalTries: 10 }
 
 describe('/limits', () => {
   test.each([
@@ -17,15 +17,32 @@ describe('/limits', () => {
     ['tokens 500k', { maxTotalTokens: 500_000 }],
     ['time 10m', { maxDurationMs: 600_000 }],
     ['turns none', { maxTurns: null }],
+    ['tries 20', { maxGoalTries: 20 }],
+    ['tries +5', { maxGoalTries: 15 }],
   ])('%s', (argument, change) => {
     expect(readLimits(argument, inForce)).toMatchObject({ kind: 'change', change })
   })
-  test.each(['', 'turns', 'turns x', 'turns -3', 'turns 0', 'frogs 3', 'turns 3 4', 'tokens +3', 'usd NaN'])(
-    '%j is refused with what would be right',
-    (argument) => {
-      expect(readLimits(argument, inForce)).toMatchObject({ kind: 'wrong', says: expect.stringMatching(/\w/) })
-    },
-  )
+  test.each([
+    '',
+    'turns',
+    'turns x',
+    'turns -3',
+    'turns 0',
+    'frogs 3',
+    'turns 3 4',
+    'tokens +3',
+    'usd NaN',
+    'tries none',
+    'tries 1001',
+    'tries +991',
+  ])('%j is refused with what would be right', (argument) => {
+    expect(readLimits(argument, inForce)).toMatchObject({ kind: 'wrong', says: expect.stringMatching(/\w/) })
+  })
+  test('a session without a goal has no tries to set', () => {
+    expect(readLimits('tries 3', { ...inForce, maxGoalTries: null })).toMatchObject({
+      says: expect.stringContaining('/until'),
+    })
+  })
   test('what is set is told with what held before', () => {
     expect(readLimits('turns +20', inForce)).toMatchObject({ says: '60 turns (before: 40 turns).' })
   })

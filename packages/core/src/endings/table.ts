@@ -298,7 +298,7 @@ export const endings: { readonly [reason in EndingReason]: Ending } = {
     limit: 'maxGoalTries',
     advice: {
       command: raiseLimit,
-      editor: 'Write what to do next, or /continue, for as many tries again.',
+      editor: 'Write what to do next; /continue sends it back, with as many tries again where none is left.',
       terminal: '',
     },
     actions: [sendBack, raiseLimit, anotherModel, undo, explain],

@@ -25,9 +25,15 @@ export function tailOfReport(report: string): string {
   return lastLines(report, mostTailLines, mostTailCharacters)
 }
 
-/** The last line that says something. */
-export function lastLineOf(report: string): string {
-  return report.trimEnd().split('\n').at(-1)?.trim() ?? ''
+/** What a package manager says around the program that it runs. */
+const isAround = /^(?:npm|pnpm|yarn) (?:notice|warn|err|error)|^> /i
+/** A count of what failed, as test runners and compilers print it: `3 failed`, `fail 3`, `2 errors`. */
+const isSum = /\b[1-9]\d*\s+(?:\w+\s+){0,2}(?:fail|error|problem)|\b(?:fail(?:ed|ures?)?|errors?)\b[:\s]+[1-9]\d*\b/i
+
+/** The line of a report that says most: what it sums up, else its last; '' for none. */
+export function lineOfReport(report: string): string {
+  const lines = report.split('\n').flatMap((line) => (line.trim() === '' || isAround.test(line) ? [] : [line.trim()]))
+  return lines.findLast((line) => isSum.test(line)) ?? lines.at(-1) ?? ''
 }
 
 // eslint-disable-next-line no-control-regex -- escape sequences of terminals are what is taken out

@@ -11,6 +11,7 @@ import {
   type GoalVerdict,
 } from '../../src/index.ts'
 import { FinishReasonHook } from '../../src/compat/index.ts'
+import { lineOfReport } from '../../src/goals/report.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
 import { begin, calls, reader, run, tool, type Run } from '../support/harness.ts'
 
@@ -311,6 +312,21 @@ describe('the files around the checks', () => {
     expect(toldTo(state).join('\n')).toContain('Put back as it was: package.json (scripts.test)')
   })
 
+  test('what changed while the checks ran is named, and what they said then does not count', async () => {
+    const goalFilesOf = { memo: null, changedByChecks: [], changedTests: [], tampered: ['package.json (scripts.test)'] }
+    const until = goal(passed)
+    const { terminal } = await run(() => 'Done.', {
+      until: [until],
+      maxGoalTries: 1,
+      goalFiles: { begin: () => ({ tampered: [], end: () => goalFilesOf }) },
+    })
+    expect([terminal.reason, terminal.goal?.met, terminal.goal?.tampered]).toEqual([
+      'goal_unmet',
+      false,
+      ['package.json (scripts.test)'],
+    ])
+  })
+
   test('the memo of a round is handed to the next, and what checks changed is named to the model', async () => {
     const memos: unknown[] = []
     const own = files([])
@@ -394,4 +410,13 @@ test('checks are not repeated by a resume that has them on record, and an open o
   )
   expect(names).toEqual(['run1/goal:1:baseline', 'run1/goal:2:answer', 'run1/goal:4:answer'])
   expect(terminal.goal?.tries).toBe(1)
+})
+
+test.each([
+  ['\n> test\n> node t.js\n\nnpm notice New version', ''],
+  ['Tests  3 failed | 2 passed\nDuration 5 s', 'Tests  3 failed | 2 passed'],
+  ['AssertionError: 1 != 2\nnpm error code 1', 'AssertionError: 1 != 2'],
+  ['', ''],
+])('of a report the line that says most is told, and nothing of a package manager', (report, line) => {
+  expect(lineOfReport(report)).toBe(line)
 })

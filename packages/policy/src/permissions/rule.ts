@@ -16,6 +16,8 @@ export interface PermissionRule {
   readonly spec: RuleSpec
   /** The same rule, with brackets in its path as part of a name. */
   readonly isOtherReading?: true
+  /** What changes its files all the same is noticed: a command of which nobody can tell which files it uses is not denied for it. */
+  readonly isWatched?: true
 }
 
 /** What a permission rule applies to: the part in parentheses. */
@@ -28,7 +30,14 @@ export type RuleSpec =
   | { readonly kind: 'name'; readonly name: string }
 
 /** A rule, alone or with the project of the settings file in which it stands (`/` in its path is that). */
-export type RuleText = string | { readonly rule: string; readonly projectDirectory: string }
+export type RuleText =
+  | string
+  | {
+      readonly rule: string
+      readonly projectDirectory: string
+      /** Of a deny rule for files whose changes are noticed otherwise: it denies what is seen to change them, and no command that cannot be seen through. */
+      readonly isWatched?: true
+    }
 
 /** A permission rule that cannot be read, and why. */
 export interface RuleProblem {
@@ -64,10 +73,11 @@ export function parseRules(
     readingsOf: (rule: PermissionRule, roots: PatternRoots) => readonly PermissionRule[] = (rule) => [rule],
   ): readonly PermissionRule[] =>
     list.flatMap((text) => {
-      const { rule, projectDirectory } = typeof text === 'string' ? { rule: text, projectDirectory: cwd } : text
+      const given: Exclude<RuleText, string> = typeof text === 'string' ? { rule: text, projectDirectory: cwd } : text
+      const { rule, projectDirectory, isWatched } = given
       const roots = { cwd, projectDirectory }
       const parsed = parseRule(rule.trim(), roots)
-      if (!('problem' in parsed)) return readingsOf(parsed, roots)
+      if (!('problem' in parsed)) return readingsOf({ ...parsed, ...(isWatched === true && { isWatched }) }, roots)
       problems.push({ rule, problem: parsed.problem })
       return []
     })

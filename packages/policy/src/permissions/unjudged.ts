@@ -19,7 +19,8 @@ export interface UnjudgedPart {
  * any file. A part that an allow rule covers is the rule's to answer for, and what a sandbox holds is the kernel's. Empty
  * where no rule denies a file.
  */
-export function unjudgedParts(command: string, book: RuleBook): readonly UnjudgedPart[] {
+export function unjudgedParts(command: string, { deny, ...others }: RuleBook): readonly UnjudgedPart[] {
+  const book: RuleBook = { ...others, deny: deny.filter(({ isWatched }) => isWatched !== true) }
   if (!book.deny.some(({ spec }) => spec.kind === 'path')) return []
   if (book.sandbox?.holds(command) === true || bareRule(book) !== undefined) return []
   const analysis = analyseShell(command)

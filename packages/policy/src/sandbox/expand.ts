@@ -12,6 +12,8 @@ export interface PlacePattern {
   readonly glob: GlobPattern
   /** The pattern for names that look the same (`foldedName`); absent where none does. */
   readonly foldedGlob?: GlobPattern
+  /** As it was written. */
+  readonly source?: string
   /** Paths that are named without a pattern: they count also where nothing is there. */
   readonly named?: readonly string[]
 }

@@ -76,8 +76,16 @@ export interface Sandbox {
   holds(command: string): boolean
   /** Whether a command runs outside, as `sandbox.excludedCommands` says. */
   excludes(command: string): boolean
-  /** @param readable Files that can be read beside what the settings open. */
-  describe(access: 'read-only' | 'project', readable?: readonly string[], rights?: CallerRights): Described
+  /**
+   * @param readable Files that can be read beside what the settings open.
+   * @param writable Patterns of deny rules for writing that do not apply, as they are written: such as those of protected files, for a check.
+   */
+  describe(
+    access: 'read-only' | 'project',
+    readable?: readonly string[],
+    rights?: CallerRights,
+    writable?: ReadonlySet<string>,
+  ): Described
   /** @throws SandboxError */
   sandboxed(command: CommandToHold, described: Described): SandboxedCommand
   dispose(): void
@@ -181,9 +189,15 @@ class HeldCommands implements Sandbox {
     return this.#options.settings.excludedCommands.some((pattern) => matchesCommand(pattern, command.trim()))
   }
 
-  describe(access: 'read-only' | 'project', readable: readonly string[] = [], rights?: CallerRights): Described {
+  describe(
+    access: 'read-only' | 'project',
+    readable: readonly string[] = [],
+    rights?: CallerRights,
+    writable: ReadonlySet<string> = new Set(),
+  ): Described {
     const { cwd, directories, home, settings, denied } = this.#options
-    const patterns = denied?.(rights) ?? { read: [], edit: [] }
+    const { read, edit } = denied?.(rights) ?? { read: [], edit: [] }
+    const patterns = { read, edit: edit.filter(({ source }) => source === undefined || !writable.has(source)) }
     const [temporary, plain] = [this.#temporary, this.#plain]
     return describe({
       cwd,

@@ -1,6 +1,7 @@
 import { readGoal, type GoalCommand } from '../../frontends/goal-argument.ts'
 import { goalRows } from '../../frontends/goal-words.ts'
-import { foldedLines } from '../view/lines.ts'
+import { hanging } from '../view/lines.ts'
+import { UsageError } from '../../usage-error.ts'
 import type { AppContext } from '../app/context.ts'
 import type { Command } from './command.ts'
 import { openIn } from './session-commands.ts'
@@ -10,16 +11,22 @@ const usage: { readonly [name in GoalCommand]: string } = {
   goal: '/goal TEXT · /goal off · /until COMMAND has a program check',
 }
 
-function setGoal(app: AppContext, name: GoalCommand, argument: string): void {
-  const { session } = openIn(app)
+async function setGoal(app: AppContext, name: GoalCommand, argument: string): Promise<void> {
+  const { session, here } = openIn(app)
   const { goal } = session.snapshot
   const read = readGoal(name, argument, goal, Date.now())
   if (read.kind === 'show')
     return app.tell((width) => [
       app.style.bold('Goals'),
-      ...goalRows(goal).flatMap((row) => foldedLines(`  ${row}`, width)),
-      ...foldedLines(`  ${usage[name]}`, width).map(app.style.dim),
+      ...goalRows(goal).flatMap((row) => hanging('  ', row, width)),
+      ...hanging('  ', usage[name], width).map(app.style.dim),
     ])
+  if (read.command !== undefined && here !== undefined) {
+    // Now, and not where a run finds it before its first request.
+    const { unusableCommand } = await import('@halting/agent')
+    const unusable = unusableCommand(read.command, app.cwd, here.commandEnvironment)
+    if (unusable !== undefined) throw new UsageError(unusable)
+  }
   session.set(read.change)
   const isPaused = session.snapshot.goal?.isChecked === false
   app.note(`${read.says}${isPaused ? ' Nothing is checked in plan mode.' : ''}`)
@@ -30,12 +37,14 @@ export const goalCommands: { readonly [name in GoalCommand]: Command } = {
   until: {
     does: 'Go on until a command exits with 0; without one, show the goals and how they stand',
     argumentHint: '[COMMAND | + COMMAND | off]',
+    needs: 'settings',
     values: () => ['off'],
     run: (app, argument) => setGoal(app, 'until', argument),
   },
   goal: {
     does: 'Go on until a model finds that something holds; a command is surer',
     argumentHint: '[TEXT | off]',
+    needs: 'settings',
     values: () => ['off'],
     run: (app, argument) => setGoal(app, 'goal', argument),
   },

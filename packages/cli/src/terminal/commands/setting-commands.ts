@@ -1,6 +1,6 @@
 import { oneLine } from '../../io/figures.ts'
 import { themeNamed } from '../theme.ts'
-import { readLimits } from '../../frontends/limits-argument.ts'
+import { limitsToSet, readLimits } from '../../frontends/limits-argument.ts'
 import type { AppContext } from '../app/context.ts'
 import { chooseModel } from './choose-model.ts'
 import type { Command } from './command.ts'
@@ -109,7 +109,7 @@ const theme: Command = {
 export function setLimits(app: Parameters<Command['run']>[0], argument: string): void {
   const session = app.open?.session
   if (session === undefined) return
-  const read = readLimits(argument, session.snapshot.limits)
+  const read = readLimits(argument, limitsToSet(session.snapshot))
   if (read.kind === 'wrong') throw new UsageError(read.says)
   session.set({ limits: read.change })
   app.note(`From now on: ${read.says}`)

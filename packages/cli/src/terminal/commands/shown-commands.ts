@@ -14,8 +14,8 @@ function snapshotOf(app: AppContext): SessionSnapshot {
 
 const limits: Command = {
   does: 'Limits in force; /limits turns 60 sets one, also in the middle of a run',
-  argumentHint: '[turns|usd|tokens|time N]',
-  values: () => ['turns', 'usd', 'tokens', 'time'],
+  argumentHint: '[turns|usd|tokens|time|tries N]',
+  values: () => ['turns', 'usd', 'tokens', 'time', 'tries'],
   run(app, argument) {
     if (argument !== '') return setLimits(app, argument)
     const snapshot = snapshotOf(app)

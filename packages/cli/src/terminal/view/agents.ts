@@ -1,5 +1,6 @@
 import { waitText } from './wait-text.ts'
 import type { RunEvent, EndingReason } from '@halting/core'
+import { goalNames } from '../../frontends/goal-words.ts'
 import { stopwatch } from '../../io/figures.ts'
 import type { Style } from '../../io/style.ts'
 import { dollars } from '../../io/dollars.ts'
@@ -8,13 +9,12 @@ import { toolTitle } from './tool-title.ts'
 
 /** Subagents that work, one line each (spec R-TERM-22). */
 export interface Agents {
-  onEvent(event: AgentEvent): void
+  /** Gives how one that worked in the background ended; undefined where it goes on, or is not known. */
+  onEvent(event: AgentEvent): EndedAgent | undefined
   /** The call that it works for has its result; who works in the background goes on. */
   over(callId: string): void
   /** Of those that work now. */
   lines(width: number, style: Style): readonly string[]
-  /** How one that worked in the background ended; undefined where it goes on, or is not known. */
-  ended(event: AgentEvent): EndedAgent | undefined
 }
 
 type AgentEvent = Extract<RunEvent, { readonly type: 'agent' }>
@@ -34,7 +34,24 @@ interface Agent {
   usd: number
   /** What it does now. */
   readonly calls: Map<string, string>
-  retry: string
+  waits: string
+}
+
+/** What an agent waits for after an event, in words, '' for nothing; undefined where that is as it was. */
+function waitAfter(event: RunEvent): string | undefined {
+  switch (event.type) {
+    case 'retry':
+      return `retry ${event.attempt}/${event.maxRetries}`
+    case 'budget_wait':
+      return event.isWaiting ? waitText(event) : ''
+    case 'goal_start':
+      return `checking ${goalNames(event.goals)}`
+    case 'goal_end':
+    case 'model_end':
+      return ''
+    default:
+      return undefined
+  }
 }
 
 export function followAgents(now: () => number, cwd: string): Agents {
@@ -51,7 +68,7 @@ export function followAgents(now: () => number, cwd: string): Agents {
       turn: 0,
       usd: 0,
       calls: new Map<string, string>(),
-      retry: '',
+      waits: '',
     }
     agents.set(key, made)
     return made
@@ -60,8 +77,7 @@ export function followAgents(now: () => number, cwd: string): Agents {
     const key = `${path}/${told.callId}`
     const agent = agentOf(told, key, depth)
     const { event } = told
-    agent.retry = event.type === 'retry' ? `retry ${event.attempt}/${event.maxRetries}` : agent.retry
-    if (event.type === 'budget_wait') agent.retry = event.isWaiting ? waitText(event) : ''
+    agent.waits = waitAfter(event) ?? agent.waits
     switch (event.type) {
       case 'agent':
         return onEvent(event, key, depth + 1)
@@ -70,7 +86,6 @@ export function followAgents(now: () => number, cwd: string): Agents {
         return
       case 'model_end':
         agent.usd += event.costUsd
-        agent.retry = ''
         return
       case 'tool_start': {
         const { name, about } = toolTitle(event.name, event.input, cwd)
@@ -87,15 +102,18 @@ export function followAgents(now: () => number, cwd: string): Agents {
     }
   }
   return {
-    onEvent: (event) => onEvent(event, '', 0),
+    onEvent(event) {
+      onEvent(event, '', 0)
+      return endedBy(event)
+    },
     over(callId) {
       const own = `/${callId}`
       if (agents.get(own)?.isBeside === true) return
       for (const key of agents.keys()) if (key === own || key.startsWith(`${own}/`)) agents.delete(key)
     },
     lines: (width, style) =>
-      [...agents.values()].map(({ name, depth, since, turn, usd, calls, retry }) => {
-        const doing = retry !== '' ? retry : ([...calls.values()].at(-1) ?? 'thinking')
+      [...agents.values()].map(({ name, depth, since, turn, usd, calls, waits }) => {
+        const doing = waits !== '' ? waits : ([...calls.values()].at(-1) ?? 'thinking')
         const parts = [
           ...(turn > 0 ? [`turn ${turn}`] : []),
           doing,
@@ -106,10 +124,11 @@ export function followAgents(now: () => number, cwd: string): Agents {
         const text = `${'  '.repeat(depth)}  ◦ ${parts.join(' · ')}`
         return style.dim(`  ${oneLineOf(text, width - 2)}`)
       }),
-    ended({ agentType, description = '', inBackground, event }) {
-      if (inBackground !== true || event.type !== 'run_end') return undefined
-      const { reason, signal } = event.terminal
-      return { name: description === '' ? agentType : `${agentType}: ${description}`, reason, message: signal.message }
-    },
   }
+}
+
+function endedBy({ agentType, description = '', inBackground, event }: AgentEvent): EndedAgent | undefined {
+  if (inBackground !== true || event.type !== 'run_end') return undefined
+  const { reason, signal } = event.terminal
+  return { name: description === '' ? agentType : `${agentType}: ${description}`, reason, message: signal.message }
 }

@@ -126,6 +126,10 @@ function undoneText(todos: readonly TodoItem[]): string {
 function endingSentence(terminal: RunResult): string {
   const { sentence, detail, announcement } = endings[terminal.reason]
   const how = announcement === 'unanswered' ? 'Ended' : 'Stopped'
+  const { message } = terminal.signal
+  // It says the same, and more: `The goal is not met after 3 tries`.
+  if (detail.kind === 'message' && message.toLowerCase().startsWith(sentence))
+    return `${how}: ${sentence}${message.slice(sentence.length).replace(/[.\s]+$/, '')}.`
   const more = detailText(detail, terminal)
     .trim()
     .replace(/[.\s]+$/, '')

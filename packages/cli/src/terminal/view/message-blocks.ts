@@ -53,12 +53,25 @@ export function goalBlocks(
 ): readonly Block[] {
   const paint = event.met ? style.green : event.place === 'baseline' ? style.dim : style.yellow
   const { changedByChecks: files } = event
+  const report = event.met ? '' : (event.checks.at(-1)?.tail ?? '').trim()
   const changed =
     files.length === 0 ? '' : `The check changed ${many(files.length, 'file')}: ${oneLine(files.join(', '), 200)}.`
   return [
     blockOf((width) => hanging('⏺ ', goalLine(goals, event), width).map(paint)),
+    ...(report === '' ? [] : [reportBlock(report, style)]),
     ...(changed === '' ? [] : [dimBlock('  ', changed, style)]),
   ]
+}
+
+const mostReportLines = 4
+
+/** The end of what a check said. */
+function reportBlock(report: string, style: Style): Block {
+  return blockOf((width) =>
+    foldedLines(report, width - 2)
+      .slice(-mostReportLines)
+      .map((line) => style.dim(`  ${line}`.trimEnd())),
+  )
 }
 
 /** What failed. */

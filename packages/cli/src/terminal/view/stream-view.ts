@@ -219,7 +219,7 @@ export function createStreamView({
         // Of the program itself: a person knows the folder. The pager shows it.
         return entry.hook !== undefined && isBuiltinHook(entry.hook) ? [] : [toldBlock('hook', content, style)]
       case 'loop':
-        return [toldBlock('told to the model', content, style)]
+        return goals.hasTold() ? [] : [toldBlock('told to the model', content, style)]
       case 'interruption':
         // The ending tells it.
         return []
@@ -262,6 +262,7 @@ export function createStreamView({
       }
       case 'turn_start':
         turn = event.turn
+        goals.hasTold()
         return before
       case 'model_start': {
         // Whoever was asked is gone: another worker of a cluster asks again.
@@ -297,14 +298,13 @@ export function createStreamView({
         return event.error === null ? [] : [noticeBlock(`${event.name} failed: ${event.error}`, style)]
       case 'goal_start':
       case 'goal_end':
-        return [...endWriting(), ...goals(event)]
+        return [...endWriting(), ...goals.see(event)]
       case 'signals_overridden':
         return [dimBlock('↻ ', overriddenText(event), style)]
       case 'lap':
         return lapBlocks(event, style)
       case 'agent':
-        agents.onEvent(event)
-        return agentBlocks(agents.ended(event), style)
+        return agentBlocks(agents.onEvent(event), style)
       default:
         return before
     }
@@ -385,13 +385,28 @@ function agentBlocks(ended: EndedAgent | undefined, style: Style): readonly Bloc
 
 type GoalEvent = Extract<RunEvent, { readonly type: 'goal_start' | 'goal_end' }>
 
+interface Goals {
+  see(event: GoalEvent): readonly Block[]
+  /** True once after a round: the next words of the loop say to the model what the line of the round says to people. */
+  hasTold(): boolean
+}
+
 /** The rounds of checks: what each came to is told when it is over. */
-function followGoals(style: Style): (event: GoalEvent) => readonly Block[] {
+function followGoals(style: Style): Goals {
   let goals: readonly string[] = []
-  return (event) => {
-    if (event.type === 'goal_end') return goalBlocks(goals, event, style)
-    goals = event.goals
-    return []
+  let isTold = false
+  return {
+    see(event) {
+      isTold = event.type === 'goal_end'
+      if (event.type === 'goal_end') return goalBlocks(goals, event, style)
+      goals = event.goals
+      return []
+    },
+    hasTold() {
+      const was = isTold
+      isTold = false
+      return was
+    },
   }
 }
 

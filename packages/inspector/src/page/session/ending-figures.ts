@@ -1,6 +1,16 @@
 import { endings } from '@halting/core'
 import type { LimitFigures } from '@halting/analysis'
-import { counted, elapsed, limitLabels, many, money, moneyAtMost, visible } from '@halting/analysis/words'
+import {
+  counted,
+  elapsed,
+  goalFacts,
+  goalName,
+  limitLabels,
+  many,
+  money,
+  moneyAtMost,
+  visible,
+} from '@halting/analysis/words'
 import type { RunView } from '@halting/analysis/view'
 import { phaseColors } from '../common/colors.ts'
 import type { PictureBar } from '../picture/bars.ts'
@@ -67,5 +77,13 @@ export function timeBars({ account: { totals, carried, phases } }: RunView): rea
     ]
   })
 }
+
+/** The goals of the run, and how it stands with them, a sentence each; none for a run without goals. */
+export function goalLines({ account: { goal } }: RunView): readonly string[] {
+  if (goal === undefined) return []
+  return [...goal.goals.slice(0, mostGoals).map(goalName), ...goalFacts(goal)].map(visible)
+}
+
+const mostGoals = 10
 
 export const whyTitle = 'Output of halting why'

@@ -4,12 +4,13 @@ import type { RunView } from '@halting/analysis/view'
 import { endingColor } from '../common/colors.ts'
 import type { PictureBar } from '../picture/bars.ts'
 import { PictureButtons } from '../picture/picture-buttons.tsx'
-import { exitCodeOf, headline, limitBars, timeBars, totalsText, whyTitle } from './ending-figures.ts'
+import { exitCodeOf, goalLines, headline, limitBars, timeBars, totalsText, whyTitle } from './ending-figures.ts'
 import { pictureOfEnding } from './ending-picture.ts'
 
 /** Why a run ended, and where everything went: the words of `halting why`, and its limits as bars. */
 export function Ending({ run }: { readonly run: RunView }): JSX.Element {
   const limits = limitBars(run)
+  const goals = goalLines(run)
   return (
     <section
       class="run-ending"
@@ -19,6 +20,17 @@ export function Ending({ run }: { readonly run: RunView }): JSX.Element {
     >
       <h2 id="ending-title">{headline(run)}</h2>
       <p class="numbers">{totalsText(run)}</p>
+      {goals.length === 0 ? null : (
+        <>
+          <h3>Goal</h3>
+          <ul class="run-goals">
+            {goals.map((text, index) => (
+              // Facts of what was recorded keep their places.
+              <li key={index}>{text}</li>
+            ))}
+          </ul>
+        </>
+      )}
       <PictureButtons name="ending" pictureOf={() => pictureOfEnding(run)} />
       <div class="ending-bars">
         <div>

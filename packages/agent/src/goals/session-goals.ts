@@ -1,0 +1,69 @@
+import { ConfigurationError, type Goal, type GoalFiles, type GoalSpec, judgedGoal } from '@halting/core'
+import type { Workspace } from '../tools/workspace.ts'
+import { acceptCheckChanges } from './changed-by-checks.ts'
+import { commandGoal } from './command-goal.ts'
+import { evidenceRules } from './evidence-rules.ts'
+import { goalFiles } from './goal-files.ts'
+import { checkProtectedGlobs, protectRules } from './protected-globs.ts'
+import { unusableCommand } from './unusable-command.ts'
+
+// Loaded where a session has goals or protected files, and only there.
+
+/** What goals of a session need. */
+export interface SessionGoalsOptions {
+  readonly workspace: Workspace
+  /** Globs of files that the agent may not change. */
+  readonly protect: readonly string[]
+  /** Names of goals that are no commands: a program checks them in its own way. */
+  readonly own: ReadonlySet<string>
+  /** Whether a model wrote the results of a tool of this name: they are no evidence for a judge. */
+  readonly asksModel?: (toolName: string) => boolean
+}
+
+/** How the goals of a session are checked. */
+export interface SessionGoals {
+  /** The goal of a name on record. */
+  readonly named: (spec: GoalSpec) => Goal
+  readonly files: GoalFiles
+}
+
+export function sessionGoals({ workspace, protect, own, asksModel }: SessionGoalsOptions): SessionGoals {
+  const { cwd, env } = workspace
+  const writable = protectRules(protect, cwd).patterns
+  const noEvidence = evidenceRules({ cwd, ...(asksModel !== undefined && { asksModel }) })
+  return {
+    named({ name, judged }) {
+      if (judged === true) return judgedGoal(name, { noEvidence })
+      return commandGoal(name, {
+        cwd,
+        env,
+        writable,
+        sandbox: () => workspace.sandbox,
+        redact: (text) => workspace.redact?.(text) ?? text,
+      })
+    },
+    files: goalFiles({
+      cwd,
+      env,
+      protect,
+      folderOf: ({ name, judged }) => (judged === true || own.has(name) ? undefined : cwd),
+      onChangedByChecks: (changes) => acceptCheckChanges(workspace, changes),
+    }),
+  }
+}
+
+/**
+ * Refuses, before anything is spent, what can never hold or protect: a command that is not found, and globs that fit nothing.
+ * @throws ConfigurationError
+ */
+export async function checkGoals(
+  commands: readonly string[],
+  { workspace, protect }: Pick<SessionGoalsOptions, 'workspace' | 'protect'>,
+): Promise<void> {
+  const { cwd, env } = workspace
+  for (const command of commands) {
+    const why = unusableCommand(command, cwd, env)
+    if (why !== undefined) throw new ConfigurationError(why)
+  }
+  await checkProtectedGlobs(protect, cwd, env)
+}

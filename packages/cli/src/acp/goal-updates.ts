@@ -1,0 +1,98 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { PlanEntry, SessionUpdate } from '@agentclientprotocol/sdk'
+import type { RunEvent } from '@halting/core'
+import type { SessionGoal } from '@halting/core/session'
+import { goalEntry, goalLine, goalNames } from '../frontends/goal-words.ts'
+import { oneLine } from '../io/figures.ts'
+import { fenced, textContent } from './tool-view.ts'
+
+type GoalStart = Extract<RunEvent, { readonly type: 'goal_start' }>
+type GoalEnd = Extract<RunEvent, { readonly type: 'goal_end' }>
+
+/** More nobody reads in a list. */
+const longestEntry = 500
+
+/**
+ * The goals of a session as a client is shown them: each round of checks as a call, and each goal as an entry of the plan, behind the list of things to do
+ * (spec R-GOAL-77). A round that was told ends, whatever becomes of the run.
+ */
+export class GoalUpdates {
+  #rounds = 0
+  /** That goes on. */
+  #open: { readonly id: string; readonly goals: readonly string[] } | undefined
+  #todos: readonly PlanEntry[] = []
+  #goals: readonly PlanEntry[] = []
+  readonly #redact: (text: string) => string
+
+  constructor(redact: (text: string) => string) {
+    this.#redact = redact
+  }
+
+  /** The plan with this list of things to do. */
+  withTodos(todos: readonly PlanEntry[]): SessionUpdate {
+    this.#todos = todos
+    return this.#plan
+  }
+
+  get #plan(): SessionUpdate {
+    return { sessionUpdate: 'plan', entries: [...this.#todos, ...this.#goals] }
+  }
+
+  /** The plan, where the goals stand otherwise than a client was told. */
+  standing(goal: SessionGoal | null): readonly SessionUpdate[] {
+    const entries = goal === null ? [] : entriesOf(goal, this.#redact)
+    if (isDeepStrictEqual(entries, this.#goals)) return []
+    this.#goals = entries
+    return [this.#plan]
+  }
+
+  /** Of the run itself: goals of a subagent are those of its call. `goal`: as the session has it now. */
+  of(event: GoalStart | GoalEnd, goal: SessionGoal | null): readonly SessionUpdate[] {
+    return [...(event.type === 'goal_start' ? this.#begin(event) : this.#end(event)), ...this.standing(goal)]
+  }
+
+  #begin({ goals }: GoalStart): readonly SessionUpdate[] {
+    const closed = this.close('Another round of checks has begun.')
+    this.#rounds += 1
+    const id = `halting-goal-${this.#rounds}`
+    this.#open = { id, goals }
+    const title = oneLine(this.#redact(`Check the goal: ${goalNames(goals)}`), longestEntry)
+    return [...closed, { sessionUpdate: 'tool_call', toolCallId: id, title, kind: 'execute', status: 'in_progress' }]
+  }
+
+  #end(event: GoalEnd): readonly SessionUpdate[] {
+    if (this.#open === undefined) return []
+    const { id, goals } = this.#open
+    this.#open = undefined
+    const tail = this.#redact(event.checks.at(-1)?.tail ?? '').trim()
+    return [
+      {
+        sessionUpdate: 'tool_call_update',
+        toolCallId: id,
+        title: oneLine(this.#redact(goalLine(goals, event)), longestEntry),
+        // Before anything was done a goal need not hold.
+        status: event.met || event.place === 'baseline' ? 'completed' : 'failed',
+        ...(tail !== '' && { content: [textContent(fenced(tail))] }),
+      },
+    ]
+  }
+
+  close(because: string): readonly SessionUpdate[] {
+    if (this.#open === undefined) return []
+    const { id } = this.#open
+    this.#open = undefined
+    return [{ sessionUpdate: 'tool_call_update', toolCallId: id, status: 'failed', content: [textContent(because)] }]
+  }
+}
+
+function entriesOf(goal: SessionGoal, redact: (text: string) => string): readonly PlanEntry[] {
+  return goal.goals.map((spec) => {
+    const check = goal.last?.checks.find(({ name }) => name === spec.name)
+    const isMet = goal.last?.met === true || check?.met === true
+    return {
+      content: oneLine(redact(goalEntry(spec, goal)), longestEntry),
+      priority: 'high',
+      status: goal.isChecking ? 'in_progress' : isMet ? 'completed' : 'pending',
+    }
+  })
+}

@@ -1,0 +1,317 @@
+// Spec R-GOAL-62 to R-GOAL-66: goals in the real program, with a scripted model.
+import { randomUUID } from 'node:crypto'
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { call, fileSays, here, installProgram, linesOf, run, script, start, type Ended } from '../support/program.ts'
+
+installProgram()
+
+const npmTest = 'grep -q plus sum.txt || { echo "1 failed"; exit 1; }'
+
+/** A folder with one test, which fails. */
+function project(): string {
+  const cwd = mkdtempSync(join(here(), 'goal-'))
+  writeFileSync(join(cwd, 'package.json'), JSON.stringify({ name: 'sums', scripts: { test: 'sh check.sh' } }))
+  writeFileSync(join(cwd, 'check.sh'), `${npmTest}\n`)
+  writeFileSync(join(cwd, 'sum.txt'), 'minus\n')
+  return cwd
+}
+
+const write = (file: string, content: string): object => ({ content: [call('Write', { file_path: file, content })] })
+const say = (content: string): object => ({ content })
+const read = { content: [call('Read', { file_path: 'sum.txt' })] }
+const fix = [read, write('sum.txt', 'plus\n')]
+
+interface Given {
+  readonly cwd?: string
+  readonly until?: readonly string[]
+}
+
+function pursue(replies: readonly object[], args: readonly string[], { cwd, until = ['sh check.sh'] }: Given = {}) {
+  const goals = until.flatMap((command) => ['--until', command])
+  const all = ['-p', 'Make it pass.', '--script', script(replies), '--allowedTools', 'Write,Edit', ...goals, ...args]
+  return run(all, { cwd: cwd ?? project() })
+}
+
+const resultOf = ({ stdout }: Pick<Ended, 'stdout'>): object => linesOf(stdout).at(-1) ?? {}
+/** Lines without figures, which differ from run to run. */
+const told = ({ stderr }: Pick<Ended, 'stderr'>): readonly string[] =>
+  stderr
+    .trimEnd()
+    .split('\n')
+    .map((line) => line.replace(/\d+ turns?,.*? m?s\b/, 'FIGURES').replaceAll(/[\da-f]{8}-[\da-f-]{27}/g, 'ID'))
+
+describe('the goal is met', () => {
+  test('when the agent has mended what was checked: a line for each round, and how it ended', async () => {
+    const ended = await pursue([say('I think that it passes.'), ...fix, say('Now it does.')], [])
+    expect({ ...ended, stderr: told(ended) }).toEqual({
+      status: 0,
+      stdout: 'Now it does.\n',
+      stderr: [
+        'goal: sh check.sh ✗ (before it began: 1 failed)',
+        'goal: sh check.sh ✗ (try 1 of 10: 1 failed)',
+        'goal: sh check.sh ✓',
+        '✓ done · goal met: sh check.sh · FIGURES · 1 file changed +1 −1',
+      ],
+    })
+  })
+
+  test('by each of several commands, in the order given', async () => {
+    const until = ['test -e a.txt', 'test -e b.txt']
+    const replies = [write('b.txt', 'x'), say('One.'), write('a.txt', 'x'), say('Both.')]
+    const ended = await pursue(replies, ['--output-format', 'json'], { until })
+    expect(ended.status).toBe(0)
+    expect(resultOf(ended)).toMatchObject({
+      subtype: 'success',
+      result: 'Both.',
+      goal: { met: true, tries: 1, baseline: false, checks: [{ name: until[0] }, { name: until[1], exitCode: 0 }] },
+    })
+  })
+
+  test('from the start: --skip-if-met asks no model, and without it the result says so', async () => {
+    const cwd = project()
+    writeFileSync(join(cwd, 'sum.txt'), 'plus\n')
+    const skipped = await pursue([say('never said')], ['--skip-if-met', '--output-format', 'json'], { cwd })
+    expect(skipped.status).toBe(0)
+    expect(resultOf(skipped)).toMatchObject({ num_turns: 0, result: '', goal: { met: true, heldFromStart: true } })
+    const asked = await pursue([say('Nothing to do.')], [], { cwd })
+    expect(told(asked)).toEqual([
+      'goal: sh check.sh ✓ (it holds already)',
+      '✓ done · goal met: sh check.sh (it held from the start) · FIGURES',
+    ])
+  })
+
+  test('after a turn, with --stop-when-met: the rest is not asked for', async () => {
+    const ended = await pursue([...fix, say('never said')], ['--stop-when-met', '--output-format', 'json'])
+    expect(ended.status).toBe(0)
+    expect(resultOf(ended)).toMatchObject({ num_turns: 2, goal: { met: true } })
+  })
+
+  test('with changed tests, which are named, and by a flaky check, with the flag against it', async () => {
+    const cwd = project()
+    writeFileSync(join(cwd, 'sum.test.js'), 'one\n')
+    const edit = [{ content: [call('Read', { file_path: 'sum.test.js' })] }, write('sum.test.js', 'two\n')]
+    const flaky = 'if [ -e .once ]; then grep -q plus sum.txt; else touch .once; exit 1; fi'
+    writeFileSync(join(cwd, 'sum.txt'), 'plus\n')
+    const changed = await pursue([...edit, say('Done.')], [], { cwd })
+    expect(told(changed)).toContain('! The agent changed 1 test file: sum.test.js.')
+    const ended = await pursue([say('Done.'), say('Done.')], [], { cwd, until: [flaky] })
+    expect(ended.status).toBe(0)
+    expect(ended.stderr).toContain('! The check is flaky: ')
+    expect(ended.stderr).toContain('--until-stable 3')
+  })
+
+  test('in silence with --quiet, and as one array of messages with --output-format json --verbose', async () => {
+    const quiet = await pursue([...fix, say('Done.')], ['--quiet'])
+    expect(quiet).toEqual({ status: 0, stdout: 'Done.\n', stderr: '' })
+    const { stdout } = await pursue([...fix, say('Done.')], ['--output-format', 'stream-json', '--verbose'])
+    const rounds = linesOf(stdout).filter(({ subtype }) => subtype === 'goal_check')
+    expect(rounds).toMatchObject([
+      { place: 'baseline', met: false, tries: 0, max_tries: 10, checks: [{ tail: '1 failed' }] },
+      { place: 'answer', met: true },
+    ])
+  })
+})
+
+describe('the goal is not met', () => {
+  test('after the last try: exit code 6, and commands for what may come next', async () => {
+    const cwd = project()
+    const replies = [write('a.txt', '1'), say('One.'), write('b.txt', '2'), say('Two.'), say('Three.'), say('Four.')]
+    const ended = await pursue(replies, ['--until-tries', '2'], { cwd })
+    expect({ ...ended, stderr: told(ended) }).toEqual({
+      status: 6,
+      stdout: 'Three.\n',
+      stderr: [
+        'goal: sh check.sh ✗ (before it began: 1 failed)',
+        'goal: sh check.sh ✗ (try 1 of 2: 1 failed)',
+        'goal: sh check.sh ✗ (try 2 of 2: 1 failed)',
+        'goal: sh check.sh ✗ (after 2 tries: 1 failed)',
+        'halting: goal_unmet: The goal is not met after 2 tries: `sh check.sh` failed with exit code 1: 1 failed (FIGURES, 2 files changed +2 −0). Raise --until-tries, or name another model with --model.',
+        'Go on: halting -p --resume ID --until-tries 4',
+        'Undo: halting undo ID',
+      ],
+    })
+    // Both commands do what they say.
+    const [, id = ''] = /--resume (\S+) /.exec(ended.stderr) ?? []
+    const more = script([...fix, say('Now.')])
+    const goneOn = await run(
+      ['-p', '--resume', id, '--until-tries', '4', '--script', more, '--allowedTools', 'Write', '--output-format=json'],
+      { cwd },
+    )
+    expect(goneOn.status).toBe(0)
+    expect(resultOf(goneOn)).toMatchObject({ result: 'Now.', goal: { met: true, tries: 2 } })
+    expect((await run(['undo', id, '--yes'], { cwd })).status).toBe(0)
+  })
+
+  test('while the definition of the check is changed, which is named and asked for back', async () => {
+    const cwd = project()
+    const cheat = [
+      { content: [call('Read', { file_path: 'package.json' })] },
+      { content: [call('Edit', { file_path: 'package.json', old_string: 'sh check.sh', new_string: 'true' })] },
+    ]
+    const ended = await pursue(
+      [...cheat, say('It passes.'), say('It does.'), say('It does!')],
+      ['--until-tries', '5'],
+      {
+        cwd,
+        until: ['npm test'],
+      },
+    )
+    expect(ended.status).toBe(6)
+    expect(ended.stderr).toContain('goal: npm test ✗ (try 1 of 5: changed: package.json (scripts.test))')
+    expect(ended.stderr).toContain('The agent is to leave it alone: say so in the prompt')
+  })
+
+  test('where a limit ends the run: it is checked once more, and the ending of the limit says so', async () => {
+    const ended = await pursue([write('a.txt', '1'), say('never said')], ['--max-turns', '1'])
+    expect(ended.status).toBe(3)
+    expect(ended.stderr).toContain('goal: sh check.sh ✗ (at the limit: 1 failed)')
+    expect(ended.stderr).toContain('(goal not met: sh check.sh, 1 turn')
+    const atOnce = { content: [...read.content, call('Write', { file_path: 'sum.txt', content: 'plus\n' })] }
+    const met = await pursue([atOnce], ['--max-turns', '1', '--output-format', 'json'])
+    expect(met.status).toBe(0)
+    expect(resultOf(met)).toMatchObject({ terminal_reason: 'completed', goal: { met: true } })
+  })
+})
+
+test('after Ctrl-C in a check the command that goes on has the goal again', async () => {
+  const cwd = project()
+  const args = ['-p', 'Go.', '--script', script([]), '--until', 'touch began; sleep 300', '--protect', '*.txt']
+  const one = start([...args, '--until-timeout', '5m'], { cwd })
+  while (!existsSync(join(cwd, 'began'))) await new Promise((resolve) => setTimeout(resolve, 20))
+  one.child.kill('SIGINT')
+  const { status, stderr } = await one.ended
+  expect(status).toBe(130)
+  expect(told({ stderr })).toEqual([
+    'goal: touch began; sleep 300: not checked to its end',
+    'halting: aborted_streaming: Interrupted by the user (goal not checked, FIGURES).',
+    'Go on: halting -p --resume ID --until "touch began; sleep 300" "Go on." --until-timeout 300000ms --protect "*.txt"',
+  ])
+})
+
+test('with --verbose an answer that goes back stands before the check that failed, and its report below', async () => {
+  const ended = await pursue([say('It passes.'), ...fix, say('Now.')], ['--verbose'])
+  expect(told(ended).slice(0, 6)).toEqual([
+    'goal: sh check.sh ✗ (before it began: 1 failed)',
+    '  1 failed',
+    expect.stringContaining('This task is done when'),
+    'It passes.',
+    'goal: sh check.sh ✗ (try 1 of 10: 1 failed)',
+    '  1 failed',
+  ])
+})
+
+describe('before anything is spent', () => {
+  test('a goal that is no command is refused with exit code 2', async () => {
+    const cwd = project()
+    const ended = await pursue([say('never said')], [], { cwd, until: ['no-such-program --all'] })
+    expect(ended).toMatchObject({ status: 2, stdout: '' })
+    expect(ended.stderr).toMatch(/^halting: .*no-such-program is not found/)
+  })
+
+  test('a glob that protects nothing is refused with exit code 2', async () => {
+    const ended = await pursue([say('never said')], ['--protect', 'no/such/**'])
+    expect(ended).toMatchObject({ status: 2, stdout: '' })
+    expect(ended.stderr).toContain('no/such/**')
+  })
+
+  test.each([
+    [['--until-tries', '3'], '--until-tries'],
+    [['--until-timeout', '3s'], '--until-timeout'],
+    [['--until-stable', '3'], '--until-stable'],
+    [['--skip-if-met'], '--skip-if-met'],
+    [['--stop-when-met'], '--stop-when-met'],
+  ])('%j without a goal is refused', async (args, flag) => {
+    const ended = await pursue([say('never said')], args, { until: [] })
+    expect(ended).toEqual({
+      status: 2,
+      stdout: '',
+      stderr: `halting: ${flag} needs a goal: give --until CMD, such as --until "npm test", or --goal TEXT.\n`,
+    })
+  })
+
+  test('--protect needs no goal', async () => {
+    expect((await pursue([say('Done.')], ['--protect', 'sum.txt'], { until: [] })).status).toBe(0)
+  })
+})
+
+describe('a run that goes on', () => {
+  /** A check that hangs for its second round, until it is killed. */
+  const hanging = 'echo x >> rounds; [ $(wc -l < rounds) -ne 2 ] || sleep 300; grep -q plus sum.txt'
+
+  async function killedInCheck(): Promise<{ readonly cwd: string; readonly id: string }> {
+    const cwd = project()
+    const id = randomUUID()
+    const replies = script([say('One.'), say('never said')])
+    const args = ['-p', 'Make it pass.', '--script', replies, '--until', hanging, '--session-id', id]
+    const one = start(args, { cwd })
+    await fileSays(join(cwd, 'rounds'))
+    while (readFileSync(join(cwd, 'rounds'), 'utf8').length < 4) await new Promise((resolve) => setTimeout(resolve, 20))
+    one.child.kill('SIGKILL')
+    await one.ended
+    return { cwd, id }
+  }
+
+  test('keeps its goals and tries where it was killed in a check, and checks again', async () => {
+    const { cwd, id } = await killedInCheck()
+    const more = script([...fix, say('Now.')])
+    const args = ['-p', '--resume', id, '--script', more, '--allowedTools', 'Write', '--output-format', 'json']
+    const ended = await run(args, { cwd })
+    expect(ended.status).toBe(0)
+    expect(resultOf(ended)).toMatchObject({
+      result: 'Now.',
+      goal: { met: true, tries: 1, checks: [{ name: hanging }] },
+    })
+    // Before it began, the one that was killed, the same again, and the last.
+    expect(readFileSync(join(cwd, 'rounds'), 'utf8')).toBe('x\nx\nx\nx\n')
+  })
+
+  test('takes goals in their place with --until, and begins the tries anew, on record', async () => {
+    const { cwd, id } = await killedInCheck()
+    const more = script([say('Two.'), write('a.txt', 'x'), say('Three.')])
+    const args = ['-p', '--resume', id, '--script', more, '--allowedTools', 'Write', '--until', 'test -e a.txt']
+    const ended = await run([...args, '--output-format', 'json'], { cwd })
+    expect(resultOf(ended)).toMatchObject({
+      result: 'Three.',
+      goal: { met: true, checks: [{ name: 'test -e a.txt' }] },
+    })
+    expect(ended.status).toBe(0)
+  })
+
+  test('has them after a call that waited for approval', async () => {
+    const cwd = project()
+    const id = randomUUID()
+    const first = ['-p', 'Go.', '--script', script(fix), '--until', 'sh check.sh', '--on-ask', 'defer']
+    const waiting = await run([...first, '--session-id', id], { cwd })
+    expect(waiting.status).toBe(5)
+    expect(waiting.stderr).toContain('goal not checked')
+    const [, approve = ''] = /halting (approve .*)/.exec(waiting.stderr) ?? []
+    expect((await run(approve.split(' '), { cwd })).status).toBe(0)
+    const more = script([say('Written.')])
+    const ended = await run(['-p', '--resume', id, '--script', more, '--output-format', 'json'], { cwd })
+    expect(resultOf(ended)).toMatchObject({ result: 'Written.', goal: { met: true } })
+  })
+
+  test('has them in place of those of the settings, also after its tries are used up', async () => {
+    const cwd = project()
+    const id = randomUUID()
+    const settings = ['--settings', '{"until":["test -e other.txt"]}']
+    const args = ['--session-id', id, '--until-tries', '1', ...settings]
+    expect((await pursue([say('One.'), say('Two.')], args, { cwd })).status).toBe(6)
+    const more = script([...fix, say('Now.')])
+    const goneOn = ['-p', '--resume', id, '--until-tries', '2', '--script', more, '--allowedTools', 'Write']
+    const ended = await run([...goneOn, ...settings, '--output-format', 'json'], { cwd })
+    expect(resultOf(ended)).toMatchObject({ result: 'Now.', goal: { met: true, checks: [{ name: 'sh check.sh' }] } })
+  })
+
+  test('has them in a copy of its session', async () => {
+    const { cwd, id } = await killedInCheck()
+    const more = script([...fix, say('Now.')])
+    const args = ['-p', '--resume', id, '--fork-session', '--script', more, '--allowedTools', 'Write']
+    const ended = await run([...args, '--output-format', 'json'], { cwd })
+    expect(ended.status).toBe(0)
+    expect(readFileSync(join(cwd, 'rounds'), 'utf8')).toBe('x\nx\nx\nx\n')
+    expect(resultOf(ended)).toMatchObject({ goal: { met: true, checks: [{ name: hanging }] } })
+  })
+})

@@ -1,0 +1,83 @@
+import type { Attributes } from '@opentelemetry/api'
+import type { RunEvent, RunResult } from '@halting/core'
+import { nameOf } from './content.ts'
+import { eventNames, ownAttributes as own } from './names.ts'
+import type { TraceNode } from './node.ts'
+import type { TraceScope } from './scope.ts'
+
+type EventOf<Type extends RunEvent['type']> = Extract<RunEvent, { readonly type: Type }>
+type Check = EventOf<'goal_end'>['checks'][number]
+
+/** The rounds of checks of one run: one at a time. What a check prints is content, and so is what a model judges by. */
+export class GoalTraces {
+  readonly #scope: TraceScope
+  #open: TraceNode | undefined
+
+  constructor(scope: TraceScope) {
+    this.#scope = scope
+  }
+
+  /** The round that is under way: a judge is asked in it. */
+  get node(): TraceNode | undefined {
+    return this.#open
+  }
+
+  /** What a round is known by at its beginning. */
+  aboutStart({ place, tries, maxTries }: EventOf<'goal_start'>): Attributes {
+    return { [own.goalPlace[0]]: place, [own.goalTries[0]]: tries, [own.goalMaxTries[0]]: maxTries }
+  }
+
+  start(node: TraceNode): void {
+    this.#open?.abandon(this.#scope.now())
+    this.#open = node
+  }
+
+  end({ place, met, checks, tampered, changedTests, flaky, durationMs }: EventOf<'goal_end'>): void {
+    const node = this.#open
+    this.#open = undefined
+    if (node?.isBegun !== true) return
+    const { instruments, now } = this.#scope
+    const at = now()
+    const verdict = met ? 'met' : 'unmet'
+    node.set(own.goalVerdict[0], verdict)
+    node.set(own.goalTampered[0], tampered.length)
+    node.set(own.goalChangedTests[0], changedTests.length)
+    node.set(own.goalFlaky[0], flaky)
+    node.set(own.durationMs[0], durationMs)
+    for (const check of checks) node.event(eventNames.check[0], this.#aboutCheck(check), at)
+    node.end(at)
+    const about = { [own.goalPlace[0]]: place, [own.goalVerdict[0]]: verdict }
+    instruments?.goalRounds.add(1, about)
+    instruments?.goalDuration.record(durationMs / 1000, about)
+  }
+
+  #aboutCheck({ name, judged, met, exitCode, timedOut, durationMs, tail }: Check): Attributes {
+    const { texts } = this.#scope
+    // What a model judges a person wrote as they write prompts; a command may have a secret in it.
+    const isNamed = judged !== true || texts.wants.prompts
+    return {
+      ...(isNamed && { [own.goalName[0]]: nameOf(texts.text(name)) }),
+      [own.goalVerdict[0]]: met ? 'met' : 'unmet',
+      ...(exitCode !== null && { [own.exitCode[0]]: exitCode }),
+      ...(timedOut === true && { [own.timedOut[0]]: true }),
+      [own.durationMs[0]]: durationMs,
+      ...(texts.wants.toolResults && { [own.goalReport[0]]: texts.text(tail) }),
+    }
+  }
+
+  close(at: number): void {
+    this.#open?.abandon(at)
+    this.#open = undefined
+  }
+}
+
+/** How a run ended with its goals; nothing for one without any. */
+export function goalAttributes({ goal }: RunResult): Attributes {
+  if (goal === undefined) return {}
+  return { [own.goalVerdict[0]]: verdictOf(goal), [own.goalTries[0]]: goal.tries }
+}
+
+/** `met`, `unmet` or `unknown`. */
+export function verdictOf({ met }: NonNullable<RunResult['goal']>): string {
+  return met === 'unknown' ? met : met ? 'met' : 'unmet'
+}
