@@ -62,7 +62,7 @@ function goalAdvice({ signal, goal }: RunResult, { model }: Flags): string {
     return 'Its answer called no tool: it asks something, or refuses. Answer it in the prompt.'
   const another = model === undefined ? 'name another model with --model' : 'name another model'
   if (goal !== undefined && goal.tampered.length > 0)
-    return `The agent is to leave it alone: say so in the prompt, or ${another}.`
+    return `The agent is to leave it alone: say so in the prompt, or ${another}. If you changed it yourself, begin a new session, which takes it as it is.`
   return signal.context['cause'] === 'stalled'
     ? `Nothing changed between its tries: say in the prompt what else to try, or ${another}.`
     : `Raise --until-tries, or ${another}.`

@@ -187,6 +187,7 @@ describe('the goal is not met', () => {
     expect(ended.status).toBe(6)
     expect(ended.stderr).toContain('goal: npm test ✗ (try 1 of 5: changed: package.json (scripts.test))')
     expect(ended.stderr).toContain('The agent is to leave it alone: say so in the prompt')
+    expect(ended.stderr).toContain('If you changed it yourself, begin a new session, which takes it as it is.')
   })
 
   test('where a limit ends the run: it is checked once more, and the ending of the limit says so', async () => {

@@ -28,14 +28,19 @@ export function tailOfReport(report: string): string {
 
 /** What a package manager says around the program that it runs. */
 const isAround = /^(?:npm|pnpm|yarn) (?:notice|warn|err|error)|^> /i
+/** What it says where it ran nothing, such as for a script that is not there. */
+const isItsError = /^(?:npm|pnpm|yarn) (?:err!?|error) .*[a-z]/i
 /** A count of what failed, as test runners and compilers print it: `3 failed`, `fail 3`, `2 errors`. */
 const isSum = /\b[1-9]\d*\s+(?:\w+\s+){0,2}(?:fail|error|problem)|\b(?:fail(?:ed|ures?)?|errors?)\b[:\s]+[1-9]\d*\b/i
 
 /** The line of a check's report that says most: of a program what it sums up, else its last; of a judge the first, which is the reason. '' for none. */
 export function lineOfCheck({ tail, judged }: Pick<GoalCheck, 'tail' | 'judged'>): string {
-  const lines = tail.split('\n').flatMap((line) => (line.trim() === '' || isAround.test(line) ? [] : [line.trim()]))
-  const said = judged === true ? lines[0] : (lines.findLast((line) => isSum.test(line)) ?? lines.at(-1))
-  return said ?? ''
+  const all = tail.split('\n').map((line) => line.trim())
+  const lines = all.filter((line) => line !== '' && !isAround.test(line))
+  if (judged === true) return lines[0] ?? ''
+  const said = lines.findLast((line) => isSum.test(line)) ?? lines.at(-1)
+  // Where it ran a program, a line "> test" shows which, and its error says no more than that this failed.
+  return said ?? (all.some((line) => line.startsWith('> ')) ? '' : (all.find((line) => isItsError.test(line)) ?? ''))
 }
 
 // eslint-disable-next-line no-control-regex -- escape sequences of terminals are what is taken out

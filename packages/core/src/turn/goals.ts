@@ -56,8 +56,9 @@ export function goalBaseline(run: Run): Eventually<Outcome | undefined> {
   return after(round(run, goal, 'baseline'), ({ record, now }) => {
     if (record.aborted !== undefined) return ends(abortDraft(run, record.aborted, 'streaming'))
     if (record.unusable !== undefined) return ends(unusableDraft(record.unusable))
+    // Nobody worked, so a later run begins with the files as they are then: only what the checks changed is told.
     if (record.met && run.context.goals.skipIfMet) {
-      keepMemo(run, record)
+      if (record.changedByChecks.length > 0) keepMemo(run, record)
       return ends(metDraft('The goal holds already; nothing was asked'))
     }
     const { maxGoalTries } = run.context.settings
@@ -227,7 +228,10 @@ function keepMemo(run: Run, record: RoundRecord): void {
 /** The answer goes back, as often as that may be: with what failed, what is left, and once with the word that nothing changed. */
 function sendBack(run: Run, goal: GoalProgress, record: RoundRecord): Outcome {
   const changes = changesOf(run.spent)
-  const report = digestOfReport(record.checks.at(-1)?.name ?? '', `${record.report}\n${record.tampered.join('\n')}`)
+  const failed = record.checks.at(-1)
+  // How far a check came that took too long depends on the machine.
+  const said = failed?.timedOut === true ? '' : record.report
+  const report = digestOfReport(failed?.name ?? '', `${said}\n${record.tampered.join('\n')}`)
   const isStalled = goal.lastTry !== null && goal.lastTry.report === report && goal.lastTry.changes === changes
   if (isStalled && goal.reminded) {
     keepMemo(run, record)

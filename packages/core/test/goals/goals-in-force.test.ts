@@ -138,6 +138,21 @@ test('a check that passes after its time is up is not met', async () => {
   expect(terminal.goal?.checks[0]).toMatchObject({ met: false, timedOut: true })
 })
 
+test('checks that take too long are the same try, however far each of them came', async () => {
+  let checks = 0
+  const hung: Goal = {
+    name: 'npm test',
+    timeoutMs: 20,
+    check: ({ signal }) =>
+      new Promise((resolve) => {
+        const report = ++checks % 2 === 0 ? 'suite one passed' : ''
+        signal.addEventListener('abort', () => resolve({ met: false, report }))
+      }),
+  }
+  const { terminal } = await run(() => 'Done.', { until: [hung], maxGoalTries: 6 })
+  expect([terminal.signal.context['cause'], terminal.goal?.tries]).toEqual(['stalled', 2])
+})
+
 test('a number of tries is a whole one from 1 to 1,000', () => {
   for (const maxGoalTries of [0, -1, 1.5, 1_001, Number.NaN])
     expect(() => begin([], { until: [goal('npm test')], maxGoalTries })).toThrow('maxGoalTries must be a whole number')

@@ -169,6 +169,15 @@ describe('before the first request', () => {
     expect(unmet.model.requests).toHaveLength(1)
   })
 
+  test('with skipIfMet it says nothing of files that no check changed', async () => {
+    const goalFiles: GoalFiles = {
+      begin: () => ({ tampered: [], end: () => ({ memo: 1, changedByChecks: [], changedTests: [] }) }),
+    }
+    const { terminal, state } = await run(['Done.'], { until: [goal(passed)], skipIfMet: true, goalFiles })
+    expect(terminal.goal?.heldFromStart).toBe(true)
+    expect([...state.transcript].filter(({ kind }) => kind === 'attachment')).toEqual([])
+  })
+
   test('a check that can never hold ends the run before anything is asked', async () => {
     const until = goal({ met: false, exitCode: 127, unusable: 'There is no command npmm. Give one that is there.' })
     const { terminal, model } = await run(['Done.'], { until: [until] })
@@ -416,10 +425,18 @@ test.each([
   ['\n> test\n> node t.js\n\nnpm notice New version', ''],
   ['Tests  3 failed | 2 passed\nDuration 5 s', 'Tests  3 failed | 2 passed'],
   ['AssertionError: 1 != 2\nnpm error code 1', 'AssertionError: 1 != 2'],
+  [
+    'npm error Missing script: "nope"\nnpm error\nnpm error To see a list of scripts, run:',
+    'npm error Missing script: "nope"',
+  ],
+  ['npm notice New version\nnpm ERR! Missing script: "nope"', 'npm ERR! Missing script: "nope"'],
   ['', ''],
-])('of a report the line that says most is told, and nothing of a package manager', (report, line) => {
-  expect(lineOfCheck({ tail: report })).toBe(line)
-})
+])(
+  'of a report the line that says most is told, and of a package manager its error alone where it ran nothing',
+  (report, line) => {
+    expect(lineOfCheck({ tail: report })).toBe(line)
+  },
+)
 
 test('of a judge the first line is the reason', () => {
   expect(lineOfCheck({ judged: true, tail: '\nNo tool has shown it.\nRun a program: 2 failed.' })).toBe(
