@@ -12,7 +12,6 @@ const exceptions = {
   'packages/explorer/src/answers.ts': 'What the guard of the explorer may raise.',
   'packages/telemetry/src/content.ts':
     'By category, whose sentences may be exported: a matter of privacy, not of an ending.',
-  'packages/explorer/src/other-programs.ts': 'What another program may make of the end of an explored run.',
   'packages/explorer/src/explore.ts': 'Counts paths by their ending.',
 }
 

@@ -15,6 +15,7 @@ import { explored } from './mutations/exploration.mjs'
 import { exploration, hasTest, promiseTests, scenarioNames } from './mutations/nets.mjs'
 import { promisesOfWorkBeside } from './mutations/promises-beside.mjs'
 import { promisesOfCalls } from './mutations/promises-calls.mjs'
+import { promisesOfGoals } from './mutations/promises-goals.mjs'
 import { promisesOfJudges } from './mutations/promises-judged.mjs'
 import { promisesOfLiveRuns } from './mutations/promises-live.mjs'
 import { promisesOfLooking } from './mutations/promises-looking.mjs'
@@ -29,6 +30,7 @@ const promises = [
   ...promisesOfTurns,
   ...promisesOfRequests,
   ...promisesOfCalls,
+  ...promisesOfGoals,
   ...promisesOfJudges,
   ...promisesOfLiveRuns,
   ...promisesOfResumes,

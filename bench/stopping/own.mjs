@@ -1,45 +1,39 @@
-// What halting has to come to in a situation with a goal: what its result line says, and whether `halting why` explains the ending.
+// What halting has to come to in a situation with a goal: what is on record of it (`halting why --json`), and whether `halting why` explains the ending.
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 
+/** The most that is billed: what the program is given as its budget. */
+export const ownBudgetUsd = 1
+
 /** @returns a sentence for each thing that is not as the situation expects it. */
-export function ownProblems({ out, exit, requests, billedUsd, start, home, ours }) {
-  const result = resultIn(out)
-  if (result === undefined) return ['no result line']
-  const { goal } = result
+export function ownProblems({ exit, requests, billedUsd, start, home, ours }) {
+  const run = JSON.parse(why(start, home, ['--json'])).runs?.at(-1)
+  if (run === undefined) return ['nothing is on record']
+  const { goal, ending } = run
   const { reason, exit: due, requests: dueRequests, mostTries, anyTampered, ...fields } = ours
-  const problems = [
-    ...(result.terminal_reason === reason ? [] : [`reason ${result.terminal_reason}, not ${reason}`]),
-    ...(exit === due ? [] : [`exit code ${exit}, not ${due}`]),
+  return [
+    ...(reason === undefined || ending?.reason === reason ? [] : [`reason ${ending?.reason}, not ${reason}`]),
+    ...(due === undefined || exit === due ? [] : [`exit code ${exit}, not ${due}`]),
     ...(dueRequests === undefined || requests === dueRequests ? [] : [`${requests} requests, not ${dueRequests}`]),
-    ...(billedUsd <= 1 ? [] : [`$${billedUsd.toFixed(3)} were billed of $1`]),
+    ...(billedUsd <= ownBudgetUsd ? [] : [`$${billedUsd.toFixed(3)} were billed of $${ownBudgetUsd}`]),
     ...(mostTries === undefined || goal?.tries <= mostTries ? [] : [`${goal?.tries} tries, at most ${mostTries} are due`]),
     ...(anyTampered === undefined || goal?.tampered.some((file) => anyTampered.test(file)) ? [] : [`tampered is ${JSON.stringify(goal?.tampered)}`]),
     ...Object.entries(fields).flatMap(([name, value]) =>
       JSON.stringify(goal?.[name]) === JSON.stringify(value) ? [] : [`goal.${name} is ${JSON.stringify(goal?.[name])}, not ${JSON.stringify(value)}`],
     ),
+    ...explanationProblems(why(start, home, []), { reason: ending?.reason ?? '', goal }),
   ]
-  return [...problems, ...explanationProblems({ start, home, reason, goal })]
 }
 
-function resultIn(out) {
-  const line = out.trim().split('\n').findLast((text) => text.startsWith('{'))
-  try {
-    const value = JSON.parse(line ?? '')
-    return value.type === 'result' ? value : undefined
-  } catch {
-    return undefined
-  }
-}
-
-/** Of each ending the person can learn why, and of a goal which check it was. */
-function explanationProblems({ start, home, reason, goal }) {
-  const [node, program] = start.command
-  const { stdout, status } = spawnSync(node, [program, 'why'], { cwd: join(home, 'work'), env: { PATH: process.env.PATH, HOME: home, ...start.env }, encoding: 'utf8' })
+/** The explanation for people names the ending, and the check that failed or the files that were changed. */
+function explanationProblems(text, { reason, goal }) {
   const failed = goal?.met === false ? goal.checks.find(({ met }) => !met)?.name : undefined
-  return [
-    ...(status === 0 && stdout.trim() !== '' ? [] : [`halting why: exit code ${status}`]),
-    ...(reason === 'completed' || stdout.includes(reason) ? [] : [`halting why does not name ${reason}`]),
-    ...(failed === undefined || stdout.includes(failed.slice(0, 20)) ? [] : [`halting why does not name the check ${failed}`]),
-  ]
+  const names = [reason, ...(failed === undefined ? [] : [failed.slice(0, 20)]), ...(goal?.tampered ?? []), ...(goal?.changedTests ?? [])]
+  return names.filter((name) => !text.includes(name)).map((name) => `halting why does not name ${name}`)
+}
+
+function why(start, home, flags) {
+  const [node, program] = start.command
+  const { stdout } = spawnSync(node, [program, 'why', ...flags], { cwd: join(home, 'work'), env: { PATH: process.env.PATH, HOME: home, ...start.env }, encoding: 'utf8' })
+  return stdout
 }

@@ -10,7 +10,7 @@ export async function play({ start, home, situation, wallMs, mostRequests, figur
   const { then, prompt = 'Deploy it.' } = situation
   const first = await one(start(prompt, false), { home, then, wallMs, mostRequests, figures })
   if (then?.resumes !== undefined) await resumed()
-  const played = then?.resumes === undefined ? first : await one(start(then.resumes, true), { home, wallMs, mostRequests, figures })
+  const played = then?.resumes === undefined ? first : await one(start(then.resumes, true, first.words), { home, wallMs, mostRequests, figures })
   return { ...played, ...(await figures()), wallMs: first.wallMs }
 }
 
@@ -34,7 +34,7 @@ async function one({ command, env }, { home, then, wallMs, mostRequests, figures
   let endedBy = 'itself'
   while (exit === undefined) {
     await Promise.race([exited, new Promise((resolve) => setTimeout(resolve, lookMs))])
-    if (!isTold && then !== undefined && existsSync(join(home, 'work', then.when))) {
+    if (!isTold && then?.when !== undefined && existsSync(join(home, 'work', then.when))) {
       isTold = true
       await new Promise((resolve) => setTimeout(resolve, 1_000))
       // The program alone, as a supervisor does it.
@@ -58,7 +58,6 @@ async function one({ command, env }, { home, then, wallMs, mostRequests, figures
     endedBy,
     wallMs: Math.round(wallTaken),
     said: linesOf(out.text, 1).concat(linesOf(err.text, 2)).join(' ').replaceAll(home, '~'),
-    out: out.text,
     words: out.text + err.text,
     left: endedBy === 'us' ? [] : left.map(({ what }) => what),
   }

@@ -5,6 +5,7 @@ import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { textOf } from '../lib/measure.mjs'
+import { ownBudgetUsd } from './own.mjs'
 
 const own = textOf('halting', fileURLToPath(new URL('../../packages/cli/bin/halting.js', import.meta.url)))
 
@@ -46,8 +47,9 @@ const aimFlags = ({ until, goal, protect, checkSeconds, skipIfMet }) => [
 ]
 
 /**
- * @typedef {{ until?: readonly string[], goal?: string, protect?: readonly string[], checkSeconds?: number, skipIfMet?: boolean, needsJudge?: boolean, tells?: boolean }} Aim
- * @typedef {{ url: string, home: string, prompt: string, resumes: boolean, limits?: object, hooks?: object, asksFirst?: boolean, aim: Aim, peers: string }} Start
+ * `before`: what the program wrote before it is started again.
+ * @typedef {{ until?: readonly string[], goal?: string, protect?: readonly string[], checkSeconds?: number, skipIfMet?: boolean, needsJudge?: boolean, resumesAlone?: boolean, isBounded?: boolean }} Aim
+ * @typedef {{ url: string, home: string, prompt: string, resumes: boolean, before?: string, limits?: object, hooks?: object, asksFirst?: boolean, aim: Aim, peers: string }} Start
  */
 
 /** Before it settles, it runs the commands, and goes on while one of them fails. */
@@ -64,18 +66,20 @@ export default function (pi) {
 
 export const programs = {
   halting: {
-    start({ url, home, prompt, resumes, limits, hooks, asksFirst, aim }) {
+    start({ url, home, prompt, resumes, before, limits, hooks, asksFirst, aim }) {
       write(join(home, '.halting/settings.json'), hookSettings(hooks))
-      const budget = aim.tells ? { usd: 1, ...limits } : limits
+      const budget = aim.isBounded ? { usd: ownBudgetUsd, ...limits } : limits
+      const env = { ANTHROPIC_API_KEY: 'k', ANTHROPIC_BASE_URL: url }
+      const [, offered] = /^Go on: halting (.*)$/m.exec(before ?? '') ?? []
+      if (offered !== undefined) return { command: ['bash', '-c', `exec ${quoted(process.execPath)} ${quoted(own)} ${offered} --max-budget-usd ${ownBudgetUsd}`], env }
       return {
         command: [
-          ...[process.execPath, own, '-p', prompt, '--model', 'claude-sonnet-4-5'],
+          ...[process.execPath, own, '-p', ...(resumes && aim.resumesAlone ? [] : [prompt]), '--model', 'claude-sonnet-4-5'],
           ...(asksFirst ? [] : ['--permission-mode', 'bypassPermissions']),
           ...(resumes ? ['--continue'] : aimFlags(aim)),
           ...limitFlags(budget),
-          ...(aim.tells ? ['--output-format', 'json'] : []),
         ],
-        env: { ANTHROPIC_API_KEY: 'k', ANTHROPIC_BASE_URL: url },
+        env,
       }
     },
   },

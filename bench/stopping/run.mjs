@@ -56,7 +56,7 @@ try {
 console.log(tableOf(rows))
 if (process.argv.includes('--words')) for (const { program, title, words = '' } of rows) console.log(`\n${program}, ${title}:\n${words}`)
 const json = textOf('json', '')
-if (json !== '') writeFileSync(json, `${JSON.stringify(rows.map(({ words: _words, out: _out, ...row }) => row), null, 1)}\n`)
+if (json !== '') writeFileSync(json, `${JSON.stringify(rows.map(({ words: _words, ...row }) => row), null, 1)}\n`)
 
 async function rowOf(name, program, title, situation) {
   const home = join(folder, `${name}-${Object.keys(situations).indexOf(title)}`)
@@ -64,9 +64,9 @@ async function rowOf(name, program, title, situation) {
   mkdirSync(work, { recursive: true })
   writeFiles(work, { 'notes.txt': 'Notes.\n', 'plan.txt': 'A plan.\n', ...situation.files })
   const version = program.package === undefined ? '' : JSON.parse(readFileSync(join(peers, program.package, 'package.json'), 'utf8')).version
-  const { limits, hooks, asksFirst, until, goal, protect, checkSeconds, skipIfMet, needsJudge, ours } = situation
-  const aim = { until, goal, protect, checkSeconds, skipIfMet, needsJudge, tells: ours !== undefined }
-  const start = (prompt, resumes) => program.start({ url: `http://127.0.0.1:${port}`, home, prompt, resumes, limits, hooks, asksFirst, aim, peers })
+  const { limits, hooks, asksFirst, until, goal, protect, checkSeconds, skipIfMet, needsJudge, resumesAlone, ours } = situation
+  const aim = { until, goal, protect, checkSeconds, skipIfMet, needsJudge, resumesAlone, isBounded: ours !== undefined }
+  const start = (prompt, resumes, before) => program.start({ url: `http://127.0.0.1:${port}`, home, prompt, resumes, before, limits, hooks, asksFirst, aim, peers })
   if (start('', false) === undefined) return { program: name, version, title, verdict: 'has none', problems: [] }
   await ask({ situation: title })
   const most = situation.mostRequests ?? mostRequests

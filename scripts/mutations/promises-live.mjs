@@ -260,7 +260,7 @@ export const promisesOfLiveRuns = [
   [
     'session: what was set holds for one run',
     ['live/engine-settings'],
-    ['engine.ts', '    this.#inForce = inForceAfter(this.#inForce, checked, false)\n', ''],
+    ['engine.ts', '    this.#inForce = inForceAfter(this.#inForce, { ...checked, untilBefore }, false)\n', ''],
   ],
   [
     'session: a new prompt aborts as a person would',

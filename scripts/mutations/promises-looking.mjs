@@ -86,6 +86,55 @@ export const promisesOfLooking = [
     ['turn/checkpoint.ts', "  if (messages.length > 0 || place === 'end') run", '  run'],
   ],
   [
+    'past goals: a round of checks may be of any type',
+    ['steps/stored-record'],
+    ['steps/stored-record.ts', 'if (step === null) return\n', 'if (step !== null) return\n'],
+  ],
+  [
+    'past goals: a round that an abort cut counts',
+    ['@analysis/goals/goals'],
+    [
+      '@analysis/account/goal.ts',
+      ").filter(({ scope, isCut }) => scope === '' && !isCut)",
+      ").filter(({ scope }) => scope === '')",
+    ],
+  ],
+  [
+    'past goals: a run that did not end has met its goal',
+    ['@analysis/goals/goals'],
+    ['@analysis/account/goal.ts', "    met: 'unknown',\n", '    met: last?.met ?? false,\n'],
+  ],
+  [
+    'past goals: a round stands behind what the loop says of it',
+    ['@analysis/goals/goals'],
+    ['@analysis/view/session-transcript.ts', 'told < 0 ? unsaid : told', 'unsaid'],
+  ],
+  [
+    'past goals: tries are no part of what is left',
+    ['@analysis/goals/goals'],
+    ['@analysis/account/laps.ts', 'goal === undefined ? 0 : maxGoalTries', '0'],
+  ],
+  [
+    'past goals: one try fewer ends no run',
+    ['@analysis/goals/what-if'],
+    ['@analysis/what-if/stops.ts', '({ tries = 0 }) => tries > max', '({ tries = 0 }) => tries > max + 1'],
+  ],
+  [
+    'past goals: a subagent may try as often as it likes',
+    ['@analysis/goals/what-if'],
+    ['@analysis/what-if/stops.ts', ' || agentTries > maxTries', ''],
+  ],
+  [
+    'past goals: a goal is not checked at another limit',
+    ['@analysis/goals/what-if'],
+    ['@analysis/what-if/what-if.ts', '...(isCheckedAt(trajectory, stop, options) && { isCompletedIfMet: true }),', ''],
+  ],
+  [
+    'past goals: more tries help a run in which nothing changed',
+    ['@analysis/goals/what-if'],
+    ['@analysis/what-if/what-if.ts', ' || ending.isShortOfLimit === true', ''],
+  ],
+  [
     'account: a result is of any call with its id, also of another agent',
     ['@analysis/account/account'],
     [

@@ -343,7 +343,62 @@ export const promisesOfTurns = [
   [
     'stop hooks: are never told that they sent the model back',
     ['transition/turns'],
-    ['turn/after-answer.ts', 'from.update({ stopHookActive: true })', 'from.update({ stopHookActive: false })'],
+    [
+      'turn/after-answer.ts',
+      'from.update({ stopHookActive: true, stopHookBlocks: repeats })',
+      'from.update({ stopHookActive: false, stopHookBlocks: repeats })',
+    ],
+  ],
+  [
+    'stop hooks: nobody counts what one says again',
+    ['transition/stop-hook-repeats'],
+    [
+      'turn/after-answer.ts',
+      'from.update({ stopHookActive: true, stopHookBlocks: repeats })',
+      'from.update({ stopHookActive: true })',
+    ],
+  ],
+  [
+    'stop hooks: what changed in between does not count',
+    ['transition/stop-hook-repeats'],
+    [
+      'turn/after-answer.ts',
+      'const isAgain = last?.reason === now.reason && last.changes === now.changes',
+      'const isAgain = last?.reason === now.reason',
+    ],
+  ],
+  [
+    'stop hooks: any reason is the same',
+    ['transition/stop-hook-repeats'],
+    [
+      'turn/after-answer.ts',
+      'const isAgain = last?.reason === now.reason && last.changes',
+      'const isAgain = last?.changes',
+    ],
+  ],
+  [
+    'endings: a run without a word is completed',
+    ['terminal/no-answer'],
+    ['turn/after-answer.ts', "if (isDone || lastAnswer(run) !== '') {", 'if (isDone || lastAnswer(run).length >= 0) {'],
+  ],
+  [
+    'endings: what was said for another prompt is the answer',
+    ['terminal/no-answer'],
+    [
+      'transcript.ts',
+      'entries.slice(0, start).findLastIndex(isPrompt)\n    return before === -1 ? start : before',
+      'entries.slice(0, start).findIndex(isPrompt)\n    return before === -1 ? start : before',
+    ],
+  ],
+  [
+    'endings: the prompt of a run that continues another is not known',
+    ['terminal/no-answer'],
+    ['transcript.ts', 'return before === -1 ? start : before', 'return start'],
+  ],
+  [
+    'endings: no hook may continue a run without an answer',
+    ['terminal/no-answer'],
+    ['decide.ts', ' && JSON.stringify(signal) !== own)', ')'],
   ],
   [
     'certificate: a hook overrides no guard',

@@ -38,6 +38,33 @@ test('check gives the certificate as JSON', async () => {
   })
 })
 
+test('check names the goals, and how often and how long they may be checked (spec R-GOAL-66)', async () => {
+  const args = ['check', '--until', 'test -e a', '--goal', 'It works.', '--until-tries', '3', '--until-timeout', '90s']
+  const { status, stdout, stderr } = await run([...args, '--until-stable', '2', '--stop-when-met'])
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+  expect(stdout).toContain(
+    [
+      'It is done when, with at most 3 tries:',
+      '  this exits with 0, 2 times in a row, within 1 min 30 s each time: test -e a',
+      '  a model finds, 2 times in a row, within 1 min 30 s each time: It works.',
+      'It is checked after each turn that changed something, too.',
+    ].join('\n'),
+  )
+  expect(JSON.parse((await run([...args, '--json'])).stdout)).toMatchObject({
+    maxGoalTries: 3,
+    goals: [
+      { name: 'test -e a', timeoutMs: 90_000, stable: 1 },
+      { name: 'It works.', judged: true },
+    ],
+  })
+  const refused = await run(['check', '--until', 'no-such-program'])
+  expect({ ...refused, stderr: refused.stderr.slice(0, 30) }).toEqual({
+    status: 2,
+    stdout: '',
+    stderr: 'halting: The goal `no-such-pro',
+  })
+})
+
 test('check refuses what a run would refuse', async () => {
   expect(await run(['check', '--max-turns', 'many'])).toEqual({
     status: 2,

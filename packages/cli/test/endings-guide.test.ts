@@ -111,7 +111,7 @@ function pageOf(rows: readonly string[]): string {
 Every run ends with one of ${rows.length} reasons. There are three user interfaces: a person uses the terminal, a host program reads lines of \`stream-json\`, and an editor speaks the Agent Client Protocol. All three show the same record: the reason, the signal with its
 figures, and what can be done next. Each row shows what one real run with a scripted model printed in each interface. \`HALTING_WRITE=1 npx vitest run packages/cli/test/endings-guide.test.ts\` runs them all and writes this page.
 
-- **Terminal.** The sentence is printed after every run. The name of the reason, the figures of the run, the changed files and the open todos follow. To choose an offer, type it alone and press Enter: an empty line, \`t\`, \`w\` or \`y\`. Any other text is a prompt.
+- **Terminal.** The sentence is printed after every run. The name of the reason, the figures of the run, the changed files and the open todos follow. To choose an offer, type it alone and press Enter: an empty line, \`t\`, \`w\`, \`m\`, \`u\` or \`y\`. Any other text is a prompt.
 - **Host.** The result line has \`subtype\`, \`is_error\`, \`errors\`, and the record as \`stop\`. \`halting -p\` exits with the code in the table. With \`--input-format stream-json\`, the exit code is that of the last result if it is an error, otherwise 0. Where that protocol has another \`subtype\`, the table says so: hosts read \`result\` there.
 - **Editor.** \`error\` means a response with an error, whose \`data\` has the record. All other responses have the record in \`_meta["halting/stop"]\`. \`cancelled\` is only used if the editor cancelled. The sentence is sent as a separate message.
 

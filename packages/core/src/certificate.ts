@@ -37,6 +37,8 @@ export interface Certificate {
   readonly requests: Bound
   readonly tokens: Bound
   readonly usd: Bound
+  /** Checks of goals, each pass of several in a row counted; those of subagents beside. Absent without goals. */
+  readonly checks?: Bound
   /** Seconds of active time. */
   readonly seconds: Bound
   /** What the figures do not cover. */
@@ -49,6 +51,7 @@ export function certificate(options: RunOptions): Certificate {
   const turns = turnsBound(settings.maxTurns, guardsOf(options), options)
   const laps = lapsBound(turns, settings, options)
   const requests = requestsBound(laps, options, settings)
+  const checks = checksBound(turns, laps, options, settings)
   return {
     halts: requests.bounded,
     turns,
@@ -56,6 +59,7 @@ export function certificate(options: RunOptions): Certificate {
     requests,
     tokens: tokensBound(requests, options, settings),
     usd: usdBound(requests, options, settings),
+    ...(checks !== undefined && { checks }),
     seconds: secondsBound(settings, options),
     notes: notesOf(options),
   }
@@ -112,6 +116,27 @@ function lapsFor(refilling: number, open: readonly IterationReason[]): number {
       0,
     )
   return refilling + sum('run') + sum('refill') * refilling
+}
+
+/**
+ * Rounds of checks are made before the first request, at an answer, at a limit, and where that is wanted after a turn; each has every goal at most, as
+ * often as it is to pass.
+ */
+function checksBound(turns: Bound, laps: Bound, options: RunOptions, settings: RunSettings): Bound | undefined {
+  const { until = [], stopWhenMet = false } = options
+  if (until.length === 0) return undefined
+  const aRound = until.reduce((sum, { stable = 1 }) => sum + stable, 0)
+  const { maxGoalTries } = settings
+  const gate = tokenTargetBound(settings.tokenBudget)
+  // What a hook makes of an ending is another lap, and may come to another ending.
+  const endings = (options.hooks?.length ?? 0) === 0 ? 1 : laps.bounded ? laps.value : Infinity
+  // An answer that is sent back, one that the token target takes up again, and one that the run ends with.
+  const answers = Math.min(maxGoalTries + gate + endings, laps.bounded ? laps.value + 1 : Infinity)
+  const afterTurns = stopWhenMet ? (turns.bounded ? turns.value + endings : Infinity) : 0
+  const value = aRound * (1 + answers + endings + afterTurns)
+  if (value === Infinity) return laps.bounded ? { bounded: false, because: 'tokenBudget is Infinity' } : laps
+  const because = `${many(aRound, 'check')} a round: before the first request, at each answer${stopWhenMet ? ', after each turn' : ''}, and at a limit`
+  return { bounded: true, value, because }
 }
 
 /** Layers that may each compact once in a lap: before the request, and the two after a 413. */
@@ -265,6 +290,14 @@ function notesOf(options: RunOptions): readonly string[] {
   if (judges.length > 0)
     notes.push(
       `What judges of goals ask a model is not in the number of requests: at most ${questionsACheck} questions for each pass of a check by judgedGoal. Limits in dollars and tokens hold it.`,
+    )
+  if (
+    (options.until ?? []).length > 0 &&
+    settingsOf(options).maxSubagents > 0 &&
+    (options.tools ?? []).some(isAgentTool)
+  )
+    notes.push(
+      'Checks of goals that a subagent has for itself are not in the number of checks: its own turns and tries bound them.',
     )
   if (options.background?.atEnd === 'wait')
     notes.push(

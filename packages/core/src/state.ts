@@ -99,8 +99,20 @@ export type RunProgress = {
    * Calls that may have changed something outside, subagents' too. Absent for none. What has not changed since is not checked again, and is no progress.
    */
   readonly changes?: Changes | undefined
+  /** Stop hooks that blocked the last answer that one blocked, each with how often in a row for that reason; absent for none. */
+  readonly stopHookBlocks?: readonly StopHookRepeats[] | undefined
   /** What hooks and callers keep with the run. */
   readonly metadata: JsonObject
+}
+
+/** Blocks of one stop hook in a row, for one reason and with nothing changed in between. JSON. */
+export type StopHookRepeats = {
+  readonly hook: string
+  /** A digest of the reason. */
+  readonly reason: number
+  /** Calls that may have changed something until then (`RunProgress.changes`). */
+  readonly changes: number
+  readonly times: number
 }
 
 /** The provider's last count of input tokens, the number of messages that it covers, and a digest of what else it was of. */
@@ -220,6 +232,7 @@ export function freshProgress(startedAt: number, metadata: JsonObject = {}): Run
     approvals: null,
     goal: undefined,
     changes: undefined,
+    stopHookBlocks: undefined,
     metadata,
   }
 }
@@ -271,6 +284,7 @@ export function copyOfProgress(spent: RunProgress): WritableProgress {
     approvals: spent.approvals,
     goal: spent.goal,
     changes: spent.changes,
+    stopHookBlocks: spent.stopHookBlocks,
     metadata: spent.metadata,
   }
 }

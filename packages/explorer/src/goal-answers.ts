@@ -6,16 +6,7 @@ import type { Choices } from './choices.ts'
 // Goals whose checks answer whatever the path says, and the files around them.
 
 /** What a check may come to. `hangs` heeds its signal, `is deaf` does not; `asks` has a model judge. */
-type CheckAnswer =
-  | 'met'
-  | 'unmet'
-  | 'unmet anew'
-  | 'hangs'
-  | 'is deaf'
-  | 'throws'
-  | 'nonsense'
-  | 'unusable'
-  | 'asks'
+type CheckAnswer = 'met' | 'unmet' | 'unmet anew' | 'hangs' | 'is deaf' | 'throws' | 'nonsense' | 'unusable' | 'asks'
 
 /** What the port to the files may say. Which one follows from the memo alone: it is asked for nothing else. */
 type FilesAnswer = 'as it was' | 'tampered' | 'changed by checks' | 'throws' | 'throws at the end' | 'nonsense'
@@ -35,7 +26,8 @@ export interface ScenarioGoals {
 const timeoutMs = 200
 
 /** The options that a scenario's goals are. A goal that is set by its name answers in the same way. */
-export function goalOptions(goals: ScenarioGoals, asked: Asked): Partial<RunOptions> {
+export function goalOptions(goals: ScenarioGoals | undefined, asked: Asked): Partial<RunOptions> {
+  if (goals === undefined) return {}
   const { names = ['the check'], files } = goals
   return {
     until: names.map((name) => goalOf(name, goals, asked)),
@@ -81,7 +73,11 @@ export function goalOf(
         case 'unusable':
           return { met: false, unusable: 'There is no such command.', exitCode: 127 }
         case 'asks': {
-          const question = { system: 'Judge.', messages: [{ role: 'user', content: name }], maxOutputTokens: 1_000 } as const
+          const question = {
+            system: 'Judge.',
+            messages: [{ role: 'user', content: name }],
+            maxOutputTokens: 1_000,
+          } as const
           const reply = await ask(question)
           return reply.kind === 'answered' ? { met: true } : { met: false, report: `no verdict: ${reply.kind}` }
         }

@@ -37,7 +37,8 @@ function roundsTold(events: readonly RunEvent[]): readonly GoalEnd[] {
 
 function roundsOnRecord(records: readonly StepRecord[]): readonly string[] {
   return records.flatMap((record) => {
-    if (record.type !== 'result' || !/\/?goal:\d+:(?:baseline|answer|turn|limit)(?:\/asked)?$/.test(record.key)) return []
+    if (record.type !== 'result' || !/\/?goal:\d+:(?:baseline|answer|turn|limit)(?:\/asked)?$/.test(record.key))
+      return []
     const { value } = record
     // One that asks a model has what it came to in a step of its own.
     const round = record.key.endsWith('/asked') && isJsonObject(value) ? value['value'] : value
@@ -54,7 +55,8 @@ function checkGoalResult(events: readonly RunEvent[], { reason, goal }: RunResul
   if (reason === 'completed' && goal.met !== true && !hasPlan(events))
     fail(`${where} ended as completed, and its goal is ${String(goal.met)}`)
   if (reason === 'goal_unmet' && goal.met === true) fail(`${where} ended as goal_unmet, and its goal is met`)
-  if (goal.met === true && last?.met !== true) fail(`${where} says that its goal is met, and it was last found not to be`)
+  if (goal.met === true && last?.met !== true)
+    fail(`${where} says that its goal is met, and it was last found not to be`)
   if (goal.met === false && last?.met !== false) fail(`${where} says that its goal is not met, and nothing found that`)
 }
 

@@ -6,7 +6,7 @@ export interface OtherProgram {
   /** What it has in the place of the same. */
   readonly options: (was: RunOptions) => Partial<RunOptions>
   /** How a run may end under it that ended otherwise under its own, beside `completed`. */
-  readonly endings: readonly EndingReason[]
+  readonly endings: readonly EndingReason[] | 'any'
 }
 
 const withHook =
@@ -82,22 +82,28 @@ export const otherPrograms: { readonly [name: string]: OtherProgram } = {
   'less time': { options: () => ({ maxDurationMs: 3 }), endings: ['time_limit'] },
 }
 
-/** A check is made again, or not, where it was not before. */
-const whateverComesOfGoals: readonly EndingReason[] = ['goal_unmet', 'max_turns']
-
-/** What it may change of a run with goals: the goals themselves, their tries, and what comes of an answer. */
+/**
+ * What it may change of a run with goals: the goals themselves, their tries, and what comes of an answer. Checks are made then that were not, or come to
+ * something else.
+ */
 export const goalPrograms: { readonly [name: string]: OtherProgram } = {
   'the same goals under other names': {
     options: ({ until = [] }) => ({ until: until.map((goal) => ({ ...goal, name: `${goal.name}, renamed` })) }),
-    endings: whateverComesOfGoals,
+    endings: 'any',
   },
-  'no goals in its options': { options: () => ({ until: [] }), endings: whateverComesOfGoals },
+  'no goals in its options': { options: () => ({ until: [] }), endings: 'any' },
   'goals that are met': {
     options: ({ until = [] }) => ({ until: until.map((goal) => ({ ...goal, check: () => ({ met: true }) })) }),
-    endings: whateverComesOfGoals,
+    endings: 'any',
   },
-  'fewer tries': { options: () => ({ maxGoalTries: 1 }), endings: whateverComesOfGoals },
-  'more tries, fewer turns': { options: () => ({ maxGoalTries: 9, maxTurns: 2 }), endings: whateverComesOfGoals },
-  'a person who is there': { options: () => ({ unmetWithoutWork: 'end' }), endings: whateverComesOfGoals },
-  'goals that end it at once': { options: () => ({ skipIfMet: true, stopWhenMet: true }), endings: whateverComesOfGoals },
+  'fewer tries': { options: () => ({ maxGoalTries: 1 }), endings: 'any' },
+  'more tries, fewer turns': {
+    options: () => ({ maxGoalTries: 9, maxTurns: 2 }),
+    endings: 'any',
+  },
+  'a person who is there': { options: () => ({ unmetWithoutWork: 'end' }), endings: 'any' },
+  'goals that end it at once': {
+    options: () => ({ skipIfMet: true, stopWhenMet: true }),
+    endings: 'any',
+  },
 }

@@ -1,5 +1,12 @@
 import { abortScenarios } from './abort-scenarios.ts'
-import { type AbortCause, CallableHook, StopSignal, AgentStopException, type AnyTool } from '@halting/core'
+import {
+  type AbortCause,
+  CallableHook,
+  type StopHook,
+  StopSignal,
+  AgentStopException,
+  type AnyTool,
+} from '@halting/core'
 import { FinishReasonHook } from '@halting/core/compat'
 import { plainContext } from '@halting/core/adapters'
 import { agentScenarios } from './agent-hooks.ts'
@@ -23,6 +30,12 @@ const reader: AnyTool = {
   readOnly: true,
   execute: () => 'the same',
 }
+/** Another reason each time, and the same one in every replay. */
+const countsAnswers: StopHook = {
+  id: 'counts',
+  handle: ({ assistantMessages }) => ({ block: `answer ${assistantMessages.length} will not do` }),
+}
+
 const halter: AnyTool = {
   ...reader,
   name: 'Halt',
@@ -105,6 +118,14 @@ const deviating: readonly Scenario[] = [
     options: { maxTurns: 5 },
   },
   { name: 'stop hooks', replies: ['text', 'read', 'empty'], stopHooks: true, depth: 4, deviations: 3 },
+  {
+    name: 'answers without a text, and hooks that go on',
+    replies: ['empty', 'text', 'write'],
+    hooks: ['onStop', 'onError', 'afterExecution'],
+    stopHooks: true,
+    depth: 2,
+    deviations: 2,
+  },
   {
     name: 'stop hooks and a token target',
     replies: ['text', 'read', 'empty'],
@@ -304,6 +325,19 @@ const stubborn: readonly Scenario[] = [
   forever('an answer that does not fit', 'text', {
     options: { output: { check: () => ({ fits: false, message: 'not JSON' }) } },
   }),
+  forever('a stop hook that blocks, each time for another reason', 'text', { options: { stopHooks: [countsAnswers] } }),
+  forever('a stop hook that blocks, each time for another reason, and turns between', 'text', {
+    replies: ['text', 'read'],
+    depth: 8,
+    deviations: 1,
+    options: { maxTurns: 3, stopHooks: [countsAnswers] },
+  }),
+  forever('a stop hook that blocks, and writes between', 'text', {
+    replies: ['text', 'write', 'task'],
+    depth: 5,
+    deviations: 2,
+    options: { maxTurns: 3, stopHooks: [{ id: 'no', handle: () => ({ block: 'again' }) }] },
+  }),
   forever('a stop hook that blocks', 'text', {
     options: { stopHooks: [{ id: 'no', handle: () => ({ block: 'again' }) }] },
   }),
@@ -380,7 +414,7 @@ const stubborn: readonly Scenario[] = [
     },
   }),
   forever('a stop hook with a cap', 'text', {
-    options: { stopHookBlockCap: 2, stopHooks: [{ id: 'no', handle: () => ({ block: 'again' }) }] },
+    options: { stopHookBlockCap: 2, stopHooks: [countsAnswers] },
   }),
   forever('a cancellation that comes', 'read', {
     options: {
@@ -394,4 +428,10 @@ const stubborn: readonly Scenario[] = [
 ]
 
 const others = [...askingScenarios, ...abortScenarios, ...settingsScenarios, ...mediaScenarios, ...contextScenarios]
-export const scenarios: readonly Scenario[] = [...deviating, ...others, ...stubborn, ...strangeScenarios, ...goalScenarios]
+export const scenarios: readonly Scenario[] = [
+  ...deviating,
+  ...others,
+  ...stubborn,
+  ...strangeScenarios,
+  ...goalScenarios,
+]

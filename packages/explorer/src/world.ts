@@ -16,8 +16,6 @@ import {
   AgentStopException,
   type Permissions,
   type AnyTool,
-  type ChildRun,
-  type Tool,
 } from '@halting/core'
 import { type Background, roughTokens } from '@halting/core/adapters'
 import type { Clock } from '@halting/core/steps'
@@ -191,7 +189,7 @@ export function createWorld(
   for (const each of before.waiting) handIn(each)
   for (const label of before.idsTaken) handIn({ what: 'steer', label })
   const time = createVirtualTime(1_000)
-  const answers = scenario.oddApprovals ?? {}
+  const { strangers, oddApprovals: answers = {} } = scenario
   const shownToAgents = new Map<string, readonly ModelMessage[]>()
   const agentReply = (agent: number, key: string): ReplyKind => {
     if (!/model:1\.\d+$/.test(key)) return 'text'
@@ -242,15 +240,11 @@ export function createWorld(
     ...(scenario.noProgress === true ? [noProgress()] : []),
     ...(scenario.guards === true ? [guardOf(asked)] : []),
   ]
-  const { agentGoals } = scenario
   const commands = scenario.background === undefined ? undefined : new VirtualCommands(time, scenario.background)
   const plainOptions: RunOptions = {
     model: model('primary'),
     ...(scenario.fallback === true ? { fallbackModel: model('fallback') } : {}),
-    tools: toolsOf(asked, effects, commands, {
-      checks: scenario.prechecks === true ? { precheck: precheckOf(asked) } : {},
-      agent: agentGoals === undefined ? {} : { until: [goalOf('the part', agentGoals, asked)] },
-    }),
+    tools: toolsOf(asked, effects, commands, scenario),
     ...(commands !== undefined && { background: commands }),
     prices: explorerPrices,
     graceMs: 0,
@@ -266,10 +260,9 @@ export function createWorld(
     ...(scenario.settings === undefined ? {} : { models: [model('other')], permissions: moded }),
     ...(scenario.output === true ? { output: outputOf(asked) } : {}),
     ...(scenario.context === true ? { context: contextOf(asked) } : {}),
-    ...(scenario.goals === undefined ? {} : goalOptions(scenario.goals, asked)),
+    ...goalOptions(scenario.goals, asked),
     ...scenario.options,
   }
-  const { strangers } = scenario
   const world: World = {
     options:
       strangers === undefined ? plainOptions : withStrangers(plainOptions, strangers, choices, scenario.strangeWays),
@@ -351,11 +344,12 @@ function requestNumber(key: string): number {
 const readingMs = [30, 10, 20]
 
 function toolsOf(
-  { choices, time, snapshots }: Asked,
+  asked: Asked,
   effects: Map<string, number>,
   commands: VirtualCommands | undefined,
-  { checks, agent }: { readonly checks: Pick<Tool, 'precheck'>; readonly agent: Pick<ChildRun, 'until'> },
+  { prechecks, agentGoals }: Scenario,
 ): readonly AnyTool[] {
+  const { choices, time, snapshots } = asked
   const inputSchema = { type: 'object', properties: { of: { type: 'string' } }, required: ['of'] } as const
   const begin = (key: string): void => {
     time.take(4)
@@ -378,7 +372,7 @@ function toolsOf(
       description: '',
       inputSchema,
       readOnly: false,
-      ...checks,
+      ...(prechecks === true && { precheck: precheckOf(asked) }),
       execute(_input, { idempotencyKey, state }) {
         snapshots.handedOut('a tool', state)
         begin(idempotencyKey)
@@ -394,7 +388,11 @@ function toolsOf(
       inputSchema,
       readOnly: false,
       concurrencySafe: true,
-      spawn: () => ({ prompt: 'a part of it', maxTurns: 2, ...agent }),
+      spawn: () => ({
+        prompt: 'a part of it',
+        maxTurns: 2,
+        ...(agentGoals !== undefined && { until: [goalOf('the part', agentGoals, asked)] }),
+      }),
     },
     ...(commands === undefined ? [] : toolsOfBackground(commands, begin)),
   ]

@@ -31,6 +31,8 @@ export interface OpenedSession extends SessionWorkspace {
   readonly version: string
   /** An engine is made once, and nothing runs after the end. */
   state: 'open' | 'taken' | 'disposed'
+  /** The program says which goals its runs have; those of the settings do not replace what an open run has on record. */
+  readonly hasChosenGoals: boolean
   /** Aborted by `dispose`: runs end then. */
   readonly over: AbortController
   /** Of agents; those of the engine are of what is on disk. */
@@ -147,8 +149,10 @@ export class CodingAgentBuilder<Output = unknown> extends AgentBuilder {
     const { onDisk, servers, init, sessionId, over } = this.#session
     // Tools of servers come to it as these bring them.
     const { steps: _, output, signal, ...rest } = super.loopOptions()
+    const keepsGoals = kept?.open !== undefined && !this.#session.hasChosenGoals
     return {
       ...rest,
+      ...(keepsGoals && { until: [] }),
       ...options,
       // A hook that wants a run to end has that one interrupted, and not those after it.
       signal: signal === undefined ? over.signal : AbortSignal.any([signal, over.signal]),

@@ -174,6 +174,7 @@ class Opening<Schema extends AnswerSchema> {
       atEnd: options.background ?? settings.background ?? 'wait',
       version: '@halting/agent',
       state: 'open',
+      hasChosenGoals: options.until !== undefined,
       over: sharedAbort(),
       runs: new RunsGoingOn(),
       ended: undefined,

@@ -50,10 +50,12 @@ interface Around {
 
 class DefinitionFinder {
   readonly #root: string
+  readonly #home: string | undefined
   readonly #seen = new Map<string, DefinitionRef>()
 
-  constructor({ root }: DefinitionPlace) {
+  constructor({ root, env }: DefinitionPlace) {
     this.#root = root
+    this.#home = env['HOME'] || undefined
   }
 
   get found(): readonly DefinitionRef[] {
@@ -153,6 +155,9 @@ class DefinitionFinder {
       for (const file of configFiles) this.#put({ kind: 'config', folder: this.#folder(at), name: file })
       if (at === this.#root || !isInside(at, this.#root)) break
     }
+    // Those of the person say the same of every project.
+    if (this.#home !== undefined)
+      for (const file of homeConfigFiles) this.#put({ kind: 'config', folder: this.#folder(this.#home), name: file })
     if (depth >= deepest) return
     for (const part of [`pre${name}`, name, `post${name}`]) {
       const text = scripts[part]
@@ -163,6 +168,8 @@ class DefinitionFinder {
 
 /** Files that say by which shell and with which programs scripts are run. */
 const configFiles: readonly string[] = ['.npmrc', '.yarnrc', '.yarnrc.yml', 'pnpm-workspace.yaml', 'bunfig.toml']
+
+const homeConfigFiles: readonly string[] = ['.npmrc', '.yarnrc', '.yarnrc.yml', '.bunfig.toml']
 
 function isPackageManager(program: string): boolean {
   return ['npm', 'pnpm', 'yarn', 'bun'].includes(program)

@@ -15,9 +15,12 @@ const patterns: readonly RegExp[] = [
   /(?:^|\/)Test[A-Z]\w*\.(?:java|kt|php)$/,
   /(?:^|\/)t\/[^/]+\.t$/,
   /\.(?:feature|bats|snap)$/,
+  // Which tests are run, and how, is said in these.
+  /(?:^|\/)\.?(?:vitest|jest|playwright|cypress|karma|ava|wdio|nightwatch)\.(?:config|conf|workspace|setup)\.\w+$/,
+  /(?:^|\/)(?:\.(?:mocharc|nycrc|taprc|rspec)[^/]*|pytest\.ini|tox\.ini|phpunit\.xml(?:\.dist)?)$/,
 ]
 
-/** Whether a path, relative to the workspace, is that of a test file by its name: in a folder of tests, or named as tests usually are. */
+/** Whether a path, relative to the workspace, is that of a test file by its name: in a folder of tests, named as tests usually are, or the configuration of a program that runs them. */
 export function isTestFile(path: string): boolean {
   return patterns.some((pattern) => pattern.test(path))
 }

@@ -171,10 +171,11 @@ class SessionOpening<Choices extends SessionChoices> {
     return session
   }
 
-  /** A run that goes on keeps the goals that it has on record, unless others are chosen: those of the settings do not replace them. */
+  /** A run that goes on, or an ended one without a new prompt, keeps the goals on record unless others are chosen: those of settings do not replace them. */
   #goalsOf({ until = [] }: QueryOptions, journal: SessionParts['journal']): Pick<QueryOptions, 'until'> {
     const { until: chosen, goal } = this.#opening.goals
-    const isKept = journal?.open !== undefined && chosen === undefined && goal === undefined
+    const isContinued = this.#opening.frontend.firstPrompt === '' && (journal?.ended.length ?? 0) > 0
+    const isKept = (journal?.open !== undefined || isContinued) && chosen === undefined && goal === undefined
     return { until: isKept ? [] : until }
   }
 

@@ -28,8 +28,8 @@ import { codingTools, temporaryFolder } from '../support/harness.ts'
 
 interface Round extends GoalFilesEnd {
   readonly tampered: readonly string[]
-  /** While the checks ran. */
-  readonly meanwhile: readonly string[] | undefined
+  /** What was found after the checks. */
+  readonly changedDuring: readonly string[] | undefined
 }
 
 class Project {
@@ -69,7 +69,7 @@ class Project {
     check()
     const end = await round.end()
     this.#memo = JSON.parse(JSON.stringify(end.memo))
-    return { ...end, tampered: round.tampered, meanwhile: end.tampered }
+    return { ...end, tampered: round.tampered, changedDuring: end.tampered }
   }
 
   async tampered(): Promise<readonly string[]> {
@@ -305,20 +305,19 @@ describe('the definition behind a command', () => {
   test('holds although a check changes it: it may run what the agent wrote', async () => {
     const project = new Project('npm test', { 'package.json': packageJson({ test: 'a' }) })
     await project.round()
-    const changed = ['package.json (scripts.test)']
-    // This check, too: a script behind it may have been run by what it became.
-    const { tampered, meanwhile, changedByChecks } = await project.round(() =>
+    const { tampered, changedDuring, changedByChecks } = await project.round(() =>
       project.write({ 'package.json': packageJson({ test: 'true' }) }),
     )
-    expect([tampered, meanwhile, changedByChecks]).toEqual([[], changed, ['package.json']])
-    expect(await project.tampered()).toEqual(changed)
+    // What was run then is not what the person asked for.
+    expect([tampered, changedDuring, changedByChecks]).toEqual([[], ['package.json (scripts.test)'], ['package.json']])
+    expect(await project.tampered()).toEqual(['package.json (scripts.test)'])
   })
 
   test('may be the target of make that a check makes', async () => {
     const project = new Project('make out', { Makefile: 'out:\n\ttouch out\n' })
     await project.round()
-    const { meanwhile } = await project.round(() => project.write({ out: '' }))
-    expect([meanwhile, await project.tampered()]).toEqual([[], []])
+    const { changedDuring } = await project.round(() => project.write({ out: '' }))
+    expect([changedDuring, await project.tampered()]).toEqual([[], []])
   })
 
   test('is found through links and renamed folders', async () => {
@@ -491,17 +490,18 @@ test('a protected file is tampered with exactly while it is not what the person 
 
 describe('test files', () => {
   const names =
-    'a.test.ts b.spec.js test_c.py c_test.go CTest.java spec/d_spec.rb tests/x.rs __tests__/y.js e2e/z.ts FooTests.cs test/fixtures/a.json __snapshots__/a.snap features/a.feature test.js conftest.py'
+    'a.test.ts b.spec.js test_c.py c_test.go CTest.java spec/d_spec.rb tests/x.rs __tests__/y.js e2e/z.ts FooTests.cs test/fixtures/a.json __snapshots__/a.snap features/a.feature test.js conftest.py vitest.config.ts jest.config.js .mocharc.json pytest.ini'
   test.each(names.split(' '))('%s is one', (name) => {
     expect([isTestFile(name), isTestFile(`packages/x/${name}`)]).toEqual([true, true])
   })
 
-  test.each('src/a.ts latest.js contest.py src/testing.ts attest/x.ts protest.go README.md inspect/a.js'.split(' '))(
-    '%s is none',
-    (name) => {
-      expect(isTestFile(name)).toBe(false)
-    },
-  )
+  test.each(
+    'src/a.ts vite.config.ts latest.js contest.py src/testing.ts attest/x.ts protest.go README.md inspect/a.js'.split(
+      ' ',
+    ),
+  )('%s is none', (name) => {
+    expect(isTestFile(name)).toBe(false)
+  })
 
   test('that changed, came or went since the first round are listed, but for what checks changed', async () => {
     const project = new Project('true', {

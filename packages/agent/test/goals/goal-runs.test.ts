@@ -1,5 +1,6 @@
 // Holds rules of docs/spec.md: R-GOAL-36b, R-GOAL-38a, R-GOAL-40 to R-GOAL-43: goals of sessions, with real checks.
 import {
+  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -163,6 +164,18 @@ describe('an agent that changes what is checked', () => {
     expect(JSON.stringify(model.requests.at(-1)?.messages)).toContain(named.replaceAll('"', '\\"'))
   })
 
+  test('while it is being checked: what it said then does not count', async () => {
+    write('package.json', script)
+    write('check.js', 'require("./works.js")')
+    const works = `require('fs').writeFileSync('package.json', '{"scripts":{"test":"true"}}')`
+    const { result, rounds } = await run([writes('works.js', works), 'Done.', 'Done.', 'Done.'], {
+      until: ['npm test'],
+      maxGoalTries: 1,
+    })
+    expect([result.reason, result.goal?.met]).toEqual(['goal_unmet', false])
+    expect(rounds.at(1)).toMatchObject({ met: false, tampered: ['package.json (scripts.test)'] })
+  })
+
   test('and puts it back goes on, and what it did to tests is listed', async () => {
     write('package.json', JSON.stringify({ scripts: { test: 'test -f works' } }))
     write('a.test.js', '1')
@@ -249,6 +262,45 @@ test('a file that a check changed is edited without being read again', async () 
   expect(result.reason).toBe('completed')
   expect(readFileSync(join(cwd, 'a.js'), 'utf8')).toBe('let a = 2\n')
   expect(results).not.toContain('changed since')
+})
+
+test('a run that a process left open keeps its goals, also where the settings have others (R-GOAL-41a)', async () => {
+  write('.halting/settings.json', JSON.stringify({ until: ['echo of settings; false'] }))
+  const chosen = 'echo chosen; test -f works'
+  const env = { HOME: home, PATH: process.env['PATH'] }
+  const asked: { now?: () => void } = {}
+  const isAsked = new Promise<void>((resolve) => (asked.now = resolve))
+  const never = new Promise<never>(() => undefined)
+  const model = scriptedModel(['Done.', { text: '', before: () => (asked.now?.(), never) }])
+  const options = { cwd, trust: true, permissionMode: 'bypassPermissions' } as const
+  const first = await codingAgent({ ...options, env, model, until: [chosen] })
+  ends.push(() => first.dispose())
+  const messages = (await first.engine()).submit('go')
+  const reading = (async () => {
+    for await (const _ of messages);
+  })()
+  await isAsked
+  // What a process that was killed here would have left.
+  const after = join(home, 'after')
+  const filter = (path: string): boolean => !path.endsWith('.lock')
+  cpSync(join(home, '.halting'), join(after, '.halting'), { recursive: true, filter })
+  const rounds: GoalEnd[] = []
+  const next = await codingAgent({
+    ...options,
+    env: { ...env, HOME: after },
+    model: scriptedModel([bash('touch works'), 'Done.']),
+    resume: first.sessionId,
+  })
+  ends.push(() => next.dispose())
+  const engine = await next.engine({
+    onEvent(event) {
+      if (event.type === 'goal_end') rounds.push(event)
+    },
+  })
+  for await (const _ of engine.resume());
+  expect(rounds.map(({ met, tries, checks }) => [met, tries, checks[0]?.name]).at(-1)).toEqual([true, 1, chosen])
+  await first.dispose()
+  await reading
 })
 
 describe('goals of settings and agents', () => {

@@ -331,10 +331,16 @@ describe('the end of an answer', () => {
     expect([requests.length, shown.includes('run the tests'), reason]).toEqual([2, true, 'completed'])
   })
 
-  test('one that blocks for ever ends the run after eight times, with its reason', async () => {
-    const { requests, reason, engine } = await run({ Stop: on('echo again >&2; exit 2') }, () => 'done')
-    expect([requests.length, reason]).toEqual([9, 'stop_hook_unmet'])
-    expect(engine.lastTerminal?.signal.message).toMatch(/, which was sent back 8 times in a row: again$/)
+  test('one that blocks for ever ends the run: after eight times, or three for the same reason', async () => {
+    const counts = 'echo x >> asked; echo again "$(wc -l < asked)" >&2; exit 2'
+    const often = await run({ Stop: on(counts) }, () => 'done')
+    expect([often.requests.length, often.reason]).toEqual([9, 'stop_hook_unmet'])
+    expect(often.engine.lastTerminal?.signal.message).toMatch(/, which was sent back 8 times in a row: again +9$/)
+    const same = await run({ Stop: on('echo again >&2; exit 2') }, () => 'done')
+    expect([same.requests.length, same.reason]).toEqual([3, 'stop_hook_unmet'])
+    expect(same.engine.lastTerminal?.signal.message).toBe(
+      'The stop hook settings:Stop blocked the answer 3 times for the same reason, and nothing changed in between: again',
+    )
   })
 
   test('an empty reason does not block', async () => {

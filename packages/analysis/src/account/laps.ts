@@ -1,6 +1,6 @@
 import type { IterationReason } from '@halting/core'
 import type { RunProgress } from '@halting/core/adapters'
-import { allowances, rankingOf, transitions } from '@halting/core/steps'
+import { allowances, rankingOf, transitions, type RunLimits } from '@halting/core/steps'
 
 /** How often the loop went round for one reason, and what that has used of its allowance. */
 export interface IterationFigures {
@@ -14,11 +14,17 @@ export interface IterationFigures {
 }
 
 /** The transitions that were taken, most often first. */
-export function lapFigures({ laps: { inRun, sinceRefill } }: RunProgress): readonly IterationFigures[] {
+export function lapFigures(
+  { laps: { inRun, sinceRefill, triesBefore = 0 } }: RunProgress,
+  maxGoalTries: number | null,
+): readonly IterationFigures[] {
   return transitions
     .map((transition): IterationFigures => {
       const { paidFrom, resets, laps: allowed } = allowances[transition]
       const laps = inRun[transition] ?? 0
+      // Tries for goals that others took the place of are used no more.
+      if (paidFrom === 'goalTries')
+        return { transition, laps, used: Math.max(0, laps - triesBefore), allowed: maxGoalTries }
       const used = resets === 'run' ? laps : (sinceRefill[transition] ?? 0)
       return { transition, laps, used, allowed: paidFrom === 'own' ? allowed : null }
     })
@@ -30,11 +36,15 @@ export function lapFigures({ laps: { inRun, sinceRefill } }: RunProgress): reado
 export interface RankingLeft {
   /** Null: no limit was set, or the record of an earlier version does not say. */
   readonly turns: number | null
-  /** Rounds of all allowances that are constants. */
+  /** Rounds of all allowances that are constants, and the tries of goals. */
   readonly others: number
 }
 
-export function rankingLeft({ laps }: RunProgress, maxTurns: number | null): RankingLeft {
-  const [turns, , others] = rankingOf(laps, { maxTurns: maxTurns ?? Infinity, tokenTargetLaps: 0 })
+export function rankingLeft(
+  { laps, goal }: RunProgress,
+  { maxTurns, maxGoalTries = 0 }: Pick<RunLimits, 'maxTurns' | 'maxGoalTries'>,
+): RankingLeft {
+  const goalTries = goal === undefined ? 0 : maxGoalTries
+  const [turns, , others] = rankingOf(laps, { maxTurns: maxTurns ?? Infinity, goalTries, tokenTargetLaps: 0 })
   return { turns: maxTurns === null ? null : turns, others }
 }

@@ -38,6 +38,7 @@ class PointReader {
   readonly #reserved = new Map<string, number>()
   readonly #beganAt: number
   #maxTurns: number | null
+  readonly #maxGoalTries: number
   #settledNanos = 0
   #tokens = 0
   /** What a compaction of the open turn left: no entry tells of it yet. */
@@ -48,6 +49,7 @@ class PointReader {
     const [first] = records
     this.#beganAt = first?.type === 'start' ? first.at : 0
     this.#maxTurns = limitsInForce(records.slice(0, 1)).maxTurns
+    this.#maxGoalTries = limitsInForce(records).maxGoalTries ?? 0
   }
 
   read(record: StepRecord): void {
@@ -170,7 +172,8 @@ class PointReader {
     { key, model }: { readonly key: string; readonly model: unknown },
   ): Window['point'] {
     const told = isJsonObject(message['usage']) ? message['usage'] : {}
-    const limits = { maxTurns: this.#maxTurns ?? Infinity, tokenTargetLaps: 0 }
+    const goalTries = spent.goal === undefined ? 0 : this.#maxGoalTries
+    const limits = { maxTurns: this.#maxTurns ?? Infinity, goalTries, tokenTargetLaps: 0 }
     // Turns are told by themselves, and how far a token target goes is not on record.
     const {
       next_turn: turnsLeft,

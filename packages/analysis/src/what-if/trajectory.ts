@@ -32,7 +32,6 @@ import {
 } from '../account/recorded-steps.ts'
 import { GoalRoundReader } from '../account/goal.ts'
 import { limitsInForce } from '../account/limits.ts'
-import { recordedProgress } from '../account/recorded-progress.ts'
 
 /** A call of a run that is over. */
 export interface PastCall {
@@ -126,7 +125,7 @@ export function trajectoryOf(records: readonly StepRecord[]): Trajectory {
   const rounds = new GoalRoundReader()
   let open: StepRecord[] = []
   let countsAsTurn = true
-  let told: Pick<RunProgress, 'turns' | 'turnBegins'> = begin.start.spent
+  let told: Pick<RunProgress, 'turns' | 'turnBegins' | 'goal'> = begin.start.spent
   const lost = lostRequests(records)
   const close = (closing: StepRecord | undefined, isFreshAfter: boolean, isTold: boolean): void => {
     const agentTurns = Math.max(0, ...agents.values())
@@ -150,7 +149,13 @@ export function trajectoryOf(records: readonly StepRecord[]): Trajectory {
       triesNow = transition === 'goal_unmet' ? triesIn(spent) : undefined
     } else if (record.type === 'end' && record.scope === '') {
       close(record, false, record.spent.turns > told.turns)
-      return { turns, ending: endingOf(record, records), limits: limitsInForce(records), carried, ...goalsIn(records) }
+      return {
+        turns,
+        ending: endingOf(record, records),
+        limits: limitsInForce(records),
+        carried,
+        ...goalsIn(record.spent),
+      }
     } else {
       open.push(record)
       const round = rounds.read(record)
@@ -162,7 +167,7 @@ export function trajectoryOf(records: readonly StepRecord[]): Trajectory {
   }
   // No figures tell of a turn that was cut off; it is one where its model was asked, as in the account of the run.
   if (open.some((record) => 'key' in record)) close(undefined, false, told.turnBegins && open.some(isAsked))
-  return { turns, ending: null, limits: limitsInForce(records), carried, ...goalsIn(records) }
+  return { turns, ending: null, limits: limitsInForce(records), carried, ...goalsIn(told) }
 }
 
 /** How often an answer was sent back for the goals that are in force. */
@@ -170,8 +175,7 @@ function triesIn({ laps: { inRun, triesBefore = 0 } }: Pick<RunProgress, 'laps'>
   return Math.max(0, (inRun.goal_unmet ?? 0) - triesBefore)
 }
 
-function goalsIn(records: readonly StepRecord[]): Pick<Trajectory, 'checksAtLimit'> {
-  const { goal } = recordedProgress(records).spent
+function goalsIn({ goal }: Pick<RunProgress, 'goal'>): Pick<Trajectory, 'checksAtLimit'> {
   const isChecked = goal !== undefined && goal.specs.every(({ judged }) => judged !== true)
   return isChecked ? { checksAtLimit: true } : {}
 }

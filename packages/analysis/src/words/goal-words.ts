@@ -1,4 +1,5 @@
 import type { GoalCheck, GoalSpec } from '@halting/core'
+import { headOf, tailOf } from '@halting/core/adapters'
 import type { GoalFigures, RecordedRound } from '../account/goal.ts'
 import { counted, elapsed, many } from './figures.ts'
 
@@ -7,12 +8,15 @@ import { counted, elapsed, many } from './figures.ts'
 /** Names of files or goals in one sentence; what is beyond is counted. */
 const mostNames = 8
 
+/** Names are of any length: a judged goal is a text, and a record may have been written by anybody. */
+const longestName = 200
+
 /** The end of a report as a person is shown it. */
 const [mostLines, mostCharacters] = [5, 600]
 
 /** A goal by its name: a command as code, what a model judges as words. */
 export function goalName({ name, judged }: Pick<GoalSpec, 'name' | 'judged'>): string {
-  const short = name.length > 200 ? `${name.slice(0, 200)}…` : name
+  const short = shortName(name)
   return judged === true ? `${short} (judged by a model)` : `\`${short}\``
 }
 
@@ -29,7 +33,7 @@ export function checkText(check: GoalCheck): string {
 
 /** The last lines of what a check printed. */
 export function checkTail({ tail }: Pick<GoalCheck, 'tail'>): string {
-  return tail.slice(-mostCharacters).trimEnd().split('\n').slice(-mostLines).join('\n')
+  return tailOf(tail, mostCharacters).trimEnd().split('\n').slice(-mostLines).join('\n')
 }
 
 const placeNames = {
@@ -79,7 +83,7 @@ export function goalVerdict(goal: GoalFigures): string {
 }
 
 const whyUnknown = {
-  not_ended: 'the run did not end',
+  not_ended: 'the run has not ended',
   needs_approval: 'the run waits for an approval, and the goal is in force after it',
   not_checked: 'it was not checked',
   changed: 'something changed since it was last checked',
@@ -120,7 +124,11 @@ function changedTestsText(files: readonly string[]): string {
   return `The agent changed ${many(files.length, 'test file')}: ${namesText(files)}.`
 }
 
+function shortName(name: string): string {
+  return name.length > longestName ? `${headOf(name, longestName)}…` : name
+}
+
 function namesText(names: readonly string[]): string {
-  const shown = names.slice(0, mostNames).map((name) => (name.length > 200 ? `${name.slice(0, 200)}…` : name))
+  const shown = names.slice(0, mostNames).map(shortName)
   return `${shown.join(', ')}${names.length > mostNames ? ` and ${counted(names.length - mostNames)} more` : ''}`
 }

@@ -7,7 +7,8 @@ import { placedParts } from '../../src/view/parts.ts'
 import { timelineOf } from '../../src/view/items.ts'
 import { viewOf } from '../../src/view/view.ts'
 import { partsOfMessages, sessionTranscript, type Part } from '../../src/view/session-transcript.ts'
-import { goalFacts } from '../../src/words/goal-words.ts'
+import { checkTail, checkText, goalFacts, goalName } from '../../src/words/goal-words.ts'
+import type { GoalFigures } from '../../src/account/goal.ts'
 import { replayLines } from '../../src/view/replay-lines.ts'
 import { failed, filesOf, goalOf, goalRun, passed, workingOptions } from '../support/goal-runs.ts'
 import { sessionOf } from '../support/sessions.ts'
@@ -34,6 +35,21 @@ describe('an account', () => {
     })
     expect(limits).toContainEqual({ limit: 'maxGoalTries', unit: 'tries', used: 1, max: 4, isReached: false })
     expect(phases.map(({ phase }) => phase)).toContain('checks')
+  })
+
+  test('has of tries what the loop said was left, also at each turn', async () => {
+    const { records, events } = await goalRun({
+      until: [goalOf(failed(), failed('x'), failed('xx'), passed)],
+      maxGoalTries: 5,
+    })
+    const laps = events.flatMap((event) => (event.type === 'lap' ? [event] : []))
+    const { ranking, laps: figures } = accountOf(records)
+    expect(ranking.others).toBe(laps.at(-1)?.after[2])
+    expect(figures).toContainEqual({ transition: 'goal_unmet', laps: 2, used: 2, allowed: 5 })
+    const points = viewOf(sessionOf([records])).runs[0]?.points ?? []
+    expect(points.slice(1).map(({ allowancesLeft }) => allowancesLeft['goal_unmet'])).toEqual(
+      laps.map(({ left }) => left.goal_unmet),
+    )
   })
 
   test('of a run without goals has none', async () => {
@@ -211,4 +227,27 @@ describe('rounds of checks', () => {
     const { phases } = accountOf(records)
     expect(phases.find(({ phase }) => phase === 'checks')).toMatchObject({ requests: 2 })
   })
+})
+
+test('a record that anybody may have written is told in bounded words', () => {
+  const long = '😀'.repeat(500_000)
+  const files = Array.from({ length: 10_000 }, (_, index) => `${index}${long.slice(0, 1_000)}`)
+  const check = { name: long, met: false, exitCode: 1, durationMs: 1, tail: long }
+  const goal: GoalFigures = {
+    goals: [{ name: long }],
+    met: false,
+    tries: 3,
+    maxTries: null,
+    baseline: null,
+    checks: [check],
+    tampered: files,
+    changedTests: files,
+    flaky: true,
+    rounds: { made: 1, failed: 1, ms: 5 },
+    lastFailed: check,
+  }
+  const facts = [...goalFacts(goal), goalName({ name: long }), checkText(check), checkTail(check)]
+  expect(facts[0]).toBe('Not met after 3 tries; it was not checked at the start.')
+  expect(Math.max(...facts.map(({ length }) => length))).toBeLessThan(3_000)
+  expect(facts.filter((fact) => /\p{Surrogate}/u.test(fact))).toEqual([])
 })

@@ -1,12 +1,20 @@
 import { type Bound, type Certificate, certificate } from '@halting/core'
-import { forecast } from '@halting/core/adapters'
+import { forecast, usualCheckMs, usualGoalTries } from '@halting/core/adapters'
 import type { StageLimits } from '@halting/core/after'
 import type { MemoryStagesOptions } from '@halting/agent/memory'
 import { type Flags, wantsJson } from '../flags/flags.ts'
 import { counted, elapsed, many, money, oneLine, told } from '../io/figures.ts'
 import { type Style, styleFor } from '../io/style.ts'
 import type { Program } from '../program.ts'
-import { stagesFor, wantedAfter, agentsOf, briefingOf, queryOptionsOf, openToolbox } from '@halting/agent/open-session'
+import {
+  stagesFor,
+  wantedAfter,
+  agentsOf,
+  briefingOf,
+  goalOptions,
+  queryOptionsOf,
+  openToolbox,
+} from '@halting/agent/open-session'
 import { describeModels, whose } from '@halting/agent/session-settings'
 import { forecastText } from './forecast-text.ts'
 import { portsOf, settingsFor } from '../flags/session-ports.ts'
@@ -23,7 +31,8 @@ export async function check(given: Flags, program: Program): Promise<number> {
   const briefing = await briefingOf(run, program, toolbox)
   const agents = await agentsOf(run, ports, toolbox, models, briefing)
   for (const warning of agents?.warnings ?? []) output.err(told(warning))
-  const options = await queryOptionsOf(run.choices, ports, toolbox, models, briefing, agents)
+  const goals = await goalOptions(run.choices, settings, toolbox)
+  const options = { ...(await queryOptionsOf(run.choices, ports, toolbox, models, briefing, agents)), ...goals }
   const bounds = asFlagIsCalled(certificate(options))
   const likely = forecast(options)
   const { model, smallModel = model } = models
@@ -31,9 +40,10 @@ export async function check(given: Flags, program: Program): Promise<number> {
   const after = await afterBounds(run.choices, notes)
   output.out(
     wantsJson(run.choices)
-      ? `${JSON.stringify({ ...bounds, forecast: likely, after })}\n`
+      ? `${JSON.stringify({ ...bounds, ...goalsJson(goals), forecast: likely, after })}\n`
       : [
           certificateText(bounds, oneLine(models.model.id, 100), styleFor(output.isTerminal.stdout, env)),
+          ...goalsText(goals),
           ...forecastText(likely, run.choices),
           ...after.map(afterText),
           '',
@@ -46,6 +56,39 @@ export async function check(given: Flags, program: Program): Promise<number> {
 function asFlagIsCalled(bounds: Certificate): Certificate {
   const { tokens } = bounds
   return { ...bounds, tokens: { ...tokens, because: tokens.because.replace(/^maxTotalTokens\b/, 'maxTokens') } }
+}
+
+type Goals = Awaited<ReturnType<typeof goalOptions>>
+
+/** What the run goes on until, a line each (spec R-GOAL-66). */
+function goalsText({ until = [], maxGoalTries = usualGoalTries, stopWhenMet, skipIfMet }: Goals): readonly string[] {
+  if (until.length === 0) return []
+  const lines = until.map(({ name, judged, timeoutMs = usualCheckMs, stable = 1 }) => {
+    const what = judged === true ? 'a model finds' : 'this exits with 0'
+    const passes = stable === 1 ? '' : `, ${stable} times in a row`
+    return `  ${what}${passes}, within ${elapsed(timeoutMs)} each time: ${oneLine(name, 200)}`
+  })
+  const when = [
+    ...(skipIfMet === true ? ['It ends at once where that holds before the first request.'] : []),
+    ...(stopWhenMet === true ? ['It is checked after each turn that changed something, too.'] : []),
+  ]
+  return [
+    `It is done when, with at most ${maxGoalTries === 1 ? '1 try' : `${maxGoalTries} tries`}:`,
+    ...lines,
+    ...when,
+    '',
+  ]
+}
+
+function goalsJson({ until = [], maxGoalTries = usualGoalTries }: Goals): object {
+  if (until.length === 0) return {}
+  const goals = until.map(({ name, judged, timeoutMs = usualCheckMs, stable = 1 }) => ({
+    name,
+    ...(judged === true && { judged }),
+    timeoutMs,
+    stable,
+  }))
+  return { goals, maxGoalTries }
 }
 
 /** What may come after the run, each with its bounds. */
@@ -70,18 +113,22 @@ function afterText({ stage, maxTurns, maxBudgetUsd, maxTotalTokens, maxDurationM
   return `After a run that completed: ${stage}, at most ${bounds}; within the budget of the session.`
 }
 
-const rows: readonly (readonly [keyof Omit<Certificate, 'halts' | 'notes'>, string, (value: number) => string])[] = [
+const rows: readonly (readonly [Exclude<keyof Certificate, 'halts' | 'notes'>, string, (value: number) => string])[] = [
   ['turns', 'turns', counted],
   ['laps', 'laps', counted],
   ['requests', 'requests', counted],
   ['tokens', 'tokens', counted],
   ['usd', 'cost', (value) => money(value)],
+  ['checks', 'checks', counted],
   ['seconds', 'time', (value) => elapsed(value * 1_000)],
 ]
 
 function certificateText(bounds: Certificate, model: string, style: Style): string {
   const verdict = bounds.halts ? style.green('halts') : style.red('may go on for ever')
-  const cells = rows.map(([name, label, shown]) => [label, amount(bounds[name], shown), bounds[name].because] as const)
+  const cells = rows.flatMap(([name, label, shown]) => {
+    const bound = bounds[name]
+    return bound === undefined ? [] : [[label, amount(bound, shown), bound.because] as const]
+  })
   const width = Math.max(...cells.map(([, value]) => value.length))
   return [
     `Every run with these flags ${verdict}. It cannot exceed (model ${model}):`,

@@ -5,11 +5,20 @@ import { oneLine } from '../io/figures.ts'
 /** `until`: commands that must exit with 0. `goal`: what a model judges. */
 export type GoalCommand = 'until' | 'goal'
 
-export type ReadGoal =
-  /** Nothing is set: the goals are shown. */
-  | { readonly kind: 'show' }
-  /** `command`: the one that is added, to be looked at before it is set. */
-  | { readonly kind: 'change'; readonly change: SettingsChange; readonly says: string; readonly command?: string }
+export type ReadGoal = GoalsShown | GoalsChanged
+
+/** Nothing is set: the goals are shown. */
+interface GoalsShown {
+  readonly kind: 'show'
+}
+
+interface GoalsChanged {
+  readonly kind: 'change'
+  readonly change: SettingsChange
+  readonly says: string
+  /** The command that was set; absent where none was. */
+  readonly command?: string
+}
 
 /**
  * What stands behind `/until` or `/goal`: a command or a text in place of those before, `+ COMMAND` for one more, `off` for none of its kind.

@@ -79,10 +79,11 @@ export function goalEntry({ name, judged }: GoalSpec, { isChecked, last, tries, 
 export function goalRows(goal: SessionGoal | null): readonly string[] {
   if (goal === null) return ['No goal is set.']
   const { goals, isChecked, isChecking, last, tries, maxTries } = goal
-  const unmet = last?.checks.at(-1)
-  const rows = goals.map(({ name, judged }) => {
+  const rows = goals.flatMap(({ name, judged }) => {
     const check = last?.checks.find((each) => each.name === name)
-    return `${judged === true ? 'judged: ' : ''}${oneLine(name, 2 * longestName)}${verdictText(check)}`
+    const row = `${judged === true ? 'judged: ' : ''}${oneLine(name, 2 * longestName)}${verdictText(check)}`
+    const report = check === undefined || check.met ? [] : check.tail.split('\n')
+    return [row, ...report.filter((line) => line.trim() !== '').map((line) => `  ${line}`)]
   })
   const more = [
     ...(tries === 0 ? [] : [`sent back ${tries} of ${maxTries} times`]),
@@ -92,8 +93,7 @@ export function goalRows(goal: SessionGoal | null): readonly string[] {
     ...(isChecked ? [] : ['nothing is checked in plan mode']),
     ...(last === null && isChecked && !isChecking ? ['it was not checked yet'] : []),
   ]
-  const tail = unmet === undefined || unmet.met ? [] : unmet.tail.split('\n').filter((line) => line.trim() !== '')
-  return [...rows, ...tail.map((line) => `  ${line}`), ...(more.length === 0 ? [] : [`${more.join('; ')}.`])]
+  return [...rows, ...(more.length === 0 ? [] : [`${more.join('; ')}.`])]
 }
 
 function verdictText(check: GoalCheck | undefined): string {

@@ -58,6 +58,8 @@ export function adviceFor(terminal: RunResult, flags: Flags, errorKind: string |
 /** What may reach a goal that was not met: more tries, unless they changed nothing; another model; what was changed put back. */
 function goalAdvice({ signal, goal }: RunResult, { model }: Flags): string {
   if (signal.context['cause'] === 'finish_reason') return 'Leave out --finish-reasons: an answer is sent back then.'
+  if (signal.context['cause'] === 'asks')
+    return 'Its answer called no tool: it asks something, or refuses. Answer it in the prompt.'
   const another = model === undefined ? 'name another model with --model' : 'name another model'
   if (goal !== undefined && goal.tampered.length > 0)
     return `The agent is to leave it alone: say so in the prompt, or ${another}.`

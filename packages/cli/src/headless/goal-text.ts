@@ -1,5 +1,6 @@
 import type { GoalResult, RunEvent, RunResult } from '@halting/core'
 import { goalLine, goalNames } from '../frontends/goal-words.ts'
+import type { Flags } from '../flags/flags.ts'
 import { many, oneLine } from '../io/figures.ts'
 
 /** What `halting -p` prints of the goals of a run, on stderr (spec R-GOAL-62). */
@@ -22,8 +23,8 @@ export function followGoals(isVerbose: boolean): GoalLines {
       if (event.type !== 'goal_end') return []
       const failed = event.checks.at(-1)
       const isShown = isVerbose && !event.met && failed !== undefined && failed.tail !== ''
-      const report = isShown ? failed.tail.split('\n').slice(-shownLines) : []
-      return [goalLine(goals, event), ...report.map((line) => `  ${oneLine(line, longestLine)}`)]
+      const report = isShown ? failed.tail.split('\n').filter((line) => line.trim() !== '') : []
+      return [goalLine(goals, event), ...report.slice(-shownLines).map((line) => `  ${oneLine(line, longestLine)}`)]
     },
   }
 }
@@ -62,4 +63,18 @@ export function goalNotes(goal: GoalResult | undefined, stable = 1): readonly st
 /** Whether the first check of a run said that a goal is no check at all: a command that does not exist. Nothing was spent. */
 export function isUnusableGoal({ reason, signal }: Pick<RunResult, 'reason' | 'signal'>): boolean {
   return reason === 'error' && signal.source === 'goal' && signal.context['code'] === 'configuration'
+}
+
+/** Flags about how goals are checked that a command which goes on needs again: they are not on record (spec R-GOAL-65a). */
+export function goalArguments(
+  { untilTries, untilTimeout, untilStable, protect = [] }: Flags,
+  command: string,
+): readonly string[] {
+  const isRaised = untilTries === undefined || command.includes('--until-tries')
+  return [
+    ...(isRaised ? [] : ['--until-tries', String(untilTries)]),
+    ...(untilTimeout === undefined ? [] : ['--until-timeout', `${untilTimeout}ms`]),
+    ...(untilStable === undefined ? [] : ['--until-stable', String(untilStable)]),
+    ...protect.flatMap((glob) => ['--protect', glob]),
+  ]
 }

@@ -109,12 +109,10 @@ export function createStepPrinter(
     const news = roomNews(event)
     if (news !== undefined)
       line((news.kind === 'not compacted' ? style.yellow : style.dim)(oneLine(`↻ ${news.text}`, width())))
+    // The answer goes back: it is a step, and stands before what comes of it.
+    if (event.type === 'goal_end' && parent === null && !event.met && event.tries < event.maxTries) release()
     if (event.type === 'tool_end') durations.set(keyOf(parent, event.callId), event.durationMs)
-    if (event.type !== 'retry') return
-    const { attempt, maxRetries, delayMs, error } = event
-    const when = delayMs > 0 ? `in ${elapsed(delayMs)}` : 'at once'
-    const why = oneLine(error.message, 3 * width())
-    line(style.yellow(wrapped(`! ${why} (trying again ${when}, ${attempt} of ${maxRetries})`, width())))
+    if (event.type === 'retry') line(style.yellow(wrapped(retryText(event, width()), width())))
   }
 
   return {
@@ -126,6 +124,14 @@ export function createStepPrinter(
       if (message.subtype === 'informational') line(style.yellow(`! ${oneLine(message.message, width() - 2)}`))
     },
   }
+}
+
+function retryText(
+  { attempt, maxRetries, delayMs, error }: Extract<RunEvent, { readonly type: 'retry' }>,
+  width: number,
+): string {
+  const when = delayMs > 0 ? `in ${elapsed(delayMs)}` : 'at once'
+  return `! ${oneLine(error.message, 3 * width)} (trying again ${when}, ${attempt} of ${maxRetries})`
 }
 
 /** `parent`: the call that started the agent; null for the main loop. */

@@ -12,7 +12,7 @@ import { goOn } from '../why/go-on.ts'
 import { noStream, streamAnswer } from './answer-stream.ts'
 import { followDenials, type Remedies } from './denials.ts'
 import { closingLine, endingLine } from './ending.ts'
-import { followGoals, goalNotes, isUnusableGoal } from './goal-text.ts'
+import { followGoals, goalArguments, goalNotes, isUnusableGoal } from './goal-text.ts'
 import { followChanges } from './file-changes.ts'
 import { showActivity } from './live-line.ts'
 import { roomNews } from './room.ts'
@@ -144,10 +144,18 @@ function nextCommands(
 }
 
 /** The command that goes on with the session; '' where there is nothing to go on with. */
-function goOnLine(terminal: RunResult, sessionId: string, { cluster }: Flags): string {
-  const where = { sessionId, sessionCwd: '', cwd: '', ...(cluster !== undefined && { cluster }) }
+function goOnLine(terminal: RunResult, sessionId: string, flags: Flags): string {
+  const { cluster, until = [], goal } = flags
+  // Those of settings are there again.
+  const goals = [
+    ...until.map((name) => ({ name })),
+    ...(goal === undefined ? [] : [{ name: goal, judged: true } as const]),
+  ]
+  const where = { sessionId, sessionCwd: '', cwd: '', goals, ...(cluster !== undefined && { cluster }) }
   const { command } = goOn(terminal, where)
-  return command === undefined ? '' : `Go on: ${command}\n`
+  if (command === undefined) return ''
+  const again = goalArguments(flags, command)
+  return `Go on: ${[command, ...(again.length === 0 ? [] : [shellQuoted(again)])].join(' ')}\n`
 }
 
 /** The command that takes the changes of a run back that did not reach its goal; '' for any other ending. */

@@ -12,7 +12,7 @@ export interface Where {
   readonly cwd: string
   /** The address of the cluster that has it. */
   readonly cluster?: string
-  /** The goals of the run: one that goes on after its end has them from its flags alone. */
+  /** The goals of the run: with a new prompt it has them from its flags alone. */
   readonly goals?: readonly GoalSpec[]
 }
 
@@ -29,7 +29,8 @@ export function goOn(terminal: RunResult | undefined, where: Where): GoOn {
       says: 'This goes on:',
       command: commandOf(['-p', '--resume', where.sessionId], where),
     }
-  const says = goalAdvice(terminal) ?? adviceFor(terminal, {}, errorKindOf(terminal))
+  const advice = adviceFor(terminal, {}, errorKindOf(terminal))
+  const says = flagLimitOf(terminal) === 'maxGoalTries' ? `${advice} halting undo reverts what it changed.` : advice
   const args = argumentsFor(terminal, where)
   return args === undefined ? { says } : { says, command: commandOf(args, where) }
 }
@@ -47,20 +48,6 @@ function commandOf(args: readonly string[], { sessionCwd, cwd, cluster }: Where)
   return sessionCwd === cwd ? command : `cd ${shellQuoted([sessionCwd])} && ${command}`
 }
 
-/** What to do about a goal that is not met; undefined for any other ending. More tries do not help where nothing changes. */
-function goalAdvice(terminal: RunResult): string | undefined {
-  if (flagLimitOf(terminal) !== 'maxGoalTries') return undefined
-  const undo = 'halting undo reverts what it changed.'
-  switch (terminal.signal.context['cause']) {
-    case 'asks':
-      return 'Its answer called no tool: it asks something, or refuses. Answer it with --resume and a prompt.'
-    case 'stalled':
-      return `Nothing changed between its last answers, so more tries alone do not help. Have it try another way, or name another model with --model. ${undo}`
-    default:
-      return `Raise --until-tries, or name another model with --model. ${undo}`
-  }
-}
-
 /** The goals as flags; none where they hold already. */
 function goalFlags({ goal }: RunResult, goals: readonly GoalSpec[]): readonly string[] {
   if (goal === undefined || goal.met === true) return []
@@ -71,18 +58,15 @@ function goalFlags({ goal }: RunResult, goals: readonly GoalSpec[]): readonly st
 function argumentsFor(terminal: RunResult, { sessionId, goals = [] }: Where): readonly string[] | undefined {
   const { resume } = endings[terminal.reason]
   if (resume === null) return undefined
-  const goOnWith = (...flags: readonly string[]): readonly string[] => [
-    '-p',
-    '--resume',
-    sessionId,
-    ...goalFlags(terminal, goals),
-    ...flags,
-  ]
+  const goOnWith = (...flags: readonly string[]): readonly string[] => ['-p', '--resume', sessionId, ...flags]
+  // A run that goes on has its goals on record; a prompt begins another.
+  const prompted = (text: string): readonly string[] => goOnWith(...goalFlags(terminal, goals), text)
   const { cause } = terminal.signal.context
   switch (resume.kind) {
     case 'raise-limit': {
-      if (cause === 'stalled') return goOnWith('Try another way.')
-      if (cause === 'asks') return undefined
+      if (cause === 'stalled') return prompted('Try another way.')
+      // It asks something, or a guard took its answer as the end: more tries change nothing.
+      if (cause === 'asks' || cause === 'finish_reason') return undefined
       const limit = flagLimitOf(terminal)
       return limit === undefined ? undefined : goOnWith(flagOf(limit), raisedLimit(limit, terminal))
     }
@@ -91,7 +75,7 @@ function argumentsFor(terminal: RunResult, { sessionId, goals = [] }: Where): re
     case 'retry':
       return goOnWith()
     case 'prompt':
-      return goOnWith(resume.text)
+      return prompted(resume.text)
     case 'approve': {
       const { pending } = terminal.signal.context
       const [first] = Array.isArray(pending) ? (pending as readonly unknown[]) : []

@@ -98,6 +98,21 @@ test('/until and /goal set goals and show them, without a run', async () => {
   await expect.poll(() => plans(agent).at(-1)).toEqual([])
 })
 
+test('/until off during a run is answered at once, and the run ends with its answer', async () => {
+  const slow = { toolCalls: [{ name: 'Bash', input: { command: 'touch made && sleep 1' } }] }
+  const agent = await startAgent({
+    model: scriptedModel([slow, 'Done.']),
+    allow: ['Bash(touch *)', 'Bash(sleep *)'],
+    options: { until: [goal('npm test', unmet('x'))], unmetWithoutWork: 'end' },
+  })
+  const { sessionId } = await agent.newSession()
+  const running = agent.prompt(sessionId, 'go')
+  await expect.poll(() => agent.updates('tool_call').length).toBe(2)
+  expect(await agent.prompt(sessionId, '/until off')).toEqual({ stopReason: 'end_turn' })
+  expect(await running).toMatchObject({ stopReason: 'end_turn', _meta: { 'halting/stop': { reason: 'completed' } } })
+  expect(plans(agent).at(-1)).toEqual([])
+})
+
 test('in plan mode nothing is checked, and the entry says so', async () => {
   const agent = await start(['The plan.'], { until: [goal('npm test', unmet('x'))] })
   const { sessionId } = await agent.newSession()

@@ -1,6 +1,6 @@
 // Spec R-GOAL-62 to R-GOAL-66: goals in the real program, with a scripted model.
 import { randomUUID } from 'node:crypto'
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { call, fileSays, here, installProgram, linesOf, run, script, start, type Ended } from '../support/program.ts'
@@ -175,6 +175,33 @@ describe('the goal is not met', () => {
   })
 })
 
+test('after Ctrl-C in a check the command that goes on has the goal again', async () => {
+  const cwd = project()
+  const args = ['-p', 'Go.', '--script', script([]), '--until', 'touch began; sleep 300', '--protect', '*.txt']
+  const one = start([...args, '--until-timeout', '5m'], { cwd })
+  while (!existsSync(join(cwd, 'began'))) await new Promise((resolve) => setTimeout(resolve, 20))
+  one.child.kill('SIGINT')
+  const { status, stderr } = await one.ended
+  expect(status).toBe(130)
+  expect(told({ stderr })).toEqual([
+    'goal: touch began; sleep 300: not checked to its end',
+    'halting: aborted_streaming: Interrupted by the user (goal not checked, FIGURES).',
+    'Go on: halting -p --resume ID --until "touch began; sleep 300" "Go on." --until-timeout 300000ms --protect "*.txt"',
+  ])
+})
+
+test('with --verbose an answer that goes back stands before the check that failed, and its report below', async () => {
+  const ended = await pursue([say('It passes.'), ...fix, say('Now.')], ['--verbose'])
+  expect(told(ended).slice(0, 6)).toEqual([
+    'goal: sh check.sh ✗ (before it began: 1 failed)',
+    '  1 failed',
+    expect.stringContaining('This task is done when'),
+    'It passes.',
+    'goal: sh check.sh ✗ (try 1 of 10: 1 failed)',
+    '  1 failed',
+  ])
+})
+
 describe('before anything is spent', () => {
   test('a goal that is no command is refused with exit code 2', async () => {
     const cwd = project()
@@ -264,6 +291,18 @@ describe('a run that goes on', () => {
     const more = script([say('Written.')])
     const ended = await run(['-p', '--resume', id, '--script', more, '--output-format', 'json'], { cwd })
     expect(resultOf(ended)).toMatchObject({ result: 'Written.', goal: { met: true } })
+  })
+
+  test('has them in place of those of the settings, also after its tries are used up', async () => {
+    const cwd = project()
+    const id = randomUUID()
+    const settings = ['--settings', '{"until":["test -e other.txt"]}']
+    const args = ['--session-id', id, '--until-tries', '1', ...settings]
+    expect((await pursue([say('One.'), say('Two.')], args, { cwd })).status).toBe(6)
+    const more = script([...fix, say('Now.')])
+    const goneOn = ['-p', '--resume', id, '--until-tries', '2', '--script', more, '--allowedTools', 'Write']
+    const ended = await run([...goneOn, ...settings, '--output-format', 'json'], { cwd })
+    expect(resultOf(ended)).toMatchObject({ result: 'Now.', goal: { met: true, checks: [{ name: 'sh check.sh' }] } })
   })
 
   test('has them in a copy of its session', async () => {

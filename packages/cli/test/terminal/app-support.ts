@@ -140,7 +140,9 @@ export async function startApp(setup: AppSetup = {}): Promise<RunningApp> {
 }
 
 async function openOwn(flags: Flags, program: Program): Promise<OpenSession> {
-  return openSessionOf(await openLive(flags, program, { answersQuestions: true, background: 'keep' }))
+  return openSessionOf(
+    await openLive(flags, program, { answersQuestions: true, unmetWithoutWork: 'end', background: 'keep' }),
+  )
 }
 
 export function folder(prefix: string): string {

@@ -92,6 +92,7 @@ describe('the ending of a run', () => {
       '■ Stopped: a hook stopped it after a tool. It says why.  [hook_stopped] | ↵ go on, y↵ /why',
       '■ Stopped: a stop hook ended it. It says why.  [stop_hook_prevented] | y↵ /why',
       '■ Stopped: the goal is not met. It says why.  [goal_unmet] | ↵ +10 tries and go on, t↵ the same and +20 turns, m↵ another model, u↵ undo its changes, y↵ /why',
+      '■ Stopped: a stop hook is not satisfied. It says why.  [stop_hook_unmet] | ↵ go on, y↵ /why',
       '■ Stopped: a call waits for a yes or a no. It says why.  [needs_approval] | allow↵ let it run and go on, deny↵ deny and go on, y↵ /why',
       '■ Stopped: you asked it to stop. It says why.  [user_requested] | ↵ go on, y↵ /why',
       '■ Stopped: interrupted while the model wrote. It says why.  [aborted_streaming] | ↵ go on, y↵ /why',
@@ -100,6 +101,7 @@ describe('the ending of a run', () => {
       '■ Stopped: the conversation is too long for the model. It says why.  [prompt_too_long] | ↵ /compact, y↵ /why',
       '■ Stopped: the model could not be asked. It says why.  [model_error] | ↵ try again, y↵ /why',
       '■ Stopped: the model declined.  [refusal] | y↵ /why',
+      '■ Ended: the model gave no answer.  [no_answer] | ↵ ask for an answer, y↵ /why',
       '■ Stopped: an image or a document was refused. It says why.  [image_error] | y↵ /why',
       '■ Stopped: something failed. It says why.  [error] | ↵ try again, y↵ /why',
     ])

@@ -3,7 +3,7 @@
 export type { ExecutionFigures } from '../agent-state.ts'
 export type { Background, TaskEnded, TaskLeft, TaskNews, TaskNote, TaskStarted } from '../background.ts'
 export { lineOfReport } from '../goals/report.ts'
-export { mostGoalTries, mostStablePasses } from '../goals/run-goals.ts'
+export { mostGoalTries, mostStablePasses, usualCheckMs, usualGoalTries } from '../goals/run-goals.ts'
 export { spendsTurn, type RetriesLeft, type Ranking } from '../allowance.ts'
 export { type RequestBound, noPrices } from '../budget/prices.ts'
 export type { BudgetCompletionEvent } from '../budget/token-target.ts'

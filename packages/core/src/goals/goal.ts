@@ -71,6 +71,6 @@ export interface GoalFilesEnd {
   readonly changedByChecks: readonly string[]
   /** Test files that changed since the first round, but for those that checks changed. */
   readonly changedTests: readonly string[]
-  /** What decides what the checks ran and changed while they did: their verdict does not count. As that of `GoalFilesRound`; nothing when absent. */
+  /** What decides what a check runs and changed while the checks ran: what they said does not count. Nothing when absent. */
   readonly tampered?: readonly string[]
 }

@@ -8,6 +8,9 @@ import type { SessionGoal } from './session.ts'
 export class GoalView {
   readonly #given: readonly GoalSpec[]
   readonly #givenMaxTries: number
+  /** What a run has that goes on with none of an earlier process. */
+  #ofSession: readonly GoalSpec[]
+  /** Of the run that goes on, or was last. */
   #specs: readonly GoalSpec[]
   #maxTries: number
   #tries = 0
@@ -16,7 +19,7 @@ export class GoalView {
 
   /** @param given Goals of the options. */
   constructor(given: readonly GoalSpec[], maxTries: number) {
-    this.#given = this.#specs = given
+    this.#given = this.#ofSession = this.#specs = given
     this.#givenMaxTries = this.#maxTries = maxTries
   }
 
@@ -35,6 +38,7 @@ export class GoalView {
 
   /** A run begins with tries of its own; one that continues another reports at its first check how many that one had. */
   begin(): void {
+    this.#put(this.#ofSession)
     this.#tries = 0
     this.#isChecking = false
   }
@@ -47,8 +51,15 @@ export class GoalView {
   set({ until, limits }: SettingsChange): void {
     this.#limit(limits)
     if (until === undefined) return
-    this.#specs = until ?? this.#given
+    this.#ofSession = this.#specs = until ?? this.#given
     this.#tries = 0
+    this.#last = null
+  }
+
+  /** What was found of other goals says nothing of these. */
+  #put(specs: readonly GoalSpec[]): void {
+    if (isSameNames(specs, this.#specs)) return
+    this.#specs = specs
     this.#last = null
   }
 
@@ -65,8 +76,7 @@ export class GoalView {
         this.#tries = tries
         this.#maxTries = maxTries
         // A run of an earlier process is resumed with the goals on its record.
-        if (goals.join('\n') !== this.#specs.map(({ name }) => name).join('\n'))
-          this.#specs = goals.map((name) => ({ name }))
+        this.#put(goals.map((name) => ({ name })))
         return true
       }
       case 'goal_end': {
@@ -85,4 +95,8 @@ export class GoalView {
         return false
     }
   }
+}
+
+function isSameNames(one: readonly GoalSpec[], other: readonly GoalSpec[]): boolean {
+  return one.length === other.length && one.every(({ name }, index) => other[index]?.name === name)
 }

@@ -127,6 +127,7 @@ const isProgress: Check = isObject({
   recentTurns: isListOf(isNumber),
   goal: optional(isGoalProgress),
   changes: optional(isObject({ calls: isAmount, at: isAmount, by: orNull(isText) })),
+  stopHookBlocks: optional(isListOf(isObject({ hook: isText, reason: isNumber, changes: isAmount, times: isAmount }))),
 })
 
 const isStart: Check = isObject({

@@ -3,6 +3,7 @@ import type { Settled } from '../cancel/settle.ts'
 import { plainTextOf } from '../content.ts'
 import { HaltingError, messageOf } from '../errors.ts'
 import { after, disregard, firstOf, type Eventually } from '../eventually.ts'
+import { hashText } from '../hash.ts'
 import {
   stopHookOutcomeOf,
   type RegisteredStopHook,
@@ -12,7 +13,8 @@ import {
 import { textOf, type AssistantMessage } from '../messages.ts'
 import { lastAnswer } from '../sdk/result-message.ts'
 import { StopSignal } from '../endings/signal.ts'
-import { headOf } from '../text.ts'
+import type { RunProgress, StopHookRepeats } from '../state.ts'
+import { headOf, many } from '../text.ts'
 import { guardsAt, inboxAt } from './checkpoint.ts'
 import { abortDraft, maxTurnsDraft, standingDraft, stopRequestedSignal } from './endings.ts'
 import { goalAtAnswer, isGoalMet } from './goals.ts'
@@ -178,29 +180,48 @@ export function stopHookInput(run: Run, message: AssistantMessage): StopHookInpu
 function sendBack(run: Run, blocks: readonly HookBlock[]): Outcome {
   const cap = run.context.settings.stopHookBlockCap
   const taken = run.spent.laps.sinceRefill.stop_hook_blocking ?? 0
+  const repeats = blocks.map((block) => repeatsOf(run.spent, block))
+  const stalled = repeats.findIndex(({ times }) => times >= mostRepeats)
+  if (stalled !== -1 && taken < cap) return ends(unmetDraft(blocks[stalled], { repeats: mostRepeats }))
   const route: Route = {
     transition: 'stop_hook_blocking',
     take(from) {
       if (taken >= cap) return 'declined'
       for (const { reason } of blocks) from.appendUser(`Stop hook feedback: ${reason}`, 'hook')
-      from.update({ stopHookActive: true })
+      from.update({ stopHookActive: true, stopHookBlocks: repeats })
       return 'taken'
     },
   }
-  return goesOn([route], () => unmetDraft(blocks, taken))
+  return goesOn([route], () => unmetDraft(blocks[0], { sentBack: taken }))
 }
 
-/** A stop hook still blocks the answer, and the model was sent back as often as may be (spec R-GOAL-20). */
-function unmetDraft([block]: readonly HookBlock[], sentBack: number): Draft {
+/** So often one stop hook may block for the same reason while nothing changes, with tool calls in between or without any. */
+const mostRepeats = 3
+
+/** The block, counted with those before it that were the same. */
+function repeatsOf({ stopHookBlocks = [], changes }: RunProgress, { hook, reason }: HookBlock): StopHookRepeats {
+  const now = { hook, reason: hashText(reason.trim()), changes: changes?.calls ?? 0 }
+  const last = stopHookBlocks.find((each) => each.hook === hook)
+  const isAgain = last?.reason === now.reason && last.changes === now.changes
+  return { ...now, times: isAgain ? last.times + 1 : 1 }
+}
+
+type UnmetFigures = { readonly sentBack: number } | { readonly repeats: number }
+
+/** A stop hook still blocks the answer: the model was sent back as often as may be, or nothing came of it (spec R-GOAL-20, R-GOAL-24). */
+function unmetDraft(block: HookBlock | undefined, figures: UnmetFigures): Draft {
   const { hook = '', reason = '' } = block ?? {}
-  const times = sentBack === 1 ? '1 time' : `${sentBack} times`
-  const how =
-    sentBack === 0
-      ? 'blocks the answer, and may not send it back'
-      : `still blocks the answer, which was sent back ${times} in a row`
-  const message = `The stop hook ${hook} ${how}: ${firstLineOf(reason)}`
-  const context = { hook, sentBack, reason: headOf(reason, mostCharacters) }
+  const message = `The stop hook ${hook} ${howUnmet(figures)}: ${firstLineOf(reason)}`
+  const context = { hook, ...figures, reason: headOf(reason, mostCharacters) }
   return draftOf('stop_hook_unmet', new StopSignal({ reason: 'retry_limit', message, context, source: 'stop_hook' }))
+}
+
+function howUnmet(figures: UnmetFigures): string {
+  if ('repeats' in figures)
+    return `blocked the answer ${figures.repeats} times for the same reason, and nothing changed in between`
+  const { sentBack } = figures
+  if (sentBack === 0) return 'blocks the answer, and may not send it back'
+  return `still blocks the answer, which was sent back ${many(sentBack, 'time')} in a row`
 }
 
 /** Characters of a hook's reason in the message of an ending. */

@@ -1,3 +1,4 @@
+import { turnsBegun } from '../allowance.ts'
 import type { AbortCause } from '../cancel/abort.ts'
 import type { CancellationSource } from '../cancel/source.ts'
 import type { Settled } from '../cancel/settle.ts'
@@ -164,9 +165,8 @@ function signalOfGuard(guard: Guard, view: GuardView): StopSignal | undefined {
 }
 
 function viewOf({ spent }: Run, checkpoint: CancellationPoint): GuardView {
-  const { inRun } = spent.laps
   // Continuations by stop hooks and by the token target count as turns in the figures, and not against a limit.
-  const begun = 1 + (inRun.next_turn ?? 0) + (inRun.user_input ?? 0) + (inRun.continuation_requested ?? 0)
+  const begun = turnsBegun(spent.laps) + (spent.laps.inRun.continuation_requested ?? 0)
   return {
     checkpoint,
     steps: checkpoint === 'before_turn' ? begun - 1 : begun,

@@ -58,14 +58,13 @@ export async function checkRound(
     const { files: port } = run.context.goals
     const files =
       port === null ? undefined : await inTime(run, () => port.begin(memo, run.ports.abort.signal, goals.map(specOf)))
-    const before = namesOf(files?.tampered)
+    const tampered = namesOf(files?.tampered)
     // A check whose definition is not the person's says nothing, and is not run.
-    const checked = before.length > 0 ? nothingYet : await checkAll(run, goals, ask)
+    const checked = tampered.length > 0 ? nothingYet : await checkAll(run, goals, ask)
     if (checked.aborted !== undefined) return checked
-    const { tampered: meanwhile, ...end } = await endOf(run, files, memo)
-    const tampered = before.length > 0 ? before : meanwhile
-    // Nor does one whose definition became another while it ran: part of it may have run by that.
-    return { ...checked, ...end, tampered, met: checked.met && tampered.length === 0 }
+    const { changedDuring, ...end } = await endOf(run, files, memo)
+    const all = [...new Set([...tampered, ...changedDuring])]
+    return { ...checked, ...end, tampered: all, ...(all.length > 0 && { met: false }) }
   } catch (error) {
     const aborted = run.ports.abort.causeNow()
     if (aborted !== undefined) return { ...nothingYet, aborted }
@@ -93,14 +92,16 @@ async function endOf(
   run: Run,
   files: GoalFilesRound | undefined,
   before: Json | null,
-): Promise<Pick<RoundRecord, 'changedByChecks' | 'changedTests' | 'tampered' | 'memo'>> {
-  if (files === undefined) return { changedByChecks: [], changedTests: [], tampered: [] }
+): Promise<
+  Pick<RoundRecord, 'changedByChecks' | 'changedTests' | 'memo'> & { readonly changedDuring: readonly string[] }
+> {
+  if (files === undefined) return { changedByChecks: [], changedTests: [], changedDuring: [] }
   const end = await inTime(run, () => files.end())
   const memo = jsonOf(end.memo)
   return {
     changedByChecks: namesOf(end.changedByChecks),
     changedTests: namesOf(end.changedTests),
-    tampered: namesOf(end.tampered),
+    changedDuring: namesOf(end.tampered),
     ...(JSON.stringify(memo) !== JSON.stringify(before) && { memo }),
   }
 }

@@ -79,9 +79,9 @@ export function goalAtAnswer(run: Run, _message: AssistantMessage): Eventually<O
   if (known === false && isForPerson(run, goal)) return ends(unmetDraft(run, goal, 'asks'))
   return after(round(run, goal, 'answer'), ({ record, now }) => {
     if (record.aborted !== undefined) return ends(abortDraft(run, record.aborted, 'streaming'))
-    if (!record.met) return isForPerson(run, now) ? ends(unmetDraft(run, now, 'asks')) : sendBack(run, now, record)
+    if (!record.met && !isForPerson(run, now)) return sendBack(run, now, record)
     keepMemo(run, record)
-    return undefined
+    return record.met ? undefined : ends(unmetDraft(run, now, 'asks'))
   })
 }
 
@@ -115,7 +115,7 @@ export function goalAtEnding(run: Run, draft: Draft): Eventually<Draft> {
   return after(round(run, goal, 'limit'), ({ record, now }) => {
     keepMemo(run, record)
     if (record.met) return metDraft(`The goal holds; ${endings[draft.reason].sentence}`)
-    return record.aborted === undefined ? truthful(run, now, draft) : draft
+    return record.aborted === undefined ? truthful(run, now, draft) : abortDraft(run, record.aborted, 'streaming')
   })
 }
 
@@ -229,7 +229,10 @@ function sendBack(run: Run, goal: GoalProgress, record: RoundRecord): Outcome {
   const changes = changesOf(run.spent)
   const report = digestOfReport(record.checks.at(-1)?.name ?? '', `${record.report}\n${record.tampered.join('\n')}`)
   const isStalled = goal.lastTry !== null && goal.lastTry.report === report && goal.lastTry.changes === changes
-  if (isStalled && goal.reminded) return ends(unmetDraft(run, goal, 'stalled'))
+  if (isStalled && goal.reminded) {
+    keepMemo(run, record)
+    return ends(unmetDraft(run, goal, 'stalled'))
+  }
   const route: Route = {
     transition: 'goal_unmet',
     take(from) {

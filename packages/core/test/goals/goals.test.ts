@@ -312,29 +312,19 @@ describe('the files around the checks', () => {
     expect(toldTo(state).join('\n')).toContain('Put back as it was: package.json (scripts.test)')
   })
 
-  test('what changes while it is checked makes its verdict count for nothing, and is asked for back', async () => {
-    const until = goal(failed(), passed)
-    const changed = ['package.json (scripts.test)']
-    const own = files([])
-    let rounds = 0
-    const { terminal, state } = await run([calls('Edit'), 'Done.', 'Done.'], {
+  test('what changed while the checks ran is named, and what they said then does not count', async () => {
+    const goalFilesOf = { memo: null, changedByChecks: [], changedTests: [], tampered: ['package.json (scripts.test)'] }
+    const until = goal(passed)
+    const { terminal } = await run(() => 'Done.', {
       until: [until],
-      tools: [edit],
       maxGoalTries: 1,
-      goalFiles: {
-        async begin(...given) {
-          const round = await own.begin(...given)
-          const isChanged = rounds++ > 0
-          return { ...round, end: async () => ({ ...(await round.end()), ...(isChanged && { tampered: changed }) }) }
-        },
-      },
+      goalFiles: { begin: () => ({ tampered: [], end: () => goalFilesOf }) },
     })
-    expect([terminal.reason, terminal.goal?.met, terminal.goal?.tampered]).toEqual(['goal_unmet', false, changed])
-    // It ran, and exited with 0.
-    expect(terminal.goal?.checks).toMatchObject([{ met: true }])
-    expect(toldTo(state).join('\n')).toContain(
-      'what it is checked by has changed while it was checked, so its verdict does not count. Put back as it was: package.json (scripts.test).',
-    )
+    expect([terminal.reason, terminal.goal?.met, terminal.goal?.tampered]).toEqual([
+      'goal_unmet',
+      false,
+      ['package.json (scripts.test)'],
+    ])
   })
 
   test('the memo of a round is handed to the next, and what checks changed is named to the model', async () => {

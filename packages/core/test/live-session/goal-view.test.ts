@@ -2,6 +2,7 @@
 import { allowAll } from '../../src/tools/permissions.ts'
 import { expect, test } from 'vitest'
 import type { Goal } from '../../src/goals/goal.ts'
+import { GoalView } from '../../src/live-session/goal-view.ts'
 import type { SessionSnapshot } from '../../src/live-session/session.ts'
 import { tool } from '../../src/tools/define-tool.ts'
 import { sessionOf } from './support.ts'
@@ -79,4 +80,19 @@ test('in a mode that only plans it says that nothing is checked', async () => {
   session.set({ permissionMode: 'default' })
   expect(session.snapshot.goal?.isChecked).toBe(true)
   await session.close()
+})
+
+test('goals of a run that an earlier process left are shown while it goes on, and not in the next run', () => {
+  const view = new GoalView([], 10)
+  const told = { place: 'answer', tries: 2, maxTries: 5 } as const
+  expect(view.present(true)).toBeNull()
+  view.begin()
+  expect(view.onEvent({ type: 'goal_start', goals: ['npm test'], ...told })).toBe(true)
+  const files = { tampered: [], changedByChecks: [], changedTests: [] }
+  const check = { name: 'npm test', met: true, exitCode: 0, durationMs: 1, tail: '', judged: true } as const
+  view.onEvent({ type: 'goal_end', met: true, checks: [check], ...files, flaky: false, durationMs: 1, ...told })
+  view.end(undefined)
+  expect(view.present(true)).toMatchObject({ goals: [{ name: 'npm test', judged: true }], tries: 2, maxTries: 5 })
+  view.begin()
+  expect(view.present(true)).toBeNull()
 })

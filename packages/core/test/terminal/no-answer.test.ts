@@ -113,6 +113,14 @@ describe('the answer of a run whose last reply has no text', () => {
     expect(await resultOf(engine.resume())).toMatchObject({ terminal_reason: 'completed', result: 'Half of it.' })
   })
 
+  test('is nothing that was said for an older prompt, also in a run that continues another', async () => {
+    const { engine } = engineOf(['An older answer.', look, ...nothing], { tools, maxTurns: 1 })
+    expect((await resultOf(engine.submit('go'))).result).toBe('An older answer.')
+    expect((await resultOf(engine.submit('and now?'))).terminal_reason).toBe('max_turns')
+    engine.setLimits({ maxTurns: 5 })
+    expect((await resultOf(engine.resume())).terminal_reason).toBe('no_answer')
+  })
+
   test('is what was said before a call that waited', async () => {
     const asks: Permissions = { denies: () => undefined, decide: () => ({ behavior: 'ask', message: 'May I?' }) }
     const { engine } = engineOf([{ text: 'I pay Ann.', ...calls({ name: 'Look', id: 'a' }) }, ...nothing], {
@@ -128,6 +136,23 @@ describe('the answer of a run whose last reply has no text', () => {
     const given = { tools, maxTurns: 1, wrapUp: true }
     const { result } = await ask([{ text: 'So far: nothing.', ...look }, ...nothing], given)
     expect(result).toMatchObject({ terminal_reason: 'max_turns', last_answer: 'So far: nothing.' })
+  })
+})
+
+describe('a run with goals', () => {
+  const until = (met: boolean) => [{ name: 'npm test', check: () => ({ met, exitCode: met ? 0 : 1 }) }]
+
+  test('is completed without a word where they hold', async () => {
+    const { result } = await ask([look, ...nothing], { tools, until: until(true) })
+    expect(result).toMatchObject({ subtype: 'success', terminal_reason: 'completed', result: '' })
+  })
+
+  test('is not where they do not, and no goal that holds outvotes a stop hook', async () => {
+    const unmet = await run(() => '', { tools, until: until(false), maxGoalTries: 1 })
+    expect(unmet.terminal.reason).toBe('goal_unmet')
+    const stopHooks = [{ id: 'gate', handle: () => ({ block: 'no' }) }]
+    const blocked = await run(() => 'answer', { tools, until: until(true), stopHooks })
+    expect(blocked.terminal.reason).toBe('stop_hook_unmet')
   })
 })
 

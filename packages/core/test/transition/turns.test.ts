@@ -76,6 +76,11 @@ describe('transition: continuation_requested', () => {
 })
 
 describe('transition: stop_hook_blocking', () => {
+  /** The same reason three times ends the run (spec R-GOAL-24). */
+  const others = (reason: string): (() => string) => {
+    let count = 0
+    return () => `${reason} (${++count})`
+  }
   const gate = (reasons: (active: boolean) => string | undefined) => ({
     id: 'gate',
     handle: ({ stopHookActive }: { readonly stopHookActive: boolean }) => {
@@ -87,7 +92,7 @@ describe('transition: stop_hook_blocking', () => {
   test('is taken 8 times in a row, then the run ends as stop_hook_unmet', async () => {
     const active: boolean[] = []
     const { transitions, terminal, model, state } = await run(() => 'answer', {
-      stopHooks: [gate((isActive) => (active.push(isActive), 'run the tests'))],
+      stopHooks: [gate((isActive) => `run test ${active.push(isActive)}`)],
     })
     expect([transitions, terminal.reason, model.requests.length]).toEqual([
       times(8, 'stop_hook_blocking'),
@@ -95,9 +100,10 @@ describe('transition: stop_hook_blocking', () => {
       9,
     ])
     expect(active).toEqual([false, ...Array.from({ length: 8 }, () => true)])
-    expect(said({ state })).toEqual(Array.from({ length: 8 }, () => ['hook', 'Stop hook feedback: run the tests']))
+    const feedback = Array.from({ length: 8 }, (_, index) => ['hook', `Stop hook feedback: run test ${index + 1}`])
+    expect(said({ state })).toEqual(feedback)
     expect(terminal.signal.message).toBe(
-      'The stop hook gate still blocks the answer, which was sent back 8 times in a row: run the tests',
+      'The stop hook gate still blocks the answer, which was sent back 8 times in a row: run test 9',
     )
   })
 
@@ -105,7 +111,7 @@ describe('transition: stop_hook_blocking', () => {
     let blocks = 0
     const { transitions, terminal } = await run(() => 'answer', {
       maxTurns: 1,
-      stopHooks: [gate(() => (blocks++ < 3 ? 'more' : undefined))],
+      stopHooks: [gate(() => (blocks++ < 3 ? `more ${blocks}` : undefined))],
     })
     expect([transitions, terminal.reason, terminal.summary.turns]).toEqual([
       times(3, 'stop_hook_blocking'),
@@ -116,7 +122,7 @@ describe('transition: stop_hook_blocking', () => {
 
   test('is filled again by a spent turn', async () => {
     const script = (_request: unknown, index: number): ScriptedReply => (index === 8 ? calls('Look') : 'answer')
-    const { transitions } = await run(script, { tools, stopHooks: [gate(() => 'more')] })
+    const { transitions } = await run(script, { tools, stopHooks: [gate(others('more'))] })
     expect(transitions).toEqual([...times(8, 'stop_hook_blocking'), 'next_turn', ...times(8, 'stop_hook_blocking')])
   })
 
@@ -136,16 +142,17 @@ describe('transition: stop_hook_blocking', () => {
 
   test('may have a lower cap, never a higher one', async () => {
     const capped = async (stopHookBlockCap: number) => {
-      const { transitions, terminal } = await run(() => 'answer', { stopHookBlockCap, stopHooks: [gate(() => 'more')] })
+      const stopHooks = [gate(others('more'))]
+      const { transitions, terminal } = await run(() => 'answer', { stopHookBlockCap, stopHooks })
       return [transitions, terminal.reason, terminal.signal.message.replace(/^The stop hook gate /, '')]
     }
     const unmet = 'stop_hook_unmet'
     expect(await capped(2)).toEqual([
       times(2, 'stop_hook_blocking'),
       unmet,
-      'still blocks the answer, which was sent back 2 times in a row: more',
+      'still blocks the answer, which was sent back 2 times in a row: more (3)',
     ])
-    expect(await capped(0)).toEqual([[], unmet, 'blocks the answer, and may not send it back: more'])
+    expect(await capped(0)).toEqual([[], unmet, 'blocks the answer, and may not send it back: more (1)'])
     expect((await capped(99)).slice(0, 2)).toEqual([times(8, 'stop_hook_blocking'), unmet])
   })
 })
@@ -208,7 +215,7 @@ describe('transition: token_budget_continuation', () => {
     const blocked = (gains: readonly number[]) => {
       // Blocks whenever it may; the gate is asked once blocking is used up and the hook passes.
       let blocks = 0
-      const stopHooks = [{ id: 'gate', handle: () => (blocks++ % 9 < 8 ? { block: 'more' } : {}) }]
+      const stopHooks = [{ id: 'gate', handle: () => (blocks++ % 9 < 8 ? { block: `more ${blocks}` } : {}) }]
       return run(script(gains), { tokenBudget: 2_000, stopHooks })
     }
     const gained = await blocked([600])

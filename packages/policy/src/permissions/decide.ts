@@ -61,7 +61,7 @@ const allowed: RuleDecision = Object.freeze<RuleDecision>({ behavior: 'allow' })
 /** What deny rules for files name, a sandbox keeps shut for a command that it holds: that is not in doubt then. */
 function commandDoubt(command: string, book: RuleBook): string | undefined {
   const isHeld = book.sandbox?.holds(command) === true
-  const deny = isHeld ? book.deny.filter(({ spec }) => spec.kind !== 'path') : book.deny
+  const deny = book.deny.filter(({ spec, isWatched }) => isWatched !== true && !(isHeld && spec.kind === 'path'))
   return doubtAbout(command, { ...book, deny })
 }
 

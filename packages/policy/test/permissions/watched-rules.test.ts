@@ -17,6 +17,9 @@ const decided = async (name: string, input: PermissionRequest['call']['input']):
 test.each([
   'npm test',
   'node build.js',
+  'node -e "process.exit()"',
+  'cat list | xargs rm',
+  'for f in $(ls); do x $f; done',
   'git status',
   'git add -A && git commit -m x',
   'cat tests/a.js',

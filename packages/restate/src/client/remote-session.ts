@@ -29,6 +29,7 @@ import { AskedSettings } from './asked-settings.ts'
 import { Follower } from './follower.ts'
 import { OwnRequests } from './own-requests.ts'
 import { recordedQuestions } from './recorded-questions.ts'
+import { checkGoals } from '../goals-of-worker.ts'
 import { shownSnapshot, snapshotOfNothing } from './remote-snapshot.ts'
 import { revivedSnapshot } from './revived.ts'
 import { Told } from './told.ts'
@@ -246,6 +247,7 @@ export class RemoteSession implements Session {
 
   set(change: SettingsChange): void {
     this.#checkOpen()
+    checkGoals(change)
     this.#settings.ask(change)
     this.#send({ type: 'set', change })
   }

@@ -15,7 +15,9 @@ export function revivedTerminal(terminal: RunResult): RunResult {
 export function revivedSnapshot(snapshot: SessionSnapshot): SessionSnapshot {
   // JSON has no undefined.
   const { last, file } = snapshot
-  return { ...snapshot, file, last: last === undefined ? undefined : revivedTerminal(last) }
+  // A worker of an earlier version tells of no goals.
+  const goal: SessionSnapshot['goal'] | undefined = snapshot.goal
+  return { ...snapshot, file, goal: goal ?? null, last: last === undefined ? undefined : revivedTerminal(last) }
 }
 
 export function revivedEvent(event: SessionEvent): SessionEvent {

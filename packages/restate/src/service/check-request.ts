@@ -40,6 +40,11 @@ const isName: FieldCheck = (value) =>
     ? undefined
     : `is a text of 1 to ${longestId} characters`
 const isObject: FieldCheck = (value) => (isJsonObject(value) ? undefined : 'is an object')
+/** The command of a goal would run on the worker whatever its rules say (`checkGoals`). */
+const isChange: FieldCheck = (value) =>
+  isJsonObject(value) && value['until'] === undefined
+    ? undefined
+    : 'is an object without "until": the goals of a session are those that its worker was started with'
 const isOneOf =
   (...values: readonly string[]): FieldCheck =>
   (value) =>
@@ -77,7 +82,7 @@ const fieldsOf: { readonly [type in SessionRequest['type']]: Fields } = {
     },
   },
   stop: { takes: { message: isText } },
-  set: { needs: { change: isObject } },
+  set: { needs: { change: isChange } },
   answer: { needs: { callId: isName, answer: isAnswer } },
   compact: { takes: { instructions: isText } },
   resume: { takes: { limits: isObject } },

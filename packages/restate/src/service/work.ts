@@ -4,6 +4,7 @@ import type { InterruptOptions, QueuedMessage, Question, SessionEvent, SessionSn
 import type { ClusterLog } from '../engine/cluster-log.ts'
 import type { Work } from '../engine/attempt.ts'
 import type { Spent } from '../fleet/budget.ts'
+import { checkGoals } from '../goals-of-worker.ts'
 import { problemOfMessages, type RequestSize } from './check-request.ts'
 import { whenIdle, type NumberedRequest } from './messages.ts'
 import { writtenNote, type WorkNote } from './notes.ts'
@@ -204,6 +205,7 @@ export class SessionWork implements Work {
         session.stop(request.message)
         return
       case 'set':
+        checkGoals(request.change)
         session.set(request.change)
         return
       case 'answer':

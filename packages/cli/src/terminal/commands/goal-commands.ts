@@ -37,12 +37,14 @@ export const goalCommands: { readonly [name in GoalCommand]: Command } = {
   until: {
     does: 'Go on until a command exits with 0; without one, show the goals and how they stand',
     argumentHint: '[COMMAND | + COMMAND | off]',
+    needs: 'settings',
     values: () => ['off'],
     run: (app, argument) => setGoal(app, 'until', argument),
   },
   goal: {
     does: 'Go on until a model finds that something holds; a command is surer',
     argumentHint: '[TEXT | off]',
+    needs: 'settings',
     values: () => ['off'],
     run: (app, argument) => setGoal(app, 'goal', argument),
   },

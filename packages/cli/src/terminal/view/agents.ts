@@ -9,13 +9,12 @@ import { toolTitle } from './tool-title.ts'
 
 /** Subagents that work, one line each (spec R-TERM-22). */
 export interface Agents {
-  onEvent(event: AgentEvent): void
+  /** Gives how one that worked in the background ended; undefined where it goes on, or is not known. */
+  onEvent(event: AgentEvent): EndedAgent | undefined
   /** The call that it works for has its result; who works in the background goes on. */
   over(callId: string): void
   /** Of those that work now. */
   lines(width: number, style: Style): readonly string[]
-  /** How one that worked in the background ended; undefined where it goes on, or is not known. */
-  ended(event: AgentEvent): EndedAgent | undefined
 }
 
 type AgentEvent = Extract<RunEvent, { readonly type: 'agent' }>
@@ -103,7 +102,10 @@ export function followAgents(now: () => number, cwd: string): Agents {
     }
   }
   return {
-    onEvent: (event) => onEvent(event, '', 0),
+    onEvent(event) {
+      onEvent(event, '', 0)
+      return endedBy(event)
+    },
     over(callId) {
       const own = `/${callId}`
       if (agents.get(own)?.isBeside === true) return
@@ -122,10 +124,11 @@ export function followAgents(now: () => number, cwd: string): Agents {
         const text = `${'  '.repeat(depth)}  ◦ ${parts.join(' · ')}`
         return style.dim(`  ${oneLineOf(text, width - 2)}`)
       }),
-    ended({ agentType, description = '', inBackground, event }) {
-      if (inBackground !== true || event.type !== 'run_end') return undefined
-      const { reason, signal } = event.terminal
-      return { name: description === '' ? agentType : `${agentType}: ${description}`, reason, message: signal.message }
-    },
   }
+}
+
+function endedBy({ agentType, description = '', inBackground, event }: AgentEvent): EndedAgent | undefined {
+  if (inBackground !== true || event.type !== 'run_end') return undefined
+  const { reason, signal } = event.terminal
+  return { name: description === '' ? agentType : `${agentType}: ${description}`, reason, message: signal.message }
 }

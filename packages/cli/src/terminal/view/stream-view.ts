@@ -304,8 +304,7 @@ export function createStreamView({
       case 'lap':
         return lapBlocks(event, style)
       case 'agent':
-        agents.onEvent(event)
-        return agentBlocks(agents.ended(event), style)
+        return agentBlocks(agents.onEvent(event), style)
       default:
         return before
     }

@@ -1,9 +1,12 @@
 // Holds R-GOAL-82 and R-GOAL-83: what commands over finished sessions say of goals.
+import { randomUUID } from 'node:crypto'
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { Goal, GoalVerdict } from '@halting/core'
-import { columnsOf } from '../src/io/columns.ts'
-import { installProgram, run } from './support/program.ts'
-import { asks, keep, says } from './support/kept-session.ts'
+import { columnsOf } from '../../src/io/columns.ts'
+import { call, fileSays, here, installProgram, run, script, start } from '../support/program.ts'
+import { asks, keep, says } from '../support/kept-session.ts'
 
 installProgram()
 
@@ -36,11 +39,11 @@ test('why tells the goal: the tries, the check that failed with its last lines, 
   expect(section).toContain('2 tests failed')
   expect(stdout).not.toContain('\u001B')
   expect(stdout).toMatch(/goal tries +.* 1 of 1/)
-  expect(stdout).toContain('goal_unmet once')
+  expect(stdout).toContain('goal_unmet once; 1 of 1 used')
   expect(stdout).toContain(
     'Raise --until-tries, or name another model with --model. halting undo reverts\nwhat it changed.',
   )
-  expect(stdout).toContain(`halting -p --resume ${id} --until "npm test -- 'a b'" --until-tries 2`)
+  expect(stdout).toContain(`halting -p --resume ${id} --until-tries 2`)
   expect(stdout.split('\n').filter((line) => columnsOf(line) > 80 && !line.startsWith('  halting '))).toEqual([])
 })
 
@@ -49,7 +52,7 @@ test('why says that more tries do not help where nothing changed', async () => {
   await keep(id, [says('a'), says('b'), says('c')], { until: [goalOf(failed('1'))] })
   const { stdout } = await run(['why', id])
   expect(stdout).toContain('and nothing changes')
-  expect(stdout).toContain('more tries alone do not help')
+  expect(stdout).toContain('Nothing changed between its tries: say in the prompt what else to try')
   expect(stdout).toContain(`--until "npm test -- 'a b'" "Try another way."`)
 })
 
@@ -99,4 +102,57 @@ test('report counts the goals of all runs, in text, as JSON and as a page', asyn
   expect(byModel.stdout).toContain('by model')
   expect(byModel.stdout).toContain('sent back')
   expect((await run(['report', '--format', 'html'])).stdout).toContain(`<li>${goals.runs} runs had goals`)
+})
+
+test('a session that was killed in a check is read as it is, and once it went on as one run', async () => {
+  const cwd = mkdtempSync(join(here(), 'killed-'))
+  writeFileSync(join(cwd, 'sum.txt'), 'minus\n')
+  const id = randomUUID()
+  const check =
+    'echo x >> rounds; [ $(wc -l < rounds) -ne 2 ] || sleep 300; grep -q plus sum.txt || { echo 1 failed; exit 1; }'
+  const args = ['-p', 'Make it pass.', '--script', script([{ content: 'One.' }]), '--until', check, '--session-id', id]
+  const one = start(args, { cwd })
+  await fileSays(join(cwd, 'rounds'))
+  while (readFileSync(join(cwd, 'rounds'), 'utf8').length < 4) await new Promise((resolve) => setTimeout(resolve, 20))
+  // While it is being checked.
+  const going = (await run(['why', id], { cwd })).stdout
+  expect(going).toContain('It is still running')
+  expect(going).toContain('Not known: the run has not ended; it did not hold at the start.')
+  expect(going).toContain('1 failed')
+  one.child.kill('SIGKILL')
+  await one.ended
+  const killed = (await run(['why', id], { cwd })).stdout
+  expect(killed).toContain('Not known: the run has not ended')
+  expect((await run(['what-if', id, '--until-tries', '1'], { cwd })).stdout).toContain('Not known: the record ends')
+  const write = { content: [call('Write', { file_path: 'sum.txt', content: 'plus\n' })] }
+  const read = { content: [call('Read', { file_path: 'sum.txt' })] }
+  const more = script([read, write, { content: 'Now.' }])
+  const ended = await run(['-p', '--resume', id, '--script', more, '--allowedTools', 'Write'], { cwd })
+  expect(ended.status).toBe(0)
+  const whole = (await run(['why', id], { cwd })).stdout
+  expect(whole).toContain('Met after 1 of 10 tries; it did not hold at the start.')
+  expect(whole).toContain('Checked 3 times')
+  const lines = (await run(['replay', id], { cwd })).stdout.split('\n').filter((line) => line.includes(' goal Check'))
+  expect(lines.map((line) => /Check [^,]*/.exec(line)?.[0])).toEqual([
+    'Check before the first request: not met',
+    'Check of the answer: not met',
+    'Check of the answer: met',
+  ])
+  const page = (await run(['sessions', 'export', id], { cwd })).stdout
+  expect(page.match(/class="by">Check</g)).toHaveLength(3)
+})
+
+test('what -p offers where nothing changed names the goal, since a prompt begins another run', async () => {
+  const cwd = mkdtempSync(join(here(), 'stalled-'))
+  const replies = script(['One.', 'Two.', 'Three.', 'Four.'].map((content) => ({ content })))
+  const ended = await run(['-p', 'Make it.', '--script', replies, '--until', 'test -e "a b"'], { cwd })
+  expect(ended.status).toBe(6)
+  const offered = /Go on: halting -p --resume (\S+) (.*)/.exec(ended.stderr)
+  expect(offered?.[2]).toBe(`"Try another way." --until 'test -e "a b"'`)
+  const write = { content: [call('Write', { file_path: 'a b', content: 'x' })] }
+  const args = ['-p', '--resume', offered?.[1] ?? '', 'Try another way.', '--until', 'test -e "a b"']
+  const more = script([write, { content: 'Now.' }])
+  const again = await run([...args, '--script', more, '--allowedTools', 'Write'], { cwd })
+  expect(again.status).toBe(0)
+  expect((await run(['why', offered?.[1] ?? ''], { cwd })).stdout).toContain('Met; it did not hold at the start.')
 })

@@ -1,0 +1,177 @@
+// Goals in the interactive program, with commands that run. Holds rules of docs/spec.md: R-GOAL-73 to R-GOAL-76.
+import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { key, startApp, type AppSetup, type RunningApp } from './app-support.ts'
+
+const bash = (command: string): unknown => ({ type: 'tool_use', name: 'Bash', input: { command } })
+
+/** Holds once the file n has a 3. */
+const check = 'n=$(cat n); test "$n" -ge 3 || { echo "$((3 - n)) failed"; exit 1; }'
+
+function start(setup: AppSetup): Promise<RunningApp> {
+  const { flags, files, ...others } = setup
+  return startApp({
+    rows: 60,
+    columns: 110,
+    files: { n: '0', 'check.sh': check, ...files },
+    flags: { permissionMode: 'acceptEdits', allowedTools: ['Bash(echo *)'], ...flags },
+    ...others,
+  })
+}
+
+/** An ending takes an empty line half a second after it came. */
+const offersTaken = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 600))
+
+const sets = (n: number): unknown => ({ content: ['I work.', bash(`echo ${n} > n`)] })
+
+describe('a run with a goal', () => {
+  test('shows each round, and how the goal stands, until it holds', async () => {
+    const { terminal, say, settled } = await start({
+      replies: [sets(1), { content: 'Done.' }, sets(3), { content: 'Done now.' }],
+    })
+    say('/until bash check.sh')
+    await terminal.sees('An answer counts as done when this exits with 0: bash check.sh.')
+    say('go')
+    await terminal.sees('✓ done · goal met: bash check.sh')
+    await settled()
+    const rounds = terminal.all().filter((line) => line.startsWith('⏺ goal'))
+    expect(rounds).toEqual([
+      '⏺ goal: bash check.sh ✗ (before it began: 3 failed)',
+      '⏺ goal: bash check.sh ✗ (try 1 of 10: 2 failed)',
+      '⏺ goal: bash check.sh ✓',
+    ])
+    expect(terminal.shown()).toContain('· goal ✓ ·')
+    // The line of the round says it.
+    expect(terminal.all().join('\n')).not.toContain('told to the model')
+  })
+
+  test('/until off in the middle of a run has it end with its answer', async () => {
+    const { terminal, say } = await start({
+      replies: [{ content: ['I work.', bash('echo 1 > n; sleep 1')] }, { content: 'Done.' }],
+      flags: { until: ['bash check.sh'], allowedTools: ['Bash(echo *)', 'Bash(sleep *)'] },
+    })
+    say('go')
+    await terminal.sees('I work.')
+    say('/until off')
+    await terminal.sees('No command is checked any more.')
+    await terminal.sees('✓ done · 2 turns')
+    expect(terminal.all().filter((line) => line.startsWith('⏺ goal'))).toHaveLength(1)
+  })
+
+  test('an answer without work is the person’s, and Enter sends it back with the report', async () => {
+    const { terminal, say, type, settled } = await start({
+      replies: [{ content: 'Which one?' }, sets(3), { content: 'Done.' }],
+      flags: { until: ['bash check.sh'] },
+    })
+    say('go')
+    await terminal.sees('Stopped: the goal is not met, and the answer called no tool: `bash check.sh` failed')
+    await terminal.sees('↵ send it back   m↵ another model   y↵ /why')
+    await settled()
+    await offersTaken()
+    type(key.enter)
+    await terminal.sees('told to the model: The goal is not met: `bash check.sh` failed with exit code 1.')
+    await terminal.sees('✓ done · goal met: bash check.sh')
+    // Nobody said anything.
+    expect(terminal.all().filter((line) => line.startsWith('> '))).toEqual(['> go'])
+  })
+
+  test('the last try ends it, with more tries, and with its changes to take back', async () => {
+    const write = { type: 'tool_use', name: 'Write', input: { file_path: 'new.txt', content: 'x\n' } }
+    const { terminal, say, type, settled, cwd } = await start({
+      replies: [
+        { content: ['I write.', write] },
+        { content: 'A.' },
+        sets(1),
+        { content: 'B.' },
+        sets(3),
+        { content: 'C.' },
+      ],
+      flags: { until: ['bash check.sh'], untilTries: 1 },
+    })
+    say('go')
+    await terminal.sees('Stopped: the goal is not met after 1 try')
+    await terminal.sees('↵ +10 tries and go on')
+    await settled()
+    expect(existsSync(join(cwd, 'new.txt'))).toBe(true)
+    say('u')
+    await terminal.sees(/Change \d files? back\?/)
+    await terminal.sees('new.txt')
+    type(key.enter)
+    await terminal.sees('changed back. The conversation stays as it is.')
+    expect(existsSync(join(cwd, 'new.txt'))).toBe(false)
+    await offersTaken()
+    type(key.enter)
+    await terminal.sees('✓ done · goal met: bash check.sh')
+  })
+
+  test('is checked anew when the person put it right meanwhile', async () => {
+    const { terminal, say, type, settled, cwd } = await start({
+      replies: [{ content: 'I cannot.' }, { content: 'Thank you.' }],
+      flags: { until: ['bash check.sh'] },
+    })
+    say('go')
+    await terminal.sees('[goal_unmet]')
+    await settled()
+    writeFileSync(join(cwd, 'n'), '3')
+    await offersTaken()
+    type(key.enter)
+    await terminal.sees('✓ done · goal met: bash check.sh')
+    expect(terminal.all().filter((line) => line.startsWith('⏺ goal'))).toHaveLength(2)
+  })
+
+  test('Ctrl+C ends a check, and the run with it', async () => {
+    const { terminal, say, type } = await start({
+      replies: [{ content: 'Done.' }],
+      flags: { until: ['echo begun; sleep 60'] },
+      now: () => performance.now(),
+    })
+    say('go')
+    await terminal.sees(/checking echo begun; sleep 60 0:0\d/)
+    type(key.ctrl('c'))
+    await terminal.sees('Stopped: interrupted')
+    await terminal.sees('Whether the goal is met is not known.')
+    expect(terminal.all().join('\n')).toContain('⏺ goal: echo begun; sleep 60: not checked to its end')
+  })
+
+  test('in plan mode nothing is checked, and the panel says so', async () => {
+    const { terminal, say } = await start({
+      replies: [{ content: 'The plan.' }],
+      flags: { until: ['bash check.sh'], permissionMode: 'plan' },
+    })
+    say('go')
+    await terminal.sees('goal not checked in plan mode')
+    await terminal.sees('✓ done')
+    expect(terminal.all().filter((line) => line.startsWith('⏺ goal'))).toEqual([])
+  })
+})
+
+describe('/until', () => {
+  test('takes the place of the command before, adds one by +, and shows all with what was found', async () => {
+    const { terminal, say, settled } = await start({ replies: [{ content: 'Which one?' }] })
+    say('/until true')
+    await terminal.sees('exits with 0: true.')
+    say('/until bash check.sh')
+    await terminal.sees('exits with 0: bash check.sh.')
+    say('/until + true')
+    await terminal.sees('All 2 goals must hold.')
+    say('go')
+    await terminal.sees('[goal_unmet]')
+    await settled()
+    say('/until')
+    await terminal.sees('/until + npm run lint adds one')
+    const shown = terminal.all().slice(terminal.all().findLastIndex((line) => line === 'Goals'))
+    expect(shown.slice(0, 4)).toEqual(['Goals', '  bash check.sh ✗ (exit code 1)', '    3 failed', '  true'])
+    say('/limits')
+    await terminal.sees(/tries\s+0 of 10/)
+  })
+
+  test('refuses a command that there is not, and changes nothing', async () => {
+    const { terminal, say } = await start({})
+    say('/until nmpp test')
+    await terminal.sees('nmpp is not found')
+    say('/until')
+    await terminal.sees('No goal is set.')
+    expect(terminal.shown()).not.toContain('· goal')
+  })
+})

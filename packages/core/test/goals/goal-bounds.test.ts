@@ -1,0 +1,82 @@
+// Holds rules of docs/spec.md: R-GOAL-18, R-CERT-1.
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { certificate, noProgress, type Goal, type RunOptions } from '../../src/index.ts'
+import { scriptedModel } from '../../src/testing/index.ts'
+import { drawn } from '../support/deep.ts'
+import { calls, hook, run, tool } from '../support/harness.ts'
+
+const model = scriptedModel([])
+const goal = (name: string, stable?: number): Goal => ({
+  name,
+  check: () => ({ met: true }),
+  ...(stable !== undefined && { stable }),
+})
+const checksOf = (options: Partial<RunOptions>) => certificate({ model, ...options }).checks
+
+describe('the bound of checks', () => {
+  test('is there for a run with goals alone', () => {
+    expect(checksOf({})).toBeUndefined()
+  })
+
+  test('counts goals, passes in a row, the answers that may go back and one at a limit', () => {
+    // 4 checks a round; before the first request, 3 answers that go back and the last, at a limit.
+    const given = { until: [goal('a'), goal('b', 3)], maxGoalTries: 3, maxTurns: 100 }
+    expect(checksOf(given)).toEqual({
+      bounded: true,
+      value: 24,
+      because: '4 checks a round: before the first request, at each answer, and at a limit',
+    })
+    expect(checksOf({ ...given, stopWhenMet: true })).toMatchObject({ value: 4 * (6 + 101) })
+  })
+
+  test('is there without a limit of turns, where nothing is checked after each', () => {
+    const given = { until: [goal('a')], maxTurns: Infinity }
+    expect(checksOf(given)).toMatchObject({ bounded: true, value: 13 })
+    expect(checksOf({ ...given, stopWhenMet: true })).toEqual({ bounded: false, because: 'maxTurns is Infinity' })
+  })
+
+  test('is not exceeded by runs that are drawn', async () => {
+    const choices = fc.record({
+      verdicts: fc.array(fc.boolean(), { minLength: 1, maxLength: 12 }),
+      replies: fc.array(fc.constantFrom('edit', 'text', 'empty'), { minLength: 1, maxLength: 12 }),
+      stable: fc.integer({ min: 1, max: 3 }),
+      maxGoalTries: fc.integer({ min: 1, max: 4 }),
+      maxTurns: fc.integer({ min: 1, max: 6 }),
+      stopWhenMet: fc.boolean(),
+      tokenBudget: fc.constantFrom(null, 50),
+      hooks: fc.boolean(),
+      wrapUp: fc.boolean(),
+    })
+    let most = 0
+    await fc.assert(
+      fc.asyncProperty(choices, async ({ verdicts, replies, stable, hooks, tokenBudget, ...limits }) => {
+        let checks = 0
+        let asked = 0
+        const one: Goal = {
+          name: 'one',
+          stable,
+          check: () => ({ met: verdicts[checks++ % verdicts.length] === true, report: 'x'.repeat(checks) }),
+        }
+        const goesOn = hook('onStop', (context) => context.withState(context.state().withExecutionContinued('more')))
+        const options = {
+          ...limits,
+          until: [one],
+          tools: [tool('Edit')],
+          stopWhen: noProgress(),
+          ...(hooks && { hooks: [goesOn] }),
+          ...(tokenBudget !== null && { tokenBudget }),
+        }
+        await run(() => {
+          const reply = replies[asked++ % replies.length]
+          return reply === 'edit' ? calls('Edit') : reply === 'text' ? 'Done.' : { text: '' }
+        }, options)
+        const bound = checksOf(options)
+        expect(checks).toBeLessThanOrEqual(bound?.bounded === true ? bound.value : 0)
+        most = Math.max(most, checks)
+      }),
+      { numRuns: drawn(600) },
+    )
+    expect(most).toBeGreaterThan(8)
+  })
+})

@@ -1,0 +1,136 @@
+// Holds rules of docs/spec.md: R-GOAL-2, R-GOAL-6, R-GOAL-11, R-GOAL-13a, R-GOAL-15 to R-GOAL-17.
+import { describe, expect, test } from 'vitest'
+import { createMemorySteps, resume, stepLimit, type Goal, type GoalFiles, type GoalVerdict } from '../../src/index.ts'
+import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
+import { agent, byPrompt, start } from '../support/background.ts'
+import { begin, calls, run, tool } from '../support/harness.ts'
+
+const unmet: GoalVerdict = { met: false, exitCode: 1, report: 'failed' }
+const met: GoalVerdict = { met: true, exitCode: 0 }
+
+/** A goal whose checks come to these, in order; the last one again and again. */
+function goal(name: string, ...verdicts: readonly GoalVerdict[]): Goal & { readonly keys: string[] } {
+  const keys: string[] = []
+  return {
+    name,
+    keys,
+    check({ idempotencyKey }) {
+      keys.push(idempotencyKey)
+      return verdicts[Math.min(keys.length, verdicts.length) - 1] ?? unmet
+    },
+  }
+}
+
+const edit = tool('Edit', 'edited')
+
+describe('goals that a person set in place of those of the options', () => {
+  const named = ({ name }: { readonly name: string }): Goal => goal(name, met)
+
+  /** Goals are set, a turn later the process dies, and another one goes on with these options. */
+  async function goneOnWith(set: readonly string[], until: readonly Goal[]) {
+    let asked = 0
+    const script = () => {
+      if (++asked === 1) going.loop.set({ until: set.map((name) => ({ name })) })
+      return asked < 4 ? calls('Edit') : 'Done.'
+    }
+    const options = { tools: [edit], goalNamed: named, maxTurns: 9 }
+    const going = begin(script, { ...options, until: [goal('first')] })
+    const { steps } = await going.end()
+    const laps = steps.records.flatMap(({ type }, index) => (type === 'lap' ? [index] : []))
+    const clock = createFakeClock({ autoAdvance: true })
+    const model = scriptedModel(() => 'Done.')
+    const { loop } = resume(steps.records.slice(0, (laps[1] ?? 0) + 1), { ...options, until, clock, model })
+    return (await loop.result).goal?.checks.map(({ name }) => name)
+  }
+
+  test('stay when whoever goes on gives those of the options again', async () => {
+    expect(await goneOnWith(['second'], [goal('first')])).toEqual(['second'])
+    expect(await goneOnWith([], [goal('first')])).toBeUndefined()
+  })
+
+  test('give way to others that whoever goes on gives', async () => {
+    expect(await goneOnWith(['second'], [goal('third', met)])).toEqual(['third'])
+  })
+})
+
+test('a run that only makes the conversation shorter has no goals after a kill either', async () => {
+  const first = await run(['An answer.'])
+  const { transcript } = first.state
+  const steps = createMemorySteps({ clock: createFakeClock() })
+  const options = { until: [goal('npm test', met)] }
+  await run([], { ...options, steps }, { transcript, compact: {} })
+  const clock = createFakeClock({ autoAdvance: true })
+  const { loop } = resume(steps.records.slice(0, 1), { ...options, model: scriptedModel([]), clock }, transcript)
+  expect((await loop.result).goal).toBeUndefined()
+})
+
+describe('while agents of the run work', () => {
+  const part = { 'look there': () => calls('Edit') }
+
+  test('a run without a turn to go is not done, whatever was found before', async () => {
+    const until = goal('npm test', met)
+    const given = { tools: [agent({ maxTurns: 2 }), edit], until: [until], maxTurns: 2 }
+    const { terminal } = await run(byPrompt({ go: [calls(start('look there')), 'Done.'], ...part }), given)
+    expect([terminal.reason, terminal.goal?.met]).toEqual(['max_turns', 'unknown'])
+    expect(until.keys).toHaveLength(1)
+  })
+
+  test('nothing is checked: the answer waits, and what they changed is checked then', async () => {
+    const until = goal('npm test', unmet, met)
+    const given = { tools: [agent({ maxTurns: 2 }), edit], until: [until], maxTurns: 5 }
+    const { terminal, events } = await run(
+      byPrompt({ go: [calls(start('look there')), 'Wait.', 'Done.'], ...part }),
+      given,
+    )
+    expect([terminal.reason, terminal.goal?.met]).toEqual(['completed', true])
+    expect(events.flatMap((event) => (event.type === 'goal_end' ? [event.place] : []))).toEqual(['baseline', 'answer'])
+  })
+})
+
+test('tries are turns for a guard on steps', async () => {
+  const reports = ['a', 'b', 'c', 'd', 'e'].map((report) => ({ ...unmet, report }))
+  const given = { until: [goal('npm test', ...reports)], stopWhen: stepLimit(3) }
+  const { terminal, model } = await run(() => 'Done.', given)
+  expect([terminal.reason, model.requests.length, terminal.goal?.tries]).toEqual(['max_turns', 3, 3])
+})
+
+test('an abort in a check at a limit ends the run as one', async () => {
+  const until: Goal = {
+    name: 'npm test',
+    check({ signal, changes }) {
+      if (changes === undefined) return unmet
+      return new Promise((_resolve, reject) => {
+        signal.addEventListener('abort', () => reject(signal.reason as Error))
+        going.loop.abort()
+      })
+    },
+  }
+  const going = begin(() => calls('Edit'), { until: [until], tools: [edit], maxTurns: 2 })
+  const { terminal } = await going.end()
+  expect([terminal.reason, terminal.goal?.met]).toEqual(['aborted_streaming', 'unknown'])
+})
+
+test('what the files are held against stays in the session however a run ends', async () => {
+  const memos: unknown[] = []
+  const goalFiles: GoalFiles = {
+    begin(memo) {
+      memos.push(memo)
+      return { tampered: [], end: () => ({ memo: memos.length, changedByChecks: ['a.snap'], changedTests: [] }) }
+    },
+  }
+  const given = { until: [goal('npm test')], goalFiles, tools: [edit], unmetWithoutWork: 'end' } as const
+  const first = await run([calls('Edit'), 'Done.', calls('Edit'), 'Done.', 'I cannot.'], given)
+  expect(first.terminal.signal.context['cause']).toBe('asks')
+  await run(['I cannot.'], given, { prompt: 'again', transcript: first.state.transcript })
+  expect(memos.slice(1)).toEqual(memos.slice(1).map((_, index) => index + 1))
+})
+
+test('each check has a key of its own', async () => {
+  const goals = [
+    { ...goal('one', met), stable: 2 },
+    { ...goal('two', unmet, unmet, met), stable: 2 },
+  ]
+  await run([calls('Edit'), 'Done.', 'Done.'], { until: goals, tools: [edit] })
+  const keys = goals.flatMap((each) => each.keys)
+  expect(new Set(keys).size).toBe(keys.length)
+})
