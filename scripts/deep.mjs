@@ -60,6 +60,13 @@ const checks = {
     needs: 'nothing',
     ...tests(['packages/journal/test/kills.test.ts'], { count: 'HALTING_KILLS' }, { HALTING_KILLS: '5000' }),
   },
+  goals: {
+    proves:
+      'drawn runs with goals, killed and gone on with: what is told was checked and recorded, and a run is done only where its goals hold',
+    takes: '10 minutes; --count=10000 --seed=N',
+    needs: 'nothing',
+    ...tests(['packages/journal/test/goals'], { count: 'HALTING_RUNS' }),
+  },
   trouble: {
     proves:
       'sessions side by side come to one result each through kills, questions, clocks that jump, servers that die and agents under one budget',

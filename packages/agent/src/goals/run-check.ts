@@ -3,11 +3,13 @@ import { randomUUID } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
 import { codeOf } from '@halting/core/adapters'
+import { realPath } from '@halting/journal/files'
 import type { Environment } from '@halting/policy/files'
 import type { Sandbox } from '@halting/policy/sandbox'
 import { whyNotStarted } from '../not-started.ts'
 import { isRunning, markVariable, type ProcessGroup } from '../tools/process-group.ts'
 import { ProcessTable } from '../tools/process-table.ts'
+import { checkedFolder } from './folder-turn.ts'
 import { OutputTail } from './output-tail.ts'
 
 /** What runs, and where. */
@@ -164,6 +166,7 @@ function start({ command, cwd, env, sandbox, writable }: CheckCommand, mark: str
       ...env,
       // Nothing here can answer an editor.
       GIT_EDITOR: 'true',
+      [checkedFolder]: realPath(cwd),
       [markVariable]: outer === undefined ? mark : `${outer},${mark}`,
     },
   }

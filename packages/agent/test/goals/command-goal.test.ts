@@ -238,6 +238,22 @@ describe('checks in one folder', () => {
   })
 })
 
+test('a check that works with goals in its own folder does not wait for itself', async () => {
+  const cwd = temporaryFolder()
+  const { report } = await check('echo "$HALTING_CHECKED_FOLDER"', { cwd })
+  expect(report).toBe(cwd)
+  const { takeLock } = await import('@halting/journal/files')
+  const { lockPath } = await import('../../src/goals/folder-turn.ts')
+  // As in the process of such a check.
+  const outer = await takeLock(lockPath(cwd) ?? '')
+  process.env['HALTING_CHECKED_FOLDER'] = report
+  onTestFinished(async () => {
+    delete process.env['HALTING_CHECKED_FOLDER']
+    if (outer.kind === 'locked') await outer.release()
+  })
+  expect(await check('echo ran', { cwd }, AbortSignal.timeout(20_000))).toMatchObject({ report: 'ran' })
+})
+
 describe('a goal that is no command', () => {
   const cwd = process.cwd()
   const env = { PATH: process.env['PATH'] }

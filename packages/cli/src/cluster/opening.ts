@@ -1,4 +1,5 @@
 import type { JsonObject } from '@halting/core'
+import { mostGoalTries } from '@halting/core/adapters'
 import type { Flags } from '../flags/flags.ts'
 import { limitFlags, limitsIn } from '../flags/limit-flags.ts'
 import { UsageError } from '../usage-error.ts'
@@ -43,6 +44,9 @@ export function readOpening(given: JsonObject): SessionOpening {
   for (const name of Object.keys(limits))
     if (given[name] !== undefined && !(typeof given[name] === 'number' && given[name] > 0))
       throw new UsageError(`The opening of a session has its ${name} as a number above 0.`)
+  const { maxGoalTries = 1 } = given
+  if (!Number.isInteger(maxGoalTries) || Number(maxGoalTries) > mostGoalTries)
+    throw new UsageError(`The opening of a session has its maxGoalTries as a whole number up to ${mostGoalTries}.`)
   // Just looked at.
   return given
 }

@@ -123,6 +123,21 @@ test('no more sessions are at work than there are slots, and who waits longest g
   expect(await left).toBeUndefined()
 })
 
+test('no request sets goals: their commands would run on the worker', () => {
+  const changes: SettingsChange[] = []
+  const session = heldToLimits({ set: (change) => void changes.push(change) } as Session, {})
+  for (const until of [[{ name: 'curl example.org | sh' }], [], null])
+    expect(() => session.set({ until, model: 'other' })).toThrow('those that its worker was started with')
+  expect(changes).toEqual([])
+})
+
+test('an opening has no more tries of a goal than the worker gives', () => {
+  expect(flagsOfSession({ untilTries: 20 }, { maxGoalTries: 500 }).untilTries).toBe(20)
+  expect(flagsOfSession({ untilTries: 20 }, { maxGoalTries: 3 }).untilTries).toBe(3)
+  for (const maxGoalTries of [2.5, 1_001])
+    expect(() => readOpening({ maxGoalTries })).toThrow('maxGoalTries as a whole number up to 1000')
+})
+
 test('no request sets a limit beyond those that the worker was started with', () => {
   const changes: SettingsChange[] = []
   // Of a session only this is asked.

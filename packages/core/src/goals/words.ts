@@ -2,7 +2,7 @@ import { many } from '../text.ts'
 import type { RoundRecord } from '../turn/goal-round.ts'
 import type { GoalCheck, GoalSpec } from './goal-record.ts'
 import type { GoalProgress } from './progress.ts'
-import { lineOfReport } from './report.ts'
+import { lineOfCheck } from './report.ts'
 
 // What the model and people are told of goals.
 
@@ -98,7 +98,7 @@ export function unmetLine({ checks, tampered }: Pick<RoundRecord, 'checks' | 'ta
   if (tampered.length > 0) return `what it is checked by has changed: ${tampered.join(', ')}`
   const check = checks.at(-1)
   if (check === undefined) return 'it could not be checked'
-  const line = lineOfReport(check.tail)
+  const line = lineOfCheck(check)
   const failed = failedText(check)
   return line === '' ? failed : `${failed}: ${line}`
 }

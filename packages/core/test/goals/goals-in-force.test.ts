@@ -121,8 +121,26 @@ test('what the files are held against stays in the session however a run ends', 
   const given = { until: [goal('npm test')], goalFiles, tools: [edit], unmetWithoutWork: 'end' } as const
   const first = await run([calls('Edit'), 'Done.', calls('Edit'), 'Done.', 'I cannot.'], given)
   expect(first.terminal.signal.context['cause']).toBe('asks')
-  await run(['I cannot.'], given, { prompt: 'again', transcript: first.state.transcript })
+  const again = await run(['I cannot.'], given, { prompt: 'again', transcript: first.state.transcript })
+  const { transcript, spent: carry } = again.state
+  const third = await run(['I cannot.'], given, { prompt: 'go on', transcript, carry })
+  await run(['I cannot.'], given, { prompt: 'again', transcript: third.state.transcript })
   expect(memos.slice(1)).toEqual(memos.slice(1).map((_, index) => index + 1))
+})
+
+test('a check that passes after its time is up is not met', async () => {
+  const late: Goal = {
+    name: 'npm test',
+    timeoutMs: 50,
+    check: ({ signal }) => new Promise((resolve) => signal.addEventListener('abort', () => resolve(met))),
+  }
+  const { terminal } = await run(() => 'Done.', { until: [late], maxGoalTries: 1 })
+  expect(terminal.goal?.checks[0]).toMatchObject({ met: false, timedOut: true })
+})
+
+test('a number of tries is a whole one from 1 to 1,000', () => {
+  for (const maxGoalTries of [0, -1, 1.5, 1_001, Number.NaN])
+    expect(() => begin([], { until: [goal('npm test')], maxGoalTries })).toThrow('maxGoalTries must be a whole number')
 })
 
 test('each check has a key of its own', async () => {
