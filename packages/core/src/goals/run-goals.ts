@@ -61,8 +61,12 @@ const isListOfGoals = isListOf(isGoal)
 
 /** The goals of the options. Two of one name could not be told apart on record. */
 export const isGoals: Given = (name, value) => {
-  if (typeof value === 'string' || (Array.isArray(value) && value.some((each) => typeof each === 'string')))
+  if (typeof value === 'string')
     refuse(name, 'a list of goals, such as [commandGoal(command)] with the one of @halting/agent', value)
+  const all: readonly unknown[] = Array.isArray(value) ? value : []
+  for (const [index, each] of all.entries())
+    if (typeof each === 'string')
+      refuse(`${name}[${index}]`, 'a goal, such as commandGoal(command) with the one of @halting/agent', each)
   isListOfGoals(name, value)
   // Just looked at.
   const names = (value as readonly Goal[]).map((goal) => nameOf(specOf(goal)))

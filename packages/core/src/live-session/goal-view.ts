@@ -45,7 +45,10 @@ export class GoalView {
 
   end(result: RunResult | undefined): void {
     this.#isChecking = false
-    if (result?.goal !== undefined) this.#tries = result.goal.tries
+    if (result?.goal === undefined) return
+    this.#tries = result.goal.tries
+    // Something changed since the last round.
+    if (result.goal.met === 'unknown') this.#last = null
   }
 
   set({ until, limits }: SettingsChange): void {
@@ -82,7 +85,8 @@ export class GoalView {
       case 'goal_end': {
         const { met, checks, tampered, changedTests, flaky } = event
         this.#isChecking = false
-        this.#last = { met, checks, tampered, changedTests, flaky }
+        const isCut = !met && checks.length === 0 && tampered.length === 0
+        this.#last = isCut ? null : { met, checks, tampered, changedTests, flaky }
         const judged = new Set(checks.flatMap((check) => (check.judged === true ? [check.name] : [])))
         this.#specs = this.#specs.map((spec) => (judged.has(spec.name) ? { ...spec, judged: true } : spec))
         return true

@@ -158,6 +158,11 @@ test('a number of tries is a whole one from 1 to 1,000', () => {
     expect(() => begin([], { until: [goal('npm test')], maxGoalTries })).toThrow('maxGoalTries must be a whole number')
 })
 
+test('a command in place of a goal is named, with what makes a goal of it', () => {
+  const until = ['npm test'] as unknown as readonly Goal[]
+  expect(() => begin([], { until })).toThrow('until[0] must be a goal, such as commandGoal(command)')
+})
+
 test('each check has a key of its own', async () => {
   const goals = [
     { ...goal('one', met), stable: 2 },

@@ -51,6 +51,27 @@ test('the snapshot has the goals, what is checked, the last verdict and the trie
   await session.close()
 })
 
+test('a round that was not checked to its end tells nothing, and neither does a run for which it is not known', () => {
+  const view = new GoalView([{ name: 'npm test' }], 10)
+  const end = {
+    type: 'goal_end',
+    place: 'answer',
+    checks: [],
+    tampered: [],
+    changedByChecks: [],
+    changedTests: [],
+  } as const
+  const figures = { tries: 0, maxTries: 10, flaky: false, durationMs: 1 }
+  view.onEvent({ ...end, ...figures, met: true })
+  expect(view.present(true)?.last?.met).toBe(true)
+  view.onEvent({ ...end, ...figures, met: false })
+  expect(view.present(true)?.last).toBeNull()
+  view.onEvent({ ...end, ...figures, met: false, tampered: ['check.sh'] })
+  expect(view.present(true)?.last?.tampered).toEqual(['check.sh'])
+  view.end({ goal: { met: 'unknown', tries: 0 } } as unknown as Parameters<GoalView['end']>[0])
+  expect(view.present(true)?.last).toBeNull()
+})
+
 test('goals that are set take the place of those before, and none means that nothing is checked', async () => {
   const goalNamed = ({ name }: { readonly name: string }): Goal => goal(name, () => true)
   const { session } = sessionOf(['One.', 'Two.'], { until: [failing], goalNamed })
