@@ -52,6 +52,14 @@ const run: readonly RunEvent[] = [
   ),
 ]
 
+test('the changes are those since the last prompt, also of entries of an earlier process', () => {
+  const view = streamView()
+  printed(view, run)
+  expect(view.changes).toBe('1 file changed +1 −1')
+  printed(view, [user('and now?')])
+  expect(view.changes).toBe('')
+})
+
 describe('what is printed of a run', () => {
   test('at 80 columns', () => {
     expect(printed(streamView(), run)).toBe(

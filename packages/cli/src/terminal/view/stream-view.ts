@@ -51,7 +51,7 @@ export interface StreamView {
   readonly live: Component
   /** The list of things to do, as it was written last. */
   readonly todos: readonly TodoItem[]
-  /** Files that the run changed: `2 files changed +12 −3`; '' for none. */
+  /** Files that were changed since the run began, or since the last prompt where a run of before is told: `2 files changed +12 −3`; '' for none. */
   readonly changes: string
 }
 
@@ -93,8 +93,7 @@ export function createStreamView({
 
   const endThinking = (): readonly Block[] => {
     const text = thinking.trim()
-    thinking = ''
-    thinkingSince = undefined
+    ;[thinking, thinkingSince] = ['', undefined]
     return text === '' ? [] : [thinkingBlock(text, style)]
   }
   const write = (text: string): readonly Block[] => {
@@ -209,6 +208,7 @@ export function createStreamView({
     const { content } = entry.message
     switch (entry.origin) {
       case 'prompt':
+        changes = followChanges()
         return [promptBlock(content, style)]
       case 'steer':
       case 'follow_up':
