@@ -88,7 +88,7 @@ export const promisesOfLooking = [
   [
     'past goals: a round of checks may be of any type',
     ['steps/stored-record'],
-    ['steps/stored-record.ts', 'if (step === null) return\n', 'if (step !== null) return\n'],
+    ['steps/stored-record.ts', "came['asks'] !== true) isGoalRound", "came['asks'] === true) isGoalRound"],
   ],
   [
     'past goals: a round that an abort cut counts',

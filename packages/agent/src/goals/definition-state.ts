@@ -6,6 +6,7 @@ import { statsAt } from '../checkpoints/kept-state.ts'
 import type { DefinitionPlace, DefinitionRef } from './definitions.ts'
 import { type FileHashes, type FileState, nothing, shortHash, smallTextAt } from './file-hashes.ts'
 import { packageAbove, scriptsOf } from './package-scripts.ts'
+import { makefilesBehind } from './makefiles-behind.ts'
 import { isPhony, justDefinition, makeDefinition } from './recipes.ts'
 
 /** How a definition is at this moment; empty for one that is not there. */
@@ -154,7 +155,14 @@ function makeState(folder: string, ref: string): FileState {
   const definition = makeDefinition(text, target === '' ? undefined : target, (name) =>
     smallTextAt(resolve(folder, name)),
   )
-  return shortHash(`${file}\n${definition}`)
+  const behind = makefilesBehind(
+    definition.startsWith('whole\n')
+      ? definition
+      : `${text.match(/^[\w.-]+\s*[:?]*=.*$/gm)?.join('\n') ?? ''}\n${definition}`,
+    folder,
+  )
+  const paths = behind.map((part, at) => (at % 2 === 0 ? relative(folder, part) : part))
+  return shortHash([file, definition, ...paths].join('\n'))
 }
 
 function targetState(folder: string, ref: string): FileState {
@@ -216,7 +224,8 @@ function targetOf(path: string): string {
 function programState(folder: string, name: string, root: string, env: Environment, hashes: FileHashes): FileState {
   const path = programIn(folder, name, env)
   if (path === undefined) return nothing
-  return isInside(realPath(dirname(path)), realPath(root)) ? hashes.stateOf(path) : 'outside'
+  // It may be installed anew at its place. Another place is another program.
+  return isInside(realPath(dirname(path)), realPath(root)) ? hashes.stateOf(path) : `outside ${shortHash(path)}`
 }
 
 function programIn(

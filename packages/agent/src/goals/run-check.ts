@@ -3,11 +3,13 @@ import { randomUUID } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
 import { codeOf } from '@halting/core/adapters'
+import { realPath } from '@halting/journal/files'
 import type { Environment } from '@halting/policy/files'
 import type { Sandbox } from '@halting/policy/sandbox'
 import { whyNotStarted } from '../not-started.ts'
 import { isRunning, markVariable, type ProcessGroup } from '../tools/process-group.ts'
 import { ProcessTable } from '../tools/process-table.ts'
+import { checkedFolder } from './folder-turn.ts'
 import { OutputTail } from './output-tail.ts'
 
 /** What runs, and where. */
@@ -42,11 +44,16 @@ const running = new ProcessTable(graceMs)
 
 /**
  * The bash around the command. `$PPID` of the command is this one, so that a command that kills its parent kills no more than its check. The reader of
- * descriptor 3 sees its end when this program is gone, also by SIGKILL, and ends the group then: after a restart no second check runs beside the first.
+ * descriptor 3 sees its end when this program is gone, also by SIGKILL, and ends the group then, and what has the mark of the check (`$2`) in its environment:
+ * after a restart no second check runs beside the first.
  */
 export const supervisor: string = [
   'exec 2>/dev/null',
-  '{ read -r -u 3; kill -KILL 0; } </dev/null >/dev/null &',
+  '{ read -r -u 3',
+  // What left the group has the mark in its environment. Twice, for what was started meanwhile.
+  'for round in 1 2; do for file in $(grep -alsF -e "${2:?}" /proc/[0-9]*/environ); do',
+  '[[ $file = "/proc/$$/environ" || $file = "/proc/$BASHPID/environ" ]] || kill -KILL "${file//[!0-9]/}"',
+  'done; done; kill -KILL 0; } </dev/null >/dev/null &',
   'watcher=$!',
   'exec 3<&-',
   '"$BASH" -o pipefail -c "$1" 2>&1',
@@ -153,12 +160,13 @@ function start({ command, cwd, env, sandbox, writable }: CheckCommand, mark: str
   const plain = {
     file: 'bash',
     // Without -p the supervisor would run the file that BASH_ENV names, too.
-    args: ['-p', '-c', supervisor, 'bash', command],
+    args: ['-p', '-c', supervisor, 'bash', command, mark],
     directory: cwd,
     env: {
       ...env,
       // Nothing here can answer an editor.
       GIT_EDITOR: 'true',
+      [checkedFolder]: realPath(cwd),
       [markVariable]: outer === undefined ? mark : `${outer},${mark}`,
     },
   }

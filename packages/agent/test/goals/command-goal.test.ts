@@ -130,11 +130,18 @@ describe('what a command does to its processes', () => {
 
   test.runIf(process.platform === 'linux')('a check ends when the program is killed', async () => {
     const seconds = nap()
-    const script = `require('node:child_process').spawn('bash', ['-p', '-c', process.argv[1], 'bash', process.argv[2]], {
+    const mark = `mark-${seconds}`
+    const script = `const [supervisor, command, mark] = process.argv.slice(1)
+      require('node:child_process').spawn('bash', ['-p', '-c', supervisor, 'bash', command, mark], {
       detached: true, stdio: ['ignore', 'pipe', 'pipe', 'pipe'] }); setTimeout(() => {}, 60000)`
-    const program = spawn(process.execPath, ['-e', script, supervisor, `sleep ${seconds}`], { stdio: 'ignore' })
+    // One leaves the group and keeps the environment.
+    const command = `(setsid sleep ${seconds} &); sleep ${seconds}`
+    const program = spawn(process.execPath, ['-e', script, supervisor, command, mark], {
+      stdio: 'ignore',
+      env: { ...process.env, HALTING_CALL: mark },
+    })
     onTestFinished(() => void program.kill('SIGKILL'))
-    await until(() => processesOf('sleep', seconds).length === 1)
+    await until(() => processesOf('sleep', seconds).length === 2)
     program.kill('SIGKILL')
     await until(() => processesOf('sleep', seconds).length === 0)
     expect(processesOf('sleep', seconds)).toEqual([])
@@ -229,6 +236,22 @@ describe('checks in one folder', () => {
     await other.release()
     expect(await later).toMatchObject({ met: true, report: 'ran' })
   })
+})
+
+test('a check that works with goals in its own folder does not wait for itself', async () => {
+  const cwd = temporaryFolder()
+  const { report } = await check('echo "$HALTING_CHECKED_FOLDER"', { cwd })
+  expect(report).toBe(cwd)
+  const { takeLock } = await import('@halting/journal/files')
+  const { lockPath } = await import('../../src/goals/folder-turn.ts')
+  // As in the process of such a check.
+  const outer = await takeLock(lockPath(cwd) ?? '')
+  process.env['HALTING_CHECKED_FOLDER'] = report
+  onTestFinished(async () => {
+    delete process.env['HALTING_CHECKED_FOLDER']
+    if (outer.kind === 'locked') await outer.release()
+  })
+  expect(await check('echo ran', { cwd }, AbortSignal.timeout(20_000))).toMatchObject({ report: 'ran' })
 })
 
 describe('a goal that is no command', () => {

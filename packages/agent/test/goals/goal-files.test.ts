@@ -210,6 +210,30 @@ describe('the definition behind a command', () => {
       ['check (a file in the place of a target of make)'],
     ],
     [
+      'make check',
+      { Makefile: 'D = mk\ninclude $(D)/*.mk\n', 'mk/rules.mk': 'check:\n\t./t\n' },
+      (project) => project.write({ 'mk/rules.mk': 'check:\n\ttrue\n' }),
+      ['Makefile (check)'],
+    ],
+    [
+      'make check',
+      { Makefile: 'include a.mk\n', 'a.mk': 'include b.mk\n', 'b.mk': 'check:\n\t./t\n' },
+      (project) => project.write({ 'b.mk': 'check:\n\ttrue\n' }),
+      ['Makefile (check)'],
+    ],
+    [
+      'make check',
+      { Makefile: 'check:\n\t./t\n-include *.mk\n' },
+      (project) => project.write({ 'local.mk': 'check:\n\ttrue\n' }),
+      ['Makefile (check)'],
+    ],
+    [
+      'make check',
+      { Makefile: 'check:\n\t$(MAKE) -C sub check\n', 'sub/Makefile': 'check:\n\t./t\n' },
+      (project) => project.write({ 'sub/Makefile': 'check:\n\ttrue\n' }),
+      ['Makefile (check)'],
+    ],
+    [
       'just check',
       { justfile: 'check: build\n  ./t\nbuild:\n  cc\n' },
       (project) => project.write({ justfile: 'check: build\n  ./t\nbuild:\n  true\n' }),

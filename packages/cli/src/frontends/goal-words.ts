@@ -1,5 +1,5 @@
 import type { GoalCheck, GoalResult, GoalSpec, RunEvent } from '@halting/core'
-import { lineOfReport } from '@halting/core/adapters'
+import { lineOfCheck } from '@halting/core/adapters'
 import type { SessionGoal } from '@halting/core/session'
 import { many, oneLine } from '../io/figures.ts'
 
@@ -48,7 +48,7 @@ function findingText({ checks, tampered }: Pick<GoalEnd, 'checks' | 'tampered'>)
   if (tampered.length > 0) return oneLine(`changed: ${tampered.join(', ')}`, longestFinding)
   const check = checks.at(-1)
   if (check === undefined) return ''
-  const line = lineOfReport(check.tail)
+  const line = lineOfCheck(check)
   if (line !== '') return oneLine(line, longestFinding)
   if (check.timedOut === true) return 'it took too long'
   return check.exitCode === null ? 'it failed' : `exit code ${check.exitCode}`

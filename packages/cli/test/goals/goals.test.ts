@@ -88,6 +88,32 @@ describe('the goal is met', () => {
     expect(resultOf(ended)).toMatchObject({ num_turns: 2, goal: { met: true } })
   })
 
+  test('as a model judges by what a program printed, which the line and the result say', async () => {
+    const cwd = project()
+    const printed = 'all of the twelve sums are right today'
+    writeFileSync(join(cwd, 'check.sh'), `${npmTest}\necho "${printed}"\n`)
+    const verdict = JSON.stringify({ met: true, evidence: [printed], missing: '' })
+    const replies = [
+      ...fix,
+      say('Fixed.'),
+      { content: [call('Bash', { command: 'sh check.sh' })] },
+      say('And checked.'),
+      { when: 'may be quoted', content: verdict, repeat: 3 },
+    ]
+    const args = ['--goal', 'All sums are right.', '--allowedTools', 'Bash(sh check.sh)']
+    const ended = await pursue(replies, args, { cwd, until: [] })
+    expect({ ...ended, stderr: told(ended) }).toEqual({
+      status: 0,
+      stdout: 'And checked.\n',
+      stderr: [
+        expect.stringContaining('✗ (before it began: Nothing shows that the goal is met'),
+        expect.stringContaining('✗ (try 1 of 10: Nothing shows that the goal is met'),
+        'goal: All sums are right. ✓',
+        '✓ done · goal met: All sums are right. (as a model judges) · FIGURES · 1 file changed +1 −1',
+      ],
+    })
+  })
+
   test('with changed tests, which are named, and by a flaky check, with the flag against it', async () => {
     const cwd = project()
     writeFileSync(join(cwd, 'sum.test.js'), 'one\n')

@@ -1,5 +1,6 @@
 import { hashText } from '../hash.ts'
 import { tailOf } from '../text.ts'
+import type { GoalCheck } from './goal-record.ts'
 
 /** What the model is shown of a report at most. */
 const mostLines = 200
@@ -30,10 +31,11 @@ const isAround = /^(?:npm|pnpm|yarn) (?:notice|warn|err|error)|^> /i
 /** A count of what failed, as test runners and compilers print it: `3 failed`, `fail 3`, `2 errors`. */
 const isSum = /\b[1-9]\d*\s+(?:\w+\s+){0,2}(?:fail|error|problem)|\b(?:fail(?:ed|ures?)?|errors?)\b[:\s]+[1-9]\d*\b/i
 
-/** The line of a report that says most: what it sums up, else its last; '' for none. */
-export function lineOfReport(report: string): string {
-  const lines = report.split('\n').flatMap((line) => (line.trim() === '' || isAround.test(line) ? [] : [line.trim()]))
-  return lines.findLast((line) => isSum.test(line)) ?? lines.at(-1) ?? ''
+/** The line of a check's report that says most: of a program what it sums up, else its last; of a judge the first, which is the reason. '' for none. */
+export function lineOfCheck({ tail, judged }: Pick<GoalCheck, 'tail' | 'judged'>): string {
+  const lines = tail.split('\n').flatMap((line) => (line.trim() === '' || isAround.test(line) ? [] : [line.trim()]))
+  const said = judged === true ? lines[0] : (lines.findLast((line) => isSum.test(line)) ?? lines.at(-1))
+  return said ?? ''
 }
 
 // eslint-disable-next-line no-control-regex -- escape sequences of terminals are what is taken out

@@ -58,12 +58,12 @@ export async function checkRound(
     const { files: port } = run.context.goals
     const files =
       port === null ? undefined : await inTime(run, () => port.begin(memo, run.ports.abort.signal, goals.map(specOf)))
-    const before = namesOf(files?.tampered)
+    const tampered = namesOf(files?.tampered)
     // A check whose definition is not the person's says nothing, and is not run.
-    const checked = before.length > 0 ? nothingYet : await checkAll(run, goals, ask)
+    const checked = tampered.length > 0 ? nothingYet : await checkAll(run, goals, ask)
     if (checked.aborted !== undefined) return checked
     const { changedDuring, ...end } = await endOf(run, files, memo)
-    const all = [...new Set([...before, ...changedDuring])]
+    const all = [...new Set([...tampered, ...changedDuring])]
     return { ...checked, ...end, tampered: all, ...(all.length > 0 && { met: false }) }
   } catch (error) {
     const aborted = run.ports.abort.causeNow()

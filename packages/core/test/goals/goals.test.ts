@@ -11,7 +11,7 @@ import {
   type GoalVerdict,
 } from '../../src/index.ts'
 import { FinishReasonHook } from '../../src/compat/index.ts'
-import { lineOfReport } from '../../src/goals/report.ts'
+import { lineOfCheck } from '../../src/goals/report.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
 import { begin, calls, reader, run, tool, type Run } from '../support/harness.ts'
 
@@ -418,5 +418,11 @@ test.each([
   ['AssertionError: 1 != 2\nnpm error code 1', 'AssertionError: 1 != 2'],
   ['', ''],
 ])('of a report the line that says most is told, and nothing of a package manager', (report, line) => {
-  expect(lineOfReport(report)).toBe(line)
+  expect(lineOfCheck({ tail: report })).toBe(line)
+})
+
+test('of a judge the first line is the reason', () => {
+  expect(lineOfCheck({ judged: true, tail: '\nNo tool has shown it.\nRun a program: 2 failed.' })).toBe(
+    'No tool has shown it.',
+  )
 })
