@@ -28,7 +28,7 @@ export const promisesOfGoals = [
   [
     'goals: what is protected and has changed is checked all the same',
     ['goals/goals'],
-    ['turn/goal-round.ts', 'const checked = before.length > 0 ? nothingYet :', 'const checked ='],
+    ['turn/goal-round.ts', 'const checked = tampered.length > 0 ? nothingYet :', 'const checked ='],
   ],
   [
     'goals: checks share a key',
