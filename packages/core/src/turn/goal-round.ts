@@ -63,7 +63,7 @@ export async function checkRound(
     const checked = tampered.length > 0 ? nothingYet : await checkAll(run, goals, ask)
     if (checked.aborted !== undefined) return checked
     const { changedDuring, ...end } = await endOf(run, files, memo)
-    const all = [...new Set([...before, ...changedDuring])]
+    const all = [...new Set([...tampered, ...changedDuring])]
     return { ...checked, ...end, tampered: all, ...(all.length > 0 && { met: false }) }
   } catch (error) {
     const aborted = run.ports.abort.causeNow()
