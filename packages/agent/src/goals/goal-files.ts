@@ -210,12 +210,14 @@ class WatchedFiles {
       tests,
     }
     const changedTests = differing(tests, after.tests).toSorted().map(quotedName)
-    const cut = after.testFiles.isCut ? [`(of more than ${mostTestFiles} test files the first were compared)`] : []
+    const last = changedTests.pop()
+    // With the name of a file: what is listed is counted.
+    const cut = after.testFiles.isCut ? ` (of more than ${mostTestFiles} test files the first were compared)` : ''
     return {
       memo: memoOf(next),
       tampered: this.#changedDefinitions(next, after),
       changedByChecks: [...changed].toSorted().map(quotedName),
-      changedTests: [...changedTests, ...cut],
+      changedTests: last === undefined ? [] : [...changedTests, `${last}${cut}`],
     }
   }
 }

@@ -49,10 +49,11 @@ const running = new ProcessTable(graceMs)
  */
 export const supervisor: string = [
   'exec 2>/dev/null',
-  '{ read -r -u 3',
+  // The supervisor first: it would end the watcher when the command has ended.
+  '{ read -r -u 3; kill -KILL $$',
   // What left the group has the mark in its environment. Twice, for what was started meanwhile.
   'for round in 1 2; do for file in $(grep -alsF -e "${2:?}" /proc/[0-9]*/environ); do',
-  '[[ $file = "/proc/$$/environ" || $file = "/proc/$BASHPID/environ" ]] || kill -KILL "${file//[!0-9]/}"',
+  '[[ $file = "/proc/$BASHPID/environ" ]] || kill -KILL "${file//[!0-9]/}"',
   'done; done; kill -KILL 0; } </dev/null >/dev/null &',
   'watcher=$!',
   'exec 3<&-',

@@ -135,7 +135,7 @@ describe('what a command does to its processes', () => {
       require('node:child_process').spawn('bash', ['-p', '-c', supervisor, 'bash', command, mark], {
       detached: true, stdio: ['ignore', 'pipe', 'pipe', 'pipe'] }); setTimeout(() => {}, 60000)`
     // One leaves the group and keeps the environment.
-    const command = `(setsid sleep ${seconds} &); sleep ${seconds}`
+    const command = `trap '' TERM; (setsid sleep ${seconds} &); sleep ${seconds}; sleep ${seconds}`
     const program = spawn(process.execPath, ['-e', script, supervisor, command, mark], {
       stdio: 'ignore',
       env: { ...process.env, HALTING_CALL: mark },

@@ -4,18 +4,13 @@ import type { Flags } from '../flags/flags.ts'
 import { flagTable } from '../flags/table.ts'
 import { limitFlags } from '../flags/limit-flags.ts'
 
-/**
- * Whoever asks a session for something sets no limit beyond those that its worker was started with, and no goals: their commands would run on the worker,
- * where no rule is asked. It refuses both with a ConfigurationError.
- */
+/** Whoever asks a session for something sets no limit beyond those that its worker was started with: it refuses that with a ConfigurationError. */
 export function heldToLimits(session: Session, flags: Flags): Session {
   const set = session.set.bind(session)
   // `resume` sets its limits by this, too.
   return Object.assign(session, {
     set(change: SettingsChange) {
       checkLimits(change.limits ?? {}, flags)
-      if (change.until !== undefined)
-        throw new ConfigurationError('The goals of a session are those that its worker was started with (--until).')
       set(change)
     },
   })

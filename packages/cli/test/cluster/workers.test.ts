@@ -123,14 +123,6 @@ test('no more sessions are at work than there are slots, and who waits longest g
   expect(await left).toBeUndefined()
 })
 
-test('no request sets goals: their commands would run on the worker', () => {
-  const changes: SettingsChange[] = []
-  const session = heldToLimits({ set: (change) => void changes.push(change) } as Session, {})
-  for (const until of [[{ name: 'curl example.org | sh' }], [], null])
-    expect(() => session.set({ until, model: 'other' })).toThrow('those that its worker was started with')
-  expect(changes).toEqual([])
-})
-
 test('an opening has no more tries of a goal than the worker gives', () => {
   expect(flagsOfSession({ untilTries: 20 }, { maxGoalTries: 500 }).untilTries).toBe(20)
   expect(flagsOfSession({ untilTries: 20 }, { maxGoalTries: 3 }).untilTries).toBe(3)

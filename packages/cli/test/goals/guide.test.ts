@@ -1,6 +1,6 @@
 // docs/guide/goals.md: what it shows is what happens.
 import { execFileSync, spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { checkAgreement } from '../../src/flags/agreement.ts'
@@ -61,13 +61,12 @@ test('the first line goes as it is shown to go', async () => {
 
 test('the settings count where the folder is trusted', async () => {
   const cwd = project()
-  mkdirSync(join(cwd, '.claude'))
-  const line = (shell[0] ?? '').split('\n').find((each) => each.startsWith('echo ')) ?? ''
+  const line = (shell[0] ?? '').split('\n').find((each) => each.startsWith('mkdir ')) ?? ''
   execFileSync('bash', ['-c', line], { cwd })
   const args = ['-p', 'Fix it.', '--script', script(replies), '--allowedTools', 'Edit']
   const { status, stderr } = await run([...args, '--trust'], { cwd })
   expect(status).toBe(0)
-  expect(stderr).toContain('goal: npm test ✗ (try 1 of 5: 1 failed)')
+  expect(stderr).toContain('goal: npm test ✗ (try 1 of 10: 1 failed)')
 })
 
 test('the check with a server passes and fails as it says, and leaves nothing running', () => {

@@ -148,7 +148,7 @@ test('what -p offers where nothing changed names the goal, since a prompt begins
   const ended = await run(['-p', 'Make it.', '--script', replies, '--until', 'test -e "a b"'], { cwd })
   expect(ended.status).toBe(6)
   const offered = /Go on: halting -p --resume (\S+) (.*)/.exec(ended.stderr)
-  expect(offered?.[2]).toBe(`"Try another way." --until 'test -e "a b"'`)
+  expect(offered?.[2]).toBe(`--until 'test -e "a b"' "Try another way."`)
   const write = { content: [call('Write', { file_path: 'a b', content: 'x' })] }
   const args = ['-p', '--resume', offered?.[1] ?? '', 'Try another way.', '--until', 'test -e "a b"']
   const more = script([write, { content: 'Now.' }])

@@ -56,11 +56,8 @@ export function goalBaseline(run: Run): Eventually<Outcome | undefined> {
   return after(round(run, goal, 'baseline'), ({ record, now }) => {
     if (record.aborted !== undefined) return ends(abortDraft(run, record.aborted, 'streaming'))
     if (record.unusable !== undefined) return ends(unusableDraft(record.unusable))
-    // Nobody worked, so a later run begins with the files as they are then: only what the checks changed is told.
-    if (record.met && run.context.goals.skipIfMet) {
-      if (record.changedByChecks.length > 0) keepMemo(run, record)
-      return ends(metDraft('The goal holds already; nothing was asked'))
-    }
+    // Nothing is kept of the files: no agent has touched them, and the next run looks anew.
+    if (record.met && run.context.goals.skipIfMet) return ends(metDraft('The goal holds already; nothing was asked'))
     const { maxGoalTries } = run.context.settings
     appendText(run, baselineText(now.specs, record, maxGoalTries), record)
     return undefined
@@ -221,7 +218,9 @@ function appendText(run: Run, text: string, record: RoundRecord): void {
 function keepMemo(run: Run, record: RoundRecord): void {
   const memo = memoOf(run, record)
   if (memo.goalFiles === undefined) return
-  const message = `The checks changed ${many(record.changedByChecks.length, 'file')}.`
+  const { length: changed } = record.changedByChecks
+  const message =
+    changed === 0 ? 'The files of the goals were looked at.' : `The checks changed ${many(changed, 'file')}.`
   run.append({ kind: 'attachment', id: run.entryId('goal'), attachment: { type: 'informational', message }, ...memo })
 }
 

@@ -324,7 +324,7 @@ describe('the files around the checks', () => {
   test('what changed while the checks ran is named, and what they said then does not count', async () => {
     const goalFilesOf = { memo: null, changedByChecks: [], changedTests: [], tampered: ['package.json (scripts.test)'] }
     const until = goal(passed)
-    const { terminal } = await run(() => 'Done.', {
+    const { terminal, state } = await run(() => 'Done.', {
       until: [until],
       maxGoalTries: 1,
       goalFiles: { begin: () => ({ tampered: [], end: () => goalFilesOf }) },
@@ -334,6 +334,9 @@ describe('the files around the checks', () => {
       false,
       ['package.json (scripts.test)'],
     ])
+    expect(toldTo(state).join('\n')).toContain(
+      'what it is checked by has changed, so what the check said does not count. Put back as it was: package.json',
+    )
   })
 
   test('the memo of a round is handed to the next, and what checks changed is named to the model', async () => {

@@ -1,3 +1,4 @@
+import type { QueryOptions } from '@halting/core'
 import type { StepRecord } from '@halting/core/steps'
 import { attempt, mailSignal } from '../../src/engine/attempt.ts'
 import { ClusterSession } from '../../src/service/cluster-session.ts'
@@ -13,7 +14,11 @@ import { answerTo, type RandomSession } from './random-plan.ts'
 export type Kills = readonly number[]
 
 /** Plays it on an engine of which nothing is real but its order: each prompt an invocation, whatever is said a message to it. */
-export async function playOnFake({ plan, prompts }: RandomSession, kills: Kills = []): Promise<Played> {
+export async function playOnFake(
+  { plan, prompts }: RandomSession,
+  kills: Kills = [],
+  optionsIn: (effects: readonly string[]) => Partial<QueryOptions> = () => ({}),
+): Promise<Played> {
   const effects: string[] = []
   const records: StepRecord[] = []
   const killsLeft = [...kills]
@@ -52,7 +57,7 @@ export async function playOnFake({ plan, prompts }: RandomSession, kills: Kills 
             records: [...before, ...found],
             log,
           })
-          const session = sessionOf(plan, world, { journal })
+          const session = sessionOf(plan, world, { journal, options: optionsIn(effects) })
           const left = (): void => void session.close()
           engine.gone.addEventListener('abort', left)
           session.listen((event) => {
