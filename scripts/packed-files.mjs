@@ -39,7 +39,7 @@ const kilobytes = {
   telemetry: [55, 215],
   policy: [630, 2_400],
   agent: [960, 3_700],
-  analysis: [290, 1_130],
+  analysis: [310, 1_210],
   restate: [220, 890],
   inspector: [200, 800],
 }
