@@ -5,6 +5,7 @@ import { OrphanedTools } from './cancel/orphaned-tools.ts'
 import { ConfigurationError } from './errors.ts'
 import { accountOf, keepEngineSession, resultOf, runningOf, tellListener } from './engine-session.ts'
 import type { EngineSession, Running } from './engine-session.ts'
+import { areFilesInOrder } from './goals/files-in-order.ts'
 import { isName, isPrompt, optional } from './given.ts'
 import { specOf } from './goals/run-goals.ts'
 import { uuidOf } from './hash.ts'
@@ -355,13 +356,21 @@ export class QueryEngine<Output = unknown> {
     const { options, owner } = this.#shared()
     const { nanos, unknownNanos, totalTokens } = start.spent
     owner.ledger.restore({ nanos: nanos + unknownNanos, tokens: totalTokens }, { nanos: unknownNanos, tokens: 0 })
-    return streamRun(start, { ...options, ...(steps !== undefined && { steps }) }, owner)
+    const { goal } = start.spent
+    const around = { ...owner, filesInOrder: goal === undefined && this.#filesInOrder }
+    return streamRun(start, { ...options, ...(steps !== undefined && { steps }) }, around)
   }
 
   /** Of a run that ended to ask for approval its goals are in force in the one that was answered. */
   get #goalsOfLast(): Pick<StartOptions, 'goals'> {
     const spent = this.#last?.state.spent ?? this.#options.session?.ended.at(-1)?.spent
     return spent?.goal === undefined ? {} : { goals: { goal: spent.goal, changes: spent.changes } }
+  }
+
+  /** What a person changed between two prompts is not asked back of the agent. */
+  get #filesInOrder(): boolean {
+    const spent = this.#last?.state.spent ?? this.#options.session?.ended.at(-1)?.spent
+    return spent?.goal !== undefined && areFilesInOrder(spent, this.#transcript)
   }
 
   #goOn({ open = [], log, transcript }: StoredSession): RunStream {

@@ -85,6 +85,8 @@ export interface RunSurroundings {
   readonly recordedUntil?: number
   /** What the records that a resume answers from show as set, beyond the state that it begins with. */
   readonly inForce?: SettingsInForce | null
+  /** The files around the checks were in order when the run before ended, and nothing was begun since that could change them. */
+  readonly filesInOrder?: boolean
   /** Agents of the background whose ends those records hold. */
   readonly endedAgents?: RunPorts['endedAgents']
 }
@@ -150,7 +152,7 @@ export function streamRun(start: RunState, options: RunOptions, context: RunSurr
     const stopListening = onStalled(() => stallable.break())
     let ended: FinishedRun
     try {
-      const state = context.resumed === true ? start : begun(start, run, ports, put)
+      const state = context.resumed === true ? start : begun(withGoals(start, run, context), run, ports, put)
       const reached = Math.max(state.spent.now, context.recordedUntil ?? 0)
       // A limit that was set in the turn that is open holds from the start: that turn may have taken longer than the one before it allows.
       const limitMs = contextWith(run, inForce).settings.maxDurationMs
@@ -272,7 +274,7 @@ function limitsOf(settings: RunSettings, spentBeforeUsd: number): RunLimits {
  * With the goals that a run begins with: those that were set or given, with the progress of one that it goes on with. One that only compacts, or gives a
  * last answer, has none.
  */
-function withGoals(start: RunState, { goals }: RunContext): RunState {
+function withGoals(start: RunState, { goals }: RunContext, { filesInOrder }: RunSurroundings): RunState {
   const { compacting, closing, settings, goal, laps } = start.spent
   const set = compacting !== null || closing !== null ? [] : settings?.until
   const specs = set ?? goals.given.map(specOf)
@@ -280,7 +282,9 @@ function withGoals(start: RunState, { goals }: RunContext): RunState {
   if (isKept || (goal === undefined && specs.length === 0)) return start
   const { goal_unmet: triesBefore } = laps.inRun
   const anew = triesBefore === undefined ? {} : { laps: { ...laps, triesBefore } }
-  return { ...start, spent: { ...start.spent, ...anew, goal: freshGoal(specs, 0) } }
+  const fresh = freshGoal(specs, 0)
+  const begins = fresh !== undefined && filesInOrder === true ? { ...fresh, looksAnew: true as const } : fresh
+  return { ...start, spent: { ...start.spent, ...anew, goal: begins } }
 }
 
 /**
@@ -302,11 +306,10 @@ function checkStart(start: RunState, { goals }: RunContext, how: RunSurroundings
 }
 
 /** Puts the beginning on record, and the moment of it into the state. */
-function begun(given: RunState, context: RunContext, { steps, spentBeforeUsd }: RunPorts, emit: Emit): RunState {
+function begun(start: RunState, context: RunContext, { steps, spentBeforeUsd }: RunPorts, emit: Emit): RunState {
   const { model } = context
-  const added = given.transcript.since(given.startLength)
-  const { settings } = contextWith(context, given.spent.settings)
-  const start = withGoals(given, context)
+  const added = start.transcript.since(start.startLength)
+  const { settings } = contextWith(context, start.spent.settings)
   const { goal } = start.spent
   const limits = {
     ...limitsOf(settings, spentBeforeUsd),

@@ -17,6 +17,8 @@ export type GoalProgress = {
   readonly flaky: boolean
   /** The model was told that nothing had changed. */
   readonly reminded: boolean
+  /** The files around the checks were in order when the run before ended: what has changed of them since counts as the person's. */
+  readonly looksAnew?: true
   /** Results of tools when the person last said something, or an answer was last sent back. */
   readonly resultsBefore: number
 }

@@ -32,6 +32,11 @@ function specText({ name, judged }: GoalSpec): string {
     : `- \`${name}\` exits with 0`
 }
 
+/** For the person: what they changed between two prompts, or somebody else did. */
+export function takenOverText(names: readonly string[]): string {
+  return `What the goal is checked by has changed since the last run, and counts as yours: ${names.join(', ')}.`
+}
+
 /** An answer comes back: which check failed, how, and what is left. */
 export function sentBackText(
   round: RoundRecord,

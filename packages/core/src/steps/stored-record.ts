@@ -97,6 +97,7 @@ const isGoalProgress: Check = isObject({
   flaky: isBoolean,
   reminded: isBoolean,
   resultsBefore: isAmount,
+  looksAnew: optional(isBoolean),
 })
 
 const isGoalResult: Check = isObject({

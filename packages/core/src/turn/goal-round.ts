@@ -28,6 +28,8 @@ export type RoundRecord = {
   readonly unusable?: string
   /** What the files are held against from now on; absent where it is as before. */
   readonly memo?: Json
+  /** What had changed since the run before, in which it was in order: it counts as the person's. */
+  readonly takenOver?: readonly string[]
   /** It was cut. */
   readonly aborted?: AbortCause
 }
@@ -49,22 +51,21 @@ const mostNames = 100
 export async function checkRound(
   run: Run,
   goals: readonly Goal[],
-  memo: Json | null,
+  kept: KeptFiles,
   ask: AskModel,
 ): Promise<RoundRecord> {
   const cause = run.ports.abort.causeNow()
   if (cause !== undefined) return { ...nothingYet, aborted: cause }
   try {
-    const { files: port } = run.context.goals
-    const files =
-      port === null ? undefined : await inTime(run, () => port.begin(memo, run.ports.abort.signal, goals.map(specOf)))
+    const { files, takenOver } = await beginFiles(run, goals, kept)
     const tampered = namesOf(files?.tampered)
     // A check whose definition is not the person's says nothing, and is not run.
     const checked = tampered.length > 0 ? nothingYet : await checkAll(run, goals, ask)
     if (checked.aborted !== undefined) return checked
-    const { changedDuring, ...end } = await endOf(run, files, memo)
+    const { changedDuring, ...end } = await endOf(run, files, kept.memo)
     const all = [...new Set([...tampered, ...changedDuring])]
-    return { ...checked, ...end, tampered: all, ...(all.length > 0 && { met: false }) }
+    const taken = takenOver.length === 0 ? {} : { takenOver }
+    return { ...checked, ...end, ...taken, tampered: all, ...(all.length > 0 && { met: false }) }
   } catch (error) {
     const aborted = run.ports.abort.causeNow()
     if (aborted !== undefined) return { ...nothingYet, aborted }
@@ -73,6 +74,26 @@ export async function checkRound(
       report: `The files around the checks could not be looked at: ${headOf(messageOf(error), 1_000)}`,
     }
   }
+}
+
+/** What the files are held against. `looksAnew`: what has changed since that was kept counts as the person's. */
+interface KeptFiles {
+  readonly memo: Json | null
+  readonly looksAnew: boolean
+}
+
+async function beginFiles(
+  run: Run,
+  goals: readonly Goal[],
+  { memo, looksAnew }: KeptFiles,
+): Promise<{ readonly files: GoalFilesRound | undefined; readonly takenOver: readonly string[] }> {
+  const { files: port } = run.context.goals
+  if (port === null) return { files: undefined, takenOver: [] }
+  const begin = (against: Json | null): Promise<GoalFilesRound> =>
+    inTime(run, () => port.begin(against, run.ports.abort.signal, goals.map(specOf)))
+  const files = await begin(memo)
+  const takenOver = looksAnew ? namesOf(files.tampered) : []
+  return { files: takenOver.length === 0 ? files : await begin(null), takenOver }
 }
 
 /** @throws what the work throws, and where it takes longer than a check may: then nobody waits for it. */

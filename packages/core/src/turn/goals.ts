@@ -8,7 +8,7 @@ import type { GoalPlace, GoalResult, GoalSpec } from '../goals/goal-record.ts'
 import type { GoalProgress } from '../goals/progress.ts'
 import { digestOfReport } from '../goals/report.ts'
 import { goalOf } from '../goals/run-goals.ts'
-import { baselineText, sentBackText, unmetLine, type LimitsLeft } from '../goals/words.ts'
+import { baselineText, sentBackText, takenOverText, unmetLine, type LimitsLeft } from '../goals/words.ts'
 import { hashText } from '../hash.ts'
 import type { Json } from '../json.ts'
 import type { AssistantMessage } from '../messages.ts'
@@ -56,6 +56,8 @@ export function goalBaseline(run: Run): Eventually<Outcome | undefined> {
   return after(round(run, goal, 'baseline'), ({ record, now }) => {
     if (record.aborted !== undefined) return ends(abortDraft(run, record.aborted, 'streaming'))
     if (record.unusable !== undefined) return ends(unusableDraft(record.unusable))
+    const { takenOver = [] } = record
+    if (takenOver.length > 0) run.attach({ type: 'informational', message: takenOverText(takenOver) })
     // Nothing is kept of the files: no agent has touched them, and the next run looks anew.
     if (record.met && run.context.goals.skipIfMet) return ends(metDraft('The goal holds already; nothing was asked'))
     const { maxGoalTries } = run.context.settings
@@ -149,10 +151,11 @@ function round(run: Run, goal: GoalProgress, place: GoalPlace): Eventually<Check
   run.emit({ type: 'goal_start', place, goals: goal.specs.map(({ name }) => name), tries, maxTries })
   const goals = goal.specs.map((spec) => knownGoal(run, spec))
   const memo = memoIn(run.transcript, goal.specs)
+  const looksAnew = place === 'baseline' && goal.looksAnew === true
   const step = stepWithQuestions<RoundRecord>(run, stepName(run, place), {
     call: (ask) =>
       run.withGrace(
-        () => checkRound(run, goals, memo, ask),
+        () => checkRound(run, goals, { memo, looksAnew }, ask),
         (settled) => (settled.kind === 'value' ? settled.value : cutRound(run)),
       ),
     cut: (record, aborted) => ({ ...record, aborted }),
