@@ -46,11 +46,14 @@ const longestShownQuote = 200
  *
  * Protect what the goal rests on, and read the quotes: they are in the report of the check.
  *
+ * `judgedBy`: the model that judges, one of those of the run, or options; the run's own model when absent.
+ *
  * @throws ConfigurationError without words.
  */
-export function judgedGoal(text: string, options: JudgedGoalOptions = {}): Goal {
+export function judgedGoal(text: string, judgedBy: Model | JudgedGoalOptions = {}): Goal {
   if (typeof text !== 'string' || text.trim() === '')
     throw new ConfigurationError('judgedGoal needs the goal in words, such as "the README describes every flag".')
+  const options: JudgedGoalOptions = 'call' in judgedBy ? { model: judgedBy } : judgedBy
   const { timeoutMs, stable } = options
   return {
     name: text,

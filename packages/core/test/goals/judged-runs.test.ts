@@ -23,7 +23,7 @@ function world(changes: Pick<Given, 'maxTotalTokens'> = {}) {
     model,
     models: [judge],
     tools: [shell],
-    until: [judgedGoal('all tests pass', { model: judge })],
+    until: [judgedGoal('all tests pass', judge)],
     clock: createFakeClock(),
     ...changes,
   }
@@ -74,7 +74,7 @@ test('killed after every record, it comes to the same, and no question that was 
       ...after.options,
       model: scriptedModel(script),
       models: [judge],
-      until: [judgedGoal('all tests pass', { model: judge })],
+      until: [judgedGoal('all tests pass', judge)],
     }).loop.ended
     expect([count, end.reason, end.goal?.met, end.goal?.tries]).toEqual([count, 'completed', true, 1])
     expect([count, answeredKeys + judge.requests.length]).toEqual([count, 2])
