@@ -1,5 +1,5 @@
 import type { Prices } from '@halting/core'
-import { isText, isToolUse, totalTokensOf, type ToolResultBlock, type ToolUseBlock } from '@halting/core/adapters'
+import { isToolUse, textOf, totalTokensOf, type ToolResultBlock, type ToolUseBlock } from '@halting/core/adapters'
 import { waitMs } from '@halting/core/steps'
 import {
   agentCallOf,
@@ -66,7 +66,7 @@ const nothingAsked: PastTurn = {
 
 function endsInAnswer(turns: readonly ForeignTurn[]): boolean {
   const last = turns.findLast(({ message }) => message.content.length > 0)
-  return last !== undefined && last.message.content.some(isText) && callsOf(last).length === 0
+  return last !== undefined && textOf(last.message.content).trim() !== '' && callsOf(last).length === 0
 }
 
 function isSteered({ origin }: ForeignTurn['said'][number]): boolean {
