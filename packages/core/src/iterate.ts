@@ -300,8 +300,10 @@ function checkStart(start: RunState, { goals }: RunContext, how: RunSurroundings
   const isReplaced = settings?.untilBefore !== undefined && isSameGoals(specs, settings.untilBefore)
   const isAnew = how.resumed === true && specs.length > 0 && !isReplaced
   checkKnown(goals, isAnew ? specs : (goal?.specs ?? []))
-  // A run that only compacts, or gives its last answer, has none.
-  if (!isAnew || compacting !== null || closing !== null || isSameGoals(specs, goal?.specs ?? [])) return
+  // A run that only compacts, or gives its last answer, has none. What a resume before this one set is on record, and is not set again.
+  if (!isAnew || compacting !== null || closing !== null) return
+  const standing = [goal?.specs ?? [], how.inForce?.until ?? []]
+  if (standing.some((each) => isSameGoals(specs, each))) return
   inbox.set({ until: specs })
 }
 

@@ -125,7 +125,7 @@ export async function replay(
  * What a person set, as far as the records show, without what subagents took of it.
  * @throws ConfigurationError when a model was chosen that the options do not have: before anything is written.
  */
-function settingsOnRecord(
+export function settingsOnRecord(
   records: readonly StepRecord[],
   before: SettingsInForce | null,
   options: RunOptions,

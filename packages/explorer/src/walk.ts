@@ -24,7 +24,7 @@ import {
   type StepOptions,
   type StepEngine,
 } from '@halting/core/steps'
-import { after, inboxIdsIn } from './core-internals.ts'
+import { after, inboxIdsIn, settingsOnRecord, type SettingsInForce } from './core-internals.ts'
 import {
   checkEffects,
   checkOpenFigures,
@@ -166,7 +166,9 @@ async function goOn(
     agents: folded.agents,
     clock: world.clock,
   })
-  const walked = await walk(world, folded.state, { steps, ledger, resumed: true, recordedUntil: folded.recordedUntil })
+  const inForce = settingsOnRecord(folded.replay, folded.state.spent.settings, world.options)
+  const { recordedUntil } = folded
+  const walked = await walk(world, folded.state, { steps, ledger, resumed: true, recordedUntil, inForce })
   checkRun(walked, world, where)
   checkEffects(onRecord, walked.effects, where)
   checkOpenFigures(onRecord, where)
@@ -276,19 +278,21 @@ interface WalkOptions {
   readonly ledger?: Ledger
   readonly resumed?: boolean
   readonly recordedUntil?: number
+  /** What its records show as set. */
+  readonly inForce?: SettingsInForce | null
   /** The consumer may leave. */
   readonly leaves?: boolean
 }
 
 async function walk(world: World, start: RunState, walkOptions: WalkOptions): Promise<Walked> {
-  const { resumed = false, recordedUntil = 0, leaves = false } = walkOptions
+  const { resumed = false, recordedUntil = 0, inForce, leaves = false } = walkOptions
   const steps = walkOptions.steps ?? createMemorySteps({ clock: world.clock })
   const ledger = walkOptions.ledger ?? ledgerOf(settingsOf(world.options))
   const laps: Iteration[] = []
   const running = streamRun(
     start,
     { ...world.options, steps: withMoments(steps, { steps, world, laps }) },
-    { inbox: world.inbox, ledger, resumed, recordedUntil },
+    { inbox: world.inbox, ledger, resumed, recordedUntil, ...(inForce !== undefined && { inForce }) },
   )
   const reader = running[Symbol.asyncIterator]()
   const events: RunEvent[] = []
