@@ -58,8 +58,9 @@ export function goalBaseline(run: Run): Eventually<Outcome | undefined> {
     if (record.unusable !== undefined) return ends(unusableDraft(record.unusable))
     const { takenOver = [] } = record
     if (takenOver.length > 0) run.attach({ type: 'informational', message: takenOverText(takenOver) })
-    // Nothing is kept of the files: no agent has touched them, and the next run looks anew.
-    if (record.met && run.context.goals.skipIfMet) return ends(metDraft('The goal holds already; nothing was asked'))
+    // At the start alone: goals that are set later are no reason to leave work undone. Nothing is kept of the files, which no agent has touched.
+    if (record.met && run.context.goals.skipIfMet && run.spent.requests === 0)
+      return ends(metDraft('The goal holds already; nothing was asked'))
     const { maxGoalTries } = run.context.settings
     appendText(run, baselineText(now.specs, record, maxGoalTries), record)
     return undefined

@@ -178,6 +178,24 @@ describe('before the first request', () => {
     expect([...state.transcript].filter(({ kind }) => kind === 'attachment')).toEqual([])
   })
 
+  test('skipIfMet is about the start: a goal that is set later and holds ends nothing', async () => {
+    let asked = 0
+    const going = begin(
+      () => {
+        if (++asked === 1) going.loop.set({ until: [{ name: 'second' }] })
+        return asked === 1 ? calls('Edit') : 'Done.'
+      },
+      {
+        until: [{ ...goal(failed()), name: 'first' }],
+        goalNamed: ({ name }) => (name === 'second' ? { name, check: () => passed } : undefined),
+        tools: [edit],
+        skipIfMet: true,
+      },
+    )
+    const { terminal, model } = await going.end()
+    expect([terminal.reason, model.requests.length]).toEqual(['completed', 2])
+  })
+
   test('a check that can never hold ends the run before anything is asked', async () => {
     const until = goal({ met: false, exitCode: 127, unusable: 'There is no command npmm. Give one that is there.' })
     const { terminal, model } = await run(['Done.'], { until: [until] })
