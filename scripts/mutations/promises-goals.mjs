@@ -117,7 +117,7 @@ export const promisesOfGoals = [
   [
     'goals: a run that compacts has some',
     ['goals/goals-in-force'],
-    ['iterate.ts', 'if (!isAnew || compacting !== null || closing !== null ||', 'if (!isAnew ||'],
+    ['iterate.ts', 'if (!isAnew || compacting !== null || closing !== null) return', 'if (!isAnew) return'],
   ],
   [
     'goals: tries of other goals count',
