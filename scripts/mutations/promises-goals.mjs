@@ -47,7 +47,7 @@ export const promisesOfGoals = [
   [
     'goals: what was found stands, whatever has changed',
     ['goals/goals'],
-    ['turn/goals.ts', 'goal.last !== null && goal.last.changes === changesOf(spent) ?', 'goal.last !== null ?'],
+    ['goals/progress.ts', 'last !== null && last.changes === changesOf(spent) ?', 'last !== null ?'],
   ],
   [
     'goals: an answer without work goes back where a person is there',

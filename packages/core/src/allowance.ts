@@ -163,7 +163,7 @@ export function retriesLeft(spent: SpentIterations, limits: RetryLimits): Retrie
     user_input: turnsLeft,
     continuation_requested: allowances.continuation_requested.laps - (sinceRefill.continuation_requested ?? 0),
     stop_hook_blocking: allowances.stop_hook_blocking.laps - (sinceRefill.stop_hook_blocking ?? 0),
-    goal_unmet: Math.max(0, lapsLeft('goal_unmet', spent, limits)),
+    goal_unmet: lapsLeft('goal_unmet', spent, limits),
     token_budget_continuation: Math.max(0, limits.tokenTargetLaps - (inRun.token_budget_continuation ?? 0)),
     structured_output_retry: allowances.structured_output_retry.laps - (sinceRefill.structured_output_retry ?? 0),
     pause_turn: allowances.pause_turn.laps - (sinceRefill.pause_turn ?? 0),

@@ -37,7 +37,7 @@ import {
   type SettingsInForce,
 } from './settings/settings-change.ts'
 import { startRun, type StartOptions } from './start.ts'
-import type { LearnedContext } from './state.ts'
+import type { LearnedContext, RunProgress } from './state.ts'
 import type { InboxMessage } from './steps/control.ts'
 import { DurableStepEngine } from './steps/driver.ts'
 import { runIdOf, type StoredSession } from './steps/fold-session.ts'
@@ -361,15 +361,20 @@ export class QueryEngine<Output = unknown> {
     return streamRun(start, { ...options, ...(steps !== undefined && { steps }) }, around)
   }
 
+  /** Of the last run, of this process or of one before it. */
+  get #spentOfLast(): RunProgress | undefined {
+    return this.#last?.state.spent ?? this.#options.session?.ended.at(-1)?.spent
+  }
+
   /** Of a run that ended to ask for approval its goals are in force in the one that was answered. */
   get #goalsOfLast(): Pick<StartOptions, 'goals'> {
-    const spent = this.#last?.state.spent ?? this.#options.session?.ended.at(-1)?.spent
+    const spent = this.#spentOfLast
     return spent?.goal === undefined ? {} : { goals: { goal: spent.goal, changes: spent.changes } }
   }
 
   /** What a person changed between two prompts is not asked back of the agent. */
   get #filesInOrder(): boolean {
-    const spent = this.#last?.state.spent ?? this.#options.session?.ended.at(-1)?.spent
+    const spent = this.#spentOfLast
     return spent?.goal !== undefined && areFilesInOrder(spent, this.#transcript)
   }
 

@@ -1,5 +1,6 @@
 import { plainTextOf } from './content.ts'
 import { fieldsOf } from './given.ts'
+import { standingRound } from './goals/progress.ts'
 import { goOnUnmetText } from './goals/words.ts'
 import type { MessageContent } from './messages.ts'
 import { openCallsOf } from './open-calls.ts'
@@ -80,8 +81,7 @@ export function wayOn({ left, last, transcript }: WhatIsLeft): RunRequest | unde
 }
 
 /** An answer that did not meet the goals is gone on from with what the check found (spec R-GOAL-72). */
-function promptFor({ goal, changes }: RunProgress): Pick<RunRequest, 'prompt' | 'promptBy'> {
-  const last = goal?.last ?? null
-  const isUnmet = last !== null && !last.met && last.changes === (changes?.calls ?? 0)
-  return isUnmet ? { prompt: goOnUnmetText(last), promptBy: 'loop' } : { prompt: goOnPrompt }
+function promptFor(spent: RunProgress): Pick<RunRequest, 'prompt' | 'promptBy'> {
+  const last = standingRound(spent)
+  return last?.met === false ? { prompt: goOnUnmetText(last), promptBy: 'loop' } : { prompt: goOnPrompt }
 }

@@ -1,5 +1,5 @@
 import { type Bound, type Certificate, certificate } from '@halting/core'
-import { forecast, usualCheckMs, usualGoalTries } from '@halting/core/adapters'
+import { forecast, triesText, usualCheckMs, usualGoalTries } from '@halting/core/adapters'
 import type { StageLimits } from '@halting/core/after'
 import type { MemoryStagesOptions } from '@halting/agent/memory'
 import { type Flags, wantsJson } from '../flags/flags.ts'
@@ -72,12 +72,7 @@ function goalsText({ until = [], maxGoalTries = usualGoalTries, stopWhenMet, ski
     ...(skipIfMet === true ? ['It ends at once where that holds before the first request.'] : []),
     ...(stopWhenMet === true ? ['It is checked after each turn that changed something, too.'] : []),
   ]
-  return [
-    `It is done when, with at most ${maxGoalTries === 1 ? '1 try' : `${maxGoalTries} tries`}:`,
-    ...lines,
-    ...when,
-    '',
-  ]
+  return [`It is done when, with at most ${triesText(maxGoalTries)}:`, ...lines, ...when, '']
 }
 
 function goalsJson({ until = [], maxGoalTries = usualGoalTries }: Goals): object {

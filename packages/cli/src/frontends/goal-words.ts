@@ -1,5 +1,5 @@
 import type { GoalCheck, GoalResult, GoalSpec, RunEvent } from '@halting/core'
-import { lineOfCheck } from '@halting/core/adapters'
+import { lineOfCheck, triesText } from '@halting/core/adapters'
 import type { SessionGoal } from '@halting/core/session'
 import { many, oneLine } from '../io/figures.ts'
 
@@ -37,10 +37,6 @@ function placeText({ place, tries, maxTries }: GoalEnd): string {
     case 'limit':
       return 'at the limit'
   }
-}
-
-function triesText(tries: number): string {
-  return tries === 1 ? '1 try' : `${tries} tries`
 }
 
 /** Why a round was not met, in a few words. */

@@ -1,4 +1,5 @@
 import type { LimitsChange } from '@halting/core'
+import { triesText } from '@halting/core/adapters'
 import { dollars, duration, goalTries, type Reading, tokens, wholeNumber } from '../flags/values.ts'
 import { elapsed, many, money } from '../io/figures.ts'
 
@@ -15,5 +16,5 @@ export const settableLimits: { readonly [name in keyof LimitsChange]-?: Settable
   maxBudgetUsd: { read: (given) => dollars(given.replace(/^\$/, '')), shown: money },
   maxTotalTokens: { read: tokens, shown: (value) => many(value, 'token') },
   maxDurationMs: { read: duration, shown: elapsed },
-  maxGoalTries: { read: goalTries, shown: (value) => (value === 1 ? '1 try' : `${value} tries`) },
+  maxGoalTries: { read: goalTries, shown: triesText },
 }

@@ -2,6 +2,7 @@
 // of those of the main entry: options of constructors, entries of a transcript, figures of events.
 export type { ExecutionFigures } from '../agent-state.ts'
 export type { Background, TaskEnded, TaskLeft, TaskNews, TaskNote, TaskStarted } from '../background.ts'
+export { triesText } from '../goals/words.ts'
 export { lineOfCheck } from '../goals/report.ts'
 export { mostGoalTries, mostStablePasses, usualCheckMs, usualGoalTries } from '../goals/run-goals.ts'
 export { spendsTurn, type RetriesLeft, type Ranking } from '../allowance.ts'

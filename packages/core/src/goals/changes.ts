@@ -6,3 +6,8 @@ export type Changes = {
   /** The call; null for work beside the run. Results before its own in that entry are older, too. */
   readonly by: string | null
 }
+
+/** Calls so far that may have changed something, of a run's progress. */
+export function changesOf({ changes }: { readonly changes?: Changes | undefined }): number {
+  return changes?.calls ?? 0
+}

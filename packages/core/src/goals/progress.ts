@@ -1,3 +1,4 @@
+import { changesOf, type Changes } from './changes.ts'
 import type { GoalCheck, GoalSpec } from './goal-record.ts'
 
 /** How far a run has come with its goals: part of `RunProgress`, small and JSON. */
@@ -31,6 +32,15 @@ type GoalRound = {
   readonly changedTests: readonly string[]
   /** Calls that may have changed something until then (`RunProgress.changes`). */
   readonly changes: number
+}
+
+/** The last round, where nothing has changed since; undefined where something has, or nothing was checked. */
+export function standingRound(spent: {
+  readonly goal?: GoalProgress | undefined
+  readonly changes?: Changes | undefined
+}): GoalRound | undefined {
+  const last = spent.goal?.last ?? null
+  return last !== null && last.changes === changesOf(spent) ? last : undefined
 }
 
 /** Goals that were just set. */

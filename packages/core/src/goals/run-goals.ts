@@ -69,9 +69,7 @@ export const isGoals: Given = (name, value) => {
       refuse(`${name}[${index}]`, 'a goal, such as commandGoal(command) with the one of @halting/agent', each)
   isListOfGoals(name, value)
   // Just looked at.
-  const names = (value as readonly Goal[]).map((goal) => nameOf(specOf(goal)))
-  const twice = names.find((each, index) => names.indexOf(each) !== index)
-  if (twice !== undefined) throw new ConfigurationError(`There are two goals ${twice}. Give each once.`)
+  checkTwice((value as readonly Goal[]).map(specOf))
 }
 
 export const isGoalFiles: Given = isObject('an object with begin, such as goalFiles gives', { begin: isFunction })
@@ -92,17 +90,22 @@ function nameOf({ name, judged }: GoalSpec): string {
   return judged === true ? `judged: ${name}` : name
 }
 
+/** @throws ConfigurationError for two goals of one name. */
+function checkTwice(specs: readonly GoalSpec[]): void {
+  const names = specs.map(nameOf)
+  const twice = names.find((each, index) => names.indexOf(each) !== index)
+  if (twice !== undefined) throw new ConfigurationError(`There are two goals ${twice}. Give each once.`)
+}
+
 /** @throws ConfigurationError for what names no goal. A name may come from a host, a person or a record. */
 export function checkedSpecs(given: unknown): readonly GoalSpec[] {
   if (!Array.isArray(given)) refuse('until', 'a list of goals by their names', given)
   const specs = (given as readonly unknown[]).map((each): GoalSpec => {
     const { name, judged, set } = fieldsOf(each) ?? {}
     if (typeof name !== 'string' || name.trim() === '') refuse('The name of a goal', 'a text', shown(each))
-    return { ...specOf({ name: name, judged: judged === true }), ...(typeof set === 'number' && { set }) }
+    return { ...specOf({ name, judged: judged === true }), ...(typeof set === 'number' && { set }) }
   })
-  const names = specs.map(nameOf)
-  const twice = names.find((each, index) => names.indexOf(each) !== index)
-  if (twice !== undefined) throw new ConfigurationError(`There are two goals ${twice}. Give each once.`)
+  checkTwice(specs)
   return specs
 }
 

@@ -6,6 +6,11 @@ import { lineOfCheck } from './report.ts'
 
 // What the model and people are told of goals.
 
+/** `1 try`, `3 tries`. */
+export function triesText(tries: number): string {
+  return tries === 1 ? '1 try' : `${tries} tries`
+}
+
 /** What is left of the limits of a run; what has no limit is left out. */
 export interface LimitsLeft {
   readonly turns: number

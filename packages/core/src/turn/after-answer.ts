@@ -4,6 +4,7 @@ import { plainTextOf } from '../content.ts'
 import { HaltingError, messageOf } from '../errors.ts'
 import { after, disregard, firstOf, type Eventually } from '../eventually.ts'
 import { hashText } from '../hash.ts'
+import { changesOf } from '../goals/changes.ts'
 import {
   stopHookOutcomeOf,
   type RegisteredStopHook,
@@ -199,8 +200,9 @@ function sendBack(run: Run, blocks: readonly HookBlock[]): Outcome {
 const mostRepeats = 3
 
 /** The block, counted with those before it that were the same. */
-function repeatsOf({ stopHookBlocks = [], changes }: RunProgress, { hook, reason }: HookBlock): StopHookRepeats {
-  const now = { hook, reason: hashText(reason.trim()), changes: changes?.calls ?? 0 }
+function repeatsOf(spent: RunProgress, { hook, reason }: HookBlock): StopHookRepeats {
+  const { stopHookBlocks = [] } = spent
+  const now = { hook, reason: hashText(reason.trim()), changes: changesOf(spent) }
   const last = stopHookBlocks.find((each) => each.hook === hook)
   const isAgain = last?.reason === now.reason && last.changes === now.changes
   return { ...now, times: isAgain ? last.times + 1 : 1 }

@@ -5,13 +5,13 @@ import { StopSignal } from '../endings/signal.ts'
 import { after, type Eventually } from '../eventually.ts'
 import type { Goal } from '../goals/goal.ts'
 import type { GoalPlace, GoalResult, GoalSpec } from '../goals/goal-record.ts'
-import type { GoalProgress } from '../goals/progress.ts'
+import { changesOf } from '../goals/changes.ts'
+import { standingRound, type GoalProgress } from '../goals/progress.ts'
 import { digestOfReport } from '../goals/report.ts'
 import { goalOf } from '../goals/run-goals.ts'
-import { baselineText, sentBackText, takenOverText, unmetLine, type LimitsLeft } from '../goals/words.ts'
+import { baselineText, sentBackText, takenOverText, triesText, unmetLine, type LimitsLeft } from '../goals/words.ts'
 import { hashText } from '../hash.ts'
 import type { Json } from '../json.ts'
-import type { AssistantMessage } from '../messages.ts'
 import type { RunProgress } from '../state.ts'
 import { many } from '../text.ts'
 import type { GoalFilesMemo, Transcript } from '../transcript.ts'
@@ -26,11 +26,6 @@ import { stepWithQuestions } from './step-with-questions.ts'
 // A run with goals is done when they hold (spec R-GOAL-1). They are checked before the first request, at an answer, where that is wanted after a turn,
 // and once more at a limit.
 
-/** Calls so far that may have changed something. */
-function changesOf({ changes }: Pick<RunProgress, 'changes'>): number {
-  return changes?.calls ?? 0
-}
-
 /** The goals that the run has now, unless nothing is checked: in a mode that only plans. */
 function goalsInForce({ spent, context }: Run): GoalProgress | undefined {
   if (spent.goal === undefined) return undefined
@@ -38,14 +33,9 @@ function goalsInForce({ spent, context }: Run): GoalProgress | undefined {
   return permissions.isPlanning?.(settings.permissionMode ?? undefined) === true ? undefined : spent.goal
 }
 
-/** What was found when nothing had changed since; undefined where something has, or nothing was checked. */
-function standing(goal: GoalProgress, spent: RunProgress): boolean | undefined {
-  return goal.last !== null && goal.last.changes === changesOf(spent) ? goal.last.met : undefined
-}
-
 /** Whether the goals were found to hold, and nothing has changed since. */
 export function isGoalMet(spent: RunProgress): boolean {
-  return spent.goal !== undefined && standing(spent.goal, spent) === true
+  return standingRound(spent)?.met === true
 }
 
 /** Before the first request, and before the next one after goals were set: whether they hold already. */
@@ -68,13 +58,13 @@ export function goalBaseline(run: Run): Eventually<Outcome | undefined> {
 }
 
 /** At an answer: done where the goals hold; else the answer goes back, or to the person, or the run ends. */
-export function goalAtAnswer(run: Run, _message: AssistantMessage): Eventually<Outcome | undefined> {
+export function goalAtAnswer(run: Run): Eventually<Outcome | undefined> {
   const goal = goalsInForce(run)
   if (goal === undefined) return undefined
   if (run.turnEnd === 'passed' && !run.isRecorded(stepName(run, 'answer'))) return undefined
   // It was waited for them, for as long as that may take.
   if (isAnyAgentWorking(run)) return ends(hasTurnLeft(run) ? unmetDraft(run, goal, 'agents') : maxTurnsDraft(run))
-  const known = standing(goal, run.spent)
+  const known = standingRound(run.spent)?.met
   // What has passed and was not touched since holds.
   if (known === true) return undefined
   if (known === false && isForPerson(run, goal)) return ends(unmetDraft(run, goal, 'asks'))
@@ -94,7 +84,8 @@ function isForPerson({ context, spent }: Run, goal: GoalProgress): boolean {
 /** After a turn that changed something, where a run is to end as soon as its goals hold. */
 export function goalAfterTurn(run: Run): Eventually<Draft | undefined> {
   const goal = goalsInForce(run)
-  if (goal === undefined || !run.context.goals.stopWhenMet || standing(goal, run.spent) !== undefined) return undefined
+  if (goal === undefined || !run.context.goals.stopWhenMet || standingRound(run.spent)?.met !== undefined)
+    return undefined
   if (isAnyAgentWorking(run)) return undefined
   if (run.turnEnd === 'passed' && !run.isRecorded(stepName(run, 'turn'))) return undefined
   return after(round(run, goal, 'turn'), ({ record }) => {
@@ -111,7 +102,7 @@ export function goalAfterTurn(run: Run): Eventually<Draft | undefined> {
 export function goalAtEnding(run: Run, draft: Draft): Eventually<Draft> {
   const goal = goalsInForce(run)
   if (goal === undefined || !endings[draft.reason].checksGoal) return draft
-  const known = standing(goal, run.spent)
+  const known = standingRound(run.spent)?.met
   if (known !== undefined || !isCheckedAtLimit(run, goal)) return known === true ? draft : truthful(run, goal, draft)
   return after(round(run, goal, 'limit'), ({ record, now }) => {
     keepMemo(run, record)
@@ -314,10 +305,6 @@ function causeText(cause: UnmetCause, tries: number): string {
   }
 }
 
-function triesText(tries: number): string {
-  return tries === 1 ? '1 try' : `${tries} tries`
-}
-
 function unusableDraft(message: string): Draft {
   const error = new ConfigurationError(message)
   const signal = new StopSignal({ reason: 'error', message, context: { code: error.code }, source: 'goal' })
@@ -333,7 +320,8 @@ function isUnchecked({ reason, signal }: Draft): boolean {
 export function goalResultOf({ spent }: { readonly spent: RunProgress }, draft: Draft): GoalResult | undefined {
   const { goal } = spent
   if (goal === undefined) return undefined
-  const met = draft.reason === 'needs_approval' || isUnchecked(draft) ? 'unknown' : (standing(goal, spent) ?? 'unknown')
+  const met =
+    draft.reason === 'needs_approval' || isUnchecked(draft) ? 'unknown' : (standingRound(spent)?.met ?? 'unknown')
   const heldFromStart = met === true && goal.baseline === true && !goal.hasFailed
   return {
     met,

@@ -1,4 +1,5 @@
 import type { AgentFigures } from '../../agent-figures.ts'
+import { changesOf } from '../../goals/changes.ts'
 import { carriedOn, changeOf } from '../../settings/settings-change.ts'
 import { withModelUsage } from '../../state.ts'
 import type { Run } from '../run.ts'
@@ -33,5 +34,5 @@ export function enterAgent(
 
 /** Calls that may have changed something outside: what was checked before them is not known any more. `by`: the call; its result comes with the next entry. */
 export function noteChanges(run: Run, calls: number, by: string | null): void {
-  run.update({ changes: { calls: (run.spent.changes?.calls ?? 0) + calls, at: run.transcript.length, by } })
+  run.update({ changes: { calls: changesOf(run.spent) + calls, at: run.transcript.length, by } })
 }
