@@ -1,7 +1,7 @@
 import { plainTextOf } from '../content.ts'
 import { ConfigurationError } from '../errors.ts'
 import { fieldsOf, isListOf, isName, isNumber, listOf, refuse } from '../given.ts'
-import { checkedSpecs, checkGoalTries, checkKnown } from '../goals/run-goals.ts'
+import { checkedSpecs, checkGoalTries, checkKnown, specOf } from '../goals/run-goals.ts'
 import type { RunContext } from '../run-context.ts'
 import { checkBudgetable, checkedThinking, checkLimits } from './check-settings.ts'
 import { contextWith } from './context-with.ts'
@@ -19,8 +19,9 @@ export function checkedChange(
 ): SettingsChange {
   checkNames('A change', 'setting', change, settings)
   const { model, permissionMode, thinking, limits, tools, until } = change
-  const specs = until === undefined || until === null ? until : checkedSpecs(until)
-  if (specs !== undefined && specs !== null) checkKnown(context.goals, specs)
+  // By their names, so that whoever goes on with other options, or plays it back, has the same.
+  const specs = until === null ? context.goals.given.map(specOf) : until === undefined ? until : checkedSpecs(until)
+  if (specs !== undefined) checkKnown(context.goals, specs)
   if (tools !== undefined && tools !== null) isListOf(isName)('tools', tools)
   if (permissionMode !== undefined && permissionMode !== null) checkMode(context, permissionMode)
   const checked: SettingsChange = {

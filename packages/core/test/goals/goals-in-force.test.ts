@@ -172,3 +172,15 @@ test('each check has a key of its own', async () => {
   const keys = goals.flatMap((each) => each.keys)
   expect(new Set(keys).size).toBe(keys.length)
 })
+
+test('goals that are set back to those of the options are on record by their names (spec R-GOAL-13b)', async () => {
+  let asked = 0
+  const script = () => {
+    if (++asked === 1) going.loop.set({ until: null })
+    return asked === 1 ? calls('Edit') : 'Done.'
+  }
+  const going = begin(script, { tools: [edit], until: [goal('first', unmet, met)] })
+  const { steps } = await going.end()
+  const set = steps.records.flatMap((record) => (record.type === 'control' ? [record.control.settings?.until] : []))
+  expect(set).toEqual([[{ name: 'first' }]])
+})
