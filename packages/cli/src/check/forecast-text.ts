@@ -5,6 +5,7 @@ import { counted, many, moneyAtMost } from '../io/figures.ts'
 /** Limits that a forecast counts with, as the person gave them. */
 export interface GivenLimits {
   readonly maxBudgetUsd?: number | undefined
+  readonly maxRunUsd?: number | undefined
   readonly maxTokens?: number | undefined
   readonly maxTurns?: number | undefined
 }
@@ -33,6 +34,7 @@ function missingLines({ model, first }: Forecast, { maxBudgetUsd, maxTokens }: G
 
 const flags = {
   maxBudgetUsd: '--max-budget-usd',
+  maxRunUsd: '--max-run-usd',
   maxTokens: '--max-tokens',
   maxTurns: '--max-turns',
 } as const satisfies Record<keyof GivenLimits, string>
