@@ -35,12 +35,17 @@ export interface Certificate {
   readonly laps: Bound
   /** Attempts at model requests: laps, network retries, subagents, compactions. */
   readonly requests: Bound
+  /** Calls of tools, of the run and its agents. */
+  readonly toolCalls: Bound
+  /** Of the least of the limits in tokens and dollars; without one what fits the windows of all requests. */
   readonly tokens: Bound
   readonly usd: Bound
   /** Checks of goals, each pass of several in a row counted; those of subagents beside. Absent without goals. */
   readonly checks?: Bound
   /** Seconds of active time. */
   readonly seconds: Bound
+  /** Names of budgets that go on beyond the run and hold beside these bounds, such as `$20 a day`. Absent without any. */
+  readonly standingBudgets?: readonly string[]
   /** What the figures do not cover. */
   readonly notes: readonly string[]
 }
@@ -52,15 +57,18 @@ export function certificate(options: RunOptions): Certificate {
   const laps = lapsBound(turns, settings, options)
   const requests = requestsBound(laps, options, settings)
   const checks = checksBound(turns, laps, options, settings)
+  const names = settings.standing?.names ?? []
   return {
     halts: requests.bounded,
     turns,
     laps,
     requests,
+    toolCalls: toolCallsBound(settings),
     tokens: tokensBound(requests, options, settings),
     usd: usdBound(requests, options, settings),
     ...(checks !== undefined && { checks }),
     seconds: secondsBound(settings, options),
+    ...(names.length > 0 && { standingBudgets: [...names] }),
     notes: notesOf(options),
   }
 }
@@ -177,6 +185,13 @@ function hasPlainContext({ context = plainContext }: RunOptions): boolean {
   return context === plainContext
 }
 
+/** A reply may ask for any number of calls. */
+function toolCallsBound({ maxToolCalls }: RunSettings): Bound {
+  return maxToolCalls === Infinity
+    ? { bounded: false, because: 'maxToolCalls is not set: a reply may ask for any number of calls' }
+    : { bounded: true, value: maxToolCalls, because: 'maxToolCalls' }
+}
+
 /** What a limit on tokens or the money allows: these hold for what hooks and tools ask, too. Where neither does, what fits the windows. */
 function tokensBound(requests: Bound, options: RunOptions, settings: RunSettings): Bound {
   const limited: Limited[] = []
@@ -279,11 +294,11 @@ function usdBound(requests: Bound, options: RunOptions, settings: RunSettings): 
 
 /** The lower of what a limit leaves the session and of what the run may cost, and its name. */
 function dollarLimit(
-  { spentBeforeUsd = 0 }: RunOptions,
+  { spentBeforeUsd = 0, maxRunUsd: given }: RunOptions,
   { maxBudgetUsd, maxRunUsd }: RunSettings,
 ): { readonly usd: number; readonly name: string } | undefined {
   const left = Math.max(0, maxBudgetUsd - spentBeforeUsd)
-  if (maxRunUsd < left) return { usd: maxRunUsd, name: 'a guard on cost' }
+  if (maxRunUsd < left) return { usd: maxRunUsd, name: maxRunUsd === given ? 'maxRunUsd' : 'a guard on cost' }
   if (left === Infinity) return undefined
   return { usd: left, name: spentBeforeUsd === 0 ? 'maxBudgetUsd' : 'maxBudgetUsd less spentBeforeUsd' }
 }

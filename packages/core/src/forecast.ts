@@ -105,6 +105,8 @@ function likelyRun(
     spent = after
     turns++
   }
+  // So many turns are all that is estimated, and may be all that there can be.
+  if (endsBy === null && turns >= settings.maxTurns) endsBy = 'maxTurns'
   return { likely: { ...figures(), endsBy }, shorter }
 }
 

@@ -53,6 +53,7 @@ describe('the likely course names the limit that ends it', () => {
 
   test('and is long where nothing ends it', () => {
     expect(of({ maxTurns: 5_000 }).likely).toMatchObject({ turns: 1_000, endsBy: null })
+    expect(of({}).likely).toMatchObject({ turns: 1_000, endsBy: 'maxTurns' })
   })
 })
 
