@@ -120,6 +120,19 @@ function requestOf(run: Run, plan: RequestPlan, { nanos, maxTokens }: Grant): St
   }
 }
 
+/** What was taken is settled once, whoever comes to it first: the attempt, or whoever gives up what broke. */
+export function settledOnce(taken: StandingTaken): StandingTaken {
+  let isOpen = true
+  return {
+    kind: 'taken',
+    usd: taken.usd,
+    settle(usd, isKnown) {
+      if (isOpen) taken.settle(usd, isKnown)
+      isOpen = false
+    },
+  }
+}
+
 /** What the run reserved, with the cap that the standing budgets leave it. */
 export function withTaken(run: Run, plan: RequestPlan, reserved: Reserved, taken: StandingTaken): Reserved {
   const { grant } = reserved
