@@ -50,7 +50,7 @@ export function createLayout({
   const whenOpen = (component: Component): Component => ({
     render: (width) => (app.open === undefined ? [] : component.render(width)),
   })
-  const panel = stopPanel(() => present(), style, now)
+  const panel = stopPanel(() => ({ ...present(), usualLimits: app.open?.usualLimits }), style, now)
   const status = statusBar(
     () => ({ snapshot: present(), branch: branch(), keys: keyHints(), areKeysFirst: isAsked() }),
     style,
