@@ -1,4 +1,4 @@
-export type { NotificationChannel } from './fields.ts'
+export type { NotificationChannel, StatusLineSettings } from './fields.ts'
 export {
   type SettingsWriterOptions,
   placeOfSuggestions,
