@@ -20,6 +20,14 @@ export interface RaisedStop {
   readonly callId: string
 }
 
+/** What an agent and those below it may use of what is counted for all agents of a run. */
+export interface AgentShare {
+  /** Agents that they may start. */
+  readonly agents: number
+  /** Calls of tools; Infinity for no limit. */
+  readonly toolCalls: number
+}
+
 /** A call that a person has to approve. It and the calls after it have no result yet. */
 export interface PendingCall {
   readonly call: ToolUseBlock
@@ -57,8 +65,10 @@ export class ToolPhase {
   readonly #ran: CallRun[] = []
   /** The call that is being entered in the run. Its figures are entered; its hooks may not be done. */
   entering: CallRun | undefined = undefined
-  /** How many agents each agent of these calls may start. */
-  agentShare: number | undefined = undefined
+  /** What each agent of these calls may use of what is counted for all agents of the run. */
+  agentShare: AgentShare | undefined = undefined
+  /** The first calls of the message, which the limit on calls lets run. */
+  allowedCalls: number = Infinity
   /** The results are on the transcript. */
   isEntered = false
   #messages: HookMessage[] | undefined
