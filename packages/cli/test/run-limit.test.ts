@@ -116,7 +116,7 @@ describe('a limit of dollars of a run', () => {
     const { session } = await open({ noSessionPersistence: true })
     await session.close()
     const { Transcript } = await import('@halting/core')
-    const log = { append: () => undefined, flush: () => undefined }
+    const log = { keeps: 'nothing', append: () => undefined, flush: () => undefined } as const
     const kept = {
       sessionId: 'a',
       path: 'b',

@@ -88,8 +88,6 @@ export async function settingsOf<Choices extends SessionChoices>(
 
 /** What is read from the files, and does not count for all that: it is not told as in force. */
 function isVoid({ setting, value }: Origin, settings: Settings, env: SessionPorts['env']): boolean {
-  // Nothing shows it yet.
-  if (setting === 'statusLine') return true
   if (setting === 'model') return value !== 'default' && modelOf(settings, env) === undefined
   if (setting === 'permissions.defaultMode')
     return value === 'bypassPermissions' && settings.permissions?.disableBypassPermissionsMode === true

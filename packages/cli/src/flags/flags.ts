@@ -109,6 +109,9 @@ export interface Flags extends Omit<SessionChoices, 'limitReminders'> {
   readonly list?: boolean
   readonly revoke?: boolean
   readonly noProgress?: boolean
+  /** Of what-if: dollars, and after a colon the model or a pattern of models: `20`, `5:claude-opus-*`. */
+  readonly budgetPerDay?: readonly string[]
+  readonly budgetPerMonth?: readonly string[]
   readonly suggest?: boolean
   readonly claudeCode?: boolean
   readonly codex?: boolean

@@ -2,6 +2,7 @@ import type { Explanation } from '@halting/policy'
 import type { Session } from '@halting/core/session'
 import type { TranscriptEntry } from '@halting/core'
 import type { Flags } from '../../flags/flags.ts'
+import type { StatusLine, StatusLineSurroundings } from '../status-line/index.ts'
 import type { Style } from '../../io/style.ts'
 import type { ListedRule } from '../../permissions/rule-list.ts'
 import type { Program } from '../../program.ts'
@@ -42,6 +43,8 @@ export interface OnThisMachine {
   readonly commandEnvironment: Readonly<Record<string, string | undefined>>
   /** What would become of a command of bash, part by part. */
   explainCommand(command: string): readonly string[]
+  /** Runs the command of the setting `statusLine`; absent where there is none. */
+  readonly statusLine?: (surroundings: StatusLineSurroundings) => Promise<StatusLine>
   rules(): Promise<readonly ListedRule[]>
   /** Gives what a person should know. @throws ConfigurationError for a file that cannot be changed. */
   removeRule(rule: ListedRule): Promise<string>

@@ -49,10 +49,17 @@ export function fileOf({ file }: Pick<SessionSnapshot, 'file'>): string {
 function onThisMachine(live: LiveSession): OnThisMachine {
   const { toolbox, run } = live
   const { workspace, permissions } = toolbox
+  const { statusLine } = run.settings
   return {
     memoryFiles: live.memoryFiles.map(({ path }) => path),
     commandEnvironment: workspace.env,
     explainCommand: (command) => explained(permissions.explain(command)),
+    ...(statusLine !== undefined && {
+      async statusLine(surroundings) {
+        const { statusLineOf } = await import('../status-line/index.ts')
+        return statusLineOf(live, statusLine, surroundings)
+      },
+    }),
     async rules() {
       const { listRules } = await import('../../permissions/rule-list.ts')
       return listRules(live)
