@@ -92,6 +92,8 @@ export type { InboxMessage } from '../steps/control.ts'
 export type { StopSignalInit, StopSignalJson } from '../endings/signal.ts'
 export type { AgentStopInit } from '../endings/stop-exception.ts'
 export { endingLimits } from '../endings/ending.ts'
+export { isBudgetable } from '../settings/check-settings.ts'
+export { usualMaxTurns } from '../options.ts'
 export { limitOfResult } from '../endings/limit-of-result.ts'
 export type {
   EndingAction,
