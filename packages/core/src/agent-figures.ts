@@ -13,6 +13,7 @@ export type AgentFigures = Pick<
   | 'now'
   | 'settings'
   | 'changes'
+  | 'toolCalls'
 >
 
 /** One that has ended, as it is entered in the run that started it; null for one that never began. */
@@ -30,11 +31,20 @@ export interface CameToEnd {
 }
 
 export function agentFigures(spent: RunProgress): AgentFigures {
-  const { modelUsage, totalTokens, nanos, unknownNanos, subagents, stillRunning, now, settings, changes } = spent
-  return { modelUsage, totalTokens, nanos, unknownNanos, subagents, stillRunning, now, settings, changes }
+  const { modelUsage, totalTokens, nanos, unknownNanos, subagents, stillRunning, now, settings, changes, toolCalls } =
+    spent
+  return { modelUsage, totalTokens, nanos, unknownNanos, subagents, stillRunning, now, settings, changes, toolCalls }
 }
 
 /** Agents that were started, and those that agents which still work may start. */
 export function agentsTaken({ subagents, openAgents = [] }: Pick<RunProgress, 'subagents' | 'openAgents'>): number {
   return openAgents.reduce((sum, { agents }) => sum + agents, subagents)
+}
+
+/** Calls of tools that were let run, and those that agents which still work may make. */
+export function toolCallsTaken({
+  toolCalls = 0,
+  openAgents = [],
+}: Pick<RunProgress, 'toolCalls' | 'openAgents'>): number {
+  return openAgents.reduce((sum, agent) => sum + (agent.toolCalls ?? 0), toolCalls)
 }

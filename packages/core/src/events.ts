@@ -102,14 +102,15 @@ export type RunEvent =
     }
   /**
    * Live: a request begins to wait for what others have reserved of a limit, or ends to (spec R-BUD-18). It needs so much, and others have so much reserved,
-   * in so many requests.
+   * in so many requests. `budget`: the name of a standing budget, whose others may be in other processes.
    */
-  | ({ readonly type: 'budget_wait'; readonly isWaiting: boolean } & FundsWanted)
+  | ({ readonly type: 'budget_wait'; readonly isWaiting: boolean; readonly budget?: string } & FundsWanted)
   /** A request has waited for what others had reserved, with what came of it. */
   | ({
       readonly type: 'budget_waited'
       readonly outcome: 'granted' | 'refused' | 'aborted'
       readonly waitedMs: number
+      readonly budget?: string
     } & FundsWanted)
   /**
    * Live: an attempt at a question beside the conversation: one that a compaction, a hook or a tool asks. Its `name` is that of its step without the

@@ -43,6 +43,7 @@ export { RunAbort, type AbortCause } from './cancel/abort.ts'
 // Hooks.
 export { CallableHook, type Hook } from './hooks/hook.ts'
 export { HookContext } from './hooks/hook-context.ts'
+export type { HookFigures } from './hooks/hook-figures.ts'
 export type { HookOutcome, HookTrigger } from './hooks/hook-outcome.ts'
 export type { PostRunTask, StopHook, StopHookInput, StopHookOutcome } from './hooks/stop-hooks.ts'
 
@@ -73,6 +74,14 @@ export type {
   Usage,
 } from './messages.ts'
 export type { BudgetLease } from './budget/lease.ts'
+export type {
+  StandingBudget,
+  StandingBudgets,
+  StandingRefused,
+  StandingRequest,
+  StandingTaken,
+  StandingWait,
+} from './budget/standing.ts'
 export type { Prices } from './budget/prices.ts'
 export type { ContextManager } from './context/port.ts'
 

@@ -258,7 +258,7 @@ function limitLedgers(settings: RunSettings, ledger: Ledger, sessionLedger: Ledg
 }
 
 function limitsOf(settings: RunSettings, spentBeforeUsd: number): RunLimits {
-  const { maxTurns, maxBudgetUsd, maxRunUsd, maxTotalTokens, maxDurationMs } = settings
+  const { maxTurns, maxBudgetUsd, maxRunUsd, maxTotalTokens, maxDurationMs, maxToolCalls } = settings
   const orNull = (limit: number): number | null => (limit === Infinity ? null : limit)
   return {
     maxTurns: orNull(maxTurns),
@@ -266,6 +266,7 @@ function limitsOf(settings: RunSettings, spentBeforeUsd: number): RunLimits {
     maxRunUsd: orNull(maxRunUsd),
     maxTotalTokens: orNull(maxTotalTokens),
     maxDurationMs: orNull(maxDurationMs),
+    ...(maxToolCalls !== Infinity && { maxToolCalls }),
     spentBeforeUsd,
   }
 }

@@ -15,6 +15,8 @@ export type OpenAgent = {
   readonly input: Json
   /** How many agents it may start itself. They count as started until it has ended. */
   readonly agents: number
+  /** How many calls of tools it may make: they count as made until it has ended. Absent for no limit. */
+  readonly toolCalls?: number
   /** When it began, on the session's active clock. */
   readonly startedAt: number
   /** What was set in place of the options when it began. */

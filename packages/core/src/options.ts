@@ -1,6 +1,7 @@
 import { isBackground, type Background } from './background.ts'
 import { tokenTargetBound } from './budget/token-target.ts'
 import { isBudgetLease, type BudgetLease } from './budget/lease.ts'
+import { isStandingBudgets, type StandingBudgets } from './budget/standing.ts'
 import { Ledger } from './budget/ledger.ts'
 import { nanosOf, noPrices, type Prices } from './budget/prices.ts'
 import type { CancellationSource } from './cancel/source.ts'
@@ -97,12 +98,20 @@ export interface RunOptions {
   readonly maxTurns?: number
   /** Never overshot: reserved before each request. Needs `prices` for the model. */
   readonly maxBudgetUsd?: number
+  /** The same for one run: what earlier runs of the session spent does not count. */
+  readonly maxRunUsd?: number
   /** A share of a budget that other sessions spend from, too: it holds beside `maxBudgetUsd`. */
   readonly lease?: BudgetLease
+  /** Budgets that go on beyond runs and processes, such as so many dollars a day: each request takes from them before it is made (spec R-STAND-1). */
+  readonly standing?: StandingBudgets
   /** Tokens of the whole run, input (cached too) plus output, subagents too; reserved like dollars. */
   readonly maxTotalTokens?: number
   /** Active milliseconds; a call in flight is aborted. */
   readonly maxDurationMs?: number
+  /** Calls of tools that the model may ask for, those of subagents too. A reply that asks for more ends the run once those that fit are done (spec R-CALLS-1). */
+  readonly maxToolCalls?: number
+  /** Tells the model what is left, once each at 50, 80 and 95 % of a limit; false when absent (spec R-TELL-1). */
+  readonly limitReminders?: boolean
   /** Output tokens to use up before an answer is taken as final (spec R-GATE-2). */
   readonly tokenBudget?: number | null
   /** Guards to stop on; several are combined with `any`. */
@@ -191,9 +200,13 @@ const loopChecks: { readonly [option in keyof RunOptions]-?: Given } = {
   toolAliases: isToolAliases,
   maxTurns: isNumber,
   maxBudgetUsd: isNumber,
+  maxRunUsd: isNumber,
   lease: isBudgetLease,
+  standing: isStandingBudgets,
   maxTotalTokens: isNumber,
   maxDurationMs: isNumber,
+  maxToolCalls: isNumber,
+  limitReminders: isYesOrNo,
   tokenBudget: isNumberOrNull,
   stopWhen: isGuards,
   wrapUp: isYesOrNo,
@@ -249,9 +262,11 @@ export function settingsOf(options: RunOptions): RunSettings {
     maxTurns: options.maxTurns ?? 1_000,
     maxBudgetUsd: options.maxBudgetUsd ?? Infinity,
     lease: options.lease ?? null,
-    maxRunUsd: guard.usd ?? Infinity,
+    standing: options.standing ?? null,
+    maxRunUsd: Math.min(options.maxRunUsd ?? Infinity, guard.usd ?? Infinity),
     maxTotalTokens: Math.min(totalTokensLimit(options), guard.tokens ?? Infinity),
     maxDurationMs: Math.min(options.maxDurationMs ?? Infinity, guard.ms ?? Infinity),
+    maxToolCalls: options.maxToolCalls ?? Infinity,
     tokenBudget: options.tokenBudget ?? null,
     minUsefulTokens: options.minUsefulTokens ?? 1_024,
     maxRetries: options.maxRetries ?? 10,
@@ -269,6 +284,7 @@ export function settingsOf(options: RunOptions): RunSettings {
     maxSubagentDepth: options.maxSubagentDepth ?? 3,
     stopHookBlockCap: Math.min(8, options.stopHookBlockCap ?? 8),
     maxGoalTries: options.maxGoalTries ?? usualGoalTries,
+    limitReminders: options.limitReminders ?? false,
     userContext: options.userContext ?? {},
     systemContext: options.systemContext ?? {},
     querySource: 'main',
@@ -296,6 +312,11 @@ function guardBounds(options: RunOptions): NonNullable<Guard['bounds']> {
 const counts = ['maxRetries', 'maxSubagents', 'maxSubagentDepth', 'stopHookBlockCap'] as const
 
 function validate(settings: RunSettings, options: RunOptions): void {
+  // A guard refuses its own bound itself.
+  if (options.maxRunUsd !== undefined && !(options.maxRunUsd > 0))
+    throw new ConfigurationError(
+      `maxRunUsd must be above 0, but it is ${options.maxRunUsd}. Leave it out for no limit.`,
+    )
   checkLimits(settings)
   for (const name of [...counts, 'toolConcurrency'] as const) {
     if (settings[name] !== Infinity && !Number.isInteger(settings[name])) {
@@ -385,9 +406,14 @@ function runGoalsOf(options: RunOptions): RunGoals {
 }
 
 /** The session's line, below that of its lease. */
-export function sessionLedger({ lease, maxBudgetUsd }: Pick<RunSettings, 'lease' | 'maxBudgetUsd'>): Ledger {
+export function sessionLedger({
+  lease,
+  standing,
+  maxBudgetUsd,
+}: Pick<RunSettings, 'lease' | 'standing' | 'maxBudgetUsd'>): Ledger {
   const limits = { nanos: nanosOf(maxBudgetUsd) }
-  return lease === null ? Ledger.create(limits) : Ledger.under(lease, limits)
+  const isMeasured = standing !== null
+  return lease === null ? Ledger.create(limits, { isMeasured }) : Ledger.under(lease, limits, { isMeasured })
 }
 
 /** The session's line, with what it has spent already, and under it the run's own. */

@@ -2,6 +2,7 @@ import type { CameToEnd } from './agent-figures.ts'
 import type { RetryLimits } from './allowance.ts'
 import type { Background } from './background.ts'
 import type { BudgetLease } from './budget/lease.ts'
+import type { StandingBudgets } from './budget/standing.ts'
 import type { HeldBack, Ledger } from './budget/ledger.ts'
 import type { Prices } from './budget/prices.ts'
 import type { AbortScope } from './cancel/abort.ts'
@@ -49,10 +50,14 @@ export interface RunSettings {
   readonly maxBudgetUsd: number
   /** What other sessions spend from too; null: nothing but `maxBudgetUsd` holds. */
   readonly lease: BudgetLease | null
-  /** A cost guard's bound, for this run alone. */
+  /** What hold beyond this session and its process; null for none. */
+  readonly standing: StandingBudgets | null
+  /** For this run alone: what was said, or a cost guard's bound. */
   readonly maxRunUsd: number
   readonly maxTotalTokens: number
   readonly maxDurationMs: number
+  /** Calls of tools, of the run and its agents; for a subagent its part of them. */
+  readonly maxToolCalls: number
   /** The target of tokens to use up (spec R-GATE-1); null for none. */
   readonly tokenBudget: number | null
   /** A reply with less room than this is not asked for. */
@@ -83,6 +88,8 @@ export interface RunSettings {
   readonly stopHookBlockCap: number
   /** How often an answer is sent back because a goal is not met. */
   readonly maxGoalTries: number
+  /** Tell the model what is left of its limits. */
+  readonly limitReminders: boolean
   readonly userContext: { readonly [key: string]: string }
   readonly systemContext: { readonly [key: string]: string }
   readonly querySource: string

@@ -21,7 +21,7 @@ export class SessionAccount {
 
   /** `runs` and `stages` are those of earlier processes, each of which counts. */
   constructor(
-    limits: Pick<RunSettings, 'lease' | 'maxBudgetUsd'>,
+    limits: Pick<RunSettings, 'lease' | 'standing' | 'maxBudgetUsd'>,
     spentBeforeUsd: number,
     runs: readonly EndedRun[],
     stages: readonly RecordedStage[] = [],
@@ -89,7 +89,12 @@ export class SessionAccount {
 
 /** What the runs of a session came to that ended, and what followed them, whatever they might have spent. */
 export function recordedAccount(session: FoldedSession): SessionAccount {
-  return new SessionAccount({ lease: null, maxBudgetUsd: Infinity }, 0, countedRuns(session), session.stages)
+  return new SessionAccount(
+    { lease: null, standing: null, maxBudgetUsd: Infinity },
+    0,
+    countedRuns(session),
+    session.stages,
+  )
 }
 
 /** What a session has spent or may have by its records: also in the run that is open, whose requests under way count at worst case. */

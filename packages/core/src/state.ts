@@ -93,6 +93,10 @@ export type RunProgress = {
   readonly closing: StoredEnding | null
   /** What a person said to calls that waited, until they are acted on. */
   readonly approvals: { readonly [callId: string]: PermissionDecision } | null
+  /** Calls of tools that were asked for and let run, subagents' too; absent for none. */
+  readonly toolCalls?: number | undefined
+  /** What the model was told of its limits; absent for nothing. */
+  readonly limitsTold?: LimitsTold | undefined
   /** How far it has come with its goals; absent without any. */
   readonly goal?: GoalProgress | undefined
   /**
@@ -104,6 +108,9 @@ export type RunProgress = {
   /** What hooks and callers keep with the run. */
   readonly metadata: JsonObject
 }
+
+/** By its name what a limit was, and the share of it in percent of which the model was told last. JSON. */
+export type LimitsTold = { readonly [figure: string]: { readonly limit: number; readonly percent: number } }
 
 /** Blocks of one stop hook in a row, for one reason and with nothing changed in between. JSON. */
 export type StopHookRepeats = {
@@ -168,10 +175,12 @@ export type RunLimits = {
   readonly maxTurns: number | null
   /** With `spentBeforeUsd` in it: the budget of the session. */
   readonly maxBudgetUsd: number | null
-  /** A cost guard's bound, for this run alone. */
+  /** For this run alone. */
   readonly maxRunUsd: number | null
   readonly maxTotalTokens: number | null
   readonly maxDurationMs: number | null
+  /** Only of a run with such a limit. */
+  readonly maxToolCalls?: number
   readonly spentBeforeUsd: number
   /** Only of a run with goals. */
   readonly maxGoalTries?: number
@@ -230,6 +239,8 @@ export function freshProgress(startedAt: number, metadata: JsonObject = {}): Run
     settings: null,
     closing: null,
     approvals: null,
+    toolCalls: undefined,
+    limitsTold: undefined,
     goal: undefined,
     changes: undefined,
     stopHookBlocks: undefined,
@@ -282,6 +293,8 @@ export function copyOfProgress(spent: RunProgress): WritableProgress {
     settings: spent.settings,
     closing: spent.closing,
     approvals: spent.approvals,
+    toolCalls: spent.toolCalls,
+    limitsTold: spent.limitsTold,
     goal: spent.goal,
     changes: spent.changes,
     stopHookBlocks: spent.stopHookBlocks,

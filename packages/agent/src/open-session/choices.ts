@@ -67,6 +67,10 @@ export interface SessionChoices {
 
   readonly maxTurns?: number
   readonly maxBudgetUsd?: number
+  /** The same for each run, what earlier ones spent not counted; `Infinity` for no limit. */
+  readonly maxRunUsd?: number
+  /** Calls of tools of a run and its agents. */
+  readonly maxToolCalls?: number
   readonly maxTokens?: number
   /** Milliseconds. */
   readonly maxDuration?: number

@@ -6,6 +6,8 @@ type Limits = Pick<
   RunOptions,
   | 'maxTurns'
   | 'maxBudgetUsd'
+  | 'maxRunUsd'
+  | 'maxToolCalls'
   | 'maxTotalTokens'
   | 'maxDurationMs'
   | 'tokenBudget'
@@ -34,6 +36,8 @@ export function limitsOf(choices: SessionChoices, env: Readonly<Record<string, s
   return withoutUndefined<Limits>({
     maxTurns: choices.maxTurns,
     maxBudgetUsd: choices.maxBudgetUsd,
+    maxRunUsd: choices.maxRunUsd,
+    maxToolCalls: choices.maxToolCalls,
     maxTotalTokens: choices.maxTokens,
     maxDurationMs: maxDuration,
     tokenBudget: choices.tokenBudget,

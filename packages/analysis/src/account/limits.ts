@@ -16,13 +16,14 @@ export type LimitName =
   | 'maxRunUsd'
   | 'maxTotalTokens'
   | 'maxDurationMs'
+  | 'maxToolCalls'
   | 'maxGoalTries'
   | 'noProgress'
 
 /** How full a limit was when the run ended, or is now. */
 export interface LimitFigures {
   readonly limit: LimitName
-  readonly unit: 'turns' | 'usd' | 'tokens' | 'ms' | 'tries' | 'repeats'
+  readonly unit: 'turns' | 'calls' | 'usd' | 'tokens' | 'ms' | 'tries' | 'repeats'
   readonly used: number
   /** Null: no limit was set, or the record of an earlier version does not say. */
   readonly max: number | null
@@ -86,6 +87,9 @@ export function limitFigures(
       : [{ limit: 'maxRunUsd', unit: 'usd', used: totals.committedUsd, max: maxRunUsd } as const]),
     { limit: 'maxTotalTokens', unit: 'tokens', used: totals.tokens, max: limits.maxTotalTokens },
     { limit: 'maxDurationMs', unit: 'ms', used: totals.activeMs, max: limits.maxDurationMs },
+    ...(limits.maxToolCalls === undefined || limits.maxToolCalls === null
+      ? []
+      : [{ limit: 'maxToolCalls', unit: 'calls', used: spent.toolCalls ?? 0, max: limits.maxToolCalls } as const]),
     ...(spent.goal === undefined
       ? []
       : [{ limit: 'maxGoalTries', unit: 'tries', used: spent.goal.tries, max: limits.maxGoalTries ?? null } as const]),

@@ -135,6 +135,8 @@ function isLoosened({ ending, limits }: Trajectory, given: OtherLimits): boolean
   const limit = ending === null ? null : endings[ending.reason].limit
   if (ending === null || limit === null || ending.isShortOfLimit === true) return false
   if (limit === 'noProgress') return given.noProgress === false
+  // These are no questions yet.
+  if (limit === 'maxRunUsd' || limit === 'maxToolCalls') return false
   const other = given[limit]
   // What the run had changes nothing: then a hook, a guard or an abort ended it under this name.
   if (other === undefined || other === limits[limit]) return false

@@ -5,6 +5,7 @@ export const limitLabels = {
   maxTurns: 'turns',
   maxBudgetUsd: 'dollars',
   maxRunUsd: 'dollars, run',
+  maxToolCalls: 'tool calls',
   maxTotalTokens: 'tokens',
   maxDurationMs: 'time',
   maxGoalTries: 'goal tries',

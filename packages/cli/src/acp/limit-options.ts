@@ -53,6 +53,22 @@ const options: { readonly [limit in keyof LimitsInForce]: LimitOption } = {
     nameOf: (ms) => (ms % minute === 0 ? `${counted(ms / minute)} min` : elapsed(ms)),
     describe: ({ usedMs }) => `Time that one run works before it stops; ${elapsed(usedMs)} used`,
   },
+  maxRunUsd: {
+    id: '_halting.run_usd',
+    name: 'Budget of a run',
+    usual: [0.5, 1, 2, 5, 10, 20, 50, 100],
+    valueOf: String,
+    nameOf: (usd) => `$${usd}`,
+    describe: ({ settledUsd }) => `US dollars of one run before it stops; ${money(settledUsd)} used`,
+  },
+  maxToolCalls: {
+    id: '_halting.max_tool_calls',
+    name: 'Most tool calls',
+    usual: [10, 20, 50, 100, 200, 500, 1_000],
+    valueOf: String,
+    nameOf: settableLimits.maxToolCalls.shown,
+    describe: ({ toolCalls }) => `Tool calls of one run and its subagents before it stops; ${counted(toolCalls)} used`,
+  },
 }
 
 // The names of a record over the limits are those of the limits.
@@ -64,6 +80,8 @@ export const limitOptionNames: { readonly [limit in keyof LimitsInForce]: string
   maxBudgetUsd: options.maxBudgetUsd.name,
   maxTotalTokens: options.maxTotalTokens.name,
   maxDurationMs: options.maxDurationMs.name,
+  maxRunUsd: options.maxRunUsd.name,
+  maxToolCalls: options.maxToolCalls.name,
 }
 
 const triesId = '_halting.goal_tries'

@@ -15,6 +15,8 @@ export interface SessionOpening {
   readonly tenant?: string
   readonly maxTurns?: number
   readonly maxBudgetUsd?: number
+  readonly maxRunUsd?: number
+  readonly maxToolCalls?: number
   readonly maxTokens?: number
   readonly maxDurationMs?: number
   readonly maxGoalTries?: number

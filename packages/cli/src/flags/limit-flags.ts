@@ -5,12 +5,21 @@ type LimitName = keyof LimitsChange
 
 /** Limits as a session sets them, and the flags that name them. */
 export const limitFlags: {
-  readonly [name in LimitName]-?: 'maxTurns' | 'maxBudgetUsd' | 'maxTokens' | 'maxDuration' | 'untilTries'
+  readonly [name in LimitName]-?:
+    | 'maxTurns'
+    | 'maxBudgetUsd'
+    | 'maxRunUsd'
+    | 'maxTokens'
+    | 'maxDuration'
+    | 'maxToolCalls'
+    | 'untilTries'
 } = {
   maxTurns: 'maxTurns',
   maxBudgetUsd: 'maxBudgetUsd',
+  maxRunUsd: 'maxRunUsd',
   maxTotalTokens: 'maxTokens',
   maxDurationMs: 'maxDuration',
+  maxToolCalls: 'maxToolCalls',
   maxGoalTries: 'untilTries',
 }
 
@@ -18,14 +27,15 @@ export const limitFlags: {
 export const limitNames = Object.keys(limitFlags) as readonly LimitName[]
 
 /** The limits that flags name, as a session sets them. */
-export function limitsIn({ maxTurns, maxBudgetUsd, maxTokens, maxDuration, untilTries }: Flags): {
-  readonly [name in LimitName]?: number
-} {
+export function limitsIn(flags: Flags): { readonly [name in LimitName]?: number } {
+  const { maxTurns, maxBudgetUsd, maxRunUsd, maxTokens, maxDuration, maxToolCalls, untilTries } = flags
   return {
     ...(maxTurns !== undefined && { maxTurns }),
     ...(maxBudgetUsd !== undefined && { maxBudgetUsd }),
+    ...(maxRunUsd !== undefined && { maxRunUsd }),
     ...(maxTokens !== undefined && { maxTotalTokens: maxTokens }),
     ...(maxDuration !== undefined && { maxDurationMs: maxDuration }),
+    ...(maxToolCalls !== undefined && { maxToolCalls }),
     ...(untilTries !== undefined && { maxGoalTries: untilTries }),
   }
 }

@@ -20,6 +20,8 @@ const words: { readonly [name in keyof LimitsToSet]: readonly [string, ...string
   maxBudgetUsd: ['usd', 'dollars', 'budget', '$'],
   maxTotalTokens: ['tokens', 'token'],
   maxDurationMs: ['time', 'duration'],
+  maxRunUsd: ['run-usd', 'run'],
+  maxToolCalls: ['calls', 'call', 'tool-calls'],
   maxGoalTries: ['tries', 'try'],
 }
 
@@ -27,7 +29,7 @@ const words: { readonly [name in keyof LimitsToSet]: readonly [string, ...string
 const names = Object.keys(words) as readonly (keyof LimitsToSet)[]
 
 const usage =
-  '/limits turns 60, /limits usd 2.50, /limits tokens 500k, /limits time 20m, /limits tries 20; +20 adds, none takes a limit away.'
+  '/limits turns 60, /limits usd 2.50, /limits tokens 500k, /limits time 20m, /limits run-usd 5, /limits calls 100, /limits tries 20; +20 adds, none takes a limit away.'
 
 /** `turns 60`, `turns +20`, `usd none`: what is set, and what a person is told of it. */
 export function readLimits(argument: string, inForce: LimitsToSet): ReadLimits {

@@ -14,6 +14,8 @@ interface SettableLimit {
 export const settableLimits: { readonly [name in keyof LimitsChange]-?: SettableLimit } = {
   maxTurns: { read: wholeNumber, shown: (value) => many(value, 'turn') },
   maxBudgetUsd: { read: (given) => dollars(given.replace(/^\$/, '')), shown: money },
+  maxRunUsd: { read: (given) => dollars(given.replace(/^\$/, '')), shown: money },
+  maxToolCalls: { read: wholeNumber, shown: (value) => many(value, 'tool call') },
   maxTotalTokens: { read: tokens, shown: (value) => many(value, 'token') },
   maxDurationMs: { read: duration, shown: elapsed },
   maxGoalTries: { read: goalTries, shown: triesText },

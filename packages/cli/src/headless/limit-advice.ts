@@ -1,5 +1,5 @@
 import { endings, type RunResult } from '@halting/core'
-import { type EndingLimit, endingLimits } from '@halting/core/adapters'
+import { type EndingLimit, endingLimits, limitOfResult } from '@halting/core/adapters'
 import type { Flags } from '../flags/flags.ts'
 import { limitFlags } from '../flags/limit-flags.ts'
 
@@ -7,8 +7,8 @@ import { limitFlags } from '../flags/limit-flags.ts'
 export type FlagLimit = keyof typeof limitFlags
 
 /** The limit that an ending reports, where a flag raises it. */
-export function flagLimitOf({ reason }: RunResult): FlagLimit | undefined {
-  const { limit } = endings[reason]
+export function flagLimitOf(terminal: RunResult): FlagLimit | undefined {
+  const limit = limitOfResult(terminal)
   return limit !== null && hasFlag(limit) ? limit : undefined
 }
 

@@ -98,8 +98,10 @@ function raisedLimit(limit: FlagLimit, { signal }: RunResult): string {
   const raised = (needed: unknown): number => Math.max(2 * numberOf(reached), numberOf(needed))
   switch (limit) {
     case 'maxTurns':
+    case 'maxToolCalls':
       return String(raised(0))
     case 'maxBudgetUsd':
+    case 'maxRunUsd':
       return usdFlag(raised(limitNeededUsd))
     case 'maxTotalTokens':
       return String(raised(limitNeeded))

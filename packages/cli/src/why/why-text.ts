@@ -171,6 +171,7 @@ function spentOf({ tokens, ...cost }: Spent): string {
 
 const units: { readonly [unit in LimitFigures['unit']]: (value: number) => string } = {
   turns: counted,
+  calls: counted,
   tokens: counted,
   tries: counted,
   repeats: counted,

@@ -97,6 +97,7 @@ export const endingRuns: { readonly [reason in EndingReason]: EndingRun } = {
   },
   stop_requested: { replies: [calls('Submit')] },
   max_turns: { replies: forever, options: { maxTurns: 4 } },
+  max_tool_calls: { replies: forever, options: { maxToolCalls: 4 } },
   max_budget_usd: { replies: forever, options: { maxBudgetUsd: 1 } },
   token_limit: { replies: forever, options: { maxTotalTokens: 4_000 }, model: { maxOutputTokens: 1_000 } },
   max_output_tokens: {

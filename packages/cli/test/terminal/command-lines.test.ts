@@ -5,7 +5,15 @@ import { readLimits } from '../../src/frontends/limits-argument.ts'
 import { readCommand } from '../../src/terminal/commands/parse-command.ts'
 import { shellCommandIn, runShellCommand, toldToModel } from '../../src/terminal/shell/shell-command.ts'
 
-const inForce = { maxTurns: 40, maxBudgetUsd: 1, maxTotalTokens: null, maxDurationMs: null, maxGoalTries: 10 }
+const inForce = {
+  maxTurns: 40,
+  maxBudgetUsd: 1,
+  maxTotalTokens: null,
+  maxDurationMs: null,
+  maxRunUsd: null,
+  maxToolCalls: null,
+  maxGoalTries: 10,
+}
 
 describe('/limits', () => {
   test.each([
@@ -15,7 +23,7 @@ describe('/limits', () => {
     ['usd $2', { maxBudgetUsd: 2 }],
     ['usd +0.5', { maxBudgetUsd: 1.5 }],
     ['tokens 500k', { maxTotalTokens: 500_000 }],
-    ['time 10m', { maxDurationMs: 600_000 }],
+    ['time 10m', { maxDurationMs: 600_000, maxRunUsd: null, maxToolCalls: null }],
     ['turns none', { maxTurns: null }],
     ['tries 20', { maxGoalTries: 20 }],
     ['tries +5', { maxGoalTries: 15 }],

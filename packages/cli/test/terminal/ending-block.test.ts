@@ -4,7 +4,14 @@ import { describe, expect, test } from 'vitest'
 import { actionFor, endingShown } from '../../src/terminal/view/ending-block.ts'
 import { noLimits, plain, shown, terminal } from './view-support.ts'
 
-const limits = { maxTurns: 40, maxBudgetUsd: 1, maxTotalTokens: null, maxDurationMs: null }
+const limits = {
+  maxTurns: 40,
+  maxBudgetUsd: 1,
+  maxTotalTokens: null,
+  maxDurationMs: null,
+  maxRunUsd: null,
+  maxToolCalls: null,
+}
 const todos = [
   { content: 'fix the test', status: 'completed' },
   { content: 'update the changelog', status: 'pending' },

@@ -138,10 +138,18 @@ export function user(
   }
 }
 
-export const noLimits: LimitsInForce = { maxTurns: null, maxBudgetUsd: null, maxTotalTokens: null, maxDurationMs: null }
+export const noLimits: LimitsInForce = {
+  maxTurns: null,
+  maxBudgetUsd: null,
+  maxTotalTokens: null,
+  maxDurationMs: null,
+  maxRunUsd: null,
+  maxToolCalls: null,
+}
 
 export const noFigures: SessionFigures = {
   turns: 0,
+  toolCalls: 0,
   settledUsd: 0,
   unknownUsd: 0,
   reservedUsd: 0,

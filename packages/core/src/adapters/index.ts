@@ -106,6 +106,7 @@ export type { InboxMessage } from '../steps/control.ts'
 export type { StopSignalInit, StopSignalJson } from '../endings/signal.ts'
 export type { AgentStopInit } from '../endings/stop-exception.ts'
 export { endingLimits } from '../endings/ending.ts'
+export { limitOfResult } from '../endings/limit-of-result.ts'
 export type {
   EndingAction,
   EndingAdvice,
@@ -147,3 +148,4 @@ export { withheldByHook } from '../tools/tool-result.ts'
 export type { AskModel, HookQuestion } from '../hooks/questions.ts'
 export type { ToolAliases } from '../tools/called-tool.ts'
 export type { HookCompaction, HookToolOutput, HookContextInit } from '../hooks/hook-context.ts'
+export { noFigures, type HookFigures } from '../hooks/hook-figures.ts'

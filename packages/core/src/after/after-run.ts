@@ -21,8 +21,8 @@ export function afterRun(engine: QueryEngine, stages: readonly Stage[], options:
   const { last } = session
   if (session.isRunning) throw new ConfigurationError('A run goes on. Stages start when its result is out.')
   const isDue = last?.terminal.reason === 'completed'
-  const { prices, tokens, clock, mediaLimits, graceMs, model } = session.options
-  const given = { prices, tokens, clock, mediaLimits, graceMs }
+  const { prices, tokens, clock, mediaLimits, graceMs, standing, model } = session.options
+  const given = { prices, tokens, clock, mediaLimits, graceMs, standing }
   const host = {
     sessionId: engine.sessionId,
     runId: last?.state.run.runId ?? '',
@@ -42,7 +42,7 @@ export function afterRun(engine: QueryEngine, stages: readonly Stage[], options:
 
 /** What a stage is run with where no run was before it. */
 export interface AloneOptions
-  extends StagesOptions, Pick<RunOptions, 'prices' | 'tokens' | 'clock' | 'mediaLimits' | 'graceMs'> {
+  extends StagesOptions, Pick<RunOptions, 'prices' | 'tokens' | 'clock' | 'mediaLimits' | 'graceMs' | 'standing'> {
   readonly model: RunOptions['model']
   readonly sessionId: string
   /** Of all of them together; no limit but their own when absent. */
@@ -53,8 +53,9 @@ export interface AloneOptions
 
 /** Runs stages by themselves: a command of a person, for instance. The same bounds hold. @throws ConfigurationError */
 export function runStages(stages: readonly Stage[], options: AloneOptions): RunningStages {
-  const { model, prices, tokens, clock, mediaLimits, graceMs, sessionId, maxBudgetUsd, transcript, log } = options
-  const given = withoutAbsent({ prices, tokens, clock, mediaLimits, graceMs })
+  const { model, prices, tokens, clock, mediaLimits, graceMs, standing } = options
+  const { sessionId, maxBudgetUsd, transcript, log } = options
+  const given = withoutAbsent({ prices, tokens, clock, mediaLimits, graceMs, standing })
   settingsOf({ model, ...given })
   optional(isPositive)('maxBudgetUsd', maxBudgetUsd)
   const host = {
@@ -64,7 +65,7 @@ export function runStages(stages: readonly Stage[], options: AloneOptions): Runn
     transcript: transcript ?? Transcript.empty(),
     model,
     options: given,
-    ledger: Ledger.create({ nanos: nanosOf(maxBudgetUsd ?? Infinity) }),
+    ledger: Ledger.create({ nanos: nanosOf(maxBudgetUsd ?? Infinity) }, { isMeasured: standing !== undefined }),
     lease: null,
     signal: undefined,
     log,

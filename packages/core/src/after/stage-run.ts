@@ -204,7 +204,7 @@ export class StageRun {
     const { options, ledger } = this.#around
     // A model without a price costs nothing that anybody could count: tokens bound it. With a budget for the session it cannot be asked.
     const isPriced = hasPrice(model, options.prices ?? noPrices)
-    const mustBePriced = ledger.limited
+    const mustBePriced = ledger.isBounded
     return {
       ...options,
       model: cappedModel(model, maxOutputTokens),

@@ -60,20 +60,30 @@ export interface Line {
 export class Ledger {
   /** Requests that wait for reservations to be settled: one queue for the whole tree. */
   readonly queue: FundsQueue<Line>
+  /** Every request is measured before it is made, whether a limit stands here or not: what is kept elsewhere asks for it. */
+  readonly #isMeasured: boolean
   readonly #lines: readonly Line[]
   readonly #open = new Set<Reservation>()
 
-  private constructor(lines: readonly Line[], queue = new FundsQueue<Line>()) {
+  private constructor(lines: readonly Line[], isMeasured: boolean, queue = new FundsQueue<Line>()) {
     this.#lines = lines
+    this.#isMeasured = isMeasured
     this.queue = queue
   }
 
-  static create(limits: Partial<LedgerLimits> = {}): Ledger {
-    return new Ledger([newLine(limits)])
+  static create(
+    limits: Partial<LedgerLimits> = {},
+    { isMeasured = false }: { readonly isMeasured?: boolean } = {},
+  ): Ledger {
+    return new Ledger([newLine(limits)], isMeasured)
   }
 
   /** A ledger under a lease: its limit is what the lease gives at the time. */
-  static under(lease: BudgetLease, limits: Partial<LedgerLimits> = {}): Ledger {
+  static under(
+    lease: BudgetLease,
+    limits: Partial<LedgerLimits> = {},
+    { isMeasured = false }: { readonly isMeasured?: boolean } = {},
+  ): Ledger {
     const line: Line = {
       ...newLine({}),
       isLease: true,
@@ -84,17 +94,17 @@ export class Ledger {
         tokens: Infinity,
       },
     }
-    return new Ledger([newLine(limits), line])
+    return new Ledger([newLine(limits), line], isMeasured)
   }
 
   /** A branch of its own; `limits` may only narrow. */
   branch(limits: Partial<LedgerLimits> = {}): Ledger {
-    return new Ledger([newLine(limits), ...this.#lines], this.queue)
+    return new Ledger([newLine(limits), ...this.#lines], this.#isMeasured, this.queue)
   }
 
   /** The same for a subagent, with limits of its own. */
   branchOfAgent(limits: Partial<LedgerLimits> = {}): Ledger {
-    return new Ledger([{ ...newLine(limits), isOfAgent: true }, ...this.#lines], this.queue)
+    return new Ledger([{ ...newLine(limits), isOfAgent: true }, ...this.#lines], this.#isMeasured, this.queue)
   }
 
   /** Of this ledger itself; those above it may be narrower. */
@@ -109,8 +119,13 @@ export class Ledger {
     this.queue.serve()
   }
 
-  /** True when some limit is finite: only then does anyone need to know the worst case. */
+  /** True when some limit is finite, or what is kept elsewhere asks: only then does anyone need to know the worst case. */
   get limited(): boolean {
+    return this.#isMeasured || this.isBounded
+  }
+
+  /** True when some limit on this ledger is finite. */
+  get isBounded(): boolean {
     return this.#lines.some(({ limits }) => limits.nanos !== Infinity || limits.tokens !== Infinity)
   }
 

@@ -24,6 +24,8 @@ export interface StandingRequest {
   readonly usd: number
   /** The same with the shortest reply that is of use: with less it is not made. */
   readonly leastUsd: number
+  /** Whether it waits for what others have reserved; else it is refused at once. */
+  readonly mayWait: boolean
 }
 
 /** What others have reserved, while a request waits for it. */
@@ -61,6 +63,8 @@ export interface StandingRefused {
 export interface StandingBudgets {
   /** Names of all of them, for the certificate. */
   readonly names: readonly string[]
+  /** Whether any of them counts for this model: then it needs a price, and each of its requests takes from them. */
+  countsFor(model: string): boolean
   /**
    * Waits, in order of arrival, where what others have reserved is what is missing, and says so by `onWait`. Only settled money refuses. Rejects when `signal`
    * is aborted, with nothing taken. @throws HaltingError where nobody can say what was spent: then no request is made.
@@ -72,7 +76,8 @@ export interface StandingBudgets {
 }
 
 export const isStandingBudgets: Given = (name, value) => {
-  const fields = fieldsOf(value) ?? refuse(name, 'standing budgets: { names, take }', value)
+  const fields = fieldsOf(value) ?? refuse(name, 'standing budgets: { names, countsFor, take }', value)
   isListOf(isName)(`${name}.names`, fields['names'])
+  isFunction(`${name}.countsFor`, fields['countsFor'])
   isFunction(`${name}.take`, fields['take'])
 }

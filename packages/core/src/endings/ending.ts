@@ -6,6 +6,7 @@ export type EndingReason =
   | 'finish_reason'
   | 'stop_requested'
   | 'max_turns'
+  | 'max_tool_calls'
   | 'max_budget_usd'
   | 'token_limit'
   | 'max_output_tokens'
@@ -41,7 +42,9 @@ export type ResultSubtype =
 /** The limits that endings report. */
 export type EndingLimit =
   | 'maxTurns'
+  | 'maxToolCalls'
   | 'maxBudgetUsd'
+  | 'maxRunUsd'
   | 'maxTotalTokens'
   | 'maxDurationMs'
   | 'maxGoalTries'
@@ -49,7 +52,7 @@ export type EndingLimit =
 
 /** What frontends need to know of a limit. */
 export interface EndingLimitFacts {
-  readonly unit: 'turns' | 'usd' | 'tokens' | 'ms' | 'tries' | 'repeats'
+  readonly unit: 'turns' | 'calls' | 'usd' | 'tokens' | 'ms' | 'tries' | 'repeats'
   /**
    * Who raises it before a run continues. `continuing`: to continue is enough, and as much again is granted. `person`: it is paid for, so a person
    * sets it. Null: there is no figure to raise.
@@ -60,7 +63,9 @@ export interface EndingLimitFacts {
 /** Facts by limit. The row of an ending names its limit. */
 export const endingLimits: { readonly [limit in EndingLimit]: EndingLimitFacts } = {
   maxTurns: { unit: 'turns', raisedBy: 'continuing' },
+  maxToolCalls: { unit: 'calls', raisedBy: 'continuing' },
   maxBudgetUsd: { unit: 'usd', raisedBy: 'person' },
+  maxRunUsd: { unit: 'usd', raisedBy: 'person' },
   maxTotalTokens: { unit: 'tokens', raisedBy: 'person' },
   maxDurationMs: { unit: 'ms', raisedBy: 'continuing' },
   maxGoalTries: { unit: 'tries', raisedBy: 'continuing' },

@@ -162,6 +162,16 @@ export const endings: { readonly [reason in EndingReason]: Ending } = {
     sentence: 'the turn limit is reached',
     detail: { kind: 'figures', unit: 'turns' },
   },
+  max_tool_calls: {
+    ...limit,
+    category: 'steps_limit',
+    manner: 'graceful',
+    toolResults: 'all',
+    overridable: false,
+    limit: 'maxToolCalls',
+    sentence: 'the limit of tool calls is reached',
+    detail: { kind: 'figures', unit: 'calls' },
+  },
   max_budget_usd: {
     ...limit,
     category: 'cost_limit',

@@ -4,6 +4,7 @@ import type { CompactionReply, CompactionTrigger } from '../context/port.ts'
 import { jsonObjectOf, jsonOf, type Json } from '../json.ts'
 import type { MessageContent, ModelMessage, ToolUseBlock } from '../messages.ts'
 import type { StopSignalJson } from '../endings/signal.ts'
+import { noFigures, type HookFigures } from './hook-figures.ts'
 import type { AskModel, HookQuestion } from './questions.ts'
 import type { HookOutcome, HookTrigger } from './hook-outcome.ts'
 import { transcriptChange, type TranscriptChange } from './transcript-change.ts'
@@ -21,6 +22,8 @@ export interface HookContextInit {
   readonly toolOutput?: HookToolOutput
   /** The kind of subagent that runs; null in the main loop. */
   readonly agentType?: string | null
+  /** What the run has used and has left; a context that no run made has none. */
+  readonly figures?: () => HookFigures
   /** Asks a model through the run; a context that no run made has none. */
   readonly ask?: AskModel
   /** beforeCompact and afterCompact: the compaction. */
@@ -88,6 +91,11 @@ export class HookContext {
 
   get toolOutput(): HookToolOutput | undefined {
     return this.#init.toolOutput
+  }
+
+  /** What the run has used so far, and what its limits leave. */
+  get figures(): HookFigures {
+    return this.#init.figures?.() ?? noFigures
   }
 
   get compaction(): HookCompaction | undefined {

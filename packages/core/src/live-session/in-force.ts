@@ -13,7 +13,8 @@ export interface InForce {
 
 /** What holds where nothing was set. @throws ConfigurationError for options that cannot be run. */
 export function inForceAtFirst(options: QueryOptions, permissionMode: string): InForce {
-  const { maxTurns, maxBudgetUsd, maxTotalTokens, maxDurationMs, thinking } = settingsOf(options)
+  const { maxTurns, maxBudgetUsd, maxRunUsd, maxTotalTokens, maxDurationMs, maxToolCalls, thinking } =
+    settingsOf(options)
   return {
     permissionMode,
     thinking,
@@ -22,6 +23,8 @@ export function inForceAtFirst(options: QueryOptions, permissionMode: string): I
       maxBudgetUsd: orNull(maxBudgetUsd),
       maxTotalTokens: orNull(maxTotalTokens),
       maxDurationMs: orNull(maxDurationMs),
+      maxRunUsd: orNull(maxRunUsd),
+      maxToolCalls: orNull(maxToolCalls),
     },
   }
 }
@@ -44,6 +47,8 @@ function limitsWith(before: LimitsInForce, change: LimitsChange): LimitsInForce 
     maxBudgetUsd: set(before.maxBudgetUsd, change.maxBudgetUsd),
     maxTotalTokens: set(before.maxTotalTokens, change.maxTotalTokens),
     maxDurationMs: set(before.maxDurationMs, change.maxDurationMs),
+    maxRunUsd: set(before.maxRunUsd, change.maxRunUsd),
+    maxToolCalls: set(before.maxToolCalls, change.maxToolCalls),
   }
 }
 

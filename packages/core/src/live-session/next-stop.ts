@@ -43,6 +43,6 @@ export function nextStop(left: LeftOfRun): NextStop | null {
 const stops = (Object.keys(endings) as readonly EndingReason[]).flatMap((reason) => {
   const { limit } = endings[reason]
   const unit = limit === null ? 'tries' : endingLimits[limit].unit
-  // Tries of a goal are not used up turn by turn.
-  return unit === 'tries' ? [] : [{ reason, unit }]
+  // Tries of a goal and calls of tools are not used up turn by turn.
+  return unit === 'tries' || unit === 'calls' ? [] : [{ reason, unit }]
 })

@@ -15,6 +15,7 @@ const turnsOfMean = 5
 
 const nothingTold: Omit<SessionFigures, 'sessionUsd'> = {
   turns: 0,
+  toolCalls: 0,
   settledUsd: 0,
   unknownUsd: 0,
   reservedUsd: 0,
@@ -77,7 +78,10 @@ export class RunFigures {
     this.#limits = limits
     this.#told = {
       ...this.#told,
-      leftUsd: leftOf(limits.maxBudgetUsd, sessionUsd + settledUsd + reservedUsd),
+      leftUsd: narrower(
+        leftOf(limits.maxBudgetUsd, sessionUsd + settledUsd + reservedUsd),
+        leftOf(limits.maxRunUsd, settledUsd + reservedUsd),
+      ),
       leftTokens: leftOf(limits.maxTotalTokens, settledTokens + reservedTokens),
       leftMs: leftOf(limits.maxDurationMs, usedMs),
     }
@@ -96,7 +100,14 @@ export class RunFigures {
       this.#told = { ...this.#told, ...figuresOf(given.figures), contextTokens, contextWindow }
       return true
     }
+    const { toolCalls } = this.#told
     switch (event.type) {
+      case 'agent':
+      case 'tool_start': {
+        if (!isToolStart(event)) return false
+        this.#told = { ...this.#told, toolCalls: toolCalls + 1 }
+        return true
+      }
       case 'context': {
         const { compaction } = event.figures.thresholds
         this.#told = { ...this.#told, compactsAt: Number.isFinite(compaction) ? compaction : null }
@@ -184,4 +195,17 @@ function figuresOf({ type: _, ...told }: Told): Omit<Told, 'type'> {
 
 function leftOf(limit: number | null, used: number): number | null {
   return limit === null ? null : Math.max(0, limit - used)
+}
+
+/** Of two limits what the one leaves that leaves less; null where there is none. */
+function narrower(one: number | null, other: number | null): number | null {
+  if (one === null || other === null) return one ?? other
+  return Math.min(one, other)
+}
+
+/** A call begins, of the run or of an agent on any level. */
+function isToolStart(event: RunEvent): boolean {
+  let inner = event
+  while (inner.type === 'agent') inner = inner.event
+  return inner.type === 'tool_start'
 }

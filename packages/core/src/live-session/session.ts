@@ -125,12 +125,17 @@ export interface LimitsInForce {
   readonly maxBudgetUsd: number | null
   readonly maxTotalTokens: number | null
   readonly maxDurationMs: number | null
+  /** US dollars of one run, where `maxBudgetUsd` counts the session. */
+  readonly maxRunUsd: number | null
+  readonly maxToolCalls: number | null
 }
 
 /** What a run has used and has left. Dollars, tokens and time are those of the whole run, subagents included; `sessionUsd` is the session's. */
 export interface SessionFigures {
   /** Turns that count against `maxTurns`. */
   readonly turns: number
+  /** Calls of tools in this process, of the run and its agents. */
+  readonly toolCalls: number
   /** `unknownUsd` of it is what attempts may have cost of which nobody told. */
   readonly settledUsd: number
   readonly unknownUsd: number

@@ -50,8 +50,10 @@ const settings: { readonly [name in keyof SettingsChange]-?: true } = {
 const settableLimits: { readonly [name in keyof LimitsChange]-?: true } = {
   maxTurns: true,
   maxBudgetUsd: true,
+  maxRunUsd: true,
   maxTotalTokens: true,
   maxDurationMs: true,
+  maxToolCalls: true,
   maxGoalTries: true,
 }
 
@@ -72,10 +74,11 @@ function checkMode({ permissions: { modes = [] } }: RunContext, mode: string): v
 /** `Infinity` is no JSON. @throws ConfigurationError for a limit that is none. */
 function recordedLimits(limits: LimitsChange): LimitsChange {
   checkNames('limits', 'limit', limits, settableLimits)
-  const { maxTurns, maxBudgetUsd, maxTotalTokens, maxDurationMs, maxGoalTries } = limits
+  const { maxGoalTries } = limits
   if (maxGoalTries !== undefined && maxGoalTries !== null) checkGoalTries(maxGoalTries)
   const recorded: [name: string, limit: number | null][] = []
-  for (const [name, limit] of Object.entries({ maxTurns, maxBudgetUsd, maxTotalTokens, maxDurationMs, maxGoalTries })) {
+  for (const name of Object.keys(settableLimits) as (keyof LimitsChange)[]) {
+    const limit = limits[name]
     if (limit === undefined) continue
     if (limit !== null) isNumber(name, limit)
     if (limit !== null && !(limit > 0))

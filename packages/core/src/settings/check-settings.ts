@@ -16,10 +16,14 @@ export function checkLimits(settings: RunSettings): void {
     throw new ConfigurationError(`maxTurns must be a whole number of at least 1, but it is ${maxTurns}.`)
   }
   checkGoalTries(settings.maxGoalTries)
+  const { maxToolCalls } = settings
+  if (maxToolCalls !== Infinity && maxToolCalls > 0 && !Number.isInteger(maxToolCalls))
+    throw new ConfigurationError(`maxToolCalls must be a whole number, but it is ${maxToolCalls}.`)
   for (const name of [
     'maxBudgetUsd',
     'maxTotalTokens',
     'maxDurationMs',
+    'maxToolCalls',
     'minUsefulTokens',
     'toolConcurrency',
   ] as const) {
@@ -54,9 +58,14 @@ export function hasDollarLimit({ maxBudgetUsd, maxRunUsd, lease }: RunSettings):
   return lease !== null || Math.min(maxBudgetUsd, maxRunUsd) !== Infinity
 }
 
+/** Whether a request to the model needs a price before it is made. */
+export function needsPrice(settings: RunSettings, model: string): boolean {
+  return hasDollarLimit(settings) || settings.standing?.countsFor(model) === true
+}
+
 /** @throws ConfigurationError for a model whose requests could exceed a budget without anyone knowing it beforehand. */
 export function checkBudgetable(model: Model, prices: Prices, settings: RunSettings): void {
-  const isInDollars = hasDollarLimit(settings)
+  const isInDollars = needsPrice(settings, model.id)
   const { extraPasses = [] } = model
   if (isInDollars)
     for (const id of new Set([model.id, ...extraPasses.map((pass) => pass.model)])) checkPrice(id, prices)

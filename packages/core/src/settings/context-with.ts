@@ -51,18 +51,20 @@ function toolsWith(
 
 type SettableLimits = Pick<
   RunSettings,
-  'maxTurns' | 'maxBudgetUsd' | 'maxTotalTokens' | 'maxDurationMs' | 'maxGoalTries'
+  'maxTurns' | 'maxBudgetUsd' | 'maxRunUsd' | 'maxTotalTokens' | 'maxDurationMs' | 'maxToolCalls' | 'maxGoalTries'
 >
 
 /** What a guard bounds stays bounded by it: it would stop the run there in any case. */
 function limitsWith({ settings, guards }: RunContext, limits: LimitsChange): SettableLimits {
   const bounds = any(...guards.map(({ guard }) => guard)).bounds ?? {}
-  const { maxTurns, maxBudgetUsd, maxTotalTokens, maxDurationMs, maxGoalTries } = limits
+  const { maxTurns, maxBudgetUsd, maxRunUsd, maxTotalTokens, maxDurationMs, maxToolCalls, maxGoalTries } = limits
   return {
     maxTurns: limitWith(settings.maxTurns, maxTurns),
     maxBudgetUsd: limitWith(settings.maxBudgetUsd, maxBudgetUsd),
+    maxRunUsd: limitWith(settings.maxRunUsd, maxRunUsd, bounds.usd),
     maxTotalTokens: limitWith(settings.maxTotalTokens, maxTotalTokens, bounds.tokens),
     maxDurationMs: limitWith(settings.maxDurationMs, maxDurationMs, bounds.ms),
+    maxToolCalls: limitWith(settings.maxToolCalls, maxToolCalls),
     // Never without a bound: the tries of a goal are one.
     maxGoalTries: maxGoalTries ?? settings.maxGoalTries,
   }

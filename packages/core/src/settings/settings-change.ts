@@ -8,10 +8,14 @@ export type LimitsChange = {
   readonly maxTurns?: number | null
   /** US dollars of the whole run, of the session in a `QueryEngine`. */
   readonly maxBudgetUsd?: number | null
+  /** US dollars of the whole run, also in a `QueryEngine`. */
+  readonly maxRunUsd?: number | null
   /** Input (cached too) and output of the whole run. */
   readonly maxTotalTokens?: number | null
   /** Active milliseconds of the whole run. */
   readonly maxDurationMs?: number | null
+  /** Calls of tools of the whole run, those of subagents too. */
+  readonly maxToolCalls?: number | null
   /** How often an answer is sent back because a goal is not met, those times counted that it was; null for what the options say. */
   readonly maxGoalTries?: number | null
 }

@@ -169,6 +169,8 @@ export interface ChildRun {
   readonly maxTotalTokens?: number
   /** Active milliseconds that the child may take. */
   readonly maxDurationMs?: number
+  /** Calls of tools that the child and those below it may make. */
+  readonly maxToolCalls?: number
   /** What must hold before it may answer; its parent's goals are not its own. Where they are not met its result is an error. */
   readonly until?: readonly Goal[]
   /**

@@ -4,6 +4,7 @@ import type { ToolUseBlock } from '../messages.ts'
 import { beginAgents } from './background-agents.ts'
 import { afterTools } from './after-tools.ts'
 import { runBatches } from './calls/batch.ts'
+import { limitCalls } from './calls/call-limit.ts'
 import { openCallsOf } from '../open-calls.ts'
 import { noEarlyStarts, type EarlyStarts } from './calls/early-starts.ts'
 import { enterResults } from './calls/enter-results.ts'
@@ -26,7 +27,8 @@ export function act(
   const isLeft = run.ports.steps.replaying
   const phase = new ToolPhase({ calls, early, remarks, recorded: recordedCalls(run, calls), isLeft })
   run.tools = phase
-  return after(runBatches(run, phase), () => {
+  const ran = after(limitCalls(run, phase), () => runBatches(run, phase))
+  return after(ran, () => {
     enterResults(run, phase)
     beginAgents(run)
     return afterTools(run, phase)

@@ -1,6 +1,7 @@
 import { after, type Eventually } from '../eventually.ts'
 import { StopSignal } from '../endings/signal.ts'
 import { terminalOf } from '../endings/terminal.ts'
+import { callLimitDraft } from './calls/call-limit.ts'
 import type { PendingCall, RaisedStop, ToolPhase } from './calls/tool-phase.ts'
 import { controlAt, guardsAt } from './checkpoint.ts'
 import { abortDraft, maxTurnsDraft, standingDraft } from './endings.ts'
@@ -10,7 +11,7 @@ import { draftOf, ends, goesOn, onward, type Draft, type Outcome, type Route } f
 import type { Run } from './run.ts'
 import { addHookMessages, noSubject, runHooks } from './run-hooks.ts'
 
-/** After the tools, in this order: abort, a stop that a tool threw, hook_stopped, needs_approval, guards, a goal that holds, max_turns. */
+/** After the tools, in this order: abort, a stop that a tool threw, hook_stopped, needs_approval, guards, lowered limits, max_tool_calls, a goal that holds, max_turns. */
 export function afterTools(run: Run, phase: ToolPhase): Eventually<Outcome> {
   return after(controlAt(run, 'after_tools'), (controlAbort) => {
     const abort = phase.abort ?? controlAbort
@@ -21,7 +22,7 @@ export function afterTools(run: Run, phase: ToolPhase): Eventually<Outcome> {
     return after(runHooks(run, 'afterStep', noSubject, position), (hooks) => {
       addHookMessages(run, hooks.messages)
       if (hooks.aborted !== undefined) return ends(abortDraft(run, hooks.aborted, 'tools'))
-      const ending = stopDraft(phase) ?? standing(run, raisedBy) ?? loweredLimitDraft(run)
+      const ending = stopDraft(phase) ?? standing(run, raisedBy) ?? loweredLimitDraft(run) ?? callLimitDraft(run, phase)
       if (ending !== undefined) return ends(ending)
       return after(goalAfterTurn(run), (held) =>
         held === undefined ? goesOn(nextTurn, () => maxTurnsDraft(run)) : ends(held),

@@ -101,12 +101,12 @@ export function beginAgents(run: Run): void {
 }
 
 /** What it is to do. @throws where the tool is gone, or does not start it again in this program. */
-function childOfOpen(run: Run, { tool: name, input, agents, settings }: OpenAgent): Child {
+function childOfOpen(run: Run, { tool: name, input, agents, toolCalls = Infinity, settings }: OpenAgent): Child {
   const context = run.contextUnder(settings)
   const tool = context.tools.get(name)
   if (tool === undefined || !isAgentTool(tool)) throw new TypeError(`There is no tool ${name} that starts agents.`)
   // It is what this tool's own check had left when the call was made.
-  return childOf({ context, identity: run.identity }, tool, mutableCopyOf(input), agents)
+  return childOf({ context, identity: run.identity }, tool, mutableCopyOf(input), { agents, toolCalls })
 }
 
 /** Characters of its words that are kept to be looked at. */

@@ -7,6 +7,7 @@ import { StopSignal } from '../endings/signal.ts'
 import { terminalOf } from '../endings/terminal.ts'
 import type { AssistantEntry } from '../transcript.ts'
 import { activeMs, committedUsd } from './figures.ts'
+import { isRunNarrower } from './limits-left.ts'
 import { draftOf, type Draft } from './outcome.ts'
 import type { Run } from './run.ts'
 
@@ -68,9 +69,16 @@ export function maxTurnsDraft({ context, spent }: Run, used: number = context.se
 export function budgetSignal({ context, ports, spent }: Run, source: string): StopSignal {
   const { maxBudgetUsd, maxRunUsd } = context.settings
   const used = committedUsd(spent)
-  return maxRunUsd < maxBudgetUsd - ports.spentBeforeUsd
-    ? costLimitSignal(used, maxRunUsd, source)
+  return isRunNarrower({ context, ports })
+    ? runLimitSignal(used, maxRunUsd, source)
     : costLimitSignal(ports.spentBeforeUsd + used, maxBudgetUsd, source)
+}
+
+/** The same for the dollar limit of the run alone. */
+function runLimitSignal(used: number, limit: number, source: string): StopSignal {
+  const signal = costLimitSignal(used, limit, source)
+  const message = `Reached the dollar limit of the run ($${limit})`
+  return new StopSignal({ ...signal.toJSON(), message, context: { ...signal.context, of: 'run' } })
 }
 
 export function budgetDraft(run: Run): Draft {

@@ -14,7 +14,7 @@ export function loweredLimits(run: Run): Outcome | undefined {
   return draft === undefined ? undefined : ends(draft)
 }
 
-/** Checks dollars, then tokens, then time. After the tools, turns need no check: the next lap is not granted when they are used up. */
+/** Checks dollars of the session and the run, then tokens, then time. After the tools, turns need no check: the next lap is not granted when they are used up. */
 export function loweredLimitDraft(run: Run): Draft | undefined {
   const { spent, context, ports } = run
   const limits = spent.settings?.limits
@@ -22,6 +22,7 @@ export function loweredLimitDraft(run: Run): Draft | undefined {
   const { maxBudgetUsd, maxTotalTokens } = context.settings
   if (limits.maxBudgetUsd !== undefined && ports.spentBeforeUsd + committedUsd(spent) >= maxBudgetUsd)
     return budgetDraft(run)
+  if (limits.maxRunUsd !== undefined && committedUsd(spent) >= context.settings.maxRunUsd) return budgetDraft(run)
   if (limits.maxTotalTokens !== undefined && spent.totalTokens >= maxTotalTokens)
     return loweredTokensDraft(run, 'the limit was lowered to what is spent')
   return loweredTimeDraft(run)

@@ -1,4 +1,5 @@
 import { nanosOf, usdOf } from '../budget/prices.ts'
+import type { StandingBudget } from '../budget/standing.ts'
 import { costLimitSignal } from '../guards/limits.ts'
 import { StopSignal } from '../endings/signal.ts'
 import { budgetSignal } from './endings.ts'
@@ -9,7 +10,8 @@ import type { Run } from './run.ts'
 
 /** The budget has no room for the request: the run stops before the call, and says what would have made it fit (spec R-BUD-3a). */
 export function overBudgetDraft(run: Run, overBudget: OverBudget): Draft {
-  const { currency, needed, available, isOfLease, of } = overBudget
+  const { currency, needed, available, isOfLease, of, standing } = overBudget
+  if (standing !== undefined) return standingBudgetDraft(standing, usdOf(needed))
   if (isOfLease === true) return leaseDraft(run, { neededUsd: usdOf(needed), availableUsd: usdOf(available) })
   if (currency === 'tokens') return tokensDraft(run, needed, available, of)
   return dollarsDraft(
@@ -38,14 +40,31 @@ export function leaseDraft(
   return draftOf('max_budget_usd', new StopSignal({ reason: 'cost_limit', message, context, source: 'lease' }))
 }
 
+/** A budget that goes on beyond the run has too little left, also when all that is reserved came back (spec R-STAND-4). */
+function standingBudgetDraft(budget: StandingBudget, neededUsd: number): Draft {
+  const { name, limitUsd, settledUsd, resetsAt } = budget
+  const message = `Nothing is left of ${name}: ${dollars(settledUsd)} is used, and the next request may cost up to ${dollars(neededUsd)}. It begins anew at ${resetsAt}`
+  const context = {
+    usedUsd: settledUsd,
+    limitUsd,
+    used: settledUsd,
+    limit: limitUsd,
+    budget: name,
+    resetsAt,
+    neededUsd,
+    availableUsd: Math.max(0, limitUsd - settledUsd),
+  }
+  return draftOf('max_budget_usd', new StopSignal({ reason: 'cost_limit', message, context, source: 'standing' }))
+}
+
 function dollarsDraft(run: Run, neededUsd: number, availableUsd: number, of: Shared): Draft {
   const budget = of === undefined ? budgetSignal(run, 'ledger') : costLimitSignal(of.settled, of.limit, 'ledger')
   const used = Number(budget.context['usedUsd'])
   const limit = Number(budget.context['limitUsd'])
   const message =
     used === 0
-      ? `${nothingFits(run)} a budget of $${limit}: ${firstOne(run)} may cost up to ${dollars(neededUsd)}`
-      : `Reached maximum budget ($${limit}): ${dollars(used)} is used, and the next request may cost up to ${dollars(neededUsd)}`
+      ? `${nothingFits(run)} ${budget.context['of'] === 'run' ? 'the dollar limit of the run, ' : 'a budget of '}$${limit}: ${firstOne(run)} may cost up to ${dollars(neededUsd)}`
+      : `${budget.message}: ${dollars(used)} is used, and the next request may cost up to ${dollars(neededUsd)}`
   const figures = {
     neededUsd,
     availableUsd: Math.max(0, availableUsd),

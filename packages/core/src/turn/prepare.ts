@@ -6,6 +6,7 @@ import { abortDraft, standingDraft } from './endings.ts'
 import { goalBaseline } from './goals.ts'
 import { loweredLimits } from './lowered-limit.ts'
 import { ends, type Outcome } from './outcome.ts'
+import { tellLimits } from './tell-limits.ts'
 import { isAsked } from './request/is-asked.ts'
 import type { RecordPosition } from './record-position.ts'
 import type { Run } from './run.ts'
@@ -22,6 +23,7 @@ const beforeTurn: readonly Stage[] = [
   steering,
   inference,
   goalBaseline,
+  tellLimits,
   checkMedia,
   clearResults,
   defendContext,

@@ -15,6 +15,7 @@ import { StopSignal } from '../endings/signal.ts'
 import { stopSignalOf } from '../tools/output.ts'
 import { withheldByHook } from '../tools/tool-result.ts'
 import type { ErrorPolicy } from '../run-context.ts'
+import { hookFigures } from './limits-left.ts'
 import type { RecordPosition } from './record-position.ts'
 import type { Run } from './run.ts'
 import { stepWithQuestions } from './step-with-questions.ts'
@@ -209,6 +210,7 @@ function contextFor(run: Run, trigger: HookTrigger, subject: HookSubject, ask: A
     signal: run.ports.abort.signal,
     ask,
     agentType: run.agentType,
+    figures: () => hookFigures(run),
     estimateTokens: (messages) => estimateMessages(run.context.tokens, messages),
     ...(toolCall !== undefined && { toolCall }),
     ...(toolOutput !== undefined && { toolOutput }),

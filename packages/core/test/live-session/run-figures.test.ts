@@ -3,7 +3,14 @@ import type { RunEvent } from '../../src/events.ts'
 import { describe, expect, test } from 'vitest'
 import { RunFigures } from '../../src/live-session/run-figures.ts'
 
-const noLimits = { maxTurns: null, maxBudgetUsd: null, maxTotalTokens: null, maxDurationMs: null }
+const noLimits = {
+  maxTurns: null,
+  maxBudgetUsd: null,
+  maxTotalTokens: null,
+  maxDurationMs: null,
+  maxRunUsd: null,
+  maxToolCalls: null,
+}
 
 function counted(contextTokens: number): RunEvent {
   const nothing = {
@@ -44,7 +51,14 @@ test('never less than what is left, and as much where nothing was counted yet', 
 })
 
 describe('while agents work', () => {
-  const limits = { maxTurns: null, maxBudgetUsd: 1, maxTotalTokens: 100_000, maxDurationMs: 60_000 }
+  const limits = {
+    maxTurns: null,
+    maxBudgetUsd: 1,
+    maxTotalTokens: 100_000,
+    maxDurationMs: 60_000,
+    maxRunUsd: null,
+    maxToolCalls: null,
+  }
   /** As the loop reports it from inside an agent, so many levels below. */
   const ofAgent = (event: RunEvent, levels = 1): RunEvent =>
     levels === 0 ? event : ofAgent({ type: 'agent', callId: `call_${levels}`, agentType: 'Agent', event }, levels - 1)

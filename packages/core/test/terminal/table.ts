@@ -30,6 +30,7 @@ export const table: { readonly [reason in EndingReason]: Row } = {
   finish_reason: row('finish_reason', 'graceful', 'all', 'success', 0),
   stop_requested: row('stop_requested', 'graceful', 'all', 'success', 0),
   max_turns: row('steps_limit', 'graceful', 'all', 'error_max_turns', 3),
+  max_tool_calls: row('steps_limit', 'graceful', 'all', during, 3),
   max_budget_usd: row('cost_limit', 'immediate', 'partial', 'error_max_budget_usd', 3),
   token_limit: row('token_limit', 'graceful', 'all', during, 3),
   max_output_tokens: row('token_limit', 'graceful', 'none', during, 3),

@@ -13,9 +13,17 @@ export function snapshotOfNothing(sessionId: string): SessionSnapshot {
     permissionMode: 'default',
     permissionModes: ['default', 'acceptEdits', 'plan', 'dontAsk'],
     thinking: null,
-    limits: { maxTurns: null, maxBudgetUsd: null, maxTotalTokens: null, maxDurationMs: null },
+    limits: {
+      maxTurns: null,
+      maxBudgetUsd: null,
+      maxTotalTokens: null,
+      maxDurationMs: null,
+      maxRunUsd: null,
+      maxToolCalls: null,
+    },
     figures: {
       turns: 0,
+      toolCalls: 0,
       settledUsd: 0,
       unknownUsd: 0,
       reservedUsd: 0,

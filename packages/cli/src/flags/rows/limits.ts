@@ -16,6 +16,8 @@ import {
 type LimitsFlag =
   | 'maxTurns'
   | 'maxBudgetUsd'
+  | 'maxRunUsd'
+  | 'maxToolCalls'
   | 'maxTokens'
   | 'maxDuration'
   | 'tokenBudget'
@@ -47,6 +49,22 @@ export const limitsFlags: { readonly [Name in LimitsFlag]-?: FlagFor<NonNullable
     read: dollars,
     alsoOf: ['what-if'],
     meaning: 'US dollars; reserved before each request, so never overshot',
+  },
+  maxRunUsd: {
+    names: ['--max-run-usd'],
+    group: 'limits',
+    kind: 'value',
+    value: 'X',
+    read: dollarsOrNone,
+    meaning: 'The same for one run alone, whatever the session spent before; none for no limit',
+  },
+  maxToolCalls: {
+    names: ['--max-tool-calls'],
+    group: 'limits',
+    kind: 'value',
+    value: 'N',
+    read: wholeNumber,
+    meaning: 'Calls of tools, those of subagents with them',
   },
   maxTokens: {
     names: ['--max-tokens'],
@@ -137,6 +155,13 @@ export const limitsFlags: { readonly [Name in LimitsFlag]-?: FlagFor<NonNullable
     read: wholeNumber,
     meaning: 'Levels of subagents: with 1 they start none themselves; 3 unless said otherwise',
   },
+}
+
+/** `Infinity` for no limit. */
+function dollarsOrNone(given: string): Reading<number> {
+  if (given === 'none') return { value: Infinity }
+  const read = dollars(given)
+  return 'value' in read ? read : { expected: `${read.expected}, or none` }
 }
 
 function count(given: string): Reading<number> {

@@ -1,5 +1,5 @@
 import { endings, type LimitsChange, type PermissionDecision, type RunResult } from '@halting/core'
-import { mostGoalTries, type EndingAction, type EndingLimit } from '@halting/core/adapters'
+import { limitOfResult, mostGoalTries, type EndingAction, type EndingLimit } from '@halting/core/adapters'
 import type { LimitsInForce } from '@halting/core/session'
 import { counted, stopwatch } from '../../io/figures.ts'
 import { pendingOf } from '@halting/analysis/transcript'
@@ -39,6 +39,7 @@ export interface ActionContext {
 }
 
 const moreTurns = 20
+const moreCalls = 50
 const moreUsd = 0.5
 const moreTries = 10
 
@@ -54,7 +55,8 @@ function says(label: string, text: string): OfferedAction {
 
 /** What is offered after an ending (spec R-TERM-26): the actions of its row, with the keys and figures of this program. */
 export function endingActions(terminal: RunResult, context: ActionContext): readonly OfferedAction[] {
-  const { actions, limit } = endings[terminal.reason]
+  const { actions } = endings[terminal.reason]
+  const limit = limitOfResult(terminal)
   const raise = limit === null ? undefined : raiseOf(limit, terminal, context.limits)
   return actions.flatMap((action) => shownActions(action, terminal, context, raise))
 }
@@ -123,13 +125,16 @@ function raiseOf(limit: EndingLimit, { signal }: RunResult, inForce: LimitsInFor
   switch (limit) {
     case 'maxTurns':
       return { more: `${moreTurns} turns`, limits: { maxTurns: max + moreTurns } }
-    case 'maxBudgetUsd': {
+    case 'maxToolCalls':
+      return { more: `${moreCalls} tool calls`, limits: { maxToolCalls: max + moreCalls } }
+    case 'maxBudgetUsd':
+    case 'maxRunUsd': {
       const needed = (figure('limitNeededUsd') ?? max) - max
       const more = Math.max(moreUsd, cents(needed))
       return {
         more: dollarsText(more),
-        limits: { maxBudgetUsd: cents(max + more) },
-        forOneRequest: { maxBudgetUsd: cents(max + Math.max(0.01, needed)) },
+        limits: { [limit]: cents(max + more) },
+        forOneRequest: { [limit]: cents(max + Math.max(0.01, needed)) },
       }
     }
     case 'maxTotalTokens': {

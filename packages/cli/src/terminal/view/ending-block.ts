@@ -170,6 +170,7 @@ interface Unit {
 const units: { readonly [unit in Extract<EndingDetail, { readonly kind: 'figures' }>['unit']]: Unit } = {
   turns: { text: counted, name: 'turn' },
   usd: { text: dollars, name: '', next: { figure: 'neededUsd', words: (usd) => `cost ${dollarsAtMost(usd)}` } },
+  calls: { text: counted, name: 'tool call' },
   tokens: { text: counted, name: 'token', next: { figure: 'needed', words: (tokens) => `need ${counted(tokens)}` } },
   ms: { text: stopwatch, name: '' },
   tries: { text: counted, name: 'try' },

@@ -3,23 +3,40 @@ import { calledTool } from '../../tools/called-tool.ts'
 import { isAgentTool } from '../../tools/tool.ts'
 import { agentsTaken } from '../../agent-figures.ts'
 import type { Run } from '../run.ts'
+import { callsLeft } from './call-limit.ts'
 import type { ToolPhase } from './tool-phase.ts'
 
+/** What an agent and those below it may use of what is counted for all agents of a run. */
+export interface AgentShare {
+  /** Agents that they may start. */
+  readonly agents: number
+  /** Calls of tools; Infinity for no limit. */
+  readonly toolCalls: number
+}
+
 /**
- * How many agents each agent of this message may start, with those below it: what is left after these, in equal parts. It is the same
- * whatever runs beside what, so a replay agrees; and all levels together stay within the number of the run (spec R-SUB-3).
+ * What each agent of this message may use: what is left after the calls of the message, in equal parts. It is the same whatever runs beside what, so a
+ * replay agrees; and all levels together stay within the limits of the run (spec R-SUB-3, R-CALLS-3).
  */
-export function agentShare(run: Run, phase: ToolPhase): number {
+export function agentShare(run: Run, phase: ToolPhase): AgentShare {
   return (phase.agentShare ??= shareOf(run, phase))
 }
 
-function shareOf({ context, spent }: Run, { calls }: ToolPhase): number {
+/** Of one that works beside the run: what is left for later messages is not all taken. */
+export function shareBeside({ agents, toolCalls }: AgentShare): AgentShare {
+  return { agents: Math.floor(agents / 2), toolCalls: toolCalls === Infinity ? Infinity : Math.floor(toolCalls / 2) }
+}
+
+function shareOf(run: Run, { calls, allowedCalls }: ToolPhase): AgentShare {
+  const { context, spent } = run
   const asked = calls.filter(({ name }) => {
     const tool = calledTool(name, context)
     return tool !== undefined && isAgentTool(tool)
   }).length
-  const left = context.settings.maxSubagents - agentsTaken(spent) - asked
-  return asked === 0 ? 0 : Math.max(0, Math.floor(left / asked))
+  const agents = context.settings.maxSubagents - agentsTaken(spent) - asked
+  const toolCalls = callsLeft(run) - Math.min(calls.length, allowedCalls)
+  const part = (left: number): number => (left === Infinity ? left : Math.max(0, Math.floor(left / Math.max(1, asked))))
+  return { agents: asked === 0 ? 0 : part(agents), toolCalls: part(toolCalls) }
 }
 
 /**

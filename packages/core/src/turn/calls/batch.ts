@@ -7,6 +7,7 @@ import { finishCall } from './finish-call.ts'
 import { inspectCall, runsAlone } from './inspect-call.ts'
 import { prepareCall } from './prepare-call.ts'
 import { runCall } from './run-call.ts'
+import { beyondLimit } from './call-limit.ts'
 import type { ToolPhase } from './tool-phase.ts'
 
 /** Runs the calls batch by batch, in call order. After an abort, a stop or a pending approval no further call starts. */
@@ -16,6 +17,7 @@ export function runBatches(run: Run, phase: ToolPhase): Eventually<void> {
     if (phase.pending.length > 0) return false
     const skipped = skippedResult(phase)
     if (skipped !== undefined) return batches.skipRest(skipped)
+    if (batches.isAtLimit) return batches.skipRest(beyondLimit(run))
     const batch = batches.next()
     return batch.length === 0 ? false : runBatch(run, phase, batch)
   })
@@ -37,6 +39,11 @@ class Batches {
     this.#phase = phase
   }
 
+  /** The calls that are left are beyond the limit. */
+  get isAtLimit(): boolean {
+    return this.#index < this.#phase.calls.length && this.#index >= this.#phase.allowedCalls
+  }
+
   /** Empty when there are no more calls. */
   next(): readonly InspectedCall[] {
     const batch = this.#gather()
@@ -51,7 +58,8 @@ class Batches {
     if (!mayShare(first)) return batch
     const limit = this.#run.context.settings.toolConcurrency
     // Calls on record may have run beside each other, under a limit that was another: hooks have their say about none before all of them ended.
-    const hasRoom = (): boolean => batch.length < limit || this.#phase.recorded(this.#index) !== undefined
+    const hasRoom = (): boolean =>
+      !this.isAtLimit && (batch.length < limit || this.#phase.recorded(this.#index) !== undefined)
     while (hasRoom() && mayJoin(this.#run, this.#phase, this.#index)) {
       const call = this.#take()
       if (call === undefined) break

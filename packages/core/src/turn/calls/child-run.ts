@@ -13,6 +13,7 @@ import { toolDefinitionsOf } from '../../tools/definitions.ts'
 import { permissionUpdatesOf } from '../../tools/permission-update.ts'
 import { isAgentTool, type AnyAgentTool, type AnyTool, type ChildRun } from '../../tools/tool.ts'
 import type { Run } from '../run.ts'
+import type { AgentShare } from './agent-share.ts'
 
 /** What a subagent is to do, and the context in which it does it. */
 export interface Child {
@@ -21,14 +22,14 @@ export interface Child {
 }
 
 /**
- * Asks the tool what its subagent is to do. `agents`: how many it may start itself, with those below it.
+ * Asks the tool what its subagent is to do. `share`: what it and those below it may use of what is counted for all.
  * @throws what the tool throws, TypeError for what is no subagent, ConfigurationError for a model that cannot be asked.
  */
 export function childOf(
   { context, identity }: Pick<Run, 'context' | 'identity'>,
   tool: AnyAgentTool,
   input: unknown,
-  agents: number,
+  share: AgentShare,
 ): Child {
   const { permissionMode } = context.settings
   // The input passed this tool's own check, so it is what `spawn` is written for.
@@ -38,7 +39,7 @@ export function childOf(
     permissionMode,
   })
   const child = childRunOf(given)
-  return { run: child, context: contextOf(context, tool, child, agents) }
+  return { run: child, context: contextOf(context, tool, child, share) }
 }
 
 /** Plain JavaScript may give anything back. @throws TypeError for what is no subagent. */
@@ -76,9 +77,11 @@ function goalsOf(given: unknown): readonly Goal[] {
 
 /** Its own limits. @throws TypeError for what is none: it would be spent without one. */
 function limitsOf(fields: { readonly [field: string]: unknown }): Partial<ChildRun> {
-  const { maxTurns } = fields
   const limits: { [limit: string]: number } = {}
-  if (typeof maxTurns === 'number' && maxTurns >= 1) limits['maxTurns'] = Math.floor(maxTurns)
+  for (const name of ['maxTurns', 'maxToolCalls']) {
+    const limit = fields[name]
+    if (typeof limit === 'number' && limit >= 1) limits[name] = Math.floor(limit)
+  }
   if ('maxTokens' in fields) throw new TypeError('maxTokens of a subagent is called maxTotalTokens.')
   for (const name of ['maxBudgetUsd', 'maxTotalTokens', 'maxDurationMs']) {
     const limit = fields[name]
@@ -89,8 +92,8 @@ function limitsOf(fields: { readonly [field: string]: unknown }): Partial<ChildR
   return limits
 }
 
-function contextOf(context: RunContext, tool: AnyAgentTool, child: ChildRun, agents: number): RunContext {
-  const settings = settingsOf(context, child, agents)
+function contextOf(context: RunContext, tool: AnyAgentTool, child: ChildRun, share: AgentShare): RunContext {
+  const settings = settingsOf(context, child, share)
   const model = modelOf(context, tool, child)
   checkBudgetable(model, context.prices, settings)
   return {
@@ -121,7 +124,7 @@ function guardsOfLimits({ maxDurationMs }: ChildRun): readonly RegisteredGuard[]
   return [{ id: 'limit:agent_duration', guard: timeLimit(maxDurationMs) }]
 }
 
-function settingsOf({ settings }: RunContext, child: ChildRun, agents: number): RunSettings {
+function settingsOf({ settings }: RunContext, child: ChildRun, share: AgentShare): RunSettings {
   const { permissionMode = settings.permissionMode, permissionUpdates = [] } = child
   return {
     ...settings,
@@ -135,7 +138,8 @@ function settingsOf({ settings }: RunContext, child: ChildRun, agents: number): 
     tokenBudget: null,
     wrapUp: false,
     output: null,
-    maxSubagents: agents,
+    maxToolCalls: within(child.maxToolCalls, share.toolCalls),
+    maxSubagents: share.agents,
     maxSubagentDepth: Math.max(0, settings.maxSubagentDepth - 1),
     querySource: child.agentType ?? 'agent',
   }

@@ -22,6 +22,7 @@ export function enterAgent(
     nanos: spent.nanos + child.nanos,
     unknownNanos: spent.unknownNanos + child.unknownNanos,
     subagents: spent.subagents + child.subagents,
+    ...(child.toolCalls !== undefined && { toolCalls: (spent.toolCalls ?? 0) + child.toolCalls }),
     stillRunning: [...spent.stillRunning, ...child.stillRunning],
     now: Math.max(spent.now, child.now),
   })

@@ -43,10 +43,13 @@ export function enterResults(run: Run, phase: ToolPhase): void {
     })
     if (tasks.length > 0) noteToldByTools(run, tasks)
   }
-  const { toolResults, recentTurns } = run.spent
+  const { toolResults, recentTurns, toolCalls = 0 } = run.spent
+  // Calls that wait for a person have no result yet, and count when they have.
+  const made = Math.min(blocks.length, phase.allowedCalls)
   const looksAtTurns = run.context.guards.some(({ guard }) => guard.looksAtTurns === true)
   run.update({
     toolResults: toolResults + blocks.length,
+    ...(made > 0 && { toolCalls: toolCalls + made }),
     recentTurns: looksAtTurns ? withNewest(recentTurns, turnHash(phase.calls, compared, phase.hasWaited)) : recentTurns,
     stillRunning,
   })

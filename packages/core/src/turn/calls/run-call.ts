@@ -5,7 +5,7 @@ import { abortedResult, unknownOutcome, unseenResult, type ToolResult } from '..
 import { isAgentTool, type AnyLeafTool } from '../../tools/tool.ts'
 import type { Run, RunStepOptions } from '../run.ts'
 import { isAsks, stepWithQuestions, type MayAsk } from '../step-with-questions.ts'
-import { agentShare } from './agent-share.ts'
+import { agentShare, shareBeside } from './agent-share.ts'
 import type { AgentOutcome, CallRun, PreparedCall, ValidCall } from './call.ts'
 import { childOf, type Child } from './child-run.ts'
 import { executeCall, withholdsResults, type CallScope } from './execute-call.ts'
@@ -35,20 +35,18 @@ export function runCall(run: Run, phase: ToolPhase, call: PreparedCall): Eventua
 function runAgentCall(run: Run, phase: ToolPhase, call: RunningCall, agent: AgentCall): Eventually<CallRun> {
   const { index, tool, input } = agent
   const recorded = phase.recorded(index)
-  const agents = agentShare(run, phase)
+  const share = agentShare(run, phase)
   const { now: beganAt } = run.spent
   let child: Child
   try {
-    child = childOf(run, tool, input, agents)
+    child = childOf(run, tool, input, share)
   } catch (error) {
     if (recorded === 'leaf') return answerFromRecord(run, phase, { kind: 'recorded', call: agent.call, index })
     return ranAs(call, unstartedAgent(run, agent, error, recorded !== undefined), beganAt)
   }
   // Where it works is on record: a program may have changed its mind.
   if (recorded === 'leaf' || (recorded === undefined && isForBackground(run, child))) {
-    // What is left for later messages is not all taken by one that goes on beside them.
-    const agentsBeside = Math.floor(agents / 2)
-    return startAgent(run, call, agent, child, { agents: agentsBeside, digest: () => digestOfCall(phase, index) })
+    return startAgent(run, call, agent, child, { share: shareBeside(share), digest: () => digestOfCall(phase, index) })
   }
   return after(runAgent(run, agent, child), (outcome) => ranAs(call, outcome, beganAt))
 }

@@ -5,6 +5,7 @@ import { headOf } from '../../text.ts'
 import type { ChildRun } from '../../tools/tool.ts'
 import { unknownOutcome, type ToolResult } from '../../tools/tool-result.ts'
 import type { Run } from '../run.ts'
+import type { AgentShare } from './agent-share.ts'
 import type { CallRun, PreparedCall } from './call.ts'
 import type { Child } from './child-run.ts'
 import { agentName, toolStepName } from './recorded-calls.ts'
@@ -26,10 +27,10 @@ export function startAgent(
   prepared: RunningCall,
   call: AgentCall,
   child: Child,
-  { agents, digest }: { readonly agents: number; readonly digest: () => string },
+  { share, digest }: { readonly share: AgentShare; readonly digest: () => string },
 ): Eventually<CallRun> {
   const place = { id: call.call.id, index: call.index }
-  const start = (): ToolResult => startedAgent(run, call, child.run, agents)
+  const start = (): ToolResult => startedAgent(run, call, child.run, share)
   const step = run.stepBeside<ToolResult>(toolStepName(run, place), start, {
     digest,
     intent: () => ({ starts: 'agent' }),
@@ -41,7 +42,12 @@ export function startAgent(
 
 const longestDescription = 200
 
-function startedAgent(run: Run, { call, index, tool, taken }: AgentCall, child: ChildRun, agents: number): ToolResult {
+function startedAgent(
+  run: Run,
+  { call, index, tool, taken }: AgentCall,
+  child: ChildRun,
+  { agents, toolCalls }: AgentShare,
+): ToolResult {
   const name = agentName(run, { id: call.id, index })
   const { agentType = tool.name, description = '', note = '' } = child
   const words = description === '' ? '' : ` (${headOf(description.replaceAll(/\s+/g, ' '), longestDescription)})`
@@ -54,6 +60,7 @@ function startedAgent(run: Run, { call, index, tool, taken }: AgentCall, child: 
     tool: tool.name,
     input: jsonOf(taken),
     agents,
+    ...(toolCalls !== Infinity && { toolCalls }),
     startedAt: run.spent.now,
     settings: run.spent.settings,
   }

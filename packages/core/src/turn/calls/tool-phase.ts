@@ -8,6 +8,7 @@ import type { SignalOrigin } from '../../endings/terminal.ts'
 import type { ToolResult } from '../../tools/tool-result.ts'
 import type { RecordPosition } from '../record-position.ts'
 import { OpenBill } from '../request/bill.ts'
+import type { AgentShare } from './agent-share.ts'
 import type { CallRun } from './call.ts'
 import type { EarlyStarts } from './early-starts.ts'
 
@@ -57,8 +58,10 @@ export class ToolPhase {
   readonly #ran: CallRun[] = []
   /** The call that is being entered in the run. Its figures are entered; its hooks may not be done. */
   entering: CallRun | undefined = undefined
-  /** How many agents each agent of these calls may start. */
-  agentShare: number | undefined = undefined
+  /** What each agent of these calls may use of what is counted for all agents of the run. */
+  agentShare: AgentShare | undefined = undefined
+  /** The first calls of the message, which the limit on calls lets run. */
+  allowedCalls: number = Infinity
   /** The results are on the transcript. */
   isEntered = false
   #messages: HookMessage[] | undefined

@@ -1,4 +1,6 @@
 import { nothing } from '../../budget/ledger.ts'
+import type { StandingTaken } from '../../budget/standing.ts'
+import type { AbortCause } from '../../cancel/abort.ts'
 import { usdOf } from '../../budget/prices.ts'
 import type { Emit, FundsWanted, RunEvent } from '../../events.ts'
 import { after, type Eventually } from '../../eventually.ts'
@@ -6,13 +8,21 @@ import type { Usage } from '../../messages.ts'
 import type { Admission, Model, ModelUpdate } from '../../model/model.ts'
 import type { StepResult } from '../../steps/steps.ts'
 import type { Run } from '../run.ts'
-import { beforeCutOff } from './cut-off.ts'
+import { beforeCutOff, lateForFunds } from './cut-off.ts'
 import { noCharge, restoreForAgent, unknownCharge } from './charge.ts'
 import { estimateRequest } from './estimate.ts'
 import type { Grant, OverBudget } from './grant.ts'
 import { ModelCall } from './model-call.ts'
 import type { Attempt, Made, RequestPlan } from './request-plan.ts'
 import { refusedShortage, reserveGrowing, reserveRequest, type Reserved, type Shortage } from './reserve.ts'
+import {
+  isStanding,
+  refusedBy,
+  StandingAsk,
+  withTaken,
+  type StandingAnswer,
+  type StandingWaited,
+} from './take-standing.ts'
 import { tellFigures } from './tell-figures.ts'
 import { waitForFunds, type FundsWait } from './wait-for-funds.ts'
 import { wellFormedRequest } from './well-formed-request.ts'
@@ -76,6 +86,7 @@ interface Making {
 interface Before {
   readonly admission?: Admission | undefined
   readonly funds?: Reserved | Shortage | undefined
+  readonly taken?: StandingTaken
 }
 
 /** Reserves for an attempt that is not on record, and waits where that is what others have to give back (spec R-BUD-18). */
@@ -85,9 +96,9 @@ function makeFunded(made: Making, before: Before, wait = 1): Eventually<StepResu
   const name = `funds:${plan.name}.${attempt}${wait === 1 ? '' : `.${wait}`}`
   let { funds } = before
   if (!isOnRecord(run, name)) {
-    if (isOnRecord(run, `${plan.name}.${attempt}`)) return makeReserved(made, before)
+    if (isOnRecord(run, `${plan.name}.${attempt}`)) return makeTaken(made, before)
     funds ??= reserveRequest(run, plan)
-    if (funds.kind === 'decided') return makeReserved(made, { ...before, funds })
+    if (funds.kind === 'decided') return makeTaken(made, { ...before, funds })
   }
   const short = funds?.kind === 'short' ? funds : undefined
   let reserved: Reserved | undefined
@@ -114,21 +125,84 @@ function makeFunded(made: Making, before: Before, wait = 1): Eventually<StepResu
       }
     }
     // Where it was another process that waited, this one has at most what its lease gave.
-    return reserved === undefined
-      ? makeFunded(made, before, wait + 1)
-      : makeReserved(made, { ...before, funds: reserved })
+    return reserved === undefined ? makeFunded(made, before, wait + 1) : makeTaken(made, { ...before, funds: reserved })
   })
+}
+
+/** Takes what was reserved from the standing budgets, and waits where others have to give it back (spec R-STAND-2). */
+function makeTaken(made: Making, before: Before, wait = 1): Eventually<StepResult<Attempt>> {
+  const { run, plan, attempt, tell } = made
+  const { funds } = before
+  const name = `standing:${plan.name}.${attempt}${wait === 1 ? '' : `.${wait}`}`
+  const isWaitOnRecord = isOnRecord(run, name)
+  const granted = grantOf(funds)
+  if (!isWaitOnRecord && (granted === undefined || !isStanding(run, plan))) return makeReserved(made, before)
+  const ask = granted && new StandingAsk(run, plan, granted)
+  let asked: Eventually<StandingAnswer> | undefined
+  if (!isWaitOnRecord && ask !== undefined) {
+    try {
+      asked = ask.ask()
+    } catch (error) {
+      giveBack(run, before)
+      throw error
+    }
+    if (!(asked instanceof Promise)) return makeAnswered(made, before, asked)
+  }
+  let answer: StandingAnswer | undefined
+  const waited = stepOf(run, plan)<StandingWaited>(name, async ({ emit }) => {
+    // It is on record, or there is a grant to ask with.
+    if (ask === undefined) throw new Error('a wait for standing budgets needs its grant')
+    const came = await ask.wait(Promise.resolve(asked ?? ask.ask()), emit)
+    answer = came.answer
+    return came.record
+  })
+  returnIfBroken(run, waited, () => ({ ...before, ...(answer?.kind === 'taken' && { taken: answer }) }))
+  return after(waited, ({ value: { outcome, cause, ...wanted }, at, durationMs, replayed }) => {
+    tell({ type: 'budget_waited', outcome, waitedMs: durationMs, ...wanted })
+    if (answer !== undefined) return makeAnswered(made, before, answer)
+    // Where it was another process that waited, this one has nothing of it.
+    if (outcome !== 'aborted') return makeTaken(made, before, wait + 1)
+    giveBack(run, before)
+    return { value: unasked(plan, cause, granted), at, durationMs, replayed }
+  })
+}
+
+function grantOf(funds: Before['funds']): Grant | undefined {
+  return funds?.kind === 'decided' && funds.grant.granted ? funds.grant : undefined
+}
+
+/** The standing budgets have answered: with what they gave, or not at all. */
+function makeAnswered(made: Making, before: Before, answer: StandingAnswer): Eventually<StepResult<Attempt>> {
+  const { run, plan } = made
+  const { funds } = before
+  const granted = grantOf(funds)
+  if (funds?.kind !== 'decided' || granted === undefined) return makeReserved(made, before)
+  if (answer.kind === 'taken')
+    return makeReserved(made, { ...before, funds: withTaken(run, plan, funds, answer), taken: answer })
+  if (funds.reservation !== undefined) run.ports.ledger.settle(funds.reservation, nothing)
+  const grant = refusedBy(run, plan, granted, answer.budget)
+  return makeReserved(made, { ...before, funds: { kind: 'decided', grant, reservation: undefined } })
+}
+
+/** The wait for money ended by an abort, or by the end of a question's time: nobody was asked. */
+function unasked({ model }: RequestPlan, cause: AbortCause | undefined, grant: Grant | undefined): Attempt {
+  const charge = noCharge(model)
+  if (cause !== undefined || grant === undefined)
+    return { kind: 'aborted', cause: cause ?? 'user', partial: null, charge }
+  return { kind: 'failed', error: lateForFunds(), charge, grant }
+}
+
+/** What was taken aside for an attempt that is not made. */
+function giveBack(run: Run, { admission, funds, taken }: Before): void {
+  admission?.leave()
+  taken?.settle(0, true)
+  if (funds?.kind === 'decided' && funds.reservation !== undefined) run.ports.ledger.settle(funds.reservation, nothing)
 }
 
 /** What was taken aside for a step that fails is given back: others may wait for it. */
 function returnIfBroken(run: Run, step: Eventually<unknown>, taken: () => Before): void {
   if (!(step instanceof Promise)) return
-  step.catch(() => {
-    const { admission, funds } = taken()
-    admission?.leave()
-    if (funds?.kind === 'decided' && funds.reservation !== undefined)
-      run.ports.ledger.settle(funds.reservation, nothing)
-  })
+  step.catch(() => giveBack(run, taken()))
 }
 
 function isOnRecord(run: Run, name: string): boolean {
@@ -141,7 +215,7 @@ function stepOf(run: Run, plan: RequestPlan): Run['step'] {
 
 function makeReserved(
   { run, plan, attempt, onUpdate }: Making,
-  { admission, funds }: Before,
+  { admission, funds, taken }: Before,
 ): Eventually<StepResult<Attempt>> {
   const { ledger } = run.ports
   let reserved = funds?.kind === 'decided' ? funds : undefined
@@ -150,6 +224,7 @@ function makeReserved(
   const giveUp = (): void => {
     const reservation = reserved?.reservation
     if (reservation !== undefined) ledger.settle(reservation, hasBegun ? reservation.amount : nothing, !hasBegun)
+    taken?.settle(hasBegun ? taken.usd : 0, !hasBegun)
   }
   const made = stepOf(run, plan)<Attempt>(
     `${plan.name}.${attempt}`,
@@ -170,6 +245,7 @@ function makeReserved(
         if (reservation !== undefined) ledger.settle(reservation, charge, charge.known)
         // A run without a limit may be given one while it goes on.
         else ledger.restore(charge, charge.known ? nothing : charge)
+        taken?.settle(usdOf(charge.nanos), charge.known)
         if (!run.ports.isHeard()) return made
         if (plan.isQuestion === true) emit(endOfQuestion(plan, attempt, made))
         tellFigures(run, emit, plan.contextAfter(toldBy(made)))

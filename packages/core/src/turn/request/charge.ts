@@ -8,7 +8,7 @@ import { billedParts, type BilledPart } from '../../model/billed-parts.ts'
 import { extraBounds } from '../../model/extra-passes.ts'
 import type { Model } from '../../model/model.ts'
 import type { ToldUsage } from '../../model/told-usage.ts'
-import { hasDollarLimit } from '../../settings/check-settings.ts'
+import { needsPrice } from '../../settings/check-settings.ts'
 import { withModelUsage, type RunProgress } from '../../state.ts'
 import type { AbandonedStep } from '../../steps/steps.ts'
 import type { Run } from '../run.ts'
@@ -41,7 +41,7 @@ function worstOf(context: Run['context'], model: string, bound: RequestBound): A
   const answer = askPrices(() => context.prices.worstCase(model, bound))
   const tokens = bound.inputTokens + bound.outputTokens
   if (answer.kind === 'usd') return { nanos: nanosOf(answer.usd), tokens }
-  if (!hasDollarLimit(context.settings)) return { nanos: 0, tokens }
+  if (!needsPrice(context.settings, model)) return { nanos: 0, tokens }
   const problem = answer.kind === 'broken' ? answer.problem : 'they know none'
   throw new HaltingError('callback', `The prices gave no worst case for ${model}: ${problem}. Nothing was asked.`)
 }
@@ -98,7 +98,7 @@ function costOf({ context }: Run, grant: Grant, model: string, usage: Usage): Co
   const answer = askPrices(() => context.prices.cost(model, usage))
   if (answer.kind === 'usd') return { isKnown: true, nanos: nanosOf(answer.usd) }
   if (answer.kind === 'broken') return { isKnown: false, problem: answer.problem }
-  const isFree = grant.nanos === 0 && (model === grant.model || !hasDollarLimit(context.settings))
+  const isFree = grant.nanos === 0 && (model === grant.model || !needsPrice(context.settings, model))
   return isFree ? { isKnown: true, nanos: 0 } : { isKnown: false, problem: 'they know none' }
 }
 

@@ -1,4 +1,4 @@
-import { ModelError } from '../../model/model-error.ts'
+import { ModelError, type ModelErrorJson } from '../../model/model-error.ts'
 import type { Clock } from '../../steps/clock.ts'
 import type { Run } from '../run.ts'
 
@@ -80,6 +80,11 @@ export function beforeCutOff<T>(
       )
       .finally(done)
   })
+}
+
+/** The time of a question was over while it waited for money: nobody was asked. */
+export function lateForFunds(): ModelErrorJson {
+  return late('nothing').toRecord()
 }
 
 /** Charged as a request whose answer was lost where the service may have begun with it. */

@@ -1,3 +1,4 @@
+import type { StandingBudget } from '../../budget/standing.ts'
 import type { Amount, HeldBack } from '../../budget/ledger.ts'
 import type { Model } from '../../model/model.ts'
 
@@ -16,6 +17,8 @@ export type Grant = {
   readonly lowered: 'usd' | 'tokens' | null
   /** It was lowered by the lease, which gives no more. */
   readonly isOfLease?: true
+  /** It was lowered by a standing budget. */
+  readonly isOfStanding?: true
   /** The cap is what the window leaves beside the prompt: a longer reply cannot be asked for. */
   readonly isOfWindow?: true
 }
@@ -29,6 +32,8 @@ export type OverBudget = {
   readonly of?: { readonly limit: number; readonly settled: number }
   /** It would fit, if the lease gave more. */
   readonly isOfLease?: true
+  /** It would fit, if this standing budget had more left. */
+  readonly standing?: StandingBudget
 }
 
 /** What a request can come to at most. */

@@ -163,6 +163,15 @@ function granted(run: Run, bounds: RequestBounds, maxTokens: number, worst: Room
   return { kind: 'decided', grant, reservation }
 }
 
+/** The same reservation with as long a reply as so much pays for: at least a useful one. */
+export function loweredGrant(run: Run, bounds: RequestBounds, grant: Grant, nanos: NanoUsd): Grant {
+  const worst = worstByReply(run, bounds)
+  const useful = Math.min(grant.maxTokens, usefulOf(run, bounds))
+  const maxTokens = largest(useful, grant.maxTokens, (output) => worst(output).nanos <= nanos)
+  const { isOfWindow: _, isOfLease: __, ...others } = grant
+  return { ...others, ...worst(maxTokens), maxTokens, lowered: 'usd', isOfStanding: true }
+}
+
 function ofWindow({ isOfWindow }: RequestBounds): Pick<Grant, 'isOfWindow'> {
   return isOfWindow === true ? { isOfWindow } : {}
 }

@@ -8,6 +8,7 @@ import type { ToolResult } from '../../tools/tool-result.ts'
 import { isAgentTool, type AnyLeafTool } from '../../tools/tool.ts'
 import { askRules, requestOf } from '../calls/ask-permission.ts'
 import type { InspectedCall, ValidCall } from '../calls/call.ts'
+import { callsLeft } from '../calls/call-limit.ts'
 import { EarlyStarts, noEarlyStarts } from '../calls/early-starts.ts'
 import { executeCall } from '../calls/execute-call.ts'
 import { inspectCall, runsAlone } from '../calls/inspect-call.ts'
@@ -18,7 +19,7 @@ import type { Run } from '../run.ts'
 export function startEarly(run: Run): EarlyStarts {
   const { tools, settings } = run.context
   if (tools.size === 0) return noEarlyStarts
-  return new EarlyStarts(settings.toolConcurrency, (call, index) => lookAt(run, call, index))
+  return new EarlyStarts(Math.min(settings.toolConcurrency, callsLeft(run)), (call, index) => lookAt(run, call, index))
 }
 
 function lookAt(run: Run, call: ToolUseBlock, index: number): InspectedCall | undefined {

@@ -45,6 +45,7 @@ export function totalsText({ account: { totals }, unpriced }: RunView): string {
 
 const units = {
   turns: counted,
+  calls: counted,
   tokens: counted,
   tries: counted,
   repeats: counted,
