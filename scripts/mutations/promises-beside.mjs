@@ -44,14 +44,14 @@ export const promisesOfWorkBeside = [
     ['tools/background-agents'],
     [
       'turn/background-agents.ts',
-      'mutableCopyOf(input), agents)',
-      'mutableCopyOf(input), Math.max(agents, context.settings.maxSubagents))',
+      'mutableCopyOf(input), { agents,',
+      'mutableCopyOf(input), { agents: Math.max(agents, context.settings.maxSubagents),',
     ],
   ],
   [
     'background: an agent takes all that is left for later messages',
     ['tools/background-agents'],
-    ['turn/calls/run-call.ts', 'Math.floor(agents / 2)', 'agents'],
+    ['turn/calls/agent-share.ts', 'agents: Math.floor(agents / 2)', 'agents'],
   ],
   [
     'background: agents that an open one may start are free for others',

@@ -344,12 +344,12 @@ export const promisesOfCalls = [
   [
     'subagent: a part that is rounded up',
     ['tools/agents-of-agents'],
-    ['turn/calls/agent-share.ts', 'Math.floor(left / asked)', 'Math.ceil(left / asked)'],
+    ['turn/calls/agent-share.ts', 'Math.floor(left / Math.max(1, asked))', 'Math.ceil(left / Math.max(1, asked))'],
   ],
   [
     'subagent: as many of its own as its parent',
     ['tools/agents-of-agents'],
-    ['turn/calls/child-run.ts', '    maxSubagents: agents,\n', ''],
+    ['turn/calls/child-run.ts', '    maxSubagents: share.agents,\n', ''],
   ],
   [
     'subagent: deeper than the last level',

@@ -119,8 +119,8 @@ export const promisesOfRequests = [
     ['budget/garbage-figures'],
     [
       'turn/request/charge.ts',
-      'if (!hasDollarLimit(context.settings)) return',
-      'if (!hasDollarLimit(context.settings) || tokens > 0) return',
+      'if (!needsPrice(context.settings, model)) return',
+      'if (!needsPrice(context.settings, model) || tokens > 0) return',
     ],
   ],
   [
@@ -315,7 +315,7 @@ export const promisesOfRequests = [
   [
     'budget: what was spent before a limit was set is forgotten',
     ['live/settings'],
-    ['turn/request/attempt.ts', '        else ledger.restore(charge, charge.known ? nothing : charge)\n', ''],
+    ['turn/request/attempt.ts', '  else ports.ledger.restore(charge, charge.known ? nothing : charge)\n', ''],
   ],
   [
     'budget: money is rounded down',

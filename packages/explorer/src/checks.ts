@@ -1,6 +1,5 @@
 import {
   type RunEvent,
-  type RunOptions,
   type SettingsChange,
   replay,
   startRun,
@@ -24,6 +23,7 @@ import {
   messagesOf,
 } from './assert-same-events.ts'
 import { checkGoals } from './goal-checks.ts'
+import { checkCalls, checkReminders, checkStanding } from './limit-checks.ts'
 import type { HandedIn, Scenario, World } from './world.ts'
 
 /** What one run on a path came to. */
@@ -41,6 +41,8 @@ export interface Walked {
   readonly resumed: boolean
   /** The consumer left before the end. */
   readonly left: boolean
+  /** What its record had spent when it was gone on with, in billionths of a dollar. */
+  readonly committedBefore: number
 }
 
 /** What holds for every run that somebody listened to, whole or resumed. */
@@ -58,6 +60,7 @@ export function checkRun(walked: Walked, world: World, where = 'the run'): void 
   checkDuration(walked, world, where)
   checkRanking(events, where)
   checkModel(walked, where)
+  checkStanding(walked, world, where)
 }
 
 /** Nothing breaks a run from inside: neither a bug, a write to what was handed out, nor a stranger whose answer is not needed. */
@@ -176,13 +179,16 @@ export function checkOpenFigures(records: readonly StepRecord[], where: string):
 }
 
 /** Its replay tells the same and ends the same, and tells all messages of the transcript. */
-export async function checkReplay(walked: Walked, options: RunOptions, where = 'the run'): Promise<void> {
+export async function checkReplay(walked: Walked, world: World, where = 'the run'): Promise<void> {
+  const { options } = world
   const { terminal, state, events: told, records, resumed } = walked
   const replayed = await replay(records, options)
   assertSame(terminalOf(replayed.terminal), terminalOf(terminal), `${where}: the terminal of its replay`)
   const events = replayed.events.filter((event) => !isLive(event))
   // An abort that was lost with its process may have come before what agents had on record.
   checkGoals(events, walked, resumed && eventsOfAgents(events).size > 0, where)
+  checkCalls(events, walked, world, where)
+  if (options.limitReminders === true) checkReminders(events, where)
   // A resume tells what came since the last lap; a replay tells all.
   assertToldLast(events, told, `${where}: the events of its replay`)
   assertMessages(messagesOf(events), state.transcript.since(0), `${where}: its replay`)

@@ -107,3 +107,10 @@ export const goalPrograms: { readonly [name: string]: OtherProgram } = {
     endings: 'any',
   },
 }
+
+/** What it may change of the limits of a run that are counted: some are used up already, or have something left again. */
+export const limitPrograms: { readonly [name: string]: OtherProgram } = {
+  'fewer calls': { options: () => ({ maxToolCalls: 2 }), endings: ['max_tool_calls'] },
+  'more calls': { options: () => ({ maxToolCalls: 8 }), endings: ['max_tool_calls', 'max_turns'] },
+  'no reminders': { options: () => ({ limitReminders: false }), endings: [] },
+}

@@ -14,6 +14,7 @@ import { askingScenarios } from './asking-scenarios.ts'
 import { contextScenarios } from './context-scenarios.ts'
 import { goalScenarios } from './goal-scenarios.ts'
 import { askingContext, room } from './layers.ts'
+import { limitScenarios } from './limit-scenarios.ts'
 import { imagePrompt as image, mediaScenarios } from './media-scenarios.ts'
 import { allReplies, type ReplyKind } from './replies.ts'
 import { settingsScenarios } from './settings-scenarios.ts'
@@ -434,4 +435,5 @@ export const scenarios: readonly Scenario[] = [
   ...stubborn,
   ...strangeScenarios,
   ...goalScenarios,
+  ...limitScenarios,
 ]

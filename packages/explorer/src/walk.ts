@@ -62,10 +62,9 @@ export async function walkPath(
   if (whole.left) return abandoned(whole, world)
   checkRun(whole, world)
   checkEffects([], whole.effects, 'the run')
-  await checkReplay(whole, world.options)
+  await checkReplay(whole, world)
   checkWhatIf(whole, scenario, world)
-  if (keep !== undefined)
-    await checkReplay({ ...whole, records: await keep(whole.records) }, world.options, 'what was kept')
+  if (keep !== undefined) await checkReplay({ ...whole, records: await keep(whole.records) }, world, 'what was kept')
   const killed = await killAll({ scenario, path, other, hasOverdrawn: world.mayOverdraw }, whole, kills)
   const transitions = whole.events.flatMap((event) => (event.type === 'lap' ? [event.transition] : []))
   return { terminal: whole.terminal.reason, transitions, kills: killed }
@@ -168,7 +167,9 @@ async function goOn(
   })
   const inForce = settingsOnRecord(folded.replay, folded.state.spent.settings, world.options)
   const { recordedUntil } = folded
-  const walked = await walk(world, folded.state, { steps, ledger, resumed: true, recordedUntil, inForce })
+  const committedBefore = folded.spent.settled.nanos
+  const goesOn = { steps, ledger, resumed: true, recordedUntil, inForce, committedBefore }
+  const walked = await walk(world, folded.state, goesOn)
   checkRun(walked, world, where)
   checkEffects(onRecord, walked.effects, where)
   checkOpenFigures(onRecord, where)
@@ -194,7 +195,7 @@ async function checkSame(
   // The same record has the same replay and the same what-if, which were looked at already.
   if (isSame(walked.records, lines, length)) return checkTold(walked, whole, where)
   checkWhatIf(walked, next.scenario, { mayOverdraw: next.hasOverdrawn || world.mayOverdraw })
-  await checkReplay(walked, world.options, where)
+  await checkReplay(walked, world, where)
 }
 
 /**
@@ -282,10 +283,11 @@ interface WalkOptions {
   readonly inForce?: SettingsInForce | null
   /** The consumer may leave. */
   readonly leaves?: boolean
+  readonly committedBefore?: number
 }
 
 async function walk(world: World, start: RunState, walkOptions: WalkOptions): Promise<Walked> {
-  const { resumed = false, recordedUntil = 0, inForce, leaves = false } = walkOptions
+  const { resumed = false, recordedUntil = 0, inForce, leaves = false, committedBefore = 0 } = walkOptions
   const steps = walkOptions.steps ?? createMemorySteps({ clock: world.clock })
   const ledger = walkOptions.ledger ?? ledgerOf(settingsOf(world.options))
   const laps: Iteration[] = []
@@ -320,7 +322,19 @@ async function walk(world: World, start: RunState, walkOptions: WalkOptions): Pr
   }
   const { terminal, state } = await running.ended
   const { effects, handedIn } = world
-  return { start, terminal, state, events, records: steps.records, laps, effects, handedIn, resumed, left }
+  return {
+    start,
+    terminal,
+    state,
+    events,
+    records: steps.records,
+    laps,
+    effects,
+    handedIn,
+    resumed,
+    left,
+    committedBefore,
+  }
 }
 
 interface Moments {

@@ -38,6 +38,7 @@ import { goalOf, goalOptions, type ScenarioGoals } from './goal-answers.ts'
 import type { OtherProgram } from './other-programs.ts'
 import { agentOf, replyOf, type ReplyKind } from './replies.ts'
 import type { Snapshots } from './snapshots.ts'
+import { ExploredStanding, type ScenarioStanding } from './standing-budgets.ts'
 import { isHanging, overbilling } from './malformed-replies.ts'
 import { needed, withStrangers, type Stranger } from './hostile-ports.ts'
 import { createVirtualTime } from './virtual-time.ts'
@@ -99,6 +100,8 @@ export interface Scenario {
   readonly oddApprovals?: { readonly [name: string]: Json }
   /** Programs that may go on with the run after a kill. */
   readonly otherPrograms?: { readonly [name: string]: OtherProgram }
+  /** There are standing budgets, and what they may answer. */
+  readonly standing?: ScenarioStanding
   /** There is work in the background, and this is done with it at the end. */
   readonly background?: Background['atEnd']
   /** Deviations of a path. */
@@ -127,6 +130,10 @@ export interface World {
   mayOverdraw: boolean
   /** The run began under other options. */
   isOtherProgram: boolean
+  /** What the standing budgets of this process counted. */
+  readonly standing: ExploredStanding | undefined
+  /** No more calls of tools than these may begin, whatever is set and whichever program goes on; undefined for no limit. */
+  readonly mostCalls: number | undefined
   /** The person's answer to a call that waits. */
   approval(key: string): Json
   /** Called when the consumer leaves. */
@@ -196,6 +203,11 @@ export function createWorld(
     if (scenario.agents !== undefined) return choices.choose(`reply ${key}`, scenario.agents)
     return agent % 2 === 0 ? 'read' : 'text'
   }
+  const abortAt = (label: string): void => {
+    const cause = choices.choose(`abort while ${label}`, scenario.aborts ?? (['user'] as const))
+    void Promise.resolve().then(() => controller.abort(reasonOf(cause)))
+  }
+  const standing = scenario.standing && new ExploredStanding(scenario.standing, { choices, time, abort: abortAt })
   const replyKind = ({ idempotencyKey, toolChoice, tools }: ModelRequest, last: ReplyKind | undefined): ReplyKind => {
     // A question of a layer is asked as the run asks; its own reply is what the scenario says of last answers.
     const isQuestion = tools.length > 0 && /\/(?:compact|stage):/.test(idempotencyKey)
@@ -212,29 +224,36 @@ export function createWorld(
     maxOutputTokens: 8_000,
     defaultOutputTokens: 4_000,
     async call(request, call) {
-      const { idempotencyKey } = request
-      for (const message of request.messages) snapshots.freeze(message)
-      const agent = agentOf(idempotencyKey)
-      if (agent === 0) time.take(1)
-      else {
-        shownToAgents.set(idempotencyKey, [...request.messages])
-        // The first one asked is the last one answered.
-        await time.pass(Math.max(5, 60 - 15 * agent), call.signal)
-      }
-      problems.push(...transcriptProblems(request.messages).map((problem) => `${idempotencyKey}: ${problem}`))
-      const last = requestNumber(idempotencyKey) > (scenario.depth ?? 5)
-      const plain = scenario.last ?? 'text'
-      const kind = replyKind(request, last ? plain : undefined)
-      // Whoever does not answer is aborted: nothing else would end the wait.
-      if (kind === 'hang' || kind === 'hang after call' || kind === 'deaf' || isHanging(kind)) {
-        const cause = choices.choose(`abort while ${idempotencyKey} hangs`, scenario.aborts ?? (['user'] as const))
-        void Promise.resolve().then(() => controller.abort(reasonOf(cause)))
-      }
-      if (overbilling.has(kind)) world.mayOverdraw = true
-      const reply = await replyOf(kind, { request, call, model: id, key: idempotencyKey })
-      return scenario.counts === true ? counted(reply, request) : reply
+      const over = standing?.asked(id, request.idempotencyKey, call.signal)
+      return replyTo(id, request, call).finally(over)
     },
   })
+  const replyTo = async (
+    id: string,
+    request: ModelRequest,
+    call: Parameters<Model['call']>[1],
+  ): Promise<ModelReply> => {
+    const { idempotencyKey } = request
+    for (const message of request.messages) snapshots.freeze(message)
+    const agent = agentOf(idempotencyKey)
+    if (agent === 0) time.take(1)
+    else {
+      shownToAgents.set(idempotencyKey, [...request.messages])
+      // The first one asked is the last one answered.
+      await time.pass(Math.max(5, 60 - 15 * agent), call.signal)
+    }
+    problems.push(...transcriptProblems(request.messages).map((problem) => `${idempotencyKey}: ${problem}`))
+    const last = requestNumber(idempotencyKey) > (scenario.depth ?? 5)
+    const plain = scenario.last ?? 'text'
+    const kind = replyKind(request, last ? plain : undefined)
+    // Whoever does not answer is aborted: nothing else would end the wait.
+    if (kind === 'hang' || kind === 'hang after call' || kind === 'deaf' || isHanging(kind)) {
+      abortAt(`${idempotencyKey} hangs`)
+    }
+    if (overbilling.has(kind)) world.mayOverdraw = true
+    const reply = await replyOf(kind, { request, call, model: id, key: idempotencyKey })
+    return scenario.counts === true ? counted(reply, request) : reply
+  }
   const asked: Asked = { choices, time, snapshots }
   const guards: Guard[] = [
     ...(scenario.noProgress === true ? [noProgress()] : []),
@@ -261,12 +280,15 @@ export function createWorld(
     ...(scenario.output === true ? { output: outputOf(asked) } : {}),
     ...(scenario.context === true ? { context: contextOf(asked) } : {}),
     ...goalOptions(scenario.goals, asked),
+    ...(standing !== undefined && { standing }),
     ...scenario.options,
   }
   const world: World = {
     options:
       strangers === undefined ? plainOptions : withStrangers(plainOptions, strangers, choices, scenario.strangeWays),
     mayBreak: strangers?.some((who) => needed.has(who)) !== false,
+    standing,
+    mostCalls: mostCallsOf(scenario),
     mayOverdraw: false,
     isOtherProgram: false,
     approval: (key) => answers[choices.choose(`approval ${key}`, Object.keys(answers))] ?? null,
@@ -322,6 +344,17 @@ export function createWorld(
 function counted({ message, ...rest }: ModelReply, { system, messages }: ModelRequest): ModelReply {
   const input_tokens = roughTokens.estimate(system) + estimateMessages(roughTokens, messages)
   return { ...rest, message: { ...message, usage: { ...message.usage, input_tokens } } }
+}
+
+/** The widest limit that any program or person of the scenario may set. */
+function mostCallsOf({ options, settings = {}, otherPrograms = {} }: Scenario): number | undefined {
+  const own = options?.maxToolCalls
+  if (own === undefined) return undefined
+  const set = Object.values(settings).map(({ limits }) =>
+    limits?.maxToolCalls === null ? Infinity : limits?.maxToolCalls,
+  )
+  const others = Object.values(otherPrograms).map((other) => other.options(options as RunOptions).maxToolCalls)
+  return Math.max(own, ...[...set, ...others].map((each) => each ?? own))
 }
 
 /** What is allowed depends on the mode alone. */

@@ -137,7 +137,7 @@ describe('a limit of cost', () => {
     const once = [
       'max_budget_usd',
       1_500,
-      ['Reached maximum budget ($3000): $1500 is used, and the next request may cost up to $2624'],
+      ['Reached the dollar limit of the run ($3000): $1500 is used, and the next request may cost up to $2624'],
     ]
     expect([costs, engine.totalCostUsd]).toEqual([[once, once], 3_000])
   })

@@ -4,15 +4,7 @@ import { isAgentTool } from '../../tools/tool.ts'
 import { agentsTaken } from '../../agent-figures.ts'
 import type { Run } from '../run.ts'
 import { callsLeft } from './call-limit.ts'
-import type { ToolPhase } from './tool-phase.ts'
-
-/** What an agent and those below it may use of what is counted for all agents of a run. */
-export interface AgentShare {
-  /** Agents that they may start. */
-  readonly agents: number
-  /** Calls of tools; Infinity for no limit. */
-  readonly toolCalls: number
-}
+import type { AgentShare, ToolPhase } from './tool-phase.ts'
 
 /**
  * What each agent of this message may use: what is left after the calls of the message, in equal parts. It is the same whatever runs beside what, so a

@@ -13,7 +13,7 @@ import { toolDefinitionsOf } from '../../tools/definitions.ts'
 import { permissionUpdatesOf } from '../../tools/permission-update.ts'
 import { isAgentTool, type AnyAgentTool, type AnyTool, type ChildRun } from '../../tools/tool.ts'
 import type { Run } from '../run.ts'
-import type { AgentShare } from './agent-share.ts'
+import type { AgentShare } from './tool-phase.ts'
 
 /** What a subagent is to do, and the context in which it does it. */
 export interface Child {

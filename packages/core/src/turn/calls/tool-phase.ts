@@ -8,7 +8,6 @@ import type { SignalOrigin } from '../../endings/terminal.ts'
 import type { ToolResult } from '../../tools/tool-result.ts'
 import type { RecordPosition } from '../record-position.ts'
 import { OpenBill } from '../request/bill.ts'
-import type { AgentShare } from './agent-share.ts'
 import type { CallRun } from './call.ts'
 import type { EarlyStarts } from './early-starts.ts'
 
@@ -19,6 +18,14 @@ export interface RaisedStop {
   readonly origin: SignalOrigin
   readonly hook: string | null
   readonly callId: string
+}
+
+/** What an agent and those below it may use of what is counted for all agents of a run. */
+export interface AgentShare {
+  /** Agents that they may start. */
+  readonly agents: number
+  /** Calls of tools; Infinity for no limit. */
+  readonly toolCalls: number
 }
 
 /** A call that a person has to approve. It and the calls after it have no result yet. */

@@ -1,4 +1,4 @@
-import { nothing } from '../../budget/ledger.ts'
+import { nothing, type Reservation } from '../../budget/ledger.ts'
 import type { StandingTaken } from '../../budget/standing.ts'
 import type { AbortCause } from '../../cancel/abort.ts'
 import { usdOf } from '../../budget/prices.ts'
@@ -8,6 +8,7 @@ import type { Usage } from '../../messages.ts'
 import type { Admission, Model, ModelUpdate } from '../../model/model.ts'
 import type { StepResult } from '../../steps/steps.ts'
 import type { Run } from '../run.ts'
+import type { Charge } from './bill.ts'
 import { beforeCutOff, lateForFunds } from './cut-off.ts'
 import { noCharge, restoreForAgent, unknownCharge } from './charge.ts'
 import { estimateRequest } from './estimate.ts'
@@ -18,6 +19,7 @@ import { refusedShortage, reserveGrowing, reserveRequest, type Reserved, type Sh
 import {
   isStanding,
   refusedBy,
+  settledOnce,
   StandingAsk,
   withTaken,
   type StandingAnswer,
@@ -178,7 +180,7 @@ function makeAnswered(made: Making, before: Before, answer: StandingAnswer): Eve
   const granted = grantOf(funds)
   if (funds?.kind !== 'decided' || granted === undefined) return makeReserved(made, before)
   if (answer.kind === 'taken')
-    return makeReserved(made, { ...before, funds: withTaken(run, plan, funds, answer), taken: answer })
+    return makeReserved(made, { ...before, funds: withTaken(run, plan, funds, answer), taken: settledOnce(answer) })
   if (funds.reservation !== undefined) run.ports.ledger.settle(funds.reservation, nothing)
   const grant = refusedBy(run, plan, granted, answer.budget)
   return makeReserved(made, { ...before, funds: { kind: 'decided', grant, reservation: undefined } })
@@ -241,11 +243,7 @@ function makeReserved(
       }
       const request = wellFormedRequest(plan.body(grant, idempotencyKey))
       const settle = (made: Made): Made => {
-        const { charge } = made
-        if (reservation !== undefined) ledger.settle(reservation, charge, charge.known)
-        // A run without a limit may be given one while it goes on.
-        else ledger.restore(charge, charge.known ? nothing : charge)
-        taken?.settle(usdOf(charge.nanos), charge.known)
+        settleAttempt(run, made.charge, { reservation, taken })
         if (!run.ports.isHeard()) return made
         if (plan.isQuestion === true) emit(endOfQuestion(plan, attempt, made))
         tellFigures(run, emit, plan.contextAfter(toldBy(made)))
@@ -284,6 +282,19 @@ function makeReserved(
     if (came.replayed && 'charge' in came.value) restoreForAgent(run, [came.value.charge])
     return came
   })
+}
+
+interface TakenAside {
+  readonly reservation: Reservation | undefined
+  readonly taken: StandingTaken | undefined
+}
+
+/** Puts what an attempt came to in the place of all that was taken aside for it. */
+function settleAttempt({ ports }: Run, charge: Charge, { reservation, taken }: TakenAside): void {
+  if (reservation !== undefined) ports.ledger.settle(reservation, charge, charge.known)
+  // A run without a limit may be given one while it goes on.
+  else ports.ledger.restore(charge, charge.known ? nothing : charge)
+  taken?.settle(usdOf(charge.nanos), charge.known)
 }
 
 /** An intent without a result: the request may have been made. */

@@ -8,7 +8,10 @@ import type {
   StandingWait,
 } from '../../budget/standing.ts'
 import type { Emit, FundsWanted } from '../../events.ts'
+import { HaltingError } from '../../errors.ts'
 import type { Eventually } from '../../eventually.ts'
+import { fieldsOf } from '../../given.ts'
+import { isThenable } from '../../cancel/settle.ts'
 import type { Run } from '../run.ts'
 import type { Grant, OverBudget } from './grant.ts'
 import type { RequestPlan } from './request-plan.ts'
@@ -32,11 +35,13 @@ export function isStanding({ context }: Run, { model }: Pick<RequestPlan, 'model
   return context.settings.standing?.countsFor(model.id) === true
 }
 
-/** One request at the standing budgets of a run: asked once, and asked again by a process that goes on with a wait. */
+/** One request at the standing budgets of a run. */
 export class StandingAsk {
   readonly #run: Run
   readonly #plan: RequestPlan
   readonly #request: StandingRequest
+  /** The run is aborted, or the time of the question is over. */
+  readonly #ended = new AbortController()
   #wait: StandingWait | undefined
   #onWait: (wait: StandingWait) => void = () => {}
 
@@ -46,68 +51,97 @@ export class StandingAsk {
     this.#request = requestOf(run, plan, grant)
   }
 
-  /** An answer at once, or one to wait for. */
+  /** An answer at once, or one to wait for. @throws what the budgets throw, HaltingError for what is no answer. */
   ask(): Eventually<StandingAnswer> {
     const { standing } = this.#run.context.settings
     if (standing === null) throw new Error('there are no standing budgets to ask')
-    const { signal } = this.#run.ports.abort
-    const onWait = (wait: StandingWait): void => {
-      this.#wait = wait
-      this.#onWait(wait)
-    }
-    const own = new AbortController()
-    const stop = (): void => own.abort()
-    const { cutOff } = this.#plan
-    if (signal.aborted || cutOff?.aborted === true) stop()
-    signal.addEventListener('abort', stop, { once: true })
-    cutOff?.addEventListener('abort', stop, { once: true })
-    const done = (): void => {
-      signal.removeEventListener('abort', stop)
-      cutOff?.removeEventListener('abort', stop)
-    }
-    let asked: Eventually<StandingAnswer>
-    try {
-      asked = standing.take(this.#request, { signal: own.signal, onWait })
-    } catch (error) {
-      done()
-      throw error
-    }
-    if (asked instanceof Promise) return asked.finally(done)
-    done()
-    return asked
+    const { usd, leastUsd } = this.#request
+    const asked: unknown = standing.take(this.#request, {
+      signal: this.#ended.signal,
+      onWait: (wait) => {
+        this.#wait = wait
+        this.#onWait(wait)
+      },
+    })
+    const read = (given: unknown): StandingAnswer => answerOf(given, { usd, leastUsd })
+    return isThenable(asked) ? Promise.resolve(asked).then(read) : read(asked)
   }
 
-  /** Waits for the answer, tells of it, and says what to put on record. */
+  /** Waits for the answer, tells of it, and says what to put on record. What comes after an abort is given back. */
   async wait(
     asked: Promise<StandingAnswer>,
     emit: Emit,
   ): Promise<{ readonly record: StandingWaited; readonly answer?: StandingAnswer }> {
-    const { abort } = this.#run.ports
     const tell = (isWaiting: boolean, wait: StandingWait): void => {
       if (this.#run.ports.isHeard()) emit({ type: 'budget_wait', isWaiting, ...this.#wanted(wait) })
     }
     if (this.#wait !== undefined) tell(true, this.#wait)
     this.#onWait = (wait) => tell(true, wait)
-    let answer: StandingAnswer | undefined
     try {
-      answer = await asked
-    } catch (error) {
-      const cause = abort.causeNow()
-      const isCut = this.#plan.cutOff?.aborted === true
-      if (cause === undefined && !isCut) throw error
-      return { record: { ...this.#wanted(), outcome: 'aborted', ...(cause !== undefined && { cause }) } }
+      const answer = await this.#orEnded(asked)
+      if (answer === undefined) {
+        const cause = this.#run.ports.abort.causeNow()
+        return { record: { ...this.#wanted(), outcome: 'aborted', ...(cause !== undefined && { cause }) } }
+      }
+      const outcome = answer.kind === 'taken' ? 'granted' : 'refused'
+      return { record: { ...this.#wanted(), outcome }, answer }
     } finally {
       this.#onWait = () => {}
       if (this.#wait !== undefined) tell(false, this.#wait)
     }
-    const outcome = answer.kind === 'taken' ? 'granted' : 'refused'
-    return { record: { ...this.#wanted(), outcome }, answer }
+  }
+
+  /** The answer, or undefined where the wait for it has ended. */
+  #orEnded(asked: Promise<StandingAnswer>): Promise<StandingAnswer | undefined> {
+    const { abort } = this.#run.ports
+    const { cutOff } = this.#plan
+    const late = (answer: StandingAnswer): void => {
+      if (answer.kind === 'taken') answer.settle(0, true)
+    }
+    return new Promise((resolve, reject) => {
+      const settled = (): void => {
+        abort.unlisten(listener)
+        cutOff?.removeEventListener('abort', end)
+      }
+      const end = (): void => {
+        settled()
+        asked.then(late, () => undefined)
+        this.#ended.abort()
+        resolve(undefined)
+      }
+      const listener = { onAbort: end }
+      if (abort.causeNow() !== undefined || cutOff?.aborted === true) return end()
+      abort.listen(listener)
+      cutOff?.addEventListener('abort', end, { once: true })
+      asked.then(
+        (answer) => {
+          settled()
+          resolve(answer)
+        },
+        (error: unknown) => {
+          settled()
+          reject(error)
+        },
+      )
+    })
   }
 
   #wanted(wait: StandingWait | undefined = this.#wait): FundsWanted & { readonly budget: string } {
     const { budget = '', reservedUsd = 0, holders = 0 } = wait ?? {}
     return { neededUsd: this.#request.usd, neededTokens: 0, reservedUsd, reservedTokens: 0, holders, budget }
   }
+}
+
+/** Plain JavaScript may give anything. @throws HaltingError for what is no answer: no request is made by it. */
+function answerOf(given: unknown, { usd, leastUsd }: Pick<StandingRequest, 'usd' | 'leastUsd'>): StandingAnswer {
+  const { kind, usd: taken, settle, budget } = fieldsOf(given) ?? {}
+  const isTaken =
+    kind === 'taken' && typeof taken === 'number' && taken >= leastUsd && taken <= usd && typeof settle === 'function'
+  if (isTaken || (kind === 'refused' && fieldsOf(budget) !== undefined)) return given as StandingAnswer
+  throw new HaltingError(
+    'callback',
+    `The standing budgets gave no answer: neither { kind: 'taken', usd, settle } with $${leastUsd} to $${usd}, nor { kind: 'refused', budget }.`,
+  )
 }
 
 function requestOf(run: Run, plan: RequestPlan, { nanos, maxTokens }: Grant): StandingRequest {
@@ -117,6 +151,19 @@ function requestOf(run: Run, plan: RequestPlan, { nanos, maxTokens }: Grant): St
     usd: usdOf(nanos),
     leastUsd: usdOf(worstByReply(run, plan)(useful).nanos),
     mayWait: plan.isOptional !== true,
+  }
+}
+
+/** What was taken is settled once, whoever comes to it first: the attempt, or whoever gives up what broke. */
+export function settledOnce(taken: StandingTaken): StandingTaken {
+  let isOpen = true
+  return {
+    kind: 'taken',
+    usd: taken.usd,
+    settle(usd, isKnown) {
+      if (isOpen) taken.settle(usd, isKnown)
+      isOpen = false
+    },
   }
 }
 

@@ -1,0 +1,113 @@
+// Holds rules of docs/spec.md: R-TELL-1 to R-TELL-3.
+import { describe, expect, test } from 'vitest'
+import { resume, type HookFigures } from '../../src/index.ts'
+import { CallableHook } from '../../src/compat/index.ts'
+import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
+import { begin, calls, dollarATokenPrices, reader, run, type Run, type Script } from '../support/harness.ts'
+import { killedAfter } from '../support/killed.ts'
+
+const look = reader('Look', 'seen')
+
+/** What the loop has said to the model. */
+function toldTo(state: Run['state']): readonly string[] {
+  return [...state.transcript].flatMap((entry) =>
+    entry.kind === 'user' && entry.origin === 'loop' && typeof entry.message.content === 'string'
+      ? [entry.message.content]
+      : [],
+  )
+}
+
+const looks = (count: number): Script => [...Array.from({ length: count }, () => calls('Look')), 'Done.']
+
+describe('limitReminders', () => {
+  test('tell what is left of turns at 50, 80 and 95 %, once each', async () => {
+    const { state } = await run(looks(19), { tools: [look], maxTurns: 20, limitReminders: true })
+    expect(toldTo(state)).toEqual([
+      'Left of the limits of this run: 10 of 20 turns.',
+      'Left of the limits of this run: 4 of 20 turns.',
+      'Left of the limits of this run: 1 of 20 turns.',
+    ])
+  })
+
+  test('tell of several limits in one line', async () => {
+    const { state } = await run(looks(4), {
+      tools: [look],
+      maxTurns: 6,
+      maxToolCalls: 6,
+      limitReminders: true,
+    })
+    expect(toldTo(state)).toEqual(['Left of the limits of this run: 3 of 6 turns; 3 of 6 tool calls.'])
+  })
+
+  test('tell of the dollar limit that leaves less', async () => {
+    const { state } = await run(looks(3), {
+      tools: [look],
+      prices: dollarATokenPrices,
+      maxBudgetUsd: 1e6,
+      maxRunUsd: 50_000,
+      model: scriptedModel(() => ({ ...calls('Look'), usage: { input_tokens: 9_000, output_tokens: 10 } }), {
+        maxOutputTokens: 1_000,
+      }),
+      limitReminders: true,
+    })
+    expect(toldTo(state)[0]).toMatch(/^Left of the limits of this run: \$\d+\.00 of \$50000\.00\.$/)
+  })
+
+  test('say nothing without a limit that is half used, or where nobody asked for them', async () => {
+    const asked = await run(looks(4), { tools: [look], maxTurns: 20, limitReminders: true })
+    const notAsked = await run(looks(4), { tools: [look], maxTurns: 5 })
+    expect([toldTo(asked.state), toldTo(notAsked.state)]).toEqual([[], []])
+  })
+
+  test('tell anew of a limit that was raised', async () => {
+    const going = begin(looks(7), {
+      tools: [
+        reader('Look', () => {
+          going.loop.set({ limits: { maxTurns: 12 } })
+          return 'seen'
+        }),
+      ],
+      maxTurns: 2,
+      limitReminders: true,
+    })
+    const { state, terminal } = await going.end()
+    expect([terminal.reason, toldTo(state)]).toEqual(['completed', ['Left of the limits of this run: 6 of 12 turns.']])
+  })
+
+  test('tell nothing twice, whenever the process was killed', async () => {
+    const options = () => ({
+      model: scriptedModel(looks(5)),
+      tools: [look],
+      maxTurns: 6,
+      limitReminders: true,
+      clock: createFakeClock({ autoAdvance: true }),
+    })
+    const { steps, state } = await run(looks(5), options())
+    const said = toldTo(state)
+    expect(said).toHaveLength(2)
+    for (let kept = 1; kept < steps.records.length; kept++) {
+      const ended = await resume(await killedAfter(kept, options()), options()).loop.ended
+      expect([kept, toldTo(ended.state)]).toEqual([kept, said])
+    }
+  })
+})
+
+test('hooks have the figures of the run, and what is left of its limits', async () => {
+  const seen: HookFigures[] = []
+  const hook = new CallableHook((context) => void seen.push(context.figures), { triggers: ['afterStep'] })
+  await run(looks(2), {
+    tools: [look],
+    hooks: [hook],
+    maxTurns: 5,
+    maxToolCalls: 4,
+    prices: dollarATokenPrices,
+    maxRunUsd: 1e6,
+  })
+  expect(seen.map(({ turns, toolCalls, left }) => [turns, toolCalls, left.turns, left.toolCalls])).toEqual([
+    [0, 1, 5, 3],
+    [1, 2, 4, 2],
+  ])
+  expect(seen[1]?.usd).toBeGreaterThan(0)
+  expect(seen[1]?.left.usd).toBe(1e6 - (seen[1]?.usd ?? 0))
+  expect(Object.keys(seen[0]?.left ?? {})).toEqual(['turns', 'toolCalls', 'usd'])
+})

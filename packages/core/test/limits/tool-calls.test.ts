@@ -1,0 +1,106 @@
+// Holds rules of docs/spec.md: R-CALLS-1 to R-CALLS-3.
+import { describe, expect, test } from 'vitest'
+import { ConfigurationError, resume, streamRun, startRun } from '../../src/index.ts'
+import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
+import { begin, calls, reader, run, subagent, tool, type Run } from '../support/harness.ts'
+import { killedAfter } from '../support/killed.ts'
+
+/** What the model was told of each call, in order. */
+function resultsIn(state: Run['state']): readonly string[] {
+  return [...state.transcript].flatMap((entry) =>
+    entry.kind === 'user' && Array.isArray(entry.message.content)
+      ? entry.message.content.flatMap((block) => (block.type === 'tool_result' ? [String(block.content)] : []))
+      : [],
+  )
+}
+
+const refused = 'Not run: the limit of 3 tool calls is reached'
+
+describe('a run with a limit of three tool calls', () => {
+  test('goes on when its calls come to exactly three', async () => {
+    const { terminal } = await run([calls('Look', 'Look'), calls('Look'), 'Done.'], {
+      tools: [reader('Look')],
+      maxToolCalls: 3,
+    })
+    expect([terminal.reason, terminal.summary.toolResults]).toEqual(['completed', 3])
+  })
+
+  test.each([
+    ['readers, which run beside each other', reader('Look', 'seen')],
+    ['writers, one after another', tool('Look', 'seen')],
+  ])('runs of a reply those that fit, and ends (%s)', async (_name, look) => {
+    const { terminal, state } = await run([calls('Look'), calls('Look', 'Look', 'Look', 'Look'), 'Done.'], {
+      tools: [look],
+      maxToolCalls: 3,
+    })
+    expect(resultsIn(state)).toEqual(['seen', 'seen', 'seen', refused, refused])
+    expect([terminal.reason, terminal.signal.message]).toEqual([
+      'max_tool_calls',
+      'Reached maximum number of tool calls (3); 2 further calls were asked for',
+    ])
+    expect(terminal.signal.context).toMatchObject({ used: 3, limit: 3, refused: 2 })
+  })
+
+  test('gives a last answer where that is wanted', async () => {
+    const { terminal, state } = await run([calls('Look', 'Look', 'Look', 'Look'), 'That is what I have.'], {
+      tools: [reader('Look')],
+      maxToolCalls: 3,
+      wrapUp: true,
+    })
+    expect(terminal.reason).toBe('max_tool_calls')
+    expect(JSON.stringify(state.transcript.at(-1))).toContain('That is what I have.')
+  })
+
+  test('takes a limit that is raised while it goes on', async () => {
+    const going = begin([calls('Look', 'Look', 'Look'), calls('Look', 'Look'), 'Done.'], {
+      tools: [
+        reader('Look', () => {
+          going.loop.set({ limits: { maxToolCalls: 5 } })
+          return 'seen'
+        }),
+      ],
+      maxToolCalls: 3,
+    })
+    expect((await going.end()).terminal.reason).toBe('completed')
+  })
+
+  test.each([0, -1, 2.5, NaN])('is refused for %s', (maxToolCalls) => {
+    expect(() => streamRun(startRun({ prompt: 'go' }), { model: scriptedModel(['Done.']), maxToolCalls })).toThrow(
+      ConfigurationError,
+    )
+  })
+})
+
+describe('agents', () => {
+  const model = () =>
+    scriptedModel(({ messages }) => {
+      if (messages[0]?.content === 'go') return messages.length === 1 ? calls('Agent', 'Agent') : { text: 'Done.' }
+      return calls('Look')
+    })
+
+  test('share what is left after the calls of their message, in equal parts', async () => {
+    let looks = 0
+    const look = reader('Look', () => String(looks++))
+    const { terminal, state } = await run([], { model: model(), tools: [subagent, look], maxToolCalls: 9 })
+    // Two calls of agents; of the seven that are left each may make three.
+    expect([terminal.reason, looks, state.spent.toolCalls]).toEqual(['completed', 6, 8])
+    expect(resultsIn(state).every((text) => text.includes('Reached maximum number of tool calls (3)'))).toBe(true)
+  })
+})
+
+test('a resume under another limit lets the same calls run, whenever the process was killed', async () => {
+  const options = (maxToolCalls: number) => ({
+    model: scriptedModel([calls('Look', 'Look', 'Look', 'Look'), 'Done.']),
+    tools: [tool('Look', 'seen')],
+    maxToolCalls,
+    clock: createFakeClock({ autoAdvance: true }),
+  })
+  const { steps } = await run([calls('Look', 'Look', 'Look', 'Look'), 'Done.'], options(2))
+  const first = steps.records.findIndex((record) => 'key' in record && record.key.includes('call_limit:'))
+  expect(first).toBeGreaterThan(0)
+  for (let kept = first + 1; kept < steps.records.length; kept++) {
+    const records = await killedAfter(kept, options(2))
+    const { terminal, state } = await resume(records, options(50)).loop.ended
+    expect([kept, terminal.reason, state.spent.toolCalls]).toEqual([kept, 'max_tool_calls', 2])
+  }
+})

@@ -1,0 +1,86 @@
+import type { RunEvent, TranscriptEntry } from '@halting/core'
+import { eventsOfAgents, fail, messagesOf } from './assert-same-events.ts'
+import type { Walked } from './checks.ts'
+import { nanosOf } from './core-internals.ts'
+import type { World } from './world.ts'
+
+// What holds of limits that the loop counts by itself: calls of tools, standing budgets, and what the model is told of what is left.
+
+/** Each taking was settled, within what was taken, and together they are what this process spent: no more and no less. */
+export function checkStanding(
+  { terminal, committedBefore }: Walked,
+  { standing, options, mayOverdraw }: World,
+  where: string,
+): void {
+  if (standing === undefined) return
+  const { problems, open, settledNanos, countsForAll } = standing
+  const isAskedAlways = countsForAll && options.standing === standing
+  if (problems.length > 0 && !mayOverdraw) fail(`${where}: ${problems.join('; ')}`)
+  if (open !== 0) fail(`${where}: ${open} takings from standing budgets were never settled`)
+  const spent = nanosOf(terminal.committedUsd) - committedBefore
+  if (isAskedAlways && spent !== settledNanos)
+    fail(`${where}: ${spent} was spent, and ${settledNanos} was settled with the standing budgets`)
+}
+
+/** No more calls began than the limit lets run, those of agents with them. `events`: those of a whole replay. */
+export function checkCalls(events: readonly RunEvent[], walked: Walked, { mostCalls }: World, where: string): void {
+  if (mostCalls === undefined) return
+  const begun = callsBegun(events)
+  if (begun > mostCalls) fail(`${where}: ${begun} calls began under a limit of ${mostCalls}`)
+  const { reason, signal } = walked.terminal
+  const counted = walked.state.spent.toolCalls ?? 0
+  if (begun > counted) fail(`${where}: ${begun} calls began, and ${counted} were counted`)
+  if (counted > mostCalls) fail(`${where}: ${counted} calls were counted under a limit of ${mostCalls}`)
+  const { used, limit, refused } = signal.context
+  if (reason === 'max_tool_calls' && !(Number(used) >= Number(limit) && Number(refused) > 0))
+    fail(`${where}: it ended as ${reason} with ${String(used)} of ${String(limit)} and ${String(refused)} refused`)
+}
+
+function callsBegun(events: readonly RunEvent[]): number {
+  let begun = 0
+  for (const event of events) {
+    let inner = event
+    while (inner.type === 'agent') inner = inner.event
+    if (inner.type === 'tool_start') begun++
+  }
+  return begun
+}
+
+/** The model is told what is left of a limit once each time that another share of it is used, in order; the same of every agent. */
+export function checkReminders(events: readonly RunEvent[], where: string): void {
+  checkRemindersIn(messagesOf(events), where)
+  for (const [callId, own] of eventsOfAgents(events)) checkRemindersIn(messagesOf(own), `${where}, agent ${callId}`)
+}
+
+const shares = [50, 80, 95] as const
+
+function checkRemindersIn(entries: readonly TranscriptEntry[], where: string): void {
+  const last = new Map<string, { readonly limit: number; readonly share: number; readonly left: number }>()
+  for (const { figure, limit, left } of entries.flatMap(figuresTold)) {
+    // Dollars and seconds are told in whole cents and seconds.
+    const isExact = figure !== 'usd' && figure !== 'second'
+    const share = shares.filter((each) => (limit - left) * 100 >= limit * each).length
+    const before = last.get(figure)
+    last.set(figure, { limit, share, left })
+    if (isExact && share === 0) fail(`${where}: ${left} of ${limit} ${figure} is told before half of it is used`)
+    if (before === undefined || before.limit !== limit) continue
+    if (left > before.left) fail(`${where}: more is left of ${figure} than was told before: ${left} of ${limit}`)
+    if (isExact && share <= before.share) fail(`${where}: ${left} of ${limit} ${figure} is told twice for one share`)
+  }
+}
+
+interface FigureTold {
+  readonly figure: string
+  readonly limit: number
+  readonly left: number
+}
+
+function figuresTold(entry: TranscriptEntry): readonly FigureTold[] {
+  if (entry.kind !== 'user' || entry.origin !== 'loop' || typeof entry.message.content !== 'string') return []
+  const [, told] = /^Left of the limits of this run: (.*)\.$/.exec(entry.message.content) ?? []
+  return (told ?? '').split('; ').flatMap((part) => {
+    const [, left, limit, figure] = /^\$?([\d.]+) of \$?([\d.]+) ?(\w.*)?$/.exec(part) ?? []
+    if (left === undefined) return []
+    return [{ figure: figure?.replace(/s$/, '') ?? 'usd', limit: Number(limit), left: Number(left) }]
+  })
+}

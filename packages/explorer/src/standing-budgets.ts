@@ -1,0 +1,190 @@
+import type {
+  StandingBudget,
+  StandingBudgets,
+  StandingRefused,
+  StandingRequest,
+  StandingTaken,
+  StandingWait,
+} from '@halting/core'
+import { nanosOf } from './core-internals.ts'
+import type { Choices } from './choices.ts'
+import type { VirtualTime } from './virtual-time.ts'
+
+/** What standing budgets may answer to a request that takes from them. The first is what they give while there is enough. */
+export const standingWays = [
+  'all',
+  'the least',
+  'half',
+  'refused',
+  'all, later',
+  'refused, later',
+  'all, after a wait',
+  'the least, after a wait',
+  'refused, after a wait',
+  'throws',
+  'rejects after a wait',
+  'aborted while it waits',
+  'all, though aborted',
+] as const
+
+export type StandingWay = (typeof standingWays)[number]
+
+/** What a scenario lets standing budgets do. */
+export interface ScenarioStanding {
+  readonly ways: readonly StandingWay[]
+  /** The one model that they count for; every model when absent. */
+  readonly model?: string
+}
+
+/** What it asks of the world around it. */
+export interface StandingWorld {
+  readonly choices: Choices
+  readonly time: VirtualTime
+  /** Has an abort come, by a cause that the path says: nothing else would end a wait without an end. */
+  abort(label: string): void
+}
+
+/** Time in which others give back what they have reserved, in milliseconds. */
+const othersMs = 25
+
+const budget: StandingBudget = {
+  name: '$20 a day',
+  limitUsd: 20,
+  settledUsd: 19.999,
+  unknownUsd: 0.5,
+  reservedUsd: 0,
+  resetsAt: '2026-12-01T00:00:00+01:00',
+}
+const wait: StandingWait = { budget: budget.name, reservedUsd: 1.5, holders: 2 }
+const refused: StandingRefused = { kind: 'refused', budget }
+
+/**
+ * Standing budgets of one process that answer what the path says, and count: each taking is settled once and within what was taken, and no model that they
+ * count for is asked without a taking. What is taken when the process is killed is lost with it.
+ */
+export class ExploredStanding implements StandingBudgets {
+  readonly names: readonly string[] = [budget.name]
+  /** What was done with them that must not be. */
+  readonly problems: string[] = []
+  readonly #scenario: ScenarioStanding
+  readonly #world: StandingWorld
+  #open = 0
+  #inFlight = 0
+  #settledNanos = 0
+
+  constructor(scenario: ScenarioStanding, world: StandingWorld) {
+    this.#scenario = scenario
+    this.#world = world
+  }
+
+  /** Takings that are not settled. */
+  get open(): number {
+    return this.#open
+  }
+
+  get countsForAll(): boolean {
+    return this.#scenario.model === undefined
+  }
+
+  /** What was settled in this process, in billionths of a dollar. */
+  get settledNanos(): number {
+    return this.#settledNanos
+  }
+
+  countsFor = (model: string): boolean => this.#scenario.model === undefined || this.#scenario.model === model
+
+  /** A model is asked; the returned function is called when it is asked no more. */
+  asked(model: string, key: string, signal: AbortSignal): () => void {
+    if (!this.countsFor(model)) return () => {}
+    this.#inFlight++
+    if (this.#inFlight > this.#open) this.problems.push(`${key} was asked without a taking`)
+    let isOver = false
+    const over = (): void => {
+      if (isOver) return
+      isOver = true
+      this.#inFlight--
+    }
+    // Whoever is deaf is left when it is aborted.
+    signal.addEventListener('abort', over, { once: true })
+    return over
+  }
+
+  take(
+    request: StandingRequest,
+    { signal, onWait }: Parameters<StandingBudgets['take']>[1],
+  ): ReturnType<StandingBudgets['take']> {
+    const { model, usd, leastUsd } = request
+    const { time } = this.#world
+    if (!this.countsFor(model)) this.problems.push(`${model} took from what does not count for it`)
+    if (!(leastUsd > 0 && leastUsd <= usd)) this.problems.push(`${leastUsd} of ${usd} is the least`)
+    if (signal.aborted) return Promise.reject(new Error('aborted before it was asked'))
+    const label = `standing ${model} ${usd} ${leastUsd}`
+    const way = this.#world.choices.choose(label, this.#scenario.ways)
+    const all = (): StandingTaken => this.#taken(usd)
+    const least = (): StandingTaken => this.#taken(leastUsd)
+    /** After others had their time; an abort cuts it short, and nothing is taken then. */
+    const later = async <T>(answer: () => T, isTold = true): Promise<T> => {
+      if (isTold) onWait(wait)
+      await time.pass(othersMs, signal)
+      if (signal.aborted) throw new Error('aborted while it waited')
+      return answer()
+    }
+    /** Nobody gives anything back. */
+    const forever = (): Promise<void> => {
+      onWait(wait)
+      onWait({ ...wait, holders: 1 })
+      const aborted = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
+      void Promise.resolve().then(() => this.#world.abort(`${label} waits`))
+      return aborted
+    }
+    switch (way) {
+      case 'all':
+        return all()
+      case 'the least':
+        return least()
+      case 'half':
+        return this.#taken(Math.max(leastUsd, usd / 2))
+      case 'refused':
+        return refused
+      case 'all, later':
+        return later(all, false)
+      case 'refused, later':
+        return later(() => refused, false)
+      case 'all, after a wait':
+        return later(all)
+      case 'the least, after a wait':
+        return later(least)
+      case 'refused, after a wait':
+        return later(() => refused)
+      case 'throws':
+        throw new Error('the file of the standing budgets is damaged')
+      case 'rejects after a wait':
+        return later(() => {
+          throw new Error('the disk is full')
+        })
+      case 'aborted while it waits':
+        return forever().then(() => {
+          throw new Error('aborted while it waited')
+        })
+      case 'all, though aborted':
+        return forever().then(all)
+    }
+  }
+
+  #taken(usd: number): StandingTaken {
+    this.#open++
+    let isSettled = false
+    return {
+      kind: 'taken',
+      usd,
+      settle: (spent, isKnown) => {
+        if (isSettled) this.problems.push(`what was settled is settled again: at ${spent}`)
+        if (!(spent >= 0 && nanosOf(spent) <= nanosOf(usd))) this.problems.push(`${spent} is settled of ${usd}`)
+        if (typeof isKnown !== 'boolean') this.problems.push('nobody says whether what is settled is known')
+        isSettled = true
+        this.#open--
+        this.#settledNanos += nanosOf(spent)
+      },
+    }
+  }
+}
