@@ -49,7 +49,9 @@ const largestBytes = 16 * 1024 * 1024
 const abandonedMs = 10_000
 
 /** What comes of an attempt that does not wait for the lock. */
-export type Attempt<T> = { readonly kind: 'done'; readonly result: T } | { readonly kind: 'held'; readonly token: string }
+export type Attempt<T> =
+  | { readonly kind: 'done'; readonly result: T }
+  | { readonly kind: 'held'; readonly token: string }
 
 /**
  * The file of the ledger: read and written whole, under a lock, by one process at a time. It is not synced: a power failure may take the last seconds, or leave a
@@ -60,7 +62,7 @@ export class LedgerFile {
   readonly path: string
   readonly #lockPath: string
   readonly #system: Partial<LedgerSystem>
-  #lastBytes: Buffer = Buffer.alloc(0)
+  #lastBytes: Buffer | undefined
   #lastState: LedgerState = emptyLedger
 
   constructor(folder: string, system: Partial<LedgerSystem> = {}) {
@@ -102,7 +104,7 @@ export class LedgerFile {
   read(): LedgerState {
     const bytes = this.#bytes()
     if (bytes === undefined) return emptyLedger
-    if (bytes.equals(this.#lastBytes)) return this.#lastState
+    if (this.#lastBytes !== undefined && bytes.equals(this.#lastBytes)) return this.#lastState
     const read = readLedger(bytes.toString('utf8'))
     switch (read.kind) {
       case 'ledger':
@@ -174,7 +176,8 @@ export class LedgerFile {
       const stats = fstatSync(file)
       if (!stats.isFile()) throw new LedgerProblem(`${this.path} is not a regular file. Remove it.`)
       checkOwner(this.path, stats)
-      if (stats.size > largestBytes) throw new LedgerProblem(`${this.path} is damaged: it is larger than 16 MB. Remove it.`)
+      if (stats.size > largestBytes)
+        throw new LedgerProblem(`${this.path} is damaged: it is larger than 16 MB. Remove it.`)
       const bytes = Buffer.allocUnsafe(stats.size)
       let size = 0
       while (size < bytes.length) {
@@ -270,6 +273,5 @@ function checkOwner(path: string, { uid, mode }: Stats): void {
     throw new LedgerProblem(`${path} belongs to another user (${uid}). Remove it, or set HALTING_CONFIG_DIR.`)
   if ((mode & 0o022) !== 0)
     throw new LedgerProblem(`${path} can be written by other users. Run: chmod go-w ${JSON.stringify(path)}`)
-  if ((mode & 0o200) === 0)
-    throw new LedgerProblem(`${path} is read-only. Run: chmod u+w ${JSON.stringify(path)}`)
+  if ((mode & 0o200) === 0) throw new LedgerProblem(`${path} is read-only. Run: chmod u+w ${JSON.stringify(path)}`)
 }

@@ -33,19 +33,13 @@ export function readLedger(text: string): Read {
   if (!isJsonObject(content)) return { kind: 'damaged', why: 'it is not a JSON object' }
   if (typeof content['version'] === 'number' && content['version'] > version) return { kind: 'newer' }
   if (content['version'] !== version) return { kind: 'damaged', why: 'it has no version' }
-  const { scopes, reservations, correctable, waiters } = content
-  const problem = !isRecordOf(scopes, (periods): periods is Periods => isRecordOf(periods, isBudget))
-    ? 'scopes'
-    : !isListOf(reservations, isReservation)
-      ? 'reservations'
-      : !isListOf(correctable, isCorrectable)
-        ? 'correctable'
-        : !isListOf(waiters, isWaiter)
-          ? 'waiters'
-          : undefined
-  if (problem !== undefined) return { kind: 'damaged', why: `"${problem}" is not what halting writes` }
-  // Each part was looked at above.
-  const state = { scopes: sorted(scopes as LedgerState['scopes']), reservations, correctable, waiters } as LedgerState
+  const { scopes, reservations, correctable, waiters } = content as Readonly<Record<string, unknown>>
+  const other = (part: string): Read => ({ kind: 'damaged', why: `"${part}" is not what halting writes` })
+  if (!isRecordOf(scopes, (periods): periods is Periods => isRecordOf(periods, isBudget))) return other('scopes')
+  if (!isListOf(reservations, isReservation)) return other('reservations')
+  if (!isListOf(correctable, isCorrectable)) return other('correctable')
+  if (!isListOf(waiters, isWaiter)) return other('waiters')
+  const state: LedgerState = { scopes: sorted(scopes), reservations, correctable, waiters }
   return addsUp(state)
     ? { kind: 'ledger', state }
     : { kind: 'damaged', why: 'what is reserved is not the sum of its reservations' }

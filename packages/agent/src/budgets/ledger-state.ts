@@ -8,7 +8,7 @@ import {
   type Leased,
   type SharedBudget,
 } from '@halting/core/adapters'
-import { isSameProcess, type ProcessIdentity } from '@halting/journal/files'
+import type { ProcessIdentity } from '@halting/journal/files'
 import type { BudgetPer } from './calendar.ts'
 
 // What is on the ledger of standing budgets, and how it changes. Amounts are whole nano-dollars.
@@ -74,7 +74,7 @@ const mostPeriods: Readonly<Record<BudgetPer, number>> = { day: 62, month: 24 }
 const mostScopes = 200
 
 /** The length of the periods of a scope. */
-export function perOfScope(scope: string): BudgetPer {
+function perOfScope(scope: string): BudgetPer {
   return scope.startsWith('month') ? 'month' : 'day'
 }
 
@@ -221,11 +221,6 @@ export function addsUp(state: LedgerState): boolean {
     }),
   )
   return isSum && found === reserved.size
-}
-
-/** Whether the entry is of this process. */
-export function isOf(entry: Reservation | Waiter, identity: ProcessIdentity): boolean {
-  return isSameProcess(entry.process, identity)
 }
 
 function heldLease(nanos: number): Lease {

@@ -31,7 +31,10 @@ const fuse = 0x65735546
 const localFuse = /^(?:fuseblk|fuse\.(?:fuse-overlayfs|bindfs|gocryptfs|encfs|cryfs|mergerfs|ntfs-3g|ntfs|exfat))$/
 
 /** Which network file system a folder is on; undefined for a disk of this machine, and where the system does not say. */
-export function networkMountOf(folder: string, statfs: (path: string) => { type: number } = statfsSync): string | undefined {
+export function networkMountOf(
+  folder: string,
+  statfs: (path: string) => { type: number } = statfsSync,
+): string | undefined {
   // The numbers are those of Linux.
   if (process.platform !== 'linux') return undefined
   let type: number
@@ -49,12 +52,16 @@ export function networkMountOf(folder: string, statfs: (path: string) => { type:
 /** The type of the mount that a folder is on, as in proc(5): the last of those that hold it. */
 function mountKind(folder: string): string | undefined {
   try {
-    const mounts = readFileSync('/proc/self/mountinfo', 'utf8').split('\n').flatMap((line) => {
-      const [before = '', after = ''] = line.split(' - ')
-      const point = before.split(' ')[4]?.replaceAll(/\\(\d{3})/g, (_, octal: string) => String.fromCharCode(parseInt(octal, 8)))
-      const kind = after.split(' ')[0]
-      return point !== undefined && kind !== undefined && isInside(folder, point) ? [{ point, kind }] : []
-    })
+    const mounts = readFileSync('/proc/self/mountinfo', 'utf8')
+      .split('\n')
+      .flatMap((line) => {
+        const [before = '', after = ''] = line.split(' - ')
+        const point = before
+          .split(' ')[4]
+          ?.replaceAll(/\\(\d{3})/g, (_, octal: string) => String.fromCharCode(parseInt(octal, 8)))
+        const kind = after.split(' ')[0]
+        return point !== undefined && kind !== undefined && isInside(folder, point) ? [{ point, kind }] : []
+      })
     return mounts.toSorted((one, other) => one.point.length - other.point.length).at(-1)?.kind
   } catch {
     return undefined

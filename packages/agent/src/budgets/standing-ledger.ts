@@ -1,23 +1,19 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
-import { HaltingError } from '@halting/core'
 import {
-  leftOfBudget,
-  messageOf,
-  noLease,
-  raiseLease,
-  type Eventually,
+  HaltingError,
   type StandingBudget,
   type StandingBudgets,
   type StandingRefused,
   type StandingRequest,
   type StandingTaken,
   type StandingWait,
-} from '@halting/core/adapters'
+} from '@halting/core'
+import { leftOfBudget, messageOf, noLease, raiseLease } from '@halting/core/adapters'
 import { livenessOnOneDisk, ownProcess, type ProcessIdentity } from '@halting/journal/files'
 import { countsModel, nanosOf, type BudgetRule } from './budget-rule.ts'
 import { periodOf, resetsAt } from './calendar.ts'
-import { LedgerProblem, type LedgerChange, type LedgerFile } from './ledger-file.ts'
+import { LedgerProblem, type Attempt, type ChangeLedger, type LedgerChange, type LedgerFile } from './ledger-file.ts'
 import {
   claimedBefore,
   leave,
@@ -43,18 +39,23 @@ export interface StandingLedgerOptions {
   readonly repository: string
   /** The person's word: nothing is refused, and what is spent is counted as far as it can be written. */
   readonly ignored?: boolean
+  /** Whether a model has a price. Only one with a price can be counted. */
+  readonly isPriced?: (model: string) => boolean
   /** Called once where the ledger cannot be written and that is ignored. */
   readonly onUncounted?: (why: string) => void
   readonly now?: () => Date
 }
 
 type Taken = { readonly kind: 'taken'; readonly id: string; readonly nanos: number }
-type Short = { readonly kind: 'short'; readonly wait: StandingWait }
+type Short = { readonly kind: 'short'; readonly wait: StandingWait; readonly budget: StandingBudget }
 type Answer = Taken | StandingRefused | Short
 
-/** Requests wait so long at most before they look again for reservations of dead processes. */
-const longestPauseMs = 500
-const shortestPauseMs = 10
+/** So often a request that waits looks whether the ledger has changed. */
+const pauseMs = 10
+/** So often it looks whether a process has died that has reserved something, or waits before it. */
+const lookForDeadMs = 100
+/** A wait asks again after so long in any case, and so does what could not be written. */
+const longestPauseMs = 1_000
 /** A process of another host name on the same disk: no request takes longer. */
 const longestRequestMs = 3_600_000
 
@@ -64,11 +65,11 @@ export class StandingLedger implements StandingBudgets {
   readonly #options: StandingLedgerOptions
   readonly #own: ProcessIdentity = ownProcess()
   readonly #instance = randomUUID().slice(0, 8)
-  readonly #changed = new Set<() => void>()
   #requests = 0
   /** What requests came to, and could not be written yet. */
   #unwritten: readonly Settlement[] = []
   #retry: NodeJS.Timeout | undefined
+  #retries = 0
   #isUncounted = false
 
   constructor(options: StandingLedgerOptions) {
@@ -82,95 +83,101 @@ export class StandingLedger implements StandingBudgets {
     try {
       await file.open()
       // Written also where nothing changes: a full disk is found before anything is spent.
-      await file.change((state) => ({ state: { ...settleDead(state, isDead(this.#now())) }, result: undefined }), signal)
+      await file.change(
+        (state) => ({ state: { ...settleDead(state, isDead(this.#now())) }, result: undefined }),
+        signal,
+      )
     } catch (error) {
       if (ignored !== true || !(error instanceof LedgerProblem)) throw error
       this.#uncounted(error)
     }
   }
 
+  countsFor(model: string): boolean {
+    const { rules, ignored, isPriced } = this.#options
+    if (!rules.some((rule) => countsModel(rule, model))) return false
+    return ignored !== true || (!this.#isUncounted && isPriced?.(model) !== false)
+  }
+
   take(
     request: StandingRequest,
     { signal, onWait }: { readonly signal: AbortSignal; readonly onWait: (wait: StandingWait) => void },
-  ): Eventually<StandingTaken | StandingRefused> {
+  ): StandingTaken | StandingRefused | Promise<StandingTaken | StandingRefused> {
     const rules = this.#options.rules.filter((rule) => countsModel(rule, request.model))
     if (rules.length === 0 || this.#isUncounted) return { kind: 'taken', usd: request.usd, settle() {} }
     this.#requests += 1
     const asked: Asked = { request, rules, id: `${this.#instance}-${this.#requests}` }
     try {
       if (!signal.aborted) {
-        const attempt = this.#options.file.attempt((state) => this.#answer(state, asked))
-        if (attempt.kind === 'done' && attempt.result.kind !== 'short') return this.#told(attempt.result, request)
+        const attempt = this.#attempt((state) => this.#answer(state, asked))
+        if (attempt.kind === 'done' && attempt.result.kind !== 'short') return this.#outcome(attempt.result, request)
       }
     } catch (error) {
       return this.#failed(error, request)
     }
     return this.#wait(asked, signal, onWait).then(
-      (answer) => this.#told(answer, request),
+      (answer) => this.#outcome(answer, request),
       (error: unknown) => this.#failed(error, request),
     )
   }
 
-  /** Resolves with nothing taken that is not answered. */
+  /** Rejects with nothing taken when it is aborted. */
   async #wait(
     asked: Asked,
     signal: AbortSignal,
     onWait: (wait: StandingWait) => void,
   ): Promise<Taken | StandingRefused> {
     const { file } = this.#options
-    let pauseMs = shortestPauseMs
-    let waitsFor: string | undefined
+    const waitsFor = new Set<string>()
     try {
       for (;;) {
-        const answer = await file.change((state) => this.#answer(state, asked), signal)
+        let written: readonly Settlement[] = []
+        const answer = await file.change((state) => {
+          written = this.#unwritten
+          return this.#answer(this.#withUnwritten(state), asked)
+        }, signal)
+        this.#wrote(written)
         if (answer.kind !== 'short') {
           if (!signal.aborted) return answer
           if (answer.kind === 'taken') this.#settle({ id: answer.id, nanos: 0, isKnown: true })
           signal.throwIfAborted()
-        } else if (answer.wait.budget !== waitsFor) {
-          waitsFor = answer.wait.budget
+        } else if (!waitsFor.has(answer.wait.budget)) {
+          waitsFor.add(answer.wait.budget)
           onWait(answer.wait)
         }
-        await this.#pause(pauseMs, signal)
-        pauseMs = Math.min(2 * pauseMs, longestPauseMs / 10)
+        await this.#pause(asked, signal)
       }
     } catch (error) {
       // Where that is not possible, others see that this process does not wait any more once it has ended.
-      await file
-        .change((state) => ({ state: leave(state, asked.id), result: undefined }))
-        .catch(() => {})
+      await file.change((state) => ({ state: leave(state, asked.id), result: undefined })).catch(() => {})
       throw error
     }
   }
 
-  /** Until the ledger has changed, or so long that somebody may have died. */
-  async #pause(stepMs: number, signal: AbortSignal): Promise<void> {
+  /** Until the request may have its answer, by what can be read without the lock; others hold that all the time where many wait. */
+  async #pause(asked: Asked, signal: AbortSignal): Promise<void> {
     const { file } = this.#options
-    const before = file.stamp()
-    let isChanged = false
-    const changed = (): void => {
-      isChanged = true
-    }
-    this.#changed.add(changed)
-    try {
-      for (let ms = 0; ms < longestPauseMs && !isChanged && file.stamp() === before; ms += stepMs)
-        await wait(stepMs, undefined, { signal })
-    } catch (error) {
-      signal.throwIfAborted()
-      throw error
-    } finally {
-      this.#changed.delete(changed)
+    let stamp: string | undefined
+    for (let ms = 0; ms < longestPauseMs; ms += pauseMs) {
+      await wait(pauseMs, undefined, { signal }).catch(() => signal.throwIfAborted())
+      const now = file.stamp()
+      const isDue = ms % lookForDeadMs === 0
+      if (now === stamp && !isDue) continue
+      stamp = now
+      const state = this.#withUnwritten(file.read())
+      if (this.#weigh(state, asked).result.kind !== 'short') return
+      if (isDue && settleDead(state, isDead(this.#now())) !== state) return
     }
   }
 
-  #answer(before: LedgerState, asked: Asked): LedgerChange<Answer> {
-    const written = this.#unwritten
-    const state = this.#withUnwritten(before)
+  /** What dead processes have reserved is looked at only where it is missing. */
+  #answer(state: LedgerState, asked: Asked): LedgerChange<Answer> {
     const first = this.#weigh(state, asked)
-    const living = first.result.kind === 'short' ? settleDead(state, isDead(this.#now())) : state
+    if (first.result.kind !== 'short') return first
+    const living = settleDead(state, isDead(this.#now()))
     const answer = living === state ? first : this.#weigh(living, asked)
-    if (written.length > 0) queueMicrotask(() => this.#wrote(written))
-    return answer
+    if (answer.result.kind !== 'short' || asked.request.mayWait) return answer
+    return { state: living, result: { kind: 'refused', budget: answer.result.budget } }
   }
 
   #weigh(state: LedgerState, { request, rules, id }: Asked): LedgerChange<Answer> {
@@ -204,6 +211,7 @@ export class StandingLedger implements StandingBudgets {
         result: {
           kind: 'short',
           wait: { budget: first.rule.name, reservedUsd: (leasedNanos - spentNanos) / 1e9, holders },
+          budget: standingBudget(first.rule, first.budget, now),
         },
       }
     }
@@ -223,7 +231,7 @@ export class StandingLedger implements StandingBudgets {
     return { state: reserve(leave(state, id), reservation), result: { kind: 'taken', id, nanos: wanted } }
   }
 
-  #told(answer: Taken | StandingRefused, { usd }: StandingRequest): StandingTaken | StandingRefused {
+  #outcome(answer: Taken | StandingRefused, { usd }: StandingRequest): StandingTaken | StandingRefused {
     if (answer.kind === 'refused') return answer
     const { id, nanos } = answer
     let isSettled = false
@@ -243,55 +251,43 @@ export class StandingLedger implements StandingBudgets {
     this.#write()
   }
 
-  /** Writes what requests came to; where that is not possible at this moment it is tried again, at the latest when the process ends. */
-  #write(): void {
-    if (this.#unwritten.length === 0) return
+  /** Changes the ledger at once, with what requests came to that could not be written before. */
+  #attempt<T>(change: ChangeLedger<T>): Attempt<T> {
     const written = this.#unwritten
+    const attempt = this.#options.file.attempt((state) => change(this.#withUnwritten(state)))
+    if (attempt.kind === 'done') this.#wrote(written)
+    return attempt
+  }
+
+  /** Writes what requests came to; where that is not possible at this moment it is tried again, at the latest when the process ends. */
+  #write(): boolean {
+    if (this.#unwritten.length === 0) return true
     try {
-      const attempt = this.#options.file.attempt((state) => ({ state: this.#withUnwritten(state), result: undefined }))
-      if (attempt.kind === 'done') {
-        this.#wrote(written)
-        return
-      }
+      if (this.#attempt((state) => ({ state, result: undefined })).kind === 'done') return true
     } catch {
       // It stays reserved meanwhile, which is more.
     }
-    this.#retryLater()
+    if (this.#retry === undefined) process.on('exit', this.#atExit)
+    clearTimeout(this.#retry)
+    this.#retries += 1
+    // A lock is free within a millisecond, a disk not so soon.
+    this.#retry = setTimeout(() => this.#write(), Math.min(2 ** this.#retries, longestPauseMs)).unref()
+    return false
   }
 
   #wrote(written: readonly Settlement[]): void {
+    if (written.length === 0) return
     this.#unwritten = this.#unwritten.filter((each) => !written.includes(each))
-    if (this.#unwritten.length === 0 && this.#retry !== undefined) {
-      clearTimeout(this.#retry)
-      this.#retry = undefined
-      process.off('exit', this.#atExit)
-    }
-    for (const changed of this.#changed) changed()
-  }
-
-  #retries = 0
-
-  #retryLater(): void {
-    if (this.#retry === undefined) process.on('exit', this.#atExit)
+    if (this.#unwritten.length > 0 || this.#retry === undefined) return
     clearTimeout(this.#retry)
-    // A lock is free within a millisecond, a disk not so soon.
-    this.#retries += 1
-    this.#retry = setTimeout(() => this.#write(), Math.min(2 ** Math.min(this.#retries, 9), 500))
+    this.#retry = undefined
+    this.#retries = 0
+    process.off('exit', this.#atExit)
   }
 
   readonly #atExit = (): void => {
-    const written = this.#unwritten
-    for (let tries = 0; tries < 200 && this.#unwritten.length > 0; tries++)
-      try {
-        const attempt = this.#options.file.attempt((state) => ({
-          state: this.#withUnwritten(state),
-          result: undefined,
-        }))
-        if (attempt.kind === 'done') this.#unwritten = this.#unwritten.filter((each) => !written.includes(each))
-        else Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2)
-      } catch {
-        return
-      }
+    const still = new Int32Array(new SharedArrayBuffer(4))
+    for (let tries = 0; tries < 100 && !this.#write(); tries++) Atomics.wait(still, 0, 0, 2)
   }
 
   #withUnwritten(state: LedgerState): LedgerState {
@@ -337,11 +333,7 @@ export function isDead(now: Date): (entry: Reservation | Waiter) => boolean {
 }
 
 /** A budget as it is in the period of a moment. */
-export function standingBudget(
-  rule: BudgetRule,
-  sum: ReturnType<typeof sumFrom>,
-  now: Date,
-): StandingBudget {
+export function standingBudget(rule: BudgetRule, sum: ReturnType<typeof sumFrom>, now: Date): StandingBudget {
   return {
     name: rule.name,
     limitUsd: rule.limitNanos / 1e9,

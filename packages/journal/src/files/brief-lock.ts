@@ -74,7 +74,7 @@ function targetOf(path: string): string | undefined {
   } catch (error) {
     const code = codeOf(error)
     if (code === 'ENOENT') return undefined
-    if (code === 'EINVAL') throw new Error(`${path} is not a lock. Remove it.`)
+    if (code === 'EINVAL') throw new Error(`${path} is not a lock. Remove it.`, { cause: error })
     throw error
   }
 }
