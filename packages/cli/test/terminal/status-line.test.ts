@@ -81,9 +81,12 @@ const snapshot: SessionSnapshot = {
     maxBudgetUsd: 1,
     maxTotalTokens: null,
     maxDurationMs: 60_000,
+    maxRunUsd: null,
+    maxToolCalls: 20,
   },
   figures: {
     turns: 3,
+    toolCalls: 4,
     settledUsd: 0.25,
     unknownUsd: 0.05,
     reservedUsd: 0,
@@ -165,12 +168,20 @@ describe('what it reads (R-LIM-41)', () => {
       thinking: { enabled: true },
       figures: {
         turns: 3,
+        toolCalls: 4,
         tokens: 4_000,
         usd: 0.25,
         elapsedMs: 7_000,
-        left: { turns: 7, usd: 0.5, ms: 53_000 },
+        left: { turns: 7, toolCalls: 16, usd: 0.5, ms: 53_000 },
       },
-      limits: { maxTurns: 10, maxBudgetUsd: 1, maxTotalTokens: null, maxDurationMs: 60_000 },
+      limits: {
+        maxTurns: 10,
+        maxBudgetUsd: 1,
+        maxTotalTokens: null,
+        maxDurationMs: 60_000,
+        maxRunUsd: null,
+        maxToolCalls: 20,
+      },
       stop: { reason: 'max_turns', turns: 7, isEstimate: false },
     })
   })
