@@ -4,7 +4,7 @@ import { absolutePath, isDirectory } from '../files/paths.ts'
 import { realPath } from '@halting/journal/files'
 import type { PermissionMode } from '../permissions/rule-book.ts'
 import { parseRules, type RuleText } from '../permissions/rule.ts'
-import type { Fields, NotificationChannel, StatusLineSettings } from './fields.ts'
+import type { Fields, LimitSettings, NotificationChannel, StatusLineSettings } from './fields.ts'
 import type { HookGroup, HookSettings } from './hook-settings.ts'
 import type { ReadFile } from './read-files.ts'
 import { namesServer, replacedServers } from './replaced-servers.ts'
@@ -63,6 +63,12 @@ export interface Settings {
   readonly protect?: readonly string[]
   /** The sandbox, as each file gives it, the most urgent first; `sandboxSettingsOf` reads it. */
   readonly sandbox?: readonly JsonObject[]
+  /** Limits of a run, of all files; null for no limit. */
+  readonly limits?: LimitSettings
+  /** Those of an administrator: nothing raises them. */
+  readonly managedLimits?: LimitSettings
+  /** Whether the model is told what is left of a limit; it is when absent. */
+  readonly limitReminders?: boolean
   /** Its output stands in the interactive program. */
   readonly statusLine?: StatusLineSettings
   /** Servers of the Model Context Protocol, each name once. Not checked yet. */
@@ -112,6 +118,7 @@ const singleFields = [
   'confineJudged',
   'fileCheckpointingEnabled',
   'hookSummaryEnabled',
+  'limitReminders',
   'model',
   'preferredNotifChannel',
   'promptSuggestionEnabled',

@@ -9,6 +9,7 @@ import {
   type LoadOptions,
   SettingsError,
 } from './loaded-settings.ts'
+import { mergedLimits } from './limits.ts'
 import { withoutOthers } from './managed-only.ts'
 import { listedFields, merged, type CountingFile } from './merge.ts'
 import type { ReadFile } from './read-files.ts'
@@ -34,7 +35,12 @@ export async function weighFiles(files: readonly ReadFile[], options: LoadOption
     return { file, result, fields }
   })
   if (trust?.problem !== undefined) warnings.push(trust.problem)
-  const { settings, origins } = merged(counting, warnings)
+  const limits = mergedLimits(counting, options.defaultLimits)
+  const others = merged(counting, warnings)
+  const settings = { ...others.settings, ...limits.settings }
+  const origins = [...others.origins, ...limits.origins]
+  ignored.push(...limits.ignored)
+  warnings.push(...limits.warnings)
   const off = origins.find(({ setting, value }) => setting === 'disableAllHooks' && value === true)
   for (const { file, fields } of off === undefined ? [] : counting) {
     if (file.level === 'managed') continue
@@ -160,6 +166,8 @@ const alwaysOfProjects: ReadonlySet<string> = new Set([
   'redactSecrets',
   'autoMemoryEnabled',
   'autoDreamEnabled',
+  // What lowers counts without trust.
+  'limits',
   // What of it shuts counts without trust.
   'sandbox',
 ])

@@ -11,6 +11,7 @@ import type { PromptEditor } from '../editor/prompt-editor.ts'
 import type { PromptHistory } from '../history/history-file.ts'
 import type { Action } from '../keys/actions.ts'
 import type { Keybindings } from '../keys/keybindings.ts'
+import type { UsualLimits } from '../view/stop-panel.ts'
 import type { Choices } from '../pickers/pick-list.ts'
 import type { Block, Component, Screen } from '../screen/screen-port.ts'
 import type { Theme } from '../theme.ts'
@@ -26,6 +27,8 @@ export interface OpenSession extends Taker {
   /** All that was said in it so far, in order. @throws UsageError where it is not kept. */
   entries(): Promise<readonly TranscriptEntry[]>
   redact(text: string): string
+  /** Limits of its runs that nobody set. */
+  readonly usualLimits?: UsualLimits
   /** What the rules say of a command of bash, part by part. */
   explain(command: string): Pick<Explanation, 'parts'>
   /** Undefined for a session of a cluster. */
