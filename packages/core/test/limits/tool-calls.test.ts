@@ -64,6 +64,21 @@ describe('a run with a limit of three tool calls', () => {
     expect((await going.end()).terminal.reason).toBe('completed')
   })
 
+  test('names the limit that refused a call, whatever is set behind it', async () => {
+    const going = begin([calls('Look', 'Look', 'Look', 'Look'), 'Done.'], {
+      tools: [
+        tool('Look', () => {
+          going.loop.set({ limits: { maxToolCalls: 5 } })
+          return 'seen'
+        }),
+      ],
+      maxToolCalls: 3,
+    })
+    const { terminal, state } = await going.end()
+    expect(resultsIn(state).at(-1)).toBe(refused)
+    expect(terminal.signal.context).toMatchObject({ used: 3, limit: 3, refused: 1 })
+  })
+
   test.each([0, -1, 2.5, NaN])('is refused for %s', (maxToolCalls) => {
     expect(() => streamRun(startRun({ prompt: 'go' }), { model: scriptedModel(['Done.']), maxToolCalls })).toThrow(
       ConfigurationError,

@@ -1,5 +1,7 @@
 import type { AbortCause } from '../../cancel/abort.ts'
 import { nanosOf, usdOf } from '../../budget/prices.ts'
+import { HaltingError } from '../../errors.ts'
+import { fieldsOf } from '../../given.ts'
 import type {
   StandingBudget,
   StandingRefused,
@@ -25,6 +27,30 @@ export type StandingWaited = FundsWanted & {
   readonly cause?: AbortCause
 }
 
+/**
+ * What the port gave, looked at: it may be anything.
+ * @throws HaltingError for what is no answer, and for less than the least that was asked for: the request would cost more than was taken.
+ */
+function answerOf(given: unknown, { usd, leastUsd }: StandingRequest): StandingAnswer {
+  const { kind, usd: taken, settle, budget } = fieldsOf(given) ?? {}
+  if (kind === 'refused' && isStandingBudget(budget)) return { kind, budget }
+  if (kind !== 'taken' || typeof taken !== 'number' || typeof settle !== 'function')
+    throw new HaltingError('callback', 'The standing budgets gave no answer. Nothing was asked.')
+  const answer = given as StandingTaken
+  if (nanosOf(Math.max(0, taken)) >= nanosOf(leastUsd)) return settledOnce(answer)
+  answer.settle(0, true)
+  throw new HaltingError(
+    'callback',
+    `The standing budgets gave $${taken} for a request that may cost $${leastUsd} to $${usd}. Nothing was asked.`,
+  )
+}
+
+function isStandingBudget(given: unknown): given is StandingBudget {
+  const { name, limitUsd, settledUsd, resetsAt } = fieldsOf(given) ?? {}
+  const isNamed = typeof name === 'string' && typeof resetsAt === 'string'
+  return isNamed && Number.isFinite(limitUsd) && Number.isFinite(settledUsd)
+}
+
 export type StandingAnswer = StandingTaken | StandingRefused
 
 /** Whether requests of this plan take from standing budgets. */
@@ -39,6 +65,7 @@ export class StandingAsk {
   readonly #request: StandingRequest
   #wait: StandingWait | undefined
   #onWait: (wait: StandingWait) => void = () => {}
+  readonly #own = new AbortController()
 
   constructor(run: Run, plan: RequestPlan, grant: Grant) {
     this.#run = run
@@ -55,7 +82,7 @@ export class StandingAsk {
       this.#wait = wait
       this.#onWait(wait)
     }
-    const own = new AbortController()
+    const own = this.#own
     const stop = (): void => own.abort()
     const { cutOff } = this.#plan
     if (signal.aborted || cutOff?.aborted === true) stop()
@@ -68,13 +95,27 @@ export class StandingAsk {
     let asked: Eventually<StandingAnswer>
     try {
       asked = standing.take(this.#request, { signal: own.signal, onWait })
+      if (!(asked instanceof Promise)) asked = answerOf(asked, this.#request)
     } catch (error) {
       done()
       throw error
     }
-    if (asked instanceof Promise) return asked.finally(done)
+    if (asked instanceof Promise) return asked.then((given) => answerOf(given, this.#request)).finally(done)
     done()
     return asked
+  }
+
+  /** The step of a wait may fail before anybody hears the answer: then nobody waits any more, and what comes is given back. */
+  leaveIfBroken(waited: Eventually<unknown>, asked: Eventually<StandingAnswer>, isHeard: () => boolean): void {
+    if (!(waited instanceof Promise && asked instanceof Promise)) return
+    waited.catch(() => {
+      if (isHeard()) return
+      this.#own.abort()
+      asked.then(
+        (answer) => answer.kind === 'taken' && answer.settle(0, true),
+        () => {},
+      )
+    })
   }
 
   /** Waits for the answer, tells of it, and says what to put on record. */
@@ -121,7 +162,7 @@ function requestOf(run: Run, plan: RequestPlan, { nanos, maxTokens }: Grant): St
 }
 
 /** What was taken is settled once, whoever comes to it first: the attempt, or whoever gives up what broke. */
-export function settledOnce(taken: StandingTaken): StandingTaken {
+function settledOnce(taken: StandingTaken): StandingTaken {
   let isOpen = true
   return {
     kind: 'taken',
