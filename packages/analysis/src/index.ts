@@ -1,6 +1,16 @@
 // `@halting/analysis`: what the records of finished sessions come to. It reads no file, so it runs in a browser, too.
 export { changes, whatIfPriced } from './what-if/changing-calls.ts'
 export { answerRuns, type AnsweredRuns, type WantedAnswers } from './what-if/answer-runs.ts'
+export { answerBudgets, type AnsweredBudgets } from './what-if/answer-budgets.ts'
+export type { PeriodSpent } from './what-if/period-account.ts'
+export type { RunClock } from './what-if/request-log.ts'
+export {
+  localPeriod,
+  localTime,
+  type LocalPeriod,
+  standingLimitName,
+  type StandingLimit,
+} from './what-if/standing-limits.ts'
 export type { RunAnswer, WhatIfAnswers } from './what-if/run-answer.ts'
 export {
   type Account,

@@ -1,9 +1,11 @@
+// Holds rules of docs/spec.md: R-LIM-65 to R-LIM-67.
+import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { installProgram, run } from './support/program.ts'
 
 installProgram()
 
-test('check prints what a run cannot exceed, without a key', async () => {
+test('check prints what is likely first, then what a run cannot exceed with the reasons, without a key', async () => {
   const { status, stdout, stderr } = await run([
     'check',
     '--max-turns',
@@ -14,17 +16,61 @@ test('check prints what a run cannot exceed, without a key', async () => {
     '200k',
     '--max-duration',
     '10m',
+    '--max-tool-calls',
+    '30',
   ])
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
-  expect(stdout).toMatch(/^Every run with these flags halts\. It cannot exceed \(model claude-sonnet-5-5\):\n\n/)
-  expect(stdout).toMatch(/\n {2}turns +5 {2}maxTurns\n/)
-  expect(stdout).toMatch(/\n {2}tokens +200,000 {2}maxTokens/)
-  expect(stdout).toMatch(/\n {2}cost +\$2\.00 {2}maxBudgetUsd/)
-  expect(stdout).toMatch(/\n {2}time +10 min 0 s {2}maxDurationMs/)
+  expect(stdout).toMatch(
+    /^Likely with claude-sonnet-5-5:\n[^]+\n\nEvery run with these flags halts\. It cannot exceed:\n\n {2}cost +\$2\.00 {2}--max-budget-usd, reserved before each request\n/,
+  )
+  expect(stdout).toMatch(/\n {2}turns +5 {2}--max-turns\n/)
+  expect(stdout).toMatch(/\n {2}tool calls +30 {2}--max-tool-calls\n/)
+  expect(stdout).toMatch(/\n {2}tokens +200,000 {2}--max-tokens, reserved before each request\n/)
+  expect(stdout).toMatch(/\n {2}time +10 min 0 s {2}--max-duration/)
 })
 
-test('check says which bound is missing and why', async () => {
-  expect((await run(['check'])).stdout).toMatch(/\n {2}time +no bound {2}maxDurationMs is not set/)
+test('check says in words where no figure helps, and which flag gives one (spec R-LIM-66)', async () => {
+  const { stdout } = await run(['check', '--max-run-usd', 'none'])
+  const words = (label: string, rest: string) => expect(stdout).toContain(`  ${label.padEnd(12)}     -  ${rest}\n`)
+  words('cost', 'not bounded by these options; add --max-budget-usd')
+  words('tokens', 'not bounded by these options; add --max-tokens or --max-budget-usd')
+  words('tool calls', 'not bounded by these options; add --max-tool-calls')
+  words('time', 'not bounded by these options; add --max-duration')
+  words('requests', 'far more than a run makes: iterations, each with at most 11 attempts, and at most 50 subagents')
+  expect(stdout).toMatch(/\n {2}turns +1,000 {2}the default of --max-turns\n/)
+  // A figure of billions is none that anybody can use.
+  expect(stdout).not.toMatch(/\d,\d{3},\d{3}/)
+})
+
+test('with a budget tokens are bounded by it, too, at the least that a model of the run charges (spec R-LIM-60)', async () => {
+  const tokens = async (...flags: string[]) =>
+    /\n {2}tokens +(.*)\n/.exec((await run(['check', '--max-budget-usd', '2', ...flags])).stdout)?.[1]
+  expect(await tokens()).toBe(
+    '20,000,000  --max-budget-usd at $0.1 a million tokens, the least that claude-sonnet-5-5 costs',
+  )
+  expect(await tokens('--fallback-model', 'haiku')).toBe(
+    '200,000,000  --max-budget-usd at $0.01 a million tokens, the least that claude-haiku-5-5 costs',
+  )
+  const free = { 'claude-haiku-5-5': { input: 0, output: 1 } }
+  expect(await tokens('--fallback-model', 'haiku', '--settings', JSON.stringify({ modelPrices: free }))).toBe(
+    '-  not bounded by these options; add --max-tokens',
+  )
+})
+
+test('a model without a price is bounded in tokens alone', async () => {
+  const { stdout } = await run(['check', '--model', 'ollama/llama3'])
+  expect(stdout).toMatch(/\n {2}A run of 10 turns uses about [\d.]+k tokens, one of 50 turns about [\d.]+M tokens\.\n/)
+  expect(stdout).toContain('  -  not bounded by these options: there is no price for ollama/llama3\n')
+  expect(stdout).toContain('  -  not bounded by these options; add --max-tokens\n')
+})
+
+test('the guide quotes what it prints', async () => {
+  const guide = readFileSync(new URL('../../../docs/guide/stopping.md', import.meta.url), 'utf8')
+  const [, flags = '', quoted = ''] = /\n```\nhalting check (.*)\n```\n\n```text\n([^`]*)```\n/.exec(guide) ?? []
+  const { stdout } = await run(['check', ...flags.split(' ')])
+  // What is likely depends on the machine and the day: they are in the system prompt.
+  const steady = (text: string) => text.replaceAll(/ about [\d$,.]+| [\d.]+[kM] tokens| and \$[\d.]+;/g, ' #')
+  expect(steady(stdout)).toBe(steady(quoted))
 })
 
 test('check gives the certificate as JSON', async () => {
@@ -32,9 +78,10 @@ test('check gives the certificate as JSON', async () => {
   expect(status).toBe(0)
   expect(JSON.parse(stdout)).toMatchObject({
     halts: true,
-    turns: { bounded: true, value: 5, because: 'maxTurns' },
-    tokens: { bounded: true, value: 1000, because: 'maxTokens, reserved before each request' },
-    seconds: { bounded: false },
+    turns: { bounded: true, value: 5, because: 'maxTurns', useful: true },
+    requests: { bounded: true, useful: false },
+    tokens: { bounded: true, value: 1000, because: 'maxTokens, reserved before each request', useful: true },
+    seconds: { bounded: false, add: ['--max-duration'] },
   })
 })
 
@@ -80,26 +127,35 @@ test('check takes no prompt', async () => {
 test('check forecasts what a run is likely to come to, and which flag ends it', async () => {
   const { stdout } = await run(['check', '--max-turns', '5', '--max-budget-usd', '20'])
   expect(stdout).toMatch(
-    /\nA long run is likely to have about 5 turns, [\d,]+ tokens and about \$[\d.]+: --max-turns ends it\.\n/,
+    /\n {2}The longest has about 5 turns, [\d.]+k tokens and \$[\d.]+; then --max-turns ends it\.\n {2}A turn is one request/,
   )
-  const spent = await run(['check', '--max-budget-usd', '1'])
-  expect(spent.stdout).toMatch(/about \d+ turns, .*: --max-budget-usd ends it\.\n/)
+  const spent = await run(['check', '--max-budget-usd', '2'])
+  expect(spent.stdout).toMatch(/\n {2}A run of 10 turns costs about \$[\d.]+, one of 50 turns about \$[\d.]+\.\n/)
+  expect(spent.stdout).toMatch(/ about \d+ turns, .*; then --max-budget-usd ends it\.\n/)
+  const alone = await run(['check', '--max-budget-usd', '3', '--max-run-usd', '1'])
+  expect(alone.stdout).toMatch(/ about \d+ turns, .*; then --max-run-usd ends it\.\n/)
+  expect(alone.stdout).toMatch(/\n {2}cost +\$1\.00 {2}--max-run-usd, reserved before each request\n/)
 })
 
 test('check says what is missing where no request fits, by flag', async () => {
   const { status, stdout } = await run(['check', '--max-budget-usd', '0.001', '--max-tokens', '500'])
   expect(status).toBe(0)
   expect(stdout).toMatch(
-    /\nAt --max-budget-usd 0\.001 claude-sonnet-5-5 cannot begin; it needs \$[\d.]+\.\nGive --max-budget-usd [\d.]+ or more, or name a cheaper model with --model\.\n/,
+    /^At --max-budget-usd 0\.001 claude-sonnet-5-5 cannot begin; it needs \$[\d.]+\.\nGive --max-budget-usd [\d.]+ or more, or name a cheaper model with --model\.\n/,
   )
   expect(stdout).toMatch(
-    /\nAt --max-tokens 500 claude-sonnet-5-5 cannot begin; it needs [\d,]+ tokens\.\nGive --max-tokens \d+ or more\.\n$/,
+    /\nAt --max-tokens 500 claude-sonnet-5-5 cannot begin; it needs [\d,]+ tokens\.\nGive --max-tokens \d+ or more\.\n\nEvery run/,
   )
 })
 
 test('check gives the forecast as JSON', async () => {
   const { stdout } = await run(['check', '--output-format', 'json', '--max-budget-usd', '0.001'])
   expect(JSON.parse(stdout)).toMatchObject({
-    forecast: { model: 'claude-sonnet-5-5', canBegin: false, likely: { turns: 0, endsBy: 'maxBudgetUsd' } },
+    forecast: {
+      model: 'claude-sonnet-5-5',
+      canBegin: false,
+      likely: { turns: 0, endsBy: 'maxBudgetUsd' },
+      shorter: [],
+    },
   })
 })

@@ -78,6 +78,8 @@ describe('what the table reads', () => {
       '--protect': ['test/**, a b', { protect: ['test/**, a b'] }],
       '--max-turns': ['3', { maxTurns: 3 }],
       '--max-budget-usd': ['.5', { maxBudgetUsd: 0.5 }],
+      '--budget-per-day': ['5:claude-opus-*', { budgetPerDay: ['5:claude-opus-*'] }],
+      '--budget-per-month': ['200', { budgetPerMonth: ['200'] }],
       '--max-tokens': ['1.5k', { maxTokens: 1500 }],
       '--max-duration': ['1h30m', { maxDuration: 5_400_000 }],
       '--token-budget': ['2M', { tokenBudget: 2_000_000 }],

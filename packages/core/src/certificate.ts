@@ -1,6 +1,6 @@
 import { allowances, transitions, type IterationReason } from './allowance.ts'
 import { tokenTargetBound } from './budget/token-target.ts'
-import { noPrices, type RequestBound } from './budget/prices.ts'
+import { askPrices, mostTokensFor, nanosOf, noPrices, type RequestBound } from './budget/prices.ts'
 import { compactionRequests, plainContext } from './context/port.ts'
 import {
   CostLimitHook,
@@ -35,12 +35,17 @@ export interface Certificate {
   readonly laps: Bound
   /** Attempts at model requests: laps, network retries, subagents, compactions. */
   readonly requests: Bound
+  /** Calls of tools, of the run and its agents. */
+  readonly toolCalls: Bound
+  /** Of the least of the limits in tokens and dollars; without one what fits the windows of all requests. */
   readonly tokens: Bound
   readonly usd: Bound
   /** Checks of goals, each pass of several in a row counted; those of subagents beside. Absent without goals. */
   readonly checks?: Bound
   /** Seconds of active time. */
   readonly seconds: Bound
+  /** Names of budgets that go on beyond the run and hold beside these bounds, such as `$20 a day`. Absent without any. */
+  readonly standingBudgets?: readonly string[]
   /** What the figures do not cover. */
   readonly notes: readonly string[]
 }
@@ -52,15 +57,18 @@ export function certificate(options: RunOptions): Certificate {
   const laps = lapsBound(turns, settings, options)
   const requests = requestsBound(laps, options, settings)
   const checks = checksBound(turns, laps, options, settings)
+  const names = settings.standing?.names ?? []
   return {
     halts: requests.bounded,
     turns,
     laps,
     requests,
+    toolCalls: toolCallsBound(settings),
     tokens: tokensBound(requests, options, settings),
     usd: usdBound(requests, options, settings),
     ...(checks !== undefined && { checks }),
     seconds: secondsBound(settings, options),
+    ...(names.length > 0 && { standingBudgets: [...names] }),
     notes: notesOf(options),
   }
 }
@@ -177,13 +185,24 @@ function hasPlainContext({ context = plainContext }: RunOptions): boolean {
   return context === plainContext
 }
 
+/** A reply may ask for any number of calls. */
+function toolCallsBound({ maxToolCalls }: RunSettings): Bound {
+  return maxToolCalls === Infinity
+    ? { bounded: false, because: 'maxToolCalls is not set: a reply may ask for any number of calls' }
+    : { bounded: true, value: maxToolCalls, because: 'maxToolCalls' }
+}
+
+/** What a limit on tokens or the money allows: these hold for what hooks and tools ask, too. Where neither does, what fits the windows. */
 function tokensBound(requests: Bound, options: RunOptions, settings: RunSettings): Bound {
+  const limited: Limited[] = []
   if (settings.maxTotalTokens !== Infinity)
-    return {
+    limited.push({
       bounded: true,
       value: settings.maxTotalTokens,
       because: `${options.maxTotalTokens === settings.maxTotalTokens ? 'maxTotalTokens' : 'a guard on tokens'}, reserved before each request`,
-    }
+    })
+  limited.push(...tokensOfMoney(options, settings))
+  if (limited.length > 0) return limited.reduce((least, each) => (each.value < least.value ? each : least))
   const perRequest = modelsOf(options).map((model) => ({
     model,
     value: largestInput(model) + model.maxOutputTokens + tokensOfExtra(model),
@@ -192,6 +211,36 @@ function tokensBound(requests: Bound, options: RunOptions, settings: RunSettings
     requests,
     perRequest,
     "requests, each within the model's window; set maxTotalTokens for a bound of your own",
+  )
+}
+
+type Limited = Extract<Bound, { readonly bounded: true }>
+
+/**
+ * What a dollar limit buys at the least that any token of the run costs. Nothing where a token is free, or nobody says what it costs at least. It bounds
+ * tokens alone: a request that the service refuses costs nothing, so that no sum of money bounds their number.
+ */
+function tokensOfMoney(options: RunOptions, settings: RunSettings): readonly Limited[] {
+  const limit = dollarLimit(options, settings)
+  if (limit === undefined) return []
+  let cheapest: { readonly id: string; readonly usd: number } | undefined
+  for (const id of billedModels(options)) {
+    const answer = askPrices(() => options.prices?.leastPerToken?.(id))
+    if (answer.kind !== 'usd') return []
+    if (cheapest === undefined || answer.usd < cheapest.usd) cheapest = { id, usd: answer.usd }
+  }
+  if (cheapest === undefined) return []
+  const value = mostTokensFor(nanosOf(limit.usd), cheapest.usd)
+  if (value === Infinity) return []
+  const aMillion = Number((cheapest.usd * 1e6).toPrecision(12))
+  const because = `${limit.name} at $${aMillion} a million tokens, the least that ${cheapest.id} costs`
+  return [{ bounded: true, value, because }]
+}
+
+/** The ids of all models that the service may bill for in a run. */
+function billedModels(options: RunOptions): ReadonlySet<string> {
+  return new Set(
+    modelsOf(options).flatMap(({ id, extraPasses = [] }) => [id, ...extraPasses.map(({ model }) => model)]),
   )
 }
 
@@ -227,14 +276,9 @@ function tokensOfExtra(model: Model): number {
 }
 
 function usdBound(requests: Bound, options: RunOptions, settings: RunSettings): Bound {
-  const { maxBudgetUsd, maxRunUsd } = settings
-  const { spentBeforeUsd = 0 } = options
-  const left = Math.max(0, maxBudgetUsd - spentBeforeUsd)
-  if (left !== Infinity || maxRunUsd !== Infinity) {
-    const ofTheSession = spentBeforeUsd === 0 ? 'maxBudgetUsd' : 'maxBudgetUsd less spentBeforeUsd'
-    const because = `${maxRunUsd < left ? 'a guard on cost' : ofTheSession}, reserved before each request`
-    return { bounded: true, value: Math.min(left, maxRunUsd), because }
-  }
+  const limit = dollarLimit(options, settings)
+  if (limit !== undefined)
+    return { bounded: true, value: limit.usd, because: `${limit.name}, reserved before each request` }
   const perRequest: { readonly model: Model; readonly value: number }[] = []
   for (const model of modelsOf(options)) {
     let value = 0
@@ -248,16 +292,35 @@ function usdBound(requests: Bound, options: RunOptions, settings: RunSettings): 
   return timesRequests(requests, perRequest, 'requests at the dearest price; set maxBudgetUsd for a bound of your own')
 }
 
+/** The lower of what a limit leaves the session and of what the run may cost, and its name. */
+function dollarLimit(
+  { spentBeforeUsd = 0, maxRunUsd: given }: RunOptions,
+  { maxBudgetUsd, maxRunUsd }: RunSettings,
+): { readonly usd: number; readonly name: string } | undefined {
+  const left = Math.max(0, maxBudgetUsd - spentBeforeUsd)
+  if (maxRunUsd < left) return { usd: maxRunUsd, name: maxRunUsd === given ? 'maxRunUsd' : 'a guard on cost' }
+  if (left === Infinity) return undefined
+  return { usd: left, name: spentBeforeUsd === 0 ? 'maxBudgetUsd' : 'maxBudgetUsd less spentBeforeUsd' }
+}
+
 /** The largest request, by who may bill for it. */
 function requestBounds(model: Model): readonly (ModelBound & RequestBound)[] {
   const { id, maxOutputTokens: outputTokens, maxServerToolUses: serverToolUses = 0 } = model
   return [{ model: id, inputTokens: largestInput(model), outputTokens, serverToolUses }, ...extraOf(model)]
 }
 
-/** Those that the run begins with, and those that its compactions and its subagents ask. */
-function modelsOf({ model, fallbackModel, context, tools = [], ...options }: RunOptions): readonly Model[] {
+/** All that a run may ask: those that it begins with and may be given, and those that its compactions and its subagents ask. */
+function modelsOf({
+  model,
+  fallbackModel,
+  models = [],
+  context,
+  tools = [],
+  ...options
+}: RunOptions): readonly Model[] {
   const ofAgents = options.maxSubagents === 0 ? [] : modelsOfAgents(tools)
-  return [model, ...(fallbackModel === undefined ? [] : [fallbackModel]), ...(context?.models ?? []), ...ofAgents]
+  const ofFallback = fallbackModel === undefined ? [] : [fallbackModel]
+  return [model, ...ofFallback, ...models, ...(context?.models ?? []), ...ofAgents]
 }
 
 function secondsBound({ maxDurationMs, graceMs }: RunSettings, { hooks = [] }: RunOptions): Bound {

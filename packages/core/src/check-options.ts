@@ -68,6 +68,7 @@ export const isSource: Given = isObject('an object with cancellationSignal', { c
 export const isPrices: Given = isObject('an object with cost and worstCase, as createPrices makes it', {
   cost: isFunction,
   worstCase: isFunction,
+  leastPerToken: optional(isFunction),
 })
 export const isTokens: Given = isObject('an object with estimate', { estimate: isFunction })
 export const isClock: Given = isObject('an object with now and after', {

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-CERT-1 to R-CERT-3.
+// Holds rules of docs/spec.md: R-CERT-1 to R-CERT-3, R-LIM-62, R-LIM-63.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
@@ -9,6 +9,7 @@ import {
   type AgentTool,
   type ContextManager,
   type RunOptions,
+  type Tool,
 } from '../src/index.ts'
 import { CostLimitHook, StepsLimitHook, TokenUsageLimitHook, UseGuards } from '../src/compat/index.ts'
 import { plainContext, type Compaction } from '../src/adapters/index.ts'
@@ -33,6 +34,7 @@ describe('a certificate', () => {
       // 2 turns, each with 8 pauses and 3 resumes and a removed image.
       laps: { bounded: true, value: 26, because: 'turns, and the allowance of every other reason to go round' },
       requests: { bounded: true, value: 26, because: 'laps, each with at most 1 attempt' },
+      toolCalls: { bounded: false, because: 'maxToolCalls is not set: a reply may ask for any number of calls' },
       tokens: {
         bounded: true,
         value: 28_600,
@@ -57,6 +59,37 @@ describe('a certificate', () => {
       { bounded: true, value: 5_000, because: 'maxTotalTokens, reserved before each request' },
       { bounded: true, value: 2, because: 'maxBudgetUsd, reserved before each request' },
       { bounded: true, value: 60.5, because: 'maxDurationMs, and the grace time of what is in flight' },
+    ])
+  })
+
+  test('names the limit of dollars that is the lowest, and bounds calls of tools (spec R-LIM-62)', () => {
+    const given = { model, prices: dollarATokenPrices, maxBudgetUsd: 8, maxRunUsd: 5, maxToolCalls: 30 }
+    const usd = (options: Partial<RunOptions>) => certificate({ ...given, ...options }).usd
+    expect([
+      usd({}),
+      usd({ spentBeforeUsd: 4 }),
+      usd({ stopWhen: new CostLimitHook(3) }),
+      usd({ stopWhen: new CostLimitHook(6) }),
+      certificate(given).toolCalls,
+    ]).toEqual([
+      { bounded: true, value: 5, because: 'maxRunUsd, reserved before each request' },
+      { bounded: true, value: 4, because: 'maxBudgetUsd less spentBeforeUsd, reserved before each request' },
+      { bounded: true, value: 3, because: 'a guard on cost, reserved before each request' },
+      { bounded: true, value: 5, because: 'maxRunUsd, reserved before each request' },
+      { bounded: true, value: 30, because: 'maxToolCalls' },
+    ])
+  })
+
+  test('names the standing budgets that hold beside it (spec R-LIM-63)', () => {
+    const take = () => {
+      throw new Error('nothing is asked')
+    }
+    const standing = (names: readonly string[]) =>
+      certificate({ model, standing: { names, countsFor: () => false, take } }).standingBudgets
+    expect([standing(['$20 a day', '$200 a month']), standing([]), certificate({ model }).standingBudgets]).toEqual([
+      ['$20 a day', '$200 a month'],
+      undefined,
+      undefined,
     ])
   })
 
@@ -272,9 +305,10 @@ describe('no run exceeds its certificate', () => {
     agents: fc.boolean(),
     followUps: fc.boolean(),
     stepsLimit: fc.constantFrom(null, 2),
+    maxToolCalls: fc.constantFrom(null, 1, 3),
   })
 
-  test('in laps, turns or requests, for random behaviours of model, hooks and network', async () => {
+  test('in laps, turns, requests or calls of tools, for random behaviours of model, hooks and network', async () => {
     const seen = new Set<string>()
     await fc.assert(
       fc.asyncProperty(chosen, async (choice) => {
@@ -303,15 +337,31 @@ describe('no run exceeds its certificate', () => {
         }
         const main = scriptedModel(next, { maxOutputTokens: 200, defaultOutputTokens: 100 })
         const fallbackModel = scriptedModel(next, { id: 'fallback' })
+        let made = 0
+        const look: Tool = {
+          ...reader('Look'),
+          execute: () => {
+            made++
+            return 'seen'
+          },
+        }
+        const counted: AgentTool = {
+          ...agent,
+          spawn: () => {
+            made++
+            return { prompt: 'sub' }
+          },
+        }
         const options: RunOptions & { readonly clock: ReturnType<typeof createFakeClock> } = {
           model: main,
           clock: createFakeClock({ autoAdvance: true }),
-          tools: [reader('Look'), ...(choice.agents ? [agent] : [])],
+          tools: [look, ...(choice.agents ? [counted] : [])],
           maxSubagents: 3,
           maxTurns: choice.maxTurns,
           maxRetries: choice.maxRetries,
           tokenBudget: choice.tokenBudget,
           wrapUp: choice.wrapUp,
+          ...(choice.maxToolCalls === null ? {} : { maxToolCalls: choice.maxToolCalls }),
           ...(choice.fallback ? { fallbackModel } : {}),
           ...(choice.output ? { output: { check: () => ({ fits: false, message: 'no' }) } } : {}),
           ...(choice.context ? { context } : {}),
@@ -337,9 +387,10 @@ describe('no run exceeds its certificate', () => {
         expect(transitions.length + 1).toBeLessThanOrEqual(value(bounds.laps))
         const requests = main.requests.length + fallbackModel.requests.length + compacting
         expect(requests).toBeLessThanOrEqual(value(bounds.requests))
-        const counted =
+        expect(made).toBeLessThanOrEqual(value(bounds.toolCalls))
+        const turns =
           transitions.filter((transition) => transition === 'next_turn' || transition === 'user_input').length + 1
-        expect(counted).toBeLessThanOrEqual(choice.maxTurns)
+        expect(turns).toBeLessThanOrEqual(choice.maxTurns)
       }),
       { numRuns: drawn(600) },
     )

@@ -1,6 +1,7 @@
-// Holds rules of docs/spec.md: R-BUD-3a, R-CERT-8: what a budget that leaves no room for a request needs is said, before and when it ends a run.
+// Holds rules of docs/spec.md: R-BUD-3a, R-CERT-8, R-LIM-64, R-LIM-64a: what a budget that leaves no room for a request needs is said, before and when it ends a run.
 import { describe, expect, test } from 'vitest'
-import { forecast } from '../src/adapters/index.ts'
+import { forecast, plainContext } from '../src/adapters/index.ts'
+import { CostLimitHook } from '../src/compat/index.ts'
 import { certificate } from '../src/index.ts'
 import { scriptedModel } from '../src/testing/index.ts'
 import { dollarATokenPrices as prices, run, type Given } from './support/harness.ts'
@@ -51,7 +52,56 @@ describe('the likely course names the limit that ends it', () => {
   })
 
   test('and is long where nothing ends it', () => {
-    expect(of({ maxTurns: 5_000 }).likely).toMatchObject({ turns: 1_000, endsBy: null })
+    const context = { ...plainContext, autoCompact: true }
+    expect(of({ context, maxTurns: 5_000 }).likely).toMatchObject({ turns: 1_000, endsBy: null })
+    expect(of({ context }).likely).toMatchObject({ turns: 1_000, endsBy: 'maxTurns' })
+  })
+})
+
+test('runs of 10 and of 50 turns are estimated, too, where no limit ends them before', () => {
+  const turnsOf = (options: Given) => of(options).shorter.map(({ turns }) => turns)
+  expect([turnsOf({}), turnsOf({ maxTurns: 50 }), turnsOf({ maxTurns: 10 }), turnsOf({ maxBudgetUsd: 1 })]).toEqual([
+    [10, 50],
+    [10],
+    [],
+    [],
+  ])
+  const { shorter, likely } = of({ maxTurns: 80 })
+  const sizes = [...shorter, likely].map(({ usd, tokens }) => [usd ?? 0, tokens])
+  expect(sizes).toEqual(sizes.toSorted(([a = 0], [b = 0]) => a - b))
+  const tenTurns = of({ maxTurns: 10 }).likely
+  expect(shorter[0]).toEqual({ turns: tenTurns.turns, usd: tenTurns.usd, tokens: tenTurns.tokens })
+})
+
+test('the limit of a run is named where it is lower than what the session has left', () => {
+  const endsBy = (options: Given) => of(options).likely.endsBy
+  const stopWhen = new CostLimitHook(100_000)
+  expect([
+    endsBy({ stopWhen, maxBudgetUsd: 200_000 }),
+    endsBy({ stopWhen, maxBudgetUsd: 200_000, spentBeforeUsd: 150_000 }),
+  ]).toEqual(['maxRunUsd', 'maxBudgetUsd'])
+})
+
+describe('a conversation that gets too long', () => {
+  const context = (threshold: number) => ({ ...plainContext, autoCompact: true, compactionThreshold: () => threshold })
+  const tokens = (options: Given) => of({ maxTurns: 400, ...options }).likely.tokens
+
+  test('is taken to be made shorter, which is paid for', () => {
+    const [shortened, atTheWindow] = [tokens({ context: context(50_000) }), tokens({ context: context(1e9) })]
+    expect(shortened).toBeLessThan(atTheWindow / 2)
+    // Where a summary would free nothing, none is made.
+    expect(tokens({ context: context(1) })).toBeGreaterThan(0)
+    for (const maxTotalTokens of [60_000, 900_000, 1_000_000, 1_100_000, 1_200_000]) {
+      expect(tokens({ context: context(50_000), maxTotalTokens })).toBeLessThanOrEqual(maxTotalTokens)
+    }
+  })
+
+  test('ends the run where nothing makes it shorter', () => {
+    const { likely, shorter } = of({})
+    expect(likely.endsBy).toBe('contextWindow')
+    expect(likely.turns).toBeLessThan(200_000 / 1_900)
+    expect(shorter.map(({ turns }) => turns)).toEqual([10, 50])
+    expect(of({ maxTurns: 20 }).likely.endsBy).toBe('maxTurns')
   })
 })
 

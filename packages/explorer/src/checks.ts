@@ -23,7 +23,7 @@ import {
   messagesOf,
 } from './assert-same-events.ts'
 import { checkGoals } from './goal-checks.ts'
-import { checkCalls, checkReminders, checkStanding } from './limit-checks.ts'
+import { checkCalls, checkCertificate, checkReminders, checkStanding } from './limit-checks.ts'
 import type { HandedIn, Scenario, World } from './world.ts'
 
 /** What one run on a path came to. */
@@ -61,6 +61,7 @@ export function checkRun(walked: Walked, world: World, where = 'the run'): void 
   checkRanking(events, where)
   checkModel(walked, where)
   checkStanding(walked, world, where)
+  checkCertificate(walked, world, where)
 }
 
 /** Nothing breaks a run from inside: neither a bug, a write to what was handed out, nor a stranger whose answer is not needed. */

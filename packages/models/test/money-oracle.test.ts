@@ -1,6 +1,7 @@
-// Holds rules of docs/spec.md: R-BUD-1, R-BUD-5a, R-BUD-11, R-BUD-14 to R-BUD-16: what a run tells is what a service bills, in every form in which services bill.
+// Holds rules of docs/spec.md: R-BUD-1, R-BUD-5a, R-BUD-11, R-BUD-14 to R-BUD-16, R-LIM-60: what a run tells is what a service bills, in every form in which services bill.
 // HALTING_MONEY_RUNS draws more sequences, HALTING_MONEY_SEED other ones.
 import type { Model, Usage } from '@halting/core'
+import { noUsage } from '@halting/core/adapters'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createPrices } from '../src/index.ts'
@@ -48,6 +49,8 @@ function broken(drawn: Sequence, came: Came): readonly string[] {
     ),
     'it is over the budget by no more than what one request hid':
       overshoot <= 0.5 + Math.max(0, ...requests.filter(isTold).map(hid)) + sum(untold.map(hid)),
+    'its tokens are within its certificate':
+      requests.some(({ account }) => account.hides !== 'nothing') || committed.tokens <= came.mostTokens,
     'what was hidden is told as such': said(notices, 'billed more') === surprises.filter(isTold).length,
     'what cannot be counted is told as such': said(notices, 'cannot be counted') === untold.length,
     'each model has its own tokens': untold.length > 0 || isSame(modelUsage, tokensByModel(requests)),
@@ -124,10 +127,10 @@ describe('what a run tells is what a service bills', () => {
 })
 
 describe('the test can see', () => {
-  async function brokenIn(sabotage: (model: Model) => Model): Promise<readonly string[]> {
+  async function brokenIn(sabotage: (model: Model) => Model, own = prices): Promise<readonly string[]> {
     const all = new Set<string>()
     for (const drawn of fc.sample(anySequence, { numRuns: 120, seed: 20_261_122 })) {
-      for (const promise of broken(drawn, await runSequence(drawn, prices, sabotage))) all.add(promise)
+      for (const promise of broken(drawn, await runSequence(drawn, own, sabotage))) all.add(promise)
     }
     return [...all].toSorted()
   }
@@ -154,6 +157,11 @@ describe('the test can see', () => {
   test('counts that are taken back', async () => {
     const lower = telling((usage) => ({ ...usage, output_tokens: Math.floor(usage.output_tokens / 2) }))
     expect(await brokenIn(lower)).toContain('what is told is what is billed')
+  })
+
+  test('a least price of a token that is that of a dear one', async () => {
+    const dear = { ...prices, leastPerToken: (id: string) => prices.cost(id, { ...noUsage, output_tokens: 1 }) }
+    expect(await brokenIn((model) => model, dear)).toEqual(['its tokens are within its certificate'])
   })
 
   test('passes that nobody reserved for', async () => {

@@ -244,7 +244,7 @@ describe('prices from settings', () => {
   })
 })
 
-test('no usage costs more than the worst case of its tokens and searches', () => {
+test('no usage costs more than the worst case of its tokens and searches, or less than the least of its tokens (spec R-LIM-60)', () => {
   const tokens = fc.nat(2 * million)
   const rate = fc.oneof(fc.constant(0), fc.double({ min: 0.001, max: 200, noNaN: true }))
   const tier = fc.record(
@@ -290,11 +290,26 @@ test('no usage costs more than the worst case of its tokens and searches', () =>
           outputTokens: output + more,
           serverToolUses: uses + (more % 3),
         })
-        expect(worst).toBeGreaterThanOrEqual(prices.cost(id, used)!)
+        const cost = prices.cost(id, used)!
+        expect(worst).toBeGreaterThanOrEqual(cost)
+        const [tokens, least] = [input + read + written + output, prices.leastPerToken!(id)!]
+        // A product of both has an error in its last digits.
+        expect(cost).toBeGreaterThanOrEqual(tokens * least * (1 - 1e-12))
       },
     ),
     { numRuns: drawn(5000) },
   )
+})
+
+test('the least that a token costs is that of its cheapest kind in its cheapest tier', () => {
+  const prices = createPrices({
+    free: { input: 0, output: 1 },
+    tiered: { input: 3, output: 9, tiers: [{ inputTokensAbove: 10, input: 2, output: 8, cacheRead: 1 }] },
+  })
+  const least = ['claude-sonnet-5-5', 'openai/gpt-4', 'claude-haiku-5-5', 'free', 'tiered', 'unknown'].map((id) =>
+    prices.leastPerToken?.(id),
+  )
+  expect(least).toEqual([1e-7, 3e-5, 1e-8, 0, 1e-6, undefined])
 })
 
 test('the snapshot says where it comes from, and every line of it is a price', () => {

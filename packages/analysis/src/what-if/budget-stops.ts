@@ -206,7 +206,10 @@ function atMost({ tokens, nanos }: PastPayment, { of, left }: Fit): Shortened {
     : { tokens: Math.min(most, tokens), nanos }
 }
 
-function cutPayment({ tokens, nanos, outputTokens, isAtWorst, bounds }: PastPayment, cutAt: number): Shortened {
+type CutPayment = Pick<PastPayment, 'tokens' | 'nanos' | 'outputTokens' | 'isAtWorst' | 'bounds'>
+
+/** What a request comes to whose reply is cut at so many tokens. */
+export function cutPayment({ tokens, nanos, outputTokens, isAtWorst, bounds }: CutPayment, cutAt: number): Shortened {
   if (bounds === null) return { tokens, nanos }
   const { least, most, usefulTokens, capTokens } = bounds
   const nanosEach = capTokens === usefulTokens ? 0 : (most.nanos - least.nanos) / (capTokens - usefulTokens)

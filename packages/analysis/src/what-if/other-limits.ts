@@ -16,7 +16,7 @@ export interface OtherLimits {
 export interface Stop {
   readonly kind: 'stop'
   readonly reason: EndingReason
-  readonly limit: keyof OtherLimits
+  readonly limit: keyof OtherLimits | 'standing'
   readonly used: number
   readonly max: number
   /** Laps that would have been made whole. */
@@ -38,9 +38,10 @@ export interface Shortened {
 /**
  * Why it is not known what a limit would have made of a run, although the record goes on. `reserved`: the run stays within the limit, but its requests
  * reserve more than they cost. `beside`: a subagent, a compaction, a tool or a hook might have been refused a request. `agent`: a subagent would have
- * been stopped. `unpriced`: a model has no price, so nobody knows what dollars come to.
+ * been stopped. `unpriced`: a model has no price, so nobody knows what dollars come to. `undated`: no time of the run is on record, so nobody knows which
+ * day's budget it took from.
  */
-export type WhyUnknown = 'reserved' | 'beside' | 'agent' | 'unpriced'
+export type WhyUnknown = 'reserved' | 'beside' | 'agent' | 'unpriced' | 'undated'
 
 /** From this lap on the run may have gone another way. */
 export interface Parting {

@@ -45,6 +45,8 @@ export interface PastCall {
 
 /** One attempt at a model of a run that is over, and what it came to. */
 export interface PastPayment {
+  /** The model that was asked; '' where the record does not say. */
+  readonly model: string
   /** Active milliseconds of the run when it was asked, and when it was over. */
   readonly beganMs: number
   readonly endMs: number
@@ -107,6 +109,8 @@ export interface PastEnding {
   readonly limit: number | null
   /** The reason is that of a limit, which was not reached: more of it changes nothing. */
   readonly isShortOfLimit?: true
+  /** A standing budget ended it, or what a tenant leased: what others spent counted, too. */
+  readonly isOfStandingBudget?: true
   /** Its last reply was an answer: text, and no call. */
   readonly hasAnswer: boolean
 }
@@ -262,8 +266,9 @@ function isAgentOf(scope: string, call: RecordedCall): boolean {
 function paymentsOf(requests: readonly RecordedRequest[], beganAt: number): readonly PastPayment[] {
   const own = requests.find((request) => request.scope === '' && request.phase === 'model')
   return requests.map((request): PastPayment => {
-    const { at, tokens, nanos, grant } = request
+    const { at, tokens, nanos, grant, model } = request
     return {
+      model,
       beganMs: at - beganAt,
       endMs: endOf(request, beganAt),
       tokens,
@@ -311,12 +316,14 @@ function endingOf(
   { terminal: { reason, signal } }: Extract<StepRecord, { readonly type: 'end' }>,
   records: readonly StepRecord[],
 ): PastEnding {
-  const { limit, cause } = signal.context
-  const isShort = endings[reason].limit === 'maxGoalTries' && cause !== 'tries'
+  const { limit, cause, budget } = signal.context
+  const isStanding = typeof budget === 'string'
+  const isShort = (endings[reason].limit === 'maxGoalTries' && cause !== 'tries') || isStanding
   return {
     reason,
     limit: typeof limit === 'number' ? limit : null,
     ...(isShort && { isShortOfLimit: true }),
+    ...(isStanding && { isOfStandingBudget: true }),
     hasAnswer: lastIsAnswer(records),
   }
 }

@@ -28,7 +28,14 @@ export interface WhatIf {
   /** How it would have ended; of `same` how it did; null where that is not known. */
   readonly reason: EndingReason | null
   /** The limit that stops it, and what it would have stood at. */
-  readonly by: { readonly limit: keyof OtherLimits; readonly used: number; readonly max: number } | null
+  readonly by: { readonly limit: keyof OtherLimits | 'standing'; readonly used: number; readonly max: number } | null
+  /** The standing budget that had no room for a request of it, when, and how many requests were not made then. Times are local, in ISO 8601. */
+  readonly standing?: {
+    readonly budget: string
+    readonly at: string
+    readonly resetsAt: string
+    readonly notMade: number
+  }
   /**
    * Requests reserve more than they cost. By dollars and tokens the run would have stopped here at the latest: then `kept` is the most that it would
    * have spent, and `lost` the most that would not have happened.
@@ -62,7 +69,7 @@ export function whatIf(trajectory: Trajectory, limits: OtherLimits, options: Wha
   const { turns, ending } = trajectory
   const { at, toldAfterTurn, turns: asTold } = firstStop(trajectory, limits)
   const isEarlier = at?.kind === 'stop' && (at.wholeTurns < turns.length || ending === null)
-  if (isEarlier) return stopped(trajectory, at, { toldAfterTurn, turns: asTold }, options)
+  if (isEarlier) return answerOfStop(trajectory, at, options, { toldAfterTurn, turns: asTold })
   const parting = at?.kind === 'parting' ? at : undefined
   const isUnknown = parting !== undefined || ending === null || isLoosened(trajectory, limits)
   return {
@@ -78,11 +85,15 @@ export function whatIf(trajectory: Trajectory, limits: OtherLimits, options: Wha
   }
 }
 
-function stopped(
+/** The answer for a run that is stopped there. */
+export function answerOfStop(
   trajectory: Trajectory,
   stop: Stop,
-  { toldAfterTurn, turns }: Pick<FirstStop, 'toldAfterTurn' | 'turns'>,
   options: WhatIfOptions,
+  { toldAfterTurn, turns }: Pick<FirstStop, 'toldAfterTurn' | 'turns'> = {
+    toldAfterTurn: null,
+    turns: trajectory.turns,
+  },
 ): WhatIf {
   const { reason, limit, used, max, mayStopAt } = stop
   const all = sumOf(trajectory.turns)

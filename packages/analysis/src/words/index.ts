@@ -4,4 +4,4 @@ export { checkTail, checkText, goalFacts, goalName, goalVerdict, roundDetails, r
 export { inputSummary } from './input-summary.ts'
 export { jsonText } from './json-text.ts'
 export { visible, shortened } from './visible.ts'
-export { copiesLeftOut, costText, spentText, verdictText } from './what-if-words.ts'
+export { copiesLeftOut, costText, periodText, spentText, standingNotes, verdictText } from './what-if-words.ts'

@@ -1,10 +1,11 @@
-import { type Bound, type Certificate, certificate } from '@halting/core'
+import { type Certificate, certificate, type RunOptions } from '@halting/core'
 import { forecast, triesText, usualCheckMs, usualGoalTries } from '@halting/core/adapters'
 import type { StageLimits } from '@halting/core/after'
 import type { MemoryStagesOptions } from '@halting/agent/memory'
 import { type Flags, wantsJson } from '../flags/flags.ts'
+import type { FlagLimit } from '../headless/limit-advice.ts'
 import { counted, elapsed, many, money, oneLine, told } from '../io/figures.ts'
-import { type Style, styleFor } from '../io/style.ts'
+import { styleFor } from '../io/style.ts'
 import type { Program } from '../program.ts'
 import {
   stagesFor,
@@ -16,10 +17,11 @@ import {
   openToolbox,
 } from '@halting/agent/open-session'
 import { describeModels, whose } from '@halting/agent/session-settings'
-import { forecastText } from './forecast-text.ts'
+import { boundsText, helpfulBounds } from './bounds-text.ts'
+import { forecastText, type GivenLimits } from './forecast-text.ts'
 import { portsOf, settingsFor } from '../flags/session-ports.ts'
 
-/** `halting check`: what a run with these flags cannot exceed. Runs nothing, asks nobody, needs no key. */
+/** `halting check`: what a run with these flags is likely to come to, and cannot exceed. Runs nothing, asks nobody, needs no key. */
 export async function check(given: Flags, program: Program): Promise<number> {
   const { output } = program
   const run = await settingsFor(given, program)
@@ -38,16 +40,20 @@ export async function check(given: Flags, program: Program): Promise<number> {
   const { model, smallModel = model } = models
   const notes = { owner: whose(ports), settings, model: smallModel }
   const after = await afterBounds(run.choices, notes)
+  const helpful = helpfulBounds(bounds, { options, forecast: likely, defaults: defaultsIn(run.choices) })
+  const { halts, standingBudgets = [], notes: remarks } = bounds
+  const sections = [
+    forecastText({ ...likely, model: oneLine(models.model.id, 100) }, limitsOf(options)),
+    boundsText(helpful, halts, styleFor(output.isTerminal.stdout, env)),
+    standingBudgets.length === 0 ? [] : [`Standing budgets hold, too: ${standingBudgets.join(', ')}.`],
+    ...remarks.map((remark) => [remark]),
+    goalsText(goals),
+    after.map(afterText),
+  ]
   output.out(
     wantsJson(run.choices)
-      ? `${JSON.stringify({ ...bounds, ...goalsJson(goals), forecast: likely, after })}\n`
-      : [
-          certificateText(bounds, oneLine(models.model.id, 100), styleFor(output.isTerminal.stdout, env)),
-          ...goalsText(goals),
-          ...forecastText(likely, run.choices),
-          ...after.map(afterText),
-          '',
-        ].join('\n'),
+      ? `${JSON.stringify({ ...bounds, ...helpful, ...goalsJson(goals), forecast: likely, after })}\n`
+      : `${sections.flatMap((lines) => (lines.length === 0 ? [] : [lines.join('\n')])).join('\n\n')}\n`,
   )
   return 0
 }
@@ -56,6 +62,15 @@ export async function check(given: Flags, program: Program): Promise<number> {
 function asFlagIsCalled(bounds: Certificate): Certificate {
   const { tokens } = bounds
   return { ...bounds, tokens: { ...tokens, because: tokens.because.replace(/^maxTotalTokens\b/, 'maxTokens') } }
+}
+
+function limitsOf({ maxBudgetUsd, maxRunUsd, maxTotalTokens }: RunOptions): GivenLimits {
+  return { maxBudgetUsd, maxRunUsd, maxTokens: maxTotalTokens }
+}
+
+/** Limits that hold although nobody gave them. */
+function defaultsIn({ maxTurns }: Flags): readonly FlagLimit[] {
+  return maxTurns === undefined ? ['maxTurns'] : []
 }
 
 type Goals = Awaited<ReturnType<typeof goalOptions>>
@@ -72,7 +87,7 @@ function goalsText({ until = [], maxGoalTries = usualGoalTries, stopWhenMet, ski
     ...(skipIfMet === true ? ['It ends at once where that holds before the first request.'] : []),
     ...(stopWhenMet === true ? ['It is checked after each turn that changed something, too.'] : []),
   ]
-  return [`It is done when, with at most ${triesText(maxGoalTries)}:`, ...lines, ...when, '']
+  return [`It is done when, with at most ${triesText(maxGoalTries)}:`, ...lines, ...when]
 }
 
 function goalsJson({ until = [], maxGoalTries = usualGoalTries }: Goals): object {
@@ -106,34 +121,4 @@ function afterText({ stage, maxTurns, maxBudgetUsd, maxTotalTokens, maxDurationM
     elapsed(maxDurationMs),
   ].join(', ')
   return `After a run that completed: ${stage}, at most ${bounds}; within the budget of the session.`
-}
-
-const rows: readonly (readonly [Exclude<keyof Certificate, 'halts' | 'notes'>, string, (value: number) => string])[] = [
-  ['turns', 'turns', counted],
-  ['laps', 'laps', counted],
-  ['requests', 'requests', counted],
-  ['tokens', 'tokens', counted],
-  ['usd', 'cost', (value) => money(value)],
-  ['checks', 'checks', counted],
-  ['seconds', 'time', (value) => elapsed(value * 1_000)],
-]
-
-function certificateText(bounds: Certificate, model: string, style: Style): string {
-  const verdict = bounds.halts ? style.green('halts') : style.red('may go on for ever')
-  const cells = rows.flatMap(([name, label, shown]) => {
-    const bound = bounds[name]
-    return bound === undefined ? [] : [[label, amount(bound, shown), bound.because] as const]
-  })
-  const width = Math.max(...cells.map(([, value]) => value.length))
-  return [
-    `Every run with these flags ${verdict}. It cannot exceed (model ${model}):`,
-    '',
-    ...cells.map(([label, value, because]) => `  ${label.padEnd(10)}${value.padStart(width)}  ${style.dim(because)}`),
-    ...(bounds.notes.length === 0 ? [] : ['', ...bounds.notes]),
-    '',
-  ].join('\n')
-}
-
-function amount(bound: Bound, shown: (value: number) => string): string {
-  return bound.bounded ? shown(bound.value) : 'no bound'
 }

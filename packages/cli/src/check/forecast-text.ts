@@ -1,48 +1,74 @@
-import type { Forecast } from '@halting/core/adapters'
-import { usdFlag } from '../headless/limit-advice.ts'
-import { counted, many, moneyAtMost } from '../io/figures.ts'
+import type { Forecast, LikelyEnd, LikelyFigures } from '@halting/core/adapters'
+import { flagOf, usdFlag } from '../headless/limit-advice.ts'
+import { counted, many, money, moneyAtMost, rounded } from '../io/figures.ts'
 
-/** Limits that a forecast counts with, as the person gave them. */
+/** The limits that hold for the run, whoever gave them. */
 export interface GivenLimits {
   readonly maxBudgetUsd?: number | undefined
+  readonly maxRunUsd?: number | undefined
   readonly maxTokens?: number | undefined
-  readonly maxTurns?: number | undefined
 }
 
-/** What a run is likely to come to, in lines, by flag; and what is missing where none can begin. */
+/** What a run is likely to come to, in lines, by flag; and what is missing where none can begin (spec R-LIM-65). */
 export function forecastText(forecast: Forecast, given: GivenLimits): readonly string[] {
   return forecast.canBegin ? likelyLines(forecast) : missingLines(forecast, given)
 }
 
-function missingLines({ model, first }: Forecast, { maxBudgetUsd, maxTokens }: GivenLimits): readonly string[] {
+function missingLines({ model, first }: Forecast, given: GivenLimits): readonly string[] {
+  const { usd, tokens } = first
   const lines: string[] = []
-  if (maxBudgetUsd !== undefined && first.usd !== null && first.usd > maxBudgetUsd) {
+  for (const name of ['maxBudgetUsd', 'maxRunUsd'] as const) {
+    const limit = given[name]
+    if (limit === undefined || usd === null || usd <= limit) continue
+    const flag = flagOf(name)
     lines.push(
-      `At --max-budget-usd ${maxBudgetUsd} ${model} cannot begin; it needs ${moneyAtMost(first.usd)}.`,
-      `Give --max-budget-usd ${usdFlag(first.usd)} or more, or name a cheaper model with --model.`,
+      `At ${flag} ${limit} ${model} cannot begin; it needs ${moneyAtMost(usd)}.`,
+      `Give ${flag} ${usdFlag(usd)} or more, or name a cheaper model with --model.`,
     )
   }
-  if (maxTokens !== undefined && first.tokens > maxTokens) {
+  const { maxTokens } = given
+  if (maxTokens !== undefined && tokens > maxTokens) {
     lines.push(
-      `At --max-tokens ${maxTokens} ${model} cannot begin; it needs ${counted(first.tokens)} tokens.`,
-      `Give --max-tokens ${first.tokens} or more.`,
+      `At --max-tokens ${maxTokens} ${model} cannot begin; it needs ${counted(tokens)} tokens.`,
+      `Give --max-tokens ${tokens} or more.`,
     )
   }
   return lines
 }
 
-const flags = {
-  maxBudgetUsd: '--max-budget-usd',
-  maxTokens: '--max-tokens',
-  maxTurns: '--max-turns',
-} as const satisfies Record<keyof GivenLimits, string>
+/** What ends a run, by the names that a forecast has for it. */
+const ends = {
+  maxBudgetUsd: `${flagOf('maxBudgetUsd')} ends it`,
+  maxRunUsd: `${flagOf('maxRunUsd')} ends it`,
+  maxTokens: `${flagOf('maxTotalTokens')} ends it`,
+  maxTurns: `${flagOf('maxTurns')} ends it`,
+  contextWindow: 'its context window is full',
+} as const satisfies Record<LikelyEnd, string>
 
-function likelyLines({ likely, assumes }: Forecast): readonly string[] {
+function likelyLines({ model, likely, shorter, assumes }: Forecast): readonly string[] {
   const { turns, usd, tokens, endsBy } = likely
-  const cost = usd === null ? '' : ` and about ${moneyAtMost(usd)}`
-  const end = endsBy === null ? `no limit ends it within ${many(turns, 'turn')}` : `${flags[endsBy]} ends it`
+  const verb = usd === null ? 'uses' : 'costs'
+  const runs = shorter.map((size, index) =>
+    index === 0
+      ? `A run of ${many(size.turns, 'turn')} ${verb} about ${likelyFigure(size)}`
+      : `one of ${many(size.turns, 'turn')} about ${likelyFigure(size)}`,
+  )
+  const figures = [`about ${many(turns, 'turn')}`, `${rounded(tokens)} tokens`, ...(usd === null ? [] : [cents(usd)])]
+  const end = endsBy === null ? 'no limit ends it before that' : `then ${ends[endsBy]}`
   return [
-    `A long run is likely to have about ${many(turns, 'turn')}, ${counted(tokens)} tokens${cost}: ${end}.`,
-    `Estimated with ${counted(assumes.writtenTokens)} tokens written and ${counted(assumes.readTokens)} read in a turn, and a cache that keeps the rest.`,
+    `Likely with ${model}:`,
+    ...(runs.length === 0 ? [] : [`  ${runs.join(', ')}.`]),
+    `  The longest has ${figures.slice(0, -1).join(', ')} and ${figures.at(-1)}; ${end}.`,
+    `  A turn is one request with its tool calls, estimated at ${counted(assumes.writtenTokens)} tokens written and ${counted(assumes.readTokens)} read.`,
   ]
+}
+
+function likelyFigure({ usd, tokens }: LikelyFigures): string {
+  return usd === null ? `${rounded(tokens)} tokens` : cents(usd)
+}
+
+/** An estimate of less than a cent is one of a cent. */
+function cents(usd: number): string {
+  if (usd >= 1) return money(usd)
+  return usd === 0 ? '$0' : `$${Math.max(0.01, usd).toFixed(2)}`
 }

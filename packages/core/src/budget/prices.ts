@@ -7,6 +7,11 @@ export interface Prices {
   cost(model: string, usage: Usage): number | undefined
   /** The most that such a request can be billed: all input at the dearest rate. Never below `cost` of any usage within it. */
   worstCase(model: string, request: RequestBound): number | undefined
+  /**
+   * The least that one token of the model costs, of any kind and at any size of a request: `cost` of a usage is never below it times the tokens of the
+   * usage. With it a dollar budget bounds tokens, too (`certificate`); without it, and where a kind of token is free, it bounds none.
+   */
+  leastPerToken?(model: string): number | undefined
 }
 
 /** What a request cannot exceed. */
@@ -36,6 +41,19 @@ export function nanosOf(usd: number): NanoUsd {
 /** Billionths of a US dollar as dollars. */
 export function usdOf(nanos: NanoUsd): number {
   return nanos / 1e9
+}
+
+/**
+ * The most tokens that so much money buys at a price a token; Infinity where that is less than a thousandth of a nano-dollar, which costs nothing in whole
+ * nano-dollars. Lower prices are rounded down to whole thousandths: then no rounding of a single cost to nano-dollars can hide a token.
+ */
+export function mostTokensFor(nanos: NanoUsd, usdPerToken: number): number {
+  const exact = usdPerToken * 1e12
+  const nearest = Math.round(exact)
+  // A rate such as 0.1 / 1e6 has an error in its last digits, which is removed.
+  const picos = Math.abs(exact - nearest) <= nearest * 1e-9 ? nearest : Math.floor(exact)
+  if (picos < 1 || nanos === Infinity) return Infinity
+  return Number((BigInt(nanos) * 1_000n) / BigInt(picos))
 }
 
 /** An answer of prices: dollars, nothing for a model without a price, or something that is no sum of money. */

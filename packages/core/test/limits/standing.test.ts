@@ -152,6 +152,42 @@ describe('standing budgets', () => {
     expect([terminal.reason, terminal.costUsd, model.requests.length]).toEqual(['error', 0, 0])
     expect(terminal.signal.message).toContain('The ledger cannot be read.')
   })
+
+  test.each([
+    ['nothing', undefined],
+    ['a taking without settle', { kind: 'taken', usd: 1 }],
+    ['less than is of use', { kind: 'taken', usd: 0, settle: () => undefined }],
+    ['a text', 'taken'],
+  ])('that give %s end the run without the request', async (_name, answer) => {
+    // What plain JavaScript may give.
+    const broken = { names: [], countsFor: () => true, take: () => answer } as unknown as StandingBudgets
+    const { terminal, model } = await run([], given(broken))
+    expect([terminal.reason, model.requests.length]).toEqual(['error', 0])
+    expect(terminal.signal.message).toContain('The standing budgets gave no answer')
+  })
+
+  test('that do not heed an abort are not waited for, and have back what they give later', async () => {
+    const purse = new Purse(1e9)
+    let giveBack = (): void => {}
+    const others = new Promise<void>((resolve) => (giveBack = resolve))
+    const deaf: StandingBudgets = {
+      names: purse.names,
+      countsFor: () => true,
+      take: async (request, options) => {
+        options.onWait({ budget: '$9,000 a day', reservedUsd: 5, holders: 1 })
+        await others
+        return purse.take(request, options)
+      },
+    }
+    const going = begin([], { ...given(deaf), model: scriptedModel(['Done.']) })
+    await until(() => going.events.some(({ type }) => type === 'budget_wait'))
+    going.loop.abort()
+    const { terminal } = await going.end()
+    giveBack()
+    await until(() => purse.asked.length === 1)
+    await until(() => purse.open === 0)
+    expect([terminal.reason, purse.settled]).toEqual(['aborted_streaming', 0])
+  })
 })
 
 describe('a request that waits for other processes', () => {

@@ -15,6 +15,7 @@ export type { PriceOverrides } from './parse-overrides.ts'
  *     millionth of a dollar, so that no rounding comes between them.
  * P2: fees a piece are part of both. A use of a tool of the service's own is reserved at the fee of a web search, the
  *     only one that the usage tells of.
+ * P3: `leastPerToken` times the tokens of a usage is never above its `cost`: fees come on top.
  * @throws ConfigurationError for overrides that are no prices.
  */
 export function createPrices(overrides: PriceOverrides = {}): Prices {
@@ -31,6 +32,10 @@ export function createPrices(overrides: PriceOverrides = {}): Prices {
     worstCase(model, bound) {
       const tiers = findRates(model, own)
       return tiers === undefined ? undefined : dollars(worstCaseAt(applicable(tiers, bound.inputTokens), bound))
+    },
+    leastPerToken(model) {
+      const tiers = findRates(model, own)
+      return tiers === undefined ? undefined : dollars(Math.min(...tiers.map(leastRate)))
     },
   }
 }
@@ -70,6 +75,11 @@ function worstCaseAt(tiers: readonly Rates[], { inputTokens, outputTokens, serve
       dearest(({ search }) => search),
     )
   )
+}
+
+/** Of a token of any kind. */
+function leastRate({ input, output, read, write5m, write1h }: Rates): number {
+  return Math.min(input, output, read, write5m, write1h)
 }
 
 /** What is free stays free, also without a bound on how much of it there is. */

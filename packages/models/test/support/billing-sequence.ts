@@ -1,4 +1,4 @@
-import { createMemorySteps, streamRun, startRun } from '@halting/core'
+import { certificate, createMemorySteps, streamRun, startRun } from '@halting/core'
 import type { AnyTool, Json, JsonObject, RunOptions, Model, Prices, EndingReason } from '@halting/core'
 import { isJsonObject } from '@halting/core/adapters'
 import * as fc from 'fast-check'
@@ -75,6 +75,8 @@ export interface Came {
   readonly requests: readonly Settled[]
   readonly notices: readonly string[]
   readonly committed: Amount
+  /** The most tokens, as the certificate has it. */
+  readonly mostTokens: number
   readonly modelUsage: { readonly [model: string]: { readonly input: number; readonly output: number } }
 }
 
@@ -143,11 +145,13 @@ export async function runSequence(
   for await (const event of running) if (event.type === 'notice') notices.push(event.message)
   const { terminal, state } = await running.ended
   const { nanos, unknownNanos, totalTokens, modelUsage } = state.spent
+  const { tokens } = certificate(options)
   return {
     reason: terminal.reason,
     limit,
     notices,
     committed: { nanos: nanos + unknownNanos, tokens: totalTokens },
+    mostTokens: tokens.bounded ? tokens.value : 0,
     modelUsage: Object.fromEntries(
       Object.entries(modelUsage).map(([model, { usage }]) => {
         const input = usage.input_tokens + usage.cache_read_input_tokens + usage.cache_creation_input_tokens

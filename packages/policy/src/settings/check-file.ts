@@ -1,7 +1,7 @@
 import { isJsonObject } from '@halting/core/adapters'
 import type { JsonObject } from '@halting/core'
 import { type Behavior, parseRules, PermissionRuleError } from '../permissions/rule.ts'
-import type { Fields } from './fields.ts'
+import { type Fields, limitFieldNames } from './fields.ts'
 import type { HookGroup, HookSettings } from './hook-settings.ts'
 import { type JsonLines, jsonLines } from './json-lines.ts'
 import type { SettingsLevel } from './places.ts'
@@ -48,6 +48,8 @@ const topFields = Object.keys(fieldTable).filter((name) => !name.startsWith(perm
 const permissionFields = Object.keys(fieldTable)
   .filter((name) => name.startsWith(permissionPrefix))
   .map((name) => name.slice(permissionPrefix.length))
+
+const limitNames: readonly string[] = limitFieldNames
 
 /** Which of the known names was most likely meant. */
 export type Nearest = (given: string, known: readonly string[]) => string | undefined
@@ -100,7 +102,7 @@ export function checkFile(text: SettingsText, nearest: Nearest = () => undefined
       }
     }
   }
-  tellStrangersOfSandbox(file.content['sandbox'], tellUnknown)
+  tellStrangersOfGroups(file.content, tellUnknown)
   const checkedHooks = hooks === undefined ? undefined : checkHooks(file, hooks, add, tellUnknown)
   if (unknown > mostUnknown) {
     const left = unknown - mostUnknown
@@ -179,8 +181,10 @@ function tellStrangersOfHook(path: Path, group: JsonObject, tellUnknown: TellUnk
   }
 }
 
-/** A slip of the pen here would leave commands without the sandbox that was wanted. */
-function tellStrangersOfSandbox(sandbox: unknown, tellUnknown: TellUnknown): void {
+/** A slip of the pen here would leave a run without the limit, or commands without the sandbox, that was wanted. */
+function tellStrangersOfGroups({ sandbox, limits }: JsonObject, tellUnknown: TellUnknown): void {
+  for (const key of isJsonObject(limits) ? Object.keys(limits) : [])
+    if (!limitNames.includes(key)) tellUnknown(['limits', key], limitNames)
   if (!isJsonObject(sandbox)) return
   for (const [group, known] of Object.entries(sandboxKeys)) {
     const path = group === 'sandbox' ? [group] : ['sandbox', group]
@@ -300,7 +304,7 @@ const guardsOfSandbox: ReadonlySet<string> = new Set(
     ' ',
   ),
 )
-const guardingGroups: ReadonlySet<string> = new Set(['permissions', 'sandbox', 'hooks'])
+const guardingGroups: ReadonlySet<string> = new Set(['permissions', 'sandbox', 'hooks', 'limits'])
 
 /**
  * What forbids or guards and stands at the wrong place, or under a name that is not quite right: passed over, it would be
@@ -312,7 +316,7 @@ function strayGuard(file: PlacedText, path: Path, near: string | undefined): Pro
   if (group === 'hooks' && inner !== undefined) return undefined
   const name = nameOf(path)
   const problem = (would: string): Problem => ({
-    field: 'permissions',
+    field: group === 'limits' || limitNames.includes(key) ? 'limits' : 'permissions',
     stops: true,
     text: `${place(file, file.lines.lineOf(path))}: there is no setting ${name}; ${would}.`,
   })
@@ -321,6 +325,10 @@ function strayGuard(file: PlacedText, path: Path, near: string | undefined): Pro
     return problem(`${meant} stands in permissions: {"permissions": {"${meant}": …}}`)
   const home = group === 'sandbox' && guardsOfSandbox.has(key) ? groupOfSandbox(key) : undefined
   if (home !== undefined) return problem(`did you mean sandbox.${home}.${key}? Mend it, or take it away`)
+  if (inner === undefined && limitNames.includes(key))
+    return problem(`${key} stands in limits: {"limits": {"${key}": …}}`)
+  if (group === 'limits' && inner !== undefined)
+    return problem(near === undefined ? `the limits are ${limitNames.join(', ')}` : `did you mean limits.${near}?`)
   const guarding = inner === undefined ? guardingGroups : group === 'sandbox' ? guardsOfSandbox : guards
   const isGuard = guarding.has(near ?? '')
   return isGuard ? problem(`did you mean ${near}? Mend it, or take it away`) : undefined
@@ -344,6 +352,8 @@ const longest = 60
 
 /** A value in a message: short, on one line, and without what a terminal would obey. */
 function shown(value: unknown): string {
+  // A number that is too large for JSON.parse.
+  if (typeof value === 'number' && !Number.isFinite(value)) return String(value)
   const json = (JSON.stringify(value) ?? 'missing').replace(
     /[\u007F-\u009F\u200B-\u200F\u2028-\u202E\u2060-\u2069\uFEFF]/g,
     '?',

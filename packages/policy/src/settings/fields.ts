@@ -15,6 +15,55 @@ export const notificationChannels = [
 /** One of `notificationChannels`. */
 export type NotificationChannel = (typeof notificationChannels)[number]
 
+/** Limits of a run by the names of their flags. */
+export const limitFieldNames = [
+  'maxTurns',
+  'maxRunUsd',
+  'maxBudgetUsd',
+  'maxTokens',
+  'maxDuration',
+  'maxToolCalls',
+] as const
+/** One of `limitFieldNames`. */
+export type LimitFieldName = (typeof limitFieldNames)[number]
+
+/** Limits as a file writes them: a duration is a text. Null for no limit. */
+type LimitFields = {
+  readonly [name in LimitFieldName]?: (name extends 'maxDuration' ? string : number) | null
+}
+
+/** Limits of a run; null for no limit, absent where nobody says anything. */
+export type LimitSettings = {
+  readonly maxTurns?: number | null
+  /** US dollars of one run. */
+  readonly maxRunUsd?: number | null
+  /** US dollars of the session. */
+  readonly maxBudgetUsd?: number | null
+  readonly maxTokens?: number | null
+  /** Milliseconds. */
+  readonly maxDuration?: number | null
+  readonly maxToolCalls?: number | null
+}
+
+/** A limit that holds where no file says anything, and what it is called. */
+export interface DefaultLimit {
+  readonly value: number
+  readonly from: string
+}
+
+/** By the name of the limit. */
+export type DefaultLimits = { readonly [name in LimitFieldName]?: DefaultLimit }
+
+/** A command whose output is a line of the interactive program, as Claude Code has it. */
+export interface StatusLineSettings {
+  readonly type: 'command'
+  readonly command: string
+  /** Columns before what it prints; 0 when absent. */
+  readonly padding?: number
+  /** Seconds after which it is run again although nothing changed; never when absent. */
+  readonly refreshInterval?: number
+}
+
 /** What one file says, field by field; what is not right is not in it. */
 export interface Fields {
   readonly apiKeyHelper?: string
@@ -39,7 +88,7 @@ export interface Fields {
   readonly model?: string
   readonly theme?: string
   readonly preferredNotifChannel?: NotificationChannel
-  readonly statusLine?: JsonObject
+  readonly statusLine?: StatusLineSettings
   readonly mcpServers?: Readonly<Record<string, JsonObject>>
   readonly enableAllProjectMcpServers?: boolean
   readonly enabledMcpjsonServers?: readonly string[]
@@ -55,6 +104,8 @@ export interface Fields {
   readonly untilTries?: number
   readonly untilTimeout?: string
   readonly protect?: readonly string[]
+  readonly limits?: LimitFields
+  readonly limitReminders?: boolean
   /** Keys that are known, and that say nothing to this version. */
   readonly others: readonly string[]
 }

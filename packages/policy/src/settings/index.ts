@@ -1,4 +1,12 @@
-export type { NotificationChannel } from './fields.ts'
+export {
+  type DefaultLimit,
+  type DefaultLimits,
+  limitFieldNames,
+  type LimitFieldName,
+  type LimitSettings,
+  type NotificationChannel,
+  type StatusLineSettings,
+} from './fields.ts'
 export {
   type SettingsWriterOptions,
   placeOfSuggestions,

@@ -1,6 +1,7 @@
 import { ConfigurationError } from '@halting/core'
 import type { FolderTrust } from '../trust/folder-trust.ts'
 import type { Nearest } from './check-file.ts'
+import type { DefaultLimits } from './fields.ts'
 import type { Origin, Settings } from './merge.ts'
 import type { SettingsLevel } from './places.ts'
 import type { ReadOptions } from './read-files.ts'
@@ -46,6 +47,8 @@ export interface Ignored {
 export interface LoadOptions extends ReadOptions {
   /** What trusts the folder for this run, such as `--trust`; the records decide when absent, and nothing does when false. */
   readonly trustedBy?: string | false | undefined
+  /** Limits that hold where no file has one: a project does not raise them. */
+  readonly defaultLimits?: DefaultLimits
   /** Names the key that was most likely meant by one that nobody knows. */
   readonly nearest?: Nearest
 }

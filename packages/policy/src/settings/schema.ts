@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { permissionModes } from '../permissions/rule-book.ts'
-import { durationMs } from './duration.ts'
+import { durationMs, longestDurationMs } from './duration.ts'
 import { notificationChannels } from './fields.ts'
 import { hookEvents } from './hook-settings.ts'
 
@@ -147,7 +147,34 @@ const ownPlace = 'a path from / or ~/ on'
 const days =
   'a whole number of days from 1 on: sessions that were not touched for so long are removed. A large one, such as 3650, keeps them'
 
+const noLimit = ', or null for no limit'
+const whole = `a whole number from 1 on${noLimit}`
+const count = z.int(says(whole)).min(1, says(whole)).nullable().optional()
+const money = `a number of US dollars above 0${noLimit}`
+const dollars = z.number(says(money)).positive(says(money)).nullable().optional()
+const time = `a duration of at most 24 days, such as 90s, 10m or 1h30m${noLimit}`
+
+/** Unknown names in it are looked at before. */
+const limits = z.looseObject(
+  {
+    maxTurns: count,
+    maxRunUsd: dollars,
+    maxBudgetUsd: dollars,
+    maxTokens: count,
+    maxDuration: z.string(says(time)).refine(isRunTime, says(time)).nullable().optional(),
+    maxToolCalls: count,
+  },
+  says('an object, such as {"maxRunUsd": 5}'),
+)
+
+function isRunTime(text: string): boolean {
+  const milliseconds = durationMs(text) ?? 0
+  return milliseconds > 0 && milliseconds <= longestDurationMs
+}
+
 const tries = 'a whole number from 1 to 1000: how often an answer is sent back because a goal is not met'
+const columns = 'a whole number of columns from 0 to 100'
+const refresh = 'a number of seconds from 1 to 86400: how often it is run when nothing changes'
 const duration = 'a duration, such as 90s, 10m or 1h'
 
 /** Keys of Claude Code that loosen and guard nothing: existing files have them, and a line about each at every run helps nobody. */
@@ -179,6 +206,8 @@ export const fieldTable: Readonly<Record<string, Field>> = {
   untilTries: stop(z.int(says(tries)).min(1, says(tries)).max(1_000, says(tries))),
   untilTimeout: stop(z.string(says(duration)).refine((text) => (durationMs(text) ?? 0) > 0, says(duration))),
   protect: stop(words('a glob, such as tests/**')),
+  limits: stop(limits),
+  limitReminders: passOver(truth),
   disableAllHooks: stop(truth),
   allowManagedHooksOnly: passOver(truth),
   allowManagedPermissionRulesOnly: passOver(truth),
@@ -195,7 +224,12 @@ export const fieldTable: Readonly<Record<string, Field>> = {
   preferredNotifChannel: passOver(z.enum(notificationChannels, says(`one of ${notificationChannels.join(', ')}`))),
   statusLine: passOver(
     z.looseObject(
-      { type: z.literal('command', says('command')), command: filled('a command, as text') },
+      {
+        type: z.literal('command', says('command')),
+        command: filled('a command, as text'),
+        padding: z.int(says(columns)).min(0, says(columns)).max(100, says(columns)).optional(),
+        refreshInterval: z.number(says(refresh)).min(1, says(refresh)).max(86_400, says(refresh)).optional(),
+      },
       says('an object, such as {"type": "command", "command": "…"}'),
     ),
   ),

@@ -9,6 +9,7 @@ import {
   type LoadOptions,
   SettingsError,
 } from './loaded-settings.ts'
+import { mergedLimits } from './limits.ts'
 import { withoutOthers } from './managed-only.ts'
 import { listedFields, merged, type CountingFile } from './merge.ts'
 import type { ReadFile } from './read-files.ts'
@@ -34,12 +35,19 @@ export async function weighFiles(files: readonly ReadFile[], options: LoadOption
     return { file, result, fields }
   })
   if (trust?.problem !== undefined) warnings.push(trust.problem)
-  const { settings, origins } = merged(counting, warnings)
+  const limits = mergedLimits(counting, options.defaultLimits)
+  const others = merged(counting, warnings)
+  const settings = { ...others.settings, ...limits.settings }
+  const origins = [...others.origins, ...limits.origins]
+  ignored.push(...limits.ignored)
+  warnings.push(...limits.warnings)
   const off = origins.find(({ setting, value }) => setting === 'disableAllHooks' && value === true)
   for (const { file, fields } of off === undefined ? [] : counting) {
-    if (file.level === 'managed' || fields.hooks === undefined) continue
-    const text = Object.keys(fields.hooks).join(', ')
-    ignored.push({ setting: 'hooks', text, from: file.name, why: `disableAllHooks in ${off?.from}`, forTrust: false })
+    if (file.level === 'managed') continue
+    const { hooks, statusLine } = fields
+    const told = { from: file.name, why: `disableAllHooks in ${off?.from}`, forTrust: false }
+    if (hooks !== undefined) ignored.push({ setting: 'hooks', text: Object.keys(hooks).join(', '), ...told })
+    if (statusLine !== undefined) ignored.push({ setting: 'statusLine', text: statusLine.command, ...told })
   }
   return {
     settings,
@@ -116,7 +124,7 @@ function ofProject(
     if (lets(offer) || (offer.server !== undefined && letsServer(offer.server))) continue
     const why =
       trust?.trusted === true
-        ? offer.setting === 'hooks' || offer.setting === 'apiKeyHelper'
+        ? runsScripts.has(offer.setting)
           ? 'it was not in what was trusted: it came later, or a script that it runs has changed'
           : offer.needsNaming
             ? 'it counts only where halting trust has named it'
@@ -146,6 +154,9 @@ function ofProject(
   return letIn(fields, { lets, isSandboxed, projectDirectory: file.projectDirectory, letsServer })
 }
 
+/** Settings whose scripts are a part of what was trusted. */
+const runsScripts: ReadonlySet<string> = new Set(['hooks', 'apiKeyHelper', 'statusLine'])
+
 /** Fields of which a project's say counts, trusted or not. */
 const alwaysOfProjects: ReadonlySet<string> = new Set([
   'file',
@@ -155,6 +166,8 @@ const alwaysOfProjects: ReadonlySet<string> = new Set([
   'redactSecrets',
   'autoMemoryEnabled',
   'autoDreamEnabled',
+  // What lowers counts without trust.
+  'limits',
   // What of it shuts counts without trust.
   'sandbox',
 ])

@@ -23,6 +23,7 @@ export interface Offer {
 /** Settings that count from a project only where its folder is trusted, beside hooks, rules and variables. */
 const single = [
   'apiKeyHelper',
+  'statusLine',
   'model',
   'sandbox',
   'disableBypassPermissionsMode',
@@ -40,6 +41,7 @@ export const ownOnly = [
   'smallModel',
   'background',
   'confineJudged',
+  'limitReminders',
   'disableAllHooks',
   'passEnvironment',
   'autoMemoryDirectory',
@@ -94,7 +96,7 @@ export interface Letting {
 /** The part of a project's file that counts: its deny and ask rules, and what `lets` lets in. */
 export function letIn(fields: Fields, { lets, isSandboxed, projectDirectory, letsServer }: Letting): Fields {
   const { deny, ask, redactSecrets, allow, additionalDirectories, env, hooks, defaultMode, mcpServers, others } = fields
-  const { disabledMcpjsonServers, autoMemoryEnabled, autoDreamEnabled, until, protect } = fields
+  const { disabledMcpjsonServers, autoMemoryEnabled, autoDreamEnabled, until, protect, limits } = fields
   const keptUntil = until?.filter((command) => lets(offer('until', command)))
   const keptServers = Object.entries(mcpServers ?? {}).filter(
     ([name, server]) => letsServer(name) || lets(serverOffer(name, server)),
@@ -117,6 +119,8 @@ export function letIn(fields: Fields, { lets, isSandboxed, projectDirectory, let
     ...(redactSecrets === true && { redactSecrets }),
     ...(autoMemoryEnabled === false && { autoMemoryEnabled }),
     ...(autoDreamEnabled === false && { autoDreamEnabled }),
+    // Where they are lower than others; that is looked at when the files are merged.
+    ...(limits && { limits }),
     ...(keptUntil !== undefined && keptUntil.length > 0 && { until: keptUntil }),
     ...(protect && { protect: protect.filter((glob) => lets(offer('protect', glob))) }),
     ...(allow && { allow: allow.filter((rule) => lets(offer('permissions.allow', rule))) }),
@@ -143,12 +147,19 @@ function offer(setting: string, value: unknown): Offer {
   return { setting, text, needsNaming, id: idOf([setting, value]) }
 }
 
-/** A command that prints a key runs what its script holds, as a hook does. */
+/** A command that prints a key, or the status line, runs what its script holds, as a hook does. */
 function singleOffer(name: (typeof single)[number], fields: Fields, projectDirectory: string): Offer {
+  const { apiKeyHelper, statusLine } = fields
+  if (name === 'statusLine' && statusLine !== undefined) {
+    const { type: _, command, ...rest } = statusLine
+    const more = Object.keys(rest).length === 0 ? '' : ` ${JSON.stringify(rest)}`
+    const scripts = namedScripts(command, projectDirectory)
+    return { setting: name, needsNaming: false, ...withScripts(command + more, scripts, [name, statusLine]) }
+  }
   const made = offer(name, fields[name])
-  const { apiKeyHelper: command } = fields
-  const scripts = name !== 'apiKeyHelper' || command === undefined ? [] : namedScripts(command, projectDirectory)
-  return scripts.length === 0 ? made : { ...made, ...withScripts(made.text, scripts, [name, command]) }
+  if (name !== 'apiKeyHelper' || apiKeyHelper === undefined) return made
+  const scripts = namedScripts(apiKeyHelper, projectDirectory)
+  return scripts.length === 0 ? made : { ...made, ...withScripts(made.text, scripts, [name, apiKeyHelper]) }
 }
 
 /** What the scripts hold is a part of what was trusted. Without any the id is that of the command alone. */

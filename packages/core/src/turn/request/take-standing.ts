@@ -1,7 +1,5 @@
 import type { AbortCause } from '../../cancel/abort.ts'
 import { nanosOf, usdOf } from '../../budget/prices.ts'
-import { HaltingError } from '../../errors.ts'
-import { fieldsOf } from '../../given.ts'
 import type {
   StandingBudget,
   StandingRefused,
@@ -10,7 +8,10 @@ import type {
   StandingWait,
 } from '../../budget/standing.ts'
 import type { Emit, FundsWanted } from '../../events.ts'
+import { HaltingError } from '../../errors.ts'
 import type { Eventually } from '../../eventually.ts'
+import { fieldsOf } from '../../given.ts'
+import { isThenable } from '../../cancel/settle.ts'
 import type { Run } from '../run.ts'
 import type { Grant, OverBudget } from './grant.ts'
 import type { RequestPlan } from './request-plan.ts'
@@ -27,30 +28,6 @@ export type StandingWaited = FundsWanted & {
   readonly cause?: AbortCause
 }
 
-/**
- * What the port gave, looked at: it may be anything.
- * @throws HaltingError for what is no answer, and for less than the least that was asked for: the request would cost more than was taken.
- */
-function answerOf(given: unknown, { usd, leastUsd }: StandingRequest): StandingAnswer {
-  const { kind, usd: taken, settle, budget } = fieldsOf(given) ?? {}
-  if (kind === 'refused' && isStandingBudget(budget)) return { kind, budget }
-  if (kind !== 'taken' || typeof taken !== 'number' || typeof settle !== 'function')
-    throw new HaltingError('callback', 'The standing budgets gave no answer. Nothing was asked.')
-  const answer = given as StandingTaken
-  if (nanosOf(Math.max(0, taken)) >= nanosOf(leastUsd)) return settledOnce(answer)
-  answer.settle(0, true)
-  throw new HaltingError(
-    'callback',
-    `The standing budgets gave $${taken} for a request that may cost $${leastUsd} to $${usd}. Nothing was asked.`,
-  )
-}
-
-function isStandingBudget(given: unknown): given is StandingBudget {
-  const { name, limitUsd, settledUsd, resetsAt } = fieldsOf(given) ?? {}
-  const isNamed = typeof name === 'string' && typeof resetsAt === 'string'
-  return isNamed && Number.isFinite(limitUsd) && Number.isFinite(settledUsd)
-}
-
 export type StandingAnswer = StandingTaken | StandingRefused
 
 /** Whether requests of this plan take from standing budgets. */
@@ -58,14 +35,15 @@ export function isStanding({ context }: Run, { model }: Pick<RequestPlan, 'model
   return context.settings.standing?.countsFor(model.id) === true
 }
 
-/** One request at the standing budgets of a run: asked once, and asked again by a process that goes on with a wait. */
+/** One request at the standing budgets of a run. */
 export class StandingAsk {
   readonly #run: Run
   readonly #plan: RequestPlan
   readonly #request: StandingRequest
+  /** The run is aborted, or the time of the question is over. */
+  readonly #ended = new AbortController()
   #wait: StandingWait | undefined
   #onWait: (wait: StandingWait) => void = () => {}
-  readonly #own = new AbortController()
 
   constructor(run: Run, plan: RequestPlan, grant: Grant) {
     this.#run = run
@@ -73,36 +51,44 @@ export class StandingAsk {
     this.#request = requestOf(run, plan, grant)
   }
 
-  /** An answer at once, or one to wait for. */
+  /** An answer at once, or one to wait for. @throws what the budgets throw, HaltingError for what is no answer. */
   ask(): Eventually<StandingAnswer> {
     const { standing } = this.#run.context.settings
     if (standing === null) throw new Error('there are no standing budgets to ask')
-    const { signal } = this.#run.ports.abort
-    const onWait = (wait: StandingWait): void => {
-      this.#wait = wait
-      this.#onWait(wait)
+    const { usd, leastUsd } = this.#request
+    const asked: unknown = standing.take(this.#request, {
+      signal: this.#ended.signal,
+      onWait: (wait) => {
+        this.#wait = wait
+        this.#onWait(wait)
+      },
+    })
+    const read = (given: unknown): StandingAnswer => answerOf(given, { usd, leastUsd })
+    return isThenable(asked) ? Promise.resolve(asked).then(read) : read(asked)
+  }
+
+  /** Waits for the answer, tells of it, and says what to put on record. What comes after an abort is given back. */
+  async wait(
+    asked: Promise<StandingAnswer>,
+    emit: Emit,
+  ): Promise<{ readonly record: StandingWaited; readonly answer?: StandingAnswer }> {
+    const tell = (isWaiting: boolean, wait: StandingWait): void => {
+      if (this.#run.ports.isHeard()) emit({ type: 'budget_wait', isWaiting, ...this.#wanted(wait) })
     }
-    const own = this.#own
-    const stop = (): void => own.abort()
-    const { cutOff } = this.#plan
-    if (signal.aborted || cutOff?.aborted === true) stop()
-    signal.addEventListener('abort', stop, { once: true })
-    cutOff?.addEventListener('abort', stop, { once: true })
-    const done = (): void => {
-      signal.removeEventListener('abort', stop)
-      cutOff?.removeEventListener('abort', stop)
-    }
-    let asked: Eventually<StandingAnswer>
+    if (this.#wait !== undefined) tell(true, this.#wait)
+    this.#onWait = (wait) => tell(true, wait)
     try {
-      asked = standing.take(this.#request, { signal: own.signal, onWait })
-      if (!(asked instanceof Promise)) asked = answerOf(asked, this.#request)
-    } catch (error) {
-      done()
-      throw error
+      const answer = await this.#orEnded(asked)
+      if (answer === undefined) {
+        const cause = this.#run.ports.abort.causeNow()
+        return { record: { ...this.#wanted(), outcome: 'aborted', ...(cause !== undefined && { cause }) } }
+      }
+      const outcome = answer.kind === 'taken' ? 'granted' : 'refused'
+      return { record: { ...this.#wanted(), outcome }, answer }
+    } finally {
+      this.#onWait = () => {}
+      if (this.#wait !== undefined) tell(false, this.#wait)
     }
-    if (asked instanceof Promise) return asked.then((given) => answerOf(given, this.#request)).finally(done)
-    done()
-    return asked
   }
 
   /** The step of a wait may fail before anybody hears the answer: then nobody waits any more, and what comes is given back. */
@@ -110,45 +96,73 @@ export class StandingAsk {
     if (!(waited instanceof Promise && asked instanceof Promise)) return
     waited.catch(() => {
       if (isHeard()) return
-      this.#own.abort()
-      asked.then(
-        (answer) => answer.kind === 'taken' && answer.settle(0, true),
-        () => {},
-      )
+      this.#ended.abort()
+      asked.then(giveBack, () => undefined)
     })
   }
 
-  /** Waits for the answer, tells of it, and says what to put on record. */
-  async wait(
-    asked: Promise<StandingAnswer>,
-    emit: Emit,
-  ): Promise<{ readonly record: StandingWaited; readonly answer?: StandingAnswer }> {
+  /** The answer, or undefined where the wait for it has ended. */
+  #orEnded(asked: Promise<StandingAnswer>): Promise<StandingAnswer | undefined> {
     const { abort } = this.#run.ports
-    const tell = (isWaiting: boolean, wait: StandingWait): void => {
-      if (this.#run.ports.isHeard()) emit({ type: 'budget_wait', isWaiting, ...this.#wanted(wait) })
-    }
-    if (this.#wait !== undefined) tell(true, this.#wait)
-    this.#onWait = (wait) => tell(true, wait)
-    let answer: StandingAnswer | undefined
-    try {
-      answer = await asked
-    } catch (error) {
-      const cause = abort.causeNow()
-      const isCut = this.#plan.cutOff?.aborted === true
-      if (cause === undefined && !isCut) throw error
-      return { record: { ...this.#wanted(), outcome: 'aborted', ...(cause !== undefined && { cause }) } }
-    } finally {
-      this.#onWait = () => {}
-      if (this.#wait !== undefined) tell(false, this.#wait)
-    }
-    const outcome = answer.kind === 'taken' ? 'granted' : 'refused'
-    return { record: { ...this.#wanted(), outcome }, answer }
+    const { cutOff } = this.#plan
+    return new Promise((resolve, reject) => {
+      const settled = (): void => {
+        abort.unlisten(listener)
+        cutOff?.removeEventListener('abort', end)
+      }
+      const end = (): void => {
+        settled()
+        asked.then(giveBack, () => undefined)
+        this.#ended.abort()
+        resolve(undefined)
+      }
+      const listener = { onAbort: end }
+      if (abort.causeNow() !== undefined || cutOff?.aborted === true) return end()
+      abort.listen(listener)
+      cutOff?.addEventListener('abort', end, { once: true })
+      asked.then(
+        (answer) => {
+          settled()
+          resolve(answer)
+        },
+        (error: unknown) => {
+          settled()
+          reject(error)
+        },
+      )
+    })
   }
 
   #wanted(wait: StandingWait | undefined = this.#wait): FundsWanted & { readonly budget: string } {
     const { budget = '', reservedUsd = 0, holders = 0 } = wait ?? {}
     return { neededUsd: this.#request.usd, neededTokens: 0, reservedUsd, reservedTokens: 0, holders, budget }
   }
+}
+
+/** What nobody needs any more. */
+function giveBack(answer: StandingAnswer): void {
+  if (answer.kind === 'taken') answer.settle(0, true)
+}
+
+/** Plain JavaScript may give anything. @throws HaltingError for what is no answer, with nothing taken: no request is made by it. */
+function answerOf(given: unknown, { usd, leastUsd }: Pick<StandingRequest, 'usd' | 'leastUsd'>): StandingAnswer {
+  const { kind, usd: taken, settle, budget } = fieldsOf(given) ?? {}
+  if (kind === 'refused' && isStandingBudget(budget)) return { kind, budget }
+  if (kind === 'taken' && typeof settle === 'function') {
+    const answer = settledOnce(given as StandingTaken)
+    if (typeof taken === 'number' && taken >= leastUsd && taken <= usd) return answer
+    giveBack(answer)
+  }
+  throw new HaltingError(
+    'callback',
+    `The standing budgets gave no answer: neither { kind: 'taken', usd, settle } with $${leastUsd} to $${usd}, nor { kind: 'refused', budget }.`,
+  )
+}
+
+function isStandingBudget(given: unknown): given is StandingBudget {
+  const { name, limitUsd, settledUsd, resetsAt } = fieldsOf(given) ?? {}
+  const isNamed = typeof name === 'string' && typeof resetsAt === 'string'
+  return isNamed && Number.isFinite(limitUsd) && Number.isFinite(settledUsd)
 }
 
 function requestOf(run: Run, plan: RequestPlan, { nanos, maxTokens }: Grant): StandingRequest {
