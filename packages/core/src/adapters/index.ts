@@ -7,6 +7,20 @@ export { lineOfCheck } from '../goals/report.ts'
 export { mostGoalTries, mostStablePasses, usualCheckMs, usualGoalTries } from '../goals/run-goals.ts'
 export { spendsTurn, type RetriesLeft, type Ranking } from '../allowance.ts'
 export { type RequestBound, noPrices } from '../budget/prices.ts'
+export {
+  closeLease,
+  leftOfBudget,
+  mostNanos,
+  newBudget,
+  noLease,
+  raiseLease,
+  releaseLease,
+  setBudgetLimit,
+  type Lease,
+  type Leased,
+  type SharedBudget,
+  type Spent,
+} from '../budget/shared-budget.ts'
 export type { BudgetCompletionEvent } from '../budget/token-target.ts'
 export { abortCauseOf, sharedAbort } from '../cancel/abort.ts'
 export {
