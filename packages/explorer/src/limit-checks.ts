@@ -1,6 +1,6 @@
 import type { Bound, RunEvent, TranscriptEntry } from '@halting/core'
 import { eventsOfAgents, fail, messagesOf } from './assert-same-events.ts'
-import type { Walked } from './checks.ts'
+import type { Walked } from './walked.ts'
 import { nanosOf } from './core-internals.ts'
 import type { World } from './world.ts'
 
