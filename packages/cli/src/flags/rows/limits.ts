@@ -56,6 +56,7 @@ export const limitsFlags: { readonly [Name in LimitsFlag]-?: FlagFor<NonNullable
     kind: 'value',
     value: 'X',
     read: dollarsOrNone,
+    alsoOf: ['what-if'],
     meaning: 'The same for one run alone, whatever the session spent before; none for no limit',
   },
   maxToolCalls: {
@@ -64,6 +65,7 @@ export const limitsFlags: { readonly [Name in LimitsFlag]-?: FlagFor<NonNullable
     kind: 'value',
     value: 'N',
     read: wholeNumber,
+    alsoOf: ['what-if'],
     meaning: 'Calls of tools, those of subagents with them',
   },
   maxTokens: {
