@@ -67,6 +67,12 @@ const checks = {
     needs: 'nothing',
     ...tests(['packages/journal/test/goals'], { count: 'HALTING_RUNS' }, { HALTING_RUNS: '10000' }),
   },
+  budgets: {
+    proves: 'processes that are killed at random overshoot no standing budget, and leave nothing in the way of others',
+    takes: '2 minutes; --count=1500 --processes=20 --seed=N',
+    needs: 'nothing',
+    ...tests(['packages/agent/test/budgets'], { count: 'HALTING_REQUESTS', processes: 'HALTING_PROCESSES' }),
+  },
   trouble: {
     proves:
       'sessions side by side come to one result each through kills, questions, clocks that jump, servers that die and agents under one budget',

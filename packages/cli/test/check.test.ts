@@ -1,4 +1,5 @@
 // Holds rules of docs/spec.md: R-LIM-65 to R-LIM-67.
+import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { installProgram, run } from './support/program.ts'
 
@@ -61,6 +62,15 @@ test('a model without a price is bounded in tokens alone', async () => {
   expect(stdout).toMatch(/\n {2}A run of 10 turns uses about [\d.]+k tokens, one of 50 turns about [\d.]+M tokens\.\n/)
   expect(stdout).toContain('  -  not bounded by these options: there is no price for ollama/llama3\n')
   expect(stdout).toContain('  -  not bounded by these options; add --max-tokens\n')
+})
+
+test('the guide quotes what it prints', async () => {
+  const guide = readFileSync(new URL('../../../docs/guide/stopping.md', import.meta.url), 'utf8')
+  const [, flags = '', quoted = ''] = /\n```\nhalting check (.*)\n```\n\n```text\n([^`]*)```\n/.exec(guide) ?? []
+  const { stdout } = await run(['check', ...flags.split(' ')])
+  // What is likely depends on the machine and the day: they are in the system prompt.
+  const steady = (text: string) => text.replaceAll(/ about [\d$,.]+| [\d.]+[kM] tokens| and \$[\d.]+;/g, ' #')
+  expect(steady(stdout)).toBe(steady(quoted))
 })
 
 test('check gives the certificate as JSON', async () => {

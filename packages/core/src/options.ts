@@ -252,6 +252,9 @@ const loopChecks: { readonly [option in keyof RunOptions]-?: Given } = {
 
 const optionChecks: OptionChecks = { ...loopChecks, ...engineOptionChecks }
 
+/** Turns of a run of which nobody says anything. */
+export const usualMaxTurns = 1_000
+
 /** The options with every default filled in. @throws ConfigurationError for what cannot be run. */
 export function settingsOf(options: RunOptions): RunSettings {
   checkOptions(options, optionChecks)
@@ -259,7 +262,7 @@ export function settingsOf(options: RunOptions): RunSettings {
   const settings: RunSettings = {
     system: [options.system, options.output?.instruction].filter(Boolean).join('\n\n'),
     contextWindow: options.contextWindow ?? null,
-    maxTurns: options.maxTurns ?? 1_000,
+    maxTurns: options.maxTurns ?? usualMaxTurns,
     maxBudgetUsd: options.maxBudgetUsd ?? Infinity,
     lease: options.lease ?? null,
     standing: options.standing ?? null,

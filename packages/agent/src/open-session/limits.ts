@@ -4,9 +4,7 @@ import { FinishReasonHook } from '@halting/core/compat'
 
 type Limits = Pick<
   RunOptions,
-  | 'maxTurns'
   | 'maxBudgetUsd'
-  | 'maxRunUsd'
   | 'maxToolCalls'
   | 'maxTotalTokens'
   | 'maxDurationMs'
@@ -20,6 +18,7 @@ type Limits = Pick<
   | 'toolConcurrency'
   | 'stopHookBlockCap'
   | 'maxGoalTries'
+  | 'limitReminders'
 >
 
 const errorPolicies: { readonly [name in ErrorPolicyName]: ErrorPolicy | undefined } = {
@@ -29,14 +28,12 @@ const errorPolicies: { readonly [name in ErrorPolicyName]: ErrorPolicy | undefin
   all: () => true,
 }
 
-/** When to stop: what the choices say, and the guard against going in circles in any case. */
+/** When to stop: what the choices say, and the guard against going in circles in any case. Turns and dollars of a run are those of `RunLimit`. */
 export function limitsOf(choices: SessionChoices, env: Readonly<Record<string, string | undefined>>): Limits {
   const { finishReasons = [], maxDuration, errorPolicy } = choices
   const stopOnFinish = finishReasons.length === 0 ? [] : [new FinishReasonHook(finishReasons)]
   return withoutUndefined<Limits>({
-    maxTurns: choices.maxTurns,
     maxBudgetUsd: choices.maxBudgetUsd,
-    maxRunUsd: choices.maxRunUsd,
     maxToolCalls: choices.maxToolCalls,
     maxTotalTokens: choices.maxTokens,
     maxDurationMs: maxDuration,

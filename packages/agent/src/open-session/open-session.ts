@@ -19,6 +19,7 @@ import type { SessionServers } from './mcp.ts'
 import type { Models } from './models.ts'
 import { MoreTools } from './more-tools.ts'
 import { queryOptionsOf } from './query-options.ts'
+import { followModels, RunLimit } from './run-limit.ts'
 import { ownHooks, withoutOwnHooks } from './own-hooks.ts'
 import { preparedWith } from './prepare.ts'
 import { pluginsInit, pluginsWithHooks } from './plugins.ts'
@@ -38,7 +39,8 @@ export async function openSession<Choices extends SessionChoices>(
   options: SessionOptions<Choices>,
 ): Promise<LiveSession<Choices>> {
   const { choices, ports, ...frontend } = options
-  const run = await asWhom(await settingsOf(choices, ports), ports)
+  const { runLimit, kept } = frontend
+  const run = await asWhom(await settingsOf(choices, ports, { runLimit, choicesOnlyLower: kept !== undefined }), ports)
   frontend.onSettings?.(run)
   const opening = new SessionOpening(
     new PartsOpening({ given: choices, run, ports: { ...ports, env: run.env }, frontend }),
@@ -93,7 +95,15 @@ class SessionOpening<Choices extends SessionChoices> {
     const written: Written = { briefing, agents, plugins: run.plugins }
     const more = new MoreTools(servers)
     const opened = { chosen, toolbox, options, models, file, journal, servers, written, more }
-    return this.#live(await this.#session(opened), opened)
+    return this.#live(this.#underLimit(await this.#session(opened), opened), opened)
+  }
+
+  #underLimit(session: Session, { models, written }: Opened): Session {
+    const limit = new RunLimit(this.#opening.run, models, written.agents)
+    const { notice } = limit
+    if (notice !== undefined) this.#opening.notify([notice])
+    const { modelNamed, model: first } = models
+    return followModels(session, { limit, modelNamed, first, notify: (notices) => this.#opening.notify(notices) })
   }
 
   /** A run does not wait for it, and goes on without it: what is not removed today goes tomorrow. */

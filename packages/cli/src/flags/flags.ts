@@ -41,7 +41,7 @@ export function wantsJson({ outputFormat, json }: Pick<Flags, 'outputFormat' | '
 }
 
 /** Every flag that this version serves, by the name that the code knows it by. What was not given is absent. */
-export interface Flags extends SessionChoices {
+export interface Flags extends Omit<SessionChoices, 'limitReminders'> {
   readonly print?: boolean
   readonly outputFormat?: OutputFormat
   readonly inputFormat?: InputFormat

@@ -73,6 +73,26 @@ function start({ cwd, home }: Place, args: string, variables = ''): Window {
 }
 
 describe.skipIf(!hasTmux)('the program in a terminal', () => {
+  test('the line of a statusLine command has its colours, and its processes are gone with the program (R-LIM-43)', async () => {
+    const where = place()
+    const [slow, pid] = [join(where.home, 'slow'), join(where.home, 'pid')]
+    const command = `[ -e ${slow} ] && { echo $$ > ${pid}; sleep 60 & wait; }; printf '\\033[35mmine\\033[0m, in %s\\n' "$PWD"`
+    mkdirSync(join(where.home, '.halting'))
+    writeFileSync(
+      join(where.home, '.halting', 'settings.json'),
+      JSON.stringify({ statusLine: { type: 'command', command, padding: 1, refreshInterval: 1 } }),
+    )
+    const window = start(where, '')
+    await window.sees(`\n  mine, in ${where.cwd}\n asks · `)
+    expect(window.screen('colours')).toContain('\u001B[35mmine\u001B[39m')
+    writeFileSync(slow, '')
+    while (!existsSync(pid)) await new Promise((resolve) => setTimeout(resolve, 50))
+    window.text('/quit')
+    window.keys('Enter')
+    await window.sees('[exit 0]')
+    expect(spawnSync('pgrep', ['-g', readFileSync(pid, 'utf8').trim()]).status).toBe(1)
+  })
+
   test('is left with the way back, exit code 0 and a usable shell; --resume goes on', async () => {
     const where = place()
     const first = start(where, '"a question"')

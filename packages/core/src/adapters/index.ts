@@ -7,6 +7,20 @@ export { lineOfCheck } from '../goals/report.ts'
 export { mostGoalTries, mostStablePasses, usualCheckMs, usualGoalTries } from '../goals/run-goals.ts'
 export { spendsTurn, type RetriesLeft, type Ranking } from '../allowance.ts'
 export { type RequestBound, noPrices } from '../budget/prices.ts'
+export {
+  closeLease,
+  leftOfBudget,
+  mostNanos,
+  newBudget,
+  noLease,
+  raiseLease,
+  releaseLease,
+  setBudgetLimit,
+  type Lease,
+  type Leased,
+  type SharedBudget,
+  type Spent,
+} from '../budget/shared-budget.ts'
 export type { BudgetCompletionEvent } from '../budget/token-target.ts'
 export { abortCauseOf, sharedAbort } from '../cancel/abort.ts'
 export {
@@ -32,7 +46,7 @@ export type { QueryInput } from '../query.ts'
 export { codeOf, messageOf, type HaltingErrorJson } from '../errors.ts'
 export type { GuardBounds } from '../guards/guard.ts'
 export type { NoProgressOptions } from '../guards/no-progress.ts'
-export { forecast, type Forecast, type LikelyFigures } from '../forecast.ts'
+export { forecast, type Forecast, type LikelyEnd, type LikelyFigures } from '../forecast.ts'
 export { compactCommand, type PrepareContent } from '../prompts.ts'
 export { digestOf, hashText, isUuid, uuidOf } from '../hash.ts'
 export { isBuiltinHook } from '../hooks/builtin-hook.ts'
@@ -92,6 +106,8 @@ export type { InboxMessage } from '../steps/control.ts'
 export type { StopSignalInit, StopSignalJson } from '../endings/signal.ts'
 export type { AgentStopInit } from '../endings/stop-exception.ts'
 export { endingLimits } from '../endings/ending.ts'
+export { isBudgetable } from '../settings/check-settings.ts'
+export { usualMaxTurns } from '../options.ts'
 export { limitOfResult } from '../endings/limit-of-result.ts'
 export type {
   EndingAction,

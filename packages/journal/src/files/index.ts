@@ -1,9 +1,11 @@
 // `@halting/journal/files`: files that a crash does not leave half written, that do not block a reader, and that one process writes at a time.
 export { boundedFile } from './bounded-file.ts'
+export { type BriefLock, type BriefLocked, tryBriefLock } from './brief-lock.ts'
 export { configFolder, homeFolder } from './config-folder.ts'
 export { makeDurableFolder, moveInto, partOf, removeDraft, removeWhole, writeWhole } from './durable.ts'
 export { holderOf, type Locked, type LockHolder, takeLock } from './lock.ts'
 export { longestLine } from './read-ahead-buffer.ts'
 export { makeFolder } from './make-folder.ts'
+export { isAlive, isSameProcess, livenessOnOneDisk, ownProcess, type ProcessIdentity } from './process-identity.ts'
 export { openRegular, openRegularSync } from './regular-file.ts'
 export { realPath } from './real-path.ts'

@@ -6,22 +6,22 @@ import {
   type VirtualObjectDefinition,
 } from '@restatedev/restate-sdk'
 import { guarded } from '../access/guard.ts'
-import { isJsonObject } from '@halting/core/adapters'
-import { badInput } from '../service/checked.ts'
 import {
-  close,
-  leftOf,
+  closeLease,
+  isJsonObject,
+  leftOfBudget,
   mostNanos,
   newBudget,
   noLease,
-  raiseTo,
-  release,
-  setLimit,
+  raiseLease,
+  releaseLease,
+  setBudgetLimit,
   type Lease,
   type Leased,
+  type SharedBudget,
   type Spent,
-  type TenantBudget,
-} from './budget.ts'
+} from '@halting/core/adapters'
+import { badInput } from '../service/checked.ts'
 
 /** The budget of a tenant, which is its key. */
 export const budgetObject = 'halting_budget'
@@ -114,7 +114,7 @@ export function budgetDefinition(
       setLimit: async (context: ObjectContext, usd: number | null): Promise<void> => {
         if (usd !== null && !(typeof usd === 'number' && usd >= 0 && usd <= mostUsd))
           throw badInput(`A limit is a number of US dollars from 0 to ${mostUsd}, or null.`)
-        context.set(budgetKey, setLimit(await readBudget(context), usd === null ? null : Math.floor(usd * 1e9)))
+        context.set(budgetKey, setBudgetLimit(await readBudget(context), usd === null ? null : Math.floor(usd * 1e9)))
       },
       raiseTo: async (context: ObjectContext, given: LeaseRequest): Promise<number> => {
         const [nanos = 0] = await raiseAll(context, [checkedRequest(given)])
@@ -130,7 +130,7 @@ export function budgetDefinition(
         async (context: ObjectContext, given: SpentRequest): Promise<number> => {
           const { turn, nanos, ...whose } = checkedRequest(given)
           const { unknownNanos } = given
-          return change(context, whose, (leased) => release(leased, turn, { nanos, unknownNanos }))
+          return change(context, whose, (leased) => releaseLease(leased, turn, { nanos, unknownNanos }))
         },
       ),
       close: handlers.object.exclusive(
@@ -138,7 +138,7 @@ export function budgetDefinition(
         async (
           context: ObjectContext,
           { spent, ...whose }: LeasedSession & { readonly spent: Spent | null },
-        ): Promise<number> => change(context, whose, (leased) => close(leased, spent)),
+        ): Promise<number> => change(context, whose, (leased) => closeLease(leased, spent)),
       ),
       isHeld: handlers.object.shared(
         { ingressPrivate: true },
@@ -155,7 +155,7 @@ export function budgetDefinition(
           unknownUsd: unknownNanos / 1e9,
           reservedUsd: (leasedNanos - spentNanos) / 1e9,
           leasedUsd: leasedNanos / 1e9,
-          leftUsd: isLimited ? leftOf(budget) / 1e9 : null,
+          leftUsd: isLimited ? leftOfBudget(budget) / 1e9 : null,
           holders,
         }
       }),
@@ -174,14 +174,14 @@ export function budgetDefinition(
   })
 }
 
-async function readBudget(context: ObjectContext | ObjectSharedContext): Promise<TenantBudget> {
-  return (await context.get<TenantBudget>(budgetKey)) ?? newBudget
+async function readBudget(context: ObjectContext | ObjectSharedContext): Promise<SharedBudget> {
+  return (await context.get<SharedBudget>(budgetKey)) ?? newBudget
 }
 
 function raiseAll(context: ObjectContext, requests: readonly LeaseRequest[]): Promise<readonly number[]> {
   const changes = requests.map(({ turn, nanos, ...whose }) => ({
     whose,
-    how: (leased: Leased) => raiseTo(leased, turn, nanos),
+    how: (leased: Leased) => raiseLease(leased, turn, nanos),
   }))
   return changeAll(context, changes)
 }
@@ -201,7 +201,7 @@ async function change(context: ObjectContext, whose: LeasedSession, how: Change[
 async function changeAll(context: ObjectContext, changes: readonly Change[]): Promise<readonly number[]> {
   const sessions = new Map(changes.map(({ whose }) => [leaseKey(whose), whose]))
   // All are asked for before one is awaited: the engine answers them together, and each wait is for a durable write.
-  const budgetToCome = context.get<TenantBudget>(budgetKey)
+  const budgetToCome = context.get<SharedBudget>(budgetKey)
   const leasesToCome = [...sessions.keys()].map((key) => [key, context.get<Lease>(key)] as const)
   const before = (await budgetToCome) ?? newBudget
   const held = new Map<string, Lease>()

@@ -10,7 +10,7 @@ import {
   type StepStore,
   type StepRecord,
 } from '@halting/core/steps'
-import type { Spent } from '../fleet/budget.ts'
+import type { Spent } from '@halting/core/adapters'
 import { personsMessage } from './persons-message.ts'
 import { spentIn } from './spent.ts'
 

@@ -1,5 +1,5 @@
 import { foldSession, runsOf, type StepRecord } from '@halting/core/steps'
-import type { Spent } from '../fleet/budget.ts'
+import type { Spent } from '@halting/core/adapters'
 import { mostInlineBytes } from '../engine/batch.ts'
 import type { Opening } from './messages.ts'
 import { spentIn } from './spent.ts'

@@ -1,7 +1,7 @@
 import type { Json } from '@halting/core'
 import type { Work } from '../engine/attempt.ts'
 import type { ClusterLog } from '../engine/cluster-log.ts'
-import type { Spent } from '../fleet/budget.ts'
+import type { Spent } from '@halting/core/adapters'
 import type { NumberedRequest } from './messages.ts'
 import { writtenNote } from './notes.ts'
 import type { WorkerSession } from './session-options.ts'

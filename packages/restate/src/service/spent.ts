@@ -1,5 +1,5 @@
 import { recordedSpending, type FoldedSession } from '@halting/core/steps'
-import type { Spent } from '../fleet/budget.ts'
+import type { Spent } from '@halting/core/adapters'
 
 /** What a session has spent or may have, in all, in whole nano-dollars. */
 export function spentIn(session: FoldedSession): Spent {

@@ -3,7 +3,7 @@ import { compactCommand, messageOf, type PermissionAnswer } from '@halting/core/
 import type { InterruptOptions, QueuedMessage, Question, SessionEvent, SessionSnapshot } from '@halting/core/session'
 import type { ClusterLog } from '../engine/cluster-log.ts'
 import type { Work } from '../engine/attempt.ts'
-import type { Spent } from '../fleet/budget.ts'
+import type { Spent } from '@halting/core/adapters'
 import { checkGoals } from '../goals-of-worker.ts'
 import { problemOfMessages, type RequestSize } from './check-request.ts'
 import { whenIdle, type NumberedRequest } from './messages.ts'

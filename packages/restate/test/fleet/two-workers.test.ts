@@ -3,7 +3,7 @@
 import type { ObjectContext } from '@restatedev/restate-sdk'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Spent } from '../../src/fleet/budget.ts'
+import type { Spent } from '@halting/core/adapters'
 import { budgetDefinition, type BudgetHandlers, type BudgetStatus } from '../../src/fleet/budget-service.ts'
 import { LeaseDesk } from '../../src/fleet/lease-desk.ts'
 import { TenantLease } from '../../src/fleet/tenant-lease.ts'

@@ -2,7 +2,7 @@
 import type { Model } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 import { expect, test } from 'vitest'
-import { newBudget, noLease, raiseTo, setLimit, type Leased } from '../../src/fleet/budget.ts'
+import { newBudget, noLease, raiseLease, setBudgetLimit, type Leased } from '@halting/core/adapters'
 import { ProviderGate, gatedModel } from '../../src/fleet/gated-model.ts'
 import type { IngressOptions } from '../../src/fleet/ingress.ts'
 import { LeaseDesk } from '../../src/fleet/lease-desk.ts'
@@ -37,10 +37,10 @@ const whose = { session: 's', began: 'inv', turn: 7, chunkUsd: 0.5 }
 const deskOf = (ingress: IngressOptions): LeaseDesk => new LeaseDesk(ingress, 'acme & co')
 
 function tenant(limitUsd: number) {
-  let leased: Leased = { budget: setLimit(newBudget, limitUsd * 1e9), lease: noLease }
+  let leased: Leased = { budget: setBudgetLimit(newBudget, limitUsd * 1e9), lease: noLease }
   return ingressOf(({ body }) => {
     return (body as { turn: number; nanos: number }[]).map(({ turn, nanos }) => {
-      leased = raiseTo(leased, turn, nanos)
+      leased = raiseLease(leased, turn, nanos)
       return leased.lease.nanos
     })
   })

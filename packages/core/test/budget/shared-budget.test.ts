@@ -1,16 +1,16 @@
-// Holds rules of docs/spec.md: R-FLEET-1, R-FLEET-2: the budget of a tenant over its sessions, whatever comes, again and in any order.
+// Holds rules of docs/spec.md: R-FLEET-1, R-FLEET-2: a budget over those who share it, whatever comes, again and in any order.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import {
-  close,
+  closeLease,
   newBudget,
   noLease,
-  raiseTo,
-  release,
-  setLimit,
+  raiseLease,
+  releaseLease,
+  setBudgetLimit,
   type Lease,
-  type TenantBudget,
-} from '../../src/fleet/budget.ts'
+  type SharedBudget,
+} from '../../src/budget/shared-budget.ts'
 
 type Call =
   | {
@@ -22,7 +22,7 @@ type Call =
   | { readonly type: 'limit'; readonly nanos: number | null }
 
 interface Fleet {
-  readonly budget: TenantBudget
+  readonly budget: SharedBudget
   readonly leases: readonly Lease[]
 }
 
@@ -30,15 +30,15 @@ const sessions = 4
 const empty: Fleet = { budget: newBudget, leases: Array.from({ length: sessions }, () => noLease) }
 
 function called(fleet: Fleet, call: Call): Fleet {
-  if (call.type === 'limit') return { ...fleet, budget: setLimit(fleet.budget, call.nanos) }
+  if (call.type === 'limit') return { ...fleet, budget: setBudgetLimit(fleet.budget, call.nanos) }
   const leased = { budget: fleet.budget, lease: fleet.leases[call.session]! }
   const spent = { nanos: call.nanos, unknownNanos: Math.floor(call.nanos / 3) }
   const { budget, lease } =
     call.type === 'raise'
-      ? raiseTo(leased, call.turn, call.nanos)
+      ? raiseLease(leased, call.turn, call.nanos)
       : call.type === 'close'
-        ? close(leased, spent)
-        : release(leased, call.turn, spent)
+        ? closeLease(leased, spent)
+        : releaseLease(leased, call.turn, spent)
   return { budget, leases: fleet.leases.with(call.session, lease) }
 }
 

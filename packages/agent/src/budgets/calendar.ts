@@ -1,0 +1,41 @@
+/** How long a period of a standing budget is. */
+export type BudgetPer = 'day' | 'month'
+
+/** The period of the local time zone in which a moment lies, such as `2026-11-29` or `2026-11`. Of two, the later one is the greater text. */
+export function periodOf(per: BudgetPer, at: Date): string {
+  const month = `${padded(at.getFullYear(), 4)}-${padded(at.getMonth() + 1, 2)}`
+  return per === 'month' ? month : `${month}-${padded(at.getDate(), 2)}`
+}
+
+const minuteMs = 60_000
+
+/** When the next period begins: ISO 8601 with the offset that the local time zone has then. */
+export function resetsAt(per: BudgetPer, at: Date): string {
+  return localTime(nextPeriod(per, at))
+}
+
+/** The first moment of the next period. A day may begin later than at midnight, where the clocks go forward then. */
+function nextPeriod(per: BudgetPer, at: Date): Date {
+  const next =
+    per === 'month'
+      ? new Date(at.getFullYear(), at.getMonth() + 1, 1)
+      : new Date(at.getFullYear(), at.getMonth(), at.getDate() + 1)
+  if (next > at) return next
+  // Clocks that went back over midnight have a day come twice: the second time it begins within hours.
+  const own = periodOf(per, at)
+  let minute = new Date(Math.floor(at.getTime() / minuteMs) * minuteMs + minuteMs)
+  while (periodOf(per, minute) <= own) minute = new Date(minute.getTime() + minuteMs)
+  return minute
+}
+
+function localTime(at: Date): string {
+  const offset = -at.getTimezoneOffset()
+  const [hours, minutes] = [Math.floor(Math.abs(offset) / 60), Math.abs(offset) % 60]
+  const zone = `${offset < 0 ? '-' : '+'}${padded(hours, 2)}:${padded(minutes, 2)}`
+  const time = [at.getHours(), at.getMinutes(), at.getSeconds()].map((part) => padded(part, 2)).join(':')
+  return `${periodOf('day', at)}T${time}${zone}`
+}
+
+function padded(value: number, digits: number): string {
+  return String(value).padStart(digits, '0')
+}

@@ -1,0 +1,277 @@
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  openSync,
+  readSync,
+  renameSync,
+  type Stats,
+  statSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { codeOf, messageOf } from '@halting/core/adapters'
+import { makeDurableFolder, tryBriefLock, type BriefLock } from '@halting/journal/files'
+import { ledgerText, readLedger } from './ledger-json.ts'
+import { emptyLedger, type LedgerState } from './ledger-state.ts'
+import { networkMountOf } from './mount.ts'
+
+/** A ledger that cannot be used: what was spent is not known, or cannot be written. */
+export class LedgerProblem extends Error {
+  override readonly name = 'LedgerProblem'
+}
+
+/** What becomes of the ledger, and what the caller gets. The same state writes nothing. */
+export interface LedgerChange<T> {
+  readonly state: LedgerState
+  readonly result: T
+}
+
+/** Changes the state at once, without awaiting. */
+export type ChangeLedger<T> = (state: LedgerState) => LedgerChange<T>
+
+/** Calls of the system that a test may have fail. */
+export interface LedgerSystem {
+  write(file: number, bytes: Buffer): number
+  statfs(path: string): { type: number }
+}
+
+/** The folder of the ledger, in the folder of the person's own settings. */
+export function ledgerFolder(configFolder: string): string {
+  return join(configFolder, 'budgets')
+}
+
+/** Nothing that halting writes is so large. */
+const largestBytes = 16 * 1024 * 1024
+/** A lock that is held for microseconds, and was held for so long: its holder is on another machine, or cannot be looked at. */
+const abandonedMs = 10_000
+
+/** What comes of an attempt that does not wait for the lock. */
+export type Attempt<T> =
+  | { readonly kind: 'done'; readonly result: T }
+  | { readonly kind: 'held'; readonly token: string }
+
+/**
+ * The file of the ledger: read and written whole, under a lock, by one process at a time. It is not synced: a power failure may take the last seconds, or leave a
+ * file that is damaged.
+ */
+export class LedgerFile {
+  readonly folder: string
+  readonly path: string
+  readonly #lockPath: string
+  readonly #system: Partial<LedgerSystem>
+  #lastBytes: Buffer | undefined
+  #lastState: LedgerState = emptyLedger
+
+  constructor(folder: string, system: Partial<LedgerSystem> = {}) {
+    this.folder = folder
+    this.path = join(folder, 'ledger.json')
+    this.#lockPath = join(folder, 'ledger.lock')
+    this.#system = system
+  }
+
+  /** Makes the folder, and looks whether it may hold a ledger. @throws LedgerProblem */
+  async open(): Promise<void> {
+    try {
+      await makeDurableFolder(this.folder)
+    } catch (error) {
+      throw this.#problem(error)
+    }
+    this.checkFolder()
+  }
+
+  /** @throws LedgerProblem for a folder that others may write, or that is on a network mount. */
+  checkFolder(): void {
+    let stats: Stats
+    try {
+      stats = statSync(this.folder)
+    } catch (error) {
+      throw this.#problem(error)
+    }
+    if (!stats.isDirectory()) throw new LedgerProblem(`${this.folder} is not a folder. Remove it.`)
+    checkOwner(this.folder, stats)
+    const mount = networkMountOf(this.folder, this.#system.statfs)
+    if (mount !== undefined)
+      throw new LedgerProblem(
+        `${this.folder} is on a network mount (${mount}), where locks of several machines do not exclude each other. ` +
+          'Set HALTING_CONFIG_DIR to a folder on a disk of this machine.',
+      )
+  }
+
+  /** The ledger as it is; empty where there is none. Takes no lock. @throws LedgerProblem */
+  read(): LedgerState {
+    const bytes = this.#bytes()
+    if (bytes === undefined) return emptyLedger
+    if (this.#lastBytes !== undefined && bytes.equals(this.#lastBytes)) return this.#lastState
+    const read = readLedger(bytes.toString('utf8'))
+    switch (read.kind) {
+      case 'ledger':
+        this.#lastBytes = bytes
+        this.#lastState = read.state
+        return read.state
+      case 'newer':
+        throw new LedgerProblem(`${this.path} was written by a newer version of halting. Update this one.`)
+      case 'damaged':
+        throw new LedgerProblem(
+          `${this.path} is damaged: ${read.why}. Fix it, or remove it: then what was spent until now is not counted.`,
+        )
+    }
+  }
+
+  /** What tells one version of the file from another. */
+  stamp(): string {
+    const stats = statSync(this.path, { throwIfNoEntry: false, bigint: true })
+    return stats === undefined ? '' : `${stats.ino} ${stats.mtimeNs} ${stats.size}`
+  }
+
+  /** Changes the ledger, unless another process has the lock at this moment. @throws LedgerProblem */
+  attempt<T>(change: ChangeLedger<T>, abandoned?: string): Attempt<T> {
+    let lock: BriefLock
+    try {
+      const locked = tryBriefLock(this.#lockPath, abandoned)
+      if (locked.kind === 'held') return locked
+      lock = locked.lock
+    } catch (error) {
+      throw this.#problem(error)
+    }
+    try {
+      const state = this.read()
+      const changed = change(state)
+      if (changed.state !== state) this.#write(changed.state, lock)
+      return { kind: 'done', result: changed.result }
+    } finally {
+      this.#release(lock)
+    }
+  }
+
+  /** Changes the ledger as soon as nobody else has the lock. @throws LedgerProblem, and what `signal` was aborted with. */
+  async change<T>(change: ChangeLedger<T>, signal?: AbortSignal): Promise<T> {
+    let held = { token: '', since: performance.now() }
+    let abandoned: string | undefined
+    for (;;) {
+      signal?.throwIfAborted()
+      const attempt = this.attempt(change, abandoned)
+      if (attempt.kind === 'done') return attempt.result
+      const { token } = attempt
+      if (token !== held.token) held = { token, since: performance.now() }
+      abandoned = performance.now() - held.since > abandonedMs ? token : undefined
+      // Not all at once: each of them would find the lock taken by another.
+      await wait(1 + Math.random() * 3)
+    }
+  }
+
+  #bytes(): Buffer | undefined {
+    let file: number
+    try {
+      file = openSync(this.path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)
+    } catch (error) {
+      const code = codeOf(error)
+      if (code === 'ENOENT') return undefined
+      if (code === 'ELOOP') throw new LedgerProblem(`${this.path} is a link. Remove it, or put the file in its place.`)
+      throw this.#problem(error)
+    }
+    try {
+      const stats = fstatSync(file)
+      if (!stats.isFile()) throw new LedgerProblem(`${this.path} is not a regular file. Remove it.`)
+      checkOwner(this.path, stats)
+      if (stats.size > largestBytes)
+        throw new LedgerProblem(`${this.path} is damaged: it is larger than 16 MB. Remove it.`)
+      const bytes = Buffer.allocUnsafe(stats.size)
+      let size = 0
+      while (size < bytes.length) {
+        const count = readSync(file, bytes, size, bytes.length - size, size)
+        if (count === 0) break
+        size += count
+      }
+      return bytes.subarray(0, size)
+    } catch (error) {
+      throw this.#problem(error)
+    } finally {
+      closeSync(file)
+    }
+  }
+
+  #write(state: LedgerState, lock: BriefLock): void {
+    const bytes = Buffer.from(ledgerText(state))
+    const part = `${this.path}.part`
+    try {
+      const file = created(part)
+      try {
+        const write = this.#system.write ?? writeSync
+        let size = 0
+        while (size < bytes.length) size += write(file, size === 0 ? bytes : bytes.subarray(size))
+      } finally {
+        closeSync(file)
+      }
+      // Whoever took this process for dead has read the ledger since.
+      if (!lock.isHeld()) throw new LedgerProblem(`${this.#lockPath} was taken over by another process. Try again.`)
+      renameSync(part, this.path)
+    } catch (error) {
+      removeIfThere(part)
+      throw this.#problem(error)
+    }
+    this.#lastBytes = bytes
+    this.#lastState = state
+  }
+
+  #release(lock: BriefLock): void {
+    try {
+      lock.release()
+    } catch {
+      // It is of this process: whoever comes after its end takes it over.
+    }
+  }
+
+  #problem(error: unknown): LedgerProblem {
+    if (error instanceof LedgerProblem) return error
+    const code = codeOf(error)
+    const what = `The ledger of the budgets in ${this.folder}`
+    switch (code) {
+      case 'ENOSPC':
+      case 'EDQUOT':
+        return new LedgerProblem(`${what} cannot be written: the disk is full (${code}). Free some space.`)
+      case 'EROFS':
+      case 'EACCES':
+      case 'EPERM':
+        return new LedgerProblem(
+          `${what} cannot be read and written (${code}). Make the folder and its files writable for you, or set HALTING_CONFIG_DIR.`,
+        )
+      default:
+        return new LedgerProblem(`${what} cannot be used: ${messageOf(error)}`)
+    }
+  }
+}
+
+/** Made anew each time: what a killed process left is removed, and a link in its place is not followed. */
+function created(path: string): number {
+  const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW
+  try {
+    return openSync(path, flags, 0o600)
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST') throw error
+    unlinkSync(path)
+    return openSync(path, flags, 0o600)
+  }
+}
+
+function removeIfThere(path: string): void {
+  try {
+    unlinkSync(path)
+  } catch {
+    // There is none, or it cannot be removed: the next one that writes says so.
+  }
+}
+
+/** @throws LedgerProblem for what others own or may write: they could say that nothing was spent. */
+function checkOwner(path: string, { uid, mode }: Stats): void {
+  const own = process.getuid?.()
+  // The system has no such owners and modes.
+  if (own === undefined) return
+  if (uid !== own)
+    throw new LedgerProblem(`${path} belongs to another user (${uid}). Remove it, or set HALTING_CONFIG_DIR.`)
+  if ((mode & 0o022) !== 0)
+    throw new LedgerProblem(`${path} can be written by other users. Run: chmod go-w ${JSON.stringify(path)}`)
+  if ((mode & 0o200) === 0) throw new LedgerProblem(`${path} is read-only. Run: chmod u+w ${JSON.stringify(path)}`)
+}

@@ -1,0 +1,298 @@
+import {
+  closeLease,
+  newBudget,
+  noLease,
+  raiseLease,
+  releaseLease,
+  type Lease,
+  type Leased,
+  type SharedBudget,
+} from '@halting/core/adapters'
+import type { ProcessIdentity } from '@halting/journal/files'
+import type { BudgetPer } from './calendar.ts'
+
+// What is on the ledger of standing budgets, and how it changes. Amounts are whole nano-dollars.
+
+/** A period of a scope, such as `day` and `2026-11-29`. */
+export interface PeriodPlace {
+  readonly scope: string
+  readonly period: string
+}
+
+/** Taken aside for one request, by a process. */
+export interface Reservation {
+  readonly id: string
+  readonly process: ProcessIdentity
+  readonly session: string
+  readonly model: string
+  readonly repository: string
+  readonly nanos: number
+  readonly places: readonly PeriodPlace[]
+  /** When, in milliseconds since 1970. */
+  readonly since: number
+}
+
+/** A charge of which nobody knew what it came to, or that a person has corrected. */
+export interface Correctable {
+  readonly id: string
+  readonly why: 'process ended' | 'not reported' | 'corrected'
+  readonly session: string
+  readonly model: string
+  readonly repository: string
+  readonly nanos: number
+  readonly places: readonly PeriodPlace[]
+  readonly since: number
+}
+
+/** A request that waits for what others have reserved. */
+export interface Waiter {
+  readonly id: string
+  readonly process: ProcessIdentity
+  /** Scopes that have too little for it: nobody who came later takes from them. */
+  readonly scopes: readonly string[]
+  readonly since: number
+}
+
+/** Periods of a scope, by their names: the earlier ones before the later ones. */
+export type Periods = Readonly<Record<string, SharedBudget>>
+
+/** All that is on the ledger. */
+export interface LedgerState {
+  readonly scopes: Readonly<Record<string, Periods>>
+  readonly reservations: readonly Reservation[]
+  readonly correctable: readonly Correctable[]
+  readonly waiters: readonly Waiter[]
+}
+
+export const emptyLedger: LedgerState = Object.freeze({ scopes: {}, reservations: [], correctable: [], waiters: [] })
+
+/** The oldest of more can be corrected no more: it stays charged at its worst case. */
+const mostCorrectable = 100
+/** Of more than these the oldest is counted with the one after it. */
+const mostPeriods: Readonly<Record<BudgetPer, number>> = { day: 62, month: 24 }
+/** Of more scopes that one goes whose last period is the oldest. */
+const mostScopes = 200
+
+/** The length of the periods of a scope. */
+function perOfScope(scope: string): BudgetPer {
+  return scope.startsWith('month') ? 'month' : 'day'
+}
+
+/**
+ * What counts against a period: all that is on the ledger with its name or a later one. So neither a clock that was set back nor a time zone further west
+ * opens a period anew.
+ */
+export function sumFrom(state: LedgerState, { scope, period }: PeriodPlace): SharedBudget {
+  let sum = newBudget
+  for (const [name, budget] of Object.entries(state.scopes[scope] ?? {})) {
+    if (name < period) continue
+    sum = {
+      limitNanos: null,
+      leasedNanos: sum.leasedNanos + budget.leasedNanos,
+      spentNanos: sum.spentNanos + budget.spentNanos,
+      unknownNanos: sum.unknownNanos + budget.unknownNanos,
+      holders: sum.holders + budget.holders,
+    }
+  }
+  return sum
+}
+
+/** Takes the amount aside in all of its periods. The caller has looked whether it fits. */
+export function reserve(state: LedgerState, reservation: Reservation): LedgerState {
+  const changed = changeLeases(state, reservation.places, noLease, (leased) => raiseLease(leased, 1, reservation.nanos))
+  return { ...changed, reservations: [...state.reservations, reservation] }
+}
+
+/** What a request came to. */
+export interface Settlement {
+  readonly id: string
+  readonly nanos: number
+  readonly isKnown: boolean
+}
+
+/**
+ * Puts what was spent in the place of a reservation. Where the process was taken for dead the entry that was made of it is corrected. What is neither stays
+ * as it is: it was settled before, or is too old to be corrected.
+ */
+export function settle(state: LedgerState, { id, nanos, isKnown }: Settlement): LedgerState {
+  const reservation = state.reservations.find((each) => each.id === id)
+  if (reservation === undefined) return isKnown ? withoutCorrectable(correct(state, id, nanos), id) : state
+  return settled(state, reservation, nanos, isKnown ? undefined : 'not reported')
+}
+
+function settled(
+  state: LedgerState,
+  reservation: Reservation,
+  nanos: number,
+  unknown: Correctable['why'] | undefined,
+): LedgerState {
+  const { process: _, ...entry } = reservation
+  const spent = { nanos, unknownNanos: unknown === undefined ? 0 : nanos }
+  const changed = changeLeases(state, reservation.places, heldLease(reservation.nanos), (leased) =>
+    releaseLease(leased, 1, spent),
+  )
+  return {
+    ...changed,
+    reservations: state.reservations.filter((each) => each !== reservation),
+    correctable:
+      unknown === undefined
+        ? state.correctable
+        : [...state.correctable, { ...entry, nanos, why: unknown }].slice(-mostCorrectable),
+  }
+}
+
+/** Says what an entry that can be corrected really came to. The state as it was where there is none. */
+export function correct(state: LedgerState, id: string, nanos: number): LedgerState {
+  const entry = state.correctable.find((each) => each.id === id)
+  if (entry === undefined) return state
+  const unknownNanos = entry.why === 'corrected' ? 0 : entry.nanos
+  const lease: Lease = { nanos: entry.nanos, spentNanos: entry.nanos, unknownNanos, turn: 1, isHeld: false }
+  const changed = changeLeases(state, entry.places, lease, (leased) =>
+    // A later turn of the holder says what it has spent in all.
+    closeLease(raiseLease(leased, 2, 0), { nanos, unknownNanos: 0 }),
+  )
+  const corrected: Correctable = { ...entry, nanos, why: 'corrected' }
+  return { ...changed, correctable: state.correctable.map((each) => (each === entry ? corrected : each)) }
+}
+
+function withoutCorrectable(state: LedgerState, id: string): LedgerState {
+  const correctable = state.correctable.filter((each) => each.id !== id)
+  return correctable.length === state.correctable.length ? state : { ...state, correctable }
+}
+
+/** Says what was spent in a period that a wrong clock wrote, beyond what is reserved in it. */
+export function correctPeriod(state: LedgerState, { scope, period }: PeriodPlace, nanos: number): LedgerState {
+  const budget = state.scopes[scope]?.[period]
+  if (budget === undefined) return state
+  const reserved = budget.leasedNanos - budget.spentNanos
+  const corrected = { ...budget, leasedNanos: reserved + nanos, spentNanos: nanos, unknownNanos: 0 }
+  // Of what is corrected as a whole no part can be corrected any more.
+  const correctable = state.correctable.filter(
+    ({ places }) => !places.some((each) => each.scope === scope && placeIn(state, each) === period),
+  )
+  return { ...withPeriod(state, scope, period, corrected), correctable }
+}
+
+/** Settles at its worst case what dead processes have reserved, and forgets that they wait. The state as it was where all are alive. */
+export function settleDead(state: LedgerState, isDead: (entry: Reservation | Waiter) => boolean): LedgerState {
+  let changed = state
+  for (const reservation of state.reservations.filter(isDead))
+    changed = settled(changed, reservation, reservation.nanos, 'process ended')
+  const waiters = state.waiters.filter((waiter) => !isDead(waiter))
+  return waiters.length === state.waiters.length ? changed : { ...changed, waiters }
+}
+
+/** Scopes that requests wait for which came before this one. */
+export function claimedBefore(state: LedgerState, id: string): ReadonlySet<string> {
+  const at = state.waiters.findIndex((waiter) => waiter.id === id)
+  return new Set((at === -1 ? state.waiters : state.waiters.slice(0, at)).flatMap(({ scopes }) => scopes))
+}
+
+/** Has a request wait for these scopes, too; behind all others where it did not wait yet. */
+export function waitFor(state: LedgerState, waiter: Waiter): LedgerState {
+  const present = state.waiters.find(({ id }) => id === waiter.id)
+  if (present === undefined) return { ...state, waiters: [...state.waiters, waiter] }
+  const scopes = [...new Set([...present.scopes, ...waiter.scopes])]
+  if (scopes.length === present.scopes.length) return state
+  return { ...state, waiters: state.waiters.map((each) => (each === present ? { ...each, scopes } : each)) }
+}
+
+/** The request waits no more. */
+export function leave(state: LedgerState, id: string): LedgerState {
+  const waiters = state.waiters.filter((waiter) => waiter.id !== id)
+  return waiters.length === state.waiters.length ? state : { ...state, waiters }
+}
+
+/** Whether what is reserved in each period is the sum of its reservations, as in every ledger that nobody has edited. */
+export function addsUp(state: LedgerState): boolean {
+  const reserved = new Map<string, { nanos: number; holders: number }>()
+  for (const { nanos, places } of state.reservations)
+    for (const place of places) {
+      const key = JSON.stringify([place.scope, placeIn(state, place)])
+      const sum = reserved.get(key) ?? { nanos: 0, holders: 0 }
+      reserved.set(key, { nanos: sum.nanos + nanos, holders: sum.holders + 1 })
+    }
+  let found = 0
+  const isSum = Object.entries(state.scopes).every(([scope, periods]) =>
+    Object.entries(periods).every(([period, { leasedNanos, spentNanos, holders }]) => {
+      const sum = reserved.get(JSON.stringify([scope, period]))
+      if (sum !== undefined) found += 1
+      return leasedNanos - spentNanos === (sum?.nanos ?? 0) && holders === (sum?.holders ?? 0)
+    }),
+  )
+  return isSum && found === reserved.size
+}
+
+function heldLease(nanos: number): Lease {
+  return { nanos, spentNanos: 0, unknownNanos: 0, turn: 1, isHeld: true }
+}
+
+function changeLeases(
+  state: LedgerState,
+  places: readonly PeriodPlace[],
+  lease: Lease,
+  change: (leased: Leased) => Leased,
+): LedgerState {
+  let changed = state
+  for (const place of places) {
+    const period = lease === noLease ? place.period : placeIn(changed, place)
+    const budget = changed.scopes[place.scope]?.[period]
+    // Of a scope that there was no room for nothing is known any more.
+    if (budget === undefined && lease !== noLease) continue
+    changed = withPeriod(changed, place.scope, period, change({ budget: budget ?? newBudget, lease }).budget)
+  }
+  return changed
+}
+
+/** The period in which an amount is now: where its own was counted with later ones, the first of those. */
+function placeIn(state: LedgerState, { scope, period }: PeriodPlace): string {
+  const periods = state.scopes[scope]
+  if (periods === undefined || periods[period] !== undefined) return period
+  return Object.keys(periods).find((name) => name > period) ?? period
+}
+
+function withPeriod(state: LedgerState, scope: string, period: string, budget: SharedBudget): LedgerState {
+  const present = state.scopes[scope] ?? {}
+  // In its place, so that a period that is there is not moved.
+  if (present[period] !== undefined)
+    return { ...state, scopes: { ...state.scopes, [scope]: { ...present, [period]: budget } } }
+  const named = Object.entries({ ...present, [period]: budget }).toSorted(([one], [other]) => (one < other ? -1 : 1))
+  const scopes = { ...state.scopes, [scope]: Object.fromEntries(folded(named, mostPeriods[perOfScope(scope)])) }
+  return { ...state, scopes: withinBound(scopes, scope, state.reservations) }
+}
+
+/** The oldest periods of too many are counted with the one after them: for all that come before that one everything that was ever spent stays spent. */
+function folded(
+  named: readonly (readonly [string, SharedBudget])[],
+  most: number,
+): readonly (readonly [string, SharedBudget])[] {
+  const [oldest, next, ...others] = named
+  if (named.length <= most || oldest === undefined || next === undefined) return named
+  const [, a] = oldest
+  const [name, b] = next
+  const sum: SharedBudget = {
+    limitNanos: null,
+    leasedNanos: a.leasedNanos + b.leasedNanos,
+    spentNanos: a.spentNanos + b.spentNanos,
+    unknownNanos: a.unknownNanos + b.unknownNanos,
+    holders: a.holders + b.holders,
+  }
+  return folded([[name, sum], ...others], most)
+}
+
+function withinBound(
+  scopes: Readonly<Record<string, Periods>>,
+  own: string,
+  reservations: readonly Reservation[],
+): Readonly<Record<string, Periods>> {
+  const names = Object.keys(scopes)
+  if (names.length <= mostScopes) return scopes
+  const inUse = new Set(reservations.flatMap(({ places }) => places.map(({ scope }) => scope)))
+  const lastOf = (name: string): string => Object.keys(scopes[name] ?? {}).at(-1) ?? ''
+  const oldest = names
+    .filter((name) => name !== own && !inUse.has(name))
+    .toSorted((one, other) => (lastOf(one) < lastOf(other) ? -1 : 1))[0]
+  if (oldest === undefined) return scopes
+  const { [oldest]: _, ...others } = scopes
+  return others
+}

@@ -1,0 +1,59 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { StandingRefused, StandingRequest, StandingTaken, StandingWait } from '@halting/core'
+import { onTestFinished } from 'vitest'
+import { budgetRule, type BudgetSetting } from '../../src/budgets/budget-rule.ts'
+import { LedgerFile, type LedgerSystem } from '../../src/budgets/ledger-file.ts'
+import { StandingLedger, type StandingLedgerOptions } from '../../src/budgets/standing-ledger.ts'
+
+/** A folder that is removed after the test. */
+export function tempFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'halting-budgets-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+export const request = (usd: number, leastUsd = usd, model = 'claude-opus-4'): StandingRequest => ({
+  model,
+  usd,
+  leastUsd,
+  mayWait: true,
+})
+
+export interface Opened {
+  readonly file: LedgerFile
+  readonly standing: StandingLedger
+}
+
+/** Standing budgets over a file in a folder; a second one over the same folder is as another process is. */
+export async function opened(
+  folder: string,
+  budgets: readonly BudgetSetting[],
+  options: Partial<StandingLedgerOptions> & { readonly system?: Partial<LedgerSystem> } = {},
+): Promise<Opened> {
+  const file = new LedgerFile(join(folder, 'budgets'), options.system)
+  const rules = budgets.map((budget) => budgetRule(budget, budget.folder))
+  const standing = new StandingLedger({ file, rules, session: 's', repository: '/r', ...options })
+  await standing.open()
+  return { file, standing }
+}
+
+/** Takes it, with what was said while it waited. */
+export function take(
+  standing: StandingLedger,
+  asked: StandingRequest,
+  { signal = new AbortController().signal, waits = [] as StandingWait[] } = {},
+): StandingTaken | StandingRefused | Promise<StandingTaken | StandingRefused> {
+  return standing.take(asked, { signal, onWait: (wait) => waits.push(wait) })
+}
+
+export function isTaken(answer: StandingTaken | StandingRefused | Promise<unknown>): answer is StandingTaken {
+  return 'kind' in answer && answer.kind === 'taken'
+}
+
+/** @throws Error where it was refused, or has to wait. */
+export function taken(answer: StandingTaken | StandingRefused | Promise<unknown>): StandingTaken {
+  if (isTaken(answer)) return answer
+  throw new Error(`not taken: ${JSON.stringify(answer)}`)
+}

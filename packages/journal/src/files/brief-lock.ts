@@ -1,0 +1,95 @@
+import { randomUUID } from 'node:crypto'
+import { readlinkSync, symlinkSync, unlinkSync } from 'node:fs'
+import { codeOf } from '@halting/core/adapters'
+import { livenessOnOneDisk, ownProcess, type ProcessIdentity } from './process-identity.ts'
+import { removeAlone } from './removal-gate.ts'
+
+/** A lock that is held for microseconds, by code that awaits nothing. */
+export interface BriefLock {
+  /** Whether it is still this one: another process takes it over where it takes this one for dead. */
+  isHeld(): boolean
+  release(): void
+}
+
+/** What comes of an attempt to take a brief lock. `token` is another one each time that somebody takes it. */
+export type BriefLocked =
+  | { readonly kind: 'locked'; readonly lock: BriefLock }
+  | { readonly kind: 'held'; readonly token: string }
+
+interface Holder extends ProcessIdentity {
+  readonly token: string
+}
+
+let own: ProcessIdentity | undefined
+let instance = ''
+let taken = 0
+
+/**
+ * Takes a lock at once, or says that it is held. It is a symbolic link to the identity of its holder: the system makes it in one call, whole or not at all. One
+ * that a dead process left is taken over. `abandoned` is the token of one whose holder nobody here can look at, and which was held for far too long.
+ */
+export function tryBriefLock(path: string, abandoned?: string): BriefLocked {
+  own ??= ownProcess()
+  if (instance === '') instance = randomUUID()
+  taken += 1
+  const target = JSON.stringify({ ...own, token: `${instance}.${taken}` } satisfies Holder)
+  for (let tries = 0; tries < 5; tries++) {
+    if (linked(target, path)) return { kind: 'locked', lock: lockOf(path, target) }
+    const present = targetOf(path)
+    if (present === undefined) continue
+    const { token, liveness } = holderOf(present)
+    if (liveness === 'alive' || (liveness === 'unknown' && token !== abandoned)) return { kind: 'held', token }
+    const isRemoved = removeAlone(path, () => {
+      if (targetOf(path) === present) unlinkSync(path)
+    })
+    if (!isRemoved) return { kind: 'held', token }
+  }
+  return { kind: 'held', token: '' }
+}
+
+function lockOf(path: string, target: string): BriefLock {
+  const isHeld = (): boolean => targetOf(path) === target
+  return {
+    isHeld,
+    release() {
+      if (isHeld()) unlinkSync(path)
+    },
+  }
+}
+
+function linked(target: string, path: string): boolean {
+  try {
+    symlinkSync(target, path)
+    return true
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') return false
+    throw error
+  }
+}
+
+/** Undefined where there is none. @throws Error for what is no link. */
+function targetOf(path: string): string | undefined {
+  try {
+    return readlinkSync(path)
+  } catch (error) {
+    const code = codeOf(error)
+    if (code === 'ENOENT') return undefined
+    if (code === 'EINVAL') throw new Error(`${path} is not a lock. Remove it.`, { cause: error })
+    throw error
+  }
+}
+
+/** What names no process was left by nobody who is alive. */
+function holderOf(target: string): { readonly token: string; readonly liveness: 'alive' | 'dead' | 'unknown' } {
+  try {
+    const holder: unknown = JSON.parse(target)
+    if (typeof holder === 'object' && holder !== null && 'pid' in holder && typeof holder.pid === 'number') {
+      // What this version writes; another one names its process the same way.
+      const { token, ...identity } = holder as Holder
+      return { token, liveness: livenessOnOneDisk(identity) }
+    }
+  } catch {
+    // No lock of any version.
+  }
+  return { token: '', liveness: 'dead' }
+}
