@@ -131,7 +131,7 @@ class StepReader {
     this.#steps.push(step)
     if (!isJsonObject(value)) return
     if (step.name.startsWith('tool:')) this.#toolStep(step, value)
-    else if (step.name.startsWith('funds:') || step.name.startsWith('standing:'))
+    else if (step.name.startsWith('funds:') || isWaitForOthers(step, value))
       this.#budgetWaits.push(waitOf(value, durationMs))
     else if (step.phase === 'waiting') this.#decision(step, value)
     if (!isJsonObject(value['charge'])) return
@@ -225,6 +225,11 @@ class StepReader {
     if (isError !== true) call.status = 'done'
     else call.status = this.#denied.has(`${scope}|${id}`) ? 'denied' : statusOfText(content)
   }
+}
+
+/** Budgets that take their time to answer name none that had too little. */
+function isWaitForOthers({ name }: RecordedStep, { budget }: { readonly [field: string]: unknown }): boolean {
+  return name.startsWith('standing:') && budget !== ''
 }
 
 function waitOf(
