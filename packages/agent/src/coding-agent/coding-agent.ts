@@ -3,6 +3,8 @@ import { type JsonObject, type Model, noProgress, outputSchema, type OutputSchem
 import { AgentBuilder, type AgentConfiguration } from '@halting/core/compat'
 import { contextLayers, sharedAbort, usualMaxTurns } from '@halting/core/adapters'
 import { createCarryOver } from '../context/carry-over.ts'
+import type { SettingsHooks } from '../hooks/settings-hooks.ts'
+import type { SessionTotals } from '../hooks/session-totals.ts'
 import type { BriefingPlaces } from '../instructions/places.ts'
 import type { McpServerConfig } from '../mcp/config.ts'
 import { homeFolder } from '@halting/journal/files'
@@ -166,6 +168,7 @@ class Opening<Schema extends AnswerSchema> {
       onDisk,
       removeFiles: onDisk === undefined ? unkeptFolder({ ...places, sessionId: named.sessionId }) : undefined,
       shell: hooks?.shell,
+      totals: hooks?.totals,
       interruption: this.#interruption,
       servers,
       init: {
@@ -256,12 +259,15 @@ class Opening<Schema extends AnswerSchema> {
     { workspace, permissions }: SessionWorkspace,
     about: { readonly named: NamedSession; readonly onDisk: SessionOnDisk | undefined; readonly model: Model },
     given: Pick<AgentConfiguration, 'hooks' | 'stopHooks'>,
-  ): Promise<ReturnType<(typeof import('../hooks/settings-hooks.ts'))['settingsHooks']>> {
+  ): Promise<(SettingsHooks & { readonly totals: SessionTotals }) | undefined> {
     const { options, places, loaded } = this.#given
     if (Object.keys(loaded.settings.hooks ?? {}).length === 0) return undefined
     const { settingsHooks } = await import('../hooks/settings-hooks.ts')
+    const { SessionTotals } = await import('../hooks/session-totals.ts')
     const { named, onDisk, model } = about
-    return settingsHooks(
+    const { maxBudgetUsd = null } = optionsOfTheLoop(options)
+    const totals = new SessionTotals({ spending: () => ({ maxBudgetUsd, costUsd: 0 }) })
+    const hooks = settingsHooks(
       {
         settings: loaded.settings.hooks,
         permissions,
@@ -277,10 +283,12 @@ class Opening<Schema extends AnswerSchema> {
         source: named.goesOn ? 'resume' : 'startup',
         note: (text) => this.#note(text),
         interrupt: () => this.#interruption.now?.(),
+        sessionFigures: (run) => totals.figures(run),
         ...(onDisk !== undefined && { flush: () => onDisk.flush() }),
       },
       given,
     )
+    return hooks && { ...hooks, totals }
   }
 
   /** While the session is opened, notices are collected; later ones are passed on as they arrive. */
