@@ -123,6 +123,7 @@ export function streamRun(start: RunState, options: RunOptions, context: RunSurr
   const ports: RunPorts = {
     steps: stallable,
     isResumed: context.resumed === true && context.replayed !== true,
+    isRecordOnly: context.replayed === true,
     abort,
     inbox,
     ledger,

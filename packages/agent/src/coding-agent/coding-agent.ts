@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type JsonObject, type Model, noProgress, outputSchema, type OutputSchema } from '@halting/core'
 import { AgentBuilder, type AgentConfiguration } from '@halting/core/compat'
-import { contextLayers, sharedAbort } from '@halting/core/adapters'
+import { contextLayers, sharedAbort, usualMaxTurns } from '@halting/core/adapters'
 import { createCarryOver } from '../context/carry-over.ts'
 import type { SettingsHooks } from '../hooks/settings-hooks.ts'
 import type { SessionTotals } from '../hooks/session-totals.ts'
@@ -9,10 +9,13 @@ import type { BriefingPlaces } from '../instructions/places.ts'
 import type { McpServerConfig } from '../mcp/config.ts'
 import { homeFolder } from '@halting/journal/files'
 import { type LoadedSettings, loadSettings } from '@halting/policy/settings'
+import type { SessionAgents } from '../agents/session-agents.ts'
 import type { SessionChoices } from '../open-session/choices.ts'
 import type { ChosenSession } from '../open-session/chosen-session.ts'
 import { goalOptions } from '../open-session/goals.ts'
-import { withoutUndefined } from '../open-session/limits.ts'
+import { withLimits } from '../open-session/chosen-limits.ts'
+import { countedLimits, withoutUndefined } from '../open-session/limits.ts'
+import { RunLimit } from '../open-session/run-limit.ts'
 import type { Models } from '../open-session/models.ts'
 import { PartsOpening } from '../open-session/parts.ts'
 import { noPlugins } from '../open-session/plugins.ts'
@@ -51,6 +54,7 @@ export async function codingAgent<const Schema extends AnswerSchema = JsonObject
     ...places,
     given: options.settings === undefined ? undefined : JSON.stringify(options.settings),
     trustedBy: trustedBy(options, outer),
+    defaultLimits: { maxTurns: { value: usualMaxTurns, from: 'the default' } },
   })
   const notes = [...loaded.warnings, ...untrusted(loaded)]
   const env = environmentWith(loaded.settings, outer, notes)
@@ -99,8 +103,10 @@ class Opening<Schema extends AnswerSchema> {
     const { options, places, loaded } = given
     const { env, cwd } = places
     const trust = trustedBy(options, env)
-    const choices = choicesOf(options, loaded)
-    const run: RunSettings = { ...loaded, choices, env, plugins: noPlugins, trustedBy: trust }
+    const rules = { choicesMayRaise: true, nameOf: nameOfOption }
+    const limited = withLimits(choicesOf(options, loaded), loaded.settings, rules, given.notes)
+    const { choices } = limited
+    const run: RunSettings = { ...loaded, ...limited, env, plugins: noPlugins, trustedBy: trust }
     const ports: SessionPorts = {
       cwd,
       env,
@@ -148,6 +154,7 @@ class Opening<Schema extends AnswerSchema> {
       prices: models.prices,
       ...(await goalOptions(this.#opening.goals, settings, toolbox)),
       ...optionsOfTheLoop(options),
+      ...this.#limits(models, agents),
       userContext: { ...made.userContext, ...options.userContext },
       ...given,
       ...hooks?.options,
@@ -185,6 +192,15 @@ class Opening<Schema extends AnswerSchema> {
     }
     this.#isOpen = true
     return new CodingAgentBuilder<AnswerOf<Schema>>(configuration, opened)
+  }
+
+  /** Limits of the options, and those of the settings where the options say nothing. */
+  #limits(models: Models, agents: SessionAgents | undefined): Partial<AgentConfiguration> {
+    const { run } = this.#opening
+    const limit = new RunLimit(run, models, agents)
+    const notice = limit.noticeOf(limit.unpriced)
+    if (notice !== undefined) this.#note(noticeText(notice))
+    return { ...countedLimits(run.choices), ...limit.bounds }
   }
 
   /** What differs from the terminal program: whose model, tools and servers they are, and who is asked. */
@@ -302,6 +318,12 @@ function choicesOf<Schema extends AnswerSchema>(
     agents: options.agents === undefined ? undefined : JSON.stringify(options.agents),
     maxSubagents: options.maxSubagents,
     contextWindow: options.contextWindow,
+    maxTurns: options.maxTurns,
+    maxRunUsd: options.maxRunUsd,
+    maxBudgetUsd: options.maxBudgetUsd,
+    maxTokens: options.maxTotalTokens,
+    maxDuration: options.maxDurationMs,
+    maxToolCalls: options.maxToolCalls,
     noFileCheckpoints: settings.fileCheckpointingEnabled === false,
   })
 }

@@ -101,7 +101,7 @@ class SessionOpening<Choices extends SessionChoices> {
 
   #underLimit(session: Session, { models, written }: Opened): Session {
     const limit = new RunLimit(this.#opening.run, models, written.agents)
-    const { notice } = limit
+    const notice = limit.noticeOf(limit.unpriced)
     if (notice !== undefined) this.#opening.notify([notice])
     const { modelNamed, model: first } = models
     return followModels(session, { limit, modelNamed, first, notify: (notices) => this.#opening.notify(notices) })

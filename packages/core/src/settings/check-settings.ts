@@ -54,7 +54,7 @@ export function checkedThinking(given: unknown): Thinking {
 }
 
 /** Somebody has to know beforehand what a request may cost. */
-export function hasDollarLimit({ maxBudgetUsd, maxRunUsd, lease }: RunSettings): boolean {
+function hasDollarLimit({ maxBudgetUsd, maxRunUsd, lease }: RunSettings): boolean {
   return lease !== null || Math.min(maxBudgetUsd, maxRunUsd) !== Infinity
 }
 

@@ -19,7 +19,7 @@ export interface LimitUse {
 type Limited = Pick<Run, 'spent' | 'context' | 'identity'> & { readonly ports: Pick<Run['ports'], 'spentBeforeUsd'> }
 
 /** Turns that were made before the one that comes. */
-export function turnsMade({ spent }: Pick<Run, 'spent'>): number {
+function turnsMade({ spent }: Pick<Run, 'spent'>): number {
   return turnsBegun(spent.laps) - 1
 }
 

@@ -56,7 +56,8 @@ export const limitsFlags: { readonly [Name in LimitsFlag]-?: FlagFor<NonNullable
     kind: 'value',
     value: 'X',
     read: dollarsOrNone,
-    meaning: 'The same for one run alone, whatever the session spent before; none for no limit',
+    meaning:
+      'US dollars of one run, whatever the session spent before; 10 in -p and the interactive program unless said otherwise, none for no limit',
   },
   maxToolCalls: {
     names: ['--max-tool-calls'],
