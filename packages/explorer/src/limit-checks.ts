@@ -1,4 +1,5 @@
 import type { Bound, RunEvent, TranscriptEntry } from '@halting/core'
+import { innermostEvent } from '@halting/core/adapters'
 import { eventsOfAgents, fail, messagesOf } from './assert-same-events.ts'
 import type { Walked } from './walked.ts'
 import { nanosOf } from './core-internals.ts'
@@ -62,13 +63,7 @@ export function checkCalls(events: readonly RunEvent[], walked: Walked, { mostCa
 }
 
 function callsBegun(events: readonly RunEvent[]): number {
-  let begun = 0
-  for (const event of events) {
-    let inner = event
-    while (inner.type === 'agent') inner = inner.event
-    if (inner.type === 'tool_start') begun++
-  }
-  return begun
+  return events.filter((event) => innermostEvent(event).type === 'tool_start').length
 }
 
 /** The model is told what is left of a limit once each time that another share of it is used, in order; the same of every agent. */
