@@ -59,7 +59,7 @@ export function checkCalls(events: readonly RunEvent[], walked: Walked, { mostCa
   if (counted > mostCalls) fail(`${where}: ${counted} calls were counted under a limit of ${mostCalls}`)
   const { used, limit, refused } = signal.context
   if (reason === 'max_tool_calls' && !(Number(used) >= Number(limit) && Number(refused) > 0))
-    fail(`${where}: it ended as ${reason} with ${String(used)} of ${String(limit)} and ${String(refused)} refused`)
+    fail(`${where}: it ended as ${reason} with ${JSON.stringify({ used, limit, refused })}`)
 }
 
 function callsBegun(events: readonly RunEvent[]): number {

@@ -48,7 +48,7 @@ export function take(
   return standing.take(asked, { signal, onWait: (wait) => waits.push(wait) })
 }
 
-export function isTaken(answer: StandingTaken | StandingRefused | Promise<unknown>): answer is StandingTaken {
+function isTaken(answer: StandingTaken | StandingRefused | Promise<unknown>): answer is StandingTaken {
   return 'kind' in answer && answer.kind === 'taken'
 }
 
