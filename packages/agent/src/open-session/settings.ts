@@ -4,4 +4,5 @@ export { checkModel, describeModels, helperOf, type ModelAccount, openModels, sc
 export { noPlugins, pluginRow, pluginsWithHooks } from './plugins.ts'
 export type { SessionNotice, SessionPorts } from './ports.ts'
 export { modelOf, noSettings, type RunSettings, settingsOf } from './run-settings.ts'
+export { standingOptions } from './standing.ts'
 export { whose } from './whose.ts'

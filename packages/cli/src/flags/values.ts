@@ -100,6 +100,14 @@ export function dollars(given: string): Reading<number> {
     : { expected: 'a number of US dollars above 0, such as 0.50' }
 }
 
+/** What was spent: nothing, too. */
+export function spentDollars(given: string): Reading<number> {
+  const value = Number(given)
+  return /^\d*\.?\d+$/.test(given) && value <= 1_000_000
+    ? { value }
+    : { expected: 'a number of US dollars from 0 to 1000000, such as 0.50' }
+}
+
 const milliseconds: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }
 /** Timers take no more than this: about 24 days. */
 const longestMs = 2_147_483_647

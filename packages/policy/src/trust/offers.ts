@@ -41,6 +41,7 @@ export const ownOnly = [
   'background',
   'confineJudged',
   'limitReminders',
+  'budgets',
   'disableAllHooks',
   'passEnvironment',
   'autoMemoryDirectory',

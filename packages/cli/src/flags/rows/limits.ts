@@ -19,6 +19,7 @@ type LimitsFlag =
   | 'maxRunUsd'
   | 'maxToolCalls'
   | 'maxTokens'
+  | 'ignoreStandingBudgets'
   | 'maxDuration'
   | 'tokenBudget'
   | 'finishReasons'
@@ -65,6 +66,12 @@ export const limitsFlags: { readonly [Name in LimitsFlag]-?: FlagFor<NonNullable
     value: 'N',
     read: wholeNumber,
     meaning: 'Calls of tools, those of subagents with them',
+  },
+  ignoreStandingBudgets: {
+    names: ['--ignore-standing-budgets'],
+    group: 'limits',
+    kind: 'switch',
+    meaning: 'Continue where a standing budget of the settings is used up or its ledger cannot be used',
   },
   maxTokens: {
     names: ['--max-tokens'],
