@@ -61,6 +61,7 @@ export {
   type LoadOptions,
   SettingsError,
   type NotificationChannel,
+  type StatusLineSettings,
   type SettingsWriterOptions,
   placeOfSuggestions,
   removeStoredRule,

@@ -1,6 +1,16 @@
 // `@halting/analysis`: what the records of finished sessions come to. It reads no file, so it runs in a browser, too.
 export { changes, whatIfPriced } from './what-if/changing-calls.ts'
 export { answerRuns, type AnsweredRuns, type WantedAnswers } from './what-if/answer-runs.ts'
+export { answerBudgets, type AnsweredBudgets } from './what-if/answer-budgets.ts'
+export type { PeriodSpent } from './what-if/period-account.ts'
+export type { RunClock } from './what-if/request-log.ts'
+export {
+  localPeriod,
+  localTime,
+  type LocalPeriod,
+  standingLimitName,
+  type StandingLimit,
+} from './what-if/standing-limits.ts'
 export type { RunAnswer, WhatIfAnswers } from './what-if/run-answer.ts'
 export {
   type Account,
@@ -8,7 +18,9 @@ export {
   accountOf,
   type AccountedEnding,
   type PhaseFigures,
+  type WaitFigures,
 } from './account/account.ts'
+export { sharedBudgetOf, type SharedBudgetEnd } from './account/shared-budget.ts'
 export { isCopiedRun } from './account/copied-run.ts'
 export { freeModels } from './account/free-models.ts'
 export { goalRounds, type GoalFigures, type GoalUnknown, type RecordedRound, type RoundPlace } from './account/goal.ts'

@@ -17,12 +17,15 @@ export interface Forecast {
   /** Whether the limits leave room for it. */
   readonly canBegin: boolean
   /** Turns until a limit stops the run, what they cost, and which it is; null when none does within 1,000 turns. */
-  readonly likely: LikelyFigures & { readonly endsBy: 'maxBudgetUsd' | 'maxRunUsd' | 'maxTokens' | 'maxTurns' | null }
+  readonly likely: LikelyFigures & { readonly endsBy: LikelyEnd | null }
   /** What runs that end sooner, after 10 and after 50 turns, come to. Empty where a limit ends them before. */
   readonly shorter: readonly LikelyFigures[]
   /** What a turn is taken to be, and what a conversation is that was made shorter. */
   readonly assumes: { readonly writtenTokens: number; readonly readTokens: number; readonly summaryTokens: number }
 }
+
+/** The limit that is likely to end a run; `contextWindow`: its conversation is too long, and nothing makes it shorter. */
+export type LikelyEnd = 'maxBudgetUsd' | 'maxRunUsd' | 'maxTokens' | 'maxTurns' | 'contextWindow'
 
 /** What so many turns are likely to come to. `usd` is null for a model without a price. */
 export interface LikelyFigures {
@@ -96,6 +99,7 @@ function likelyRun(
   while (turns < mostTurns) {
     const bound = turns === 0 ? inputBoundOf(asking, model) : conversation.tokens + readTokens
     endsBy = limitBelow(plus(spent, needs(bound))) ?? (turns >= settings.maxTurns ? 'maxTurns' : null)
+    if (endsBy === null && conversation.isFull) endsBy = 'contextWindow'
     if (endsBy !== null) break
     const after = conversation.addTurn()
     // Before the turn there may be a summary to pay for.
@@ -117,6 +121,7 @@ class LikelyConversation {
   /** System prompt and tools. */
   readonly #fixed: number
   readonly #threshold: number
+  readonly #mostTokens: number
   #cached = 0
   #spent = nothing
 
@@ -127,7 +132,15 @@ class LikelyConversation {
     this.#fixed = estimator.estimate(settings.system + JSON.stringify(context.toolDefinitions))
     this.tokens = this.#fixed + estimateMessages(estimator, transcript.messages())
     const window = settings.contextWindow ?? model.contextWindow
-    this.#threshold = contextDefence.compactionThreshold?.(model, window) ?? Infinity
+    this.#mostTokens = contextDefence.autoCompact ? Infinity : contextDefence.blockingLimit(model, window)
+    // Where no request is too long to be tried, one that the service finds too long is.
+    const threshold = contextDefence.compactionThreshold?.(model, window) ?? Infinity
+    this.#threshold = this.#mostTokens === Infinity ? Math.min(threshold, window) : threshold
+  }
+
+  /** No request is made of it any more. */
+  get isFull(): boolean {
+    return this.tokens >= this.#mostTokens
   }
 
   /** Gives what was spent since the beginning. */

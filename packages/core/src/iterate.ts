@@ -1,3 +1,4 @@
+import type { HookFigures } from './hooks/hook-figures.ts'
 import { abortCauseOf, AbortScope, type AbortCause } from './cancel/abort.ts'
 import { createDeadline, noDeadline } from './cancel/deadline.ts'
 import { OrphanedTools } from './cancel/orphaned-tools.ts'
@@ -30,6 +31,7 @@ import { onStalled, systemClock } from './steps/system-clock.ts'
 import { StopSignal } from './endings/signal.ts'
 import type { RunResult } from './endings/terminal.ts'
 import { Transcript } from './transcript.ts'
+import { finalFigures } from './turn/limits-left.ts'
 import { Run } from './turn/run.ts'
 import { checkAnswer, InvalidAnswer } from './tools/answer-shape.ts'
 import { answerOf, changesPermissions, keptAnswer } from './tools/can-use-tool.ts'
@@ -122,6 +124,7 @@ export function streamRun(start: RunState, options: RunOptions, context: RunSurr
   const ports: RunPorts = {
     steps: stallable,
     isResumed: context.resumed === true && context.replayed !== true,
+    isRecordOnly: context.replayed === true,
     abort,
     inbox,
     ledger,
@@ -168,11 +171,7 @@ export function streamRun(start: RunState, options: RunOptions, context: RunSurr
     deadline.cancel()
     abort.dispose()
     events.close()
-    try {
-      disregard(options.onResult?.(ended.terminal))
-    } catch {
-      // The run has ended; what a listener does with that is its own affair.
-    }
+    tellResult(options, ended, () => finalFigures(ended, contextWith(run, inForce), ports))
     return ended
   }
   const started = (): Promise<FinishedRun> => (running ??= execute())
@@ -231,6 +230,15 @@ export function streamRun(start: RunState, options: RunOptions, context: RunSurr
         },
       }
     },
+  }
+}
+
+/** The run has ended; what a listener does with that is its own affair. */
+function tellResult({ onResult }: RunOptions, { terminal }: FinishedRun, figures: () => HookFigures): void {
+  try {
+    disregard(onResult?.(terminal, figures()))
+  } catch {
+    // Nothing depends on it.
   }
 }
 

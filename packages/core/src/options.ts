@@ -45,6 +45,7 @@ import { isGoalFiles, isGoals, usualGoalTries, type RunGoals } from './goals/run
 import { any } from './guards/combinators.ts'
 import type { Guard } from './guards/guard.ts'
 import { registerGuards } from './guards/registry.ts'
+import type { HookFigures } from './hooks/hook-figures.ts'
 import type { Hook } from './hooks/hook.ts'
 import { createHookRegistry } from './hooks/registry.ts'
 import { registerStopHooks, type PostRunTask, type StopHook } from './hooks/stop-hooks.ts'
@@ -164,8 +165,8 @@ export interface RunOptions {
   readonly clock?: Clock
   /** Aborts the run; `controller.abort('interrupt')` says that a new message is the reason. */
   readonly signal?: AbortSignal
-  /** Called once, with the terminal, also when nobody listens any more. */
-  readonly onResult?: (terminal: RunResult) => void
+  /** Called once, with the terminal and what the run has used, also when nobody listens any more. */
+  readonly onResult?: (terminal: RunResult, figures: HookFigures) => void
 
   /** Least output tokens worth asking for; 1,024. */
   readonly minUsefulTokens?: number
@@ -252,6 +253,9 @@ const loopChecks: { readonly [option in keyof RunOptions]-?: Given } = {
 
 const optionChecks: OptionChecks = { ...loopChecks, ...engineOptionChecks }
 
+/** Turns of a run of which nobody says anything. */
+export const usualMaxTurns = 1_000
+
 /** The options with every default filled in. @throws ConfigurationError for what cannot be run. */
 export function settingsOf(options: RunOptions): RunSettings {
   checkOptions(options, optionChecks)
@@ -259,7 +263,7 @@ export function settingsOf(options: RunOptions): RunSettings {
   const settings: RunSettings = {
     system: [options.system, options.output?.instruction].filter(Boolean).join('\n\n'),
     contextWindow: options.contextWindow ?? null,
-    maxTurns: options.maxTurns ?? 1_000,
+    maxTurns: options.maxTurns ?? usualMaxTurns,
     maxBudgetUsd: options.maxBudgetUsd ?? Infinity,
     lease: options.lease ?? null,
     standing: options.standing ?? null,

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { forecast, plainContext } from '../src/adapters/index.ts'
 import { CostLimitHook } from '../src/compat/index.ts'
-import { certificate } from '../src/index.ts'
+import { certificate, type Usage } from '../src/index.ts'
 import { scriptedModel } from '../src/testing/index.ts'
 import { dollarATokenPrices as prices, run, type Given } from './support/harness.ts'
 
@@ -52,8 +52,9 @@ describe('the likely course names the limit that ends it', () => {
   })
 
   test('and is long where nothing ends it', () => {
-    expect(of({ maxTurns: 5_000 }).likely).toMatchObject({ turns: 1_000, endsBy: null })
-    expect(of({}).likely).toMatchObject({ turns: 1_000, endsBy: 'maxTurns' })
+    const context = { ...plainContext, autoCompact: true }
+    expect(of({ context, maxTurns: 5_000 }).likely).toMatchObject({ turns: 1_000, endsBy: null })
+    expect(of({ context }).likely).toMatchObject({ turns: 1_000, endsBy: 'maxTurns' })
   })
 })
 
@@ -81,21 +82,36 @@ test('the limit of a run is named where it is lower than what the session has le
   ]).toEqual(['maxRunUsd', 'maxBudgetUsd'])
 })
 
-test('a conversation that gets too long is taken to be made shorter, which is paid for', () => {
-  const context = (threshold: number) => ({ ...plainContext, compactionThreshold: () => threshold })
+describe('a conversation that gets too long', () => {
+  const context = (threshold: number) => ({ ...plainContext, autoCompact: true, compactionThreshold: () => threshold })
   const tokens = (options: Given) => of({ maxTurns: 400, ...options }).likely.tokens
-  const [endless, shortened, late] = [
-    tokens({}),
-    tokens({ context: context(50_000) }),
-    tokens({ context: context(1e9) }),
-  ]
-  expect(shortened).toBeLessThan(endless / 10)
-  expect(late).toBe(endless)
-  // Where a summary would free nothing, none is made.
-  expect(tokens({ context: context(1) })).toBeGreaterThan(0)
-  for (const maxTotalTokens of [60_000, 900_000, 1_000_000, 1_100_000, 1_200_000]) {
-    expect(tokens({ context: context(50_000), maxTotalTokens })).toBeLessThanOrEqual(maxTotalTokens)
-  }
+
+  test('is taken to be made shorter, which is paid for', () => {
+    const [shortened, atTheWindow] = [tokens({ context: context(50_000) }), tokens({ context: context(1e9) })]
+    expect(shortened).toBeLessThan(atTheWindow / 2)
+    // Where a summary would free nothing, none is made.
+    expect(tokens({ context: context(1) })).toBeGreaterThan(0)
+    const written = { ...prices, cost: (_model: string, usage: Usage) => usage.output_tokens }
+    const { likely } = of({ maxTurns: 60, context: context(50_000), prices: written })
+    const summaries = ((likely.usd ?? 0) - 60 * 400) / 4_000
+    expect(summaries).toBe(2)
+  })
+
+  test('costs no more than the limit leaves, also where a summary comes before the turn', () => {
+    const limits = Array.from({ length: 400 }, (_, index) => 600_000 + 2_000 * index)
+    const over = limits.filter(
+      (maxTotalTokens) => tokens({ context: context(50_000), maxTotalTokens }) > maxTotalTokens,
+    )
+    expect(over).toEqual([])
+  })
+
+  test('ends the run where nothing makes it shorter', () => {
+    const { likely, shorter } = of({})
+    expect(likely.endsBy).toBe('contextWindow')
+    expect(likely.turns).toBeLessThan(200_000 / 1_900)
+    expect(shorter.map(({ turns }) => turns)).toEqual([10, 50])
+    expect(of({ maxTurns: 20 }).likely.endsBy).toBe('maxTurns')
+  })
 })
 
 test('a budget in which no request fits says so, in figures', async () => {

@@ -3,12 +3,11 @@ import {
   type SettingsChange,
   replay,
   startRun,
-  type RunState,
   type RunResult,
   type StepRecord,
 } from '@halting/core'
 import { type Ranking, isJsonObject } from '@halting/core/adapters'
-import { type Iteration, foldRun } from '@halting/core/steps'
+import { foldRun } from '@halting/core/steps'
 import { transcriptProblems } from '@halting/core/testing'
 import { accountOf, trajectoryOf, type OtherLimits, unknownLimits, whatIf } from '@halting/analysis'
 import { ranksBelow, nanosOf, usdOf } from './core-internals.ts'
@@ -23,27 +22,9 @@ import {
   messagesOf,
 } from './assert-same-events.ts'
 import { checkGoals } from './goal-checks.ts'
-import { checkCalls, checkReminders, checkStanding } from './limit-checks.ts'
-import type { HandedIn, Scenario, World } from './world.ts'
-
-/** What one run on a path came to. */
-export interface Walked {
-  readonly start: RunState
-  readonly terminal: RunResult
-  readonly state: RunState
-  readonly events: readonly RunEvent[]
-  readonly records: readonly StepRecord[]
-  /** Laps that this run made, subagents' too. */
-  readonly laps: readonly Iteration[]
-  readonly effects: ReadonlyMap<string, number>
-  readonly handedIn: readonly HandedIn[]
-  /** It goes on with a run that was on record. */
-  readonly resumed: boolean
-  /** The consumer left before the end. */
-  readonly left: boolean
-  /** What its record had spent when it was gone on with, in billionths of a dollar. */
-  readonly committedBefore: number
-}
+import { checkCalls, checkCertificate, checkReminders, checkStanding } from './limit-checks.ts'
+import type { Walked } from './walked.ts'
+import type { Scenario, World } from './world.ts'
 
 /** What holds for every run that somebody listened to, whole or resumed. */
 export function checkRun(walked: Walked, world: World, where = 'the run'): void {
@@ -61,6 +42,7 @@ export function checkRun(walked: Walked, world: World, where = 'the run'): void 
   checkRanking(events, where)
   checkModel(walked, where)
   checkStanding(walked, world, where)
+  checkCertificate(walked, world, where)
 }
 
 /** Nothing breaks a run from inside: neither a bug, a write to what was handed out, nor a stranger whose answer is not needed. */

@@ -1,6 +1,6 @@
-import type { RunEvent, TranscriptEntry } from '@halting/core'
+import type { Bound, RunEvent, TranscriptEntry } from '@halting/core'
 import { eventsOfAgents, fail, messagesOf } from './assert-same-events.ts'
-import type { Walked } from './checks.ts'
+import type { Walked } from './walked.ts'
 import { nanosOf } from './core-internals.ts'
 import type { World } from './world.ts'
 
@@ -12,14 +12,37 @@ export function checkStanding(
   { standing, options, mayOverdraw }: World,
   where: string,
 ): void {
-  if (standing === undefined) return
+  // Another program may have others.
+  if (standing === undefined || options.standing !== standing) return
   const { problems, open, settledNanos, countsForAll } = standing
-  const isAskedAlways = countsForAll && options.standing === standing
   if (problems.length > 0 && !mayOverdraw) fail(`${where}: ${problems.join('; ')}`)
   if (open !== 0) fail(`${where}: ${open} takings from standing budgets were never settled`)
   const spent = nanosOf(terminal.committedUsd) - committedBefore
-  if (isAskedAlways && spent !== settledNanos)
+  if (countsForAll && spent !== settledNanos)
     fail(`${where}: ${spent} was spent, and ${settledNanos} was settled with the standing budgets`)
+}
+
+/**
+ * The run is within what its options promise (spec R-LIM-63a), unless others were set or it began under others. Of what was billed
+ * nothing is promised where a service keeps to no cap, or may have done so in a process before.
+ */
+export function checkCertificate({ state, terminal, resumed }: Walked, world: World, where: string): void {
+  const { spent } = state
+  if (world.isOtherProgram || spent.settings !== undefined) return
+  const { laps, turns, toolCalls, tokens, usd } = world.certificate
+  const { inRun } = spent.laps
+  const isBilled = !world.mayOverdraw && !resumed
+  const figures: readonly (readonly [what: string, value: number, bound: Bound])[] = [
+    ['laps', 1 + Object.values(inRun).reduce((sum, each) => sum + each, 0), laps],
+    ['turns', 1 + (inRun.next_turn ?? 0) + (inRun.user_input ?? 0) + (inRun.goal_unmet ?? 0), turns],
+    ['calls of tools', spent.toolCalls ?? 0, toolCalls],
+    ...(isBilled
+      ? [['tokens', spent.totalTokens, tokens] as const, ['dollars', terminal.committedUsd, usd] as const]
+      : []),
+  ]
+  for (const [what, value, bound] of figures)
+    if (bound.bounded && value > bound.value)
+      fail(`${where} had ${value} ${what}, and its certificate says at most ${bound.value} (${bound.because})`)
 }
 
 /** No more calls began than the limit lets run, those of agents with them. `events`: those of a whole replay. */
@@ -29,7 +52,9 @@ export function checkCalls(events: readonly RunEvent[], walked: Walked, { mostCa
   if (begun > mostCalls) fail(`${where}: ${begun} calls began under a limit of ${mostCalls}`)
   const { reason, signal } = walked.terminal
   const counted = walked.state.spent.toolCalls ?? 0
-  if (begun > counted) fail(`${where}: ${begun} calls began, and ${counted} were counted`)
+  // One that waits for a person counts when it has its result, and an abort may come before.
+  if (begun > counted && !/^(?:needs_approval|aborted_tools)$/.test(reason))
+    fail(`${where}: ${begun} calls began, and ${counted} were counted`)
   if (counted > mostCalls) fail(`${where}: ${counted} calls were counted under a limit of ${mostCalls}`)
   const { used, limit, refused } = signal.context
   if (reason === 'max_tool_calls' && !(Number(used) >= Number(limit) && Number(refused) > 0))

@@ -34,8 +34,8 @@ import {
   checkTranscript,
   checkWhatIf,
   terminalOf,
-  type Walked,
 } from './checks.ts'
+import type { Walked } from './walked.ts'
 import type { Path } from './choices.ts'
 import type { Kills } from './kills.ts'
 import type { OtherProgram } from './other-programs.ts'

@@ -1,4 +1,6 @@
 import {
+  certificate,
+  type Certificate,
   type Prices,
   type AbortCause,
   noProgress,
@@ -134,6 +136,8 @@ export interface World {
   readonly standing: ExploredStanding | undefined
   /** No more calls of tools than these may begin, whatever is set and whichever program goes on; undefined for no limit. */
   readonly mostCalls: number | undefined
+  /** What the options promise, as they are without strangers. */
+  readonly certificate: Certificate
   /** The person's answer to a call that waits. */
   approval(key: string): Json
   /** Called when the consumer leaves. */
@@ -160,6 +164,7 @@ const makeOdd = (what: string): unknown => garbage.find(([name]) => name === wha
 const explorerPrices: Prices = Object.freeze<Prices>({
   cost: (_model, usage) => (usage.input_tokens * 3 + usage.output_tokens * 15) / 1e6,
   worstCase: (_model, { inputTokens, outputTokens }) => (inputTokens * 6 + outputTokens * 15) / 1e6,
+  leastPerToken: () => 3 / 1e6,
 })
 
 /** What was handed in before this process began. */
@@ -289,6 +294,7 @@ export function createWorld(
     mayBreak: strangers?.some((who) => needed.has(who)) !== false,
     standing,
     mostCalls: mostCallsOf(scenario),
+    certificate: certificate(plainOptions),
     mayOverdraw: false,
     isOtherProgram: false,
     approval: (key) => answers[choices.choose(`approval ${key}`, Object.keys(answers))] ?? null,

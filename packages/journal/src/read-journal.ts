@@ -25,6 +25,11 @@ export interface ReadJournal {
   readonly runs: readonly (readonly StepRecord[])[]
   /** When each of them began, in milliseconds since 1970; null where that is not on record. */
   readonly began: readonly (number | null)[]
+  /**
+   * For each run at which time (milliseconds since 1970) its active clock stood where, at the end of a step: wherever the two differ by more than a second
+   * from what the pair before says. Of what was folded there are none.
+   */
+  readonly clocks: readonly (readonly (readonly [at: number, moment: number])[])[]
   /** What goes on with the file must know of it. */
   readonly written: WrittenLines
   /** Bytes of whole lines; what stands behind them was being written when a process ended. */
@@ -280,6 +285,7 @@ class JournalReader {
       ...titleIn(head),
       runs: runsOf(this.#decoder.records),
       began: this.#decoder.began.map(momentOf),
+      clocks: this.#decoder.clocks,
       written: this.#decoder,
       wholeBytes: this.#wholeBytes,
       tornBytes: bytes - this.#wholeBytes,

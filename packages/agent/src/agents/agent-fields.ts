@@ -35,6 +35,8 @@ const meant: ReadonlyMap<string, string> = new Map([
   ['mode', 'permissionMode'],
   ['maxturn', 'maxTurns'],
   ['maxsteps', 'maxTurns'],
+  ['maxcalls', 'maxToolCalls'],
+  ['maxtoolcall', 'maxToolCalls'],
   ['maxbudget', 'maxBudgetUsd'],
   ['maxcost', 'maxBudgetUsd'],
   ['maxusd', 'maxBudgetUsd'],

@@ -7,17 +7,21 @@ export interface SaidOfLimits {
   readonly maxBudgetUsd?: unknown
   readonly maxTokens?: unknown
   readonly maxDuration?: unknown
+  readonly maxToolCalls?: unknown
 }
 
 /** The names, as they are written. */
-export const limitNames = ['maxTurns', 'maxBudgetUsd', 'maxTokens', 'maxDuration'] as const
+export const limitNames = ['maxTurns', 'maxBudgetUsd', 'maxTokens', 'maxDuration', 'maxToolCalls'] as const
 
-type Limits = Pick<AgentDefinition, 'maxTurns' | 'maxBudgetUsd' | 'maxTotalTokens' | 'maxDurationMs'>
+type Limits = Pick<AgentDefinition, 'maxTurns' | 'maxBudgetUsd' | 'maxTotalTokens' | 'maxDurationMs' | 'maxToolCalls'>
 
 /** The limits, or in words what is wrong with one: without it the agent would be looser. */
-export function limitsOf({ maxTurns, maxBudgetUsd, maxTokens, maxDuration }: SaidOfLimits): Limits | string {
+export function limitsOf(said: SaidOfLimits): Limits | string {
+  const { maxTurns, maxBudgetUsd, maxTokens, maxDuration, maxToolCalls } = said
   const [turns, usd, tokens] = [numberOf(maxTurns), numberOf(maxBudgetUsd), numberOf(maxTokens)]
+  const calls = numberOf(maxToolCalls)
   if (turns !== undefined && !isCount(turns)) return 'maxTurns takes a whole number above 0'
+  if (calls !== undefined && !isCount(calls)) return 'maxToolCalls takes a whole number above 0'
   if (usd !== undefined && !(usd > 0 && usd < Infinity)) return 'maxBudgetUsd takes dollars above 0, such as 0.50'
   if (tokens !== undefined && !isCount(tokens)) return 'maxTokens takes a whole number above 0'
   const durationMs = isAbsent(maxDuration) ? undefined : millisecondsOf(maxDuration)
@@ -27,6 +31,7 @@ export function limitsOf({ maxTurns, maxBudgetUsd, maxTokens, maxDuration }: Sai
     ...(usd !== undefined && { maxBudgetUsd: usd }),
     ...(tokens !== undefined && { maxTotalTokens: tokens }),
     ...(durationMs !== undefined && { maxDurationMs: durationMs }),
+    ...(calls !== undefined && { maxToolCalls: calls }),
   }
 }
 

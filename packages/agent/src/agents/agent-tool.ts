@@ -163,12 +163,13 @@ const ofTheSession: ReadonlySet<string> = new Set(['AskUserQuestion', 'EnterPlan
 function limitsOf(definition: AgentDefinition): Partial<ChildRun> {
   if ('maxTokens' in definition)
     throw new ConfigurationError(`maxTokens of the agent ${definition.name} is called maxTotalTokens.`)
-  const { maxTurns, maxBudgetUsd, maxTotalTokens, maxDurationMs } = definition
+  const { maxTurns, maxBudgetUsd, maxTotalTokens, maxDurationMs, maxToolCalls } = definition
   return {
     ...(maxTurns !== undefined && { maxTurns }),
     ...(maxBudgetUsd !== undefined && { maxBudgetUsd }),
     ...(maxTotalTokens !== undefined && { maxTotalTokens }),
     ...(maxDurationMs !== undefined && { maxDurationMs }),
+    ...(maxToolCalls !== undefined && { maxToolCalls }),
   }
 }
 

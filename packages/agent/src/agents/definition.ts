@@ -24,6 +24,8 @@ export interface AgentDefinition {
   /** Input and output. */
   readonly maxTotalTokens?: number
   readonly maxDurationMs?: number
+  /** Calls of tools, with those of the agents that it starts. */
+  readonly maxToolCalls?: number
   /** It works in the background, unless a call says otherwise. */
   readonly background?: boolean
   /** Commands that must all exit with 0 before it is done. */

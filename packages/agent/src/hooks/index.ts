@@ -13,3 +13,4 @@ export {
 } from './settings.ts'
 export { settingsHooks, type SettingsHooks, type SettingsHooksOptions } from './settings-hooks.ts'
 export { ShellHooks, type ShellHooksOptions } from './shell-hooks.ts'
+export { StatusLineCommand, type StatusLineOptions, type StatusLineResult, type StatusLineSize } from './status-line.ts'

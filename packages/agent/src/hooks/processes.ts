@@ -50,6 +50,13 @@ export class HookProcesses {
     this.#forget(group)
   }
 
+  /** Of what commands that have ended left, so many groups go on at most: the oldest are ended. Nothing else may be running. */
+  async trim(most: number): Promise<void> {
+    for (const group of this.#groups) if (!hasMembers(group.groupId)) this.#forget(group)
+    const left = [...this.#groups]
+    await Promise.all(left.slice(0, Math.max(0, left.length - most)).map((group) => this.end(group)))
+  }
+
   async dispose(): Promise<void> {
     await Promise.all([...this.#groups].map((group) => this.end(group)))
     if (this.#first === 0 || process.platform !== 'linux') return

@@ -66,11 +66,14 @@ export interface SessionChoices {
   readonly noFileCheckpoints?: boolean
 
   readonly maxTurns?: number
+  /** US dollars of the session. */
   readonly maxBudgetUsd?: number
   /** The same for each run, what earlier ones spent not counted; `Infinity` for no limit. */
   readonly maxRunUsd?: number
   /** Calls of tools of a run and its agents. */
   readonly maxToolCalls?: number
+  /** Whether the model is told what is left of a limit: by the settings when absent, which say true. */
+  readonly limitReminders?: boolean
   readonly maxTokens?: number
   /** Milliseconds. */
   readonly maxDuration?: number

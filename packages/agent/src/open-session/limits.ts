@@ -4,9 +4,6 @@ import { FinishReasonHook } from '@halting/core/compat'
 
 type Limits = Pick<
   RunOptions,
-  | 'maxTurns'
-  | 'maxBudgetUsd'
-  | 'maxRunUsd'
   | 'maxToolCalls'
   | 'maxTotalTokens'
   | 'maxDurationMs'
@@ -20,6 +17,7 @@ type Limits = Pick<
   | 'toolConcurrency'
   | 'stopHookBlockCap'
   | 'maxGoalTries'
+  | 'limitReminders'
 >
 
 const errorPolicies: { readonly [name in ErrorPolicyName]: ErrorPolicy | undefined } = {
@@ -29,17 +27,19 @@ const errorPolicies: { readonly [name in ErrorPolicyName]: ErrorPolicy | undefin
   all: () => true,
 }
 
-/** When to stop: what the choices say, and the guard against going in circles in any case. */
+type Counted = Pick<RunOptions, 'maxToolCalls' | 'maxTotalTokens' | 'maxDurationMs'>
+
+/** Limits of what needs no price. */
+export function countedLimits({ maxToolCalls, maxTokens, maxDuration }: SessionChoices): Counted {
+  return withoutUndefined<Counted>({ maxToolCalls, maxTotalTokens: maxTokens, maxDurationMs: maxDuration })
+}
+
+/** When to stop: what the choices say, and the guard against going in circles in any case. Turns and dollars of a run are those of `RunLimit`. */
 export function limitsOf(choices: SessionChoices, env: Readonly<Record<string, string | undefined>>): Limits {
-  const { finishReasons = [], maxDuration, errorPolicy } = choices
+  const { finishReasons = [], errorPolicy } = choices
   const stopOnFinish = finishReasons.length === 0 ? [] : [new FinishReasonHook(finishReasons)]
   return withoutUndefined<Limits>({
-    maxTurns: choices.maxTurns,
-    maxBudgetUsd: choices.maxBudgetUsd,
-    maxRunUsd: choices.maxRunUsd,
-    maxToolCalls: choices.maxToolCalls,
-    maxTotalTokens: choices.maxTokens,
-    maxDurationMs: maxDuration,
+    ...countedLimits(choices),
     tokenBudget: choices.tokenBudget,
     maxGoalTries: choices.untilTries,
     wrapUp: choices.wrapUp,

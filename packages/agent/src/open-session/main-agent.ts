@@ -6,6 +6,7 @@ import { agentsOfJson, readAgentDefinitions } from '../agents/read-definitions.t
 import { briefingTrust } from '../instructions/offers.ts'
 import { messageOf } from '@halting/core/adapters'
 import { nearest } from '../nearest.ts'
+import type { LimitSources } from './chosen-limits.ts'
 import { placesOf } from './briefing-places.ts'
 import type { RunSettings } from './run-settings.ts'
 
@@ -33,12 +34,16 @@ export async function asAgent<Choices extends SessionChoices>(
   })
   const agent = all.find((one) => one.name === name)
   if (agent === undefined) throw noAgent(name, all, ports)
+  const { choices: chosen, limitSources } = withAgent(run, agent)
   const ofAgent = notes.filter((note) => agent.path !== undefined && note.includes(agent.path))
-  return { ...run, choices: withAgent(choices, agent), warnings: [...run.warnings, ...ofAgent] }
+  return { ...run, choices: chosen, limitSources, warnings: [...run.warnings, ...ofAgent] }
 }
 
-function withAgent<Choices extends SessionChoices>(choices: Choices, agent: AgentDefinition): Choices {
-  const { prompt, tools, disallowedTools, model, maxTurns, maxBudgetUsd, maxTotalTokens, maxDurationMs, until } = agent
+function withAgent<Choices extends SessionChoices>(
+  { choices, limitSources: sources = {} }: RunSettings<Choices>,
+  agent: AgentDefinition,
+): { readonly choices: Choices; readonly limitSources: LimitSources } {
+  const { prompt, tools, disallowedTools, model, until } = agent
   const { systemPrompt = '', ...others } = choices
   // An empty one is what the SDKs say where nobody said anything.
   const hasPrompt = systemPrompt !== '' || choices.systemPromptFile !== undefined
@@ -46,15 +51,31 @@ function withAgent<Choices extends SessionChoices>(choices: Choices, agent: Agen
     ...(hasPrompt ? systemPrompt !== '' && { systemPrompt } : { systemPrompt: prompt }),
     ...(tools !== undefined && !tools.includes('*') && { tools: toolsOf(tools) }),
     ...(model !== undefined && { model }),
-    ...(maxTurns !== undefined && { maxTurns }),
     ...(until !== undefined && { until }),
-    ...(maxBudgetUsd !== undefined && { maxBudgetUsd }),
-    ...(maxTotalTokens !== undefined && { maxTokens: maxTotalTokens }),
-    ...(maxDurationMs !== undefined && { maxDuration: maxDurationMs }),
   }
   const denied = [...(choices.disallowedTools ?? []), ...disallowedTools]
-  // True: every choice is optional, and `own` brings none that is not one.
-  return { ...own, ...others, ...(denied.length > 0 && { disallowedTools: denied }) } as Choices
+  const limits = limitsWithin(choices, sources, agent)
+  return {
+    // True: every choice is optional, and what is added is none that is not one.
+    choices: { ...own, ...others, ...limits, ...(denied.length > 0 && { disallowedTools: denied }) } as Choices,
+    limitSources: { ...sources, ...Object.fromEntries(Object.keys(limits).map((name) => [name, 'agent'])) },
+  }
+}
+
+/** The limits of the agent where nobody chose another one. They lower what settings say, and never raise it. */
+function limitsWithin(
+  choices: SessionChoices,
+  sources: LimitSources,
+  { maxTurns, maxBudgetUsd, maxTotalTokens: maxTokens, maxDurationMs: maxDuration, maxToolCalls }: AgentDefinition,
+): SessionChoices {
+  const own = { maxTurns, maxBudgetUsd, maxTokens, maxDuration, maxToolCalls } as const
+  const names = ['maxTurns', 'maxBudgetUsd', 'maxTokens', 'maxDuration', 'maxToolCalls'] as const
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const [limit, { [name]: set = Infinity }] = [own[name], choices]
+      return limit === undefined || sources[name] === 'choice' || limit >= set ? [] : [[name, limit]]
+    }),
+  )
 }
 
 /** Tools of servers come with the servers. */

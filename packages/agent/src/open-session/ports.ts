@@ -49,6 +49,17 @@ export type SessionNotice =
       readonly path: string
       readonly sessionId: string
     }
+  /** A limit of dollars that nobody typed cannot be kept with these models: so many turns bound a run. */
+  | {
+      readonly kind: 'no_price'
+      readonly models: readonly string[]
+      /** The limits that cannot be kept: of a run, and of the session. */
+      readonly maxRunUsd?: number
+      readonly maxBudgetUsd?: number
+      readonly maxTurns: number
+      /** Whose default the dollars of a run are; absent for those of settings. */
+      readonly from?: string
+    }
   | { readonly kind: 'session_not_stored'; readonly why: string }
   | { readonly kind: 'checkpoints_stopped'; readonly problem: string }
   | { readonly kind: 'sessions_removed'; readonly sessions: number; readonly days: number }

@@ -8,6 +8,7 @@ import { createKeyRedactor } from '@halting/models'
 import type { Briefing } from './read-briefing.ts'
 import { contextOf } from './context.ts'
 import { limitsOf } from './limits.ts'
+import { RunLimit } from './run-limit.ts'
 import type { Models } from './models.ts'
 import { readAnswerSchema } from './output-schema.ts'
 import { trustInit } from './run-settings.ts'
@@ -48,6 +49,8 @@ export async function queryOptionsOf(
     })),
     prices,
     ...limitsOf(choices, env),
+    ...new RunLimit(loaded, models, agents).bounds,
+    limitReminders: choices.limitReminders ?? settings.limitReminders ?? true,
     ...contextOf(choices, env, toolbox, compactModel),
     ...(output === undefined ? {} : { output }),
     sessionId,

@@ -11,7 +11,9 @@ import {
 } from '@halting/policy/settings'
 import type { Plugins } from '../plugins/plugin.ts'
 import { ConfigurationError, type QueryOptions } from '@halting/core'
+import { usualMaxTurns } from '@halting/core/adapters'
 import { nearest } from '../nearest.ts'
+import { type LimitSources, type RunLimitDefault, withLimits } from './chosen-limits.ts'
 import { checkModelName } from './model-names.ts'
 import { hooksNotice, pluginsOf } from './plugins.ts'
 
@@ -22,6 +24,17 @@ export interface RunSettings<Choices extends SessionChoices = SessionChoices> ex
   readonly plugins: Plugins
   /** What trusts the folder for this session (`SessionPorts.trustedBy`). */
   readonly trustedBy?: SessionPorts['trustedBy']
+  /** Who said each limit among the choices. */
+  readonly limitSources?: LimitSources
+  /** The limit of dollars for runs that nobody limited, where there is one. */
+  readonly runLimit?: RunLimitDefault
+}
+
+/** How the limits of a session come about, beside choices and settings. */
+export interface LimitOptions {
+  readonly runLimit?: RunLimitDefault | undefined
+  /** The choices are somebody else's, such as of who opens a session on a cluster: they do not raise what the settings say. */
+  readonly choicesOnlyLower?: boolean
 }
 
 /** The settings where no settings file counts. */
@@ -33,6 +46,7 @@ type SettingsPorts = Pick<SessionPorts, 'env' | 'cwd' | 'trustedBy' | 'nameOf' |
 export async function settingsOf<Choices extends SessionChoices>(
   choices: Choices,
   { env, cwd, trustedBy, nameOf, wordNotice }: SettingsPorts,
+  { runLimit, choicesOnlyLower = false }: LimitOptions = {},
 ): Promise<RunSettings<Choices>> {
   const loaded = await loadSettings({
     cwd,
@@ -42,23 +56,38 @@ export async function settingsOf<Choices extends SessionChoices>(
     sources: choices.settingSources && sources.filter((source) => choices.settingSources?.includes(source)),
     nearest,
     trustedBy,
+    defaultLimits: {
+      maxTurns: { value: usualMaxTurns, from: 'the default' },
+      ...(runLimit !== undefined && { maxRunUsd: { value: runLimit.maxRunUsd, from: runLimit.from } }),
+    },
   })
   const warnings = [...loaded.warnings]
   warnings.push(...trustNotices(loaded).map(wordNotice))
   const merged = environmentWith(loaded.settings, env, warnings)
   const origins = loaded.origins.filter((origin) => !isVoid(origin, loaded.settings, merged))
   const named = withSmallModel(withModel(choices, loaded, merged, warnings), loaded, merged, warnings)
-  const counting = withoutRules(named, loaded, warnings, nameOf('allowedTools'))
+  const limitRules = { runLimit, choicesMayRaise: !choicesOnlyLower, nameOf }
+  const limited = withLimits(named, loaded.settings, limitRules, warnings)
+  const counting = withoutRules(limited.choices, loaded, warnings, nameOf('allowedTools'))
   const plugins = await pluginsOf(choices, cwd)
   const problems = plugins.problems.map((problem) => ({ kind: 'plugin_problem', problem }) as const)
   warnings.push(...[...problems, ...hooksNotice({ plugins, origins })].map(wordNotice))
-  return { ...loaded, origins, choices: counting, env: merged, warnings, plugins, trustedBy }
+  const { limitSources } = limited
+  return {
+    ...loaded,
+    origins,
+    choices: counting,
+    env: merged,
+    warnings,
+    plugins,
+    trustedBy,
+    limitSources,
+    ...(runLimit !== undefined && { runLimit }),
+  }
 }
 
 /** What is read from the files, and does not count for all that: it is not told as in force. */
 function isVoid({ setting, value }: Origin, settings: Settings, env: SessionPorts['env']): boolean {
-  // Nothing shows it yet.
-  if (setting === 'statusLine') return true
   if (setting === 'model') return value !== 'default' && modelOf(settings, env) === undefined
   if (setting === 'permissions.defaultMode')
     return value === 'bypassPermissions' && settings.permissions?.disableBypassPermissionsMode === true

@@ -8,7 +8,8 @@ import { noUsage } from '@halting/core/adapters'
 import { freeModels } from '../account/free-models.ts'
 import { isCopiedRun } from '../account/copied-run.ts'
 import { recordsOfForeign } from '../foreign/foreign-run.ts'
-import type { StepRecord } from '@halting/core/steps'
+import { beginningOf, type StepRecord } from '@halting/core/steps'
+import type { RunClock } from '../what-if/request-log.ts'
 import { trajectoryOf } from '../what-if/trajectory.ts'
 import { trajectoryOfForeign, type ForeignTrajectory } from '../what-if/foreign-trajectory.ts'
 import { createKeyRedactor } from '@halting/models'
@@ -97,27 +98,46 @@ export interface PastSession {
 export interface PastTrajectory extends ForeignTrajectory {
   /** It counts in the session in which it was made. */
   readonly isCopy: boolean
+  /** Where its clock stood at which time of the day; empty where no time is on record. */
+  readonly clock: RunClock
 }
 
-/** This of a run of ours. */
-export function pastTrajectory(records: readonly StepRecord[], unpriced: readonly string[] = []): PastTrajectory {
-  return { trajectory: trajectoryOf(records), unpriced, isCopy: isCopiedRun(records) }
+/** This of a run of ours. `times`: when it began, and where its clock stood then, as far as its file says. */
+export function pastTrajectory(
+  records: readonly StepRecord[],
+  unpriced: readonly string[] = [],
+  { began, clock = [] }: { readonly began?: number | null; readonly clock?: RunClock } = {},
+): PastTrajectory {
+  const { at: start } = beginningOf(records)
+  const sinceStart = clock.map(([at, moment]) => [at - start, moment] as const)
+  const fromBeginning = typeof began === 'number' ? ([[0, began]] as const) : []
+  return {
+    trajectory: trajectoryOf(records),
+    unpriced,
+    isCopy: isCopiedRun(records),
+    clock: sinceStart.length > 0 ? sinceStart : fromBeginning,
+  }
 }
 
 /** Reads this of one, whoever recorded it. Of copied lines those that are read together give one. @throws HaltingError for a file that cannot be read. */
 export async function readPastSession(path: string, prices: PricesFor, together: ReadTogether): Promise<PastSession> {
   const kind = await kindOfSession(path)
   if (kind === undefined || kind === 'halting') {
-    const { sessionId, runs } = await readJournal(path, { intents: 'open' })
+    const { sessionId, runs, began, clocks } = await readJournal(path, { intents: 'open' })
     const unpriced = await unpricedIn(runs, prices)
     const told = runs.map((records) => withCopyTold(records, path, together))
-    return { sessionId, runs: told.map((records, index) => pastTrajectory(records, unpriced[index])) }
+    const timesOf = (run: number) => ({ began: began[run] ?? null, clock: clocks[run] ?? [] })
+    return { sessionId, runs: told.map((records, index) => pastTrajectory(records, unpriced[index], timesOf(index))) }
   }
   const { runs, ...foreign } = await readForeignSession(path, 'all', together)
   const known = await prices()
   return {
     sessionId: foreign.sessionId,
-    runs: runs.map((run) => ({ ...trajectoryOfForeign(run, known), isCopy: run.run.isCopy === true })),
+    runs: runs.map((run) => ({
+      ...trajectoryOfForeign(run, known),
+      isCopy: run.run.isCopy === true,
+      clock: run.beganAt === undefined || run.beganAt === null ? [] : [[0, run.beganAt]],
+    })),
     foreign: { ...foreign, runs: [] },
   }
 }

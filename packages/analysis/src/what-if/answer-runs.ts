@@ -4,12 +4,12 @@ import { HaltingError } from '@halting/core'
 import type { OtherLimits } from './other-limits.ts'
 import type { PastCall, PastTurn, Trajectory } from './trajectory.ts'
 import { whatIfPriced } from './changing-calls.ts'
-import type { PastSession } from '../sessions/read-session.ts'
+import type { PastSession, PastTrajectory } from '../sessions/read-session.ts'
 import type { ManySessions } from '../sessions/session-files.ts'
 import type { RunAnswer } from './run-answer.ts'
 
 /** A run that was read, and where it stands. */
-type PastRun = Omit<RunAnswer, 'answer'> & { readonly trajectory: Trajectory }
+export type PastRun = Omit<RunAnswer, 'answer'> & Pick<PastTrajectory, 'trajectory' | 'clock'>
 
 /** What is made of each run while its session is in memory, since a folder may hold far more than fits there. */
 export interface WantedAnswers {
@@ -17,6 +17,8 @@ export interface WantedAnswers {
   readonly suggests: boolean
   /** Runs that count in another session. */
   readonly copies: 'shown' | 'left out'
+  /** Sees each run that counts, in the order of the answers. */
+  readonly see?: (run: PastRun) => void
 }
 
 /** What was read, and what of it is told beside the answers. */
@@ -54,6 +56,7 @@ export async function answerRuns(
         }
         runs++
         for (const model of run.unpriced) unpriced.add(model)
+        wanted.see?.(run)
         if (limits !== undefined) answers.push(answerFor(run, limits))
         if (suggests) trajectories.push(withoutInputs(run.trajectory))
       }
@@ -66,7 +69,7 @@ export async function answerRuns(
   return { runs, answers, trajectories, unpriced, skipped, foreign, copies }
 }
 
-function answerFor({ trajectory, ...place }: PastRun, limits: OtherLimits): RunAnswer {
+function answerFor({ trajectory, clock: _, ...place }: PastRun, limits: OtherLimits): RunAnswer {
   return { ...place, answer: whatIfPriced(trajectory, limits, place.unpriced) }
 }
 
@@ -75,7 +78,8 @@ interface PastRuns {
   readonly foreign?: AnsweredRuns['foreign'][number]
 }
 
-function pastRunsOf(session: PastSession, file: string): PastRuns {
+/** The runs of a session, with their places. */
+export function pastRunsOf(session: PastSession, file: string): PastRuns {
   const program: SessionKind = session.foreign?.program ?? 'halting'
   const runs = session.runs.map((run, index): PastRun => {
     return { session: session.sessionId, run: `run${index + 1}`, file, program, ...run }
@@ -88,7 +92,8 @@ function pastRunsOf(session: PastSession, file: string): PastRuns {
 
 /** Which limit to suggest depends on the tools of calls, and not on what they were given, which is most of a trajectory. */
 function withoutInputs({ turns, ...rest }: Trajectory): Trajectory {
-  const short = ({ tool, hasRun, endMs }: PastCall): PastCall => ({ tool, hasRun, endMs, input: null })
+  const short = ({ tool, hasRun, isOfAgent, endMs }: PastCall): PastCall =>
+    isOfAgent === true ? { tool, hasRun, isOfAgent, endMs, input: null } : { tool, hasRun, endMs, input: null }
   // Field by field: of a great many turns, to take out one and copy the rest is several times slower.
   const shortTurn = (turn: PastTurn): PastTurn => {
     const { countsAsTurn, isTold, payments, calls, endMs, hash, isFreshAfter, agentTurns } = turn

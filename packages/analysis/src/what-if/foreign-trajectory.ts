@@ -86,6 +86,7 @@ function figuresOf(
     beganAtMs: number,
     endMs: number,
   ): Omit<PastPayment, 'of'> => ({
+    model: payment.model,
     beganMs: beganAtMs,
     endMs,
     tokens: totalTokensOf(payment.usage),

@@ -4,6 +4,10 @@ import type { EndingReason } from '@halting/core'
 export interface OtherLimits {
   readonly maxTurns?: number | null
   readonly maxBudgetUsd?: number | null
+  /** US dollars of the run alone. */
+  readonly maxRunUsd?: number | null
+  /** Calls of tools, those of subagents with them. */
+  readonly maxToolCalls?: number | null
   readonly maxTotalTokens?: number | null
   readonly maxDurationMs?: number | null
   /** How often an answer is sent back because a goal is not met. */
@@ -16,7 +20,7 @@ export interface OtherLimits {
 export interface Stop {
   readonly kind: 'stop'
   readonly reason: EndingReason
-  readonly limit: keyof OtherLimits
+  readonly limit: keyof OtherLimits | 'standing'
   readonly used: number
   readonly max: number
   /** Laps that would have been made whole. */
@@ -25,6 +29,8 @@ export interface Stop {
   readonly atMs?: number
   /** It is cut in the lap after these: at this moment, or at the request of this place, which is shortened to this or not made. */
   readonly cut?: { readonly atMs: number } | { readonly atPayment: number; readonly paid: Shortened | null }
+  /** Of the calls that the reply of the last of these asked for only so many were let run, until this active millisecond of the run. */
+  readonly allowed?: { readonly calls: number; readonly untilMs: number }
   /** A budget may have stopped it from this lap on: requests reserve more than they cost. */
   readonly mayStopAt?: number
 }
@@ -38,9 +44,10 @@ export interface Shortened {
 /**
  * Why it is not known what a limit would have made of a run, although the record goes on. `reserved`: the run stays within the limit, but its requests
  * reserve more than they cost. `beside`: a subagent, a compaction, a tool or a hook might have been refused a request. `agent`: a subagent would have
- * been stopped. `unpriced`: a model has no price, so nobody knows what dollars come to.
+ * been stopped. `unpriced`: a model has no price, so nobody knows what dollars come to. `undated`: no time of the run is on record, so nobody knows which
+ * day's budget it took from.
  */
-export type WhyUnknown = 'reserved' | 'beside' | 'agent' | 'unpriced'
+export type WhyUnknown = 'reserved' | 'beside' | 'agent' | 'unpriced' | 'undated'
 
 /** From this lap on the run may have gone another way. */
 export interface Parting {

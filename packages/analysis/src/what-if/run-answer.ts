@@ -1,4 +1,6 @@
 import type { SessionKind } from '../foreign/read-foreign.ts'
+import type { PeriodSpent } from './period-account.ts'
+import type { StandingLimit } from './standing-limits.ts'
 import type { SuggestedLimit } from './suggest-limits.ts'
 import type { WhatIf } from './what-if.ts'
 
@@ -22,6 +24,9 @@ export interface WhatIfAnswers {
   readonly answers: readonly RunAnswer[]
   readonly suggested: readonly SuggestedLimit[] | undefined
   readonly runs: number
+  /** The standing budgets that were tried, and what became of them; absent where none was asked for. */
+  readonly budgets?: readonly StandingLimit[]
+  readonly periods?: readonly PeriodSpent[]
   /** Files that could not be read, and why. */
   readonly skipped: readonly string[]
   /** Sentences about what was read of other programs. */

@@ -1,11 +1,13 @@
 import type { WhatIf } from '../what-if/what-if.ts'
+import type { PeriodSpent } from '../what-if/period-account.ts'
+import { minuteText } from './budget-words.ts'
 import { counted, elapsed, many, money, moneyAtMost } from './figures.ts'
 
 // What other limits would have done, in words: the same in the terminal and on the page.
 
 /** What would have become of a run in which these models have no price. */
 export function verdictText(answer: WhatIf, unpriced: readonly string[]): string {
-  const { verdict, reason, by, isAtTheLatest, isCompletedIfMet, toldAfterTurn, kept } = answer
+  const { verdict, reason, by, standing, isAtTheLatest, isCompletedIfMet, toldAfterTurn, kept } = answer
   const told =
     toldAfterTurn === null
       ? ''
@@ -19,19 +21,29 @@ export function verdictText(answer: WhatIf, unpriced: readonly string[]): string
       const place = isAtTheLatest ? `${inTurn(kept.turns)} at the latest` : placeOf(answer)
       return `Would have stopped ${place}: ${reason}${by === null ? '' : ` (${figures(by)})`}${
         isCompletedIfMet === true ? ', or completed if its goal held by then' : ''
-      }${told}.`
+      }${standing === undefined ? '' : standingText(standing)}${told}.`
     }
   }
 }
 
-function whyUnknown({ unknownFrom, kept }: WhatIf, unpriced: readonly string[]): string {
+/** Which standing budget, when, and when it resets: to the minute, in the local time zone. */
+function standingText({ budget, at, resetsAt, notMade }: NonNullable<WhatIf['standing']>): string {
+  const not = notMade === 0 ? '' : `; ${many(notMade, 'request')} not made`
+  return ` by the budget of ${budget} at ${minuteText(at)}, which resets at ${minuteText(resetsAt)}${not}`
+}
+
+function whyUnknown({ unknownFrom, kept, standing }: WhatIf, unpriced: readonly string[]): string {
   if (unknownFrom === null)
     return `the record ends after ${many(kept.turns, 'turn')}, and the run might have continued.`
   const { turn, why } = unknownFrom
   switch (why) {
     case 'reserved':
       return `it spent less than the limit, but a request reserves more than it costs. It may have stopped from turn ${turn} on.`
+    case 'undated':
+      return 'the record does not say when it was made.'
     case 'beside':
+      if (standing !== undefined)
+        return `in turn ${turn} the budget of ${standing.budget} may have refused a request of a subagent, a compaction, a tool or a hook, and the record cannot say what the run would have done then.`
       return `in turn ${turn} the limit may have refused a request of a subagent, a compaction, a tool or a hook, and the record cannot say what the run would have done then.`
     case 'unpriced':
       return `no price is known for ${unpriced.join(', ')}.`
@@ -52,6 +64,9 @@ function inTurn(turn: number): string {
 function figures({ limit, used, max }: NonNullable<WhatIf['by']>): string {
   const shown = {
     maxBudgetUsd: money,
+    maxRunUsd: money,
+    standing: money,
+    maxToolCalls: counted,
     maxDurationMs: elapsed,
     maxTurns: counted,
     maxTotalTokens: counted,
@@ -59,6 +74,26 @@ function figures({ limit, used, max }: NonNullable<WhatIf['by']>): string {
     noProgress: counted,
   }
   return `${shown[limit](used)} of ${shown[limit](max)}`
+}
+
+/** What an answer about standing budgets cannot know. */
+export function standingNotes({ undated }: { readonly undated: number }): readonly string[] {
+  return [
+    'Only these sessions count: what others spent on the same days is not known, and would have been in the same budgets.',
+    ...(undated === 0 ? [] : [`${many(undated, 'run')} without a time on record: no day has what they spent.`]),
+  ]
+}
+
+/** What became of a standing budget in one period: `$20.00 of $31.40 spent, 2 runs ended, 14 requests not made`. */
+export function periodText({ spentUsd, recordedUsd, ended, notMade, waited }: PeriodSpent): string {
+  const spent =
+    spentUsd < recordedUsd ? `${money(spentUsd)} of ${money(recordedUsd)} spent` : `${money(spentUsd)} spent`
+  return [
+    spent,
+    ...(ended > 0 ? [`${many(ended, 'run')} ended`] : []),
+    ...(notMade > 0 ? [`${many(notMade, 'request')} not made`] : []),
+    ...(waited > 0 ? [`${many(waited, 'request')} waited`] : []),
+  ].join(', ')
 }
 
 /** That runs are left out since they count elsewhere; '' for none. */

@@ -1,7 +1,8 @@
 import type { StopReason } from '@agentclientprotocol/sdk'
 import { endings, type Ending, type RunResult } from '@halting/core'
-import { endingLimits, stopOf, type SdkStop } from '@halting/core/adapters'
+import { endingLimits, limitOfResult, stopOf, type SdkStop } from '@halting/core/adapters'
 import { figuresOf } from '../headless/ending.ts'
+import { standingAdvice } from '../headless/limit-advice.ts'
 import { authenticationRequired, internalError } from './errors.ts'
 import { oneLine } from '../io/figures.ts'
 import { limitOptionNames } from './limit-options.ts'
@@ -40,10 +41,12 @@ function isWithoutKey({ reason, error }: RunResult): boolean {
 }
 
 /** What to do next in an editor; '' for nothing. */
-function nextInEditor({ reason }: RunResult): string {
-  const { advice, limit } = endings[reason]
+function nextInEditor(terminal: RunResult): string {
+  const { advice } = endings[terminal.reason]
   if (typeof advice.editor === 'string') return advice.editor
-  if (limit === null || limit === 'noProgress' || limit === 'maxGoalTries') return ''
+  const limit = limitOfResult(terminal)
+  if (limit === null) return standingAdvice(terminal)
+  if (limit === 'noProgress' || limit === 'maxGoalTries') return ''
   const option = `"${limitOptionNames[limit]}" in the options of the session`
   return endingLimits[limit].raisedBy === 'continuing'
     ? `Write what to do next, or /continue, to go on; ${option} raises the limit.`

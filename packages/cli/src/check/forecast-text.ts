@@ -1,4 +1,4 @@
-import type { Forecast, LikelyFigures } from '@halting/core/adapters'
+import type { Forecast, LikelyEnd, LikelyFigures } from '@halting/core/adapters'
 import { flagOf, usdFlag } from '../headless/limit-advice.ts'
 import { counted, many, money, moneyAtMost, rounded } from '../io/figures.ts'
 
@@ -36,13 +36,14 @@ function missingLines({ model, first }: Forecast, given: GivenLimits): readonly 
   return lines
 }
 
-/** The flags of the limits, by the names that a forecast has for them. */
-const flags = {
-  maxBudgetUsd: flagOf('maxBudgetUsd'),
-  maxRunUsd: flagOf('maxRunUsd'),
-  maxTokens: flagOf('maxTotalTokens'),
-  maxTurns: flagOf('maxTurns'),
-} as const satisfies Record<NonNullable<Forecast['likely']['endsBy']>, string>
+/** What ends a run, by the names that a forecast has for it. */
+const ends = {
+  maxBudgetUsd: `${flagOf('maxBudgetUsd')} ends it`,
+  maxRunUsd: `${flagOf('maxRunUsd')} ends it`,
+  maxTokens: `${flagOf('maxTotalTokens')} ends it`,
+  maxTurns: `${flagOf('maxTurns')} ends it`,
+  contextWindow: 'its context window is full',
+} as const satisfies Record<LikelyEnd, string>
 
 function likelyLines({ model, likely, shorter, assumes }: Forecast): readonly string[] {
   const { turns, usd, tokens, endsBy } = likely
@@ -53,7 +54,7 @@ function likelyLines({ model, likely, shorter, assumes }: Forecast): readonly st
       : `one of ${many(size.turns, 'turn')} about ${likelyFigure(size)}`,
   )
   const figures = [`about ${many(turns, 'turn')}`, `${rounded(tokens)} tokens`, ...(usd === null ? [] : [cents(usd)])]
-  const end = endsBy === null ? 'no limit ends it before that' : `then ${flags[endsBy]} ends it`
+  const end = endsBy === null ? 'no limit ends it before that' : `then ${ends[endsBy]}`
   return [
     `Likely with ${model}:`,
     ...(runs.length === 0 ? [] : [`  ${runs.join(', ')}.`]),

@@ -40,6 +40,8 @@ const heededByAll: readonly FlagName[] = [
   'model',
   'maxTurns',
   'maxBudgetUsd',
+  'maxRunUsd',
+  'maxToolCalls',
   'maxTokens',
   'maxDuration',
   'tenant',

@@ -29,9 +29,11 @@ const limits = { ...sameNames, maxTokens: maxTokensFlag } as const
 /** What the flags of whoever begins a session say of it. */
 export function openingOf(flags: Flags): SessionOpening {
   const { model, tenant } = flags
-  const { maxTotalTokens, ...others } = limitsIn(flags)
+  const { maxTotalTokens, maxRunUsd, ...others } = limitsIn(flags)
   return {
     ...others,
+    // There is no default there that it would take away.
+    ...(maxRunUsd !== undefined && maxRunUsd !== Infinity && { maxRunUsd }),
     ...(maxTotalTokens !== undefined && { maxTokens: maxTotalTokens }),
     ...(model !== undefined && { model }),
     ...(tenant !== undefined && { tenant }),

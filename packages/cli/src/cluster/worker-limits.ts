@@ -21,9 +21,9 @@ function checkLimits(limits: LimitsChange, flags: Flags): void {
     const most = flags[flag]
     // True: the keys of `limitFlags` are those of limits.
     const wanted = limits[limit as keyof LimitsChange]
-    if (most === undefined || wanted === undefined || (wanted !== null && wanted <= most)) continue
+    if (most === undefined || most === Infinity || wanted === undefined || (wanted !== null && wanted <= most)) continue
     throw new ConfigurationError(
-      `${limit} of a session is at most ${most} here: its worker was started with ${flagTable[flag].names[0]}.`,
+      `${limit} of a session is at most ${most} here: its worker was started with ${flagTable[flag].names[0]}, or has it in its settings.`,
     )
   }
 }

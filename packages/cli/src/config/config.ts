@@ -6,6 +6,7 @@ import { type Flags, wantsJson } from '../flags/flags.ts'
 import { oneLine } from '../io/figures.ts'
 import { type Style, styleFor } from '../io/style.ts'
 import type { Program } from '../program.ts'
+import { runLimitOfPrint } from '../flags/run-limit.ts'
 import { type RunSettings, settingsFor } from '../flags/session-ports.ts'
 import { wallOf } from '@halting/agent/open-session'
 
@@ -13,7 +14,7 @@ import { wallOf } from '@halting/agent/open-session'
 export async function config(flags: Flags, program: Program): Promise<number> {
   const { output, env } = program
   try {
-    const run = await settingsFor(flags, program)
+    const run = await settingsFor(flags, program, runLimitOfPrint)
     const report = reportOf(run, confinementOf(flags, run, program))
     const style = styleFor(output.isTerminal.stdout, env)
     output.out(wantsJson(flags) ? `${JSON.stringify(report)}\n` : textOf(report, style))
@@ -59,10 +60,11 @@ function confinementOf(flags: Flags, { settings }: RunSettings, { cwd, env }: Pr
   return wallSummary(wallOf({ cwd, env, home: homeFolder(env) }, settings).means())
 }
 
-function reportOf({ files, origins, ignored, trust, warnings }: RunSettings, confinement: string): Report {
+function reportOf(run: RunSettings, confinement: string): Report {
+  const { files, origins, ignored, trust, warnings } = run
   return {
     files: files.map(({ level, name }) => ({ level, name })),
-    settings: origins.map(({ setting, value, from }) => ({
+    settings: [...origins, ...defaultLimit(run)].map(({ setting, value, from }) => ({
       setting,
       value: shown(setting, value),
       from,
@@ -73,6 +75,14 @@ function reportOf({ files, origins, ignored, trust, warnings }: RunSettings, con
     warnings,
     confinement,
   }
+}
+
+/** The limit of dollars that runs have where nobody says one. */
+function defaultLimit({ choices, limitSources }: RunSettings): RunSettings['origins'] {
+  if (limitSources?.maxRunUsd !== 'default') return []
+  return [
+    { setting: 'limits.maxRunUsd', value: choices.maxRunUsd, from: 'default of -p and of the interactive program' },
+  ]
 }
 
 function freedomOf(setting: string, value: unknown): { readonly runsAnything?: string } {

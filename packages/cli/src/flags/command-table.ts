@@ -24,7 +24,9 @@ const rows = {
     takes: 'flags of runs',
   },
   check: {
-    usage: [`  halting check [flags]         what a run with these flags cannot exceed; runs nothing`],
+    usage: [
+      `  halting check [flags]         what a run with these flags is likely to cost, and cannot exceed; runs nothing`,
+    ],
     takes: 'flags of runs',
   },
   context: {

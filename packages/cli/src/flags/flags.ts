@@ -41,7 +41,7 @@ export function wantsJson({ outputFormat, json }: Pick<Flags, 'outputFormat' | '
 }
 
 /** Every flag that this version serves, by the name that the code knows it by. What was not given is absent. */
-export interface Flags extends SessionChoices {
+export interface Flags extends Omit<SessionChoices, 'limitReminders'> {
   readonly print?: boolean
   /** What an entry of the ledger of standing budgets came to, in US dollars. */
   readonly usd?: number
@@ -111,6 +111,9 @@ export interface Flags extends SessionChoices {
   readonly list?: boolean
   readonly revoke?: boolean
   readonly noProgress?: boolean
+  /** Of what-if: dollars, and after a colon the model or a pattern of models: `20`, `5:claude-opus-*`. */
+  readonly budgetPerDay?: readonly string[]
+  readonly budgetPerMonth?: readonly string[]
   readonly suggest?: boolean
   readonly claudeCode?: boolean
   readonly codex?: boolean

@@ -1,5 +1,10 @@
 import { decidedBefore } from '@halting/agent'
-import { type RunSettings as SessionSettings, type SessionPorts, settingsOf } from '@halting/agent/session-settings'
+import {
+  type RunLimitDefault,
+  type RunSettings as SessionSettings,
+  type SessionPorts,
+  settingsOf,
+} from '@halting/agent/session-settings'
 import { clusterTokenVariable } from '../cluster/cluster-token-variable.ts'
 import { workerTokenVariable } from '../cluster/worker-token.ts'
 import { told } from '../io/figures.ts'
@@ -49,8 +54,13 @@ export function trustedBy(
 }
 
 /** @throws ConfigurationError for settings that are not right. */
-export async function settingsFor(flags: Flags, { cwd, env }: Pick<Program, 'cwd' | 'env'>): Promise<RunSettings> {
-  return settingsOf(flags, { cwd, env, trustedBy: trustedBy(flags, env), nameOf: flagOf, wordNotice })
+export async function settingsFor(
+  flags: Flags,
+  { cwd, env }: Pick<Program, 'cwd' | 'env'>,
+  runLimit?: RunLimitDefault,
+): Promise<RunSettings> {
+  const ports = { cwd, env, trustedBy: trustedBy(flags, env), nameOf: flagOf, wordNotice }
+  return settingsOf(flags, ports, { runLimit })
 }
 
 /** What is read from the process itself, such as a proxy, is the same for the run. */

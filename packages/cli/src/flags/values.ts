@@ -108,6 +108,15 @@ export function spentDollars(given: string): Reading<number> {
     : { expected: 'a number of US dollars from 0 to 1000000, such as 0.50' }
 }
 
+/** `20`, or `5:claude-opus-*` for models of this name. */
+export function standingBudget(given: string): Reading<readonly string[]> {
+  const [usd = '', ...model] = given.split(':')
+  const isModel = model.length === 0 || /^\S+$/.test(model.join(':'))
+  return 'value' in dollars(usd) && isModel
+    ? { value: [given] }
+    : { expected: 'a number of US dollars above 0, such as 20, with a model after a colon: 5:claude-opus-*' }
+}
+
 const milliseconds: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }
 /** Timers take no more than this: about 24 days. */
 const longestMs = 2_147_483_647

@@ -14,15 +14,17 @@ export function limitsReport(
   { limits: inForce, figures, nextStop, goal }: Pick<SessionSnapshot, 'limits' | 'figures' | 'nextStop' | 'goal'>,
   width: number,
 ): StatusReport {
-  const { maxTurns, maxBudgetUsd, maxTotalTokens, maxDurationMs } = inForce
+  const { maxTurns, maxBudgetUsd, maxRunUsd, maxTotalTokens, maxDurationMs, maxToolCalls } = inForce
   const of = (used: string, limit: string | undefined): string =>
     `${used}${limit === undefined ? ', no limit' : ` of ${limit}`}`
   const reserved = figures.reservedUsd > 0 ? ` (+${money(figures.reservedUsd)} reserved)` : ''
   const rows: readonly (readonly [string, string])[] = [
     ['turns', of(counted(figures.turns), maxTurns === null ? undefined : counted(maxTurns))],
     ['usd', of(money(figures.sessionUsd) + reserved, maxBudgetUsd === null ? undefined : money(maxBudgetUsd))],
+    ['run-usd', of(money(figures.settledUsd) + reserved, maxRunUsd === null ? undefined : money(maxRunUsd))],
     ['tokens', of(counted(figures.settledTokens), maxTotalTokens === null ? undefined : counted(maxTotalTokens))],
     ['time', of(elapsed(figures.usedMs), maxDurationMs === null ? undefined : elapsed(maxDurationMs))],
+    ['calls', of(counted(figures.toolCalls), maxToolCalls === null ? undefined : counted(maxToolCalls))],
     ...(goal === null ? [] : [['tries', of(counted(goal.tries), counted(goal.maxTries))] as const]),
   ]
   return { heading: 'Limits', rows: [...rowsOf(rows, width), lineAfter('  ', nextStopText(nextStop), width)] }
@@ -30,14 +32,15 @@ export function limitsReport(
 
 /** What the last run and the whole session cost. */
 export function costReport(
-  { figures, model }: Pick<SessionSnapshot, 'figures' | 'model'>,
+  { figures, model, limits }: Pick<SessionSnapshot, 'figures' | 'model' | 'limits'>,
   width: number,
 ): StatusReport {
   const reserved = figures.reservedUsd > 0 ? `, and ${money(figures.reservedUsd)} reserved` : ''
+  const of = (limit: number | null): string => (limit === null ? '' : ` of ${money(limit)}`)
   const rows = rowsOf(
     [
-      ['this run', `${money(figures.settledUsd)}${reserved}`],
-      ['the session', money(figures.sessionUsd)],
+      ['this run', `${money(figures.settledUsd)}${of(limits.maxRunUsd)}${reserved}`],
+      ['the session', `${money(figures.sessionUsd)}${of(limits.maxBudgetUsd)}`],
       ['tokens of this run', counted(figures.settledTokens)],
       ['model', model],
     ],

@@ -1,6 +1,7 @@
 import type { SdkMessage } from '@halting/core'
 import { compactCommand, messageOf } from '@halting/core/adapters'
 import type { Flags } from '../flags/flags.ts'
+import { runLimitOfPrint } from '../flags/run-limit.ts'
 import { flagTable } from '../flags/table.ts'
 import { readPiped } from '../io/stdin.ts'
 import { told } from '../io/figures.ts'
@@ -32,6 +33,7 @@ export async function headless(given: Flags, words: readonly string[], program: 
     const live = await openLive(given, program, {
       answersQuestions: false,
       isOneShot: true,
+      runLimit: runLimitOfPrint,
       firstPrompt: said,
       written,
       async ready() {

@@ -24,18 +24,28 @@ export function flagOf(limit: FlagLimit): string {
 /** How to raise the limit of an ending by its flag: to how much, where the next request did not fit. */
 export function limitAdvice(terminal: RunResult, { model, wrapUp }: Pick<Flags, 'model' | 'wrapUp'>): string {
   const limit = flagLimitOf(terminal)
-  if (limit === undefined) return ''
+  if (limit === undefined) return standingAdvice(terminal)
   const { reason, signal, summary } = terminal
   const { limitNeededUsd, limitNeeded } = signal.context
   const canWrapUp = endings[reason].wrapsUp && wrapUp !== true
   const lastAnswer = canWrapUp ? ', or add --wrap-up for a last answer' : ''
   const isMoney = endingLimits[limit].unit === 'usd'
   const needed = isMoney ? limitNeededUsd : endingLimits[limit].unit === 'tokens' ? limitNeeded : undefined
-  if (typeof needed !== 'number') return `Raise ${flagOf(limit)}${lastAnswer}.`
+  // Nobody may have typed the flag: it is a default, or in the settings.
+  const orSetting =
+    limit === 'maxRunUsd' ? ' (none: no limit; limits.maxRunUsd in your settings changes it for all runs)' : ''
+  if (typeof needed !== 'number') return `Raise ${flagOf(limit)}${orSetting}${lastAnswer}.`
   const isFirst = summary.requests === 0
   const cheaper = isMoney && isFirst ? `, or name a cheaper model${model === undefined ? ' with --model' : ''}` : ''
   const figure = isMoney ? usdFlag(needed) : needed
-  return `Raise ${flagOf(limit)} to ${figure} or more${cheaper}${isFirst ? '' : lastAnswer}.`
+  return `Raise ${flagOf(limit)} to ${figure} or more${orSetting}${cheaper}${isFirst ? '' : lastAnswer}.`
+}
+
+/** A budget of the person that goes on beyond the run; '' where it was none. That it is ignored is the person's word alone. */
+export function standingAdvice({ signal: { context, source } }: Pick<RunResult, 'signal'>): string {
+  const { budget, resetsAt } = context
+  if (source !== 'standing' || typeof budget !== 'string' || typeof resetsAt !== 'string') return ''
+  return `${budget} resets at ${resetsAt}. halting budget shows it; --ignore-standing-budgets is your word that a run may go on without it.`
 }
 
 /** As it is typed behind the flag, rounded up to a cent. */

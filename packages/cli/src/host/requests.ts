@@ -1,9 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Session } from '@halting/core/session'
-import { type Json, type JsonObject, type SettingsChange, ConfigurationError } from '@halting/core'
+import { type Json, type JsonObject, type LimitsChange, type SettingsChange, ConfigurationError } from '@halting/core'
 import { isJsonObject, messageOf, mostGoalTries } from '@halting/core/adapters'
+import { limitFlags, limitNames } from '../flags/limit-flags.ts'
 import { goalTries } from '../flags/values.ts'
 import { checkMode } from '../frontends/check-mode.ts'
+import { settableLimits } from '../frontends/settable-limits.ts'
+import { oneLine } from '../io/figures.ts'
 import { UsageError } from '../usage-error.ts'
 import { contextAnswer } from './context-answer.ts'
 import type { Answered, Control, HostRequest } from './control.ts'
@@ -146,23 +149,46 @@ async function rewindFiles(
 /** What of settings acts on a session that is open. All of it, or nothing (spec R-HOST-6a). */
 function applySettings(settings: Json | undefined, session: Session): void {
   if (!isJsonObject(settings)) throw new UsageError('apply_flag_settings needs settings: {"model": "…"}.')
-  const { model, permissions, until, untilTries, ...others } = settings
+  const { model, permissions, until, untilTries, limits, ...others } = settings
   if (permissions !== undefined && !isJsonObject(permissions))
     throw new UsageError('apply_flag_settings: permissions must be an object, such as {"defaultMode": "plan"}.')
   const { defaultMode, ...rules } = permissions ?? {}
   const strangers = [...Object.keys(others), ...Object.keys(rules).map((name) => `permissions.${name}`)]
   if (strangers.length > 0)
     throw new UsageError(
-      `${strangers.join(', ')} cannot be set while the session is open, so nothing was. What can be: model, permissions.defaultMode, until, untilTries.`,
+      `${strangers.join(', ')} cannot be set while the session is open, so nothing was. What can be: model, permissions.defaultMode, until, untilTries, limits.`,
     )
+  const changed = {
+    ...(limits !== undefined && limitsGiven(limits)),
+    ...(untilTries !== undefined && { maxGoalTries: triesIn(untilTries) }),
+  }
   session.set({
     ...(defaultMode !== undefined && {
       permissionMode: checkMode(textIn('permissions.defaultMode', defaultMode), session.snapshot),
     }),
     ...(model !== undefined && { model: model === null ? null : textIn('model', model) }),
     ...(until !== undefined && { until: until === null ? null : goalsIn(until) }),
-    ...(untilTries !== undefined && { limits: { maxGoalTries: triesIn(untilTries) } }),
+    ...(Object.keys(changed).length > 0 && { limits: changed }),
   })
+}
+
+/** By the names of the settings; null takes one away. A duration is a text, such as `10m`. */
+function limitsGiven(given: Json): LimitsChange {
+  if (!isJsonObject(given)) throw new UsageError('limits must be an object, such as {"maxRunUsd": 5}.')
+  const names = limitNames.filter((name) => name !== 'maxGoalTries')
+  const byFlag = new Map(names.map((name) => [limitFlags[name] as string, name]))
+  return Object.fromEntries(
+    Object.entries(given).map(([key, value]) => {
+      const name = byFlag.get(key)
+      if (name === undefined)
+        throw new UsageError(`There is no limit ${oneLine(key, 100)}. There are ${[...byFlag.keys()].join(', ')}.`)
+      if (value === null) return [name, null]
+      const written = name === 'maxDurationMs' ? value : typeof value === 'number' ? String(value) : ''
+      const read = settableLimits[name].read(typeof written === 'string' ? written : '')
+      if ('value' in read) return [name, read.value]
+      throw new UsageError(`limits.${key} must be ${read.expected}, or null.`)
+    }),
+  )
 }
 
 /** Commands in place of the goals of the session; none where the list is empty. The number has the tries begin anew. */

@@ -27,7 +27,7 @@ export function offersText(folder: string, offers: readonly Offer[]): string {
 
 /** More lines are counted too: they scroll. */
 const screen = 20
-const runs: ReadonlySet<string> = new Set(['hooks', 'until', 'apiKeyHelper', 'mcpServers', 'commands'])
+const runs: ReadonlySet<string> = new Set(['hooks', 'until', 'apiKeyHelper', 'statusLine', 'mcpServers', 'commands'])
 
 function weight({ setting, needsNaming }: Offer): number {
   if (needsNaming) return 2

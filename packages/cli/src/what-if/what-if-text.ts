@@ -1,8 +1,9 @@
 import { programNames } from '@halting/analysis/foreign'
-import type { OtherLimits, WhatIf, RunAnswer, WhatIfAnswers } from '@halting/analysis'
-import { spentText, verdictText } from '@halting/analysis/words'
+import type { OtherLimits, PeriodSpent, WhatIf, RunAnswer, WhatIfAnswers } from '@halting/analysis'
+import { periodText, spentText, verdictText } from '@halting/analysis/words'
 import { wrapped } from '../io/columns.ts'
 import { counted, many, oneLine } from '../io/figures.ts'
+import { barLines } from '../why/bars.ts'
 import type { Style } from '../io/style.ts'
 import { answerTable } from './answer-table.ts'
 
@@ -10,7 +11,7 @@ type Spent = WhatIf['saved']
 
 /** A paragraph for each run, then what they come to together, then the limits that are suggested. */
 export function whatIfText(
-  { answers, suggested, runs, skipped, notes }: WhatIfAnswers,
+  { answers, suggested, runs, periods, skipped, notes }: WhatIfAnswers,
   width: number,
   style: Style,
 ): string {
@@ -21,6 +22,7 @@ export function whatIfText(
       : answers.flatMap((each) => answerLines(each, columns, style))),
     ...(answers.length > 1 ? ['', style.bold(wrapped(summaryOf(answers), columns))] : []),
     ...(suggested === undefined ? [] : suggestedLines(suggested, runs, columns, answers.length > 0)),
+    ...(periods === undefined ? [] : periodLines(periods, columns, style)),
     ...(skipped.length === 0
       ? []
       : [
@@ -32,6 +34,32 @@ export function whatIfText(
     ...(notes.length === 0 ? [] : ['', ...notes.map((note) => wrapped(oneLine(note, Infinity), columns))]),
   ]
   return `${lines.join('\n')}\n`
+}
+
+/** So many days or months of a budget are shown, those in which it ended runs before the others; all of them are in the JSON. */
+const mostPeriods = 31
+
+/** What became of each budget, day by day or month by month. */
+function periodLines(periods: readonly PeriodSpent[], columns: number, style: Style): readonly string[] {
+  return [...new Set(periods.map(({ budget }) => budget))].flatMap((budget) => {
+    const all = periods.filter((each) => each.budget === budget)
+    const shown = all.toSorted((a, b) => b.ended - a.ended || b.recordedUsd - a.recordedUsd).slice(0, mostPeriods)
+    const rows = all
+      .filter((each) => shown.includes(each))
+      .map((each) => ({
+        label: each.period,
+        share: each.spentUsd / each.maxUsd,
+        value: periodText(each),
+        isMarked: each.ended > 0,
+      }))
+    const more = all.length - rows.length
+    return [
+      '',
+      style.bold(`Budget of ${oneLine(budget, 60)}`),
+      ...barLines(rows, columns, style),
+      ...(more > 0 ? [`  and ${many(more, 'more period')}; --json has all of them`] : []),
+    ]
+  })
 }
 
 /** More runs than these are told in a table. */
@@ -128,8 +156,9 @@ function suggestedLines(
   ]
 }
 
-function flagsOf({ maxTurns, maxGoalTries, maxDurationMs, noProgress }: OtherLimits): string {
+function flagsOf({ maxTurns, maxToolCalls, maxGoalTries, maxDurationMs, noProgress }: OtherLimits): string {
   if (typeof maxTurns === 'number') return `--max-turns ${maxTurns}`
+  if (typeof maxToolCalls === 'number') return `--max-tool-calls ${maxToolCalls}`
   if (typeof maxGoalTries === 'number') return `--until-tries ${maxGoalTries}`
   if (typeof maxDurationMs === 'number') return `--max-duration ${Math.ceil(maxDurationMs / 1_000)}s`
   return noProgress === true ? '--no-progress' : ''

@@ -1,12 +1,21 @@
 import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { suggestLimits, type OtherLimits, changes, answerRuns, type WhatIfAnswers } from '@halting/analysis'
-import { copiesLeftOut } from '@halting/analysis/words'
+import {
+  suggestLimits,
+  type OtherLimits,
+  changes,
+  answerBudgets,
+  answerRuns,
+  type StandingLimit,
+  type WhatIfAnswers,
+} from '@halting/analysis'
+import { copiesLeftOut, standingNotes } from '@halting/analysis/words'
 import { type Flags, wantsJson } from '../flags/flags.ts'
 import { styleFor } from '../io/style.ts'
 import { foreignFolders } from '../foreign/find-foreign.ts'
 import { recordedText, skippedText, unpricedText } from '@halting/analysis/foreign'
 import { pastTrajectory, readPastSession, type PastSession, type ManySessions } from '@halting/analysis/sessions'
+import { filesEverywhere } from '../foreign/files-everywhere.ts'
 import { manySessions } from '../foreign/many-sessions.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
@@ -18,19 +27,24 @@ import { whatIfText } from './what-if-text.ts'
 export async function whatIfCommand(flags: Flags, words: readonly string[], program: Program): Promise<number> {
   const limits = otherLimitsIn(flags)
   const isAsked = Object.keys(limits).length > 0
-  if (!isAsked && flags.suggest !== true)
+  const budgets = standingLimitsIn(flags)
+  if (!isAsked && budgets.length === 0 && flags.suggest !== true)
     throw new UsageError(
-      'Say which limits: --max-turns, --max-budget-usd, --max-tokens, --max-duration, --until-tries, --no-progress; or --suggest.',
+      'Say which limits: --max-turns, --max-budget-usd, --max-run-usd, --max-tokens, --max-duration, --max-tool-calls, --until-tries, --no-progress, --budget-per-day, --budget-per-month; or --suggest.',
+    )
+  if (budgets.length > 0 && (isAsked || flags.suggest === true))
+    throw new UsageError(
+      'Standing budgets are a question of their own: with --budget-per-day and --budget-per-month leave out the limits of runs and --suggest.',
     )
   const wanted = {
     limits: isAsked ? limits : undefined,
     suggests: flags.suggest === true,
     copies: (await isNamedAlone(words, program)) ? ('shown' as const) : ('left out' as const),
   }
-  const { runs, answers, trajectories, unpriced, skipped, foreign, copies } = await answerRuns(
-    await sourceOf(flags, words, program),
-    wanted,
-  )
+  const sessions = await sourceOf(flags, words, program)
+  const standing = budgets.length > 0 ? await answerBudgets(sessions, budgets, wanted.copies) : undefined
+  const answered = standing ?? (await answerRuns(sessions, wanted))
+  const { runs, answers, trajectories, unpriced, skipped, foreign, copies } = answered
   if (runs === 0) {
     const why = skipped[0] ?? (copies > 0 ? copiesLeftOut(copies) : 'no run is on record')
     throw new UsageError(`Nothing to look at: ${why}`)
@@ -39,8 +53,10 @@ export async function whatIfCommand(flags: Flags, words: readonly string[], prog
     answers,
     suggested: wanted.suggests ? suggestLimits(trajectories, { changes }) : undefined,
     runs,
+    ...(standing !== undefined && { budgets, periods: standing.periods }),
     skipped,
     notes: [
+      ...(standing === undefined ? [] : standingNotes(standing)),
       copiesLeftOut(copies),
       unpricedText([...unpriced]),
       recordedText(foreign),
@@ -53,6 +69,14 @@ export async function whatIfCommand(flags: Flags, words: readonly string[], prog
   return 0
 }
 
+function standingLimitsIn({ budgetPerDay = [], budgetPerMonth = [] }: Flags): readonly StandingLimit[] {
+  const limit = (per: StandingLimit['per'], given: string): StandingLimit => {
+    const [usd, ...model] = given.split(':')
+    return { per, usd: Number(usd), ...(model.length > 0 && { model: model.join(':') }) }
+  }
+  return [...budgetPerDay.map((given) => limit('day', given)), ...budgetPerMonth.map((given) => limit('month', given))]
+}
+
 function otherLimitsIn(flags: Flags): OtherLimits {
   const { noProgress } = flags
   return { ...limitsIn(flags), ...(noProgress !== undefined && { noProgress }) }
@@ -61,13 +85,20 @@ function otherLimitsIn(flags: Flags): OtherLimits {
 /** Which sessions there are to look at, and how one is read: as far as limits see it. */
 function sourceOf(flags: Flags, words: readonly string[], program: Program): Promise<ManySessions<PastSession>> {
   return manySessions(flags, words, program, {
-    files: () => findFiles([...words, ...foreignFolders(flags, program)], program),
+    files: () => filesOf(flags, words, program),
     ofFile: readPastSession,
-    ofCluster: ({ sessionId, runs, unpriced }) => ({
+    ofCluster: ({ sessionId, runs, began, unpriced }) => ({
       sessionId,
-      runs: runs.map((records, index) => pastTrajectory(records, unpriced[index])),
+      runs: runs.map((records, index) => pastTrajectory(records, unpriced[index], { began: began[index] ?? null })),
     }),
   })
+}
+
+/** @throws UsageError where nothing is kept there. */
+async function filesOf(flags: Flags, words: readonly string[], program: Program): Promise<readonly string[]> {
+  if (flags.all !== true) return findFiles([...words, ...foreignFolders(flags, program)], program)
+  if (words.length > 0) throw new UsageError('--all means the sessions of all folders, so it goes without a name.')
+  return filesEverywhere(flags, program)
 }
 
 /** One session that somebody names is told whole; of many each run counts once. */

@@ -61,12 +61,12 @@ export async function keepLarge(folder: string, count: number): Promise<void> {
   for (let number = 0; number < count; number++) {
     const id = `${first.slice(0, -2)}${String(number).padStart(2, '0')}`
     // To run each of them would take long.
-    const own = lines.map((line) => summed(line.replaceAll(first, id).replace(/,"sum":"\w+"\}$/, '')))
+    const own = lines.map((line) => lineWithSum(line.replaceAll(first, id).replace(/,"sum":"\w+"\}$/, '')))
     writeFileSync(join(folder, `${id}.jsonl`), own.join(''))
   }
 }
 
-/** A line of a session: its sum is the last field. */
-function summed(line: string): string {
+/** A line of a session, with its sum as the last field: of what stands before that. */
+export function lineWithSum(line: string): string {
   return `${line},"sum":"${crc32(line).toString(16).padStart(8, '0')}"}\n`
 }

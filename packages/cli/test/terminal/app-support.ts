@@ -70,6 +70,8 @@ export interface AppSetup {
   readonly cluster?: ShownCluster
   /** Milliseconds; those of the day when absent. */
   readonly now?: () => number
+  /** What is on the screen when the session is open; its model when absent. */
+  readonly opensWith?: string
 }
 
 export async function startApp(setup: AppSetup = {}): Promise<RunningApp> {
@@ -119,7 +121,7 @@ export async function startApp(setup: AppSetup = {}): Promise<RunningApp> {
   app.begin({ prompt: setup.prompt ?? '' })
   for (const data of setup.whileOpening ?? []) terminal.type(data)
   const { model = 'scripted' } = setup.script ?? {}
-  await terminal.sees(setup.cluster === undefined ? ` · ${String(model)}` : 'on the cluster')
+  await terminal.sees(setup.opensWith ?? (setup.cluster === undefined ? ` · ${String(model)}` : 'on the cluster'))
   const type = (...data: readonly string[]): void => data.forEach((each) => terminal.type(each))
   return {
     terminal,

@@ -54,7 +54,7 @@ export function checkedThinking(given: unknown): Thinking {
 }
 
 /** Somebody has to know beforehand what a request may cost. */
-export function hasDollarLimit({ maxBudgetUsd, maxRunUsd, lease }: RunSettings): boolean {
+function hasDollarLimit({ maxBudgetUsd, maxRunUsd, lease }: RunSettings): boolean {
   return lease !== null || Math.min(maxBudgetUsd, maxRunUsd) !== Infinity
 }
 
@@ -65,11 +65,29 @@ export function needsPrice(settings: RunSettings, model: string): boolean {
 
 /** @throws ConfigurationError for a model whose requests could exceed a budget without anyone knowing it beforehand. */
 export function checkBudgetable(model: Model, prices: Prices, settings: RunSettings): void {
-  const isInDollars = needsPrice(settings, model.id)
+  if (needsPrice(settings, model.id)) checkPrices(model, prices)
+  else if (settings.maxTotalTokens === Infinity) return
+  checkEnd(model)
+}
+
+/** Whether a limit of dollars can be kept with this model: what each of its requests may cost is known beforehand. */
+export function isBudgetable(model: Model, prices: Prices): boolean {
+  try {
+    checkPrices(model, prices)
+    checkEnd(model)
+    return true
+  } catch (thrown) {
+    if (thrown instanceof ConfigurationError) return false
+    throw thrown
+  }
+}
+
+function checkPrices({ id, extraPasses = [] }: Model, prices: Prices): void {
+  for (const asked of new Set([id, ...extraPasses.map((pass) => pass.model)])) checkPrice(asked, prices)
+}
+
+function checkEnd(model: Model): void {
   const { extraPasses = [] } = model
-  if (isInDollars)
-    for (const id of new Set([model.id, ...extraPasses.map((pass) => pass.model)])) checkPrice(id, prices)
-  if (!isInDollars && settings.maxTotalTokens === Infinity) return
   const isEndless = model.maxServerToolUses === Infinity || extraPasses.some(({ uses }) => uses === Infinity)
   if (!isEndless) return
   throw new ConfigurationError(

@@ -20,6 +20,12 @@ export type KeptRecords = 'all' | 'outcomes' | 'conversation' | 'open'
 /** A line of those that a fold is of. */
 type LineAt = (at: number, length: number) => Fields
 
+/** Active milliseconds of the session's clock, and the time then in milliseconds since 1970. */
+type ClockPoint = readonly [at: number, moment: number]
+
+/** Clocks that differ by less go alike: a record is written a moment after it was made. */
+const clockSlackMs = 1_000
+
 /** An entry, the line in which it stands, and what that line says, where it was folded. */
 interface Note extends NotedLine {
   readonly content?: unknown
@@ -54,6 +60,8 @@ export class JournalDecoder implements WrittenLines {
   readonly records: StepRecord[] = []
   /** When each run began, as lines of it say. */
   readonly began: string[] = []
+  /** Where the clock of each run stood at which time of the day, wherever the two go apart. */
+  readonly clocks: ClockPoint[][] = []
   /** What the last line says that tells a time. */
   #timestamp = ''
   /** The first line, which says what the file is, is one of them. */
@@ -119,6 +127,7 @@ export class JournalDecoder implements WrittenLines {
     if (typeof record === 'object' && record !== null) {
       const decoded = this.#recordOf(record as StepRecord, line)
       this.#keep(decoded, keeps)
+      if (typeof timestamp === 'string' && decoded.type === 'result') this.#noteClock(decoded, timestamp)
       this.sums.note(decoded)
       this.#intents?.note(decoded)
       if (typeof uuid === 'string') this.#keepResult(decoded, uuid)
@@ -134,11 +143,22 @@ export class JournalDecoder implements WrittenLines {
       this.#folded = undefined
       // The prompt stands before it.
       this.began.push(this.#timestamp)
+      this.clocks.push([])
     }
     // Most of the time that reading takes is that of holding what nobody reads.
     if (keeps !== 'conversation' || isOfConversation(record)) this.records.push(record)
     if (!isOfMain || record.type !== 'end' || this.#keeps !== 'open') return
     for (const each of this.records.splice(this.#began)) if (isOfConversation(each)) this.records.push(each)
+  }
+
+  /** A process that was ended, or a machine that slept, stops the active clock and not the time of the day. */
+  #noteClock({ at, durationMs }: Extract<StepRecord, { readonly type: 'result' }>, timestamp: string): void {
+    const clock = this.clocks.at(-1)
+    const moment = Date.parse(timestamp)
+    if (clock === undefined || !Number.isFinite(moment)) return
+    const now = at + durationMs
+    const [lastAt, lastMoment] = clock.at(-1) ?? [now, -Infinity]
+    if (Math.abs(moment - now - (lastMoment - lastAt)) > clockSlackMs) clock.push([now, moment])
   }
 
   #noteUnfolded(line: Fields, bytes: Buffer): void {

@@ -65,6 +65,16 @@ export interface BudgetField {
   readonly folder?: string
 }
 
+/** A command whose output is a line of the interactive program, as Claude Code has it. */
+export interface StatusLineSettings {
+  readonly type: 'command'
+  readonly command: string
+  /** Columns before what it prints; 0 when absent. */
+  readonly padding?: number
+  /** Seconds after which it is run again although nothing changed; never when absent. */
+  readonly refreshInterval?: number
+}
+
 /** What one file says, field by field; what is not right is not in it. */
 export interface Fields {
   readonly apiKeyHelper?: string
@@ -89,7 +99,7 @@ export interface Fields {
   readonly model?: string
   readonly theme?: string
   readonly preferredNotifChannel?: NotificationChannel
-  readonly statusLine?: JsonObject
+  readonly statusLine?: StatusLineSettings
   readonly mcpServers?: Readonly<Record<string, JsonObject>>
   readonly enableAllProjectMcpServers?: boolean
   readonly enabledMcpjsonServers?: readonly string[]

@@ -5,6 +5,7 @@ export {
   type LimitFieldName,
   type LimitSettings,
   type NotificationChannel,
+  type StatusLineSettings,
 } from './fields.ts'
 export {
   type SettingsWriterOptions,

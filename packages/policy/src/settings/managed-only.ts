@@ -33,6 +33,17 @@ const locks: readonly Lock[] = [
     unlocked: ({ allowManagedHooksOnly: _, ...others }) => others,
   },
   {
+    name: 'allowManagedHooksOnly',
+    what: 'status lines',
+    isSet: (fields) => fields.allowManagedHooksOnly,
+    taken: ({ statusLine }) => ({
+      setting: 'statusLine',
+      texts: statusLine === undefined ? [] : [statusLine.command],
+    }),
+    without: ({ statusLine: _, ...others }) => others,
+    unlocked: ({ allowManagedHooksOnly: _, ...others }) => others,
+  },
+  {
     name: 'allowManagedPermissionRulesOnly',
     what: 'allow rules',
     isSet: (fields) => fields.allowManagedPermissionRulesOnly,

@@ -4,7 +4,7 @@ import { absolutePath, isDirectory } from '../files/paths.ts'
 import { realPath } from '@halting/journal/files'
 import type { PermissionMode } from '../permissions/rule-book.ts'
 import { parseRules, type RuleText } from '../permissions/rule.ts'
-import type { BudgetField, Fields, LimitSettings, NotificationChannel } from './fields.ts'
+import type { BudgetField, Fields, LimitSettings, NotificationChannel, StatusLineSettings } from './fields.ts'
 import type { HookGroup, HookSettings } from './hook-settings.ts'
 import type { ReadFile } from './read-files.ts'
 import { namesServer, replacedServers } from './replaced-servers.ts'
@@ -71,7 +71,8 @@ export interface Settings {
   readonly limitReminders?: boolean
   /** Budgets over all sessions and processes of the machine: those of all files together. */
   readonly budgets?: readonly BudgetSource[]
-  readonly statusLine?: JsonObject
+  /** Its output stands in the interactive program. */
+  readonly statusLine?: StatusLineSettings
   /** Servers of the Model Context Protocol, each name once. Not checked yet. */
   readonly mcpServers?: readonly NamedServer[]
 }
@@ -144,14 +145,7 @@ export function merged(
   const origins: Origin[] = []
   const note = (setting: string, value: unknown, { name: from }: ReadFile): void =>
     void origins.push({ setting, value, from })
-  const single: Record<string, unknown> = {}
-  for (const { file, fields } of counting) {
-    for (const name of singleFields) {
-      if (fields[name] === undefined || Object.hasOwn(single, name)) continue
-      single[name] = fields[name]
-      note(name, fields[name], file)
-    }
-  }
+  const single = mergedSingle(counting, note)
   noteManagedOnly(counting, note)
   const hasFixedRules = counting.some(({ fields }) => fields.allowManagedPermissionRulesOnly === true)
   const managedDomains = domainsOfManaged(counting)
@@ -230,6 +224,21 @@ function domainsOfManaged(counting: readonly CountingFile[]): readonly string[] 
 }
 
 type Note = (setting: string, value: unknown, file: ReadFile) => void
+
+/** The most urgent value of each. `disableAllHooks` takes the status line away, too, but for an administrator's. */
+function mergedSingle(counting: readonly CountingFile[], note: Note): Record<string, unknown> {
+  const single: Record<string, unknown> = {}
+  const areHooksOff = counting.find(({ fields }) => fields.disableAllHooks !== undefined)?.fields.disableAllHooks
+  for (const { file, fields } of counting) {
+    for (const name of singleFields) {
+      if (fields[name] === undefined || Object.hasOwn(single, name)) continue
+      if (name === 'statusLine' && areHooksOff === true && file.level !== 'managed') continue
+      single[name] = fields[name]
+      note(name, fields[name], file)
+    }
+  }
+  return single
+}
 
 function noteManagedOnly(counting: readonly CountingFile[], note: Note): void {
   for (const name of managedOnly) {

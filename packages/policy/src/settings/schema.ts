@@ -173,6 +173,8 @@ function isRunTime(text: string): boolean {
 }
 
 const tries = 'a whole number from 1 to 1000: how often an answer is sent back because a goal is not met'
+const columns = 'a whole number of columns from 0 to 100'
+const refresh = 'a number of seconds from 1 to 86400: how often it is run when nothing changes'
 const duration = 'a duration, such as 90s, 10m or 1h'
 
 /** Keys of Claude Code that loosen and guard nothing: existing files have them, and a line about each at every run helps nobody. */
@@ -242,7 +244,12 @@ export const fieldTable: Readonly<Record<string, Field>> = {
   preferredNotifChannel: passOver(z.enum(notificationChannels, says(`one of ${notificationChannels.join(', ')}`))),
   statusLine: passOver(
     z.looseObject(
-      { type: z.literal('command', says('command')), command: filled('a command, as text') },
+      {
+        type: z.literal('command', says('command')),
+        command: filled('a command, as text'),
+        padding: z.int(says(columns)).min(0, says(columns)).max(100, says(columns)).optional(),
+        refreshInterval: z.number(says(refresh)).min(1, says(refresh)).max(86_400, says(refresh)).optional(),
+      },
       says('an object, such as {"type": "command", "command": "…"}'),
     ),
   ),

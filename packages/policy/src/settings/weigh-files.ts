@@ -43,9 +43,11 @@ export async function weighFiles(files: readonly ReadFile[], options: LoadOption
   warnings.push(...limits.warnings)
   const off = origins.find(({ setting, value }) => setting === 'disableAllHooks' && value === true)
   for (const { file, fields } of off === undefined ? [] : counting) {
-    if (file.level === 'managed' || fields.hooks === undefined) continue
-    const text = Object.keys(fields.hooks).join(', ')
-    ignored.push({ setting: 'hooks', text, from: file.name, why: `disableAllHooks in ${off?.from}`, forTrust: false })
+    if (file.level === 'managed') continue
+    const { hooks, statusLine } = fields
+    const told = { from: file.name, why: `disableAllHooks in ${off?.from}`, forTrust: false }
+    if (hooks !== undefined) ignored.push({ setting: 'hooks', text: Object.keys(hooks).join(', '), ...told })
+    if (statusLine !== undefined) ignored.push({ setting: 'statusLine', text: statusLine.command, ...told })
   }
   return {
     settings,
@@ -122,7 +124,7 @@ function ofProject(
     if (lets(offer) || (offer.server !== undefined && letsServer(offer.server))) continue
     const why =
       trust?.trusted === true
-        ? offer.setting === 'hooks' || offer.setting === 'apiKeyHelper'
+        ? runsScripts.has(offer.setting)
           ? 'it was not in what was trusted: it came later, or a script that it runs has changed'
           : offer.needsNaming
             ? 'it counts only where halting trust has named it'
@@ -151,6 +153,9 @@ function ofProject(
   }
   return letIn(fields, { lets, isSandboxed, projectDirectory: file.projectDirectory, letsServer })
 }
+
+/** Settings whose scripts are a part of what was trusted. */
+const runsScripts: ReadonlySet<string> = new Set(['hooks', 'apiKeyHelper', 'statusLine'])
 
 /** Fields of which a project's say counts, trusted or not. */
 const alwaysOfProjects: ReadonlySet<string> = new Set([

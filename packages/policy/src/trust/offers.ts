@@ -23,6 +23,7 @@ export interface Offer {
 /** Settings that count from a project only where its folder is trusted, beside hooks, rules and variables. */
 const single = [
   'apiKeyHelper',
+  'statusLine',
   'model',
   'sandbox',
   'disableBypassPermissionsMode',
@@ -147,12 +148,19 @@ function offer(setting: string, value: unknown): Offer {
   return { setting, text, needsNaming, id: idOf([setting, value]) }
 }
 
-/** A command that prints a key runs what its script holds, as a hook does. */
+/** A command that prints a key, or the status line, runs what its script holds, as a hook does. */
 function singleOffer(name: (typeof single)[number], fields: Fields, projectDirectory: string): Offer {
+  const { apiKeyHelper, statusLine } = fields
+  if (name === 'statusLine' && statusLine !== undefined) {
+    const { type: _, command, ...rest } = statusLine
+    const more = Object.keys(rest).length === 0 ? '' : ` ${JSON.stringify(rest)}`
+    const scripts = namedScripts(command, projectDirectory)
+    return { setting: name, needsNaming: false, ...withScripts(command + more, scripts, [name, statusLine]) }
+  }
   const made = offer(name, fields[name])
-  const { apiKeyHelper: command } = fields
-  const scripts = name !== 'apiKeyHelper' || command === undefined ? [] : namedScripts(command, projectDirectory)
-  return scripts.length === 0 ? made : { ...made, ...withScripts(made.text, scripts, [name, command]) }
+  if (name !== 'apiKeyHelper' || apiKeyHelper === undefined) return made
+  const scripts = namedScripts(apiKeyHelper, projectDirectory)
+  return scripts.length === 0 ? made : { ...made, ...withScripts(made.text, scripts, [name, apiKeyHelper]) }
 }
 
 /** What the scripts hold is a part of what was trusted. Without any the id is that of the command alone. */

@@ -58,6 +58,27 @@ test('allowManagedHooksOnly: only the hooks of an administrator are called', asy
   expect(origins[0]).toEqual({ setting: 'allowManagedHooksOnly', value: true, from: '/managed.json' })
 })
 
+test('a status line is a command, too: allowManagedHooksOnly and disableAllHooks leave that of an administrator (R-LIM-47)', async () => {
+  const own = { type: 'command', command: 'own' }
+  const mine = { type: 'command', command: 'mine' }
+  const files = { project: { statusLine: mine }, user: { statusLine: mine } }
+  const only = await weighed({ allowManagedHooksOnly: true, statusLine: own }, files)
+  expect(only.settings).toEqual({ statusLine: own })
+  expect(only.ignored).toMatchObject([
+    { setting: 'statusLine', text: 'mine', from: '/project.json', why: 'allowManagedHooksOnly in /managed.json' },
+    { setting: 'statusLine', text: 'mine', from: '/user.json', why: 'allowManagedHooksOnly in /managed.json' },
+  ])
+  expect((await weighed({ allowManagedHooksOnly: true }, files)).settings).toEqual({})
+  const off = await weighed({ statusLine: own }, { ...files, local: {}, flag: { disableAllHooks: true } })
+  expect(off.settings).toEqual({ statusLine: own })
+  const none = await weighed({}, { user: { statusLine: mine, disableAllHooks: true } })
+  expect(none.settings).toEqual({})
+  expect(none.ignored).toEqual([
+    { setting: 'statusLine', text: 'mine', from: '/user.json', why: 'disableAllHooks in /user.json', forTrust: false },
+  ])
+  expect(none.origins.map(({ setting }) => setting)).toEqual(['disableAllHooks'])
+})
+
 test('allowManagedPermissionRulesOnly: only the rules of an administrator allow; what forbids counts, whosever it is', async () => {
   const { settings, ignored, warnings } = await weighed(
     { allowManagedPermissionRulesOnly: true, permissions: { allow: ['Bash(npm test)'] } },

@@ -164,6 +164,15 @@ describe('an invalid value that runs, allows or chooses something is told, and d
       'env must be an object: texts by the name of a variable, without = in a name and without NUL; it is an object.',
     ],
     [{ statusLine: 'x' }, 'statusLine must be an object, such as {"type": "command", "command": "…"}; it is "x".'],
+    [
+      { statusLine: { type: 'command', command: 'x', padding: -1 } },
+      'statusLine.padding must be a whole number of columns from 0 to 100; it is -1.',
+    ],
+    [
+      { statusLine: { type: 'command', command: 'x', refreshInterval: 0.5 } },
+      'statusLine.refreshInterval must be a number of seconds from 1 to 86400: how often it is run when nothing changes; it is 0.5.',
+    ],
+    [{ statusLine: { type: 'static', command: 'x' } }, 'statusLine.type must be command; it is "static".'],
     [{ apiKeyHelper: '' }, 'apiKeyHelper must be a command, as text; it is "".'],
     [
       { permissions: { allow: 'Bash' } },

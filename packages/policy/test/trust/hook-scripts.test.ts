@@ -55,11 +55,13 @@ test.each([
   expect(await counts(owner)).toBe(true)
 })
 
-test('the question names the scripts; a key helper is one too', async () => {
-  const owner = project(on('node lint.mjs'), { apiKeyHelper: './.claude/hooks/guard.sh' })
+test('the question names the scripts; those of a key helper and of a status line, too', async () => {
+  const statusLine = { type: 'command', command: 'sh lint.mjs', padding: 1 }
+  const owner = project(on('node lint.mjs'), { apiKeyHelper: './.claude/hooks/guard.sh', statusLine })
   expect((await projectOffers(owner)).map(({ text }) => text)).toEqual([
     'PreToolUse(Bash): node lint.mjs [as it is now: lint.mjs]',
     './.claude/hooks/guard.sh [as it is now: .claude/hooks/guard.sh]',
+    'sh lint.mjs {"padding":1} [as it is now: lint.mjs]',
   ])
 })
 

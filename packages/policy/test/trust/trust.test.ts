@@ -100,6 +100,7 @@ describe('a project that nobody trusts', () => {
     expect(ignored.filter(({ forTrust }) => forTrust).map(({ setting }) => setting)).toEqual([
       'hooks',
       'apiKeyHelper',
+      'statusLine',
       'model',
       'sandbox',
       'disableBypassPermissionsMode',

@@ -1,7 +1,7 @@
 import type { FlagFor } from '../flag-kinds.ts'
 import { type Flags, fileFormats, breakdowns } from '../flags.ts'
 import { namedMoment } from '../time-values.ts'
-import { choice, filledText, spentDollars } from '../values.ts'
+import { choice, filledText, spentDollars, standingBudget } from '../values.ts'
 
 type ProgramFlag =
   | 'json'
@@ -13,6 +13,8 @@ type ProgramFlag =
   | 'message'
   | 'keep'
   | 'noProgress'
+  | 'budgetPerDay'
+  | 'budgetPerMonth'
   | 'suggest'
   | 'claudeCode'
   | 'codex'
@@ -58,8 +60,8 @@ export const programFlags: { readonly [Name in ProgramFlag]-?: FlagFor<NonNullab
     names: ['--all'],
     group: 'program',
     kind: 'switch',
-    commands: ['sessions', 'report', 'inspect'],
-    meaning: 'Of sessions, report and inspect: the sessions of all folders',
+    commands: ['sessions', 'report', 'inspect', 'what-if'],
+    meaning: 'Of sessions, report, inspect and what-if: the sessions of all folders',
   },
   yes: {
     names: ['--yes'],
@@ -126,6 +128,25 @@ export const programFlags: { readonly [Name in ProgramFlag]-?: FlagFor<NonNullab
     commands: ['what-if'],
     meaning:
       'Of what-if: try the guard that stops a run whose turns repeat without progress. Runs of this program always have it',
+  },
+  budgetPerDay: {
+    names: ['--budget-per-day'],
+    group: 'program',
+    kind: 'list',
+    value: 'X[:MODEL]',
+    read: standingBudget,
+    commands: ['what-if'],
+    meaning:
+      'Of what-if: try a standing budget of so many US dollars a day over all these sessions, or of a model: 5:claude-opus-*',
+  },
+  budgetPerMonth: {
+    names: ['--budget-per-month'],
+    group: 'program',
+    kind: 'list',
+    value: 'X[:MODEL]',
+    read: standingBudget,
+    commands: ['what-if'],
+    meaning: 'Of what-if: the same for a calendar month. Days and months are those of the local time zone',
   },
   suggest: {
     names: ['--suggest'],

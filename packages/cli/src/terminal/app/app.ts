@@ -25,12 +25,13 @@ import { dimBlock, errorBlock, noticeBlock } from '../view/message-blocks.ts'
 import type { Theme } from '../theme.ts'
 import { createAttention } from './attention.ts'
 import type { AppContext, OpenSession, ShownCluster } from './context.ts'
-import { createConversation } from './conversation.ts'
+import { type Conversation, createConversation } from './conversation.ts'
 import { createHandIn, type When } from './hand-in.ts'
 import { createKeyActions } from './key-actions.ts'
 import { createLayout } from './layout.ts'
 import { createOverlays } from './overlays.ts'
 import { createQuestions } from './show-questions.ts'
+import { createStatusLines } from './status-lines.ts'
 import { createSubmit } from './submit.ts'
 
 export interface AppOptions {
@@ -218,12 +219,14 @@ export function createApp(options: AppOptions): App {
     onEvent,
   })
   const submit = createSubmit(context, conversation, shell, now)
+  const statusLines = createStatusLines(context, now)
   const layout = createLayout({
     app: context,
     conversation,
     shell,
     overlays,
     branch: options.branch,
+    statusLines,
     hint: () => hint,
     isAsked: () => questions.isShown,
     todosShown: () => todosShown,
@@ -251,6 +254,7 @@ export function createApp(options: AppOptions): App {
 
   function onEvent(event: SessionEvent): void {
     attention.onEvent(event)
+    statusLines.onEvent(event)
     switch (event.type) {
       case 'taken':
         return handIn.forget(event.ids)
@@ -271,6 +275,7 @@ export function createApp(options: AppOptions): App {
     const before = await next.before()
     if (cluster !== undefined) print(dimBlock('', `Session ${next.session.id} on the cluster ${cluster.url}`, style))
     conversation.show(next, before)
+    statusLines.show(next)
     questions.look()
     attention.look()
     layout.arrange()
@@ -302,27 +307,21 @@ export function createApp(options: AppOptions): App {
     changed()
     void (async () => {
       shell.stop()
-      await Promise.race([opening.then(({ session }) => session.close()), late()])
+      const closed = Promise.all([statusLines.close(), opening.then(({ session }) => session.close())])
+      await Promise.race([closed, late()])
       await history.flush()
     })()
       .catch(fail)
       .finally(() => {
-        clearInterval(ticking)
+        stopTicking()
         attention.close()
         unlisten()
         onEnd(exitCode)
       })
   }
 
-  // What goes on is shown with its seconds; nothing moves where nothing does.
-  let wasAwaiting = false
-  const ticking = setInterval(() => {
-    const isRunning = shell.isRunning || (open !== undefined && open.session.snapshot.status !== 'idle')
-    const { isAwaiting } = conversation
-    // Without animation the line appears, and its seconds stand.
-    if (flags.noAnimation === true ? isAwaiting !== wasAwaiting : isRunning) changed()
-    wasAwaiting = isAwaiting
-  }, 1_000)
+  const isRunning = (): boolean => shell.isRunning || (open !== undefined && open.session.snapshot.status !== 'idle')
+  const stopTicking = startTicking({ isRunning, conversation, isAnimated: flags.noAnimation !== true, changed })
   opening = new Promise(() => undefined)
   layout.arrange()
   return {
@@ -338,7 +337,7 @@ export function createApp(options: AppOptions): App {
           if (prompt.trim() !== '') submit(prompt, 'next')
         })
         .catch((thrown: unknown) => {
-          clearInterval(ticking)
+          stopTicking()
           unlisten()
           onBroken(thrown)
         })
@@ -350,4 +349,24 @@ export function createApp(options: AppOptions): App {
     },
     leave,
   }
+}
+
+interface Ticking {
+  /** Something shows its seconds. */
+  readonly isRunning: () => boolean
+  readonly conversation: Pick<Conversation, 'isAwaiting'>
+  /** Without animation the line appears, and its seconds stand. */
+  readonly isAnimated: boolean
+  readonly changed: () => void
+}
+
+/** What goes on is shown with its seconds; nothing moves where nothing does. Gives the way to end it. */
+function startTicking({ isRunning, conversation, isAnimated, changed }: Ticking): () => void {
+  let wasAwaiting = false
+  const timer = setInterval(() => {
+    const { isAwaiting } = conversation
+    if (isAnimated ? isRunning() : isAwaiting !== wasAwaiting) changed()
+    wasAwaiting = isAwaiting
+  }, 1_000)
+  return () => clearInterval(timer)
 }

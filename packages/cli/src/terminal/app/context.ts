@@ -2,6 +2,7 @@ import type { Explanation } from '@halting/policy'
 import type { Session } from '@halting/core/session'
 import type { TranscriptEntry } from '@halting/core'
 import type { Flags } from '../../flags/flags.ts'
+import type { StatusLine, StatusLineSurroundings } from '../status-line/index.ts'
 import type { Style } from '../../io/style.ts'
 import type { ListedRule } from '../../permissions/rule-list.ts'
 import type { Program } from '../../program.ts'
@@ -10,6 +11,7 @@ import type { PromptEditor } from '../editor/prompt-editor.ts'
 import type { PromptHistory } from '../history/history-file.ts'
 import type { Action } from '../keys/actions.ts'
 import type { Keybindings } from '../keys/keybindings.ts'
+import type { UsualLimits } from '../view/stop-panel.ts'
 import type { Choices } from '../pickers/pick-list.ts'
 import type { Block, Component, Screen } from '../screen/screen-port.ts'
 import type { Theme } from '../theme.ts'
@@ -25,6 +27,8 @@ export interface OpenSession extends Taker {
   /** All that was said in it so far, in order. @throws UsageError where it is not kept. */
   entries(): Promise<readonly TranscriptEntry[]>
   redact(text: string): string
+  /** Limits of its runs that nobody set. */
+  readonly usualLimits?: UsualLimits
   /** What the rules say of a command of bash, part by part. */
   explain(command: string): Pick<Explanation, 'parts'>
   /** Undefined for a session of a cluster. */
@@ -39,6 +43,8 @@ export interface OnThisMachine {
   readonly commandEnvironment: Readonly<Record<string, string | undefined>>
   /** What would become of a command of bash, part by part. */
   explainCommand(command: string): readonly string[]
+  /** Runs the command of the setting `statusLine`; absent where there is none. */
+  readonly statusLine?: (surroundings: StatusLineSurroundings) => Promise<StatusLine>
   rules(): Promise<readonly ListedRule[]>
   /** Gives what a person should know. @throws ConfigurationError for a file that cannot be changed. */
   removeRule(rule: ListedRule): Promise<string>

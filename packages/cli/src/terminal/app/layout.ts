@@ -5,12 +5,13 @@ import { keyName } from '../keys/key-table.ts'
 import type { Component } from '../screen/screen-port.ts'
 import type { ShellCommands } from '../shell/shell-commands.ts'
 import { queueLines } from '../view/queue-lines.ts'
-import { statusBar } from '../view/status-bar.ts'
+import { statusBar, type StatusInput } from '../view/status-bar.ts'
 import { stopPanel } from '../view/stop-panel.ts'
 import { todoLines } from '../view/todos.ts'
 import type { AppContext } from './context.ts'
 import type { Conversation } from './conversation.ts'
 import type { Overlays } from './overlays.ts'
+import type { StatusLines } from './status-lines.ts'
 
 interface Options {
   readonly app: AppContext
@@ -18,6 +19,7 @@ interface Options {
   readonly shell: ShellCommands
   readonly overlays: Overlays
   readonly branch: () => string
+  readonly statusLines: StatusLines
   readonly hint: () => string
   /** A question of the session is in the place of the editor. */
   readonly isAsked: () => boolean
@@ -39,6 +41,7 @@ export function createLayout({
   shell,
   overlays,
   branch,
+  statusLines,
   hint,
   isAsked,
   todosShown,
@@ -50,11 +53,9 @@ export function createLayout({
   const whenOpen = (component: Component): Component => ({
     render: (width) => (app.open === undefined ? [] : component.render(width)),
   })
-  const panel = stopPanel(() => present(), style, now)
-  const status = statusBar(
-    () => ({ snapshot: present(), branch: branch(), keys: keyHints(), areKeysFirst: isAsked() }),
-    style,
-  )
+  const panel = stopPanel(() => ({ ...present(), usualLimits: app.open?.usualLimits }), style, now)
+  const bar = (): StatusInput => ({ snapshot: present(), branch: branch(), keys: keyHints(), areKeysFirst: isAsked() })
+  const status = statusLines.above(statusBar(() => ({ ...bar(), isShort: statusLines.isShown }), style))
   const queue = queueLines(() => snapshot()?.queue ?? [], style)
   const onTheWay: Component = {
     render: (width) => [

@@ -1,10 +1,11 @@
 import type { SessionSnapshot } from '@halting/core/session'
-import { isJsonObject } from '@halting/core/adapters'
+import { isJsonObject, usualMaxTurns } from '@halting/core/adapters'
 import type { LiveSession } from '../../flags/open-session.ts'
-import { pluginsWithHooks } from '@halting/agent/session-settings'
+import { pluginsWithHooks, turnsWithoutPrice } from '@halting/agent/session-settings'
 import { many, oneLine } from '../../io/figures.ts'
 import { everyCharacterInLine } from '../../io/seen.ts'
 import { UsageError } from '../../usage-error.ts'
+import type { UsualLimits } from '../view/stop-panel.ts'
 import type { OnThisMachine, OpenSession } from './context.ts'
 import { keptEntries } from './kept-entries.ts'
 
@@ -26,7 +27,16 @@ export function openSessionOf(live: LiveSession): OpenSession {
     prepare: (text) => live.prepare(text),
     redact: workspace.redact ?? ((text) => text),
     explain: (command) => permissions.explain(command),
+    usualLimits: usualLimitsOf(live.run),
     here: onThisMachine(live),
+  }
+}
+
+/** The limits by which a run ends where nobody said anything. */
+function usualLimitsOf({ limitSources = {}, runLimit }: LiveSession['run']): UsualLimits {
+  return {
+    ...(limitSources.maxTurns === undefined && { maxTurns: [usualMaxTurns, turnsWithoutPrice] }),
+    ...(limitSources.maxRunUsd === 'default' && runLimit !== undefined && { maxRunUsd: [runLimit.maxRunUsd] }),
   }
 }
 
@@ -39,10 +49,17 @@ export function fileOf({ file }: Pick<SessionSnapshot, 'file'>): string {
 function onThisMachine(live: LiveSession): OnThisMachine {
   const { toolbox, run } = live
   const { workspace, permissions } = toolbox
+  const { statusLine } = run.settings
   return {
     memoryFiles: live.memoryFiles.map(({ path }) => path),
     commandEnvironment: workspace.env,
     explainCommand: (command) => explained(permissions.explain(command)),
+    ...(statusLine !== undefined && {
+      async statusLine(surroundings) {
+        const { statusLineOf } = await import('../status-line/index.ts')
+        return statusLineOf(live, statusLine, surroundings)
+      },
+    }),
     async rules() {
       const { listRules } = await import('../../permissions/rule-list.ts')
       return listRules(live)

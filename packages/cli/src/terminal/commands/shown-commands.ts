@@ -14,14 +14,14 @@ function snapshotOf(app: AppContext): SessionSnapshot {
 
 const limits: Command = {
   does: 'Limits in force; /limits turns 60 sets one, also in the middle of a run',
-  argumentHint: '[turns|usd|tokens|time|tries N]',
-  values: () => ['turns', 'usd', 'tokens', 'time', 'tries'],
+  argumentHint: '[turns|usd|run-usd|tokens|time|calls|tries N]',
+  values: () => ['turns', 'usd', 'run-usd', 'tokens', 'time', 'calls', 'tries'],
   run(app, argument) {
     if (argument !== '') return setLimits(app, argument)
     const snapshot = snapshotOf(app)
     app.tell((width) => {
       const { heading, rows } = limitsReport(snapshot, width)
-      const example = '/limits turns +20 · /limits usd 2.50 · /limits time 20m · /limits tokens none'
+      const example = '/limits turns +20 · /limits usd 2.50 · /limits run-usd none · /limits time 20m'
       return [app.style.bold(heading), ...rows, app.style.dim(lineAfter('  ', example, width))]
     })
   },

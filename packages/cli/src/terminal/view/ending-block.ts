@@ -1,5 +1,6 @@
 import { endings, type RunResult } from '@halting/core'
-import type { EndingDetail } from '@halting/core/adapters'
+import { type EndingDetail, limitOfResult } from '@halting/core/adapters'
+import { standingAdvice } from '../../headless/limit-advice.ts'
 import { goalRemarks, metText } from '../../frontends/goal-words.ts'
 import { counted, many, oneLine, stopwatch, tokensCounted } from '../../io/figures.ts'
 import type { Style } from '../../io/style.ts'
@@ -91,6 +92,7 @@ function stoppedBlock(
   const done = [figuresLine(terminal, changes), undoneText(todos), ...goalRemarks(terminal.goal)]
     .filter((text) => text !== '')
     .join(' ')
+  const next = advice.terminal === '' ? raiseAdvice(terminal, actions) : advice.terminal
   const left =
     terminal.stillRunning.length === 0
       ? ''
@@ -99,7 +101,7 @@ function stoppedBlock(
     ...hanging('■ ', `${oneLine(endingSentence(terminal), 600)}  [${terminal.reason}]`, width).map(paint),
     ...hanging('  ', done, width),
     ...(left === '' ? [] : hanging('  ', left, width)),
-    ...(advice.terminal === '' ? [] : hanging('  ', advice.terminal, width)),
+    ...(next === '' ? [] : hanging('  ', next, width)),
     ...actionLines(actions, width).map((line) => style.bold(line)),
   ])
 }
@@ -124,7 +126,8 @@ function undoneText(todos: readonly TodoItem[]): string {
 
 /** `Stopped: the dollar budget is used up. $0.97 of $1.00, the next request could cost $0.08.` (spec R-TERM-25). A run that ended by itself was not stopped. */
 function endingSentence(terminal: RunResult): string {
-  const { sentence, detail, announcement } = endings[terminal.reason]
+  const { detail, announcement } = endings[terminal.reason]
+  const sentence = limitSentence(terminal)
   const how = announcement === 'unanswered' ? 'Ended' : 'Stopped'
   const { message } = terminal.signal
   // It says the same, and more: `The goal is not met after 3 tries`.
@@ -134,6 +137,26 @@ function endingSentence(terminal: RunResult): string {
     .trim()
     .replace(/[.\s]+$/, '')
   return `${how}: ${sentence}.${more === '' ? '' : ` ${more}.`}`
+}
+
+/** Which limit of dollars it was: the session's, that of the run, or a budget of the person. */
+function limitSentence({ reason, signal }: RunResult): string {
+  const { sentence } = endings[reason]
+  if (signal.source === 'standing' && typeof signal.context['budget'] === 'string')
+    return `nothing is left of ${oneLine(signal.context['budget'], 100)}`
+  return limitOfResult({ reason, signal }) === 'maxRunUsd' ? 'the dollar limit of the run is reached' : sentence
+}
+
+/** What raising the limit of dollars of the run means, and where it is set; when a budget of the person begins anew. */
+function raiseAdvice(terminal: RunResult, actions: readonly OfferedAction[]): string {
+  if (limitOfResult(terminal) !== 'maxRunUsd') return standingAdvice(terminal)
+  const raised = actions.find(({ effect }) => effect.type === 'go_on')?.effect
+  const to = raised?.type === 'go_on' ? raised.limits.maxRunUsd : undefined
+  const enter =
+    typeof to === 'number'
+      ? `Enter raises the limit of a run to ${dollars(to)} in this session, and the run goes on with its counters. `
+      : ''
+  return `${enter}/limits run-usd sets another (none: no limit), as --max-run-usd does at the start and limits.maxRunUsd in your settings for all sessions.`
 }
 
 function detailText(detail: EndingDetail, { signal }: RunResult): string {

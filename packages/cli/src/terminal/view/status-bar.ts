@@ -13,20 +13,22 @@ export interface StatusInput {
   readonly keys: readonly string[]
   /** They stand before the model: where there is no room, it goes before they do. */
   readonly areKeysFirst?: boolean
+  /** A command of the person says where one is: model and branch are left to it. */
+  readonly isShort?: boolean
 }
 
 /** `accept edits · sonnet-5.5 · main* · Esc stops · Enter steers`: mode first, keys go where there is no room (spec R-TERM-23). */
 export function statusBar(input: () => StatusInput, style: Style): Component {
   return {
     render(width) {
-      const { snapshot, branch, keys, areKeysFirst = false } = input()
+      const { snapshot, branch, keys, areKeysFirst = false, isShort = false } = input()
       const running = snapshot.tasks.filter(({ status }) => status === 'running').length
       const parts = [
         modeWords(snapshot.permissionMode).short,
         ...(areKeysFirst ? keys : []),
         // Of a session on a cluster it is known when a worker has it.
-        ...(snapshot.model === '' ? [] : [snapshot.model]),
-        ...(branch === '' ? [] : [branch]),
+        ...(isShort || snapshot.model === '' ? [] : [snapshot.model]),
+        ...(isShort || branch === '' ? [] : [branch]),
         ...(running === 0 ? [] : [`${running} in the background`]),
         ...(areKeysFirst ? [] : keys),
       ].map((part) => oneLineOf(part, 60))

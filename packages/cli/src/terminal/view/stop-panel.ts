@@ -9,7 +9,18 @@ import { dollars, dollarsAndMore } from '../../io/dollars.ts'
 import { waitText } from './wait-text.ts'
 import { lapText } from './lap-text.ts'
 
-export type PanelSnapshot = Pick<SessionSnapshot, 'activity' | 'figures' | 'goal' | 'limits' | 'nextStop' | 'status'>
+export interface PanelSnapshot extends Pick<
+  SessionSnapshot,
+  'activity' | 'figures' | 'goal' | 'limits' | 'nextStop' | 'status'
+> {
+  readonly usualLimits?: UsualLimits | undefined
+}
+
+/** Limits that nobody set: they are named when more than half of one is used (spec R-LIM-12). */
+export interface UsualLimits {
+  readonly maxTurns?: readonly number[]
+  readonly maxRunUsd?: readonly number[]
+}
 
 /**
  * One line: what the run has used and may use, and what would stop it next (spec R-TERM-23). `now`: the clock of the session, by which a retry says
@@ -20,10 +31,11 @@ export function stopPanel(snapshot: () => PanelSnapshot, style: Style, now: () =
   return {
     render(width) {
       const given = snapshot()
-      const { activity, limits, nextStop } = given
+      const { activity } = given
       const figures = { ...given.figures, usedMs: activeMs(given) }
+      const limits = namedLimits(given)
       const doing = activityText(activity, now())
-      const stop = nextStopText(nextStop)
+      const stop = stopText(given, limits)
       const parts = [
         turnsText(figures, limits),
         given.goal === null ? '' : goalStanding(given.goal),
@@ -31,6 +43,7 @@ export function stopPanel(snapshot: () => PanelSnapshot, style: Style, now: () =
         contextText(figures),
         timeText(figures, limits),
         tokensText(figures, limits),
+        callsText(figures, limits),
       ]
       const told = parts.filter((part) => part !== '')
       const { doing: recovery, figures: rest } = laidOut(doing, told, stop, width - 1)
@@ -67,7 +80,7 @@ function laidOut(
 ): { readonly doing: string; readonly figures: string } {
   const before = doing === '' ? 0 : columnsOf(doing) + separator.length
   for (let kept = parts.length; kept >= 0; kept -= 1) {
-    const figures = [...parts.slice(0, kept), stop].join(separator)
+    const figures = [...parts.slice(0, kept), ...(stop === '' ? [] : [stop])].join(separator)
     if (before + columnsOf(figures) <= width) return { doing, figures }
   }
   const room = width - columnsOf(stop) - separator.length
@@ -107,17 +120,46 @@ function activityText(activity: PanelSnapshot['activity'], now: number): string 
 type Figures = PanelSnapshot['figures']
 type Limits = PanelSnapshot['limits']
 
+/** Without those that nobody set, and of which less than half is used. */
+function namedLimits({ limits, figures, usualLimits = {} }: PanelSnapshot): Limits {
+  const named = (limit: number | null, used: number, usual: readonly number[] = []): number | null =>
+    limit !== null && usual.includes(limit) && used * 2 < limit ? null : limit
+  return {
+    ...limits,
+    maxTurns: named(limits.maxTurns, figures.turns, usualLimits.maxTurns),
+    maxRunUsd: named(limits.maxRunUsd, figures.settledUsd, usualLimits.maxRunUsd),
+  }
+}
+
+/** The next stop, where it is by a limit that is named; else the turns that are left, where those are. */
+function stopText({ limits, figures, nextStop }: PanelSnapshot, named: Limits): string {
+  const isUnnamed = (limit: 'maxTurns' | 'maxRunUsd'): boolean => limits[limit] !== null && named[limit] === null
+  const isHidden =
+    (nextStop?.reason === 'max_turns' && isUnnamed('maxTurns')) ||
+    (nextStop?.reason === 'max_budget_usd' && isUnnamed('maxRunUsd') && isOfRun(limits, figures))
+  if (!isHidden) return isUnnamed('maxTurns') && nextStop === null ? '' : nextStopText(nextStop)
+  if (named.maxTurns === null) return ''
+  return nextStopText({ reason: 'max_turns', turns: Math.max(0, named.maxTurns - figures.turns), isEstimate: false })
+}
+
+/** The dollar limit of the run leaves less than that of the session. */
+function isOfRun({ maxRunUsd, maxBudgetUsd }: Limits, { settledUsd, sessionUsd }: Figures): boolean {
+  if (maxRunUsd === null) return false
+  return maxBudgetUsd === null || maxRunUsd - settledUsd < maxBudgetUsd - sessionUsd
+}
+
 function turnsText({ turns }: Figures, { maxTurns }: Limits): string {
   return maxTurns === null ? many(turns, 'turn') : `turn ${turns}/${maxTurns}`
 }
 
-/** `$0.31 of $1.00 (+$0.05 reserved)`. */
-function dollarsText(
-  { settledUsd, unknownUsd, reservedUsd, sessionUsd, waitingRequests }: Figures,
-  { maxBudgetUsd }: Limits,
-): string {
+/** `$0.31 of $1.00 (+$0.05 reserved)`: of the session's dollars or the run's, whichever leave less. */
+function dollarsText(figures: Figures, limits: Limits): string {
+  const { settledUsd, unknownUsd, reservedUsd, sessionUsd, waitingRequests } = figures
+  const { maxBudgetUsd, maxRunUsd } = limits
   const waiting = waitingRequests > 0 ? `, ${waitingRequests} waiting` : ''
   const reserved = reservedUsd > 0 ? ` (+${dollars(reservedUsd)} reserved${waiting})` : ''
+  if (maxRunUsd !== null && isOfRun(limits, figures))
+    return `${dollarsAndMore(settledUsd - unknownUsd, unknownUsd)} of ${dollars(maxRunUsd)}${reserved}`
   if (maxBudgetUsd !== null) return `${dollarsAndMore(sessionUsd, unknownUsd)} of ${dollars(maxBudgetUsd)}${reserved}`
   return settledUsd > 0 || reservedUsd > 0 ? dollarsAndMore(settledUsd - unknownUsd, unknownUsd) + reserved : ''
 }
@@ -131,6 +173,10 @@ function contextText({ contextTokens, contextWindow, compactsAt }: Figures): str
 
 function timeText({ usedMs }: Figures, { maxDurationMs }: Limits): string {
   return maxDurationMs === null ? stopwatch(usedMs) : `${stopwatch(usedMs)} of ${stopwatch(maxDurationMs)}`
+}
+
+function callsText({ toolCalls }: Figures, { maxToolCalls }: Limits): string {
+  return maxToolCalls === null ? '' : `${toolCalls} of ${many(maxToolCalls, 'tool call')}`
 }
 
 function tokensText({ settledTokens, reservedTokens }: Figures, { maxTotalTokens }: Limits): string {

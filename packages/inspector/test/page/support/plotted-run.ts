@@ -33,6 +33,7 @@ export function pastTurn(index: number, tools: readonly string[] = [], more: Par
     isTold: true,
     payments: [
       {
+        model: 'm',
         beganMs: endMs - 1_000,
         endMs: endMs - 500,
         tokens: 100,

@@ -1,0 +1,169 @@
+import { ConfigurationError, HaltingError } from '@halting/core'
+import { nanosOf } from '@halting/core/steps'
+import type { PastSession } from '../sessions/read-session.ts'
+import type { ManySessions } from '../sessions/session-files.ts'
+import { answerRuns, pastRunsOf, type AnsweredRuns, type PastRun, type WantedAnswers } from './answer-runs.ts'
+import { cutPayment } from './budget-stops.ts'
+import { changes } from './changing-calls.ts'
+import type { PeriodSpent } from './period-account.ts'
+import { loggedRequest, momentOf, RequestLog, type LoggedRequest } from './request-log.ts'
+import type { RunAnswer } from './run-answer.ts'
+import { countsModel, localTime, standingLimitName, type StandingLimit } from './standing-limits.ts'
+import { standingStops, type StandingStop } from './standing-stops.ts'
+import { answerOfStop, type WhatIf } from './what-if.ts'
+
+/** What standing budgets make of all sessions together. */
+export interface AnsweredBudgets extends AnsweredRuns {
+  /** By budget, and then by day or month. */
+  readonly periods: readonly PeriodSpent[]
+  /** Runs of which no time is on record: no day has what they spent. */
+  readonly undated: number
+}
+
+/**
+ * What standing budgets would have made of sessions: their requests are replayed in the order of time over all of them. Of each session its requests stay
+ * in memory, as numbers; those of which a run would have ended are read once more.
+ * @throws ConfigurationError for budgets that are none.
+ */
+export async function answerBudgets(
+  sessions: ManySessions<PastSession>,
+  budgets: readonly StandingLimit[],
+  copies: WantedAnswers['copies'],
+): Promise<AnsweredBudgets> {
+  for (const budget of budgets) checkLimit(budget)
+  const runs = new PlacedRuns(budgets)
+  const answered = await answerRuns(sessions, { limits: {}, suggests: false, copies, see: (run) => runs.add(run) })
+  const { stops, periods } = standingStops(runs.log, budgets, runs.models)
+  const answers = answered.answers.map((each, run) => (runs.isUnknown(run) ? withUnknown(each, runs.whyOf(run)) : each))
+  const skipped = [...answered.skipped]
+  let [file, again]: [string, readonly PastRun[]] = ['', []]
+  for (const [run, each] of answers.entries()) {
+    const stop = stops.get(run)
+    if (stop === undefined) continue
+    if (each.file !== file) {
+      file = each.file
+      again = await readAgain(sessions, file, skipped)
+    }
+    const past = again.find((one) => one.run === each.run)
+    answers[run] =
+      past === undefined ? withUnknown(each, 'undated') : { ...each, answer: answerFor(past, stop, budgets) }
+  }
+  return { ...answered, answers, skipped, periods, undated: runs.undated }
+}
+
+/** The runs of one session; none where it is gone meanwhile, which `skipped` is told. */
+async function readAgain(
+  sessions: ManySessions<PastSession>,
+  file: string,
+  skipped: string[],
+): Promise<readonly PastRun[]> {
+  try {
+    return pastRunsOf(await sessions.read(file), file).runs
+  } catch (error) {
+    if (!(error instanceof HaltingError)) throw error
+    skipped.push(error.message)
+    return []
+  }
+}
+
+/** Plain JavaScript may give anything. */
+function checkLimit({ per, usd, model }: StandingLimit): void {
+  const isPeriod = per === 'day' || per === 'month'
+  const isModel = model === undefined || (typeof model === 'string' && model !== '')
+  if (isPeriod && usd > 0 && isModel) return
+  throw new ConfigurationError(
+    `A standing budget is { per: 'day' or 'month', usd: above 0, model?: a name with * }, but this is ${JSON.stringify({ per, usd, model })}.`,
+  )
+}
+
+type WhyUnknown = 'undated' | 'unpriced' | 'standing'
+
+/** The runs that were read, by their numbers, and the requests of those that have a place in time. */
+class PlacedRuns {
+  readonly log: RequestLog = new RequestLog()
+  readonly models: string[] = []
+  undated = 0
+  readonly #budgets: readonly StandingLimit[]
+  readonly #modelNumbers = new Map<string, number>()
+  readonly #unknown = new Map<number, WhyUnknown>()
+  #runs = 0
+
+  constructor(budgets: readonly StandingLimit[]) {
+    this.#budgets = budgets
+  }
+
+  add({ trajectory, clock, unpriced }: PastRun): void {
+    const run = this.#runs++
+    const requests: LoggedRequest[] = []
+    for (const [turn, { payments }] of trajectory.turns.entries()) {
+      for (const [place, payment] of payments.entries()) {
+        const model = this.#modelNumber(payment.model)
+        const request = loggedRequest(payment, { run, turn, place, model }, clock)
+        if (request !== undefined) requests.push(request)
+      }
+    }
+    this.log.add(requests.toSorted((a, b) => a.beganAt - b.beganAt))
+    const isPaid = trajectory.turns.some(({ payments }) => payments.length > 0)
+    const isUndated = isPaid && momentOf(clock, 0) === undefined
+    if (isUndated) this.undated++
+    const isUnpriced = unpriced.some((model) => this.#budgets.some((budget) => countsModel(budget, model)))
+    if (isUndated || isUnpriced) this.#unknown.set(run, isUndated ? 'undated' : 'unpriced')
+    else if (trajectory.ending?.isOfStandingBudget === true) this.#unknown.set(run, 'standing')
+  }
+
+  isUnknown(run: number): boolean {
+    return this.#unknown.has(run)
+  }
+
+  whyOf(run: number): WhyUnknown {
+    return this.#unknown.get(run) ?? 'undated'
+  }
+
+  #modelNumber(model: string): number {
+    const known = this.#modelNumbers.get(model)
+    if (known !== undefined) return known
+    this.#modelNumbers.set(model, this.models.length)
+    return this.models.push(model) - 1
+  }
+}
+
+/** A run that a standing budget ended on record might have gone on under these. */
+function withUnknown(answer: RunAnswer, why: WhyUnknown): RunAnswer {
+  const unknownFrom = why === 'standing' ? null : { turn: 1, why }
+  return { ...answer, answer: { ...answer.answer, verdict: 'unknown', reason: null, unknownFrom } }
+}
+
+function answerFor(past: PastRun, stop: StandingStop, budgets: readonly StandingLimit[]): WhatIf {
+  const { request, cutAt, usedUsd, resetsAt, notMade, isAtTheLatest } = stop
+  const { trajectory } = past
+  const budget = budgets[stop.budget]
+  const payment = trajectory.turns[request.turn]?.payments[request.place]
+  if (budget === undefined || payment === undefined) throw new RangeError('A session changed while it was read.')
+  const by = {
+    budget: standingLimitName(budget),
+    at: localTime(request.beganAt),
+    resetsAt: localTime(resetsAt),
+    notMade,
+  }
+  const answer = answerOfStop(
+    trajectory,
+    {
+      kind: 'stop',
+      reason: 'max_budget_usd',
+      limit: 'standing',
+      used: usedUsd,
+      max: nanosOf(budget.usd) / 1e9,
+      wholeTurns: request.turn,
+      atMs: cutAt === null ? payment.beganMs : payment.endMs,
+      cut: { atPayment: request.place, paid: cutAt === null ? null : cutPayment(payment, cutAt) },
+      ...(isAtTheLatest && { mayStopAt: request.turn }),
+    },
+    { changes },
+  )
+  if (request.isOwn) return { ...answer, standing: by }
+  // A subagent, a compaction, a tool or a hook was refused: what the run would have done then is not on record.
+  const turn = trajectory.turns.slice(0, request.turn + 1).filter(({ isTold }) => isTold).length
+  const nothing = { changes: {}, calls: 0, answer: false }
+  const unknown = { verdict: 'unknown', reason: null, by: null, unknownFrom: { turn, why: 'beside' } } as const
+  return { ...answer, ...unknown, isAtTheLatest: false, lost: nothing, standing: by }
+}

@@ -1,0 +1,134 @@
+import type { PastPayment } from './trajectory.ts'
+
+/** A request of one of many runs, as standing budgets see it. Moments are milliseconds since 1970, costs nano-dollars. */
+export interface LoggedRequest {
+  readonly run: number
+  /** The turn of the run, counted from 0, and the place of the request among what was paid in it. */
+  readonly turn: number
+  readonly place: number
+  readonly model: number
+  readonly beganAt: number
+  readonly endedAt: number
+  readonly nanos: number
+  readonly outputTokens: number
+  readonly isAtWorst: boolean
+  /** It is the request of the turn itself: a budget that has no room for it ends the run. */
+  readonly isOwn: boolean
+  /** What it can come to; where the record does not say, what it cost. */
+  readonly hasBounds: boolean
+  readonly leastNanos: number
+  readonly mostNanos: number
+  readonly usefulTokens: number
+  readonly capTokens: number
+}
+
+/** Numbers of one request. */
+const stride = 13
+const [ownBit, worstBit, boundsBit] = [1, 2, 4]
+
+/** The requests of a great many runs: numbers alone, about a hundred bytes for each. */
+export class RequestLog {
+  readonly #parts: Float64Array[] = []
+  #count = 0
+
+  /** Adds the requests of one run. */
+  add(requests: readonly LoggedRequest[]): void {
+    if (requests.length === 0) return
+    const part = new Float64Array(requests.length * stride)
+    for (const [index, request] of requests.entries()) part.set(numbersOf(request), index * stride)
+    this.#parts.push(part)
+    this.#count += requests.length
+  }
+
+  /** All of them in the order in which they began; of several that began together, in the order in which they were added. */
+  *inOrder(): Iterable<LoggedRequest> {
+    const all = new Float64Array(this.#count * stride)
+    let length = 0
+    for (const part of this.#parts) {
+      all.set(part, length)
+      length += part.length
+    }
+    this.#parts.splice(0, Infinity, all)
+    const began = (index: number): number => all[index * stride] ?? 0
+    const order = Uint32Array.from({ length: this.#count }, (_, index) => index)
+    order.sort((a, b) => began(a) - began(b) || a - b)
+    for (const index of order) yield requestOf(all.subarray(index * stride, (index + 1) * stride))
+  }
+}
+
+function numbersOf(request: LoggedRequest): readonly number[] {
+  const { beganAt, endedAt, nanos, leastNanos, mostNanos, outputTokens, usefulTokens, capTokens } = request
+  const { run, turn, place, model, isOwn, isAtWorst, hasBounds } = request
+  const bits = (isOwn ? ownBit : 0) | (isAtWorst ? worstBit : 0) | (hasBounds ? boundsBit : 0)
+  const costs = [nanos, leastNanos, mostNanos, outputTokens, usefulTokens, capTokens]
+  return [beganAt, endedAt, ...costs, run, turn, place, model, bits]
+}
+
+function requestOf(numbers: Float64Array): LoggedRequest {
+  const at = (index: number): number => numbers[index] ?? 0
+  const bits = at(12)
+  return {
+    beganAt: at(0),
+    endedAt: at(1),
+    nanos: at(2),
+    leastNanos: at(3),
+    mostNanos: at(4),
+    outputTokens: at(5),
+    usefulTokens: at(6),
+    capTokens: at(7),
+    run: at(8),
+    turn: at(9),
+    place: at(10),
+    model: at(11),
+    isOwn: (bits & ownBit) !== 0,
+    isAtWorst: (bits & worstBit) !== 0,
+    hasBounds: (bits & boundsBit) !== 0,
+  }
+}
+
+/** Where the clock of a run stood at which moment: active milliseconds of the run, and milliseconds since 1970. */
+export type RunClock = readonly (readonly [ms: number, moment: number])[]
+
+/** The moment of an active millisecond of a run; undefined where no moment of it is on record. */
+export function momentOf(clock: RunClock, ms: number): number | undefined {
+  // Asked for each request of a great many sessions: mostly there is one pair.
+  let index = 0
+  while (index + 1 < clock.length && (clock[index + 1]?.[0] ?? Infinity) <= ms) index++
+  const point = clock[index]
+  const moment = point === undefined ? NaN : point[1] + ms - point[0]
+  // A file may say anything.
+  return moment >= 0 && moment <= latestMoment ? moment : undefined
+}
+
+/** Days behind it have no names. */
+const latestMoment = 8e15
+
+/** One request of a run; undefined for one that costs nothing, whatever it comes to. */
+export function loggedRequest(
+  payment: PastPayment,
+  where: Pick<LoggedRequest, 'run' | 'turn' | 'place' | 'model'>,
+  clock: RunClock,
+): LoggedRequest | undefined {
+  const { beganMs, endMs, nanos, outputTokens, isAtWorst, of, bounds } = payment
+  const endedAt = momentOf(clock, endMs)
+  const mostNanos = bounds?.most.nanos ?? nanos
+  if (endedAt === undefined || endedAt < endMs - beganMs || Math.max(mostNanos, nanos) <= 0) return undefined
+  const { run, turn, place, model } = where
+  return {
+    run,
+    turn,
+    place,
+    model,
+    beganAt: endedAt - Math.max(0, endMs - beganMs),
+    endedAt,
+    nanos,
+    outputTokens,
+    isAtWorst,
+    isOwn: of === 'run',
+    hasBounds: bounds !== null,
+    leastNanos: bounds?.least.nanos ?? nanos,
+    mostNanos,
+    usefulTokens: bounds?.usefulTokens ?? 0,
+    capTokens: bounds?.capTokens ?? 0,
+  }
+}

@@ -1,0 +1,162 @@
+import { nanosOf, usdOf } from '@halting/core/steps'
+import { cutPayment } from './budget-stops.ts'
+import { PeriodAccount, type PeriodSpent } from './period-account.ts'
+import type { LoggedRequest, RequestLog } from './request-log.ts'
+import { countsModel, localPeriod, standingLimitName, type StandingLimit } from './standing-limits.ts'
+
+/** Where standing budgets end a run. */
+export interface StandingStop {
+  readonly request: LoggedRequest
+  /** The budget, by its place. */
+  readonly budget: number
+  readonly usedUsd: number
+  /** When its next period begins, in milliseconds since 1970. */
+  readonly resetsAt: number
+  /** Of a request that was not made null; else the cap at which its reply was cut. */
+  readonly cutAt: number | null
+  /** Requests of the run that would not have been made. */
+  notMade: number
+  /** A request of the run before it does not say what it can come to. */
+  readonly isAtTheLatest: boolean
+}
+
+/** What standing budgets make of many runs. */
+export interface StandingStops {
+  /** By the number of the run. */
+  readonly stops: ReadonlyMap<number, StandingStop>
+  /** By budget, and then by period. */
+  readonly periods: readonly PeriodSpent[]
+}
+
+/**
+ * Goes through the requests of all runs in the order of time, and takes each from all budgets that count its model, as a live run does: its worst case is
+ * reserved, and what it came to is settled when it was over. A request that would fit if open reservations came back is made as it was. One that does not
+ * fit, or whose reply would be cut, ends its run.
+ */
+export function standingStops(
+  log: RequestLog,
+  limits: readonly StandingLimit[],
+  models: readonly string[],
+): StandingStops {
+  const budgets = limits.map((limit) => new Budget(limit, models))
+  const stops = new Map<number, StandingStop>()
+  const unsure = new Set<number>()
+  for (const request of log.inOrder()) {
+    const counted = budgets.flatMap((budget, index) => {
+      const account = budget.counts(request) ? budget.accountAt(request.beganAt) : undefined
+      return account === undefined ? [] : [{ index, account }]
+    })
+    for (const { account } of counted) account.recordedNanos += request.nanos
+    const stop = stops.get(request.run)
+    if (stop !== undefined) {
+      stop.notMade++
+      budgets[stop.budget]?.countNotMade(stop.resetsAt)
+      continue
+    }
+    if (counted.length > 0 && !request.hasBounds) unsure.add(request.run)
+    const end = admit(request, counted)
+    if (end === undefined) continue
+    stops.set(request.run, { ...end, isAtTheLatest: unsure.has(request.run) })
+  }
+  return { stops, periods: budgets.flatMap((budget) => budget.periods()) }
+}
+
+interface Counted {
+  readonly index: number
+  readonly account: PeriodAccount
+}
+
+/** Takes a request from its budgets; undefined where it is made. */
+function admit(request: LoggedRequest, counted: readonly Counted[]): Omit<StandingStop, 'isAtTheLatest'> | undefined {
+  const { mostNanos, leastNanos, beganAt, endedAt, outputTokens, isAtWorst, nanos } = request
+  for (const { account } of counted) account.settleUntil(beganAt)
+  for (const { account } of counted) {
+    if (account.leftNanos >= mostNanos) continue
+    let waits = false
+    while (account.leftNanos < mostNanos && account.settleNext()) waits = true
+    if (waits) account.waited++
+  }
+  const [least] = counted.toSorted((a, b) => a.account.leftNanos - b.account.leftNanos)
+  const left = least?.account.leftNanos ?? Infinity
+  const make = (reservedNanos: number, charged: number): void => {
+    for (const { account } of counted) account.reserve({ endedAt, reservedNanos, nanos: charged })
+  }
+  if (least === undefined || left >= mostNanos) {
+    make(mostNanos, nanos)
+    return undefined
+  }
+  const cutAt = left < leastNanos ? null : capAt(request, left)
+  if (cutAt !== null && (isAtWorst || outputTokens <= cutAt)) {
+    // What was charged at worst case would have failed with a lower cap as it did.
+    make(left, Math.min(left, nanos))
+    return undefined
+  }
+  const { account, index: budget } = least
+  const usedUsd = usdOf(account.settledNanos)
+  if (cutAt !== null) make(left, cutNanos(request, cutAt))
+  account.ended++
+  if (cutAt === null) account.notMade++
+  return { request, budget, usedUsd, resetsAt: account.end, cutAt, notMade: cutAt === null ? 1 : 0 }
+}
+
+/** Each token of a reply costs the same. */
+function capAt({ usefulTokens, capTokens, leastNanos, mostNanos }: LoggedRequest, left: number): number {
+  return usefulTokens + Math.floor(((left - leastNanos) * (capTokens - usefulTokens)) / (mostNanos - leastNanos))
+}
+
+function cutNanos(request: LoggedRequest, cutAt: number): number {
+  const { nanos, outputTokens, isAtWorst, leastNanos, mostNanos, usefulTokens, capTokens } = request
+  const [least, most] = [
+    { nanos: leastNanos, tokens: 0 },
+    { nanos: mostNanos, tokens: 0 },
+  ]
+  const bounds = { least, most, usefulTokens, capTokens }
+  return cutPayment({ nanos, tokens: 0, outputTokens, isAtWorst, bounds }, cutAt).nanos
+}
+
+/** A standing budget, and its accounts of all periods in which something was asked. */
+class Budget {
+  readonly #limit: StandingLimit
+  readonly #models: readonly boolean[]
+  readonly #accounts: PeriodAccount[] = []
+
+  constructor(limit: StandingLimit, models: readonly string[]) {
+    this.#limit = limit
+    this.#models = models.map((model) => countsModel(limit, model))
+  }
+
+  counts({ model }: LoggedRequest): boolean {
+    return this.#models[model] === true
+  }
+
+  /** Requests come in the order of time. */
+  accountAt(moment: number): PeriodAccount {
+    const newest = this.#accounts.at(-1)
+    if (newest !== undefined && moment < newest.end) return newest
+    const { name, end } = localPeriod(this.#limit.per, moment)
+    // A clock that goes back over midnight has a day come twice.
+    if (newest !== undefined && name <= newest.period) return newest
+    const account = new PeriodAccount(name, end, nanosOf(this.#limit.usd))
+    this.#accounts.push(account)
+    return account
+  }
+
+  /** A request of a run that this budget had ended, in the period that ended then. */
+  countNotMade(end: number): void {
+    const account = this.#accounts.findLast((each) => each.end === end)
+    if (account !== undefined) account.notMade++
+  }
+
+  periods(): readonly PeriodSpent[] {
+    return this.#accounts.map((account) => ({
+      budget: standingLimitName(this.#limit),
+      period: account.period,
+      maxUsd: this.#limit.usd,
+      recordedUsd: usdOf(account.recordedNanos),
+      spentUsd: usdOf(account.chargedNanos),
+      ended: account.ended,
+      notMade: account.notMade,
+      waited: account.waited,
+    }))
+  }
+}

@@ -1,0 +1,236 @@
+// Holds rules of docs/spec.md: R-LIM-80 to R-LIM-85.
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { answerBudgets, type AnsweredBudgets } from '../../src/what-if/answer-budgets.ts'
+import { changes } from '../../src/what-if/changing-calls.ts'
+import { trajectoryOf } from '../../src/what-if/trajectory.ts'
+import { whatIf } from '../../src/what-if/what-if.ts'
+import { drawsOf, liveRun, worldOf } from '../support/what-if-world.ts'
+import { countsModel, localPeriod, localTime, type StandingLimit } from '../../src/what-if/standing-limits.ts'
+import { drawn } from '../../../core/test/support/deep.ts'
+import { drawnSessions, manyPast, pastSession } from '../support/past-sessions.ts'
+
+const at = (day: number, hour: number): number => new Date(2026, 10, day, hour).getTime()
+
+function asked(
+  sessions: Parameters<typeof manyPast>[0],
+  ...budgets: readonly StandingLimit[]
+): Promise<AnsweredBudgets> {
+  return answerBudgets(manyPast(sessions), budgets, 'left out')
+}
+
+describe('standing budgets over several sessions', () => {
+  const first = pastSession('first', at(20, 8), [
+    { atHours: 0, usd: 4 },
+    { atHours: 4, usd: 4 },
+    { atHours: 20, usd: 4 },
+  ])
+  const second = pastSession('second', at(20, 10), [
+    { atHours: 0, usd: 3 },
+    { atHours: 3, usd: 1 },
+  ])
+
+  test('ends the run whose request does not fit beside what others spent, in the order of time', async () => {
+    const { answers, periods } = await asked([first, second], { per: 'day', usd: 9 })
+    expect(answers.map(({ answer }) => [answer.verdict, answer.reason, answer.kept.turns])).toEqual([
+      ['stops', 'max_budget_usd', 1],
+      ['same', 'completed', 2],
+    ])
+    expect(answers[0]?.answer).toMatchObject({
+      by: { limit: 'standing', used: 7, max: 9 },
+      standing: {
+        budget: '$9 a day',
+        at: localTime(at(20, 12)),
+        resetsAt: localTime(at(21, 0)),
+        notMade: 2,
+      },
+      saved: { turns: 2, costUsd: 8 },
+      lost: { changes: { Edit: 1 }, answer: true },
+    })
+    expect(periods).toEqual([
+      {
+        budget: '$9 a day',
+        period: '2026-11-20',
+        maxUsd: 9,
+        recordedUsd: 12,
+        spentUsd: 8,
+        ended: 1,
+        notMade: 2,
+        waited: 0,
+      },
+      {
+        budget: '$9 a day',
+        period: '2026-11-21',
+        maxUsd: 9,
+        recordedUsd: 4,
+        spentUsd: 0,
+        ended: 0,
+        notMade: 0,
+        waited: 0,
+      },
+    ])
+  })
+
+  test('counts a month over its days, and a model by its pattern alone', async () => {
+    const month = await asked([first, second], { per: 'month', usd: 13 })
+    expect(month.answers.map(({ answer }) => answer.verdict)).toEqual(['stops', 'same'])
+    expect(month.answers[0]?.answer.standing?.resetsAt).toBe(localTime(new Date(2026, 11, 1).getTime()))
+    const other = await asked([first, second], { per: 'day', usd: 1, model: 'claude-*' })
+    expect(other.answers.map(({ answer }) => answer.verdict)).toEqual(['same', 'same'])
+    expect(other.periods).toEqual([])
+  })
+
+  test('names the budget with the least left', async () => {
+    const { answers } = await asked([first], { per: 'month', usd: 9 }, { per: 'day', usd: 5, model: 'm' })
+    expect(answers[0]?.answer.standing?.budget).toBe('$5 a day for m')
+  })
+
+  test('makes what fits once reservations of others come back, and counts that it waited', async () => {
+    const long = pastSession('long', at(20, 8), [{ atHours: 0, usd: 1, mostUsd: 9, minutes: 120 }])
+    const beside = pastSession('beside', at(20, 9), [{ atHours: 0, usd: 5 }])
+    const { answers, periods } = await asked([long, beside], { per: 'day', usd: 10 })
+    expect(answers.map(({ answer }) => answer.verdict)).toEqual(['same', 'same'])
+    expect(periods).toMatchObject([{ waited: 1, spentUsd: 6 }])
+  })
+
+  test('cuts a reply at the cap that is left, which ends the run', async () => {
+    const cut = pastSession('cut', at(20, 8), [{ atHours: 0, usd: 9, leastUsd: 1, mostUsd: 10, outputTokens: 90 }])
+    const { answers } = await asked([cut], { per: 'day', usd: 6 })
+    expect(answers[0]?.answer).toMatchObject({
+      verdict: 'stops',
+      kept: { turns: 1, costUsd: 6 },
+      standing: { notMade: 0 },
+    })
+  })
+
+  test.each([
+    [
+      'a subagent was refused',
+      [
+        { atHours: 0, usd: 4 },
+        { atHours: 1, usd: 4, of: 'part' as const },
+      ],
+      at(20, 8),
+      [],
+      'beside',
+    ],
+    ['no time is on record', [{ atHours: 0, usd: 40 }], null, [], 'undated'],
+    ['a model has no price', [{ atHours: 0, usd: 1 }], at(20, 8), ['m'], 'unpriced'],
+  ])('says that it is not known where %s', async (_, requests, began, unpriced, why) => {
+    const { answers, undated } = await asked([pastSession('one', began, requests, unpriced)], { per: 'day', usd: 5 })
+    expect(answers[0]?.answer).toMatchObject({ verdict: 'unknown', unknownFrom: { why } })
+    expect(undated).toBe(began === null ? 1 : 0)
+  })
+
+  test('is at the latest where the record does not say what requests may come to', async () => {
+    const old = [0, 1, 2].map((atHours) => ({ atHours, usd: 4, hasBounds: false }))
+    const { answers } = await asked([pastSession('old', at(20, 8), old)], { per: 'day', usd: 9 })
+    expect(answers[0]?.answer).toMatchObject({ verdict: 'stops', isAtTheLatest: true, kept: { turns: 2 } })
+  })
+
+  test.each([
+    { per: 'week', usd: 1 },
+    { per: 'day', usd: 0 },
+    { per: 'day', usd: Number.NaN },
+    { per: 'day', usd: 1, model: '' },
+  ])('refuses %j', async (budget) => {
+    await expect(asked([first], budget as never)).rejects.toThrow('A standing budget is')
+  })
+})
+
+describe('whatever was recorded', () => {
+  const cases = { numRuns: drawn(400) }
+
+  test('a budget without end changes nothing', async () => {
+    await fc.assert(
+      fc.asyncProperty(drawnSessions, fc.constantFrom('day' as const, 'month' as const), async (sessions, per) => {
+        const { answers, periods } = await asked(sessions, { per, usd: Infinity })
+        expect(answers.every(({ answer }) => answer.verdict === 'same')).toBe(true)
+        expect(periods.every(({ ended, spentUsd, recordedUsd }) => ended === 0 && spentUsd === recordedUsd)).toBe(true)
+      }),
+      cases,
+    )
+  })
+
+  test('no period exceeds its budget, and nobody spends more than on record', async () => {
+    await fc.assert(
+      fc.asyncProperty(drawnSessions, fc.integer({ min: 1, max: 40 }), async (sessions, usd) => {
+        const { periods } = await asked(sessions, { per: 'day', usd }, { per: 'month', usd: 2 * usd, model: '*opus*' })
+        for (const { spentUsd, maxUsd, recordedUsd } of periods) {
+          expect(spentUsd).toBeLessThanOrEqual(maxUsd)
+          expect(spentUsd).toBeLessThanOrEqual(recordedUsd)
+        }
+      }),
+      cases,
+    )
+  })
+
+  test('with a larger budget the first run that it ends is ended no earlier', async () => {
+    const firstEnd = ({ answers }: AnsweredBudgets): string =>
+      answers.map(({ answer }) => answer.standing?.at ?? '9').toSorted()[0] ?? '9'
+    await fc.assert(
+      fc.asyncProperty(
+        drawnSessions,
+        fc.integer({ min: 1, max: 40 }),
+        fc.integer({ min: 0, max: 20 }),
+        async (sessions, usd, more) => {
+          const [less, larger] = [
+            await asked(sessions, { per: 'day', usd }),
+            await asked(sessions, { per: 'day', usd: usd + more }),
+          ]
+          expect(firstEnd(larger) >= firstEnd(less)).toBe(true)
+        },
+      ),
+      cases,
+    )
+  })
+})
+
+test('a day of the local time zone ends where the next one begins, and so does a month', () => {
+  for (
+    let moment = new Date(2026, 0, 1, 0, 30).getTime();
+    moment < new Date(2027, 0, 1).getTime();
+    moment += 13 * 3_600_000
+  ) {
+    const [day, month] = [localPeriod('day', moment), localPeriod('month', moment)]
+    expect(day.end).toBeGreaterThan(moment)
+    expect(localPeriod('day', day.end - 1)).toEqual(day)
+    expect(localPeriod('day', day.end).name > day.name).toBe(true)
+    expect(localPeriod('month', month.end - 1)).toEqual(month)
+    expect(day.name.startsWith(month.name)).toBe(true)
+    expect(Date.parse(localTime(moment))).toBe(moment)
+  }
+})
+
+test.each([
+  ['claude-opus-*', 'claude-opus-5', true],
+  ['claude-opus-*', 'claude-haiku-5', false],
+  ['*opus*', 'claude-opus-5', true],
+  ['a*a', 'a', false],
+  ['a*b*b', 'ab', false],
+  ['m', 'mm', false],
+  ['*', '', true],
+])('%s for %s: %s', (model, name, counts) => {
+  expect(countsModel({ per: 'day', usd: 1, model }, name)).toBe(counts)
+})
+
+describe('of one run a standing budget makes what a budget of its own makes', () => {
+  test.each(Array.from({ length: drawn(200) }, (_, seed) => seed))('seed %i', async (seed) => {
+    const { records, terminal } = await liveRun(worldOf(seed)())
+    const draw = drawsOf(seed + 9_000)
+    const trajectory = trajectoryOf(records)
+    const session = {
+      sessionId: 'one',
+      runs: [{ trajectory, unpriced: [], isCopy: false, clock: [[0, at(20, 8)] as const] }],
+    }
+    for (let time = 0; time < 4; time++) {
+      const usd = 1 + draw(Math.floor(terminal.costUsd) + 100)
+      const { answers } = await asked([session], { per: 'day', usd })
+      const own = whatIf(trajectory, { maxBudgetUsd: usd }, { changes })
+      // A run that used up its own budget ends before the calls of its reply, and not at its next request.
+      if (own.by !== null && own.by.used >= own.by.max) continue
+      const { verdict, reason, kept, lost } = own
+      expect([usd, answers[0]?.answer]).toMatchObject([usd, { verdict, reason, kept, lost }])
+    }
+  })
+})

@@ -1,0 +1,70 @@
+// Loaded where a setting names a command, and only there.
+import type { StatusLineSettings } from '@halting/policy/settings'
+import { StatusLineCommand, type StatusLineSize } from '@halting/agent/hooks'
+import type { LiveSession } from '../../flags/open-session.ts'
+import type { SessionEvent } from '@halting/core/session'
+import { followSession, statusLineInput } from './input.ts'
+import { createStatusLine, type StatusLine } from './status-line.ts'
+
+export type { StatusLine } from './status-line.ts'
+
+/** What the program has for it. */
+export interface StatusLineSurroundings {
+  /** Where the program was started. */
+  readonly projectDirectory: string
+  readonly version: string
+  readonly size: () => StatusLineSize
+  readonly changed: () => void
+  readonly note: (text: string) => void
+  /** Milliseconds, by the clock of the session. */
+  readonly now: () => number
+}
+
+/** The status line of a session of this machine, by the settings that count for it. */
+export function statusLineOf(
+  { session, toolbox, run }: LiveSession,
+  { command, padding, refreshInterval }: StatusLineSettings,
+  { projectDirectory, version, size, changed, note, now }: StatusLineSurroundings,
+): StatusLine {
+  const { workspace } = toolbox
+  const { file, cwd } = session.snapshot
+  const openedAt = now()
+  const followed = followSession()
+  const shown = createStatusLine({
+    command: new StatusLineCommand({
+      command,
+      cwd,
+      projectDirectory,
+      env: workspace.env,
+      sandbox: () => workspace.sandbox,
+      ...(file !== undefined && { readable: [file] }),
+    }),
+    ...(padding !== undefined && { padding }),
+    ...(refreshInterval !== undefined && { refreshMs: refreshInterval * 1_000 }),
+    input: () =>
+      statusLineInput({
+        sessionId: session.id,
+        snapshot: session.snapshot,
+        followed,
+        projectDirectory,
+        additionalDirectories: workspace.directories.slice(1),
+        effort: run.choices.effort,
+        version,
+        openForMs: now() - openedAt,
+      }),
+    size,
+    changed,
+    note,
+  })
+  return {
+    get isShown() {
+      return shown.isShown
+    },
+    render: (width) => shown.render(width),
+    close: () => shown.close(),
+    onEvent(event: SessionEvent) {
+      followed.onEvent(event)
+      shown.onEvent(event)
+    },
+  }
+}

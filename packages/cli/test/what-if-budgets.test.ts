@@ -1,0 +1,122 @@
+// Holds rules of docs/spec.md: R-LIM-80 to R-LIM-85, over files, with the program.
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { WhatIf } from '@halting/analysis'
+import { beforeAll, expect, test } from 'vitest'
+import { here, installProgram, run } from './support/program.ts'
+import { asks, keep, lineWithSum, says, sessionPath } from './support/kept-session.ts'
+
+installProgram()
+
+const ids = ['aaaaaaaa-0000-4000-8000-00000000000', 'bbbbbbbb-0000-4000-8000-00000000000']
+
+/** Sessions whose lines were written at these moments: one of them for each reply, and the last one for what follows. */
+async function keepAt(folder: string, session: number, moments: readonly string[]): Promise<void> {
+  const id = `${ids[session]}${moments.length}`
+  const edits = moments.slice(1).map(() => asks(['Edit', { file_path: 'a' }]))
+  await keep(id, [...edits, says('done')])
+  mkdirSync(join(here(), folder), { recursive: true })
+  let replies = -1
+  const lines = readFileSync(sessionPath(id), 'utf8')
+    .trimEnd()
+    .split('\n')
+    .map((line) => {
+      if (line.includes('"type":"assistant"')) replies++
+      const moment = moments[Math.max(0, replies)] ?? ''
+      const moved = line.replace(/"timestamp":"[^"]*"/, `"timestamp":"${moment}"`)
+      return lineWithSum(moved.replace(/,"sum":"\w+"\}$/, ''))
+    })
+  writeFileSync(join(here(), folder, `${id}.jsonl`), lines.join(''))
+}
+
+interface Told {
+  readonly answers: readonly { readonly session: string; readonly answer: WhatIf }[]
+  readonly periods: readonly object[]
+}
+
+async function ask(folder: string, args: readonly string[], zone = 'UTC'): Promise<Told> {
+  const { status, stdout, stderr } = await run(['what-if', folder, ...args, '--json'], { env: { TZ: zone } })
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+  return JSON.parse(stdout) as Told
+}
+
+beforeAll(async () => {
+  // Each request costs $1.10 and reserves two at most.
+  await keepAt('days', 0, ['2026-10-24T20:00:30.000Z', '2026-10-24T21:30:30.000Z', '2026-10-25T22:30:30.000Z'])
+  await keepAt('days', 1, ['2026-10-24T21:00:30.000Z', '2026-10-24T23:30:30.000Z'])
+})
+
+test('requests of all sessions count on the day on which they began, also in the middle of a run that slept', async () => {
+  const { answers, periods } = await ask('days', ['--budget-per-day', '5'])
+  expect(answers.map(({ answer }) => [answer.verdict, answer.kept.turns])).toEqual([
+    ['same', 3],
+    ['stops', 1],
+  ])
+  expect(periods).toMatchObject([
+    { period: '2026-10-24', recordedUsd: 4.4, spentUsd: 3.3, ended: 1, notMade: 1 },
+    { period: '2026-10-25', recordedUsd: 1.1, spentUsd: 1.1, ended: 0 },
+  ])
+  expect(answers[1]?.answer.standing).toMatchObject({
+    budget: '$5 a day',
+    at: expect.stringContaining('2026-10-24T23:30:') as string,
+    resetsAt: '2026-10-25T00:00:00+00:00',
+  })
+})
+
+test('days are those of the local time zone, also where a clock is set back', async () => {
+  const { periods } = await ask('days', ['--budget-per-day', '20'], 'Europe/Berlin')
+  expect(periods).toMatchObject([
+    { period: '2026-10-24', recordedUsd: 3.3 },
+    { period: '2026-10-25', recordedUsd: 2.2 },
+  ])
+  const { answers } = await ask('days', ['--budget-per-day', '2.2'], 'Europe/Berlin')
+  expect(answers.map(({ answer }) => answer.standing?.resetsAt)).toEqual([
+    '2026-10-25T00:00:00+02:00',
+    '2026-10-25T00:00:00+02:00',
+  ])
+})
+
+test('several budgets at once, of models by a pattern; in words', async () => {
+  const args = ['what-if', 'days', '--budget-per-month', '5', '--budget-per-day', '1:claude-opus-*']
+  const { stdout } = await run(args, { env: { TZ: 'UTC' } })
+  expect(stdout.replaceAll(/\d+\s(?:ms)|\d+\.\d\ss|\d+ h \d+ min/g, 'TIME')).toMatchInlineSnapshot(`
+    "aaaaaaaa run1
+      Would have stopped after 2 turns: max_budget_usd ($3.30 of $5.00) by the budget of $5 a month at
+      2026-10-25 22:30, which resets at 2026-11-01 00:00; 1 request not made.
+      Saves 1 turn, 1,100 tokens, $1.10, TIME.
+      Loses the answer.
+    bbbbbbbb run1
+      Would have stopped after 1 turn: max_budget_usd ($3.30 of $5.00) by the budget of $5 a month at
+      2026-10-24 23:30, which resets at 2026-11-01 00:00; 1 request not made.
+      Saves 1 turn, 1,100 tokens, $1.10, TIME.
+      Loses the answer.
+
+    2 runs: 2 would have stopped, 0 the same, 0 not known. Saves 2 turns, 2,200 tokens, $2.20, TIME.
+    Loses 2 answers.
+
+    Budget of $5 a month
+      2026-10  ████████████████░░░░░░░░  $3.30 of $5.50 spent, 2 runs ended, 2 requests not made
+
+    Only these sessions count: what others spent on the same days is not known, and would have been in
+    the same budgets.
+    "
+  `)
+})
+
+test.each([
+  [['--budget-per-day', '0'], 'a number of US dollars above 0'],
+  [['--budget-per-day', 'NaN'], 'a number of US dollars above 0'],
+  [['--budget-per-month', '-3'], '--budget-per-month'],
+  [['--budget-per-month', '5:'], 'with a model after a colon'],
+  [['--budget-per-day', '5', '--max-turns', '3'], 'Standing budgets are a question of their own'],
+  [['--budget-per-day', '5', '--suggest'], 'Standing budgets are a question of their own'],
+])('%j is refused', async (args, message) => {
+  const { status, stderr } = await run(['what-if', 'days', ...args])
+  expect(status).toBe(2)
+  expect(stderr).toContain(message)
+})
+
+test('runs know nothing of them', async () => {
+  const { status, stderr } = await run(['-p', 'hello', '--budget-per-day', '5'])
+  expect([status, stderr]).toEqual([2, expect.stringContaining('--budget-per-day belongs to halting what-if.')])
+})
