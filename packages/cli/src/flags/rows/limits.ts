@@ -56,6 +56,7 @@ export const limitsFlags: { readonly [Name in LimitsFlag]-?: FlagFor<NonNullable
     kind: 'value',
     value: 'X',
     read: dollarsOrNone,
+    alsoOf: ['what-if'],
     meaning:
       'US dollars of one run, whatever the session spent before; 10 in -p and the interactive program unless said otherwise, none for no limit',
   },
@@ -65,6 +66,7 @@ export const limitsFlags: { readonly [Name in LimitsFlag]-?: FlagFor<NonNullable
     kind: 'value',
     value: 'N',
     read: wholeNumber,
+    alsoOf: ['what-if'],
     meaning: 'Calls of tools, those of subagents with them',
   },
   maxTokens: {
