@@ -147,7 +147,7 @@ describe('a model without a price', () => {
     const said = notes.filter((note) => note.includes('there is no price'))
     expect(said).toHaveLength(1)
     expect(said[0]).toContain(
-      `there is no price for ${unpriced}, so a run is not limited to $10 a run (the default of -p): it ends after 200 turns.`,
+      `there is no price for ${unpriced}, so a run is not limited to $10 (the default of -p): it ends after 200 turns.`,
     )
   })
 
@@ -157,6 +157,16 @@ describe('a model without a price', () => {
     expect(notes.join('')).toContain('it ends after 30 turns')
     expect(boundsOf(await open({ model: unpriced, maxRunUsd: Infinity }, printed))).toEqual([null, 1_000])
     expect(boundsOf(await open({ model: unpriced }))).toEqual([null, 1_000])
+  })
+
+  test('the dollars of the session in the settings give way, too', async () => {
+    const { open, ownSettings, notes } = await world()
+    ownSettings({ limits: { maxBudgetUsd: 20 } })
+    const live = await open({ model: unpriced }, printed)
+    expect([...boundsOf(live), live.session.snapshot.limits.maxBudgetUsd]).toEqual([null, 200, null])
+    expect(notes.join('')).toContain('is not limited to $10 (the default of -p) or $20 of the session')
+    live.session.set({ model: priced })
+    expect([...boundsOf(live), live.session.snapshot.limits.maxBudgetUsd]).toEqual([10, 1_000, 20])
   })
 
   test('a limit that somebody typed is an error with it', async () => {

@@ -141,6 +141,8 @@ export interface RunPorts {
   readonly steps: StepEngine
   /** The run goes on from its record, with a program that may be another: what is on record stands (spec R-RES-10). Not so in a replay. */
   readonly isResumed: boolean
+  /** Nothing is done that is not on record: nobody is asked for what a step that will be refused might need. */
+  readonly isRecordOnly: boolean
   readonly abort: AbortScope
   readonly inbox: Inbox
   readonly ledger: Ledger

@@ -84,7 +84,8 @@ describe('a certificate', () => {
     const take = () => {
       throw new Error('nothing is asked')
     }
-    const standing = (names: readonly string[]) => certificate({ model, standing: { names, countsFor: () => false, take } }).standingBudgets
+    const standing = (names: readonly string[]) =>
+      certificate({ model, standing: { names, countsFor: () => false, take } }).standingBudgets
     expect([standing(['$20 a day', '$200 a month']), standing([]), certificate({ model }).standingBudgets]).toEqual([
       ['$20 a day', '$200 a month'],
       undefined,

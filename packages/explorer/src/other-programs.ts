@@ -112,5 +112,5 @@ export const goalPrograms: { readonly [name: string]: OtherProgram } = {
 export const limitPrograms: { readonly [name: string]: OtherProgram } = {
   'fewer calls': { options: () => ({ maxToolCalls: 2 }), endings: ['max_tool_calls'] },
   'more calls': { options: () => ({ maxToolCalls: 8 }), endings: ['max_tool_calls', 'max_turns'] },
-  'no reminders': { options: () => ({ limitReminders: false }), endings: [] },
+  'no reminders': { options: () => ({ limitReminders: false }), endings: ['max_tool_calls', 'max_turns'] },
 }

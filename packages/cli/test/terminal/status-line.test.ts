@@ -82,7 +82,7 @@ const snapshot: SessionSnapshot = {
     maxTotalTokens: null,
     maxDurationMs: 60_000,
     maxRunUsd: null,
-    maxToolCalls: null,
+    maxToolCalls: 20,
   },
   figures: {
     turns: 3,
@@ -168,10 +168,11 @@ describe('what it reads (R-LIM-41)', () => {
       thinking: { enabled: true },
       figures: {
         turns: 3,
+        toolCalls: 4,
         tokens: 4_000,
         usd: 0.25,
         elapsedMs: 7_000,
-        left: { turns: 7, usd: 0.5, ms: 53_000 },
+        left: { turns: 7, toolCalls: 16, usd: 0.5, ms: 53_000 },
       },
       limits: {
         maxTurns: 10,
@@ -179,7 +180,7 @@ describe('what it reads (R-LIM-41)', () => {
         maxTotalTokens: null,
         maxDurationMs: 60_000,
         maxRunUsd: null,
-        maxToolCalls: null,
+        maxToolCalls: 20,
       },
       stop: { reason: 'max_turns', turns: 7, isEstimate: false },
     })

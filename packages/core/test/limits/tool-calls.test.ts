@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-CALLS-1 to R-CALLS-3.
+// Holds rules of docs/spec.md: R-CALLS-1 to R-CALLS-3, R-CALLS-2b.
 import { describe, expect, test } from 'vitest'
 import { ConfigurationError, resume, streamRun, startRun } from '../../src/index.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
@@ -62,6 +62,21 @@ describe('a run with a limit of three tool calls', () => {
       maxToolCalls: 3,
     })
     expect((await going.end()).terminal.reason).toBe('completed')
+  })
+
+  test('names the limit that refused a call, whatever is set behind it', async () => {
+    const going = begin([calls('Look', 'Look', 'Look', 'Look'), 'Done.'], {
+      tools: [
+        tool('Look', () => {
+          going.loop.set({ limits: { maxToolCalls: 5 } })
+          return 'seen'
+        }),
+      ],
+      maxToolCalls: 3,
+    })
+    const { terminal, state } = await going.end()
+    expect(resultsIn(state).at(-1)).toBe(refused)
+    expect(terminal.signal.context).toMatchObject({ used: 3, limit: 3, refused: 1 })
   })
 
   test.each([0, -1, 2.5, NaN])('is refused for %s', (maxToolCalls) => {

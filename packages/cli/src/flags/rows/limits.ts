@@ -57,7 +57,8 @@ export const limitsFlags: { readonly [Name in LimitsFlag]-?: FlagFor<NonNullable
     value: 'X',
     read: dollarsOrNone,
     alsoOf: ['what-if'],
-    meaning: 'The same for one run alone, whatever the session spent before; none for no limit',
+    meaning:
+      'US dollars of one run, whatever the session spent before; 10 in -p and the interactive program unless said otherwise, none for no limit',
   },
   maxToolCalls: {
     names: ['--max-tool-calls'],

@@ -17,7 +17,7 @@ export function runBatches(run: Run, phase: ToolPhase): Eventually<void> {
     if (phase.pending.length > 0) return false
     const skipped = skippedResult(phase)
     if (skipped !== undefined) return batches.skipRest(skipped)
-    if (batches.isAtLimit) return batches.skipRest(beyondLimit(run))
+    if (batches.isAtLimit) return batches.skipRest(beyondLimit(phase))
     const batch = batches.next()
     return batch.length === 0 ? false : runBatch(run, phase, batch)
   })

@@ -28,8 +28,15 @@ export function limitCalls(run: Run, phase: ToolPhase): Eventually<void> {
     run.step<number>(name, () => left),
     ({ value }) => {
       phase.allowedCalls = value
+      phase.callLimit = limitOf(run, value)
     },
   )
+}
+
+/** The limit that let so many calls run, also where another one was set since. */
+function limitOf({ context, spent }: Run, allowed: number): number {
+  const taken = toolCallsTaken(spent)
+  return allowed > 0 ? taken + allowed : Math.min(taken, context.settings.maxToolCalls)
 }
 
 /** A call beyond the limit is on record, or the turn is. */
@@ -38,15 +45,15 @@ function isPassed(run: Run, phase: ToolPhase, left: number): boolean {
 }
 
 /** The result of a call that was one too many. */
-export function beyondLimit({ context }: Run): ToolResult {
-  return notRun(`the limit of ${many(context.settings.maxToolCalls, 'tool call')} is reached`)
+export function beyondLimit({ callLimit }: ToolPhase): ToolResult {
+  return notRun(`the limit of ${many(callLimit, 'tool call')} is reached`)
 }
 
 /** How the run ends where the message asked for more calls than were left; undefined where it did not. */
-export function callLimitDraft({ context, spent }: Run, phase: ToolPhase): Draft | undefined {
+export function callLimitDraft({ spent }: Run, phase: ToolPhase): Draft | undefined {
   const refused = phase.calls.length - phase.allowedCalls
   if (refused <= 0) return undefined
-  const { maxToolCalls: limit } = context.settings
+  const { callLimit: limit } = phase
   const used = toolCallsTaken(spent)
   const asked = refused === 1 ? 'another call was asked for' : `${refused} further calls were asked for`
   const signal = new StopSignal({

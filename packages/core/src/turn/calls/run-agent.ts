@@ -105,7 +105,7 @@ export function startChild(
   run.ports.abort.listen(listener)
   const own = inBackground === true ? portsBeside(run, name, child, abort) : portsOfChild(run, name, child, abort)
   abort.checkBy(() => own.deadline.check())
-  const ports = isOver === undefined ? own : { ...own, steps: recordedOnly(own.steps, isOver) }
+  const ports = isOver === undefined ? own : { ...own, steps: recordedOnly(own.steps, isOver), isRecordOnly: true }
   const ended = context.runLoop(context, ports, start, emit).then((came) => {
     run.ports.abort.unlisten(listener)
     if (ports.deadline !== run.ports.deadline) ports.deadline.cancel()

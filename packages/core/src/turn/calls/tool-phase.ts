@@ -69,6 +69,8 @@ export class ToolPhase {
   agentShare: AgentShare | undefined = undefined
   /** The first calls of the message, which the limit on calls lets run. */
   allowedCalls: number = Infinity
+  /** That limit, where it lets fewer calls run than there are. */
+  callLimit: number = Infinity
   /** The results are on the transcript. */
   isEntered = false
   #messages: HookMessage[] | undefined

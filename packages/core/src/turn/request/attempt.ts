@@ -19,7 +19,6 @@ import { refusedShortage, reserveGrowing, reserveRequest, type Reserved, type Sh
 import {
   isStanding,
   refusedBy,
-  settledOnce,
   StandingAsk,
   withTaken,
   type StandingAnswer,
@@ -138,7 +137,9 @@ function makeTaken(made: Making, before: Before, wait = 1): Eventually<StepResul
   const name = `standing:${plan.name}.${attempt}${wait === 1 ? '' : `.${wait}`}`
   const isWaitOnRecord = isOnRecord(run, name)
   const granted = grantOf(funds)
-  if (!isWaitOnRecord && (granted === undefined || !isStanding(run, plan))) return makeReserved(made, before)
+  // Where the record alone answers, the attempt is on it or is refused: nothing is taken for it.
+  const isAnswered = granted === undefined || run.ports.isRecordOnly || !isStanding(run, plan)
+  if (!isWaitOnRecord && isAnswered) return makeReserved(made, before)
   const ask = granted && new StandingAsk(run, plan, granted)
   let asked: Eventually<StandingAnswer> | undefined
   if (!isWaitOnRecord && ask !== undefined) {
@@ -158,6 +159,7 @@ function makeTaken(made: Making, before: Before, wait = 1): Eventually<StepResul
     answer = came.answer
     return came.record
   })
+  if (asked !== undefined) ask?.leaveIfBroken(waited, asked, () => answer !== undefined)
   returnIfBroken(run, waited, () => ({ ...before, ...(answer?.kind === 'taken' && { taken: answer }) }))
   return after(waited, ({ value: { outcome, cause, ...wanted }, at, durationMs, replayed }) => {
     tell({ type: 'budget_waited', outcome, waitedMs: durationMs, ...wanted })
@@ -180,7 +182,7 @@ function makeAnswered(made: Making, before: Before, answer: StandingAnswer): Eve
   const granted = grantOf(funds)
   if (funds?.kind !== 'decided' || granted === undefined) return makeReserved(made, before)
   if (answer.kind === 'taken')
-    return makeReserved(made, { ...before, funds: withTaken(run, plan, funds, answer), taken: settledOnce(answer) })
+    return makeReserved(made, { ...before, funds: withTaken(run, plan, funds, answer), taken: answer })
   if (funds.reservation !== undefined) run.ports.ledger.settle(funds.reservation, nothing)
   const grant = refusedBy(run, plan, granted, answer.budget)
   return makeReserved(made, { ...before, funds: { kind: 'decided', grant, reservation: undefined } })

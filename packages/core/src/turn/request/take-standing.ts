@@ -91,13 +91,20 @@ export class StandingAsk {
     }
   }
 
+  /** The step of a wait may fail before anybody hears the answer: then nobody waits any more, and what comes is given back. */
+  leaveIfBroken(waited: Eventually<unknown>, asked: Eventually<StandingAnswer>, isHeard: () => boolean): void {
+    if (!(waited instanceof Promise && asked instanceof Promise)) return
+    waited.catch(() => {
+      if (isHeard()) return
+      this.#ended.abort()
+      asked.then(giveBack, () => undefined)
+    })
+  }
+
   /** The answer, or undefined where the wait for it has ended. */
   #orEnded(asked: Promise<StandingAnswer>): Promise<StandingAnswer | undefined> {
     const { abort } = this.#run.ports
     const { cutOff } = this.#plan
-    const late = (answer: StandingAnswer): void => {
-      if (answer.kind === 'taken') answer.settle(0, true)
-    }
     return new Promise((resolve, reject) => {
       const settled = (): void => {
         abort.unlisten(listener)
@@ -105,7 +112,7 @@ export class StandingAsk {
       }
       const end = (): void => {
         settled()
-        asked.then(late, () => undefined)
+        asked.then(giveBack, () => undefined)
         this.#ended.abort()
         resolve(undefined)
       }
@@ -132,16 +139,30 @@ export class StandingAsk {
   }
 }
 
-/** Plain JavaScript may give anything. @throws HaltingError for what is no answer: no request is made by it. */
+/** What nobody needs any more. */
+function giveBack(answer: StandingAnswer): void {
+  if (answer.kind === 'taken') answer.settle(0, true)
+}
+
+/** Plain JavaScript may give anything. @throws HaltingError for what is no answer, with nothing taken: no request is made by it. */
 function answerOf(given: unknown, { usd, leastUsd }: Pick<StandingRequest, 'usd' | 'leastUsd'>): StandingAnswer {
   const { kind, usd: taken, settle, budget } = fieldsOf(given) ?? {}
-  const isTaken =
-    kind === 'taken' && typeof taken === 'number' && taken >= leastUsd && taken <= usd && typeof settle === 'function'
-  if (isTaken || (kind === 'refused' && fieldsOf(budget) !== undefined)) return given as StandingAnswer
+  if (kind === 'refused' && isStandingBudget(budget)) return { kind, budget }
+  if (kind === 'taken' && typeof settle === 'function') {
+    const answer = settledOnce(given as StandingTaken)
+    if (typeof taken === 'number' && taken >= leastUsd && taken <= usd) return answer
+    giveBack(answer)
+  }
   throw new HaltingError(
     'callback',
     `The standing budgets gave no answer: neither { kind: 'taken', usd, settle } with $${leastUsd} to $${usd}, nor { kind: 'refused', budget }.`,
   )
+}
+
+function isStandingBudget(given: unknown): given is StandingBudget {
+  const { name, limitUsd, settledUsd, resetsAt } = fieldsOf(given) ?? {}
+  const isNamed = typeof name === 'string' && typeof resetsAt === 'string'
+  return isNamed && Number.isFinite(limitUsd) && Number.isFinite(settledUsd)
 }
 
 function requestOf(run: Run, plan: RequestPlan, { nanos, maxTokens }: Grant): StandingRequest {
@@ -155,7 +176,7 @@ function requestOf(run: Run, plan: RequestPlan, { nanos, maxTokens }: Grant): St
 }
 
 /** What was taken is settled once, whoever comes to it first: the attempt, or whoever gives up what broke. */
-export function settledOnce(taken: StandingTaken): StandingTaken {
+function settledOnce(taken: StandingTaken): StandingTaken {
   let isOpen = true
   return {
     kind: 'taken',

@@ -1,0 +1,309 @@
+// Holds rules of docs/spec.md: R-CALLS-1 to R-CALLS-3, R-TELL-1, R-TELL-2, R-STAND-1 to R-STAND-5, for any tree of agents and a kill at any record.
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { hashText } from '../../src/hash.ts'
+import {
+  createMemorySteps,
+  replay,
+  resume,
+  startRun,
+  streamRun,
+  type AgentTool,
+  type RunEvent,
+  type RunOptions,
+  type RunState,
+  type StandingBudgets,
+  type StandingRequest,
+  type StepRecord,
+} from '../../src/index.ts'
+import { createFakeClock, scriptedModel, type FakeClock, type ScriptedReply } from '../../src/testing/index.ts'
+import { drawn } from '../support/deep.ts'
+import { calls, dollarATokenPrices, json, tool } from '../support/harness.ts'
+
+interface Plan {
+  readonly seed: number
+  readonly maxToolCalls: number
+  readonly maxTurns: number
+  /** Calls that a message asks for at most. */
+  readonly width: number
+  readonly wrapUp: boolean
+  readonly toolConcurrency: number
+  /** US dollars of the standing budget; Infinity: there is none. */
+  readonly standingUsd: number
+  /** How much of it another process has reserved for a while. */
+  readonly othersUsd: number
+}
+
+const plans = fc.record<Plan>({
+  seed: fc.integer({ min: 0, max: 1e9 }),
+  maxToolCalls: fc.integer({ min: 1, max: 25 }),
+  maxTurns: fc.integer({ min: 1, max: 12 }),
+  width: fc.integer({ min: 1, max: 5 }),
+  wrapUp: fc.boolean(),
+  toolConcurrency: fc.constantFrom(1, 2, 10),
+  standingUsd: fc.oneof(fc.constant(Infinity), fc.integer({ min: 1_000, max: 60_000 })),
+  othersUsd: fc.integer({ min: 0, max: 9_000 }),
+})
+
+/** A budget that processes share: who wants more than is left waits in order of arrival, and only settled money refuses. */
+class Purse implements StandingBudgets {
+  readonly names = ['a purse']
+  settled = 0
+  reserved = 0
+  /** Takings that are not settled. */
+  open = 0
+  readonly #limit: number
+  readonly #waiting: (() => boolean)[] = []
+
+  constructor(limit: number) {
+    this.#limit = limit
+  }
+
+  countsFor(): boolean {
+    return true
+  }
+
+  /** Another process has so much, and gives it back after a while. */
+  others(usd: number, clock: FakeClock): void {
+    const taken = Math.min(usd, this.#limit - this.settled - this.reserved)
+    this.reserved += taken
+    clock.after(700, () => {
+      this.reserved -= taken
+      this.#serve()
+    })
+  }
+
+  take(
+    { usd, leastUsd, mayWait }: StandingRequest,
+    { signal, onWait }: Parameters<StandingBudgets['take']>[1],
+  ): ReturnType<StandingBudgets['take']> {
+    expect(leastUsd).toBeLessThanOrEqual(usd)
+    const answer = () => {
+      if (this.#limit - this.settled < leastUsd) return this.#refused()
+      const left = this.#limit - this.settled - this.reserved
+      if (left >= leastUsd) return this.#taken(Math.min(usd, left))
+      return mayWait ? undefined : this.#refused()
+    }
+    const now = this.#waiting.length === 0 || !mayWait ? answer() : undefined
+    if (now !== undefined) return now
+    onWait({ budget: 'a purse', reservedUsd: this.reserved, holders: this.open })
+    return new Promise((resolve, reject) => {
+      const serve = (): boolean => {
+        const later = answer()
+        if (later !== undefined) resolve(later)
+        return later !== undefined
+      }
+      this.#waiting.push(serve)
+      signal.addEventListener('abort', () => {
+        this.#waiting.splice(this.#waiting.indexOf(serve), 1)
+        reject(new Error('aborted'))
+      })
+    })
+  }
+
+  #taken(usd: number) {
+    this.reserved += usd
+    this.open++
+    const settle = (spent: number): void => {
+      this.reserved -= usd
+      this.settled += spent
+      this.open--
+      this.check()
+      this.#serve()
+    }
+    this.check()
+    return { kind: 'taken', usd, settle } as const
+  }
+
+  check(): void {
+    expect(this.settled + this.reserved).toBeLessThanOrEqual(this.#limit)
+  }
+
+  #refused() {
+    const { settled: settledUsd, reserved: reservedUsd } = this
+    const resetsAt = '2026-12-01T00:00:00+01:00'
+    const budget = { name: 'a purse', limitUsd: this.#limit, settledUsd, unknownUsd: 0, reservedUsd, resetsAt }
+    return { kind: 'refused', budget } as const
+  }
+
+  #serve(): void {
+    while (this.#waiting[0]?.() === true) this.#waiting.shift()
+  }
+}
+
+/** What was begun by any process, by its key. */
+type Begun = Set<string>
+
+function draw({ seed }: Plan, place: string, below: number): number {
+  return hashText(`${seed}/${place}`) % below
+}
+
+function optionsOf(plan: Plan, clock: FakeClock, begun: Begun, purse: Purse | undefined): RunOptions {
+  const replyTo = (prompt: string, turn: number): ScriptedReply => {
+    const place = `${prompt}/${turn}`
+    const depth = prompt.length - 2
+    if (turn > (depth === 0 ? 6 : 3) || draw(plan, `${place} ends`, 7) === 0) return { text: 'answer' }
+    const asked = Array.from({ length: 1 + draw(plan, `${place} width`, plan.width) }, (_each, index) => {
+      const kind = draw(plan, `${place} ${index}`, 6)
+      if (kind === 0 && depth < 2) return { name: 'Agent', input: { prompt: `${prompt}${index}` } }
+      if (kind === 1 && depth < 2) return { name: 'Beside', input: { prompt: `${prompt}${index}` } }
+      if (kind === 2) return { name: 'Nowhere', input: {} }
+      return { name: kind === 3 ? 'Write' : 'Read', input: {} }
+    })
+    return calls(...asked)
+  }
+  const model = scriptedModel(
+    ({ messages, toolChoice }) => {
+      const [first] = messages
+      const prompt = typeof first?.content === 'string' ? first.content : 'go'
+      const turn = messages.filter(({ role }) => role === 'assistant').length
+      return toolChoice === 'none' ? { text: 'so far' } : replyTo(prompt, turn)
+    },
+    { maxOutputTokens: 1_500 },
+  )
+  const work = async (_input: unknown, { idempotencyKey }: { readonly idempotencyKey: string }): Promise<string> => {
+    begun.add(idempotencyKey)
+    await new Promise<void>((resolve) => clock.after(draw(plan, idempotencyKey, 400), resolve))
+    return `done ${idempotencyKey}`
+  }
+  const agent = (name: string, background: boolean): AgentTool => ({
+    name,
+    description: '',
+    inputSchema: { type: 'object' },
+    readOnly: true,
+    concurrencySafe: true,
+    spawn: ({ prompt }: { readonly prompt: string }) => ({
+      prompt,
+      maxTurns: 4,
+      ...(background && { background }),
+      ...(draw(plan, prompt, 3) === 0 && { maxToolCalls: 2 }),
+    }),
+  })
+  return {
+    model,
+    clock,
+    prices: dollarATokenPrices,
+    tools: [agent('Agent', false), agent('Beside', true), tool('Read', work, { readOnly: true }), tool('Write', work)],
+    maxTurns: plan.maxTurns,
+    maxToolCalls: plan.maxToolCalls,
+    toolConcurrency: plan.toolConcurrency,
+    maxSubagents: 12,
+    wrapUp: plan.wrapUp,
+    limitReminders: true,
+    ...(purse !== undefined && { standing: purse }),
+  }
+}
+
+function purseOf(plan: Plan, clock: FakeClock): Purse | undefined {
+  if (plan.standingUsd === Infinity) return undefined
+  const purse = new Purse(plan.standingUsd)
+  purse.others(plan.othersUsd, clock)
+  return purse
+}
+
+/** Calls that began, of the run and its agents: those of tools, and those that started agents. */
+function callsBegun(events: readonly RunEvent[]): number {
+  return events.filter((event) => {
+    let inner = event
+    while (inner.type === 'agent') inner = inner.event
+    return inner.type === 'tool_start'
+  }).length
+}
+
+function expectWithin(plan: Plan, { spent }: RunState, begun: Begun, events: readonly RunEvent[]): void {
+  const { toolCalls = 0 } = spent
+  expect(toolCalls).toBeLessThanOrEqual(plan.maxToolCalls)
+  expect(callsBegun(events)).toBeLessThanOrEqual(toolCalls)
+  expect(begun.size).toBeLessThanOrEqual(callsBegun(events))
+}
+
+const line = /^Left of the limits of this run: (.*)\.$/
+const shares = [50, 80, 95]
+
+/** What the model was told of its limits, in order. */
+function remindersIn({ transcript }: RunState): readonly string[] {
+  return transcript.since(0).flatMap((entry) => {
+    if (entry.kind !== 'user' || entry.origin !== 'loop' || typeof entry.message.content !== 'string') return []
+    return line.test(entry.message.content) ? [entry.message.content] : []
+  })
+}
+
+/** Each figure is told when another share of its limit is used, and for each share once. */
+function expectOnce(reminders: readonly string[]): void {
+  const told = new Map<string, number>()
+  for (const part of reminders.flatMap((text) => line.exec(text)?.[1]?.split('; ') ?? [])) {
+    const [, left, limit, figure = ''] = /^(\d+) of (\d+) (.*)$/.exec(part) ?? []
+    const used = ((Number(limit) - Number(left)) * 100) / Number(limit)
+    const share = shares.filter((each) => used >= each).length
+    expect(share, part).toBeGreaterThan(told.get(figure) ?? 0)
+    told.set(figure, share)
+  }
+}
+
+async function follow(running: ReturnType<typeof streamRun>, purse: Purse | undefined) {
+  const events: RunEvent[] = []
+  for await (const event of running) events.push(event)
+  const { terminal, state } = await running.ended
+  expectOnce(remindersIn(state))
+  expect(purse?.open ?? 0).toBe(0)
+  return { events, terminal, state }
+}
+
+async function whole(plan: Plan) {
+  const clock = createFakeClock({ autoAdvance: true })
+  const steps = createMemorySteps({ clock })
+  const begun: Begun = new Set()
+  const purse = purseOf(plan, clock)
+  const options = { ...optionsOf(plan, clock, begun, purse), steps }
+  const came = await follow(streamRun(startRun({ prompt: 'go' }), options), purse)
+  return { ...came, clock, begun, purse, records: json(steps.records) as unknown as readonly StepRecord[] }
+}
+
+test('calls of tools of a run and its agents never exceed the limit, and each taking is settled', async () => {
+  const reasons = new Map<string, number>()
+  let reminded = 0
+  await fc.assert(
+    fc.asyncProperty(plans, async (plan) => {
+      const { events, terminal, state, clock, begun, purse, records } = await whole(plan)
+      reasons.set(terminal.reason, (reasons.get(terminal.reason) ?? 0) + 1)
+      reminded += remindersIn(state).length
+      expectWithin(plan, state, begun, events)
+      if (terminal.reason === 'max_tool_calls') expect(terminal.signal.context['used']).toBe(plan.maxToolCalls)
+      if (purse !== undefined) expect(purse.settled).toBe(terminal.committedUsd)
+      const again: Begun = new Set()
+      const replayed = await replay(records, optionsOf(plan, clock, again, purse))
+      const { error: _, ...ended } = replayed.terminal
+      expect([again.size, json(ended)]).toEqual([0, json({ ...terminal, error: undefined })])
+      expect(callsBegun(replayed.events)).toBe(callsBegun(events))
+    }),
+    { numRuns: drawn(300) },
+  )
+  // Else nothing was tried.
+  expect([...reasons.keys()]).toEqual(
+    expect.arrayContaining(['completed', 'max_tool_calls', 'max_turns', 'max_budget_usd']),
+  )
+  expect(reminded).toBeGreaterThan(0)
+}, 120_000)
+
+test('the same over a kill at any record', async () => {
+  await fc.assert(
+    fc.asyncProperty(plans, fc.double({ min: 0, max: 1, noNaN: true }), async (plan, where) => {
+      const { clock, records, state } = await whole(plan)
+      const kept = records.slice(0, Math.max(1, Math.floor(where * (records.length - 1))))
+      const later = createFakeClock({ autoAdvance: true, start: clock.now() })
+      const begun: Begun = new Set()
+      // What the process before spent it does not know: it has a purse that is as full.
+      const purse = purseOf(plan, later)
+      const resumed = resume(kept, optionsOf(plan, later, begun, purse))
+      const came = await follow(resumed.loop, purse)
+      const onRecord = json(resumed.steps.records) as unknown as readonly StepRecord[]
+      const told = await replay(onRecord, optionsOf(plan, later, new Set(), purse))
+      expectWithin(plan, came.state, begun, told.events)
+      const before = remindersIn(state)
+      const shown = remindersIn(came.state)
+      // What was told before the kill is told no second time, and what comes is told in the same order.
+      if (purse === undefined && came.state.transcript.length === state.transcript.length) expect(shown).toEqual(before)
+    }),
+    { numRuns: drawn(300) },
+  )
+}, 120_000)
