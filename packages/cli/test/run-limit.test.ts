@@ -260,6 +260,24 @@ test('the limit is of each run: what earlier prompts cost does not count', async
   expect(session.snapshot.figures.sessionUsd).toBeGreaterThan(0.2)
 })
 
+test('a run that ended at the limit goes on with its counters when a person raises it (spec R-LIM-8)', async () => {
+  // 7.8 cents a turn.
+  const { open } = await world([...endless(4, 5_000), { content: 'Done.', usage: { output_tokens: 5_000 } }])
+  const { session } = await open({ maxRunUsd: 0.6 }, { background: 'keep' })
+  session.set({ limits: { maxRunUsd: 0.2 } })
+  session.prompt('go')
+  await session.settled()
+  const { last, figures, canResume } = session.snapshot
+  expect(last?.reason).toBe('max_budget_usd')
+  expect([canResume, last?.signal.context['of']]).toEqual([true, 'run'])
+  session.resume({ maxRunUsd: 0.5 })
+  await session.settled()
+  const after = session.snapshot
+  expect(after.last?.reason).toBe('completed')
+  expect(after.figures.settledUsd).toBeGreaterThan(figures.settledUsd)
+  expect(after.limits.maxRunUsd).toBe(0.5)
+})
+
 describe('the real program', () => {
   const started = async (
     { cwd, url }: World,

@@ -1,5 +1,5 @@
 import type { SessionChoices } from './choices.ts'
-import type { SessionPorts } from './ports.ts'
+import type { SessionNotice, SessionPorts } from './ports.ts'
 import type { SessionJournal } from '@halting/journal'
 import { backgroundOf } from '../tools/background.ts'
 import type { Session, SessionParts } from '@halting/core/session'
@@ -13,6 +13,7 @@ import type { SessionSpending } from '../hooks/session-totals.ts'
 import type { HookSession, SessionHooks } from './hooks.ts'
 import { goalOptions } from './goals.ts'
 import { initOf } from './init-of.ts'
+import { heldToManaged } from './chosen-limits.ts'
 import { type ChosenSession, closeJournalOf, forkOf, openJournalOf } from './chosen-session.ts'
 import { PartsOpening } from './parts.ts'
 import type { LiveSession } from './live-session.ts'
@@ -104,7 +105,8 @@ class SessionOpening<Choices extends SessionChoices> {
     const notice = limit.noticeOf(limit.unpriced)
     if (notice !== undefined) this.#opening.notify([notice])
     const { modelNamed, model: first } = models
-    return followModels(session, { limit, modelNamed, first, notify: (notices) => this.#opening.notify(notices) })
+    const notify = (notices: readonly SessionNotice[]): void => this.#opening.notify(notices)
+    return heldToManaged(followModels(session, { limit, modelNamed, first, notify }), this.#opening.run.settings)
   }
 
   /** A run does not wait for it, and goes on without it: what is not removed today goes tomorrow. */
