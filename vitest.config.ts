@@ -124,6 +124,7 @@ const onlyDeep = [
   'packages/cli/test/terminal/goals.test.ts',
   'packages/cli/test/terminal/program.test.ts',
   'packages/cli/test/terminal/real-terminal.test.ts',
+  'packages/cli/test/terminal/status-line-app.test.ts',
   'packages/cli/test/trust-corpus.test.ts',
   'packages/cli/test/trouble/troubled-sessions.test.ts',
   'packages/cli/test/trust.test.ts',

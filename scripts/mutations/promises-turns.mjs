@@ -410,6 +410,32 @@ export const promisesOfTurns = [
     ],
   ],
   [
+    'certificate: dollars buy tokens at the price of the dearest model',
+    ['budget/tokens-of-money'],
+    ['certificate.ts', 'answer.usd < cheapest.usd', 'answer.usd > cheapest.usd'],
+  ],
+  [
+    'certificate: models that may be chosen charge nothing',
+    ['budget/tokens-of-money'],
+    ['certificate.ts', '[model, ...ofFallback, ...models, ', '[model, ...ofFallback, '],
+  ],
+  [
+    'certificate: what hooks and tools ask is not in a bound that windows give',
+    ['budget/tokens-of-money'],
+    ['certificate.ts', 'limited.push(...tokensOfMoney(options, settings))', ''],
+  ],
+  [
+    'certificate: the least price of a token is rounded up',
+    ['budget/tokens-of-money'],
+    ['budget/prices.ts', 'nearest : Math.floor(exact)', 'nearest : Math.ceil(exact)'],
+  ],
+  ['forecast: a summary is not paid for', ['forecast'], ['forecast.ts', 'this.#ask(summaryTokens)', '']],
+  [
+    'forecast: the turn that a limit does not leave room for is counted',
+    ['forecast'],
+    ['forecast.ts', 'endsBy = limitBelow(after)', 'endsBy = limitBelow(spent)'],
+  ],
+  [
     'lap: told without its overridden signals on record',
     ['decisions'],
     [

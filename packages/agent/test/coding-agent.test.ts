@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-LIB-1 to R-LIB-8, R-LIB-10.
+// Holds rules of docs/spec.md: R-LIB-1 to R-LIB-8, R-LIB-10, R-LIM-4.
 import {
   cpSync,
   existsSync,
@@ -664,4 +664,18 @@ test('answers fit a schema, whose type they have (R-LIB-8)', async () => {
     { bugs: 3 },
   ])
   expect(model.requests).toHaveLength(3)
+})
+
+describe('limits of settings', () => {
+  const limitsOf = async (settings: JsonObject, options: Partial<CodingAgentOptions> = {}): Promise<unknown> => {
+    const { builder } = await open([{ text: 'Hello.' }], { settings: { limits: settings }, ...options })
+    const { limits } = (await builder.session()).snapshot
+    return [limits.maxTurns, limits.maxTotalTokens, limits.maxToolCalls]
+  }
+
+  test('hold where the options say nothing, and there is no default', async () => {
+    expect(await limitsOf({})).toEqual([1_000, null, null])
+    expect(await limitsOf({ maxTurns: 5, maxTokens: 9_000, maxToolCalls: 7 })).toEqual([5, 9_000, 7])
+    expect(await limitsOf({ maxTurns: 5, maxToolCalls: 7 }, { maxTurns: 8 })).toEqual([8, null, 7])
+  })
 })

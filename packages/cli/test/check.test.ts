@@ -57,10 +57,26 @@ test('with a budget tokens are bounded by it, too, at the least that a model of 
   )
 })
 
-test('a model without a price is bounded in tokens alone', async () => {
+test('the default of $10 a run is printed with how it is lifted (spec R-LIM-68)', async () => {
+  const { stdout } = await run(['check'])
+  expect(stdout).toMatch(
+    /\n {2}The longest has about \d+ turns, [\d.]+M tokens and \$[\d.]+; then --max-run-usd ends it\.\n/,
+  )
+  expect(stdout).toMatch(
+    /\n {2}cost +\$10\.00 {2}the default of --max-run-usd, reserved before each request; --max-run-usd none lifts it\n/,
+  )
+  expect(stdout).toMatch(/\n {2}tokens +100,000,000 {2}the default of --max-run-usd at \$0\.1 a million tokens, /)
+  const own = await run(['check', '--settings', '{"limits":{"maxRunUsd":4}}'])
+  expect(own.stdout).toMatch(/\n {2}cost +\$4\.00 {2}--max-run-usd, reserved before each request\n/)
+  const json: unknown = JSON.parse((await run(['check', '--json'])).stdout)
+  expect(json).toMatchObject({ usd: { value: 10, useful: true, default: true }, turns: { default: true } })
+})
+
+test('a model without a price is bounded in tokens and turns alone', async () => {
   const { stdout } = await run(['check', '--model', 'ollama/llama3'])
   expect(stdout).toMatch(/\n {2}A run of 10 turns uses about [\d.]+k tokens, one of 50 turns about [\d.]+M tokens\.\n/)
   expect(stdout).toContain('  -  not bounded by these options: there is no price for ollama/llama3\n')
+  expect(stdout).toMatch(/\n {2}turns +200 {2}the default of --max-turns where a model has no price\n/)
   expect(stdout).toContain('  -  not bounded by these options; add --max-tokens\n')
 })
 

@@ -78,6 +78,8 @@ describe('what the table reads', () => {
       '--protect': ['test/**, a b', { protect: ['test/**, a b'] }],
       '--max-turns': ['3', { maxTurns: 3 }],
       '--max-budget-usd': ['.5', { maxBudgetUsd: 0.5 }],
+      '--max-run-usd': ['none', { maxRunUsd: Infinity }],
+      '--max-tool-calls': ['7', { maxToolCalls: 7 }],
       '--budget-per-day': ['5:claude-opus-*', { budgetPerDay: ['5:claude-opus-*'] }],
       '--budget-per-month': ['200', { budgetPerMonth: ['200'] }],
       '--max-tokens': ['1.5k', { maxTokens: 1500 }],

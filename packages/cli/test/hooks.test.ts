@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import type { HookFigures } from '@halting/core'
 import { call, here, installProgram, run } from './support/program.ts'
 
 installProgram()
@@ -86,6 +87,46 @@ test('hooks of a folder that nobody trusts are never run', async () => {
     writeFileSync(join(cwd, '.claude', name), JSON.stringify({ hooks: { SessionStart: on('touch ran') } }))
   const { status } = await run(['-p', 'hi', '--script', script], { cwd })
   expect([status, existsSync(join(cwd, 'ran'))]).toEqual([0, false])
+})
+
+test('figures are of the run, and of the whole session where an event is about no run (R-LIM-50, R-LIM-51)', async () => {
+  const { cwd, script } = folder([write, done])
+  const hooks = {
+    SessionStart: on('cat > start.json'),
+    PostToolBatch: on('cat > batch.json'),
+    SessionEnd: on('cat > end.json'),
+  }
+  const settings = JSON.stringify({ hooks })
+  const flags = [
+    '--script',
+    script,
+    '--settings',
+    settings,
+    '--permission-mode',
+    'acceptEdits',
+    '--max-budget-usd',
+    '1',
+  ]
+  const figures = (name: string) =>
+    (JSON.parse(readFileSync(join(cwd, name), 'utf8')) as { readonly figures: HookFigures }).figures
+  const once = async (...more: readonly string[]) => {
+    const { stdout } = await run(['-p', 'write', ...flags, '--max-turns', '7', ...more, '--output-format', 'json'], {
+      cwd,
+    })
+    return JSON.parse(stdout) as { readonly session_id: string; readonly total_cost_usd: number }
+  }
+  const first = await once()
+  expect(figures('start.json')).toMatchObject({ turns: 0, toolCalls: 0, usd: 0, left: { usd: 1 } })
+  expect(figures('batch.json')).toMatchObject({ toolCalls: 1, left: { usd: expect.any(Number) as unknown } })
+  expect(figures('batch.json').left.turns).toBeGreaterThan(4)
+  const end = figures('end.json')
+  expect(end).toMatchObject({ turns: 2, toolCalls: 1 })
+  expect(end.usd).toBeCloseTo(first.total_cost_usd, 9)
+  const second = await once('--resume', first.session_id)
+  expect(figures('start.json')).toMatchObject({ turns: 2, toolCalls: 1, tokens: end.tokens, usd: end.usd })
+  expect(figures('end.json')).toMatchObject({ turns: 4, toolCalls: 2 })
+  expect(figures('end.json').usd).toBeCloseTo(second.total_cost_usd, 9)
+  expect(figures('end.json').left.usd).toBeCloseTo(1 - second.total_cost_usd, 9)
 })
 
 test('a cap on blocks in a row, and a SessionEnd hook that hangs: the program ends', async () => {

@@ -147,7 +147,7 @@ describe('a model without a price', () => {
     const said = notes.filter((note) => note.includes('there is no price'))
     expect(said).toHaveLength(1)
     expect(said[0]).toContain(
-      `there is no price for ${unpriced}, so a run is not limited to $10 a run (the default of -p): it ends after 200 turns.`,
+      `there is no price for ${unpriced}, so a run is not limited to $10 (the default of -p): it ends after 200 turns.`,
     )
   })
 
@@ -157,6 +157,16 @@ describe('a model without a price', () => {
     expect(notes.join('')).toContain('it ends after 30 turns')
     expect(boundsOf(await open({ model: unpriced, maxRunUsd: Infinity }, printed))).toEqual([null, 1_000])
     expect(boundsOf(await open({ model: unpriced }))).toEqual([null, 1_000])
+  })
+
+  test('the dollars of the session in the settings give way, too', async () => {
+    const { open, ownSettings, notes } = await world()
+    ownSettings({ limits: { maxBudgetUsd: 20 } })
+    const live = await open({ model: unpriced }, printed)
+    expect([...boundsOf(live), live.session.snapshot.limits.maxBudgetUsd]).toEqual([null, 200, null])
+    expect(notes.join('')).toContain('is not limited to $10 (the default of -p) or $20 of the session')
+    live.session.set({ model: priced })
+    expect([...boundsOf(live), live.session.snapshot.limits.maxBudgetUsd]).toEqual([10, 1_000, 20])
   })
 
   test('a limit that somebody typed is an error with it', async () => {
@@ -248,6 +258,24 @@ test('the limit is of each run: what earlier prompts cost does not count', async
   }
   expect(ends).toEqual(['completed', 'completed'])
   expect(session.snapshot.figures.sessionUsd).toBeGreaterThan(0.2)
+})
+
+test('a run that ended at the limit goes on with its counters when a person raises it (spec R-LIM-8)', async () => {
+  // 7.8 cents a turn.
+  const { open } = await world([...endless(4, 5_000), { content: 'Done.', usage: { output_tokens: 5_000 } }])
+  const { session } = await open({ maxRunUsd: 0.6 }, { background: 'keep' })
+  session.set({ limits: { maxRunUsd: 0.2 } })
+  session.prompt('go')
+  await session.settled()
+  const { last, figures, canResume } = session.snapshot
+  expect(last?.reason).toBe('max_budget_usd')
+  expect([canResume, last?.signal.context['of']]).toEqual([true, 'run'])
+  session.resume({ maxRunUsd: 0.5 })
+  await session.settled()
+  const after = session.snapshot
+  expect(after.last?.reason).toBe('completed')
+  expect(after.figures.settledUsd).toBeGreaterThan(figures.settledUsd)
+  expect(after.limits.maxRunUsd).toBe(0.5)
 })
 
 describe('the real program', () => {

@@ -524,9 +524,13 @@ test('where nothing can be written, halting trust says so and what to do', async
 })
 
 test('halting config tells a status line as in force, and nothing that says nothing', async () => {
+  const file = join(home, '.claude/settings.json')
   lay(home, { '.claude/settings.json': { statusLine: { type: 'command', command: 'x' }, language: 'de' } })
-  const { settings } = JSON.parse((await halting(['config', '--json'])).stdout) as { readonly settings: unknown }
-  expect(settings).toEqual([
-    { setting: 'statusLine', value: { type: 'command', command: 'x' }, from: join(home, '.claude/settings.json') },
+  const { settings } = JSON.parse((await halting(['config', '--json'])).stdout) as {
+    readonly settings: readonly { readonly from: string }[]
+  }
+  expect(settings.filter(({ from }) => from === file)).toEqual([
+    { setting: 'statusLine', value: { type: 'command', command: 'x' }, from: file },
   ])
 })
+const { settings } = JSON.parse((await halting(['config', '--json'])).stdout) as { readonly settings: unknown }

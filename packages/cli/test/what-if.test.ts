@@ -86,6 +86,8 @@ test('--suggest finds the limits that save most and lose nothing, over all sessi
       'In 2 runs these would have lost nothing:',
       '  --max-turns 3',
       '    stops 1 run earlier, saves 22 turns, 24,200 tokens, $24.20, TIME',
+      '  --max-tool-calls 2',
+      '    stops 1 run earlier, saves 22 turns, 24,200 tokens, $24.20, TIME',
       '  --no-progress',
       '    stops 1 run earlier, saves 14 turns, 15,400 tokens, $15.40, TIME',
     ].join('\n'),

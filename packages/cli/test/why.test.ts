@@ -1,6 +1,7 @@
 // Holds rules of docs/spec.md: R-WHY-8 to R-WHY-10.
-import { readFileSync, utimesSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { RunOptions } from '@halting/core'
 import { expect, test } from 'vitest'
 import { columnsOf } from '../src/io/columns.ts'
 import { barLines } from '../src/why/bars.ts'
@@ -203,4 +204,46 @@ test('bars: what is above nothing shows, and what is not full is not full', () =
     '  x  ██████████  1',
   ])
   expect(barLines([{ label: 'time', share: 1, value: '12 min 30 s' }], 20, style)).toEqual(['  time  12 min 30 s'])
+})
+
+test('a run that a standing budget ended says which, what was used of it, when it resets and how to go on', async () => {
+  const budget = { name: '$20 a day', limitUsd: 20, settledUsd: 19.8, unknownUsd: 0, reservedUsd: 0 }
+  let asked = 0
+  const standing: NonNullable<RunOptions['standing']> = {
+    names: [budget.name],
+    countsFor: () => true,
+    async take({ usd }, { onWait }) {
+      onWait({ budget: budget.name, reservedUsd: 7, holders: 2 })
+      await Promise.resolve()
+      if (++asked < 3) return { kind: 'taken', usd, settle: () => {} }
+      return { kind: 'refused', budget: { ...budget, resetsAt: '2026-11-30T00:00:00+01:00' } }
+    },
+  }
+  const session = 'dddddddd-0000-4000-8000-000000000001'
+  await keep(session, [asks(['Read', {}]), asks(['Read', {}])], { standing })
+  const { stdout } = await run(['why', session])
+  const plain = stdout
+    .replaceAll(/\d+ ms/g, 'N ms')
+    .replaceAll(/[█░]+/g, '#')
+    .replaceAll(/\n(?=\S)/g, ' ')
+  expect(plain).toContain('max_budget_usd: Nothing is left of $20 a day: $19.8 is used')
+  expect(plain).toMatch(/\$20 a day +#  \$19\.80 of \$20\.00, resets at 2026-11-30 00:00/)
+  expect(plain).toContain(
+    '3 requests waited N ms for at most $7.00 that others had reserved of $20 a day; 1 request did not fit in the end.',
+  )
+  expect(plain).toContain('2026-11-30 00:00')
+  expect(stdout).toContain(`  halting -p --resume ${session}\n`)
+  expect(stdout).not.toContain('--max-budget-usd')
+})
+
+test.each([
+  [{ maxToolCalls: 1 }, /tool calls +#  1 of 1/, '--max-tool-calls 2'],
+  [{ maxRunUsd: 3 }, /dollars, run +#  \$1\.10 of \$3\.00/, '--max-run-usd'],
+])('a run that ended by %j names that limit, and the command raises it', async (options, bar, flag) => {
+  const session = 'eeeeeeee-0000-4000-8000-000000000001'
+  rmSync(sessionPath(session), { force: true })
+  await keep(session, [asks(['Read', {}]), asks(['Read', {}]), says('done')], options)
+  const { stdout } = await run(['why', session])
+  expect(stdout.replaceAll(/[█░]+/g, '#')).toMatch(bar)
+  expect(stdout).toMatch(new RegExp(`halting -p --resume ${session} ${flag}`))
 })

@@ -30,6 +30,7 @@ import { onStalled, systemClock } from './steps/system-clock.ts'
 import { StopSignal } from './endings/signal.ts'
 import type { RunResult } from './endings/terminal.ts'
 import { Transcript } from './transcript.ts'
+import { finalFigures } from './turn/limits-left.ts'
 import { Run } from './turn/run.ts'
 import { checkAnswer, InvalidAnswer } from './tools/answer-shape.ts'
 import { answerOf, changesPermissions, keptAnswer } from './tools/can-use-tool.ts'
@@ -170,7 +171,7 @@ export function streamRun(start: RunState, options: RunOptions, context: RunSurr
     abort.dispose()
     events.close()
     try {
-      disregard(options.onResult?.(ended.terminal))
+      disregard(options.onResult?.(ended.terminal, finalFigures(ended, contextWith(run, inForce), ports)))
     } catch {
       // The run has ended; what a listener does with that is its own affair.
     }

@@ -45,6 +45,7 @@ import { isGoalFiles, isGoals, usualGoalTries, type RunGoals } from './goals/run
 import { any } from './guards/combinators.ts'
 import type { Guard } from './guards/guard.ts'
 import { registerGuards } from './guards/registry.ts'
+import type { HookFigures } from './hooks/hook-figures.ts'
 import type { Hook } from './hooks/hook.ts'
 import { createHookRegistry } from './hooks/registry.ts'
 import { registerStopHooks, type PostRunTask, type StopHook } from './hooks/stop-hooks.ts'
@@ -164,8 +165,8 @@ export interface RunOptions {
   readonly clock?: Clock
   /** Aborts the run; `controller.abort('interrupt')` says that a new message is the reason. */
   readonly signal?: AbortSignal
-  /** Called once, with the terminal, also when nobody listens any more. */
-  readonly onResult?: (terminal: RunResult) => void
+  /** Called once, with the terminal and what the run has used, also when nobody listens any more. */
+  readonly onResult?: (terminal: RunResult, figures: HookFigures) => void
 
   /** Least output tokens worth asking for; 1,024. */
   readonly minUsefulTokens?: number

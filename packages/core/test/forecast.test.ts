@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { forecast, plainContext } from '../src/adapters/index.ts'
 import { CostLimitHook } from '../src/compat/index.ts'
-import { certificate } from '../src/index.ts'
+import { certificate, type Usage } from '../src/index.ts'
 import { scriptedModel } from '../src/testing/index.ts'
 import { dollarATokenPrices as prices, run, type Given } from './support/harness.ts'
 
@@ -91,9 +91,18 @@ describe('a conversation that gets too long', () => {
     expect(shortened).toBeLessThan(atTheWindow / 2)
     // Where a summary would free nothing, none is made.
     expect(tokens({ context: context(1) })).toBeGreaterThan(0)
-    for (const maxTotalTokens of [60_000, 900_000, 1_000_000, 1_100_000, 1_200_000]) {
-      expect(tokens({ context: context(50_000), maxTotalTokens })).toBeLessThanOrEqual(maxTotalTokens)
-    }
+    const written = { ...prices, cost: (_model: string, usage: Usage) => usage.output_tokens }
+    const { likely } = of({ maxTurns: 60, context: context(50_000), prices: written })
+    const summaries = ((likely.usd ?? 0) - 60 * 400) / 4_000
+    expect(summaries).toBe(2)
+  })
+
+  test('costs no more than the limit leaves, also where a summary comes before the turn', () => {
+    const limits = Array.from({ length: 400 }, (_, index) => 600_000 + 2_000 * index)
+    const over = limits.filter(
+      (maxTotalTokens) => tokens({ context: context(50_000), maxTotalTokens }) > maxTotalTokens,
+    )
+    expect(over).toEqual([])
   })
 
   test('ends the run where nothing makes it shorter', () => {

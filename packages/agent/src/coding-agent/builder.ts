@@ -3,6 +3,7 @@ import { type Agent, type AgentConfiguration, AgentBuilder, type Capability } fr
 import type { Background } from '@halting/core/adapters'
 import { afterRun, type RunningStages, type Stage, type StagesOptions } from '@halting/core/after'
 import type { StoredSession } from '@halting/core/steps'
+import type { SessionTotals } from '../hooks/session-totals.ts'
 import type { ShellHooks } from '../hooks/shell-hooks.ts'
 import type { SessionServers } from '../open-session/mcp.ts'
 import { type BackgroundOptions, backgroundOf } from '../tools/background.ts'
@@ -20,6 +21,8 @@ export interface OpenedSession extends SessionWorkspace {
   /** Removes what tools wrote for a session that is not kept. */
   readonly removeFiles: (() => Promise<void>) | undefined
   readonly shell: ShellHooks | undefined
+  /** What its runs have used, for hooks; undefined where there are none. */
+  readonly totals: SessionTotals | undefined
   /** Ends the run of the engine that goes on: a hook may want that. */
   readonly interruption: { now?: () => void }
   readonly servers: SessionServers | undefined
@@ -118,7 +121,7 @@ export class CodingAgentBuilder<Output = unknown> extends AgentBuilder {
         answersQuestions: made.onAsk === 'wait' && made.canUseTool === undefined,
         cwd: workspace.cwd,
         attach: (engine) => servers?.attach(engine),
-        ...(options.onEvent !== undefined && { onEvent: options.onEvent }),
+        ...(made.onEvent !== undefined && { onEvent: made.onEvent }),
         end: () => this.dispose(),
       })
       interruption.now = () => void session.interrupt()
@@ -135,6 +138,7 @@ export class CodingAgentBuilder<Output = unknown> extends AgentBuilder {
     session.state = 'taken'
     try {
       const kept = await session.onDisk?.open(session.version)
+      session.totals?.begin(kept)
       // Nobody would close it.
       this.#check()
       return make(kept)
@@ -146,7 +150,8 @@ export class CodingAgentBuilder<Output = unknown> extends AgentBuilder {
   }
 
   #engineOptions(options: EngineOptions, kept: StoredSession | undefined): Omit<QueryOptions<Output>, 'session'> {
-    const { onDisk, servers, init, sessionId, over } = this.#session
+    const { onDisk, servers, init, sessionId, over, totals } = this.#session
+    const { onEvent } = options
     // Tools of servers come to it as these bring them.
     const { steps: _, output, signal, ...rest } = super.loopOptions()
     const keepsGoals = kept?.open !== undefined && !this.#session.hasChosenGoals
@@ -162,9 +167,15 @@ export class CodingAgentBuilder<Output = unknown> extends AgentBuilder {
       sessionId,
       init,
       background: this.#background(kept),
-      onResult(terminal) {
+      ...(totals !== undefined && {
+        onEvent(event) {
+          totals.onEvent(event)
+          onEvent?.(event)
+        },
+      }),
+      onResult(terminal, figures) {
         onDisk?.ended(terminal)
-        ;(options.onResult ?? rest.onResult)?.(terminal)
+        ;(options.onResult ?? rest.onResult)?.(terminal, figures)
       },
     }
   }
@@ -213,13 +224,26 @@ export class CodingAgentBuilder<Output = unknown> extends AgentBuilder {
   }
 
   protected override loopOptions(): RunOptions {
-    const options = this.#interruptible(super.loopOptions())
+    const options = this.#withTotals(this.#interruptible(super.loopOptions()))
     return { ...options, tools: [...(options.tools ?? []), ...(this.#session.servers?.tools() ?? [])] }
   }
 
   #background(session?: StoredSession): Background {
     const { workspace, atEnd } = this.#session
     return backgroundOf(workspace, { atEnd, ...(session !== undefined && { session }) })
+  }
+
+  /** Hooks that are about no run are given what the runs of agents used, too. */
+  #withTotals(options: RunOptions): RunOptions {
+    const { totals } = this.#session
+    if (totals === undefined) return options
+    return {
+      ...options,
+      onResult(terminal, figures) {
+        totals.ended(terminal, figures)
+        options.onResult?.(terminal, figures)
+      },
+    }
   }
 
   /** A hook may want the run to end, and so does whoever disposes of the session. */

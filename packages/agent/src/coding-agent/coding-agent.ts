@@ -1,16 +1,21 @@
 import { randomUUID } from 'node:crypto'
 import { type JsonObject, type Model, noProgress, outputSchema, type OutputSchema } from '@halting/core'
 import { AgentBuilder, type AgentConfiguration } from '@halting/core/compat'
-import { contextLayers, sharedAbort } from '@halting/core/adapters'
+import { contextLayers, sharedAbort, usualMaxTurns } from '@halting/core/adapters'
 import { createCarryOver } from '../context/carry-over.ts'
+import type { SettingsHooks } from '../hooks/settings-hooks.ts'
+import type { SessionTotals } from '../hooks/session-totals.ts'
 import type { BriefingPlaces } from '../instructions/places.ts'
 import type { McpServerConfig } from '../mcp/config.ts'
 import { homeFolder } from '@halting/journal/files'
 import { type LoadedSettings, loadSettings } from '@halting/policy/settings'
+import type { SessionAgents } from '../agents/session-agents.ts'
 import type { SessionChoices } from '../open-session/choices.ts'
 import type { ChosenSession } from '../open-session/chosen-session.ts'
 import { goalOptions } from '../open-session/goals.ts'
-import { withoutUndefined } from '../open-session/limits.ts'
+import { withLimits } from '../open-session/chosen-limits.ts'
+import { countedLimits, withoutUndefined } from '../open-session/limits.ts'
+import { RunLimit } from '../open-session/run-limit.ts'
 import type { Models } from '../open-session/models.ts'
 import { PartsOpening } from '../open-session/parts.ts'
 import { noPlugins } from '../open-session/plugins.ts'
@@ -49,6 +54,7 @@ export async function codingAgent<const Schema extends AnswerSchema = JsonObject
     ...places,
     given: options.settings === undefined ? undefined : JSON.stringify(options.settings),
     trustedBy: trustedBy(options, outer),
+    defaultLimits: { maxTurns: { value: usualMaxTurns, from: 'the default' } },
   })
   const notes = [...loaded.warnings, ...untrusted(loaded)]
   const env = environmentWith(loaded.settings, outer, notes)
@@ -97,8 +103,10 @@ class Opening<Schema extends AnswerSchema> {
     const { options, places, loaded } = given
     const { env, cwd } = places
     const trust = trustedBy(options, env)
-    const choices = choicesOf(options, loaded)
-    const run: RunSettings = { ...loaded, choices, env, plugins: noPlugins, trustedBy: trust }
+    const rules = { choicesMayRaise: true, nameOf: nameOfOption }
+    const limited = withLimits(choicesOf(options, loaded), loaded.settings, rules, given.notes)
+    const { choices } = limited
+    const run: RunSettings = { ...loaded, ...limited, env, plugins: noPlugins, trustedBy: trust }
     const ports: SessionPorts = {
       cwd,
       env,
@@ -146,6 +154,7 @@ class Opening<Schema extends AnswerSchema> {
       prices: models.prices,
       ...(await goalOptions(this.#opening.goals, settings, toolbox)),
       ...optionsOfTheLoop(options),
+      ...this.#limits(models, agents),
       userContext: { ...made.userContext, ...options.userContext },
       ...given,
       ...hooks?.options,
@@ -159,6 +168,7 @@ class Opening<Schema extends AnswerSchema> {
       onDisk,
       removeFiles: onDisk === undefined ? unkeptFolder({ ...places, sessionId: named.sessionId }) : undefined,
       shell: hooks?.shell,
+      totals: hooks?.totals,
       interruption: this.#interruption,
       servers,
       init: {
@@ -182,6 +192,15 @@ class Opening<Schema extends AnswerSchema> {
     }
     this.#isOpen = true
     return new CodingAgentBuilder<AnswerOf<Schema>>(configuration, opened)
+  }
+
+  /** Limits of the options, and those of the settings where the options say nothing. */
+  #limits(models: Models, agents: SessionAgents | undefined): Partial<AgentConfiguration> {
+    const { run } = this.#opening
+    const limit = new RunLimit(run, models, agents)
+    const notice = limit.noticeOf(limit.unpriced)
+    if (notice !== undefined) this.#note(noticeText(notice))
+    return { ...countedLimits(run.choices), ...limit.bounds }
   }
 
   /** What differs from the terminal program: whose model, tools and servers they are, and who is asked. */
@@ -240,12 +259,15 @@ class Opening<Schema extends AnswerSchema> {
     { workspace, permissions }: SessionWorkspace,
     about: { readonly named: NamedSession; readonly onDisk: SessionOnDisk | undefined; readonly model: Model },
     given: Pick<AgentConfiguration, 'hooks' | 'stopHooks'>,
-  ): Promise<ReturnType<(typeof import('../hooks/settings-hooks.ts'))['settingsHooks']>> {
+  ): Promise<(SettingsHooks & { readonly totals: SessionTotals }) | undefined> {
     const { options, places, loaded } = this.#given
     if (Object.keys(loaded.settings.hooks ?? {}).length === 0) return undefined
     const { settingsHooks } = await import('../hooks/settings-hooks.ts')
+    const { SessionTotals } = await import('../hooks/session-totals.ts')
     const { named, onDisk, model } = about
-    return settingsHooks(
+    const { maxBudgetUsd = null } = optionsOfTheLoop(options)
+    const totals = new SessionTotals({ spending: () => ({ maxBudgetUsd, costUsd: 0 }) })
+    const hooks = settingsHooks(
       {
         settings: loaded.settings.hooks,
         permissions,
@@ -261,10 +283,12 @@ class Opening<Schema extends AnswerSchema> {
         source: named.goesOn ? 'resume' : 'startup',
         note: (text) => this.#note(text),
         interrupt: () => this.#interruption.now?.(),
+        sessionFigures: (run) => totals.figures(run),
         ...(onDisk !== undefined && { flush: () => onDisk.flush() }),
       },
       given,
     )
+    return hooks && { ...hooks, totals }
   }
 
   /** While the session is opened, notices are collected; later ones are passed on as they arrive. */
@@ -294,6 +318,12 @@ function choicesOf<Schema extends AnswerSchema>(
     agents: options.agents === undefined ? undefined : JSON.stringify(options.agents),
     maxSubagents: options.maxSubagents,
     contextWindow: options.contextWindow,
+    maxTurns: options.maxTurns,
+    maxRunUsd: options.maxRunUsd,
+    maxBudgetUsd: options.maxBudgetUsd,
+    maxTokens: options.maxTotalTokens,
+    maxDuration: options.maxDurationMs,
+    maxToolCalls: options.maxToolCalls,
     noFileCheckpoints: settings.fileCheckpointingEnabled === false,
   })
 }

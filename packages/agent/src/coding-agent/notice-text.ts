@@ -5,6 +5,8 @@ import type { SessionNotice } from '../open-session/ports.ts'
 const names: { readonly [choice in keyof SessionChoices]: string } = {
   addDir: 'additionalDirectories',
   tools: 'codingTools',
+  maxTokens: 'maxTotalTokens',
+  maxDuration: 'maxDurationMs',
 }
 
 /** The name of a choice in the options of `codingAgent`. */
@@ -48,7 +50,7 @@ export function noticeText(notice: SessionNotice): string {
     case 'session_taken_over':
       return `continues a session of ${notice.program} (${notice.path}) as the session ${notice.sessionId}`
     case 'no_price':
-      return `there is no price for ${notice.models.join(', ')}, so that maxRunUsd does not hold; maxTurns is ${notice.maxTurns}`
+      return `there is no price for ${notice.models.join(', ')}, so that limits of dollars in the settings do not hold; maxTurns is ${notice.maxTurns}`
     case 'session_not_stored':
       return `this session is not stored: ${notice.why}`
     case 'checkpoints_stopped':

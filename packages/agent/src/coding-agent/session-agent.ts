@@ -71,9 +71,9 @@ export class SessionAgent extends Agent {
     const options = this.#options
     return new Agent({
       ...options,
-      onResult(terminal) {
+      onResult(terminal, figures) {
         end()
-        return options.onResult?.(terminal)
+        return options.onResult?.(terminal, figures)
       },
     })
   }

@@ -150,7 +150,8 @@ export function coreStopHooks({ hooks, call }: Pick<CoreHooksOptions, 'hooks' | 
         const isAgent = of === 'agents'
         const about = isAgent ? input.querySource : ''
         const { signal } = input.toolUseContext
-        const source = input.ask === undefined ? { signal } : { signal, ask: input.ask }
+        const { ask, figures } = input
+        const source = ask === undefined ? { signal, figures } : { signal, figures, ask }
         const verdict = await call(event, about, stopFields(input, isAgent), source)
         return verdict === undefined ? undefined : stopOutcome(verdict)
       },

@@ -1,5 +1,5 @@
 import { headOf, isJsonObject, jsonOf, messageOf, textOf } from '@halting/core/adapters'
-import type { HookContext, JsonObject } from '@halting/core'
+import type { HookContext, HookFigures, JsonObject } from '@halting/core'
 import { pluginRoot } from '../plugins/root-variable.ts'
 import { SandboxError } from '@halting/policy'
 import type { HookProcesses } from './processes.ts'
@@ -16,6 +16,8 @@ export interface HookSurroundings extends Pick<CommandCall, 'cwd' | 'env' | 'rea
 /** What calls the hooks of an event: a hook of the run, its permissions, or the program outside of a run. */
 export interface EventSource {
   readonly signal: AbortSignal
+  /** What the run has used and has left; absent outside of one. */
+  readonly figures?: HookFigures
   /** Asks a model through the run; absent outside of one. */
   ask?(question: Parameters<HookContext['ask']>[0]): ReturnType<HookContext['ask']>
 }

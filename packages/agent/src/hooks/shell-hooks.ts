@@ -1,5 +1,13 @@
-import type { Hook, JsonObject, PermissionDecision, PermissionRequest, Permissions, StopHook } from '@halting/core'
-import { isJsonObject, sharedAbort } from '@halting/core/adapters'
+import type {
+  Hook,
+  HookFigures,
+  JsonObject,
+  PermissionDecision,
+  PermissionRequest,
+  Permissions,
+  StopHook,
+} from '@halting/core'
+import { isJsonObject, noFigures, sharedAbort } from '@halting/core/adapters'
 import type { HookCall } from '@halting/core/after'
 import { callHooks, hooksFor, type Callers, type HookLine } from './call-hooks.ts'
 import { coreHooks, coreStopHooks, type CallEvent } from './core-hooks.ts'
@@ -29,6 +37,8 @@ export interface ShellHooksOptions extends Pick<HookSurroundings, 'sandbox'> {
   readonly interrupt?: () => void
   /** Told what hooks that no message of the run can tell of say to the person, and which failed. */
   readonly note?: (text: string) => void
+  /** What the session has used so far, for events that are about no run; `run`: what its run that goes on has. Of such a run alone when absent. */
+  readonly sessionFigures?: (run?: HookFigures) => HookFigures
 }
 
 /**
@@ -89,8 +99,16 @@ export class ShellHooks {
       cwd,
       permission_mode: permissionMode(),
       hook_event_name: event,
+      figures: this.#figures(event, source),
     }
     return callHooks({ event, about, input: { ...common, ...fields }, source }, this.#callers)
+  }
+
+  /** Of the run that the event is about; of the session where it is about none. */
+  #figures(event: HookEvent, { figures }: EventSource): HookFigures {
+    const { sessionFigures } = this.#options
+    if (figures !== undefined && !ofSession.has(event)) return figures
+    return sessionFigures?.(figures) ?? figures ?? noFigures
   }
 
   #letGo(running: Promise<readonly string[]>): void {
@@ -138,7 +156,7 @@ export class ShellHooks {
   }
 
   async #request(
-    { call, ask, precheck }: Pick<PermissionRequest, 'call' | 'ask' | 'precheck'>,
+    { call, ask, figures, precheck }: Pick<PermissionRequest, 'call' | 'ask' | 'figures' | 'precheck'>,
     otherwise: PermissionDecision,
   ): Promise<PermissionDecision> {
     // No hook is asked about what cannot succeed, as no person is.
@@ -146,7 +164,11 @@ export class ShellHooks {
     if (failure !== undefined) return { behavior: 'fail', message: failure }
     // A call's input is JSON.
     const fields = { tool_name: call.name, tool_input: call.input as JsonObject }
-    const source = ask === undefined ? { signal: this.signal } : { signal: this.signal, ask }
+    const source = {
+      signal: this.signal,
+      ...(ask !== undefined && { ask }),
+      ...(figures !== undefined && { figures: figures() }),
+    }
     const verdict = await this.#call('PermissionRequest', call.name, fields, source)
     if (verdict === undefined) return otherwise
     const { request, stop, notes } = verdict
@@ -197,6 +219,9 @@ export class ShellHooks {
     }
   }
 }
+
+/** Events that are about no run. */
+const ofSession: ReadonlySet<HookEvent> = new Set(['SessionStart', 'SessionEnd', 'Notification'])
 
 function asksModel({ type }: ShellHook): boolean {
   return type === 'prompt'

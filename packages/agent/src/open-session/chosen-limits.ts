@@ -1,3 +1,5 @@
+import { ConfigurationError, type LimitsChange, type SettingsChange } from '@halting/core'
+import type { Session } from '@halting/core/session'
 import { limitFieldNames, type LimitFieldName, type Settings } from '@halting/policy/settings'
 import type { SessionChoices } from './choices.ts'
 import type { SessionPorts } from './ports.ts'
@@ -51,4 +53,33 @@ export function withLimits<Choices extends SessionChoices>(
     chosen[name] = value
   }
   return { choices: { ...choices, ...chosen }, limitSources }
+}
+
+/** Limits by the names of settings, as a session calls them. */
+const inSession: { readonly [name in LimitFieldName]: Exclude<keyof LimitsChange, 'maxGoalTries'> } = {
+  maxTurns: 'maxTurns',
+  maxRunUsd: 'maxRunUsd',
+  maxBudgetUsd: 'maxBudgetUsd',
+  maxTokens: 'maxTotalTokens',
+  maxDuration: 'maxDurationMs',
+  maxToolCalls: 'maxToolCalls',
+}
+
+/** The session in which nobody sets a limit beyond those of an administrator: that is a ConfigurationError, and nothing is set. */
+export function heldToManaged(session: Session, { managedLimits = {} }: Pick<Settings, 'managedLimits'>): Session {
+  if (Object.keys(managedLimits).length === 0) return session
+  const set = session.set.bind(session)
+  return Object.assign(session, {
+    // `resume` sets its limits by this, too.
+    set(change: SettingsChange): void {
+      for (const name of limitFieldNames) {
+        const [most, wanted] = [managedLimits[name] ?? Infinity, change.limits?.[inSession[name]]]
+        if (wanted !== undefined && (wanted ?? Infinity) > most)
+          throw new ConfigurationError(
+            `limits.${name} is at most ${most} by an administrator's settings; halting config tells which. Nothing was set.`,
+          )
+      }
+      set(change)
+    },
+  })
 }

@@ -7,6 +7,7 @@ import { randomUUID } from 'node:crypto'
 import type { HookLine } from '../hooks/call-hooks.ts'
 import { settingsHookPrefix } from '../hooks/core-hooks.ts'
 import { settingsHooks } from '../hooks/settings-hooks.ts'
+import { SessionTotals, type SessionSpending } from '../hooks/session-totals.ts'
 import type { ShellHooks } from '../hooks/shell-hooks.ts'
 import type { ShellHookTable } from '../hooks/settings.ts'
 import type { SessionParts } from '@halting/core/session'
@@ -35,6 +36,8 @@ export interface HookSession {
   readonly asks: boolean
   /** Ends the run that goes on. */
   readonly interrupt: () => void
+  /** The limit of the session and what it has cost, while it is there. */
+  readonly spending: () => SessionSpending | undefined
 }
 
 /** The hooks of the settings in a run of the program. */
@@ -50,9 +53,13 @@ export interface SessionHooks {
 
 /** Undefined where the settings hold none that is called. */
 export function openHooks(session: HookSession, options: QueryOptions): SessionHooks | undefined {
-  const { choices, ports, toolbox, chosen, journal, settings, called, interrupt, asks } = session
+  const { choices, ports, toolbox, chosen, journal, settings, called, interrupt, asks, spending } = session
   const { cwd, note, wordNotice } = ports
   const lines = new HookLines(chosen.sessionId, choices.includeHookEvents === true)
+  const totals = new SessionTotals({
+    spending: () => spending() ?? { maxBudgetUsd: options.maxBudgetUsd ?? null, costUsd: 0 },
+  })
+  totals.begin(journal)
   const found = settingsHooks(
     {
       settings: settings.hooks,
@@ -72,6 +79,7 @@ export function openHooks(session: HookSession, options: QueryOptions): SessionH
       tell: (line) => lines.take(line),
       ...(called !== undefined && { called }),
       interrupt,
+      sessionFigures: (run) => totals.figures(run),
       note: (text) => note(wordNotice({ kind: 'hook', text })),
       ...(journal !== undefined && { flush: async () => journal.log.flush() }),
     },
@@ -81,7 +89,10 @@ export function openHooks(session: HookSession, options: QueryOptions): SessionH
   const { shell } = found
   return {
     options: found.options,
-    onEvent: (event) => notifyOf(event, shell),
+    onEvent(event) {
+      totals.onEvent(event)
+      notifyOf(event, shell)
+    },
     through: (tell) => lines.through(tell),
     end: () => shell.end('other'),
   }

@@ -4,7 +4,6 @@ import { FinishReasonHook } from '@halting/core/compat'
 
 type Limits = Pick<
   RunOptions,
-  | 'maxBudgetUsd'
   | 'maxToolCalls'
   | 'maxTotalTokens'
   | 'maxDurationMs'
@@ -28,15 +27,19 @@ const errorPolicies: { readonly [name in ErrorPolicyName]: ErrorPolicy | undefin
   all: () => true,
 }
 
+type Counted = Pick<RunOptions, 'maxToolCalls' | 'maxTotalTokens' | 'maxDurationMs'>
+
+/** Limits of what needs no price. */
+export function countedLimits({ maxToolCalls, maxTokens, maxDuration }: SessionChoices): Counted {
+  return withoutUndefined<Counted>({ maxToolCalls, maxTotalTokens: maxTokens, maxDurationMs: maxDuration })
+}
+
 /** When to stop: what the choices say, and the guard against going in circles in any case. Turns and dollars of a run are those of `RunLimit`. */
 export function limitsOf(choices: SessionChoices, env: Readonly<Record<string, string | undefined>>): Limits {
-  const { finishReasons = [], maxDuration, errorPolicy } = choices
+  const { finishReasons = [], errorPolicy } = choices
   const stopOnFinish = finishReasons.length === 0 ? [] : [new FinishReasonHook(finishReasons)]
   return withoutUndefined<Limits>({
-    maxBudgetUsd: choices.maxBudgetUsd,
-    maxToolCalls: choices.maxToolCalls,
-    maxTotalTokens: choices.maxTokens,
-    maxDurationMs: maxDuration,
+    ...countedLimits(choices),
     tokenBudget: choices.tokenBudget,
     maxGoalTries: choices.untilTries,
     wrapUp: choices.wrapUp,

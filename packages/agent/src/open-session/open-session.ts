@@ -1,5 +1,5 @@
 import type { SessionChoices } from './choices.ts'
-import type { SessionPorts } from './ports.ts'
+import type { SessionNotice, SessionPorts } from './ports.ts'
 import type { SessionJournal } from '@halting/journal'
 import { backgroundOf } from '../tools/background.ts'
 import type { Session, SessionParts } from '@halting/core/session'
@@ -9,9 +9,11 @@ import { wantedAfter } from './after.ts'
 import type { AfterTheRun } from './after-run.ts'
 import { backgroundOptions } from './background.ts'
 import type { SessionOptions } from './session-options.ts'
-import type { SessionHooks } from './hooks.ts'
+import type { SessionSpending } from '../hooks/session-totals.ts'
+import type { HookSession, SessionHooks } from './hooks.ts'
 import { goalOptions } from './goals.ts'
 import { initOf } from './init-of.ts'
+import { heldToManaged } from './chosen-limits.ts'
 import { type ChosenSession, closeJournalOf, forkOf, openJournalOf } from './chosen-session.ts'
 import { PartsOpening } from './parts.ts'
 import type { LiveSession } from './live-session.ts'
@@ -100,10 +102,11 @@ class SessionOpening<Choices extends SessionChoices> {
 
   #underLimit(session: Session, { models, written }: Opened): Session {
     const limit = new RunLimit(this.#opening.run, models, written.agents)
-    const { notice } = limit
+    const notice = limit.noticeOf(limit.unpriced)
     if (notice !== undefined) this.#opening.notify([notice])
     const { modelNamed, model: first } = models
-    return followModels(session, { limit, modelNamed, first, notify: (notices) => this.#opening.notify(notices) })
+    const notify = (notices: readonly SessionNotice[]): void => this.#opening.notify(notices)
+    return heldToManaged(followModels(session, { limit, modelNamed, first, notify }), this.#opening.run.settings)
   }
 
   /** A run does not wait for it, and goes on without it: what is not removed today goes tomorrow. */
@@ -127,12 +130,18 @@ class SessionOpening<Choices extends SessionChoices> {
     // There is one when anything calls for it.
     const live: { session?: Session } = {}
     const interrupt = (): void => void live.session?.interrupt()
+    const spending = (): SessionSpending | undefined => {
+      if (live.session === undefined) return undefined
+      const { limits, figures } = live.session.snapshot
+      return { maxBudgetUsd: limits.maxBudgetUsd, costUsd: figures.sessionUsd }
+    }
     const permissionMode = (): string => live.session?.snapshot.permissionMode ?? permissions.mode
     const canUseTool = await this.#canUseTool(servers)
     const init = await servers?.begin()
     const after = await this.#afterRun(models, options, journal !== undefined)
     const hooks = await this.#openHooks(opened, options, {
       interrupt,
+      spending,
       ...(after !== undefined && { called: after.called }),
     })
     this.#opening.hooks = hooks
@@ -200,7 +209,7 @@ class SessionOpening<Choices extends SessionChoices> {
   async #openHooks(
     { chosen, toolbox, journal }: Opened,
     options: QueryOptions,
-    given: { readonly interrupt: () => void; readonly called?: AfterTheRun['called'] },
+    given: Pick<HookSession, 'interrupt' | 'spending' | 'called'>,
   ): Promise<SessionHooks | undefined> {
     const { choices, settings } = this.#opening.run
     const { hooks: own = {} } = this.#opening.frontend

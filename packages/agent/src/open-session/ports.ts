@@ -53,9 +53,11 @@ export type SessionNotice =
   | {
       readonly kind: 'no_price'
       readonly models: readonly string[]
-      readonly maxRunUsd: number
+      /** The limits that cannot be kept: of a run, and of the session. */
+      readonly maxRunUsd?: number
+      readonly maxBudgetUsd?: number
       readonly maxTurns: number
-      /** Whose default the dollars are; absent for those of settings. */
+      /** Whose default the dollars of a run are; absent for those of settings. */
       readonly from?: string
     }
   | { readonly kind: 'session_not_stored'; readonly why: string }

@@ -12,90 +12,91 @@ import type { RunSettings } from './run-settings.ts'
  */
 export const turnsWithoutPrice = 200
 
+/** The limits of dollars, by the names of choices and of a session. */
+const dollarLimits = ['maxRunUsd', 'maxBudgetUsd'] as const
+type DollarLimit = (typeof dollarLimits)[number]
+
 /** What bounds the runs of a session in dollars and turns. */
-type RunBounds = Pick<RunOptions, 'maxRunUsd' | 'maxTurns'>
+type RunBounds = Pick<RunOptions, DollarLimit | 'maxTurns'>
 
 type Run = Pick<RunSettings, 'choices' | 'limitSources' | 'runLimit'>
 type SessionModels = Pick<Models, 'model' | 'fallbackModel' | 'smallModel' | 'compactModel' | 'prices'>
 
-/** A limit of dollars per run by default or by settings, which gives way to turns where it cannot be kept (spec R-LIM-6). */
+/** Limits of dollars by default or by settings, which give way to turns where they cannot be kept (spec R-LIM-6). */
 export class RunLimit {
   readonly #run: Run
   readonly #prices: Prices
   /** Of the models that stay when another one is chosen: those that cannot be bounded in dollars. */
   readonly #others: readonly string[]
-  readonly #first: readonly string[]
+  /** The limits that nobody typed, so that they give way. */
+  readonly yielding: readonly DollarLimit[]
+  /** Ids of the models that cannot be bounded in dollars, as the session begins. */
+  readonly unpriced: readonly string[]
 
-  constructor(
-    run: Run,
-    { model, fallbackModel, smallModel, compactModel, prices }: SessionModels,
-    agents?: SessionAgents,
-  ) {
+  constructor(run: Run, models: SessionModels, agents?: SessionAgents) {
+    const { model, fallbackModel, smallModel, compactModel, prices } = models
+    const { choices, limitSources = {} } = run
     this.#run = run
     this.#prices = prices
     // Only tools that start agents ask models of their own.
     const asked = agents !== undefined && 'models' in agents.tool ? (agents.tool.models ?? []) : []
     const others = [fallbackModel, smallModel, compactModel, ...asked.filter(({ id }) => id !== model.id)]
-    this.#others = this.#unpriced(others.filter((other) => other !== undefined))
-    this.#first = this.unpricedWith(model)
-  }
-
-  /** Nobody typed it, so that it gives way. */
-  get isYielding(): boolean {
-    const { choices, limitSources = {} } = this.#run
-    const { maxRunUsd: source } = limitSources
-    return (source === 'default' || source === 'settings') && choices.maxRunUsd !== Infinity
+    this.#others = this.#unpricedOf(others.filter((other) => other !== undefined))
+    this.unpriced = this.unpricedWith(model)
+    this.yielding = dollarLimits.filter((name) => {
+      const { [name]: source } = limitSources
+      return (source === 'default' || source === 'settings') && (choices[name] ?? Infinity) !== Infinity
+    })
   }
 
   /** Ids of the models whose requests cannot be bounded in dollars, where the session asks this one. */
   unpricedWith(model: Model): readonly string[] {
-    return [...new Set([...this.#unpriced([model]), ...this.#others])]
+    return [...new Set([...this.#unpricedOf([model]), ...this.#others])]
   }
 
-  #unpriced(models: readonly Model[]): readonly string[] {
+  #unpricedOf(models: readonly Model[]): readonly string[] {
     return models.filter((model) => !isBudgetable(model, this.#prices)).map(({ id }) => id)
   }
 
   /** As the session begins. */
   get bounds(): RunBounds {
-    const { maxRunUsd, maxTurns } = this.#run.choices
-    if (this.isYielding && this.#first.length > 0) return this.inPlace
-    return { ...(maxRunUsd !== undefined && { maxRunUsd }), ...(maxTurns !== undefined && { maxTurns }) }
+    const { choices } = this.#run
+    const givesWay = this.yielding.length > 0 && this.unpriced.length > 0
+    const maxTurns = givesWay ? this.#turnsInPlace : choices.maxTurns
+    const kept = dollarLimits.filter((name) => !givesWay || !this.yielding.includes(name))
+    return {
+      ...Object.fromEntries(kept.flatMap((name) => (choices[name] === undefined ? [] : [[name, choices[name]]]))),
+      ...(maxTurns !== undefined && { maxTurns }),
+    }
   }
 
-  get notice(): SessionNotice | undefined {
-    return this.isYielding ? this.noticeOf(this.#first) : undefined
+  /** What a script answers costs nothing: as many turns as ever. */
+  get #turnsInPlace(): number | undefined {
+    const { maxTurns, script } = this.#run.choices
+    return maxTurns ?? (script === undefined ? turnsWithoutPrice : undefined)
   }
 
-  /** What bounds runs in place of dollars. What a script answers costs nothing. */
-  get inPlace(): Pick<RunOptions, 'maxTurns'> {
-    const { maxTurns = this.#run.choices.script === undefined ? turnsWithoutPrice : undefined } = this.#run.choices
-    return maxTurns === undefined ? {} : { maxTurns }
+  /** The change of the limits of these names that another model makes. `areTurnsSet`: a person has set turns since. */
+  changeFor(names: readonly DollarLimit[], isReplaced: boolean, areTurnsSet: boolean): LimitsChange {
+    const { choices } = this.#run
+    const turns = (isReplaced ? this.#turnsInPlace : choices.maxTurns) ?? usualMaxTurns
+    const dollars = names.map((name) => [name, isReplaced ? null : choices[name]])
+    return { ...Object.fromEntries(dollars), ...(!areTurnsSet && { maxTurns: turns }) }
   }
 
-  /** The change of limits that another model makes of those in force. `areTurnsSet`: a person has set turns since. */
-  changeFor(isReplaced: boolean, areTurnsSet: boolean): LimitsChange {
-    const { maxRunUsd = Infinity, maxTurns = usualMaxTurns } = this.#run.choices
-    const turns = isReplaced ? (this.inPlace.maxTurns ?? usualMaxTurns) : maxTurns
-    return { maxRunUsd: isReplaced ? null : maxRunUsd, ...(!areTurnsSet && { maxTurns: turns }) }
-  }
-
-  get isReplacedAtFirst(): boolean {
-    return this.#first.length > 0
-  }
-
-  /** Undefined where nothing has to be said. */
-  noticeOf(models: readonly string[]): SessionNotice | undefined {
-    const { choices, runLimit } = this.#run
-    const { maxRunUsd, maxTurns, script } = choices
-    if (models.length === 0 || maxRunUsd === undefined || script !== undefined) return undefined
-    const from = runLimit?.from
+  /** What a person should know of limits that give way for these models; undefined where there is nothing. */
+  noticeOf(models: readonly string[], names: readonly DollarLimit[] = this.yielding): SessionNotice | undefined {
+    const { choices, runLimit, limitSources } = this.#run
+    if (models.length === 0 || names.length === 0 || choices.script !== undefined) return undefined
+    const { maxRunUsd, maxBudgetUsd, maxTurns = turnsWithoutPrice } = choices
+    const isDefault = limitSources?.maxRunUsd === 'default' && runLimit !== undefined
     return {
       kind: 'no_price',
       models,
-      maxRunUsd,
-      maxTurns: maxTurns ?? turnsWithoutPrice,
-      ...(from !== undefined && this.#run.limitSources?.maxRunUsd === 'default' && { from }),
+      ...(names.includes('maxRunUsd') && maxRunUsd !== undefined && { maxRunUsd }),
+      ...(names.includes('maxBudgetUsd') && maxBudgetUsd !== undefined && { maxBudgetUsd }),
+      maxTurns,
+      ...(isDefault && { from: runLimit.from }),
     }
   }
 }
@@ -108,15 +109,14 @@ interface Following {
 }
 
 /**
- * The session whose limit of dollars gives way while it asks a model without a price, and comes back with one that has a price. What a person sets of it
+ * The session whose limits of dollars give way while it asks a model without a price, and come back with one that has a price. What a person sets of them
  * stays as they set it.
  */
-export function followModels(session: Session, following: Following): Session {
-  const { limit, modelNamed, first, notify } = following
-  if (!limit.isYielding) return session
+export function followModels(session: Session, { limit, modelNamed, first, notify }: Following): Session {
+  if (limit.yielding.length === 0) return session
   const [set, prompt] = [session.set.bind(session), session.prompt.bind(session)]
-  let [isKept, areTurnsSet, isReplaced] = [true, false, limit.isReplacedAtFirst]
-  const said = new Set<string>(limit.unpricedWith(first))
+  let [kept, areTurnsSet, isReplaced] = [limit.yielding, false, limit.unpriced.length > 0]
+  const said = new Set<string>(limit.unpriced)
   const unpricedFor = (name: string | null): readonly string[] => {
     try {
       return limit.unpricedWith(name === null ? first : modelNamed(name))
@@ -126,7 +126,7 @@ export function followModels(session: Session, following: Following): Session {
     }
   }
   const tell = (models: readonly string[]): void => {
-    const notice = models.every((model) => said.has(model)) ? undefined : limit.noticeOf(models)
+    const notice = models.every((model) => said.has(model)) ? undefined : limit.noticeOf(models, kept)
     for (const model of models) said.add(model)
     if (notice !== undefined) notify([notice])
   }
@@ -134,18 +134,18 @@ export function followModels(session: Session, following: Following): Session {
   const setWith = (change: SettingsChange, unpriced?: readonly string[]): void => {
     const { limits = {} } = change
     const replaces = unpriced === undefined ? isReplaced : unpriced.length > 0
-    const own = isKept && replaces !== isReplaced ? limit.changeFor(replaces, areTurnsSet) : {}
+    const own = kept.length > 0 && replaces !== isReplaced ? limit.changeFor(kept, replaces, areTurnsSet) : {}
     const all = { ...own, ...limits }
     set(Object.keys(all).length === 0 ? change : { ...change, limits: all })
     isReplaced = replaces
-    isKept &&= limits.maxRunUsd === undefined
+    kept = kept.filter((name) => limits[name] === undefined)
     areTurnsSet ||= limits.maxTurns !== undefined
-    if (isKept) tell(unpriced ?? [])
+    tell(unpriced ?? [])
   }
   const unpricedNow = (): readonly string[] => unpricedFor(session.snapshot.model)
   // A message may be for another model, of its run alone.
   session.listen(({ type }) => {
-    if (type === 'run_end' && isKept && unpricedNow().length > 0 !== isReplaced) setWith({}, unpricedNow())
+    if (type === 'run_end' && unpricedNow().length > 0 !== isReplaced) setWith({}, unpricedNow())
   })
   return Object.assign(session, {
     set(change: SettingsChange): void {
@@ -153,7 +153,7 @@ export function followModels(session: Session, following: Following): Session {
     },
     prompt(content: Parameters<Session['prompt']>[0], options: PromptOptions = {}): string {
       const unpriced = options.model === undefined ? [] : unpricedFor(options.model)
-      if (isKept && unpriced.length > 0) setWith({}, unpriced)
+      if (unpriced.length > 0) setWith({}, unpriced)
       return prompt(content, options)
     },
   })

@@ -36,6 +36,7 @@ describe('what an event is given', () => {
       cwd: expect.any(String) as unknown,
       permission_mode: 'default',
       hook_event_name: 'PermissionRequest',
+      figures: expect.objectContaining({ left: expect.any(Object) as unknown }) as unknown,
       tool_name: 'Bash',
       tool_input: { command: 'make' },
     })

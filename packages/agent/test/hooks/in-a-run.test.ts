@@ -115,7 +115,13 @@ test('what each event is given', async () => {
     return turn === 3 ? callOf('Agent', {}, 'c3') : 'the answer'
   })
   expect(reason).toBe('completed')
-  const common = { session_id: 's1', transcript_path: join(cwd, 's1.jsonl'), cwd, permission_mode: 'default' }
+  const common = {
+    session_id: 's1',
+    transcript_path: join(cwd, 's1.jsonl'),
+    cwd,
+    permission_mode: 'default',
+    figures: expect.any(Object),
+  }
   const bash = { tool_name: 'Bash', tool_input: { command: 'ls' }, tool_use_id: 'c1' }
   const helper = { agent_id: expect.any(String), agent_type: 'helper' }
   const given = Object.fromEntries(events.map((event) => [event, written(`${event}.json`)]))

@@ -13,6 +13,7 @@ import {
 import { goalFigures, type GoalFigures } from './goal.ts'
 import { lapFigures, rankingLeft, type IterationFigures, type RankingLeft } from './laps.ts'
 import { limitFigures, limitsInForce, type LimitFigures } from './limits.ts'
+import { sharedBudgetOf, type SharedBudgetEnd } from './shared-budget.ts'
 import { timeByPhase } from './time-by-phase.ts'
 import { toolFigures, type ToolFigures } from './tools.ts'
 
@@ -20,6 +21,8 @@ import { toolFigures, type ToolFigures } from './tools.ts'
 export interface AccountedEnding {
   readonly reason: EndingReason
   readonly signal: StopSignalJson
+  /** The budget that it shared with other runs and that ended it; absent where a limit of its own, or something else, did. */
+  readonly sharedBudget?: SharedBudgetEnd
   /** Signals that stood beside it. */
   readonly others: readonly StopSignalJson[]
   readonly error: { readonly code: string; readonly message: string } | null
@@ -79,16 +82,24 @@ export interface Account {
   readonly slowest: readonly StepFigures[]
   readonly dearest: readonly StepFigures[]
   /** Requests that waited for what others had reserved, how long together, and how many of them were not paid in the end; absent when none waited. */
-  readonly budgetWaits?: {
-    readonly requests: number
-    readonly ms: number
-    readonly refused: number
-    readonly mostReservedUsd: number
-  }
+  readonly budgetWaits?: WaitFigures
+  /** The same for what others had reserved of standing budgets, by the name of each; absent when none waited. */
+  readonly standingWaits?: readonly (WaitFigures & { readonly budget: string })[]
   /** How it stands with its goals; absent for a run without any. */
   readonly goal?: GoalFigures
   /** Steps that were begun and have no result. */
   readonly open: readonly StepFigures[]
+}
+
+/** Requests that waited for what others had reserved. */
+export interface WaitFigures {
+  readonly requests: number
+  /** How long together. */
+  readonly ms: number
+  /** Those of them that did not fit in the end. */
+  readonly refused: number
+  /** The most that others had reserved, in US dollars. */
+  readonly mostReservedUsd: number
 }
 
 const longestList = 5
@@ -123,13 +134,25 @@ export function accountOf(records: readonly StepRecord[]): Account {
     tools: toolFigures(requests, calls, steps),
     slowest: most(steps, ({ durationMs }) => durationMs).map(toFigures),
     dearest: most(requests, ({ nanos: cost, tokens }) => cost + tokens * 1e-6).map(toFigures),
-    ...(budgetWaits.length > 0 && { budgetWaits: waitFigures(budgetWaits) }),
+    ...waitsOf(budgetWaits),
     ...(goal !== undefined && { goal }),
     open: steps.filter(({ isOpen }) => isOpen).map(toFigures),
   }
 }
 
-function waitFigures(waits: readonly RecordedWait[]): NonNullable<Account['budgetWaits']> {
+function waitsOf(waits: readonly RecordedWait[]): Pick<Account, 'budgetWaits' | 'standingWaits'> {
+  const own = waits.filter(({ budget }) => budget === undefined)
+  const names = [...new Set(waits.flatMap(({ budget }) => budget ?? []))]
+  const standing = names.map((budget) => {
+    return { budget, ...waitFigures(waits.filter((wait) => wait.budget === budget)) }
+  })
+  return {
+    ...(own.length > 0 && { budgetWaits: waitFigures(own) }),
+    ...(standing.length > 0 && { standingWaits: standing }),
+  }
+}
+
+function waitFigures(waits: readonly RecordedWait[]): WaitFigures {
   return {
     requests: waits.length,
     ms: waits.reduce((sum, { durationMs }) => sum + durationMs, 0),
@@ -159,9 +182,11 @@ function endingOf(terminal: Extract<StepRecord, { readonly type: 'end' }>['termi
   const standing = [...StopSignals.fromJSON(terminal.signals)].map((each) => each.toJSON())
   const own = JSON.stringify(signal)
   const { error } = terminal
+  const sharedBudget = sharedBudgetOf(signal.toJSON())
   return {
     reason: terminal.reason,
     signal: signal.toJSON(),
+    ...(sharedBudget !== undefined && { sharedBudget }),
     others: standing.filter((each) => JSON.stringify(each) !== own),
     error: error === undefined ? null : { code: error.code, message: error.message },
     stillRunning: terminal.stillRunning,

@@ -1,5 +1,5 @@
-import { endings, type RunResult } from '@halting/core'
-import type { RunProgress } from '@halting/core/adapters'
+import type { RunResult } from '@halting/core'
+import { limitOfResult, type RunProgress } from '@halting/core/adapters'
 import {
   turnsBegun,
   defaultRepeats,
@@ -66,9 +66,12 @@ interface Reached {
   readonly terminal: RunResult | undefined
 }
 
-/** The limits that an ending may report: dollars are limited by the run, too. */
-function limitsOf({ reason }: RunResult): readonly LimitName[] {
-  const { limit } = endings[reason]
+/**
+ * The limits that an ending may report. Dollars are limited by the run, too: records of earlier versions do not say which it was. A budget that is shared with
+ * other runs is none of them.
+ */
+function limitsOf(terminal: RunResult): readonly LimitName[] {
+  const limit = limitOfResult(terminal)
   if (limit === null) return []
   return limit === 'maxBudgetUsd' ? ['maxRunUsd', limit] : [limit]
 }

@@ -55,6 +55,8 @@ export interface RecordedSteps {
 
 /** A request that waited for what others had reserved. */
 export interface RecordedWait {
+  /** The standing budget that had too little; absent for a limit of the run. */
+  readonly budget?: string
   readonly isRefused: boolean
   readonly reservedUsd: number
   readonly durationMs: number
@@ -129,12 +131,8 @@ class StepReader {
     this.#steps.push(step)
     if (!isJsonObject(value)) return
     if (step.name.startsWith('tool:')) this.#toolStep(step, value)
-    else if (step.name.startsWith('funds:'))
-      this.#budgetWaits.push({
-        isRefused: value['outcome'] === 'refused',
-        reservedUsd: numberOf(value['reservedUsd']),
-        durationMs,
-      })
+    else if (step.name.startsWith('funds:') || isWaitForOthers(step, value))
+      this.#budgetWaits.push(waitOf(value, durationMs))
     else if (step.phase === 'waiting') this.#decision(step, value)
     if (!isJsonObject(value['charge'])) return
     const { model, tokens, nanos } = value['charge']
@@ -229,6 +227,19 @@ class StepReader {
   }
 }
 
+/** Budgets that take their time to answer name none that had too little. */
+function isWaitForOthers({ name }: RecordedStep, { budget }: { readonly [field: string]: unknown }): boolean {
+  return name.startsWith('standing:') && budget !== ''
+}
+
+function waitOf(
+  { budget, outcome, reservedUsd }: { readonly [field: string]: unknown },
+  durationMs: number,
+): RecordedWait {
+  const isRefused = outcome === 'refused'
+  return { ...(typeof budget === 'string' && { budget }), isRefused, reservedUsd: numberOf(reservedUsd), durationMs }
+}
+
 /** Of a call without a step of its own nothing but the text of its result says why it was not run. */
 function statusOfText(content: unknown): ToolStatus {
   if (typeof content !== 'string') return 'failed'
@@ -255,7 +266,7 @@ const phases: ReadonlyMap<string, Phase> = new Map([
   ['close:', 'tools'],
   ['hook:', 'hooks'],
   ['goal:', 'checks'],
-  ...['permission', 'rules', 'approval', 'retry', 'admit', 'funds', 'background'].flatMap((name) => [
+  ...['permission', 'rules', 'approval', 'retry', 'admit', 'funds', 'standing', 'background'].flatMap((name) => [
     [`${name}:`, 'waiting'] as const,
     [`${name}.`, 'waiting'] as const,
   ]),

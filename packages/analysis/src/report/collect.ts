@@ -8,6 +8,7 @@ import type { StepRecord } from '@halting/core/steps'
 import { copiesLeftOut } from '../words/what-if-words.ts'
 import { recordedText, skippedText, unpricedText } from '../foreign/foreign-text.ts'
 import type { AnySession } from '../sessions/read-session.ts'
+import { BudgetSums } from './budget-sums.ts'
 import { GoalSums } from './goal-sums.ts'
 import { LimitSums } from './limit-sums.ts'
 import { outliersOf } from './outliers.ts'
@@ -39,6 +40,7 @@ export class Collector {
   readonly #tools = new ToolSums()
   readonly #service = new ServiceSums()
   readonly #limits = new LimitSums()
+  readonly #budgets = new BudgetSums()
   readonly #goals = new GoalSums()
   readonly #tighter = new TighterLimits()
   readonly #compactions = new Sum()
@@ -84,6 +86,7 @@ export class Collector {
       this.#tighter.add(facts.trajectory, unpriced)
       const name = { session: sessionId, run: `run${index + 1}`, costUsd: paid.nanos / 1e9, changes: facts.changes }
       this.#limits.add(facts, name, continued.has(runId))
+      this.#budgets.add(facts.account, name.costUsd, continued.has(runId), at)
       if (facts.reason === null) {
         const holder = index === runs.length - 1 ? (heldBy ?? null) : null
         this.#open.push({ ...name, unknownUsd: paid.worst / 1e9, heldBy: holder })
@@ -178,6 +181,7 @@ export class Collector {
       bySession,
       endings: this.#endingRows(),
       limits: this.#limits.rows,
+      budgets: this.#budgets.rows,
       goals: this.#goals.told,
       tried: this.#tighter.told(),
       tools: this.#tools.rows,

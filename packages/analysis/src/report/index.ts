@@ -4,6 +4,7 @@ export { type Period, dayOf } from './days.ts'
 export { gatherReport, isBelow, type ReportScope } from './gather-report.ts'
 export type {
   Breakdown,
+  BudgetRow,
   Report,
   SessionSpent,
   SpentRow,
@@ -20,6 +21,7 @@ export type {
 } from './report-model.ts'
 export { reportHtml } from './report-html.ts'
 export {
+  budgetText,
   endingName,
   factsOf,
   goalCells,

@@ -9,6 +9,7 @@ import { reportStyle } from './report-style.ts'
 import { flagOf, worthTelling } from './tighter-limits.ts'
 import type { Breakdown, Report, SessionSpent, SpentRow } from './report-model.ts'
 import {
+  budgetText,
   endingName,
   factsOf,
   goalCells,
@@ -76,6 +77,7 @@ function* restHtml(report: Report): Iterable<string> {
   yield section('How they ended', endingsHtml(report))
   yield section('Goals', goalsHtml(report, undefined))
   yield section('Ended by a limit', list(report.limits.map(limitText)))
+  yield section('Shared budgets', list(report.budgets.map((row) => budgetText(row, report.madeAt))))
   yield section('What tighter limits would have done', triedHtml(report))
   yield section('Tools', toolsHtml(report))
   yield section('Time', timeHtml(report))

@@ -1,3 +1,4 @@
+import type { SharedBudgetEnd } from '../account/shared-budget.ts'
 import type { SessionKind } from '../foreign/read-foreign.ts'
 import type { EndingReason } from '@halting/core'
 import type { OtherLimits } from '../what-if/other-limits.ts'
@@ -94,6 +95,25 @@ export interface LimitRow {
   /** Runs that had changed something, gave no answer, and did not go on. */
   readonly lost: readonly RunName[]
   readonly lostUsd: number
+}
+
+/** A budget that runs of a report shared with others: a standing one, or that of their tenant. */
+export interface BudgetRow {
+  /** As people read it: `$20 a day`. */
+  readonly budget: string
+  readonly kind: SharedBudgetEnd['kind']
+  /** Runs that it ended. */
+  readonly runs: number
+  readonly costUsd: number
+  /** Those of them that another run goes on with. */
+  readonly wentOn: number
+  /** Of the last run that it ended: what all had used of it, and when it resets (ISO 8601); null where the record does not say. */
+  readonly usedUsd: number | null
+  readonly limitUsd: number | null
+  readonly resetsAt: string | null
+  /** Requests that waited for what others had reserved of it, and for how long together. */
+  readonly waited: number
+  readonly waitedMs: number
 }
 
 /** One run of a report, with what it cost and how many changes it made. */
@@ -212,6 +232,8 @@ export interface Report {
   readonly bySession: readonly SessionSpent[]
   readonly endings: readonly EndingRow[]
   readonly limits: readonly LimitRow[]
+  /** Budgets that ended a run, or that a request waited for. */
+  readonly budgets: readonly BudgetRow[]
   /** Of runs that had goals. A run counts by the model that it asked last. */
   readonly goals: GoalCounts & {
     readonly byDay: readonly GoalRow[]

@@ -4,8 +4,10 @@ import { programNames } from '../foreign/session.ts'
 import type { SessionKind } from '../foreign/read-foreign.ts'
 import { unreportedUsageText } from '../why/unreported-usage.ts'
 import { dayOf } from './days.ts'
+import { minuteText } from '../words/budget-words.ts'
 import type {
   Breakdown,
+  BudgetRow,
   GoalCounts,
   GoalRow,
   LimitRow,
@@ -110,6 +112,25 @@ export function goalTexts({ goals }: Report): readonly string[] {
       ? [`A model judged in ${many(judged, 'run')}: its verdict is worth less than that of a program.`]
       : []),
   ]
+}
+
+/** A budget that runs shared with others: what it ended, how it stood then, and when it resets. `now`: the time of the report, in ISO 8601. */
+export function budgetText(
+  { budget, runs, costUsd, wentOn, usedUsd, limitUsd, resetsAt, waited, waitedMs }: BudgetRow,
+  now: string,
+): string {
+  const used = usedUsd === null || limitUsd === null ? '' : ` ${money(usedUsd)} of ${money(limitUsd)} was used then.`
+  const isOver = resetsAt !== null && Date.parse(resetsAt) <= Date.parse(now)
+  const reset = resetsAt === null ? '' : ` It ${isOver ? 'was reset' : 'resets'} at ${minuteText(resetsAt)}.`
+  const gone = wentOn === 0 ? '' : `, ${counted(wentOn)} of them continued afterwards`
+  return [
+    ...(runs === 0
+      ? []
+      : [`${budget} ended ${many(runs, 'run')}, which cost ${money(costUsd)}${gone}.${used}${reset}`]),
+    ...(waited === 0
+      ? []
+      : [`${many(waited, 'request')} waited ${elapsed(waitedMs)} for what others had reserved of ${budget}.`]),
+  ].join(' ')
 }
 
 /** The head of a table of goals; the first is what its rows are of. */

@@ -70,7 +70,7 @@ function withoutInputs({ turns, ...rest }: Trajectory): Trajectory {
     ...rest,
     turns: turns.map((turn) => ({
       ...turn,
-      calls: turn.calls.map(({ tool, hasRun, endMs }) => ({ tool, hasRun, endMs, input: null })),
+      calls: turn.calls.map((call) => ({ ...call, input: null })),
     })),
   }
 }

@@ -92,7 +92,8 @@ export function pastRunsOf(session: PastSession, file: string): PastRuns {
 
 /** Which limit to suggest depends on the tools of calls, and not on what they were given, which is most of a trajectory. */
 function withoutInputs({ turns, ...rest }: Trajectory): Trajectory {
-  const short = ({ tool, hasRun, endMs }: PastCall): PastCall => ({ tool, hasRun, endMs, input: null })
+  const short = ({ tool, hasRun, isOfAgent, endMs }: PastCall): PastCall =>
+    isOfAgent === true ? { tool, hasRun, isOfAgent, endMs, input: null } : { tool, hasRun, endMs, input: null }
   // Field by field: of a great many turns, to take out one and copy the rest is several times slower.
   const shortTurn = (turn: PastTurn): PastTurn => {
     const { countsAsTurn, isTold, payments, calls, endMs, hash, isFreshAfter, agentTurns } = turn

@@ -14,7 +14,7 @@ interface Asked {
 
 /** A budget in one currency as it is at one moment of a run. */
 interface Limited {
-  readonly limit: 'maxBudgetUsd' | 'maxTotalTokens'
+  readonly limit: 'maxBudgetUsd' | 'maxRunUsd' | 'maxTotalTokens'
   readonly max: number
   readonly budget: Budget
   readonly amountOf: (of: Amount) => number
@@ -85,7 +85,7 @@ function withPayments(turns: readonly PastTurn[], others: ReadonlyMap<PastPaymen
 
 function stopAt({ fit, paid }: End, { lap, place, payment }: Asked): Stop {
   const { limit, max, whole } = fit.of
-  const isMoney = limit === 'maxBudgetUsd'
+  const isMoney = isDollars(limit)
   const used = whole - fit.left
   return {
     kind: 'stop',
@@ -114,20 +114,29 @@ function isAnswered({ lap, place, payment }: Asked, { turns }: Trajectory): bool
 function isUsedUpBy(payment: PastPayment): (of: Limited) => boolean {
   return ({ limit, budget, amountOf }) => {
     const left = budget.unspent - amountOf(payment)
-    return limit === 'maxBudgetUsd' ? left <= 0 : left < 0
+    return isDollars(limit) ? left <= 0 : left < 0
   }
 }
 
-/** Dollars first, as the loop asks for them. */
+function isDollars(limit: Limited['limit']): boolean {
+  return limit !== 'maxTotalTokens'
+}
+
+/** Dollars first, as the loop asks for them: of the two limits in dollars the one that leaves less. */
 function limitedBy({ limits, carried }: Trajectory, given: OtherLimits): readonly Limited[] {
   const usd = stricter(given.maxBudgetUsd, limits.maxBudgetUsd)
+  const runUsd = stricter(given.maxRunUsd, limits.maxRunUsd)
   const tokens = stricter(given.maxTotalTokens, limits.maxTotalTokens)
   const nanosOfBoth = ({ nanos }: Amount): number => nanos
   const tokensOfBoth = ({ tokens: count }: Amount): number => count
-  return [
+  const dollars = [
     ...(usd === undefined
       ? []
       : [limitedTo('maxBudgetUsd', usd, nanosOf(usd), nanosOf(limits.spentBeforeUsd) + carried.nanos, nanosOfBoth)]),
+    ...(runUsd === undefined ? [] : [limitedTo('maxRunUsd', runUsd, nanosOf(runUsd), carried.nanos, nanosOfBoth)]),
+  ]
+  return [
+    ...dollars.toSorted((a, b) => a.budget.unspent - b.budget.unspent),
     ...(tokens === undefined ? [] : [limitedTo('maxTotalTokens', tokens, tokens, carried.tokens, tokensOfBoth)]),
   ]
 }
@@ -201,9 +210,7 @@ function lowestCap(fits: readonly Fit[]): number {
 /** Of a request that does not say what it may come to no more is paid than was left. */
 function atMost({ tokens, nanos }: PastPayment, { of, left }: Fit): Shortened {
   const most = Math.max(0, left)
-  return of.limit === 'maxBudgetUsd'
-    ? { tokens, nanos: Math.min(most, nanos) }
-    : { tokens: Math.min(most, tokens), nanos }
+  return isDollars(of.limit) ? { tokens, nanos: Math.min(most, nanos) } : { tokens: Math.min(most, tokens), nanos }
 }
 
 type CutPayment = Pick<PastPayment, 'tokens' | 'nanos' | 'outputTokens' | 'isAtWorst' | 'bounds'>

@@ -20,6 +20,7 @@ export function changes({ tool }: { readonly tool: string }): boolean {
 /** What other limits would have made of a run in which these models have no price: dollars stop no run of which they are not known. */
 export function whatIfPriced(trajectory: Trajectory, limits: OtherLimits, unpriced: readonly string[]): WhatIf {
   const answer = whatIf(trajectory, limits, { changes })
-  const isKnown = unpriced.length === 0 || typeof limits.maxBudgetUsd !== 'number' || answer.verdict === 'stops'
+  const isAskedInDollars = typeof limits.maxBudgetUsd === 'number' || typeof limits.maxRunUsd === 'number'
+  const isKnown = unpriced.length === 0 || !isAskedInDollars || answer.verdict === 'stops'
   return isKnown ? answer : { ...answer, verdict: 'unknown', reason: null, unknownFrom: { turn: 1, why: 'unpriced' } }
 }

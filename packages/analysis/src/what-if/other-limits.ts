@@ -4,6 +4,10 @@ import type { EndingReason } from '@halting/core'
 export interface OtherLimits {
   readonly maxTurns?: number | null
   readonly maxBudgetUsd?: number | null
+  /** US dollars of the run alone. */
+  readonly maxRunUsd?: number | null
+  /** Calls of tools, those of subagents with them. */
+  readonly maxToolCalls?: number | null
   readonly maxTotalTokens?: number | null
   readonly maxDurationMs?: number | null
   /** How often an answer is sent back because a goal is not met. */
@@ -25,6 +29,8 @@ export interface Stop {
   readonly atMs?: number
   /** It is cut in the lap after these: at this moment, or at the request of this place, which is shortened to this or not made. */
   readonly cut?: { readonly atMs: number } | { readonly atPayment: number; readonly paid: Shortened | null }
+  /** Of the calls that the reply of the last of these asked for only so many were let run, until this active millisecond of the run. */
+  readonly allowed?: { readonly calls: number; readonly untilMs: number }
   /** A budget may have stopped it from this lap on: requests reserve more than they cost. */
   readonly mayStopAt?: number
 }

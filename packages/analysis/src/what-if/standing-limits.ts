@@ -9,7 +9,8 @@ export interface StandingLimit {
 
 /** How a standing budget is called: `$20 a day`, `$5 a month for claude-opus-*`. */
 export function standingLimitName({ per, usd, model }: StandingLimit): string {
-  const dollars = Number.isInteger(usd) || !Number.isFinite(usd) ? String(usd) : usd.toFixed(2)
+  const decimals = Math.min(9, Math.max(2, String(usd).split('.')[1]?.length ?? 0))
+  const dollars = Number.isInteger(usd) || !Number.isFinite(usd) ? String(usd) : usd.toFixed(decimals)
   return `$${dollars} a ${per}${model === undefined ? '' : ` for ${model}`}`
 }
 

@@ -134,6 +134,8 @@ class Budget {
     const newest = this.#accounts.at(-1)
     if (newest !== undefined && moment < newest.end) return newest
     const { name, end } = localPeriod(this.#limit.per, moment)
+    // A clock that goes back over midnight has a day come twice.
+    if (newest !== undefined && name <= newest.period) return newest
     const account = new PeriodAccount(name, end, nanosOf(this.#limit.usd))
     this.#accounts.push(account)
     return account

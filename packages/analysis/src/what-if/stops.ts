@@ -2,7 +2,7 @@ import { defaultRepeats, nearestCycle, withNewest } from '@halting/core/steps'
 import { stopByBudgets } from './budget-stops.ts'
 import { stricter, type OtherLimits, type Parting, type Stop } from './other-limits.ts'
 import { withNudge } from './nudged.ts'
-import type { PastTurn, Trajectory } from './trajectory.ts'
+import type { PastCall, PastTurn, Trajectory } from './trajectory.ts'
 
 /** Where a run goes another way with other limits; nowhere where it is the same. */
 export interface FirstStop {
@@ -22,6 +22,7 @@ export function firstStop(trajectory: Trajectory, limits: OtherLimits): FirstSto
   const all = [
     stopByTime(trajectory, limits),
     circles.stop,
+    stopByCalls(trajectory, limits),
     stopByTurns(trajectory, limits, circles.toldAfterTurn),
     stopByTries(trajectory, limits),
     byBudgets,
@@ -59,7 +60,8 @@ interface Place {
 
 function placeOf(each: Stop | Parting): Place {
   if (each.kind === 'parting') return each
-  const { wholeTurns, atMs } = each
+  const { wholeTurns, atMs, allowed } = each
+  if (allowed !== undefined) return { lap: wholeTurns - 1, atMs: allowed.untilMs }
   if (atMs === undefined) return { lap: wholeTurns - 1, atMs: Infinity }
   // A run that carried over all of its time ends before anything else is looked at.
   return { lap: atMs > 0 || each.limit !== 'maxDurationMs' ? wholeTurns : -1, atMs }
@@ -86,6 +88,49 @@ function stopByTurns(
     begun++
   }
   return undefined
+}
+
+/** The calls that the run itself asked for in a turn. */
+export function ownCalls(turn: PastTurn | undefined): readonly PastCall[] {
+  return turn?.calls.filter(({ isOfAgent }) => isOfAgent !== true) ?? []
+}
+
+/**
+ * A reply that asks for more calls than are left has those run that fit, and ends the run once they have. Each subagent has a part of what is left: where it
+ * may have been too small for one, the answer is not known.
+ */
+function stopByCalls(
+  { turns, limits, carried, backgroundAgents = 0 }: Trajectory,
+  given: OtherLimits,
+): Stop | Parting | undefined {
+  const max = stricter(given.maxToolCalls, limits.maxToolCalls ?? null)
+  if (max === undefined) return undefined
+  // What each agent of the background might make is set aside, half of what is left at most.
+  const all = turns.reduce((sum, { calls }) => sum + calls.length, carried.toolCalls ?? 0)
+  const isRoomy = backgroundAgents === 0 || max >= all * backgroundAgents * 2 ** (backgroundAgents + 2)
+  let made = carried.toolCalls ?? 0
+  for (const [index, turn] of turns.entries()) {
+    const own = ownCalls(turn).length
+    const ofAgents = turn.calls.length - own
+    const left = Math.max(0, max - made)
+    if (own > left) {
+      const stop = { kind: 'stop', reason: 'max_tool_calls', limit: 'maxToolCalls', used: made + left, max } as const
+      return { ...stop, wholeTurns: index + 1, allowed: { calls: left, untilMs: endOfAllowed(turn, left) } }
+    }
+    if ((ofAgents > 0 && ofAgents > Math.floor((left - own) / Math.max(1, own))) || (ofAgents > 0 && !isRoomy)) {
+      const replies = turn.payments.filter(({ of }) => of === 'run').map(({ endMs }) => endMs)
+      return { kind: 'parting', why: 'agent', lap: index, atMs: Math.max(0, ...replies) }
+    }
+    made += turn.calls.length
+  }
+  return undefined
+}
+
+/** When the last of its calls that are let run was over. */
+function endOfAllowed(turn: PastTurn, calls: number): number {
+  const refused = new Set(ownCalls(turn).slice(calls))
+  const run = [...turn.payments, ...turn.calls.filter((call) => !refused.has(call))]
+  return run.reduce((latest, { endMs }) => Math.max(latest, endMs), 0)
 }
 
 /** An answer that was sent back more often than that ends the run in its place. Where no turn is left either, the loop names that limit. */

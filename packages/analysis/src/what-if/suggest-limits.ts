@@ -26,8 +26,9 @@ export function suggestLimits(
   const needed = trajectories.map((trajectory) => neededBy(trajectory, options))
   const maxTurns = Math.max(1, ...needed.map(({ turns }) => turns))
   const maxDurationMs = Math.max(1, ...needed.map(({ ms }) => Math.ceil(ms / 1_000) * 1_000))
+  const maxToolCalls = Math.max(1, ...needed.map(({ calls }) => calls))
   const maxGoalTries = Math.max(1, ...needed.map(({ tries }) => tries))
-  return [{ noProgress: true }, { maxTurns }, { maxGoalTries }, { maxDurationMs }]
+  return [{ noProgress: true }, { maxTurns }, { maxToolCalls }, { maxGoalTries }, { maxDurationMs }]
     .map((limits) => suggestion(trajectories, limits, options))
     .filter((suggested) => suggested !== undefined)
     .toSorted((a, b) => b.saved.costUsd - a.saved.costUsd || b.saved.tokens - a.saved.tokens)
@@ -62,16 +63,17 @@ function losesNothing({ lost, unknownFrom }: WhatIf): boolean {
 function neededBy(
   { turns, ending, carried }: Trajectory,
   { changes = () => true }: WhatIfOptions,
-): { readonly turns: number; readonly tries: number; readonly ms: number } {
+): { readonly turns: number; readonly calls: number; readonly tries: number; readonly ms: number } {
   const isNeeded = ending === null || cameToSomething(ending)
   const last = isNeeded
     ? turns.length - 1
     : turns.findLastIndex(({ calls }) => calls.some((call) => call.hasRun && changes(call)))
   const needed = turns.slice(0, last + 1)
-  if (needed.length === 0) return { turns: 0, tries: 0, ms: 0 }
+  if (needed.length === 0) return { turns: 0, calls: 0, tries: 0, ms: 0 }
   const own = needed.filter(({ countsAsTurn }) => countsAsTurn).length
   return {
     turns: Math.max(carried.turns + own, ...turns.map(({ agentTurns }) => agentTurns)),
+    calls: needed.reduce((sum, { calls }) => sum + calls.length, carried.toolCalls ?? 0),
     tries: Math.max(...needed.map(({ tries = 0 }) => tries), ...turns.map(({ agentTries = 0 }) => agentTries)),
     ms: carried.ms + needed.reduce((latest, { endMs }) => Math.max(latest, endMs), 0),
   }

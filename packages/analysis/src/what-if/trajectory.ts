@@ -39,6 +39,8 @@ export interface PastCall {
   readonly input: unknown
   /** It may have had an effect: nobody denied it, there is such a tool, and it was begun. */
   readonly hasRun: boolean
+  /** A subagent made it. */
+  readonly isOfAgent?: true
   /** Active milliseconds of the run when it had its result. */
   readonly endMs: number
 }
@@ -97,7 +99,16 @@ export interface Trajectory {
   /** With which limits it ran. */
   readonly limits: RunLimits
   /** What it carried over from a run that it goes on from: its limits count that, too. */
-  readonly carried: { readonly turns: number; readonly tokens: number; readonly nanos: number; readonly ms: number }
+  readonly carried: {
+    readonly turns: number
+    readonly tokens: number
+    readonly nanos: number
+    readonly ms: number
+    /** Calls of tools; absent for none. */
+    readonly toolCalls?: number
+  }
+  /** Subagents that worked beside the run, whose calls share its limit on these; absent for none. */
+  readonly backgroundAgents?: number
   /** It had goals that programs check: at a limit they are checked once more. */
   readonly checksAtLimit?: true
 }
@@ -107,6 +118,8 @@ export interface PastEnding {
   readonly reason: EndingReason
   /** The limit that its signal tells. */
   readonly limit: number | null
+  /** The dollar limit of the run alone ended it. */
+  readonly isOfRun?: true
   /** The reason is that of a limit, which was not reached: more of it changes nothing. */
   readonly isShortOfLimit?: true
   /** A standing budget ended it, or what a tenant leased: what others spent counted, too. */
@@ -118,9 +131,16 @@ export interface PastEnding {
 /** The trajectory of one run. @throws ConfigurationError for what is no record of one run. */
 export function trajectoryOf(records: readonly StepRecord[]): Trajectory {
   const begin = beginningOf(records)
-  const { laps, totalTokens: tokens, nanos, unknownNanos, now, startedAt } = begin.start.spent
+  const { laps, totalTokens: tokens, nanos, unknownNanos, now, startedAt, toolCalls } = begin.start.spent
   // The first turn of a run is not a lap, so it is in the count already.
-  const carried = { turns: turnsBegun(laps) - 1, tokens, nanos: nanos + unknownNanos, ms: now - startedAt }
+  const carried = {
+    turns: turnsBegun(laps) - 1,
+    tokens,
+    nanos: nanos + unknownNanos,
+    ms: now - startedAt,
+    ...(toolCalls !== undefined && toolCalls > 0 && { toolCalls }),
+  }
+  const background = new Set<string>()
   const turns: PastTurn[] = []
   const agents = new Map<string, number>()
   let agentTries = 0
@@ -145,6 +165,7 @@ export function trajectoryOf(records: readonly StepRecord[]): Trajectory {
   for (const record of records) {
     if (record.type === 'lap' && record.lap.scope === '') {
       const { transition, added, spent } = record.lap
+      for (const { name } of spent.openAgents ?? []) background.add(name)
       const isFresh = transition === 'user_input' || transition === 'no_progress_nudge' || added.some(isSteered)
       // The run counted for itself: what it was granted and never asked is no turn, and its last answer at a limit is one.
       close(record, isFresh, spent.turns > told.turns)
@@ -158,6 +179,7 @@ export function trajectoryOf(records: readonly StepRecord[]): Trajectory {
         ending: endingOf(record, records),
         limits: limitsInForce(records),
         carried,
+        ...agentsIn(background),
         ...goalsIn(record.spent),
       }
     } else {
@@ -171,7 +193,12 @@ export function trajectoryOf(records: readonly StepRecord[]): Trajectory {
   }
   // No figures tell of a turn that was cut off; it is one where its model was asked, as in the account of the run.
   if (open.some((record) => 'key' in record)) close(undefined, false, told.turnBegins && open.some(isAsked))
-  return { turns, ending: null, limits: limitsInForce(records), carried, ...goalsIn(told) }
+  const limits = limitsInForce(records)
+  return { turns, ending: null, limits, carried, ...agentsIn(background), ...goalsIn(told) }
+}
+
+function agentsIn(background: ReadonlySet<string>): Pick<Trajectory, 'backgroundAgents'> {
+  return background.size === 0 ? {} : { backgroundAgents: background.size }
 }
 
 /** How often an answer was sent back for the goals that are in force. */
@@ -215,7 +242,9 @@ function turnOf(
       const step = ofCalls.get(`${call.scope}|${call.id}`)
       const hasRun = hadEffect(call, step !== undefined || steps.some(({ scope }) => isAgentOf(scope, call)))
       const isOver = step !== undefined && !step.isOpen
-      return { tool: call.name, input: call.input, hasRun, endMs: isOver ? endOf(step, beganAt) : endMs }
+      const isOfAgent = call.scope !== ''
+      const end = isOver ? endOf(step, beganAt) : endMs
+      return { tool: call.name, input: call.input, hasRun, ...(isOfAgent && { isOfAgent }), endMs: end }
     }),
     endMs,
     hash: hashOf(addedIn(closing), hasWaited),
@@ -316,12 +345,13 @@ function endingOf(
   { terminal: { reason, signal } }: Extract<StepRecord, { readonly type: 'end' }>,
   records: readonly StepRecord[],
 ): PastEnding {
-  const { limit, cause, budget } = signal.context
+  const { limit, cause, budget, of } = signal.context
   const isStanding = typeof budget === 'string'
   const isShort = (endings[reason].limit === 'maxGoalTries' && cause !== 'tries') || isStanding
   return {
     reason,
     limit: typeof limit === 'number' ? limit : null,
+    ...(of === 'run' && { isOfRun: true }),
     ...(isShort && { isShortOfLimit: true }),
     ...(isStanding && { isOfStandingBudget: true }),
     hasAnswer: lastIsAnswer(records),

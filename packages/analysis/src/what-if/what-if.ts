@@ -1,7 +1,7 @@
 import { ConfigurationError, endings, type EndingReason } from '@halting/core'
 import { fieldsOf, refuse, shown, usdOf } from '@halting/core/steps'
 import type { OtherLimits, Stop, WhyUnknown } from './other-limits.ts'
-import { firstStop, type FirstStop } from './stops.ts'
+import { firstStop, ownCalls, type FirstStop } from './stops.ts'
 import type { PastCall, PastEnding, PastTurn, Trajectory } from './trajectory.ts'
 
 /** What is known of the tools. */
@@ -143,11 +143,9 @@ export function checkTrajectory(what: string, given: unknown): void {
 
 /** The run ended by a limit that would have been wider, or would not have been. */
 function isLoosened({ ending, limits }: Trajectory, given: OtherLimits): boolean {
-  const limit = ending === null ? null : endings[ending.reason].limit
+  const limit = ending === null ? null : ending.isOfRun === true ? 'maxRunUsd' : endings[ending.reason].limit
   if (ending === null || limit === null || ending.isShortOfLimit === true) return false
   if (limit === 'noProgress') return given.noProgress === false
-  // These are no questions yet.
-  if (limit === 'maxRunUsd' || limit === 'maxToolCalls') return false
   const other = given[limit]
   // What the run had changes nothing: then a hook, a guard or an abort ended it under this name.
   if (other === undefined || other === limits[limit]) return false
@@ -189,8 +187,10 @@ function pay(sum: { tokens: number; nanos: number; worstNanos: number }, { token
 }
 
 /** What a run comes to that is stopped, at most. A request that is cut was asked, and is paid for. */
-function keptBy(turns: readonly PastTurn[], { wholeTurns, cut }: Stop): Sum {
-  const sum = { ...sumOf(turns.slice(0, wholeTurns)) }
+function keptBy(turns: readonly PastTurn[], { wholeTurns, cut, allowed }: Stop): Sum {
+  const whole = turns.slice(0, wholeTurns)
+  const sum = { ...sumOf(whole) }
+  if (allowed !== undefined) sum.activeMs = Math.max(sumOf(whole.slice(0, -1)).activeMs, allowed.untilMs)
   const next = turns[wholeTurns]
   if (cut === undefined || next === undefined) return sum
   if ('atMs' in cut) {
@@ -216,13 +216,16 @@ function keptBy(turns: readonly PastTurn[], { wholeTurns, cut }: Stop): Sum {
 
 function lostAfter(
   { turns, ending }: Trajectory,
-  { wholeTurns, cut, mayStopAt = wholeTurns }: Stop,
+  { wholeTurns, cut, allowed, mayStopAt = wholeTurns }: Stop,
   { changes = () => true }: WhatIfOptions,
 ): WhatIf['lost'] {
-  const calls = turns.slice(Math.min(wholeTurns, mayStopAt)).flatMap((turn, index) => {
+  const refused =
+    allowed === undefined || mayStopAt < wholeTurns ? [] : ownCalls(turns[wholeTurns - 1]).slice(allowed.calls)
+  const later = turns.slice(Math.min(wholeTurns, mayStopAt)).flatMap((turn, index) => {
     const isCut = index === 0 && mayStopAt >= wholeTurns && cut !== undefined && 'atMs' in cut
     return isCut ? turn.calls.filter(({ endMs }) => endMs > cut.atMs) : turn.calls
   })
+  const calls = [...refused, ...later]
   const counts: Record<string, number> = {}
   for (const call of calls) if (call.hasRun && changes(call)) counts[call.tool] = (counts[call.tool] ?? 0) + 1
   return { changes: counts, calls: calls.length, answer: cameToSomething(ending) }

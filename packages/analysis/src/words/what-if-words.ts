@@ -1,5 +1,6 @@
 import type { WhatIf } from '../what-if/what-if.ts'
 import type { PeriodSpent } from '../what-if/period-account.ts'
+import { minuteText } from './budget-words.ts'
 import { counted, elapsed, many, money, moneyAtMost } from './figures.ts'
 
 // What other limits would have done, in words: the same in the terminal and on the page.
@@ -27,9 +28,8 @@ export function verdictText(answer: WhatIf, unpriced: readonly string[]): string
 
 /** Which standing budget, when, and when it resets: to the minute, in the local time zone. */
 function standingText({ budget, at, resetsAt, notMade }: NonNullable<WhatIf['standing']>): string {
-  const minute = (time: string): string => time.slice(0, 16).replace('T', ' ')
   const not = notMade === 0 ? '' : `; ${many(notMade, 'request')} not made`
-  return ` by the budget of ${budget} at ${minute(at)}, which resets at ${minute(resetsAt)}${not}`
+  return ` by the budget of ${budget} at ${minuteText(at)}, which resets at ${minuteText(resetsAt)}${not}`
 }
 
 function whyUnknown({ unknownFrom, kept, standing }: WhatIf, unpriced: readonly string[]): string {
@@ -64,7 +64,9 @@ function inTurn(turn: number): string {
 function figures({ limit, used, max }: NonNullable<WhatIf['by']>): string {
   const shown = {
     maxBudgetUsd: money,
+    maxRunUsd: money,
     standing: money,
+    maxToolCalls: counted,
     maxDurationMs: elapsed,
     maxTurns: counted,
     maxTotalTokens: counted,

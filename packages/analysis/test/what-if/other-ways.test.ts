@@ -246,7 +246,10 @@ describe('lost', () => {
       open: 0,
     })
     expect(second.trajectory.turns[0]?.calls).toMatchObject([{ tool: 'Write', hasRun: true }])
-    expect(suggestLimits([second.trajectory], writes)).toMatchObject([{ limits: { maxTurns: 1 }, stops: 1 }])
+    expect(suggestLimits([second.trajectory], writes)).toMatchObject([
+      { limits: { maxTurns: 1 }, stops: 1 },
+      { limits: { maxToolCalls: 1 }, stops: 1 },
+    ])
   })
 })
 
@@ -255,7 +258,10 @@ test('no limit is suggested for which a run would have gone another way', async 
   const fails = await ran([asks('Agent'), ...looks, answers('seen')])
   const wanders = await ran(looks)
   expect([fails.terminal.reason, wanders.terminal.reason]).toEqual(['model_error', 'model_error'])
-  expect(suggestLimits([wanders.trajectory], writes)).toMatchObject([{ limits: { maxTurns: 1 } }])
+  expect(suggestLimits([wanders.trajectory], writes)).toMatchObject([
+    { limits: { maxTurns: 1 } },
+    { limits: { maxToolCalls: 1 } },
+  ])
   expect(suggestLimits([wanders.trajectory, fails.trajectory], writes)).toEqual([])
 })
 
@@ -264,7 +270,7 @@ test('limits are suggested with what a run carries over', async () => {
   const first = await ran([asks('Write'), ...looks], { maxTurns: 3 })
   const start = { prompt: 'go on', transcript: first.state.transcript, carry: first.state.spent, runId: 'run2' }
   const second = await ran([asks('Write'), ...looks], { maxTurns: 9 }, start)
-  expect(suggestLimits([second.trajectory], writes)).toMatchObject([{ limits: { maxTurns: 4 }, stops: 1 }])
+  expect(suggestLimits([second.trajectory], writes)[0]).toMatchObject({ limits: { maxTurns: 4 }, stops: 1 })
 })
 
 test('a run that goes on from one with a cost that nobody told has its own cost by itself', async () => {
@@ -278,4 +284,53 @@ test('a run that goes on from one with a cost that nobody told has its own cost 
   // The same as far as the record goes before its end.
   const open = accountOf(second.records.filter(({ type }) => type !== 'end'))
   expect([open.totals.costUsd, open.totals.committedUsd]).toEqual([totals.costUsd, totals.committedUsd])
+})
+
+describe('tool calls', () => {
+  test('a subagent whose part might have been too small makes the rest not known', async () => {
+    const { trajectory } = await ran([
+      asks('Agent', 'Look'),
+      asks('Look'),
+      answers('seen'),
+      asks('Look'),
+      answers('done'),
+    ])
+    const calls = trajectory.turns.flatMap((turn) => turn.calls)
+    expect(calls.filter(({ isOfAgent }) => isOfAgent === true)).toHaveLength(1)
+    expect(whatIf(trajectory, { maxToolCalls: 3 }, writes)).toMatchObject({
+      verdict: 'unknown',
+      unknownFrom: { turn: 1, why: 'agent' },
+    })
+    expect(whatIf(trajectory, { maxToolCalls: 1 }, writes)).toMatchObject({
+      verdict: 'stops',
+      reason: 'max_tool_calls',
+      by: { limit: 'maxToolCalls', used: 1, max: 1 },
+      kept: { turns: 1 },
+    })
+    expect(whatIf(trajectory, { maxToolCalls: 4 }, writes)).toMatchObject({ verdict: 'same', reason: 'completed' })
+  })
+
+  test('of the calls that do not fit those are lost that changed something', async () => {
+    const { trajectory } = await ran([asks('Look', 'Write', 'Write'), answers('done')])
+    expect(whatIf(trajectory, { maxToolCalls: 2 }, writes).lost).toEqual({
+      changes: { Write: 1 },
+      calls: 1,
+      answer: true,
+    })
+    expect(whatIf(trajectory, { maxToolCalls: 3 }, writes).verdict).toBe('same')
+  })
+
+  test('of a run that they ended more of them is not known, and the same is the same', async () => {
+    const { trajectory, terminal } = await ran([asks('Look', 'Look'), answers('done')], { maxToolCalls: 1 })
+    expect(terminal.reason).toBe('max_tool_calls')
+    expect(whatIf(trajectory, { maxToolCalls: 1 }, writes).verdict).toBe('same')
+    expect(whatIf(trajectory, { maxToolCalls: 2 }, writes).verdict).toBe('unknown')
+  })
+})
+
+test('of a run that its own dollar limit ended another one of the session changes nothing', async () => {
+  const { trajectory, terminal } = await ran([asks('Look'), asks('Look'), answers('done')], { maxRunUsd: 300 })
+  expect([terminal.reason, trajectory.ending?.isOfRun]).toEqual(['max_budget_usd', true])
+  expect(whatIf(trajectory, { maxBudgetUsd: 9_000 }, writes).verdict).toBe('same')
+  expect(whatIf(trajectory, { maxRunUsd: 9_000 }, writes).verdict).toBe('unknown')
 })

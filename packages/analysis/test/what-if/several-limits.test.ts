@@ -6,7 +6,15 @@ import { whatIf, type WhatIf } from '../../src/what-if/what-if.ts'
 import { drawn } from '../../../core/test/support/deep.ts'
 import { drawsOf, liveRun, worldOf } from '../support/what-if-world.ts'
 
-const names = ['maxTurns', 'maxDurationMs', 'maxBudgetUsd', 'maxTotalTokens', 'noProgress'] as const
+const names = [
+  'maxTurns',
+  'maxDurationMs',
+  'maxBudgetUsd',
+  'maxRunUsd',
+  'maxToolCalls',
+  'maxTotalTokens',
+  'noProgress',
+] as const
 
 /** What a live run is charged for a request that its time limit cuts in the middle is the worst case, which the record of a whole run does not have. */
 function isCutInFlight(trajectory: Trajectory, { reason, kept }: WhatIf): boolean {
@@ -32,6 +40,8 @@ describe('what two or three limits would have made of a run is what they make of
         // A run that takes just as long as it may can end either way.
         maxDurationMs: drawnMs === durationMs ? drawnMs + 1 : drawnMs,
         maxBudgetUsd: 1 + draw(Math.floor(costUsd) + 100),
+        maxRunUsd: 1 + draw(Math.floor(costUsd) + 100),
+        maxToolCalls: 1 + draw(2 * summary.turns),
         maxTotalTokens: 1 + draw(totalTokens + 100),
         noProgress: true,
       }

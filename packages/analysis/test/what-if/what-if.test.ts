@@ -411,6 +411,11 @@ describe('suggested limits', () => {
         stops: 1,
       },
       {
+        limits: { maxToolCalls: 5 },
+        saved: { turns: 34, tokens: 3_740, costUsd: 3_740, unknownUsd: 0, activeMs: 0 },
+        stops: 1,
+      },
+      {
         limits: { noProgress: true },
         saved: { turns: 29, tokens: 3_190, costUsd: 3_190, unknownUsd: 0, activeMs: 0 },
         stops: 1,

@@ -1,4 +1,5 @@
 import type { Bound, Certificate, RunOptions } from '@halting/core'
+import { turnsWithoutPrice } from '@halting/agent/session-settings'
 import type { Forecast } from '@halting/core/adapters'
 import { flagOf, type FlagLimit } from '../headless/limit-advice.ts'
 import { counted, elapsed, money } from '../io/figures.ts'
@@ -132,16 +133,18 @@ function figureOf(bound: HelpfulBound, shown: (value: number) => string): string
 
 function reasonOf(bound: HelpfulBound): string {
   const flags = inFlags(bound.because)
-  const because = bound.default === true ? `the default of ${flags}${lifted(bound)}` : flags
+  const because = bound.default === true ? `the default of ${flags}${ofDefault(bound)}` : flags
   if (bound.bounded && bound.useful !== false) return because
   if (bound.add !== undefined) return `not bounded by these options; add ${bound.add.join(' or ')}`
   return bound.bounded ? `far more than a run makes: ${because}` : `not bounded by these options: ${because}`
 }
 
-/** The default of dollars can be taken away, which leaves the run without a bound. */
-function lifted({ because }: Bound): string {
+/** What is to be known of a default: that of dollars can be taken away, and one of turns stands in its place where it cannot be kept. */
+function ofDefault(bound: Bound): string {
   const runUsd: FlagLimit = 'maxRunUsd'
-  return because.startsWith(`${runUsd},`) ? `; ${flagOf(runUsd)} none lifts it` : ''
+  if (bound.because.startsWith(`${runUsd},`)) return `; ${flagOf(runUsd)} none lifts it`
+  const isInPlace = bound.bounded && bound.because === 'maxTurns' && bound.value === turnsWithoutPrice
+  return isInPlace ? ' where a model has no price' : ''
 }
 
 const optionNames = {

@@ -19,12 +19,13 @@ import {
 import { describeModels, whose } from '@halting/agent/session-settings'
 import { boundsText, helpfulBounds } from './bounds-text.ts'
 import { forecastText, type GivenLimits } from './forecast-text.ts'
-import { portsOf, settingsFor } from '../flags/session-ports.ts'
+import { runLimitOfPrint } from '../flags/run-limit.ts'
+import { portsOf, settingsFor, type RunSettings } from '../flags/session-ports.ts'
 
 /** `halting check`: what a run with these flags is likely to come to, and cannot exceed. Runs nothing, asks nobody, needs no key. */
 export async function check(given: Flags, program: Program): Promise<number> {
   const { output } = program
-  const run = await settingsFor(given, program)
+  const run = await settingsFor(given, program, runLimitOfPrint)
   const { env, settings } = run
   const ports = portsOf({ ...program, env }, given)
   const toolbox = openToolbox(run, ports)
@@ -40,7 +41,7 @@ export async function check(given: Flags, program: Program): Promise<number> {
   const { model, smallModel = model } = models
   const notes = { owner: whose(ports), settings, model: smallModel }
   const after = await afterBounds(run.choices, notes)
-  const helpful = helpfulBounds(bounds, { options, forecast: likely, defaults: defaultsIn(run.choices) })
+  const helpful = helpfulBounds(bounds, { options, forecast: likely, defaults: defaultsIn(run) })
   const { halts, standingBudgets = [], notes: remarks } = bounds
   const sections = [
     forecastText({ ...likely, model: oneLine(models.model.id, 100) }, limitsOf(options)),
@@ -69,8 +70,12 @@ function limitsOf({ maxBudgetUsd, maxRunUsd, maxTotalTokens }: RunOptions): Give
 }
 
 /** Limits that hold although nobody gave them. */
-function defaultsIn({ maxTurns }: Flags): readonly FlagLimit[] {
-  return maxTurns === undefined ? ['maxTurns'] : []
+function defaultsIn({ limitSources = {} }: RunSettings): readonly FlagLimit[] {
+  const { maxTurns, maxRunUsd } = limitSources
+  return [
+    ...(maxTurns === undefined ? (['maxTurns'] as const) : []),
+    ...(maxRunUsd === 'default' ? (['maxRunUsd'] as const) : []),
+  ]
 }
 
 type Goals = Awaited<ReturnType<typeof goalOptions>>

@@ -63,7 +63,14 @@ async function opened(
     kept,
     ...(gates !== undefined && { aroundModel: (...asked) => gates.through(...asked, sessionId) }),
   })
-  return Object.assign(heldToLimits(live.session, flags), { prepare: preparedBy(live) })
+  return Object.assign(heldToLimits(live.session, { ...limitsOf(live.run.settings), ...flags }), {
+    prepare: preparedBy(live),
+  })
+}
+
+/** By the names of the flags. */
+function limitsOf({ limits = {} }: LiveSession['run']['settings']): Flags {
+  return Object.fromEntries(Object.entries(limits).filter(([, limit]) => limit !== null))
 }
 
 /** Commands and files are those of the session's folder. They are looked up in a text, and in the first of several blocks: what stands behind, such as what was piped in, names none. */

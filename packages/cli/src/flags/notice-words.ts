@@ -53,15 +53,8 @@ export function wordNotice(notice: SessionNotice): string {
       return 'the run before did not end. It is closed first: what it had begun and not finished is told as unknown.'
     case 'session_taken_over':
       return `goes on with a session of ${notice.program} (${notice.path}, which stays as it is) as the session ${notice.sessionId}`
-    case 'no_price': {
-      const { models, maxRunUsd, maxTurns, from } = notice
-      const limit = `$${maxRunUsd} a run${from === undefined ? '' : ` (${from})`}`
-      const turns = maxTurns === Infinity ? 'nothing else limits it' : `it ends after ${many(maxTurns, 'turn')}`
-      return oneLine(
-        `there is no price for ${models.join(', ')}, so a run is not limited to ${limit}: ${turns}. --max-turns says how many, and modelPrices in your settings gives a price.`,
-        500,
-      )
-    }
+    case 'no_price':
+      return noPrice(notice)
     case 'session_not_stored':
       return `this session is not kept: ${notice.why}`
     case 'checkpoints_stopped':
@@ -73,6 +66,19 @@ export function wordNotice(notice: SessionNotice): string {
     case 'sandbox_network_refused':
       return `the sandbox refused the network: ${notice.host}: ${notice.why}`
   }
+}
+
+function noPrice(notice: SessionNotice & { readonly kind: 'no_price' }): string {
+  const { models, maxRunUsd, maxBudgetUsd, maxTurns, from } = notice
+  const limits = [
+    ...(maxRunUsd === undefined ? [] : [`$${maxRunUsd}${from === undefined ? '' : ` (${from})`}`]),
+    ...(maxBudgetUsd === undefined ? [] : [`$${maxBudgetUsd} of the session`]),
+  ]
+  const turns = maxTurns === Infinity ? 'nothing else limits it' : `it ends after ${many(maxTurns, 'turn')}`
+  return oneLine(
+    `there is no price for ${models.join(', ')}, so a run is not limited to ${limits.join(' or ')}: ${turns}. --max-turns says how many, and modelPrices in your settings gives a price.`,
+    500,
+  )
 }
 
 function todoFor(waiting: Ignored): string {

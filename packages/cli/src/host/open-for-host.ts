@@ -26,6 +26,7 @@ export async function openForHost(given: Given, control: Control, program: Progr
     servers: live.servers,
     hostServers: ofHost.servers,
     env: live.run.env,
+    begunWith: live.run.choices,
     commands: () => commandsOf(live),
     agents: () => agentsOf(live),
     plugins: live.plugins,

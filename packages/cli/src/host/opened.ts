@@ -1,5 +1,6 @@
 import type { Session, SessionEvent } from '@halting/core/session'
 import type { JsonObject, MessageContent } from '@halting/core'
+import type { Flags } from '../flags/flags.ts'
 import type { Program } from '../program.ts'
 import type { LiveSession } from '../flags/open-session.ts'
 import type { Prepared } from '@halting/agent/open-session'
@@ -34,6 +35,8 @@ export interface Opened {
   readonly hostServers: HostServers
   /** The environment of the session. */
   readonly env: Program['env']
+  /** Flags and the limits of settings that it began with; the flags alone when absent. */
+  readonly begunWith?: Flags
   readonly commands: () => readonly JsonObject[]
   readonly agents: () => readonly JsonObject[]
   readonly plugins: LiveSession['plugins']

@@ -36,11 +36,11 @@ const answers: { readonly [name in StatusCommandName]: Answer } = {
     return textOf(contextReport(usage, width), compactionRemark(usage))
   },
   cost: ({ session }) => textOf(costReport(session.snapshot, width)),
-  limits({ session }, argument, { flags }) {
+  limits({ session, begunWith }, argument, { flags }) {
     if (argument === '') return textOf(limitsReport(session.snapshot, width))
     const read = readLimits(argument, limitsToSet(session.snapshot))
     if (read.kind === 'wrong') throw new UsageError(read.says)
-    checkCeilings(read.change, flags)
+    checkCeilings(read.change, begunWith ?? flags)
     session.set({ limits: read.change })
     return textOf(limitsReport(session.snapshot, width), `From now on: ${read.says}`)
   },
@@ -100,7 +100,8 @@ function checkCeilings(change: LimitsChange, flags: Flags): void {
   const ceilings = limitsIn(flags)
   for (const name of limitNames) {
     const [wanted, ceiling] = [change[name], ceilings[name]]
-    if (wanted === undefined || ceiling === undefined || (wanted !== null && wanted <= ceiling)) continue
+    if (wanted === undefined || ceiling === undefined || ceiling === Infinity || (wanted !== null && wanted <= ceiling))
+      continue
     throw new UsageError(
       `This session was started with at most ${settableLimits[name].shown(ceiling)}, which no message raises. Nothing was changed. Start it again with --resume and another limit.`,
     )

@@ -156,8 +156,9 @@ function suggestedLines(
   ]
 }
 
-function flagsOf({ maxTurns, maxGoalTries, maxDurationMs, noProgress }: OtherLimits): string {
+function flagsOf({ maxTurns, maxToolCalls, maxGoalTries, maxDurationMs, noProgress }: OtherLimits): string {
   if (typeof maxTurns === 'number') return `--max-turns ${maxTurns}`
+  if (typeof maxToolCalls === 'number') return `--max-tool-calls ${maxToolCalls}`
   if (typeof maxGoalTries === 'number') return `--until-tries ${maxGoalTries}`
   if (typeof maxDurationMs === 'number') return `--max-duration ${Math.ceil(maxDurationMs / 1_000)}s`
   return noProgress === true ? '--no-progress' : ''

@@ -30,7 +30,7 @@ export async function whatIfCommand(flags: Flags, words: readonly string[], prog
   const budgets = standingLimitsIn(flags)
   if (!isAsked && budgets.length === 0 && flags.suggest !== true)
     throw new UsageError(
-      'Say which limits: --max-turns, --max-budget-usd, --max-tokens, --max-duration, --until-tries, --no-progress, --budget-per-day, --budget-per-month; or --suggest.',
+      'Say which limits: --max-turns, --max-budget-usd, --max-run-usd, --max-tokens, --max-duration, --max-tool-calls, --until-tries, --no-progress, --budget-per-day, --budget-per-month; or --suggest.',
     )
   if (budgets.length > 0 && (isAsked || flags.suggest === true))
     throw new UsageError(

@@ -1,6 +1,6 @@
 import type { Account, LimitFigures, StepFigures, Phase } from '@halting/analysis'
 import { wrapped } from '../io/columns.ts'
-import { checkTail, costText, goalFacts, goalName } from '@halting/analysis/words'
+import { checkTail, costText, goalFacts, goalName, sharedBudgetText, waitText } from '@halting/analysis/words'
 import { counted, elapsed, limitLabels, many, money, moneyAtMost, oneLine } from '../io/figures.ts'
 import type { Style } from '../io/style.ts'
 import { afterLines } from './after-lines.ts'
@@ -26,9 +26,9 @@ export function whyText(
     [style.bold(said(headline(account, heldBy))), ...aboutSignals(account).map(said), ...about.map(said)],
     goalLines(account, columns, style),
     [said(totalsLine(account, untold)), ...[unreportedUsageText(untold)].filter((text) => text !== '').map(said)],
-    withTitle('Limits', barLines(account.limits.map(limitRow(totals)), columns, style), style),
+    withTitle('Limits', barLines(limitRows(account), columns, style, longestLimit), style),
     withTitle('Time', barLines(timeRows(account), columns, style), style),
-    waitsLine(account).map(said),
+    waitLines(account).map(said),
     withTitle('Tools', toolLines(account, columns, style), style),
     withTitle(
       'Rounds',
@@ -81,16 +81,9 @@ function goalLines({ goal }: Account, columns: number, style: Style): readonly s
 
 const mostGoals = 10
 
-/** `5 requests waited 12 s for money that other requests had reserved ($9.10 at most).` */
-function waitsLine({ budgetWaits }: Account): readonly string[] {
-  if (budgetWaits === undefined) return []
-  const { requests, ms, refused, mostReservedUsd } = budgetWaits
-  const most = mostReservedUsd > 0 ? ` (${money(mostReservedUsd)} at most)` : ''
-  const end = refused === 0 ? '.' : `; ${many(refused, 'request')} did not fit in the end.`
-  const what = mostReservedUsd > 0 ? 'money' : 'tokens'
-  return [
-    `${many(requests, 'request')} waited ${elapsed(ms)} for ${what} that other requests had reserved${most}${end}`,
-  ]
+/** What requests waited for: what others had reserved of the limits of the run, and of standing budgets. */
+function waitLines({ budgetWaits, standingWaits = [] }: Account): readonly string[] {
+  return [...(budgetWaits === undefined ? [] : [waitText(budgetWaits)]), ...standingWaits.map(waitText)]
 }
 
 function withTitle(title: string, lines: readonly string[], style: Style): readonly string[] {
@@ -178,6 +171,19 @@ const units: { readonly [unit in LimitFigures['unit']]: (value: number) => strin
   usd: money,
   ms: elapsed,
 }
+
+/** The limits of the run, and the budget that it shared with others where that ended it. */
+function limitRows({ limits, totals, ending }: Account): readonly BarRow[] {
+  const rows = limits.map(limitRow(totals))
+  const shared = ending?.sharedBudget
+  if (shared === undefined) return rows
+  const { budget, usedUsd, limitUsd } = shared
+  const share = usedUsd === null || limitUsd === null || limitUsd <= 0 ? 1 : usedUsd / limitUsd
+  return [...rows, { label: oneLine(budget, longestLimit), share, value: sharedBudgetText(shared), isMarked: true }]
+}
+
+/** Columns of the name of a limit at most: standing budgets have longer ones. */
+const longestLimit = 28
 
 function limitRow({ costUsd, committedUsd }: Account['totals']): (figures: LimitFigures) => BarRow {
   return ({ limit, unit, used, max, isReached }) => {

@@ -26,6 +26,8 @@ test('a prompt is answered after all that was told of it, and every line fits th
     '_halting.budget_usd',
     '_halting.max_tokens',
     '_halting.max_duration',
+    '_halting.run_usd',
+    '_halting.max_tool_calls',
   ])
   expect(await prompt(sessionId, 'Write a.txt')).toEqual({
     stopReason: 'end_turn',

@@ -126,6 +126,40 @@ test('a flag of the start lets a host skip permissions later; settings that act 
   })
 })
 
+test('a host sets limits by the names of settings (spec R-LIM-10)', async () => {
+  const replies = [1, 2, 3].map((turn) => ({ content: [call('Read', { file_path: `${turn}.txt` })] }))
+  const one = await host(replies, { args: ['--max-turns', '9'] })
+  for (const [limits, error] of [
+    [5, 'limits must be an object'],
+    [
+      { maxSteps: 5 },
+      'There is no limit maxSteps. There are maxTurns, maxBudgetUsd, maxRunUsd, maxTokens, maxDuration, maxToolCalls.',
+    ],
+    [{ maxTurns: 0 }, 'limits.maxTurns must be a whole number of at least 1, or null'],
+    [{ maxRunUsd: '5' }, 'limits.maxRunUsd must be a number of US dollars above 0'],
+    [{ maxDuration: 600 }, 'limits.maxDuration must be a time with its unit'],
+  ] as const)
+    expect((await one.ask('apply_flag_settings', { settings: { limits } })).error).toContain(error)
+  const limits = { maxToolCalls: 2, maxRunUsd: 7, maxDuration: '10m', maxTurns: null }
+  expect(await one.ask('apply_flag_settings', { settings: { limits } })).toMatchObject({ subtype: 'success' })
+  expect(await one.say('/limits')).toMatchObject({
+    result: expect.stringMatching(
+      /turns +0, no limit[^]*run-usd +\$0\.0000 of \$7\.00[^]*time .* of 10 min[^]*calls +0 of 2/,
+    ),
+  })
+  expect(await one.say('Go.')).toMatchObject({ terminal_reason: 'max_tool_calls' })
+  expect((await one.say('/limits calls 5')).result).toContain('calls')
+  await one.end()
+})
+
+test('a message raises no limit of the settings (spec R-LIM-10)', async () => {
+  const settings = JSON.stringify({ limits: { maxRunUsd: 3 } })
+  const one = await host([], { args: ['--settings', settings] })
+  expect((await one.say('/limits run-usd 4')).result).toContain('This session was started with at most $3.00')
+  expect((await one.say('/limits run-usd 2')).result).toContain('$0.0000 of $2.00')
+  await one.end()
+})
+
 test('a host sets goals, which hold for the next run and the one that is under way (spec R-GOAL-63)', async () => {
   const cwd = mkdtempSync(join(here(), 'goals-'))
   const replies = [

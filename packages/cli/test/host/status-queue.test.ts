@@ -32,8 +32,23 @@ function queueOf(
 ) {
   const lines: Line[] = []
   const changes: object[] = []
-  const figures = { turns: 1, sessionUsd: 0.5, settledUsd: 0.25, reservedUsd: 0, settledTokens: 10, usedMs: 5 }
-  const limits = { maxTurns: 3, maxBudgetUsd: null, maxTotalTokens: null, maxDurationMs: null }
+  const figures = {
+    turns: 1,
+    toolCalls: 2,
+    sessionUsd: 0.5,
+    settledUsd: 0.25,
+    reservedUsd: 0,
+    settledTokens: 10,
+    usedMs: 5,
+  }
+  const limits = {
+    maxTurns: 3,
+    maxBudgetUsd: null,
+    maxRunUsd: null,
+    maxTotalTokens: null,
+    maxDurationMs: null,
+    maxToolCalls: null,
+  }
   const snapshot = {
     ...idle,
     figures,
@@ -94,7 +109,7 @@ test('an answer has the lines of a run, and the message is reported again', asyn
     { type: 'result', subtype: 'success', num_turns: 0, total_cost_usd: 0.5, local_command: 'limits' },
   ])
   expect(lines.at(-1)?.result).toBe(
-    'Limits\n  turns   1 of 3\n  usd     $0.5000, no limit\n  tokens  10, no limit\n  time    5 ms, no limit\n  next stop: none',
+    'Limits\n  turns    1 of 3\n  usd      $0.5000, no limit\n  run-usd  $0.2500, no limit\n  tokens   10, no limit\n  time     5 ms, no limit\n  calls    2, no limit\n  next stop: none',
   )
 })
 

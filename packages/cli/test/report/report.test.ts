@@ -325,7 +325,7 @@ describe('sessions of other programs, and what is not right', () => {
     [['report', '--by', 'weather'], '--by takes one of day, model, folder'],
     [['report', '--cluster', 'http://127.0.0.1:1', '--since', '1d'], 'A cluster does not keep when runs began'],
     [['why', '--since', '1d'], '--since belongs to halting report.'],
-    [['check', '--all'], '--all belongs to halting sessions, report and inspect.'],
+    [['check', '--all'], '--all belongs to halting sessions, report, inspect and what-if.'],
     [['report', '--codex'], 'No sessions of Codex are kept in'],
   ])('%j is refused', async (args, message) => {
     const { status, stderr } = await run(args)

@@ -53,6 +53,58 @@ describe('the ending of a run', () => {
     )
   })
 
+  test('the dollar limit of the run says what Enter does, and where it is set (spec R-LIM-8)', () => {
+    const context = { used: 9.97, limit: 10, neededUsd: 0.08, limitNeededUsd: 10.05, of: 'run' }
+    const said = (given: object): string => {
+      const { block } = endingShown(
+        {
+          terminal: { ...terminal('max_budget_usd', given), costUsd: 9.97, committedUsd: 9.97 },
+          changes: '',
+          todos: [],
+          limits: { ...noLimits, maxRunUsd: 10 },
+          canResume: true,
+        },
+        plain,
+      )
+      return shown([block], 110)
+    }
+    expect(said(context)).toBe(
+      `■ Stopped: the dollar limit of the run is reached. $9.97 of $10.00, the next request could cost $0.08.
+  [max_budget_usd]
+  7 turns, $9.97, 12,345 tokens, 2:10.
+  Enter raises the limit of a run to $15.00 in this session, and the run goes on with its counters. /limits
+  run-usd sets another (none: no limit), as --max-run-usd does at the start and limits.maxRunUsd in your
+  settings for all sessions.
+  ↵ +$5.00 and go on   w↵ one last answer   y↵ /why   or type a prompt`,
+    )
+    expect(said({ ...context, neededUsd: 30, limitNeededUsd: 39.97 })).toContain(
+      'Enter raises the limit of a run to $39.97',
+    )
+  })
+
+  test('a standing budget says its name and when it begins anew, and nothing is raised (spec R-LIM-8)', () => {
+    const used = { used: 19.99, limit: 20, neededUsd: 0.5 }
+    const context = { ...used, budget: '$20 a day', resetsAt: '2026-11-30T00:00:00+01:00' }
+    const { block, actions } = endingShown(
+      {
+        terminal: terminal('max_budget_usd', context, 'It says why', 'standing'),
+        changes: '',
+        todos: [],
+        limits: { ...noLimits, maxRunUsd: 10 },
+        canResume: true,
+      },
+      plain,
+    )
+    const said = shown([block], 200)
+    expect(said).toContain(
+      '■ Stopped: nothing is left of $20 a day. $19.99 of $20.00, the next request could cost $0.50.',
+    )
+    expect(said).toContain(
+      '$20 a day resets at 2026-11-30T00:00:00+01:00. halting budget shows it; --ignore-standing-budgets is your word that a run may go on without it.',
+    )
+    expect(actions.map(({ typed }) => typed)).not.toContain('')
+  })
+
   test('at 33 columns each action stays whole', () => {
     const { block } = ending('max_turns', { used: 40, limit: 40 })
     expect(shown([block], 33)).toBe(`■ Stopped: the turn limit is
@@ -71,6 +123,7 @@ describe('the ending of a run', () => {
     // Such figures as each limit has.
     const contexts: Partial<Record<EndingReason, object>> = {
       max_turns: { used: 40, limit: 40 },
+      max_tool_calls: { used: 40, limit: 40 },
       max_budget_usd: { used: 1, limit: 1 },
       token_limit: { used: 95_000, limit: 100_000, needed: 9_000, limitNeeded: 104_000 },
       time_limit: { used: 600_000, limit: 600_000 },
@@ -88,6 +141,7 @@ describe('the ending of a run', () => {
       '✓ done (It says why) · 7 turns · $0.31 · 2:10 · 2 files changed +12 −3 | ',
       '■ Stopped: a hook, a guard or a tool ended it. It says why.  [stop_requested] | y↵ /why',
       '■ Stopped: the turn limit is reached. 40 of 40 turns.  [max_turns] | ↵ +20 turns and go on, w↵ one last answer, y↵ /why',
+      '■ Stopped: the limit of tool calls is reached. 40 of 40 tool calls.  [max_tool_calls] | ↵ +50 tool calls and go on, t↵ the same and +20 turns, w↵ one last answer, y↵ /why',
       '■ Stopped: the dollar budget is used up. $1.00 of $1.00.  [max_budget_usd] | ↵ +$0.50 and go on, t↵ the same and +20 turns, w↵ one last answer, y↵ /why',
       '■ Stopped: the token limit is reached. 95,000 of 100,000 tokens, the next request could need 9,000.  [token_limit] | ↵ +50,000 tokens and go on, t↵ the same and +20 turns, w↵ one last answer, y↵ /why',
       '■ Stopped: the reply was cut at its longest, again and again.  [max_output_tokens] | ↵ have it go on, y↵ /why',

@@ -93,6 +93,28 @@ describe.skipIf(!hasTmux)('the program in a terminal', () => {
     expect(spawnSync('pgrep', ['-g', readFileSync(pid, 'utf8').trim()]).status).toBe(1)
   })
 
+  test('has $10 a run, which it does not name yet; a request that may exceed the limit is asked about (R-LIM-5, R-LIM-7, R-LIM-12)', async () => {
+    const where = place()
+    const window = start(where, '--model claude-sonnet-4-5')
+    await window.sees('0 turns · 0:00')
+    expect(window.screen()).not.toContain('next stop')
+    window.text('/limits')
+    window.keys('Enter')
+    await window.sees(/run-usd +\$0\.0000 of \$10\.00/)
+    window.text('/limits run-usd 0.02')
+    window.keys('Enter')
+    await window.sees('(before: $10.00)')
+    window.text('hello')
+    window.keys('Enter')
+    await window.sees(/■ Stopped: the dollar limit of the run is reached\. .*the next\s+request could cost/)
+    await window.sees('Enter raises the limit of a run to $')
+    // An empty line so soon after an ending is taken for a stray one.
+    await new Promise((resolve) => setTimeout(resolve, 600))
+    window.keys('Enter')
+    await window.sees('First.')
+    await window.sees('✓ done')
+  })
+
   test('is left with the way back, exit code 0 and a usable shell; --resume goes on', async () => {
     const where = place()
     const first = start(where, '"a question"')

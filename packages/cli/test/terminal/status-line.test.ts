@@ -1,13 +1,10 @@
-// Holds R-LIM-40 to R-LIM-47: the line that a command of the person prints, in the interactive program.
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+// Holds R-LIM-41, R-LIM-42 and R-LIM-44: when the command of a status line runs, what it reads, and what is shown of it.
 import * as fc from 'fast-check'
 import { visibleWidth } from '@earendil-works/pi-tui/dist/utils.js'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import type { SessionSnapshot } from '@halting/core/session'
 import { comparable, statusLineInput, type StatusLineState } from '../../src/terminal/status-line/input.ts'
 import { createPace, createStatusLine } from '../../src/terminal/status-line/status-line.ts'
-import { folder, startApp } from './app-support.ts'
 
 afterEach(() => void vi.useRealTimers())
 
@@ -82,7 +79,7 @@ const snapshot: SessionSnapshot = {
     maxTotalTokens: null,
     maxDurationMs: 60_000,
     maxRunUsd: null,
-    maxToolCalls: null,
+    maxToolCalls: 20,
   },
   figures: {
     turns: 3,
@@ -168,10 +165,11 @@ describe('what it reads (R-LIM-41)', () => {
       thinking: { enabled: true },
       figures: {
         turns: 3,
+        toolCalls: 4,
         tokens: 4_000,
         usd: 0.25,
         elapsedMs: 7_000,
-        left: { turns: 7, usd: 0.5, ms: 53_000 },
+        left: { turns: 7, toolCalls: 16, usd: 0.5, ms: 53_000 },
       },
       limits: {
         maxTurns: 10,
@@ -179,7 +177,7 @@ describe('what it reads (R-LIM-41)', () => {
         maxTotalTokens: null,
         maxDurationMs: 60_000,
         maxRunUsd: null,
-        maxToolCalls: null,
+        maxToolCalls: 20,
       },
       stop: { reason: 'max_turns', turns: 7, isEstimate: false },
     })
@@ -309,126 +307,5 @@ describe('what is shown of it (R-LIM-44)', () => {
         }
       }),
     )
-  })
-})
-
-const settingsWith = (home: string, settings: object): void => {
-  mkdirSync(join(home, '.halting'), { recursive: true })
-  writeFileSync(join(home, '.halting', 'settings.json'), JSON.stringify(settings))
-}
-const place = (settings: object) => {
-  const [cwd, home] = [folder('halting-app-'), folder('halting-home-')]
-  settingsWith(home, settings)
-  return { cwd, home }
-}
-const line = (command: string, more: object = {}) => ({ statusLine: { type: 'command', command, ...more } })
-/** A command that shows fields of its input, by a program that reads JSON. */
-const showing = (expression: string): string =>
-  `${process.execPath} -e 'let t="";process.stdin.on("data",(d)=>t+=d).on("end",()=>{const s=JSON.parse(t);console.log(${expression})})'`
-
-describe('in the program', () => {
-  test('stands above our line, which leaves the model to it, and follows the session', async () => {
-    const { terminal, say, settled } = await startApp({
-      again: place(
-        line(
-          showing(
-            '"<"+[s.model.id,s.permission_mode,s.figures.turns,s.cost.total_lines_added,s.context_window.total_input_tokens>0].join(" ")+">"',
-          ),
-        ),
-      ),
-      opensWith: '<scripted acceptEdits 0 0 false>',
-      flags: { permissionMode: 'acceptEdits' },
-      replies: [
-        { content: ['x', { type: 'tool_use', name: 'Write', input: { file_path: 'a.txt', content: 'one\ntwo\n' } }] },
-        { content: 'Written.' },
-      ],
-    })
-    expect(terminal.shown()).toMatch(/\n <scripted acceptEdits 0 0 false>\n accept edits · .*keys/)
-    say('write')
-    await terminal.sees('<scripted acceptEdits 2 2 true>')
-    await settled()
-    expect(terminal.shown()).not.toContain(' · scripted')
-  })
-
-  test('a command that fails says so once, and our line is what it was (R-LIM-45)', async () => {
-    const { terminal, say, settled } = await startApp({
-      again: place(line('echo half; echo no jq here >&2; exit 3')),
-      opensWith: 'no jq here',
-      replies: [{ content: 'One.' }, { content: 'Two.' }],
-    })
-    for (const text of ['first', 'second']) {
-      say(text)
-      await settled()
-    }
-    const all = terminal.all().join('\n')
-    expect(all.match(/The statusLine command failed/g)).toHaveLength(1)
-    expect(all.replaceAll(/\s+/g, ' ')).toContain('(exit code 3: no jq here). The usual line is shown.')
-    expect(all).not.toContain('half')
-    expect(terminal.shown()).toMatch(/\n asks · scripted · /)
-  })
-
-  test('it is run again by refreshInterval, and when the terminal has another width', async () => {
-    const again = place(line('echo x >> runs; echo "run $(wc -l < runs), $COLUMNS wide"', { refreshInterval: 1 }))
-    const { terminal } = await startApp({ again, opensWith: 'run 1, 80 wide' })
-    terminal.resize(70, 24)
-    await terminal.sees(/run \d+, 70 wide/)
-    await terminal.sees(/run (?:[4-9]|\d\d), 70 wide/)
-    expect(terminal.shown()).not.toContain('80 wide')
-  })
-
-  test('an idle session runs it once', async () => {
-    const again = place(line('echo x >> runs; echo "run $(wc -l < runs)"'))
-    const { terminal } = await startApp({ again, opensWith: 'run 1' })
-    await new Promise((resolve) => setTimeout(resolve, 700))
-    expect(readFileSync(join(again.cwd, 'runs'), 'utf8')).toBe('x\n')
-    expect(terminal.shown()).toContain(' run 1')
-  })
-
-  test('it has no keys of models, and nothing of it is on record (R-LIM-46)', async () => {
-    const again = place(line('echo "key <$ANTHROPIC_API_KEY> status-line-output"'))
-    const { terminal, say, settled, opened } = await startApp({
-      again,
-      opensWith: 'key <>',
-      env: { ANTHROPIC_API_KEY: 'secret' },
-      replies: [{ content: 'Done.' }],
-    })
-    say('go')
-    await settled()
-    expect(terminal.shown()).toContain('status-line-output')
-    const record = readFileSync(opened[0]!.session.snapshot.file!, 'utf8')
-    expect(record).toContain('Done.')
-    expect(record).not.toMatch(/status-line-output|statusLine/)
-  })
-
-  test('with disableAllHooks our line is there alone', async () => {
-    const { terminal, cwd } = await startApp({
-      again: place({ ...line('touch ran; echo mine'), disableAllHooks: true }),
-    })
-    await new Promise((resolve) => setTimeout(resolve, 500))
-    expect(existsSync(join(cwd, 'ran'))).toBe(false)
-    expect(terminal.shown()).toMatch(/\n asks · scripted · /)
-  })
-
-  test.each([true, false])('that of a project counts where the folder is trusted: %s (R-LIM-47)', async (isTrusted) => {
-    const again = place({})
-    settingsWith(again.cwd, line('echo of the project'))
-    const { terminal } = await startApp({
-      again,
-      ...(isTrusted && { opensWith: ' of the project' }),
-      env: isTrusted ? { HALTING_TRUST_FOLDER: '1' } : {},
-    })
-    if (isTrusted) return
-    await new Promise((resolve) => setTimeout(resolve, 500))
-    expect(terminal.shown()).not.toContain('of the project')
-  })
-
-  test('another session has its own, and that of the one before is gone', async () => {
-    const again = place(line(showing('"<"+s.session_id+">"')))
-    const { terminal, say, opened } = await startApp({ again, opensWith: '<' })
-    await terminal.sees(`<${opened[0]!.session.id}>`)
-    say('/clear')
-    while (opened.length < 2) await new Promise((resolve) => setTimeout(resolve, 10))
-    await terminal.sees(`<${opened[1]!.session.id}>`)
-    expect(terminal.shown()).not.toContain(`<${opened[0]!.session.id}>`)
   })
 })

@@ -167,13 +167,13 @@ export const noFigures: SessionFigures = {
 }
 
 /** An ending with plausible figures. */
-export function terminal(reason: EndingReason, context: object = {}, message = ''): RunResult {
+export function terminal(reason: EndingReason, context: object = {}, message = '', source = 'test'): RunResult {
   // JSON, as tests write it.
   const signal = new StopSignal({
     reason: endings[reason].category,
     message,
     context: context as never,
-    source: 'test',
+    source,
   })
   return {
     reason,

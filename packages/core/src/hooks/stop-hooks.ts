@@ -2,6 +2,7 @@ import type { AbortCause } from '../cancel/abort.ts'
 import { plainTextOf } from '../content.ts'
 import { messageOf } from '../errors.ts'
 import type { AssistantMessage, ModelMessage } from '../messages.ts'
+import type { HookFigures } from './hook-figures.ts'
 import type { AskModel } from './questions.ts'
 import { uniqueNames } from '../unique-names.ts'
 
@@ -23,6 +24,8 @@ export interface StopHookInput {
   readonly querySource: string
   /** A stop hook has sent the model back in this run before. */
   readonly stopHookActive: boolean
+  /** What the run has used so far, and what its limits leave. */
+  readonly figures: HookFigures
   /** Asks a model through the run, as `HookContext.ask` does. Work after the run has none. */
   readonly ask?: AskModel
 }

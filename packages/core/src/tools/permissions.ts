@@ -1,4 +1,5 @@
 import type { ToolUseBlock } from '../messages.ts'
+import type { HookFigures } from '../hooks/hook-figures.ts'
 import type { AskModel } from '../hooks/questions.ts'
 import type { PermissionDecision } from './permission-decision.ts'
 import type { PermissionUpdate } from './permission-update.ts'
@@ -29,6 +30,8 @@ export interface PermissionRequest {
   readonly precheck?: () => Promise<string | undefined>
   /** Asks a model through the run, as `HookContext.ask` does. Absent while the message that makes the call still streams (`onlyInTurn`). */
   readonly ask?: AskModel
+  /** What the run has used so far, and what its limits leave. A request that no run made has none. */
+  readonly figures?: () => HookFigures
 }
 
 /** What has a person asked: a rule, a hook, the mode, a place outside of the session's folders, a doubt about what the call does, or something else. */

@@ -19,6 +19,7 @@ import { headOf, many } from '../text.ts'
 import { guardsAt, inboxAt } from './checkpoint.ts'
 import { abortDraft, maxTurnsDraft, standingDraft, stopRequestedSignal } from './endings.ts'
 import { goalAtAnswer, isGoalMet } from './goals.ts'
+import { hookFigures } from './limits-left.ts'
 import { draftOf, ends, goesOn, onward, type Draft, type Outcome, type Route } from './outcome.ts'
 import type { Run } from './run.ts'
 import { stepWithQuestions } from './step-with-questions.ts'
@@ -129,11 +130,12 @@ function callStopHook(
 ): Eventually<Outcome | undefined> {
   const event = { hook: id, trigger: 'stopHook', callId: null } as const
   run.emit({ type: 'hook_start', ...event })
+  const figures = hookFigures(run)
   const step = stepWithQuestions<StopHookOutcome>(run, `hook:stopHook:${run.spent.request}::${id}`, {
     call(ask) {
       const { cause } = run.ports.abort
       if (cause !== undefined) return { aborted: cause }
-      const input = { ...stopHookInput(run, message), ask }
+      const input = { ...stopHookInput(run, message), figures, ask }
       return run.withGrace(() => hook.handle(input), settledOutcome)
     },
     cut: (_outcome, aborted) => ({ aborted }),
@@ -175,6 +177,7 @@ export function stopHookInput(run: Run, message: AssistantMessage): StopHookInpu
     },
     querySource,
     stopHookActive: run.spent.stopHookActive,
+    figures: hookFigures(run),
   }
 }
 

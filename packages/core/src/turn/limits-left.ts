@@ -1,6 +1,7 @@
 import { turnsBegun } from '../allowance.ts'
 import { toolCallsTaken } from '../agent-figures.ts'
 import type { HookFigures } from '../hooks/hook-figures.ts'
+import type { FinishedRun } from '../run-context.ts'
 import { activeMs, committedUsd } from './figures.ts'
 import type { Run } from './run.ts'
 
@@ -76,4 +77,14 @@ export function hookFigures(run: Limited): HookFigures {
     elapsedMs: activeMs(spent),
     left,
   }
+}
+
+/** The same of a run that has ended. */
+export function finalFigures(
+  { terminal, state }: FinishedRun,
+  context: Limited['context'],
+  ports: Limited['ports'],
+): HookFigures {
+  const figures = hookFigures({ spent: state.spent, identity: state.run, context, ports })
+  return { ...figures, turns: terminal.summary.turns }
 }

@@ -4,6 +4,7 @@ import { isInstance, messageOf } from '../errors.ts'
 import { after, disregard, firstOf, type Eventually } from '../eventually.ts'
 import type { Settled } from '../cancel/settle.ts'
 import { HookContext, type HookContextInit } from '../hooks/hook-context.ts'
+import type { HookFigures } from '../hooks/hook-figures.ts'
 import type { Hook } from '../hooks/hook.ts'
 import type { HookMessage, HookOutcome, HookTrigger } from '../hooks/hook-outcome.ts'
 import type { AskModel } from '../hooks/questions.ts'
@@ -168,12 +169,15 @@ function callHook(
   subject: HookSubject,
 ): Eventually<StepResult<HookOutcome>> {
   const isOfTheEnd = trigger === 'afterExecution' || trigger === 'onError'
+  // Those before the step: a resume calls the hook once the step has ended, and the hook asks the same again.
+  const figures = hookFigures(run)
   return stepWithQuestions<HookOutcome>(run, name, {
     call(ask) {
       const { cause } = run.ports.abort
       // After an abort only hooks that report an ending are called.
       if (cause !== undefined && !isOfTheEnd) return { aborted: cause }
-      const context = contextFor(run, trigger, subject, subject.isAfterAbort === true ? askNobody : ask)
+      const who = subject.isAfterAbort === true ? askNobody : ask
+      const context = contextFor(run, trigger, subject, { ask: who, figures })
       return run.withGrace(
         () => hook.handle(context),
         (settled) => {
@@ -202,7 +206,12 @@ const errorOfClosed = 'it redacts results, and failed. What went wrong is not to
 
 const askNobody: AskModel = () => Promise.resolve({ kind: 'aborted' })
 
-function contextFor(run: Run, trigger: HookTrigger, subject: HookSubject, ask: AskModel): HookContext {
+function contextFor(
+  run: Run,
+  trigger: HookTrigger,
+  subject: HookSubject,
+  { ask, figures }: { readonly ask: AskModel; readonly figures: HookFigures },
+): HookContext {
   const { toolCall, toolOutput, compaction, error } = subject
   return new HookContext({
     trigger,
@@ -210,7 +219,7 @@ function contextFor(run: Run, trigger: HookTrigger, subject: HookSubject, ask: A
     signal: run.ports.abort.signal,
     ask,
     agentType: run.agentType,
-    figures: () => hookFigures(run),
+    figures: () => figures,
     estimateTokens: (messages) => estimateMessages(run.context.tokens, messages),
     ...(toolCall !== undefined && { toolCall }),
     ...(toolOutput !== undefined && { toolOutput }),

@@ -56,7 +56,9 @@ export const limitsFlags: { readonly [Name in LimitsFlag]-?: FlagFor<NonNullable
     kind: 'value',
     value: 'X',
     read: dollarsOrNone,
-    meaning: 'The same for one run alone, whatever the session spent before; none for no limit',
+    alsoOf: ['what-if'],
+    meaning:
+      'US dollars of one run, whatever the session spent before; 10 in -p and the interactive program unless said otherwise, none for no limit',
   },
   maxToolCalls: {
     names: ['--max-tool-calls'],
@@ -64,6 +66,7 @@ export const limitsFlags: { readonly [Name in LimitsFlag]-?: FlagFor<NonNullable
     kind: 'value',
     value: 'N',
     read: wholeNumber,
+    alsoOf: ['what-if'],
     meaning: 'Calls of tools, those of subagents with them',
   },
   maxTokens: {

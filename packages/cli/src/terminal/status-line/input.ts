@@ -1,4 +1,4 @@
-import type { JsonObject, RunEvent, Usage } from '@halting/core'
+import type { HookFigures, JsonObject, RunEvent, Usage } from '@halting/core'
 import { isJsonObject } from '@halting/core/adapters'
 import type { SessionEvent, SessionSnapshot } from '@halting/core/session'
 
@@ -88,15 +88,18 @@ function windowOf(usage: Usage | null, size: number | null): JsonObject {
 }
 
 /** Of the run, by the names that hooks read. */
-function figuresOf({ figures, limits }: SessionSnapshot): JsonObject {
-  const { turns, settledTokens, settledUsd, usedMs, leftUsd, leftTokens, leftMs } = figures
+function figuresOf({ figures, limits }: SessionSnapshot): HookFigures {
+  const { turns, toolCalls, settledTokens, settledUsd, usedMs, leftUsd, leftTokens, leftMs } = figures
+  const { maxTurns, maxToolCalls } = limits
   return {
     turns,
+    toolCalls,
     tokens: settledTokens,
     usd: settledUsd,
     elapsedMs: usedMs,
     left: {
-      ...(limits.maxTurns !== null && { turns: Math.max(0, limits.maxTurns - turns) }),
+      ...(maxTurns !== null && { turns: Math.max(0, maxTurns - turns) }),
+      ...(maxToolCalls !== null && { toolCalls: Math.max(0, maxToolCalls - toolCalls) }),
       ...(leftTokens !== null && { tokens: leftTokens }),
       ...(leftUsd !== null && { usd: leftUsd }),
       ...(leftMs !== null && { ms: leftMs }),

@@ -130,7 +130,8 @@ function raiseOf(limit: EndingLimit, { signal }: RunResult, inForce: LimitsInFor
     case 'maxBudgetUsd':
     case 'maxRunUsd': {
       const needed = (figure('limitNeededUsd') ?? max) - max
-      const more = Math.max(moreUsd, cents(needed))
+      // A limit that nobody may have typed is raised by half of it: less is soon used up again.
+      const more = Math.max(limit === 'maxRunUsd' ? cents(max / 2) : moreUsd, cents(needed))
       return {
         more: dollarsText(more),
         limits: { [limit]: cents(max + more) },

@@ -21,6 +21,7 @@ import {
 } from '../../tools/permission-decision.ts'
 import { allowAll, type PermissionRequest } from '../../tools/permissions.ts'
 import type { StepKey } from '../../steps/steps.ts'
+import { hookFigures } from '../limits-left.ts'
 import type { RecordPosition } from '../record-position.ts'
 import type { RunSettings } from '../../run-context.ts'
 import type { Run } from '../run.ts'
@@ -77,7 +78,7 @@ export function askRules(run: Run, request: PermissionRequest): unknown {
   if (message !== undefined) return { behavior: 'deny', message }
   // What would become of the call otherwise is not asked: nobody decides about it now.
   if (request.hookDecision === 'defer') return deferred
-  return run.context.permissions.decide(ofCaller(run, request))
+  return run.context.permissions.decide({ figures: () => hookFigures(run), ...ofCaller(run, request) })
 }
 
 const deferred: PermissionDecision = Object.freeze({ behavior: 'ask', message: 'A hook leaves this call open.' })
@@ -119,9 +120,11 @@ export function decidePermission(
   const { precheck, ...unchecked } = request
   // Who was asked about it has answered, or is asked again: the work finds out by itself.
   const asked: PermissionRequest = wasAsked ? { ...unchecked, wasAsked } : request
+  // Those before the step, as hooks have them.
+  const figures = hookFigures(run)
   const step = stepWithQuestions<PermissionDecision>(run, name, {
     call: (ask) =>
-      after(decideInTime(run, { ...asked, ask }, said), (decision) =>
+      after(decideInTime(run, { ...asked, ask, figures: () => figures }, said), (decision) =>
         decision.behavior === 'ask' && precheck !== undefined && !wasAsked
           ? failInstead(run, decision, precheck)
           : decision,

@@ -9,6 +9,7 @@ import {
   many,
   money,
   moneyAtMost,
+  sharedBudgetText,
   visible,
 } from '@halting/analysis/words'
 import type { RunView } from '@halting/analysis/view'
@@ -53,9 +54,9 @@ const units = {
   ms: elapsed,
 } satisfies Record<LimitFigures['unit'], (value: number) => string>
 
-/** How full each limit was. */
-export function limitBars({ account: { limits } }: RunView): readonly PictureBar[] {
-  return limits.map(({ limit, unit, used, max, isReached }) => {
+/** How full each limit was, and the budget that the run shared with others where that ended it. */
+export function limitBars({ account: { limits, ending } }: RunView): readonly PictureBar[] {
+  const own = limits.map(({ limit, unit, used, max, isReached }): PictureBar => {
     const [label, shown] = [limitLabels[limit], units[unit]]
     if (max === null) return { label, share: null, value: `${shown(used)}, no limit`, color: 'soft' }
     return {
@@ -65,6 +66,11 @@ export function limitBars({ account: { limits } }: RunView): readonly PictureBar
       color: isReached ? 'bad' : 'accent',
     }
   })
+  const shared = ending?.sharedBudget
+  if (shared === undefined) return own
+  const { budget, usedUsd, limitUsd } = shared
+  const share = usedUsd === null || limitUsd === null || limitUsd <= 0 ? 1 : usedUsd / limitUsd
+  return [...own, { label: visible(budget), share, value: visible(sharedBudgetText(shared)), color: 'bad' }]
 }
 
 /** Where the time went. */

@@ -8,7 +8,7 @@ import {
   whatIfPriced,
 } from '@halting/analysis'
 import type { Plot } from '../plots/plot.ts'
-import { limitWords, usedOf, type LimitName } from './limits.ts'
+import { isDollars, isSmall, limitWords, usedOf, type LimitName } from './limits.ts'
 
 /** A run of one of many sessions, as far as other limits look at it. */
 export interface PastRun {
@@ -48,10 +48,9 @@ export function valuesToTry(
   if (most === 0) return []
   const wished = suggested.map(({ limits }) => limits[name]).filter((value) => typeof value === 'number')
   const whole = (value: number): number =>
-    name === 'maxBudgetUsd' ? Number(value.toPrecision(6)) : Math.max(1, Math.round(value))
+    isDollars(name) ? Number(value.toPrecision(6)) : Math.max(1, Math.round(value))
   const all = new Set<number>()
-  if ((name === 'maxTurns' || name === 'maxGoalTries') && most <= mostValues)
-    for (let turns = 1; turns <= most; turns++) all.add(turns)
+  if (isSmall(name) && most <= mostValues) for (let turns = 1; turns <= most; turns++) all.add(turns)
   else
     for (const value of [...used, ...used.flatMap((each) => [each / 4, each / 2, (each * 3) / 4])])
       all.add(whole(value))
@@ -122,7 +121,7 @@ export function savingsPlot(name: LimitName, sums: readonly LimitSums[], suggest
           .filter(({ amount }) => amount === most)
           .slice(-1)
           .map(({ value }) => ({ at: value, label: 'loses nothing' }))
-  const latest = name === 'maxBudgetUsd' || name === 'maxTotalTokens'
+  const latest = isDollars(name) || name === 'maxTotalTokens'
   return {
     name: `Savings and losses by limit: ${label.toLowerCase()}`,
     about: `What each value of the limit would have saved in all runs, and what would have been lost.${
@@ -173,7 +172,9 @@ export function savingsPlot(name: LimitName, sums: readonly LimitSums[], suggest
 
 const unitOf = {
   maxTurns: 'count',
+  maxToolCalls: 'count',
   maxBudgetUsd: 'usd',
+  maxRunUsd: 'usd',
   maxTotalTokens: 'count',
   maxDurationMs: 'ms',
   maxGoalTries: 'count',

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useId } from 'preact/hooks'
-import { limitFrom, limitWords, sliderOf, usedText, type LimitName } from './limits.ts'
+import { isDollars, limitFrom, limitWords, sliderOf, usedText, type LimitName } from './limits.ts'
 
 interface LimitRowProps {
   readonly name: LimitName
@@ -71,7 +71,7 @@ export function LimitRow({ name, used, had, chosen, onChoose }: LimitRowProps): 
 
 /** A slider counts in fractions that no person would write. */
 function valueOf(name: LimitName, value: number): number {
-  return name === 'maxBudgetUsd' ? Number(value.toPrecision(9)) : Math.max(1, Math.round(value))
+  return isDollars(name) ? Number(value.toPrecision(9)) : Math.max(1, Math.round(value))
 }
 
 function shown(chosen: number | undefined, factor: number): string {

@@ -3,7 +3,15 @@ import type { OtherLimits, Trajectory, WhatIf } from '@halting/analysis'
 import { counted, elapsed, many, money, spentText } from '@halting/analysis/words'
 
 /** Limits that are a number. */
-export const limitNames = ['maxTurns', 'maxBudgetUsd', 'maxTotalTokens', 'maxDurationMs', 'maxGoalTries'] as const
+export const limitNames = [
+  'maxTurns',
+  'maxToolCalls',
+  'maxBudgetUsd',
+  'maxRunUsd',
+  'maxTotalTokens',
+  'maxDurationMs',
+  'maxGoalTries',
+] as const
 export type LimitName = (typeof limitNames)[number]
 
 /** How a limit is spoken of, and asked for. */
@@ -19,38 +27,58 @@ export interface LimitWords {
 
 export const limitWords: { readonly [name in LimitName]: LimitWords } = {
   maxTurns: { label: 'Turns', flag: '--max-turns', unit: 'turns', factor: 1, inWords: counted },
+  maxToolCalls: { label: 'Tool calls', flag: '--max-tool-calls', unit: 'calls', factor: 1, inWords: counted },
   maxBudgetUsd: { label: 'Dollars', flag: '--max-budget-usd', unit: 'US dollars', factor: 1, inWords: money },
+  maxRunUsd: { label: 'Dollars, run', flag: '--max-run-usd', unit: 'US dollars', factor: 1, inWords: money },
   maxTotalTokens: { label: 'Tokens', flag: '--max-tokens', unit: 'tokens', factor: 1, inWords: counted },
   maxDurationMs: { label: 'Time', flag: '--max-duration', unit: 'seconds', factor: 1_000, inWords: elapsed },
   maxGoalTries: { label: 'Goal tries', flag: '--until-tries', unit: 'tries', factor: 1, inWords: counted },
 }
 
-/** The limits that a run has: tries only where it had goals. */
+/** The limits that a run has: tries only where it had goals, and dollars of the run alone, or tool calls, where they were limited. */
 export function limitNamesOf({ limits, turns }: Trajectory): readonly LimitName[] {
   const hasGoals = limits.maxGoalTries !== undefined || turns.some(({ tries }) => tries !== undefined)
-  return limitNames.filter((name) => name !== 'maxGoalTries' || hasGoals)
+  const isShown: { readonly [name in LimitName]?: boolean } = {
+    maxGoalTries: hasGoals,
+    maxRunUsd: limits.maxRunUsd !== null,
+    maxToolCalls: typeof limits.maxToolCalls === 'number',
+  }
+  return limitNames.filter((name) => isShown[name] !== false)
 }
 
 /** What a run used of each limit, counted as the limit does: what was carried over is in it. */
 export function usedOf({ turns, limits, carried }: Trajectory): { readonly [name in LimitName]: number } {
-  let nanos = Math.round(limits.spentBeforeUsd * 1e9) + carried.nanos
+  let nanos = carried.nanos
   let tokens = carried.tokens
   let ms = 0
-  for (const { payments, endMs } of turns) {
+  let made = carried.toolCalls ?? 0
+  for (const { payments, calls, endMs } of turns) {
     for (const payment of payments) {
       nanos += payment.nanos
       tokens += payment.tokens
     }
     ms = Math.max(ms, endMs)
+    made += calls.length
   }
   const begun = turns.filter(({ countsAsTurn }) => countsAsTurn).length
   return {
     maxTurns: carried.turns + begun,
-    maxBudgetUsd: nanos / 1e9,
+    maxToolCalls: made,
+    maxBudgetUsd: (nanos + Math.round(limits.spentBeforeUsd * 1e9)) / 1e9,
+    maxRunUsd: nanos / 1e9,
     maxTotalTokens: tokens,
     maxDurationMs: carried.ms + ms,
     maxGoalTries: Math.max(0, ...turns.map(({ tries = 0 }) => tries)),
   }
+}
+
+export function isDollars(name: LimitName): boolean {
+  return name === 'maxBudgetUsd' || name === 'maxRunUsd'
+}
+
+/** Counted one by one. */
+export function isSmall(name: LimitName): boolean {
+  return name === 'maxTurns' || name === 'maxToolCalls' || name === 'maxGoalTries'
 }
 
 /** Steps of a slider: fine enough for a hand. */
@@ -61,8 +89,8 @@ export function sliderOf(
   name: LimitName,
   used: number,
 ): { readonly min: number; readonly max: number; readonly step: number } {
-  if (name === 'maxTurns' || name === 'maxGoalTries') return { min: 1, max: Math.max(1, used), step: 1 }
-  const least = name === 'maxBudgetUsd' ? 0.0001 : 1
+  if (isSmall(name)) return { min: 1, max: Math.max(1, used), step: 1 }
+  const least = isDollars(name) ? 0.0001 : 1
   const step = roundStep(Math.max(least, used / fineness), least)
   return { min: step, max: Math.max(step, Math.ceil(used / step - 1e-9) * step), step }
 }
@@ -78,7 +106,7 @@ function roundStep(wanted: number, least: number): number {
 export function limitFrom(name: LimitName, written: string): number | undefined {
   const value = Number(written) * limitWords[name].factor
   if (written.trim() === '' || !Number.isFinite(value) || value <= 0) return undefined
-  if (name === 'maxBudgetUsd') return value < leastUsd ? undefined : value
+  if (isDollars(name)) return value < leastUsd ? undefined : value
   if (name === 'maxDurationMs') return value > longestMs ? undefined : Math.max(1, Math.round(value))
   if (name === 'maxGoalTries' && value > mostGoalTries) return undefined
   return Number.isSafeInteger(value) ? value : undefined
@@ -92,7 +120,7 @@ const longestMs = 2_147_483_647
 
 /** As the program takes it. */
 function flagOf(name: LimitName, value: number): string {
-  if (name === 'maxBudgetUsd') return plainNumber(value)
+  if (isDollars(name)) return plainNumber(value)
   if (name !== 'maxDurationMs') return String(value)
   return value % 1_000 === 0 ? `${value / 1_000}s` : `${value}ms`
 }

@@ -7,6 +7,8 @@ import {
   keptSavedLost,
   limitFrom,
   limitNames,
+  isDollars,
+  isSmall,
   limitNamesOf,
   sliderOf,
   usedOf,
@@ -25,7 +27,9 @@ describe('limits to try', () => {
     const { limits } = trajectory
     expect(usedOf({ ...trajectory, carried, limits: { ...limits, spentBeforeUsd: 0.25 } })).toEqual({
       maxTurns: 12,
+      maxToolCalls: 10,
       maxBudgetUsd: 2.25,
+      maxRunUsd: 2,
       maxTotalTokens: 1_050,
       maxDurationMs: 10_700,
       maxGoalTries: 0,
@@ -42,15 +46,26 @@ describe('limits to try', () => {
     expect(commandLine('/a', { maxGoalTries: 3 })).toBe('halting what-if --until-tries 3 /a')
   })
 
+  it('are dollars of the run alone and tool calls only for a run that had such a limit', () => {
+    expect(limitNamesOf(trajectory)).not.toEqual(expect.arrayContaining(['maxRunUsd']))
+    expect(limitNamesOf(trajectory)).not.toEqual(expect.arrayContaining(['maxToolCalls']))
+    const limits = { ...trajectory.limits, maxRunUsd: 10, maxToolCalls: 50 }
+    expect(limitNamesOf({ ...trajectory, limits })).toEqual(expect.arrayContaining(['maxRunUsd', 'maxToolCalls']))
+    expect(commandLine('/a', { maxRunUsd: 0.5, maxToolCalls: 3 })).toBe(
+      'halting what-if --max-tool-calls 3 --max-run-usd 0.5 /a',
+    )
+  })
+
   it('are above nothing on every slider, and what was used stands on it', () => {
     fc.assert(
       fc.property(fc.constantFrom(...limitNames), fc.double({ min: 0, max: 1e9, noNaN: true }), (name, used) => {
-        const { min, max, step } = sliderOf(name, name === 'maxBudgetUsd' ? used : Math.round(used))
+        const value = isDollars(name) ? used : Math.round(used)
+        const { min, max, step } = sliderOf(name, value)
         expect(min).toBeGreaterThan(0)
         expect(step).toBeGreaterThan(0)
         expect(max).toBeGreaterThanOrEqual(min)
-        expect(max).toBeGreaterThanOrEqual((name === 'maxBudgetUsd' ? used : Math.round(used)) - 1e-6)
-        expect((max - min) / step).toBeLessThanOrEqual(name === 'maxTurns' || name === 'maxGoalTries' ? Infinity : 500)
+        expect(max).toBeGreaterThanOrEqual(value - 1e-6)
+        expect((max - min) / step).toBeLessThanOrEqual(isSmall(name) ? Infinity : 500)
       }),
     )
   })

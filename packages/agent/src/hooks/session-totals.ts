@@ -1,0 +1,130 @@
+import { figuresIn, noFigures, type HookFigures } from '@halting/core/adapters'
+import { countedRuns, type EndedRun, foldRun, type FoldedSession, usdOf } from '@halting/core/steps'
+import type { RunEvent, RunResult } from '@halting/core'
+
+/** What a session has used, but for what is left of its limits. */
+type Used = Omit<HookFigures, 'left'>
+
+/** What a session may cost in US dollars, null for no limit; and what it has cost where somebody counts that, with what came after its runs. */
+export interface SessionSpending {
+  readonly maxBudgetUsd: number | null
+  readonly costUsd: number
+}
+
+interface SessionTotalsOptions {
+  readonly spending: () => SessionSpending
+}
+
+/** What the runs of a session have used so far, for hooks that are about no run (spec R-LIM-51). */
+export class SessionTotals {
+  readonly #options: SessionTotalsOptions
+  /** Of runs that ended before the last one. */
+  #ended: Used = noFigures
+  /** The next run may carry its counters. */
+  #last: { readonly runId: string | undefined; readonly used: Used } | undefined
+  /** The run that goes on. */
+  #run: { readonly runId: string; readonly used: Used } | undefined
+  /** The session as earlier processes left it, until it is read. */
+  #before: FoldedSession | undefined
+
+  constructor(options: SessionTotalsOptions) {
+    this.#options = options
+  }
+
+  /** The session as earlier processes left it, before anything is told of it. */
+  begin(before: FoldedSession | undefined): void {
+    this.#before = before
+  }
+
+  onEvent(event: RunEvent): void {
+    this.#read()
+    if (event.type === 'run_start') {
+      const { runId, continues } = event.run
+      const carried = continues !== undefined && this.#last?.runId === continues ? this.#last.used : undefined
+      if (carried !== undefined) this.#last = undefined
+      // One that another process left open has used something already.
+      if (this.#run?.runId !== runId) this.#run = { runId, used: carried ?? noFigures }
+    }
+    if (event.type === 'run_end') this.#end(this.#run?.runId, usedBy(event.terminal, this.#run?.used.toolCalls ?? 0))
+    else if (this.#run !== undefined) {
+      const used = usedWith(this.#run.used, event)
+      if (used !== this.#run.used) this.#run = { ...this.#run, used }
+    }
+  }
+
+  /** A run has ended that tells no events. */
+  ended(terminal: RunResult, { toolCalls }: HookFigures): void {
+    this.#read()
+    this.#end(undefined, usedBy(terminal, toolCalls))
+  }
+
+  /** `run`: what the run that goes on has used, where that is known better. */
+  figures(run?: HookFigures): HookFigures {
+    this.#read()
+    const sum = [this.#ended, this.#last?.used, run ?? this.#run?.used].reduce<Used>(plus, noFigures)
+    const { maxBudgetUsd, costUsd } = this.#options.spending()
+    const usd = Math.max(sum.usd, costUsd)
+    const isLimited = maxBudgetUsd !== null && maxBudgetUsd !== Infinity
+    return { ...usedOf(sum), usd, left: isLimited ? { usd: Math.max(0, maxBudgetUsd - usd) } : {} }
+  }
+
+  #end(runId: string | undefined, used: Used): void {
+    if (this.#last !== undefined) this.#ended = plus(this.#ended, this.#last.used)
+    this.#last = { runId, used }
+    this.#run = undefined
+  }
+
+  /** Not before somebody asks: most hooks are about a run. */
+  #read(): void {
+    const before = this.#before
+    if (before === undefined) return
+    this.#before = undefined
+    for (const run of countedRuns(before)) this.#end(run.runId, usedByRecorded(run))
+    const open = before.open === undefined ? undefined : foldRun(before.open)
+    if (open?.kind !== 'open') return
+    const { run, spent } = open.state
+    const { turns, toolCalls = 0, totalTokens, nanos, unknownNanos, now, startedAt } = spent
+    this.#run = {
+      runId: run.runId,
+      used: {
+        turns,
+        toolCalls,
+        tokens: totalTokens,
+        usd: usdOf(nanos + unknownNanos),
+        elapsedMs: now - startedAt,
+      },
+    }
+  }
+}
+
+function usedByRecorded({ terminal, spent }: EndedRun): Used {
+  return usedBy(terminal, spent.toolCalls ?? 0)
+}
+
+function usedBy({ summary, totalTokens, committedUsd, durationMs }: RunResult, toolCalls: number): Used {
+  return { turns: summary.turns, toolCalls, tokens: totalTokens, usd: committedUsd, elapsedMs: durationMs }
+}
+
+function usedWith(used: Used, event: RunEvent): Used {
+  const told = figuresIn(event)?.figures
+  if (told !== undefined) return { ...used, tokens: told.settledTokens, usd: told.settledUsd, elapsedMs: told.usedMs }
+  if (event.type === 'turn_start') return { ...used, turns: Math.max(0, event.turn - 1) }
+  let inner: RunEvent = event
+  while (inner.type === 'agent') inner = inner.event
+  return inner.type === 'tool_start' ? { ...used, toolCalls: used.toolCalls + 1 } : used
+}
+
+function plus(one: Used, other: Used | undefined): Used {
+  if (other === undefined) return one
+  return {
+    turns: one.turns + other.turns,
+    toolCalls: one.toolCalls + other.toolCalls,
+    tokens: one.tokens + other.tokens,
+    usd: one.usd + other.usd,
+    elapsedMs: one.elapsedMs + other.elapsedMs,
+  }
+}
+
+function usedOf({ turns, toolCalls, tokens, usd, elapsedMs }: Used): Used {
+  return { turns, toolCalls, tokens, usd, elapsedMs }
+}
