@@ -302,6 +302,8 @@ test('the same over a kill at any record', async () => {
       expectWithin(plan, came.state, begun, told.events)
       const before = remindersIn(state)
       const shown = remindersIn(came.state)
+      // What works beside the run may have come further or less far, and its calls with it.
+      if (told.events.some((event) => event.type === 'agent' && event.inBackground === true)) return
       // What was told before the kill is told no second time, and what comes is told in the same order.
       if (purse === undefined && came.state.transcript.length === state.transcript.length) expect(shown).toEqual(before)
     }),
