@@ -21,10 +21,10 @@ function person(settings: object): Halting {
 const runs = 3
 
 /** The exit codes of runs that follow each other. */
-async function statuses(halting: Halting): Promise<readonly number[]> {
+async function statuses(halting: Halting): Promise<readonly Ended['status'][]> {
   const script = join(here(), 'hello.json')
   writeFileSync(script, JSON.stringify({ model: 'claude-sonnet-5-5', replies: [{ content: ['Hello.'] }] }))
-  const all: number[] = []
+  const all: Ended['status'][] = []
   for (let index = 0; index < runs; index++) all.push((await halting('-p', 'hi', '--script', script)).status)
   return all
 }
