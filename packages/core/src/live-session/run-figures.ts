@@ -1,6 +1,6 @@
 import type { RunEvent } from '../events.ts'
 import type { RunResult } from '../endings/terminal.ts'
-import { figuresIn } from '../figures-in.ts'
+import { figuresIn, innermostEvent } from '../figures-in.ts'
 import { spendsTurn } from '../allowance.ts'
 import type { LeftOfRun } from './next-stop.ts'
 import type { LimitsInForce, SessionFigures } from './session.ts'
@@ -97,14 +97,16 @@ export class RunFigures {
     const given = figuresIn(event)
     if (given !== undefined) {
       const { contextTokens, contextWindow } = given.isOwn ? given.figures : this.#told
-      this.#told = { ...this.#told, ...figuresOf(given.figures), contextTokens, contextWindow }
+      // Calls are counted as they begin. A run that goes on tells those of before.
+      const toolCalls = Math.max(this.#told.toolCalls, given.figures.toolCalls ?? 0)
+      this.#told = { ...this.#told, ...figuresOf(given.figures), contextTokens, contextWindow, toolCalls }
       return true
     }
     const { toolCalls } = this.#told
     switch (event.type) {
       case 'agent':
       case 'tool_start': {
-        if (!isToolStart(event)) return false
+        if (innermostEvent(event).type !== 'tool_start') return false
         this.#told = { ...this.#told, toolCalls: toolCalls + 1 }
         return true
       }
@@ -189,7 +191,7 @@ export class RunFigures {
   }
 }
 
-function figuresOf({ type: _, ...told }: Told): Omit<Told, 'type'> {
+function figuresOf({ type: _, toolCalls: __, ...told }: Told): Omit<Told, 'type' | 'toolCalls'> {
   return told
 }
 
@@ -201,11 +203,4 @@ function leftOf(limit: number | null, used: number): number | null {
 function narrower(one: number | null, other: number | null): number | null {
   if (one === null || other === null) return one ?? other
   return Math.min(one, other)
-}
-
-/** A call begins, of the run or of an agent on any level. */
-function isToolStart(event: RunEvent): boolean {
-  let inner = event
-  while (inner.type === 'agent') inner = inner.event
-  return inner.type === 'tool_start'
 }
