@@ -219,6 +219,20 @@ describe('a model without a price', () => {
     expect(live.session.snapshot.last?.reason).toBe('completed')
   })
 
+  test('two messages for it have its turns, one after the other', async () => {
+    const { open } = await world([{ content: 'Hello.' }, { content: 'Hello.' }])
+    const live = await open({}, printed)
+    const ends: unknown[] = []
+    live.session.listen((event) => {
+      if (event.type === 'run_end' || event.type === 'failed') ends.push(event.type)
+    })
+    live.session.prompt('hi', { model: unpriced })
+    live.session.prompt('hi', { model: unpriced, when: 'now' })
+    await live.session.settled()
+    expect(ends).toEqual(['run_end', 'run_end'])
+    expect(boundsOf(live)).toEqual([10, 1_000])
+  })
+
   test('of a script is bounded by turns as before, without a word', async () => {
     const { open, notes, cwd } = await world()
     const script = join(cwd, 'script.json')
@@ -226,6 +240,25 @@ describe('a model without a price', () => {
     expect(boundsOf(await open({ script, model: unpriced }, printed))).toEqual([null, 1_000])
     expect(notes).toEqual([])
   })
+})
+
+test('the model is told what is left of a limit, unless the settings say otherwise (spec R-LIM-3)', async () => {
+  const told = async (settings: object): Promise<readonly string[]> => {
+    const { open, ownSettings } = await world([...endless(2, 10), { content: 'Done.' }])
+    ownSettings(settings)
+    const { session } = await open({ maxTurns: 4 })
+    const texts: string[] = []
+    session.listen((event) => {
+      if (event.type !== 'loop' || event.event.type !== 'message' || event.event.entry.kind !== 'user') return
+      const { content } = event.event.entry.message
+      if (typeof content === 'string' && content.startsWith('Left of')) texts.push(content)
+    })
+    session.prompt('go')
+    await session.settled()
+    return texts
+  }
+  expect(await told({})).toEqual(['Left of the limits of this run: 2 of 4 turns.'])
+  expect(await told({ limitReminders: false })).toEqual([])
 })
 
 describe('an agent as the session', () => {

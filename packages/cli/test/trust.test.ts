@@ -533,4 +533,3 @@ test('halting config tells a status line as in force, and nothing that says noth
     { setting: 'statusLine', value: { type: 'command', command: 'x' }, from: file },
   ])
 })
-const { settings } = JSON.parse((await halting(['config', '--json'])).stdout) as { readonly settings: unknown }

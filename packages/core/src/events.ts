@@ -99,6 +99,8 @@ export type RunEvent =
       /** Active milliseconds. */
       readonly usedMs: number
       readonly leftMs: number | null
+      /** Calls of tools that count against the limit, by what is on record; absent for none, and in what a subagent tells. */
+      readonly toolCalls?: number
     }
   /**
    * Live: a request begins to wait for what others have reserved of a limit, or ends to (spec R-BUD-18). It needs so much, and others have so much reserved,

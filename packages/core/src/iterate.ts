@@ -1,3 +1,4 @@
+import type { HookFigures } from './hooks/hook-figures.ts'
 import { abortCauseOf, AbortScope, type AbortCause } from './cancel/abort.ts'
 import { createDeadline, noDeadline } from './cancel/deadline.ts'
 import { OrphanedTools } from './cancel/orphaned-tools.ts'
@@ -170,11 +171,7 @@ export function streamRun(start: RunState, options: RunOptions, context: RunSurr
     deadline.cancel()
     abort.dispose()
     events.close()
-    try {
-      disregard(options.onResult?.(ended.terminal, finalFigures(ended, contextWith(run, inForce), ports)))
-    } catch {
-      // The run has ended; what a listener does with that is its own affair.
-    }
+    tellResult(options, ended, () => finalFigures(ended, contextWith(run, inForce), ports))
     return ended
   }
   const started = (): Promise<FinishedRun> => (running ??= execute())
@@ -233,6 +230,15 @@ export function streamRun(start: RunState, options: RunOptions, context: RunSurr
         },
       }
     },
+  }
+}
+
+/** The run has ended; what a listener does with that is its own affair. */
+function tellResult({ onResult }: RunOptions, { terminal }: FinishedRun, figures: () => HookFigures): void {
+  try {
+    disregard(onResult?.(terminal, figures()))
+  } catch {
+    // Nothing depends on it.
   }
 }
 

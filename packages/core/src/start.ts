@@ -194,11 +194,11 @@ function withCallsClosed(state: RunState): RunState {
   return { ...closed, spent: { ...closed.spent, toolResults: closed.spent.toolResults + calls.length } }
 }
 
-/** What counts on: turns, tokens, money, time. What belongs to one turn does not. */
+/** What counts on: turns, tokens, money, time, calls of tools. What belongs to one turn does not. */
 function carriedOver(spent: RunProgress): Partial<RunProgress> {
   const { turns, turnBegins, laps, usage, modelUsage, totalTokens, nanos, unknownNanos, tracker, startedAt, now } =
     spent
-  const { goal, changes } = spent
+  const { goal, changes, toolCalls, limitsTold } = spent
   return {
     turns,
     laps: { ...laps, sinceRefill: {}, inRun: turnBegins ? laps.inRun : withTurnBegun(laps.inRun) },
@@ -212,6 +212,8 @@ function carriedOver(spent: RunProgress): Partial<RunProgress> {
     now,
     goal: goal === undefined ? undefined : goalGoneOnWith(goal),
     changes,
+    toolCalls,
+    limitsTold,
   }
 }
 

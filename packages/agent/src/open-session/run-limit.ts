@@ -142,8 +142,12 @@ export function followModels(session: Session, { limit, modelNamed, first, notif
     areTurnsSet ||= limits.maxTurns !== undefined
     tell(unpriced ?? [])
   }
-  const unpricedNow = (): readonly string[] => unpricedFor(session.snapshot.model)
   // A message may be for another model, of its run alone.
+  const unpricedNow = (): readonly string[] => {
+    const { model, queue } = session.snapshot
+    const asked = [model, ...queue.flatMap((message) => message.model ?? [])]
+    return [...new Set(asked.flatMap((name) => unpricedFor(name)))]
+  }
   session.listen(({ type }) => {
     if (type === 'run_end' && unpricedNow().length > 0 !== isReplaced) setWith({}, unpricedNow())
   })

@@ -12,6 +12,9 @@ interface LimitsMeta {
   readonly waitingRequests: number
   readonly timeLeftMs: number | null
   readonly tokensLeft: number | null
+  /** US dollars of one run. */
+  readonly runUsd: number | null
+  readonly toolCallsLeft: number | null
   readonly nextStop: SessionSnapshot['nextStop']
 }
 
@@ -26,6 +29,8 @@ function limitsMeta({ figures, limits, nextStop }: Shown): LimitsMeta {
     waitingRequests: figures.waitingRequests,
     timeLeftMs: figures.leftMs,
     tokensLeft: figures.leftTokens,
+    runUsd: limits.maxRunUsd,
+    toolCallsLeft: limits.maxToolCalls === null ? null : Math.max(0, limits.maxToolCalls - figures.toolCalls),
     nextStop,
   }
 }

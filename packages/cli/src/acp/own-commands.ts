@@ -43,7 +43,7 @@ export function setGoal(session: Session, name: GoalCommand, argument: string): 
 }
 
 /**
- * Goes on. A run that ended after its turns or its time gets as many again, as a new prompt would give it; dollars and tokens are for a person to raise.
+ * Goes on. A run that ended after its turns, its tool calls or its time gets as many again, as a new prompt would give it; dollars and tokens are for a person to raise.
  * @throws ConfigurationError where there is nothing to go on with.
  */
 export function goOn(session: Session): void {
@@ -55,6 +55,8 @@ function moreOf({ last, limits, figures }: Session['snapshot']): LimitsChange | 
   if (limit === null || endingLimits[limit].raisedBy !== 'continuing') return undefined
   if (limit === 'maxTurns' && limits.maxTurns !== null && figures.turns >= limits.maxTurns)
     return { maxTurns: figures.turns + limits.maxTurns }
+  if (limit === 'maxToolCalls' && limits.maxToolCalls !== null && figures.toolCalls >= limits.maxToolCalls)
+    return { maxToolCalls: figures.toolCalls + limits.maxToolCalls }
   if (limit === 'maxDurationMs' && limits.maxDurationMs !== null && (figures.leftMs ?? 0) <= 0)
     return { maxDurationMs: figures.usedMs + limits.maxDurationMs }
   const { used, limit: tries } = last?.signal.context ?? {}

@@ -55,7 +55,12 @@ test.each(['', '/continue', '  /continue  '])('after a limit "%s" goes on with a
 test.each<
   readonly [
     reason: string,
-    limits: { readonly maxTurns?: number; readonly maxTotalTokens?: number; readonly maxDurationMs?: number },
+    limits: {
+      readonly maxTurns?: number
+      readonly maxTotalTokens?: number
+      readonly maxDurationMs?: number
+      readonly maxToolCalls?: number
+    },
     option: string,
     before: string,
     raised: string,
@@ -65,6 +70,7 @@ test.each<
 >([
   ['max_turns', { maxTurns: 2 }, '_halting.max_turns', '2', '10', '10', 'turnsLeft'],
   ['token_limit', { maxTotalTokens: 30_000 }, '_halting.max_tokens', '30000', '2.5m', '2500000', 'tokensLeft'],
+  ['max_tool_calls', { maxToolCalls: 1 }, '_halting.max_tool_calls', '1', '8', '8', 'toolCallsLeft'],
   ['time_limit', { maxDurationMs: 300 }, '_halting.max_duration', '300ms', '1h30m', '90m', 'timeLeftMs'],
 ])('a run that ended with %s goes on once its limit is raised, with all its counters', async (...row) => {
   const [reason, options, configId, before, raised, shown, left] = row
@@ -89,8 +95,8 @@ test.each<
   const meta = updates('usage_update').at(-1)?.['_meta'] as {
     readonly 'halting/limits': Readonly<Record<string, number>>
   }
-  const limit = { turnsLeft: 10, tokensLeft: 2_500_000, timeLeftMs: 90 * 60_000 }[left] ?? 0
-  const spent = { turnsLeft: 3, tokensLeft: 30_000, timeLeftMs: 300 }[left] ?? 0
+  const limit = { turnsLeft: 10, toolCallsLeft: 8, tokensLeft: 2_500_000, timeLeftMs: 90 * 60_000 }[left] ?? 0
+  const spent = { turnsLeft: 3, toolCallsLeft: 1, tokensLeft: 30_000, timeLeftMs: 300 }[left] ?? 0
   expect(meta['halting/limits'][left]).toBeLessThanOrEqual(limit - spent)
   expect(wire.problems).toEqual([])
 })

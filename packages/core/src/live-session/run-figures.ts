@@ -97,7 +97,9 @@ export class RunFigures {
     const given = figuresIn(event)
     if (given !== undefined) {
       const { contextTokens, contextWindow } = given.isOwn ? given.figures : this.#told
-      this.#told = { ...this.#told, ...figuresOf(given.figures), contextTokens, contextWindow }
+      // Calls are counted as they begin. A run that goes on tells those of before.
+      const toolCalls = Math.max(this.#told.toolCalls, given.figures.toolCalls ?? 0)
+      this.#told = { ...this.#told, ...figuresOf(given.figures), contextTokens, contextWindow, toolCalls }
       return true
     }
     const { toolCalls } = this.#told
@@ -189,7 +191,7 @@ export class RunFigures {
   }
 }
 
-function figuresOf({ type: _, ...told }: Told): Omit<Told, 'type'> {
+function figuresOf({ type: _, toolCalls: __, ...told }: Told): Omit<Told, 'type' | 'toolCalls'> {
   return told
 }
 

@@ -12,6 +12,7 @@ export function tellFigures(run: Run, emit: Emit, contextTokens: number): void {
   const { wholeLedger, wholeDeadline } = run.ports
   const { settled, unknown, reserved, available } = wholeLedger.figures()
   const { usedMs, limitMs } = wholeDeadline
+  const { toolCalls = 0 } = run.identity.depth === 0 ? run.spent : {}
   emit({
     type: 'figures',
     settledUsd: usdOf(settled.nanos),
@@ -26,6 +27,7 @@ export function tellFigures(run: Run, emit: Emit, contextTokens: number): void {
     contextWindow: leftOf(windowOf(run, currentModel(run))),
     usedMs,
     leftMs: leftOf(limitMs - usedMs),
+    ...(toolCalls > 0 && { toolCalls }),
   })
 }
 
