@@ -39,7 +39,7 @@ async function runOnce(
 ) {
   const notes: string[] = []
   const onNote = (note: string): void => void notes.push(note)
-  await using builder = await codingAgent({
+  const builder = await codingAgent({
     cwd,
     env,
     model: scriptedModel(replies, { id: model }),
@@ -50,6 +50,7 @@ async function runOnce(
   let reason = ''
   for await (const message of engine.submit('hi'))
     if (message.type === 'result') reason = message.stop?.reason ?? 'completed'
+  await builder.dispose()
   return { reason, notes }
 }
 
