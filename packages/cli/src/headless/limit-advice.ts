@@ -1,5 +1,5 @@
 import { endings, type RunResult } from '@halting/core'
-import { type EndingLimit, endingLimits, limitOfResult } from '@halting/core/adapters'
+import { type EndingLimit, endingLimits, limitOfResult, sharedBudgetOf } from '@halting/core/adapters'
 import type { Flags } from '../flags/flags.ts'
 import { limitFlags } from '../flags/limit-flags.ts'
 
@@ -42,10 +42,10 @@ export function limitAdvice(terminal: RunResult, { model, wrapUp }: Pick<Flags, 
 }
 
 /** A budget of the person that goes on beyond the run; '' where it was none. That it is ignored is the person's word alone. */
-export function standingAdvice({ signal: { context, source } }: Pick<RunResult, 'signal'>): string {
-  const { budget, resetsAt } = context
-  if (source !== 'standing' || typeof budget !== 'string' || typeof resetsAt !== 'string') return ''
-  return `${budget} resets at ${resetsAt}. halting budget shows it; --ignore-standing-budgets is your word that a run may go on without it.`
+export function standingAdvice({ signal }: Pick<RunResult, 'signal'>): string {
+  const shared = sharedBudgetOf(signal)
+  if (shared?.kind !== 'standing') return ''
+  return `${shared.budget} resets at ${shared.resetsAt}. halting budget shows it; --ignore-standing-budgets is your word that a run may go on without it.`
 }
 
 /** As it is typed behind the flag, rounded up to a cent. */
