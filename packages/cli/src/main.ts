@@ -164,6 +164,7 @@ const ofClusters: ReadonlySet<Command | undefined> = new Set<Command | undefined
 ])
 const takesWords: ReadonlySet<Command> = new Set<Command>([
   'approve',
+  'budget',
   'cluster',
   'deny',
   'inspect',
@@ -239,19 +240,16 @@ async function runCommand(
       const { answer } = await import('./sessions/answer.ts')
       return answer(command, flags, words, program)
     }
+    case 'budget': {
+      const { budget } = await import('./budget/budget.ts')
+      return budget(flags, words, program)
+    }
     case 'check': {
       const { check } = await import('./check/check.ts')
       return check(flags, program)
     }
-    case 'cluster': {
-      const [what, ...others] = words
-      if (what === 'budget') {
-        const { budget } = await import('./cluster/budget.ts')
-        return budget(flags, others, program)
-      }
-      const { cluster } = await import('./cluster/dev.ts')
-      return cluster(flags, words, program)
-    }
+    case 'cluster':
+      return runCluster(flags, words, program)
     case 'serve': {
       const { serve } = await import('./cluster/serve.ts')
       return serve(flags, program)
@@ -329,6 +327,16 @@ async function runCommand(
       return why(flags, words, program)
     }
   }
+}
+
+async function runCluster(flags: Flags, words: readonly string[], program: Program): Promise<number> {
+  const [what, ...others] = words
+  if (what === 'budget') {
+    const { budget } = await import('./cluster/budget.ts')
+    return budget(flags, others, program)
+  }
+  const { cluster } = await import('./cluster/dev.ts')
+  return cluster(flags, words, program)
 }
 
 async function showHelp({ output }: Program, command: Command | undefined): Promise<number> {

@@ -72,6 +72,8 @@ test('a run of one prompt loads only what it uses', async () => {
   const unused =
     /models\/src\/(?:scripted|ai-sdk)\/|core\/src\/(?:testing|account|what-if)\/|analysis\/src\/(?:account|export|foreign|report|sessions|view|what-if|why)\/|(?:^|cli\/)src\/(?:check|demo|sessions)\/|flags\/help/
   expect(sources.filter((path) => unused.test(path))).toEqual([])
+  // Without `budgets` in the settings (spec R-STAND-19).
+  expect(sources.filter((path) => path.includes('agent/src/budgets/'))).toEqual([])
   expect(sources.filter((path) => path.endsWith('headless/run.ts'))).toHaveLength(1)
 })
 

@@ -74,7 +74,7 @@ const mostPeriods: Readonly<Record<BudgetPer, number>> = { day: 62, month: 24 }
 const mostScopes = 200
 
 /** The length of the periods of a scope. */
-function perOfScope(scope: string): BudgetPer {
+export function perOfScope(scope: string): BudgetPer {
   return scope.startsWith('month') ? 'month' : 'day'
 }
 

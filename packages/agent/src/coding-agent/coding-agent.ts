@@ -18,6 +18,7 @@ import { countedLimits, withoutUndefined } from '../open-session/limits.ts'
 import { RunLimit } from '../open-session/run-limit.ts'
 import type { Models } from '../open-session/models.ts'
 import { PartsOpening } from '../open-session/parts.ts'
+import { standingOptions } from '../open-session/standing.ts'
 import { noPlugins } from '../open-session/plugins.ts'
 import type { SessionPorts } from '../open-session/ports.ts'
 import type { RunSettings } from '../open-session/run-settings.ts'
@@ -153,6 +154,7 @@ class Opening<Schema extends AnswerSchema> {
       context: contextLayers({ carryOver: createCarryOver(workspace, permissions) }),
       prices: models.prices,
       ...(await goalOptions(this.#opening.goals, settings, toolbox)),
+      ...(options.standing === undefined && (await this.#standing(models, named))),
       ...optionsOfTheLoop(options),
       ...this.#limits(models, agents),
       userContext: { ...made.userContext, ...options.userContext },
@@ -255,6 +257,11 @@ class Opening<Schema extends AnswerSchema> {
     }
   }
 
+  #standing(models: Models, { sessionId }: NamedSession): ReturnType<typeof standingOptions> {
+    const { run, ports } = this.#opening
+    return standingOptions(run, models, { ...ports, sessionId })
+  }
+
   async #hooks(
     { workspace, permissions }: SessionWorkspace,
     about: { readonly named: NamedSession; readonly onDisk: SessionOnDisk | undefined; readonly model: Model },
@@ -317,6 +324,7 @@ function choicesOf<Schema extends AnswerSchema>(
     protect: options.protect,
     agents: options.agents === undefined ? undefined : JSON.stringify(options.agents),
     maxSubagents: options.maxSubagents,
+    ignoreStandingBudgets: options.ignoreStandingBudgets,
     contextWindow: options.contextWindow,
     maxTurns: options.maxTurns,
     maxRunUsd: options.maxRunUsd,

@@ -59,6 +59,10 @@ export function noticeText(notice: SessionNotice): string {
       return `removed ${notice.sessions} sessions that nobody used for ${notice.days} days`
     case 'sandbox_file_created':
       return `a command in the sandbox has made ${notice.path}, which programs obey outside of it`
+    case 'budgets_ignored':
+      return notice.uncounted === undefined
+        ? `standing budgets are ignored: ${notice.budgets.join(', ')}`
+        : `what is spent is not counted for standing budgets: ${notice.uncounted}`
     case 'sandbox_network_refused':
       return `the sandbox refused the network: ${notice.host}: ${notice.why}`
   }

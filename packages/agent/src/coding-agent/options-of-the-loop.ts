@@ -23,6 +23,7 @@ export function optionsOfTheLoop<Schema extends AnswerSchema>(
     until: _until,
     protect: _protect,
     sandbox: _sandbox,
+    ignoreStandingBudgets: _ignoreStandingBudgets,
     background: _background,
     agents: _agents,
     mcpServers: _mcpServers,

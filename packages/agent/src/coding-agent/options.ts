@@ -92,6 +92,8 @@ export interface CodingAgentOptions<Schema extends AnswerSchema = AnswerSchema> 
   readonly protect?: readonly string[]
   /** Holds the commands in a sandbox, whatever the settings say. */
   readonly sandbox?: boolean
+  /** Goes on where standing budgets of the settings have too little left, or cannot be counted. `standing` takes their place. */
+  readonly ignoreStandingBudgets?: boolean
   /** What becomes of commands that still run when a run would end; as the settings say when absent, and else they are waited for. */
   readonly background?: NonNullable<BackgroundOptions['atEnd']>
   /** Subagents by name, before those of files, as `--agents` takes them. */

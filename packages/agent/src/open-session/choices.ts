@@ -78,6 +78,8 @@ export interface SessionChoices {
   /** Milliseconds. */
   readonly maxDuration?: number
   readonly tokenBudget?: number
+  /** Goes on where standing budgets of the settings have too little left, or cannot be counted. A person's word: no settings say it. */
+  readonly ignoreStandingBudgets?: boolean
   /** Reasons of a model for ending a reply that end the run. */
   readonly finishReasons?: readonly string[]
   readonly wrapUp?: boolean

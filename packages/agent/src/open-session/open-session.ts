@@ -27,6 +27,7 @@ import { preparedWith } from './prepare.ts'
 import { pluginsInit, pluginsWithHooks } from './plugins.ts'
 import { type RunSettings, settingsOf } from './run-settings.ts'
 import { sessionOver } from './session-over.ts'
+import { standingOptions } from './standing.ts'
 import { followMode, type Toolbox } from './toolbox.ts'
 import { whose } from './whose.ts'
 import type { Written } from './written.ts'
@@ -85,7 +86,11 @@ class SessionOpening<Choices extends SessionChoices> {
     const parts = await this.#opening.parts()
     const { chosen, toolbox, briefing, models, servers, agents } = parts
     const goals = await goalOptions(this.#opening.goals, run.settings, toolbox)
-    const options = { ...(await queryOptionsOf(run.choices, ports, toolbox, models, briefing, agents)), ...goals }
+    // On a cluster budgets of tenants count, which are the business of whoever keeps the session there.
+    const isElsewhere = frontend.kept !== undefined
+    const standing = isElsewhere ? {} : await standingOptions(run, models, { ...ports, sessionId: toolbox.sessionId })
+    const query = await queryOptionsOf(run.choices, ports, toolbox, models, briefing, agents)
+    const options = { ...query, ...goals, ...standing }
     await frontend.ready?.()
     const file = await openJournalOf(chosen, ports, frontend.title)
     const journal = frontend.kept ?? file

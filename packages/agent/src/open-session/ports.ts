@@ -65,6 +65,8 @@ export type SessionNotice =
   | { readonly kind: 'sessions_removed'; readonly sessions: number; readonly days: number }
   /** A command in the sandbox created a file that programs outside of it obey. */
   | { readonly kind: 'sandbox_file_created'; readonly path: string }
+  /** The person said to go on without standing budgets; with why what is spent is not counted for them, where that is so. */
+  | { readonly kind: 'budgets_ignored'; readonly budgets: readonly string[]; readonly uncounted: string | undefined }
   | { readonly kind: 'sandbox_network_refused'; readonly host: string; readonly why: string }
 
 /** What a session needs of the process that opens it. It writes to no stream and reads no variable of the process by itself. */

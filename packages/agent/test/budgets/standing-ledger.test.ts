@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import type { StandingWait } from '@halting/core'
 import { setTimeout as wait } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
+import { ownProcess, shortIdentity } from '@halting/journal/files'
 import { LedgerFile } from '../../src/budgets/ledger-file.ts'
 import type { LedgerState, Reservation } from '../../src/budgets/ledger-state.ts'
 import { reserve } from '../../src/budgets/ledger-state.ts'
@@ -228,7 +229,7 @@ describe('the lock', () => {
   test('of a dead process is taken over', async () => {
     const folder = tempFolder()
     const { standing } = await opened(folder, [day])
-    symlinkSync(JSON.stringify({ ...gone, token: 't' }), lockOf(folder))
+    symlinkSync(`${shortIdentity(gone)} t`, lockOf(folder))
     expect(taken(take(standing, request(1))).usd).toBe(1)
     symlinkSync('what no version writes', lockOf(folder))
     expect(taken(take(standing, request(1))).usd).toBe(1)
@@ -237,7 +238,7 @@ describe('the lock', () => {
   test('of a living process is waited for, and the wait is ended by an abort', async () => {
     const folder = tempFolder()
     const { standing, file } = await opened(folder, [day])
-    const lock = JSON.stringify({ pid: process.pid, began: '', host: hostname(), token: 't' })
+    const lock = `${shortIdentity(ownProcess())} t`
     symlinkSync(lock, lockOf(folder))
     const abort = new AbortController()
     const asked = take(standing, request(1), { signal: abort.signal })
@@ -255,7 +256,7 @@ describe('the lock', () => {
     const folder = tempFolder()
     const { standing, file } = await opened(folder, [day], { now: () => noon })
     const first = taken(take(standing, request(8)))
-    const lock = JSON.stringify({ pid: process.pid, began: '', host: hostname(), token: 't' })
+    const lock = `${shortIdentity(ownProcess())} t`
     symlinkSync(lock, lockOf(folder))
     first.settle(1, true)
     expect(file.read().reservations).toHaveLength(1)

@@ -48,12 +48,8 @@ export function take(
   return standing.take(asked, { signal, onWait: (wait) => waits.push(wait) })
 }
 
-export function isTaken(answer: StandingTaken | StandingRefused | Promise<unknown>): answer is StandingTaken {
-  return 'kind' in answer && answer.kind === 'taken'
-}
-
 /** @throws Error where it was refused, or has to wait. */
 export function taken(answer: StandingTaken | StandingRefused | Promise<unknown>): StandingTaken {
-  if (isTaken(answer)) return answer
+  if ('kind' in answer && answer.kind === 'taken') return answer
   throw new Error(`not taken: ${JSON.stringify(answer)}`)
 }

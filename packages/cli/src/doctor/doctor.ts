@@ -3,6 +3,7 @@ import { type Flags, wantsJson } from '../flags/flags.ts'
 import { oneLine } from '../io/figures.ts'
 import { type Style, styleFor } from '../io/style.ts'
 import type { Program } from '../program.ts'
+import { budgetFindings } from './budgets.ts'
 import { type Finding, type Patient } from './finding.ts'
 import { applyEnvironment } from '../flags/session-ports.ts'
 import { programFindings } from './programs.ts'
@@ -23,6 +24,7 @@ export async function doctor(flags: Flags, program: Program): Promise<number> {
     ...(await serviceFindings(treated, run.settings)),
     ...(await programFindings(treated)),
     ...ofSettings,
+    ...(await budgetFindings(treated, run.settings)),
   ]
   output.out(
     wantsJson(flags) ? `${JSON.stringify({ findings })}\n` : textOf(findings, styleFor(output.isTerminal.stdout, env)),

@@ -109,6 +109,13 @@ const rows = {
     takes: 'own flags',
     readsRecords: true,
   },
+  budget: {
+    usage: [
+      `  halting budget [settle ID --usd X]
+                                what is left of standing budgets, and when they reset; settle corrects a charge`,
+    ],
+    takes: 'flags of runs',
+  },
   config: {
     usage: [
       `  halting config                which settings are in force, where each comes from, what does not count and why`,

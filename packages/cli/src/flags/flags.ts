@@ -43,6 +43,8 @@ export function wantsJson({ outputFormat, json }: Pick<Flags, 'outputFormat' | '
 /** Every flag that this version serves, by the name that the code knows it by. What was not given is absent. */
 export interface Flags extends Omit<SessionChoices, 'limitReminders'> {
   readonly print?: boolean
+  /** What an entry of the ledger of standing budgets came to, in US dollars. */
+  readonly usd?: number
   readonly outputFormat?: OutputFormat
   readonly inputFormat?: InputFormat
   readonly replayUserMessages?: boolean

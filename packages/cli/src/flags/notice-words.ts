@@ -63,6 +63,10 @@ export function wordNotice(notice: SessionNotice): string {
       return `removed ${many(notice.sessions, 'session')} not touched for ${many(notice.days, 'day')} (cleanupPeriodDays).`
     case 'sandbox_file_created':
       return `a command in the sandbox has made ${oneLine(notice.path, 300)}, which programs obey outside of it: look at it before you go on`
+    case 'budgets_ignored':
+      return notice.uncounted === undefined
+        ? `standing budgets refuse nothing in this session; what it spends is counted where its model has a price (${notice.budgets.join(', ')}).`
+        : `what this session spends is not counted for standing budgets: ${oneLine(notice.uncounted, 500)}`
     case 'sandbox_network_refused':
       return `the sandbox refused the network: ${notice.host}: ${notice.why}`
   }

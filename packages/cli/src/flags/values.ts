@@ -100,6 +100,14 @@ export function dollars(given: string): Reading<number> {
     : { expected: 'a number of US dollars above 0, such as 0.50' }
 }
 
+/** What was spent: nothing, too. */
+export function spentDollars(given: string): Reading<number> {
+  const value = Number(given)
+  return /^\d*\.?\d+$/.test(given) && value <= 1_000_000
+    ? { value }
+    : { expected: 'a number of US dollars from 0 to 1000000, such as 0.50' }
+}
+
 /** `20`, or `5:claude-opus-*` for models of this name. */
 export function standingBudget(given: string): Reading<readonly string[]> {
   const [usd = '', ...model] = given.split(':')

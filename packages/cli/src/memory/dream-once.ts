@@ -4,7 +4,7 @@ import { runStages, type StageReport } from '@halting/core/after'
 import { told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { watchInterruption } from '../headless/interruption.ts'
-import { openModels, whose } from '@halting/agent/session-settings'
+import { openModels, standingOptions, whose } from '@halting/agent/session-settings'
 import { portsOf, type RunSettings } from '../flags/session-ports.ts'
 
 /** A dream that a person asks for, with the small model where there is one. `end` is undefined where a bound came before it. */
@@ -14,7 +14,8 @@ export async function dreamOnce(
   program: Program,
 ): Promise<{ readonly end: DreamEnd | undefined; readonly report: StageReport; readonly exitCode: number }> {
   const { choices, env } = run
-  const models = await openModels(run, portsOf(program, choices))
+  const ports = portsOf(program, choices)
+  const models = await openModels(run, ports)
   for (const warning of models.warnings) program.output.err(told(warning))
   const { prices, model, smallModel = model } = models
   const interruption = watchInterruption(program.output)
@@ -26,7 +27,9 @@ export async function dreamOnce(
       when: 'whenever',
       onEnd: (ended) => void (end = ended),
     })
+    const standing = await standingOptions(run, models, { ...ports, sessionId: 'memory' })
     const { ended } = runStages([stage], {
+      ...standing,
       model: smallModel,
       prices,
       sessionId: 'memory',

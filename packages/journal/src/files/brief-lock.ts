@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { readlinkSync, symlinkSync, unlinkSync } from 'node:fs'
-import { codeOf } from '@halting/core/adapters'
-import { livenessOnOneDisk, ownProcess, type ProcessIdentity } from './process-identity.ts'
+import { codeOf, digestOf } from '@halting/core/adapters'
+import { isAlive, ownProcess, type ProcessIdentity } from './process-identity.ts'
 import { removeAlone } from './removal-gate.ts'
 
 /** A lock that is held for microseconds, by code that awaits nothing. */
@@ -16,23 +16,18 @@ export type BriefLocked =
   | { readonly kind: 'locked'; readonly lock: BriefLock }
   | { readonly kind: 'held'; readonly token: string }
 
-interface Holder extends ProcessIdentity {
-  readonly token: string
-}
-
-let own: ProcessIdentity | undefined
 let instance = ''
 let taken = 0
 
 /**
- * Takes a lock at once, or says that it is held. It is a symbolic link to the identity of its holder: the system makes it in one call, whole or not at all. One
+ * Takes a lock at once, or says that it is held. It is a symbolic link to the identity of its holder: the system makes it in one call, whole or not at all.
+ * It is short: file systems keep a link of up to 59 bytes in its own entry, which takes a third of the time. One
  * that a dead process left is taken over. `abandoned` is the token of one whose holder nobody here can look at, and which was held for far too long.
  */
 export function tryBriefLock(path: string, abandoned?: string): BriefLocked {
-  own ??= ownProcess()
-  if (instance === '') instance = randomUUID()
+  if (instance === '') instance = `${shortIdentity(ownProcess())} ${randomUUID().slice(0, 8)}`
   taken += 1
-  const target = JSON.stringify({ ...own, token: `${instance}.${taken}` } satisfies Holder)
+  const target = `${instance}.${taken.toString(36)}`
   for (let tries = 0; tries < 5; tries++) {
     if (linked(target, path)) return { kind: 'locked', lock: lockOf(path, target) }
     const present = targetOf(path)
@@ -79,17 +74,22 @@ function targetOf(path: string): string | undefined {
   }
 }
 
+/** A process in few bytes: number, when it began, boot of the machine, host. `-` for what the system does not say. */
+export function shortIdentity({ pid, began, host }: ProcessIdentity): string {
+  const [boot = '', ticks = ''] = began.split(' ')
+  return `${pid} ${ticks === '' ? '-' : ticks} ${boot === '' ? '-' : short(boot)} ${short(host)}`
+}
+
+const short = (text: string): string => digestOf(text).slice(0, 8)
+
 /** What names no process was left by nobody who is alive. */
 function holderOf(target: string): { readonly token: string; readonly liveness: 'alive' | 'dead' | 'unknown' } {
-  try {
-    const holder: unknown = JSON.parse(target)
-    if (typeof holder === 'object' && holder !== null && 'pid' in holder && typeof holder.pid === 'number') {
-      // What this version writes; another one names its process the same way.
-      const { token, ...identity } = holder as Holder
-      return { token, liveness: livenessOnOneDisk(identity) }
-    }
-  } catch {
-    // No lock of any version.
-  }
-  return { token: '', liveness: 'dead' }
+  const [pid = '', ticks = '', boot = '', host = '', token = ''] = target.split(' ')
+  if (!/^\d+$/.test(pid) || token === '') return { token: '', liveness: 'dead' }
+  const own = ownProcess()
+  const [ownBoot = ''] = own.began.split(' ')
+  if (boot !== '-' && ownBoot !== '' && boot !== short(ownBoot)) return { token, liveness: 'dead' }
+  if (host !== short(own.host)) return { token, liveness: 'unknown' }
+  const began = ticks === '-' ? '' : `${ownBoot} ${ticks}`
+  return { token, liveness: isAlive({ pid: Number(pid), began, host: own.host }) ? 'alive' : 'dead' }
 }

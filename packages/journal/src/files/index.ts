@@ -1,6 +1,6 @@
 // `@halting/journal/files`: files that a crash does not leave half written, that do not block a reader, and that one process writes at a time.
 export { boundedFile } from './bounded-file.ts'
-export { type BriefLock, type BriefLocked, tryBriefLock } from './brief-lock.ts'
+export { type BriefLock, type BriefLocked, shortIdentity, tryBriefLock } from './brief-lock.ts'
 export { configFolder, homeFolder } from './config-folder.ts'
 export { makeDurableFolder, moveInto, partOf, removeDraft, removeWhole, writeWhole } from './durable.ts'
 export { holderOf, type Locked, type LockHolder, takeLock } from './lock.ts'

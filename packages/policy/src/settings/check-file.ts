@@ -304,7 +304,7 @@ const guardsOfSandbox: ReadonlySet<string> = new Set(
     ' ',
   ),
 )
-const guardingGroups: ReadonlySet<string> = new Set(['permissions', 'sandbox', 'hooks', 'limits'])
+const guardingGroups: ReadonlySet<string> = new Set(['permissions', 'sandbox', 'hooks', 'limits', 'budgets'])
 
 /**
  * What forbids or guards and stands at the wrong place, or under a name that is not quite right: passed over, it would be

@@ -21,7 +21,7 @@ export {
   type LoadOptions,
   SettingsError,
 } from './loaded-settings.ts'
-export type { Settings, PermissionSettings, NamedServer, Origin } from './merge.ts'
+export type { BudgetSource, Settings, PermissionSettings, NamedServer, Origin } from './merge.ts'
 export {
   changeSettingsFile,
   ownSettingsFile,

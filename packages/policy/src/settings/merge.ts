@@ -4,7 +4,7 @@ import { absolutePath, isDirectory } from '../files/paths.ts'
 import { realPath } from '@halting/journal/files'
 import type { PermissionMode } from '../permissions/rule-book.ts'
 import { parseRules, type RuleText } from '../permissions/rule.ts'
-import type { Fields, LimitSettings, NotificationChannel, StatusLineSettings } from './fields.ts'
+import type { BudgetField, Fields, LimitSettings, NotificationChannel, StatusLineSettings } from './fields.ts'
 import type { HookGroup, HookSettings } from './hook-settings.ts'
 import type { ReadFile } from './read-files.ts'
 import { namesServer, replacedServers } from './replaced-servers.ts'
@@ -69,10 +69,17 @@ export interface Settings {
   readonly managedLimits?: LimitSettings
   /** Whether the model is told what is left of a limit; it is when absent. */
   readonly limitReminders?: boolean
+  /** Budgets over all sessions and processes of the machine: those of all files together. */
+  readonly budgets?: readonly BudgetSource[]
   /** Its output stands in the interactive program. */
   readonly statusLine?: StatusLineSettings
   /** Servers of the Model Context Protocol, each name once. Not checked yet. */
   readonly mcpServers?: readonly NamedServer[]
+}
+
+/** A budget, and the file that it stands in. */
+export interface BudgetSource extends BudgetField {
+  readonly from: string
 }
 
 /** A server as a file gives it. */
@@ -177,7 +184,7 @@ export function merged(
     modelPrices.push(fields.modelPrices)
     note('modelPrices', fields.modelPrices, file)
   }
-  const protect = mergedGlobs(counting, note)
+  const together = ofAllFiles(counting, note)
   const mcpServers = mergedServers(counting, note)
   const permissions = mergedPermissions(counting, warnings, note)
   const hooks = mergedHooks(counting, note)
@@ -194,7 +201,7 @@ export function merged(
       ...(hasFixedRules && { allowManagedPermissionRulesOnly: true }),
       ...(managedDomains !== undefined && { managedDomains }),
       ...(hooks !== undefined && { hooks }),
-      ...(protect.length > 0 && { protect }),
+      ...together,
       ...(mcpServers.length > 0 && { mcpServers }),
     },
     origins,
@@ -240,6 +247,13 @@ function noteManagedOnly(counting: readonly CountingFile[], note: Note): void {
   }
 }
 
+/** What limits or protects, of all files: none takes away what another one says. */
+function ofAllFiles(counting: readonly CountingFile[], note: Note): Pick<Settings, 'protect' | 'budgets'> {
+  const protect = mergedGlobs(counting, note)
+  const budgets = mergedBudgets(counting, note)
+  return { ...(protect.length > 0 && { protect }), ...(budgets.length > 0 && { budgets }) }
+}
+
 /** No file takes away what another one protects. */
 function mergedGlobs(counting: readonly CountingFile[], note: Note): readonly string[] {
   const globs = new Set<string>()
@@ -249,6 +263,16 @@ function mergedGlobs(counting: readonly CountingFile[], note: Note): readonly st
       globs.add(glob)
     }
   return [...globs]
+}
+
+/** No file takes away what another one limits. */
+function mergedBudgets(counting: readonly CountingFile[], note: Note): readonly BudgetSource[] {
+  return counting.flatMap(({ file, fields }) =>
+    (fields.budgets ?? []).map((budget) => {
+      note('budgets', budget, file)
+      return { ...budget, from: file.name }
+    }),
+  )
 }
 
 function mergedPermissions(

@@ -185,6 +185,25 @@ const ofOthers = (
   'skipDangerousModePermissionPrompt spinnerTipsEnabled spinnerTipsOverride spinnerVerbs teammateMode terminalProgressBarEnabled'
 ).split(' ')
 
+const budgetDollars = 'a number of US dollars above 0, and at most 1000000'
+const budgetKeys = 'an object of per, usd, model and folder alone, such as {"per": "day", "usd": 20}'
+
+const budgets = z.array(
+  z.strictObject(
+    {
+      per: z.enum(['day', 'month'], says('day or month')),
+      usd: z.number(says(budgetDollars)).positive(says(budgetDollars)).max(1_000_000, says(budgetDollars)),
+      model: filled('the id of a model, such as claude-opus-*').optional(),
+      folder: z
+        .string(says(ownPlace))
+        .refine((path) => /^(?:\/|~(?:\/|$))/.test(path), says(ownPlace))
+        .optional(),
+    },
+    says(budgetKeys),
+  ),
+  says('a list, such as [{"per": "day", "usd": 20}]'),
+)
+
 /** Fields by their name; those of `permissions` with it before them. */
 export const fieldTable: Readonly<Record<string, Field>> = {
   apiKeyHelper: passOver(filled('a command, as text')),
@@ -207,6 +226,7 @@ export const fieldTable: Readonly<Record<string, Field>> = {
   untilTimeout: stop(z.string(says(duration)).refine((text) => (durationMs(text) ?? 0) > 0, says(duration))),
   protect: stop(words('a glob, such as tests/**')),
   limits: stop(limits),
+  budgets: stop(budgets),
   limitReminders: passOver(truth),
   disableAllHooks: stop(truth),
   allowManagedHooksOnly: passOver(truth),

@@ -42,6 +42,7 @@ export const ownOnly = [
   'background',
   'confineJudged',
   'limitReminders',
+  'budgets',
   'disableAllHooks',
   'passEnvironment',
   'autoMemoryDirectory',

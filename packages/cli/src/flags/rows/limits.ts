@@ -19,6 +19,7 @@ type LimitsFlag =
   | 'maxRunUsd'
   | 'maxToolCalls'
   | 'maxTokens'
+  | 'ignoreStandingBudgets'
   | 'maxDuration'
   | 'tokenBudget'
   | 'finishReasons'
@@ -68,6 +69,12 @@ export const limitsFlags: { readonly [Name in LimitsFlag]-?: FlagFor<NonNullable
     read: wholeNumber,
     alsoOf: ['what-if'],
     meaning: 'Calls of tools, those of subagents with them',
+  },
+  ignoreStandingBudgets: {
+    names: ['--ignore-standing-budgets'],
+    group: 'limits',
+    kind: 'switch',
+    meaning: 'Continue where a standing budget of the settings is used up or its ledger cannot be used',
   },
   maxTokens: {
     names: ['--max-tokens'],

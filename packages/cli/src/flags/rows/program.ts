@@ -1,7 +1,7 @@
 import type { FlagFor } from '../flag-kinds.ts'
 import { type Flags, fileFormats, breakdowns } from '../flags.ts'
 import { namedMoment } from '../time-values.ts'
-import { choice, filledText, standingBudget } from '../values.ts'
+import { choice, filledText, spentDollars, standingBudget } from '../values.ts'
 
 type ProgramFlag =
   | 'json'
@@ -23,6 +23,7 @@ type ProgramFlag =
   | 'by'
   | 'open'
   | 'help'
+  | 'usd'
   | 'version'
 
 /** Flags of commands that start no run, and those that every program has. */
@@ -32,6 +33,7 @@ export const programFlags: { readonly [Name in ProgramFlag]-?: FlagFor<NonNullab
     group: 'program',
     kind: 'switch',
     commands: [
+      'budget',
       'check',
       'cluster budget',
       'config',
@@ -52,7 +54,7 @@ export const programFlags: { readonly [Name in ProgramFlag]-?: FlagFor<NonNullab
     ],
     insteadForRuns: 'A run takes --output-format json.',
     meaning:
-      'Of check, cluster budget, config, context, doctor, memory, models, permissions, replay, report, rewind, sessions, setup, trust, undo, what-if and why: print JSON',
+      'Of budget, check, cluster budget, config, context, doctor, memory, models, permissions, replay, report, rewind, sessions, setup, trust, undo, what-if and why: print JSON',
   },
   all: {
     names: ['--all'],
@@ -93,6 +95,15 @@ export const programFlags: { readonly [Name in ProgramFlag]-?: FlagFor<NonNullab
     kind: 'switch',
     commands: ['sessions', 'report', 'inspect'],
     meaning: 'Of sessions export, report and inspect: replace an existing file',
+  },
+  usd: {
+    names: ['--usd'],
+    group: 'program',
+    kind: 'value',
+    value: 'X',
+    read: spentDollars,
+    commands: ['budget'],
+    meaning: 'Of budget settle: US dollars that were really spent, from 0',
   },
   message: {
     names: ['--message'],

@@ -1,0 +1,104 @@
+import { ConfigurationError, type Prices } from '@halting/core'
+import { configFolder, homeFolder, realPath } from '@halting/journal/files'
+import { isInside } from '@halting/policy/files'
+import { findRepository } from '@halting/policy/git'
+import { join } from 'node:path'
+import { budgetRule, countsModel, type BudgetRule, type BudgetSetting } from './budget-rule.ts'
+import { LedgerFile, LedgerProblem, ledgerFolder } from './ledger-file.ts'
+import { StandingLedger } from './standing-ledger.ts'
+
+/** Whose ledger it is, and where they work. */
+export interface LedgerOwner {
+  readonly cwd: string
+  readonly env: Readonly<Record<string, string | undefined>>
+}
+
+/** What the standing budgets of a session are opened with. */
+export interface OpenStandingBudgets {
+  readonly owner: LedgerOwner
+  readonly budgets: readonly BudgetSetting[]
+  readonly sessionId: string
+  /** Ids of the models that the session may ask. */
+  readonly models: readonly string[]
+  readonly prices: Prices
+  readonly ignored: boolean
+  /** What the option that ignores them is called, such as `--ignore-standing-budgets`. */
+  readonly nameOfIgnoring: string
+  /** Called where what is spent cannot be counted, and that is ignored. */
+  readonly onUncounted: (why: string) => void
+}
+
+/** The file of the ledger of a person. */
+export function ledgerFileOf({ cwd, env }: LedgerOwner): LedgerFile {
+  return new LedgerFile(ledgerFolder(configFolder('halting', { cwd, home: homeFolder(env), env })))
+}
+
+/** All budgets of the settings, with the identity of their folders. */
+export function budgetRules(budgets: readonly BudgetSetting[], { env }: LedgerOwner): readonly FoundRule[] {
+  return budgets.map((budget) => {
+    if (budget.folder === undefined) return { rule: budgetRule(budget, undefined), place: undefined }
+    const folder = budget.folder.startsWith('~') ? join(homeFolder(env), budget.folder.slice(1)) : budget.folder
+    const place = placeOf(folder)
+    return { rule: budgetRule(budget, place), place }
+  })
+}
+
+interface FoundRule {
+  readonly rule: BudgetRule
+  readonly place: string | undefined
+}
+
+/** The repository that a folder belongs to, by what all of its worktrees share; the folder itself where there is none. */
+export function placeOf(folder: string): string {
+  const real = realPath(folder)
+  const found = findRepository(real)
+  return found?.kind === 'repository' ? realPath(found.commonFolder) : real
+}
+
+/** Whether a budget of this place counts in a folder: in its repository wherever the worktree is, and in what is below it. */
+function countsIn(place: string | undefined, cwd: string): boolean {
+  if (place === undefined) return true
+  const own = placeOf(cwd)
+  return own === place || isInside(realPath(cwd), place) || isInside(own, place)
+}
+
+/**
+ * Opens the standing budgets that count in a folder; undefined where there are none, and then nothing is made or read.
+ * @throws ConfigurationError for a ledger that cannot be used, and for a model without a price that one of them counts.
+ */
+export async function openStandingBudgets(options: OpenStandingBudgets): Promise<StandingLedger | undefined> {
+  const { owner, budgets, sessionId, prices, ignored, nameOfIgnoring, onUncounted } = options
+  const found = budgetRules(budgets, owner).filter(({ place }) => countsIn(place, owner.cwd))
+  const rules = [...new Map(found.map(({ rule }) => [`${rule.scope} ${rule.limitNanos}`, rule])).values()]
+  if (rules.length === 0) return undefined
+  const isPriced = (model: string): boolean =>
+    prices.worstCase(model, { inputTokens: 1, outputTokens: 1 }) !== undefined
+  if (!ignored) checkPrices(rules, options, isPriced)
+  const file = ledgerFileOf(owner)
+  const repository = placeOf(owner.cwd)
+  const standing = new StandingLedger({ file, rules, session: sessionId, repository, ignored, isPriced, onUncounted })
+  try {
+    await standing.open()
+    return standing
+  } catch (thrown) {
+    if (!(thrown instanceof LedgerProblem)) throw thrown
+    throw new ConfigurationError(
+      `${thrown.message} No request is made until then: your settings have budgets. ${nameOfIgnoring} goes on without.`,
+    )
+  }
+}
+
+function checkPrices(
+  rules: readonly BudgetRule[],
+  { models, nameOfIgnoring }: OpenStandingBudgets,
+  isPriced: (model: string) => boolean,
+): void {
+  for (const model of models) {
+    const rule = rules.find((each) => countsModel(each, model))
+    if (rule === undefined || isPriced(model)) continue
+    throw new ConfigurationError(
+      `The budget ${rule.name} counts ${model}, which has no price: its requests cannot be bounded. Give its price by ` +
+        `modelPrices in your settings, give the budget a model pattern that leaves it out, or use ${nameOfIgnoring}.`,
+    )
+  }
+}

@@ -1,0 +1,92 @@
+import {
+  type BudgetReport,
+  correctBudget,
+  type CorrectableReport,
+  type LedgerReport,
+  reportBudgets,
+} from '@halting/agent/budgets'
+import { type Flags, wantsJson } from '../flags/flags.ts'
+import { many, money, oneLine, told } from '../io/figures.ts'
+import { settingsFor } from '../flags/session-ports.ts'
+import type { Program } from '../program.ts'
+import { UsageError } from '../usage-error.ts'
+
+/** `halting budget`: what is left of the standing budgets of the settings; `halting budget settle ID --usd X` corrects an entry of their ledger. */
+export async function budget(
+  flags: Flags,
+  [doing, ...words]: readonly string[],
+  { ...program }: Program,
+): Promise<number> {
+  if (doing !== undefined && doing !== 'settle')
+    throw new UsageError(
+      `halting budget ${oneLine(doing, 40)} is not a command. halting budget shows standing budgets; halting budget settle ID --usd X corrects an entry.`,
+    )
+  const run = await settingsFor(flags, program)
+  const owner = { cwd: program.cwd, env: run.env }
+  if (doing === 'settle') return settleEntry(flags, words, { owner, program })
+  if (flags.usd !== undefined) throw new UsageError('--usd belongs to halting budget settle ID.')
+  for (const warning of run.warnings) program.output.err(told(oneLine(warning, 500)))
+  const report = await reportBudgets(owner, run.settings.budgets ?? [])
+  const { output } = program
+  if (wantsJson(flags)) output.out(`${JSON.stringify(report)}\n`)
+  else output.out(`${linesOf(report).join('\n')}\n`)
+  return 0
+}
+
+interface Corrector {
+  readonly owner: Parameters<typeof correctBudget>[0]
+  readonly program: Program
+}
+
+async function settleEntry(flags: Flags, words: readonly string[], { owner, program }: Corrector): Promise<number> {
+  const [id, ...more] = words
+  const { usd } = flags
+  if (id === undefined || more.length > 0 || usd === undefined)
+    throw new UsageError(
+      'Name one entry and what it came to: halting budget settle ID --usd X. halting budget lists them.',
+    )
+  const corrected = await correctBudget(owner, { id, usd })
+  const { output } = program
+  if (wantsJson(flags)) output.out(`${JSON.stringify(corrected)}\n`)
+  else output.out(`${oneLine(id, 100)}: ${money(corrected.usd)} in place of ${money(corrected.beforeUsd)}\n`)
+  return 0
+}
+
+function linesOf({ ledger, budgets, correctable }: LedgerReport): readonly string[] {
+  const none =
+    'No standing budgets are set. Set one in your settings, such as {"budgets": [{"per": "day", "usd": 20}]}.'
+  const open = correctable.filter(({ why }) => why !== 'corrected')
+  const done = correctable.length - open.length
+  return [
+    ...(budgets.length === 0 ? [none] : budgets.flatMap(linesOfBudget)),
+    ...(open.length === 0
+      ? []
+      : ['', 'Charged without being known; correct with halting budget settle ID --usd X:', ...open.map(lineOfEntry)]),
+    ...(done === 0 ? [] : ['', `${done === 1 ? '1 entry was' : `${done} entries were`} corrected; --json lists them.`]),
+    ...(budgets.length === 0 && correctable.length === 0 ? [] : ['', `Ledger: ${oneLine(ledger, 500)}`]),
+  ]
+}
+
+function linesOfBudget(budget: BudgetReport): readonly string[] {
+  const { name, period, settledUsd, unknownUsd, reservedUsd, holders, leftUsd, resetsAt } = budget
+  const unknown = unknownUsd > 0 ? ` (of that ${money(unknownUsd)} at worst case)` : ''
+  const by = holders === 0 ? '' : ` by ${many(holders, 'request')}`
+  return [
+    `${oneLine(name, 200)}: ${money(leftUsd)} left in ${period}, resets ${resetsAt}`,
+    `  settled ${money(settledUsd)}${unknown}, reserved ${money(reservedUsd)}${by}`,
+  ]
+}
+
+const reasons: { readonly [why in CorrectableReport['why']]: string } = {
+  'process ended': 'its process ended',
+  'not reported': 'its cost was not reported',
+  'later period': 'in a period to come: a wrong clock?',
+  corrected: 'corrected',
+}
+
+function lineOfEntry({ id, why, usd, at, model, session }: CorrectableReport): string {
+  const about = [model, session]
+    .filter((text) => text !== undefined && text !== '')
+    .map((text) => oneLine(text ?? '', 60))
+  return `  ${oneLine(id, 60)}  ${money(usd)}  ${[reasons[why], ...about, at].join(', ')}`
+}

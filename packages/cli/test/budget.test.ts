@@ -1,0 +1,161 @@
+// Holds rules of docs/spec.md: R-STAND-17, R-STAND-18, R-STAND-19, R-STAND-24: standing budgets in the program, from one process to the next.
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { budget } from '../src/budget/budget.ts'
+import { parseFlags } from '../src/flags/parse.ts'
+import { programInMemory } from './support/program-in-memory.ts'
+import { type Ended, here, installProgram, run } from './support/program.ts'
+
+installProgram()
+
+interface Person {
+  readonly home: string
+  readonly ledger: string
+  readonly halting: (...args: readonly string[]) => Promise<Ended>
+  /** One reply of a model with a price. */
+  readonly ask: (...args: readonly string[]) => Promise<Ended>
+}
+
+function person(settings: unknown, model = 'claude-sonnet-5-5'): Person {
+  const home = realpathSync(mkdtempSync(join(here(), 'budgets-')))
+  const cwd = join(home, 'work')
+  for (const folder of [cwd, join(home, '.halting')]) mkdirSync(folder)
+  writeFileSync(join(home, '.halting/settings.json'), JSON.stringify(settings))
+  const script = join(home, 'script.json')
+  writeFileSync(script, JSON.stringify({ model, replies: [{ content: ['Hello.'] }] }))
+  const halting = (...args: readonly string[]): Promise<Ended> => run(args, { cwd, env: { HOME: home } })
+  const ask = (...args: readonly string[]): Promise<Ended> => halting('-p', 'hi', '--script', script, ...args)
+  return { home, ledger: join(home, '.halting/budgets/ledger.json'), halting, ask }
+}
+
+test('what one process spent is missing for the next one, and the ending says when it begins anew', async () => {
+  const { halting, ask } = person({ budgets: [{ per: 'day', usd: 0.07 }] })
+  expect(await ask()).toMatchObject({ status: 0, stdout: 'Hello.\n' })
+  const { budgets } = JSON.parse((await halting('budget', '--json')).stdout) as {
+    budgets: readonly { settledUsd: number; leftUsd: number }[]
+  }
+  const [{ settledUsd, leftUsd } = { settledUsd: 0, leftUsd: 0 }] = budgets
+  expect(settledUsd).toBeGreaterThan(0)
+  expect(settledUsd + leftUsd).toBeCloseTo(0.07, 9)
+  let ended = await ask()
+  for (let tries = 0; tries < 10 && ended.status === 0; tries++) ended = await ask()
+  expect(ended.status).toBe(3)
+  expect(ended.stderr).toMatch(/Nothing is left of \$0\.07 a day: .*begins anew at \d{4}-\d\d-\d\dT/)
+  const ignoring = await ask('--ignore-standing-budgets')
+  expect(ignoring).toMatchObject({ status: 0, stdout: 'Hello.\n' })
+  expect(ignoring.stderr).toContain('standing budgets refuse nothing in this session')
+})
+
+test('halting budget says what is left, lists what can be corrected, and corrects it', async () => {
+  const { halting, ask, ledger } = person({
+    budgets: [
+      { per: 'day', usd: 20 },
+      { per: 'month', usd: 5, model: 'gpt-*' },
+    ],
+  })
+  expect((await halting('budget')).stdout).toMatch(
+    /^\$20 a day: \$20\.00 left in [\d-]{10}, resets \S+\n {2}settled \$0\.0000, reserved \$0\.0000\n\$5 a month for gpt-\*: \$5\.00 left in [\d-]{7}, resets \S+\n/,
+  )
+  expect(existsSync(ledger)).toBe(false)
+  await ask()
+  const state = JSON.parse(readFileSync(ledger, 'utf8')) as { scopes: { day: Record<string, object> } }
+  const [period = ''] = Object.keys(state.scopes.day)
+  // As it is left by a process that was killed in the middle of a request.
+  const process = { pid: 2 ** 22 + 1, began: '', host: 'gone' }
+  const reservation = {
+    id: 'dead-1',
+    process,
+    session: 'x',
+    model: 'm',
+    repository: '',
+    nanos: 2e9,
+    places: [{ scope: 'day', period }],
+    since: 0,
+  }
+  const budget = { limitNanos: null, leasedNanos: 3e9, spentNanos: 1e9, unknownNanos: 0, holders: 1 }
+  writeFileSync(
+    ledger,
+    JSON.stringify({ ...state, scopes: { day: { [period]: budget } }, reservations: [reservation] }),
+  )
+  const { stdout } = await halting('budget')
+  expect(stdout).toContain(`$20 a day: $17.00 left in ${period}`)
+  expect(stdout).toContain('settled $3.00 (of that $2.00 at worst case), reserved $0.0000')
+  expect(stdout).toContain('  dead-1  $2.00  its process ended, m, x, 1970-01-01T00:00:00.000Z')
+  expect(stdout).toContain(`Ledger: ${ledger}`)
+  expect(await halting('budget', 'settle', 'dead-1', '--usd', '0.5')).toEqual({
+    status: 0,
+    stderr: '',
+    stdout: 'dead-1: $0.5000 in place of $2.00\n',
+  })
+  expect((await halting('budget')).stdout).toContain('$20 a day: $18.50 left')
+})
+
+test('without budgets it says in a sentence how to set one, and a run makes no file', async () => {
+  const { halting, ask, home } = person({})
+  expect(await halting('budget')).toEqual({
+    status: 0,
+    stderr: '',
+    stdout:
+      'No standing budgets are set. Set one in your settings, such as {"budgets": [{"per": "day", "usd": 20}]}.\n',
+  })
+  await ask()
+  expect(existsSync(join(home, '.halting/budgets'))).toBe(false)
+})
+
+test.each([
+  [['show'], {}, 'halting budget show is not a command'],
+  [['settle'], {}, 'Name one entry and what it came to'],
+  [['settle', 'x'], {}, 'Name one entry and what it came to'],
+  [['settle', 'x', 'y'], { usd: 1 }, 'Name one entry and what it came to'],
+  [['settle', 'x'], { usd: 1 }, 'has no entry x that can be corrected'],
+  [[], { usd: 1 }, '--usd belongs to halting budget settle ID'],
+])('halting budget %j with %j is a usage error', async (words, flags, told) => {
+  const { home } = person({ budgets: [{ per: 'day', usd: 1 }] })
+  const program = programInMemory({ cwd: join(home, 'work'), env: { HOME: home } })
+  await expect(budget(flags, words, program)).rejects.toThrow(told)
+  expect(program.written()).toBe('')
+})
+
+test.each(['-1', 'NaN', 'Infinity', '1e3', '', '1000001'])('--usd %j is refused', (given) => {
+  expect(() => parseFlags([`--usd=${given}`])).toThrow(/--usd/)
+})
+
+test('a ledger that cannot be used ends the program before anything is asked, unless the person says to go on', async () => {
+  const { halting, ask, ledger } = person({ budgets: [{ per: 'day', usd: 20 }] })
+  await ask()
+  chmodSync(ledger, 0o400)
+  const refused = await ask()
+  expect(refused).toMatchObject({ status: 2, stdout: '' })
+  expect(refused.stderr).toMatch(
+    /ledger\.json is read-only\. Run: chmod u\+w .*--ignore-standing-budgets goes on without\.\n$/,
+  )
+  expect((await halting('doctor', '--json')).stdout).toContain('ledger.json is read-only')
+  const going = await ask('--ignore-standing-budgets')
+  expect(going).toMatchObject({ status: 0, stdout: 'Hello.\n' })
+  expect(going.stderr.match(/is not counted for standing budgets/g)).toHaveLength(1)
+})
+
+test('a model without a price cannot be asked where a budget counts it', async () => {
+  const { ask } = person({ budgets: [{ per: 'day', usd: 20 }] }, 'a-model-of-nobody')
+  const refused = await ask()
+  expect(refused).toMatchObject({ status: 2, stdout: '' })
+  expect(refused.stderr).toContain('The budget $20 a day counts a-model-of-nobody, which has no price')
+  expect(await ask('--ignore-standing-budgets')).toMatchObject({ status: 0, stdout: 'Hello.\n' })
+})
+
+test('halting config shows budgets with their files, and those of a project as ignored', async () => {
+  const { halting, home } = person({ budgets: [{ per: 'day', usd: 20 }] })
+  mkdirSync(join(home, 'work/.halting'))
+  writeFileSync(join(home, 'work/.halting/settings.json'), JSON.stringify({ budgets: [{ per: 'day', usd: 9_999 }] }))
+  const { settings, ignored } = JSON.parse((await halting('config', '--json')).stdout) as Readonly<
+    Record<string, readonly object[]>
+  >
+  expect(settings).toContainEqual({
+    setting: 'budgets',
+    value: { per: 'day', usd: 20 },
+    from: join(home, '.halting/settings.json'),
+  })
+  expect(ignored).toMatchObject([{ setting: 'budgets', text: '[{"per":"day","usd":9999}]' }])
+  expect((await halting('doctor')).stdout).toMatch(/ok {2}budgets +1 standing budget, counted in /)
+})
