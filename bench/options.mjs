@@ -9,11 +9,20 @@ const turns = 2_000
 const triggers = ['beforeStep', 'afterStep', 'beforeInference', 'afterInference', 'beforeToolUse', 'afterToolUse']
 const hooks = (count) => Array.from({ length: count }, (_, index) => new CallableHook((context) => context, { id: `hook${index}`, triggers: [triggers[index % triggers.length]] }))
 
+const prices = { cost: (_model, usage) => usage.output_tokens / 1e6, worstCase: (_model, { outputTokens }) => outputTokens / 1e6 }
+const limits = { maxToolCalls: 1e9, maxRunUsd: 1e9, maxBudgetUsd: 1e9, maxTotalTokens: 1e12, maxDurationMs: 1e9, prices }
+/** A budget in memory that has enough: what a file adds is measured elsewhere. */
+const purse = { names: ['a purse'], countsFor: () => true, take: ({ usd }) => ({ kind: 'taken', usd, settle() {} }) }
+
 /** @type {Record<string, () => object>} */
 const variants = {
   'nothing': () => ({}),
   'createMemorySteps()': () => ({ steps: createMemorySteps() }),
   'maxTotalTokens': () => ({ maxTotalTokens: 1e12 }),
+  'maxToolCalls': () => ({ maxToolCalls: 1e9 }),
+  'maxRunUsd': () => ({ maxRunUsd: 1e9, prices }),
+  'all limits, and reminders': () => ({ ...limits, limitReminders: true }),
+  'all limits, reminders, a standing budget': () => ({ ...limits, limitReminders: true, standing: purse }),
   'permissions': () => ({ permissions: { denies: () => undefined, decide: () => ({ behavior: 'allow' }) } }),
   'one hook': () => ({ hooks: hooks(1) }),
   'ten hooks': () => ({ hooks: hooks(10) }),

@@ -17,6 +17,7 @@ import { promisesOfWorkBeside } from './mutations/promises-beside.mjs'
 import { promisesOfCalls } from './mutations/promises-calls.mjs'
 import { promisesOfGoals } from './mutations/promises-goals.mjs'
 import { promisesOfJudges } from './mutations/promises-judged.mjs'
+import { promisesOfLimits } from './mutations/promises-limits.mjs'
 import { promisesOfLiveRuns } from './mutations/promises-live.mjs'
 import { promisesOfLooking } from './mutations/promises-looking.mjs'
 import { promisesOfRequests } from './mutations/promises-requests.mjs'
@@ -32,6 +33,7 @@ const promises = [
   ...promisesOfCalls,
   ...promisesOfGoals,
   ...promisesOfJudges,
+  ...promisesOfLimits,
   ...promisesOfLiveRuns,
   ...promisesOfResumes,
   ...promisesOfWorkBeside,

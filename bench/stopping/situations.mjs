@@ -151,7 +151,7 @@ export const situations = {
     asks: 'The model works for ever, each call another, and nobody has set a limit.',
     good: `Ends by itself before ${mostRequests} requests, with an exit code that is not 0, and says why.`,
     reply: ({ turn }) => ({ run: `echo step ${turn}` }),
-    wrong: mustFail,
+    wrong: all(mustFail, says(/limit|budget|maximum|turns|steps/i, 'it does not name a limit')),
   },
   'instructions that fill the window': {
     asks: 'AGENTS.md, CLAUDE.md and GEMINI.md have 900 kB each; the service refuses more than 200,000 tokens.',

@@ -229,4 +229,38 @@ export const explored = [
     ['for ever: over the blocking limit'],
     ['turn/prepare.ts', '  defendContext,\n  stageCollapse,\n]', '  stageCollapse,\n]'],
   ],
+  [
+    'limits: a call beyond the limit',
+    ['tool calls at their limit'],
+    ['turn/calls/batch.ts', '    if (batches.isAtLimit) return batches.skipRest(beyondLimit(phase))\n', ''],
+  ],
+  [
+    'limits: what agents called',
+    ['tool calls of agents at their limit'],
+    ['turn/calls/agent-share.ts', 'toolCalls: part(toolCalls) }', 'toolCalls: Infinity }'],
+  ],
+  [
+    'limits: a reminder in each turn',
+    ['for ever: reading, with reminders of limits'],
+    ['turn/tell-limits.ts', 'return isTold ? [] :', 'return isTold && percent > 95 ? [] :'],
+  ],
+  [
+    'limits: a request without a taking',
+    ['standing budgets'],
+    [
+      'turn/request/attempt.ts',
+      "if (outcome !== 'aborted') return makeTaken(made, before, wait + 1)",
+      "if (outcome !== 'aborted') return makeReserved(made, before)",
+    ],
+  ],
+  [
+    'limits: a taking that stays open',
+    ['standing budgets, and aborts at every await'],
+    ['turn/request/attempt.ts', '  taken?.settle(usdOf(charge.nanos), charge.known)\n', ''],
+  ],
+  [
+    'limits: a taking of a replay',
+    ['standing budgets'],
+    ['turn/request/attempt.ts', 'granted === undefined || run.ports.isRecordOnly ||', 'granted === undefined ||'],
+  ],
 ].map(([name, scenarios, ...changes]) => ({ name: String(name), scenarios, changes }))

@@ -26,7 +26,7 @@ export const promisesOfRequests = [
     ['steps/ended-agents'],
     [
       'turn/calls/run-agent.ts',
-      'isOver === undefined ? own : { ...own, steps: recordedOnly(own.steps, isOver) }',
+      'isOver === undefined ? own : { ...own, steps: recordedOnly(own.steps, isOver), isRecordOnly: true }',
       'own',
     ],
   ],

@@ -20,7 +20,6 @@ interface Row {
 const faults = new Map([
   ['polling in haste', /^it stopped after 10 turns without the answer, exit code 3$/],
   ['killed in a check, and prompted again', /^a false "done": exit code 0 and not a word of it$/],
-  ['work without end', /^it went on: 3\d\d requests until it was ended$/],
 ])
 
 // Its processes are found by /proc.

@@ -3,8 +3,9 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { WhatIf } from '@halting/analysis'
 import { beforeAll, expect, test } from 'vitest'
+import { isDeep } from '../../agent/test/support/deep.ts'
 import { here, installProgram, run } from './support/program.ts'
-import { asks, keep, lineWithSum, says, sessionPath } from './support/kept-session.ts'
+import { asks, keep, keepLarge, lineWithSum, says, sessionPath } from './support/kept-session.ts'
 
 installProgram()
 
@@ -120,3 +121,29 @@ test('runs know nothing of them', async () => {
   const { status, stderr } = await run(['-p', 'hello', '--budget-per-day', '5'])
   expect([status, stderr]).toEqual([2, expect.stringContaining('--budget-per-day belongs to halting what-if.')])
 })
+
+test('sessions of other programs count on their days, too', async () => {
+  const samples = join(import.meta.dirname, '../../analysis/test/foreign/samples')
+  const { status, stdout } = await run(['what-if', samples, '--budget-per-day', '0.0001', '--json'], {
+    env: { TZ: 'UTC' },
+  })
+  const { answers, periods } = JSON.parse(stdout) as Told
+  const stopped = answers.filter(({ answer }) => answer.verdict === 'stops')
+  expect([status, stopped.length > 0, periods.length > 0]).toEqual([0, true, true])
+  const days = new Set(periods.map((each) => ('period' in each ? each.period : '')))
+  for (const { answer } of stopped) expect(days).toContain(answer.standing?.at.slice(0, 10))
+})
+
+test.runIf(isDeep)(
+  'a folder of any size takes the memory of its largest session, and of each request a few numbers',
+  async () => {
+    const folder = join(here(), 'many')
+    await keepLarge(folder, 25)
+    // A hundred megabytes of calls do not fit into this.
+    const env = { NODE_OPTIONS: '--max-old-space-size=64' }
+    const { status, stdout } = await run(['what-if', folder, '--budget-per-day', '30', '--json'], { env })
+    const { runs, periods } = JSON.parse(stdout) as Told & { readonly runs: number }
+    expect([status, runs]).toEqual([0, 25])
+    expect(periods).toMatchObject([{ budget: '$30 a day', ended: 25 }])
+  },
+)

@@ -1,11 +1,4 @@
-import {
-  type RunEvent,
-  type SettingsChange,
-  replay,
-  startRun,
-  type RunResult,
-  type StepRecord,
-} from '@halting/core'
+import { type RunEvent, type SettingsChange, replay, startRun, type RunResult, type StepRecord } from '@halting/core'
 import { type Ranking, isJsonObject } from '@halting/core/adapters'
 import { foldRun } from '@halting/core/steps'
 import { transcriptProblems } from '@halting/core/testing'

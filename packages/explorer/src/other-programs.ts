@@ -1,4 +1,12 @@
-import { CallableHook, type HookContext, type RunOptions, StopSignal, type EndingReason, allowAll } from '@halting/core'
+import {
+  CallableHook,
+  type EndingReason,
+  allowAll,
+  endings,
+  type HookContext,
+  type RunOptions,
+  StopSignal,
+} from '@halting/core'
 import { askingContext } from './layers.ts'
 
 /** Options with which a run goes on that began with others. */
@@ -16,6 +24,9 @@ const withHook =
   })
 
 const enough = new StopSignal({ reason: 'token_limit', message: 'enough', source: 'other' })
+
+/** A budget that leaves no room. */
+export const lessMoney: OtherProgram = { options: () => ({ maxBudgetUsd: 0.03 }), endings: ['max_budget_usd'] }
 
 /** What a new release of a program may change between the end of one process and the beginning of the next. */
 export const otherPrograms: { readonly [name: string]: OtherProgram } = {
@@ -77,7 +88,7 @@ export const otherPrograms: { readonly [name: string]: OtherProgram } = {
   'fewer turns': { options: () => ({ maxTurns: 1 }), endings: ['max_turns'] },
   'more turns': { options: () => ({ maxTurns: 9 }), endings: [] },
   'fewer turns, and a last answer': { options: () => ({ maxTurns: 2, wrapUp: true }), endings: ['max_turns'] },
-  'less money': { options: () => ({ maxBudgetUsd: 0.03 }), endings: ['max_budget_usd'] },
+  'less money': lessMoney,
   'fewer tokens': { options: () => ({ maxTotalTokens: 5_000 }), endings: ['token_limit'] },
   'less time': { options: () => ({ maxDurationMs: 3 }), endings: ['time_limit'] },
 }
@@ -108,9 +119,14 @@ export const goalPrograms: { readonly [name: string]: OtherProgram } = {
   },
 }
 
+/** Endings by a limit on turns or calls. */
+const stepsLimits = (Object.keys(endings) as readonly EndingReason[]).filter(
+  (reason) => endings[reason].category === 'steps_limit',
+)
+
 /** What it may change of the limits of a run that are counted: some are used up already, or have something left again. */
 export const limitPrograms: { readonly [name: string]: OtherProgram } = {
   'fewer calls': { options: () => ({ maxToolCalls: 2 }), endings: ['max_tool_calls'] },
-  'more calls': { options: () => ({ maxToolCalls: 8 }), endings: ['max_tool_calls', 'max_turns'] },
-  'no reminders': { options: () => ({ limitReminders: false }), endings: ['max_tool_calls', 'max_turns'] },
+  'more calls': { options: () => ({ maxToolCalls: 8 }), endings: stepsLimits },
+  'no reminders': { options: () => ({ limitReminders: false }), endings: stepsLimits },
 }

@@ -1,3 +1,4 @@
+import { limitOfResult } from '@halting/core/adapters'
 import type { GuardRemaining, RunEvent, RunResult } from '@halting/core'
 
 type Figures = Extract<RunEvent, { readonly type: 'figures' }>
@@ -17,7 +18,8 @@ export class LimitsUsed {
   }
 
   /** The part that was used, by limit: 0 to 1, and above it where a limit was overshot. */
-  atEnd({ summary, committedUsd, totalTokens, durationMs, goal }: RunResult): ReadonlyMap<string, number> {
+  atEnd(terminal: RunResult): ReadonlyMap<string, number> {
+    const { summary, committedUsd, totalTokens, durationMs, goal, signal } = terminal
     const used = new Map<string, number>()
     const put = (limit: string, part: number, all: number): void => {
       if (all > 0 && Number.isFinite(part) && Number.isFinite(all)) used.set(limit, part / all)
@@ -29,6 +31,12 @@ export class LimitsUsed {
       if (leftUsd !== null) put('maxBudgetUsd', committedUsd, settledUsd + reservedUsd + leftUsd)
       if (leftTokens !== null) put('maxTotalTokens', totalTokens, settledTokens + reservedTokens + leftTokens)
       if (leftMs !== null) put('maxDurationMs', durationMs, usedMs + leftMs)
+    }
+    // What the events say of dollars is the narrower of two limits, and of tool calls nothing: the signal of the ending has its own figures.
+    const ended = limitOfResult(terminal)
+    if (ended === 'maxRunUsd' || ended === 'maxToolCalls') {
+      if (ended === 'maxRunUsd') used.delete('maxBudgetUsd')
+      put(ended, Number(signal.context['used']), Number(signal.context['limit']))
     }
     if (goal !== undefined) put('maxGoalTries', goal.tries, this.#maxGoalTries)
     const now = { turns: summary.turns, usd: committedUsd, tokens: totalTokens, ms: durationMs } as const

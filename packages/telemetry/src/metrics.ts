@@ -38,6 +38,7 @@ export class Instruments {
   readonly retries: Counter
   readonly compactions: Counter
   readonly limits: Histogram
+  readonly budgetWaits: Histogram
   readonly goalRounds: Counter
   readonly goalDuration: Histogram
   readonly goalTries: Histogram
@@ -84,6 +85,7 @@ export class Instruments {
     this.retries = counter('retries')
     this.compactions = counter('compactions')
     this.limits = histogram('limitUsed', ratioBuckets)
+    this.budgetWaits = histogram('budgetWait', longBuckets)
     this.goalRounds = counter('goalRounds')
     this.goalDuration = histogram('goalDuration', longBuckets)
     this.goalTries = histogram('goalTries', tryBuckets)

@@ -20,6 +20,7 @@ export const eventNames = {
   ending: ['halting.ending', 'The run ended: its reason, its category and its figures'],
   retry: ['halting.retry', 'An attempt failed; the next one follows after a delay'],
   signal: ['halting.signal', 'A stop signal was raised'],
+  budgetWait: ['halting.budget.wait', 'A request waited for money or tokens that others had reserved'],
   check: ['halting.goal.check', 'A goal was checked; an event of the span of its round'],
 } as const
 
@@ -75,7 +76,13 @@ export const ownAttributes = {
   exitCode: ['halting.goal.exit_code', 'Exit code of a check'],
   timedOut: ['halting.goal.timed_out', 'The check took too long'],
   costKind: ['halting.cost.kind', 'settled, or unknown for the worst case of attempts whose usage is unknown'],
-  limit: ['halting.limit', 'Name of the limit'],
+  toolCalls: ['halting.tool_calls', 'Number of tool calls that were let run, including those of subagents'],
+  limit: ['halting.limit', 'Name of the limit; on a run the one that ended it'],
+  budget: ['halting.budget', 'Name of the standing budget that ended the run, or that a request waited for'],
+  resetsAt: ['halting.budget.resets_at', 'When that budget resets, in ISO 8601'],
+  waitOutcome: ['halting.budget.outcome', 'granted, refused or aborted: what a request that waited came to'],
+  waitedMs: ['halting.budget.waited_ms', 'How long it waited, in milliseconds'],
+  reservedUsd: ['halting.budget.reserved_usd', 'US dollars that others had reserved'],
   unfinished: ['halting.unfinished', 'No end was reported; the span ends with its run'],
 } as const
 
@@ -131,6 +138,12 @@ export const metricNames = {
   goalRounds: ['halting.goal.rounds', 'counter', '{round}', 'Rounds of checks of goals, by place and verdict'],
   goalDuration: ['halting.goal.duration', 'histogram', 's', 'Duration of a round of checks'],
   goalTries: ['halting.run.goal_tries', 'histogram', '{try}', 'Answers of a run that were sent back, by verdict'],
+  budgetWait: [
+    'halting.budget.wait.duration',
+    'histogram',
+    's',
+    'Time that a request waited for what others had reserved, by outcome',
+  ],
   limitUsed: [
     'halting.limit.used',
     'histogram',

@@ -53,6 +53,8 @@ export class RunTrace {
   /** This process does something of it. */
   #isLive: boolean
   #runId: string | undefined
+  /** Calls that were let run, those of subagents with them. */
+  #toolCalls = 0
   isOver = false
   /** False once it has begun with providers that do nothing: nobody would miss it. */
   isHeard = true
@@ -146,7 +148,10 @@ export class RunTrace {
       case 'tool_update':
         return this.#calls.running(event)
       case 'tool_end':
+        this.#countCall(event)
         return this.#calls.end(event)
+      case 'budget_waited':
+        return this.#budgetWaited(event)
       case 'hook_start':
         return this.#hookStarts(event)
       case 'hook_end':
@@ -230,6 +235,23 @@ export class RunTrace {
       now(),
     )
     instruments?.retries.add(1, about)
+  }
+
+  #countCall({ status }: EventOf<'tool_end'>): void {
+    if (status !== 'not_run') this.#toolCalls++
+  }
+
+  /** What others had reserved of a limit of the run, or of a standing budget. */
+  #budgetWaited({ outcome, waitedMs, reservedUsd, budget }: EventOf<'budget_waited'>): void {
+    // Budgets that take their time to answer name none that had too little.
+    if (!this.#isLive || budget === '') return
+    const about: Attributes = {
+      [own.waitOutcome[0]]: outcome,
+      ...(budget !== undefined && { [own.budget[0]]: nameOf(budget) }),
+    }
+    const figures = { [own.waitedMs[0]]: waitedMs, [own.reservedUsd[0]]: reservedUsd }
+    this.#root.event(eventNames.budgetWait[0], { ...about, ...figures }, this.#scope.now())
+    this.#scope.instruments?.budgetWaits.record(waitedMs / 1_000, { ...about, ...this.#about })
   }
 
   #message({ entry }: EventOf<'message'>): void {
@@ -325,6 +347,8 @@ export class RunTrace {
       this.#agents.set(callId, new RunTrace(this.#scope, place, event))
       return
     }
+    const call = innermost(event)
+    if (call.type === 'tool_end') this.#countCall(call)
     const agent = this.#agents.get(callId)
     if (agent === undefined) return
     agent.see(event)
@@ -347,6 +371,7 @@ export class RunTrace {
     const errorType = errorTypeOf(terminal)
     const about: Attributes = {
       ...ending,
+      [own.toolCalls[0]]: this.#toolCalls,
       ...goalAttributes(terminal),
       [told.inputTokens]: inputTokensOf(summary.usage),
       [told.outputTokens]: summary.usage.output_tokens,
@@ -395,4 +420,9 @@ export class RunTrace {
     this.#turn = undefined
     for (const node of open) node?.abandon(at)
   }
+}
+
+/** What a subagent of a subagent reports. */
+function innermost(event: RunEvent): RunEvent {
+  return event.type === 'agent' ? innermost(event.event) : event
 }

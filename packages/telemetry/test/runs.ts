@@ -1,4 +1,11 @@
-import { CallableHook, type AgentTool, type AnyTool, type RunEvent, type Tool } from '@halting/core'
+import {
+  CallableHook,
+  type AgentTool,
+  type AnyTool,
+  type RunEvent,
+  type StandingBudgets,
+  type Tool,
+} from '@halting/core'
 import { scriptedModel, type ScriptedReply } from '@halting/core/testing'
 import { prices, told } from './support.ts'
 
@@ -54,4 +61,21 @@ export async function eventsOfARun(): Promise<readonly RunEvent[]> {
   const hook = new CallableHook(() => {}, { triggers: ['beforeToolUse', 'afterToolUse'], id: 'looks-on' })
   await told({ model: scriptedModel(script), tools, prices, hooks: [hook] }, (event) => void events.push(event))
   return events
+}
+
+/** A budget of a day that gives the first request what it asks for; the second one waits for others, and the third is refused. */
+export function dayBudget(): StandingBudgets {
+  const budget = { name: '$20 a day', limitUsd: 20, settledUsd: 20, unknownUsd: 0, reservedUsd: 0 }
+  let asked = 0
+  return {
+    names: [budget.name],
+    countsFor: () => true,
+    async take({ usd }, { onWait }) {
+      asked++
+      if (asked === 2) onWait({ budget: budget.name, reservedUsd: 7, holders: 2 })
+      await Promise.resolve()
+      if (asked < 3) return { kind: 'taken', usd, settle: () => {} }
+      return { kind: 'refused', budget: { ...budget, resetsAt: '2026-11-30T00:00:00+01:00' } }
+    },
+  }
 }

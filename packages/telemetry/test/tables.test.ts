@@ -16,7 +16,7 @@ import { createMemorySteps } from '@halting/core/steps'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '@halting/core/testing'
 import { expect, test } from 'vitest'
 import { conventionAttributes, eventNames, metricNames, ownAttributes, spanNames } from '../src/index.ts'
-import { calls, done, eventsOfARun, tools } from './runs.ts'
+import { calls, dayBudget, done, eventsOfARun, tools } from './runs.ts'
 import { collector, linesOf, listenerOf, prices, told, treeOf, type Collector } from './support.ts'
 
 const overloaded: ScriptedReply = { error: { kind: 'overloaded', message: 'busy', status: 529 } }
@@ -166,6 +166,12 @@ async function checked(to: Collector): Promise<void> {
   await told({ ...options, graceMs: 0 }, (await listenerOf(to, { content: true })).onEvent)
 }
 
+/** A run that a standing budget ends. */
+async function refused(to: Collector): Promise<void> {
+  const options = { model: scriptedModel([calls('Look'), calls('Look'), done]), tools, prices }
+  await told({ ...options, standing: dayBudget() }, (await listenerOf(to)).onEvent)
+}
+
 /** A run of which an earlier process asked the model, and this one calls the tool. */
 async function resumed(to: Collector): Promise<readonly RunEvent[]> {
   const clock = createFakeClock({ autoAdvance: true })
@@ -214,6 +220,7 @@ test('every span, event, attribute and metric of the tables is told by one of th
   await stopped(to)
   await resumed(to)
   await checked(to)
+  await refused(to)
   const { onEvent, close } = await listenerOf(to, { content: true, sessionId: 'session' })
   const events = await eventsOfARun()
   for (const event of events) onEvent(event)

@@ -1,4 +1,5 @@
 import type { AccountedEnding } from '../account/account.ts'
+import { sharedBudgetText } from '../words/budget-words.ts'
 import { goalName, goalVerdict } from '../words/goal-words.ts'
 import { counted, elapsed, many, money } from '../words/figures.ts'
 import type { SessionTranscript } from '../view/session-transcript.ts'
@@ -28,6 +29,7 @@ export function figuresOf({
     ['Tokens', counted(sum(({ account }) => account.totals.tokens - account.carried.tokens))],
     ['Cost', money(costUsd)],
     ...goalsOf(runs),
+    ...budgetOf(runs),
     ['Active time', elapsed(sum(({ account }) => account.totals.activeMs - account.carried.activeMs))],
   ]
 }
@@ -43,6 +45,12 @@ function goalsOf(runs: SessionTranscript['runs']): readonly (readonly [name: str
 }
 
 const mostGoals = 10
+
+/** The budget that the last run shared with others, where that ended it. */
+function budgetOf(runs: SessionTranscript['runs']): readonly (readonly [name: string, value: string])[] {
+  const shared = runs.at(-1)?.account.ending?.sharedBudget
+  return shared === undefined ? [] : [['Budget', `${shared.budget}: ${sharedBudgetText(shared)}`]]
+}
 
 /** Why a run ended, in one sentence. */
 export function endingText(ending: AccountedEnding | null): string {

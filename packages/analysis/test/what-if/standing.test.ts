@@ -1,5 +1,6 @@
 // Holds rules of docs/spec.md: R-LIM-80 to R-LIM-85.
 import * as fc from 'fast-check'
+import type { StandingBudgets } from '@halting/core'
 import { describe, expect, test } from 'vitest'
 import { answerBudgets, type AnsweredBudgets } from '../../src/what-if/answer-budgets.ts'
 import { changes } from '../../src/what-if/changing-calls.ts'
@@ -8,6 +9,7 @@ import { whatIf } from '../../src/what-if/what-if.ts'
 import { drawsOf, liveRun, worldOf } from '../support/what-if-world.ts'
 import { countsModel, localPeriod, localTime, type StandingLimit } from '../../src/what-if/standing-limits.ts'
 import { drawn } from '../../../core/test/support/deep.ts'
+import { dayBudget, standingRun } from '../support/standing-runs.ts'
 import { drawnSessions, manyPast, pastSession } from '../support/past-sessions.ts'
 
 const at = (day: number, hour: number): number => new Date(2026, 10, day, hour).getTime()
@@ -233,4 +235,71 @@ describe('of one run a standing budget makes what a budget of its own makes', ()
       expect([usd, answers[0]?.answer]).toMatchObject([usd, { verdict, reason, kept, lost }])
     }
   })
+})
+
+describe('of runs that follow each other a standing budget makes what it makes of them live', () => {
+  test.each(Array.from({ length: drawn(150) }, (_, seed) => seed))('seed %i', async (seed) => {
+    const worlds = [worldOf(seed), worldOf(seed + 500), worldOf(seed + 1_000)]
+    const whole = []
+    for (const options of worlds) whole.push(await liveRun(options()))
+    const sessions = whole.map(({ records }, index) => {
+      const run = { trajectory: trajectoryOf(records), unpriced: [], isCopy: false }
+      return { sessionId: `${index}`, runs: [{ ...run, clock: [[0, at(20, 8 + index)] as const] }] }
+    })
+    const draw = drawsOf(seed + 7_000)
+    const all = whole.reduce((sum, { terminal }) => sum + terminal.costUsd, 0)
+    for (let time = 0; time < 4; time++) {
+      const usd = 1 + draw(Math.floor(all) + 100)
+      const standing = purseOf(usd)
+      const live = []
+      for (const options of worlds) live.push((await liveRun({ ...options(), standing })).terminal)
+      const { answers } = await asked(sessions, { per: 'day', usd })
+      expect([
+        seed,
+        usd,
+        ...answers.map(({ answer: { reason, kept } }) => [reason, kept.turns, kept.costUsd, kept.tokens]),
+      ]).toEqual([
+        seed,
+        usd,
+        ...live.map(({ reason, summary, costUsd, totalTokens }) => [reason, summary.turns, costUsd, totalTokens]),
+      ])
+      expect(answers.every(({ answer }) => !answer.isAtTheLatest)).toBe(true)
+    }
+  })
+})
+
+/** A budget of a day in memory, which nobody else draws on. */
+function purseOf(usd: number): StandingBudgets {
+  let [settled, reserved] = [0, 0]
+  return {
+    names: ['a day'],
+    countsFor: () => true,
+    take(request) {
+      const left = usd - settled - reserved
+      if (left < request.leastUsd) {
+        const figures = { limitUsd: usd, settledUsd: settled, unknownUsd: 0, reservedUsd: reserved }
+        return { kind: 'refused', budget: { name: 'a day', ...figures, resetsAt: '2026-11-21T00:00:00Z' } }
+      }
+      const taken = Math.min(left, request.usd)
+      reserved += taken
+      const settle = (spent: number): void => {
+        reserved -= taken
+        settled += spent
+      }
+      return { kind: 'taken', usd: taken, settle }
+    },
+  }
+}
+
+test('a run that a standing budget ended is the same under other limits of its own, and not known under other standing ones', async () => {
+  const { records, terminal } = await standingRun(dayBudget({ requests: 3 }))
+  expect([terminal.reason, terminal.summary.turns]).toEqual(['max_budget_usd', 3])
+  const trajectory = trajectoryOf(records)
+  expect(whatIf(trajectory, { maxBudgetUsd: 1e6, maxRunUsd: 1e6 })).toMatchObject({ verdict: 'same' })
+  expect(whatIf(trajectory, { maxTurns: 2 })).toMatchObject({ verdict: 'stops', reason: 'max_turns' })
+  const run = { trajectory, unpriced: [], isCopy: false, clock: [[0, at(20, 8)] as const] }
+  const { answers } = await asked([{ sessionId: 'one', runs: [run] }], { per: 'day', usd: 1e6 })
+  expect(answers[0]?.answer).toMatchObject({ verdict: 'unknown', reason: null, unknownFrom: null })
+  const { answers: smaller } = await asked([{ sessionId: 'one', runs: [run] }], { per: 'day', usd: 120 })
+  expect(smaller[0]?.answer).toMatchObject({ verdict: 'stops', standing: { budget: '$120 a day' } })
 })

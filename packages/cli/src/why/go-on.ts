@@ -1,6 +1,5 @@
 import { endings, type GoalSpec, type RunResult } from '@halting/core'
 import { mostGoalTries } from '@halting/core/adapters'
-import { minuteText } from '@halting/analysis/words'
 import { adviceFor } from '../headless/ending.ts'
 import { type FlagLimit, flagLimitOf, flagOf, usdFlag } from '../headless/limit-advice.ts'
 import { shellQuoted } from '../io/shell-quote.ts'
@@ -31,20 +30,9 @@ export function goOn(terminal: RunResult | undefined, where: Where): GoOn {
       command: commandOf(['-p', '--resume', where.sessionId], where),
     }
   const advice = adviceFor(terminal, {}, errorKindOf(terminal))
-  const says =
-    flagLimitOf(terminal) === 'maxGoalTries'
-      ? `${advice} halting undo reverts what it changed.`
-      : advice || resetText(terminal)
+  const says = flagLimitOf(terminal) === 'maxGoalTries' ? `${advice} halting undo reverts what it changed.` : advice
   const args = argumentsFor(terminal, where)
   return args === undefined ? { says } : { says, command: commandOf(args, where) }
-}
-
-/** When a standing budget begins anew, which no limit of the run changes; '' for other endings. */
-function resetText({ signal }: RunResult): string {
-  const { budget, resetsAt } = signal.context
-  if (signal.source !== 'standing' || typeof budget !== 'string') return ''
-  const when = typeof resetsAt === 'string' ? `from ${minuteText(resetsAt)} on, when it resets` : 'once it resets'
-  return `${budget} is a budget of all your sessions, so no limit of the run helps. It can continue ${when}:`
 }
 
 /** Calls that waited have their answers; those that come later wait as well. */

@@ -13,6 +13,7 @@ interface Ending {
   readonly terminal: Values
   readonly input: number
   readonly output: number
+  readonly toolCalls: number
 }
 
 /** The tree of a run. */
@@ -63,6 +64,7 @@ class Reader {
         ...ending.terminal,
         'gen_ai.usage.input_tokens': BigInt(ending.input),
         'gen_ai.usage.output_tokens': BigInt(ending.output),
+        'halting.tool_calls': BigInt(ending.toolCalls),
       },
       events: [
         ...laps.map(({ transition }) => ({ name: 'halting.lap', attributes: { 'halting.transition': transition } })),
@@ -169,6 +171,7 @@ class Reader {
       },
       input: usage.input_tokens + usage.cache_read_input_tokens + usage.cache_creation_input_tokens,
       output: usage.output_tokens,
+      toolCalls: record.spent.toolCalls ?? 0,
     }
   }
 }

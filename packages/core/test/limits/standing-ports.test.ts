@@ -58,9 +58,9 @@ describe('a wait that nobody hears the end of', () => {
     const clock = createFakeClock({ autoAdvance: true })
     const steps = createMemorySteps({ clock })
     // The step of the wait is refused, as by a store that is full.
-    const run_ = steps.run.bind(steps)
+    const runStep = steps.run.bind(steps)
     steps.run = (key, effect, options) =>
-      key.includes('standing:') ? Promise.reject(new Error('the store is full')) : run_(key, effect, options)
+      key.includes('standing:') ? Promise.reject(new Error('the store is full')) : runStep(key, effect, options)
     const going = begin([], { ...given(standing), clock, steps })
     const { terminal } = await going.end()
     expect([terminal.reason, counts.settled]).toEqual(['error', 0])

@@ -1,0 +1,151 @@
+// Mutations of limits that are there before anybody types a flag: calls of tools, standing budgets, and what the model is told of what is left.
+// [name, test files that hold the promise, [file, what stands there, what stands there instead]...]
+export const promisesOfLimits = [
+  [
+    'limits: a call beyond the limit runs',
+    ['limits/tool-calls'],
+    ['turn/calls/batch.ts', '    if (batches.isAtLimit) return batches.skipRest(beyondLimit(phase))\n', ''],
+  ],
+  [
+    'limits: a batch takes calls beyond the limit with it',
+    ['limits/tool-calls', 'limits/any-tree'],
+    ['turn/calls/batch.ts', '      !this.isAtLimit && (batch.length', '      (batch.length'],
+  ],
+  [
+    'limits: a run whose calls were refused goes on',
+    ['limits/tool-calls'],
+    [
+      'turn/calls/call-limit.ts',
+      'if (refused <= 0) return undefined',
+      'if (refused <= 0 || refused > 0) return undefined',
+    ],
+  ],
+  [
+    'limits: calls of agents do not count',
+    ['limits/tool-calls', 'limits/any-tree'],
+    [
+      'turn/calls/enter-agent.ts',
+      '    ...(child.toolCalls !== undefined && { toolCalls: (spent.toolCalls ?? 0) + child.toolCalls }),\n',
+      '',
+    ],
+  ],
+  [
+    'limits: each agent of a message may make all calls that are left',
+    ['limits/tool-calls', 'limits/any-tree'],
+    ['turn/calls/agent-share.ts', 'toolCalls: part(toolCalls) }', 'toolCalls: Math.max(0, toolCalls) }'],
+  ],
+  [
+    'limits: calls of an agent in the background are left to others, too',
+    ['limits/any-tree'],
+    [
+      'agent-figures.ts',
+      'openAgents.reduce((sum, agent) => sum + (agent.toolCalls ?? 0), toolCalls)',
+      'openAgents.reduce((sum, agent) => sum + Math.min(0, agent.toolCalls ?? 0), toolCalls)',
+    ],
+  ],
+  [
+    'limits: how many calls run is not on record',
+    ['limits/tool-calls'],
+    [
+      'turn/calls/call-limit.ts',
+      '  if (!isRecorded && (left >= phase.calls.length || isPassed(run, phase, left))) return undefined\n',
+      '  if (isRecorded || left >= phase.calls.length || isPassed(run, phase, left)) return undefined\n',
+    ],
+  ],
+  [
+    'limits: a refusal names the limit that is set now',
+    ['limits/tool-calls'],
+    [
+      'turn/calls/call-limit.ts',
+      'return allowed > 0 ? taken + allowed : Math.min(taken, context.settings.maxToolCalls)',
+      'return allowed > 0 ? taken + 2 * allowed : Math.min(taken, context.settings.maxToolCalls)',
+    ],
+  ],
+  [
+    'limits: the model is told again in each turn',
+    ['limits/tell-limits', 'limits/any-tree'],
+    ['turn/tell-limits.ts', 'before.limit === use.limit && before.percent >= percent', 'before.limit !== use.limit'],
+  ],
+  [
+    'limits: what the model was told is lost with a kill',
+    ['limits/tell-limits', 'limits/any-tree'],
+    ['state.ts', '    limitsTold: spent.limitsTold,\n', '    limitsTold: undefined,\n'],
+  ],
+  [
+    'limits: a limit that was changed is not told anew',
+    ['limits/tell-limits'],
+    ['turn/tell-limits.ts', 'before !== undefined && before.limit === use.limit &&', 'before !== undefined &&'],
+  ],
+  [
+    "limits: an ending by the run's dollars names the session's",
+    ['limits/standing'],
+    ['turn/endings.ts', "context: { ...signal.context, of: 'run' }", 'context: signal.context'],
+  ],
+  [
+    'standing budgets: nothing is taken for a request',
+    ['limits/standing'],
+    ['turn/request/take-standing.ts', 'countsFor(model.id) === true', 'countsFor(model.id) === undefined'],
+  ],
+  [
+    'standing budgets: a reply may be as long as if all had been given',
+    ['limits/standing', 'limits/any-tree'],
+    [
+      'turn/request/take-standing.ts',
+      'if (!grant.granted || nanosOf(taken.usd) >= grant.nanos)',
+      'if (!grant.granted || taken.usd > 0)',
+    ],
+  ],
+  [
+    'standing budgets: what is not needed stays taken',
+    ['limits/standing', 'limits/any-tree'],
+    ['turn/request/attempt.ts', '  taken?.settle(usdOf(charge.nanos), charge.known)\n', ''],
+  ],
+  [
+    'standing budgets: what was taken is settled twice',
+    ['limits/standing'],
+    ['turn/request/take-standing.ts', '      isOpen = false\n', ''],
+  ],
+  [
+    'standing budgets: what a broken attempt has taken stays taken',
+    ['limits/standing', 'limits/standing-ports'],
+    ['turn/request/attempt.ts', '    taken?.settle(hasBegun ? taken.usd : 0, !hasBegun)\n', ''],
+  ],
+  [
+    'standing budgets: a replay takes from them',
+    ['limits/standing-ports'],
+    ['turn/request/attempt.ts', 'granted === undefined || run.ports.isRecordOnly ||', 'granted === undefined ||'],
+  ],
+  [
+    'standing budgets: what comes when its wait has failed stays taken',
+    ['limits/standing-ports'],
+    [
+      'turn/request/attempt.ts',
+      '  if (asked !== undefined) ask?.leaveIfBroken(waited, asked, () => answer !== undefined)\n',
+      '  if (asked instanceof Promise) asked.catch(() => undefined)\n',
+    ],
+  ],
+  [
+    'standing budgets: less than the least lets a request be made',
+    ['limits/standing-ports'],
+    ['turn/request/take-standing.ts', 'taken >= leastUsd && taken <= usd', 'taken <= usd'],
+  ],
+  [
+    'standing budgets: what is no answer stays taken',
+    ['limits/standing-ports'],
+    ['turn/request/take-standing.ts', '    giveBack(answer)\n  }\n', '  }\n'],
+  ],
+  [
+    'standing budgets: an abort while it waits is not heard',
+    ['limits/standing'],
+    ['turn/request/take-standing.ts', '      abort.listen(listener)\n', ''],
+  ],
+  [
+    'standing budgets: a wait on record is enough for a resume',
+    ['limits/standing'],
+    [
+      'turn/request/attempt.ts',
+      "if (outcome !== 'aborted') return makeTaken(made, before, wait + 1)",
+      "if (outcome !== 'aborted') return makeReserved(made, before)",
+    ],
+  ],
+].map(([name, tests, ...changes]) => ({ name: String(name), tests, changes }))
