@@ -1,5 +1,7 @@
 // Holds rules of docs/spec.md: R-TERM-23.
+import type { SessionEvent } from '@halting/core/session'
 import { describe, expect, test } from 'vitest'
+import { type StandingFigures, StandingView } from '../../src/terminal/app/standing-figures.ts'
 import { queueLines } from '../../src/terminal/view/queue-lines.ts'
 import { statusBar } from '../../src/terminal/view/status-bar.ts'
 import { stopPanel, type PanelSnapshot } from '../../src/terminal/view/stop-panel.ts'
@@ -100,6 +102,42 @@ describe('the stop panel', () => {
     expect(given({ turns: 7, toolCalls: 12 }, turns, { maxToolCalls: 50 })).toBe(
       ' 7 turns · 0:00 · 12 of 50 tool calls',
     )
+  })
+
+  test('standing budgets of which half is used stand behind the dollars of the run (spec R-LIM-12)', () => {
+    const standing = [{ name: '$20 a day', limitUsd: 20, settledUsd: 12.4 }]
+    const figures = { ...noFigures, turns: 7, settledUsd: 1, sessionUsd: 1 }
+    expect(panel({ standing, limits: noLimits, figures, nextStop: null })).toBe(
+      ' 7 turns · $1.00 · $12.40 of $20 a day · 0:00 · next stop: none',
+    )
+  })
+
+  test('standing budgets are read at first, after a run, and during one from time to time', async () => {
+    let [now, reads, settledUsd, frames] = [0, 0, 9.99, 0]
+    const read = (): Promise<readonly StandingFigures[]> => {
+      reads++
+      return settledUsd > 90 ? Promise.reject(new Error('no ledger')) : Promise.resolve([{ name: '$20 a day', limitUsd: 20, settledUsd }])
+    }
+    const view = new StandingView(read, () => now, () => void frames++)
+    const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+    // What they hold is not looked at.
+    const ended = { type: 'run_end' } as SessionEvent
+    const told = { type: 'loop', event: { type: 'figures' } } as SessionEvent
+    await settled()
+    expect([reads, view.halfUsed, frames]).toEqual([1, [], 1])
+    settledUsd = 10
+    view.onEvent(told)
+    await settled()
+    expect(reads).toBe(1)
+    now = 5_000
+    view.onEvent(told)
+    view.onEvent(told)
+    await settled()
+    expect([reads, view.halfUsed.length, frames]).toEqual([2, 1, 2])
+    settledUsd = 99
+    view.onEvent(ended)
+    await settled()
+    expect([reads, view.halfUsed]).toEqual([3, []])
   })
 
   test('without limits tells the turns that are left', () => {

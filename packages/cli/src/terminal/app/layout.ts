@@ -53,7 +53,11 @@ export function createLayout({
   const whenOpen = (component: Component): Component => ({
     render: (width) => (app.open === undefined ? [] : component.render(width)),
   })
-  const panel = stopPanel(() => ({ ...present(), usualLimits: app.open?.usualLimits }), style, now)
+  const panel = stopPanel(
+    () => ({ ...present(), usualLimits: app.open?.usualLimits, standing: app.open?.standing?.() }),
+    style,
+    now,
+  )
   const bar = (): StatusInput => ({ snapshot: present(), branch: branch(), keys: keyHints(), areKeysFirst: isAsked() })
   const status = statusLines.above(statusBar(() => ({ ...bar(), isShort: statusLines.isShown }), style))
   const queue = queueLines(() => snapshot()?.queue ?? [], style)
