@@ -122,9 +122,7 @@ describe('an attempt whose step fails', () => {
     const steps = createMemorySteps({ clock })
     const inner = steps.run.bind(steps)
     steps.run = (key, effect, options) =>
-      key.includes('model:')
-        ? (fails(async () => inner(key, effect, options)) as ReturnType<typeof inner<never>>)
-        : inner(key, effect, options)
+      key.includes('model:') ? fails(async () => inner(key, effect, options)) : inner(key, effect, options)
     const { terminal } = await begin([], { ...given(standing), clock, steps }).end()
     await tick()
     expect([terminal.reason, settled]).toEqual(['error', expected])
