@@ -131,6 +131,8 @@ describe.skipIf(!hasTmux)('the program in a terminal', () => {
     await window.sees(/\$0\.09 of \$\S+ a day/)
     const next = start(where, '--model claude-sonnet-4-5')
     await next.sees(/0 turns · \$0\.09 of \$\S+ a day/)
+    // The limit of a run is not half used.
+    expect(next.screen()).not.toContain('$10.00')
   })
 
   test('is left with the way back, exit code 0 and a usable shell; --resume goes on', async () => {

@@ -116,9 +116,15 @@ describe('the stop panel', () => {
     let [now, reads, settledUsd, frames] = [0, 0, 9.99, 0]
     const read = (): Promise<readonly StandingFigures[]> => {
       reads++
-      return settledUsd > 90 ? Promise.reject(new Error('no ledger')) : Promise.resolve([{ name: '$20 a day', limitUsd: 20, settledUsd }])
+      return settledUsd > 90
+        ? Promise.reject(new Error('no ledger'))
+        : Promise.resolve([{ name: '$20 a day', limitUsd: 20, settledUsd }])
     }
-    const view = new StandingView(read, () => now, () => void frames++)
+    const view = new StandingView(
+      read,
+      () => now,
+      () => void frames++,
+    )
     const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
     // What they hold is not looked at.
     const ended = { type: 'run_end' } as SessionEvent
