@@ -56,9 +56,11 @@ export function checkCalls(events: readonly RunEvent[], walked: Walked, { mostCa
   if (begun > counted && !/^(?:needs_approval|aborted_tools)$/.test(reason))
     fail(`${where}: ${begun} calls began, and ${counted} were counted`)
   if (counted > mostCalls) fail(`${where}: ${counted} calls were counted under a limit of ${mostCalls}`)
-  const { used, limit, refused } = signal.context
-  if (reason === 'max_tool_calls' && !(Number(used) >= Number(limit) && Number(refused) > 0))
-    fail(`${where}: it ended as ${reason} with ${String(used)} of ${String(limit)} and ${String(refused)} refused`)
+  const [used = NaN, limit = NaN, refused = NaN] = ['used', 'limit', 'refused'].map((name) =>
+    Number(signal.context[name]),
+  )
+  if (reason === 'max_tool_calls' && !(used >= limit && refused > 0))
+    fail(`${where}: it ended as ${reason} with ${used} of ${limit} and ${refused} refused`)
 }
 
 function callsBegun(events: readonly RunEvent[]): number {

@@ -1,6 +1,6 @@
 import type { StandingBudgets } from '@halting/core'
 import type { Scenario } from './world.ts'
-import { otherPrograms, limitPrograms } from './other-programs.ts'
+import { lessMoney, limitPrograms } from './other-programs.ts'
 import { standingWays } from './standing-budgets.ts'
 
 /** Calls of tools at their limit: of one message beside each other, of agents, and behind a last answer. */
@@ -140,7 +140,7 @@ const standing: readonly Scenario[] = [
     replies: ['read', 'write', 'text'],
     standing: { ways: ['all', 'the least', 'all, after a wait', 'refused'] },
     otherPrograms: {
-      'less money': otherPrograms['less money']!,
+      'less money': lessMoney,
       'no standing budgets': { options: () => ({ standing: noStandingBudgets }), endings: 'any' },
     },
     depth: 2,

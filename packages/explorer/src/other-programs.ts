@@ -17,6 +17,8 @@ const withHook =
 
 const enough = new StopSignal({ reason: 'token_limit', message: 'enough', source: 'other' })
 
+export const lessMoney: OtherProgram = { options: () => ({ maxBudgetUsd: 0.03 }), endings: ['max_budget_usd'] }
+
 /** What a new release of a program may change between the end of one process and the beginning of the next. */
 export const otherPrograms: { readonly [name: string]: OtherProgram } = {
   'another prompt': { options: () => ({ system: 'You are another.' }), endings: [] },
@@ -77,7 +79,7 @@ export const otherPrograms: { readonly [name: string]: OtherProgram } = {
   'fewer turns': { options: () => ({ maxTurns: 1 }), endings: ['max_turns'] },
   'more turns': { options: () => ({ maxTurns: 9 }), endings: [] },
   'fewer turns, and a last answer': { options: () => ({ maxTurns: 2, wrapUp: true }), endings: ['max_turns'] },
-  'less money': { options: () => ({ maxBudgetUsd: 0.03 }), endings: ['max_budget_usd'] },
+  'less money': lessMoney,
   'fewer tokens': { options: () => ({ maxTotalTokens: 5_000 }), endings: ['token_limit'] },
   'less time': { options: () => ({ maxDurationMs: 3 }), endings: ['time_limit'] },
 }

@@ -27,7 +27,7 @@ export const standingWays = [
   'all, though aborted',
 ] as const
 
-export type StandingWay = (typeof standingWays)[number]
+type StandingWay = (typeof standingWays)[number]
 
 /** What a scenario lets standing budgets do. */
 export interface ScenarioStanding {
