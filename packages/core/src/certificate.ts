@@ -194,7 +194,7 @@ function toolCallsBound({ maxToolCalls }: RunSettings): Bound {
 
 /** What a limit on tokens or the money allows: these hold for what hooks and tools ask, too. Where neither does, what fits the windows. */
 function tokensBound(requests: Bound, options: RunOptions, settings: RunSettings): Bound {
-  const limited: Limited[] = []
+  const limited: FiniteBound[] = []
   if (settings.maxTotalTokens !== Infinity)
     limited.push({
       bounded: true,
@@ -214,13 +214,13 @@ function tokensBound(requests: Bound, options: RunOptions, settings: RunSettings
   )
 }
 
-type Limited = Extract<Bound, { readonly bounded: true }>
+type FiniteBound = Extract<Bound, { readonly bounded: true }>
 
 /**
  * What a dollar limit buys at the least that any token of the run costs. Nothing where a token is free, or nobody says what it costs at least. It bounds
  * tokens alone: a request that the service refuses costs nothing, so that no sum of money bounds their number.
  */
-function tokensOfMoney(options: RunOptions, settings: RunSettings): readonly Limited[] {
+function tokensOfMoney(options: RunOptions, settings: RunSettings): readonly FiniteBound[] {
   const limit = dollarLimit(options, settings)
   if (limit === undefined) return []
   let cheapest: { readonly id: string; readonly usd: number } | undefined

@@ -7,7 +7,13 @@ type Figures = Extract<RunEvent, { readonly type: 'figures' }>
  * that of whoever reports, so only then it is the run's. Undefined for all other events.
  */
 export function figuresIn(event: RunEvent): { readonly figures: Figures; readonly isOwn: boolean } | undefined {
+  const inner = innermostEvent(event)
+  return inner.type === 'figures' ? { figures: inner, isOwn: inner === event } : undefined
+}
+
+/** The event that a subagent on any level reported; that of the run itself as it is. */
+export function innermostEvent(event: RunEvent): RunEvent {
   let inner = event
   while (inner.type === 'agent') inner = inner.event
-  return inner.type === 'figures' ? { figures: inner, isOwn: inner === event } : undefined
+  return inner
 }

@@ -11,6 +11,7 @@ import type { RunSummary, RunResult } from './endings/terminal.ts'
 import { stopHookInput } from './turn/after-answer.ts'
 import { closeBrokenCalls, closeOpenCalls } from './turn/calls/close-calls.ts'
 import { goalResultOf } from './turn/goals.ts'
+import { hookFigures } from './turn/limits-left.ts'
 import { payLostRequests } from './turn/lost-requests.ts'
 import { draftOf, type Draft } from './turn/outcome.ts'
 import type { Run } from './turn/run.ts'
@@ -171,7 +172,7 @@ function startPostRun(run: Run): void {
   const { postRun } = run.context
   const last = run.transcript.lastReply(run.startLength)
   if (postRun.length === 0 || last === undefined || run.ports.steps.replaying) return
-  const input: StopHookInput = stopHookInput(run, last)
+  const input: StopHookInput = stopHookInput(run, last, hookFigures(run))
   for (const task of postRun) {
     const done = (error: string | null): void => run.emit({ type: 'background', name: task.name, error })
     try {

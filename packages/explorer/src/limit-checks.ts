@@ -1,4 +1,5 @@
 import type { Bound, RunEvent, TranscriptEntry } from '@halting/core'
+import { innermostEvent } from '@halting/core/adapters'
 import { eventsOfAgents, fail, messagesOf } from './assert-same-events.ts'
 import type { Walked } from './walked.ts'
 import { nanosOf } from './core-internals.ts'
@@ -56,21 +57,13 @@ export function checkCalls(events: readonly RunEvent[], walked: Walked, { mostCa
   if (begun > counted && !/^(?:needs_approval|aborted_tools)$/.test(reason))
     fail(`${where}: ${begun} calls began, and ${counted} were counted`)
   if (counted > mostCalls) fail(`${where}: ${counted} calls were counted under a limit of ${mostCalls}`)
-  const [used = NaN, limit = NaN, refused = NaN] = ['used', 'limit', 'refused'].map((name) =>
-    Number(signal.context[name]),
-  )
-  if (reason === 'max_tool_calls' && !(used >= limit && refused > 0))
-    fail(`${where}: it ended as ${reason} with ${used} of ${limit} and ${refused} refused`)
+  const { used, limit, refused } = signal.context
+  if (reason === 'max_tool_calls' && !(Number(used) >= Number(limit) && Number(refused) > 0))
+    fail(`${where}: it ended as ${reason} with ${JSON.stringify({ used, limit, refused })}`)
 }
 
 function callsBegun(events: readonly RunEvent[]): number {
-  let begun = 0
-  for (const event of events) {
-    let inner = event
-    while (inner.type === 'agent') inner = inner.event
-    if (inner.type === 'tool_start') begun++
-  }
-  return begun
+  return events.filter((event) => innermostEvent(event).type === 'tool_start').length
 }
 
 /** The model is told what is left of a limit once each time that another share of it is used, in order; the same of every agent. */

@@ -280,33 +280,38 @@ export function createWorld(
           controller.abort(reasonOf(cause))
         }
       }
-      if (scenario.inbox === true && label.startsWith('before ') && !before.labels.has(label)) {
-        const what = choices.choose(`inbox ${label}`, ['none', 'steer', 'follow_up', 'stop'] as const)
-        if (what !== 'none') {
-          handIn({ what, label })
-          handedIn.push({ label, what, records })
-        }
-      }
-      const { oddMessages } = scenario
-      if (oddMessages !== undefined && label.startsWith('before ') && !before.labels.has(label)) {
-        const named = ['steer', 'follow_up', 'stop'].flatMap((what) => oddMessages.map((odd) => `${what}: ${odd}`))
-        const [what, odd] = choices.choose(`inbox ${label}`, ['none', ...named]).split(': ')
-        if (odd !== undefined && (what === 'steer' || what === 'follow_up' || what === 'stop')) {
-          handIn({ what, label, odd })
-          handedIn.push({ label, what, records, odd })
-        }
-      }
-      const { settings } = scenario
-      if (settings !== undefined && /^before run1\/(model|tool):/.test(label) && !before.labels.has(label)) {
-        const change = settings[choices.choose(`set ${label}`, ['none', ...Object.keys(settings)])]
-        if (change !== undefined) {
-          handIn({ what: 'settings', label, change })
-          handedIn.push({ label, what: 'settings', records, change })
-        }
+      if (!label.startsWith('before ') || before.labels.has(label)) return
+      for (const each of chosenAt(label, scenario, choices)) {
+        handIn(each)
+        handedIn.push({ ...each, records })
       }
     },
   }
   return world
+}
+
+/** What is handed in before a step: messages, a stop, settings. */
+function chosenAt(
+  label: string,
+  { inbox, oddMessages, settings }: Scenario,
+  choices: Choices,
+): readonly Omit<HandedIn, 'records'>[] {
+  const chosen: Omit<HandedIn, 'records'>[] = []
+  if (inbox === true) {
+    const what = choices.choose(`inbox ${label}`, ['none', 'steer', 'follow_up', 'stop'] as const)
+    if (what !== 'none') chosen.push({ label, what })
+  }
+  if (oddMessages !== undefined) {
+    const named = ['steer', 'follow_up', 'stop'].flatMap((what) => oddMessages.map((odd) => `${what}: ${odd}`))
+    const [what, odd] = choices.choose(`inbox ${label}`, ['none', ...named]).split(': ')
+    if (odd !== undefined && (what === 'steer' || what === 'follow_up' || what === 'stop'))
+      chosen.push({ label, what, odd })
+  }
+  if (settings !== undefined && /^before run1\/(model|tool):/.test(label)) {
+    const change = settings[choices.choose(`set ${label}`, ['none', ...Object.keys(settings)])]
+    if (change !== undefined) chosen.push({ label, what: 'settings', change })
+  }
+  return chosen
 }
 
 /** What the models of a world are shown, and what they answer by. */

@@ -1,4 +1,4 @@
-import { figuresIn, noFigures, type HookFigures } from '@halting/core/adapters'
+import { figuresIn, innermostEvent, noFigures, type HookFigures } from '@halting/core/adapters'
 import { countedRuns, type EndedRun, foldRun, type FoldedSession, usdOf } from '@halting/core/steps'
 import type { RunEvent, RunResult } from '@halting/core'
 
@@ -109,9 +109,7 @@ function usedWith(used: Used, event: RunEvent): Used {
   const told = figuresIn(event)?.figures
   if (told !== undefined) return { ...used, tokens: told.settledTokens, usd: told.settledUsd, elapsedMs: told.usedMs }
   if (event.type === 'turn_start') return { ...used, turns: Math.max(0, event.turn - 1) }
-  let inner: RunEvent = event
-  while (inner.type === 'agent') inner = inner.event
-  return inner.type === 'tool_start' ? { ...used, toolCalls: used.toolCalls + 1 } : used
+  return innermostEvent(event).type === 'tool_start' ? { ...used, toolCalls: used.toolCalls + 1 } : used
 }
 
 function plus(one: Used, other: Used | undefined): Used {

@@ -130,7 +130,7 @@ export type { StandardOutput } from '../tools/standard-schema.ts'
 export type { AgentToolOptions, InputOf, InputSchema, ToolOptions } from '../tools/define-tool.ts'
 export { largeResultLimit, type LargeResult, type LargeResults } from '../tools/large-results.ts'
 export { budgetWaitText } from '../budget/wait-text.ts'
-export { figuresIn } from '../figures-in.ts'
+export { figuresIn, innermostEvent } from '../figures-in.ts'
 export { headOf, secretBeginnings, secretForms, tailOf } from '../text.ts'
 export { compileSchema, schemaProblems, type SchemaCheck } from '../tools/schema.ts'
 export {

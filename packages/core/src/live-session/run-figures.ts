@@ -1,6 +1,6 @@
 import type { RunEvent } from '../events.ts'
 import type { RunResult } from '../endings/terminal.ts'
-import { figuresIn } from '../figures-in.ts'
+import { figuresIn, innermostEvent } from '../figures-in.ts'
 import { spendsTurn } from '../allowance.ts'
 import type { LeftOfRun } from './next-stop.ts'
 import type { LimitsInForce, SessionFigures } from './session.ts'
@@ -106,7 +106,7 @@ export class RunFigures {
     switch (event.type) {
       case 'agent':
       case 'tool_start': {
-        if (!isToolStart(event)) return false
+        if (innermostEvent(event).type !== 'tool_start') return false
         this.#told = { ...this.#told, toolCalls: toolCalls + 1 }
         return true
       }
@@ -203,11 +203,4 @@ function leftOf(limit: number | null, used: number): number | null {
 function narrower(one: number | null, other: number | null): number | null {
   if (one === null || other === null) return one ?? other
   return Math.min(one, other)
-}
-
-/** A call begins, of the run or of an agent on any level. */
-function isToolStart(event: RunEvent): boolean {
-  let inner = event
-  while (inner.type === 'agent') inner = inner.event
-  return inner.type === 'tool_start'
 }

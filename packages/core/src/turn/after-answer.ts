@@ -11,6 +11,7 @@ import {
   type StopHookInput,
   type StopHookOutcome,
 } from '../hooks/stop-hooks.ts'
+import type { HookFigures } from '../hooks/hook-figures.ts'
 import { textOf, type AssistantMessage } from '../messages.ts'
 import { lastAnswer } from '../sdk/result-message.ts'
 import { StopSignal } from '../endings/signal.ts'
@@ -130,12 +131,13 @@ function callStopHook(
 ): Eventually<Outcome | undefined> {
   const event = { hook: id, trigger: 'stopHook', callId: null } as const
   run.emit({ type: 'hook_start', ...event })
+  // Those before the step, as other hooks have them.
   const figures = hookFigures(run)
   const step = stepWithQuestions<StopHookOutcome>(run, `hook:stopHook:${run.spent.request}::${id}`, {
     call(ask) {
       const { cause } = run.ports.abort
       if (cause !== undefined) return { aborted: cause }
-      const input = { ...stopHookInput(run, message), figures, ask }
+      const input = { ...stopHookInput(run, message, figures), ask }
       return run.withGrace(() => hook.handle(input), settledOutcome)
     },
     cut: (_outcome, aborted) => ({ aborted }),
@@ -157,7 +159,7 @@ function settledOutcome(settled: Settled<StopHookOutcome | void>): StopHookOutco
   return settled.kind === 'threw' ? { error: messageOf(settled.error) } : { aborted: settled.cause }
 }
 
-export function stopHookInput(run: Run, message: AssistantMessage): StopHookInput {
+export function stopHookInput(run: Run, message: AssistantMessage, figures: HookFigures): StopHookInput {
   const { transcript, startLength, identity } = run
   const { system, userContext, systemContext, querySource } = run.context.settings
   const assistantMessages = transcript
@@ -177,7 +179,7 @@ export function stopHookInput(run: Run, message: AssistantMessage): StopHookInpu
     },
     querySource,
     stopHookActive: run.spent.stopHookActive,
-    figures: hookFigures(run),
+    figures,
   }
 }
 

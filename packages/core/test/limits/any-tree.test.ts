@@ -1,6 +1,7 @@
 // Holds rules of docs/spec.md: R-CALLS-1 to R-CALLS-3, R-TELL-1, R-TELL-2, R-STAND-1 to R-STAND-5, for any tree of agents and a kill at any record.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { innermostEvent } from '../../src/figures-in.ts'
 import { hashText } from '../../src/hash.ts'
 import {
   createMemorySteps,
@@ -209,11 +210,7 @@ function purseOf(plan: Plan, clock: FakeClock): Purse | undefined {
 
 /** Calls that began, of the run and its agents: those of tools, and those that started agents. */
 function callsBegun(events: readonly RunEvent[]): number {
-  return events.filter((event) => {
-    let inner = event
-    while (inner.type === 'agent') inner = inner.event
-    return inner.type === 'tool_start'
-  }).length
+  return events.filter((event) => innermostEvent(event).type === 'tool_start').length
 }
 
 function expectWithin(plan: Plan, { spent }: RunState, begun: Begun, events: readonly RunEvent[]): void {

@@ -17,9 +17,9 @@ import { ModelCall } from './model-call.ts'
 import type { Attempt, Made, RequestPlan } from './request-plan.ts'
 import { refusedShortage, reserveGrowing, reserveRequest, type Reserved, type Shortage } from './reserve.ts'
 import {
-  isStanding,
   refusedBy,
   StandingAsk,
+  takesFromStanding,
   withTaken,
   type StandingAnswer,
   type StandingWaited,
@@ -138,7 +138,7 @@ function makeTaken(made: Making, before: Before, wait = 1): Eventually<StepResul
   const isWaitOnRecord = isOnRecord(run, name)
   const granted = grantOf(funds)
   // Where the record alone answers, the attempt is on it or is refused: nothing is taken for it.
-  const isAnswered = granted === undefined || run.ports.isRecordOnly || !isStanding(run, plan)
+  const isAnswered = granted === undefined || run.ports.isRecordOnly || !takesFromStanding(run, plan)
   if (!isWaitOnRecord && isAnswered) return makeReserved(made, before)
   const ask = granted && new StandingAsk(run, plan, granted)
   let asked: Eventually<StandingAnswer> | undefined

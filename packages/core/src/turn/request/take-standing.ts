@@ -31,7 +31,7 @@ export type StandingWaited = FundsWanted & {
 export type StandingAnswer = StandingTaken | StandingRefused
 
 /** Whether requests of this plan take from standing budgets. */
-export function isStanding({ context }: Run, { model }: Pick<RequestPlan, 'model'>): boolean {
+export function takesFromStanding({ context }: Run, { model }: Pick<RequestPlan, 'model'>): boolean {
   return context.settings.standing?.countsFor(model.id) === true
 }
 
