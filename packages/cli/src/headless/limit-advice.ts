@@ -44,8 +44,9 @@ export function limitAdvice(terminal: RunResult, { model, wrapUp }: Pick<Flags, 
 /** A budget of the person that goes on beyond the run; '' where it was none. That it is ignored is the person's word alone. */
 export function standingAdvice({ signal: { context, source } }: Pick<RunResult, 'signal'>): string {
   const { budget, resetsAt } = context
-  if (source !== 'standing' || typeof budget !== 'string' || typeof resetsAt !== 'string') return ''
-  return `${budget} resets at ${resetsAt}. halting budget shows it; --ignore-standing-budgets is your word that a run may go on without it.`
+  if (source !== 'standing' || typeof budget !== 'string') return ''
+  const resets = typeof resetsAt === 'string' ? `${budget} resets at ${resetsAt}. ` : ''
+  return `${resets}halting budget shows what is left; --ignore-standing-budgets is your word that a run may go on without it.`
 }
 
 /** As it is typed behind the flag, rounded up to a cent. */
