@@ -141,7 +141,7 @@ export const promisesOfLimits = [
   ],
   [
     'standing budgets: a wait on record is enough for a resume',
-    ['limits/standing'],
+    ['limits/standing-ports'],
     [
       'turn/request/attempt.ts',
       "if (outcome !== 'aborted') return makeTaken(made, before, wait + 1)",

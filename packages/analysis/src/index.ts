@@ -20,7 +20,6 @@ export {
   type PhaseFigures,
   type WaitFigures,
 } from './account/account.ts'
-export { sharedBudgetOf, type SharedBudgetEnd } from './account/shared-budget.ts'
 export { isCopiedRun } from './account/copied-run.ts'
 export { freeModels } from './account/free-models.ts'
 export { goalRounds, type GoalFigures, type GoalUnknown, type RecordedRound, type RoundPlace } from './account/goal.ts'

@@ -2,7 +2,6 @@ import {
   CallableHook,
   type EndingReason,
   allowAll,
-  endings,
   type HookContext,
   type RunOptions,
   StopSignal,
@@ -119,14 +118,9 @@ export const goalPrograms: { readonly [name: string]: OtherProgram } = {
   },
 }
 
-/** Endings by a limit on turns or calls. */
-const stepsLimits = (Object.keys(endings) as readonly EndingReason[]).filter(
-  (reason) => endings[reason].category === 'steps_limit',
-)
-
 /** What it may change of the limits of a run that are counted: some are used up already, or have something left again. */
 export const limitPrograms: { readonly [name: string]: OtherProgram } = {
-  'fewer calls': { options: () => ({ maxToolCalls: 2 }), endings: ['max_tool_calls'] },
-  'more calls': { options: () => ({ maxToolCalls: 8 }), endings: stepsLimits },
-  'no reminders': { options: () => ({ limitReminders: false }), endings: stepsLimits },
+  'fewer calls': { options: () => ({ maxToolCalls: 2 }), endings: 'any' },
+  'more calls': { options: () => ({ maxToolCalls: 8 }), endings: 'any' },
+  'no reminders': { options: () => ({ limitReminders: false }), endings: 'any' },
 }

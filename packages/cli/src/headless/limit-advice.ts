@@ -1,5 +1,5 @@
 import { endings, type RunResult } from '@halting/core'
-import { type EndingLimit, endingLimits, limitOfResult } from '@halting/core/adapters'
+import { type EndingLimit, endingLimits, limitOfResult, sharedBudgetOf } from '@halting/core/adapters'
 import type { Flags } from '../flags/flags.ts'
 import { limitFlags } from '../flags/limit-flags.ts'
 
@@ -42,10 +42,10 @@ export function limitAdvice(terminal: RunResult, { model, wrapUp }: Pick<Flags, 
 }
 
 /** A budget of the person that goes on beyond the run; '' where it was none. That it is ignored is the person's word alone. */
-export function standingAdvice({ signal: { context, source } }: Pick<RunResult, 'signal'>): string {
-  const { budget, resetsAt } = context
-  if (source !== 'standing' || typeof budget !== 'string') return ''
-  const resets = typeof resetsAt === 'string' ? `${budget} resets at ${resetsAt}. ` : ''
+export function standingAdvice({ signal }: Pick<RunResult, 'signal'>): string {
+  const shared = sharedBudgetOf(signal)
+  if (shared?.kind !== 'standing') return ''
+  const resets = shared.resetsAt === null ? '' : `${shared.budget} resets at ${shared.resetsAt}. `
   return `${resets}halting budget shows what is left; --ignore-standing-budgets is your word that a run may go on without it.`
 }
 

@@ -109,6 +109,7 @@ export { endingLimits } from '../endings/ending.ts'
 export { isBudgetable } from '../settings/check-settings.ts'
 export { usualMaxTurns } from '../options.ts'
 export { limitOfResult } from '../endings/limit-of-result.ts'
+export { sharedBudgetOf, type SharedBudgetEnd } from '../endings/shared-budget-end.ts'
 export type {
   EndingAction,
   EndingAdvice,

@@ -1,5 +1,5 @@
 import { endings, type RunResult } from '@halting/core'
-import { type EndingDetail, limitOfResult } from '@halting/core/adapters'
+import { type EndingDetail, limitOfResult, sharedBudgetOf } from '@halting/core/adapters'
 import { standingAdvice } from '../../headless/limit-advice.ts'
 import { goalRemarks, metText } from '../../frontends/goal-words.ts'
 import { counted, many, oneLine, stopwatch, tokensCounted } from '../../io/figures.ts'
@@ -142,8 +142,8 @@ function endingSentence(terminal: RunResult): string {
 /** Which limit of dollars it was: the session's, that of the run, or a budget of the person. */
 function limitSentence({ reason, signal }: RunResult): string {
   const { sentence } = endings[reason]
-  if (signal.source === 'standing' && typeof signal.context['budget'] === 'string')
-    return `nothing is left of ${oneLine(signal.context['budget'], 100)}`
+  const shared = sharedBudgetOf(signal)
+  if (shared?.kind === 'standing') return `nothing is left of ${oneLine(shared.budget, 100)}`
   return limitOfResult({ reason, signal }) === 'maxRunUsd' ? 'the dollar limit of the run is reached' : sentence
 }
 
