@@ -6,7 +6,7 @@ import type { Component } from '../screen/screen-port.ts'
 import type { ShellCommands } from '../shell/shell-commands.ts'
 import { queueLines } from '../view/queue-lines.ts'
 import { statusBar, type StatusInput } from '../view/status-bar.ts'
-import { type PanelSnapshot, stopPanel } from '../view/stop-panel.ts'
+import { stopPanel } from '../view/stop-panel.ts'
 import { todoLines } from '../view/todos.ts'
 import type { AppContext } from './context.ts'
 import type { Conversation } from './conversation.ts'
@@ -27,11 +27,6 @@ interface Options {
   readonly todosShown: () => boolean
   readonly isLeaving: () => boolean
   readonly now: () => number
-}
-
-/** What the panel shows beside the snapshot of the session. */
-function beside({ open }: AppContext): Pick<PanelSnapshot, 'usualLimits' | 'standing'> {
-  return { usualLimits: open?.usualLimits, standing: open?.standing?.() }
 }
 
 /** What stands below what was printed, from top to bottom (spec R-TERM-60). */
@@ -58,7 +53,7 @@ export function createLayout({
   const whenOpen = (component: Component): Component => ({
     render: (width) => (app.open === undefined ? [] : component.render(width)),
   })
-  const panel = stopPanel(() => ({ ...present(), ...beside(app) }), style, now)
+  const panel = stopPanel(() => ({ ...present(), ...limitsOf(app.open) }), style, now)
   const bar = (): StatusInput => ({ snapshot: present(), branch: branch(), keys: keyHints(), areKeysFirst: isAsked() })
   const status = statusLines.above(statusBar(() => ({ ...bar(), isShort: statusLines.isShown }), style))
   const queue = queueLines(() => snapshot()?.queue ?? [], style)
@@ -128,4 +123,9 @@ export function createLayout({
       screen.requestFrame()
     },
   }
+}
+
+/** What the panel knows of limits beside the session's own: the usual ones, and standing budgets. */
+function limitsOf(open: Options['app']['open']) {
+  return { usualLimits: open?.usualLimits, standing: open?.standing?.() }
 }
