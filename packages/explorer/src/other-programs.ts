@@ -1,4 +1,12 @@
-import { CallableHook, type EndingReason, allowAll, type HookContext, type RunOptions, StopSignal } from '@halting/core'
+import {
+  CallableHook,
+  type EndingReason,
+  allowAll,
+  endings,
+  type HookContext,
+  type RunOptions,
+  StopSignal,
+} from '@halting/core'
 import { askingContext } from './layers.ts'
 
 /** Options with which a run goes on that began with others. */
@@ -111,9 +119,14 @@ export const goalPrograms: { readonly [name: string]: OtherProgram } = {
   },
 }
 
+/** Endings by a limit on turns or calls. */
+const stepsLimits = (Object.keys(endings) as readonly EndingReason[]).filter(
+  (reason) => endings[reason].category === 'steps_limit',
+)
+
 /** What it may change of the limits of a run that are counted: some are used up already, or have something left again. */
 export const limitPrograms: { readonly [name: string]: OtherProgram } = {
-  'fewer calls': { options: () => ({ maxToolCalls: 2 }), endings: 'any' },
-  'more calls': { options: () => ({ maxToolCalls: 8 }), endings: 'any' },
-  'no reminders': { options: () => ({ limitReminders: false }), endings: 'any' },
+  'fewer calls': { options: () => ({ maxToolCalls: 2 }), endings: ['max_tool_calls'] },
+  'more calls': { options: () => ({ maxToolCalls: 8 }), endings: stepsLimits },
+  'no reminders': { options: () => ({ limitReminders: false }), endings: stepsLimits },
 }

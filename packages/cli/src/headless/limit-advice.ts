@@ -45,7 +45,8 @@ export function limitAdvice(terminal: RunResult, { model, wrapUp }: Pick<Flags, 
 export function standingAdvice({ signal }: Pick<RunResult, 'signal'>): string {
   const shared = sharedBudgetOf(signal)
   if (shared?.kind !== 'standing') return ''
-  return `${shared.budget} resets at ${shared.resetsAt}. halting budget shows it; --ignore-standing-budgets is your word that a run may go on without it.`
+  const resets = shared.resetsAt === null ? '' : `${shared.budget} resets at ${shared.resetsAt}. `
+  return `${resets}halting budget shows what is left; --ignore-standing-budgets is your word that a run may go on without it.`
 }
 
 /** As it is typed behind the flag, rounded up to a cent. */

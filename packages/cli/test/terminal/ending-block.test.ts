@@ -100,9 +100,10 @@ describe('the ending of a run', () => {
       '■ Stopped: nothing is left of $20 a day. $19.99 of $20.00, the next request could cost $0.50.',
     )
     expect(said).toContain(
-      '$20 a day resets at 2026-11-30T00:00:00+01:00. halting budget shows it; --ignore-standing-budgets is your word that a run may go on without it.',
+      '$20 a day resets at 2026-11-30T00:00:00+01:00. halting budget shows what is left; --ignore-standing-budgets is your word that a run may go on without it.',
     )
-    expect(actions.map(({ typed }) => typed)).not.toContain('')
+    // Neither more nor a last answer: nothing is left for it.
+    expect(actions.map(({ typed }) => typed)).toEqual(['y'])
   })
 
   test('at 33 columns each action stays whole', () => {
