@@ -8,11 +8,11 @@ export interface BudgetSetting {
   readonly usd: number
   /** Models that it counts, by their ids; `*` stands for any characters. All of them without it. */
   readonly model?: string | undefined
-  /** It counts what is done in this folder, and in all worktrees of its repository. Everywhere without it. */
+  /** It counts what is done in this folder and below it, and in all worktrees of its repository. Everywhere without it. */
   readonly folder?: string | undefined
 }
 
-/** A standing budget whose folder was looked up. */
+/** A standing budget as it counts. */
 export interface BudgetRule {
   readonly name: string
   readonly per: BudgetPer
@@ -30,8 +30,8 @@ export function nanosOf(usd: number): number {
   return Math.round(Math.min(Math.max(usd, 0), mostUsd) * 1e9)
 }
 
-/** A budget with the identity of its folder: a repository, or the folder where there is none. */
-export function budgetRule({ per, usd, model, folder }: BudgetSetting, place: string | undefined): BudgetRule {
+/** @param path Of the folder, absolute. */
+export function budgetRule({ per, usd, model, folder }: BudgetSetting, path: string | undefined): BudgetRule {
   const inFolder = folder === undefined ? '' : ` in ${folder}`
   const forModel = model === undefined ? '' : ` for ${model}`
   return {
@@ -39,7 +39,7 @@ export function budgetRule({ per, usd, model, folder }: BudgetSetting, place: st
     per,
     limitNanos: nanosOf(usd),
     model,
-    scope: `${per}${model === undefined ? '' : ` model=${model}`}${place === undefined ? '' : ` folder=${place}`}`,
+    scope: `${per}${model === undefined ? '' : ` model=${model}`}${path === undefined ? '' : ` folder=${path}`}`,
   }
 }
 
