@@ -39,18 +39,16 @@ async function runOnce(
 ) {
   const notes: string[] = []
   const onNote = (note: string): void => void notes.push(note)
-  const builder = await codingAgent({
-    cwd,
-    env,
-    model: scriptedModel(replies, { id: model }),
-    onNote,
-    ...options,
-  })
-  const engine = await builder.engine()
+  const opening = { cwd, env, model: scriptedModel(replies, { id: model }), onNote, ...options }
+  const builder = await codingAgent(opening)
   let reason = ''
-  for await (const message of engine.submit('hi'))
-    if (message.type === 'result') reason = message.stop?.reason ?? 'completed'
-  await builder.dispose()
+  try {
+    const engine = await builder.engine()
+    for await (const message of engine.submit('hi'))
+      if (message.type === 'result') reason = message.stop?.reason ?? 'completed'
+  } finally {
+    await builder.dispose()
+  }
   return { reason, notes }
 }
 
