@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-STAND-17, R-STAND-18, R-STAND-19, R-STAND-24: standing budgets in the program, from one process to the next.
+// Holds rules of docs/spec.md: R-STAND-17, R-STAND-18, R-STAND-19, R-STAND-24, R-STAND-27, R-STAND-28: standing budgets in the program, from one process to the next.
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -41,7 +41,9 @@ test('what one process spent is missing for the next one, and the ending says wh
   let ended = await ask()
   for (let tries = 0; tries < 10 && ended.status === 0; tries++) ended = await ask()
   expect(ended.status).toBe(3)
-  expect(ended.stderr).toMatch(/Too little is left of \$0\.07 a day: .*resets at \d{4}-\d\d-\d\dT[^]*\nAfter the reset: halting -p --resume /)
+  expect(ended.stderr).toMatch(
+    /Too little is left of \$0\.07 a day: .*resets at \d{4}-\d\d-\d\dT[^]*\nAfter the reset: halting -p --resume /,
+  )
   const ignoring = await ask('--ignore-standing-budgets')
   expect(ignoring).toMatchObject({ status: 0, stdout: 'Hello.\n' })
   expect(ignoring.stderr).toContain('standing budgets refuse nothing in this session')
@@ -186,7 +188,10 @@ test('halting doctor says what is left, and that no run can begin where nothing 
   expect(used.stdout).toMatch(
     /\n!! {2}budgets +\$0\.0000 left of \$0\.0001 a day, resets \d{4}-\d\d-\d\d 00:00\n +Wait until then, raise it in your settings, or use --ignore-standing-budgets\.\n/,
   )
-  writeFileSync(join(home, '.halting/settings.json'), JSON.stringify({ budgets: [{ per: 'day', usd: 5, model: '*gpt-*' }] }))
+  writeFileSync(
+    join(home, '.halting/settings.json'),
+    JSON.stringify({ budgets: [{ per: 'day', usd: 5, model: '*gpt-*' }] }),
+  )
   expect((await halting('doctor')).stdout).toMatch(/\nok {2}budgets +\$5\.00 left of \$5 a day for \*gpt-\*, resets /)
   expect((await halting('doctor', '--model', 'gpt-of-nobody')).stdout).toMatch(
     /\n!! {2}budgets +The budget \$5 a day for \*gpt-\* counts openai\/gpt-of-nobody, which has no price/,

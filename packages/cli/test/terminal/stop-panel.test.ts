@@ -108,7 +108,10 @@ describe('the stop panel', () => {
   })
 
   test('standing budgets of which half is used stand behind the dollars of the run (spec R-LIM-12)', () => {
-    const standing = [{ ...aDay, settledUsd: 12.4 }, { ...aDay, name: '$30 a day', limitUsd: 30, settledUsd: 14.9 }]
+    const standing = [
+      { ...aDay, settledUsd: 12.4 },
+      { ...aDay, name: '$30 a day', limitUsd: 30, settledUsd: 14.9 },
+    ]
     const figures = { ...noFigures, turns: 7, settledUsd: 1, sessionUsd: 1 }
     expect(panel({ standing, limits: noLimits, figures, nextStop: null })).toBe(
       ' 7 turns · $1.00 · $12.40 of $20 a day · 0:00 · next stop: none',
@@ -121,7 +124,11 @@ describe('the stop panel', () => {
       reads++
       return settledUsd > 90 ? Promise.reject(new Error('no ledger')) : Promise.resolve([{ ...aDay, settledUsd }])
     }
-    const view = new StandingView(read, () => now, () => void frames++)
+    const view = new StandingView(
+      read,
+      () => now,
+      () => void frames++,
+    )
     const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
     // What they hold is not looked at.
     const ended = { type: 'run_end' } as SessionEvent

@@ -1,7 +1,13 @@
 import type { SessionSnapshot } from '@halting/core/session'
 import { many } from '../../io/figures.ts'
 import { lineAfter, rowsOf } from '../../io/rows.ts'
-import { compactionRemark, contextReport, costReport, limitsReport, standingRows } from '../../frontends/status-reports.ts'
+import {
+  compactionRemark,
+  contextReport,
+  costReport,
+  limitsReport,
+  standingRows,
+} from '../../frontends/status-reports.ts'
 import { UsageError } from '../../usage-error.ts'
 import type { AppContext } from '../app/context.ts'
 import type { Command } from './command.ts'
