@@ -102,7 +102,7 @@ export const promisesOfLimits = [
   ],
   [
     'standing budgets: what was taken is settled twice',
-    ['limits/standing'],
+    ['limits/standing-ports'],
     ['turn/request/take-standing.ts', '      isOpen = false\n', ''],
   ],
   [

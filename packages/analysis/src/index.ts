@@ -4,13 +4,7 @@ export { answerRuns, type AnsweredRuns, type WantedAnswers } from './what-if/ans
 export { answerBudgets, type AnsweredBudgets } from './what-if/answer-budgets.ts'
 export type { PeriodSpent } from './what-if/period-account.ts'
 export type { RunClock } from './what-if/request-log.ts'
-export {
-  localPeriod,
-  localTime,
-  type LocalPeriod,
-  standingLimitName,
-  type StandingLimit,
-} from './what-if/standing-limits.ts'
+export type { StandingLimit } from './what-if/standing-limits.ts'
 export type { RunAnswer, WhatIfAnswers } from './what-if/run-answer.ts'
 export {
   type Account,

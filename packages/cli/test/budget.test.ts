@@ -190,10 +190,10 @@ test('halting doctor says what is left, and that no run can begin where nothing 
   )
   writeFileSync(
     join(home, '.halting/settings.json'),
-    JSON.stringify({ budgets: [{ per: 'day', usd: 5, model: '*gpt-*' }] }),
+    JSON.stringify({ budgets: [{ per: 'day', usd: 5, model: 'gpt-*' }] }),
   )
-  expect((await halting('doctor')).stdout).toMatch(/\nok {2}budgets +\$5\.00 left of \$5 a day for \*gpt-\*, resets /)
+  expect((await halting('doctor')).stdout).toMatch(/\nok {2}budgets +\$5\.00 left of \$5 a day for gpt-\*, resets /)
   expect((await halting('doctor', '--model', 'gpt-of-nobody')).stdout).toMatch(
-    /\n!! {2}budgets +The budget \$5 a day for \*gpt-\* counts openai\/gpt-of-nobody, which has no price/,
+    /\n!! {2}budgets +The budget \$5 a day for gpt-\* counts openai\/gpt-of-nobody, which has no price/,
   )
 })

@@ -1,8 +1,9 @@
 // Holds R-LIM-73, R-LIM-74 and R-LIM-84 of docs/spec.md with real processes and a real ledger: what-if says of sessions without a budget what one makes of them.
 import { mkdirSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { standingLimitName, type WhatIf } from '@halting/analysis'
+import type { WhatIf } from '@halting/analysis'
 import type { Report } from '@halting/analysis/report'
+import { budgetName } from '@halting/core/adapters'
 import { expect, test } from 'vitest'
 import { type Ended, here, installProgram, run } from './support/program.ts'
 
@@ -50,7 +51,7 @@ test('a budget ends the runs that what-if names, and why and report say so', asy
 
   const limited = person({ budgets: [{ per: 'day', usd }] })
   expect(await statuses(limited)).toEqual(expected)
-  const name = standingLimitName({ per: 'day', usd })
+  const name = budgetName({ per: 'day', usd })
   const { stdout: why } = await limited('why')
   expect(why).toContain(`max_budget_usd: Nothing is left of ${name}`)
   expect(why).toMatch(new RegExp(`\\${name} .*, resets at \\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d`))

@@ -113,7 +113,7 @@ export const goalPrograms: { readonly [name: string]: OtherProgram } = {
 
 /** What it may change of the limits of a run that are counted: some are used up already, or have something left again. */
 export const limitPrograms: { readonly [name: string]: OtherProgram } = {
-  'fewer calls': { options: () => ({ maxToolCalls: 2 }), endings: 'any' },
-  'more calls': { options: () => ({ maxToolCalls: 8 }), endings: 'any' },
-  'no reminders': { options: () => ({ limitReminders: false }), endings: 'any' },
+  'fewer calls': { options: () => ({ maxToolCalls: 2 }), endings: ['max_tool_calls'] },
+  'more calls': { options: () => ({ maxToolCalls: 8 }), endings: stepsLimits },
+  'no reminders': { options: () => ({ limitReminders: false }), endings: stepsLimits },
 }

@@ -1,6 +1,4 @@
 // `@halting/agent/budgets`: standing budgets, such as so many dollars a day, which all processes of a person share.
-export type { BudgetSetting } from './budget-rule.ts'
-export type { BudgetPer } from './calendar.ts'
 export {
   countingRules,
   openStandingBudgets,

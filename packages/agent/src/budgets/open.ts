@@ -1,9 +1,10 @@
 import { ConfigurationError, type Prices } from '@halting/core'
+import { countsModel, type BudgetTerms } from '@halting/core/adapters'
 import { configFolder, homeFolder, realPath } from '@halting/journal/files'
 import { isInside } from '@halting/policy/files'
 import { findRepository } from '@halting/policy/git'
 import { join } from 'node:path'
-import { budgetRule, countsModel, type BudgetRule, type BudgetSetting } from './budget-rule.ts'
+import { budgetRule, type BudgetRule } from './budget-rule.ts'
 import { LedgerFile, LedgerProblem, ledgerFolder } from './ledger-file.ts'
 import { StandingLedger } from './standing-ledger.ts'
 
@@ -16,7 +17,7 @@ export interface LedgerOwner {
 /** Budgets of the settings, and what the session asks in their folder. */
 export interface CountedModels {
   readonly owner: LedgerOwner
-  readonly budgets: readonly BudgetSetting[]
+  readonly budgets: readonly BudgetTerms[]
   /** Ids of the models that the session may ask. */
   readonly models: readonly string[]
   readonly prices: Prices
@@ -38,7 +39,7 @@ export function ledgerFileOf({ cwd, env }: LedgerOwner): LedgerFile {
 }
 
 /** All budgets of the settings, with the identity of their folders. */
-export function budgetRules(budgets: readonly BudgetSetting[], { env }: LedgerOwner): readonly FoundRule[] {
+export function budgetRules(budgets: readonly BudgetTerms[], { env }: LedgerOwner): readonly FoundRule[] {
   return budgets.map((budget) => {
     if (budget.folder === undefined) return { rule: budgetRule(budget, undefined), place: undefined }
     const folder = budget.folder.startsWith('~') ? join(homeFolder(env), budget.folder.slice(1)) : budget.folder

@@ -9,9 +9,9 @@ import {
   type StandingTaken,
   type StandingWait,
 } from '@halting/core'
-import { leftOfBudget, messageOf, noLease, raiseLease } from '@halting/core/adapters'
+import { countsModel, leftOfBudget, messageOf, noLease, raiseLease } from '@halting/core/adapters'
 import { livenessOnOneDisk, ownProcess, type ProcessIdentity } from '@halting/journal/files'
-import { countsModel, nanosOf, type BudgetRule } from './budget-rule.ts'
+import { nanosOf, type BudgetRule } from './budget-rule.ts'
 import { periodOf, resetsAt } from './calendar.ts'
 import { LedgerProblem, type Attempt, type ChangeLedger, type LedgerChange, type LedgerFile } from './ledger-file.ts'
 import {

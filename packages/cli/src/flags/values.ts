@@ -1,4 +1,4 @@
-import { isUuid, mostGoalTries, mostStablePasses } from '@halting/core/adapters'
+import { isUuid, mostBudgetUsd, mostGoalTries, mostStablePasses } from '@halting/core/adapters'
 import { type AutoCompact, isShare, leastWindowTokens } from '@halting/agent/session-settings'
 import { nearest } from './nearest.ts'
 
@@ -103,9 +103,9 @@ export function dollars(given: string): Reading<number> {
 /** What was spent: nothing, too. */
 export function spentDollars(given: string): Reading<number> {
   const value = Number(given)
-  return /^\d*\.?\d+$/.test(given) && value <= 1_000_000
+  return /^\d*\.?\d+$/.test(given) && value <= mostBudgetUsd
     ? { value }
-    : { expected: 'a number of US dollars from 0 to 1000000, such as 0.50' }
+    : { expected: `a number of US dollars from 0 to ${mostBudgetUsd}, such as 0.50` }
 }
 
 /** `20`, or `5:claude-opus-*` for models of this name. */

@@ -6,6 +6,7 @@ export { triesText } from '../goals/words.ts'
 export { lineOfCheck } from '../goals/report.ts'
 export { mostGoalTries, mostStablePasses, usualCheckMs, usualGoalTries } from '../goals/run-goals.ts'
 export { spendsTurn, type RetriesLeft, type Ranking } from '../allowance.ts'
+export { budgetName, countsModel, mostBudgetUsd, type BudgetPer, type BudgetTerms } from '../budget/budget-terms.ts'
 export { type RequestBound, noPrices } from '../budget/prices.ts'
 export {
   closeLease,
@@ -132,7 +133,7 @@ export type { AgentToolOptions, InputOf, InputSchema, ToolOptions } from '../too
 export { largeResultLimit, type LargeResult, type LargeResults } from '../tools/large-results.ts'
 export { budgetWaitText } from '../budget/wait-text.ts'
 export { figuresIn, innermostEvent } from '../figures-in.ts'
-export { headOf, secretBeginnings, secretForms, tailOf } from '../text.ts'
+export { headOf, matchesWildcard, secretBeginnings, secretForms, tailOf } from '../text.ts'
 export { compileSchema, schemaProblems, type SchemaCheck } from '../tools/schema.ts'
 export {
   isAgentTool,

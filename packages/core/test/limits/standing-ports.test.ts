@@ -44,7 +44,7 @@ describe('a replay', () => {
     const { terminal, steps } = await run([], given(standing))
     expect(terminal.reason).toBe(reason)
     const { asked } = counts
-    const replayed = await replay(steps.records, given(standing) as Parameters<typeof replay>[1])
+    const replayed = await replay(steps.records, { ...given(standing), model: scriptedModel([]) })
     await tick()
     expect([replayed.terminal.reason, counts.asked]).toEqual([reason, asked])
   })
@@ -59,9 +59,9 @@ describe('a wait that nobody hears the end of', () => {
     const clock = createFakeClock({ autoAdvance: true })
     const steps = createMemorySteps({ clock })
     // The step of the wait is refused, as by a store that is full.
-    const runStep = steps.run.bind(steps)
+    const inner = steps.run.bind(steps)
     steps.run = (key, effect, options) =>
-      key.includes('standing:') ? Promise.reject(new Error('the store is full')) : runStep(key, effect, options)
+      key.includes('standing:') ? Promise.reject(new Error('the store is full')) : inner(key, effect, options)
     const going = begin([], { ...given(standing), clock, steps })
     const { terminal } = await going.end()
     expect([terminal.reason, counts.settled]).toEqual(['error', 0])
@@ -122,9 +122,7 @@ describe('an attempt whose step fails', () => {
     const steps = createMemorySteps({ clock })
     const inner = steps.run.bind(steps)
     steps.run = (key, effect, options) =>
-      key.includes('model:')
-        ? (fails(async () => inner(key, effect, options)) as ReturnType<typeof inner<never>>)
-        : inner(key, effect, options)
+      key.includes('model:') ? fails(async () => inner(key, effect, options)) : inner(key, effect, options)
     const { terminal } = await begin([], { ...given(standing), clock, steps }).end()
     await tick()
     expect([terminal.reason, settled]).toEqual(['error', expected])
