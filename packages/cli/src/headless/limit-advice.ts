@@ -41,12 +41,10 @@ export function limitAdvice(terminal: RunResult, { model, wrapUp }: Pick<Flags, 
   return `Raise ${flagOf(limit)} to ${figure} or more${orSetting}${cheaper}${isFirst ? '' : lastAnswer}.`
 }
 
-/** A budget of the person that goes on beyond the run; '' where it was none. That it is ignored is the person's word alone. */
+/** What to do about a budget of the person that goes on beyond the run, behind when it resets; '' where it was none. */
 export function standingAdvice({ signal }: Pick<RunResult, 'signal'>): string {
-  const shared = sharedBudgetOf(signal)
-  if (shared?.kind !== 'standing') return ''
-  const resets = shared.resetsAt === null ? '' : `${shared.budget} resets at ${shared.resetsAt}. `
-  return `${resets}halting budget shows what is left; --ignore-standing-budgets is your word that a run may go on without it.`
+  if (sharedBudgetOf(signal)?.kind !== 'standing') return ''
+  return 'Wait until then, raise the budget in your settings, or continue without it by --ignore-standing-budgets. halting budget shows what is left.'
 }
 
 /** As it is typed behind the flag, rounded up to a cent. */

@@ -1,4 +1,5 @@
 import { endings, type RunEvent, type SdkMessage, type RunResult } from '@halting/core'
+import { sharedBudgetOf } from '@halting/core/adapters'
 import type { Flags } from '../flags/flags.ts'
 import { wrapped } from '../io/columns.ts'
 import { oneLine, printable } from '../io/figures.ts'
@@ -155,7 +156,8 @@ function goOnLine(terminal: RunResult, sessionId: string, flags: Flags): string 
   const { command } = goOn(terminal, where)
   if (command === undefined) return ''
   const again = goalArguments(flags, command)
-  return `Go on: ${[command, ...(again.length === 0 ? [] : [shellQuoted(again)])].join(' ')}\n`
+  const when = sharedBudgetOf(terminal.signal)?.kind === 'standing' ? 'After the reset' : 'Go on'
+  return `${when}: ${[command, ...(again.length === 0 ? [] : [shellQuoted(again)])].join(' ')}\n`
 }
 
 /** The command that takes the changes of a run back that did not reach its goal; '' for any other ending. */

@@ -1,11 +1,14 @@
 // Holds rules of docs/spec.md: R-TERM-23.
 import type { SessionEvent } from '@halting/core/session'
 import { describe, expect, test } from 'vitest'
-import { type StandingFigures, StandingView } from '../../src/terminal/app/standing-figures.ts'
+import type { StandingFigures } from '../../src/frontends/status-reports.ts'
+import { StandingView } from '../../src/terminal/app/standing-figures.ts'
 import { queueLines } from '../../src/terminal/view/queue-lines.ts'
 import { statusBar } from '../../src/terminal/view/status-bar.ts'
 import { stopPanel, type PanelSnapshot } from '../../src/terminal/view/stop-panel.ts'
 import { noFigures, noLimits, plain, shown } from './view-support.ts'
+
+const aDay = { name: '$20 a day', limitUsd: 20, settledUsd: 0, reservedUsd: 0, resetsAt: '2026-11-30T00:00:00+01:00' }
 
 const running: PanelSnapshot = {
   status: 'running',
@@ -105,7 +108,10 @@ describe('the stop panel', () => {
   })
 
   test('standing budgets of which half is used stand behind the dollars of the run (spec R-LIM-12)', () => {
-    const standing = [{ name: '$20 a day', limitUsd: 20, settledUsd: 12.4 }]
+    const standing = [
+      { ...aDay, settledUsd: 12.4 },
+      { ...aDay, name: '$30 a day', limitUsd: 30, settledUsd: 14.9 },
+    ]
     const figures = { ...noFigures, turns: 7, settledUsd: 1, sessionUsd: 1 }
     expect(panel({ standing, limits: noLimits, figures, nextStop: null })).toBe(
       ' 7 turns · $1.00 · $12.40 of $20 a day · 0:00 · next stop: none',
@@ -116,9 +122,7 @@ describe('the stop panel', () => {
     let [now, reads, settledUsd, frames] = [0, 0, 9.99, 0]
     const read = (): Promise<readonly StandingFigures[]> => {
       reads++
-      return settledUsd > 90
-        ? Promise.reject(new Error('no ledger'))
-        : Promise.resolve([{ name: '$20 a day', limitUsd: 20, settledUsd }])
+      return settledUsd > 90 ? Promise.reject(new Error('no ledger')) : Promise.resolve([{ ...aDay, settledUsd }])
     }
     const view = new StandingView(
       read,
@@ -130,7 +134,7 @@ describe('the stop panel', () => {
     const ended = { type: 'run_end' } as SessionEvent
     const told = { type: 'loop', event: { type: 'figures' } } as SessionEvent
     await settled()
-    expect([reads, view.halfUsed, frames]).toEqual([1, [], 1])
+    expect([reads, view.all, frames]).toEqual([1, [{ ...aDay, settledUsd: 9.99 }], 1])
     settledUsd = 10
     view.onEvent(told)
     await settled()
@@ -139,11 +143,11 @@ describe('the stop panel', () => {
     view.onEvent(told)
     view.onEvent(told)
     await settled()
-    expect([reads, view.halfUsed.length, frames]).toEqual([2, 1, 2])
+    expect([reads, view.all, frames]).toEqual([2, [{ ...aDay, settledUsd: 10 }], 2])
     settledUsd = 99
     view.onEvent(ended)
     await settled()
-    expect([reads, view.halfUsed]).toEqual([3, []])
+    expect([reads, view.all]).toEqual([3, []])
   })
 
   test('without limits tells the turns that are left', () => {

@@ -8,7 +8,7 @@ export interface BudgetTerms {
   readonly per: BudgetPer
   /** US dollars, above 0. */
   readonly usd: number
-  /** Models that it counts, by their ids; `*` stands for any characters. All of them without it. */
+  /** Models that it counts, by their ids; `*` stands for any characters. Without a slash it is the name behind that of the service, too. All of them without it. */
   readonly model?: string | undefined
   /** A folder: it counts what is done there, and in all worktrees of its repository. Everywhere without it. */
   readonly folder?: string | undefined
@@ -24,9 +24,10 @@ export function budgetName({ per, usd, model, folder }: BudgetTerms): string {
   return `$${dollarsText(usd)} a ${per}${forModel}${inFolder}`
 }
 
-/** Whether a budget counts requests to a model. */
+/** Whether a budget counts requests to a model: `gpt-*` counts `openai/gpt-5` and `openrouter/openai/gpt-5`, too (spec R-STAND-23a). */
 export function countsModel({ model: pattern }: Pick<BudgetTerms, 'model'>, model: string): boolean {
-  return pattern === undefined || matchesWildcard(pattern, model)
+  if (pattern === undefined || matchesWildcard(pattern, model)) return true
+  return !pattern.includes('/') && matchesWildcard(pattern, model.slice(model.lastIndexOf('/') + 1))
 }
 
 /** Whole dollars without cents, others to the nano-dollar, in which money is counted: no two budgets have one name. */

@@ -43,7 +43,7 @@ export function leaseDraft(
 /** A budget that goes on beyond the run has too little left, also when all that is reserved came back (spec R-STAND-4). */
 function standingBudgetDraft(budget: StandingBudget, neededUsd: number): Draft {
   const { name, limitUsd, settledUsd, resetsAt } = budget
-  const message = `Nothing is left of ${name}: ${dollars(settledUsd)} is used, and the next request may cost up to ${dollars(neededUsd)}. It begins anew at ${resetsAt}`
+  const message = `Too little is left of ${name}: ${dollars(settledUsd)} is used, and the next request may cost up to ${dollars(neededUsd)}. It resets at ${resetsAt}`
   const context = {
     usedUsd: settledUsd,
     limitUsd,

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-STAND-10a: what tells standing budgets apart, and which models each counts.
+// Holds rules of docs/spec.md: R-STAND-10a, R-STAND-23a: what tells standing budgets apart, and which models each counts.
 import { expect, test } from 'vitest'
 import { budgetName, countsModel, type BudgetTerms } from '../../src/budget/budget-terms.ts'
 
@@ -22,6 +22,12 @@ test.each([
   ['a*b*b', 'ab', false],
   ['m', 'mm', false],
   ['*', '', true],
+  ['gpt-*', 'openai/gpt-5', true],
+  ['claude-opus-*', 'openrouter/anthropic/claude-opus-5', true],
+  ['gpt-*', 'openrouter/anthropic/claude-opus-5', false],
+  ['openrouter/*', 'openrouter/anthropic/claude-opus-5', true],
+  ['openrouter/claude-*', 'openrouter/anthropic/claude-opus-5', false],
+  ['openai/gpt-*', 'gpt-5', false],
 ])('a budget for %s counts %s: %s', (model, name, counts) => {
   expect(countsModel({ model }, name)).toBe(counts)
 })

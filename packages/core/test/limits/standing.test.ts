@@ -107,7 +107,7 @@ describe('standing budgets', () => {
     expect(purse.open).toBe(0)
     expect([terminal.reason, terminal.signal.source]).toEqual(['max_budget_usd', 'standing'])
     expect(terminal.signal.message).toMatch(
-      /^Nothing is left of \$9,000 a day: \$[\d.]+ is used, and the next request may cost up to \$\d+\. It begins anew at 2026-12-01T00:00:00\+01:00$/,
+      /^Too little is left of \$9,000 a day: \$[\d.]+ is used, and the next request may cost up to \$\d+\. It resets at 2026-12-01T00:00:00\+01:00$/,
     )
     expect(terminal.signal.context).toMatchObject({
       budget: '$9,000 a day',

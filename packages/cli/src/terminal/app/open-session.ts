@@ -8,7 +8,8 @@ import { UsageError } from '../../usage-error.ts'
 import type { UsualLimits } from '../view/stop-panel.ts'
 import type { OnThisMachine, OpenSession } from './context.ts'
 import { keptEntries } from './kept-entries.ts'
-import { type StandingFigures, StandingView } from './standing-figures.ts'
+import type { StandingFigures } from '../../frontends/status-reports.ts'
+import { StandingView } from './standing-figures.ts'
 
 /** A live session, as the interactive program uses it. `changed`: what the screen shows beside the session is another. */
 export function openSessionOf(live: LiveSession, changed: () => void = () => undefined): OpenSession {
@@ -47,7 +48,7 @@ function standingOf(live: LiveSession, changed: () => void): Pick<OpenSession, '
   }
   const view = new StandingView(read, () => performance.now(), changed)
   session.listen((event) => view.onEvent(event))
-  return { standing: () => view.halfUsed }
+  return { standing: () => view.all }
 }
 
 /** The limits by which a run ends where nobody said anything. */

@@ -1,20 +1,12 @@
 import type { SessionEvent } from '@halting/core/session'
-
-/** A standing budget, and what is used of it by all processes. */
-export interface StandingFigures {
-  /** As people read it: `$20 a day`. */
-  readonly name: string
-  readonly limitUsd: number
-  /** Settled. */
-  readonly settledUsd: number
-}
+import type { StandingFigures } from '../../frontends/status-reports.ts'
 
 /** The ledger is read so often at most: others spend, too, and nobody reads along each second. */
 const restMs = 5_000
 
 /**
- * The standing budgets of a session for the stop panel: those of which half is used (spec R-LIM-12). Read when the session begins and after its requests;
- * what cannot be read is not shown, since the run itself says so.
+ * The standing budgets of a session, for the stop panel and `/limits`. Read when the session begins and after its requests; what cannot be read is not shown,
+ * since the run itself says so.
  */
 export class StandingView {
   readonly #read: () => Promise<readonly StandingFigures[]>
@@ -31,8 +23,8 @@ export class StandingView {
     this.#refresh()
   }
 
-  get halfUsed(): readonly StandingFigures[] {
-    return this.#all.filter(({ settledUsd, limitUsd }) => settledUsd * 2 >= limitUsd)
+  get all(): readonly StandingFigures[] {
+    return this.#all
   }
 
   onEvent(event: SessionEvent): void {

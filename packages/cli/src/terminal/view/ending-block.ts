@@ -143,13 +143,16 @@ function endingSentence(terminal: RunResult): string {
 function limitSentence({ reason, signal }: RunResult): string {
   const { sentence } = endings[reason]
   const shared = sharedBudgetOf(signal)
-  if (shared?.kind === 'standing') return `nothing is left of ${oneLine(shared.budget, 100)}`
+  if (shared?.kind === 'standing') return `too little is left of ${oneLine(shared.budget, 100)}`
   return limitOfResult({ reason, signal }) === 'maxRunUsd' ? 'the dollar limit of the run is reached' : sentence
 }
 
-/** What raising the limit of dollars of the run means, and where it is set; when a budget of the person begins anew. */
+/** What raising the limit of dollars of the run means, and where it is set; when a budget of the person resets. */
 function raiseAdvice(terminal: RunResult, actions: readonly OfferedAction[]): string {
-  if (limitOfResult(terminal) !== 'maxRunUsd') return standingAdvice(terminal)
+  if (limitOfResult(terminal) !== 'maxRunUsd') {
+    const resetsAt = sharedBudgetOf(terminal.signal)?.resetsAt ?? null
+    return `${resetsAt === null ? '' : `It resets at ${resetsAt}. `}${standingAdvice(terminal)}`
+  }
   const raised = actions.find(({ effect }) => effect.type === 'go_on')?.effect
   const to = raised?.type === 'go_on' ? raised.limits.maxRunUsd : undefined
   const enter =

@@ -6,7 +6,7 @@ import { goalNames, goalStanding } from '../../frontends/goal-words.ts'
 import { nextStopText } from '../../frontends/next-stop-text.ts'
 import type { Component } from '../screen/screen-port.ts'
 import { dollars, dollarsAndMore } from '../../io/dollars.ts'
-import type { StandingFigures } from '../app/standing-figures.ts'
+import type { StandingFigures } from '../../frontends/status-reports.ts'
 import { waitText } from './wait-text.ts'
 import { lapText } from './lap-text.ts'
 
@@ -15,7 +15,7 @@ export interface PanelSnapshot extends Pick<
   'activity' | 'figures' | 'goal' | 'limits' | 'nextStop' | 'status'
 > {
   readonly usualLimits?: UsualLimits | undefined
-  /** Standing budgets of which half is used. */
+  /** Standing budgets. They are named when half of one is used (spec R-LIM-12). */
   readonly standing?: readonly StandingFigures[] | undefined
 }
 
@@ -43,7 +43,7 @@ export function stopPanel(snapshot: () => PanelSnapshot, style: Style, now: () =
         turnsText(figures, limits),
         given.goal === null ? '' : goalStanding(given.goal),
         dollarsText(figures, limits),
-        ...(given.standing ?? []).map(standingText),
+        ...(given.standing ?? []).filter(isHalfUsed).map(standingText),
         contextText(figures),
         timeText(figures, limits),
         tokensText(figures, limits),
@@ -177,6 +177,10 @@ function contextText({ contextTokens, contextWindow, compactsAt }: Figures): str
 
 function timeText({ usedMs }: Figures, { maxDurationMs }: Limits): string {
   return maxDurationMs === null ? stopwatch(usedMs) : `${stopwatch(usedMs)} of ${stopwatch(maxDurationMs)}`
+}
+
+function isHalfUsed({ settledUsd, limitUsd }: StandingFigures): boolean {
+  return settledUsd * 2 >= limitUsd
 }
 
 /** `$12.40 of $20 a day`. The name may be long: it has a folder in it, or a model. */
