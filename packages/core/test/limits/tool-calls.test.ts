@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-CALLS-1 to R-CALLS-3, R-CALLS-2b.
+// Holds rules of docs/spec.md: R-CALLS-1 to R-CALLS-3, R-CALLS-2a to R-CALLS-2c.
 import { describe, expect, test } from 'vitest'
 import { ConfigurationError, resume, streamRun, startRun } from '../../src/index.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
@@ -118,4 +118,19 @@ test('a resume under another limit lets the same calls run, whenever the process
     const { terminal, state } = await resume(records, options(50)).loop.ended
     expect([kept, terminal.reason, state.spent.toolCalls]).toEqual([kept, 'max_tool_calls', 2])
   }
+})
+
+test('a run that goes on after its ending has the calls of before on its count, and the model is told nothing twice', async () => {
+  const options = { tools: [reader('Look', 'seen')], limitReminders: true, maxToolCalls: 4 }
+  const ended = await run([calls('Look', 'Look'), calls('Look')], { ...options, maxTurns: 2 })
+  expect([ended.terminal.reason, ended.state.spent.toolCalls]).toEqual(['max_turns', 3])
+  const { transcript, spent } = ended.state
+  const start = startRun({ transcript, carry: spent, prompt: 'go on' })
+  const model = scriptedModel([calls('Look', 'Look'), 'Done.'])
+  const { terminal, state } = await streamRun(start, { ...options, model, maxTurns: 10 }).ended
+  expect([terminal.reason, state.spent.toolCalls]).toEqual(['max_tool_calls', 4])
+  const reminders = [...state.transcript].flatMap((entry) =>
+    entry.kind === 'user' && entry.origin === 'loop' ? [entry.message.content] : [],
+  )
+  expect(reminders).toEqual(['Left of the limits of this run: 1 of 2 turns; 2 of 4 tool calls.'])
 })
