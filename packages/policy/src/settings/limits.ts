@@ -1,4 +1,4 @@
-import { durationMs } from './duration.ts'
+import { durationMs } from '@halting/core/adapters'
 import { type DefaultLimits, type LimitFieldName, limitFieldNames, type LimitSettings } from './fields.ts'
 import type { Ignored } from './loaded-settings.ts'
 import type { CountingFile, Origin } from './merge.ts'

@@ -1,7 +1,6 @@
-import { mostBudgetUsd } from '@halting/core/adapters'
+import { durationMs, longestDurationMs, mostBudgetUsd } from '@halting/core/adapters'
 import * as z from 'zod'
 import { permissionModes } from '../permissions/rule-book.ts'
-import { durationMs, longestDurationMs } from './duration.ts'
 import { notificationChannels } from './fields.ts'
 import { hookEvents } from './hook-settings.ts'
 
