@@ -111,6 +111,11 @@ export const goalPrograms: { readonly [name: string]: OtherProgram } = {
   },
 }
 
+/** Endings by a limit on turns or calls. */
+const stepsLimits = (Object.keys(endings) as readonly EndingReason[]).filter(
+  (reason) => endings[reason].category === 'steps_limit',
+)
+
 /** What it may change of the limits of a run that are counted: some are used up already, or have something left again. */
 export const limitPrograms: { readonly [name: string]: OtherProgram } = {
   'fewer calls': { options: () => ({ maxToolCalls: 2 }), endings: ['max_tool_calls'] },
