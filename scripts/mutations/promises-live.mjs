@@ -141,7 +141,7 @@ export const promisesOfLiveRuns = [
   [
     'settings: the ledger of a resumed run has the limits of the options',
     ['live/settings'],
-    ['iterate.ts', '  if (start.spent.settings !== null) limitLedgers(settings, ledger, context.sessionLedger)\n', ''],
+    ['iterate.ts', '  if (start.spent.settings !== null) limitLedgers(settings, ledger, sessionLedger)\n', ''],
   ],
   [
     'settings: a model that is gone is found out in the middle of a resume',

@@ -17,7 +17,7 @@ import { runLoop } from './loop.ts'
 import { openCallsOf } from './open-calls.ts'
 import type { Json } from './json.ts'
 import type { MessageContent } from './messages.ts'
-import { contextOf, ledgerOf, type RunOptions } from './options.ts'
+import { contextOf, ledgersOf, type RunLedgers, type RunOptions } from './options.ts'
 import type { FinishedRun, RunContext, RunPorts, RunSettings } from './run-context.ts'
 import { checkedChange } from './settings/check-change.ts'
 import { contextWith } from './settings/context-with.ts'
@@ -107,19 +107,22 @@ export function streamRun(start: RunState, options: RunOptions, context: RunSurr
   const abort = new AbortScope()
   const steps = options.steps ?? createMemorySteps({ clock, keep: 'nothing', sessionId: start.run.sessionId })
   const { spentBeforeUsd = 0 } = options
-  const ledger = context.ledger ?? ledgerOfStart(start, settings, spentBeforeUsd)
+  const { ledger, sessionLedger } =
+    context.ledger === undefined
+      ? ledgersOfStart(start, settings, spentBeforeUsd)
+      : { ledger: context.ledger, sessionLedger: context.sessionLedger }
   let deadline = noDeadline
   let agents: Parameters<RunPorts['onAgents']>[0] | undefined
   abort.checkBy(() => deadline.check())
   let inForce = context.inForce ?? start.spent.settings
   const onSettings: RunPorts['onSettings'] = (nowInForce, limits) => {
     inForce = nowInForce
-    limitLedgers(limits, ledger, context.sessionLedger)
+    limitLedgers(limits, ledger, sessionLedger)
     deadline.setLimit(limits.maxDurationMs)
   }
   if (run.canUseTool !== null && !('answer' in steps))
     throw new ConfigurationError('These Steps take their answers elsewhere: give canUseTool to whoever gives them.')
-  if (start.spent.settings !== null) limitLedgers(settings, ledger, context.sessionLedger)
+  if (start.spent.settings !== null) limitLedgers(settings, ledger, sessionLedger)
   const stallable = new StallableSteps(steps)
   const ports: RunPorts = {
     steps: stallable,
@@ -250,11 +253,11 @@ function checkState(start: unknown): void {
 }
 
 /** A run that goes on where another ended has spent that already. */
-function ledgerOfStart({ spent }: RunState, settings: RunSettings, spentBeforeUsd: number): Ledger {
-  const ledger = ledgerOf(settings, spentBeforeUsd)
+function ledgersOfStart({ spent }: RunState, settings: RunSettings, spentBeforeUsd: number): RunLedgers {
+  const ledgers = ledgersOf(settings, spentBeforeUsd)
   const { nanos, unknownNanos, totalTokens } = spent
-  ledger.restore({ nanos: nanos + unknownNanos, tokens: totalTokens }, { nanos: unknownNanos, tokens: 0 })
-  return ledger
+  ledgers.ledger.restore({ nanos: nanos + unknownNanos, tokens: totalTokens }, { nanos: unknownNanos, tokens: 0 })
+  return ledgers
 }
 
 /** Where the limits of dollars and tokens are kept. */

@@ -420,9 +420,21 @@ export function sessionLedger({
   return lease === null ? Ledger.create(limits, { isMeasured }) : Ledger.under(lease, limits, { isMeasured })
 }
 
+/** Where the limits of a run are kept, and above it those of its session. */
+export interface RunLedgers {
+  readonly ledger: Ledger
+  readonly sessionLedger: Ledger
+}
+
 /** The session's line, with what it has spent already, and under it the run's own. */
-export function ledgerOf(settings: RunSettings, spentBeforeUsd = 0): Ledger {
+export function ledgersOf(settings: RunSettings, spentBeforeUsd = 0): RunLedgers {
   const session = sessionLedger(settings)
   session.restore({ nanos: nanosOf(spentBeforeUsd), tokens: 0 })
-  return session.branch({ nanos: nanosOf(settings.maxRunUsd), tokens: settings.maxTotalTokens })
+  const ledger = session.branch({ nanos: nanosOf(settings.maxRunUsd), tokens: settings.maxTotalTokens })
+  return { ledger, sessionLedger: session }
+}
+
+/** The ledger of a run, below the line of its session, which has what that has spent already. */
+export function ledgerOf(settings: RunSettings, spentBeforeUsd = 0): Ledger {
+  return ledgersOf(settings, spentBeforeUsd).ledger
 }

@@ -2,7 +2,7 @@ import type { RunEvent } from './events.ts'
 import { ConfigurationError } from './errors.ts'
 import { createInbox, inboxIdsOf } from './inbox.ts'
 import { streamRun, type RunStream, type RunSurroundings } from './iterate.ts'
-import { contextOf, ledgerOf, settingsOf, type RunOptions } from './options.ts'
+import { contextOf, ledgersOf, settingsOf, type RunOptions } from './options.ts'
 import { contextWith } from './settings/context-with.ts'
 import { inForceAfter, type SettingsInForce } from './settings/settings-change.ts'
 import { beginningOf } from './steps/check-records.ts'
@@ -69,7 +69,10 @@ export function resumeOn(
   const { past, replay: open, agents, recordedUntil } = folded
   const steps = make({ ...clock, past, replay: open, agents, sessionId, recordedUntil })
   const inbox = owner.inbox ?? createInbox(() => [...inboxIdsOf(folded.state.transcript), ...inboxIdsIn(folded.replay)])
-  const ledger = owner.ledger ?? ledgerOf(settingsOf(options), options.spentBeforeUsd)
+  const { ledger, sessionLedger } =
+    owner.ledger === undefined
+      ? ledgersOf(settingsOf(options), options.spentBeforeUsd)
+      : { ledger: owner.ledger, sessionLedger: owner.sessionLedger }
   ledger.restore(folded.spent.settled, folded.spent.unknown)
   const { state } = folded
   const context: RunSurroundings = {
@@ -77,6 +80,7 @@ export function resumeOn(
     resumed: true,
     recordedUntil,
     ledger,
+    ...(sessionLedger !== undefined && { sessionLedger }),
     inbox,
     inForce,
     endedAgents: endedAgentsIn(folded.replay),

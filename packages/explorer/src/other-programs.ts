@@ -1,4 +1,12 @@
-import { CallableHook, type EndingReason, allowAll, type HookContext, type RunOptions, StopSignal } from '@halting/core'
+import {
+  CallableHook,
+  type EndingReason,
+  allowAll,
+  endings,
+  type HookContext,
+  type RunOptions,
+  StopSignal,
+} from '@halting/core'
 import { askingContext } from './layers.ts'
 
 /** Options with which a run goes on that began with others. */

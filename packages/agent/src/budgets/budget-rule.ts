@@ -1,6 +1,6 @@
 import { budgetName, mostBudgetUsd, type BudgetPer, type BudgetTerms } from '@halting/core/adapters'
 
-/** A standing budget whose folder was looked up. */
+/** A standing budget as it counts. */
 export interface BudgetRule {
   readonly name: string
   readonly per: BudgetPer
@@ -15,14 +15,14 @@ export function nanosOf(usd: number): number {
   return Math.round(Math.min(Math.max(usd, 0), mostBudgetUsd) * 1e9)
 }
 
-/** A budget with the identity of its folder: a repository, or the folder where there is none. */
-export function budgetRule(terms: BudgetTerms, place: string | undefined): BudgetRule {
+/** @param path Of the folder, absolute. */
+export function budgetRule(terms: BudgetTerms, path: string | undefined): BudgetRule {
   const { per, usd, model } = terms
   return {
     name: budgetName(terms),
     per,
     limitNanos: nanosOf(usd),
     model,
-    scope: `${per}${model === undefined ? '' : ` model=${model}`}${place === undefined ? '' : ` folder=${place}`}`,
+    scope: `${per}${model === undefined ? '' : ` model=${model}`}${path === undefined ? '' : ` folder=${path}`}`,
   }
 }

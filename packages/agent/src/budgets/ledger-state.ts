@@ -182,10 +182,15 @@ export function settleDead(state: LedgerState, isDead: (entry: Reservation | Wai
   return waiters.length === state.waiters.length ? changed : { ...changed, waiters }
 }
 
-/** Scopes that requests wait for which came before this one. */
-export function claimedBefore(state: LedgerState, id: string): ReadonlySet<string> {
+/** Scopes that requests wait for which came before this one. Who cannot take what they wait for keeps their place, and keeps nobody from it. */
+export function claimedBefore(
+  state: LedgerState,
+  id: string,
+  canTake: (waiter: Waiter) => boolean,
+): ReadonlySet<string> {
   const at = state.waiters.findIndex((waiter) => waiter.id === id)
-  return new Set((at === -1 ? state.waiters : state.waiters.slice(0, at)).flatMap(({ scopes }) => scopes))
+  const before = at === -1 ? state.waiters : state.waiters.slice(0, at)
+  return new Set(before.filter(canTake).flatMap(({ scopes }) => scopes))
 }
 
 /** Has a request wait for these scopes, too; behind all others where it did not wait yet. */

@@ -3,7 +3,7 @@ import { countsModel, type BudgetTerms } from '@halting/core/adapters'
 import { configFolder, homeFolder, realPath } from '@halting/journal/files'
 import { isInside } from '@halting/policy/files'
 import { findRepository } from '@halting/policy/git'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { budgetRule, type BudgetRule } from './budget-rule.ts'
 import { LedgerFile, LedgerProblem, ledgerFolder } from './ledger-file.ts'
 import { StandingLedger } from './standing-ledger.ts'
@@ -38,19 +38,20 @@ export function ledgerFileOf({ cwd, env }: LedgerOwner): LedgerFile {
   return new LedgerFile(ledgerFolder(configFolder('halting', { cwd, home: homeFolder(env), env })))
 }
 
-/** All budgets of the settings, with the identity of their folders. */
+/** All budgets of the settings, with the paths of their folders. */
 export function budgetRules(budgets: readonly BudgetTerms[], { env }: LedgerOwner): readonly FoundRule[] {
   return budgets.map((budget) => {
-    if (budget.folder === undefined) return { rule: budgetRule(budget, undefined), place: undefined }
-    const folder = budget.folder.startsWith('~') ? join(homeFolder(env), budget.folder.slice(1)) : budget.folder
-    const place = placeOf(folder)
-    return { rule: budgetRule(budget, place), place }
+    if (budget.folder === undefined) return { rule: budgetRule(budget, undefined), folder: undefined }
+    const given = budget.folder.startsWith('~') ? join(homeFolder(env), budget.folder.slice(1)) : budget.folder
+    // By the name that settings give it: a repository that is made or moved there, or a link, renews no budget.
+    const folder = resolve(given)
+    return { rule: budgetRule(budget, folder), folder }
   })
 }
 
 interface FoundRule {
   readonly rule: BudgetRule
-  readonly place: string | undefined
+  readonly folder: string | undefined
 }
 
 /** The repository that a folder belongs to, by what all of its worktrees share; the folder itself where there is none. */
@@ -60,11 +61,14 @@ export function placeOf(folder: string): string {
   return found?.kind === 'repository' ? realPath(found.commonFolder) : real
 }
 
-/** Whether a budget of this place counts in a folder: in its repository wherever the worktree is, and in what is below it. */
-function countsIn(place: string | undefined, cwd: string): boolean {
-  if (place === undefined) return true
-  const own = placeOf(cwd)
-  return own === place || isInside(realPath(cwd), place) || isInside(own, place)
+/**
+ * Whether a budget of a folder counts in another one: in what is below it, whatever repositories are there, and in its own repository and those below it
+ * wherever the worktree is.
+ */
+function countsIn(folder: string | undefined, cwd: string): boolean {
+  if (folder === undefined) return true
+  const [place, own] = [realPath(folder), placeOf(cwd)]
+  return isInside(realPath(cwd), place) || isInside(own, place) || isInside(own, placeOf(folder))
 }
 
 /**
@@ -93,7 +97,7 @@ export async function openStandingBudgets(options: OpenStandingBudgets): Promise
 /** The standing budgets that count in a folder, without their ledger. @throws ConfigurationError for a model without a price that one of them counts. */
 export function countingRules(options: CountedModels): readonly BudgetRule[] {
   const { owner, budgets, ignored } = options
-  const found = budgetRules(budgets, owner).filter(({ place }) => countsIn(place, owner.cwd))
+  const found = budgetRules(budgets, owner).filter(({ folder }) => countsIn(folder, owner.cwd))
   const rules = [...new Map(found.map(({ rule }) => [`${rule.scope} ${rule.limitNanos}`, rule])).values()]
   if (!ignored) checkPrices(rules, options)
   return rules

@@ -10,7 +10,7 @@ import {
   type StandingWait,
 } from '@halting/core'
 import { countsModel, leftOfBudget, messageOf, noLease, raiseLease } from '@halting/core/adapters'
-import { livenessOnOneDisk, ownProcess, type ProcessIdentity } from '@halting/journal/files'
+import { isStopped, livenessOnOneDisk, ownProcess, type ProcessIdentity } from '@halting/journal/files'
 import { nanosOf, type BudgetRule } from './budget-rule.ts'
 import { periodOf, resetsAt } from './calendar.ts'
 import { LedgerProblem, type Attempt, type ChangeLedger, type LedgerChange, type LedgerFile } from './ledger-file.ts'
@@ -197,7 +197,7 @@ export class StandingLedger implements StandingBudgets {
         state: leave(state, id),
         result: { kind: 'refused', budget: standingBudget(least.rule, least.budget, now) },
       }
-    const ahead: ReadonlySet<string> = ignored === true ? new Set() : claimedBefore(state, id)
+    const ahead: ReadonlySet<string> = ignored === true ? new Set() : claimedBefore(state, id, isRunning)
     const lacking = budgets.filter(
       ({ budget, place }) =>
         ahead.has(place.scope) || raiseLease({ budget, lease: noLease }, 1, wanted).lease.nanos < wanted,
@@ -325,6 +325,11 @@ interface Asked {
   readonly request: StandingRequest
   readonly rules: readonly BudgetRule[]
   readonly id: string
+}
+
+/** Whether a process that waits goes on as soon as it may: one that a person has stopped does not, for hours perhaps. */
+function isRunning({ process: identity }: Waiter): boolean {
+  return !isStopped(identity)
 }
 
 /** Whether the process of an entry has ended. One that cannot be looked at is taken for dead when no request takes so long. */

@@ -1,6 +1,15 @@
-// Holds rules of docs/spec.md: R-STAND-19, R-STAND-22 to R-STAND-24: which budgets count for a session, what is reported of them, and corrections.
+// Holds rules of docs/spec.md: R-STAND-19, R-STAND-22, R-STAND-22a to R-STAND-24: which budgets count for a session, what is reported of them, and corrections.
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { ConfigurationError } from '@halting/core'
 import { createPrices } from '@halting/models'
@@ -80,6 +89,47 @@ describe('a budget of a folder', () => {
     for (const folder of ['work', 'work/a', 'work/a/b', 'link/a', 'tree'])
       expect((await open(owner(folder), [budget]))?.names).toHaveLength(1)
     for (const folder of ['workshop', 'home']) expect(await open(owner(folder), [budget])).toBeUndefined()
+  })
+})
+
+describe('a repository that is made, moved or removed', () => {
+  const budget = (root: string) => ({ per: 'day', usd: 1, folder: join(root, 'work') }) as const
+  const spent = async ({ root, owner }: Place): Promise<void> => {
+    const standing = await open(owner(), [budget(root)])
+    taken(take(standing!, request(1, 1, model))).settle(1, true)
+  }
+  const isUsedUp = async ({ root, owner }: Place, cwd = 'work'): Promise<boolean> => {
+    const standing = await open(owner(cwd), [budget(root)])
+    return standing !== undefined && (await take(standing, request(1, 1, model))).kind === 'refused'
+  }
+
+  test('in the folder of a budget does not renew it', async () => {
+    const here = place()
+    await spent(here)
+    expect(await isUsedUp(here)).toBe(true)
+    git(join(here.root, 'work'), 'init')
+    expect(await isUsedUp(here)).toBe(true)
+    renameSync(join(here.root, 'work/.git'), join(here.root, 'moved'))
+    expect(await isUsedUp(here)).toBe(true)
+    writeFileSync(join(here.root, 'work/.git'), `gitdir: ${join(here.root, 'moved')}\n`)
+    expect(await isUsedUp(here)).toBe(true)
+    rmSync(join(here.root, 'work/.git'))
+    renameSync(join(here.root, 'work'), join(here.root, 'other'))
+    symlinkSync(join(here.root, 'other'), join(here.root, 'work'))
+    expect(await isUsedUp(here)).toBe(true)
+    expect(await isUsedUp(here, 'other')).toBe(true)
+  })
+
+  test('below it is within it, also where the folder is a repository itself', async () => {
+    const here = place()
+    git(join(here.root, 'work'), 'init')
+    await spent(here)
+    mkdirSync(join(here.root, 'work/deep/below'), { recursive: true })
+    git(join(here.root, 'work/deep'), 'init')
+    git(join(here.root, 'work/deep'), 'commit', '--allow-empty', '-m', 'x')
+    git(join(here.root, 'work/deep'), 'worktree', 'add', join(here.root, 'tree'))
+    for (const cwd of ['work/deep', 'work/deep/below', 'tree']) expect(await isUsedUp(here, cwd)).toBe(true)
+    expect(await isUsedUp(here, 'home')).toBe(false)
   })
 })
 

@@ -1,10 +1,12 @@
 // Holds rules of docs/spec.md: R-STAND-10 to R-STAND-19: budgets that processes share by a ledger file.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import type { StandingWait } from '@halting/core'
 import { setTimeout as wait } from 'node:timers/promises'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { ownProcess, shortIdentity } from '@halting/journal/files'
 import { LedgerFile } from '../../src/budgets/ledger-file.ts'
 import type { LedgerState, Reservation } from '../../src/budgets/ledger-state.ts'
@@ -160,6 +162,28 @@ describe('waiting', () => {
     expect(taken(take(standing, request(1))).usd).toBe(1)
     expect(file.read().waiters).toEqual([])
   })
+
+  // Elsewhere the system does not say who is stopped.
+  test.runIf(existsSync('/proc/self/stat'))(
+    'does not wait behind a process that was stopped, which keeps its place',
+    async () => {
+      const { standing, file } = await opened(tempFolder(), [day], { now: () => noon })
+      const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' })
+      onTestFinished(() => void child.kill('SIGKILL'))
+      await once(child, 'spawn')
+      const { pid = 0 } = child
+      const state = (): string => /\) (\S)/.exec(readFileSync(`/proc/${pid}/stat`, 'utf8'))?.[1] ?? ''
+      const waiter = { id: 'w', process: { pid, began: '', host: hostname() }, scopes: ['day'], since: 0 }
+      file.attempt((before) => ({ state: { ...before, waiters: [waiter] }, result: undefined }))
+      const waits: StandingWait[] = []
+      const asked = Promise.resolve(take(standing, request(1), { waits }))
+      while (waits.length === 0) await wait(1)
+      child.kill('SIGSTOP')
+      while (state() !== 'T') await wait(1)
+      expect(taken(await asked).usd).toBe(1)
+      expect(file.read().waiters).toEqual([waiter])
+    },
+  )
 })
 
 /** No process has this number. */

@@ -1,4 +1,4 @@
-// Holds R-BUD-10 of docs/spec.md: what a session has spent before counts against its budget, and against nothing else.
+// Holds R-BUD-10, R-BUD-10a of docs/spec.md: what a session has spent before counts against its budget, and against nothing else.
 import { describe, expect, test } from 'vitest'
 import { ConfigurationError, streamRun, resume, startRun } from '../../src/index.ts'
 import { CostLimitHook } from '../../src/compat/index.ts'
@@ -113,5 +113,51 @@ describe('a session that has spent before', () => {
       9_000.5,
     ])
     expect(model.requests.every(({ maxOutputTokens }) => maxOutputTokens <= 10_000 - 3_000.5)).toBe(true)
+  })
+})
+
+describe('a limit that is set while a run goes on', () => {
+  const usage = { input_tokens: 100, output_tokens: 1_900 }
+  const working = (count = 20) =>
+    scriptedModel(
+      Array.from({ length: count }, () => ({ ...calls('Look'), usage })),
+      { maxOutputTokens: 2_000 },
+    )
+
+  test.each([
+    ['lowers the budget of the session', { maxBudgetUsd: 100_000 }, { maxBudgetUsd: 13_000 }, 13_000],
+    ['raises the budget of the session', { maxBudgetUsd: 14_000 }, { maxBudgetUsd: 30_000 }, 30_000],
+    [
+      'takes the budget of the session away',
+      { maxBudgetUsd: 14_000, maxRunUsd: 14_000 },
+      { maxBudgetUsd: null },
+      22_000,
+    ],
+    ['lowers that of the run', { maxBudgetUsd: 30_000 }, { maxRunUsd: 9_000 }, 17_000],
+    ['raises that of the run', { maxBudgetUsd: 30_000, maxRunUsd: 6_000 }, { maxRunUsd: 12_000 }, 20_000],
+  ])('%s, with what was spent before', async (_, limits, change, most) => {
+    let isSet = false
+    const model = working()
+    const options = { prices, ...limits, spentBeforeUsd: 8_000, model }
+    const look = reader('Look', () => {
+      if (!isSet) going.loop.set({ limits: change })
+      isSet = true
+      return 'seen'
+    })
+    const going = begin([], { ...options, tools: [look] })
+    const { terminal } = await going.end()
+    expect(terminal.reason).toBe('max_budget_usd')
+    const spentUsd = 8_000 + terminal.costUsd
+    expect(spentUsd).toBeLessThanOrEqual(most)
+    // Another request might have been too much.
+    expect(spentUsd).toBeGreaterThan(most - 4_000)
+
+    // The process died, and another one goes on.
+    const records = going.steps.records.slice(
+      0,
+      going.steps.records.findLastIndex(({ type }) => type === 'lap'),
+    )
+    const again = await resume(records, { ...options, tools: [reader('Look')], model: working() }).loop.result
+    expect([again.reason, again.costUsd]).toEqual(['max_budget_usd', terminal.costUsd])
   })
 })

@@ -6,6 +6,13 @@ export { makeDurableFolder, moveInto, partOf, removeDraft, removeWhole, writeWho
 export { holderOf, type Locked, type LockHolder, takeLock } from './lock.ts'
 export { longestLine } from './read-ahead-buffer.ts'
 export { makeFolder } from './make-folder.ts'
-export { isAlive, isSameProcess, livenessOnOneDisk, ownProcess, type ProcessIdentity } from './process-identity.ts'
+export {
+  isAlive,
+  isSameProcess,
+  isStopped,
+  livenessOnOneDisk,
+  ownProcess,
+  type ProcessIdentity,
+} from './process-identity.ts'
 export { openRegular, openRegularSync } from './regular-file.ts'
 export { realPath } from './real-path.ts'

@@ -47,6 +47,14 @@ export function livenessOnOneDisk(identity: ProcessIdentity): 'alive' | 'dead' |
   return isAlive(identity) ? 'alive' : 'dead'
 }
 
+/**
+ * Whether a process of this machine was stopped, as by Ctrl-Z: it lives, and does nothing until somebody has it go on. False where the system does not say.
+ */
+export function isStopped({ pid, began, host }: ProcessIdentity): boolean {
+  if (host !== hostname() || !/^[Tt]$/.test(statusOf(pid)[0] ?? '')) return false
+  return began === '' || beginningOf(pid) === began
+}
+
 /** When a process began, by the kernel's own count since the machine did; '' where that cannot be found out. */
 function beginningOf(pid: number): string {
   const started = statusOf(pid)[19]
