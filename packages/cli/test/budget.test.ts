@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-STAND-17, R-STAND-18, R-STAND-19, R-STAND-24, R-STAND-27, R-STAND-28: standing budgets in the program, from one process to the next.
+// Holds rules of docs/spec.md: R-STAND-17, R-STAND-18, R-STAND-19, R-STAND-24, R-STAND-27, R-STAND-28, R-STAND-29: standing budgets in the program, from one process to the next.
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -196,4 +196,17 @@ test('halting doctor says what is left, and that no run can begin where nothing 
   expect((await halting('doctor', '--model', 'gpt-of-nobody')).stdout).toMatch(
     /\n!! {2}budgets +The budget \$5 a day for gpt-\* counts openai\/gpt-of-nobody, which has no price/,
   )
+})
+
+test('halting -p says on stderr what it waits for where another process has reserved it, and goes on', async () => {
+  const { home, halting } = person({ budgets: [{ per: 'day', usd: 0.07 }] })
+  const slow = join(home, 'slow.json')
+  writeFileSync(
+    slow,
+    JSON.stringify({ model: 'claude-sonnet-5-5', replies: [{ content: ['Hello.'], delay_ms: 2_000 }] }),
+  )
+  const both = await Promise.all([halting('-p', 'hi', '--script', slow), halting('-p', 'hi', '--script', slow)])
+  for (const { status, stdout } of both) expect({ status, stdout }).toEqual({ status: 0, stdout: 'Hello.\n' })
+  const waits = both.flatMap(({ stderr }) => stderr.split('\n').filter((line) => line.includes('Waits for money')))
+  expect(waits).toEqual(['! Waits for money: $0.07 of $0.07 a day is reserved by 1 other request.'])
 })

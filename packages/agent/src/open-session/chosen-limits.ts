@@ -1,5 +1,6 @@
 import { ConfigurationError, type LimitsChange, type SettingsChange } from '@halting/core'
 import type { Session } from '@halting/core/session'
+import { beginningOf, type StepRecord } from '@halting/core/steps'
 import { limitFieldNames, type LimitFieldName, type Settings } from '@halting/policy/settings'
 import type { SessionChoices } from './choices.ts'
 import type { SessionPorts } from './ports.ts'
@@ -82,4 +83,65 @@ export function heldToManaged(session: Session, { managedLimits = {} }: Pick<Set
       set(change)
     },
   })
+}
+
+interface SaidNow {
+  readonly choices: SessionChoices
+  readonly limitSources?: LimitSources | undefined
+  readonly settings: Pick<Settings, 'managedLimits'>
+}
+
+interface LeftOpen {
+  /** Records of a run that an earlier process left. */
+  readonly open: readonly StepRecord[]
+  /** Choices are those of whoever resumes, and not of whoever once opened a session that is kept elsewhere. */
+  readonly areChoicesNew: boolean
+}
+
+/**
+ * The session whose run of an earlier process goes on within what is said now: a limit that was set then gives way to one that was typed since, and to an
+ * administrator's (spec R-LIM-4b). What else was set in it holds.
+ */
+export function resumedWithin(
+  session: Session,
+  { choices, limitSources = {}, settings: { managedLimits = {} } }: SaidNow,
+  { open, areChoicesNew }: LeftOpen,
+): Session {
+  const recorded = recordedLimits(open)
+  const due = new Map<keyof LimitsChange, number | null>()
+  for (const name of limitFieldNames) {
+    const before = recorded[inSession[name]]
+    if (before === undefined) continue
+    const isTyped = areChoicesNew && limitSources[name] === 'choice'
+    const most = (isTyped ? choices[name] : managedLimits[name]) ?? Infinity
+    const within = isTyped ? most : Math.min(before ?? Infinity, most)
+    if (within !== (before ?? Infinity)) due.set(inSession[name], within === Infinity ? null : within)
+  }
+  if (due.size === 0) return session
+  const [set, prompt, resume] = [session.set.bind(session), session.prompt.bind(session), session.resume.bind(session)]
+  return Object.assign(session, {
+    // What a person sets meanwhile is newer than both.
+    set(change: SettingsChange): void {
+      set(change)
+      for (const name of Object.keys(change.limits ?? {})) due.delete(name as keyof LimitsChange)
+    },
+    // That run is closed by it.
+    prompt(...given: Parameters<Session['prompt']>): string {
+      due.clear()
+      return prompt(...given)
+    },
+    resume(limits?: LimitsChange): void {
+      if (due.size > 0) set({ limits: Object.fromEntries(due) })
+      due.clear()
+      resume(limits)
+    },
+  })
+}
+
+/** What was set of limits in a run, as far as its records show. */
+function recordedLimits(records: readonly StepRecord[]): LimitsChange {
+  const changes = records.flatMap((record) =>
+    record.type === 'control' ? (record.control.settings?.limits ?? []) : [],
+  )
+  return Object.assign({}, beginningOf(records).start.spent.settings?.limits, ...changes) as LimitsChange
 }

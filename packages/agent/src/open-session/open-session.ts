@@ -13,7 +13,7 @@ import type { SessionSpending } from '../hooks/session-totals.ts'
 import type { HookSession, SessionHooks } from './hooks.ts'
 import { goalOptions } from './goals.ts'
 import { initOf } from './init-of.ts'
-import { heldToManaged } from './chosen-limits.ts'
+import { heldToManaged, resumedWithin } from './chosen-limits.ts'
 import { type ChosenSession, closeJournalOf, forkOf, openJournalOf } from './chosen-session.ts'
 import { PartsOpening } from './parts.ts'
 import type { LiveSession } from './live-session.ts'
@@ -105,13 +105,17 @@ class SessionOpening<Choices extends SessionChoices> {
     return this.#live(this.#underLimit(await this.#session(opened), opened), opened)
   }
 
-  #underLimit(session: Session, { models, written }: Opened): Session {
+  #underLimit(session: Session, { models, written, journal }: Opened): Session {
     const limit = new RunLimit(this.#opening.run, models, written.agents)
     const notice = limit.noticeOf(limit.unpriced)
     if (notice !== undefined) this.#opening.notify([notice])
     const { modelNamed, model: first } = models
     const notify = (notices: readonly SessionNotice[]): void => this.#opening.notify(notices)
-    return heldToManaged(followModels(session, { limit, modelNamed, first, notify }), this.#opening.run.settings)
+    const { run, frontend } = this.#opening
+    const open = journal?.open
+    const within =
+      open === undefined ? session : resumedWithin(session, run, { open, areChoicesNew: frontend.kept === undefined })
+    return heldToManaged(followModels(within, { limit, modelNamed, first, notify }), run.settings)
   }
 
   /** A run does not wait for it, and goes on without it: what is not removed today goes tomorrow. */

@@ -1,7 +1,9 @@
-// Holds R-LIM-2a of docs/spec.md.
+// Holds R-LIM-2a, R-LIM-4b of docs/spec.md.
+import { createMemorySteps, type LimitsChange, type StepRecord, startRun, streamRun } from '@halting/core'
 import type { Session } from '@halting/core/session'
-import { expect, test } from 'vitest'
-import { heldToManaged, withLimits } from '../../src/open-session/chosen-limits.ts'
+import { scriptedModel } from '@halting/core/testing'
+import { describe, expect, test } from 'vitest'
+import { heldToManaged, resumedWithin, withLimits } from '../../src/open-session/chosen-limits.ts'
 
 test("nobody sets a limit beyond an administrator's while a session is open", () => {
   const changes: object[] = []
@@ -33,4 +35,80 @@ test('a flag beyond it is named and does not count; a lower one does', () => {
     { maxTurns: 'settings', maxRunUsd: 'settings' },
     ['--maxTurns does not count: the settings limit it to 60, which it may not exceed; halting config tells which.'],
   ])
+})
+
+describe('a run of an earlier process, in which limits were set', () => {
+  /** Its records until it died. */
+  async function left(limits: LimitsChange): Promise<readonly StepRecord[]> {
+    const steps = createMemorySteps()
+    const look = {
+      name: 'Look',
+      description: '',
+      inputSchema: { type: 'object' },
+      readOnly: true,
+      execute() {
+        running.set({ limits })
+        return 'seen'
+      },
+    }
+    const model = scriptedModel([{ toolCalls: [{ name: 'Look' }] }, 'done'])
+    const running = streamRun(startRun({ prompt: 'go' }), { model, tools: [look], steps })
+    await running.result
+    return JSON.parse(JSON.stringify(steps.records.filter(({ type }) => type !== 'end'))) as readonly StepRecord[]
+  }
+  type Run = Parameters<typeof resumedWithin>[1]
+  /** What is asked of the session when it is resumed, after this. */
+  async function resumed(
+    run: Partial<Run>,
+    { areChoicesNew = true, before = () => {} }: { areChoicesNew?: boolean; before?: (session: Session) => void } = {},
+  ): Promise<readonly unknown[]> {
+    const open = await left({ maxTurns: 50, maxRunUsd: null, maxToolCalls: 3 })
+    const asked: unknown[] = []
+    const bare = {
+      set: (change: object) => void asked.push(change),
+      prompt: (content: string) => void asked.push(content),
+      resume: (limits?: object) => void asked.push(limits ?? 'resume'),
+    }
+    const given: Run = { choices: {}, settings: {}, ...run }
+    const session = resumedWithin(bare as unknown as Session, given, { open, areChoicesNew })
+    before(session)
+    session.resume()
+    return asked
+  }
+  const choices = { maxTurns: 5, maxRunUsd: 2, maxToolCalls: 9, maxTokens: 7 }
+  const limitSources = {
+    maxTurns: 'choice',
+    maxRunUsd: 'default',
+    maxToolCalls: 'choice',
+    maxTokens: 'choice',
+  } as const
+
+  test('goes on with what was typed since, and with what was set where nothing was', async () => {
+    expect(await resumed({ choices, limitSources })).toEqual([{ limits: { maxTurns: 5, maxToolCalls: 9 } }, 'resume'])
+    expect(await resumed({})).toEqual(['resume'])
+    // Whoever once opened a session that is kept elsewhere said it before.
+    expect(await resumed({ choices, limitSources }, { areChoicesNew: false })).toEqual(['resume'])
+  })
+
+  test("exceeds no administrator's, and what is lower stays", async () => {
+    const managedLimits = { maxTurns: 20, maxRunUsd: 4, maxToolCalls: 8, maxTokens: 1 }
+    for (const areChoicesNew of [true, false])
+      expect(await resumed({ settings: { managedLimits } }, { areChoicesNew })).toEqual([
+        { limits: { maxTurns: 20, maxRunUsd: 4 } },
+        'resume',
+      ])
+  })
+
+  test('goes on with what a person sets before, and a new prompt ends it', async () => {
+    const set = { limits: { maxTurns: 70 } }
+    expect(await resumed({ choices, limitSources }, { before: (session) => session.set(set) })).toEqual([
+      set,
+      { limits: { maxToolCalls: 9 } },
+      'resume',
+    ])
+    expect(await resumed({ choices, limitSources }, { before: (session) => void session.prompt('next') })).toEqual([
+      'next',
+      'resume',
+    ])
+  })
 })

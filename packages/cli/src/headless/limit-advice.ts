@@ -44,7 +44,7 @@ export function limitAdvice(terminal: RunResult, { model, wrapUp }: Pick<Flags, 
 /** What to do about a budget of the person that goes on beyond the run, behind when it resets; '' where it was none. */
 export function standingAdvice({ signal }: Pick<RunResult, 'signal'>): string {
   if (sharedBudgetOf(signal)?.kind !== 'standing') return ''
-  return 'Wait until then, raise the budget in your settings, or continue without it by --ignore-standing-budgets. halting budget shows what is left.'
+  return 'Wait for the reset, raise the budget in your settings, or continue without it by --ignore-standing-budgets. halting budget shows what is left.'
 }
 
 /** As it is typed behind the flag, rounded up to a cent. */

@@ -100,7 +100,7 @@ describe('the ending of a run', () => {
       '■ Stopped: too little is left of $20 a day. $19.99 of $20.00, the next request could cost $0.50.',
     )
     expect(said).toContain(
-      'It resets at 2026-11-30T00:00:00+01:00. Wait until then, raise the budget in your settings, or continue without it by --ignore-standing-budgets. halting budget shows what is left.',
+      'It resets at 2026-11-30T00:00:00+01:00. Wait for the reset, raise the budget in your settings, or continue without it by --ignore-standing-budgets. halting budget shows what is left.',
     )
     // Neither more nor a last answer: nothing is left for it.
     expect(actions.map(({ typed }) => typed)).toEqual(['y'])

@@ -211,6 +211,9 @@ describe('the stop panel', () => {
     expect(panel({ figures: waiting }, 140)).toContain('$0.31 of $1.00 (+$0.05 reserved, 3 waiting)')
     const activity = { type: 'budget_wait', reservedUsd: 2.1, reservedTokens: 4_000, holders: 3 } as const
     expect(panel({ activity }, 140)).toMatch(/^ waits for \$2\.10 reserved by 3 requests · /)
+    expect(panel({ activity: { ...activity, budget: '$20 a day' } }, 140)).toMatch(
+      /^ waits for \$2\.10 of \$20 a day reserved by 3 requests · /,
+    )
     const ofTokens = { ...activity, reservedUsd: 0, holders: 1 }
     expect(panel({ activity: ofTokens }, 140)).toMatch(/^ waits for 4\.0k tokens reserved by 1 request · /)
   })

@@ -7,7 +7,7 @@ import { nextStopText } from '../../frontends/next-stop-text.ts'
 import type { Component } from '../screen/screen-port.ts'
 import { dollars, dollarsAndMore } from '../../io/dollars.ts'
 import type { StandingFigures } from '../../frontends/status-reports.ts'
-import { waitText } from './wait-text.ts'
+import { waitText } from '../../frontends/wait-text.ts'
 import { lapText } from './lap-text.ts'
 
 export interface PanelSnapshot extends Pick<

@@ -1,5 +1,5 @@
-import { dollars } from '../../io/dollars.ts'
-import { many, oneLine, rounded } from '../../io/figures.ts'
+import { dollars } from '../io/dollars.ts'
+import { many, oneLine, rounded } from '../io/figures.ts'
 
 /** `waits for $2.10 reserved by 3 requests`; of a standing budget `waits for $2.10 of $20 a day reserved by 3 requests` */
 export function waitText({
