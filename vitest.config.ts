@@ -129,6 +129,7 @@ const onlyDeep = [
   'packages/cli/test/trouble/troubled-sessions.test.ts',
   'packages/cli/test/trust.test.ts',
   'packages/cli/test/undo.test.ts',
+  'packages/cli/test/what-if-ledger.test.ts',
   'packages/cli/test/what-if-live.test.ts',
   'packages/cli/test/write-new-signals.test.ts',
 ]

@@ -49,26 +49,28 @@ function grown() {
   writeFileSync(ledger, JSON.stringify(state), { mode: 0o600 })
 }
 
-/** Milliseconds for one request. */
+/** Milliseconds for one request, and of CPU. */
 function requestMs(standing) {
-  const began = performance.now()
+  const [began, cpu] = [performance.now(), process.cpuUsage()]
   for (let nth = 0; nth < requests; nth++) {
     const taken = standing.take({ model, usd: 0.5, leastUsd: 0.1, mayWait: true }, { signal, onWait })
     if (taken.kind !== 'taken') throw new Error(`not taken: ${JSON.stringify(taken)}`)
     taken.settle(0.01, true)
   }
-  return (performance.now() - began) / requests
+  const { user, system } = process.cpuUsage(cpu)
+  return { ms: (performance.now() - began) / requests, cpuMs: (user + system) / 1000 / requests }
 }
 
 /** The same for two files of this size that are written and renamed, as a reservation and its settlement are. */
 function fileMs(bytes) {
   const part = join(home, 'part')
-  const began = performance.now()
+  const [began, cpu] = [performance.now(), process.cpuUsage()]
   for (let nth = 0; nth < 2 * requests; nth++) {
     writeFileSync(part, bytes)
     renameSync(part, join(home, 'whole'))
   }
-  return (performance.now() - began) / requests
+  const { user, system } = process.cpuUsage(cpu)
+  return { ms: (performance.now() - began) / requests, cpuMs: (user + system) / 1000 / requests }
 }
 
 const rows = []
@@ -84,10 +86,12 @@ try {
       own.push(requestMs(standing))
       files.push(fileMs(bytes))
     }
-    rows.push([name, `${(bytes.length / 1024).toFixed(1)} kB`, median(own).toFixed(3), (median(own) / 2).toFixed(3), median(files).toFixed(3)])
+    const half = (samples, name) => (median(samples.map((sample) => sample[name])) / 2).toFixed(3)
+    const size = `${(bytes.length / 1024).toFixed(1)} kB`
+    rows.push([name, size, half(own, 'ms'), half(own, 'cpuMs'), half(files, 'ms'), half(files, 'cpuMs')])
   }
 } finally {
   rmSync(home, { recursive: true, force: true })
 }
-heading('Standing budgets: one request, ms')
-console.log(table(['', 'file', 'reserved and settled', 'of that each', 'two files written and renamed'], rows))
+heading('Standing budgets: one reservation, or one settlement')
+console.log(table(['', 'file', 'ms', 'ms of CPU', 'a bare file written and renamed, ms', 'ms of CPU'], rows))

@@ -36,10 +36,10 @@ const kilobytes = {
   core: [980, 4_050],
   models: [320, 1_240],
   journal: [132, 510],
-  telemetry: [55, 215],
+  telemetry: [58, 235],
   policy: [630, 2_400],
   agent: [960, 3_700],
-  analysis: [310, 1_210],
+  analysis: [345, 1_350],
   restate: [220, 890],
   inspector: [200, 800],
 }

@@ -102,7 +102,7 @@ export const promisesOfLimits = [
   ],
   [
     'standing budgets: what was taken is settled twice',
-    ['limits/standing'],
+    ['limits/standing-ports'],
     ['turn/request/take-standing.ts', '      isOpen = false\n', ''],
   ],
   [
@@ -141,7 +141,7 @@ export const promisesOfLimits = [
   ],
   [
     'standing budgets: a wait on record is enough for a resume',
-    ['limits/standing'],
+    ['limits/standing-ports'],
     [
       'turn/request/attempt.ts',
       "if (outcome !== 'aborted') return makeTaken(made, before, wait + 1)",

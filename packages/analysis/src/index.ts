@@ -4,13 +4,7 @@ export { answerRuns, type AnsweredRuns, type WantedAnswers } from './what-if/ans
 export { answerBudgets, type AnsweredBudgets } from './what-if/answer-budgets.ts'
 export type { PeriodSpent } from './what-if/period-account.ts'
 export type { RunClock } from './what-if/request-log.ts'
-export {
-  localPeriod,
-  localTime,
-  type LocalPeriod,
-  standingLimitName,
-  type StandingLimit,
-} from './what-if/standing-limits.ts'
+export type { StandingLimit } from './what-if/standing-limits.ts'
 export type { RunAnswer, WhatIfAnswers } from './what-if/run-answer.ts'
 export {
   type Account,
@@ -20,7 +14,6 @@ export {
   type PhaseFigures,
   type WaitFigures,
 } from './account/account.ts'
-export { sharedBudgetOf, type SharedBudgetEnd } from './account/shared-budget.ts'
 export { isCopiedRun } from './account/copied-run.ts'
 export { freeModels } from './account/free-models.ts'
 export { goalRounds, type GoalFigures, type GoalUnknown, type RecordedRound, type RoundPlace } from './account/goal.ts'

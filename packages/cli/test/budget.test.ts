@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-STAND-17, R-STAND-18, R-STAND-19, R-STAND-20a, R-STAND-24: standing budgets in the program, from one process to the next.
+// Holds rules of docs/spec.md: R-STAND-17, R-STAND-18, R-STAND-19, R-STAND-20a, R-STAND-24, R-STAND-27, R-STAND-28, R-STAND-29: standing budgets in the program, from one process to the next.
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -29,7 +29,7 @@ function person(settings: unknown, model = 'claude-sonnet-5-5'): Person {
   return { home, ledger: join(home, '.halting/budgets/ledger.json'), halting, ask }
 }
 
-test('what one process spent is missing for the next one, and the ending says when it begins anew', async () => {
+test('what one process spent is missing for the next one, and the ending says when it resets', async () => {
   const { halting, ask } = person({ budgets: [{ per: 'day', usd: 0.07 }] })
   expect(await ask()).toMatchObject({ status: 0, stdout: 'Hello.\n' })
   const { budgets } = JSON.parse((await halting('budget', '--json')).stdout) as {
@@ -41,7 +41,9 @@ test('what one process spent is missing for the next one, and the ending says wh
   let ended = await ask()
   for (let tries = 0; tries < 10 && ended.status === 0; tries++) ended = await ask()
   expect(ended.status).toBe(3)
-  expect(ended.stderr).toMatch(/Nothing is left of \$0\.07 a day: .*begins anew at \d{4}-\d\d-\d\dT/)
+  expect(ended.stderr).toMatch(
+    /Too little is left of \$0\.07 a day: .*resets at \d{4}-\d\d-\d\dT[^]*\nAfter the reset: halting -p --resume /,
+  )
   const ignoring = await ask('--ignore-standing-budgets')
   expect(ignoring).toMatchObject({ status: 0, stdout: 'Hello.\n' })
   expect(ignoring.stderr).toContain('standing budgets refuse nothing in this session')
@@ -53,7 +55,7 @@ test.each(['', 'project,local'])(
     const { ask, halting, ledger } = person({ budgets: [{ per: 'day', usd: 0.001 }], model: 'nobody-knows-it' })
     const refused = await ask(`--setting-sources=${sources}`)
     expect(refused.status).toBe(3)
-    expect(refused.stderr).toContain('Nothing is left of $0.001 a day')
+    expect(refused.stderr).toMatch(/max_budget_usd: .* of \$0\.001 a day/)
     expect(existsSync(ledger)).toBe(true)
     // Nothing else of the file counts: the limit is a default.
     const { settings } = JSON.parse((await halting('config', '--json', `--setting-sources=${sources}`)).stdout) as {
@@ -175,4 +177,53 @@ test('halting config shows budgets with their files, and those of a project as i
   })
   expect(ignored).toMatchObject([{ setting: 'budgets', text: '[{"per":"day","usd":9999}]' }])
   expect((await halting('doctor')).stdout).toMatch(/ok {2}budgets +1 standing budget, counted in /)
+})
+
+test('halting check names the standing budgets that count here, and refuses a model without a price as the run would', async () => {
+  const { home, halting, ask, ledger } = person({
+    budgets: [
+      { per: 'day', usd: 20 },
+      { per: 'month', usd: 5, folder: '/elsewhere' },
+    ],
+  })
+  expect((await halting('check')).stdout).toContain('\nStanding budgets hold, too: $20 a day.\n')
+  expect(JSON.parse((await halting('check', '--json')).stdout)).toMatchObject({ standingBudgets: ['$20 a day'] })
+  expect((await halting('check', '--ignore-standing-budgets')).stdout).not.toContain('Standing budgets')
+  expect(existsSync(ledger)).toBe(false)
+  const script = join(home, 'script.json')
+  writeFileSync(script, JSON.stringify({ model: 'a-model-of-nobody', replies: [{ content: ['Hello.'] }] }))
+  const [checked, asked] = [await halting('check', '--script', script), await ask()]
+  expect(checked).toMatchObject({ status: 2, stdout: '' })
+  expect(checked.stderr.trim().split('\n').at(-1)).toBe(asked.stderr.trim().split('\n').at(-1))
+})
+
+test('halting doctor says what is left, and that no run can begin where nothing is, or where a model has no price', async () => {
+  const { halting, ask, home } = person({ budgets: [{ per: 'day', usd: 0.0001 }] })
+  await ask('--ignore-standing-budgets')
+  const used = await halting('doctor')
+  expect(used.status).toBe(1)
+  expect(used.stdout).toMatch(
+    /\n!! {2}budgets +\$0\.0000 left of \$0\.0001 a day, resets \d{4}-\d\d-\d\d 00:00\n +Wait until then, raise it in your settings, or use --ignore-standing-budgets\.\n/,
+  )
+  writeFileSync(
+    join(home, '.halting/settings.json'),
+    JSON.stringify({ budgets: [{ per: 'day', usd: 5, model: 'gpt-*' }] }),
+  )
+  expect((await halting('doctor')).stdout).toMatch(/\nok {2}budgets +\$5\.00 left of \$5 a day for gpt-\*, resets /)
+  expect((await halting('doctor', '--model', 'gpt-of-nobody')).stdout).toMatch(
+    /\n!! {2}budgets +The budget \$5 a day for gpt-\* counts openai\/gpt-of-nobody, which has no price/,
+  )
+})
+
+test('halting -p says on stderr what it waits for where another process has reserved it, and goes on', async () => {
+  const { home, halting } = person({ budgets: [{ per: 'day', usd: 0.07 }] })
+  const slow = join(home, 'slow.json')
+  writeFileSync(
+    slow,
+    JSON.stringify({ model: 'claude-sonnet-5-5', replies: [{ content: ['Hello.'], delay_ms: 2_000 }] }),
+  )
+  const both = await Promise.all([halting('-p', 'hi', '--script', slow), halting('-p', 'hi', '--script', slow)])
+  for (const { status, stdout } of both) expect({ status, stdout }).toEqual({ status: 0, stdout: 'Hello.\n' })
+  const waits = both.flatMap(({ stderr }) => stderr.split('\n').filter((line) => line.includes('Waits for money')))
+  expect(waits).toEqual(['! Waits for money: $0.07 of $0.07 a day is reserved by 1 other request.'])
 })

@@ -163,7 +163,9 @@ describe('what goes on', () => {
   test('says that it waits for money', () => {
     const wait = { neededUsd: 1, neededTokens: 1, reservedUsd: 1, reservedTokens: 1, holders: 1 }
     const line = after([{ type: 'budget_wait', isWaiting: true, ...wait }], 0)
-    expect(line(120)).toContain('waiting for money that others reserved')
+    expect(line(120)).toContain('waits for $1.00 reserved by 1 request')
+    const ofBudget = after([{ type: 'budget_wait', isWaiting: true, ...wait, holders: 3, budget: '$20 a day' }], 0)
+    expect(ofBudget(120)).toContain('waits for $1.00 of $20 a day reserved by 3 requests')
   })
 
   const full = (contextTokens: number): RunEvent => ({ ...figures, contextTokens, contextWindow: 100_000 })

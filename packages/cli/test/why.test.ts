@@ -226,7 +226,7 @@ test('a run that a standing budget ended says which, what was used of it, when i
     .replaceAll(/\d+ ms/g, 'N ms')
     .replaceAll(/[█░]+/g, '#')
     .replaceAll(/\n(?=\S)/g, ' ')
-  expect(plain).toContain('max_budget_usd: Nothing is left of $20 a day: $19.8 is used')
+  expect(plain).toContain('max_budget_usd: Too little is left of $20 a day: $19.8 is used')
   expect(plain).toMatch(/\$20 a day +#  \$19\.80 of \$20\.00, resets at 2026-11-30 00:00/)
   expect(plain).toContain(
     '3 requests waited N ms for at most $7.00 that others had reserved of $20 a day; 1 request did not fit in the end.',

@@ -107,10 +107,7 @@ export function streamRun(start: RunState, options: RunOptions, context: RunSurr
   const abort = new AbortScope()
   const steps = options.steps ?? createMemorySteps({ clock, keep: 'nothing', sessionId: start.run.sessionId })
   const { spentBeforeUsd = 0 } = options
-  const { ledger, sessionLedger } =
-    context.ledger === undefined
-      ? ledgersOfStart(start, settings, spentBeforeUsd)
-      : { ledger: context.ledger, sessionLedger: context.sessionLedger }
+  const { ledger, sessionLedger } = givenLedgers(context) ?? ledgersOfStart(start, settings, spentBeforeUsd)
   let deadline = noDeadline
   let agents: Parameters<RunPorts['onAgents']>[0] | undefined
   abort.checkBy(() => deadline.check())
@@ -250,6 +247,14 @@ function checkState(start: unknown): void {
   const { transcript, spent } = fieldsOf(start) ?? {}
   if (transcript instanceof Transcript && fieldsOf(spent) !== undefined) return
   refuse('The start of a run', 'a state, such as startRun({ prompt }) makes', start)
+}
+
+/** Those of the session that the run is of; undefined where it is of none. */
+function givenLedgers({
+  ledger,
+  sessionLedger,
+}: RunSurroundings): (Partial<Pick<RunLedgers, 'sessionLedger'>> & Pick<RunLedgers, 'ledger'>) | undefined {
+  return ledger === undefined ? undefined : { ledger, ...(sessionLedger !== undefined && { sessionLedger }) }
 }
 
 /** A run that goes on where another ended has spent that already. */

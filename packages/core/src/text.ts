@@ -21,6 +21,25 @@ function isLowSurrogate(unit: number): boolean {
   return unit >= 0xdc00 && unit <= 0xdfff
 }
 
+/**
+ * Whether a text fits a pattern in which `*` stands for any characters, spaces and line ends too. Takes time in proportion
+ * to the text for each part of the pattern: the text may come from a model and must not be able to make it slow.
+ */
+export function matchesWildcard(pattern: string, text: string): boolean {
+  const [first = '', ...rest] = pattern.split('*')
+  const last = rest.pop()
+  if (last === undefined) return text === pattern
+  if (!text.startsWith(first) || text.length < first.length + last.length || !text.endsWith(last)) return false
+  let at = first.length
+  const end = text.length - last.length
+  for (const part of rest) {
+    const found = text.indexOf(part, at)
+    if (found === -1 || found + part.length > end) return false
+    at = found + part.length
+  }
+  return true
+}
+
 /** `3 items`, `1 item`. */
 export function many(count: number, what: string): string {
   return `${count} ${what}${count === 1 ? '' : 's'}`

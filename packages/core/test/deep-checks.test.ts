@@ -20,6 +20,7 @@ test('without a name the long checks are listed, with what each proves, takes an
       'tests',
       'kills',
       'goals',
+      'budgets',
       'trouble',
       'explore',
       'paths',

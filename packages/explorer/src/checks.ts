@@ -155,10 +155,12 @@ export function checkOpenFigures(records: readonly StepRecord[], where: string):
 
 /** Its replay tells the same and ends the same, and tells all messages of the transcript. */
 export async function checkReplay(walked: Walked, world: World, where = 'the run'): Promise<void> {
-  const { options } = world
+  const { options, standing } = world
+  const { times } = standing ?? {}
   const { terminal, state, events: told, records, resumed } = walked
   const replayed = await replay(records, options)
   assertSame(terminalOf(replayed.terminal), terminalOf(terminal), `${where}: the terminal of its replay`)
+  if (standing?.times !== times) fail(`${where}: its replay took from the standing budgets`)
   const events = replayed.events.filter((event) => !isLive(event))
   // An abort that was lost with its process may have come before what agents had on record.
   checkGoals(events, walked, resumed && eventsOfAgents(events).size > 0, where)

@@ -71,10 +71,16 @@ export class ExploredStanding implements StandingBudgets {
   #open = 0
   #inFlight = 0
   #settledNanos = 0
+  #times = 0
 
   constructor(scenario: ScenarioStanding, world: StandingWorld) {
     this.#scenario = scenario
     this.#world = world
+  }
+
+  /** How often something was asked for. */
+  get times(): number {
+    return this.#times
   }
 
   /** Takings that are not settled. */
@@ -115,6 +121,7 @@ export class ExploredStanding implements StandingBudgets {
   ): ReturnType<StandingBudgets['take']> {
     const { model, usd, leastUsd } = request
     const { time } = this.#world
+    this.#times++
     if (!this.countsFor(model)) this.problems.push(`${model} took from what does not count for it`)
     if (!(leastUsd > 0 && leastUsd <= usd)) this.problems.push(`${leastUsd} of ${usd} is the least`)
     if (signal.aborted) return Promise.reject(new Error('aborted before it was asked'))

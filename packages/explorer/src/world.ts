@@ -203,62 +203,24 @@ export function createWorld(
   const time = createVirtualTime(1_000)
   const { strangers, oddApprovals: answers = {} } = scenario
   const shownToAgents = new Map<string, readonly ModelMessage[]>()
-  const agentReply = (agent: number, key: string): ReplyKind => {
-    if (!/model:1\.\d+$/.test(key)) return 'text'
-    if (scenario.agents !== undefined) return choices.choose(`reply ${key}`, scenario.agents)
-    return agent % 2 === 0 ? 'read' : 'text'
-  }
   const abortAt = (label: string): void => {
     const cause = choices.choose(`abort while ${label}`, scenario.aborts ?? (['user'] as const))
     void Promise.resolve().then(() => controller.abort(reasonOf(cause)))
   }
   const standing = scenario.standing && new ExploredStanding(scenario.standing, { choices, time, abort: abortAt })
-  const replyKind = ({ idempotencyKey, toolChoice, tools }: ModelRequest, last: ReplyKind | undefined): ReplyKind => {
-    // A question of a layer is asked as the run asks; its own reply is what the scenario says of last answers.
-    const isQuestion = tools.length > 0 && /\/(?:compact|stage):/.test(idempotencyKey)
-    const isOfHook = idempotencyKey.includes('/asked/')
-    if (toolChoice === 'none' || isQuestion || isOfHook)
-      return choices.choose(`closing ${idempotencyKey}`, scenario.closings ?? (['text'] as const))
-    const agent = agentOf(idempotencyKey)
-    if (agent > 0) return agentReply(agent, idempotencyKey)
-    return last ?? choices.choose(`reply ${idempotencyKey}`, scenario.replies)
-  }
+  const shown: Shown = { scenario, choices, snapshots, time, problems, shownToAgents, abort: abortAt }
+  const replies = repliesOf(shown, () => (world.mayOverdraw = true))
   const model = (id: string): Model => ({
     id,
     contextWindow: scenario.contextWindow ?? 100_000,
     maxOutputTokens: 8_000,
     defaultOutputTokens: 4_000,
-    async call(request, call) {
+    call(request, call) {
       const over = standing?.asked(id, request.idempotencyKey, call.signal)
-      return replyTo(id, request, call).finally(over)
+      const reply = replies(id, request, call)
+      return over === undefined ? reply : reply.finally(over)
     },
   })
-  const replyTo = async (
-    id: string,
-    request: ModelRequest,
-    call: Parameters<Model['call']>[1],
-  ): Promise<ModelReply> => {
-    const { idempotencyKey } = request
-    for (const message of request.messages) snapshots.freeze(message)
-    const agent = agentOf(idempotencyKey)
-    if (agent === 0) time.take(1)
-    else {
-      shownToAgents.set(idempotencyKey, [...request.messages])
-      // The first one asked is the last one answered.
-      await time.pass(Math.max(5, 60 - 15 * agent), call.signal)
-    }
-    problems.push(...transcriptProblems(request.messages).map((problem) => `${idempotencyKey}: ${problem}`))
-    const last = requestNumber(idempotencyKey) > (scenario.depth ?? 5)
-    const plain = scenario.last ?? 'text'
-    const kind = replyKind(request, last ? plain : undefined)
-    // Whoever does not answer is aborted: nothing else would end the wait.
-    if (kind === 'hang' || kind === 'hang after call' || kind === 'deaf' || isHanging(kind)) {
-      abortAt(`${idempotencyKey} hangs`)
-    }
-    if (overbilling.has(kind)) world.mayOverdraw = true
-    const reply = await replyOf(kind, { request, call, model: id, key: idempotencyKey })
-    return scenario.counts === true ? counted(reply, request) : reply
-  }
   const asked: Asked = { choices, time, snapshots }
   const guards: Guard[] = [
     ...(scenario.noProgress === true ? [noProgress()] : []),
@@ -350,6 +312,59 @@ function chosenAt(
     if (change !== undefined) chosen.push({ label, what: 'settings', change })
   }
   return chosen
+}
+
+/** What the models of a world are shown, and what they answer by. */
+interface Shown extends Asked {
+  readonly scenario: Scenario
+  readonly problems: string[]
+  readonly shownToAgents: Map<string, readonly ModelMessage[]>
+  /** Has an abort come: nothing else would end a wait. */
+  readonly abort: (label: string) => void
+}
+
+/** What a model answers to a request, as the path says. `onOverbilling`: one bills more than was reserved. */
+function repliesOf(
+  { scenario, choices, snapshots, time, problems, shownToAgents, abort }: Shown,
+  onOverbilling: () => void,
+): (id: string, request: ModelRequest, call: Parameters<Model['call']>[1]) => Promise<ModelReply> {
+  const agentReply = (agent: number, key: string): ReplyKind => {
+    if (!/model:1\.\d+$/.test(key)) return 'text'
+    if (scenario.agents !== undefined) return choices.choose(`reply ${key}`, scenario.agents)
+    return agent % 2 === 0 ? 'read' : 'text'
+  }
+  const replyKind = ({ idempotencyKey, toolChoice, tools }: ModelRequest, last: ReplyKind | undefined): ReplyKind => {
+    // A question of a layer is asked as the run asks; its own reply is what the scenario says of last answers.
+    const isQuestion = tools.length > 0 && /\/(?:compact|stage):/.test(idempotencyKey)
+    const isOfHook = idempotencyKey.includes('/asked/')
+    if (toolChoice === 'none' || isQuestion || isOfHook)
+      return choices.choose(`closing ${idempotencyKey}`, scenario.closings ?? (['text'] as const))
+    const agent = agentOf(idempotencyKey)
+    if (agent > 0) return agentReply(agent, idempotencyKey)
+    return last ?? choices.choose(`reply ${idempotencyKey}`, scenario.replies)
+  }
+  return async (id: string, request: ModelRequest, call: Parameters<Model['call']>[1]): Promise<ModelReply> => {
+    const { idempotencyKey } = request
+    for (const message of request.messages) snapshots.freeze(message)
+    const agent = agentOf(idempotencyKey)
+    if (agent === 0) time.take(1)
+    else {
+      shownToAgents.set(idempotencyKey, [...request.messages])
+      // The first one asked is the last one answered.
+      await time.pass(Math.max(5, 60 - 15 * agent), call.signal)
+    }
+    problems.push(...transcriptProblems(request.messages).map((problem) => `${idempotencyKey}: ${problem}`))
+    const last = requestNumber(idempotencyKey) > (scenario.depth ?? 5)
+    const plain = scenario.last ?? 'text'
+    const kind = replyKind(request, last ? plain : undefined)
+    // Whoever does not answer is aborted: nothing else would end the wait.
+    if (kind === 'hang' || kind === 'hang after call' || kind === 'deaf' || isHanging(kind)) {
+      abort(`${idempotencyKey} hangs`)
+    }
+    if (overbilling.has(kind)) onOverbilling()
+    const reply = await replyOf(kind, { request, call, model: id, key: idempotencyKey })
+    return scenario.counts === true ? counted(reply, request) : reply
+  }
 }
 
 function counted({ message, ...rest }: ModelReply, { system, messages }: ModelRequest): ModelReply {

@@ -26,7 +26,6 @@ export {
 } from './permissions/rule.ts'
 export { runsAnything } from './permissions/runs-anything.ts'
 export { generalAgentName } from './permissions/subject.ts'
-export { matchesWildcard } from './permissions/wildcard.ts'
 export type { Described, DeniedPatterns } from './sandbox/describe.ts'
 export type { PlainCommand, SandboxDescription, Place as SandboxPlace } from './sandbox/description.ts'
 export { isPublicAddress, isDomainDenied, isPlainHost, normalHost, type DomainLists } from './sandbox/domains.ts'

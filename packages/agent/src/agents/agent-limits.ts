@@ -1,3 +1,4 @@
+import { durationMs, longestDurationMs } from '@halting/core/adapters'
 import type { AgentDefinition } from './definition.ts'
 import { isAbsent } from './is-absent.ts'
 
@@ -24,13 +25,13 @@ export function limitsOf(said: SaidOfLimits): Limits | string {
   if (calls !== undefined && !isCount(calls)) return 'maxToolCalls takes a whole number above 0'
   if (usd !== undefined && !(usd > 0 && usd < Infinity)) return 'maxBudgetUsd takes dollars above 0, such as 0.50'
   if (tokens !== undefined && !isCount(tokens)) return 'maxTokens takes a whole number above 0'
-  const durationMs = isAbsent(maxDuration) ? undefined : millisecondsOf(maxDuration)
-  if (Number.isNaN(durationMs)) return 'maxDuration takes a time with its unit, such as 90s, 10m or 1h30m'
+  const maxDurationMs = isAbsent(maxDuration) ? undefined : millisecondsOf(maxDuration)
+  if (Number.isNaN(maxDurationMs)) return 'maxDuration takes a time with its unit, such as 90s, 10m or 1h30m'
   return {
     ...(turns !== undefined && { maxTurns: turns }),
     ...(usd !== undefined && { maxBudgetUsd: usd }),
     ...(tokens !== undefined && { maxTotalTokens: tokens }),
-    ...(durationMs !== undefined && { maxDurationMs: durationMs }),
+    ...(maxDurationMs !== undefined && { maxDurationMs }),
     ...(calls !== undefined && { maxToolCalls: calls }),
   }
 }
@@ -45,15 +46,8 @@ function isCount(given: number): boolean {
   return Number.isSafeInteger(given) && given >= 1
 }
 
-const milliseconds: { readonly [unit: string]: number } = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }
-/** Timers reach no further. */
-const longestMs = 2 ** 31 - 1
-
 /** NaN for what is no time. */
 function millisecondsOf(given: unknown): number {
-  if (typeof given !== 'string') return NaN
-  const parts = [...given.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g)]
-  const value = parts.reduce((sum, [, digits, unit = '']) => sum + Number(digits) * (milliseconds[unit] ?? 0), 0)
-  const isWhole = parts.map(([part]) => part).join('') === given
-  return isWhole && value >= 1 && value <= longestMs ? value : NaN
+  const value = typeof given === 'string' ? durationMs(given) : undefined
+  return value !== undefined && value >= 1 && value <= longestDurationMs ? value : NaN
 }

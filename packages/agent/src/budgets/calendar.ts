@@ -1,5 +1,4 @@
-/** How long a period of a standing budget is. */
-export type BudgetPer = 'day' | 'month'
+import type { BudgetPer } from '@halting/core/adapters'
 
 /** The period of the local time zone in which a moment lies, such as `2026-11-29` or `2026-11`. Of two, the later one is the greater text. */
 export function periodOf(per: BudgetPer, at: Date): string {

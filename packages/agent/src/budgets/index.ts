@@ -1,7 +1,11 @@
 // `@halting/agent/budgets`: standing budgets, such as so many dollars a day, which all processes of a person share.
-export type { BudgetSetting } from './budget-rule.ts'
-export type { BudgetPer } from './calendar.ts'
-export { openStandingBudgets, type LedgerOwner, type OpenStandingBudgets } from './open.ts'
+export {
+  countingRules,
+  openStandingBudgets,
+  type CountedModels,
+  type LedgerOwner,
+  type OpenStandingBudgets,
+} from './open.ts'
 export {
   correctBudget,
   ledgerTrouble,

@@ -4,12 +4,12 @@ import {
   noLease,
   raiseLease,
   releaseLease,
+  type BudgetPer,
   type Lease,
   type Leased,
   type SharedBudget,
 } from '@halting/core/adapters'
 import type { ProcessIdentity } from '@halting/journal/files'
-import type { BudgetPer } from './calendar.ts'
 
 // What is on the ledger of standing budgets, and how it changes. Amounts are whole nano-dollars.
 

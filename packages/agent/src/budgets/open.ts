@@ -1,9 +1,10 @@
 import { ConfigurationError, type Prices } from '@halting/core'
+import { countsModel, type BudgetTerms } from '@halting/core/adapters'
 import { configFolder, homeFolder, realPath } from '@halting/journal/files'
 import { isInside } from '@halting/policy/files'
 import { findRepository } from '@halting/policy/git'
 import { join, resolve } from 'node:path'
-import { budgetRule, countsModel, type BudgetRule, type BudgetSetting } from './budget-rule.ts'
+import { budgetRule, type BudgetRule } from './budget-rule.ts'
 import { LedgerFile, LedgerProblem, ledgerFolder } from './ledger-file.ts'
 import { StandingLedger } from './standing-ledger.ts'
 
@@ -13,17 +14,21 @@ export interface LedgerOwner {
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
-/** What the standing budgets of a session are opened with. */
-export interface OpenStandingBudgets {
+/** Budgets of the settings, and what the session asks in their folder. */
+export interface CountedModels {
   readonly owner: LedgerOwner
-  readonly budgets: readonly BudgetSetting[]
-  readonly sessionId: string
+  readonly budgets: readonly BudgetTerms[]
   /** Ids of the models that the session may ask. */
   readonly models: readonly string[]
   readonly prices: Prices
   readonly ignored: boolean
   /** What the option that ignores them is called, such as `--ignore-standing-budgets`. */
   readonly nameOfIgnoring: string
+}
+
+/** What the standing budgets of a session are opened with. */
+export interface OpenStandingBudgets extends CountedModels {
+  readonly sessionId: string
   /** Called where what is spent cannot be counted, and that is ignored. */
   readonly onUncounted: (why: string) => void
 }
@@ -34,7 +39,7 @@ export function ledgerFileOf({ cwd, env }: LedgerOwner): LedgerFile {
 }
 
 /** All budgets of the settings, with the paths of their folders. */
-export function budgetRules(budgets: readonly BudgetSetting[], { env }: LedgerOwner): readonly FoundRule[] {
+export function budgetRules(budgets: readonly BudgetTerms[], { env }: LedgerOwner): readonly FoundRule[] {
   return budgets.map((budget) => {
     if (budget.folder === undefined) return { rule: budgetRule(budget, undefined), folder: undefined }
     const given = budget.folder.startsWith('~') ? join(homeFolder(env), budget.folder.slice(1)) : budget.folder
@@ -71,13 +76,10 @@ function countsIn(folder: string | undefined, cwd: string): boolean {
  * @throws ConfigurationError for a ledger that cannot be used, and for a model without a price that one of them counts.
  */
 export async function openStandingBudgets(options: OpenStandingBudgets): Promise<StandingLedger | undefined> {
-  const { owner, budgets, sessionId, prices, ignored, nameOfIgnoring, onUncounted } = options
-  const found = budgetRules(budgets, owner).filter(({ folder }) => countsIn(folder, owner.cwd))
-  const rules = [...new Map(found.map(({ rule }) => [`${rule.scope} ${rule.limitNanos}`, rule])).values()]
+  const { owner, sessionId, prices, ignored, nameOfIgnoring, onUncounted } = options
+  const rules = countingRules(options)
   if (rules.length === 0) return undefined
-  const isPriced = (model: string): boolean =>
-    prices.worstCase(model, { inputTokens: 1, outputTokens: 1 }) !== undefined
-  if (!ignored) checkPrices(rules, options, isPriced)
+  const isPriced = pricedBy(prices)
   const file = ledgerFileOf(owner)
   const repository = placeOf(owner.cwd)
   const standing = new StandingLedger({ file, rules, session: sessionId, repository, ignored, isPriced, onUncounted })
@@ -92,11 +94,21 @@ export async function openStandingBudgets(options: OpenStandingBudgets): Promise
   }
 }
 
-function checkPrices(
-  rules: readonly BudgetRule[],
-  { models, nameOfIgnoring }: OpenStandingBudgets,
-  isPriced: (model: string) => boolean,
-): void {
+/** The standing budgets that count in a folder, without their ledger. @throws ConfigurationError for a model without a price that one of them counts. */
+export function countingRules(options: CountedModels): readonly BudgetRule[] {
+  const { owner, budgets, ignored } = options
+  const found = budgetRules(budgets, owner).filter(({ folder }) => countsIn(folder, owner.cwd))
+  const rules = [...new Map(found.map(({ rule }) => [`${rule.scope} ${rule.limitNanos}`, rule])).values()]
+  if (!ignored) checkPrices(rules, options)
+  return rules
+}
+
+function pricedBy(prices: Prices): (model: string) => boolean {
+  return (model) => prices.worstCase(model, { inputTokens: 1, outputTokens: 1 }) !== undefined
+}
+
+function checkPrices(rules: readonly BudgetRule[], { models, prices, nameOfIgnoring }: CountedModels): void {
+  const isPriced = pricedBy(prices)
   for (const model of models) {
     const rule = rules.find((each) => countsModel(each, model))
     if (rule === undefined || isPriced(model)) continue

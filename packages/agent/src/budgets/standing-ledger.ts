@@ -9,9 +9,9 @@ import {
   type StandingTaken,
   type StandingWait,
 } from '@halting/core'
-import { leftOfBudget, messageOf, noLease, raiseLease } from '@halting/core/adapters'
+import { countsModel, leftOfBudget, messageOf, noLease, raiseLease } from '@halting/core/adapters'
 import { isStopped, livenessOnOneDisk, ownProcess, type ProcessIdentity } from '@halting/journal/files'
-import { countsModel, nanosOf, type BudgetRule } from './budget-rule.ts'
+import { nanosOf, type BudgetRule } from './budget-rule.ts'
 import { periodOf, resetsAt } from './calendar.ts'
 import { LedgerProblem, type Attempt, type ChangeLedger, type LedgerChange, type LedgerFile } from './ledger-file.ts'
 import {
@@ -46,7 +46,7 @@ export interface StandingLedgerOptions {
   readonly now?: () => Date
 }
 
-type Taken = { readonly kind: 'taken'; readonly id: string; readonly nanos: number }
+type Taken = { readonly kind: 'taken'; readonly id: string; readonly nanos: number; readonly short?: StandingBudget }
 type Short = { readonly kind: 'short'; readonly wait: StandingWait; readonly budget: StandingBudget }
 type Answer = Taken | StandingRefused | Short
 
@@ -228,16 +228,19 @@ export class StandingLedger implements StandingBudgets {
       places,
       since: now.getTime(),
     }
-    return { state: reserve(leave(state, id), reservation), result: { kind: 'taken', id, nanos: wanted } }
+    const isShort = wanted < nanosOf(request.usd)
+    const short = isShort ? { short: standingBudget(least.rule, least.budget, now) } : {}
+    return { state: reserve(leave(state, id), reservation), result: { kind: 'taken', id, nanos: wanted, ...short } }
   }
 
   #outcome(answer: Taken | StandingRefused, { usd }: StandingRequest): StandingTaken | StandingRefused {
     if (answer.kind === 'refused') return answer
-    const { id, nanos } = answer
+    const { id, nanos, short } = answer
     let isSettled = false
     return {
       kind: 'taken',
       usd: Math.min(usd, nanos / 1e9),
+      ...(short !== undefined && { short }),
       settle: (spentUsd, isKnown) => {
         if (isSettled) return
         isSettled = true

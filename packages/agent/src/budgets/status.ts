@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
 import { ConfigurationError } from '@halting/core'
-import { digestOf } from '@halting/core/adapters'
-import { mostUsd, nanosOf, type BudgetSetting } from './budget-rule.ts'
-import { periodOf, type BudgetPer } from './calendar.ts'
+import { digestOf, mostBudgetUsd, type BudgetPer, type BudgetTerms } from '@halting/core/adapters'
+import { nanosOf } from './budget-rule.ts'
+import { periodOf } from './calendar.ts'
 import { LedgerProblem } from './ledger-file.ts'
 import { correct, correctPeriod, perOfScope, settleDead, sumFrom } from './ledger-state.ts'
 import type { Correctable, LedgerState, PeriodPlace } from './ledger-state.ts'
@@ -63,7 +63,7 @@ export interface BudgetCorrection {
 /** Reports the budgets. Settles first what dead processes have reserved; makes no file. @throws ConfigurationError for a ledger that cannot be used. */
 export async function reportBudgets(
   owner: LedgerOwner,
-  budgets: readonly (BudgetSetting & { readonly from: string })[],
+  budgets: readonly (BudgetTerms & { readonly from: string })[],
   now: Date = new Date(),
 ): Promise<LedgerReport> {
   const file = ledgerFileOf(owner)
@@ -140,7 +140,8 @@ export async function correctBudget(
   { id, usd }: { readonly id: string; readonly usd: number },
   now: Date = new Date(),
 ): Promise<BudgetCorrection> {
-  if (!(usd >= 0 && usd <= mostUsd)) throw new ConfigurationError(`What was spent is from 0 to ${mostUsd} US dollars.`)
+  if (!(usd >= 0 && usd <= mostBudgetUsd))
+    throw new ConfigurationError(`What was spent is from 0 to ${mostBudgetUsd} US dollars.`)
   const file = ledgerFileOf(owner)
   const unknown = `${file.path} has no entry ${id} that can be corrected. halting budget lists them.`
   if (!existsSync(file.path)) throw new ConfigurationError(unknown)

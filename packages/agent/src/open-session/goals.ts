@@ -1,5 +1,6 @@
 import type { Goal, GoalSpec, RunOptions } from '@halting/core'
-import { durationMs, type Settings } from '@halting/policy/settings'
+import { durationMs } from '@halting/core/adapters'
+import type { Settings } from '@halting/policy/settings'
 import type { ProtectRules } from '../goals/protected-globs.ts'
 import type { SessionGoals } from '../goals/session-goals.ts'
 import type { Workspace } from '../tools/workspace.ts'

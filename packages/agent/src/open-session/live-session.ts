@@ -47,6 +47,8 @@ export interface LiveSession<Choices extends SessionChoices = SessionChoices> {
   readonly chosen: ChosenSession
   readonly models: Pick<Models, 'model' | 'fallbackModel' | 'smallModel' | 'modelNamed' | 'apiKeySource'>
   readonly toolbox: Toolbox
+  /** Names of the standing budgets that count in it. */
+  readonly standingBudgets: readonly string[]
   /** Commands and skills, and prompts of servers. */
   readonly commands: () => readonly CommandInfo[]
   readonly agents: () => readonly AgentInfo[]

@@ -2,6 +2,7 @@ import { ConfigurationError } from '@halting/core'
 import type { SessionChoices } from './choices.ts'
 import type { SessionPorts } from './ports.ts'
 import type { AgentDefinition } from '../agents/definition.ts'
+import { limitNames } from '../agents/agent-limits.ts'
 import { agentsOfJson, readAgentDefinitions } from '../agents/read-definitions.ts'
 import { briefingTrust } from '../instructions/offers.ts'
 import { messageOf } from '@halting/core/adapters'
@@ -69,9 +70,8 @@ function limitsWithin(
   { maxTurns, maxBudgetUsd, maxTotalTokens: maxTokens, maxDurationMs: maxDuration, maxToolCalls }: AgentDefinition,
 ): SessionChoices {
   const own = { maxTurns, maxBudgetUsd, maxTokens, maxDuration, maxToolCalls } as const
-  const names = ['maxTurns', 'maxBudgetUsd', 'maxTokens', 'maxDuration', 'maxToolCalls'] as const
   return Object.fromEntries(
-    names.flatMap((name) => {
+    limitNames.flatMap((name) => {
       const [limit, { [name]: set = Infinity }] = [own[name], choices]
       return limit === undefined || sources[name] === 'choice' || limit >= set ? [] : [[name, limit]]
     }),

@@ -266,6 +266,7 @@ class SessionOpening<Choices extends SessionChoices> {
       models,
       toolbox,
       journal: file,
+      standingBudgets: options.standing?.names ?? [],
       commands: () => [
         ...(written.briefing?.prompts.commands ?? []).map(({ name, description, argumentHint }) => ({
           name,

@@ -1,7 +1,11 @@
 import type { QueryOptions } from '@halting/core'
+import type { CountedModels } from '../budgets/index.ts'
 import type { Models } from './models.ts'
 import type { SessionNotice, SessionPorts } from './ports.ts'
 import type { RunSettings } from './run-settings.ts'
+
+type StandingRun = Pick<RunSettings, 'settings' | 'choices' | 'env'>
+type AskedModels = Pick<Models, 'model' | 'fallbackModel' | 'compactModel' | 'smallModel' | 'prices'>
 
 interface StandingPorts extends Pick<SessionPorts, 'cwd' | 'nameOf' | 'wordNotice' | 'note'> {
   readonly sessionId: string
@@ -12,27 +16,20 @@ interface StandingPorts extends Pick<SessionPorts, 'cwd' | 'nameOf' | 'wordNotic
  * @throws ConfigurationError for a ledger that cannot be used, and for a model without a price that a budget counts.
  */
 export async function standingOptions(
-  { settings, choices, env }: Pick<RunSettings, 'settings' | 'choices' | 'env'>,
-  models: Pick<Models, 'model' | 'fallbackModel' | 'compactModel' | 'smallModel' | 'prices'>,
-  { cwd, nameOf, wordNotice, note, sessionId }: StandingPorts,
+  run: StandingRun,
+  models: AskedModels,
+  { wordNotice, note, sessionId, ...ports }: StandingPorts,
 ): Promise<Pick<QueryOptions, 'standing'>> {
-  const { budgets } = settings
-  if (budgets === undefined) return {}
+  const counted = countedModels(run, models, ports)
+  if (counted === undefined) return {}
   const { openStandingBudgets } = await import('../budgets/index.ts')
-  const { model, fallbackModel, compactModel, smallModel, prices } = models
-  const asked = [model, fallbackModel, compactModel, smallModel].filter((each) => each !== undefined)
   const tell = (notice: SessionNotice): void => note(wordNotice(notice))
-  const ignored = choices.ignoreStandingBudgets === true
+  const { ignored } = counted
   let uncounted: string | undefined
   let isOpen = false
   const standing = await openStandingBudgets({
-    owner: { cwd, env },
-    budgets,
+    ...counted,
     sessionId,
-    models: asked.map(({ id }) => id),
-    prices,
-    ignored,
-    nameOfIgnoring: nameOf('ignoreStandingBudgets'),
     onUncounted(why) {
       uncounted = why
       if (isOpen) tell({ kind: 'budgets_ignored', budgets: [], uncounted: why })
@@ -42,4 +39,36 @@ export async function standingOptions(
   if (standing === undefined) return {}
   if (ignored) tell({ kind: 'budgets_ignored', budgets: standing.names, uncounted })
   return { standing }
+}
+
+/**
+ * Names of the standing budgets that a session in this folder would have: none where they are ignored. Their ledger is not looked at.
+ * @throws ConfigurationError for a model without a price that a budget counts.
+ */
+export async function standingNames(
+  run: StandingRun,
+  models: AskedModels,
+  ports: Pick<SessionPorts, 'cwd' | 'nameOf'>,
+): Promise<readonly string[]> {
+  const counted = countedModels(run, models, ports)
+  if (counted === undefined || counted.ignored) return []
+  const { countingRules } = await import('../budgets/index.ts')
+  return countingRules(counted).map(({ name }) => name)
+}
+
+function countedModels(
+  { settings, choices, env }: StandingRun,
+  { model, fallbackModel, compactModel, smallModel, prices }: AskedModels,
+  { cwd, nameOf }: Pick<SessionPorts, 'cwd' | 'nameOf'>,
+): CountedModels | undefined {
+  const { budgets } = settings
+  if (budgets === undefined) return undefined
+  return {
+    owner: { cwd, env },
+    budgets,
+    models: [model, fallbackModel, compactModel, smallModel].flatMap((each) => (each === undefined ? [] : [each.id])),
+    prices,
+    ignored: choices.ignoreStandingBudgets === true,
+    nameOfIgnoring: nameOf('ignoreStandingBudgets'),
+  }
 }

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
-import { isDomainDenied, isPlainHost, isPublicAddress, normalHost, matchesWildcard } from '@halting/policy'
+import { matchesWildcard } from '@halting/core/adapters'
+import { isDomainDenied, isPlainHost, isPublicAddress, normalHost } from '@halting/policy'
 
 /** An address that may be asked, or why it may not. */
 export type Target =

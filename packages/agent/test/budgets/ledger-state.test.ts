@@ -97,6 +97,7 @@ function apply(state: LedgerState, call: Call, { charges }: Model): LedgerState 
     case 'reread': {
       const read = readLedger(ledgerText(state))
       if (read.kind !== 'ledger') throw new Error(JSON.stringify(read))
+      if (ledgerText(state) !== `${JSON.stringify({ version: 1, ...state })}\n`) throw new Error('another text')
       return read.state
     }
   }

@@ -14,7 +14,7 @@ import { join } from 'node:path'
 import { ConfigurationError } from '@halting/core'
 import { createPrices } from '@halting/models'
 import { describe, expect, test } from 'vitest'
-import type { BudgetSetting } from '../../src/budgets/budget-rule.ts'
+import type { BudgetTerms } from '@halting/core/adapters'
 import { openStandingBudgets, placeOf, type LedgerOwner } from '../../src/budgets/open.ts'
 import type { StandingLedger } from '../../src/budgets/standing-ledger.ts'
 import { correctBudget, ledgerTrouble, reportBudgets } from '../../src/budgets/status.ts'
@@ -36,7 +36,7 @@ function place(): Place {
 
 function open(
   owner: LedgerOwner,
-  budgets: readonly BudgetSetting[],
+  budgets: readonly BudgetTerms[],
   options: { readonly ignored?: boolean; readonly models?: readonly string[] } = {},
 ): Promise<StandingLedger | undefined> {
   const { ignored = false, models = [model] } = options

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { StandingRefused, StandingRequest, StandingTaken, StandingWait } from '@halting/core'
 import { onTestFinished } from 'vitest'
-import { budgetRule, type BudgetSetting } from '../../src/budgets/budget-rule.ts'
+import type { BudgetTerms } from '@halting/core/adapters'
+import { budgetRule } from '../../src/budgets/budget-rule.ts'
 import { LedgerFile, type LedgerSystem } from '../../src/budgets/ledger-file.ts'
 import { StandingLedger, type StandingLedgerOptions } from '../../src/budgets/standing-ledger.ts'
 
@@ -29,7 +30,7 @@ export interface Opened {
 /** Standing budgets over a file in a folder; a second one over the same folder is as another process is. */
 export async function opened(
   folder: string,
-  budgets: readonly BudgetSetting[],
+  budgets: readonly BudgetTerms[],
   options: Partial<StandingLedgerOptions> & { readonly system?: Partial<LedgerSystem> } = {},
 ): Promise<Opened> {
   const file = new LedgerFile(join(folder, 'budgets'), options.system)

@@ -1,5 +1,5 @@
 import { StopSignal, StopSignals, type EndingReason } from '@halting/core'
-import type { StopSignalJson } from '@halting/core/adapters'
+import { sharedBudgetOf, type SharedBudgetEnd, type StopSignalJson } from '@halting/core/adapters'
 import { usdOf, type RunIdentity, beginningOf, type StepRecord } from '@halting/core/steps'
 import { recordedProgress, type Totals } from './recorded-progress.ts'
 import {
@@ -13,7 +13,6 @@ import {
 import { goalFigures, type GoalFigures } from './goal.ts'
 import { lapFigures, rankingLeft, type IterationFigures, type RankingLeft } from './laps.ts'
 import { limitFigures, limitsInForce, type LimitFigures } from './limits.ts'
-import { sharedBudgetOf, type SharedBudgetEnd } from './shared-budget.ts'
 import { timeByPhase } from './time-by-phase.ts'
 import { toolFigures, type ToolFigures } from './tools.ts'
 

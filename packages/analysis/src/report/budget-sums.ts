@@ -1,4 +1,4 @@
-import type { SharedBudgetEnd } from '../account/shared-budget.ts'
+import type { SharedBudgetEnd } from '@halting/core/adapters'
 import type { Account } from '../account/account.ts'
 import type { BudgetRow } from './report-model.ts'
 

@@ -1,4 +1,4 @@
-import type { SharedBudgetEnd } from '../account/shared-budget.ts'
+import type { SharedBudgetEnd } from '@halting/core/adapters'
 import type { SessionKind } from '../foreign/read-foreign.ts'
 import type { EndingReason } from '@halting/core'
 import type { OtherLimits } from '../what-if/other-limits.ts'

@@ -72,7 +72,14 @@ const waits: readonly (readonly [start: string, label: string])[] = [
   ['retry.', 'Before a retry'],
   ['admit:', 'For a free place at the service'],
   ['funds:', 'For money that other requests reserved'],
+  ['standing:', 'For money that others reserved of a standing budget'],
   ['background', 'For background work'],
+]
+
+/** Steps that say what limits came to. */
+const limitSteps: readonly (readonly [start: string, label: string])[] = [
+  ['limits:', 'Reminder of what is left'],
+  ['call_limit:', 'Limit of tool calls'],
 ]
 
 /** A step in words: what it waits for, which hook, and whose call; the name of the step where nothing is known of it. */
@@ -80,6 +87,8 @@ export function labelOfStep(name: string, callLabel: string | undefined): string
   const wait = waits.find(([start]) => name.startsWith(start))?.[1]
   if (wait !== undefined) return callLabel === undefined ? wait : `${wait} ${callLabel}`
   if (callLabel !== undefined) return callLabel
+  const limit = limitSteps.find(([start]) => name.startsWith(start))?.[1]
+  if (limit !== undefined) return limit
   const round = /^goal:\d+:([a-z]+)/.exec(name)?.[1]
   if (round !== undefined) return `goal (${round})`
   const hook = /^hook:([^:]*):\d+:(.*)$/s.exec(name)

@@ -4,7 +4,7 @@ import type { StageRecord } from '@halting/core/after'
 import type { StepRecord } from '@halting/core/steps'
 import { GoalRoundReader } from '../account/goal.ts'
 import { roundText } from '../words/goal-words.ts'
-import { elapsed } from '../words/figures.ts'
+import { elapsed, many, money } from '../words/figures.ts'
 
 /** What happened in a step of a run, in words. */
 export interface ReplayLine {
@@ -72,6 +72,8 @@ function resultTold(
 ): readonly ReplayLine[] {
   const name = key.slice(key.indexOf('/') + 1)
   const took = elapsed(durationMs)
+  const ofLimits = limitLine(name, value, took)
+  if (ofLimits !== undefined) return [{ atMs, ...ofLimits }]
   if (!isJsonObject(value)) return [{ atMs, what: name, text: took }]
   const { kind, message, status, content } = value
   if (typeof kind === 'string') {
@@ -90,4 +92,18 @@ function resultTold(
   // What a driver recorded for a call is a result with content of messages.
   const shown = textOf(content as string | readonly ContentBlock[])
   return [{ atMs, what: name, text: `${status}, ${took}: ${shown}` }]
+}
+
+/** What a limit or a standing budget came to in a step of its own; undefined for any other step. */
+function limitLine(name: string, value: unknown, took: string): Pick<ReplayLine, 'what' | 'text'> | undefined {
+  const own = name.slice(name.lastIndexOf('/') + 1)
+  if (own.startsWith('call_limit:') && typeof value === 'number')
+    return { what: name, text: `${many(value, 'more tool call')} may run: the limit is reached` }
+  if (!isJsonObject(value)) return undefined
+  const { text, outcome, budget, reservedUsd } = value
+  if (own.startsWith('limits:') && typeof text === 'string') return { what: name, text }
+  if (!own.startsWith('standing:') || typeof outcome !== 'string' || typeof budget !== 'string') return undefined
+  const others =
+    typeof reservedUsd === 'number' && budget !== '' ? `: others had reserved ${money(reservedUsd)} of ${budget}` : ''
+  return { what: name, text: `${outcome}, ${took}${others}` }
 }

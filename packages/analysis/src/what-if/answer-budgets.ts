@@ -1,4 +1,5 @@
 import { ConfigurationError, HaltingError } from '@halting/core'
+import { budgetName, countsModel } from '@halting/core/adapters'
 import { nanosOf } from '@halting/core/steps'
 import type { PastSession } from '../sessions/read-session.ts'
 import type { ManySessions } from '../sessions/session-files.ts'
@@ -8,7 +9,7 @@ import { changes } from './changing-calls.ts'
 import type { PeriodSpent } from './period-account.ts'
 import { loggedRequest, momentOf, RequestLog, type LoggedRequest } from './request-log.ts'
 import type { RunAnswer } from './run-answer.ts'
-import { countsModel, localTime, standingLimitName, type StandingLimit } from './standing-limits.ts'
+import { localTime, type StandingLimit } from './standing-limits.ts'
 import { standingStops, type StandingStop } from './standing-stops.ts'
 import { answerOfStop, type WhatIf } from './what-if.ts'
 
@@ -140,7 +141,7 @@ function answerFor(past: PastRun, stop: StandingStop, budgets: readonly Standing
   const payment = trajectory.turns[request.turn]?.payments[request.place]
   if (budget === undefined || payment === undefined) throw new RangeError('A session changed while it was read.')
   const by = {
-    budget: standingLimitName(budget),
+    budget: budgetName(budget),
     at: localTime(request.beganAt),
     resetsAt: localTime(resetsAt),
     notMade,

@@ -1,36 +1,7 @@
-/** A standing budget to try: so many US dollars a day or a month, of all models or of those that a pattern names. */
-export interface StandingLimit {
-  readonly per: 'day' | 'month'
-  /** US dollars; `Infinity` limits nothing. */
-  readonly usd: number
-  /** The name of a model, in which `*` stands for any characters; all models when absent. */
-  readonly model?: string
-}
+import type { BudgetTerms } from '@halting/core/adapters'
 
-/** How a standing budget is called: `$20 a day`, `$5 a month for claude-opus-*`. */
-export function standingLimitName({ per, usd, model }: StandingLimit): string {
-  const decimals = Math.min(9, Math.max(2, String(usd).split('.')[1]?.length ?? 0))
-  const dollars = Number.isInteger(usd) || !Number.isFinite(usd) ? String(usd) : usd.toFixed(decimals)
-  return `$${dollars} a ${per}${model === undefined ? '' : ` for ${model}`}`
-}
-
-/** Whether a budget counts requests to this model. */
-export function countsModel({ model: pattern }: StandingLimit, model: string): boolean {
-  if (pattern === undefined) return true
-  const parts = pattern.split('*')
-  const [first = ''] = parts
-  if (parts.length === 1) return model === pattern
-  const last = parts.at(-1) ?? ''
-  if (!model.startsWith(first) || !model.endsWith(last) || model.length < first.length + last.length) return false
-  const end = model.length - last.length
-  let from = first.length
-  for (const part of parts.slice(1, -1)) {
-    const at = model.indexOf(part, from)
-    if (at < 0 || at + part.length > end) return false
-    from = at + part.length
-  }
-  return true
-}
+/** A standing budget to try: so many US dollars a day or a month, of all models or of those that a pattern names. `Infinity` limits nothing. */
+export type StandingLimit = Omit<BudgetTerms, 'folder'>
 
 /** A day or a month of the local time zone: from one moment to the next period, in milliseconds since 1970. */
 export interface LocalPeriod {

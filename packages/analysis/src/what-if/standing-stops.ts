@@ -1,8 +1,9 @@
+import { budgetName, countsModel } from '@halting/core/adapters'
 import { nanosOf, usdOf } from '@halting/core/steps'
 import { cutPayment } from './budget-stops.ts'
 import { PeriodAccount, type PeriodSpent } from './period-account.ts'
 import type { LoggedRequest, RequestLog } from './request-log.ts'
-import { countsModel, localPeriod, standingLimitName, type StandingLimit } from './standing-limits.ts'
+import { localPeriod, type StandingLimit } from './standing-limits.ts'
 
 /** Where standing budgets end a run. */
 export interface StandingStop {
@@ -149,7 +150,7 @@ class Budget {
 
   periods(): readonly PeriodSpent[] {
     return this.#accounts.map((account) => ({
-      budget: standingLimitName(this.#limit),
+      budget: budgetName(this.#limit),
       period: account.period,
       maxUsd: this.#limit.usd,
       recordedUsd: usdOf(account.recordedNanos),

@@ -1,5 +1,6 @@
 import { endings, type EndingReason, type TranscriptEntry } from '@halting/core'
 import {
+  sharedBudgetOf,
   spendsTurn,
   isJsonObject,
   textOf,
@@ -345,8 +346,8 @@ function endingOf(
   { terminal: { reason, signal } }: Extract<StepRecord, { readonly type: 'end' }>,
   records: readonly StepRecord[],
 ): PastEnding {
-  const { limit, cause, budget, of } = signal.context
-  const isStanding = typeof budget === 'string'
+  const { limit, cause, of } = signal.context
+  const isStanding = sharedBudgetOf(signal) !== undefined
   const isShort = (endings[reason].limit === 'maxGoalTries' && cause !== 'tries') || isStanding
   return {
     reason,

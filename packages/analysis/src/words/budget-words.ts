@@ -1,5 +1,5 @@
 import type { WaitFigures } from '../account/account.ts'
-import type { SharedBudgetEnd } from '../account/shared-budget.ts'
+import type { SharedBudgetEnd } from '@halting/core/adapters'
 import { elapsed, many, money } from './figures.ts'
 
 // Budgets that others draw on as well, in words: the same in the terminal, in exports and on the page.

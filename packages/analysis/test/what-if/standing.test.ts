@@ -7,7 +7,7 @@ import { changes } from '../../src/what-if/changing-calls.ts'
 import { trajectoryOf } from '../../src/what-if/trajectory.ts'
 import { whatIf } from '../../src/what-if/what-if.ts'
 import { drawsOf, liveRun, worldOf } from '../support/what-if-world.ts'
-import { countsModel, localPeriod, localTime, type StandingLimit } from '../../src/what-if/standing-limits.ts'
+import { localPeriod, localTime, type StandingLimit } from '../../src/what-if/standing-limits.ts'
 import { drawn } from '../../../core/test/support/deep.ts'
 import { dayBudget, standingRun } from '../support/standing-runs.ts'
 import { drawnSessions, manyPast, pastSession } from '../support/past-sessions.ts'
@@ -202,18 +202,6 @@ test('a day of the local time zone ends where the next one begins, and so does a
     expect(day.name.startsWith(month.name)).toBe(true)
     expect(Date.parse(localTime(moment))).toBe(moment)
   }
-})
-
-test.each([
-  ['claude-opus-*', 'claude-opus-5', true],
-  ['claude-opus-*', 'claude-haiku-5', false],
-  ['*opus*', 'claude-opus-5', true],
-  ['a*a', 'a', false],
-  ['a*b*b', 'ab', false],
-  ['m', 'mm', false],
-  ['*', '', true],
-])('%s for %s: %s', (model, name, counts) => {
-  expect(countsModel({ per: 'day', usd: 1, model }, name)).toBe(counts)
 })
 
 describe('of one run a standing budget makes what a budget of its own makes', () => {

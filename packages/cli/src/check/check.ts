@@ -16,7 +16,7 @@ import {
   queryOptionsOf,
   openToolbox,
 } from '@halting/agent/open-session'
-import { describeModels, whose } from '@halting/agent/session-settings'
+import { describeModels, standingNames, whose } from '@halting/agent/session-settings'
 import { boundsText, helpfulBounds } from './bounds-text.ts'
 import { forecastText, type GivenLimits } from './forecast-text.ts'
 import { runLimitOfPrint } from '../flags/run-limit.ts'
@@ -36,7 +36,8 @@ export async function check(given: Flags, program: Program): Promise<number> {
   for (const warning of agents?.warnings ?? []) output.err(told(warning))
   const goals = await goalOptions(run.choices, settings, toolbox)
   const options = { ...(await queryOptionsOf(run.choices, ports, toolbox, models, briefing, agents)), ...goals }
-  const bounds = asFlagIsCalled(certificate(options))
+  const standing = await standingNames(run, models, ports)
+  const bounds = { ...asFlagIsCalled(certificate(options)), ...(standing.length > 0 && { standingBudgets: standing }) }
   const likely = forecast(options)
   const { model, smallModel = model } = models
   const notes = { owner: whose(ports), settings, model: smallModel }

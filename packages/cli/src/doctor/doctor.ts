@@ -24,7 +24,7 @@ export async function doctor(flags: Flags, program: Program): Promise<number> {
     ...(await serviceFindings(treated, run.settings)),
     ...(await programFindings(treated)),
     ...ofSettings,
-    ...(await budgetFindings(treated, run.settings)),
+    ...(await budgetFindings({ ...program, env: run.env }, run)),
   ]
   output.out(
     wantsJson(flags) ? `${JSON.stringify({ findings })}\n` : textOf(findings, styleFor(output.isTerminal.stdout, env)),

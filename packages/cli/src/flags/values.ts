@@ -1,4 +1,11 @@
-import { isUuid, mostGoalTries, mostStablePasses } from '@halting/core/adapters'
+import {
+  durationMs,
+  isUuid,
+  longestDurationMs,
+  mostBudgetUsd,
+  mostGoalTries,
+  mostStablePasses,
+} from '@halting/core/adapters'
 import { type AutoCompact, isShare, leastWindowTokens } from '@halting/agent/session-settings'
 import { nearest } from './nearest.ts'
 
@@ -103,9 +110,9 @@ export function dollars(given: string): Reading<number> {
 /** What was spent: nothing, too. */
 export function spentDollars(given: string): Reading<number> {
   const value = Number(given)
-  return /^\d*\.?\d+$/.test(given) && value <= 1_000_000
+  return /^\d*\.?\d+$/.test(given) && value <= mostBudgetUsd
     ? { value }
-    : { expected: 'a number of US dollars from 0 to 1000000, such as 0.50' }
+    : { expected: `a number of US dollars from 0 to ${mostBudgetUsd}, such as 0.50` }
 }
 
 /** `20`, or `5:claude-opus-*` for models of this name. */
@@ -117,16 +124,10 @@ export function standingBudget(given: string): Reading<readonly string[]> {
     : { expected: 'a number of US dollars above 0, such as 20, with a model after a colon: 5:claude-opus-*' }
 }
 
-const milliseconds: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }
-/** Timers take no more than this: about 24 days. */
-const longestMs = 2_147_483_647
-
 /** `90s`, `10m`, `1h30m`; in milliseconds. */
 export function duration(given: string): Reading<number> {
-  const parts = [...given.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g)]
-  const value = parts.reduce((sum, [, digits, unit = '']) => sum + Number(digits) * (milliseconds[unit] ?? 0), 0)
-  const isWhole = parts.map(([part]) => part).join('') === given
-  return isWhole && value >= 1 && value <= longestMs
+  const value = durationMs(given) ?? 0
+  return value >= 1 && value <= longestDurationMs
     ? { value }
     : { expected: 'a time with its unit, such as 90s, 10m or 1h30m (24 days at most)' }
 }

@@ -25,6 +25,12 @@ const words: { readonly [name in keyof LimitsToSet]: readonly [string, ...string
   maxGoalTries: ['tries', 'try'],
 }
 
+/** What dollars are counted for, since there are two limits of them. */
+const perWhat: { readonly [name in keyof LimitsToSet]?: string } = {
+  maxBudgetUsd: ' for the session',
+  maxRunUsd: ' a run',
+}
+
 // The names of a record over the limits are those of the limits.
 const names = Object.keys(words) as readonly (keyof LimitsToSet)[]
 
@@ -50,5 +56,9 @@ export function readLimits(argument: string, inForce: LimitsToSet): ReadLimits {
   if (name === 'maxGoalTries' && now > mostGoalTries)
     return { kind: 'wrong', says: `${now} tries are too many; there may be ${mostGoalTries}.` }
   const from = before === null ? 'no limit' : limit.shown(before)
-  return { kind: 'change', change: { [name]: now }, says: `${limit.shown(now)} (before: ${from}).` }
+  return {
+    kind: 'change',
+    change: { [name]: now },
+    says: `${limit.shown(now)}${perWhat[name] ?? ''} (before: ${from}).`,
+  }
 }

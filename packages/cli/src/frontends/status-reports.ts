@@ -1,3 +1,5 @@
+import type { BudgetReport } from '@halting/agent/budgets'
+import { minuteText } from '@halting/analysis/words'
 import type { ContextUsage, SessionSnapshot } from '@halting/core/session'
 import { counted, elapsed, money, oneLine } from '../io/figures.ts'
 import { figureRows, lineAfter, rowsOf } from '../io/rows.ts'
@@ -28,6 +30,20 @@ export function limitsReport(
     ...(goal === null ? [] : [['tries', of(counted(goal.tries), counted(goal.maxTries))] as const]),
   ]
   return { heading: 'Limits', rows: [...rowsOf(rows, width), lineAfter('  ', nextStopText(nextStop), width)] }
+}
+
+/** A standing budget, and what is used of it by all processes. */
+export type StandingFigures = Pick<BudgetReport, 'name' | 'limitUsd' | 'settledUsd' | 'reservedUsd' | 'resetsAt'>
+
+/** Standing budgets, a row each: what all processes have used of one, and when it resets. */
+export function standingRows(standing: readonly StandingFigures[], width: number): readonly string[] {
+  return rowsOf(
+    standing.map(({ name, settledUsd, reservedUsd, resetsAt }) => {
+      const reserved = reservedUsd > 0 ? ` (+${money(reservedUsd)} reserved)` : ''
+      return [oneLine(name, 60), `${money(settledUsd)} used${reserved}, resets ${minuteText(resetsAt)}`]
+    }),
+    width,
+  )
 }
 
 /** What the last run and the whole session cost. */

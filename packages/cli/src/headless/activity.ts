@@ -3,6 +3,7 @@ import { figuresIn, isJsonObject, type ModelUpdate } from '@halting/core/adapter
 import { columnsOf } from '../io/columns.ts'
 import { money, oneLine, rounded, stopwatch } from '../io/figures.ts'
 import { inputSummary } from '@halting/analysis/words'
+import { waitText } from '../frontends/wait-text.ts'
 
 /** What a run does at this moment, as one line tells it. */
 export interface Activity {
@@ -117,7 +118,7 @@ function whatBegins(event: RunEvent): string | undefined {
     case 'model_start':
       return `waiting for ${event.model}`
     case 'budget_wait':
-      return event.isWaiting ? 'waiting for money that others reserved' : 'asking the model'
+      return event.isWaiting ? waitText(event) : 'asking the model'
     case 'goal_start':
       return `checking ${event.goals.join(', ')}`
     case 'goal_end':

@@ -1,5 +1,5 @@
 import { endings, type RunResult } from '@halting/core'
-import { type EndingLimit, endingLimits, limitOfResult } from '@halting/core/adapters'
+import { type EndingLimit, endingLimits, limitOfResult, sharedBudgetOf } from '@halting/core/adapters'
 import type { Flags } from '../flags/flags.ts'
 import { limitFlags } from '../flags/limit-flags.ts'
 
@@ -41,11 +41,10 @@ export function limitAdvice(terminal: RunResult, { model, wrapUp }: Pick<Flags, 
   return `Raise ${flagOf(limit)} to ${figure} or more${orSetting}${cheaper}${isFirst ? '' : lastAnswer}.`
 }
 
-/** A budget of the person that goes on beyond the run; '' where it was none. That it is ignored is the person's word alone. */
-export function standingAdvice({ signal: { context, source } }: Pick<RunResult, 'signal'>): string {
-  const { budget, resetsAt } = context
-  if (source !== 'standing' || typeof budget !== 'string' || typeof resetsAt !== 'string') return ''
-  return `${budget} resets at ${resetsAt}. halting budget shows it; --ignore-standing-budgets is your word that a run may go on without it.`
+/** What to do about a budget of the person that goes on beyond the run, behind when it resets; '' where it was none. */
+export function standingAdvice({ signal }: Pick<RunResult, 'signal'>): string {
+  if (sharedBudgetOf(signal)?.kind !== 'standing') return ''
+  return 'Wait for the reset, raise the budget in your settings, or continue without it by --ignore-standing-budgets. halting budget shows what is left.'
 }
 
 /** As it is typed behind the flag, rounded up to a cent. */

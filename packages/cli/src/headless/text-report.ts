@@ -1,4 +1,5 @@
 import { endings, type RunEvent, type SdkMessage, type RunResult } from '@halting/core'
+import { budgetWaitText, sharedBudgetOf } from '@halting/core/adapters'
 import type { Flags } from '../flags/flags.ts'
 import { wrapped } from '../io/columns.ts'
 import { oneLine, printable } from '../io/figures.ts'
@@ -155,7 +156,8 @@ function goOnLine(terminal: RunResult, sessionId: string, flags: Flags): string 
   const { command } = goOn(terminal, where)
   if (command === undefined) return ''
   const again = goalArguments(flags, command)
-  return `Go on: ${[command, ...(again.length === 0 ? [] : [shellQuoted(again)])].join(' ')}\n`
+  const when = sharedBudgetOf(terminal.signal)?.kind === 'standing' ? 'After the reset' : 'Go on'
+  return `${when}: ${[command, ...(again.length === 0 ? [] : [shellQuoted(again)])].join(' ')}\n`
 }
 
 /** The command that takes the changes of a run back that did not reach its goal; '' for any other ending. */
@@ -222,15 +224,22 @@ function noteTeller(output: Output, style: Style): (event: RunEvent) => void {
   let told = ''
   const onEvent = (event: RunEvent): void => {
     if (event.type === 'agent') return onEvent(event.event)
-    if (event.type !== 'message' || event.entry.kind !== 'attachment') return
-    const { attachment } = event.entry
-    if (attachment.type !== 'informational' || attachment.message === told) return
-    told = attachment.message
+    const note = noteIn(event)
+    if (note === undefined || note === told) return
+    told = note
     output.err(
       `${style.yellow(wrapped(`! ${oneLine(told, Infinity)}`, output.isTerminal.stderr ? output.width : Infinity))}\n`,
     )
   }
   return onEvent
+}
+
+/** A message of the run, and that it waits for other processes, which may take long. */
+function noteIn(event: RunEvent): string | undefined {
+  if (event.type === 'budget_wait') return event.budget === undefined ? undefined : (budgetWaitText(event) ?? undefined)
+  if (event.type !== 'message' || event.entry.kind !== 'attachment') return undefined
+  const { attachment } = event.entry
+  return attachment.type === 'informational' ? attachment.message : undefined
 }
 
 function say(text: string, output: Output): void {

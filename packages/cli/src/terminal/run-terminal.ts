@@ -129,7 +129,7 @@ function sessionsHere({ cwd, env }: Program, changed: () => void): Sessions {
       isFirst = false
       live.session.listen((event) => tree.onEvent(event))
       tree.look()
-      return openSessionOf(live)
+      return openSessionOf(live, changed)
     },
     place() {
       const branch = branchOf()

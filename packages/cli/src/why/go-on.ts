@@ -1,5 +1,5 @@
 import { endings, type GoalSpec, type RunResult } from '@halting/core'
-import { mostGoalTries } from '@halting/core/adapters'
+import { mostGoalTries, sharedBudgetOf } from '@halting/core/adapters'
 import { adviceFor } from '../headless/ending.ts'
 import { type FlagLimit, flagLimitOf, flagOf, usdFlag } from '../headless/limit-advice.ts'
 import { shellQuoted } from '../io/shell-quote.ts'
@@ -68,7 +68,7 @@ function argumentsFor(terminal: RunResult, { sessionId, goals = [] }: Where): re
       // It asks something, or a guard took its answer as the end: more tries change nothing.
       if (cause === 'asks' || cause === 'finish_reason') return undefined
       const limit = flagLimitOf(terminal)
-      if (terminal.signal.source === 'standing') return goOnWith()
+      if (sharedBudgetOf(terminal.signal)?.kind === 'standing') return goOnWith()
       return limit === undefined ? undefined : goOnWith(flagOf(limit), raisedLimit(limit, terminal))
     }
     case 'compact':

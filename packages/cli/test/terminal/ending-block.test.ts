@@ -82,7 +82,7 @@ describe('the ending of a run', () => {
     )
   })
 
-  test('a standing budget says its name and when it begins anew, and nothing is raised (spec R-LIM-8)', () => {
+  test('a standing budget says its name and when it resets, and nothing is raised (spec R-LIM-8)', () => {
     const used = { used: 19.99, limit: 20, neededUsd: 0.5 }
     const context = { ...used, budget: '$20 a day', resetsAt: '2026-11-30T00:00:00+01:00' }
     const { block, actions } = endingShown(
@@ -97,12 +97,13 @@ describe('the ending of a run', () => {
     )
     const said = shown([block], 200)
     expect(said).toContain(
-      '■ Stopped: nothing is left of $20 a day. $19.99 of $20.00, the next request could cost $0.50.',
+      '■ Stopped: too little is left of $20 a day. $19.99 of $20.00, the next request could cost $0.50.',
     )
     expect(said).toContain(
-      '$20 a day resets at 2026-11-30T00:00:00+01:00. halting budget shows it; --ignore-standing-budgets is your word that a run may go on without it.',
+      'It resets at 2026-11-30T00:00:00+01:00. Wait for the reset, raise the budget in your settings, or continue without it by --ignore-standing-budgets. halting budget shows what is left.',
     )
-    expect(actions.map(({ typed }) => typed)).not.toContain('')
+    // Neither more nor a last answer: nothing is left for it.
+    expect(actions.map(({ typed }) => typed)).toEqual(['y'])
   })
 
   test('at 33 columns each action stays whole', () => {

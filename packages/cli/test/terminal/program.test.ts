@@ -115,6 +115,28 @@ describe.skipIf(!hasTmux)('the program in a terminal', () => {
     await window.sees('✓ done')
   })
 
+  test('names a standing budget once half of it is used, by whichever process (R-LIM-12)', async () => {
+    const where = place()
+    const reply = { content: 'First.', usage: { input_tokens: 10, output_tokens: 3_500 } }
+    writeFileSync(join(where.home, 'script.json'), JSON.stringify({ replies: [reply, reply] }))
+    mkdirSync(join(where.home, '.halting'))
+    writeFileSync(
+      join(where.home, '.halting', 'settings.json'),
+      JSON.stringify({ budgets: [{ per: 'day', usd: 0.2 }] }),
+    )
+    const window = start(where, '--model claude-sonnet-4-5')
+    await window.sees('0 turns · 0:00')
+    window.text('hello')
+    window.keys('Enter')
+    await window.sees('✓ done')
+    window.text('more')
+    window.keys('Enter')
+    await window.sees(/\$0\.\d\d of \$\S+ a day · /)
+    const next = start(where, '--model claude-sonnet-4-5')
+    await next.sees(/0 turns · \$0\.\d\d of \$\S+ a day/)
+    expect(next.screen()).not.toContain('of $10.00')
+  })
+
   test('is left with the way back, exit code 0 and a usable shell; --resume goes on', async () => {
     const where = place()
     const first = start(where, '"a question"')

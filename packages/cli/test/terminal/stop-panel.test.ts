@@ -1,9 +1,14 @@
 // Holds rules of docs/spec.md: R-TERM-23.
+import type { SessionEvent } from '@halting/core/session'
 import { describe, expect, test } from 'vitest'
+import type { StandingFigures } from '../../src/frontends/status-reports.ts'
+import { StandingView } from '../../src/terminal/app/standing-figures.ts'
 import { queueLines } from '../../src/terminal/view/queue-lines.ts'
 import { statusBar } from '../../src/terminal/view/status-bar.ts'
 import { stopPanel, type PanelSnapshot } from '../../src/terminal/view/stop-panel.ts'
 import { noFigures, noLimits, plain, shown } from './view-support.ts'
+
+const aDay = { name: '$20 a day', limitUsd: 20, settledUsd: 0, reservedUsd: 0, resetsAt: '2026-11-30T00:00:00+01:00' }
 
 const running: PanelSnapshot = {
   status: 'running',
@@ -102,6 +107,49 @@ describe('the stop panel', () => {
     )
   })
 
+  test('standing budgets of which half is used stand behind the dollars of the run (spec R-LIM-12)', () => {
+    const standing = [
+      { ...aDay, settledUsd: 12.4 },
+      { ...aDay, name: '$30 a day', limitUsd: 30, settledUsd: 14.9 },
+    ]
+    const figures = { ...noFigures, turns: 7, settledUsd: 1, sessionUsd: 1 }
+    expect(panel({ standing, limits: noLimits, figures, nextStop: null })).toBe(
+      ' 7 turns · $1.00 · $12.40 of $20 a day · 0:00 · next stop: none',
+    )
+  })
+
+  test('standing budgets are read at first, after a run, and during one from time to time', async () => {
+    let [now, reads, settledUsd, frames] = [0, 0, 9.99, 0]
+    const read = (): Promise<readonly StandingFigures[]> => {
+      reads++
+      return settledUsd > 90 ? Promise.reject(new Error('no ledger')) : Promise.resolve([{ ...aDay, settledUsd }])
+    }
+    const view = new StandingView(
+      read,
+      () => now,
+      () => void frames++,
+    )
+    const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+    // What they hold is not looked at.
+    const ended = { type: 'run_end' } as SessionEvent
+    const told = { type: 'loop', event: { type: 'figures' } } as SessionEvent
+    await settled()
+    expect([reads, view.all, frames]).toEqual([1, [{ ...aDay, settledUsd: 9.99 }], 1])
+    settledUsd = 10
+    view.onEvent(told)
+    await settled()
+    expect(reads).toBe(1)
+    now = 5_000
+    view.onEvent(told)
+    view.onEvent(told)
+    await settled()
+    expect([reads, view.all, frames]).toEqual([2, [{ ...aDay, settledUsd: 10 }], 2])
+    settledUsd = 99
+    view.onEvent(ended)
+    await settled()
+    expect([reads, view.all]).toEqual([3, []])
+  })
+
   test('without limits tells the turns that are left', () => {
     const nextStop = { reason: 'max_turns', turns: 993, isEstimate: false } as const
     expect(panel({ limits: noLimits, figures: { ...noFigures, turns: 1 }, nextStop })).toBe(
@@ -163,6 +211,9 @@ describe('the stop panel', () => {
     expect(panel({ figures: waiting }, 140)).toContain('$0.31 of $1.00 (+$0.05 reserved, 3 waiting)')
     const activity = { type: 'budget_wait', reservedUsd: 2.1, reservedTokens: 4_000, holders: 3 } as const
     expect(panel({ activity }, 140)).toMatch(/^ waits for \$2\.10 reserved by 3 requests · /)
+    expect(panel({ activity: { ...activity, budget: '$20 a day' } }, 140)).toMatch(
+      /^ waits for \$2\.10 of \$20 a day reserved by 3 requests · /,
+    )
     const ofTokens = { ...activity, reservedUsd: 0, holders: 1 }
     expect(panel({ activity: ofTokens }, 140)).toMatch(/^ waits for 4\.0k tokens reserved by 1 request · /)
   })

@@ -6,6 +6,7 @@ export { triesText } from '../goals/words.ts'
 export { lineOfCheck } from '../goals/report.ts'
 export { mostGoalTries, mostStablePasses, usualCheckMs, usualGoalTries } from '../goals/run-goals.ts'
 export { spendsTurn, type RetriesLeft, type Ranking } from '../allowance.ts'
+export { budgetName, countsModel, mostBudgetUsd, type BudgetPer, type BudgetTerms } from '../budget/budget-terms.ts'
 export { type RequestBound, noPrices } from '../budget/prices.ts'
 export {
   closeLease,
@@ -109,6 +110,7 @@ export { endingLimits } from '../endings/ending.ts'
 export { isBudgetable } from '../settings/check-settings.ts'
 export { usualMaxTurns } from '../options.ts'
 export { limitOfResult } from '../endings/limit-of-result.ts'
+export { sharedBudgetOf, type SharedBudgetEnd } from '../endings/shared-budget-end.ts'
 export type {
   EndingAction,
   EndingAdvice,
@@ -130,8 +132,9 @@ export type { StandardOutput } from '../tools/standard-schema.ts'
 export type { AgentToolOptions, InputOf, InputSchema, ToolOptions } from '../tools/define-tool.ts'
 export { largeResultLimit, type LargeResult, type LargeResults } from '../tools/large-results.ts'
 export { budgetWaitText } from '../budget/wait-text.ts'
+export { durationMs, longestDurationMs } from '../duration.ts'
 export { figuresIn, innermostEvent } from '../figures-in.ts'
-export { headOf, secretBeginnings, secretForms, tailOf } from '../text.ts'
+export { headOf, matchesWildcard, secretBeginnings, secretForms, tailOf } from '../text.ts'
 export { compileSchema, schemaProblems, type SchemaCheck } from '../tools/schema.ts'
 export {
   isAgentTool,

@@ -42,6 +42,8 @@ export interface StandingTaken {
   readonly kind: 'taken'
   /** Between `leastUsd` and `usd` of the request. */
   readonly usd: number
+  /** The budget that leaves less than was asked for: it is named where a reply is cut at that. */
+  readonly short?: StandingBudget
   /**
    * Puts what was really spent in its place: once. `isKnown` is false where nobody said what it came to; then it is the worst case. Does not throw: what
    * cannot be written stays reserved, and is settled at its worst case when the process has ended.

@@ -1,4 +1,5 @@
 import type { EndingLimit } from './ending.ts'
+import { sharedBudgetOf } from './shared-budget-end.ts'
 import { endings } from './table.ts'
 import type { RunResult } from './terminal.ts'
 
@@ -9,7 +10,6 @@ import type { RunResult } from './terminal.ts'
 export function limitOfResult({ reason, signal }: Pick<RunResult, 'reason' | 'signal'>): EndingLimit | null {
   const { limit } = endings[reason]
   if (limit !== 'maxBudgetUsd') return limit
-  const { budget, of } = signal.context
-  if (typeof budget === 'string') return null
-  return of === 'run' ? 'maxRunUsd' : limit
+  if (sharedBudgetOf(signal) !== undefined) return null
+  return signal.context['of'] === 'run' ? 'maxRunUsd' : limit
 }

@@ -60,9 +60,9 @@ export class RunActivity {
         this.#model = event.model
         return this.#recovery ?? { type: 'asking', model: event.model }
       case 'budget_wait': {
-        const { isWaiting, reservedUsd, reservedTokens, holders } = event
+        const { isWaiting, reservedUsd, reservedTokens, holders, budget } = event
         if (!isWaiting) return this.#asking
-        return { type: 'budget_wait', reservedUsd, reservedTokens, holders }
+        return { type: 'budget_wait', reservedUsd, reservedTokens, holders, ...(budget !== undefined && { budget }) }
       }
       case 'model_end':
         if (event.outcome === 'answered') this.#recovery = undefined

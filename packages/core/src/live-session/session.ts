@@ -170,6 +170,8 @@ export type Activity =
       readonly reservedUsd: number
       readonly reservedTokens: number
       readonly holders: number
+      /** The name of the standing budget that is waited for. */
+      readonly budget?: string
     }
   | {
       readonly type: 'retry'

@@ -5,7 +5,7 @@ import { StopSignal } from '../endings/signal.ts'
 import { budgetSignal } from './endings.ts'
 import { committedUsd } from './figures.ts'
 import { draftOf, type Draft } from './outcome.ts'
-import type { OverBudget } from './request/grant.ts'
+import type { Grant, OverBudget } from './request/grant.ts'
 import type { Run } from './run.ts'
 
 /** The budget has no room for the request: the run stops before the call, and says what would have made it fit (spec R-BUD-3a). */
@@ -43,7 +43,7 @@ export function leaseDraft(
 /** A budget that goes on beyond the run has too little left, also when all that is reserved came back (spec R-STAND-4). */
 function standingBudgetDraft(budget: StandingBudget, neededUsd: number): Draft {
   const { name, limitUsd, settledUsd, resetsAt } = budget
-  const message = `Nothing is left of ${name}: ${dollars(settledUsd)} is used, and the next request may cost up to ${dollars(neededUsd)}. It begins anew at ${resetsAt}`
+  const message = `Too little is left of ${name}: ${dollars(settledUsd)} is used, and the next request may cost up to ${dollars(neededUsd)}. It resets at ${resetsAt}`
   const context = {
     usedUsd: settledUsd,
     limitUsd,
@@ -54,6 +54,16 @@ function standingBudgetDraft(budget: StandingBudget, neededUsd: number): Draft {
     neededUsd,
     availableUsd: Math.max(0, limitUsd - settledUsd),
   }
+  return draftOf('max_budget_usd', new StopSignal({ reason: 'cost_limit', message, context, source: 'standing' }))
+}
+
+/** The reply was cut at what a standing budget left. Which one is not known where nobody said it (spec R-STAND-4a). */
+export function standingCutDraft(run: Run, budget: Grant['standing']): Draft {
+  const { standing } = run.context.settings
+  const name = budget?.name ?? standing?.names.join(', ') ?? 'a standing budget'
+  const anew = budget === undefined ? '' : `. It begins anew at ${budget.resetsAt}`
+  const message = `The reply was cut at what was left of ${name}${anew}`
+  const context = { budget: name, ...(budget !== undefined && { resetsAt: budget.resetsAt }) }
   return draftOf('max_budget_usd', new StopSignal({ reason: 'cost_limit', message, context, source: 'standing' }))
 }
 

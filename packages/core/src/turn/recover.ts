@@ -17,7 +17,7 @@ import {
   modelErrorDraft,
   promptTooLongDraft,
 } from './endings.ts'
-import { leaseDraft, overBudgetDraft } from './over-budget.ts'
+import { leaseDraft, overBudgetDraft, standingCutDraft } from './over-budget.ts'
 import { draftOf, ends, goesOn, onward, type Outcome, type Route } from './outcome.ts'
 import { canEscalate } from './request/current-model.ts'
 import type { Run } from './run.ts'
@@ -124,6 +124,7 @@ export function recoverCut(run: Run, reply: Answer): Outcome {
   if (grant.lowered !== null) {
     appendReply(run, reply)
     if (grant.isOfLease === true) return ends(leaseDraft(run))
+    if (grant.isOfStanding === true) return ends(standingCutDraft(run, grant.standing))
     return ends(grant.lowered === 'usd' ? budgetDraft(run) : loweredTokensDraft(run))
   }
   const limit = grant.maxTokens

@@ -1,8 +1,9 @@
 // Holds rules of docs/spec.md: R-STAND-50 to R-STAND-52: nothing is taken that nobody settles, whatever becomes of the wait and whatever the port gives.
 import { describe, expect, test } from 'vitest'
-import { createMemorySteps, replay, type StandingBudgets, type StandingRequest } from '../../src/index.ts'
+import { createMemorySteps, replay, resume, type StandingBudgets, type StandingRequest } from '../../src/index.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
 import { begin, calls, dollarATokenPrices, reader, run, tick, until, type Given } from '../support/harness.ts'
+import { killedAfter } from '../support/killed.ts'
 
 /** Standing budgets that give whatever they are told to, and count what of it is settled. */
 function portOf(answer: (request: StandingRequest, settle: () => void) => unknown) {
@@ -43,7 +44,7 @@ describe('a replay', () => {
     const { terminal, steps } = await run([], given(standing))
     expect(terminal.reason).toBe(reason)
     const { asked } = counts
-    const replayed = await replay(steps.records, given(standing) as Parameters<typeof replay>[1])
+    const replayed = await replay(steps.records, { ...given(standing), model: scriptedModel([]) })
     await tick()
     expect([replayed.terminal.reason, counts.asked]).toEqual([reason, asked])
   })
@@ -58,15 +59,73 @@ describe('a wait that nobody hears the end of', () => {
     const clock = createFakeClock({ autoAdvance: true })
     const steps = createMemorySteps({ clock })
     // The step of the wait is refused, as by a store that is full.
-    const runStep = steps.run.bind(steps)
+    const inner = steps.run.bind(steps)
     steps.run = (key, effect, options) =>
-      key.includes('standing:') ? Promise.reject(new Error('the store is full')) : runStep(key, effect, options)
+      key.includes('standing:') ? Promise.reject(new Error('the store is full')) : inner(key, effect, options)
     const going = begin([], { ...given(standing), clock, steps })
     const { terminal } = await going.end()
     expect([terminal.reason, counts.settled]).toEqual(['error', 0])
     give()
     await until(() => counts.settled === 1)
     expect(counts).toEqual({ asked: 1, settled: 1 })
+  })
+})
+
+test('a process that goes on takes for each request that it makes, also where the wait for it is on record', async () => {
+  const waiting = () =>
+    portOf(async ({ usd }, settle) => {
+      await Promise.resolve()
+      return { kind: 'taken', usd, settle }
+    })
+  const options = (standing: StandingBudgets) => ({
+    ...given(standing),
+    model: scriptedModel([calls('Look'), 'Done.'], { maxOutputTokens: 1_000 }),
+    clock: createFakeClock({ autoAdvance: true }),
+  })
+  const { steps } = await run([], options(waiting().standing))
+  const waits = steps.records.flatMap((record, index) =>
+    record.type === 'result' && record.key.includes('standing:') ? [index + 1] : [],
+  )
+  expect(waits.length).toBe(2)
+  for (const kept of waits) {
+    const { counts, standing } = waiting()
+    const records = await killedAfter(kept, options(waiting().standing))
+    const next = options(standing)
+    const { terminal } = await resume(records, next).loop.ended
+    expect([kept, terminal.reason, counts]).toEqual([
+      kept,
+      'completed',
+      { asked: next.model.requests.length, settled: next.model.requests.length },
+    ])
+    expect(next.model.requests.length).toBeGreaterThan(0)
+  }
+})
+
+describe('an attempt whose step fails', () => {
+  const full = new Error('the store is full')
+
+  test.each([
+    ['before it is made gives all back', () => Promise.reject(full), [[0, true]]],
+    [
+      'behind it is settled once, at what it cost',
+      async (inner: () => Promise<unknown>) => {
+        await inner()
+        throw full
+      },
+      [[15, true]],
+    ],
+  ])('%s', async (_what, fails, expected) => {
+    const settled: unknown[] = []
+    const settle = (usd: number, isKnown: boolean): number => settled.push([usd, isKnown])
+    const { standing } = portOf(({ usd }) => ({ kind: 'taken', usd, settle }))
+    const clock = createFakeClock({ autoAdvance: true })
+    const steps = createMemorySteps({ clock })
+    const inner = steps.run.bind(steps)
+    steps.run = (key, effect, options) =>
+      key.includes('model:') ? fails(async () => inner(key, effect, options)) : inner(key, effect, options)
+    const { terminal } = await begin([], { ...given(standing), clock, steps }).end()
+    await tick()
+    expect([terminal.reason, settled]).toEqual(['error', expected])
   })
 })
 

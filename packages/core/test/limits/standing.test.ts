@@ -24,6 +24,8 @@ class Purse implements StandingBudgets {
   open = 0
   /** What other processes have reserved; null: nobody is waited for. */
   others: Promise<void> | null = null
+  /** Says which budget left less than was asked for. */
+  saysWhich = false
 
   readonly limit: number
 
@@ -60,7 +62,8 @@ class Purse implements StandingBudgets {
       this.settled += spent
       if (!isKnown) this.unknown += spent
     }
-    return { kind: 'taken', usd: taken, settle } as const
+    const short = this.saysWhich && taken < usd ? { short: this.#told() } : {}
+    return { kind: 'taken', usd: taken, settle, ...short } as const
   }
 
   #told() {
@@ -104,7 +107,7 @@ describe('standing budgets', () => {
     expect(purse.open).toBe(0)
     expect([terminal.reason, terminal.signal.source]).toEqual(['max_budget_usd', 'standing'])
     expect(terminal.signal.message).toMatch(
-      /^Nothing is left of \$9,000 a day: \$[\d.]+ is used, and the next request may cost up to \$\d+\. It begins anew at 2026-12-01T00:00:00\+01:00$/,
+      /^Too little is left of \$9,000 a day: \$[\d.]+ is used, and the next request may cost up to \$\d+\. It resets at 2026-12-01T00:00:00\+01:00$/,
     )
     expect(terminal.signal.context).toMatchObject({
       budget: '$9,000 a day',
@@ -127,6 +130,31 @@ describe('standing budgets', () => {
     const cap = model.requests[0]!.maxOutputTokens
     expect([terminal.reason, cap > 1_024 && cap < 4_000]).toEqual(['completed', true])
     expect(half.settled).toBe(terminal.costUsd)
+  })
+
+  test('are named where a reply is cut at what they left, and not the dollars of the run (spec R-STAND-4a)', async () => {
+    const whole = new Purse(1e9)
+    await run([], { ...given(whole), model: scriptedModel(['Done.'], { maxOutputTokens: 4_000 }) })
+    const { usd, leastUsd } = whole.asked[0]!
+    const cut = { text: 'Do', stopReason: 'max_tokens' } as const
+    const ended = async (purse: Purse) =>
+      (await run([], { ...given(purse), maxRunUsd: 1e9, model: scriptedModel([cut], { maxOutputTokens: 4_000 }) }))
+        .terminal
+    const purse = new Purse(Math.floor((usd + leastUsd) / 2))
+    const unnamed = await ended(purse)
+    purse.settled = 0
+    purse.saysWhich = true
+    const named = await ended(purse)
+    expect([unnamed, named].map(({ reason, signal }) => [reason, signal.source, signal.message])).toEqual([
+      ['max_budget_usd', 'standing', 'The reply was cut at what was left of $9,000 a day'],
+      [
+        'max_budget_usd',
+        'standing',
+        'The reply was cut at what was left of $9,000 a day. It begins anew at 2026-12-01T00:00:00+01:00',
+      ],
+    ])
+    expect(named.signal.context).toEqual({ budget: '$9,000 a day', resetsAt: '2026-12-01T00:00:00+01:00' })
+    expect([unnamed, named].map(limitOfResult)).toEqual([null, null])
   })
 
   test('need a price for the models that they count for, and for no other', () => {

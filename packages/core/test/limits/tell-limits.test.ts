@@ -74,6 +74,24 @@ describe('limitReminders', () => {
     expect([terminal.reason, toldTo(state)]).toEqual(['completed', ['Left of the limits of this run: 6 of 12 turns.']])
   })
 
+  test('tell anew of a limit of which the same share is used after it was raised', async () => {
+    let used = 0
+    const going = begin(looks(7), {
+      tools: [
+        reader('Look', () => {
+          if (++used === 6) going.loop.set({ limits: { maxTurns: 12 } })
+          return 'seen'
+        }),
+      ],
+      maxTurns: 10,
+      limitReminders: true,
+    })
+    expect(toldTo((await going.end()).state)).toEqual([
+      'Left of the limits of this run: 5 of 10 turns.',
+      'Left of the limits of this run: 6 of 12 turns.',
+    ])
+  })
+
   test('tell nothing twice, whenever the process was killed', async () => {
     const options = () => ({
       model: scriptedModel(looks(5)),

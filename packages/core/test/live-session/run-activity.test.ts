@@ -67,5 +67,7 @@ test('a request that waits for money says for how much, and then that the model 
   })
   const asks: RunEvent = { type: 'model_start', request: 1, attempt: 1, model: 'm' }
   expect(after(asks, wait(true))).toEqual({ type: 'budget_wait', ...figures })
+  const ofBudget = { ...wait(true), budget: '$20 a day' } as RunEvent
+  expect(after(asks, ofBudget)).toEqual({ type: 'budget_wait', ...figures, budget: '$20 a day' })
   expect(after(asks, wait(true), wait(false))).toEqual({ type: 'asking', model: 'm' })
 })

@@ -1,3 +1,4 @@
+import { matchesWildcard } from '@halting/core/adapters'
 import {
   higher,
   isWord,
@@ -12,7 +13,6 @@ import { type ProgramSyntax, syntaxOf } from '../shell/subcommands/program-synta
 import { familyOf, programName } from '../shell/subcommands/program-names.ts'
 import { isExactSubcommand, phrasingsOf, resourceOf } from '../shell/subcommands/synonyms.ts'
 import type { ShellWord } from '../shell/words.ts'
-import { matchesWildcard } from './wildcard.ts'
 
 /** Whether a deny or ask rule is about a command; `maybe` where that is known only when it runs. */
 export type Match = 'yes' | 'maybe' | 'no'

@@ -1,9 +1,10 @@
 import { HaltingError } from '@halting/core'
+import { matchesWildcard } from '@halting/core/adapters'
 import { bracketReadings } from '../files/glob-pattern.ts'
 import { mcpToolName, validServerName } from '../mcp-names.ts'
 import { asResolved } from '../sandbox/domains.ts'
+import { matchesCommand } from './matches-command.ts'
 import { type PathPattern, pathPattern, type PatternRoots, withLookAlikes } from './path-pattern.ts'
-import { matchesCommand, matchesWildcard } from './wildcard.ts'
 
 /** `Tool` or `Tool(spec)`, read once. */
 export interface PermissionRule {

@@ -1,6 +1,6 @@
 import { BlockList, isIP, isIPv4 } from 'node:net'
 import { domainToASCII } from 'node:url'
-import { matchesWildcard } from '../permissions/wildcard.ts'
+import { matchesWildcard } from '@halting/core/adapters'
 
 /** Domains that may be reached, and domains that may not. */
 export interface DomainLists {

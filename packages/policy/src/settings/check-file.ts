@@ -328,7 +328,7 @@ function strayGuard(file: PlacedText, path: Path, near: string | undefined): Pro
   if (inner === undefined && limitNames.includes(key))
     return problem(`${key} stands in limits: {"limits": {"${key}": …}}`)
   if (group === 'limits' && inner !== undefined)
-    return problem(near === undefined ? `the limits are ${limitNames.join(', ')}` : `did you mean limits.${near}?`)
+    return problem(near === undefined ? `the limits are ${limitNames.join(', ')}` : `did you mean limits.${near}? Mend it, or take it away`)
   const guarding = inner === undefined ? guardingGroups : group === 'sandbox' ? guardsOfSandbox : guards
   const isGuard = guarding.has(near ?? '')
   return isGuard ? problem(`did you mean ${near}? Mend it, or take it away`) : undefined

@@ -1,4 +1,5 @@
 import type { JsonObject } from '@halting/core'
+import type { BudgetTerms } from '@halting/core/adapters'
 import type { PermissionMode } from '../permissions/rule-book.ts'
 import type { HookSettings } from './hook-settings.ts'
 
@@ -54,17 +55,6 @@ export interface DefaultLimit {
 /** By the name of the limit. */
 export type DefaultLimits = { readonly [name in LimitFieldName]?: DefaultLimit }
 
-/** A budget of the person over all sessions and processes of the machine, as a file writes it. */
-export interface BudgetField {
-  readonly per: 'day' | 'month'
-  /** US dollars, above 0. */
-  readonly usd: number
-  /** Models that it counts, by their ids; `*` stands for any characters. */
-  readonly model?: string
-  /** A path from `/` or `~/` on: it counts there, and in all worktrees of its repository. */
-  readonly folder?: string
-}
-
 /** A command whose output is a line of the interactive program, as Claude Code has it. */
 export interface StatusLineSettings {
   readonly type: 'command'
@@ -117,7 +107,8 @@ export interface Fields {
   readonly protect?: readonly string[]
   readonly limits?: LimitFields
   readonly limitReminders?: boolean
-  readonly budgets?: readonly BudgetField[]
+  /** Their folders are paths from `/` or `~/` on. */
+  readonly budgets?: readonly BudgetTerms[]
   /** Keys that are known, and that say nothing to this version. */
   readonly others: readonly string[]
 }

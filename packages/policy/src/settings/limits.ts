@@ -1,7 +1,8 @@
-import { durationMs } from './duration.ts'
+import { durationMs } from '@halting/core/adapters'
 import { type DefaultLimits, type LimitFieldName, limitFieldNames, type LimitSettings } from './fields.ts'
 import type { Ignored } from './loaded-settings.ts'
 import type { CountingFile, Origin } from './merge.ts'
+import type { SettingsLevel } from './places.ts'
 
 /** The limits of all files, and what does not count of them. */
 export interface MergedLimits {
@@ -12,7 +13,7 @@ export interface MergedLimits {
 }
 
 /** A limit in one file: as it is written, and as a number that is `Infinity` where there is no limit. */
-interface Said {
+interface FileLimit {
   readonly written: string | number | null
   readonly value: number
   readonly from: string
@@ -28,15 +29,15 @@ export function mergedLimits(counting: readonly CountingFile[], defaults: Defaul
   const origins: Origin[] = []
   const ignored: Ignored[] = []
   for (const name of limitFieldNames) {
-    const [managed] = saidOf(counting, name, ['managed'])
-    const [own] = saidOf(counting, name, ['flag', 'user'])
+    const [managed] = limitsIn(counting, name, ['managed'])
+    const [own] = limitsIn(counting, name, ['flag', 'user'])
     const found = defaults[name]
-    const byDefault: Said | undefined = found && { ...found, written: found.value }
-    const ignore = (said: Said, why: string): void =>
+    const byDefault: FileLimit | undefined = found && { ...found, written: found.value }
+    const ignore = (limit: FileLimit, why: string): void =>
       void ignored.push({
         setting: `limits.${name}`,
-        text: JSON.stringify(said.written),
-        from: said.from,
+        text: JSON.stringify(limit.written),
+        from: limit.from,
         why,
         forTrust: false,
       })
@@ -46,11 +47,11 @@ export function mergedLimits(counting: readonly CountingFile[], defaults: Defaul
       else ignore(own, `it would raise the limit of ${managed.from}, which is ${shown(managed)}`)
     }
     const base = inForce
-    for (const said of saidOf(counting, name, ['local', 'project'])) {
-      if (base !== undefined && said.value > base.value)
-        ignore(said, `a project does not raise a limit; that of ${base.from} is ${shown(base)}`)
-      else if (said.value === Infinity) ignore(said, 'a project does not take a limit away')
-      else if (inForce === undefined || said.value < inForce.value) inForce = said
+    for (const limit of limitsIn(counting, name, ['local', 'project'])) {
+      if (base !== undefined && limit.value > base.value)
+        ignore(limit, `a project does not raise a limit; that of ${base.from} is ${shown(base)}`)
+      else if (limit.value === Infinity) ignore(limit, 'a project does not take a limit away')
+      else if (inForce === undefined || limit.value < inForce.value) inForce = limit
     }
     if (managed !== undefined) managedLimits.push([name, orNull(managed.value)])
     if (inForce === undefined || inForce === byDefault) continue
@@ -69,7 +70,11 @@ export function mergedLimits(counting: readonly CountingFile[], defaults: Defaul
 }
 
 /** The files that have this limit, the most urgent first. */
-function saidOf(counting: readonly CountingFile[], name: LimitFieldName, levels: readonly string[]): readonly Said[] {
+function limitsIn(
+  counting: readonly CountingFile[],
+  name: LimitFieldName,
+  levels: readonly SettingsLevel[],
+): readonly FileLimit[] {
   return counting.flatMap(({ file, fields: { limits = {} } }) => {
     const written = limits[name]
     if (written === undefined || !levels.includes(file.level)) return []
@@ -79,7 +84,7 @@ function saidOf(counting: readonly CountingFile[], name: LimitFieldName, levels:
   })
 }
 
-function shown({ written }: Said): string {
+function shown({ written }: FileLimit): string {
   return written === null ? 'none' : String(written)
 }
 

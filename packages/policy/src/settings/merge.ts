@@ -1,10 +1,10 @@
 import type { JsonObject } from '@halting/core'
-import { isJsonObject } from '@halting/core/adapters'
+import { type BudgetTerms, isJsonObject } from '@halting/core/adapters'
 import { absolutePath, isDirectory } from '../files/paths.ts'
 import { realPath } from '@halting/journal/files'
 import type { PermissionMode } from '../permissions/rule-book.ts'
 import { parseRules, type RuleText } from '../permissions/rule.ts'
-import type { BudgetField, Fields, LimitSettings, NotificationChannel, StatusLineSettings } from './fields.ts'
+import type { Fields, LimitSettings, NotificationChannel, StatusLineSettings } from './fields.ts'
 import type { HookGroup, HookSettings } from './hook-settings.ts'
 import type { ReadFile } from './read-files.ts'
 import { namesServer, replacedServers } from './replaced-servers.ts'
@@ -78,7 +78,7 @@ export interface Settings {
 }
 
 /** A budget, and the file that it stands in. */
-export interface BudgetSource extends BudgetField {
+export interface BudgetSource extends BudgetTerms {
   readonly from: string
 }
 

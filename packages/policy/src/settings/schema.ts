@@ -1,6 +1,6 @@
+import { durationMs, longestDurationMs, mostBudgetUsd } from '@halting/core/adapters'
 import * as z from 'zod'
 import { permissionModes } from '../permissions/rule-book.ts'
-import { durationMs, longestDurationMs } from './duration.ts'
 import { notificationChannels } from './fields.ts'
 import { hookEvents } from './hook-settings.ts'
 
@@ -185,14 +185,14 @@ const ofOthers = (
   'skipDangerousModePermissionPrompt spinnerTipsEnabled spinnerTipsOverride spinnerVerbs teammateMode terminalProgressBarEnabled'
 ).split(' ')
 
-const budgetDollars = 'a number of US dollars above 0, and at most 1000000'
+const budgetDollars = `a number of US dollars above 0, and at most ${mostBudgetUsd}`
 const budgetKeys = 'an object of per, usd, model and folder alone, such as {"per": "day", "usd": 20}'
 
 const budgets = z.array(
   z.strictObject(
     {
       per: z.enum(['day', 'month'], says('day or month')),
-      usd: z.number(says(budgetDollars)).positive(says(budgetDollars)).max(1_000_000, says(budgetDollars)),
+      usd: z.number(says(budgetDollars)).positive(says(budgetDollars)).max(mostBudgetUsd, says(budgetDollars)),
       model: filled('the id of a model, such as claude-opus-*').optional(),
       folder: z
         .string(says(ownPlace))

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { durationMs } from '../../src/settings/duration.ts'
+import { durationMs } from '@halting/core/adapters'
 import type { LoadedSettings } from '../../src/settings/loaded-settings.ts'
 import { loadSettings, projectOffers } from '../../src/settings/settings.ts'
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { array, assert, constantFrom, integer, option, property, tuple } from 'fast-check'
 import { expect, onTestFinished, test } from 'vitest'
-import { durationMs } from '../../src/settings/duration.ts'
+import { durationMs } from '@halting/core/adapters'
 import type { DefaultLimits } from '../../src/settings/fields.ts'
 import { mergedLimits } from '../../src/settings/limits.ts'
 import type { LoadedSettings } from '../../src/settings/loaded-settings.ts'
@@ -150,7 +150,7 @@ test.each([
   ['{"limits": {"maxDuration": "999h"}}', /limits\.maxDuration must be a duration/],
   [
     '{\n"limits": {"maxturns": 5}}',
-    /settings\.json:2: there is no setting limits\.maxturns; did you mean limits\.maxTurns\?\.?$/,
+    /settings\.json:2: there is no setting limits\.maxturns; did you mean limits\.maxTurns\? Mend it, or take it away\.$/,
   ],
   ['{"limits": {"steps": 5}}', /there is no setting limits\.steps; the limits are maxTurns, maxRunUsd, /],
   ['{"maxTurns": 5}', /there is no setting maxTurns; maxTurns stands in limits: \{"limits": \{"maxTurns": …\}\}\.$/],

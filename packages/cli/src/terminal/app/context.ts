@@ -11,6 +11,7 @@ import type { PromptEditor } from '../editor/prompt-editor.ts'
 import type { PromptHistory } from '../history/history-file.ts'
 import type { Action } from '../keys/actions.ts'
 import type { Keybindings } from '../keys/keybindings.ts'
+import type { StandingFigures } from '../../frontends/status-reports.ts'
 import type { UsualLimits } from '../view/stop-panel.ts'
 import type { Choices } from '../pickers/pick-list.ts'
 import type { Block, Component, Screen } from '../screen/screen-port.ts'
@@ -29,6 +30,8 @@ export interface OpenSession extends Taker {
   redact(text: string): string
   /** Limits of its runs that nobody set. */
   readonly usualLimits?: UsualLimits
+  /** Its standing budgets, and what all processes have used of them. */
+  standing?(): readonly StandingFigures[]
   /** What the rules say of a command of bash, part by part. */
   explain(command: string): Pick<Explanation, 'parts'>
   /** Undefined for a session of a cluster. */

@@ -53,7 +53,7 @@ export function createLayout({
   const whenOpen = (component: Component): Component => ({
     render: (width) => (app.open === undefined ? [] : component.render(width)),
   })
-  const panel = stopPanel(() => ({ ...present(), usualLimits: app.open?.usualLimits }), style, now)
+  const panel = stopPanel(() => ({ ...present(), ...limitsOf(app.open) }), style, now)
   const bar = (): StatusInput => ({ snapshot: present(), branch: branch(), keys: keyHints(), areKeysFirst: isAsked() })
   const status = statusLines.above(statusBar(() => ({ ...bar(), isShort: statusLines.isShown }), style))
   const queue = queueLines(() => snapshot()?.queue ?? [], style)
@@ -123,4 +123,9 @@ export function createLayout({
       screen.requestFrame()
     },
   }
+}
+
+/** What the panel knows of limits beside the session's own: the usual ones, and standing budgets. */
+function limitsOf(open: Options['app']['open']) {
+  return { usualLimits: open?.usualLimits, standing: open?.standing?.() }
 }

@@ -8,9 +8,11 @@ import { UsageError } from '../../usage-error.ts'
 import type { UsualLimits } from '../view/stop-panel.ts'
 import type { OnThisMachine, OpenSession } from './context.ts'
 import { keptEntries } from './kept-entries.ts'
+import type { StandingFigures } from '../../frontends/status-reports.ts'
+import { StandingView } from './standing-figures.ts'
 
-/** A live session, as the interactive program uses it. */
-export function openSessionOf(live: LiveSession): OpenSession {
+/** A live session, as the interactive program uses it. `changed`: what the screen shows beside the session is another. */
+export function openSessionOf(live: LiveSession, changed: () => void = () => undefined): OpenSession {
   const { session, toolbox } = live
   const { workspace, permissions } = toolbox
   return {
@@ -28,8 +30,25 @@ export function openSessionOf(live: LiveSession): OpenSession {
     redact: workspace.redact ?? ((text) => text),
     explain: (command) => permissions.explain(command),
     usualLimits: usualLimitsOf(live.run),
+    ...standingOf(live, changed),
     here: onThisMachine(live),
   }
+}
+
+/** The standing budgets of the session, where it has some: without any nothing of them is loaded. */
+function standingOf(live: LiveSession, changed: () => void): Pick<OpenSession, 'standing'> {
+  const { run, session, standingBudgets } = live
+  const { budgets } = run.settings
+  if (budgets === undefined || standingBudgets.length === 0) return {}
+  const owner = { cwd: session.snapshot.cwd, env: run.env }
+  const read = async (): Promise<readonly StandingFigures[]> => {
+    const { reportBudgets } = await import('@halting/agent/budgets')
+    const report = await reportBudgets(owner, budgets)
+    return report.budgets.filter(({ name }) => standingBudgets.includes(name))
+  }
+  const view = new StandingView(read, () => performance.now(), changed)
+  session.listen((event) => view.onEvent(event))
+  return { standing: () => view.all }
 }
 
 /** The limits by which a run ends where nobody said anything. */

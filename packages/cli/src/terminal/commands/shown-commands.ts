@@ -1,7 +1,13 @@
 import type { SessionSnapshot } from '@halting/core/session'
 import { many } from '../../io/figures.ts'
 import { lineAfter, rowsOf } from '../../io/rows.ts'
-import { compactionRemark, contextReport, costReport, limitsReport } from '../../frontends/status-reports.ts'
+import {
+  compactionRemark,
+  contextReport,
+  costReport,
+  limitsReport,
+  standingRows,
+} from '../../frontends/status-reports.ts'
 import { UsageError } from '../../usage-error.ts'
 import type { AppContext } from '../app/context.ts'
 import type { Command } from './command.ts'
@@ -22,7 +28,8 @@ const limits: Command = {
     app.tell((width) => {
       const { heading, rows } = limitsReport(snapshot, width)
       const example = '/limits turns +20 · /limits usd 2.50 · /limits run-usd none · /limits time 20m'
-      return [app.style.bold(heading), ...rows, app.style.dim(lineAfter('  ', example, width))]
+      const standing = standingRows(app.open?.standing?.() ?? [], width)
+      return [app.style.bold(heading), ...rows, ...standing, app.style.dim(lineAfter('  ', example, width))]
     })
   },
 }

@@ -1,4 +1,4 @@
-import { waitText } from './wait-text.ts'
+import { waitText } from '../../frontends/wait-text.ts'
 import type { RunEvent, EndingReason } from '@halting/core'
 import { goalNames } from '../../frontends/goal-words.ts'
 import { stopwatch } from '../../io/figures.ts'

@@ -57,7 +57,10 @@ function says(label: string, text: string): OfferedAction {
 export function endingActions(terminal: RunResult, context: ActionContext): readonly OfferedAction[] {
   const { actions } = endings[terminal.reason]
   const limit = limitOfResult(terminal)
-  const raise = limit === null ? undefined : raiseOf(limit, terminal, context.limits)
+  // A budget that goes on beyond the session is not raised in it.
+  const isElsewhere = limit === null && endings[terminal.reason].limit !== null
+  const own = limit === null ? undefined : raiseOf(limit, terminal, context.limits)
+  const raise = isElsewhere ? 'unknown' : own
   return actions.flatMap((action) => shownActions(action, terminal, context, raise))
 }
 

@@ -1,5 +1,5 @@
 import { endings, type RunResult } from '@halting/core'
-import { type EndingDetail, limitOfResult } from '@halting/core/adapters'
+import { type EndingDetail, limitOfResult, sharedBudgetOf } from '@halting/core/adapters'
 import { standingAdvice } from '../../headless/limit-advice.ts'
 import { goalRemarks, metText } from '../../frontends/goal-words.ts'
 import { counted, many, oneLine, stopwatch, tokensCounted } from '../../io/figures.ts'
@@ -142,14 +142,17 @@ function endingSentence(terminal: RunResult): string {
 /** Which limit of dollars it was: the session's, that of the run, or a budget of the person. */
 function limitSentence({ reason, signal }: RunResult): string {
   const { sentence } = endings[reason]
-  if (signal.source === 'standing' && typeof signal.context['budget'] === 'string')
-    return `nothing is left of ${oneLine(signal.context['budget'], 100)}`
+  const shared = sharedBudgetOf(signal)
+  if (shared?.kind === 'standing') return `too little is left of ${oneLine(shared.budget, 100)}`
   return limitOfResult({ reason, signal }) === 'maxRunUsd' ? 'the dollar limit of the run is reached' : sentence
 }
 
-/** What raising the limit of dollars of the run means, and where it is set; when a budget of the person begins anew. */
+/** What raising the limit of dollars of the run means, and where it is set; when a budget of the person resets. */
 function raiseAdvice(terminal: RunResult, actions: readonly OfferedAction[]): string {
-  if (limitOfResult(terminal) !== 'maxRunUsd') return standingAdvice(terminal)
+  if (limitOfResult(terminal) !== 'maxRunUsd') {
+    const resetsAt = sharedBudgetOf(terminal.signal)?.resetsAt ?? null
+    return `${resetsAt === null ? '' : `It resets at ${resetsAt}. `}${standingAdvice(terminal)}`
+  }
   const raised = actions.find(({ effect }) => effect.type === 'go_on')?.effect
   const to = raised?.type === 'go_on' ? raised.limits.maxRunUsd : undefined
   const enter =

@@ -6,7 +6,8 @@ import { goalNames, goalStanding } from '../../frontends/goal-words.ts'
 import { nextStopText } from '../../frontends/next-stop-text.ts'
 import type { Component } from '../screen/screen-port.ts'
 import { dollars, dollarsAndMore } from '../../io/dollars.ts'
-import { waitText } from './wait-text.ts'
+import type { StandingFigures } from '../../frontends/status-reports.ts'
+import { waitText } from '../../frontends/wait-text.ts'
 import { lapText } from './lap-text.ts'
 
 export interface PanelSnapshot extends Pick<
@@ -14,6 +15,8 @@ export interface PanelSnapshot extends Pick<
   'activity' | 'figures' | 'goal' | 'limits' | 'nextStop' | 'status'
 > {
   readonly usualLimits?: UsualLimits | undefined
+  /** Standing budgets. They are named when half of one is used (spec R-LIM-12). */
+  readonly standing?: readonly StandingFigures[] | undefined
 }
 
 /** Limits that nobody set: they are named when more than half of one is used (spec R-LIM-12). */
@@ -40,6 +43,7 @@ export function stopPanel(snapshot: () => PanelSnapshot, style: Style, now: () =
         turnsText(figures, limits),
         given.goal === null ? '' : goalStanding(given.goal),
         dollarsText(figures, limits),
+        ...(given.standing ?? []).filter(isHalfUsed).map(standingText),
         contextText(figures),
         timeText(figures, limits),
         tokensText(figures, limits),
@@ -173,6 +177,15 @@ function contextText({ contextTokens, contextWindow, compactsAt }: Figures): str
 
 function timeText({ usedMs }: Figures, { maxDurationMs }: Limits): string {
   return maxDurationMs === null ? stopwatch(usedMs) : `${stopwatch(usedMs)} of ${stopwatch(maxDurationMs)}`
+}
+
+function isHalfUsed({ settledUsd, limitUsd }: StandingFigures): boolean {
+  return settledUsd * 2 >= limitUsd
+}
+
+/** `$12.40 of $20 a day`. The name may be long: it has a folder in it, or a model. */
+function standingText({ name, settledUsd }: StandingFigures): string {
+  return `${dollars(settledUsd)} of ${oneLine(name, 40)}`
 }
 
 function callsText({ toolCalls }: Figures, { maxToolCalls }: Limits): string {

@@ -19,6 +19,8 @@ export type Grant = {
   readonly isOfLease?: true
   /** It was lowered by a standing budget. */
   readonly isOfStanding?: true
+  /** Which one, where it is known. */
+  readonly standing?: Pick<StandingBudget, 'name' | 'resetsAt'>
   /** The cap is what the window leaves beside the prompt: a longer reply cannot be asked for. */
   readonly isOfWindow?: true
 }

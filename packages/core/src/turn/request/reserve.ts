@@ -11,6 +11,7 @@ import {
   type Reservation,
   type Room,
 } from '../../budget/ledger.ts'
+import type { StandingTaken } from '../../budget/standing.ts'
 import { nanosOf, usdOf, type NanoUsd } from '../../budget/prices.ts'
 import { beforeCutOff } from './cut-off.ts'
 import type { Run } from '../run.ts'
@@ -164,12 +165,21 @@ function granted(run: Run, bounds: RequestBounds, maxTokens: number, worst: Room
 }
 
 /** The same reservation with as long a reply as so much pays for: at least a useful one. */
-export function loweredGrant(run: Run, bounds: RequestBounds, grant: Grant, nanos: NanoUsd): Grant {
+export function loweredGrant(run: Run, bounds: RequestBounds, grant: Grant, { usd, short }: StandingTaken): Grant {
+  const nanos = nanosOf(usd)
   const worst = worstByReply(run, bounds)
   const useful = Math.min(grant.maxTokens, usefulOf(run, bounds))
   const maxTokens = largest(useful, grant.maxTokens, (output) => worst(output).nanos <= nanos)
   const { isOfWindow: _, isOfLease: __, ...others } = grant
-  return { ...others, ...worst(maxTokens), maxTokens, lowered: 'usd', isOfStanding: true }
+  const standing = short && { name: short.name, resetsAt: short.resetsAt }
+  return {
+    ...others,
+    ...worst(maxTokens),
+    maxTokens,
+    lowered: 'usd',
+    isOfStanding: true,
+    ...(standing && { standing }),
+  }
 }
 
 function ofWindow({ isOfWindow }: RequestBounds): Pick<Grant, 'isOfWindow'> {

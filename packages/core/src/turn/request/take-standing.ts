@@ -146,10 +146,10 @@ function giveBack(answer: StandingAnswer): void {
 
 /** Plain JavaScript may give anything. @throws HaltingError for what is no answer, with nothing taken: no request is made by it. */
 function answerOf(given: unknown, { usd, leastUsd }: Pick<StandingRequest, 'usd' | 'leastUsd'>): StandingAnswer {
-  const { kind, usd: taken, settle, budget } = fieldsOf(given) ?? {}
+  const { kind, usd: taken, settle, budget, short } = fieldsOf(given) ?? {}
   if (kind === 'refused' && isStandingBudget(budget)) return { kind, budget }
   if (kind === 'taken' && typeof settle === 'function') {
-    const answer = settledOnce(given as StandingTaken)
+    const answer = { ...settledOnce(given as StandingTaken), ...(isStandingBudget(short) && { short }) }
     if (typeof taken === 'number' && taken >= leastUsd && taken <= usd) return answer
     giveBack(answer)
   }
@@ -192,7 +192,7 @@ function settledOnce(taken: StandingTaken): StandingTaken {
 export function withTaken(run: Run, plan: RequestPlan, reserved: Reserved, taken: StandingTaken): Reserved {
   const { grant } = reserved
   if (!grant.granted || nanosOf(taken.usd) >= grant.nanos) return reserved
-  return { ...reserved, grant: loweredGrant(run, plan, grant, nanosOf(taken.usd)) }
+  return { ...reserved, grant: loweredGrant(run, plan, grant, taken) }
 }
 
 /** It is not made, and says which budget has too little. */

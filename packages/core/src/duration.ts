@@ -3,7 +3,7 @@ const units: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h:
 /** Timers reach no further: about 24 days. */
 export const longestDurationMs: number = 2 ** 31 - 1
 
-/** A duration as settings have it (`500ms`, `90s`, `10m`, `1.5h`, `1h30m`) in milliseconds; undefined for what is none. */
+/** A duration as people write it (`500ms`, `90s`, `10m`, `1.5h`, `1h30m`) in whole milliseconds; undefined for what is none. */
 export function durationMs(text: string): number | undefined {
   const given = text.trim()
   const parts = [...given.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g)]

@@ -1,4 +1,4 @@
-import type { StopSignalJson } from '@halting/core/adapters'
+import type { StopSignalJson } from './signal.ts'
 
 /** A budget that others draw on as well and that ended a run: its own limits were not reached. JSON. */
 export interface SharedBudgetEnd {
