@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-STAND-17, R-STAND-18, R-STAND-19, R-STAND-24, R-STAND-27, R-STAND-28, R-STAND-29: standing budgets in the program, from one process to the next.
+// Holds rules of docs/spec.md: R-STAND-17, R-STAND-18, R-STAND-19, R-STAND-20a, R-STAND-24, R-STAND-27, R-STAND-28, R-STAND-29: standing budgets in the program, from one process to the next.
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -48,6 +48,23 @@ test('what one process spent is missing for the next one, and the ending says wh
   expect(ignoring).toMatchObject({ status: 0, stdout: 'Hello.\n' })
   expect(ignoring.stderr).toContain('standing budgets refuse nothing in this session')
 })
+
+test.each(['', 'project,local'])(
+  'budgets count whatever --setting-sources=%s leaves out, as hosts do',
+  async (sources) => {
+    const { ask, halting, ledger } = person({ budgets: [{ per: 'day', usd: 0.001 }], model: 'nobody-knows-it' })
+    const refused = await ask(`--setting-sources=${sources}`)
+    expect(refused.status).toBe(3)
+    expect(refused.stderr).toMatch(/max_budget_usd: .* of \$0\.001 a day/)
+    expect(existsSync(ledger)).toBe(true)
+    // Nothing else of the file counts: the limit is a default.
+    const { settings } = JSON.parse((await halting('config', '--json', `--setting-sources=${sources}`)).stdout) as {
+      readonly settings: readonly { readonly setting: string }[]
+    }
+    expect(settings.map(({ setting }) => setting)).toEqual(['budgets', 'limits.maxRunUsd'])
+    expect(await ask(`--setting-sources=${sources}`, '--ignore-standing-budgets')).toMatchObject({ status: 0 })
+  },
+)
 
 test('halting budget says what is left, lists what can be corrected, and corrects it', async () => {
   const { halting, ask, ledger } = person({

@@ -54,6 +54,8 @@ export async function settingsOf<Choices extends SessionChoices>(
     env,
     given: choices.settings,
     sources: choices.settingSources && sources.filter((source) => choices.settingSources?.includes(source)),
+    // Who drives the program says which settings are read, and not that a person's money is spent: that is `ignoreStandingBudgets`.
+    alwaysOwn: ['budgets', 'modelPrices'],
     nearest,
     trustedBy,
     defaultLimits: {

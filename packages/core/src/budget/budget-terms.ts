@@ -10,7 +10,7 @@ export interface BudgetTerms {
   readonly usd: number
   /** Models that it counts, by their ids; `*` stands for any characters. Without a slash it is the name behind that of the service, too. All of them without it. */
   readonly model?: string | undefined
-  /** A folder: it counts what is done there, and in all worktrees of its repository. Everywhere without it. */
+  /** A folder: it counts what is done there and below it, and in all worktrees of its repository. Everywhere without it. */
   readonly folder?: string | undefined
 }
 

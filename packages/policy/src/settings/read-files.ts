@@ -19,6 +19,8 @@ export interface ReadOptions extends PlacesOptions {
   readonly given?: string | undefined
   /** The levels that count beside an administrator's and the command line's; all when absent. */
   readonly sources?: readonly SettingSource[] | undefined
+  /** Fields of the person's own files that count although `sources` leaves these out. */
+  readonly alwaysOwn?: readonly string[] | undefined
 }
 
 /** A file that is there, or why all of it is passed over. */
@@ -26,14 +28,17 @@ export type ReadFile = SettingsText & { readonly problem?: string }
 
 /** Reads the files that are there, the most urgent first. @throws ConfigurationError for one that cannot be read or is no JSON. */
 export async function readSettingsFiles(options: ReadOptions): Promise<readonly ReadFile[]> {
-  const { given, cwd, sources } = options
+  const { given, cwd, sources, alwaysOwn = [] } = options
   const isWanted = (level: SettingsLevel): boolean =>
     level === 'managed' || sources === undefined || sources.some((source) => source === level)
-  const places = settingsPlaces(options).filter(({ level }) => isWanted(level))
+  const isPartly = (level: SettingsLevel): boolean => level === 'user' && alwaysOwn.length > 0 && !isWanted(level)
+  const places = settingsPlaces(options).filter(({ level }) => isWanted(level) || isPartly(level))
   const found = await Promise.all(
     places.map(async (place) => {
       const text = await readIfThere(place.path, place.level)
-      return text === undefined ? undefined : readPlace(place, text, cwd)
+      if (text === undefined) return undefined
+      const file = await readPlace(place, text, cwd)
+      return isPartly(place.level) ? partOf(file, alwaysOwn) : file
     }),
   )
   const files = [...found.filter((file) => file !== undefined), ...(await readMcpFiles(options, isWanted))]
@@ -44,6 +49,12 @@ export async function readSettingsFiles(options: ReadOptions): Promise<readonly 
     flag,
     ...files.filter(({ level }) => level !== 'managed'),
   ]
+}
+
+/** The file with these fields alone; undefined where it has none of them. */
+function partOf(file: ReadFile, names: readonly string[]): ReadFile | undefined {
+  const content = Object.fromEntries(Object.entries(file.content).filter(([name]) => names.includes(name)))
+  return Object.keys(content).length === 0 ? undefined : { ...file, content }
 }
 
 /** Servers beside the settings, as files of settings that say nothing else. What is wrong with one stops nothing: it is told. */
