@@ -1,6 +1,7 @@
 // Holds rules of docs/spec.md: R-STAND-17, R-STAND-18, R-STAND-19, R-STAND-20a, R-STAND-24, R-STAND-27, R-STAND-28, R-STAND-29: standing budgets in the program, from one process to the next.
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { ownProcess } from '@halting/journal/files'
 import { expect, test } from 'vitest'
 import { budget } from '../src/budget/budget.ts'
 import { parseFlags } from '../src/flags/parse.ts'
@@ -115,8 +116,7 @@ test('without budgets it says in a sentence how to set one, and a run makes no f
   expect(await halting('budget')).toEqual({
     status: 0,
     stderr: '',
-    stdout:
-      'No standing budgets are set. Set one in your settings, such as {"budgets": [{"per": "day", "usd": 20}]}.\n',
+    stdout: `No standing budgets are set. Set one in ${home}/.halting/settings.json, such as {"budgets": [{"per": "day", "usd": 20}]}.\n`,
   })
   await ask()
   expect(existsSync(join(home, '.halting/budgets'))).toBe(false)
@@ -215,15 +215,28 @@ test('halting doctor says what is left, and that no run can begin where nothing 
   )
 })
 
-test('halting -p says on stderr what it waits for where another process has reserved it, and goes on', async () => {
-  const { home, halting } = person({ budgets: [{ per: 'day', usd: 0.07 }] })
-  const slow = join(home, 'slow.json')
-  writeFileSync(
-    slow,
-    JSON.stringify({ model: 'claude-sonnet-5-5', replies: [{ content: ['Hello.'], delay_ms: 2_000 }] }),
-  )
-  const both = await Promise.all([halting('-p', 'hi', '--script', slow), halting('-p', 'hi', '--script', slow)])
-  for (const { status, stdout } of both) expect({ status, stdout }).toEqual({ status: 0, stdout: 'Hello.\n' })
-  const waits = both.flatMap(({ stderr }) => stderr.split('\n').filter((line) => line.includes('Waits for money')))
-  expect(waits).toEqual(['! Waits for money: $0.07 of $0.07 a day is reserved by 1 other request.'])
+test('halting -p says on stderr, once, what it waits for where another process has reserved it', async () => {
+  const { ask, ledger } = person({ budgets: [{ per: 'day', usd: 20 }] })
+  await ask()
+  const state = JSON.parse(readFileSync(ledger, 'utf8')) as { scopes: { day: Record<string, object> } }
+  const [period = ''] = Object.keys(state.scopes.day)
+  // This process holds all that is left.
+  const reservation = {
+    id: 'held-1',
+    process: ownProcess(),
+    session: 'x',
+    model: 'm',
+    repository: '',
+    nanos: 19e9,
+    places: [{ scope: 'day', period }],
+    since: Date.now(),
+  }
+  const held = { limitNanos: null, leasedNanos: 20e9, spentNanos: 1e9, unknownNanos: 0, holders: 1 }
+  writeFileSync(ledger, JSON.stringify({ ...state, scopes: { day: { [period]: held } }, reservations: [reservation] }))
+  const ended = await ask('--max-duration', '3s')
+  expect(ended.stderr.split('\n').slice(0, 2)).toEqual([
+    '! Waits for money: $19.00 of $20 a day is reserved by 1 other request.',
+    expect.stringContaining('time_limit'),
+  ])
+  expect(ended).toMatchObject({ status: 3, stdout: '' })
 })

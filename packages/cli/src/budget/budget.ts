@@ -1,3 +1,4 @@
+import { dirname, join } from 'node:path'
 import {
   type BudgetReport,
   correctBudget,
@@ -53,8 +54,9 @@ async function settleEntry(flags: Flags, words: readonly string[], { owner, prog
 }
 
 function linesOf({ ledger, budgets, correctable }: LedgerReport): readonly string[] {
-  const none =
-    'No standing budgets are set. Set one in your settings, such as {"budgets": [{"per": "day", "usd": 20}]}.'
+  // The ledger lies in a folder beside the settings of the person.
+  const settings = oneLine(join(dirname(dirname(ledger)), 'settings.json'), 500)
+  const none = `No standing budgets are set. Set one in ${settings}, such as {"budgets": [{"per": "day", "usd": 20}]}.`
   const open = correctable.filter(({ why }) => why !== 'corrected')
   const done = correctable.length - open.length
   return [

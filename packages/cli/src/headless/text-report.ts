@@ -222,9 +222,17 @@ function troubleOf(event: RunEvent): string | undefined {
 /** Tells what hooks say to the person, and which of them failed, as it happens: a guard that guarded nothing must not pass unseen. */
 function noteTeller(output: Output, style: Style): (event: RunEvent) => void {
   let told = ''
+  const waitedFor = new Set<string>()
+  /** That it waits for other processes may take long: of each budget it is said once, however often requests wait for a moment. */
+  const waitOf = (event: Extract<RunEvent, { readonly type: 'budget_wait' }>): string | undefined => {
+    const { budget } = event
+    if (budget === undefined || waitedFor.has(budget)) return undefined
+    waitedFor.add(budget)
+    return budgetWaitText(event) ?? undefined
+  }
   const onEvent = (event: RunEvent): void => {
     if (event.type === 'agent') return onEvent(event.event)
-    const note = noteIn(event)
+    const note = event.type === 'budget_wait' ? waitOf(event) : noteIn(event)
     if (note === undefined || note === told) return
     told = note
     output.err(
@@ -234,9 +242,7 @@ function noteTeller(output: Output, style: Style): (event: RunEvent) => void {
   return onEvent
 }
 
-/** A message of the run, and that it waits for other processes, which may take long. */
 function noteIn(event: RunEvent): string | undefined {
-  if (event.type === 'budget_wait') return event.budget === undefined ? undefined : (budgetWaitText(event) ?? undefined)
   if (event.type !== 'message' || event.entry.kind !== 'attachment') return undefined
   const { attachment } = event.entry
   return attachment.type === 'informational' ? attachment.message : undefined

@@ -56,6 +56,9 @@ describe('/limits', () => {
   })
   test('what is set is told with what held before', () => {
     expect(readLimits('turns +20', inForce)).toMatchObject({ says: '60 turns (before: 40 turns).' })
+    const dollars = { ...inForce, maxRunUsd: 10, maxBudgetUsd: null }
+    expect(readLimits('run-usd 0.5', dollars)).toMatchObject({ says: '$0.5000 a run (before: $10.00).' })
+    expect(readLimits('usd 20', dollars)).toMatchObject({ says: '$20.00 for the session (before: no limit).' })
   })
 })
 

@@ -1,7 +1,7 @@
 // Holds rules of docs/spec.md: R-TERM-23.
 import type { SessionEvent } from '@halting/core/session'
 import { describe, expect, test } from 'vitest'
-import type { StandingFigures } from '../../src/frontends/status-reports.ts'
+import { type StandingFigures, standingRows } from '../../src/frontends/status-reports.ts'
 import { StandingView } from '../../src/terminal/app/standing-figures.ts'
 import { queueLines } from '../../src/terminal/view/queue-lines.ts'
 import { statusBar } from '../../src/terminal/view/status-bar.ts'
@@ -116,6 +116,17 @@ describe('the stop panel', () => {
     expect(panel({ standing, limits: noLimits, figures, nextStop: null })).toBe(
       ' 7 turns · $1.00 · $12.40 of $20 a day · 0:00 · next stop: none',
     )
+  })
+
+  test('/limits says of each standing budget what is used and reserved, and when it resets', () => {
+    const standing = [
+      { ...aDay, settledUsd: 12.4, reservedUsd: 0.5 },
+      { ...aDay, name: '$200 a month in ~/x' },
+    ]
+    expect(standingRows(standing, 80)).toEqual([
+      '  $20 a day            $12.40 used (+$0.5000 reserved), resets 2026-11-30 00:00',
+      '  $200 a month in ~/x  $0.0000 used, resets 2026-11-30 00:00',
+    ])
   })
 
   test('standing budgets are read at first, after a run, and during one from time to time', async () => {
