@@ -167,6 +167,7 @@ test('report', async () => {
     'bySession',
     'endings',
     'limits',
+    'budgets',
     'goals',
     'tried',
     'tools',
