@@ -37,8 +37,11 @@ export async function readSettingsFiles(options: ReadOptions): Promise<readonly 
     places.map(async (place) => {
       const text = await readIfThere(place.path, place.level)
       if (text === undefined) return undefined
-      const file = await readPlace(place, text, cwd)
-      return isPartly(place.level) ? partOf(file, alwaysOwn) : file
+      if (!isPartly(place.level)) return readPlace(place, text, cwd)
+      // What names none of them may be damaged: whoever leaves the file out does not read it.
+      return alwaysOwn.some((name) => text.includes(name))
+        ? partOf(await readPlace(place, text, cwd), alwaysOwn)
+        : undefined
     }),
   )
   const files = [...found.filter((file) => file !== undefined), ...(await readMcpFiles(options, isWanted))]

@@ -468,3 +468,15 @@ test('settings of the sandbox that other programs have are passed over in silenc
   where.write('~/.claude/settings.json', { sandbox })
   expect(await load(where)).toMatchObject({ warnings: [], settings: { sandbox: [sandbox] } })
 })
+
+test('of a file that is left out but for its budgets, damage counts where it names them (R-STAND-20a)', async () => {
+  const where = place()
+  const read = (text: string): Promise<LoadedSettings> => {
+    where.write('~/.halting/settings.json', text)
+    return load(where, { sources: [], alwaysOwn: ['budgets'] })
+  }
+  expect((await read('{ "model": ')).settings).toEqual({})
+  expect((await read('{ "model": "x" }')).settings).toEqual({})
+  await expect(read('{ "budgets": [{ "per": "day", ')).rejects.toThrow('settings.json')
+  expect((await read('{ "model": "x", "budgets": [{ "per": "day", "usd": 2 }] }')).settings.budgets).toHaveLength(1)
+})
