@@ -53,7 +53,7 @@ test('a budget ends the runs that what-if names, and why and report say so', asy
   expect(await statuses(limited)).toEqual(expected)
   const name = budgetName({ per: 'day', usd })
   const { stdout: why } = await limited('why')
-  expect(why).toContain(`max_budget_usd: Nothing is left of ${name}`)
+  expect(why).toContain(`max_budget_usd: Too little is left of ${name}`)
   expect(why).toMatch(new RegExp(`\\${name} .*, resets at \\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d`))
   const { budgets } = JSON.parse((await limited('report', '--json')).stdout) as Report
   const ended = expected.filter((status) => status === 3).length

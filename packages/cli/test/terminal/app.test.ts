@@ -16,7 +16,7 @@ test('a prompt is answered, and its ending is told', async () => {
     '> hi',
     'Hello.',
     '✓ done · 1 turn · 0:00',
-    ' turn 1/1000 · next stop: 999 turns',
+    ' 1 turn · ctx 2 % (compacts at 84) · 0:00 · 3.1k tokens',
     '─'.repeat(59),
     '>',
     '─'.repeat(59),
@@ -494,7 +494,7 @@ describe('commands', () => {
   })
 
   test.each([
-    ['/help', /\/limits \[turns\|usd\|tokens\|time\|tries N\]/],
+    ['/help', /\/limits \[turns\|usd\|run-usd\|/],
     ['/until', /No goal is set\./],
     ['/limits tries 3', /There is no goal whose tries could be limited/],
     ['/limits', /turns\s+0/],
