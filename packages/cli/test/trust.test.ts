@@ -459,6 +459,7 @@ describe('halting config (spec R-TRUST-9)', () => {
           { setting: 'env.TOKEN', value: '(set)', from: mine },
           { setting: 'permissions.deny', value: 'Bash(rm *)', from: theirs },
           { setting: 'permissions.deny', value: 'Read(./.env)', from: mine },
+          { setting: 'limits.maxRunUsd', value: 10, from: 'default of -p and of the interactive program' },
         ],
         ignored: [
           { setting: 'permissions.allow', text: 'Bash', from: theirs, why: 'the folder is not trusted' },

@@ -36,6 +36,8 @@ async function played(name: string, flags: readonly string[]): Promise<Ended> {
   mkdirSync(cwd, { recursive: true })
   mkdirSync(home, { recursive: true })
   writeFileSync(join(home, 'script.json'), JSON.stringify(script))
+  // What the model is told of a limit is no part of the question (R-LIM-79).
+  writeFileSync(join(home, 'settings.json'), JSON.stringify({ limitReminders: false }))
   const environment = { cwd, env: { HALTING_CONFIG_DIR: home } }
   const asked = ['-p', 'go', '--script', join(home, 'script.json'), '--permission-mode', 'bypassPermissions']
   await run([...asked, ...flags], environment)

@@ -260,10 +260,11 @@ describe('what people complain about', () => {
     await settled()
     const [, turns, cost] =
       /✓ done · (\d+) turns? · (\$[\d.]+)/.exec(terminal.shown().split('After it.')[1] ?? '') ?? []
-    expect(panelOf(app)).toContain(`turn ${turns}/`)
+    const panel = app.terminal.rowsShown().find((row) => row.includes(' of $5.00'))
+    expect(panel).toContain(`${turns} turn`)
     const { sessionUsd, settledUsd } = app.opened[0]!.session.snapshot.figures
     expect(cost).toBe(`$${settledUsd.toFixed(settledUsd < 0.01 ? 4 : 2)}`)
-    expect(panelOf(app)).toContain(`$${sessionUsd.toFixed(2)} of $5.00`)
+    expect(panel).toContain(`$${sessionUsd.toFixed(2)} of $5.00`)
   })
 
   describe('a silent or unexplained stop', () => {
