@@ -145,6 +145,8 @@ test('check forecasts what a run is likely to come to, and which flag ends it', 
   expect(stdout).toMatch(
     /\n {2}The longest has about 5 turns, [\d.]+k tokens and \$[\d.]+; then --max-turns ends it\.\n {2}A turn is one request/,
   )
+  // Who types a budget has no default beside it.
+  expect(stdout).toMatch(/\n {2}cost +\$20\.00 {2}--max-budget-usd, reserved before each request\n/)
   const spent = await run(['check', '--max-budget-usd', '2'])
   expect(spent.stdout).toMatch(/\n {2}A run of 10 turns costs about \$[\d.]+, one of 50 turns about \$[\d.]+\.\n/)
   expect(spent.stdout).toMatch(/ about \d+ turns, .*; then --max-budget-usd ends it\.\n/)

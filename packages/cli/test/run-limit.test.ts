@@ -85,6 +85,7 @@ describe('a limit of dollars of a run', () => {
     expect(boundsOf(await open({}))).toEqual([null, 1_000])
     expect(boundsOf(await open({ maxRunUsd: 3 }, printed))).toEqual([3, 1_000])
     expect(boundsOf(await open({ maxRunUsd: Infinity }, printed))).toEqual([null, 1_000])
+    expect(boundsOf(await open({ maxBudgetUsd: 50 }, printed))).toEqual([null, 1_000])
     expect(notes).toEqual([])
   })
 

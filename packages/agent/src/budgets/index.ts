@@ -1,4 +1,5 @@
 // `@halting/agent/budgets`: standing budgets, such as so many dollars a day, which all processes of a person share.
+export type { BudgetRule } from './budget-rule.ts'
 export {
   countingRules,
   openStandingBudgets,

@@ -1,4 +1,4 @@
-import { ConfigurationError, type Prices } from '@halting/core'
+import { ConfigurationError, type Prices, type StandingBudgets } from '@halting/core'
 import { countsModel, type BudgetTerms } from '@halting/core/adapters'
 import { configFolder, homeFolder, realPath } from '@halting/journal/files'
 import { isInside } from '@halting/policy/files'
@@ -75,7 +75,7 @@ function countsIn(folder: string | undefined, cwd: string): boolean {
  * Opens the standing budgets that count in a folder; undefined where there are none, and then nothing is made or read.
  * @throws ConfigurationError for a ledger that cannot be used, and for a model without a price that one of them counts.
  */
-export async function openStandingBudgets(options: OpenStandingBudgets): Promise<StandingLedger | undefined> {
+export async function openStandingBudgets(options: OpenStandingBudgets): Promise<StandingBudgets | undefined> {
   const { owner, sessionId, prices, ignored, nameOfIgnoring, onUncounted } = options
   const rules = countingRules(options)
   if (rules.length === 0) return undefined

@@ -46,8 +46,10 @@ type SettingsPorts = Pick<SessionPorts, 'env' | 'cwd' | 'trustedBy' | 'nameOf' |
 export async function settingsOf<Choices extends SessionChoices>(
   choices: Choices,
   { env, cwd, trustedBy, nameOf, wordNotice }: SettingsPorts,
-  { runLimit, choicesOnlyLower = false }: LimitOptions = {},
+  { runLimit: usualRunLimit, choicesOnlyLower = false }: LimitOptions = {},
 ): Promise<RunSettings<Choices>> {
+  // Who typed a budget for the session has limited what its runs spend.
+  const runLimit = choices.maxBudgetUsd === undefined ? usualRunLimit : undefined
   const loaded = await loadSettings({
     cwd,
     home: homeFolder(env),

@@ -11,12 +11,11 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { ConfigurationError } from '@halting/core'
+import { ConfigurationError, type StandingBudgets } from '@halting/core'
 import { createPrices } from '@halting/models'
 import { describe, expect, test } from 'vitest'
 import type { BudgetTerms } from '@halting/core/adapters'
 import { openStandingBudgets, placeOf, type LedgerOwner } from '../../src/budgets/open.ts'
-import type { StandingLedger } from '../../src/budgets/standing-ledger.ts'
 import { correctBudget, ledgerTrouble, reportBudgets } from '../../src/budgets/status.ts'
 import { request, take, taken, tempFolder } from './support.ts'
 
@@ -38,7 +37,7 @@ function open(
   owner: LedgerOwner,
   budgets: readonly BudgetTerms[],
   options: { readonly ignored?: boolean; readonly models?: readonly string[] } = {},
-): Promise<StandingLedger | undefined> {
+): Promise<StandingBudgets | undefined> {
   const { ignored = false, models = [model] } = options
   const nameOfIgnoring = '--ignore-standing-budgets'
   return openStandingBudgets({
