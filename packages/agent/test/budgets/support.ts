@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { StandingRefused, StandingRequest, StandingTaken, StandingWait } from '@halting/core'
+import type { StandingBudgets, StandingRefused, StandingRequest, StandingTaken, StandingWait } from '@halting/core'
 import { onTestFinished } from 'vitest'
 import type { BudgetTerms } from '@halting/core/adapters'
 import { budgetRule } from '../../src/budgets/budget-rule.ts'
@@ -42,7 +42,7 @@ export async function opened(
 
 /** Takes it, with what was said while it waited. */
 export function take(
-  standing: StandingLedger,
+  standing: StandingBudgets,
   asked: StandingRequest,
   { signal = new AbortController().signal, waits = [] as StandingWait[] } = {},
 ): StandingTaken | StandingRefused | Promise<StandingTaken | StandingRefused> {
