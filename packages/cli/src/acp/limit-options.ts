@@ -18,6 +18,12 @@ interface LimitOption {
 
 const minute = 60_000
 
+const inDollars = {
+  usual: [0.5, 1, 2, 5, 10, 20, 50, 100],
+  valueOf: String,
+  nameOf: (usd: number) => `$${usd}`,
+}
+
 /** How each limit stands among the options of a session (spec R-ACP-10). */
 const options: { readonly [limit in keyof LimitsInForce]: LimitOption } = {
   maxTurns: {
@@ -31,9 +37,7 @@ const options: { readonly [limit in keyof LimitsInForce]: LimitOption } = {
   maxBudgetUsd: {
     id: '_halting.budget_usd',
     name: 'Budget',
-    usual: [0.5, 1, 2, 5, 10, 20, 50, 100],
-    valueOf: String,
-    nameOf: (usd) => `$${usd}`,
+    ...inDollars,
     describe: ({ sessionUsd }) => `US dollars of the session before it stops; ${money(sessionUsd)} used`,
   },
   maxTotalTokens: {
@@ -56,9 +60,7 @@ const options: { readonly [limit in keyof LimitsInForce]: LimitOption } = {
   maxRunUsd: {
     id: '_halting.run_usd',
     name: 'Budget of a run',
-    usual: [0.5, 1, 2, 5, 10, 20, 50, 100],
-    valueOf: String,
-    nameOf: (usd) => `$${usd}`,
+    ...inDollars,
     describe: ({ settledUsd }) => `US dollars of one run before it stops; ${money(settledUsd)} used`,
   },
   maxToolCalls: {

@@ -20,7 +20,7 @@ import { CostLimitHook } from '../../src/compat/index.ts'
 import type { StepRecord } from '../../src/steps/index.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { drawn } from '../support/deep.ts'
-import { calls, json } from '../support/harness.ts'
+import { calls, json, reader, subagent } from '../support/harness.ts'
 
 /** Millionths of a millionth of a dollar a token. */
 interface Rates {
@@ -125,32 +125,18 @@ function optionsOf(plan: Plan): RunOptions {
   })
   const [model, fallbackModel, small, helper] = models as [Model, Model, Model, Model]
   const agent: AgentTool = {
-    name: 'Agent',
-    description: '',
-    inputSchema: { type: 'object' },
-    readOnly: true,
-    concurrencySafe: true,
+    ...subagent,
     models: [helper],
     spawn: () => ({ prompt: 'sub', model: 'helper', maxTurns: 3 }),
   }
   const ask: Tool = {
-    name: 'Ask',
-    description: '',
-    inputSchema: { type: 'object' },
-    readOnly: true,
-    asksModel: true,
-    execute: async (_input, context) => {
+    ...reader('Ask', async (_input, context) => {
       const messages = [{ role: 'user', content: 'a question' }] as const
       return (await context.ask!({ model: small, system: '', messages })).kind
-    },
+    }),
+    asksModel: true,
   }
-  const look: Tool = {
-    name: 'Look',
-    description: '',
-    inputSchema: { type: 'object' },
-    readOnly: true,
-    execute: () => 'seen',
-  }
+  const look = reader('Look', 'seen')
   const prices = pricesOf(new Map(Object.entries(plan.rates)))
   const first = prices.worstCase('main', { inputTokens: 2 * promptTokens, outputTokens: 1_500 })
   return {

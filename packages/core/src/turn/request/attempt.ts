@@ -116,14 +116,8 @@ function makeFunded(made: Making, before: Before, wait = 1): Eventually<StepResu
     const figures: FundsWanted = { neededUsd, neededTokens, reservedUsd, reservedTokens, holders }
     tell({ type: 'budget_waited', outcome, waitedMs: durationMs, ...figures })
     if (wanted.outcome === 'aborted') {
-      before.admission?.leave()
-      const { cause } = wanted
-      return {
-        value: { kind: 'aborted', cause, partial: null, charge: noCharge(plan.model) },
-        at,
-        durationMs,
-        replayed,
-      }
+      giveBack(run, before)
+      return { value: unasked(plan, wanted.cause, undefined), at, durationMs, replayed }
     }
     // Where it was another process that waited, this one has at most what its lease gave.
     return reserved === undefined ? makeFunded(made, before, wait + 1) : makeTaken(made, { ...before, funds: reserved })
