@@ -86,7 +86,9 @@ test('Stop hooks do not run after an interrupt', async () => {
       if (type === 'tool_start') abort.abort('interrupt')
     },
   })
-  expect([reason, existsSync(join(cwd, 'stop'))]).toEqual(['aborted_streaming', false])
+  // Whether the command had begun while the reply still streamed is a matter of which file was read first.
+  expect(['aborted_streaming', 'aborted_tools']).toContain(reason)
+  expect(existsSync(join(cwd, 'stop'))).toBe(false)
 })
 
 const end = (stdout: unknown, exitCode = 0, stderr = '') =>
