@@ -21,6 +21,8 @@ export interface WaitAfter {
 /** What a request waits through, and where it is told and entered. */
 export interface ServiceWaiter {
   tell(event: RunEvent): void
+  /** Milliseconds of waits so far: what is in the figures of the run, and what is not entered there yet. */
+  readonly waitedMs: number
   /** The wait is over. Its figures are entered before anything else happens. */
   enterWait(waited: ServiceWaits): void
 }
@@ -36,7 +38,7 @@ export class RequestWaits {
   }
 
   /** How long is waited after this failure, in milliseconds; undefined for not at all. What is on record is done again, whatever the options say now. */
-  dueMs(failed: WaitAfter): number | undefined {
+  dueMs(failed: WaitAfter, { waitedMs }: Pick<ServiceWaiter, 'waitedMs'>): number | undefined {
     const { steps, isRecordOnly } = this.#run.ports
     const key = keyOf(failed)
     if (steps.peek(key) !== 'absent') return 0
@@ -46,7 +48,7 @@ export class RequestWaits {
     const isLong = !mayFallBack && (error.retryAfterMs ?? 0) > longestQuietWaitMs
     if (!isFinal && !isLong) return undefined
     const { waitForLimitsMs } = this.#run.context.settings
-    const leftMs = waitForLimitsMs - (this.#run.spent.waits?.ms ?? 0)
+    const leftMs = waitForLimitsMs - waitedMs
     return serviceWaitMs({ error, number: this.#number + 1, leftMs, key })
   }
 
