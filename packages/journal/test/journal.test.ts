@@ -275,11 +275,12 @@ test('a session on disk has the name of the prompt that each run began with, and
   const journal = await openJournal(place())
   const model = scriptedModel(['One.', 'Two.'])
   const first = startRun({ prompt: 'go', promptId: 'loop:ab:1', sessionId })
-  const running = streamRun(first, { model, steps: journal.steps() })
-  await running.result
-  const second = startRun({ prompt: 'go on', transcript: running.state.transcript, sessionId })
-  await streamRun(second, { model, steps: journal.steps() }).result
+  await streamRun(first, { model, steps: journal.steps() }).result
   await journal.close()
+  const reopened = await openJournal(place())
+  const second = startRun({ prompt: 'go on', transcript: reopened.transcript, sessionId })
+  await streamRun(second, { model, steps: reopened.steps() }).result
+  await reopened.close()
   const again = await openJournal(place())
   expect(again.ended.map(({ promptId }) => promptId)).toEqual(['loop:ab:1', undefined])
   expect(again.began.map((at) => at !== null && at >= before)).toEqual([true, true])
