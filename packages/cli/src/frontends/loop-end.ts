@@ -1,5 +1,5 @@
 import { endings, type RunResult } from '@halting/core'
-import { limitOfResult } from '@halting/core/adapters'
+import { limitOfResult, sharedBudgetOf } from '@halting/core/adapters'
 import { isUnusableGoal } from '../headless/goal-text.ts'
 import { many } from '../io/figures.ts'
 
@@ -36,7 +36,7 @@ export interface LoopRound {
   readonly startedAtMs: number | null
   /** What the goals came to; absent for a run without goals. */
   readonly goalMet?: boolean | 'unknown'
-  /** When its service takes requests again, in milliseconds since 1970, where it ended since the service does not. */
+  /** Where it ended since its service takes no requests, or a standing budget is used up: until when, in milliseconds since 1970. */
   readonly retryAtMs?: number
   /** By what it is the same failure as another; absent for one that does not count as a failure. */
   readonly failure?: string
@@ -51,7 +51,8 @@ const lastingErrors = new Set(['authentication_failed', 'billing_error', 'invali
 /** A run of the loop's prompt as a round. */
 export function roundOf(round: number, startedAtMs: number | null, terminal: RunResult): LoopRound {
   const { reason, costUsd, durationMs, summary, goal, retryAt } = terminal
-  const retryAtMs = Date.parse(retryAt ?? '')
+  // A standing budget resets; until then it refuses each request.
+  const retryAtMs = Date.parse(retryAt ?? sharedBudgetOf(terminal.signal)?.resetsAt ?? '')
   // One that asked nothing and came to nothing would be repeated as fast as the loop goes.
   const isFailure = endings[reason].nextRound === 'unless_repeated' || (summary.requests === 0 && goal?.met !== true)
   return {

@@ -61,7 +61,7 @@ const longestTimerMs = 30_000
 export class PromptLoop {
   readonly #options: PromptLoopOptions
   readonly #unlisten: () => void
-  #rounds: readonly LoopRound[]
+  readonly #rounds: LoopRound[]
   #phase: LoopView['phase'] = 'waiting'
   /** The last round that began. */
   #round: number
@@ -78,7 +78,7 @@ export class PromptLoop {
   constructor(options: PromptLoopOptions) {
     const { session, past, terms, clock, startedAtMs } = options
     this.#options = options
-    this.#rounds = past.rounds
+    this.#rounds = [...past.rounds]
     this.#round = past.open ?? past.rounds.at(-1)?.round ?? 0
     this.#roundStartedAtMs = past.lastStartedAtMs
     // A wall clock that was set back in between makes no pause longer than it was meant to be.
@@ -157,7 +157,7 @@ export class PromptLoop {
     this.#tell({ type: 'broken', error })
   }
 
-  /** A round that ended since its service takes no requests is followed by the next one when it takes them again. */
+  /** A round that ended since no request could be made is followed by the next one when they can be made again. */
   #waitForService({ retryAtMs }: Pick<LoopRound, 'retryAtMs'> = {}): void {
     const { clock } = this.#options
     const leftMs = retryAtMs === undefined ? 0 : retryAtMs - clock.wallMs()
@@ -268,7 +268,8 @@ export class PromptLoop {
     const { exitCodeOf, onInterrupt } = this.#options
     const round = roundOf(this.#round, this.#roundStartedAtMs, terminal)
     // A round that was continued, after an approval say, takes the place of what it had come to.
-    this.#rounds = [...this.#rounds.filter((each) => each.round !== round.round), round]
+    if (this.#rounds.at(-1)?.round === round.round) this.#rounds.pop()
+    this.#rounds.push(round)
     this.#tell({ type: 'round_end', round })
     this.#runId = undefined
     const isInterrupted = endings[terminal.reason].category === 'user_requested'

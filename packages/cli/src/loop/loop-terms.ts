@@ -29,6 +29,8 @@ export function continuesLoop(stored: StoredLoop | undefined, prompt: string): s
  * @throws UsageError where the prompt or the time between rounds is missing.
  */
 export function termsOf(flags: Flags, prompt: string, stored: StoredLoop | undefined): LoopTerms {
+  if (flags.inputFormat === 'stream-json')
+    throw new UsageError('--input-format stream-json is for hosts: they send each prompt themselves. Leave it out.')
   const before = stored?.terms
   const everyMs = flags.every ?? before?.everyMs
   const { rounds = before?.rounds, loopTime: forMs = before?.forMs } = flags

@@ -126,6 +126,18 @@ test.each([
   expect(session.prompts.map(({ at }) => at)).toEqual([0, nextAt])
 })
 
+test('waits for a standing budget to reset', async () => {
+  const resetsAt = new Date(Date.UTC(2026, 0, 1) + 5 * minute).toISOString()
+  const { clock, session } = fixture([
+    { ms: 0, reason: 'max_budget_usd', requests: 0, context: { budget: '$20 a day', resetsAt } },
+    { ms: 0 },
+  ])
+  const { loop } = loopOver(session, { terms: { everyMs: minute, rounds: 2 } })
+  loop.begin()
+  await clock.advance(10 * minute)
+  expect(session.prompts.map(({ at }) => at)).toEqual([0, 5 * minute])
+})
+
 test('pauses where a person ends a round, and continues when it is told to', async () => {
   const { clock, session } = fixture([{ ms: minute }])
   const { loop, events } = loopOver(session, { terms: { everyMs: 2 * minute, rounds: 3 }, onInterrupt: 'pause' })
