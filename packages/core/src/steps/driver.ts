@@ -14,10 +14,13 @@ import type {
   StepOptions,
   StepResult,
   StepEngine,
+  Waited,
+  WaitOptions,
 } from './steps.ts'
 import { RecordedAnswers } from './recorded-answers.ts'
 import { Rest } from './rest.ts'
 import { systemClock } from './system-clock.ts'
+import { momentsFrom, momentsOn, WallWait, type WaitMoments } from './wall-wait.ts'
 
 /** What a driver begins with. */
 export interface StepEngineOptions {
@@ -269,34 +272,54 @@ export class DurableStepEngine implements AnswerableStepEngine {
     })
   }
 
-  async wait<T>(
-    key: StepKey,
-    { signal }: { readonly signal: AbortSignal },
-    place: Place = this.#place,
-  ): Promise<T | undefined> {
+  async wait<T>(key: StepKey, wanted: WaitOptions, place: Place = this.#place): Promise<Waited<T>> {
+    const { signal, longestMs } = wanted
+    const open = place.answers.find(key)
+    const recorded = open?.type === 'intent' ? momentsOn(open.intent) : undefined
+    const moments = recorded ?? (longestMs === undefined ? undefined : momentsFrom(this.#clock, longestMs))
     const options = { signal, emit: () => {}, onUnfinished: 'rerun', sync: 'intent' } as const
-    const ask = (): Promise<{ readonly answer?: Json }> => this.#answerOf(key, signal)
-    const step = await this.run(key, ask, { ...options, intent: () => null }, place)
-    // The answer is what the caller of `answer` gave for this key.
-    return step.value.answer as T | undefined
+    const wait = (): Promise<WaitEnd> => this.#endOfWait(key, wanted, moments)
+    const step = await this.run(key, wait, { ...options, intent: () => moments ?? null }, place)
+    const { outcome, answer, why, waitedMs = 0 } = step.value
+    return {
+      // A wait for an answer alone has only that on record.
+      outcome: outcome ?? (answer === undefined ? 'aborted' : 'answered'),
+      // The answer is what the caller of `answer` gave for this key.
+      ...(answer !== undefined && { answer: answer as T }),
+      ...(why !== undefined && { why }),
+      waitedMs,
+    }
   }
 
-  #answerOf(key: StepKey, signal: AbortSignal): Promise<{ readonly answer?: Json }> {
+  #endOfWait(key: StepKey, { signal, wakeOn }: WaitOptions, moments: WaitMoments | undefined): Promise<WaitEnd> {
+    const timed = moments === undefined ? undefined : new WallWait(this.#clock, moments)
+    const ended = (outcome: Waited<Json>['outcome'], value: WaitEnd = {}): WaitEnd =>
+      timed === undefined && wakeOn === undefined ? value : { outcome, ...value, waitedMs: timed?.waitedMs ?? 0 }
+    if (this.#given?.has(key) === true)
+      return Promise.resolve(ended('answered', { answer: this.#given.get(key) ?? null }))
     return new Promise((resolve) => {
-      const settle = (value: { readonly answer?: Json }): void => {
+      let isOver = false
+      let stopWaking: (() => void) | undefined
+      const settle = (value: WaitEnd): void => {
+        if (isOver) return
+        isOver = true
         this.#waiting?.delete(key)
         this.#rest?.wakes(key)
         signal.removeEventListener('abort', onAbort)
+        timed?.cancel()
+        stopWaking?.()
         this.#endWait()
         resolve(value)
       }
-      const onAbort = (): void => settle({})
-      if (this.#given?.has(key) === true) return resolve({ answer: this.#given.get(key) ?? null })
+      const onAbort = (): void => settle(ended('aborted'))
       this.#waitingSince ??= this.#clock.now()
-      ;(this.#waiting ??= new Map()).set(key, (value: Json) => settle({ answer: value }))
-      this.#rest?.waits(key, Infinity)
+      ;(this.#waiting ??= new Map()).set(key, (value: Json) => settle(ended('answered', { answer: value })))
+      this.#rest?.waits(key, timed === undefined ? Infinity : this.#clock.now() + timed.leftMs)
       signal.addEventListener('abort', onAbort)
-      if (signal.aborted) onAbort()
+      timed?.start(() => settle(ended('over')))
+      stopWaking = wakeOn?.((why) => settle(ended('woken', { why })))
+      if (isOver) stopWaking?.()
+      else if (signal.aborted) onAbort()
     })
   }
 
@@ -319,6 +342,9 @@ export class DurableStepEngine implements AnswerableStepEngine {
     await this.#log.flush()
   }
 }
+
+/** What a wait came to, as recorded: of one for an answer alone only that. */
+type WaitEnd = { readonly answer?: Json; readonly why?: string } & Partial<Pick<Waited<Json>, 'outcome' | 'waitedMs'>>
 
 /** Where steps are asked for: by which agent, and what is on record for it. */
 interface Place {
@@ -381,7 +407,7 @@ class ScopedSteps implements StepEngine {
     return this.#steps.sleep(key, ms, options, this.#place)
   }
 
-  wait<T>(key: StepKey, options: { readonly signal: AbortSignal }): Promise<T | undefined> {
+  wait<T>(key: StepKey, options: WaitOptions): Promise<Waited<T>> {
     return this.#steps.wait(key, options, this.#place)
   }
 

@@ -27,6 +27,8 @@ export type {
   StepOptions,
   StepResult,
   StepEngine,
+  Waited,
+  WaitOptions,
 } from './steps.ts'
 export { committedNanos, recordedSpending } from '../session-account.ts'
 export { systemClock } from './system-clock.ts'

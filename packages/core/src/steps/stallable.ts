@@ -10,6 +10,8 @@ import type {
   StepOptions,
   StepResult,
   StepEngine,
+  Waited,
+  WaitOptions,
 } from './steps.ts'
 
 type What = 'step' | 'wait'
@@ -127,7 +129,7 @@ export class StallableSteps implements StepEngine {
     return this.#stall.guarded('step', () => this.#steps.sleep(key, ms, options))
   }
 
-  wait<T>(key: StepKey, options: { readonly signal: AbortSignal }): Promise<T | undefined> {
+  wait<T>(key: StepKey, options: WaitOptions): Promise<Waited<T>> {
     return this.#stall.guarded('wait', () => this.#steps.wait<T>(key, options))
   }
 

@@ -56,6 +56,27 @@ export interface ExternalInputOptions {
   readonly isOpen?: boolean
 }
 
+/** What ends a wait beside its answer. */
+export interface WaitOptions {
+  readonly signal: AbortSignal
+  /** Its longest time in milliseconds by the wall clock, counted on over kills and resumes: its moments are its intent. Without end when absent. */
+  readonly longestMs?: number
+  /** Called where it is waited for, with what ends the wait; gives the way to be called no more. `why` is on record, and told. */
+  readonly wakeOn?: (wake: (why: string) => void) => () => void
+}
+
+/** How a wait ended. */
+export interface Waited<T> {
+  /** `over`: its longest time has passed. */
+  readonly outcome: 'answered' | 'over' | 'woken' | 'aborted'
+  /** Of `answered`. */
+  readonly answer?: T
+  /** Of `woken`. */
+  readonly why?: string
+  /** Milliseconds by the wall clock since it began, kills and resumes in between included, at most its longest time. 0 without one. */
+  readonly waitedMs: number
+}
+
 /** What a poll for control gave: mostly nothing, at once. */
 export type PolledExternalInput = Eventually<ExternalInput | undefined>
 
@@ -93,8 +114,8 @@ export interface StepEngine {
   control(key: StepKey, poll: () => PolledExternalInput, options?: ExternalInputOptions): PolledExternalInput
   /** Resolves early, without an error, when aborted. The deadline is its intent. */
   sleep(key: StepKey, ms: number, options: { readonly signal: AbortSignal }): Promise<void>
-  /** A person's answer, which may come days later; undefined when aborted. */
-  wait<T>(key: StepKey, options: { readonly signal: AbortSignal }): Promise<T | undefined>
+  /** For a person's answer, which may come days later, or for a moment. The session's active clock stands still meanwhile. */
+  wait<T>(key: StepKey, options: WaitOptions): Promise<Waited<T>>
   /** The run has ended. On record, and durable, once it settles. */
   end(end: RunEnd): Promise<void>
 }

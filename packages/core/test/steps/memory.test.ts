@@ -128,7 +128,7 @@ describe('time', () => {
     const waiting = steps.wait('w', { signal })
     await clock.advance(5_000)
     steps.answer('w', { behavior: 'allow' })
-    expect(await waiting).toEqual({ behavior: 'allow' })
+    expect(await waiting).toEqual({ outcome: 'answered', answer: { behavior: 'allow' }, waitedMs: 0 })
     expect(await value(steps, 'b', 'x')).toMatchObject({ at: 0 })
   })
 
@@ -150,7 +150,7 @@ describe('time', () => {
   test('an answer that was given before is there at once', async () => {
     const steps = createMemorySteps({ clock: createFakeClock() })
     steps.answer('w', 'yes')
-    expect(await steps.wait('w', { signal })).toBe('yes')
+    expect(await steps.wait('w', { signal })).toMatchObject({ outcome: 'answered', answer: 'yes' })
   })
 
   test('a wait ends with an abort, without an answer', async () => {
@@ -158,7 +158,7 @@ describe('time', () => {
     const steps = createMemorySteps({ clock: createFakeClock() })
     const waiting = steps.wait('w', { signal: controller.signal })
     controller.abort()
-    expect(await waiting).toBeUndefined()
+    expect(await waiting).toEqual({ outcome: 'aborted', waitedMs: 0 })
   })
 
   test('a sleep has its deadline as intent, and ends early with an abort', async () => {

@@ -288,8 +288,8 @@ async function waitForPerson(run: Run, key: StepKey): Promise<PermissionDecision
   const { steps, deadline, abort } = run.ports
   deadline.pause()
   try {
-    const answer = await steps.wait<PermissionDecision>(key, { signal: abort.signal })
-    return answer === undefined ? interruptedDecision : takenAnswer(answer)
+    const { outcome, answer } = await steps.wait<PermissionDecision>(key, { signal: abort.signal })
+    return outcome === 'answered' ? takenAnswer(answer) : interruptedDecision
   } finally {
     deadline.goOn()
   }
