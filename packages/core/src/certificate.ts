@@ -13,6 +13,7 @@ import {
 import { questionsACheck } from './goals/judged-goal.ts'
 import type { Guard } from './guards/guard.ts'
 import type { StopHook } from './hooks/stop-hooks.ts'
+import { mostServiceWaits } from './model/service-limit.ts'
 import { extraBounds, type ModelBound } from './model/extra-passes.ts'
 import type { Model } from './model/model.ts'
 import { guardsOf, settingsOf, type RunOptions } from './options.ts'
@@ -156,10 +157,13 @@ function requestsBound(laps: Bound, options: RunOptions, settings: RunSettings):
   if (attempts === Infinity) return { bounded: false, because: 'maxRetries is Infinity' }
   const beside = options.context?.stage === undefined ? 0 : 1
   const aLap = attempts * (1 + beside + (hasPlainContext(options) ? 0 : compactionsALap * compactionRequests))
-  const own = `laps, each with at most ${many(attempts, 'attempt')}`
-  const { maxSubagents } = settings
+  const { maxSubagents, waitForLimitsMs } = settings
+  // After each there are all attempts again.
+  const waits = mostServiceWaits(waitForLimitsMs) * attempts
+  const ofWaits = waits === 0 ? '' : ` and as many after each wait for a service`
+  const own = `laps, each with at most ${many(attempts, 'attempt')}${ofWaits}`
   if (maxSubagents === 0 || !(options.tools ?? []).some(isAgentTool)) {
-    return { bounded: true, value: laps.value * aLap, because: own }
+    return { bounded: true, value: laps.value * aLap + waits, because: own }
   }
   if (maxSubagents === Infinity) return { bounded: false, because: 'maxSubagents is Infinity' }
   const turns = turnsBound(settings.maxTurns, guardsOf(options).filter(isForAgents), options)
@@ -169,7 +173,7 @@ function requestsBound(laps: Bound, options: RunOptions, settings: RunSettings):
   const agentLaps = lapsFor(turns.value, agentTransitions(options, settings))
   return {
     bounded: true,
-    value: (laps.value + maxSubagents * agentLaps) * aLap,
+    value: (laps.value + maxSubagents * agentLaps) * aLap + (1 + maxSubagents) * waits,
     because: `${own}, and at most ${maxSubagents} subagents`,
   }
 }
@@ -365,6 +369,10 @@ function notesOf(options: RunOptions): readonly string[] {
   if (options.background?.atEnd === 'wait')
     notes.push(
       `At an answer the run waits for what runs in the background: each time ${options.background.waitMs / 1000} s at most, or nine tenths of the time that its limit leaves. What the model then says is a turn.`,
+    )
+  if (options.waitForLimitsMs !== undefined && options.waitForLimitsMs > 0)
+    notes.push(
+      'Waits for services are no active time, and have their own bound: waitForLimitsMs by the wall clock. A person who asks for a retry in one adds a request.',
     )
   if ((options.postRun?.length ?? 0) > 0) notes.push('Work after the run has bounds of its own.')
   return notes

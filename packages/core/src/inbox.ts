@@ -22,7 +22,12 @@ export interface Inbox {
   readonly hasAny: boolean
   /** Calls back when a message or a stop comes. Gives the way to be called no more. */
   onArrival(listener: () => void): () => void
+  /** Calls back when a wait for a service is to end: a person wants a retry now, has set another model, or has the run stop. Gives the way to be called no more. */
+  onWake(listener: (why: WakeReason) => void): () => void
 }
+
+/** Why a wait for a service ends before its time. */
+type WakeReason = 'retried' | 'model' | 'stopped'
 
 /** A message as it is handed in. */
 interface HandedInMessage {
@@ -42,6 +47,8 @@ export interface OpenInbox extends Inbox {
   /** Takes a message back. False when it is too late: a run takes it, or has; and when none of this id was handed in. */
   retract(id: string): boolean
   stop(signal: StopSignal): void
+  /** Ends waits for services. False where there are none. */
+  retryNow(): boolean
   /** Hands in a change of the settings, which was looked at before. */
   set(change: SettingsChange): void
   /** What was set and no run has taken. */
@@ -69,6 +76,7 @@ class MessageInbox implements OpenInbox {
   #settings: SettingsChange | undefined
   #derived = 0
   readonly #listeners = new Set<() => void>()
+  readonly #waiters = new Set<(why: WakeReason) => void>()
 
   constructor(idsTaken: () => Iterable<string>) {
     this.#idsTaken = idsTaken
@@ -96,6 +104,25 @@ class MessageInbox implements OpenInbox {
   stop(signal: StopSignal): void {
     ;(this.#signals ??= []).push(signal.toJSON())
     this.#arrived()
+    this.#wake('stopped')
+  }
+
+  retryNow(): boolean {
+    return this.#wake('retried')
+  }
+
+  onWake(listener: (why: WakeReason) => void): () => void {
+    this.#waiters.add(listener)
+    // What came before it waited is taken by nobody while it waits.
+    if (this.#signals !== undefined) listener('stopped')
+    else if (this.#settings?.model !== undefined) listener('model')
+    return () => this.#waiters.delete(listener)
+  }
+
+  #wake(why: WakeReason): boolean {
+    const waiters = [...this.#waiters]
+    for (const waiter of waiters) waiter(why)
+    return waiters.length > 0
   }
 
   get hasAny(): boolean {
@@ -117,6 +144,7 @@ class MessageInbox implements OpenInbox {
 
   set(change: SettingsChange): void {
     this.#settings = bothChanges(this.#settings, change)
+    if (change.model !== undefined) this.#wake('model')
   }
 
   takeMessages(all: boolean): readonly InboxMessage[] | undefined {
@@ -184,12 +212,15 @@ export function inboxIdsOf(entries: Iterable<TranscriptEntry>): readonly string[
   return ids
 }
 
-/** For subagents: what people hand in goes to the main loop. */
-export const closedInbox: Inbox = Object.freeze<Inbox>({
-  takeMessages: () => undefined,
-  enterTaken: () => {},
-  takeSignals: () => undefined,
-  takeSettings: () => undefined,
-  hasAny: false,
-  onArrival: () => () => {},
-})
+/** For subagents: what people hand in goes to the main loop. A wait of theirs is ended as one of its own; another model is not theirs. */
+export function inboxOfAgent(inbox: Inbox): Inbox {
+  return {
+    takeMessages: () => undefined,
+    enterTaken: () => {},
+    takeSignals: () => undefined,
+    takeSettings: () => undefined,
+    hasAny: false,
+    onArrival: () => () => {},
+    onWake: (listener) => inbox.onWake((why) => (why === 'model' ? undefined : listener(why))),
+  }
+}
