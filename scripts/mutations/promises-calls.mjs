@@ -186,7 +186,7 @@ export const promisesOfCalls = [
   [
     'subagent: handed what is for the main loop',
     ['tools/subagents'],
-    ['turn/calls/run-agent.ts', '    inbox: closedInbox,\n', ''],
+    ['turn/calls/run-agent.ts', '    inbox: inboxOfAgent(inbox),\n', ''],
   ],
   ['subagent: tasks after it', ['tools/subagents'], ['turn/calls/child-run.ts', '    postRun: [],\n', '']],
   [

@@ -110,8 +110,8 @@ export const promisesOfRequests = [
     ['transition/recoveries'],
     [
       'turn/request/ask-model.ts',
-      'if (isOverloaded && asker.canFallBack &&',
-      'if (isOverloaded && (asker.canFallBack || true) &&',
+      'if (isOverloaded && this.#asker.canFallBack &&',
+      'if (isOverloaded && (this.#asker.canFallBack || true) &&',
     ],
   ],
   [
@@ -159,12 +159,12 @@ export const promisesOfRequests = [
   [
     'allowance: what was lost with its process uses up retries',
     ['steps/lost-attempts'],
-    ['turn/request/ask-model.ts', 'const tries = attempt - lost', 'const tries = attempt'],
+    ['turn/request/ask-model.ts', 'return attempt - this.#lost', 'return attempt'],
   ],
   [
     'allowance: what is lost again and again is asked for ever',
     ['steps/lost-attempts'],
-    ['turn/request/ask-model.ts', 'lost > mostLost', 'lost > 9 * mostLost'],
+    ['turn/request/ask-model.ts', 'this.#lost > mostLost', 'this.#lost > 9 * mostLost'],
   ],
   [
     'time: the limit is a timer alone',
@@ -241,15 +241,15 @@ export const promisesOfRequests = [
   [
     'retry: a wait of any length',
     ['callbacks'],
-    ['turn/request/ask-model.ts', ' || delayMs > longestRetryWaitMs)', ')'],
+    ['turn/request/ask-model.ts', ' || delayMs > longestRetryWaitMs\n', '\n'],
   ],
   [
     'retry: overloads with others between',
     ['transition/recoveries'],
     [
       'turn/request/ask-model.ts',
-      "error.kind === 'overloaded' ? overloads + 1 : 0",
-      "error.kind === 'overloaded' ? overloads + 1 : overloads",
+      "error.kind === 'overloaded' ? this.#overloads + 1 : 0",
+      "error.kind === 'overloaded' ? this.#overloads + 1 : this.#overloads",
     ],
   ],
   [

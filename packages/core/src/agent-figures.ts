@@ -14,6 +14,7 @@ export type AgentFigures = Pick<
   | 'settings'
   | 'changes'
   | 'toolCalls'
+  | 'waits'
 >
 
 /** One that has ended, as it is entered in the run that started it; null for one that never began. */
@@ -31,9 +32,21 @@ export interface CameToEnd {
 }
 
 export function agentFigures(spent: RunProgress): AgentFigures {
-  const { modelUsage, totalTokens, nanos, unknownNanos, subagents, stillRunning, now, settings, changes, toolCalls } =
-    spent
-  return { modelUsage, totalTokens, nanos, unknownNanos, subagents, stillRunning, now, settings, changes, toolCalls }
+  const { modelUsage, totalTokens, nanos, unknownNanos, subagents, stillRunning, now, settings } = spent
+  const { changes, toolCalls, waits } = spent
+  return {
+    modelUsage,
+    totalTokens,
+    nanos,
+    unknownNanos,
+    subagents,
+    stillRunning,
+    now,
+    settings,
+    changes,
+    toolCalls,
+    waits,
+  }
 }
 
 /** Agents that were started, and those that agents which still work may start. */

@@ -13,6 +13,7 @@ import {
 import { questionsACheck } from './goals/judged-goal.ts'
 import type { Guard } from './guards/guard.ts'
 import type { StopHook } from './hooks/stop-hooks.ts'
+import { mostServiceWaits } from './model/service-limit.ts'
 import { extraBounds, type ModelBound } from './model/extra-passes.ts'
 import type { Model } from './model/model.ts'
 import { guardsOf, settingsOf, type RunOptions } from './options.ts'
@@ -156,10 +157,13 @@ function requestsBound(laps: Bound, options: RunOptions, settings: RunSettings):
   if (attempts === Infinity) return { bounded: false, because: 'maxRetries is Infinity' }
   const beside = options.context?.stage === undefined ? 0 : 1
   const aLap = attempts * (1 + beside + (hasPlainContext(options) ? 0 : compactionsALap * compactionRequests))
-  const own = `laps, each with at most ${many(attempts, 'attempt')}`
-  const { maxSubagents } = settings
+  const { maxSubagents, waitForLimitsMs } = settings
+  // Each is followed by one more.
+  const waits = mostServiceWaits(waitForLimitsMs)
+  const ofWaits = waits === 0 ? '' : ` and one after each wait for a service`
+  const own = `laps, each with at most ${many(attempts, 'attempt')}${ofWaits}`
   if (maxSubagents === 0 || !(options.tools ?? []).some(isAgentTool)) {
-    return { bounded: true, value: laps.value * aLap, because: own }
+    return { bounded: true, value: laps.value * aLap + waits, because: own }
   }
   if (maxSubagents === Infinity) return { bounded: false, because: 'maxSubagents is Infinity' }
   const turns = turnsBound(settings.maxTurns, guardsOf(options).filter(isForAgents), options)
@@ -169,7 +173,7 @@ function requestsBound(laps: Bound, options: RunOptions, settings: RunSettings):
   const agentLaps = lapsFor(turns.value, agentTransitions(options, settings))
   return {
     bounded: true,
-    value: (laps.value + maxSubagents * agentLaps) * aLap,
+    value: (laps.value + maxSubagents * agentLaps) * aLap + (1 + maxSubagents) * waits,
     because: `${own}, and at most ${maxSubagents} subagents`,
   }
 }
@@ -368,6 +372,10 @@ function notesOf(options: RunOptions): readonly string[] {
     )
   if (options.onLimit === 'pause')
     notes.push('The run pauses at its limits: what a person raises there takes the place of the option from then on.')
+  if (options.waitForLimitsMs !== undefined && options.waitForLimitsMs > 0)
+    notes.push(
+      'Waits for services are no active time, and have their own bound: waitForLimitsMs by the wall clock. A person who asks for a retry in one adds a request.',
+    )
   if ((options.postRun?.length ?? 0) > 0) notes.push('Work after the run has bounds of its own.')
   return notes
 }

@@ -153,6 +153,11 @@ export class QueryEngine<Output = unknown> {
     return (await this.#current?.loop.stopAgent(id)) ?? false
   }
 
+  /** Ends the waits for services of the run that goes on, as `RunStream.retryNow` does. */
+  retryNow(): boolean {
+    return this.#current?.loop.retryNow() ?? false
+  }
+
   /** A message for the run that goes on; without one it waits for the next. Gives its id, as `RunStream.steer` does. */
   steer(content: MessageContent, id?: string): string {
     return this.#inbox.put({ kind: 'steer', content, ...(id !== undefined && { id }) })

@@ -11,6 +11,7 @@ import type { LimitRequest, RaisableLimit } from './limit-question.ts'
 import type { Usage } from './messages.ts'
 import type { ModelErrorJson } from './model/model-error.ts'
 import type { ModelUpdate } from './model/model.ts'
+import type { ServiceWaitEnd } from './model/service-waits.ts'
 import type { SettingsChange } from './settings/settings-change.ts'
 import type { RunIdentity } from './state.ts'
 import type { StopSignal } from './endings/signal.ts'
@@ -144,6 +145,23 @@ export type RunEvent =
       readonly attempt: number
       readonly maxRetries: number
       readonly delayMs: number
+      readonly error: ModelErrorJson
+    }
+  /** Live: a request begins to wait for a service, or ends to (spec R-SERV-1). When it began and when it goes on at the latest, in milliseconds since 1970. */
+  | {
+      readonly type: 'service_wait'
+      readonly isWaiting: boolean
+      readonly model: string
+      readonly error: ModelErrorJson
+      readonly sinceMs: number
+      readonly untilMs: number
+    }
+  /** A request has waited for a service, with what ended it. `waitedMs`: by the wall clock. */
+  | {
+      readonly type: 'service_waited'
+      readonly outcome: ServiceWaitEnd
+      readonly waitedMs: number
+      readonly model: string
       readonly error: ModelErrorJson
     }
   | { readonly type: 'message'; readonly entry: TranscriptEntry }

@@ -141,9 +141,15 @@ function terminalFor(state: RunState, draft: Draft): RunResult {
     totalTokens: spent.totalTokens,
     durationMs: activeMs(spent),
     stillRunning: spent.stillRunning,
+    ...retryAtOf(draft),
     ...goalOf(state, draft),
   }
   return draft.error === undefined ? terminal : { ...terminal, error: draft.error }
+}
+
+function retryAtOf({ reason, signal }: Draft): Pick<RunResult, 'retryAt'> {
+  const { retryAt } = signal.context
+  return reason === 'model_error' && typeof retryAt === 'string' ? { retryAt } : {}
 }
 
 function goalOf(state: RunState, draft: Draft): Pick<RunResult, 'goal'> {

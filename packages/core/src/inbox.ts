@@ -28,7 +28,12 @@ export interface Inbox {
   onArrival(listener: () => void): () => void
   /** Calls back when something is set. Gives the way to be called no more. */
   onSettings(listener: () => void): () => void
+  /** Calls back when a wait for a service is to end: a person wants a retry now, has set another model, or has the run stop. Gives the way to be called no more. */
+  onWake(listener: (why: WakeReason) => void): () => void
 }
+
+/** Why a wait for a service ends before its time. */
+type WakeReason = 'retried' | 'model' | 'stopped'
 
 /** A message as it is handed in. */
 interface HandedInMessage {
@@ -48,6 +53,8 @@ export interface OpenInbox extends Inbox {
   /** Takes a message back. False when it is too late: a run takes it, or has; and when none of this id was handed in. */
   retract(id: string): boolean
   stop(signal: StopSignal): void
+  /** Ends waits for services. False where there are none. */
+  retryNow(): boolean
   /** Hands in a change of the settings, which was looked at before. */
   set(change: SettingsChange): void
   /** Messages that are in no conversation yet, in the order in which they came. One that is being put on record is among them until it is. */
@@ -74,6 +81,7 @@ class MessageInbox implements OpenInbox {
   #derived = 0
   readonly #listeners = new Set<() => void>()
   readonly #settingsListeners = new Set<() => void>()
+  readonly #waiters = new Set<(why: WakeReason) => void>()
 
   constructor(idsTaken: () => Iterable<string>) {
     this.#idsTaken = idsTaken
@@ -101,6 +109,25 @@ class MessageInbox implements OpenInbox {
   stop(signal: StopSignal): void {
     ;(this.#signals ??= []).push(signal.toJSON())
     this.#arrived()
+    this.#wake('stopped')
+  }
+
+  retryNow(): boolean {
+    return this.#wake('retried')
+  }
+
+  onWake(listener: (why: WakeReason) => void): () => void {
+    this.#waiters.add(listener)
+    // What came before it waited is taken by nobody while it waits.
+    if (this.#signals !== undefined) listener('stopped')
+    else if (this.#settings?.model !== undefined) listener('model')
+    return () => this.#waiters.delete(listener)
+  }
+
+  #wake(why: WakeReason): boolean {
+    const waiters = [...this.#waiters]
+    for (const waiter of waiters) waiter(why)
+    return waiters.length > 0
   }
 
   get isStopping(): boolean {
@@ -132,6 +159,7 @@ class MessageInbox implements OpenInbox {
   set(change: SettingsChange): void {
     this.#settings = bothChanges(this.#settings, change)
     for (const listener of this.#settingsListeners) listener()
+    if (change.model !== undefined) this.#wake('model')
   }
 
   takeMessages(all: boolean): readonly InboxMessage[] | undefined {
@@ -199,15 +227,18 @@ export function inboxIdsOf(entries: Iterable<TranscriptEntry>): readonly string[
   return ids
 }
 
-/** For subagents: what people hand in goes to the main loop. */
-export const closedInbox: Inbox = Object.freeze<Inbox>({
-  takeMessages: () => undefined,
-  enterTaken: () => {},
-  takeSignals: () => undefined,
-  takeSettings: () => undefined,
-  settings: undefined,
-  isStopping: false,
-  hasAny: false,
-  onArrival: () => () => {},
-  onSettings: () => () => {},
-})
+/** For subagents: what people hand in goes to the main loop. A wait of theirs is ended as one of its own; another model is not theirs. */
+export function inboxOfAgent(inbox: Inbox): Inbox {
+  return {
+    takeMessages: () => undefined,
+    enterTaken: () => {},
+    takeSignals: () => undefined,
+    takeSettings: () => undefined,
+    settings: undefined,
+    isStopping: false,
+    hasAny: false,
+    onArrival: () => () => {},
+    onSettings: () => () => {},
+    onWake: (listener) => inbox.onWake((why) => (why === 'model' ? undefined : listener(why))),
+  }
+}

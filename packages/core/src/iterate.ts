@@ -74,6 +74,8 @@ export interface RunStream extends AsyncIterable<RunEvent> {
    * @throws ConfigurationError for what cannot be set (a model that the options do not have, …); then nothing is.
    */
   set(change: SettingsChange): void
+  /** Ends the waits for services of the run and its agents: they are asked now. False where nothing of it waits (spec R-SERV-6). */
+  retryNow(): boolean
   /** Stops a subagent that works in the background, by the id that the model knows. False where none of this id works. */
   stopAgent(id: string): Promise<boolean>
 }
@@ -114,8 +116,7 @@ export function streamRun(start: RunState, options: RunOptions, context: RunSurr
   const steps = options.steps ?? createMemorySteps({ clock, keep: 'nothing', sessionId: start.run.sessionId })
   const { spentBeforeUsd = 0 } = options
   const { ledger, sessionLedger } = givenLedgers(context) ?? ledgersOfStart(start, settings, spentBeforeUsd)
-  let deadline = noDeadline
-  let agents: Parameters<RunPorts['onAgents']>[0] | undefined
+  let [deadline, agents]: [typeof noDeadline, Parameters<RunPorts['onAgents']>[0] | undefined] = [noDeadline, undefined]
   let limitQuestion: LimitRequest | undefined
   abort.checkBy(() => deadline.check())
   let inForce = context.inForce ?? start.spent.settings
@@ -212,11 +213,12 @@ export function streamRun(start: RunState, options: RunOptions, context: RunSurr
     get waiting() {
       return inbox.waiting
     },
+    retryNow: () => inbox.retryNow(),
     async stopAgent(id) {
       const agent = agents?.find(id)
-      if (agent?.isWorking !== true) return false
-      await agent.stop()
-      return true
+      const isWorking = agent?.isWorking === true
+      if (isWorking) await agent.stop()
+      return isWorking
     },
     set(change) {
       const { settings: pending } = inbox
@@ -305,7 +307,7 @@ function limitLedgers(settings: RunSettings, ledger: Ledger, sessionLedger: Ledg
 }
 
 function limitsOf(settings: RunSettings, spentBeforeUsd: number): RunLimits {
-  const { maxTurns, maxBudgetUsd, maxRunUsd, maxTotalTokens, maxDurationMs, maxToolCalls } = settings
+  const { maxTurns, maxBudgetUsd, maxRunUsd, maxTotalTokens, maxDurationMs, maxToolCalls, waitForLimitsMs } = settings
   const orNull = (limit: number): number | null => (limit === Infinity ? null : limit)
   return {
     maxTurns: orNull(maxTurns),
@@ -314,6 +316,7 @@ function limitsOf(settings: RunSettings, spentBeforeUsd: number): RunLimits {
     maxTotalTokens: orNull(maxTotalTokens),
     maxDurationMs: orNull(maxDurationMs),
     ...(maxToolCalls !== Infinity && { maxToolCalls }),
+    ...(waitForLimitsMs > 0 && { waitForLimitsMs }),
     spentBeforeUsd,
   }
 }

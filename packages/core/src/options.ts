@@ -53,6 +53,7 @@ import { runLoop } from './loop.ts'
 import type { AskLimit } from './limit-question.ts'
 import { isMediaLimits, mediaLimitsWith, type MediaLimits } from './media/limits.ts'
 import type { Model, Thinking } from './model/model.ts'
+import { longestWaitForLimitsMs } from './model/service-limit.ts'
 import { namedModelsOf } from './model/named-models.ts'
 import type { OutputSchema } from './output-schema.ts'
 import type { LimitsChange } from './settings/settings-change.ts'
@@ -109,6 +110,11 @@ export interface RunOptions {
   readonly standing?: StandingBudgets
   /** Tokens of the whole run, input (cached too) plus output, subagents too; reserved like dollars. */
   readonly maxTotalTokens?: number
+  /**
+   * Milliseconds by the wall clock that the run may wait for services that are over their limit or out of order, over resumes; 0 when absent, at most 31
+   * days. Active time stands still meanwhile, and nothing is billed (spec R-SERV-1).
+   */
+  readonly waitForLimitsMs?: number
   /** Active milliseconds; a call in flight is aborted. */
   readonly maxDurationMs?: number
   /** Calls of tools that the model may ask for, those of subagents too. A reply that asks for more ends the run once those that fit are done (spec R-CALLS-1). */
@@ -220,6 +226,7 @@ const loopChecks: { readonly [option in keyof RunOptions]-?: Given } = {
   maxTotalTokens: isNumber,
   maxDurationMs: isNumber,
   maxToolCalls: isNumber,
+  waitForLimitsMs: isNumber,
   limitReminders: isYesOrNo,
   tokenBudget: isNumberOrNull,
   stopWhen: isGuards,
@@ -288,6 +295,7 @@ export function settingsOf(options: RunOptions): RunSettings {
     maxTotalTokens: Math.min(totalTokensLimit(options), guard.tokens ?? Infinity),
     maxDurationMs: Math.min(options.maxDurationMs ?? Infinity, guard.ms ?? Infinity),
     maxToolCalls: options.maxToolCalls ?? Infinity,
+    waitForLimitsMs: options.waitForLimitsMs ?? 0,
     tokenBudget: options.tokenBudget ?? null,
     minUsefulTokens: options.minUsefulTokens ?? 1_024,
     maxRetries: options.maxRetries ?? 10,
@@ -353,6 +361,11 @@ function validate(settings: RunSettings, options: RunOptions): void {
   for (const name of [...counts, 'graceMs'] as const) {
     if (!(settings[name] >= 0)) throw new ConfigurationError(`${name} must be at least 0, but it is ${settings[name]}.`)
   }
+  const { waitForLimitsMs } = settings
+  if (!(waitForLimitsMs >= 0 && waitForLimitsMs <= longestWaitForLimitsMs))
+    throw new ConfigurationError(
+      `waitForLimitsMs must be 0 to ${longestWaitForLimitsMs} milliseconds, which are 31 days, but it is ${waitForLimitsMs}.`,
+    )
   toolsByName(options.tools ?? [])
   checkModels(options)
   const { fallbackModel, context } = options

@@ -59,6 +59,8 @@ export interface RunSettings {
   readonly maxDurationMs: number
   /** Calls of tools, of the run and its agents; for a subagent its part of them. */
   readonly maxToolCalls: number
+  /** Milliseconds by the wall clock that may be waited for services; for a subagent what its parent has left of them. */
+  readonly waitForLimitsMs: number
   /** The target of tokens to use up (spec R-GATE-1); null for none. */
   readonly tokenBudget: number | null
   /** A reply with less room than this is not asked for. */

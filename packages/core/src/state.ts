@@ -4,6 +4,7 @@ import type { Changes } from './goals/changes.ts'
 import type { GoalProgress } from './goals/progress.ts'
 import type { JsonObject } from './json.ts'
 import { addUsage, noUsage, type ModelStopReason, type Usage } from './messages.ts'
+import type { ServiceWaits } from './model/service-waits.ts'
 import type { SettingsInForce } from './settings/settings-change.ts'
 import type { OpenAgent } from './open-agent.ts'
 import { ExecutionContinuation } from './endings/continuation.ts'
@@ -105,6 +106,8 @@ export type RunProgress = {
   readonly changes?: Changes | undefined
   /** Stop hooks that blocked the last answer that one blocked, each with how often in a row for that reason; absent for none. */
   readonly stopHookBlocks?: readonly StopHookRepeats[] | undefined
+  /** What was waited for services; absent for nothing. */
+  readonly waits?: ServiceWaits | undefined
   /** What hooks and callers keep with the run. */
   readonly metadata: JsonObject
 }
@@ -181,6 +184,8 @@ export type RunLimits = {
   readonly maxDurationMs: number | null
   /** Only of a run with such a limit. */
   readonly maxToolCalls?: number
+  /** Only of a run that may wait for services: milliseconds by the wall clock. */
+  readonly waitForLimitsMs?: number
   readonly spentBeforeUsd: number
   /** Only of a run with goals. */
   readonly maxGoalTries?: number
@@ -244,6 +249,7 @@ export function freshProgress(startedAt: number, metadata: JsonObject = {}): Run
     goal: undefined,
     changes: undefined,
     stopHookBlocks: undefined,
+    waits: undefined,
     metadata,
   }
 }
@@ -298,6 +304,7 @@ export function copyOfProgress(spent: RunProgress): WritableProgress {
     goal: spent.goal,
     changes: spent.changes,
     stopHookBlocks: spent.stopHookBlocks,
+    waits: spent.waits,
     metadata: spent.metadata,
   }
 }

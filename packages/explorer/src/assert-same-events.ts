@@ -16,6 +16,7 @@ const liveEvents: ReadonlySet<RunEvent['type']> = new Set<RunEvent['type']>([
   'model_update',
   'question_start',
   'question_end',
+  'service_wait',
   'tool_running',
   'tool_update',
   'background',

@@ -99,6 +99,19 @@ export class EventUpdates {
     return [{ sessionUpdate: 'agent_message_chunk', content, messageId: `halting-note-${this.#notes}` }]
   }
 
+  #wait(
+    event: Extract<RunEvent, { readonly type: 'budget_wait' | 'service_wait' }>,
+    isMain: boolean,
+  ): readonly SessionUpdate[] {
+    if (event.type === 'budget_wait') {
+      const text = budgetWaitText(event)
+      return text === null || !this.#by.notices ? [] : this.note('info', text)
+    }
+    if (!event.isWaiting || !isMain) return []
+    const until = new Date(event.untilMs).toLocaleTimeString()
+    return this.note('warning', `The service is waited for until ${until}: ${event.error.message}`)
+  }
+
   #ofLoop(event: RunEvent, by: CallsOf): readonly SessionUpdate[] {
     const { prefix, agent } = by
     const isMain = agent === undefined
@@ -115,10 +128,9 @@ export class EventUpdates {
         return [usageUpdate(this.#snapshot())]
       case 'retry':
         return this.#retry(event, isMain && this.#reply.retry())
-      case 'budget_wait': {
-        const text = budgetWaitText(event)
-        return text === null || !this.#by.notices ? [] : this.note('info', text)
-      }
+      case 'service_wait':
+      case 'budget_wait':
+        return this.#wait(event, isMain)
       case 'message':
         return this.#ofEntry(event.entry, by)
       case 'tool_start':
@@ -166,6 +178,7 @@ export class EventUpdates {
       case 'guards':
       case 'settings':
       case 'background':
+      case 'service_waited':
         return []
     }
   }

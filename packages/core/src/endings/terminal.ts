@@ -72,6 +72,8 @@ export interface RunResult {
   readonly durationMs: number
   /** Ids of tool calls that were left behind because they did not react to an abort. */
   readonly stillRunning: readonly string[]
+  /** When the service takes requests again, where the run ended because it does not now and it said so: ISO 8601 in UTC. */
+  readonly retryAt?: string
   /** How its goals stand; absent for a run without any. */
   readonly goal?: GoalResult
   readonly error?: HaltingError

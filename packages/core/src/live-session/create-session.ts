@@ -175,6 +175,10 @@ class LiveSession implements Session {
     this.#engine.stop(message)
   }
 
+  retryNow(): boolean {
+    return this.#engine.retryNow()
+  }
+
   set(change: SettingsChange): void {
     this.#checkOpen()
     this.#engine.set(change)

@@ -35,6 +35,8 @@ export interface Session {
   interrupt(options?: InterruptOptions): Interrupted
   /** Ends the run that goes on at its next checkpoint. */
   stop(message?: string): void
+  /** Ends the waits for services of the run that goes on: they are asked now. False where nothing of it waits for one. */
+  retryNow(): boolean
   /** Sets model, permission mode, thinking and limits: for the next request of the run that goes on, on record, and for later runs. @throws ConfigurationError */
   set(change: SettingsChange): void
   /** A person's answer to one of `snapshot.questions`. False when nobody waits for it any more. @throws ConfigurationError for what is no answer: the question stays. */
@@ -187,6 +189,17 @@ export type Activity =
       readonly untilMs: number
       /** The status of the service, `529`; where it gave none, what kind of failure: `connection`. */
       readonly error: string
+    }
+  /** A request of the run itself waits for its service. Its times in milliseconds since 1970. */
+  | {
+      readonly type: 'service_wait'
+      readonly model: string
+      readonly sinceMs: number
+      readonly untilMs: number
+      /** As in `retry`. */
+      readonly error: string
+      /** What the service said. */
+      readonly message: string
     }
   /** A lap that is no `next_turn`: the allowance that paid for it, the number of this lap and how many are left. */
   | {

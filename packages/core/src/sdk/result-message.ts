@@ -48,6 +48,7 @@ export function resultMessage<Output>(input: ResultInput<Output>): SdkResult<Out
     permission_denials: input.denials,
     terminal_reason: sdkName ?? terminal.reason,
     stop: stopOf(terminal),
+    ...(terminal.retryAt !== undefined && { retryAt: terminal.retryAt }),
     ...(terminal.goal !== undefined && { goal: terminal.goal }),
     uuid: input.uuid,
     session_id: input.sessionId,

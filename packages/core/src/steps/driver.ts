@@ -280,7 +280,7 @@ export class DurableStepEngine implements AnswerableStepEngine {
     const options = { signal, emit: () => {}, onUnfinished: 'rerun', sync: 'intent' } as const
     const wait = (): Promise<WaitEnd> => this.#endOfWait(key, wanted, moments)
     const step = await this.run(key, wait, { ...options, intent: () => moments ?? null }, place)
-    const { outcome, answer, why, waitedMs = 0 } = step.value
+    const { outcome, answer, why, waitedMs = 0, endedMs = 0 } = step.value
     return {
       // A wait for an answer alone has only that on record.
       outcome: outcome ?? (answer === undefined ? 'aborted' : 'answered'),
@@ -288,18 +288,25 @@ export class DurableStepEngine implements AnswerableStepEngine {
       ...(answer !== undefined && { answer: answer as T }),
       ...(why !== undefined && { why }),
       waitedMs,
+      endedMs,
     }
   }
 
-  #endOfWait(key: StepKey, { signal, wakeOn }: WaitOptions, moments: WaitMoments | undefined): Promise<WaitEnd> {
+  #endOfWait(
+    key: StepKey,
+    { signal, wakeOn, onBegin }: WaitOptions,
+    moments: WaitMoments | undefined,
+  ): Promise<WaitEnd> {
     const timed = moments === undefined ? undefined : new WallWait(this.#clock, moments)
     const ended = (outcome: Waited<Json>['outcome'], value: WaitEnd = {}): WaitEnd =>
-      timed === undefined && wakeOn === undefined ? value : { outcome, ...value, waitedMs: timed?.waitedMs ?? 0 }
+      timed === undefined && wakeOn === undefined
+        ? value
+        : { outcome, ...value, waitedMs: timed?.waitedMs ?? 0, endedMs: timed?.endedMs ?? 0 }
     if (this.#given?.has(key) === true)
       return Promise.resolve(ended('answered', { answer: this.#given.get(key) ?? null }))
     return new Promise((resolve) => {
       let isOver = false
-      let stopWaking: (() => void) | undefined
+      const stop: { waking?: (() => void) | undefined } = {}
       const settle = (value: WaitEnd): void => {
         if (isOver) return
         isOver = true
@@ -307,7 +314,7 @@ export class DurableStepEngine implements AnswerableStepEngine {
         this.#rest?.wakes(key)
         signal.removeEventListener('abort', onAbort)
         timed?.cancel()
-        stopWaking?.()
+        stop.waking?.()
         this.#endWait()
         resolve(value)
       }
@@ -316,9 +323,10 @@ export class DurableStepEngine implements AnswerableStepEngine {
       ;(this.#waiting ??= new Map()).set(key, (value: Json) => settle(ended('answered', { answer: value })))
       this.#rest?.waits(key, timed === undefined ? Infinity : this.#clock.now() + timed.leftMs)
       signal.addEventListener('abort', onAbort)
+      if (moments !== undefined) onBegin?.({ sinceMs: moments.since, untilMs: moments.until })
       timed?.start(() => settle(ended('over')))
-      stopWaking = wakeOn?.((why) => settle(ended('woken', { why })))
-      if (isOver) stopWaking?.()
+      stop.waking = wakeOn?.((why) => settle(ended('woken', { why })))
+      if (isOver) stop.waking?.()
       else if (signal.aborted) onAbort()
     })
   }
@@ -344,7 +352,9 @@ export class DurableStepEngine implements AnswerableStepEngine {
 }
 
 /** What a wait came to, as recorded: of one for an answer alone only that. */
-type WaitEnd = { readonly answer?: Json; readonly why?: string } & Partial<Pick<Waited<Json>, 'outcome' | 'waitedMs'>>
+type WaitEnd = { readonly answer?: Json; readonly why?: string } & Partial<
+  Pick<Waited<Json>, 'outcome' | 'waitedMs' | 'endedMs'>
+>
 
 /** Where steps are asked for: by which agent, and what is on record for it. */
 interface Place {

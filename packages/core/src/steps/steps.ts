@@ -63,6 +63,8 @@ export interface WaitOptions {
   readonly longestMs?: number
   /** Called where it is waited for, with what ends the wait; gives the way to be called no more. `why` is on record, and told. */
   readonly wakeOn?: (wake: (why: string) => void) => () => void
+  /** Called where it is waited for, with its moments in milliseconds since 1970; not for a wait without a longest time. */
+  readonly onBegin?: (moments: { readonly sinceMs: number; readonly untilMs: number }) => void
 }
 
 /** How a wait ended. */
@@ -75,6 +77,8 @@ export interface Waited<T> {
   readonly why?: string
   /** Milliseconds by the wall clock since it began, kills and resumes in between included, at most its longest time. 0 without one. */
   readonly waitedMs: number
+  /** When it ended, in milliseconds since 1970 by when it began and how long it took; 0 without a longest time. */
+  readonly endedMs: number
 }
 
 /** What a poll for control gave: mostly nothing, at once. */

@@ -131,6 +131,7 @@ const isProgress: Check = isObject({
   goal: optional(isGoalProgress),
   changes: optional(isObject({ calls: isAmount, at: isAmount, by: orNull(isText) })),
   stopHookBlocks: optional(isListOf(isObject({ hook: isText, reason: isNumber, changes: isAmount, times: isAmount }))),
+  waits: optional(isObject({ ms: isAmount, untilMs: isAmount })),
 })
 
 const isStart: Check = isObject({
@@ -145,6 +146,7 @@ const isStart: Check = isObject({
       maxTotalTokens: isLimit,
       maxDurationMs: isLimit,
       maxToolCalls: optional(isLimit),
+      waitForLimitsMs: optional(isLimit),
       spentBeforeUsd: isAmount,
       maxGoalTries: optional(isAmount),
     }),

@@ -53,6 +53,11 @@ export class WallWait {
     return this.#within(Math.max(steady, wallTimeOf(this.#clock) - this.#moments.since))
   }
 
+  /** When it ends if it ends now, by its beginning. */
+  get endedMs(): number {
+    return this.#moments.since + this.waitedMs
+  }
+
   get leftMs(): number {
     return this.#lengthMs - this.waitedMs
   }

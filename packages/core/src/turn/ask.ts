@@ -10,7 +10,7 @@ import type { ModelErrorJson } from '../model/model-error.ts'
 import type { Model, ModelRequest } from '../model/model.ts'
 import type { StepResult } from '../steps/steps.ts'
 import { noEarlyStarts, type EarlyStarts } from './calls/early-starts.ts'
-import { askModel, type Asker } from './request/ask-model.ts'
+import { askModel, type Asker, type Failure } from './request/ask-model.ts'
 import type { Attempt, RequestPlan } from './request/request-plan.ts'
 import { chargeOf } from './request/charge.ts'
 import { currentModel, outputCap } from './request/current-model.ts'
@@ -22,13 +22,16 @@ import { capInWindow } from './request/reply-room.ts'
 import { learnFromRefusal, windowOf } from './request/window.ts'
 import { heldBackBy } from './request/reserve.ts'
 import { startEarly } from './request/start-early.ts'
+import { enterWaits } from './request/questions.ts'
+import { settingsInWait } from './checkpoint.ts'
+import { after } from '../eventually.ts'
 import type { Run } from './run.ts'
 
 /** The model's answer, or how the request failed. */
 export type Reply =
   | Answer
   /** The request failed and is not retried. `recover` decides whether something else can be tried. */
-  | { readonly kind: 'failed'; readonly error: ModelErrorJson; readonly attempts: number }
+  | Failure
   | { readonly kind: 'overloaded'; readonly error: ModelErrorJson; readonly attempts: number }
   | { readonly kind: 'over_budget'; readonly overBudget: OverBudget }
   | {
@@ -53,7 +56,6 @@ export interface Answer {
 /** Asks the model for the next turn. The message is not in the transcript yet. */
 export function ask(run: Run): Promise<Reply> {
   const isClosing = run.spent.closing !== null
-  const model = currentModel(run)
   const { request } = run.spent
   let early = noEarlyStarts
   const asker: Asker = {
@@ -61,7 +63,7 @@ export function ask(run: Run): Promise<Reply> {
     canFallBack: canFallBack(run),
     begin(attempt) {
       if (!isClosing) early = startEarly(run)
-      run.emit({ type: 'model_start', request, attempt, model: model.id })
+      run.emit({ type: 'model_start', request, attempt, model: currentModel(run).id })
       const starts = early
       const entryId = run.entryId('assistant')
       return (update, emit) => {
@@ -71,9 +73,13 @@ export function ask(run: Run): Promise<Reply> {
     },
     tell: run.emit,
     enter: (attempt, step) => enterAttempt(run, attempt, step),
+    get waitedMs() {
+      return run.spent.waits?.ms ?? 0
+    },
+    enterWait: (waited) => enterWaits(run, waited),
+    renew: (attempt) => after(settingsInWait(run, attempt), () => turnRequest(run)),
   }
-  const cap = capInWindow(run, model, outputCap(run, model), () => estimatePrompt(run))
-  return askModel(run, new TurnRequest(run, model, cap), asker).then((asked) => {
+  return askModel(run, turnRequest(run), asker).then((asked) => {
     switch (asked.kind) {
       case 'answered':
         return answer(run, asked, early)
@@ -85,6 +91,16 @@ export function ask(run: Run): Promise<Reply> {
         return asked
     }
   })
+}
+
+/** To the model that is asked now. */
+function turnRequest(run: Run): TurnRequest {
+  const model = currentModel(run)
+  return new TurnRequest(
+    run,
+    model,
+    capInWindow(run, model, outputCap(run, model), () => estimatePrompt(run)),
+  )
 }
 
 /** The request for the next turn; the last answer of a wrap-up has no tools, and nothing is held back for it any more. */

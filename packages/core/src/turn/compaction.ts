@@ -19,7 +19,7 @@ import { abortDraft, standingDraft } from './endings.ts'
 import type { Draft } from './outcome.ts'
 import type { RecordPosition } from './record-position.ts'
 import { estimateRequest, tokenRatioOf } from './request/estimate.ts'
-import type { Bill } from './request/bill.ts'
+import { recordOf, type Bill } from './request/bill.ts'
 import { restoreForAgent } from './request/charge.ts'
 import { enterBill, LiveBill, Questions } from './request/questions.ts'
 import { learnWindow } from './request/window.ts'
@@ -218,8 +218,7 @@ async function performed(
   )
   const result = await questions.until(Promise.resolve(working))
   const { refusals, aborted = left, bill } = questions
-  const { charges, told } = bill
-  const record = { trigger: compaction.trigger, result, charges, told, refusals }
+  const record = { trigger: compaction.trigger, result, ...recordOf(bill), refusals }
   return aborted === undefined ? record : { ...record, aborted }
 }
 

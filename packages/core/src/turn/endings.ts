@@ -1,6 +1,7 @@
 import type { AbortCause } from '../cancel/abort.ts'
 import { costLimitSignal, timeLimitSignal } from '../guards/limits.ts'
 import { HaltingError } from '../errors.ts'
+import { isoTimeOf } from '../iso-time.ts'
 import type { AssistantMessage } from '../messages.ts'
 import { ModelError, RetriesExhaustedError, type ModelErrorJson } from '../model/model-error.ts'
 import { StopSignal } from '../endings/signal.ts'
@@ -86,14 +87,16 @@ export function budgetDraft(run: Run): Draft {
   return draftOf('max_budget_usd', budgetSignal(run, 'max_budget_usd'), { isOwnLimit: true })
 }
 
-/** The model failed and is not asked again. With `attempts` above 1 the retries are used up. */
-export function modelErrorDraft(error: ModelErrorJson, attempts: number): Draft {
+/** The model failed and is not asked again. With `attempts` above 1 the retries are used up. `retryAtMs`: when its service takes requests again. */
+export function modelErrorDraft(error: ModelErrorJson, attempts: number, retryAtMs?: number): Draft {
   const exhausted = error.retryable && attempts > 1
   const failure = exhausted ? new RetriesExhaustedError(attempts, error) : new ModelError(error)
+  const retryAt = retryAtMs === undefined ? undefined : isoTimeOf(retryAtMs)
+  const { kind, status, requestId } = error
   const signal = new StopSignal({
     reason: exhausted ? 'retry_limit' : 'error',
-    message: failure.message,
-    context: { kind: error.kind, status: error.status, attempts, requestId: error.requestId },
+    message: retryAt === undefined ? failure.message : `${failure.message} It takes requests again at ${retryAt}.`,
+    context: { kind, status, attempts, requestId, ...(retryAt !== undefined && { retryAt }) },
     source: 'model',
   })
   return draftOf('model_error', signal, { say: { error: wireKind(error), message: failure.message }, error: failure })

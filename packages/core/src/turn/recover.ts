@@ -16,7 +16,10 @@ import {
   loweredTokensDraft,
   modelErrorDraft,
   promptTooLongDraft,
+  standingDraft,
 } from './endings.ts'
+import { controlAt } from './checkpoint.ts'
+import type { Failure } from './request/ask-model.ts'
 import { leaseDraft, overBudgetDraft, standingCutDraft } from './over-budget.ts'
 import { draftOf, ends, goesOn, onward, type Outcome, type Route } from './outcome.ts'
 import { canEscalate } from './request/current-model.ts'
@@ -32,7 +35,7 @@ export function recover(run: Run, reply: Exclude<Reply, Answer>): Eventually<Out
     case 'overloaded':
       return goesOn([fallback], () => modelErrorDraft(reply.error, reply.attempts))
     case 'failed':
-      return recoverFailure(run, reply.error, reply.attempts)
+      return reply.wasStopped === true ? endStopped(run, reply) : recoverFailure(run, reply)
   }
 }
 
@@ -46,14 +49,23 @@ export function endsThere(outcome: Outcome): Outcome {
   return ends({ ...outcome.draft(), overridable: false, wrapsUp: false })
 }
 
-function recoverFailure(run: Run, error: ModelErrorJson, attempts: number): Outcome {
+/** The run was told to stop while it waited for a service: the stop is the ending, and no failure. */
+function endStopped(run: Run, failure: Failure): Eventually<Outcome> {
+  return after(controlAt(run, 'after_reply'), (cause) => {
+    if (cause !== undefined) return ends(abortDraft(run, cause, 'streaming'))
+    return run.signals.hasAny() ? ends(standingDraft(run, [])) : recoverFailure(run, failure)
+  })
+}
+
+function recoverFailure(run: Run, failure: Failure): Outcome {
+  const { error } = failure
   switch (error.kind) {
     case 'prompt_too_long':
       return goesOn(roomRoutes, () => promptTooLongDraft(error))
     case 'image':
       return goesOn([mediaRoute(error)], () => ({ ...imageErrorDraft(error), keep: (from) => clearMedia(from, error) }))
     default:
-      return ends(modelErrorDraft(error, attempts))
+      return ends(modelErrorDraft(error, failure.attempts, failure.retryAtMs))
   }
 }
 

@@ -7,7 +7,7 @@ import type { CompactionReply } from '../context/port.ts'
 import type { StepResult } from '../steps/steps.ts'
 import { chargeOfStep, restoreForAgent } from './request/charge.ts'
 import { refusedQuestion } from './request/question.ts'
-import type { Bill, OpenBill } from './request/bill.ts'
+import { recordOf, type Bill, type OpenBill } from './request/bill.ts'
 import { enterBill, LiveBill, Questions } from './request/questions.ts'
 import type { Run, RunStepOptions } from './run.ts'
 
@@ -179,8 +179,7 @@ class Asking<T> {
       restoreForAgent(this.#run, abandoned)
       for (const charge of abandoned) this.#bill.charge(charge)
     }
-    const { charges, told } = bill
-    return { value: aborted === undefined ? value : this.#who.cut(value, aborted), charges, told }
+    return { value: aborted === undefined ? value : this.#who.cut(value, aborted), ...recordOf(bill) }
   }
 
   /** What was given is read once, and first: whoever asks may be plain JavaScript. */

@@ -1,14 +1,14 @@
 // Holds rules of docs/spec.md: R-PAUSE-1, R-PAUSE-5, R-PAUSE-7a, R-PAUSE-10.
 import { expect, test } from 'vitest'
 import { ConfigurationError } from '../../src/index.ts'
-import { calls, reader, until } from '../support/harness.ts'
+import { calls, reader } from '../support/harness.ts'
 import { sessionOf } from './support.ts'
 
 async function paused() {
   const replies = [calls('Look'), calls('Look'), calls('Look'), 'Done.']
   const { session, told } = sessionOf(replies, { tools: [reader('Look')], maxTurns: 2, onLimit: 'pause' })
   session.prompt('go')
-  await until(() => session.snapshot.limitQuestion !== null)
+  await new Promise<void>((resolve) => session.listen(({ type }) => type === 'limit_question' && resolve()))
   return { session, told, id: session.snapshot.limitQuestion?.id ?? '' }
 }
 

@@ -128,7 +128,7 @@ describe('time', () => {
     const waiting = steps.wait('w', { signal })
     await clock.advance(5_000)
     steps.answer('w', { behavior: 'allow' })
-    expect(await waiting).toEqual({ outcome: 'answered', answer: { behavior: 'allow' }, waitedMs: 0 })
+    expect(await waiting).toMatchObject({ outcome: 'answered', answer: { behavior: 'allow' }, waitedMs: 0 })
     expect(await value(steps, 'b', 'x')).toMatchObject({ at: 0 })
   })
 
@@ -158,7 +158,7 @@ describe('time', () => {
     const steps = createMemorySteps({ clock: createFakeClock() })
     const waiting = steps.wait('w', { signal: controller.signal })
     controller.abort()
-    expect(await waiting).toEqual({ outcome: 'aborted', waitedMs: 0 })
+    expect(await waiting).toEqual({ outcome: 'aborted', waitedMs: 0, endedMs: 0 })
   })
 
   test('a sleep has its deadline as intent, and ends early with an abort', async () => {

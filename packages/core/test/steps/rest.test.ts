@@ -23,7 +23,7 @@ test('that a person is waited for is told, and that it is over', async () => {
   const answer = steps.wait('run1/approval:a', { signal })
   expect(told).toEqual([null])
   steps.answer('run1/approval:a', 'yes')
-  expect(await answer).toEqual({ outcome: 'answered', answer: 'yes', waitedMs: 0 })
+  expect(await answer).toMatchObject({ outcome: 'answered', answer: 'yes' })
   expect(told).toEqual([null, undefined])
 })
 

@@ -262,6 +262,12 @@ export class RemoteSession implements Session {
     this.#send({ type: 'stop', ...(message !== undefined && { message }) })
   }
 
+  retryNow(): boolean {
+    if (this.snapshot.activity.type !== 'service_wait') return false
+    this.#send({ type: 'retry_now' })
+    return true
+  }
+
   set(change: SettingsChange): void {
     this.#checkOpen()
     checkGoals(change)

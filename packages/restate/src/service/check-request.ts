@@ -81,6 +81,7 @@ const fieldsOf: { readonly [type in SessionRequest['type']]: Fields } = {
       queue: isOneOf('keep', 'give_back'),
     },
   },
+  retry_now: {},
   stop: { takes: { message: isText } },
   set: { needs: { change: isChange } },
   answer: { needs: { callId: isName, answer: isAnswer } },

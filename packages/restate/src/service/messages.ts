@@ -18,6 +18,8 @@ export type SessionRequest =
   | { readonly type: 'interrupt'; readonly because?: AbortCause; readonly queue?: 'keep' | 'give_back' }
   /** Ends the run that goes on at its next checkpoint. */
   | { readonly type: 'stop'; readonly message?: string }
+  /** Ends the waits for services of the run that goes on. */
+  | { readonly type: 'retry_now' }
   | { readonly type: 'set'; readonly change: SettingsChange }
   /** To the question about this call. */
   | { readonly type: 'answer'; readonly callId: string; readonly answer: PermissionAnswer }
@@ -71,6 +73,7 @@ export function whenIdle({ type }: Pick<SessionRequest, 'type'>): 'begins' | 'wa
     case 'retract':
     case 'interrupt':
     case 'stop':
+    case 'retry_now':
     case 'answer':
     case 'stop_task':
     case 'close':

@@ -204,6 +204,10 @@ export class SessionWork implements Work {
         this.#settledByEnd = [...this.#settledByEnd, number]
         session.stop(request.message)
         return
+      case 'retry_now':
+        this.#settledByEnd = [...this.#settledByEnd, number]
+        session.retryNow()
+        return
       case 'set':
         checkGoals(request.change)
         session.set(request.change)

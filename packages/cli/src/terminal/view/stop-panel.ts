@@ -106,6 +106,8 @@ function activityText(activity: PanelSnapshot['activity'], now: number): string 
       const why = because === null ? '' : ` (${oneLine(because, 24)})`
       return text === undefined ? '' : `${text}, ${used} of ${used + left}${why}`
     }
+    case 'service_wait':
+      return `waits for the service, ${stopwatch(Math.max(0, activity.untilMs - Date.now()))} (${oneLine(activity.error, 40)})`
     case 'budget_wait':
       return waitText(activity)
     case 'compacting':

@@ -26,7 +26,7 @@ export interface Child {
  * @throws what the tool throws, TypeError for what is no subagent, ConfigurationError for a model that cannot be asked.
  */
 export function childOf(
-  { context, identity }: Pick<Run, 'context' | 'identity'>,
+  { context, identity, spent }: Pick<Run, 'context' | 'identity' | 'spent'>,
   tool: AnyAgentTool,
   input: unknown,
   share: AgentShare,
@@ -39,7 +39,8 @@ export function childOf(
     permissionMode,
   })
   const child = childRunOf(given)
-  return { run: child, context: contextOf(context, tool, child, share) }
+  const waitForLimitsMs = Math.max(0, context.settings.waitForLimitsMs - (spent.waits?.ms ?? 0))
+  return { run: child, context: contextOf(context, tool, child, { ...share, waitForLimitsMs }) }
 }
 
 /** Plain JavaScript may give anything back. @throws TypeError for what is no subagent. */
@@ -92,7 +93,10 @@ function limitsOf(fields: { readonly [field: string]: unknown }): Partial<ChildR
   return limits
 }
 
-function contextOf(context: RunContext, tool: AnyAgentTool, child: ChildRun, share: AgentShare): RunContext {
+/** What it may use of what is left of its parent's. */
+type Shared = AgentShare & Pick<RunSettings, 'waitForLimitsMs'>
+
+function contextOf(context: RunContext, tool: AnyAgentTool, child: ChildRun, share: Shared): RunContext {
   const settings = settingsOf(context, child, share)
   const model = modelOf(context, tool, child)
   checkBudgetable(model, context.prices, settings)
@@ -124,7 +128,7 @@ function guardsOfLimits({ maxDurationMs }: ChildRun): readonly RegisteredGuard[]
   return [{ id: 'limit:agent_duration', guard: timeLimit(maxDurationMs) }]
 }
 
-function settingsOf({ settings }: RunContext, child: ChildRun, share: AgentShare): RunSettings {
+function settingsOf({ settings }: RunContext, child: ChildRun, share: Shared): RunSettings {
   const { permissionMode = settings.permissionMode, permissionUpdates = [] } = child
   return {
     ...settings,
@@ -139,6 +143,7 @@ function settingsOf({ settings }: RunContext, child: ChildRun, share: AgentShare
     wrapUp: false,
     output: null,
     maxToolCalls: within(child.maxToolCalls, share.toolCalls),
+    waitForLimitsMs: share.waitForLimitsMs,
     maxSubagents: share.agents,
     maxSubagentDepth: Math.max(0, settings.maxSubagentDepth - 1),
     querySource: child.agentType ?? 'agent',

@@ -5,7 +5,7 @@ import type { HaltingError } from '../../errors.ts'
 import type { Emit } from '../../events.ts'
 import { freshGoal } from '../../goals/progress.ts'
 import { specOf } from '../../goals/run-goals.ts'
-import { closedInbox } from '../../inbox.ts'
+import { inboxOfAgent } from '../../inbox.ts'
 import type { FinishedRun, RunPorts } from '../../run-context.ts'
 import { entryId, freshProgress, startState, withEntry, type RunIdentity, type RunState } from '../../state.ts'
 import { resultOfThrown } from '../../tools/output.ts'
@@ -138,13 +138,13 @@ function agentStart(identity: RunIdentity, { prompt, until = [] }: ChildRun, now
 }
 
 function portsOfChild(run: Run, name: string, child: ChildRun, abort: AbortScope): RunPorts {
-  const { steps, ledger } = run.ports
+  const { steps, ledger, inbox } = run.ports
   const { maxBudgetUsd = Infinity, maxTotalTokens = Infinity } = child
   const heldBack = ledger.limited ? heldBackBy(run) : []
   return {
     ...run.ports,
     steps: steps.scope(name),
-    inbox: closedInbox,
+    inbox: inboxOfAgent(inbox),
     abort,
     ledger: ledger.branchOfAgent({ nanos: nanosOf(maxBudgetUsd), tokens: maxTotalTokens }),
     deadline: deadlineOf(run, child, abort),

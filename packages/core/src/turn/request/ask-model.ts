@@ -1,3 +1,4 @@
+import type { ServiceWaits } from '../../model/service-waits.ts'
 import type { Emit, RunEvent } from '../../events.ts'
 import type { ModelErrorJson } from '../../model/model-error.ts'
 import { emptyReplyError, isEmptyReply } from '../../model/empty-reply.ts'
@@ -5,9 +6,11 @@ import type { ModelUpdate } from '../../model/model.ts'
 import { longestRetryWaitMs, overloadsBeforeFallback, retriesAfter, retryDelayMs } from '../../model/retry.ts'
 import type { StepResult } from '../../steps/steps.ts'
 import type { Run } from '../run.ts'
+import { after, type Eventually } from '../../eventually.ts'
 import { makeAttempt } from './attempt.ts'
 import { mostShorterReplies, withShorterReply } from './reply-room.ts'
 import type { Attempt, RequestPlan } from './request-plan.ts'
+import { RequestWaits, type WaitAfter } from './wait-for-service.ts'
 
 /** Who makes the request: the run itself, or a compaction. */
 export interface Asker {
@@ -21,6 +24,12 @@ export interface Asker {
   tell(event: RunEvent): void
   /** An attempt ended. Its figures are entered before anything else happens. */
   enter(attempt: number, step: StepResult<Attempt>): void
+  /** Milliseconds that were waited for services before. */
+  readonly waitedMs: number
+  /** A wait for the service is over. */
+  enterWait(waited: ServiceWaits): void
+  /** The same request to the model that a person chose while it waited; absent for questions, which keep theirs. */
+  renew?(attempt: number): Eventually<RequestPlan>
 }
 
 type Final = Extract<Attempt, { readonly kind: 'answered' | 'over_budget' | 'aborted' }>
@@ -28,75 +37,166 @@ type Final = Extract<Attempt, { readonly kind: 'answered' | 'over_budget' | 'abo
 /** How a request ended after all its attempts. `overloaded`: the fallback model is to take over. */
 export type Asked =
   | Final
-  | { readonly kind: 'failed' | 'overloaded'; readonly error: ModelErrorJson; readonly attempts: number }
+  | Failure
+  | { readonly kind: 'overloaded'; readonly error: ModelErrorJson; readonly attempts: number }
+
+/** A request that is not made again. */
+export interface Failure {
+  readonly kind: 'failed'
+  readonly error: ModelErrorJson
+  readonly attempts: number
+  /** When the service takes requests again, in milliseconds since 1970; where it said so. */
+  readonly retryAtMs?: number
+  /** The run was told to stop while it waited for the service. */
+  readonly wasStopped?: true
+}
 
 /** Asks a model: attempts until one is answered or the failure is final (spec R-REQ-1 to R-REQ-4a). The one retry policy there is. */
 export async function askModel(run: Run, plan: RequestPlan, asker: Asker): Promise<Asked> {
-  const { maxRetries } = run.context.settings
-  const { request } = run.spent
-  let lost = 0
-  let overloads = 0
-  let hasAskedAgain = false
-  let isReached = false
-  let fingerprints = noFingerprints
-  let asking = plan
-  let shorterReplies = 0
-  for (let attempt = 1; ; attempt++) {
-    const step = await makeAttempt(run, asking, attempt, asker.begin(attempt), (event) => asker.tell(event))
-    asker.enter(attempt, step)
-    const result = step.value
-    if (result.kind === 'unknown') lost++
-    // Attempts that the model has had: what was lost with its process is no failure of the model.
-    const tries = attempt - lost
+  return new OpenRequest(run, plan, asker).ask()
+}
+
+/** One request while it is made: attempt after attempt, with what the earlier ones came to. */
+class OpenRequest {
+  readonly #run: Run
+  readonly #plan: RequestPlan
+  readonly #asker: Asker
+  readonly #waits: RequestWaits
+  /** As it is asked now: with a shorter reply, or another model. */
+  #asking: RequestPlan
+  #lost = 0
+  #overloads = 0
+  #hasAskedAgain = false
+  #isReached = false
+  #fingerprints = noFingerprints
+  #shorterReplies = 0
+
+  constructor(run: Run, plan: RequestPlan, asker: Asker) {
+    this.#run = run
+    this.#plan = plan
+    this.#asking = plan
+    this.#asker = asker
+    this.#waits = new RequestWaits(run)
+  }
+
+  async ask(): Promise<Asked> {
+    const asker = this.#asker
+    for (let attempt = 1; ; attempt++) {
+      const onUpdate = asker.begin(attempt)
+      const step = await makeAttempt(this.#run, this.#asking, attempt, onUpdate, (event) => asker.tell(event))
+      asker.enter(attempt, step)
+      const asked = await this.#after(step.value, attempt)
+      if (asked !== undefined) return asked
+    }
+  }
+
+  /** How the request ended; undefined where another attempt is made. */
+  #after(result: Attempt, attempt: number): Eventually<Asked | undefined> {
     switch (result.kind) {
-      case 'answered': {
-        isReached = true
-        if (!isEmptyReply(result.message)) return result
-        const mayAskAgain = tries <= maxRetries || isNextRecorded(run, plan, attempt)
-        if (hasAskedAgain || !mayAskAgain) {
-          asker.tell({ type: 'notice', message: 'The model gave an empty reply.' })
-          return result
-        }
-        hasAskedAgain = true
-        asker.tell({ type: 'retry', request, attempt, maxRetries: attempt, delayMs: 0, error: emptyReplyError })
-        continue
-      }
+      case 'answered':
+        return this.#answered(result, attempt)
       case 'over_budget':
       case 'aborted':
         return result
       case 'unknown':
-        if ((lost > mostLost && !isNextRecorded(run, plan, attempt)) || isEndOfReplay(run, plan, attempt))
-          return { kind: 'failed', error: lostError, attempts: attempt }
-        continue
-      case 'failed': {
-        const { error } = result
-        const shorter = withShorterReply(run, asking, error, result.grant)
-        const mayAskShorter = shorterReplies < mostShorterReplies && tries <= maxRetries
-        if (shorter !== undefined && (mayAskShorter || isNextRecorded(run, plan, attempt))) {
-          shorterReplies++
-          asking = shorter
-          asker.tell({ type: 'retry', request, attempt, maxRetries: attempt, delayMs: 0, error })
-          continue
-        }
-        overloads = error.kind === 'overloaded' ? overloads + 1 : 0
-        const key = run.key(`${asker.retryName}.${attempt}`)
-        const delayMs = retryDelayMs(tries, error, key)
-        isReached ||= error.neverConnected !== true || wasAnswered(run)
-        const retries = retriesAfter(error, maxRetries, { isReached, fingerprints })
-        if (error.fingerprint !== undefined) fingerprints = new Set([...fingerprints, error.fingerprint])
-        const isFinal = (tries > retries || delayMs > longestRetryWaitMs) && !isNextRecorded(run, plan, attempt)
-        // With few retries the last attempt may come first: then every attempt must have been an overload.
-        const isOverloaded = overloads >= overloadsBeforeFallback || (isFinal && overloads === tries)
-        if (isOverloaded && asker.canFallBack && !isNextRecorded(run, plan, attempt))
-          return { kind: 'overloaded', error, attempts: tries }
-        if (isFinal) return { kind: 'failed', error, attempts: tries }
-        // Whoever is told counts attempts: those that were lost are among them.
-        asker.tell({ type: 'retry', request, attempt, maxRetries: retries + lost, delayMs, error })
-        await run.ports.steps.sleep(key, delayMs, { signal: run.ports.abort.signal })
-        continue
-      }
+        return this.#lostAttempt(attempt)
+      case 'failed':
+        return this.#failed(result, attempt)
     }
   }
+
+  /** Attempts that the model has had: what was lost with its process is no failure of the model. */
+  #triesOf(attempt: number): number {
+    return attempt - this.#lost
+  }
+
+  #isNextRecorded(attempt: number): boolean {
+    return isNextRecorded(this.#run, this.#plan, attempt)
+  }
+
+  /** The same is asked again without a wait. */
+  #again(attempt: number, error: ModelErrorJson): undefined {
+    const { request } = this.#run.spent
+    this.#asker.tell({ type: 'retry', request, attempt, maxRetries: attempt, delayMs: 0, error })
+    return undefined
+  }
+
+  #answered(result: Extract<Attempt, { readonly kind: 'answered' }>, attempt: number): Asked | undefined {
+    this.#isReached = true
+    if (!isEmptyReply(result.message)) return result
+    const { maxRetries } = this.#run.context.settings
+    const mayAskAgain = this.#triesOf(attempt) <= maxRetries || this.#isNextRecorded(attempt)
+    if (this.#hasAskedAgain || !mayAskAgain) {
+      this.#asker.tell({ type: 'notice', message: 'The model gave an empty reply.' })
+      return result
+    }
+    this.#hasAskedAgain = true
+    return this.#again(attempt, emptyReplyError)
+  }
+
+  #lostAttempt(attempt: number): Failure | undefined {
+    this.#lost++
+    const isOver =
+      (this.#lost > mostLost && !this.#isNextRecorded(attempt)) || isEndOfReplay(this.#run, this.#plan, attempt)
+    return isOver ? { kind: 'failed', error: lostError, attempts: attempt } : undefined
+  }
+
+  #failed(result: FailedAttempt, attempt: number): Eventually<Asked | undefined> {
+    const run = this.#run
+    const { error } = result
+    const { maxRetries } = run.context.settings
+    const tries = this.#triesOf(attempt)
+    const shorter = withShorterReply(run, this.#asking, error, result.grant)
+    const mayAskShorter = this.#shorterReplies < mostShorterReplies && tries <= maxRetries
+    if (shorter !== undefined && (mayAskShorter || this.#isNextRecorded(attempt))) {
+      this.#shorterReplies++
+      this.#asking = shorter
+      return this.#again(attempt, error)
+    }
+    this.#overloads = error.kind === 'overloaded' ? this.#overloads + 1 : 0
+    this.#isReached ||= error.neverConnected !== true || wasAnswered(run)
+    const terms = { isReached: this.#isReached, fingerprints: this.#fingerprints }
+    const breaksAgain = breaksAs(error, this.#fingerprints)
+    const retries = retriesAfter(error, maxRetries, terms)
+    if (error.fingerprint !== undefined) this.#fingerprints = new Set([...this.#fingerprints, error.fingerprint])
+    const key = run.key(`${this.#asker.retryName}.${attempt}`)
+    const delayMs = retryDelayMs(tries, error, key)
+    const isUsedUp = tries > retries || delayMs > longestRetryWaitMs
+    const isFinal = isUsedUp && !this.#isNextRecorded(attempt)
+    // With few retries the last attempt may come first: then every attempt must have been an overload.
+    const isOverloaded = this.#overloads >= overloadsBeforeFallback || (isFinal && this.#overloads === tries)
+    if (isOverloaded && this.#asker.canFallBack && !this.#isNextRecorded(attempt))
+      return { kind: 'overloaded', error, attempts: tries }
+    const mayFallBack = this.#asker.canFallBack && error.kind === 'overloaded'
+    const wait = { plan: this.#asking, error, retryKey: key, isFinal: isUsedUp, mayFallBack }
+    const waitMs = breaksAgain ? undefined : this.#waits.dueMs(wait, this.#asker)
+    const failure = failureOf(result, tries)
+    if (waitMs !== undefined) return this.#wait(wait, waitMs, attempt, failure)
+    if (isFinal) return failure
+    // Whoever is told counts attempts: those that were lost are among them.
+    const { request } = run.spent
+    this.#asker.tell({ type: 'retry', request, attempt, maxRetries: retries + this.#lost, delayMs, error })
+    return after(run.ports.steps.sleep(key, delayMs, { signal: run.ports.abort.signal }), () => undefined)
+  }
+
+  /** What aborts a wait is told by the attempt that comes after it. */
+  async #wait(wait: WaitAfter, waitMs: number, attempt: number, failure: Failure): Promise<Failure | undefined> {
+    const end = await this.#waits.wait(wait, waitMs, this.#asker)
+    if (end === 'stopped') return { ...failure, wasStopped: true }
+    if (end === 'model') this.#asking = (await this.#asker.renew?.(attempt)) ?? this.#asking
+    return undefined
+  }
+}
+
+type FailedAttempt = Extract<Attempt, { readonly kind: 'failed' }>
+
+function failureOf({ error, retryAtMs }: FailedAttempt, attempts: number): Failure {
+  return { kind: 'failed', error, attempts, ...(retryAtMs !== undefined && { retryAtMs }) }
+}
+
+/** It broke like this before: the same again will break again. */
+function breaksAs({ fingerprint }: ModelErrorJson, before: ReadonlySet<string>): boolean {
+  return fingerprint !== undefined && before.has(fingerprint)
 }
 
 /** A request that ends its process each time, as a reply that fills its memory may, is not asked for ever where somebody starts the process again. */

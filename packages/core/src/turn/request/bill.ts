@@ -1,3 +1,4 @@
+import { bothWaits, type ServiceWaits } from '../../model/service-waits.ts'
 import type { RunEvent } from '../../events.ts'
 import type { Usage } from '../../messages.ts'
 
@@ -20,21 +21,39 @@ export type Bill = {
   readonly charges: readonly Charge[]
   /** Events beside the start and the end of whoever asked: retries and notices. */
   readonly told: readonly RunEvent[]
+  /** What was waited for services; absent for nothing. */
+  readonly waits?: ServiceWaits
+}
+
+/** A bill as it goes on record. */
+export function recordOf({ charges, told, waits }: Bill): Bill {
+  return waits === undefined ? { charges, told } : { charges, told, waits }
 }
 
 /** A bill while it is being made. Nothing is entered in the run before somebody does it. */
 export class OpenBill implements Bill {
   readonly charges: Charge[] = []
   readonly told: RunEvent[] = []
+  waits?: ServiceWaits
 
   /** What another process had made of it. */
-  addAll({ charges, told }: Bill): void {
+  addAll({ charges, told, waits }: Bill): void {
+    if (waits !== undefined) this.enterWait(waits)
     this.charges.push(...charges)
     this.told.push(...told)
   }
 
   charge(charge: Charge): void {
     this.charges.push(charge)
+  }
+
+  /** Milliseconds of waits that are in no figures yet. */
+  get waitedMs(): number {
+    return this.waits?.ms ?? 0
+  }
+
+  enterWait(waited: ServiceWaits): void {
+    this.waits = bothWaits(this.waits, waited)
   }
 
   tell(event: RunEvent): void {

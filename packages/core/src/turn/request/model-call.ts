@@ -6,6 +6,7 @@ import { promptTokensOf } from '../../model/billed-parts.ts'
 import { ModelError, type ModelErrorJson } from '../../model/model-error.ts'
 import type { Admission, Model, ModelReply, ModelRequest, ModelUpdate } from '../../model/model.ts'
 import { toldUsage } from '../../model/told-usage.ts'
+import { wallTimeOf } from '../../steps/clock.ts'
 import type { Run } from '../run.ts'
 import type { Charge } from './bill.ts'
 import { chargeFor, noCharge, unknownCharge, untoldCharge } from './charge.ts'
@@ -74,7 +75,10 @@ export class ModelCall {
     const error = settled.kind === 'threw' ? recordOf(settled.error) : noReply
     const told =
       settled.kind === 'threw' && isInstance(settled.error, ModelError) ? settled.error.toRecord().usage : null
-    return { kind: 'failed', error, charge: chargeOfFailure(run, plan, grant, error, told), grant }
+    const { retryAfterMs } = error
+    const saidMs = retryAfterMs !== null && retryAfterMs > 0 ? wallTimeOf(run.context.timers) + retryAfterMs : undefined
+    const failed = { kind: 'failed', error, charge: chargeOfFailure(run, plan, grant, error, told), grant } as const
+    return saidMs === undefined ? failed : { ...failed, retryAtMs: saidMs }
   }
 }
 

@@ -17,7 +17,14 @@ export type Attempt =
       /** What the service's count is of, beside the messages; a resume may ask with another prompt (`PromptCount`). */
       readonly promptDigest: string
     }
-  | { readonly kind: 'failed'; readonly error: ModelErrorJson; readonly charge: Charge; readonly grant: Grant }
+  | {
+      readonly kind: 'failed'
+      readonly error: ModelErrorJson
+      readonly charge: Charge
+      readonly grant: Grant
+      /** When the service takes requests again, in milliseconds since 1970; where it said so. */
+      readonly retryAtMs?: number
+    }
   /** `partial` holds what had come, so that nothing that was read is lost. */
   | {
       readonly kind: 'aborted'

@@ -1,0 +1,35 @@
+const dayMs = 86_400_000
+
+/** The last moment of the year 9999, in milliseconds since 1970. */
+const lastMs = 253_402_300_799_999
+
+/** A moment as ISO 8601 in UTC, `2026-11-29T12:31:05.000Z`; undefined for what no year of four digits has. Core has no calendar of the host's. */
+export function isoTimeOf(ms: number): string | undefined {
+  if (!(ms >= 0 && ms <= lastMs)) return undefined
+  const days = Math.floor(ms / dayMs)
+  const rest = Math.floor(ms - days * dayMs)
+  const { year, month, day } = civilOf(days)
+  const time = [rest / 3_600_000, (rest / 60_000) % 60, (rest / 1_000) % 60].map((part) => padded(part, 2)).join(':')
+  return `${padded(year, 4)}-${padded(month, 2)}-${padded(day, 2)}T${time}.${padded(rest % 1_000, 3)}Z`
+}
+
+function padded(value: number, digits: number): string {
+  return String(Math.floor(value)).padStart(digits, '0')
+}
+
+/** The date that so many days after 1970-01-01 is. Years begin with March, so that the day that is not always there is their last. */
+function civilOf(days: number): { readonly year: number; readonly month: number; readonly day: number } {
+  // Days since the first of March of the year 0, which 400-year cycles of 146,097 days count.
+  const since = days + 719_468
+  const cycle = Math.floor(since / 146_097)
+  const dayOfCycle = since - cycle * 146_097
+  const yearOfCycle = Math.floor(
+    (dayOfCycle - Math.floor(dayOfCycle / 1_460) + Math.floor(dayOfCycle / 36_524) - Math.floor(dayOfCycle / 146_096)) /
+      365,
+  )
+  const dayOfYear = dayOfCycle - (365 * yearOfCycle + Math.floor(yearOfCycle / 4) - Math.floor(yearOfCycle / 100))
+  const fromMarch = Math.floor((5 * dayOfYear + 2) / 153)
+  const month = fromMarch < 10 ? fromMarch + 3 : fromMarch - 9
+  const day = dayOfYear - Math.floor((153 * fromMarch + 2) / 5) + 1
+  return { year: yearOfCycle + cycle * 400 + (month <= 2 ? 1 : 0), month, day }
+}

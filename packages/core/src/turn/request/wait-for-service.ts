@@ -1,0 +1,98 @@
+import type { RunEvent } from '../../events.ts'
+import type { ModelErrorJson } from '../../model/model-error.ts'
+import { isServiceLimit, longestQuietWaitMs, serviceWaitMs } from '../../model/service-limit.ts'
+import type { ServiceWaitEnd, ServiceWaits } from '../../model/service-waits.ts'
+import type { Waited } from '../../steps/steps.ts'
+import type { Run } from '../run.ts'
+import type { RequestPlan } from './request-plan.ts'
+
+/** The attempt that a wait comes after. */
+export interface WaitAfter {
+  readonly plan: RequestPlan
+  readonly error: ModelErrorJson
+  /** The key of the retry that would come after it. */
+  readonly retryKey: string
+  /** No further attempt is made without a wait. */
+  readonly isFinal: boolean
+  /** Another attempt follows soon, with another model. */
+  readonly mayFallBack: boolean
+}
+
+/** What a request waits through, and where it is told and entered. */
+export interface ServiceWaiter {
+  tell(event: RunEvent): void
+  /** Milliseconds of waits so far: what is in the figures of the run, and what is not entered there yet. */
+  readonly waitedMs: number
+  /** The wait is over. Its figures are entered before anything else happens. */
+  enterWait(waited: ServiceWaits): void
+}
+
+/** The waits of one request for the service that it asks (spec R-SERV-1). */
+export class RequestWaits {
+  readonly #run: Run
+  /** Waits in a row. */
+  #number = 0
+
+  constructor(run: Run) {
+    this.#run = run
+  }
+
+  /** How long is waited after this failure, in milliseconds; undefined for not at all. What is on record is done again, whatever the options say now. */
+  dueMs(failed: WaitAfter, { waitedMs }: Pick<ServiceWaiter, 'waitedMs'>): number | undefined {
+    const { steps, isRecordOnly } = this.#run.ports
+    const key = keyOf(failed)
+    if (steps.peek(key) !== 'absent') return 0
+    const { error, plan, isFinal, mayFallBack } = failed
+    const goesOnAnyway = isRecordOnly || steps.peek(failed.retryKey) !== 'absent'
+    if (goesOnAnyway || plan.isOptional === true || !isServiceLimit(error)) return undefined
+    const isLong = !mayFallBack && (error.retryAfterMs ?? 0) > longestQuietWaitMs
+    if (!isFinal && !isLong) return undefined
+    const { waitForLimitsMs } = this.#run.context.settings
+    const leftMs = waitForLimitsMs - waitedMs
+    return serviceWaitMs({ error, number: this.#number + 1, leftMs, key })
+  }
+
+  /** Waits. Active time stands still: neither the time limit nor the figures count it. */
+  async wait(failed: WaitAfter, dueMs: number, waiter: ServiceWaiter): Promise<ServiceWaitEnd> {
+    const { steps, abort, deadline, inbox } = this.#run.ports
+    const { error, plan } = failed
+    const key = keyOf(failed)
+    const about = { model: plan.model.id, error }
+    let moments: { readonly sinceMs: number; readonly untilMs: number } | undefined
+    this.#number++
+    deadline.pause()
+    let waited: Waited<unknown>
+    try {
+      waited = await steps.wait(key, {
+        signal: abort.signal,
+        longestMs: dueMs,
+        wakeOn: (wake) => inbox.onWake(wake),
+        onBegin: (begun) => {
+          moments = begun
+          this.#run.emit({ type: 'service_wait', isWaiting: true, ...about, ...begun })
+        },
+      })
+    } finally {
+      deadline.goOn()
+      if (moments !== undefined) this.#run.emit({ type: 'service_wait', isWaiting: false, ...about, ...moments })
+    }
+    const outcome = endOf(waited)
+    const { waitedMs, endedMs } = waited
+    waiter.enterWait({ ms: waitedMs, untilMs: endedMs })
+    waiter.tell({ type: 'service_waited', outcome, waitedMs, ...about })
+    return outcome
+  }
+}
+
+/** Beside the retry that it takes the place of. */
+function keyOf({ retryKey }: WaitAfter): string {
+  return `${retryKey}.service`
+}
+
+const endsByWord: ReadonlySet<unknown> = new Set<ServiceWaitEnd>(['retried', 'model', 'stopped'])
+
+function endOf({ outcome, why }: Waited<unknown>): ServiceWaitEnd {
+  if (outcome === 'aborted' || outcome === 'over') return outcome
+  // It is one of the set.
+  return endsByWord.has(why) ? (why as ServiceWaitEnd) : 'retried'
+}

@@ -1,0 +1,313 @@
+// Holds rules of docs/spec.md: R-SERV-1 to R-SERV-9.
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { ModelError, resume, type RunEvent, type RunOptions, type ToolContext } from '../../src/index.ts'
+import type { ModelErrorInit, ModelErrorJson } from '../../src/adapters/index.ts'
+import { isoTimeOf } from '../../src/iso-time.ts'
+import { isServiceLimit, serviceWaitMs } from '../../src/model/service-limit.ts'
+import { bothWaits } from '../../src/model/service-waits.ts'
+import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
+import { begin, run, until } from '../support/harness.ts'
+import { killedBefore } from '../support/killed.ts'
+
+const hour = 3_600_000
+const limit = (retryAfterMs: number | null = 60_000, more: Partial<ModelErrorInit> = {}) => ({
+  error: { kind: 'rate_limit', message: 'too many requests', status: 429, retryAfterMs, ...more } as const,
+})
+const outage = { error: { kind: 'server_error', message: 'down', status: 503 } } as const
+
+const waitsOf = (events: readonly RunEvent[]) =>
+  events.flatMap((event) => (event.type === 'service_waited' ? [[event.outcome, event.waitedMs]] : []))
+
+const record = (init: Partial<ModelErrorInit>): ModelErrorJson =>
+  new ModelError({ kind: 'server_error', message: 'x', ...init }).toRecord()
+
+describe('which failures are waited for', () => {
+  test.each([
+    [{ kind: 'rate_limit', status: 429, retryAfterMs: 1_000 }, true],
+    [{ kind: 'rate_limit', status: 429 }, false],
+    [{ kind: 'overloaded', status: 529 }, true],
+    [{ kind: 'server_error', status: 500 }, true],
+    [{ kind: 'server_error' }, true],
+    [{ kind: 'timeout', status: 504 }, true],
+    [{ kind: 'timeout', status: 408 }, false],
+    [{ kind: 'timeout' }, false],
+    [{ kind: 'connection', neverConnected: true }, true],
+    [{ kind: 'connection' }, false],
+    [{ kind: 'authentication_failed', status: 401, retryAfterMs: 1_000 }, false],
+    [{ kind: 'billing_error', status: 402, retryAfterMs: 1_000 }, false],
+    [{ kind: 'server_error', status: 501, retryable: false }, false],
+  ] as const)('%j: %s', (init, expected) => expect(isServiceLimit(record(init))).toBe(expected))
+})
+
+describe('how long a wait is', () => {
+  const ms = (retryAfterMs: number | null, number = 1, leftMs = 8 * hour) =>
+    serviceWaitMs({ error: record({ retryAfterMs }), number, leftMs, key: 'k' })
+
+  test('what the service says, or longer each time where it says nothing, or too little', () => {
+    const about = (base: number) => [base, base + Math.min(2_000, base / 10)] as const
+    for (const [given, base] of [
+      [ms(60_000), 60_000],
+      [ms(6 * hour), 6 * hour],
+      [ms(null), 15_000],
+      [ms(null, 3), 60_000],
+      [ms(null, 30), 300_000],
+      [ms(0, 2), 30_000],
+      [ms(5_000), 5_000],
+      [ms(5_000, 3), 20_000],
+      [ms(5_000, 100), 300_000],
+    ] as const) {
+      expect(given).toBeGreaterThanOrEqual(about(base)[0])
+      expect(given).toBeLessThan(about(base)[1])
+    }
+  })
+
+  test('none where the time does not reach', () => {
+    expect([ms(60_000, 1, 59_999), ms(null, 1, 4_999), ms(31_536_000_000)]).toEqual([undefined, undefined, undefined])
+    expect([ms(60_000, 1, 60_000), ms(null, 5, 5_000)]).toEqual([60_000, 5_000])
+  })
+
+  test('never shorter than was said, nor longer than is left, whatever is said', () => {
+    fc.assert(
+      fc.property(
+        fc.option(fc.oneof(fc.double(), fc.integer({ min: 0, max: 40_000_000 }))),
+        fc.integer({ min: 1, max: 1_000 }),
+        fc.integer({ min: 0, max: 31 * 24 * hour }),
+        (said, number, leftMs) => {
+          const error = record({ retryAfterMs: said })
+          const given = serviceWaitMs({ error, number, leftMs, key: 'k' })
+          const least = Math.max(Math.min(leftMs, 5_000), error.retryAfterMs ?? 0)
+          const reaches = leftMs >= Math.max(5_000, error.retryAfterMs ?? 0)
+          const isRight = given === undefined ? !reaches : reaches && given >= least && given <= leftMs
+          expect(isRight).toBe(true)
+        },
+      ),
+    )
+  })
+})
+
+test('moments are written as the calendar has them', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: 253_402_300_799_999 }), (ms) => {
+      expect(isoTimeOf(ms)).toBe(new Date(ms).toISOString())
+    }),
+  )
+  expect([isoTimeOf(-1), isoTimeOf(Number.NaN), isoTimeOf(253_402_300_800_000)]).toEqual([
+    undefined,
+    undefined,
+    undefined,
+  ])
+})
+
+test('waits at the same time count once', () => {
+  const both = bothWaits({ ms: 100, untilMs: 1_000 }, { ms: 80, untilMs: 1_020 })
+  expect(both).toEqual({ ms: 120, untilMs: 1_020 })
+  expect(bothWaits(both, { ms: 50, untilMs: 900 })).toEqual(both)
+  expect(bothWaits(both, { ms: 50, untilMs: 5_000 })).toEqual({ ms: 170, untilMs: 5_000 })
+})
+
+describe('a run', () => {
+  test('waits for a rate limit, at once, and active time stands still', async () => {
+    const { terminal, clock, events, state, model } = await run([limit(), 'done'], { waitForLimitsMs: 8 * hour })
+    const [[outcome, waitedMs]] = waitsOf(events) as [[string, number]]
+    expect([terminal.reason, outcome, model.requests.length]).toEqual(['completed', 'over', 2])
+    expect(waitedMs).toBeGreaterThanOrEqual(60_000)
+    expect(clock.now()).toBe(waitedMs)
+    expect([terminal.durationMs, state.spent.waits]).toEqual([0, { ms: waitedMs, untilMs: waitedMs }])
+    expect(events.filter(({ type }) => type === 'retry')).toEqual([])
+    expect(events.find((event) => event.type === 'service_wait' && event.isWaiting)).toMatchObject({
+      sinceMs: 0,
+      untilMs: waitedMs,
+      error: { status: 429 },
+    })
+  })
+
+  test('waits through an outage once its retries are used up', async () => {
+    const { terminal, events, model } = await run([...Array.from({ length: 4 }, () => outage), 'done'], {
+      waitForLimitsMs: hour,
+      maxRetries: 1,
+    })
+    expect([terminal.reason, model.requests.length, waitsOf(events).length]).toEqual(['completed', 5, 3])
+    const lengths = waitsOf(events).map(([, ms]) => Math.round(Number(ms) / 15_000))
+    expect(lengths).toEqual([1, 2, 4])
+  })
+
+  test('ends at once without waiting, and says when to come back', async () => {
+    const { terminal, clock } = await run([limit(hour)], {
+      clock: createFakeClock({ start: 1_700_000_000_000, autoAdvance: true }),
+    })
+    expect([terminal.reason, terminal.retryAt, clock.now()]).toEqual([
+      'model_error',
+      '2023-11-14T23:13:20.000Z',
+      1_700_000_000_000,
+    ])
+    expect(terminal.signal.message).toMatch(/takes requests again at 2023-11-14T23:13:20.000Z\.$/)
+  })
+
+  test('ends where a service says no time, and where it says a later one than may be waited for', async () => {
+    const none = await run(
+      Array.from({ length: 3 }, () => limit(null)),
+      { waitForLimitsMs: hour, maxRetries: 2 },
+    )
+    expect([none.terminal.reason, none.terminal.retryAt]).toEqual(['model_error', undefined])
+    const late = await run([limit(2 * hour)], { waitForLimitsMs: hour })
+    expect([late.terminal.reason, late.terminal.retryAt, late.clock.now()]).toEqual([
+      'model_error',
+      '1970-01-01T02:00:00.000Z',
+      0,
+    ])
+  })
+
+  test('never waits longer than it may, whatever the service says', async () => {
+    const { terminal, clock, model } = await run(
+      Array.from({ length: 500 }, () => limit(5_000)),
+      {
+        waitForLimitsMs: hour,
+        maxRetries: 0,
+      },
+    )
+    expect(terminal.reason).toBe('model_error')
+    expect(clock.now()).toBeLessThanOrEqual(hour)
+    expect(model.requests.length).toBeLessThan(25)
+  })
+
+  test('heeds its time limit for what is active time alone', async () => {
+    const { terminal } = await run([limit(hour), limit(hour), 'done'], {
+      waitForLimitsMs: 8 * hour,
+      maxDurationMs: 1_000,
+    })
+    expect(terminal.reason).toBe('completed')
+  })
+
+  test.each([-1, Number.NaN, Infinity, 32 * 24 * hour])('is refused a time of %d', async (waitForLimitsMs) => {
+    await expect(async () => run(['x'], { waitForLimitsMs })).rejects.toThrow('31 days')
+  })
+})
+
+describe('what ends a wait', () => {
+  const going = (
+    options: Omit<Partial<RunOptions>, 'clock'> = {},
+    script: Parameters<typeof begin>[0] = [limit(hour), 'done'],
+  ) => {
+    const clock = createFakeClock()
+    return begin(script, { clock, waitForLimitsMs: 8 * hour, ...options })
+  }
+  const isWaiting = async ({ events }: ReturnType<typeof begin>) =>
+    until(() => events.some((event) => event.type === 'service_wait' && event.isWaiting))
+
+  test('a person who wants a retry now', async () => {
+    const going1 = going()
+    void going1.loop.result
+    await isWaiting(going1)
+    await going1.clock.advance(1_000)
+    expect([going1.loop.retryNow(), going1.loop.retryNow()]).toEqual([true, false])
+    const { terminal, events } = await going1.end()
+    expect([terminal.reason, waitsOf(events)]).toEqual(['completed', [['retried', 1_000]]])
+    expect(going1.loop.retryNow()).toBe(false)
+  })
+
+  test('another model, which is asked in the same turn', async () => {
+    const other = scriptedModel(['from the other'], { id: 'other' })
+    const run1 = going({ models: [other] }, [limit(hour)])
+    void run1.loop.result
+    await isWaiting(run1)
+    run1.loop.set({ model: 'other' })
+    const { terminal, events, state } = await run1.end()
+    expect([terminal.reason, waitsOf(events)[0]?.[0], other.requests.length]).toEqual(['completed', 'model', 1])
+    expect([terminal.summary.turns, state.spent.request]).toEqual([1, 1])
+    expect(events.filter(({ type }) => type === 'model_start')).toMatchObject([
+      { model: 'scripted' },
+      { model: 'other' },
+    ])
+  })
+
+  test('a stop, which is the ending', async () => {
+    const run1 = going()
+    void run1.loop.result
+    await isWaiting(run1)
+    run1.loop.stop('enough')
+    const { terminal, events } = await run1.end()
+    expect([terminal.reason, terminal.signal.message, waitsOf(events)[0]?.[0]]).toEqual([
+      'user_requested',
+      'enough',
+      'stopped',
+    ])
+  })
+
+  test('an abort', async () => {
+    const run1 = going()
+    void run1.loop.result
+    await isWaiting(run1)
+    run1.loop.abort()
+    const { terminal, events } = await run1.end()
+    expect([terminal.reason, waitsOf(events)[0]?.[0], terminal.committedUsd]).toEqual([
+      'aborted_streaming',
+      'aborted',
+      0,
+    ])
+  })
+
+  test('a message does not: it is taken afterwards', async () => {
+    const run1 = going({}, [limit(hour), 'done', 'and then this'])
+    void run1.loop.result
+    await isWaiting(run1)
+    run1.loop.followUp('and then?')
+    await run1.clock.advance(hour - 1)
+    expect(waitsOf(run1.events)).toEqual([])
+    await run1.clock.advance(3_000)
+    const { terminal } = await run1.end()
+    expect(terminal.reason).toBe('completed')
+  })
+})
+
+describe('over a kill', () => {
+  test('it waits until the same moment, and what it waited counts', async () => {
+    const options = { model: scriptedModel([limit(hour), limit(hour), 'done']), waitForLimitsMs: 1.5 * hour }
+    const clock = createFakeClock({ start: 1_000_000, autoAdvance: true })
+    const records = await killedBefore((entry) => entry.type === 'result' && entry.key.endsWith('.service'), {
+      ...options,
+      clock,
+    })
+    const intent = records.at(-1)
+    expect(intent).toMatchObject({ type: 'intent', intent: { since: 1_000_000 } })
+    const until1 = (intent as unknown as { intent: { until: number } }).intent.until
+    const later = createFakeClock({ start: 1_000_000 + hour / 2, autoAdvance: true })
+    const model = scriptedModel([limit(hour)])
+    const resumed = resume(records, { model, waitForLimitsMs: options.waitForLimitsMs, clock: later })
+    const { terminal, state } = await resumed.loop.ended
+    // The second wait does not fit what is left.
+    expect([terminal.reason, state.spent.waits, later.now()]).toEqual([
+      'model_error',
+      { ms: until1 - 1_000_000, untilMs: until1 },
+      until1,
+    ])
+  })
+})
+
+test('questions of one tool wait no longer together than the run may', async () => {
+  const asking = scriptedModel([
+    { toolCalls: [{ name: 'ask' }] },
+    ...Array.from({ length: 3 }, () => limit(40 * 60_000)),
+    'done',
+  ])
+  const tool = {
+    name: 'ask',
+    description: 'asks',
+    inputSchema: { type: 'object' },
+    readOnly: true,
+    asksModel: true,
+    async execute(_input: unknown, { ask }: ToolContext) {
+      const question = { system: '', messages: [{ role: 'user', content: 'well?' }] } as const
+      const replies = [await ask?.(question), await ask?.(question)]
+      return replies.map((reply) => reply?.kind).join(' ')
+    },
+  } as const
+  const { terminal, state, clock } = await run([], {
+    model: asking,
+    tools: [tool],
+    waitForLimitsMs: hour,
+    maxRetries: 0,
+  })
+  expect([terminal.reason, clock.now() < hour]).toEqual(['completed', true])
+  expect(state.spent.waits?.ms).toBe(clock.now())
+})
