@@ -1,7 +1,7 @@
 // Holds rules of docs/spec.md: R-SERV-1 to R-SERV-9.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { ModelError, resume, type RunEvent, type RunOptions } from '../../src/index.ts'
+import { ModelError, resume, type RunEvent, type RunOptions, type ToolContext } from '../../src/index.ts'
 import type { ModelErrorInit, ModelErrorJson } from '../../src/adapters/index.ts'
 import { isoTimeOf } from '../../src/iso-time.ts'
 import { isServiceLimit, serviceWaitMs } from '../../src/model/service-limit.ts'
@@ -282,4 +282,45 @@ describe('over a kill', () => {
       until1,
     ])
   })
+})
+
+test('questions of one tool wait no longer together than the run may', async () => {
+  const asking = scriptedModel([
+    { toolCalls: [{ name: 'ask' }] },
+    ...Array.from({ length: 3 }, () => limit(40 * 60_000)),
+    'done',
+  ])
+  const tool = {
+    name: 'ask',
+    description: 'asks',
+    inputSchema: { type: 'object' },
+    readOnly: true,
+    asksModel: true,
+    async execute(_input: unknown, { ask }: ToolContext) {
+      const question = { system: '', messages: [{ role: 'user', content: 'well?' }] } as const
+      const replies = [await ask?.(question), await ask?.(question)]
+      return replies.map((reply) => reply?.kind).join(' ')
+    },
+  } as const
+  const { terminal, state, clock } = await run([], {
+    model: asking,
+    tools: [tool],
+    waitForLimitsMs: hour,
+    maxRetries: 0,
+  })
+  expect([terminal.reason, clock.now() < hour]).toEqual(['completed', true])
+  expect(state.spent.waits?.ms).toBe(clock.now())
+})
+
+test('after a wait what else fails is retried as ever, and between two waits there is one attempt', async () => {
+  const broken = { error: { kind: 'connection', message: 'cut' } } as const
+  const { terminal, events } = await run([outage, outage, broken, outage, outage, broken, 'done'], {
+    waitForLimitsMs: hour,
+    maxRetries: 1,
+  })
+  const told = events.flatMap(({ type }) => (type === 'retry' || type === 'service_waited' ? [type] : []))
+  expect([terminal.reason, told]).toEqual([
+    'completed',
+    ['retry', 'service_waited', 'retry', 'service_waited', 'service_waited', 'retry'],
+  ])
 })

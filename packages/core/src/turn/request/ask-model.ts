@@ -24,6 +24,8 @@ export interface Asker {
   tell(event: RunEvent): void
   /** An attempt ended. Its figures are entered before anything else happens. */
   enter(attempt: number, step: StepResult<Attempt>): void
+  /** Milliseconds that were waited for services before. */
+  readonly waitedMs: number
   /** A wait for the service is over. */
   enterWait(waited: ServiceWaits): void
   /** The same request to the model that a person chose while it waited; absent for questions, which keep theirs. */
@@ -68,6 +70,8 @@ class OpenRequest {
   #isReached = false
   #fingerprints = noFingerprints
   #shorterReplies = 0
+  /** Attempts that the model had had when the last wait for its service was over. */
+  #triesBeforeWait = 0
 
   constructor(run: Run, plan: RequestPlan, asker: Asker) {
     this.#run = run
@@ -158,8 +162,10 @@ class OpenRequest {
     const retries = retriesAfter(error, maxRetries, terms)
     if (error.fingerprint !== undefined) this.#fingerprints = new Set([...this.#fingerprints, error.fingerprint])
     const key = run.key(`${this.#asker.retryName}.${attempt}`)
-    const delayMs = retryDelayMs(tries, error, key)
-    const isUsedUp = tries > retries || delayMs > longestRetryWaitMs
+    // A service that was waited for is asked once at a time; for what else fails the retries are there again.
+    const again = tries - this.#triesBeforeWait
+    const delayMs = retryDelayMs(again, error, key)
+    const isUsedUp = again > retries || delayMs > longestRetryWaitMs || this.#waits.goesOnWaiting(error)
     const isFinal = isUsedUp && !this.#isNextRecorded(attempt)
     // With few retries the last attempt may come first: then every attempt must have been an overload.
     const isOverloaded = this.#overloads >= overloadsBeforeFallback || (isFinal && this.#overloads === tries)
@@ -167,7 +173,7 @@ class OpenRequest {
       return { kind: 'overloaded', error, attempts: tries }
     const mayFallBack = this.#asker.canFallBack && error.kind === 'overloaded'
     const wait = { plan: this.#asking, error, retryKey: key, isFinal: isUsedUp, mayFallBack }
-    const waitMs = breaksAgain ? undefined : this.#waits.dueMs(wait)
+    const waitMs = breaksAgain ? undefined : this.#waits.dueMs(wait, this.#asker)
     const failure = failureOf(result, tries)
     if (waitMs !== undefined) return this.#wait(wait, waitMs, attempt, failure)
     if (isFinal) return failure
@@ -181,6 +187,7 @@ class OpenRequest {
   async #wait(wait: WaitAfter, waitMs: number, attempt: number, failure: Failure): Promise<Failure | undefined> {
     const end = await this.#waits.wait(wait, waitMs, this.#asker)
     if (end === 'stopped') return { ...failure, wasStopped: true }
+    this.#triesBeforeWait = this.#triesOf(attempt)
     if (end === 'model') this.#asking = (await this.#asker.renew?.(attempt)) ?? this.#asking
     return undefined
   }

@@ -47,6 +47,11 @@ export class OpenBill implements Bill {
     this.charges.push(charge)
   }
 
+  /** Milliseconds of waits that are in no figures yet. */
+  get waitedMs(): number {
+    return this.waits?.ms ?? 0
+  }
+
   enterWait(waited: ServiceWaits): void {
     this.waits = bothWaits(this.waits, waited)
   }

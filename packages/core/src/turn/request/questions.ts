@@ -29,12 +29,20 @@ export function enterCharge(run: Run, charge: Charge): void {
 }
 
 /** Who asks: no fallback model takes over for a question (spec R-CTX-6a). */
-export function askerFor(bill: OpenBill, retryName: string, onRefusal?: (error: ModelErrorJson) => void): Asker {
+export function askerFor(
+  run: Run,
+  bill: OpenBill,
+  retryName: string,
+  onRefusal?: (error: ModelErrorJson) => void,
+): Asker {
   return {
     retryName,
     canFallBack: false,
     begin: () => () => {},
     tell: (event) => bill.tell(event),
+    get waitedMs() {
+      return (run.spent.waits?.ms ?? 0) + bill.waitedMs
+    },
     enterWait: (waited) => bill.enterWait(waited),
     enter: (_attempt, { value }) => {
       if (value.kind === 'over_budget' || (value.kind === 'aborted' && value.charge.known)) return
@@ -58,6 +66,10 @@ export class LiveBill extends OpenBill {
   override charge(charge: Charge): void {
     super.charge(charge)
     enterCharge(this.#run, charge)
+  }
+
+  override get waitedMs(): number {
+    return 0
   }
 
   override enterWait(waited: ServiceWaits): void {
@@ -147,7 +159,7 @@ export class Questions {
     const { timeoutMs } = request
     const cutOff = timeoutMs === undefined ? undefined : new CutOff(run.context.timers, timeoutMs)
     const timed = cutOff === undefined ? plan : { ...plan, cutOff: cutOff.signal }
-    const asker = askerFor(bill, `${name}/retry:${own}`, (error) => this.refusals.push({ model: model.id, error }))
+    const asker = askerFor(run, bill, `${name}/retry:${own}`, (error) => this.refusals.push({ model: model.id, error }))
     const asked = await askModel(run, timed, asker).finally(() => cutOff?.end())
     if (asked.kind === 'aborted') this.aborted ??= asked.cause
     return replyTo(asked)

@@ -21,6 +21,8 @@ export interface WaitAfter {
 /** What a request waits through, and where it is told and entered. */
 export interface ServiceWaiter {
   tell(event: RunEvent): void
+  /** Milliseconds of waits so far: what is in the figures of the run, and what is not entered there yet. */
+  readonly waitedMs: number
   /** The wait is over. Its figures are entered before anything else happens. */
   enterWait(waited: ServiceWaits): void
 }
@@ -35,8 +37,13 @@ export class RequestWaits {
     this.#run = run
   }
 
+  /** It has waited for its service, which still gives nothing: no quick retries come between two waits. */
+  goesOnWaiting(error: ModelErrorJson): boolean {
+    return this.#number > 0 && isServiceLimit(error)
+  }
+
   /** How long is waited after this failure, in milliseconds; undefined for not at all. What is on record is done again, whatever the options say now. */
-  dueMs(failed: WaitAfter): number | undefined {
+  dueMs(failed: WaitAfter, { waitedMs }: Pick<ServiceWaiter, 'waitedMs'>): number | undefined {
     const { steps, isRecordOnly } = this.#run.ports
     const key = keyOf(failed)
     if (steps.peek(key) !== 'absent') return 0
@@ -46,7 +53,7 @@ export class RequestWaits {
     const isLong = !mayFallBack && (error.retryAfterMs ?? 0) > longestQuietWaitMs
     if (!isFinal && !isLong) return undefined
     const { waitForLimitsMs } = this.#run.context.settings
-    const leftMs = waitForLimitsMs - (this.#run.spent.waits?.ms ?? 0)
+    const leftMs = waitForLimitsMs - waitedMs
     return serviceWaitMs({ error, number: this.#number + 1, leftMs, key })
   }
 
