@@ -95,7 +95,7 @@ export function textReport(context: ReportContext): Watcher {
       } else {
         const errorKind = failure.kindOf(terminal)
         tell(`halting: ${endingLine(terminal, { flags, changes: changes.summary, errorKind })}`)
-        const session = { sessionId, isKept: isKept && !isRound, hasChanges: changes.summary !== '' }
+        const session = { sessionId, isKept, hasChanges: changes.summary !== '', isRound }
         output.err(nextCommands(terminal, session, output.width, flags))
       }
     },
@@ -133,17 +133,19 @@ interface SessionLeft {
   readonly sessionId: string
   readonly isKept: boolean
   readonly hasChanges: boolean
+  /** A loop continues it, and says how. */
+  readonly isRound: boolean
 }
 
 /** Commands for what may come next. They are not wrapped: they are there to be pasted. */
 function nextCommands(
   terminal: RunResult,
-  { sessionId, isKept, hasChanges }: SessionLeft,
+  { sessionId, isKept, hasChanges, isRound }: SessionLeft,
   width: number,
   flags: Flags,
 ): string {
-  if (terminal.reason === 'needs_approval') return questionLines(terminal, sessionId, width, flags)
-  if (!isKept) return ''
+  if (terminal.reason === 'needs_approval') return questionLines(terminal, { sessionId, isRound }, width, flags)
+  if (!isKept || isRound) return ''
   return goOnLine(terminal, sessionId, flags) + (hasChanges ? undoLine(terminal, sessionId, flags) : '')
 }
 
@@ -177,7 +179,7 @@ function paintedGoal(line: string, style: Style): string {
 /** What is asked, and the commands that answer it. A session of a cluster goes on with the answer. */
 function questionLines(
   { signal }: RunResult,
-  sessionId: string,
+  { sessionId, isRound }: Pick<SessionLeft, 'sessionId' | 'isRound'>,
   width: number,
   { permissionMode: mode, cluster }: Flags,
 ): string {
@@ -186,7 +188,7 @@ function questionLines(
     `  ${everyCharacterInLine(`${name}: ${message}`, 3 * width)}`,
     `  halting ${shellQuoted(['approve', sessionId, id, ...place])}`,
   ])
-  if (cluster !== undefined) return `${lines.join('\n')}\n`
+  if (cluster !== undefined || isRound) return `${lines.join('\n')}\n`
   // What the model was kept from is not to be let in by the way.
   const kept = mode === 'plan' ? ['--permission-mode', mode] : []
   return `${lines.join('\n')}\n  halting ${shellQuoted(['-p', '--resume', sessionId, '--on-ask', 'defer', ...kept])}\n`
