@@ -19,6 +19,7 @@ import { showActivity } from './live-line.ts'
 import { roomNews } from './room.ts'
 import type { Asked } from './rerun.ts'
 import type { Watcher } from './watcher.ts'
+import { toolWaitIn, toolWaitText } from '../frontends/tool-wait.ts'
 import { createStepPrinter, type StepPrinter } from './step-printer.ts'
 
 export interface ReportContext {
@@ -57,6 +58,7 @@ export function textReport(context: ReportContext): Watcher {
   const tellNote = steps === undefined ? noteTeller(output, style) : () => undefined
   const failure = followFailure()
   const tell = tellerFor(output)
+  const tellWait = isShown && steps === undefined ? waitTeller(tell, style) : () => undefined
   const goals = isShown ? goalTeller(tell, flags, style) : undefined
   return {
     onEvent(event) {
@@ -67,6 +69,7 @@ export function textReport(context: ReportContext): Watcher {
       steps?.onEvent(event)
       tellTrouble(event)
       tellNote(event)
+      tellWait(event)
       goals?.onEvent(event)
     },
     see(message) {
@@ -222,6 +225,25 @@ function troubleOf(event: RunEvent): string | undefined {
   if (event.type === 'notice') return event.message
   const news = roomNews(event)
   return news?.kind === 'not compacted' ? news.text : undefined
+}
+
+/** What waits for so long, in milliseconds, is told. */
+const tellingMs = 5_000
+
+/** Tells for what a tool waits that waits for long: nothing else may be heard of the run meanwhile (spec R-WAIT-17). */
+function waitTeller(tell: Tell, style: Style): (event: RunEvent) => void {
+  return (event) => {
+    const wait = longWaitIn(event)
+    if (wait !== undefined) tell(`… ${wait}`, style.dim)
+  }
+}
+
+/** Of the run or one of its agents. */
+function longWaitIn(event: RunEvent): string | undefined {
+  if (event.type === 'agent') return longWaitIn(event.event)
+  const wait = event.type === 'tool_update' ? toolWaitIn(event.data) : undefined
+  if (event.type !== 'tool_update' || wait === undefined || wait.leftMs <= tellingMs) return undefined
+  return `${event.name} ${toolWaitText(wait)}`
 }
 
 /** Tells what hooks say to the person, and which of them failed, as it happens: a guard that guarded nothing must not pass unseen. */
