@@ -20,6 +20,10 @@ export interface SessionOpening {
   readonly maxTokens?: number
   readonly maxDurationMs?: number
   readonly maxGoalTries?: number
+  /** At a limit, end the run or pause until somebody raises it. */
+  readonly onLimit?: 'end' | 'pause'
+  /** How long an answer is waited for there. */
+  readonly pauseForMs?: number
 }
 
 /** An opening calls one of them as its flag does. */
@@ -28,7 +32,7 @@ const limits = { ...sameNames, maxTokens: maxTokensFlag } as const
 
 /** What the flags of whoever begins a session say of it. */
 export function openingOf(flags: Flags): SessionOpening {
-  const { model, tenant } = flags
+  const { model, tenant, onLimit, pauseFor } = flags
   const { maxTotalTokens, maxRunUsd, ...others } = limitsIn(flags)
   return {
     ...others,
@@ -37,6 +41,8 @@ export function openingOf(flags: Flags): SessionOpening {
     ...(maxTotalTokens !== undefined && { maxTokens: maxTotalTokens }),
     ...(model !== undefined && { model }),
     ...(tenant !== undefined && { tenant }),
+    ...(onLimit !== undefined && { onLimit }),
+    ...(pauseFor !== undefined && { pauseForMs: pauseFor }),
   }
 }
 
@@ -48,7 +54,11 @@ export function readOpening(given: JsonObject): SessionOpening {
   for (const name of Object.keys(limits))
     if (given[name] !== undefined && !(typeof given[name] === 'number' && given[name] > 0))
       throw new UsageError(`The opening of a session has its ${name} as a number above 0.`)
-  const { maxGoalTries = 1 } = given
+  const { maxGoalTries = 1, onLimit = 'end', pauseForMs = 1 } = given
+  if (onLimit !== 'end' && onLimit !== 'pause')
+    throw new UsageError('The opening of a session has its onLimit as end or pause.')
+  if (!(typeof pauseForMs === 'number' && pauseForMs > 0))
+    throw new UsageError('The opening of a session has its pauseForMs as a number above 0.')
   if (!Number.isInteger(maxGoalTries) || Number(maxGoalTries) > mostGoalTries)
     throw new UsageError(`The opening of a session has its maxGoalTries as a whole number up to ${mostGoalTries}.`)
   // Just looked at.
@@ -62,9 +72,11 @@ export function flagsOfSession(flags: Flags, opening: SessionOpening): Flags {
     const wanted = opening[name as keyof typeof limits]
     return wanted === undefined ? [] : [[flag, Math.min(wanted, flags[flag] ?? Infinity)] as const]
   })
-  const { model } = opening
+  const { model, onLimit, pauseForMs } = opening
   return {
     ...flags,
+    ...(onLimit !== undefined && { onLimit }),
+    ...(pauseForMs !== undefined && { pauseFor: pauseForMs }),
     ...Object.fromEntries(narrowed),
     // A scripted model stays the one that answers.
     ...(model !== undefined && flags.script === undefined && { model }),

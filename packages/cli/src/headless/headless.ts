@@ -21,6 +21,7 @@ import type { Watcher } from './watcher.ts'
 export async function headless(given: Flags, words: readonly string[], program: Program): Promise<number> {
   const { output, stdin } = program
   const [written = ''] = words
+  refusePause(given)
   const isNew = isForNewSession(given)
   if (isNew && written.trim() === '' && stdin.isTTY) throw await noPrompt(given, program)
   if (isNew) refuseCompact(written)
@@ -120,6 +121,14 @@ async function promptOf(written: string, given: Flags, program: Program): Promis
   if (prompt === '') throw await noPrompt(given, program)
   refuseCompact(prompt)
   return prompt
+}
+
+/** @throws UsageError where a run would pause at its limits: nobody is there who could raise one. */
+function refusePause({ onLimit }: Flags): void {
+  if (onLimit !== 'pause') return
+  throw new UsageError(
+    '--on-limit pause needs somebody who can raise a limit: the interactive program, an editor (halting acp), a host (--input-format stream-json) or a cluster (--cluster). With -p alone, raise the limit and continue with --resume.',
+  )
 }
 
 /** @throws UsageError for a command that needs a conversation: there is none yet. */

@@ -107,6 +107,8 @@ export interface Fields {
   readonly protect?: readonly string[]
   readonly limits?: LimitFields
   readonly limitReminders?: boolean
+  readonly onLimit?: 'end' | 'pause'
+  readonly pauseFor?: string
   /** Their folders are paths from `/` or `~/` on. */
   readonly budgets?: readonly BudgetTerms[]
   /** Keys that are known, and that say nothing to this version. */
