@@ -158,9 +158,9 @@ function requestsBound(laps: Bound, options: RunOptions, settings: RunSettings):
   const beside = options.context?.stage === undefined ? 0 : 1
   const aLap = attempts * (1 + beside + (hasPlainContext(options) ? 0 : compactionsALap * compactionRequests))
   const { maxSubagents, waitForLimitsMs } = settings
-  // Each is followed by one more.
-  const waits = mostServiceWaits(waitForLimitsMs)
-  const ofWaits = waits === 0 ? '' : ` and one after each wait for a service`
+  // After each there are all attempts again.
+  const waits = mostServiceWaits(waitForLimitsMs) * attempts
+  const ofWaits = waits === 0 ? '' : ` and as many after each wait for a service`
   const own = `laps, each with at most ${many(attempts, 'attempt')}${ofWaits}`
   if (maxSubagents === 0 || !(options.tools ?? []).some(isAgentTool)) {
     return { bounded: true, value: laps.value * aLap + waits, because: own }

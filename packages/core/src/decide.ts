@@ -2,10 +2,11 @@ import { lastAnswerPrompt } from './prompts.ts'
 import { lapsLeft, type IterationReason } from './allowance.ts'
 import { after, firstOf, type Eventually } from './eventually.ts'
 import { finish } from './finish.ts'
-import { noProgressNudge } from './guards/no-progress.ts'
+import { noProgressReminder } from './guards/no-progress.ts'
 import type { RaisableLimit } from './limit-question.ts'
 import type { FinishedRun } from './run-context.ts'
 import { goalAtEnding } from './turn/goals.ts'
+import { isAgentTool } from './tools/tool.ts'
 import { payLostRequests } from './turn/lost-requests.ts'
 import { outcomeAfterRaise, pauseAtLimit } from './turn/pause-at-limit.ts'
 import type { Draft, Outcome, Route } from './turn/outcome.ts'
@@ -109,9 +110,15 @@ function nudgeRoutes(run: Run, draft: Draft): readonly Route[] {
 
 /** The count starts anew: it takes as many repeats again to stop the run. */
 function tellNoProgress(run: Run): 'taken' {
-  run.appendUser(noProgressNudge, 'loop')
+  run.appendUser(noProgressReminder(waitToolOf(run)), 'loop')
   run.update({ recentTurns: [] })
   return 'taken'
+}
+
+/** The tool of this run that waits in the place of the model. */
+function waitToolOf({ context }: Run): string | undefined {
+  for (const [name, tool] of context.tools) if (!isAgentTool(tool) && tool.waits === true) return name
+  return undefined
 }
 
 /** Lets a hook ask to go on. What it overrides is consumed, and the lap is charged to the request, not to the limit. */

@@ -1,5 +1,6 @@
 import type { SdkMessage } from '@halting/core'
 import { compactCommand, messageOf } from '@halting/core/adapters'
+import { refusePause } from '../flags/agreement.ts'
 import type { Flags } from '../flags/flags.ts'
 import { runLimitOfPrint } from '../flags/run-limit.ts'
 import { flagTable } from '../flags/table.ts'
@@ -121,14 +122,6 @@ async function promptOf(written: string, given: Flags, program: Program): Promis
   if (prompt === '') throw await noPrompt(given, program)
   refuseCompact(prompt)
   return prompt
-}
-
-/** @throws UsageError where a run would pause at its limits: nobody is there who could raise one. */
-function refusePause({ onLimit }: Flags): void {
-  if (onLimit !== 'pause') return
-  throw new UsageError(
-    '--on-limit pause needs somebody who can raise a limit: the interactive program, an editor (halting acp), a host (--input-format stream-json) or a cluster (--cluster). With -p alone, raise the limit and continue with --resume.',
-  )
 }
 
 /** @throws UsageError for a command that needs a conversation: there is none yet. */

@@ -141,6 +141,7 @@ export {
   isAgentTool,
   type AgentInBackground,
   type AgentsInBackground,
+  type CallWait,
   type AnyAgentTool,
   type AnyLeafTool,
   type CallerRights,

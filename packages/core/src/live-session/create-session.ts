@@ -135,13 +135,13 @@ class LiveSession implements Session {
     return this.#listeners.add(listener)
   }
 
-  prompt(content: MessageContent, { id, when = 'next', model }: PromptOptions = {}): string {
+  prompt(content: MessageContent, { id, when = 'next', model, skipIfMet }: PromptOptions = {}): string {
     this.#checkOpen()
     // It is refused here, and not when its run begins.
     checkPrompt(content)
     if (id !== undefined && this.#running?.messageId === id) return id
     const begins = when === 'now' || (typeof content === 'string' && compactCommand.test(content))
-    const own = { id, model }
+    const own = { id, model, skipIfMet }
     const put = begins ? this.#queue.putOwn(content, own) : { id: this.#queue.put(content, when, own), isNew: true }
     // A message that comes again, such as one that a host sends twice, interrupts nothing.
     if (when === 'now' && put.isNew && this.#running !== undefined) this.#interruptRun('interrupt')
@@ -400,7 +400,7 @@ class LiveSession implements Session {
     if (inboxId === undefined || origin === 'prompt') return
     this.#changed()
     this.#tell({ type: 'taken', ids: [inboxId], turn: this.#view.turns })
-    const model = this.#queue.taken(inboxId)
+    const { model } = this.#queue.taken(inboxId)
     if (model !== undefined)
       this.#tell({ type: 'note', text: `${model} is not asked: the message came to a run that goes on.` })
   }

@@ -82,6 +82,8 @@ export interface PromptOptions {
   readonly when?: 'now' | 'next' | 'later'
   /** The model of the run that begins with it, and of no later one. It does not count where a run that goes on takes the message; that is told. */
   readonly model?: string
+  /** The run that begins with it ends without a request where its goals hold already, whatever `RunOptions.skipIfMet` says. */
+  readonly skipIfMet?: boolean
 }
 
 /** Options of `Session.interrupt`. */
@@ -107,6 +109,8 @@ export interface QueuedMessage {
   readonly when: 'next' | 'later'
   /** Of the run that begins with it. */
   readonly model?: string
+  /** Of the run that begins with it. */
+  readonly skipIfMet?: boolean
 }
 
 /** A call that a person has to say something to, by `answer`. */

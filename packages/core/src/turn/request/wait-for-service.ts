@@ -37,6 +37,11 @@ export class RequestWaits {
     this.#run = run
   }
 
+  /** It has waited for its service, which still gives nothing: no quick retries come between two waits. */
+  goesOnWaiting(error: ModelErrorJson): boolean {
+    return this.#number > 0 && isServiceLimit(error)
+  }
+
   /** How long is waited after this failure, in milliseconds; undefined for not at all. What is on record is done again, whatever the options say now. */
   dueMs(failed: WaitAfter, { waitedMs }: Pick<ServiceWaiter, 'waitedMs'>): number | undefined {
     const { steps, isRecordOnly } = this.#run.ports
