@@ -88,6 +88,7 @@ describe('what the table reads', () => {
       '--budget-per-month': ['200', { budgetPerMonth: ['200'] }],
       '--max-tokens': ['1.5k', { maxTokens: 1500 }],
       '--max-duration': ['1h30m', { maxDuration: 5_400_000 }],
+      '--wait-for-limits': ['none', { waitForLimits: 0 }],
       '--token-budget': ['2M', { tokenBudget: 2_000_000 }],
       '--finish-reasons': ['end_turn, max_tokens', { finishReasons: ['end_turn', 'max_tokens'] }],
       '--error-policy': ['tools', { errorPolicy: 'tools' }],

@@ -28,12 +28,15 @@ export interface Inbox {
   onArrival(listener: () => void): () => void
   /** Calls back when something is set. Gives the way to be called no more. */
   onSettings(listener: () => void): () => void
-  /** Calls back when a wait for a service is to end: a person wants a retry now, has set another model, or has the run stop. Gives the way to be called no more. */
-  onWake(listener: (why: WakeReason) => void): () => void
+  /** Calls back when a wait for a service is to end: a person wants a retry now, has set a model, or has the run stop. Gives the way to be called no more. */
+  onWake(listener: WakeListener): () => void
 }
 
 /** Why a wait for a service ends before its time. */
 type WakeReason = 'retried' | 'model' | 'stopped'
+
+/** `model`: what was set, of `model`; null for that of the options. */
+type WakeListener = (why: WakeReason, model?: string | null) => void
 
 /** A message as it is handed in. */
 interface HandedInMessage {
@@ -81,7 +84,7 @@ class MessageInbox implements OpenInbox {
   #derived = 0
   readonly #listeners = new Set<() => void>()
   readonly #settingsListeners = new Set<() => void>()
-  readonly #waiters = new Set<(why: WakeReason) => void>()
+  readonly #waiters = new Set<WakeListener>()
 
   constructor(idsTaken: () => Iterable<string>) {
     this.#idsTaken = idsTaken
@@ -116,17 +119,17 @@ class MessageInbox implements OpenInbox {
     return this.#wake('retried')
   }
 
-  onWake(listener: (why: WakeReason) => void): () => void {
+  onWake(listener: WakeListener): () => void {
     this.#waiters.add(listener)
     // What came before it waited is taken by nobody while it waits.
     if (this.#signals !== undefined) listener('stopped')
-    else if (this.#settings?.model !== undefined) listener('model')
+    else if (this.#settings?.model !== undefined) listener('model', this.#settings.model)
     return () => this.#waiters.delete(listener)
   }
 
-  #wake(why: WakeReason): boolean {
+  #wake(why: WakeReason, model?: string | null): boolean {
     const waiters = [...this.#waiters]
-    for (const waiter of waiters) waiter(why)
+    for (const waiter of waiters) waiter(why, model)
     return waiters.length > 0
   }
 
@@ -159,7 +162,7 @@ class MessageInbox implements OpenInbox {
   set(change: SettingsChange): void {
     this.#settings = bothChanges(this.#settings, change)
     for (const listener of this.#settingsListeners) listener()
-    if (change.model !== undefined) this.#wake('model')
+    if (change.model !== undefined) this.#wake('model', change.model)
   }
 
   takeMessages(all: boolean): readonly InboxMessage[] | undefined {

@@ -5,6 +5,7 @@ import {
   mostBudgetUsd,
   mostGoalTries,
   mostStablePasses,
+  waitMs,
 } from '@halting/core/adapters'
 import { type AutoCompact, isShare, leastWindowTokens } from '@halting/agent/session-settings'
 import { nearest } from './nearest.ts'
@@ -144,6 +145,14 @@ export function durationOrNone(given: string): Reading<number> {
 /** How often a prompt may be repeated. */
 export function loopRounds(given: string): Reading<number> {
   return wholeNumberUpTo(1_000_000, given)
+}
+
+/** How long a run waits for services; in milliseconds, 0 for `none`. */
+export function waitTime(given: string): Reading<number> {
+  const value = waitMs(given)
+  return value === undefined
+    ? { expected: 'a time with its unit, such as 90s or 8h (744h at most), or none' }
+    : { value }
 }
 
 export function uuid(given: string): Reading<string> {

@@ -103,6 +103,7 @@ const snapshot: SessionSnapshot = {
   nextStop: { reason: 'max_turns', turns: 7, isEstimate: false },
   goal: null,
   tasks: [],
+  serviceWaits: [],
   last: undefined,
   canResume: false,
   cwd: '/work',

@@ -227,6 +227,19 @@ export type Activity =
     }
   | { readonly type: 'question' }
 
+/** A request that waits for its service. Times in milliseconds since 1970. JSON. */
+export interface WaitingRequest {
+  /** The calls under which the agent works that makes the request, the outermost first; empty for the run itself. */
+  readonly callIds: readonly string[]
+  readonly model: string
+  readonly sinceMs: number
+  readonly untilMs: number
+  /** The status of the service, `529`; where it gave none, what kind of failure: `connection`. */
+  readonly error: string
+  /** What the service said. */
+  readonly message: string
+}
+
 /** Something that goes on beside the run: a command or an agent in the background. */
 export interface BackgroundTask {
   readonly id: string
@@ -277,6 +290,8 @@ export interface SessionSnapshot {
   /** What must hold before a run may end as `completed`; null for a session without goals. */
   readonly goal: SessionGoal | null
   readonly tasks: readonly BackgroundTask[]
+  /** Requests of the run and of its agents that wait for their services: `retryNow` ends these waits. */
+  readonly serviceWaits: readonly WaitingRequest[]
   /** How the last run ended, of this process or of the one before; undefined where there is none, or it has no ending: `canResume` tells them apart. */
   readonly last: RunResult | undefined
   /** There is something that `resume` would go on with. It is so when `run_end` is told; the run is over when that was told to all. */

@@ -43,6 +43,7 @@ export function snapshotOfNothing(sessionId: string): SessionSnapshot {
     nextStop: null,
     goal: null,
     tasks: [],
+    serviceWaits: [],
     last: undefined,
     canResume: false,
     cwd: '/',

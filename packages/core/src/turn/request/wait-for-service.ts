@@ -71,7 +71,8 @@ export class RequestWaits {
       waited = await steps.wait(key, {
         signal: abort.signal,
         longestMs: dueMs,
-        wakeOn: (wake) => inbox.onWake(wake),
+        // The one that is asked already is no other: what is set again, as by a worker that hears it anew, ends no later wait.
+        wakeOn: (wake) => inbox.onWake((why, chosen) => (chosen === plan.model.id ? undefined : wake(why))),
         onBegin: (begun) => {
           moments = begun
           this.#run.emit({ type: 'service_wait', isWaiting: true, ...about, ...begun })
