@@ -13,7 +13,7 @@ import type { SessionAgents } from '../agents/session-agents.ts'
 import type { SessionChoices } from '../open-session/choices.ts'
 import type { ChosenSession } from '../open-session/chosen-session.ts'
 import { goalOptions } from '../open-session/goals.ts'
-import { withLimits } from '../open-session/chosen-limits.ts'
+import { withLimits, withWait } from '../open-session/chosen-limits.ts'
 import { countedLimits, withoutUndefined } from '../open-session/limits.ts'
 import { RunLimit } from '../open-session/run-limit.ts'
 import type { Models } from '../open-session/models.ts'
@@ -106,8 +106,9 @@ class Opening<Schema extends AnswerSchema> {
     const trust = trustedBy(options, env)
     const rules = { choicesMayRaise: true, nameOf: nameOfOption }
     const limited = withLimits(choicesOf(options, loaded), loaded.settings, rules, given.notes)
-    const { choices } = limited
-    const run: RunSettings = { ...loaded, ...limited, env, plugins: noPlugins, trustedBy: trust }
+    const waiting = withWait(limited.choices, loaded.settings, rules, given.notes)
+    const { choices } = waiting
+    const run: RunSettings = { ...loaded, ...limited, ...waiting, env, plugins: noPlugins, trustedBy: trust }
     const ports: SessionPorts = {
       cwd,
       env,
@@ -332,6 +333,7 @@ function choicesOf<Schema extends AnswerSchema>(
     maxTokens: options.maxTotalTokens,
     maxDuration: options.maxDurationMs,
     maxToolCalls: options.maxToolCalls,
+    waitForLimits: options.waitForLimitsMs,
     noFileCheckpoints: settings.fileCheckpointingEnabled === false,
   })
 }

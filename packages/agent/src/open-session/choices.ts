@@ -77,6 +77,8 @@ export interface SessionChoices {
   readonly maxTokens?: number
   /** Milliseconds. */
   readonly maxDuration?: number
+  /** Milliseconds by the wall clock that a run waits for services that are over their limit or out of order, over resumes; 0 for not at all, at most 31 days. */
+  readonly waitForLimits?: number
   readonly tokenBudget?: number
   /** Goes on where standing budgets of the settings have too little left, or cannot be counted. A person's word: no settings say it. */
   readonly ignoreStandingBudgets?: boolean

@@ -21,6 +21,7 @@ export interface RunLimitDefault {
 /** What limits are made of beside choices and settings. */
 export interface LimitRules extends Pick<SessionPorts, 'nameOf'> {
   readonly runLimit?: RunLimitDefault | undefined
+  readonly waitDefault?: WaitDefault | undefined
   /** Choices may raise what the settings say. Those of somebody else, such as who opens a session on a cluster, only lower it. */
   readonly choicesMayRaise: boolean
 }
@@ -54,6 +55,34 @@ export function withLimits<Choices extends SessionChoices>(
     chosen[name] = value
   }
   return { choices: { ...choices, ...chosen }, limitSources }
+}
+
+/** How long the runs of a frontend wait for services where nobody says it. */
+export interface WaitDefault {
+  readonly ms: number
+  /** As a file would say it, such as `24h`. */
+  readonly written: string
+  /** Where it holds, such as `in editors`. */
+  readonly from: string
+}
+
+/** The choices with how long a run waits for services, and who said so: as `withLimits` does for limits (spec R-SERV-12). */
+export function withWait<Choices extends SessionChoices>(
+  choices: Choices,
+  { waitForLimits: set, managedWaitForLimits: managed }: Pick<Settings, 'waitForLimits' | 'managedWaitForLimits'>,
+  { waitDefault, choicesMayRaise, nameOf }: LimitRules,
+  warnings: string[],
+): { readonly choices: Choices; readonly waitSource?: LimitSource } {
+  const { waitForLimits: chosen } = choices
+  const ceiling = (choicesMayRaise ? managed : set) ?? Infinity
+  if (chosen !== undefined && chosen <= ceiling) return { choices, waitSource: 'choice' }
+  if (chosen !== undefined)
+    warnings.push(
+      `${nameOf('waitForLimits')} does not count: the settings let a run wait for at most ${ceiling / 1_000} s; halting config tells which.`,
+    )
+  const waitForLimits = set ?? waitDefault?.ms
+  if (waitForLimits === undefined) return { choices }
+  return { choices: { ...choices, waitForLimits }, waitSource: set === undefined ? 'default' : 'settings' }
 }
 
 /** Limits by the names of settings, as a session calls them. */

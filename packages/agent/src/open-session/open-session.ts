@@ -42,8 +42,11 @@ export async function openSession<Choices extends SessionChoices>(
   options: SessionOptions<Choices>,
 ): Promise<LiveSession<Choices>> {
   const { choices, ports, ...frontend } = options
-  const { runLimit, kept } = frontend
-  const run = await asWhom(await settingsOf(choices, ports, { runLimit, choicesOnlyLower: kept !== undefined }), ports)
+  const { runLimit, waitDefault, kept } = frontend
+  const run = await asWhom(
+    await settingsOf(choices, ports, { runLimit, waitDefault, choicesOnlyLower: kept !== undefined }),
+    ports,
+  )
   frontend.onSettings?.(run)
   const opening = new SessionOpening(
     new PartsOpening({ given: choices, run, ports: { ...ports, env: run.env }, frontend }),

@@ -95,6 +95,12 @@ export interface Flags extends Omit<SessionChoices, 'limitReminders'> {
   readonly takeOver?: boolean
   readonly server?: string
 
+  /** Milliseconds from the start of a round of a loop to that of the next. */
+  readonly every?: number
+  readonly rounds?: number
+  /** `--for`: milliseconds for all of a loop. */
+  readonly loopTime?: number
+
   readonly json?: boolean
   readonly all?: boolean
   readonly yes?: boolean

@@ -31,6 +31,8 @@ export interface ReportContext {
   /** What was done is on disk: the session can be gone on with. */
   readonly isKept: boolean
   readonly asked: Asked
+  /** The run is a round of a loop, which says itself how it continues. */
+  readonly isRound?: boolean
 }
 
 /**
@@ -38,7 +40,8 @@ export interface ReportContext {
  * The answer on stdout: on a terminal as it comes, else when the run has ended. On stderr, on a terminal, a live line while the run works,
  * and a closing line. What was denied, and why the run ended when that was no success, is told in any case.
  */
-export function textReport({ flags, output, style, remedies, asked, sessionId, isKept }: ReportContext): Watcher {
+export function textReport(context: ReportContext): Watcher {
+  const { flags, output, style, remedies, asked, sessionId, isKept, isRound = false } = context
   const isShown = flags.quiet !== true
   const isWatched = isShown && output.isTerminal.stderr
   // An answer that must fit a schema may be sent back: the one that stays is known at the end.
@@ -92,7 +95,7 @@ export function textReport({ flags, output, style, remedies, asked, sessionId, i
       } else {
         const errorKind = failure.kindOf(terminal)
         tell(`halting: ${endingLine(terminal, { flags, changes: changes.summary, errorKind })}`)
-        const session = { sessionId, isKept, hasChanges: changes.summary !== '' }
+        const session = { sessionId, isKept: isKept && !isRound, hasChanges: changes.summary !== '' }
         output.err(nextCommands(terminal, session, output.width, flags))
       }
     },

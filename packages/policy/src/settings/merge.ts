@@ -67,6 +67,10 @@ export interface Settings {
   readonly limits?: LimitSettings
   /** Those of an administrator: nothing raises them. */
   readonly managedLimits?: LimitSettings
+  /** How long a run waits for services that are over their limit or out of order, in milliseconds; 0 for not at all. */
+  readonly waitForLimits?: number
+  /** That of an administrator: nobody has a run wait longer. */
+  readonly managedWaitForLimits?: number
   /** Whether the model is told what is left of a limit; it is when absent. */
   readonly limitReminders?: boolean
   /** Budgets over all sessions and processes of the machine: those of all files together. */

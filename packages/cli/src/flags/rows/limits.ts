@@ -8,6 +8,7 @@ import {
   filledText,
   finishReasons,
   tokens,
+  waitTime,
   wholeNumber,
   windowTokens,
   type Reading,
@@ -21,6 +22,7 @@ type LimitsFlag =
   | 'maxTokens'
   | 'ignoreStandingBudgets'
   | 'maxDuration'
+  | 'waitForLimits'
   | 'tokenBudget'
   | 'finishReasons'
   | 'wrapUp'
@@ -93,6 +95,15 @@ export const limitsFlags: { readonly [Name in LimitsFlag]-?: FlagFor<NonNullable
     read: duration,
     alsoOf: ['what-if'],
     meaning: 'Time, such as 90s or 10m; what goes on then is ended',
+  },
+  waitForLimits: {
+    names: ['--wait-for-limits'],
+    group: 'limits',
+    kind: 'value',
+    value: 'TIME',
+    read: waitTime,
+    meaning:
+      'Wait for services that are over their limit or out of order, so long in all, such as 8h; none: end at once. 24h in the interactive program and in editors, none elsewhere unless said otherwise',
   },
   tokenBudget: {
     names: ['--token-budget'],
