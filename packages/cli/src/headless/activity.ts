@@ -3,7 +3,7 @@ import { figuresIn, isJsonObject, type ModelUpdate } from '@halting/core/adapter
 import { columnsOf } from '../io/columns.ts'
 import { money, oneLine, rounded, stopwatch } from '../io/figures.ts'
 import { inputSummary } from '@halting/analysis/words'
-import { waitText } from '../frontends/wait-text.ts'
+import { serviceCountdown, waitOfEvent, waitText } from '../frontends/wait-text.ts'
 
 /** What a run does at this moment, as one line tells it. */
 export interface Activity {
@@ -26,6 +26,7 @@ const tellingMs = 3_000
 export function followActivity(now: () => number = () => performance.now()): Activity {
   const begun = now()
   // By the calls of the agents that they stand in, and their own id: agents may use the ids of others.
+  // Waits for services are among them, under names of their own.
   const tools = new Map<string, Doing>()
   let own: Doing = { what: () => 'starting', since: begun, isTimed: false }
   let turn = 0
@@ -51,21 +52,20 @@ export function followActivity(now: () => number = () => performance.now()): Act
     switch (event.type) {
       case 'agent':
         return onEvent(event.event, `${agents}${event.callId}/`)
-      case 'tool_start': {
-        const { name, input } = event
-        tools.set(agents + event.callId, {
-          what: () => `${name} ${inputSummary(input)}`.trimEnd(),
-          since: now(),
-          isTimed: true,
-        })
+      case 'tool_start':
+        tools.set(agents + event.callId, doingCall(event, now()))
         return
-      }
       case 'tool_end':
         tools.delete(agents + event.callId)
         begin('working')
         return
       case 'retry':
         own = { what: retryText(event, now()), since: now(), isTimed: false }
+        return
+      case 'service_wait':
+        if (event.isWaiting) tools.set(`${agents} waits`, waiting(event, now()))
+        else tools.delete(`${agents} waits`)
+        if (isOwn && !event.isWaiting) begin('asking the model')
         return
       case 'turn_start':
         if (isOwn) turn = event.turn
@@ -110,6 +110,15 @@ export function followActivity(now: () => number = () => performance.now()): Act
     if (given.isOwn) window = { used: contextTokens, size: contextWindow }
   }
   return { onEvent: hear, line: (columns) => layOut(parts(), columns) }
+}
+
+function doingCall({ name, input }: Extract<RunEvent, { readonly type: 'tool_start' }>, since: number): Doing {
+  return { what: () => `${name} ${inputSummary(input)}`.trimEnd(), since, isTimed: true }
+}
+
+function waiting(event: Extract<RunEvent, { readonly type: 'service_wait' }>, since: number): Doing {
+  const wait = waitOfEvent(event)
+  return { what: () => serviceCountdown(wait, Date.now()), since, isTimed: false }
 }
 
 /** What a run does from an event on that says nothing else of it. */

@@ -3,6 +3,7 @@ import { blocksOf, type SdkAssistant, type SdkUser } from '@halting/core/adapter
 import { columnsOf, wrapped } from '../io/columns.ts'
 import { elapsed, oneLine, printable } from '../io/figures.ts'
 import type { Style } from '../io/style.ts'
+import { pauseNote } from './pause-note.ts'
 import { roomNews } from './room.ts'
 import { inputSummary } from '@halting/analysis/words'
 import { lastLinesOfFailed, resultSummary } from './summaries.ts'
@@ -112,7 +113,7 @@ export function createStepPrinter(
     // The answer goes back: it is a step, and stands before what comes of it.
     if (event.type === 'goal_end' && parent === null && !event.met && event.tries < event.maxTries) release()
     if (event.type === 'tool_end') durations.set(keyOf(parent, event.callId), event.durationMs)
-    if (event.type === 'retry') line(style.yellow(wrapped(retryText(event, width()), width())))
+    for (const text of waitLines(event, width(), style)) line(text)
   }
 
   return {
@@ -124,6 +125,14 @@ export function createStepPrinter(
       if (message.subtype === 'informational') line(style.yellow(`! ${oneLine(message.message, width() - 2)}`))
     },
   }
+}
+
+/** A request that is made again, at once or later, and waits for services with how long they took. */
+function waitLines(event: RunEvent, width: number, style: Style): readonly string[] {
+  if (event.type === 'service_waited') return [style.dim(`  waited ${elapsed(event.waitedMs)} for the service`)]
+  const pause = pauseNote(event, Date.now())
+  const text = pause === undefined && event.type === 'retry' ? retryText(event, width) : pause && `! ${pause}`
+  return text === undefined ? [] : [style.yellow(wrapped(text, width))]
 }
 
 function retryText(
