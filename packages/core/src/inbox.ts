@@ -18,10 +18,16 @@ export interface Inbox {
   takeSignals(): readonly StopSignalJson[] | undefined
   /** What was set since it was last asked for, as one change. */
   takeSettings(): SettingsChange | undefined
+  /** What was set and no run has taken. */
+  readonly settings: SettingsChange | undefined
+  /** A stop waits to be taken. */
+  readonly isStopping: boolean
   /** Messages wait that a run takes when it would end, or a stop does. */
   readonly hasAny: boolean
   /** Calls back when a message or a stop comes. Gives the way to be called no more. */
   onArrival(listener: () => void): () => void
+  /** Calls back when something is set. Gives the way to be called no more. */
+  onSettings(listener: () => void): () => void
   /** Calls back when a wait for a service is to end: a person wants a retry now, has set a model, or has the run stop. Gives the way to be called no more. */
   onWake(listener: WakeListener): () => void
 }
@@ -54,8 +60,6 @@ export interface OpenInbox extends Inbox {
   retryNow(): boolean
   /** Hands in a change of the settings, which was looked at before. */
   set(change: SettingsChange): void
-  /** What was set and no run has taken. */
-  readonly settings: SettingsChange | undefined
   /** Messages that are in no conversation yet, in the order in which they came. One that is being put on record is among them until it is. */
   readonly waiting: readonly InboxMessage[]
   /** A run ended: what it took and could not put on record waits again. */
@@ -79,6 +83,7 @@ class MessageInbox implements OpenInbox {
   #settings: SettingsChange | undefined
   #derived = 0
   readonly #listeners = new Set<() => void>()
+  readonly #settingsListeners = new Set<() => void>()
   readonly #waiters = new Set<WakeListener>()
 
   constructor(idsTaken: () => Iterable<string>) {
@@ -128,6 +133,10 @@ class MessageInbox implements OpenInbox {
     return waiters.length > 0
   }
 
+  get isStopping(): boolean {
+    return this.#signals !== undefined
+  }
+
   get hasAny(): boolean {
     return this.#waiting.length > 0 || this.#signals !== undefined
   }
@@ -135,6 +144,11 @@ class MessageInbox implements OpenInbox {
   onArrival(listener: () => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
+  }
+
+  onSettings(listener: () => void): () => void {
+    this.#settingsListeners.add(listener)
+    return () => this.#settingsListeners.delete(listener)
   }
 
   #arrived(): void {
@@ -147,6 +161,7 @@ class MessageInbox implements OpenInbox {
 
   set(change: SettingsChange): void {
     this.#settings = bothChanges(this.#settings, change)
+    for (const listener of this.#settingsListeners) listener()
     if (change.model !== undefined) this.#wake('model', change.model)
   }
 
@@ -222,8 +237,11 @@ export function inboxOfAgent(inbox: Inbox): Inbox {
     enterTaken: () => {},
     takeSignals: () => undefined,
     takeSettings: () => undefined,
+    settings: undefined,
+    isStopping: false,
     hasAny: false,
     onArrival: () => () => {},
+    onSettings: () => () => {},
     onWake: (listener) => inbox.onWake((why) => (why === 'model' ? undefined : listener(why))),
   }
 }

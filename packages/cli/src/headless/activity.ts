@@ -3,6 +3,7 @@ import { figuresIn, isJsonObject, type ModelUpdate } from '@halting/core/adapter
 import { columnsOf } from '../io/columns.ts'
 import { money, oneLine, rounded, stopwatch } from '../io/figures.ts'
 import { inputSummary } from '@halting/analysis/words'
+import { toolWaitIn, type ToolWait } from '../frontends/tool-wait.ts'
 import { serviceCountdown, waitOfEvent, waitText } from '../frontends/wait-text.ts'
 
 /** What a run does at this moment, as one line tells it. */
@@ -33,9 +34,9 @@ export function followActivity(now: () => number = () => performance.now()): Act
   let [tokens, usd, reserved] = [0, 0, 0]
   let window: Window | undefined
   let isCompacting = false
-  const begin = (what: string): void => {
+  const begin = (what: string | undefined): void => {
     // What goes on since a while goes on.
-    if (own.what(0) !== what) own = { what: () => what, since: now(), isTimed: true }
+    if (what !== undefined && own.what(0) !== what) own = { what: () => what, since: now(), isTimed: true }
   }
 
   const hearUpdate = (update: ModelUpdate): void => {
@@ -55,18 +56,21 @@ export function followActivity(now: () => number = () => performance.now()): Act
       case 'tool_start':
         tools.set(agents + event.callId, doingCall(event, now()))
         return
+      case 'tool_update': {
+        const [wait, doing] = [toolWaitIn(event.data), tools.get(agents + event.callId)]
+        if (wait !== undefined && doing !== undefined)
+          tools.set(agents + event.callId, waitingCall(doing, wait, now() + wait.leftMs))
+        return
+      }
       case 'tool_end':
         tools.delete(agents + event.callId)
-        begin('working')
-        return
+        return begin('working')
       case 'retry':
         own = { what: retryText(event, now()), since: now(), isTimed: false }
         return
       case 'service_wait':
-        if (event.isWaiting) tools.set(`${agents} waits`, waiting(event, now()))
-        else tools.delete(`${agents} waits`)
-        if (isOwn && !event.isWaiting) begin('asking the model')
-        return
+        followWait(tools, `${agents} waits`, event, now())
+        return begin(isOwn && !event.isWaiting ? 'asking the model' : undefined)
       case 'turn_start':
         if (isOwn) turn = event.turn
         return
@@ -84,12 +88,9 @@ export function followActivity(now: () => number = () => performance.now()): Act
         return
       case 'compact_end':
         isCompacting = false
-        begin('working')
-        return
-      default: {
-        const what = whatBegins(event)
-        if (what !== undefined) begin(what)
-      }
+        return begin('working')
+      default:
+        begin(whatBegins(event))
     }
   }
 
@@ -116,9 +117,19 @@ function doingCall({ name, input }: Extract<RunEvent, { readonly type: 'tool_sta
   return { what: () => `${name} ${inputSummary(input)}`.trimEnd(), since, isTimed: true }
 }
 
-function waiting(event: Extract<RunEvent, { readonly type: 'service_wait' }>, since: number): Doing {
+function waitingCall(doing: Doing, { what }: ToolWait, untilMs: number): Doing {
+  return { ...doing, what: (now) => `waits for ${what}, ${stopwatch(Math.max(0, untilMs - now))} left` }
+}
+
+function followWait(
+  doing: Map<string, Doing>,
+  key: string,
+  event: Extract<RunEvent, { readonly type: 'service_wait' }>,
+  since: number,
+): void {
   const wait = waitOfEvent(event)
-  return { what: () => serviceCountdown(wait, Date.now()), since, isTimed: false }
+  if (event.isWaiting) doing.set(key, { what: () => serviceCountdown(wait, Date.now()), since, isTimed: false })
+  else doing.delete(key)
 }
 
 /** What a run does from an event on that says nothing else of it. */

@@ -68,6 +68,7 @@ const snapshot: SessionSnapshot = {
   activity: { type: 'idle' },
   queue: [],
   questions: [],
+  limitQuestion: null,
   model: 'claude-sonnet-4-5-20250929',
   models: [],
   permissionMode: 'plan',

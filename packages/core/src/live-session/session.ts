@@ -3,6 +3,7 @@ import type { JsonObject } from '../json.ts'
 import type { LimitsChange, SettingsChange } from '../settings/settings-change.ts'
 import type { RunEvent } from '../events.ts'
 import type { GoalCheck, GoalSpec } from '../goals/goal-record.ts'
+import type { LimitAnswer, LimitRequest } from '../limit-question.ts'
 import type { MessageContent, Usage } from '../messages.ts'
 import type { PermissionDecision } from '../tools/permission-decision.ts'
 import type { SdkMessage, SdkResult } from '../sdk/sdk-messages.ts'
@@ -40,6 +41,11 @@ export interface Session {
   set(change: SettingsChange): void
   /** A person's answer to one of `snapshot.questions`. False when nobody waits for it any more. @throws ConfigurationError for what is no answer: the question stays. */
   answer(questionId: string, answer: PermissionAnswer): boolean
+  /**
+   * A person's answer to `snapshot.limitQuestion`. A limit that is raised is set as by `set`, so that it holds for later runs, too. False when nobody waits for it any more.
+   * @throws ConfigurationError for what is no answer, such as a limit that is not above what is used: the question stays.
+   */
+  answerLimit(id: string, answer: LimitAnswer): boolean
   /** Makes the conversation shorter: a run of its own. */
   compact(instructions?: string): void
   /**
@@ -76,6 +82,8 @@ export interface PromptOptions {
   readonly when?: 'now' | 'next' | 'later'
   /** The model of the run that begins with it, and of no later one. It does not count where a run that goes on takes the message; that is told. */
   readonly model?: string
+  /** The run that begins with it ends without a request where its goals hold already, whatever `RunOptions.skipIfMet` says. */
+  readonly skipIfMet?: boolean
 }
 
 /** Options of `Session.interrupt`. */
@@ -101,6 +109,8 @@ export interface QueuedMessage {
   readonly when: 'next' | 'later'
   /** Of the run that begins with it. */
   readonly model?: string
+  /** Of the run that begins with it. */
+  readonly skipIfMet?: boolean
 }
 
 /** A call that a person has to say something to, by `answer`. */
@@ -265,6 +275,8 @@ export interface SessionSnapshot {
   readonly activity: Activity
   readonly queue: readonly QueuedMessage[]
   readonly questions: readonly Question[]
+  /** The run pauses at a limit and asks whether it is raised: `answerLimit` says so. Null where it does not. */
+  readonly limitQuestion: LimitRequest | null
   readonly model: string
   /** Ids that `set({ model })` takes beside those that can be made by their name. */
   readonly models: readonly string[]
@@ -301,6 +313,8 @@ export type SessionEvent =
   | { readonly type: 'taken'; readonly ids: readonly string[]; readonly turn: number }
   | { readonly type: 'question'; readonly question: Question }
   | { readonly type: 'question_closed'; readonly id: string; readonly because: 'answered' | 'withdrawn' }
+  | { readonly type: 'limit_question'; readonly request: LimitRequest }
+  | { readonly type: 'limit_question_closed'; readonly id: string; readonly because: 'answered' | 'withdrawn' }
   /** Something of the snapshot is another. Told once for what changes at once. */
   | { readonly type: 'changed' }
   /** After the run's result. */

@@ -91,6 +91,10 @@ export type SdkToolProgress = Base & {
   readonly tool_name: string
   readonly parent_tool_use_id: string | null
   readonly elapsed_time_seconds: number
+  /** For what it waits, in a few words; once, when it begins to. */
+  readonly waits_for?: string
+  /** When it waits no longer, whatever comes: milliseconds since 1970. */
+  readonly waits_until_ms?: number
 }
 
 interface SdkHook {

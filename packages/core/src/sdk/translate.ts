@@ -2,12 +2,14 @@ import { budgetWaitText } from '../budget/wait-text.ts'
 import type { TaskNote } from '../background.ts'
 import { endings } from '../endings/table.ts'
 import type { RunEvent } from '../events.ts'
+import { fieldsOf } from '../given.ts'
 import { isUuid, uuidOf } from '../hash.ts'
+import type { Json } from '../json.ts'
 import { isoTimeOf } from '../iso-time.ts'
 import { isToolResult } from '../messages.ts'
 import type { AssistantEntry, TranscriptEntry, UserEntry } from '../transcript.ts'
 import { ReplyLines } from './reply-lines.ts'
-import type { SdkMessage as AnySdkMessage, SdkUser } from './sdk-messages.ts'
+import type { SdkMessage as AnySdkMessage, SdkToolProgress, SdkUser } from './sdk-messages.ts'
 
 /** Whose messages they are, and which are wanted that only go by. */
 export interface TranslateOptions {
@@ -185,8 +187,16 @@ function progressOf(
     tool_name: event.name,
     parent_tool_use_id: parent,
     elapsed_time_seconds: elapsed,
+    ...waitIn(data),
     ...base,
   }
+}
+
+/** What a tool that waits tells of its wait. */
+function waitIn(data: Json): Pick<SdkToolProgress, 'waits_for' | 'waits_until_ms'> {
+  const { waitsFor, untilMs } = fieldsOf(data) ?? {}
+  if (typeof waitsFor !== 'string') return {}
+  return { waits_for: waitsFor, ...(typeof untilMs === 'number' && { waits_until_ms: untilMs }) }
 }
 
 function retryOf(
