@@ -154,7 +154,7 @@ export const promisesOfRequests = [
   [
     'allowance: network retries',
     ['retry'],
-    ['turn/request/ask-model.ts', 'tries > retries ||', 'tries > 2 * retries ||'],
+    ['turn/request/ask-model.ts', 'again > retries ||', 'again > 2 * retries ||'],
   ],
   [
     'allowance: what was lost with its process uses up retries',
@@ -241,7 +241,7 @@ export const promisesOfRequests = [
   [
     'retry: a wait of any length',
     ['callbacks'],
-    ['turn/request/ask-model.ts', ' || delayMs > longestRetryWaitMs\n', '\n'],
+    ['turn/request/ask-model.ts', ' || delayMs > longestRetryWaitMs || this', ' || this'],
   ],
   [
     'retry: overloads with others between',

@@ -133,6 +133,8 @@ export { createTaskOutputTool, type TaskOutputInput } from './tools/task-output.
 export { createTaskStopTool, type TaskStopInput } from './tools/task-stop.ts'
 export type { Todo, TodoWriteInput } from './tools/todo-form.ts'
 export { createTodoWriteTool } from './tools/todo-write.ts'
+export { createWaitTool } from './tools/wait.ts'
+export type { WaitInput } from './tools/waits/watched.ts'
 export { createWebFetchTool, type WebFetchInput } from './tools/web-fetch.ts'
 export type { WebOptions } from './web/fetch-page.ts'
 export type { EditorFiles } from './tools/editor-files.ts'

@@ -73,6 +73,9 @@ describe('what the table reads', () => {
       '--until': ['npm test, and -x', { until: ['npm test, and -x'] }],
       '--goal': ['All pages load.', { goal: 'All pages load.' }],
       '--until-tries': ['3', { untilTries: 3 }],
+      '--every': ['10m', { every: 600_000 }],
+      '--rounds': ['3', { rounds: 3 }],
+      '--for': ['8h', { loopTime: 28_800_000 }],
       '--until-timeout': ['90s', { untilTimeout: 90_000 }],
       '--until-stable': ['100', { untilStable: 100 }],
       '--protect': ['test/**, a b', { protect: ['test/**, a b'] }],
@@ -85,6 +88,7 @@ describe('what the table reads', () => {
       '--budget-per-month': ['200', { budgetPerMonth: ['200'] }],
       '--max-tokens': ['1.5k', { maxTokens: 1500 }],
       '--max-duration': ['1h30m', { maxDuration: 5_400_000 }],
+      '--wait-for-limits': ['none', { waitForLimits: 0 }],
       '--token-budget': ['2M', { tokenBudget: 2_000_000 }],
       '--finish-reasons': ['end_turn, max_tokens', { finishReasons: ['end_turn', 'max_tokens'] }],
       '--error-policy': ['tools', { errorPolicy: 'tools' }],
@@ -268,11 +272,11 @@ test.each([
   ],
   [
     ['--tools', 'Read,Bogus'],
-    '--tools takes names of Agent, Bash, Edit, Glob, Grep, NotebookEdit, Read, TaskOutput, TaskStop, TodoWrite, WebFetch, Write, default for all, or "" for none; there is no Bogus.',
+    '--tools takes names of Agent, Bash, Edit, Glob, Grep, NotebookEdit, Read, TaskOutput, TaskStop, TodoWrite, Wait, WebFetch, Write, default for all, or "" for none; there is no Bogus.',
   ],
   [
     ['--tools', 'Rea'],
-    '--tools takes names of Agent, Bash, Edit, Glob, Grep, NotebookEdit, Read, TaskOutput, TaskStop, TodoWrite, WebFetch, Write, default for all, or "" for none; there is no Rea. Did you mean Read?',
+    '--tools takes names of Agent, Bash, Edit, Glob, Grep, NotebookEdit, Read, TaskOutput, TaskStop, TodoWrite, Wait, WebFetch, Write, default for all, or "" for none; there is no Rea. Did you mean Read?',
   ],
   ...(
     [

@@ -186,7 +186,19 @@ test('a deny rule wins over every mode', async () => {
 test.each([
   [
     ['--disallowedTools', 'Bash,Write'],
-    ['Read', 'Edit', 'Glob', 'Grep', 'TaskOutput', 'TaskStop', 'TodoWrite', 'NotebookEdit', 'WebFetch', 'Agent'],
+    [
+      'Read',
+      'Edit',
+      'Glob',
+      'Grep',
+      'TaskOutput',
+      'TaskStop',
+      'Wait',
+      'TodoWrite',
+      'NotebookEdit',
+      'WebFetch',
+      'Agent',
+    ],
   ],
   [
     ['--tools', 'Read,Grep'],

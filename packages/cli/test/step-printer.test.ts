@@ -58,3 +58,48 @@ test('the live line tells of the agent again when a call of it has ended', () =>
   activity.onEvent(inAgent(ended('Read', 20)))
   expect(activity.line(80)).toMatch(/^Agent /)
 })
+
+/** What Wait tells when it begins: at 14:05 of this machine it is over. */
+const waits = (untilMs: number): RunEvent => ({
+  type: 'tool_update',
+  callId: 'call_0',
+  name: 'Wait',
+  data: { waitsFor: 'bash_1 to end', sinceMs: untilMs - 600_000, untilMs, leftMs: 600_000 },
+})
+const fiveAfterTwo = new Date(2030, 0, 7, 14, 5).getTime()
+
+test('R-WAIT-17: a wait is told when it begins, with the time at which it is over at the latest', () => {
+  const lines: string[] = []
+  const printer = createStepPrinter(
+    (text) => lines.push(text),
+    styleFor(false, {}),
+    () => 80,
+    'none',
+  )
+  printer.see(asks(null, 'Wait'))
+  printer.onEvent(waits(fiveAfterTwo))
+  printer.onEvent(ended('Wait', 61_000))
+  printer.see(shows(null, 'bash_1: Ended with exit code 0. Waited 1 min 1 s.'))
+  printer.see(asks(null, 'Agent'))
+  printer.see(asks('call_0', 'Wait'))
+  printer.onEvent(inAgent(waits(fiveAfterTwo)))
+  expect(lines.map((line) => line.trimEnd())).toEqual([
+    '● Wait {}',
+    '  … waits for bash_1 to end, at most until 14:05',
+    '  ✓ bash_1: Ended with exit code 0. Waited 1 min 1 s. · 1 min 1 s',
+    '● Agent {}',
+    '● Wait {}',
+    '  … waits for bash_1 to end, at most until 14:05',
+  ])
+})
+
+test('R-WAIT-17: the live line counts a wait down', () => {
+  let now = 0
+  const activity = followActivity(() => now)
+  activity.onEvent(begun('Wait'))
+  activity.onEvent(waits(fiveAfterTwo))
+  now = 75_000
+  expect(activity.line(80)).toContain('waits for bash_1 to end, 8:45 left')
+  now = 700_000
+  expect(activity.line(80)).toContain('0:00 left')
+})

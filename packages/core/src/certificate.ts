@@ -158,9 +158,9 @@ function requestsBound(laps: Bound, options: RunOptions, settings: RunSettings):
   const beside = options.context?.stage === undefined ? 0 : 1
   const aLap = attempts * (1 + beside + (hasPlainContext(options) ? 0 : compactionsALap * compactionRequests))
   const { maxSubagents, waitForLimitsMs } = settings
-  // Each is followed by one more.
-  const waits = mostServiceWaits(waitForLimitsMs)
-  const ofWaits = waits === 0 ? '' : ` and one after each wait for a service`
+  // After each there are all attempts again.
+  const waits = mostServiceWaits(waitForLimitsMs) * attempts
+  const ofWaits = waits === 0 ? '' : ` and as many after each wait for a service`
   const own = `laps, each with at most ${many(attempts, 'attempt')}${ofWaits}`
   if (maxSubagents === 0 || !(options.tools ?? []).some(isAgentTool)) {
     return { bounded: true, value: laps.value * aLap + waits, because: own }
@@ -370,6 +370,8 @@ function notesOf(options: RunOptions): readonly string[] {
     notes.push(
       `At an answer the run waits for what runs in the background: each time ${options.background.waitMs / 1000} s at most, or nine tenths of the time that its limit leaves. What the model then says is a turn.`,
     )
+  if (options.onLimit === 'pause')
+    notes.push('The run pauses at its limits: what a person raises there takes the place of the option from then on.')
   if (options.waitForLimitsMs !== undefined && options.waitForLimitsMs > 0)
     notes.push(
       'Waits for services are no active time, and have their own bound: waitForLimitsMs by the wall clock. A person who asks for a retry in one adds a request.',

@@ -24,6 +24,9 @@ export type ReplyKind =
   | 'beside'
   | 'beside start'
   | 'stop beside'
+  | 'wait'
+  | 'wait read wait'
+  | 'wait write'
   | 'text'
   | 'long text'
   | 'empty'
@@ -106,6 +109,12 @@ export async function replyOf(kind: ReplyKind, place: Place): Promise<ModelReply
       return answer(place, ['Beside', 'Start'])
     case 'stop beside':
       return answer(place, ['Beside', 'Stop'])
+    case 'wait':
+      return answer(place, ['Wait'])
+    case 'wait read wait':
+      return answer(place, ['Wait', 'Read', 'Wait'])
+    case 'wait write':
+      return answer(place, ['Wait', 'Write'])
     case 'text':
       return answer(place, [], 'end_turn')
     case 'long text': {

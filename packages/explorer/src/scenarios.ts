@@ -19,6 +19,7 @@ import { imagePrompt as image, mediaScenarios } from './media-scenarios.ts'
 import { allReplies, type ReplyKind } from './replies.ts'
 import { settingsScenarios } from './settings-scenarios.ts'
 import { strangeScenarios } from './hostile-scenarios.ts'
+import { waitingScenarios } from './waiting-scenarios.ts'
 import type { Scenario } from './world.ts'
 
 const causes: readonly AbortCause[] = ['user', 'interrupt', 'time', 'budget', 'terminated']
@@ -436,4 +437,5 @@ export const scenarios: readonly Scenario[] = [
   ...strangeScenarios,
   ...goalScenarios,
   ...limitScenarios,
+  ...waitingScenarios,
 ]

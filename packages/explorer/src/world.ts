@@ -70,6 +70,8 @@ export interface Scenario {
   readonly prechecks?: boolean
   /** Messages and stop requests that may come in. */
   readonly inbox?: boolean
+  /** There is a tool that waits. Where there is an inbox, messages and stops may come in during its waits, too. */
+  readonly waits?: boolean
   /** What a person may set while it runs, by a name for the path. The rules then know a mode `closed`, and there is a model `other`. */
   readonly settings?: { readonly [name: string]: SettingsChange }
   readonly context?: boolean
@@ -280,7 +282,7 @@ export function createWorld(
           controller.abort(reasonOf(cause))
         }
       }
-      if (!label.startsWith('before ') || before.labels.has(label)) return
+      if (!mayComeIn(label, scenario) || before.labels.has(label)) return
       for (const each of chosenAt(label, scenario, choices)) {
         handIn(each)
         handedIn.push({ ...each, records })
@@ -288,6 +290,11 @@ export function createWorld(
     },
   }
   return world
+}
+
+/** Messages, stops and settings come in before steps, and while something waits. */
+function mayComeIn(label: string, { waits }: Scenario): boolean {
+  return label.startsWith('before ') || (waits === true && /^in .*tool:/.test(label))
 }
 
 /** What is handed in before a step: messages, a stop, settings. */
@@ -406,7 +413,7 @@ function toolsOf(
   asked: Asked,
   effects: Map<string, number>,
   commands: VirtualCommands | undefined,
-  { prechecks, agentGoals }: Scenario,
+  { prechecks, agentGoals, waits }: Scenario,
 ): readonly AnyTool[] {
   const { choices, time, snapshots } = asked
   const inputSchema = { type: 'object', properties: { of: { type: 'string' } }, required: ['of'] } as const
@@ -453,6 +460,32 @@ function toolsOf(
         ...(agentGoals !== undefined && { until: [goalOf('the part', agentGoals, asked)] }),
       }),
     },
+    ...(waits === true ? [waitingTool] : []),
     ...(commands === undefined ? [] : toolsOfBackground(commands, begin)),
   ]
+}
+
+/** How long a call of it waits, in milliseconds. */
+const waitMs = 20
+
+/** Waits, and says what ended that. */
+const waitingTool: AnyTool = {
+  name: 'Wait',
+  description: '',
+  inputSchema: { type: 'object' },
+  readOnly: true,
+  waits: true,
+  execute: (_input, { wait, signal }) =>
+    new Promise((resolve, reject) => {
+      const abort = (): void => {
+        stop?.()
+        reject(signal.reason as Error)
+      }
+      const stop = wait?.onEnd(waitMs, (why) => {
+        signal.removeEventListener('abort', abort)
+        resolve(`waited: ${why}`)
+      })
+      signal.addEventListener('abort', abort, { once: true })
+      if (signal.aborted) abort()
+    }),
 }

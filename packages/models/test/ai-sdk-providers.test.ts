@@ -390,6 +390,26 @@ describe('an answer that is an error', () => {
       { kind: 'rate_limit', retryable: true, retryAfterMs: null },
     ],
     [
+      '429 with the limits of the Messages API',
+      'claude',
+      {
+        status: 429,
+        headers: {
+          date: 'Sat, 21 Nov 2026 12:00:00 GMT',
+          'anthropic-ratelimit-requests-reset': '2026-11-21T12:00:40Z',
+          'anthropic-ratelimit-requests-remaining': '0',
+        },
+        body: anthropicBody('rate_limit_error', 'Slow down'),
+      },
+      { kind: 'rate_limit', retryable: true, retryAfterMs: 40_000 },
+    ],
+    [
+      '429 with a time in its body',
+      'chat',
+      { status: 429, body: JSON.stringify({ error: { message: 'Slow down', code: null, retry_after: 7 } }) },
+      { kind: 'rate_limit', retryable: true, retryAfterMs: 7000 },
+    ],
+    [
       '429 for a spending cap',
       'claude',
       { status: 429, body: anthropicBody('rate_limit_error', spendingCap) },
@@ -466,6 +486,19 @@ describe('an answer that is an error', () => {
     })
     const { error } = await call(claudeAt(server.url))
     expect(recordOf(error)).toMatchObject({ kind: 'rate_limit', status: null, retryable: true, billed: 'unknown' })
+  })
+
+  test('under a 200, first in the stream, says when to come back in its body alone', async () => {
+    const inStream = async (error: JsonObject) => {
+      const server = await startRawServer((response) => {
+        response.setHeader('x-ratelimit-reset', '60')
+        beginStream(response)
+        response.end(sse([{ type: 'error', error: { type: 'rate_limit_error', ...error } }]))
+      })
+      return recordOf((await call(claudeAt(server.url))).error)
+    }
+    expect(await inStream({ message: 'Please try again in 20s.' })).toMatchObject({ retryAfterMs: 20_000 })
+    expect(await inStream({ message: 'Slow down' })).toMatchObject({ kind: 'rate_limit', retryAfterMs: null })
   })
 
   test('under a 200, first in the stream, tells of the window', async () => {

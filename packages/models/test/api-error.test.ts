@@ -2,7 +2,6 @@ import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { networkError } from '../src/http/network-error.ts'
-import { retryAfterMsOf } from '../src/http/retry-after.ts'
 import { call, modelAt, recordOf } from './support/call.ts'
 import { startRawServer } from './support/raw-server.ts'
 
@@ -218,33 +217,5 @@ describe('a connection that does not come about is told in words to act on', () 
     const all = Object.assign(new AggregateError([refused, refused]), { code: 'ECONNREFUSED' })
     const error = networkError(new TypeError('fetch failed', { cause: all }), 'http://localhost:80/v1/messages')
     expect(error.message).toMatch(/^Nothing listens at http:\/\/localhost /)
-  })
-})
-
-describe('retry-after', () => {
-  const at = Date.UTC(2026, 10, 21, 12, 0, 0)
-  test.each([
-    [{ 'retry-after': '3' }, 3000],
-    [{ 'retry-after': '0.5' }, 500],
-    [{ 'retry-after': 'Sat, 21 Nov 2026 12:00:30 GMT' }, 30_000],
-    [{ 'retry-after': 'Sat, 21 Nov 2026 11:00:00 GMT' }, 0],
-    // Against the clock of whoever answered.
-    [{ 'retry-after': 'Sat, 21 Nov 2026 11:00:30 GMT', date: 'Sat, 21 Nov 2026 11:00:00 GMT' }, 30_000],
-    [{ 'retry-after': 'Sat, 21 Nov 2026 12:00:30 GMT', date: 'yesterday' }, 30_000],
-    [{ 'retry-after': 'Saturday, 21-Nov-26 12:00:30 GMT' }, 30_000],
-    [{ 'retry-after': 'Sat Nov 21 12:00:30 2026' }, 30_000],
-    [{ 'retry-after': '3, 4' }, 4000],
-    [{ 'retry-after': '0' }, 0],
-    [{ 'retry-after': '-5' }, null],
-    [{ 'retry-after': '1e9' }, null],
-    [{ 'retry-after': '5, soon' }, null],
-    [{ 'retry-after': '2026' }, 2_026_000],
-    [{ 'retry-after': '2026-11-21' }, null],
-    [{ 'retry-after': 'soon' }, null],
-    [{ 'retry-after-ms': '250' }, 250],
-    [{ 'retry-after-ms': '-250', 'retry-after': '1' }, 1000],
-    [{}, null],
-  ])('%j', (headers, expected) => {
-    expect(retryAfterMsOf(new Headers(headers as Record<string, string>), at)).toBe(expected)
   })
 })

@@ -59,9 +59,9 @@ describe('a refusal carries what fits and what was sent, over HTTP', () => {
 
   test('in the middle of a stream', () => {
     const error = { type: 'invalid_request_error', message: 'prompt is too long: 9 tokens > 8 maximum' }
-    expect(streamError(error, null)).toMatchObject({ kind: 'prompt_too_long', contextLimit: { used: 9, limit: 8 } })
+    expect(streamError(error, null, 0)).toMatchObject({ kind: 'prompt_too_long', contextLimit: { used: 9, limit: 8 } })
     const inFields = { message: 'No.', type: 'exceed_context_size_error', n_ctx: 8, n_prompt_tokens: 9 }
-    expect(streamError(inFields, null).contextLimit).toEqual({ used: 9, limit: 8 })
+    expect(streamError(inFields, null, 0).contextLimit).toEqual({ used: 9, limit: 8 })
   })
 
   test('by how much it was too long, where that is all that is said', () => {
@@ -117,7 +117,7 @@ describe('whatever a service writes', () => {
         (body, status) => {
           for (const error of [
             errorOf(status, body),
-            streamError(body, null),
+            streamError(body, null, 0),
             errorOf(status, JSON.stringify({ error: body })),
           ]) {
             const { contextLimit } = error.toRecord()

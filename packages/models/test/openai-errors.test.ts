@@ -1,7 +1,6 @@
 // Failures as services with OpenAI's protocol tell of them: what kind they are, and whether trying again helps.
 import { describe, expect, test } from 'vitest'
 import { openaiCompatible } from '../src/openai/openai.ts'
-import { saidWaitMs } from '../src/service/said-wait.ts'
 import { call, recordOf } from './support/call.ts'
 import type { Called } from './support/call.ts'
 import { failuresElsewhere } from './support/chat-failures-elsewhere.ts'
@@ -91,20 +90,5 @@ describe('how long to wait', () => {
 
   test('is not taken from the words of another failure', async () => {
     expect((await failureOf(500, openAi('Please retry in 5s.', null, 'server_error'))).retryAfterMs).toBeNull()
-  })
-
-  test.each([
-    ['Please try again in 20s. Visit the page.', 20_000],
-    ['Please try again in 1m2.5s.', 62_500],
-    ['Please try again in 350ms.', 350],
-    ['Please retry after 26 seconds.', 26_000],
-    ['Please retry in 33.04s.', 33_040],
-    ['try again in 1 hour 5 minutes please', 3_900_000],
-    ['Please try again later.', null],
-    ['try again in 2 fortnights', null],
-    ['try again in . s', null],
-    ['', null],
-  ])('%s', (message, expected) => {
-    expect(saidWaitMs(message)).toBe(expected)
   })
 })

@@ -4,11 +4,11 @@ import { describe, expect, test } from 'vitest'
 import { PartReader } from '../src/ai-sdk/part-reader.ts'
 import { messagesReader } from '../src/anthropic/messages-reader.ts'
 import { createEventStream, createLineStream } from '../src/http/event-stream.ts'
-import { retryAfterMsOf } from '../src/http/retry-after.ts'
 import { parseJson } from '../src/json-fields.ts'
 import { createObjectScanner } from '../src/openai/object-scanner.ts'
 import { ChatReader } from '../src/openai/chat-reader.ts'
-import { saidWaitMs } from '../src/service/said-wait.ts'
+import { messageWaitMs } from '../src/service/reset-body.ts'
+import { limitResetOf, retryAfterMsOf } from '../src/service/reset-headers.ts'
 import { serviceError, streamError } from '../src/service/service-error.ts'
 import { requestOf } from './support/call.ts'
 import { isDeep, isWhole } from './support/deep.ts'
@@ -40,7 +40,7 @@ test('steps are counted: a pattern, a search and a list', () => {
 
 const units = [
   '<', '<script', '<script>', '<style><script>', '</script', '<a', '< ', '>', ' ', '\n', '\u{a0}', 'İ<SCRIPT>',
-  '1', '1.', 'retry in 1', 'retry in 1.1 ', 'try again in 1s1', 'https://', 'http://a', 'max_tokens ', 'tokens',
+  '1', '1.', 'retry in 1', 'retry in 1.1 ', 'try again in 1s1', 'resets at 1', 'wait 1s ', '1h', '1,', 'https://', 'http://a', 'max_tokens ', 'tokens',
   'exceeded your ', 'over the ', 'image', 'image does not match', 'credit ', 'token count ', 'prompt exceeds the ',
   'range of input', 'context ', 'prompt is too long: ', 'prompt is too long: 1', '1,000', 'maximum context length is ',
   'maximum context length is 9 tokens. ', 'you requested ', '1 in the ', '{', '[', '"', '\\"', '{"a":',
@@ -65,15 +65,17 @@ describe.each(units)('a quarter of a megabyte of %j', (unit) => {
   })
 
   test('as an error in a stream', () => {
-    expect(excess(() => void streamError({ type: text, message: text, code: 429 }, null))).toEqual({})
-    expect(excess(() => void streamError(text, null))).toEqual({})
+    expect(excess(() => void streamError({ type: text, message: text, code: 429 }, null, 0))).toEqual({})
+    expect(excess(() => void streamError(text, null, 0))).toEqual({})
   })
 
   test("as JSON, as a call's input, as a wait, as a header", () => {
     expect(excess(() => void parseJson(text))).toEqual({})
     expect(excess(() => createObjectScanner().feed(text))).toEqual({})
-    expect(excess(() => void saidWaitMs(text))).toEqual({})
-    expect(excess(() => void retryAfterMsOf(new Headers({ 'retry-after': encodeURIComponent(text) }), 0))).toEqual({})
+    expect(excess(() => void messageWaitMs(text, 0))).toEqual({})
+    const headers = { get: () => text }
+    expect(excess(() => void retryAfterMsOf(headers, 0))).toEqual({})
+    expect(excess(() => void limitResetOf(headers, 0))).toEqual({})
   })
 })
 

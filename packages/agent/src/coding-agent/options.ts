@@ -38,6 +38,7 @@ type CodingToolName =
   | 'Grep'
   | 'TaskOutput'
   | 'TaskStop'
+  | 'Wait'
   | 'TodoWrite'
   | 'NotebookEdit'
   | 'WebFetch'

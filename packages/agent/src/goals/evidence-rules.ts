@@ -48,8 +48,20 @@ export function evidenceRules({ cwd, asksModel = () => false }: EvidenceRulesOpt
     const files = new SessionFiles(earlier, cwd)
     if (name === 'Bash') return problemOfCommand(call, files, cwd)
     if (name === 'TaskOutput') return problemOfTask(earlier, files, cwd)
+    if (name === 'Wait') return problemOfWait(call, earlier, { files, cwd })
     return problemOfReading(call, files, cwd)
   }
+}
+
+/** What it waited for is in its input, and what it shows is that of a task or of a command. */
+function problemOfWait(
+  call: CalledTool,
+  earlier: readonly CalledTool[],
+  { files, cwd }: { readonly files: SessionFiles; readonly cwd: string },
+): string | undefined {
+  // A line that matched stands there in the words of the pattern.
+  if (fieldOf(call, 'command') !== undefined) return problemOfCommand(call, files, cwd)
+  return fieldOf(call, 'task_id') === undefined ? 'it says what it was given' : problemOfTask(earlier, files, cwd)
 }
 
 function isBackground({ input }: CalledTool): boolean {

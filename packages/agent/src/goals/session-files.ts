@@ -149,6 +149,8 @@ function writtenBy(call: CalledTool, cwd: string): Written {
     }
     case 'Bash':
       return writtenByCommand(call)
+    case 'Wait':
+      return fieldOf(call, 'command') === undefined ? nothing : writtenByCommand(call)
     case 'Agent':
     case 'Task':
       // What an agent did is not in the calls of the session: the files that it was told of.

@@ -4,7 +4,7 @@ import type { HookCall } from '@halting/core/after'
 import { answerOf, type HookAnswer } from './answer.ts'
 import type { HookEnd } from './run-command.ts'
 import { runHook, type EventSource, type HookSurroundings } from './run-hook.ts'
-import { matches } from './matcher.ts'
+import { matchedNames, matches } from './matcher.ts'
 import type { HookEvent, ShellHook, ShellHookTable } from './settings.ts'
 import { verdictOf, type HookVerdict } from './verdict.ts'
 
@@ -44,10 +44,16 @@ export interface Callers extends HookSurroundings {
 }
 
 /** The hooks that an event calls: those whose matcher fits, identical ones once. */
-export function hooksFor(hooks: ShellHookTable, event: HookEvent, about: string): readonly ShellHook[] {
+export function hooksFor(
+  hooks: ShellHookTable,
+  event: HookEvent,
+  about: string,
+  toolInput: unknown = null,
+): readonly ShellHook[] {
   const found = new Map<string, ShellHook>()
+  const names = matchedNames(about, toolInput)
   for (const hook of hooks[event] ?? []) {
-    if (!matches(hook.matcher, about)) continue
+    if (!names.some((name) => matches(hook.matcher, name))) continue
     const identity = JSON.stringify([hook.pluginRoot ?? null, identityOf(hook)])
     const same = found.get(identity)
     found.set(identity, same === undefined ? hook : stricter(same, hook))
@@ -78,8 +84,10 @@ function stricter(one: ShellHook, other: ShellHook): ShellHook {
 
 /** Calls the hooks of an event beside each other, and gives what they came to. Undefined when there is none. */
 export async function callHooks(call: EventCall, callers: Callers): Promise<HookVerdict | undefined> {
-  const { event, about } = call
-  const hooks = hooksFor(callers.hooks, event, about).filter((hook) => !callers.spent.has(hook))
+  const { event, about, input } = call
+  const hooks = hooksFor(callers.hooks, event, about, input['tool_input'] ?? null).filter(
+    (hook) => !callers.spent.has(hook),
+  )
   for (const hook of hooks) if (hook.once === true) callers.spent.add(hook)
   if (hooks.length === 0) return undefined
   const answers = await Promise.all(hooks.map((hook) => callOne(hook, call, callers)))

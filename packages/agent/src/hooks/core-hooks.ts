@@ -13,7 +13,7 @@ import { textOf, withheldByHook } from '@halting/core/adapters'
 import type { EventSource } from './run-hook.ts'
 import type { HookVerdict } from './verdict.ts'
 import { agentFields, batchOf, failureOf, handedIn, promptOf, toolFields, toolResponse } from './inputs.ts'
-import { matches } from './matcher.ts'
+import { matchedNames, matches } from './matcher.ts'
 import type { HookEvent, ShellHookTable } from './settings.ts'
 
 /** Calls the hooks of an event and gives what they came to; undefined when none is for it. */
@@ -45,7 +45,8 @@ export function coreHooks(options: CoreHooksOptions): readonly Hook[] {
   const add = (event: HookEvent, trigger: Hook['triggers'][number], handle: Handle, name: string = event): void => {
     if ((hooks[event] ?? []).length === 0) return
     const isOnTools = trigger === 'beforeToolUse' || trigger === 'afterToolUse'
-    const tools = (tool: string): boolean => (hooks[event] ?? []).some(({ matcher }) => matches(matcher, tool))
+    const tools = (tool: string): boolean =>
+      matchedNames(tool).some((name) => (hooks[event] ?? []).some(({ matcher }) => matches(matcher, name)))
     const id = `${settingsHookPrefix}${name}`
     const asked = async (context: HookContext): Promise<HookContext | void> => handle(context)
     // The run keeps back what a tool gave until those that redact have seen it.

@@ -1,3 +1,4 @@
+import { isJsonObject } from '@halting/core/adapters'
 import { runInNewContext } from 'node:vm'
 
 /** Only letters, digits and `_- ,|`: a list of names. */
@@ -22,6 +23,15 @@ export function matches(matcher: string, name: string): boolean {
   if (!isList.test(matcher)) return names.some((one) => finds(matcher, one))
   const listed = matcher.split(/[|,]/).map((one) => one.trim())
   return names.some((one) => listed.includes(one))
+}
+
+/**
+ * What matchers are held against for a call: a command that Wait runs again and again is one of Bash, too, so that no guard of commands is got around.
+ * Without an input, for any call of the tool.
+ */
+export function matchedNames(tool: string, input?: unknown): readonly string[] {
+  const mayRunCommand = tool === 'Wait' && (input === undefined || (isJsonObject(input) && 'command' in input))
+  return mayRunCommand ? [tool, 'Bash'] : [tool]
 }
 
 const patternMs = 100

@@ -145,7 +145,8 @@ export class ShellHooks {
       denies: (request) => rules.denies(request),
       decide,
       onlyInTurn: (request) => {
-        if (!hooksFor(this.#options.hooks, 'PermissionRequest', request.call.name).some(asksModel)) return false
+        const { name, input } = request.call
+        if (!hooksFor(this.#options.hooks, 'PermissionRequest', name, input).some(asksModel)) return false
         const decision = rules.decide(request)
         return !(decision instanceof Promise) && decision.behavior === 'ask'
       },

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import type { ToolContext } from '@halting/core'
 import type { Background, TaskEnded, TaskStarted } from '@halting/core/adapters'
 import type { ShellCommand, ShellEnd } from './shell-command.ts'
 
@@ -12,6 +13,25 @@ export interface BackgroundTask {
   state: 'running' | 'stopped' | ShellEnd
   /** Its end was told, or is about to be by whoever set this. */
   isTold: boolean
+  /** How many characters of its output results have shown, to the main conversation ('') or the subagent of an id. */
+  readonly shown: Map<string, number>
+}
+
+/** Its output up to now is shown with the result of a call. */
+export function noteShown({ shown, shell }: BackgroundTask, caller: Pick<ToolContext, 'agentType' | 'state'>): void {
+  shown.set(callerOf(caller), shell.output.length)
+}
+
+/** Its output that no result has shown to who calls, as it came. */
+export function unshownOutput(
+  { shown, shell }: BackgroundTask,
+  caller: Pick<ToolContext, 'agentType' | 'state'>,
+): string {
+  return shell.output.since(shown.get(callerOf(caller)) ?? 0)
+}
+
+function callerOf({ agentType, state }: Pick<ToolContext, 'agentType' | 'state'>): string {
+  return typeof agentType === 'string' ? state.agentId : ''
 }
 
 /** The words in which tasks are told: in a file of their own, which runs without tasks do not load. */
@@ -51,7 +71,7 @@ export class BackgroundTasks {
     const description = words.shownCommand(command, this.redact)
     const { trace } = shell
     const started: TaskStarted = { type: 'started', id, description, ...(trace !== undefined && { trace }) }
-    const task: BackgroundTask = { id, command, shell, started, state: 'running', isTold: false }
+    const task: BackgroundTask = { id, command, shell, started, state: 'running', isTold: false, shown: new Map() }
     this.#tasks.set(id, task)
     void this.#follow(task)
     return task

@@ -31,7 +31,9 @@ export function createBashTool(workspace: Workspace): Tool<BashInput> {
       ),
     ),
     description: optional(text('What it does, in five to ten words')),
-    run_in_background: optional(flag('Start it and go on at once; read it with TaskOutput, end it with TaskStop')),
+    run_in_background: optional(
+      flag('Start it and go on at once; read it with TaskOutput, wait for it with Wait, end it with TaskStop'),
+    ),
   })
   return {
     name: 'Bash',
@@ -62,7 +64,7 @@ async function startInBackground(
   context: ToolContext,
 ): Promise<ToolOutput> {
   await workspace.checkpoints?.background(context, command)
-  const started = await start(command, workspace, context)
+  const started = await startCommand(command, workspace, context)
   if (started.kind === 'failed') return started.result
   started.shell.letGo()
   // TaskOutput shows its head and tail.
@@ -82,7 +84,7 @@ async function startInBackground(
 async function run(input: BashInput, workspace: Workspace, context: ToolContext): Promise<ToolOutput> {
   const { signal, agentType } = context
   if (signal.aborted) return failed('Interrupted before the command was started. It did not run.')
-  const started = await start(input.command, workspace, context)
+  const started = await startCommand(input.command, workspace, context)
   if (started.kind === 'failed') return started.result
   const { shell } = started
   const { bashTimeoutMs, bashMaxTimeoutMs } = workspace.limits
@@ -103,11 +105,12 @@ async function run(input: BashInput, workspace: Workspace, context: ToolContext)
   return toldResult({ end, shell, reason, timeoutMs, lowered, answer, confined, isAgent }, workspace)
 }
 
-type Started =
+export type Started =
   | { readonly kind: 'started'; readonly shell: ShellCommand; readonly isConfined: boolean }
   | { readonly kind: 'failed'; readonly result: ToolOutput }
 
-async function start(command: string, workspace: Workspace, context: ToolContext): Promise<Started> {
+/** Starts a command as Bash does: where the shell is, confined as it was judged. */
+export async function startCommand(command: string, workspace: Workspace, context: ToolContext): Promise<Started> {
   const { callId, rights } = context
   // Loaded when used.
   const [{ startShellCommand }, { leaveRunning }] = await Promise.all([
@@ -148,7 +151,11 @@ function accessOf(command: string): 'read-only' | 'project' {
 type CutReason = 'aborted' | 'timed out' | undefined
 
 /** Ends the command when the run is aborted or the time is up. `settled` waits until all of it is gone. */
-function cutShort(shell: ShellCommand, signal: AbortSignal, timeoutMs: number): { settled(): Promise<CutReason> } {
+function cutShort(
+  shell: ShellCommand,
+  signal: AbortSignal,
+  timeoutMs: number,
+): { settled(): Promise<CutReason> } {
   let reason: CutReason
   let ending: Promise<void> | undefined
   const end = (why: CutReason): void => {

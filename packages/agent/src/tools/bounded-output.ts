@@ -15,6 +15,7 @@ export class BoundedOutput {
   #head = ''
   #tail = ''
   #length = 0
+  readonly #followers = new Set<(text: string) => void>()
 
   /** `redact` sees what is held before it is cut: what it takes out is not left by halves. `overflow` is handed all of it once it is over the limit. */
   constructor(limit: number, redact?: (text: string) => string, overflow?: (text: string) => void) {
@@ -28,7 +29,20 @@ export class BoundedOutput {
     return this.#length
   }
 
+  /** Calls back with all that comes from now on. Gives the way to be called no more. */
+  follow(listener: (text: string) => void): () => void {
+    this.#followers.add(listener)
+    return () => this.#followers.delete(listener)
+  }
+
+  /** What came after so many characters, as it came: of what is not held any more nothing. */
+  since(characters: number): string {
+    if (characters < this.#head.length) return this.#head.slice(characters) + this.#tail
+    return this.#tail.slice(Math.max(0, characters - (this.#length - this.#tail.length)))
+  }
+
   append(text: string): void {
+    for (const listener of this.#followers) listener(text)
     if (this.#length + text.length > this.limit) this.#overflow?.(this.#length <= this.limit ? this.#head + text : text)
     this.#length += text.length
     const room = this.limit - this.#head.length

@@ -10,6 +10,7 @@ import { createReadTool } from './read.ts'
 import { createTaskOutputTool } from './task-output.ts'
 import { createTaskStopTool } from './task-stop.ts'
 import { createTodoWriteTool } from './todo-write.ts'
+import { createWaitTool } from './wait.ts'
 import { createWebFetchTool } from './web-fetch.ts'
 import { Workspace, type WorkspaceOptions } from './workspace.ts'
 import { createWriteTool } from './write.ts'
@@ -29,6 +30,7 @@ export function createCodingTools(where: WorkspaceOptions | Workspace): readonly
     createGrepTool(workspace),
     createTaskOutputTool(workspace),
     createTaskStopTool(workspace),
+    createWaitTool(workspace),
     createTodoWriteTool(),
     createNotebookEditTool(workspace),
     createWebFetchTool(workspace),

@@ -60,11 +60,17 @@ export class ProcessTable {
     return this.#groups.has(group)
   }
 
-  /** Ends a command and all that it started. Resolves when it is gone. */
+  /** Ends a command and all that it started; of one that has ended by itself what it left. Resolves when it is gone. */
   async end(group: ProcessGroup): Promise<void> {
-    if (!this.#groups.has(group)) return
-    await endGroup(group, this.#graceMs)
-    this.leave(group)
+    const there = this.#groups.has(group) ? group : this.#leftBy(group)
+    if (there === undefined) return
+    await endGroup(there, this.#graceMs)
+    this.leave(there)
+  }
+
+  #leftBy({ mark }: ProcessGroup): ProcessGroup | undefined {
+    for (const group of this.#groups.keys()) if (group.knownBy === 'mark' && group.mark === mark) return group
+    return undefined
   }
 
   /** From now on what left this group lives on. Gives its processes, and what is left of the group. */

@@ -1,6 +1,6 @@
 import type { Tool, ToolOutput } from '@halting/core'
 import type { AgentInBackground } from '@halting/core/adapters'
-import type { BackgroundTask } from './background-tasks.ts'
+import { type BackgroundTask, noteShown } from './background-tasks.ts'
 import { filledText, flag, inputForm, optional, wholeNumber } from './input.ts'
 import { isOfAgent, unknownTask } from './task-stop.ts'
 import type { Workspace } from './workspace.ts'
@@ -33,10 +33,8 @@ export function createTaskOutputTool(workspace: Workspace): Tool<TaskOutputInput
     inputSchema: form.schema,
     validate: (input) => form.validate(input),
     readOnly: true,
-    async execute(
-      { task_id: id, block = true, timeout = defaultWaitMs },
-      { signal, agents, agentType },
-    ): Promise<ToolOutput> {
+    async execute({ task_id: id, block = true, timeout = defaultWaitMs }, context): Promise<ToolOutput> {
+      const { signal, agents, agentType } = context
       const waitMs = block ? Math.min(timeout, longestWaitMs) : 0
       const note = timeout > longestWaitMs ? `\nThe timeout was lowered to ${longestWaitMs} ms, the longest.` : ''
       const agent = agents?.find(id)
@@ -47,6 +45,7 @@ export function createTaskOutputTool(workspace: Workspace): Tool<TaskOutputInput
       if (block && task.state === 'running') await endOrTimeout(onEnd, waitMs, signal)
       const output = task.shell.output.toString().replace(/\n+$/, '')
       const state = stateOf(task)
+      noteShown(task, context)
       return {
         content: `${state}\n${output === '' ? '(no output yet)' : output}${note}`,
         details: { task_id: id, state },
@@ -57,7 +56,8 @@ export function createTaskOutputTool(workspace: Workspace): Tool<TaskOutputInput
   }
 }
 
-function stateOf({ state }: BackgroundTask): string {
+/** Whether it runs, or how it ended, in a sentence. */
+export function stateOf({ state }: BackgroundTask): string {
   if (state === 'running') return 'Still running.'
   if (state === 'stopped') return 'Ended by TaskStop.'
   if (state.kind === 'not started') return `Could not be started: ${state.detail ?? 'unknown'}`

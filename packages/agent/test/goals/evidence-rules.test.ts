@@ -159,6 +159,17 @@ describe('other tools', () => {
     expect(reasonFor(output, { name: 'Agent', input: { run_in_background: true } })).toMatch(/an agent may/)
   })
 
+  it('R-WAIT-16: a wait shows what its task or command may show, and else what it was given', () => {
+    const wait = (input: object): CalledTool => ({ name: 'Wait', input })
+    const started: CalledTool = { name: 'Bash', input: { command: './check.sh', run_in_background: true } }
+    expect(reasonFor(wait({ command: 'npm test' }))).toBeUndefined()
+    expect(reasonFor(wait({ command: 'python3 -c "print(1)"' }))).toMatch(/stands in the command/)
+    expect(reasonFor(wait({ task_id: 'bash_1' }), started)).toBeUndefined()
+    expect(reasonFor(wait({ task_id: 'bash_1' }), write('/w/check.sh'), started)).toMatch(/reads or runs/)
+    expect(reasonFor(wait({ file_path: 'all tests pass' }))).toMatch(/what it was given/)
+    expect(reasonFor(bash('cat a.txt'), wait({ command: 'echo x > a.txt' }))).toMatch(/reads or runs/)
+  })
+
   it('nothing that a model makes up throws', () => {
     for (const input of [
       null,
@@ -173,7 +184,18 @@ describe('other tools', () => {
       { command: '[*?(' },
       { file_path: {} },
     ])
-      for (const name of ['Bash', 'Read', 'Grep', 'Write', 'Edit', 'TaskOutput', 'mcp__a__b', 'constructor', ''])
+      for (const name of [
+        'Bash',
+        'Read',
+        'Grep',
+        'Write',
+        'Edit',
+        'TaskOutput',
+        'Wait',
+        'mcp__a__b',
+        'constructor',
+        '',
+      ])
         expect(() => reasonFor({ name, input }, { name, input }, write('/w/[a(.txt'))).not.toThrow()
   })
 })

@@ -153,6 +153,16 @@ describe('settings', () => {
     expect(called).toEqual(['true', 'date', 'http'])
   })
 
+  test('R-WAIT-15: hooks for Bash see a command of Wait', () => {
+    const { hooks } = readHooks({ PreToolUse: [{ matcher: 'Bash', hooks: [hook] }] })
+    const called = (name: string, input: unknown): number => hooksFor(hooks, 'PreToolUse', name, input).length
+    expect([
+      called('Wait', { command: 'ls' }),
+      called('Wait', { seconds: 1 }),
+      called('Read', { command: 'ls' }),
+    ]).toEqual([1, 0, 0])
+  })
+
   test.each([
     [{ Nope: [] }, 'hooks: there is no event Nope in this version. Its hooks are not called.'],
     [

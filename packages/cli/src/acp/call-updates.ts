@@ -4,6 +4,7 @@ import { redactedValue } from '@halting/agent'
 import type { MessageContent, ToolStatus } from '@halting/core'
 import { oneLine } from '../io/figures.ts'
 import { todosOf } from '../frontends/todos.ts'
+import { toolWaitIn, toolWaitText } from '../frontends/tool-wait.ts'
 import { fieldsOf } from './fields.ts'
 import { liveOutput } from './outbox.ts'
 import { resultViewOf, shownResult } from './result-view.ts'
@@ -124,11 +125,17 @@ export class CallUpdates {
     ]
   }
 
-  /** It runs, and reports the end of its output (`tail`): shown below what the call was shown by, until its result takes the place of both. */
+  /** It runs, and reports for what it waits, or the end of its output (`tail`): shown below what the call was shown by, until its result takes the place of both. */
   progress(id: string, data: unknown): readonly SessionUpdate[] {
     const open = this.#open.get(id)
+    if (open?.status !== 'in_progress') return []
+    const wait = toolWaitIn(data)
+    if (wait !== undefined) {
+      const title = oneLine(`${open.view.title} (${toolWaitText(wait)})`, longestEntry)
+      return [{ sessionUpdate: 'tool_call_update', toolCallId: id, status: 'in_progress', title }]
+    }
     const { tail } = fieldsOf(data)
-    if (open?.status !== 'in_progress' || typeof tail !== 'string' || tail === '') return []
+    if (typeof tail !== 'string' || tail === '') return []
     const content = [...open.view.content, textContent(fenced(tail))]
     return [{ sessionUpdate: 'tool_call_update', toolCallId: id, content, _meta: { [liveOutput]: true } }]
   }

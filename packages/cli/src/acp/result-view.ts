@@ -55,7 +55,7 @@ export function resultViewOf({ name, title, content, details }: GoodCall, cwd: s
 }
 
 /** Their results are shown as they came: an editor would read them as Markdown. */
-const withOutput: ReadonlySet<string> = new Set(['Read', 'Bash', 'Glob', 'Grep', 'TaskOutput'])
+const withOutput: ReadonlySet<string> = new Set(['Read', 'Bash', 'Glob', 'Grep', 'TaskOutput', 'Wait'])
 
 /** A result in the words that the model has of it, the beginning of a long one. */
 export function shownResult(name: string, content: MessageContent): ToolCallContent[] {

@@ -76,6 +76,15 @@ export function toolViewOf(name: string, input: unknown, cwd: string): ToolView 
       const content = told.filter((text) => text !== '').map(textContent)
       return { ...view, content }
     }
+    case 'Wait': {
+      if (field('command') !== '') {
+        const view = plain('execute', `Wait for \`${field('command')}\``)
+        return { ...view, content: texts('command', 'pattern') }
+      }
+      const { seconds } = fields
+      const what = field('task_id') || field('file_path') || (typeof seconds === 'number' ? `${seconds} s` : '')
+      return at('file_path', { ...plain('other', `Wait for ${what}`), content: texts('pattern') })
+    }
     case 'Glob':
     case 'Grep': {
       const where = [field('path'), field('glob'), field('type')].filter((text) => text !== '').join(' ')

@@ -24,6 +24,8 @@ export function resultFigure({ tool, content, details }: GoodResult): string {
       return filesFigure(fields)
     case 'Bash':
       return commandFigure(fields)
+    case 'Wait':
+      return waitFigure(fields)
     case 'WebFetch':
       return many(textOf(content).length, 'character')
     case 'TodoWrite': {
@@ -74,6 +76,20 @@ function readFigure(fields: Fields): string {
       return many(numberIn(fields, 'cells'), 'cell')
     case 'pdf':
       return `pages ${numberIn(fields, 'firstPage')}–${numberIn(fields, 'lastPage')} of ${numberIn(fields, 'totalPages')}`
+    default:
+      return ''
+  }
+}
+
+/** Why a wait ended without what it was for. */
+function waitFigure({ outcome }: Fields): string {
+  switch (outcome) {
+    case 'over':
+      return 'time over'
+    case 'limit':
+      return 'no time left in the run'
+    case 'arrived':
+      return 'ended by you'
     default:
       return ''
   }

@@ -3,6 +3,7 @@ import { figuresIn, isJsonObject, type ModelUpdate } from '@halting/core/adapter
 import { columnsOf } from '../io/columns.ts'
 import { money, oneLine, rounded, stopwatch } from '../io/figures.ts'
 import { inputSummary } from '@halting/analysis/words'
+import { toolWaitIn } from '../frontends/tool-wait.ts'
 import { waitText } from '../frontends/wait-text.ts'
 
 /** What a run does at this moment, as one line tells it. */
@@ -58,6 +59,14 @@ export function followActivity(now: () => number = () => performance.now()): Act
           since: now(),
           isTimed: true,
         })
+        return
+      }
+      case 'tool_update': {
+        const [wait, doing] = [toolWaitIn(event.data), tools.get(agents + event.callId)]
+        if (wait === undefined || doing === undefined) return
+        const untilMs = now() + wait.leftMs
+        const left = (at: number): string => stopwatch(Math.max(0, untilMs - at))
+        tools.set(agents + event.callId, { ...doing, what: (at) => `waits for ${wait.what}, ${left(at)} left` })
         return
       }
       case 'tool_end':

@@ -1,5 +1,6 @@
 import type { SdkMessage } from '@halting/core'
 import type { OutputFormat } from '../flags/flags.ts'
+import { jsonText } from '../io/json-text.ts'
 import { told } from '../io/figures.ts'
 import type { Output } from '../io/output.ts'
 import type { Watcher } from './watcher.ts'
@@ -46,7 +47,7 @@ function jsonArray(output: Output): Watcher {
   let before = '['
   let isEnded = false
   const see = (message: SdkMessage): void => {
-    output.out(`${before}${jsonOf(message)}`)
+    output.out(`${before}${jsonText(message)}`)
     before = ',\n'
   }
   return {
@@ -64,12 +65,5 @@ function jsonArray(output: Output): Watcher {
 }
 
 function jsonLine(message: SdkMessage): string {
-  return `${jsonOf(message)}\n`
-}
-
-/** On one line, whatever is in it: JSON escapes line feeds, and these two end a line for some readers. */
-function jsonOf(message: SdkMessage): string {
-  return JSON.stringify(message)
-    .replaceAll('\u2028', String.raw`\u2028`)
-    .replaceAll('\u2029', String.raw`\u2029`)
+  return `${jsonText(message)}\n`
 }

@@ -1,5 +1,6 @@
 import type { ContentBlock, RunEvent, SdkMessage } from '@halting/core'
 import { blocksOf, type SdkAssistant, type SdkUser } from '@halting/core/adapters'
+import { toolWaitIn, toolWaitText } from '../frontends/tool-wait.ts'
 import { columnsOf, wrapped } from '../io/columns.ts'
 import { elapsed, oneLine, printable } from '../io/figures.ts'
 import type { Style } from '../io/style.ts'
@@ -104,6 +105,17 @@ export function createStepPrinter(
     }
   }
 
+  /** For how long nothing may happen is told when that begins. */
+  const tellWait = (callId: string, name: string, data: unknown, parent: string | null): void => {
+    const wait = toolWaitIn(data)
+    if (wait === undefined) return
+    const key = keyOf(parent, callId)
+    const text = above === key ? toolWaitText(wait) : `${name} ${toolWaitText(wait)}`
+    const isBelow = above === key
+    line(style.dim(`  … ${oneLine(text, width() - 4)}`))
+    if (isBelow) above = key
+  }
+
   const onEvent = (event: RunEvent, parent: string | null): void => {
     if (event.type === 'agent') onEvent(event.event, event.callId)
     const news = roomNews(event)
@@ -111,6 +123,7 @@ export function createStepPrinter(
       line((news.kind === 'not compacted' ? style.yellow : style.dim)(oneLine(`↻ ${news.text}`, width())))
     // The answer goes back: it is a step, and stands before what comes of it.
     if (event.type === 'goal_end' && parent === null && !event.met && event.tries < event.maxTries) release()
+    if (event.type === 'tool_update') tellWait(event.callId, event.name, event.data, parent)
     if (event.type === 'tool_end') durations.set(keyOf(parent, event.callId), event.durationMs)
     if (event.type === 'retry') line(style.yellow(wrapped(retryText(event, width()), width())))
   }

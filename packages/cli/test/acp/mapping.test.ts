@@ -77,6 +77,22 @@ describe('calls', () => {
     expect(calls.closeAll('over')).toEqual([{ sessionUpdate: 'tool_call_update', toolCallId: 'b', status: 'failed' }])
   })
 
+  test('R-WAIT-17: for what a call waits is in its title until it has its result', () => {
+    const calls = new CallUpdates('/work')
+    const untilMs = new Date(2030, 0, 7, 14, 5).getTime()
+    const wait = { waitsFor: 'bash_1 to end', sinceMs: 0, untilMs, leftMs: 1 }
+    expect(calls.start('a', 'Wait', { task_id: 'bash_1' })).toMatchObject([{ title: 'Wait for bash_1', kind: 'other' }])
+    const title = 'Wait for bash_1 (waits for bash_1 to end, at most until 14:05)'
+    expect(calls.progress('a', wait)).toMatchObject([{ toolCallId: 'a', status: 'in_progress', title }])
+    const [over] = calls.result('a', 'x', false, { outcome: 'over' })
+    expect(over).toMatchObject({ title: 'Wait for bash_1 (time over)' })
+    const shell = { command: 'curl -fs localhost:3000' }
+    expect(calls.start('b', 'Wait', shell)).toMatchObject([
+      { title: 'Wait for `curl -fs localhost:3000`', kind: 'execute' },
+    ])
+    expect(calls.start('c', 'Wait', { file_path: 'a.log' })).toMatchObject([{ locations: [{ path: '/work/a.log' }] }])
+  })
+
   test('output is shown below the call while it runs, and neither before nor after', () => {
     const calls = new CallUpdates('/work')
     const tail = { elapsedSeconds: 1, tail: 'line 1\nline ``` 2\n' }

@@ -341,6 +341,18 @@ describe('what goes on', () => {
     expect(live(view)).toBe('')
   })
 
+  test('R-WAIT-17: a wait is counted down', () => {
+    let now = 0
+    const view = streamView(() => now)
+    const data = { waitsFor: 'bash_1 to write "ready"', sinceMs: 0, untilMs: 600_000, leftMs: 600_000 }
+    printed(view, [
+      { type: 'tool_start', callId: 'a', name: 'Wait', input: { task_id: 'bash_1', pattern: 'ready' } },
+      { type: 'tool_update', callId: 'a', name: 'Wait', data },
+    ])
+    now = 12_000
+    expect(live(view)).toBe('⏺ Wait bash_1 /ready/ 0:12\n  waits for bash_1 to write "ready", 9:48 left')
+  })
+
   test('an agent has one line, with its turn, cost and call', () => {
     const view = streamView()
     const agent = (event: RunEvent): RunEvent => ({

@@ -109,6 +109,7 @@ export type { AgentStopInit } from '../endings/stop-exception.ts'
 export { endingLimits } from '../endings/ending.ts'
 export { isBudgetable } from '../settings/check-settings.ts'
 export { usualMaxTurns } from '../options.ts'
+export { checkedLimitAnswer } from '../limit-question.ts'
 export { limitOfResult } from '../endings/limit-of-result.ts'
 export { sharedBudgetOf, type SharedBudgetEnd } from '../endings/shared-budget-end.ts'
 export type {
@@ -133,6 +134,7 @@ export type { AgentToolOptions, InputOf, InputSchema, ToolOptions } from '../too
 export { largeResultLimit, type LargeResult, type LargeResults } from '../tools/large-results.ts'
 export { budgetWaitText } from '../budget/wait-text.ts'
 export { durationMs, longestDurationMs } from '../duration.ts'
+export { longestWaitForLimitsMs, waitMs } from '../model/service-limit.ts'
 export { figuresIn, innermostEvent } from '../figures-in.ts'
 export { headOf, matchesWildcard, secretBeginnings, secretForms, tailOf } from '../text.ts'
 export { compileSchema, schemaProblems, type SchemaCheck } from '../tools/schema.ts'
@@ -140,6 +142,7 @@ export {
   isAgentTool,
   type AgentInBackground,
   type AgentsInBackground,
+  type CallWait,
   type AnyAgentTool,
   type AnyLeafTool,
   type CallerRights,

@@ -136,16 +136,17 @@ export class DurableStepEngine implements AnswerableStepEngine {
     effect: (scope: EffectScope) => Eventually<T>,
     options: StepOptions<T>,
   ): Eventually<StepResult<T>> {
-    options.intent?.()
+    const intent = options.intent?.()
     const at = this.#now
-    const value = effect(this.#scopeOf(key, options))
+    const value = effect(this.#scopeOf(key, options, intent))
     return value instanceof Promise
       ? value.then((came) => ({ value: came, replayed: false, at, durationMs: this.#now - at }))
       : { value, replayed: false, at, durationMs: this.#now - at }
   }
 
-  #scopeOf<T>(key: StepKey, { signal, emit }: StepOptions<T>): EffectScope {
-    return { signal, idempotencyKey: `${this.#options.sessionId ?? 'session'}/${key}`, emit }
+  #scopeOf<T>(key: StepKey, { signal, emit }: StepOptions<T>, intent: Json | undefined): EffectScope {
+    const idempotencyKey = `${this.#options.sessionId ?? 'session'}/${key}`
+    return intent === undefined ? { signal, idempotencyKey, emit } : { signal, idempotencyKey, emit, intent }
   }
 
   #answerOrPerform<T>(
@@ -172,12 +173,11 @@ export class DurableStepEngine implements AnswerableStepEngine {
     answers.goLive()
     const at = this.#now
     // A step that is run again has its intent on record already.
-    if (options.intent !== undefined && found === undefined) {
-      this.#record({ type: 'intent', key, digest, intent: options.intent(), at })
-    }
+    const intent = found?.type === 'intent' ? found.intent : options.intent?.()
+    if (intent !== undefined && found === undefined) this.#record({ type: 'intent', key, digest, intent, at })
     const durable = options.sync === 'intent' ? this.#log.flush() : undefined
     const run = (): Eventually<StepResult<T>> => {
-      const value = effect(this.#scopeOf(key, options))
+      const value = effect(this.#scopeOf(key, options, intent))
       if (!(value instanceof Promise)) return this.#recorded(key, digest, value, at)
       const recorded = value.then((came) => this.#recorded(key, digest, came, at))
       return this.#rest === undefined ? recorded : this.#rest.during(key, recorded)

@@ -10,6 +10,7 @@ export { createMemorySteps, type MemorySteps, type MemoryStepsOptions } from './
 export {
   countedRuns,
   foldSession,
+  promptIdOf,
   runsOf,
   type EndedRun,
   type FoldedSession,
@@ -42,7 +43,7 @@ export type { Eventually } from '../eventually.ts'
 export { beginningOf } from './check-records.ts'
 export { allowances, rankingOf, transitions, turnsBegun } from '../allowance.ts'
 export { type AssistantEntry } from '../transcript.ts'
-export { noProgressNudge } from '../guards/no-progress.ts'
+export { noProgressNudge, noProgressReminder } from '../guards/no-progress.ts'
 export { askPrices, usdOf, nanosOf, type PriceAnswer } from '../budget/prices.ts'
 export { boundsOfGrant, mostOfGrant, type GrantBounds } from '../budget/recorded-amount.ts'
 export { upperBoundOfMessages } from '../context/tokens.ts'

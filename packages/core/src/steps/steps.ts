@@ -13,6 +13,8 @@ export interface EffectScope {
   readonly signal: AbortSignal
   /** The same for every try at this step, also after a crash. */
   readonly idempotencyKey: string
+  /** What is on record as its intent: of a step that runs again that of the first try. Absent where it has none. */
+  readonly intent?: Json
   /** Streaming events leave live from inside an effect; they are for looking at. */
   readonly emit: (event: RunEvent) => void
 }

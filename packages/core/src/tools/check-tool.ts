@@ -26,6 +26,7 @@ const others: readonly (readonly [field: string, check: Given])[] = [
   ['concurrencySafe', optional(isYesOrNo)],
   ['onUnknownOutcome', optional(isEither('rerun', 'tell'))],
   ['asksModel', optional(isYesOrNo)],
+  ['waits', optional(isYesOrNo)],
   ['validate', optional(isFunction)],
   ['precheck', optional(isFunction)],
   ['models', optional(isListOf(isModel))],
@@ -46,6 +47,7 @@ export const isAnyTool: Given = (name, value) => {
   const work = 'spawn' in given ? 'spawn' : 'execute'
   checkField(`${name}.${work}`, given, work, isFunction)
   for (const [field, check] of others) checkField(`${name}.${field}`, given, field, check)
+  checkWaits(name, given)
   passed.add(given)
 }
 
@@ -71,6 +73,13 @@ export function checkToolOptions(maker: string, work: 'execute' | 'spawn', value
   isText(`The description of ${name}`, given['description'])
   isFunction(`The ${work} of ${name}`, given[work])
   for (const [field, check] of others) check(`The ${field} of ${name}`, given[field])
+  checkWaits(name, given)
+}
+
+/** What a model is asked in a call is on record in steps of their own, and the moment of a wait in that of the call. */
+function checkWaits(name: string, { waits, asksModel }: { readonly [field: string]: unknown }): void {
+  if (waits === true && asksModel === true)
+    throw new ConfigurationError(`A tool has either waits or asksModel, and ${name} has both. Make two tools of it.`)
 }
 
 const keywords: ReadonlySet<string> = new Set([

@@ -64,6 +64,8 @@ type ShownSchema<Schema> = Schema extends StandardJsonSchema
 export type ToolOptions<Schema extends InputSchema> = Described<Schema> & {
   /** It may ask a model, as `Tool.asksModel`. */
   readonly asksModel?: boolean
+  /** Its calls wait, as `Tool.waits`. */
+  readonly waits?: boolean
   /** Why a call cannot succeed as things are now, as `Tool.precheck`: asked before a person is. */
   readonly precheck?: (
     input: InputOf<Schema>,
@@ -93,10 +95,11 @@ type NoFields = { readonly type: 'object' }
  */
 export function tool<const Schema extends InputSchema = NoFields>(options: ToolOptions<Schema>): Tool<InputOf<Schema>> {
   checkToolOptions('tool', 'execute', options)
-  const { execute, asksModel, precheck } = options
+  const { execute, asksModel, waits, precheck } = options
   return {
     ...described<Schema>(options),
     ...(asksModel !== undefined && { asksModel }),
+    ...(waits !== undefined && { waits }),
     ...(precheck !== undefined && { precheck }),
     execute,
   }

@@ -49,6 +49,24 @@ export interface ToolContext {
    * after a crash.
    */
   readonly ask?: AskModel
+  /** For a tool that says `waits`, and absent for any other. */
+  readonly wait?: CallWait
+}
+
+/** The wait of a call of a tool that says `waits` (spec R-WAIT-1). */
+export interface CallWait {
+  /** When the call began, in milliseconds since 1970: after a resume the moment at which the process before began it. */
+  readonly sinceMs: number
+  /** Milliseconds since then by the wall clock, at least those that this process has waited. */
+  readonly waitedMs: number
+  /** Milliseconds that it may still take by the time limit of the run: the rest is for the answer. `Infinity` without a limit. */
+  readonly leftMs: number
+  /**
+   * Calls back once, when the wait has to end, whatever it is for: `over`, so many milliseconds since it began have passed; `limit`, the time limit of the
+   * run leaves no more; `arrived`, a person has written or wants the run to stop. Calls back at once where that is so already. Gives the way to be called
+   * no more. An abort comes by `signal` alone.
+   */
+  onEnd(longestMs: number, listener: (why: 'over' | 'limit' | 'arrived') => void): () => void
 }
 
 /** What `Tool.precheck` is handed beside the input. */
@@ -114,6 +132,11 @@ export interface Tool<Input = ToolInput> {
   readonly failsUnchanged?: boolean
   /** It may ask a model (`ToolContext.ask`): its calls do not start while the message that makes them still streams. False unless said otherwise. */
   readonly asksModel?: boolean
+  /**
+   * Its calls wait for something, and are handed `ToolContext.wait`. The moment at which one begins is on record, so that a resume that makes it again
+   * waits until the same moment; it does not start while its message still streams. Not together with `asksModel`. False unless said otherwise.
+   */
+  readonly waits?: boolean
   /** A stricter check than the schema; may change the input (defaults). Throwing counts as invalid. */
   validate?(input: unknown): InputCheck<Input>
   /**

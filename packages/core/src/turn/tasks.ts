@@ -68,7 +68,7 @@ function hasAnyEnded({ agents }: Run, background: Background | null): boolean {
 }
 
 /** The part of the time that is left in which nothing but waiting is done: the rest is for the answer to what comes. */
-const shareForWaiting = 0.9
+export const shareForWaiting = 0.9
 /** The longest wait of a run without a time limit, where no port says another. */
 const longestWaitMs = 600_000
 

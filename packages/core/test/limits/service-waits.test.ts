@@ -345,3 +345,16 @@ test('questions of one tool wait no longer together than the run may', async () 
   expect([terminal.reason, clock.now() < hour]).toEqual(['completed', true])
   expect(state.spent.waits?.ms).toBe(clock.now())
 })
+
+test('after a wait what else fails is retried as ever, and between two waits there is one attempt', async () => {
+  const broken = { error: { kind: 'connection', message: 'cut' } } as const
+  const { terminal, events } = await run([outage, outage, broken, outage, outage, broken, 'done'], {
+    waitForLimitsMs: hour,
+    maxRetries: 1,
+  })
+  const told = events.flatMap(({ type }) => (type === 'retry' || type === 'service_waited' ? [type] : []))
+  expect([terminal.reason, told]).toEqual([
+    'completed',
+    ['retry', 'service_waited', 'retry', 'service_waited', 'service_waited', 'retry'],
+  ])
+})

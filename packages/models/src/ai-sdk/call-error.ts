@@ -3,6 +3,7 @@ import { ModelError } from '@halting/core'
 import type { Json } from '@halting/core'
 import { networkError } from '../http/network-error.ts'
 import { parseJson, stringOf } from '../json-fields.ts'
+import { answeredAtMs } from '../service/reset-headers.ts'
 import { requestIdOf, serviceError, streamError } from '../service/service-error.ts'
 import type { ServiceLabels } from '../service/service-error.ts'
 import { jsonCopyOf } from './json-copy.ts'
@@ -15,6 +16,7 @@ export interface CallPlace {
   readonly phase: 'opening' | 'streaming'
   /** Of the answer, where there was one. */
   readonly headers: Headers
+  /** Milliseconds since 1970: by the service's clock while it streams, else by ours. */
   readonly nowMs: number
 }
 
@@ -42,9 +44,10 @@ export function callError(thrown: unknown, place: CallPlace): ModelError {
 
 /** The error of an `error` part: something thrown, or what the service said, as it said it. */
 export function partError(error: unknown, place: CallPlace): ModelError {
-  if (isStreamError(error)) return streamError(serviceErrorIn(jsonCopyOf(error.data)), requestIdOf(place.headers))
+  if (isStreamError(error))
+    return streamError(serviceErrorIn(jsonCopyOf(error.data)), requestIdOf(place.headers), place.nowMs)
   if (error instanceof Error || isCallError(fieldsOf(error))) return callError(error, place)
-  return streamError(jsonCopyOf(error), requestIdOf(place.headers))
+  return streamError(jsonCopyOf(error), requestIdOf(place.headers), place.nowMs)
 }
 
 /** Errors of the AI SDK that no further try at the same request would avoid. */
@@ -106,9 +109,11 @@ function answerError(thrown: unknown, error: Fields, place: CallPlace): ModelErr
   const url = urlOf(error, place)
   // Without an answer, or with one that could not be read to its end, it is the connection that failed.
   if (typeof status !== 'number' || (status < 300 && responseBody === '')) return networkError(thrown, url)
-  const headers = error.responseHeaders === undefined ? place.headers : headersOf(error.responseHeaders)
+  // An error of a gateway has the answer as its cause.
+  const own = error.responseHeaders ?? fieldsOf(error.cause).responseHeaders
+  const headers = own === undefined ? place.headers : headersOf(own)
   const late = lateError(status, responseBody, headers)
-  if (late !== undefined) return streamError(late, requestIdOf(headers))
+  if (late !== undefined) return streamError(late, requestIdOf(headers), answeredAtMs(headers, place.nowMs))
   const body = responseBody === '' ? JSON.stringify({ message: messageOf(thrown) }) : responseBody
   const found = serviceError({ status, headers, body, url, nowMs: place.nowMs }, labelsFor(place.provider))
   // A provider may know a refusal of its service that passes.

@@ -1,6 +1,7 @@
 import { ModelError } from '@halting/core'
 import type { ModelReply } from '@halting/core'
 import { replyOf } from '../service/assembled-reply.ts'
+import { serviceClock } from '../service/retry-time.ts'
 import { requestIdOf } from '../service/service-error.ts'
 import { callError, partError } from './call-error.ts'
 import { PartReader } from './part-reader.ts'
@@ -20,11 +21,12 @@ export async function readParts(source: PartSource, options: PartReaderOptions):
 /** Reads until the message is whole, or until the error that is returned. */
 async function readToEnd(source: PartSource, reader: PartReader, provider: string): Promise<ModelError | undefined> {
   const { headers } = source
+  const clock = serviceClock(headers)
   for (;;) {
     const read = await source.next()
     if (read.kind === 'ended') return undefined
     if (read.kind === 'broken') {
-      return callError(read.thrown, { provider, phase: 'streaming', headers, nowMs: Date.now() })
+      return callError(read.thrown, { provider, phase: 'streaming', headers, nowMs: clock() })
     }
     const progress = reader.take(read.part)
     switch (progress.kind) {
@@ -37,7 +39,7 @@ async function readToEnd(source: PartSource, reader: PartReader, provider: strin
         source.finished()
         return undefined
       case 'error':
-        return partError(progress.error, { provider, phase: 'streaming', headers, nowMs: Date.now() })
+        return partError(progress.error, { provider, phase: 'streaming', headers, nowMs: clock() })
       case 'unusable':
         return new ModelError({
           kind: 'invalid_request',

@@ -1,23 +1,30 @@
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { JsonObject } from '@halting/core'
-import { stringOf } from '../json-fields.ts'
+import { isJsonObject } from '@halting/core/adapters'
+import type { Json, JsonObject } from '@halting/core'
+import { listOf, stringOf } from '../json-fields.ts'
 import { replyMessage, replySteps } from './reply-events.ts'
 import type { ReplyContext } from './reply-events.ts'
-import type { ScriptedError, ScriptedFault, ScriptedMessage, ScriptedReply } from './script.ts'
+import type { ScriptedError, ScriptedFault, ScriptedMessage } from './script.ts'
 
 export interface AnswerContext extends ReplyContext {
   readonly isStreamed: boolean
+  /** Milliseconds until the error ends that this reply is. */
+  readonly leftMs: number
   /** Aborted when the server closes. */
   readonly signal: AbortSignal
 }
 
 /** Answers one request with one reply; settles when there is nothing more to send. */
-export async function answer(reply: ScriptedReply, response: ServerResponse, context: AnswerContext): Promise<void> {
+export async function answer(
+  reply: ScriptedMessage | ScriptedError,
+  response: ServerResponse,
+  context: AnswerContext,
+): Promise<void> {
   response.setHeader('request-id', `req_scripted_${context.request}`)
   await pause(reply.delay_ms, context.signal)
-  if ('error' in reply) return sendError(reply, response)
+  if ('error' in reply) return sendError(reply, response, context)
   if (reply.fault?.at === 'request') return breakOff(reply.fault, response)
   if (context.isStreamed) return stream(reply, response, context)
   response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(replyMessage(reply, context)))
@@ -73,12 +80,54 @@ const typeOfStatus: { readonly [status: number]: string } = {
   529: 'overloaded_error',
 }
 
-function sendError({ error }: ScriptedError, response: ServerResponse): void {
-  const type = error.type ?? typeOfStatus[error.status] ?? (error.status < 500 ? 'invalid_request_error' : 'api_error')
-  const body = { type: 'error', error: { type, message: error.message ?? `The script says ${error.status}.` } }
-  response.writeHead(error.status, { 'content-type': 'application/json', ...error.headers }).end(JSON.stringify(body))
+function sendError({ error }: ScriptedError, response: ServerResponse, { leftMs }: AnswerContext): void {
+  const { status, message = `The script says ${status}.`, for_ms: lastsMs } = error
+  const type = error.type ?? typeOfStatus[status] ?? (status < 500 ? 'invalid_request_error' : 'api_error')
+  const written = { message, headers: error.headers ?? {}, fields: error.fields ?? {} }
+  const { headers, ...said } = lastsMs === undefined ? written : withTimes(written, timesOf(leftMs))
+  const body = { type: 'error', error: { type, message: said.message, ...said.fields } }
+  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body))
 }
 
-async function pause(ms: number | undefined, signal: AbortSignal): Promise<void> {
+type Times = ReadonlyMap<string, string | number>
+
+function timesOf(leftMs: number): Times {
+  // Whoever comes back at that time is not too early, though both clocks are read in whole milliseconds.
+  const end = new Date(Math.ceil(Date.now() + leftMs) + 1)
+  return new Map<string, string | number>([
+    ['{{seconds_left}}', Math.ceil(leftMs / 1000)],
+    ['{{ends_at}}', end.toISOString()],
+    ['{{ends_at_unix}}', Math.ceil(end.getTime() / 1000)],
+    ['{{ends_at_unix_ms}}', end.getTime()],
+  ])
+}
+
+type Written = Pick<ScriptedError['error'], 'message' | 'headers' | 'fields'>
+
+/** A field that is one of the times is a number where that is one; headers and messages are texts. */
+function withTimes({ message = '', headers = {}, fields = {} }: Written, times: Times) {
+  return {
+    message: textWithTimes(message, times),
+    headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, textWithTimes(value, times)])),
+    fields: fieldsWithTimes(fields, times),
+  }
+}
+
+function textWithTimes(text: string, times: Times): string {
+  return text.replaceAll(/\{\{\w+\}\}/g, (name) => String(times.get(name) ?? name))
+}
+
+function fieldsWithTimes(fields: JsonObject, times: Times): JsonObject {
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, valueWithTimes(value, times)]))
+}
+
+function valueWithTimes(value: Json | undefined, times: Times): Json | undefined {
+  if (typeof value === 'string') return times.get(value) ?? textWithTimes(value, times)
+  if (isJsonObject(value)) return fieldsWithTimes(value, times)
+  return Array.isArray(value) ? listOf(value).map((one) => valueWithTimes(one, times) ?? null) : value
+}
+
+/** Waits so many milliseconds. Rejects when the signal aborts. */
+export async function pause(ms: number | undefined, signal: AbortSignal): Promise<void> {
   if (ms !== undefined && ms > 0) await wait(ms, undefined, { signal })
 }

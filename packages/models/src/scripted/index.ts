@@ -1,6 +1,14 @@
 export { parseScript, parseScriptText } from './parse-script.ts'
 export { readScript, scriptedModel } from './scripted-model.ts'
 export type { ScriptedModel, ScriptedModelOptions } from './scripted-model.ts'
-export type { Script, ScriptedBlock, ScriptedError, ScriptedFault, ScriptedMessage, ScriptedReply } from './script.ts'
+export type {
+  Script,
+  ScriptedBlock,
+  ScriptedError,
+  ScriptedFault,
+  ScriptedMessage,
+  ScriptedOutage,
+  ScriptedReply,
+} from './script.ts'
 export { startScriptedServer } from './server.ts'
 export type { ScriptedServer, ScriptedServerOptions, SeenRequest } from './server.ts'

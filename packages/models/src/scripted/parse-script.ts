@@ -39,13 +39,16 @@ const common = ['when', 'expect', 'repeat', 'delay_ms'] as const
 
 function checkReply(check: Checker, value: unknown, at: string): void {
   const isError = isJsonObject(value) && 'error' in value
-  const own = isError ? ['error'] : ['content', 'stop_reason', 'stop_sequence', 'usage', 'pace_ms', 'fault']
+  const isOutage = isJsonObject(value) && 'outage_ms' in value
+  const inMessage = ['content', 'stop_reason', 'stop_sequence', 'usage', 'pace_ms', 'fault']
+  const own = isError ? ['error'] : isOutage ? ['outage_ms'] : inMessage
   const reply = check.object(value, at, [...own, ...common])
   check.optional(reply, at, 'when', 'filledText')
   check.optional(reply, at, 'expect', 'text')
   check.optional(reply, at, 'repeat', 'count')
   check.optional(reply, at, 'delay_ms', 'number')
   if (isError) return checkError(check, reply.error, `${at}.error`)
+  if (isOutage) return check.optional(reply, at, 'outage_ms', 'number')
   checkContent(check, reply.content, `${at}.content`)
   for (const field of ['stop_reason', 'stop_sequence'] as const) check.optional(reply, at, field, 'text')
   check.optional(reply, at, 'pace_ms', 'number')
@@ -89,13 +92,15 @@ function checkBlock(check: Checker, value: unknown, at: string): void {
 }
 
 function checkError(check: Checker, value: unknown, at: string): void {
-  const error = check.object(value, at, ['status', 'type', 'message', 'headers'])
+  const error = check.object(value, at, ['status', 'type', 'message', 'headers', 'fields', 'for_ms'])
   const { status } = error
   if (typeof status !== 'number' || !Number.isInteger(status) || status < 400 || status > 599) {
     check.fail(`${at}.status`, 'an HTTP status from 400 to 599', status)
   }
   check.optional(error, at, 'type', 'text')
   check.optional(error, at, 'message', 'text')
+  check.optional(error, at, 'for_ms', 'number')
+  if (error.fields !== undefined) check.object(error.fields, `${at}.fields`)
   if (error.headers === undefined) return
   const headers = check.object(error.headers, `${at}.headers`)
   for (const name of Object.keys(headers)) check.required(headers, `${at}.headers`, name)

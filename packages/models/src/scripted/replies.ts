@@ -6,6 +6,15 @@ interface Numbered {
   readonly number: number
 }
 
+/** What one request gets. */
+interface Taken {
+  /** Absent when the script is exhausted. */
+  readonly reply: ScriptedReply | undefined
+  readonly number: number
+  /** When an error that lasts ends, by the clock of `take`. */
+  readonly endsMs?: number
+}
+
 /** The replies of a script that no request has taken. */
 export class Replies {
   readonly count: number
@@ -13,6 +22,8 @@ export class Replies {
   readonly #queue: Numbered[] = []
   readonly #kept: Numbered[] = []
   #taken = 0
+  /** An error that every request gets until it ends. */
+  #lasting: (Taken & { readonly endsMs: number }) | undefined
 
   constructor(replies: readonly ScriptedReply[]) {
     const all = replies.flatMap((reply) => Array.from({ length: reply.repeat ?? 1 }, () => reply))
@@ -27,11 +38,19 @@ export class Replies {
     return this.#queue.length + this.#kept.length
   }
 
-  /** The reply for a request with this last user message: one that is kept for it, else the next. Without one, the number of the request. */
-  take(lastText: string): { readonly reply: ScriptedReply | undefined; readonly number: number } {
+  /**
+   * The reply for a request with this last user message: an error that lasts, one that is kept for it, else the next.
+   * Without one, the number of the request. `nowMs` is of a clock that nobody sets.
+   */
+  take(lastText: string, nowMs: number): Taken {
     this.#taken++
+    if (this.#lasting !== undefined && nowMs < this.#lasting.endsMs) return this.#lasting
     const index = this.#kept.findIndex(({ reply: { when = '' } }) => lastText.includes(when))
     const [found] = index === -1 ? this.#queue.splice(0, 1) : this.#kept.splice(index, 1)
-    return found ?? { reply: undefined, number: this.#taken }
+    if (found === undefined) return { reply: undefined, number: this.#taken }
+    const { reply } = found
+    if (!('error' in reply) || reply.error.for_ms === undefined) return found
+    this.#lasting = { ...found, endsMs: nowMs + reply.error.for_ms }
+    return this.#lasting
   }
 }

@@ -1,4 +1,4 @@
-import type { ContentBlock, Usage } from '@halting/core'
+import type { ContentBlock, JsonObject, Usage } from '@halting/core'
 
 /**
  * A conversation written down beforehand: what a model service is to answer, request after request.
@@ -29,8 +29,8 @@ export interface Script {
   readonly replies: readonly ScriptedReply[]
 }
 
-/** One reply of a script: a message, or an error of the service. */
-export type ScriptedReply = ScriptedMessage | ScriptedError
+/** One reply of a script: a message, an error of the service, or an outage of it. */
+export type ScriptedReply = ScriptedMessage | ScriptedError | ScriptedOutage
 
 interface Reply {
   /**
@@ -78,7 +78,21 @@ export interface ScriptedError extends Reply {
     readonly type?: string
     readonly message?: string
     readonly headers?: Readonly<Record<string, string>>
+    /** Further fields of the error in the body, such as `resets_in_seconds`. */
+    readonly fields?: JsonObject
+    /**
+     * Milliseconds from the first request with this error, in which every request gets it, as with a rate limit; that request
+     * alone when absent. In the texts of `message`, `headers` and `fields` what is left of them stands for `{{seconds_left}}`
+     * (rounded up), and their end for `{{ends_at}}` (RFC 3339), `{{ends_at_unix}}` (seconds) and `{{ends_at_unix_ms}}`.
+     */
+    readonly for_ms?: number
   }
+}
+
+/** An outage of the service: the connection of the request is cut, and for so long nothing listens at the address. */
+export interface ScriptedOutage extends Reply {
+  /** In milliseconds. */
+  readonly outage_ms: number
 }
 
 /** A fault of the scripted service: it drops the connection, stays silent, or ends the stream with an error. */

@@ -1,10 +1,12 @@
+import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { setTimeout as wait } from 'node:timers/promises'
 import { inputTokensOf, isJsonObject, noUsage } from '@halting/core/adapters'
 import type { JsonObject } from '@halting/core'
 import { stringOf } from '../json-fields.ts'
-import { answer } from './answer.ts'
+import { answer, pause } from './answer.ts'
 import { estimatedTokens } from './estimated-tokens.ts'
 import { lastUserText } from './last-user-text.ts'
 import { parseScript } from './parse-script.ts'
@@ -72,13 +74,18 @@ export async function startScriptedServer(
       return refuse(response, 400, 'invalid_request_error', message)
     }
     const lastText = lastUserText(seen.body)
-    const { reply, number } = replies.take(lastText)
+    const nowMs = performance.now()
+    const { reply, number, endsMs = nowMs } = replies.take(lastText, nowMs)
     const problem =
       reply === undefined
         ? `The script has ${replies.count} replies and this is request ${number}: it is exhausted.`
         : problemOf(reply, seen, lastText, number)
     if (reply === undefined || problem !== undefined) {
       return refuse(response, 400, 'invalid_request_error', problem ?? '')
+    }
+    if ('outage_ms' in reply) {
+      await pause(reply.delay_ms, closing.signal)
+      return breakDown(server, reply.outage_ms, closing.signal)
     }
     await answer(reply, response, {
       request: requests.length,
@@ -87,6 +94,7 @@ export async function startScriptedServer(
       maxTokens: maxTokensOf(seen.body),
       tokenFactor,
       isStreamed: seen.body.stream === true,
+      leftMs: endsMs - nowMs,
       signal: closing.signal,
     })
   }
@@ -95,7 +103,8 @@ export async function startScriptedServer(
     // A connection that the other side cut is no failure of the script.
     serve(request, response).catch(() => response.destroy())
   })
-  const { port } = await listen(server)
+  await listen(server)
+  const { port } = addressOf(server)
   server.unref()
   server.on('connection', (socket) => socket.unref())
   return {
@@ -119,11 +128,31 @@ function sendJson(response: ServerResponse, status: number, body: JsonObject): v
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
 }
 
-async function listen(server: Server): Promise<AddressInfo> {
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', resolve)
-  })
+/** Cuts all connections, and frees the port for so long. */
+async function breakDown(server: Server, outageMs: number, signal: AbortSignal): Promise<void> {
+  // It has broken down already: this request was cut, too.
+  if (!server.listening) return
+  const { port } = addressOf(server)
+  const closed = once(server, 'close')
+  server.close()
+  server.closeAllConnections()
+  await closed
+  for (let waitMs = outageMs; !server.listening; waitMs = portRetryMs) {
+    await wait(waitMs, undefined, { signal, ref: false })
+    // Another process may have the port for a moment.
+    await listen(server, port).catch(() => {})
+  }
+}
+
+const portRetryMs = 50
+
+async function listen(server: Server, port = 0): Promise<void> {
+  const listening = once(server, 'listening')
+  server.listen(port, '127.0.0.1')
+  await listening
+}
+
+function addressOf(server: Server): AddressInfo {
   // A server that listens on a port has an address of this kind.
   return server.address() as AddressInfo
 }
@@ -159,7 +188,7 @@ function problemOf(reply: ScriptedReply, { text }: SeenRequest, found: string, n
 
 /** No service bills more tokens than it was sent bytes: budgets rely on it. */
 function inputProblemOf(reply: ScriptedReply, text: string, number: number): string | undefined {
-  const declared = 'error' in reply ? 0 : inputTokensOf({ ...noUsage, ...reply.usage })
+  const declared = 'error' in reply || 'outage_ms' in reply ? 0 : inputTokensOf({ ...noUsage, ...reply.usage })
   const bytes = Buffer.byteLength(text)
   if (declared <= bytes) return undefined
   return (

@@ -18,6 +18,8 @@ export interface Said {
   readonly isServices: boolean
   /** What it says of the window. */
   readonly contextLimit: ContextLimit | undefined
+  /** The objects in which it says so, the innermost first: what else is read of them. */
+  readonly objects: readonly JsonObject[]
 }
 
 /**
@@ -28,12 +30,13 @@ export interface Said {
 export function readErrorBody(body: string): Said {
   const value = parseJson(body)
   const answer = Array.isArray(value) ? (value as unknown[])[0] : value
-  return (isJsonObject(answer) ? readError(answer) : undefined) ?? pageOf(pageText(body))
+  if (!isJsonObject(answer)) return pageOf(pageText(body))
+  return readError(answer) ?? { ...pageOf(pageText(body)), objects: [answer] }
 }
 
 function pageOf(message: string): Said {
   const contextLimit = contextLimitOf(message, undefined)
-  return { type: '', code: '', message, requestId: null, isApi: false, isServices: false, contextLimit }
+  return { type: '', code: '', message, requestId: null, isApi: false, isServices: false, contextLimit, objects: [] }
 }
 
 /** Whether a body is an error of a service, in one of the known shapes. */
@@ -49,28 +52,35 @@ export function readErrorValue(error: Json | undefined): Said {
 function readError(answer: JsonObject): Said | undefined {
   const { error, message, detail } = answer
   const requestId = typeof answer.request_id === 'string' ? nameOf(answer.request_id) : null
-  if (isJsonObject(error)) return { ...readFields(error), requestId, isApi: true, isServices: true }
+  if (isJsonObject(error)) {
+    const fields = readFields(error)
+    return { ...fields, requestId, isApi: true, isServices: true, objects: [...fields.objects, answer] }
+  }
   const told = [error, message, detail].find((words) => wordsOf(words) !== '')
   if (told !== undefined) {
     const type = nameOf(answer.type) || nameOf(answer.error_type)
     const isServices = error !== undefined || answer.object === 'error' || answer.type !== undefined
     const said = wordsOf(told)
     const contextLimit = contextLimitOf(said, answer)
-    return { type, code: codeOf(answer), message: said, requestId, isApi: true, isServices, contextLimit }
+    const objects = [answer]
+    return { type, code: codeOf(answer), message: said, requestId, isApi: true, isServices, contextLimit, objects }
   }
   const choice = listOf(answer.choices).find((one) => isJsonObject(one) && isJsonObject(one.error))
   return isJsonObject(choice) ? readError({ error: choice.error }) : undefined
 }
 
-type Fields = Pick<Said, 'type' | 'code' | 'message' | 'contextLimit'>
+type Fields = Pick<Said, 'type' | 'code' | 'message' | 'contextLimit' | 'objects'>
 
 function readFields(error: JsonObject): Fields {
   // Where others have a type Gemini has a status by name.
   const type = nameOf(error.type) || nameOf(error.status)
   const message = wordsOf(error.message) || wordsOf(error.detail) || pageText(JSON.stringify(error))
-  const said: Fields = { type, code: codeOf(error), message, contextLimit: contextLimitOf(message, error) }
+  const contextLimit = contextLimitOf(message, error)
+  const metadata = isJsonObject(error.metadata) ? error.metadata : undefined
+  const objects = metadata === undefined ? [error] : [metadata, error]
+  const said: Fields = { type, code: codeOf(error), message, contextLimit, objects }
   // A router tells what the service behind it said in here.
-  const raw = isJsonObject(error.metadata) ? stringOf(error.metadata.raw) : ''
+  const raw = stringOf(metadata?.raw)
   if (raw === '') return said
   const inner = readErrorBody(raw)
   return {
@@ -78,6 +88,7 @@ function readFields(error: JsonObject): Fields {
     type: type || inner.code || inner.type,
     message: bounded(`${message}: ${inner.message}`),
     contextLimit: inner.contextLimit ?? said.contextLimit,
+    objects: [...inner.objects, ...objects],
   }
 }
 

@@ -20,6 +20,7 @@ const statusOfName: { readonly [name: string]: number } = {
   request_too_large: 413,
   rate_limit_error: 429,
   rate_limit_exceeded: 429,
+  usage_limit_reached: 429,
   resource_exhausted: 429,
   api_error: 500,
   server_error: 500,
@@ -84,13 +85,20 @@ const wrongKey = /(incorrect|invalid) api key|api key (not valid|is invalid)/i
 /** What was asked is refused, whoever asks. */
 const flagged = /moderation|flagged/i
 
-/** An error with its status; `asksToWait` when it said how long. */
-export type Failed = Said & { readonly status: number; readonly asksToWait: boolean }
+/** An error with its status. */
+export interface Failed extends Said {
+  readonly status: number
+  /** Whether it says how long to wait. */
+  readonly asksToWait: boolean
+  /** Whether the service says so in the error itself: then a cap on money is over by then, whatever its name is. */
+  readonly namesReset: boolean
+}
 
 export function kindOf(failed: Failed): ModelErrorKind {
   const { status, type, code, message } = failed
   const named = byName(kindOfName, type) ?? byName(kindOfName, code)
-  if (named !== undefined) return named
+  const isPassing = named === 'billing_error' && status === 429 && failed.namesReset
+  if (named !== undefined && !isPassing) return named
   switch (status) {
     case 401:
       return 'authentication_failed'

@@ -9,6 +9,7 @@ import type { Exchange } from '../http/exchange.ts'
 import { parseJson } from '../json-fields.ts'
 import { replyOf, wholeReplyOf } from './assembled-reply.ts'
 import type { Redactor } from './redactor.ts'
+import { serviceClock } from './retry-time.ts'
 import { requestIdOf, streamError } from './service-error.ts'
 import type { ServiceLabels } from './service-error.ts'
 import { ping } from './stream-reader.ts'
@@ -36,6 +37,7 @@ export async function readReply(
   { labels, events, redactor, ifNoEvent, maxLength = longestReply }: ReadOptions,
 ): Promise<ModelReply> {
   const requestId = requestIdOf(exchange.answer.headers)
+  const clock = serviceClock(exchange.answer.headers)
   let failure: ModelError | undefined
   let hasEvents = false
   let length = 0
@@ -50,7 +52,9 @@ export async function readReply(
     if (progress.kind !== 'ping') length += received.data.length
     if (progress.kind === 'more') exchange.deadlines.onProgress()
     if (progress.kind === 'last') exchange.deadlines.onFinishReason()
-    if (progress.kind === 'error_event') failure = streamError(redactor.json(progress.error ?? null), requestId)
+    if (progress.kind === 'error_event') {
+      failure = streamError(redactor.json(progress.error ?? null), requestId, clock())
+    }
     if (progress.kind === 'violation') failure = brokenReply(progress.why, requestId, `${progress.why} ${String(said)}`)
     if (length > maxLength) failure ??= broken('the reply was longer than any service sends')
     if (failure !== undefined) return 'enough'

@@ -1,14 +1,14 @@
 import { ModelError } from '@halting/core'
 import type { ModelErrorInit, ModelErrorKind } from '@halting/core/adapters'
 import type { Json } from '@halting/core'
-import { retryAfterMsOf } from '../http/retry-after.ts'
 import type { AnswerHeaders } from '../http/transport.ts'
 import { excessTokensOf } from './context-limit.ts'
 import { readErrorBody, readErrorValue } from './error-body.ts'
 import type { Said } from './error-body.ts'
 import { kindOf, statusOf } from './error-kind.ts'
+import { retryTimeOf, streamRetryTime } from './retry-time.ts'
+import type { RetryTime } from './retry-time.ts'
 import { shownUrl } from './secret-shapes.ts'
-import { saidWaitMs } from './said-wait.ts'
 
 /** An answer that is no stream, as far as it was read. Some gateways answer 200 with an error in the body. */
 export interface FailedAnswer {
@@ -33,13 +33,19 @@ export interface ServiceLabels {
 export function serviceError({ status, headers, body, url, nowMs }: FailedAnswer, labels: ServiceLabels): ModelError {
   const said = readErrorBody(body)
   const meant = mayBringReply(status) ? statusOf(said) : status
-  const retryAfterMs = retryAfterMsOf(headers, nowMs) ?? (meant === 429 ? saidWaitMs(said.message) : null)
-  const kind = kindOf({ ...said, status: meant, asksToWait: retryAfterMs !== null })
+  const time = retryTimeOf({ status, meant, headers, said, nowMs })
+  const kind = kindOf({
+    ...said,
+    status: meant,
+    // A limit that is not used up is not what a spending cap waits for.
+    asksToWait: time.waitMs !== null && time.source !== 'other limit',
+    namesReset: time.source === 'body',
+  })
   return new ModelError({
     kind,
     status,
     message: wordingOf({ status, said, headers, url }, labels),
-    retryAfterMs,
+    retryAfterMs: time.source === 'header' ? time.waitMs : waitOf(kind, time),
     requestId: requestIdOf(headers) ?? said.requestId,
     ...retryableOf(headers, status),
     billed: mayBeBilled(said, status) ? 'unknown' : 'nothing',
@@ -68,16 +74,27 @@ function mayBeBilled(said: Said, status: number): boolean {
   return mayBringReply(status) || gatewayStatuses.has(status) || (!said.isServices && status >= 500)
 }
 
-/** The error that came in a stream, after a 200: there is no status that would say anything. */
-export function streamError(error: Json | undefined, requestId: string | null): ModelError {
+/**
+ * The error that came in a stream, after a 200: there is no status that would say anything. `nowMs` is the service's time,
+ * in milliseconds since 1970.
+ */
+export function streamError(error: Json | undefined, requestId: string | null, nowMs: number): ModelError {
   const said = readErrorValue(error)
-  const kind = kindOf({ ...said, status: statusOf(said), asksToWait: true })
+  const status = statusOf(said)
+  const time = streamRetryTime(status, said, nowMs)
+  const kind = kindOf({ ...said, status, asksToWait: true, namesReset: time.waitMs !== null })
   return new ModelError({
     kind,
+    retryAfterMs: waitOf(kind, time),
     message: `The service gave up while it was answering: ${said.message || said.type || 'it did not say why'}.`,
     requestId,
     ...windowFigures(kind, said),
   })
+}
+
+/** What no waiting helps against has no time at which it is over. */
+function waitOf(kind: ModelErrorKind, { waitMs }: RetryTime): number | null {
+  return kind === 'rate_limit' || kind === 'overloaded' || kind === 'server_error' ? waitMs : null
 }
 
 /** A figure in any other failure is not about this request's size. */

@@ -42,6 +42,12 @@ export const faultAnswers = {
       // A date has no fractions of a second.
       headers: { 'retry-after': new Date(Math.ceil((nowMs + retryDateMs) / 1000) * 1000).toUTCString() },
     })(protocol, nowMs),
+  '429 with a reset': saying(429, 'rate_limit_error', 'so many a minute', {
+    headers: { 'x-ratelimit-reset-requests': '7s', 'x-ratelimit-remaining-requests': '0' },
+  }),
+  '429 spending cap with a reset': saying(429, 'rate_limit_error', 'You have reached your spend limit for now', {
+    fields: { resets_in_seconds: 7 },
+  }),
   '429 spending cap': saying(429, 'rate_limit_error', 'You have reached your spend limit for this month', {
     code: 'insufficient_quota',
   }),
@@ -54,6 +60,7 @@ export const faultAnswers = {
   '504': saying(504, 'timeout_error', 'the request took too long'),
   '504 HTML': page(504, 'Gateway Time-out'),
   '529': saying(529, 'overloaded_error', 'Overloaded'),
+  '529 with a reset': saying(529, 'overloaded_error', 'Overloaded', { fields: { retry_after: 7 } }),
   '200 error JSON': saying(200, 'overloaded_error', 'Overloaded'),
   '200 HTML': page(200, 'Welcome to the hotel'),
   '200 whole JSON': (protocol) => ({ status: 200, headers: json, body: JSON.stringify(wholeReply(protocol)) }),
@@ -86,17 +93,19 @@ interface Further {
   /** What chat completions services give beside the type. */
   readonly code?: string
   readonly headers?: Readonly<Record<string, string>>
+  /** What else the error holds. */
+  readonly fields?: JsonObject
 }
 
 /** An error in the words of either protocol. */
-function saying(status: number, type: string, message: string, { code, headers }: Further = {}): MakeAnswer {
+function saying(status: number, type: string, message: string, { code, headers, fields }: Further = {}): MakeAnswer {
   return (protocol) => ({
     status,
     headers: { ...json, ...headers },
     body: JSON.stringify(
       protocol === 'messages'
-        ? { type: 'error', error: { type, message } }
-        : { error: { message, type, param: null, code: code ?? null } },
+        ? { type: 'error', error: { type, message, ...fields } }
+        : { error: { message, type, param: null, code: code ?? null, ...fields } },
     ),
   })
 }

@@ -155,7 +155,7 @@ function coverageOf(request: PermissionRequest, subject: Subject, book: RuleBook
  */
 export function confinementFor(request: PermissionRequest, book: RuleBook): Confinement | undefined {
   const subject = subjectOf(request.call, book.cwd)
-  if (subject.kind !== 'command' || request.call.name !== 'Bash' || bareRule(book) !== undefined) return undefined
+  if (subject.kind !== 'command' || bareRule(book) !== undefined) return undefined
   return confinementOf(request, subject.command, partsOf(subject.command, book), book)
 }
 

@@ -82,7 +82,7 @@ export interface RulePermissions extends Permissions {
    */
   judgedPath(callId: string, agentId?: string): string | undefined
   /**
-   * To what a command of Bash is confined, by how its call was last decided: undefined where a rule, a person, a hook or the mode
+   * To what a command of Bash or Wait is confined, by how its call was last decided: undefined where a rule, a person, a hook or the mode
    * let it run as it is. A command that was not decided about, such as one of a call that another process began, is judged by itself.
    */
   confinementOf(call: CommandCall): Confinement | undefined
@@ -106,7 +106,7 @@ export interface RuleInForce {
 /** What holds for whoever asks, such as `ToolContext.rights`. Without it what held for the last call that was judged, where that matters. */
 export type Rights = Pick<PermissionRequest, 'learned'>
 
-/** A call of Bash that is about to run. */
+/** A call of Bash, or of Wait with a command, that is about to run. */
 export interface CommandCall extends Rights {
   readonly callId: string
   readonly command: string
@@ -377,7 +377,7 @@ function noteConfinement(
   confinement: Confinement | undefined,
 ): void {
   const subject = subjectOf(call, '/')
-  if (call.name !== 'Bash' || subject.kind !== 'command') return
+  if (subject.kind !== 'command') return
   const key = judgedKey(call.id, agentId)
   confinements.delete(key)
   confinements.set(key, { command: subject.command, confinement })

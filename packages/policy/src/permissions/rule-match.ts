@@ -13,7 +13,7 @@ export function ruleFor(
   subject: Subject,
   book: RuleBook,
 ): PermissionRule | undefined {
-  const bare = bareRule(rules, toolName)
+  const bare = bareRule(rules, toolName) ?? (subject.kind === 'command' ? bareRule(rules, 'Bash') : undefined)
   if (bare !== undefined) return bare
   if (subject.kind === 'command') return ruleForCommand(rules, subject.command, book)
   if (subject.kind !== 'path') return namedRule(rules, toolName, subject)

@@ -36,6 +36,11 @@ export function subjectOf(call: ToolUseBlock, cwd: string): Subject {
   switch (call.name) {
     case 'Bash':
       return { kind: 'command', command: field('command') ?? '' }
+    case 'Wait': {
+      const command = field('command')
+      if (command !== undefined) return { kind: 'command', command }
+      return field('file_path') === undefined ? { kind: 'tool' } : about(field('file_path'), 'read', false)
+    }
     case 'Read':
       return about(field('file_path'), 'read', false)
     case 'Glob':

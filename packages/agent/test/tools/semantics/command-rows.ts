@@ -3,6 +3,7 @@ import { refused, type Row, rowsOf } from './row.ts'
 const bash = rowsOf('Bash')
 const output = rowsOf('TaskOutput')
 const stop = rowsOf('TaskStop')
+const wait = rowsOf('Wait')
 
 const started = (command: string) => ({ calls: [['Bash', { command, run_in_background: true }]] }) as const
 
@@ -107,5 +108,36 @@ export const commandRows: readonly Row[] = [
     ...refused,
     given: started('sleep 600'),
     how: 'The older name is not served; the refusal names the field',
+  }),
+
+  wait('Waits for the end of a task', { task_id: 'bash_1' }, 'bash_1: Ended with exit code 3.', {
+    given: started('exit 3'),
+    how: 'There is no such tool: TaskOutput waits for ten minutes at most',
+  }),
+  wait(
+    'Or for a line of its output',
+    { task_id: 'bash_1', pattern: 'port [0-9]+' },
+    'bash_1 wrote: ready on port 3000',
+    {
+      given: started('echo ready on port 3000; sleep 600'),
+      how: 'There is no such tool: output is polled',
+    },
+  ),
+  wait('For a command that exits with 0', { command: 'test -e made' }, 'The command exited with 0. It ran once.', {
+    given: { made: 'touch made' },
+    how: 'There is no such tool: `sleep` in Bash',
+  }),
+  wait('For a file', { file_path: 'made' }, 'made is there: 0 bytes', {
+    given: { made: 'touch made' },
+    how: 'There is no such tool',
+  }),
+  wait('A task that is not there is an error', { task_id: 'none' }, 'There is no task none', {
+    ...refused,
+    how: 'There is no such tool',
+  }),
+  wait('A pattern that cannot be read is an error', { task_id: 'bash_1', pattern: '[' }, 'cannot be used: unclosed', {
+    ...refused,
+    given: started('true'),
+    how: 'There is no such tool',
   }),
 ]

@@ -21,7 +21,7 @@ export function mayHarm(tool: string, input: unknown, cwd: string): boolean {
   if (tool === 'Edit' || tool === 'Write' || tool === 'NotebookEdit')
     return typeof path !== 'string' || isOutside(path, cwd)
   const command = input['command']
-  if (tool !== 'Bash' || typeof command !== 'string') return false
+  if ((tool !== 'Bash' && tool !== 'Wait') || typeof command !== 'string') return false
   return harmful.some((pattern) => pattern.test(command)) || writesOutside(command, cwd)
 }
 

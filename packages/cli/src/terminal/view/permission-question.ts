@@ -203,7 +203,8 @@ function waitingLines(
   const named = others.map(({ toolName, input }: Question) => {
     const { name, about } = toolTitle(toolName, input, cwd)
     // A yes to all is a yes to this, to its end.
-    const said = toolName === 'Bash' && typeof input['command'] === 'string' ? input['command'] : about
+    const isCommand = toolName === 'Bash' || toolName === 'Wait'
+    const said = isCommand && typeof input['command'] === 'string' ? input['command'] : about
     return everyCharacter(`${name} ${said}`).replaceAll('\n', '⏎')
   })
   return hanging(' ', `${many(others.length, 'more call')} wait: ${named.join(', ')}`, width).map(style.dim)

@@ -16,7 +16,8 @@ export function subjectLines(
   const { toolName, input } = question
   const raw = (name: string): string => (typeof input[name] === 'string' ? input[name] : '')
   const text = (name: string): string => everyCharacter(raw(name))
-  switch (toolName) {
+  // What is waited for by a command runs it as Bash does.
+  switch (toolName === 'Wait' && typeof input['command'] === 'string' ? 'Bash' : toolName) {
     case 'Bash':
       return [
         ...commandLines(raw('command'), { explain, style }, width, most),
@@ -104,7 +105,7 @@ export interface EditableInput {
   read(text: string): Question['input'] | string
 }
 
-const telling: { readonly [tool: string]: string | undefined } = { Bash: 'command', WebFetch: 'url' }
+const telling: { readonly [tool: string]: string | undefined } = { Bash: 'command', Wait: 'command', WebFetch: 'url' }
 
 export function editableInput({ toolName, input }: Question): EditableInput {
   const name = Object.hasOwn(telling, toolName) ? telling[toolName] : undefined

@@ -2,6 +2,7 @@ import type { RunEvent } from '@halting/core'
 import { isJsonObject } from '@halting/core/adapters'
 import { stopwatch } from '../../io/figures.ts'
 import type { Style } from '../../io/style.ts'
+import { toolWaitIn } from '../../frontends/tool-wait.ts'
 import { foldedLines } from './lines.ts'
 import { headLines } from './tool-block.ts'
 import { toolTitle, type ToolTitle } from './tool-title.ts'
@@ -18,6 +19,8 @@ interface Running {
   readonly title: ToolTitle
   readonly since: number
   tail: string
+  /** For what it waits, and when it waits no longer, on the clock of this view. */
+  wait?: { readonly what: string; readonly untilMs: number }
 }
 
 const mostShown = 4
@@ -33,8 +36,10 @@ export function followTools(now: () => number, cwd: string): RunningTools {
           return
         case 'tool_update': {
           const call = running.get(event.callId)
-          if (call !== undefined && isJsonObject(event.data) && typeof event.data['tail'] === 'string')
-            call.tail = event.data['tail']
+          if (call === undefined) return
+          if (isJsonObject(event.data) && typeof event.data['tail'] === 'string') call.tail = event.data['tail']
+          const wait = toolWaitIn(event.data)
+          if (wait !== undefined) call.wait = { what: wait.what, untilMs: now() + wait.leftMs }
           return
         }
         case 'tool_end':
@@ -51,14 +56,22 @@ export function followTools(now: () => number, cwd: string): RunningTools {
       const calls = [...running.values()]
       const shown = calls
         .slice(0, mostShown)
-        .flatMap(({ title, since, tail }) => [
+        .flatMap(({ title, since, tail, wait }) => [
           ...headLines(title, stopwatch(now() - since), style.dim('⏺'), width, style),
+          ...waitLines(wait, now(), width).map(style.dim),
           ...tailLines(tail, width).map(style.dim),
         ])
       const more = calls.length - mostShown
       return more > 0 ? [...shown, style.dim(`  and ${more} more`)] : shown
     },
   }
+}
+
+/** A countdown: `waits for bash_1 to end, 9:48 left`. */
+function waitLines(wait: Running['wait'], now: number, width: number): readonly string[] {
+  if (wait === undefined) return []
+  const left = stopwatch(Math.max(0, wait.untilMs - now))
+  return foldedLines(`waits for ${wait.what}, ${left} left`, width - 2).map((line) => `  ${line}`)
 }
 
 function tailLines(tail: string, width: number): readonly string[] {

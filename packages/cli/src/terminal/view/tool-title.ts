@@ -46,12 +46,22 @@ export function toolTitle(tool: string, input: unknown, cwd: string): ToolTitle 
     case 'TaskOutput':
     case 'TaskStop':
       return { name: tool, about: text('task_id') ?? '' }
+    case 'Wait':
+      return { name: tool, about: waitedFor(fields, path) }
     default: {
       const called = mcpNameOf(tool)
       const shown = called === undefined ? tool : `${called.server} ${called.tool}`
       return { name: shown, about: isJsonObject(input) && Object.keys(input).length === 0 ? '' : inputSummary(input) }
     }
   }
+}
+
+/** What a call of Wait names: a task, a command, a file or a time. */
+function waitedFor(fields: { readonly [name: string]: unknown }, path: (name: string) => string): string {
+  const { task_id: task, command, pattern, seconds } = fields
+  const subject = typeof task === 'string' ? task : typeof command === 'string' ? command : path('file_path')
+  const words = subject === '' && typeof seconds === 'number' ? `${seconds} s` : subject
+  return typeof pattern === 'string' ? `${words} /${pattern}/` : words
 }
 
 /** From the working directory where it lies below it. */

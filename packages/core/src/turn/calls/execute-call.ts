@@ -9,6 +9,7 @@ import {
   isAgentTool,
   type AgentsInBackground,
   type AnyLeafTool,
+  type CallWait,
   type CallerRights,
   type ToolContext,
 } from '../../tools/tool.ts'
@@ -20,11 +21,14 @@ import { agentStateOf } from '../agent-view.ts'
 import { requestRights } from './ask-permission.ts'
 import type { Run } from '../run.ts'
 import type { ValidCall } from './call.ts'
+import { waitOfCall } from './call-wait.ts'
 
 /** What a call is handed of the step that it is made in. */
 export interface CallScope {
   readonly idempotencyKey: string
   readonly emit: Emit
+  /** The intent of that step, where it has one. */
+  readonly intent?: Json
   readonly ask?: AskModel | undefined
   /** What the tools of earlier calls of the message have to find again. */
   readonly memos?: readonly Json[]
@@ -111,10 +115,11 @@ class CallContext implements ToolContext {
   readonly #context: RunContext
   readonly ask?: AskModel
   readonly memos?: readonly Json[]
+  readonly wait?: CallWait
   readonly #state: RunState
   readonly #emit: Emit
 
-  constructor(run: Run, { call }: ValidCall, { idempotencyKey, emit, ask, memos }: CallScope) {
+  constructor(run: Run, { call, tool }: ValidCall, { idempotencyKey, emit, intent, ask, memos }: CallScope) {
     this.callId = call.id
     this.toolName = call.name
     this.agentType = run.agentType
@@ -126,6 +131,7 @@ class CallContext implements ToolContext {
     this.#emit = emit
     if (ask !== undefined) this.ask = ask
     if (memos !== undefined) this.memos = memos
+    if (!isAgentTool(tool) && tool.waits === true) this.wait = waitOfCall(run, intent)
   }
 
   get state(): AgentState {

@@ -8,6 +8,7 @@ import { isAsks, stepWithQuestions, type MayAsk } from '../step-with-questions.t
 import { agentShare, shareBeside } from './agent-share.ts'
 import type { AgentOutcome, CallRun, PreparedCall, ValidCall } from './call.ts'
 import { childOf, type Child } from './child-run.ts'
+import { stepOfWait } from './call-wait.ts'
 import { executeCall, withholdsResults, type CallScope } from './execute-call.ts'
 import { lostAgent, lostAsking } from './lost-agent.ts'
 import { agentName, toolStepName } from './recorded-calls.ts'
@@ -98,6 +99,7 @@ function runStep(
     intent: () => null,
     onUnfinished: reruns ? 'rerun' : () => unknownOutcome,
     sync: readOnly ? 'none' : 'intent',
+    ...(tool.waits === true && stepOfWait(run)),
   }
   const closed = new ClosedCall(run, call.name)
   const execute = (scope: CallScope): Eventually<ToolResult> =>

@@ -68,6 +68,8 @@ class OpenRequest {
   #isReached = false
   #fingerprints = noFingerprints
   #shorterReplies = 0
+  /** Attempts that the model had had when the last wait for its service was over. */
+  #triesBeforeWait = 0
 
   constructor(run: Run, plan: RequestPlan, asker: Asker) {
     this.#run = run
@@ -158,8 +160,10 @@ class OpenRequest {
     const retries = retriesAfter(error, maxRetries, terms)
     if (error.fingerprint !== undefined) this.#fingerprints = new Set([...this.#fingerprints, error.fingerprint])
     const key = run.key(`${this.#asker.retryName}.${attempt}`)
-    const delayMs = retryDelayMs(tries, error, key)
-    const isUsedUp = tries > retries || delayMs > longestRetryWaitMs
+    // A service that was waited for is asked once at a time; for what else fails the retries are there again.
+    const again = tries - this.#triesBeforeWait
+    const delayMs = retryDelayMs(again, error, key)
+    const isUsedUp = again > retries || delayMs > longestRetryWaitMs || this.#waits.goesOnWaiting(error)
     const isFinal = isUsedUp && !this.#isNextRecorded(attempt)
     // With few retries the last attempt may come first: then every attempt must have been an overload.
     const isOverloaded = this.#overloads >= overloadsBeforeFallback || (isFinal && this.#overloads === tries)
@@ -182,6 +186,7 @@ class OpenRequest {
   async #wait(wait: WaitAfter, waitMs: number, attempt: number, failure: Failure): Promise<Failure | undefined> {
     const end = await this.#waits.wait(wait, waitMs, this.#asker)
     if (end === 'stopped') return { ...failure, wasStopped: true }
+    this.#triesBeforeWait = this.#triesOf(attempt)
     if (end === 'model') this.#asking = (await this.#asker.renew?.(attempt)) ?? this.#asking
     return undefined
   }

@@ -25,7 +25,8 @@ export function startEarly(run: Run): EarlyStarts {
 function lookAt(run: Run, call: ToolUseBlock, index: number): InspectedCall | undefined {
   const { hooks, permissions } = run.context
   const tool = calledTool(call.name, run.context)
-  if (tool === undefined || isAgentTool(tool) || runsAlone(tool) || tool.asksModel === true) return undefined
+  if (tool === undefined || isAgentTool(tool) || runsAlone(tool)) return undefined
+  if (tool.asksModel === true || tool.waits === true) return undefined
   if (run.ports.abort.causeNow() !== undefined || hooks.for('beforeToolUse', tool.name).length > 0) return undefined
   const inspected = inspectCall(run, call, index)
   if (inspected.kind !== 'valid' || !inspected.readOnly) return inspected

@@ -48,6 +48,11 @@ export class RequestWaits {
     this.#run = run
   }
 
+  /** It has waited for its service, which still gives nothing: no quick retries come between two waits. */
+  goesOnWaiting(error: ModelErrorJson): boolean {
+    return this.#number > 0 && isServiceLimit(error)
+  }
+
   /** How long is waited after this failure, in milliseconds; undefined for not at all. What is on record is done again, whatever the options say now. */
   dueMs(failed: WaitAfter): number | undefined {
     const { steps, isRecordOnly } = this.#run.ports
@@ -79,7 +84,8 @@ export class RequestWaits {
       waited = await steps.wait(key, {
         signal: abort.signal,
         longestMs: dueMs,
-        wakeOn: (wake) => inbox.onWake(wake),
+        // The one that is asked already is no other: what is set again, as by a worker that hears it anew, ends no later wait.
+        wakeOn: (wake) => inbox.onWake((why, chosen) => (chosen === plan.model.id ? undefined : wake(why))),
         onBegin: (begun) => {
           moments = begun
           end = waitTime.begin(begun, isLive)

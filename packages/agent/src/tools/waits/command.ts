@@ -1,0 +1,141 @@
+import type { ToolOutput } from '@halting/core'
+import { isReadOnlyCommand } from '@halting/policy/shell'
+import { startCommand } from '../bash.ts'
+import { failed } from '../result.ts'
+import type { ShellEnd } from '../shell-command.ts'
+import type { LinePattern } from './line-pattern.ts'
+import type { Shown, WaitCall, Watched } from './watched.ts'
+
+/** One run takes at most so long: what hangs is ended, and counts as not yet. */
+const mostRunMs = 30_000
+/** Between two runs where the call says nothing: short at first. */
+const [shortestMs, longestMs] = [5_000, 30_000]
+
+/** How one run of the command ended. */
+interface Run {
+  readonly end: ShellEnd
+  readonly output: string
+  readonly isLate: boolean
+  readonly line: string | undefined
+}
+
+/**
+ * A command that is run again and again, as Bash runs it: judged, confined, in a process group of its own. What a run leaves running is ended with it;
+ * the shell of the session stays where it is.
+ */
+export async function watchShell(
+  command: string,
+  call: WaitCall,
+  pattern: LinePattern | undefined,
+): Promise<Watched<ToolOutput | undefined> | ToolOutput> {
+  const { workspace, context, input } = call
+  // Without Bash nobody runs commands.
+  if (context.rights !== undefined && !context.rights.tools.includes('Bash'))
+    return failed('Wait runs no command where there is no Bash tool. Wait for a task, a file or some seconds.')
+  if (!isReadOnlyCommand(command)) await workspace.checkpoints?.background(context, command)
+  const runs = new Runs(command, call, pattern)
+  const shown = (said: string): Shown => {
+    const { last, count } = runs
+    return {
+      said: `${said} ${runWords(count)}`,
+      ...(last !== undefined && { output: last.output }),
+      details: { command, runs: count, exitCode: last?.end.exitCode ?? null },
+    }
+  }
+  return {
+    what:
+      pattern === undefined ? 'the command to exit with 0' : `the command to print ${JSON.stringify(input.pattern)}`,
+    watch(met) {
+      void runs.goOn(met)
+      return () => runs.stop()
+    },
+    met: (refusal) =>
+      refusal ??
+      shown(pattern === undefined ? 'The command exited with 0.' : `The command printed: ${runs.last?.line ?? ''}`),
+    unmet: () =>
+      shown(runs.last === undefined ? 'No run of the command has ended.' : `The last run ${howOf(runs.last)}.`),
+    settled: () => runs.settled(),
+  }
+}
+
+class Runs {
+  last: Run | undefined
+  count = 0
+  readonly #command: string
+  readonly #call: WaitCall
+  readonly #pattern: LinePattern | undefined
+  readonly #over = new AbortController()
+  readonly #beganAt = performance.now()
+  #timer: NodeJS.Timeout | undefined
+  #running: Promise<Run | ToolOutput> | undefined
+
+  constructor(command: string, call: WaitCall, pattern: LinePattern | undefined) {
+    this.#command = command
+    this.#call = call
+    this.#pattern = pattern
+  }
+
+  stop(): void {
+    this.#over.abort()
+    clearTimeout(this.#timer)
+  }
+
+  /** What was stopped in the middle of a run is gone then. */
+  async settled(): Promise<void> {
+    await this.#running
+  }
+
+  async goOn(met: (refusal: ToolOutput | undefined) => void): Promise<void> {
+    this.#running = this.#run()
+    const run = await this.#running
+    if (this.#over.signal.aborted) return
+    if ('content' in run) return met(run)
+    this.last = run
+    this.count++
+    const isDone = this.#pattern === undefined ? run.end.exitCode === 0 && !run.isLate : run.line !== undefined
+    if (isDone) return met(undefined)
+    const { every_seconds: every } = this.#call.input
+    const waited = performance.now() - this.#beganAt
+    const pauseMs = every === undefined ? Math.min(longestMs, Math.max(shortestMs, waited / 20)) : every * 1_000
+    this.#timer = setTimeout(() => void this.goOn(met), pauseMs)
+  }
+
+  /** What cannot be started is a result. */
+  async #run(): Promise<Run | ToolOutput> {
+    const { workspace, context } = this.#call
+    const { signal } = this.#over
+    try {
+      const started = await startCommand(this.#command, workspace, context)
+      if (started.kind === 'failed') return started.result
+      const { shell } = started
+      shell.spool?.drop()
+      let isLate = false
+      const endNow = (): void => void shell.end()
+      const timer = setTimeout(() => {
+        isLate = true
+        endNow()
+      }, mostRunMs)
+      signal.addEventListener('abort', endNow, { once: true })
+      if (signal.aborted) endNow()
+      const end = await shell.ended
+      clearTimeout(timer)
+      signal.removeEventListener('abort', endNow)
+      // What it has left running would be more with every run.
+      await shell.end()
+      const output = shell.output.toString().replace(/\n+$/, '')
+      return { end, output, isLate, line: await this.#pattern?.firstIn(output) }
+    } catch (error) {
+      return failed(`The command could not be run: ${error instanceof Error ? error.message : String(error)}`)
+    }
+  }
+}
+
+function howOf({ end, isLate }: Run): string {
+  if (isLate) return `hung, and was ended after ${mostRunMs / 1_000} s`
+  if (end.kind === 'not started') return `could not be started: ${end.detail ?? 'unknown'}`
+  return end.kind === 'exited' ? `exited with ${end.exitCode}` : `was ended by ${end.detail ?? 'a signal'}`
+}
+
+function runWords(count: number): string {
+  return count === 1 ? 'It ran once.' : `It ran ${count} times.`
+}

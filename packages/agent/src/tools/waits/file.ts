@@ -1,0 +1,107 @@
+import type { Stats } from 'node:fs'
+import { lstat } from 'node:fs/promises'
+import { codeOf } from '@halting/core/adapters'
+import type { Shown, WaitInput, Watched } from './watched.ts'
+
+/** What is seen of a place: of what is not there null. */
+export type Seen = Pick<Stats, 'mtimeMs' | 'ctimeMs' | 'size' | 'ino'> | null
+
+/** @throws what the system refuses, but for a place where nothing is. */
+export type Look = (path: string) => Promise<Seen>
+
+const look: Look = async (path) => {
+  try {
+    return await lstat(path)
+  } catch (error) {
+    const code = codeOf(error)
+    if (code === 'ENOENT' || code === 'ENOTDIR') return null
+    throw error
+  }
+}
+
+/** Between two looks, in milliseconds: short at first. Nobody says of a network folder when something changes there. */
+const [shortestMs, longestMs] = [1_000, 5_000]
+
+interface FileWait {
+  /** As the call names it. */
+  readonly named: string
+  /** Where it leads, as it was judged. Links that are put there later are not followed. */
+  readonly real: string
+  readonly change: NonNullable<WaitInput['change']>
+  /** When the wait began, in milliseconds since 1970, where an earlier process began it: what has changed since then counts. */
+  readonly sinceMs: number | undefined
+}
+
+/**
+ * A file or folder. There is one look at a time: one that never comes back, as on a network folder that is gone, holds up neither the wait nor
+ * this program.
+ */
+export function watchFile({ named, real, change, sinceMs }: FileWait, lookAt: Look = look): Watched<Seen | Error> {
+  let seen: Seen | undefined
+  let problem: string | undefined
+  const known = (): string => {
+    if (problem !== undefined) return `${named} cannot be looked at now: ${problem}.`
+    if (seen === undefined)
+      return `Nothing is known of ${named}: the system has not answered, as for a network folder that is gone.`
+    return seen === null ? `${named} is not there.` : `${named} is there: ${seen.size} bytes, changed ${timeOf(seen)}.`
+  }
+  const shown = (): Shown => ({
+    said: known(),
+    details: { file_path: named, exists: seen === undefined ? null : seen !== null },
+  })
+  return {
+    what: `${named} ${change === 'exists' ? 'to be there' : change === 'gone' ? 'to be gone' : 'to change'}`,
+    watch(met) {
+      let isStopped = false
+      let timer: NodeJS.Timeout | undefined
+      let first: Seen | undefined
+      const began = performance.now()
+      const next = async (): Promise<void> => {
+        try {
+          const now = await lookAt(real)
+          if (isStopped) return
+          ;[seen, problem] = [now, undefined]
+          const isFirst = first === undefined
+          if (first === undefined) first = now
+          if (isMet(change, { now, first, sinceMs: isFirst ? sinceMs : undefined })) return met(now)
+        } catch (error) {
+          if (isStopped) return
+          // What is refused at first is told at once; later it may be a hitch.
+          if (seen === undefined) return met(error instanceof Error ? error : new Error(String(error)))
+          problem = codeOf(error) ?? 'the system refused it'
+        }
+        const waited = performance.now() - began
+        timer = setTimeout(() => void next(), Math.min(longestMs, Math.max(shortestMs, waited / 20)))
+      }
+      void next()
+      return () => {
+        isStopped = true
+        clearTimeout(timer)
+      }
+    },
+    met(value) {
+      // In words by who calls the tool.
+      if (value instanceof Error) throw value
+      return shown()
+    },
+    unmet: shown,
+  }
+}
+
+function isMet(
+  change: FileWait['change'],
+  { now, first, sinceMs }: { readonly now: Seen; readonly first: Seen; readonly sinceMs: number | undefined },
+): boolean {
+  if (change === 'exists') return now !== null
+  if (change === 'gone') return now === null
+  if (sinceMs !== undefined && now !== null && now.ctimeMs > sinceMs) return true
+  if (now === null || first === null) return now !== first
+  return (
+    now.mtimeMs !== first.mtimeMs || now.ctimeMs !== first.ctimeMs || now.size !== first.size || now.ino !== first.ino
+  )
+}
+
+function timeOf({ mtimeMs }: NonNullable<Seen>): string {
+  const at = new Date(mtimeMs)
+  return Number.isNaN(at.getTime()) ? 'at an unknown time' : at.toISOString()
+}

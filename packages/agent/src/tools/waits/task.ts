@@ -1,0 +1,95 @@
+import type { ToolOutput } from '@halting/core'
+import type { AgentInBackground } from '@halting/core/adapters'
+import { type BackgroundTask, noteShown, unshownOutput } from '../background-tasks.ts'
+import { BoundedOutput } from '../bounded-output.ts'
+import { failed } from '../result.ts'
+import { stateOf } from '../task-output.ts'
+import { isOfAgent, unknownTask } from '../task-stop.ts'
+import { type LinePattern, LineSearch } from './line-pattern.ts'
+import type { Shown, WaitCall, Watched } from './watched.ts'
+
+/** Characters of output beside a line that matched, or of a task that still runs: TaskOutput shows more. */
+const mostBeside = 4_000
+
+/** A background command or an agent; a result where there is none of this id. */
+export function watchTask(
+  id: string,
+  call: WaitCall,
+  pattern: LinePattern | undefined,
+): Watched<string | undefined> | ToolOutput {
+  const { workspace, context } = call
+  const agent = context.agents?.find(id)
+  if (agent !== undefined) {
+    if (pattern !== undefined) return failed('pattern is for background commands: wait for the end of an agent.')
+    return watchAgent(agent)
+  }
+  const task = workspace.tasks.get(id)
+  return task === undefined ? unknownTask(id, workspace, context.agents) : watchCommand(task, call, pattern)
+}
+
+/** The end of an agent is told by the loop, with what it came to. */
+function watchAgent(agent: AgentInBackground): Watched<undefined> {
+  const shown = (): Shown =>
+    agent.isWorking
+      ? { said: `${agent.id} still works.`, output: agent.said, details: { task_id: agent.id } }
+      : {
+          said: `${agent.id} has ended: what it came to is told before your next reply.`,
+          details: { task_id: agent.id },
+        }
+  return {
+    what: `${agent.id} to end`,
+    watch(met) {
+      if (agent.isWorking) return agent.onEnd(() => met(undefined))
+      met(undefined)
+      return () => undefined
+    },
+    met: shown,
+    unmet: shown,
+  }
+}
+
+/** Met by the line that matches; by undefined at the end of the command. */
+function watchCommand(
+  task: BackgroundTask,
+  { workspace, context, input }: WaitCall,
+  pattern: LinePattern | undefined,
+): Watched<string | undefined> {
+  const { id, shell } = task
+  const newOutput = (most: number): string => {
+    const bounded = new BoundedOutput(Math.min(most, shell.output.limit), workspace.redact)
+    bounded.append(unshownOutput(task, context))
+    noteShown(task, context)
+    return bounded.toString().replace(/\n+$/, '')
+  }
+  const shown = (said: string, most: number): Shown => ({
+    said,
+    output: newOutput(most),
+    details: { task_id: id, state: stateOf(task) },
+    ...(isOfAgent(context.agentType) ? {} : workspace.tasks.newsOfEnd(task)),
+  })
+  return {
+    what: pattern === undefined ? `${id} to end` : `${id} to write ${JSON.stringify(input.pattern)}`,
+    watch(met) {
+      let isStopped = false
+      const lines = pattern === undefined ? undefined : new LineSearch(pattern, workspace.redact, met)
+      const unfollow = lines === undefined ? undefined : shell.output.follow((text) => lines.add(text))
+      lines?.add(unshownOutput(task, context))
+      void shell.ended.then(async () => {
+        if (isStopped) return
+        await lines?.flush()
+        met(undefined)
+      })
+      return () => {
+        isStopped = true
+        unfollow?.()
+        lines?.stop()
+      }
+    },
+    met(line) {
+      if (line !== undefined) return shown(`${id} wrote: ${line}`, mostBeside)
+      const without = pattern === undefined ? '' : ' No line of its output matched.'
+      return shown(`${id}: ${stateOf(task)}${without}`, shell.output.limit)
+    },
+    unmet: () => shown(`${id}: ${stateOf(task)}`, mostBeside),
+  }
+}

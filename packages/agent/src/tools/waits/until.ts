@@ -1,0 +1,73 @@
+import type { ToolContext } from '@halting/core'
+import { type CallWait, longestDurationMs } from '@halting/core/adapters'
+
+/** What ends a wait before that has come for which it is. */
+export type Unmet = 'over' | 'limit' | 'arrived' | 'aborted'
+
+export type WaitEnd<Value> = { readonly kind: 'met'; readonly value: Value } | { readonly kind: Unmet }
+
+/** Looks for what is waited for, until it is told to stop. May call back at once. */
+export type Watch<Value> = (met: (value: Value) => void) => () => void
+
+/** Waits until `watch` calls back, and no longer than the wait may be. Nothing is left running then. */
+export function waitUntil<Value>(
+  { wait, signal, longestMs }: { readonly wait: CallWait; readonly signal: AbortSignal; readonly longestMs: number },
+  watch: Watch<Value>,
+): Promise<WaitEnd<Value>> {
+  return new Promise((resolve) => {
+    let isOver = false
+    const stops: (() => void)[] = []
+    const settle = (end: WaitEnd<Value>): void => {
+      if (isOver) return
+      isOver = true
+      for (const stop of stops) stop()
+      resolve(end)
+    }
+    const stopAtEnd = (stop: () => void): void => {
+      if (isOver) stop()
+      else stops.push(stop)
+    }
+    stopAtEnd(watch((value) => settle({ kind: 'met', value })))
+    const onAbort = (): void => settle({ kind: 'aborted' })
+    signal.addEventListener('abort', onAbort, { once: true })
+    stopAtEnd(() => signal.removeEventListener('abort', onAbort))
+    if (signal.aborted) onAbort()
+    if (!isOver) stopAtEnd(wait.onEnd(longestMs, (kind) => settle({ kind })))
+  })
+}
+
+/** The wait of a call; where no loop calls the tool, one that begins now and hears of nobody. */
+export function waitOf({ wait }: Pick<ToolContext, 'wait'>): CallWait {
+  return wait ?? new PlainWait()
+}
+
+class PlainWait implements CallWait {
+  readonly sinceMs: number = Date.now()
+  readonly leftMs: number = Infinity
+  readonly #beganAt: number = performance.now()
+
+  get waitedMs(): number {
+    return performance.now() - this.#beganAt
+  }
+
+  onEnd(longestMs: number, listener: (why: 'over') => void): () => void {
+    const timer = setTimeout(
+      () => listener('over'),
+      Math.min(Math.max(0, longestMs - this.waitedMs), longestDurationMs),
+    )
+    return () => clearTimeout(timer)
+  }
+}
+
+/** So many milliseconds in words: `45 s`, `10 min`, `1 h 5 min`. */
+export function spanWords(ms: number): string {
+  const seconds = Math.round(ms / 1_000)
+  if (seconds < 60) return `${seconds} s`
+  const [hours, minutes, rest] = [Math.floor(seconds / 3_600), Math.floor(seconds / 60) % 60, seconds % 60]
+  const parts = [
+    [hours, 'h'],
+    [minutes, 'min'],
+    [hours === 0 ? rest : 0, 's'],
+  ] as const
+  return parts.flatMap(([count, unit]) => (count === 0 ? [] : [`${count} ${unit}`])).join(' ')
+}

@@ -1,0 +1,106 @@
+import type { ToolContext, ToolOutput } from '@halting/core'
+import { failed } from '../result.ts'
+import { tellingFailures } from '../telling-failures.ts'
+import type { Workspace } from '../workspace.ts'
+import { watchShell } from './command.ts'
+import { watchFile } from './file.ts'
+import { linePatternOf } from './line-pattern.ts'
+import { watchTask } from './task.ts'
+import { spanWords, type Unmet, waitOf, waitUntil } from './until.ts'
+import type { Shown, WaitCall, WaitInput, Watched } from './watched.ts'
+
+/** How long a call may wait. */
+export interface WaitTime {
+  readonly seconds: number
+  /** The call said more than there is. */
+  readonly isLowered: boolean
+}
+
+/** Waits for what the call says, and tells what came. */
+export async function waitFor(
+  input: WaitInput,
+  workspace: Workspace,
+  context: ToolContext,
+  time: WaitTime,
+): Promise<ToolOutput> {
+  const call: WaitCall = { input, workspace, context, wait: waitOf(context) }
+  const { pattern: given } = input
+  const pattern = given === undefined ? undefined : await linePatternOf(given)
+  if (pattern !== undefined && 'problem' in pattern)
+    return failed(`The pattern ${JSON.stringify(given)} cannot be used: ${pattern.problem}.`)
+  if (input.task_id !== undefined) {
+    const watched = watchTask(input.task_id, call, pattern)
+    return 'content' in watched ? watched : waitWatching(watched, call, time)
+  }
+  if (input.command !== undefined) {
+    const watched = await watchShell(input.command, call, pattern)
+    return 'content' in watched ? watched : waitWatching(watched, call, time)
+  }
+  const { file_path: named, change = 'exists' } = input
+  if (named === undefined) return waitWatching(onlyTime(time), call, time)
+  return tellingFailures({ path: named, doing: 'read' }, () => {
+    const real = workspace.realPathOf(workspace.pathOf(named), context)
+    const { sinceMs, waitedMs } = call.wait
+    // Where a process before this one began to wait, nobody knows any more how it was then.
+    const since = waitedMs >= resumedMs ? sinceMs : undefined
+    return waitWatching(watchFile({ named, real, change, sinceMs: since }), call, time)
+  })
+}
+
+/** A call that begins has waited less. */
+const resumedMs = 1_000
+
+function onlyTime({ seconds }: WaitTime): Watched<never> {
+  const shown = (): Shown => ({ said: '' })
+  return { what: spanWords(seconds * 1_000), watch: () => () => undefined, met: shown, unmet: shown }
+}
+
+async function waitWatching<Value>(
+  watched: Watched<Value>,
+  { input, workspace, context, wait }: WaitCall,
+  { seconds, isLowered }: WaitTime,
+): Promise<ToolOutput> {
+  const longestMs = seconds * 1_000
+  const leftMs = Math.max(0, Math.round(Math.min(longestMs - wait.waitedMs, wait.leftMs)))
+  const waitsFor = workspace.redact?.(watched.what) ?? watched.what
+  context.progress({ waitsFor, sinceMs: wait.sinceMs, untilMs: Date.now() + leftMs, leftMs })
+  const end = await waitUntil({ wait, signal: context.signal, longestMs }, watched.watch)
+  await watched.settled?.()
+  const waitedMs = Math.round(wait.waitedMs)
+  const isMet = end.kind === 'met'
+  const isAsked = isMet || (input.seconds !== undefined && end.kind === 'over')
+  const shown = isMet ? watched.met(end.value) : watched.unmet(end.kind)
+  if ('content' in shown) return shown
+  const { said, output = '', details = {}, tasks } = shown
+  const sentences = [
+    said,
+    isAsked ? waitedWords(waitedMs) : endWords(end.kind, waitedMs),
+    isLowered ? `The time was lowered to ${spanWords(longestMs)}, the longest.` : '',
+  ].filter((sentence) => sentence !== '')
+  return {
+    content: [sentences.join(' '), ...(output === '' ? [] : [output])].join('\n'),
+    ...(end.kind === 'aborted' && { isError: true }),
+    details: { waitedFor: waitsFor, outcome: isAsked ? 'met' : end.kind, waitedMs, ...details },
+    ...(tasks !== undefined && { tasks }),
+  }
+}
+
+function waitedWords(waitedMs: number): string {
+  return waitedMs < 1_000 ? '' : `Waited ${spanWords(waitedMs)}.`
+}
+
+function endWords(why: Unmet | 'met', waitedMs: number): string {
+  const span = spanWords(waitedMs)
+  switch (why) {
+    case 'met':
+      return ''
+    case 'over':
+      return `The time is over: waited ${span}.`
+    case 'limit':
+      return `The wait ended after ${span}, since the time limit of the run leaves no more: say what you have.`
+    case 'arrived':
+      return `The wait ended after ${span}, since the user has written or wants to stop. A message comes with your next turn, or once you have answered: do not wait again before you have seen it.`
+    case 'aborted':
+      return `Interrupted after ${span}.`
+  }
+}

@@ -1,0 +1,395 @@
+// Holds rules of docs/spec.md: R-WAIT-10 to R-WAIT-16: the Wait tool.
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import * as fc from 'fast-check'
+import { AgentState, type Json } from '@halting/core'
+import type { CallWait } from '@halting/core/adapters'
+import { describe, expect, test } from 'vitest'
+import { type Seen, watchFile } from '../src/tools/waits/file.ts'
+import { type LinePattern, linePatternOf, LineSearch } from '../src/tools/waits/line-pattern.ts'
+import { spanWords, waitUntil } from '../src/tools/waits/until.ts'
+import { codingTools, type Harness, numberIn, runs, toolNamed, until } from './support/harness.ts'
+
+const background = (command: string) => ({ command, run_in_background: true })
+
+/** A wait that the test ends. */
+function wait(): { readonly wait: CallWait; end(why: 'over' | 'limit' | 'arrived'): void; readonly longest: number[] } {
+  const listeners = new Set<(why: 'over' | 'limit' | 'arrived') => void>()
+  const longest: number[] = []
+  return {
+    longest,
+    end: (why) => {
+      for (const listener of listeners) listener(why)
+    },
+    wait: {
+      sinceMs: 1_000,
+      waitedMs: 7_000,
+      leftMs: Infinity,
+      onEnd(ms, listener) {
+        longest.push(ms)
+        listeners.add(listener)
+        return () => listeners.delete(listener)
+      },
+    },
+  }
+}
+
+/** Calls the tool with a wait of the test's, as the loop does. */
+function waiting({ tools }: Harness, input: unknown, tool = 'Wait') {
+  const told: Json[] = []
+  const controller = new AbortController()
+  const given = wait()
+  const context = {
+    callId: 'call_1',
+    toolName: tool,
+    agentType: null,
+    signal: controller.signal,
+    state: AgentState.empty(),
+    idempotencyKey: 'key',
+    progress: (data: Json) => told.push(data),
+    wait: given.wait,
+  }
+  const result = Promise.resolve(toolNamed(tools, tool).execute(input as never, context)).then((output) =>
+    typeof output === 'string' ? { content: output } : output,
+  )
+  return { result, told, abort: () => controller.abort(), ...given }
+}
+
+describe('for a background task', () => {
+  test('shows how it ended, and of its output what was not shown before', async () => {
+    const { use, cwd } = codingTools()
+    await use('Bash', background('echo one; while [ ! -e go ]; do sleep 0.02; done; echo two; exit 4'))
+    await until(async () => (await use('TaskOutput', { task_id: 'bash_1', block: false })).text.includes('one'))
+    const waited = use('Wait', { task_id: 'bash_1' })
+    writeFileSync(join(cwd, 'go'), '')
+    const { text, output, isError } = await waited
+    expect([text.replace(/ Waited .*/, ''), isError]).toEqual(['bash_1: Ended with exit code 4.\ntwo', false])
+    expect(output.tasks).toMatchObject([{ type: 'ended', id: 'bash_1', status: 'failed' }])
+    expect(output.details).toMatchObject({ outcome: 'met', waitedFor: 'bash_1 to end', task_id: 'bash_1' })
+    // What has ended is there at once.
+    expect((await use('Wait', { task_id: 'bash_1' })).text).toBe('bash_1: Ended with exit code 4.')
+  })
+
+  test.each(['ready on', String.raw`ready on port \d+`, '(?i)READY'])(
+    'ends with a line that matches (%s), also one that came before the call',
+    async (pattern) => {
+      const { use, cwd } = codingTools()
+      await use(
+        'Bash',
+        background('echo starting; echo ready on port 3000; echo more; while [ ! -e go ]; do sleep 0.02; done'),
+      )
+      const { text } = await use('Wait', { task_id: 'bash_1', pattern })
+      expect(text.split('\n')[0]?.replace(/ Waited .*/, '')).toBe('bash_1 wrote: ready on port 3000')
+      expect(text).toContain('starting\nready on port 3000\nmore')
+      // What was shown is not waited for again.
+      writeFileSync(join(cwd, 'go'), '')
+      expect((await use('Wait', { task_id: 'bash_1', pattern })).text).toBe(
+        'bash_1: Ended with exit code 0. No line of its output matched.',
+      )
+    },
+  )
+
+  test('a line without its end counts, and one that comes in pieces', async () => {
+    const { use, cwd } = codingTools()
+    await use(
+      'Bash',
+      background(
+        'printf "Continue? "; while [ ! -e go ]; do sleep 0.02; done; printf "[y"; sleep 0.3; printf "/n]"; sleep 1000',
+      ),
+    )
+    expect((await use('Wait', { task_id: 'bash_1', pattern: 'Continue' })).text).toMatch(/^bash_1 wrote: Continue\?/)
+    const waited = use('Wait', { task_id: 'bash_1', pattern: String.raw`\[y/n\]` })
+    writeFileSync(join(cwd, 'go'), '')
+    expect((await waited).text).toMatch(/^bash_1 wrote: \[y\/n\]/)
+  })
+
+  test('says what is known when the wait ends early', async () => {
+    const harness = codingTools()
+    await harness.use('Bash', background('echo busy; sleep 1000'))
+    const word = {
+      over: 'The time is over: waited 7 s.',
+      limit: 'the time limit of the run leaves no more',
+      arrived: 'the user has written',
+    }
+    for (const why of ['over', 'limit', 'arrived'] as const) {
+      const { result, end, longest, told } = waiting(harness, { task_id: 'bash_1' })
+      await until(() => longest.length === 1)
+      end(why)
+      const { content, isError, details } = await result
+      expect(content).toContain('bash_1: Still running.')
+      expect(content).toContain(word[why])
+      expect([isError, longest, details]).toMatchObject([undefined, [600_000], { outcome: why, waitedMs: 7_000 }])
+      expect(told).toEqual([
+        { waitsFor: 'bash_1 to end', sinceMs: 1_000, untilMs: expect.any(Number), leftMs: 593_000 },
+      ])
+    }
+    const { result, longest, abort } = waiting(harness, { task_id: 'bash_1' })
+    await until(() => longest.length === 1)
+    abort()
+    expect(await result).toMatchObject({ isError: true, content: expect.stringContaining('Interrupted after 7 s.') })
+  })
+
+  test('that is not there names those that are; a pattern that is none says what is wrong', async () => {
+    const { use } = codingTools()
+    expect((await use('Wait', { task_id: 'bash_1' })).text).toBe('There is no task bash_1. None was started.')
+    await use('Bash', background('sleep 1000'))
+    expect(await use('Wait', { task_id: 'bash_7' })).toMatchObject({
+      isError: true,
+      text: 'There is no task bash_7. Known: bash_1.',
+    })
+    const bad = await use('Wait', { task_id: 'bash_1', pattern: '(' })
+    expect(bad).toMatchObject({ isError: true, text: 'The pattern "(" cannot be used: unclosed group.' })
+  })
+
+  test('a pattern that explodes elsewhere, and output without end', async () => {
+    const { use } = codingTools()
+    await use('Bash', background(`head -c 200000 /dev/zero | tr '\\0' a; echo; echo done b; sleep 1000`))
+    expect((await use('Wait', { task_id: 'bash_1', pattern: '(a+)+b$|done' })).text).toMatch(/^bash_1 wrote: done b/)
+    await use('Bash', background('yes noise | head -n 2000000; echo the end; sleep 1000'))
+    const { text } = await use('Wait', { task_id: 'bash_2', pattern: '^the e[n]d$' })
+    expect(text).toMatch(/^bash_2 wrote: the end/)
+    expect(text.length).toBeLessThan(5_000)
+  })
+
+  test('TaskStop in the middle of the wait ends it', async () => {
+    const { use } = codingTools({ killGraceMs: 200 })
+    await use('Bash', background('sleep 1000'))
+    const waited = use('Wait', { task_id: 'bash_1' })
+    await use('TaskStop', { task_id: 'bash_1' })
+    expect((await waited).text).toMatch(/^bash_1: Ended by TaskStop\./)
+  })
+
+  test('secrets that are taken out of outputs are in no line, and no pattern finds them', async () => {
+    const { use, workspace } = codingTools()
+    workspace.redact = (text) => text.replaceAll('hunter2', '[redacted]')
+    await use('Bash', background('echo the password is hunter2; sleep 0.1; exit 0'))
+    const found = await use('Wait', { task_id: 'bash_1', pattern: 'hunter' })
+    expect(found.text).toMatch(/No line of its output matched/)
+    expect(found.text).toContain('the password is [redacted]')
+  })
+})
+
+describe('for a file', () => {
+  test('until it is there, changes, or is gone', async () => {
+    const { use, cwd } = codingTools()
+    const path = join(cwd, 'out/result.txt')
+    const appears = use('Wait', { file_path: 'out/result.txt' })
+    mkdirSync(join(cwd, 'out'))
+    writeFileSync(path, 'one')
+    expect((await appears).text).toMatch(/^out\/result\.txt is there: 3 bytes, changed /)
+    const changes = use('Wait', { file_path: path, change: 'changes' })
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    writeFileSync(join(cwd, 'new'), 'two words')
+    renameSync(join(cwd, 'new'), path)
+    expect((await changes).text).toContain('9 bytes')
+    const gone = use('Wait', { file_path: path, change: 'gone' })
+    rmSync(path)
+    expect((await gone).text).toMatch(/is not there\./)
+  })
+
+  test('a change while no process was there counts after a resume', async () => {
+    const { cwd, workspace } = codingTools()
+    const path = join(cwd, 'a')
+    writeFileSync(path, 'changed')
+    const change = { named: 'a', real: path, change: 'changes' } as const
+    const seen: unknown[] = []
+    const stop = watchFile({ ...change, sinceMs: 1_000 }).watch((now) => seen.push(now))
+    await until(() => seen.length === 1)
+    stop()
+    expect([seen, workspace.cwd]).toMatchObject([[{ size: 7 }], cwd])
+  })
+
+  test('a look that never comes back holds up nothing, and there is one at a time', async () => {
+    let looks = 0
+    const never = (): Promise<Seen> => {
+      looks++
+      return new Promise(() => {})
+    }
+    const { wait: given, end } = wait()
+    const watched = watchFile(
+      { named: '/mnt/dead/file', real: '/mnt/dead/file', change: 'exists', sinceMs: undefined },
+      never,
+    )
+    const ended = waitUntil({ wait: given, signal: new AbortController().signal, longestMs: 1 }, watched.watch)
+    await Promise.resolve()
+    end('over')
+    expect(await ended).toEqual({ kind: 'over' })
+    expect([watched.unmet('over').said, looks]).toEqual([expect.stringContaining('the system has not answered'), 1])
+  })
+
+  test('a look that is refused at first is told, later it is waited on', async () => {
+    const refused = Object.assign(new Error('no'), { code: 'EACCES' })
+    const answers: (Seen | Error)[] = [null, refused, { mtimeMs: 0, ctimeMs: 0, size: 1, ino: 1 }]
+    const lookAt = async (): Promise<Seen> => {
+      const answer = answers.shift() ?? null
+      if (answer instanceof Error) throw answer
+      return answer
+    }
+    const where = { named: 'a', real: '/a', change: 'exists', sinceMs: undefined } as const
+    const met: unknown[] = []
+    const stop = watchFile(where, lookAt).watch((value) => met.push(value))
+    await until(() => met.length === 1)
+    stop()
+    expect(met).toMatchObject([{ size: 1 }])
+    answers.push(refused)
+    const first = await new Promise((resolve) => watchFile(where, lookAt).watch(resolve))
+    expect(first).toBe(refused)
+  })
+
+  test('where a link is put there that leads elsewhere, it is not followed', async () => {
+    const harness = codingTools()
+    const { result, told } = waiting(harness, { file_path: 'link' })
+    await until(() => told.length === 1)
+    symlinkSync('/nowhere/at/all', join(harness.cwd, 'link'))
+    expect((await result).content).toMatch(/^link is there/)
+  })
+})
+
+describe('for a command', () => {
+  test('runs it until it exits with 0, and shows what it printed', async () => {
+    const { use, cwd } = codingTools()
+    const command = 'echo run >> runs; n=$(wc -l < runs); echo "try $n"; [ "$n" -ge 3 ]'
+    const { text, details } = await use('Wait', { command, every_seconds: 1 })
+    expect(text.replace(/ Waited \d+ s\./, '')).toBe('The command exited with 0. It ran 3 times.\ntry 3')
+    expect(readFileSync(join(cwd, 'runs'), 'utf8')).toBe('run\nrun\nrun\n')
+    expect(details).toMatchObject({ outcome: 'met', runs: 3, exitCode: 0 })
+  })
+
+  test('or until it prints a line that matches, whatever it exits with', async () => {
+    const { use } = codingTools()
+    const { text } = await use('Wait', {
+      command: 'echo run >> runs; echo "state: $(wc -l < runs)"; exit 3',
+      pattern: 'state: +2',
+      every_seconds: 1,
+    })
+    expect(text).toMatch(/^The command printed: state: +2 It ran 2 times\./)
+  })
+
+  test('what a run leaves running is ended with it, and the shell of the session stays', async () => {
+    const { use, cwd } = codingTools({ killGraceMs: 200 })
+    mkdirSync(join(cwd, 'below'))
+    await use('Wait', { command: 'cd below; sleep 1000 & echo $! > ../child.pid' })
+    expect(runs(await numberIn(join(cwd, 'child.pid')))).toBe(false)
+    expect((await use('Bash', { command: 'pwd' })).text).toBe(cwd)
+  })
+
+  test('one that hangs when the wait ends is ended, with all that it started', async () => {
+    const harness = codingTools({ killGraceMs: 200 })
+    const { result, end, abort } = waiting(harness, { command: 'echo $$ > shell.pid; sleep 1000' })
+    const id = await numberIn(join(harness.cwd, 'shell.pid'))
+    end('over')
+    expect(await result).toMatchObject({ content: expect.stringContaining('No run of the command has ended.') })
+    expect(runs(id)).toBe(false)
+    rmSync(join(harness.cwd, 'shell.pid'))
+    abort()
+    const second = waiting(harness, { command: 'echo $$ > shell.pid; sleep 1000' })
+    const other = await numberIn(join(harness.cwd, 'shell.pid'))
+    second.abort()
+    expect(await second.result).toMatchObject({ isError: true })
+    expect(runs(other)).toBe(false)
+  })
+
+  test('without the Bash tool none runs', async () => {
+    const harness = codingTools()
+    const context = {
+      callId: 'c',
+      toolName: 'Wait',
+      signal: new AbortController().signal,
+      state: AgentState.empty(),
+      idempotencyKey: 'k',
+      progress: () => {},
+    }
+    const rights = { tools: ['Read', 'Wait'] }
+    const output = await toolNamed(harness.tools, 'Wait').execute({ command: 'touch ran' } as never, {
+      ...context,
+      rights,
+    })
+    expect(output).toMatchObject({ isError: true, content: expect.stringContaining('there is no Bash tool') })
+    expect(existsSync(join(harness.cwd, 'ran'))).toBe(false)
+  })
+
+  test('is read-only as it would be in Bash', () => {
+    const tool = toolNamed(codingTools().tools, 'Wait')
+    const readOnly = tool.readOnly as (input: unknown) => boolean
+    const inputs = [
+      { seconds: 1 },
+      { task_id: 'bash_1' },
+      { command: 'test -e a' },
+      { command: 'curl -fs localhost:3000' },
+      { command: 'rm a' },
+    ]
+    expect(inputs.map((input) => readOnly(input))).toEqual([true, true, true, false, false])
+  })
+})
+
+describe('input', () => {
+  test('for some seconds', async () => {
+    expect(await codingTools().use('Wait', { seconds: 1 })).toMatchObject({
+      text: 'Waited 1 s.',
+      isError: false,
+      details: { outcome: 'met' },
+    })
+  })
+
+  test('says what belongs together', async () => {
+    const { use } = codingTools()
+    const text = async (input: unknown): Promise<string> => (await use('Wait', input)).text
+    expect(await text({})).toBe('Wait: give one of task_id, seconds, file_path, command.')
+    expect(await text({ seconds: 1, file_path: 'a' })).toBe(
+      'Wait: give one of task_id, seconds, file_path, command, not seconds and file_path.',
+    )
+    expect(await text({ file_path: 'a', pattern: 'b' })).toContain('pattern is for task_id and command')
+    expect(await text({ seconds: 1, change: 'gone' })).toBe('Wait: change is for file_path.')
+    expect(await text({ seconds: 1, every_seconds: 2 })).toBe('Wait: every_seconds is for command.')
+    expect(await text({ seconds: 0 })).toContain('seconds must be a whole number, 1 or more')
+    expect(await text({ task: 'bash_1' })).toContain('there is no field task')
+  })
+
+  test('a time beyond a day is lowered, and told', async () => {
+    const harness = codingTools()
+    const { result, end, longest } = waiting(harness, { seconds: 1_000_000 })
+    await until(() => longest.length === 1)
+    end('over')
+    expect([longest, (await result).content]).toEqual([
+      [86_400_000],
+      'Waited 7 s. The time was lowered to 24 h, the longest.',
+    ])
+  })
+
+  test('spans in words', () => {
+    expect([400, 45_000, 600_000, 65_000, 3_900_000, 86_400_000].map(spanWords)).toEqual([
+      '0 s',
+      '45 s',
+      '10 min',
+      '1 min 5 s',
+      '1 h 5 min',
+      '24 h',
+    ])
+  })
+})
+
+test('a line is found in however many pieces its text comes', async () => {
+  const plain = (await linePatternOf('needle')) as LinePattern
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.constantFrom('hay', 'nee', 'dle', 'needle', '\n', ' '), { maxLength: 40 }),
+      fc.boolean(),
+      async (pieces, isHasty) => {
+        const found: string[] = []
+        const search = new LineSearch(plain, undefined, (line) => found.push(line))
+        for (const piece of pieces) {
+          search.add(piece)
+          if (!isHasty) await search.flush()
+        }
+        await search.flush()
+        search.stop()
+        const lines = pieces.join('').split('\n')
+        const is = lines.find((line) => line.includes('needle'))
+        expect(found.length).toBe(is === undefined ? 0 : 1)
+        // In haste the whole line is there; else as much of it as was when it matched.
+        expect(is === undefined || is.startsWith(found[0] ?? '')).toBe(true)
+      },
+    ),
+    { numRuns: 50 },
+  )
+})

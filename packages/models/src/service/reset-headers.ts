@@ -1,0 +1,85 @@
+import type { AnswerHeaders } from '../http/transport.ts'
+import { countMsOf, dateMsOf, numberOf, waitMsOf } from './reset-values.ts'
+
+/**
+ * How long the headers ask to wait before the next request, in milliseconds: `retry-after-ms`, or `retry-after` in
+ * seconds or as a time. Of several numbers the longest counts. Null when they do not say, or name a time that has passed.
+ */
+export function retryAfterMsOf(headers: AnswerHeaders, nowMs: number): number | null {
+  return (
+    longest(headers.get('retry-after-ms'), countMsOf) ??
+    longest(headers.get('retry-after'), (value) => waitMsOf(value, nowMs))
+  )
+}
+
+/** The service's time when it answered: the clocks of two machines differ. `nowMs`, which is ours, where it does not say. */
+export function answeredAtMs(headers: AnswerHeaders, nowMs: number): number {
+  const date = headers.get('date')
+  return (date === null ? null : dateMsOf(date)) ?? nowMs
+}
+
+/** Until a limit that a service reports is reset, and what it says is left of it until then. */
+export interface LimitReset {
+  readonly waitMs: number
+  readonly left: 'none' | 'unknown' | 'some'
+}
+
+/** The header with the time of a reset, the one that says what is left, and whether requests are counted. */
+type LimitHeaders = readonly [reset: string, left: string, counted?: 'requests']
+
+const limits: readonly LimitHeaders[] = [
+  // The Messages API: RFC 3339. The unified limit is that of a subscription, in Unix seconds.
+  ['anthropic-ratelimit-requests-reset', 'anthropic-ratelimit-requests-remaining', 'requests'],
+  ['anthropic-ratelimit-tokens-reset', 'anthropic-ratelimit-tokens-remaining'],
+  ['anthropic-ratelimit-input-tokens-reset', 'anthropic-ratelimit-input-tokens-remaining'],
+  ['anthropic-ratelimit-output-tokens-reset', 'anthropic-ratelimit-output-tokens-remaining'],
+  ['anthropic-ratelimit-unified-reset', 'anthropic-ratelimit-unified-status'],
+  // OpenAI, Groq: durations such as `6m0s`. Azure: seconds.
+  ['x-ratelimit-reset-requests', 'x-ratelimit-remaining-requests', 'requests'],
+  ['x-ratelimit-reset-tokens', 'x-ratelimit-remaining-tokens'],
+  // Cerebras: seconds with a fraction.
+  ['x-ratelimit-reset-requests-day', 'x-ratelimit-remaining-requests-day', 'requests'],
+  ['x-ratelimit-reset-tokens-minute', 'x-ratelimit-remaining-tokens-minute'],
+  // OpenRouter: Unix milliseconds. Gateways: Unix seconds, or seconds from now.
+  ['x-ratelimit-reset', 'x-ratelimit-remaining'],
+  ['ratelimit-reset', 'ratelimit-remaining'],
+]
+
+/**
+ * The limit that an answer was refused for, as far as its headers let that be seen: the one with the longest wait among
+ * those of which nothing is left, else among those that do not say, else among all. Null when no header names a time to come.
+ */
+export function limitResetOf(headers: AnswerHeaders, nowMs: number): LimitReset | null {
+  const resets = limits.flatMap(([reset, leftName, counted]) => {
+    const waitMs = longest(headers.get(reset), (value) => waitMsOf(value, nowMs))
+    const left = leftOf(headers.get(leftName))
+    // One request is no more than what is left; its tokens may be.
+    const isOther = counted === 'requests' && left === 'some'
+    return waitMs === null || waitMs === 0 || isOther ? [] : [{ waitMs, left }]
+  })
+  for (const left of ['none', 'unknown', 'some'] as const) {
+    const waits = resets.filter((reset) => reset.left === left).map(({ waitMs }) => waitMs)
+    if (waits.length > 0) return { waitMs: Math.max(...waits), left }
+  }
+  return null
+}
+
+/** A count, or the word of a unified limit. */
+function leftOf(value: string | null): LimitReset['left'] {
+  if (value === null) return 'unknown'
+  if (value === 'rejected') return 'none'
+  const left = value.startsWith('allowed') ? 1 : numberOf(value)
+  return left === null ? 'unknown' : left === 0 ? 'none' : 'some'
+}
+
+/** A header that stands there twice is read as a list. The dates of HTTP have a comma, too. */
+function longest(value: string | null, read: (value: string) => number | null): number | null {
+  if (value === null) return null
+  const whole = read(value.trim())
+  if (whole !== null) return whole
+  const waits = value.split(',', mostValues).map((part) => read(part.trim()))
+  return waits.reduce((one, other) => (one === null || other === null ? null : Math.max(one, other)))
+}
+
+/** More than anybody repeats a header. */
+const mostValues = 32
