@@ -146,9 +146,7 @@ export function streamRun(start: RunState, options: RunOptions, context: RunSurr
     wholeDeadline: deadline,
     onSettings,
     endedAgents: context.endedAgents ?? new Map(),
-    onAgents: (given) => {
-      agents = given
-    },
+    onAgents: (given) => void (agents = given),
     // Only a driver that waits in this process has `answer`.
     answer: 'answer' in steps ? (key, answer) => (steps as MemorySteps).answer(key, answer as Json) : undefined,
     onLimitQuestion: (request) => {
