@@ -63,18 +63,15 @@ export function createStepPrinter(
     for (const block of message.content) {
       if (block.type === 'text' && block.text.trim() !== '') {
         const text = printable(block.text).trim()
-        if (error !== undefined) line(style.red(text))
         // What a subagent says is never the answer, and was not told as it came.
-        else if (parent === null) tellText(text)
-        else line(text)
+        if (error === undefined && parent === null) tellText(text)
+        else line(error === undefined ? text : style.red(text))
       }
       if (block.type !== 'tool_use') continue
       release()
-      const key = keyOf(parent, block.id)
-      const name = oneLine(block.name, longestName)
-      const about = oneLine(inputSummary(block.input), width() - columnsOf(name) - 3)
-      calls.set(key, { name, about })
-      line(`${style.green('●')} ${style.bold(name)} ${about}`)
+      const [key, call] = [keyOf(parent, block.id), callOf(block, width())]
+      calls.set(key, call)
+      line(`${style.green('●')} ${style.bold(call.name)} ${call.about}`)
       above = key
     }
   }
@@ -85,9 +82,8 @@ export function createStepPrinter(
     details: unknown,
   ): void => {
     const { name, about } = calls.get(key) ?? { name: '', about: '' }
-    const summary = resultSummary(name, content, details)
     const subject = above === key || name === '' ? '' : `${name} ${about}`
-    const shown = resultText(subject, summary, durations.get(key), width() - 4)
+    const shown = resultText(subject, resultSummary(name, content, details), durations.get(key), width() - 4)
     line(isError === true ? style.red(`  ✗ ${shown}`) : style.dim(`  ✓ ${shown}`))
     if (isError !== true || name !== 'Bash') return
     for (const said of lastLinesOfFailed(details)) line(style.dim(`    ${oneLine(said, width() - 4)}`))
@@ -105,10 +101,9 @@ export function createStepPrinter(
   const tellWait = (callId: string, name: string, data: unknown, parent: string | null): void => {
     const wait = toolWaitIn(data)
     if (wait === undefined) return
-    const key = keyOf(parent, callId)
-    const isBelow = above === key
-    line(style.dim(`  … ${oneLine((isBelow ? '' : `${name} `) + toolWaitText(wait), width() - 4)}`))
-    if (isBelow) above = key
+    if (above !== keyOf(parent, callId)) above = undefined
+    const said = above === undefined ? `${name} ${toolWaitText(wait)}` : toolWaitText(wait)
+    print(`${style.dim(`  … ${oneLine(said, width() - 4)}`)}\n`)
   }
 
   const onEvent = (event: RunEvent, parent: string | null): void => {
@@ -127,10 +122,16 @@ export function createStepPrinter(
     see(message) {
       if (message.type === 'assistant') printAssistant(message)
       if (message.type === 'user') printUser(message)
-      if (message.type !== 'system') return
-      if (message.subtype === 'informational') line(style.yellow(`! ${oneLine(message.message, width() - 2)}`))
+      if (message.type === 'system' && message.subtype === 'informational')
+        line(style.yellow(`! ${oneLine(message.message, width() - 2)}`))
     },
   }
+}
+
+/** Its name and what it is about, on a line of so many columns. */
+function callOf({ name: given, input }: Extract<ContentBlock, { type: 'tool_use' }>, columns: number): Call {
+  const name = oneLine(given, longestName)
+  return { name, about: oneLine(inputSummary(input), columns - columnsOf(name) - 3) }
 }
 
 /** `subject`: what it is the result of; '' where it stands below that. */
