@@ -296,7 +296,7 @@ export const promisesOfTurns = [
   [
     'abort: the last cause counts',
     ['tools/abort'],
-    ['cancel/abort.ts', '    if (this.#cause !== undefined) return\n', ''],
+    ['cancel/abort.ts', '      return\n    }\n    this.#cause = cause', '    }\n    this.#cause = cause'],
   ],
   [
     'abort: the grace time is twice as long',

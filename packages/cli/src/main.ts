@@ -178,6 +178,7 @@ const takesSession: ReadonlySet<Command> = new Set<Command>(['replay', 'undo', '
 const takesWord: ReadonlySet<Command | undefined> = new Set<Command>([
   'models',
   'context',
+  'loop',
   'permissions',
   'trust',
   ...takesSession,
@@ -249,11 +250,8 @@ async function runCommand(
       return check(flags, program)
     }
     case 'cluster':
-      return runCluster(flags, words, program)
-    case 'serve': {
-      const { serve } = await import('./cluster/serve.ts')
-      return serve(flags, program)
-    }
+    case 'serve':
+      return runCluster(command, { flags, words }, program)
     case 'config': {
       const { config } = await import('./config/config.ts')
       return config(flags, program)
@@ -282,6 +280,8 @@ async function runCommand(
       const { inspect } = await import('./inspect/inspect.ts')
       return inspect(flags, words, program)
     }
+    case 'loop':
+      return runLoop(flags, words, program)
     case 'memory': {
       const { memory } = await import('./memory/memory.ts')
       return memory(flags, words, program)
@@ -329,7 +329,17 @@ async function runCommand(
   }
 }
 
-async function runCluster(flags: Flags, words: readonly string[], program: Program): Promise<number> {
+async function runLoop(flags: Flags, words: readonly string[], program: Program): Promise<number> {
+  for (const warning of warningsOf(flags)) program.output.err(told(warning))
+  const { loop } = await import('./loop/loop.ts')
+  return loop(flags, words, program)
+}
+
+async function runCluster(command: 'cluster' | 'serve', { flags, words }: Parsed, program: Program): Promise<number> {
+  if (command === 'serve') {
+    const { serve } = await import('./cluster/serve.ts')
+    return serve(flags, program)
+  }
   const [what, ...others] = words
   if (what === 'budget') {
     const { budget } = await import('./cluster/budget.ts')

@@ -50,7 +50,7 @@ describe('a single word', () => {
     [['help'], 'Instead: halting --help.'],
     [['login'], 'Instead: set ANTHROPIC_API_KEY;'],
     [['test'], '"test" is reserved for a later command.'],
-    [['--verbose', 'loop'], '"loop" is reserved for a later command.'],
+    [['--verbose', 'wait'], '"wait" is reserved for a later command.'],
   ])('%j is not a prompt: it reaches no model, and the answer says how it would', async (args, hint) => {
     const { url, seen } = await startService(200, '')
     const { status, stdout, stderr } = await run(args, { env: { ANTHROPIC_BASE_URL: url } })
@@ -83,7 +83,7 @@ describe('a single word', () => {
 })
 
 test('reserved words are those that the specification names, and none of them is a command', () => {
-  const words = 'test eval run loop ps attach logs stop wait grade worktrees completion'.split(' ')
+  const words = 'test eval run ps attach logs stop wait grade worktrees completion'.split(' ')
   for (const word of words) expect(() => readWord(word)).toThrow(`"${word}" is reserved`)
   expect(words.filter(isCommand)).toEqual([])
 })

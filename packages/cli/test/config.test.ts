@@ -21,7 +21,10 @@ function lay(path: string, content: unknown): string {
 
 const halting = (...args: readonly string[]): ReturnType<typeof run> => run(args, { cwd: project, env: { HOME: home } })
 
-const byDefault = { setting: 'limits.maxRunUsd', value: 10, from: 'default of -p and of the interactive program' }
+const byDefault = [
+  { setting: 'limits.maxRunUsd', value: 10, from: 'default of -p and of the interactive program' },
+  { setting: 'waitForLimits', value: 'none', from: 'default of -p; 24h in the interactive program and in editors' },
+]
 
 async function report(): Promise<{ readonly settings: readonly object[]; readonly ignored: readonly object[]; readonly text: string }> {
   const { stdout } = await halting('config', '--json')
@@ -46,7 +49,7 @@ test('what is read and does not count is not told as in force', async () => {
     { setting: 'env.LANG', value: '(set)', from: mine },
     { setting: 'permissions.disableBypassPermissionsMode', value: 'disable', from: mine },
     { setting: 'disableAllHooks', value: true, from: mine },
-    byDefault,
+    ...byDefault,
   ])
   expect(ignored).toEqual([{ setting: 'hooks', text: 'Stop', from: mine, why: `disableAllHooks in ${mine}` }])
 })
@@ -96,7 +99,7 @@ test('allow rules that let any program run are named, as JSON too', async () => 
     { setting: 'permissions.allow', value: 'Bash(git *)', from: mine, runsAnything },
     { setting: 'permissions.allow', value: 'Bash(git status)', from: mine },
     { setting: 'permissions.deny', value: 'Bash(npm *)', from: mine },
-    byDefault,
+    ...byDefault,
   ])
   expect(text).toContain(`permissions.allow = Bash(git *)  ${mine}\n    ${runsAnything}\n  permissions.allow`)
 })

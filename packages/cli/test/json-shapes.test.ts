@@ -172,6 +172,7 @@ test('report', async () => {
     'tried',
     'tools',
     'time',
+    'serviceWaits',
     'service',
     'cache',
     'compactions',

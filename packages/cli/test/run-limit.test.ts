@@ -378,7 +378,9 @@ describe('the real program', () => {
     const around = await world()
     const { stdout } = await started(around, ['config'])
     expect(stdout).toContain('limits.maxRunUsd = 10  default of -p and of the interactive program')
-    const json = JSON.parse((await started(around, ['config', '--json', '--max-run-usd', 'none'])).stdout) as {
+    const json = JSON.parse(
+      (await started(around, ['config', '--json', '--max-run-usd', 'none', '--wait-for-limits', 'none'])).stdout,
+    ) as {
       readonly settings: readonly unknown[]
     }
     expect(json.settings).toEqual([])

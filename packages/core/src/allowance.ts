@@ -16,11 +16,15 @@ export type IterationReason =
   | 'collapse_drain_retry'
   | 'no_progress_nudge'
   | 'wrap_up'
+  | 'limit_raised'
 
 /** How often each may be taken. Turns, tries of a goal and the token target are bounds that options set; the rest are constants (spec R-LAP-2). */
 interface AllowanceRow {
-  /** What pays for the lap. `next_turn` and `user_input` share one allowance. A try of a goal is paid for twice: it is a turn, too. */
-  readonly paidFrom: 'turns' | 'goalTries' | 'tokenTarget' | 'own'
+  /**
+   * What pays for the lap. `next_turn` and `user_input` share one allowance. A try of a goal is paid for twice: it is a turn, too. `raises`: a person's
+   * answer, each pays once.
+   */
+  readonly paidFrom: 'turns' | 'goalTries' | 'tokenTarget' | 'raises' | 'own'
   /** Laps of an allowance of its own. */
   readonly laps: number
   /** `refill`: full again after a spent turn, or a token continuation that made progress. `run`: never refilled. */
@@ -47,6 +51,7 @@ export const allowances: { readonly [transition in IterationReason]: AllowanceRo
   collapse_drain_retry: { paidFrom: 'own', laps: 1, resets: 'refill', countsAsTurn: false },
   no_progress_nudge: { paidFrom: 'own', laps: 1, resets: 'run', countsAsTurn: true },
   wrap_up: { paidFrom: 'own', laps: 1, resets: 'run', countsAsTurn: true },
+  limit_raised: { paidFrom: 'raises', laps: 0, resets: 'run', countsAsTurn: false },
 }
 
 /** Whether the lap is a further turn that counts against `maxTurns`, and no recovery. */
@@ -68,6 +73,8 @@ export type SpentIterations = {
   readonly inRun: LapCounts
   /** Of the laps `goal_unmet` those for goals that others have taken the place of: the tries of these begin anew. */
   readonly triesBefore?: number
+  /** Limits that a person raised while the run paused at them, in the middle of a turn: each pays for one lap `limit_raised`. 0 when absent. */
+  readonly raises?: number
 }
 
 export const noLaps: SpentIterations = Object.freeze({ sinceRefill: Object.freeze({}), inRun: Object.freeze({}) })
@@ -93,6 +100,11 @@ function triesLeft({ inRun, triesBefore = 0 }: SpentIterations, { goalTries = 0 
   return goalTries + triesBefore - count(inRun, 'goal_unmet')
 }
 
+/** Answers of a person that no lap was made for yet. */
+function raisesLeft({ inRun, raises = 0 }: SpentIterations): number {
+  return Math.max(0, raises - count(inRun, 'limit_raised'))
+}
+
 /** How often the loop may still go round for this reason; never below 0, also where a limit was lowered below what is spent. */
 export function lapsLeft(transition: IterationReason, spent: SpentIterations, limits: RetryLimits): number {
   const row = allowances[transition]
@@ -103,6 +115,8 @@ export function lapsLeft(transition: IterationReason, spent: SpentIterations, li
       return Math.max(0, Math.min(triesLeft(spent, limits), limits.maxTurns - turnsBegun(spent)))
     case 'tokenTarget':
       return Math.max(0, limits.tokenTargetLaps - count(spent.inRun, 'token_budget_continuation'))
+    case 'raises':
+      return raisesLeft(spent)
     case 'own':
       return row.laps - count(row.resets === 'run' ? spent.inRun : spent.sinceRefill, transition)
   }
@@ -127,7 +141,7 @@ export type Ranking = readonly [turns: number, gate: number, others: number]
 
 /** The ranking that every iteration lowers, from what is left of each retry limit. */
 export function rankingOf(spent: SpentIterations, limits: RetryLimits): Ranking {
-  let others = allOwnLaps + Math.max(0, triesLeft(spent, limits))
+  let others = allOwnLaps + Math.max(0, triesLeft(spent, limits)) + raisesLeft(spent)
   others -= ownLaps(spent.sinceRefill, 'refill') + ownLaps(spent.inRun, 'run')
   return [lapsLeft('next_turn', spent, limits), lapsLeft('token_budget_continuation', spent, limits), others]
 }
@@ -176,6 +190,7 @@ export function retriesLeft(spent: SpentIterations, limits: RetryLimits): Retrie
     collapse_drain_retry: allowances.collapse_drain_retry.laps - (sinceRefill.collapse_drain_retry ?? 0),
     no_progress_nudge: allowances.no_progress_nudge.laps - (inRun.no_progress_nudge ?? 0),
     wrap_up: allowances.wrap_up.laps - (inRun.wrap_up ?? 0),
+    limit_raised: raisesLeft(spent),
   }
 }
 

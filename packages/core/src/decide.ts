@@ -3,10 +3,12 @@ import { lapsLeft, type IterationReason } from './allowance.ts'
 import { after, firstOf, type Eventually } from './eventually.ts'
 import { finish } from './finish.ts'
 import { noProgressReminder } from './guards/no-progress.ts'
+import type { RaisableLimit } from './limit-question.ts'
 import type { FinishedRun } from './run-context.ts'
 import { goalAtEnding } from './turn/goals.ts'
 import { isAgentTool } from './tools/tool.ts'
 import { payLostRequests } from './turn/lost-requests.ts'
+import { outcomeAfterRaise, pauseAtLimit } from './turn/pause-at-limit.ts'
 import type { Draft, Outcome, Route } from './turn/outcome.ts'
 import type { LapDetails, Run } from './turn/run.ts'
 import { addHookMessages, runHooks, type HookRun } from './turn/run-hooks.ts'
@@ -16,11 +18,22 @@ import { addHookMessages, runHooks, type HookRun } from './turn/run-hooks.ts'
  * Every lap is paid for out of its transition's allowance, here and nowhere else (spec R-LOOP-3). What is not paid for ends (R-LAP-5).
  */
 export function decide(run: Run, outcome: Outcome): Eventually<FinishedRun | undefined> {
-  if (outcome.routes.length === 0) return endOrGoOn(run, outcome.draft())
+  return decideOutcome(run, outcome, noLimits)
+}
+
+/** `asked`: limits that were asked about already, each once in a lap. */
+function decideOutcome(
+  run: Run,
+  outcome: Outcome,
+  asked: ReadonlySet<RaisableLimit>,
+): Eventually<FinishedRun | undefined> {
+  if (outcome.routes.length === 0) return endOrGoOn(run, outcome, outcome.draft(), asked)
   return after(takeFirstOpen(run, outcome.routes), (taken) =>
-    taken === 'taken' ? undefined : endOrGoOn(run, taken ?? outcome.draft()),
+    taken === 'taken' ? undefined : endOrGoOn(run, outcome, taken ?? outcome.draft(), asked),
   )
 }
+
+const noLimits: ReadonlySet<RaisableLimit> = new Set()
 
 /** Takes the first route that is paid for and open; undefined when there is none, a draft when an abort cut one. */
 function takeFirstOpen(run: Run, routes: readonly Route[]): Eventually<'taken' | Draft | undefined> {
@@ -49,10 +62,21 @@ function goRound(run: Run, transition: IterationReason, details?: LapDetails): E
   })
 }
 
-function endOrGoOn(run: Run, draft: Draft): Eventually<FinishedRun | undefined> {
+function endOrGoOn(
+  run: Run,
+  outcome: Outcome,
+  draft: Draft,
+  asked: ReadonlySet<RaisableLimit>,
+): Eventually<FinishedRun | undefined> {
   return after(takeFirstOpen(run, nudgeRoutes(run, draft)), (nudged) => {
     if (nudged === 'taken') return undefined
-    return after(goalAtEnding(run, draft), (ending) => endUnlessOverridden(run, ending))
+    return after(goalAtEnding(run, draft), (ending) =>
+      after(pauseAtLimit(run, ending, asked), (pause) => {
+        if (pause === undefined) return endUnlessOverridden(run, ending)
+        if (pause.outcome === 'ends') return endUnlessOverridden(run, pause.draft)
+        return decideOutcome(run, outcomeAfterRaise(run, outcome, ending), new Set([...asked, pause.limit]))
+      }),
+    )
   })
 }
 

@@ -216,15 +216,22 @@ export class QueryEngine<Output = unknown> {
 
   /**
    * Runs one prompt. The last message is the result, always; leaving early aborts the run. `id` is a name of your own for it, as for `steer`: a message
-   * that is handed in under it later is passed over. `model` is that of this run alone, as `setModel` takes it.
+   * that is handed in under it later is passed over. `model` and `skipIfMet` are of this run alone.
    * @throws ConfigurationError for what is no prompt, and for a model that cannot be set.
    */
-  submit(prompt: MessageContent, { id, model }: { id?: string; model?: string } = {}): SdkMessages<Output> {
+  submit(
+    prompt: MessageContent,
+    { id, model, skipIfMet }: { id?: string; model?: string; skipIfMet?: boolean } = {},
+  ): SdkMessages<Output> {
     isPrompt('prompt', prompt)
     optional(isName)('The id of a prompt', id)
     const command = typeof prompt === 'string' ? compactCommand.exec(prompt) : null
     if (model !== undefined) checkedChange(contextOf(this.#options), this.#inForce, { model })
-    const own = { ...(id !== undefined && { promptId: id }), ...(model !== undefined && { model }) }
+    const own = {
+      ...(id !== undefined && { promptId: id }),
+      ...(model !== undefined && { model }),
+      ...(skipIfMet !== undefined && { skipIfMet }),
+    }
     if (command !== null) return this.#run({ compact: { instructions: (command[1] ?? '').trim() }, ...own })
     return this.#run({ prompt, ...own })
   }
@@ -363,7 +370,9 @@ export class QueryEngine<Output = unknown> {
     owner.ledger.restore({ nanos: nanos + unknownNanos, tokens: totalTokens }, { nanos: unknownNanos, tokens: 0 })
     const { goal } = start.spent
     const around = { ...owner, filesInOrder: goal === undefined && this.#filesInOrder }
-    return streamRun(start, { ...options, ...(steps !== undefined && { steps }) }, around)
+    const { skipIfMet } = what
+    const own = { ...(steps !== undefined && { steps }), ...(skipIfMet !== undefined && { skipIfMet }) }
+    return streamRun(start, { ...options, ...own }, around)
   }
 
   /** Of the last run, of this process or of one before it. */

@@ -7,6 +7,7 @@ import type { CancellationPoint, GuardRemaining } from './guards/guard.ts'
 import type { HookOutcome, HookTrigger } from './hooks/hook-outcome.ts'
 import type { StopHookOutcome } from './hooks/stop-hooks.ts'
 import type { Json } from './json.ts'
+import type { LimitRequest, RaisableLimit } from './limit-question.ts'
 import type { Usage } from './messages.ts'
 import type { ModelErrorJson } from './model/model-error.ts'
 import type { ModelUpdate } from './model/model.ts'
@@ -190,6 +191,20 @@ export type RunEvent =
       readonly message: string
       /** For `RunStream.answer`; null when the run ends instead of waiting. */
       readonly key: string | null
+    }
+  /** The run pauses at a limit and asks whether it is raised (spec R-PAUSE-1). */
+  | { readonly type: 'limit_question'; readonly request: LimitRequest }
+  /**
+   * The pause is over. `raised`: by an answer, or by who set the limit meanwhile; `ended`: the answer was to end; `over`: nobody answered in time; `stopped`
+   * and `aborted`: somebody ended the run. `to`: the limit from here on, null for none; absent where it was not raised. `waitedMs` by the wall clock.
+   */
+  | {
+      readonly type: 'limit_answered'
+      readonly id: string
+      readonly limit: RaisableLimit
+      readonly outcome: 'raised' | 'ended' | 'over' | 'stopped' | 'aborted'
+      readonly to?: number | null
+      readonly waitedMs: number
     }
   | {
       readonly type: 'hook_start'

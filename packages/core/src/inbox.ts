@@ -18,16 +18,25 @@ export interface Inbox {
   takeSignals(): readonly StopSignalJson[] | undefined
   /** What was set since it was last asked for, as one change. */
   takeSettings(): SettingsChange | undefined
+  /** What was set and no run has taken. */
+  readonly settings: SettingsChange | undefined
+  /** A stop waits to be taken. */
+  readonly isStopping: boolean
   /** Messages wait that a run takes when it would end, or a stop does. */
   readonly hasAny: boolean
   /** Calls back when a message or a stop comes. Gives the way to be called no more. */
   onArrival(listener: () => void): () => void
-  /** Calls back when a wait for a service is to end: a person wants a retry now, has set another model, or has the run stop. Gives the way to be called no more. */
-  onWake(listener: (why: WakeReason) => void): () => void
+  /** Calls back when something is set. Gives the way to be called no more. */
+  onSettings(listener: () => void): () => void
+  /** Calls back when a wait for a service is to end: a person wants a retry now, has set a model, or has the run stop. Gives the way to be called no more. */
+  onWake(listener: WakeListener): () => void
 }
 
 /** Why a wait for a service ends before its time. */
 type WakeReason = 'retried' | 'model' | 'stopped'
+
+/** `model`: what was set, of `model`; null for that of the options. */
+type WakeListener = (why: WakeReason, model?: string | null) => void
 
 /** A message as it is handed in. */
 interface HandedInMessage {
@@ -51,8 +60,6 @@ export interface OpenInbox extends Inbox {
   retryNow(): boolean
   /** Hands in a change of the settings, which was looked at before. */
   set(change: SettingsChange): void
-  /** What was set and no run has taken. */
-  readonly settings: SettingsChange | undefined
   /** Messages that are in no conversation yet, in the order in which they came. One that is being put on record is among them until it is. */
   readonly waiting: readonly InboxMessage[]
   /** A run ended: what it took and could not put on record waits again. */
@@ -76,7 +83,8 @@ class MessageInbox implements OpenInbox {
   #settings: SettingsChange | undefined
   #derived = 0
   readonly #listeners = new Set<() => void>()
-  readonly #waiters = new Set<(why: WakeReason) => void>()
+  readonly #settingsListeners = new Set<() => void>()
+  readonly #waiters = new Set<WakeListener>()
 
   constructor(idsTaken: () => Iterable<string>) {
     this.#idsTaken = idsTaken
@@ -111,18 +119,22 @@ class MessageInbox implements OpenInbox {
     return this.#wake('retried')
   }
 
-  onWake(listener: (why: WakeReason) => void): () => void {
+  onWake(listener: WakeListener): () => void {
     this.#waiters.add(listener)
     // What came before it waited is taken by nobody while it waits.
     if (this.#signals !== undefined) listener('stopped')
-    else if (this.#settings?.model !== undefined) listener('model')
+    else if (this.#settings?.model !== undefined) listener('model', this.#settings.model)
     return () => this.#waiters.delete(listener)
   }
 
-  #wake(why: WakeReason): boolean {
+  #wake(why: WakeReason, model?: string | null): boolean {
     const waiters = [...this.#waiters]
-    for (const waiter of waiters) waiter(why)
+    for (const waiter of waiters) waiter(why, model)
     return waiters.length > 0
+  }
+
+  get isStopping(): boolean {
+    return this.#signals !== undefined
   }
 
   get hasAny(): boolean {
@@ -132,6 +144,11 @@ class MessageInbox implements OpenInbox {
   onArrival(listener: () => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
+  }
+
+  onSettings(listener: () => void): () => void {
+    this.#settingsListeners.add(listener)
+    return () => this.#settingsListeners.delete(listener)
   }
 
   #arrived(): void {
@@ -144,7 +161,8 @@ class MessageInbox implements OpenInbox {
 
   set(change: SettingsChange): void {
     this.#settings = bothChanges(this.#settings, change)
-    if (change.model !== undefined) this.#wake('model')
+    for (const listener of this.#settingsListeners) listener()
+    if (change.model !== undefined) this.#wake('model', change.model)
   }
 
   takeMessages(all: boolean): readonly InboxMessage[] | undefined {
@@ -219,8 +237,11 @@ export function inboxOfAgent(inbox: Inbox): Inbox {
     enterTaken: () => {},
     takeSignals: () => undefined,
     takeSettings: () => undefined,
+    settings: undefined,
+    isStopping: false,
     hasAny: false,
     onArrival: () => () => {},
+    onSettings: () => () => {},
     onWake: (listener) => inbox.onWake((why) => (why === 'model' ? undefined : listener(why))),
   }
 }

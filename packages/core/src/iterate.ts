@@ -4,6 +4,7 @@ import { createDeadline, noDeadline } from './cancel/deadline.ts'
 import { OrphanedTools } from './cancel/orphaned-tools.ts'
 import type { Ledger } from './budget/ledger.ts'
 import { nanosOf } from './budget/prices.ts'
+import { checkedLimitAnswer, type LimitAnswer, type LimitRequest } from './limit-question.ts'
 import { ConfigurationError, isInstance } from './errors.ts'
 import type { Emit, RunEvent } from './events.ts'
 import { fieldsOf, refuse } from './given.ts'
@@ -17,6 +18,7 @@ import { runLoop } from './loop.ts'
 import { openCallsOf } from './open-calls.ts'
 import type { Json } from './json.ts'
 import type { MessageContent } from './messages.ts'
+import { WaitTime } from './model/service-waits.ts'
 import { contextOf, ledgersOf, type RunLedgers, type RunOptions } from './options.ts'
 import type { FinishedRun, RunContext, RunPorts, RunSettings } from './run-context.ts'
 import { checkedChange } from './settings/check-change.ts'
@@ -50,6 +52,11 @@ export interface RunStream extends AsyncIterable<RunEvent> {
   stop(message?: string): void
   /** A person's answer to `approval_needed`, when the run waits for one (`onAsk: 'wait'`). `key` is the event's. @throws ConfigurationError for what is no answer: the run waits on. */
   answer(key: string, decision: PermissionDecision): void
+  /**
+   * A person's answer to `limit_question`, when the run pauses at a limit (`onLimit: 'pause'`). False when no such question is open any more.
+   * @throws ConfigurationError for what is no answer, such as a limit that is not above what is used: the question stays.
+   */
+  answerLimit(id: string, answer: LimitAnswer): boolean
   /**
    * Hands in a message that is taken before the next request. Gives its id: yours, or a derived one. The `message` event
    * of an entry with this `inboxId` tells that it is taken. A message of an id that was handed in before is passed over.
@@ -111,6 +118,7 @@ export function streamRun(start: RunState, options: RunOptions, context: RunSurr
   const { spentBeforeUsd = 0 } = options
   const { ledger, sessionLedger } = givenLedgers(context) ?? ledgersOfStart(start, settings, spentBeforeUsd)
   let [deadline, agents]: [typeof noDeadline, Parameters<RunPorts['onAgents']>[0] | undefined] = [noDeadline, undefined]
+  let limitQuestion: LimitRequest | undefined
   abort.checkBy(() => deadline.check())
   let inForce = context.inForce ?? start.spent.settings
   const onSettings: RunPorts['onSettings'] = (nowInForce, limits) => {
@@ -118,8 +126,9 @@ export function streamRun(start: RunState, options: RunOptions, context: RunSurr
     limitLedgers(limits, ledger, sessionLedger)
     deadline.setLimit(limits.maxDurationMs)
   }
-  if (run.canUseTool !== null && !('answer' in steps))
-    throw new ConfigurationError('These Steps take their answers elsewhere: give canUseTool to whoever gives them.')
+  const asks = run.canUseTool !== null ? 'canUseTool' : run.askLimit === null ? undefined : 'askLimit'
+  if (asks !== undefined && !('answer' in steps))
+    throw new ConfigurationError(`These Steps take their answers elsewhere: give ${asks} to whoever gives them.`)
   if (start.spent.settings !== null) limitLedgers(settings, ledger, sessionLedger)
   const stallable = new StallableSteps(steps)
   const ports: RunPorts = {
@@ -130,17 +139,19 @@ export function streamRun(start: RunState, options: RunOptions, context: RunSurr
     inbox,
     ledger,
     wholeLedger: ledger,
+    waitTime: new WaitTime(start.spent.waits),
     isHeard: () => events.isListening,
     catchUp: () => events.catchUp(),
     deadline,
     wholeDeadline: deadline,
     onSettings,
     endedAgents: context.endedAgents ?? new Map(),
-    onAgents: (given) => {
-      agents = given
-    },
+    onAgents: (given) => void (agents = given),
     // Only a driver that waits in this process has `answer`.
     answer: 'answer' in steps ? (key, answer) => (steps as MemorySteps).answer(key, answer as Json) : undefined,
+    onLimitQuestion: (request) => {
+      limitQuestion = request
+    },
     interrupt: () => abort.abort('user'),
     orphanedTools: context.orphanedTools ?? new OrphanedTools(),
     spentBeforeUsd,
@@ -189,18 +200,12 @@ export function streamRun(start: RunState, options: RunOptions, context: RunSurr
     },
     abort: (cause = 'user') => abort.abort(abortCauseOf(cause)),
     stop: (message) => inbox.stop(StopSignal.userRequested(message)),
-    answer(key, decision) {
-      if (!('answer' in steps))
-        throw new ConfigurationError('These Steps take their answers elsewhere: give it to them.')
-      checkAnswer(decision)
-      // Only a driver that waits in this process has `answer`; the memory driver is the one there is.
-      const give = (answer: PermissionDecision): void => (steps as MemorySteps).answer(key, answer as Json)
-      if (isInstance(decision, InvalidAnswer)) return give(decision)
-      const said = recordedAnswer(decision)
-      if (!changesPermissions(said)) return give(said)
-      void keptAnswer(run.permissions, answerOf(said, run.permissions)).then((kept) => {
-        if (!abort.signal.aborted) give(kept)
-      })
+    answer: (key, decision) => giveAnswer({ steps, permissions: run.permissions, abort }, key, decision),
+    answerLimit(id, given) {
+      if (limitQuestion?.id !== id) return false
+      answersOf(steps).answer(id, checkedLimitAnswer(limitQuestion, given))
+      limitQuestion = undefined
+      return true
     },
     steer: (content, id) => inbox.put({ kind: 'steer', content, ...(id !== undefined && { id }) }),
     followUp: (content, id) => inbox.put({ kind: 'follow_up', content, ...(id !== undefined && { id }) }),
@@ -233,6 +238,32 @@ export function streamRun(start: RunState, options: RunOptions, context: RunSurr
       }
     },
   }
+}
+
+interface Answering {
+  readonly steps: object
+  readonly permissions: RunContext['permissions']
+  readonly abort: AbortScope
+}
+
+/** Gives a person's answer to who waits for it. What it changes of the permissions is kept first. */
+function giveAnswer({ steps, permissions, abort }: Answering, key: string, decision: PermissionDecision): void {
+  const answers = answersOf(steps)
+  checkAnswer(decision)
+  const give = (answer: PermissionDecision): void => answers.answer(key, answer as Json)
+  if (isInstance(decision, InvalidAnswer)) return give(decision)
+  const said = recordedAnswer(decision)
+  if (!changesPermissions(said)) return give(said)
+  void keptAnswer(permissions, answerOf(said, permissions)).then((kept) => {
+    if (!abort.signal.aborted) give(kept)
+  })
+}
+
+/** @throws ConfigurationError for a driver that takes its answers elsewhere. */
+function answersOf(steps: object): Pick<MemorySteps, 'answer'> {
+  if (!('answer' in steps)) throw new ConfigurationError('These Steps take their answers elsewhere: give it to them.')
+  // Only a driver that waits in this process has `answer`; the memory driver is the one there is.
+  return steps as MemorySteps
 }
 
 /** The run has ended; what a listener does with that is its own affair. */

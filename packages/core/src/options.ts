@@ -50,11 +50,13 @@ import type { Hook } from './hooks/hook.ts'
 import { createHookRegistry } from './hooks/registry.ts'
 import { registerStopHooks, type PostRunTask, type StopHook } from './hooks/stop-hooks.ts'
 import { runLoop } from './loop.ts'
+import type { AskLimit } from './limit-question.ts'
 import { isMediaLimits, mediaLimitsWith, type MediaLimits } from './media/limits.ts'
 import type { Model, Thinking } from './model/model.ts'
 import { longestWaitForLimitsMs } from './model/service-limit.ts'
 import { namedModelsOf } from './model/named-models.ts'
 import type { OutputSchema } from './output-schema.ts'
+import type { LimitsChange } from './settings/settings-change.ts'
 import type { ErrorPolicy, RunContext, RunSettings } from './run-context.ts'
 import { checkBudgetable, checkedThinking, checkLimits, isThinking } from './settings/check-settings.ts'
 import { steadyClock, type Clock } from './steps/clock.ts'
@@ -135,6 +137,17 @@ export interface RunOptions {
   /** How long an answer of `canUseTool` is waited for, in milliseconds; without end when absent, as a person may take long. */
   readonly canUseToolTimeoutMs?: number
   readonly onAsk?: 'end' | 'wait'
+  /**
+   * What happens at a limit that a person may raise: the run ends (the default), or it pauses and asks, by `askLimit` or the event `limit_question`
+   * (spec R-PAUSE-1). Raised, it goes on; without an answer it ends as the limit says.
+   */
+  readonly onLimit?: 'end' | 'pause'
+  /** How long an answer is waited for at a limit, in milliseconds by the wall clock, over resumes; without end when absent. */
+  readonly pauseForMs?: number
+  /** Asks a person at a limit, where `onLimit` is `pause`. Without it `RunStream.answerLimit` answers. */
+  readonly askLimit?: AskLimit
+  /** What limits may be raised to at a pause, such as by an administrator's settings; no end for those that are left out. */
+  readonly limitCeilings?: LimitsChange
   readonly hooks?: readonly Hook[]
   readonly stopHooks?: readonly StopHook[]
   /** What must hold before the run may end as `completed`: programs check it, out of the model's reach (spec R-GOAL-1). `commandGoal` of `@halting/agent` makes one of a command. */
@@ -224,6 +237,10 @@ const loopChecks: { readonly [option in keyof RunOptions]-?: Given } = {
   canUseTool: isFunction,
   canUseToolTimeoutMs: isPositive,
   onAsk: isEither('end', 'wait'),
+  onLimit: isEither('end', 'pause'),
+  pauseForMs: isPositive,
+  askLimit: isFunction,
+  limitCeilings: isObject('an object'),
   hooks: isListOf(isHook),
   stopHooks: isListOf(isStopHook),
   until: isGoals,
@@ -289,6 +306,9 @@ export function settingsOf(options: RunOptions): RunSettings {
     permissionMode: null,
     permissionUpdates: [],
     canUseToolTimeoutMs: options.canUseToolTimeoutMs ?? Infinity,
+    onLimit: options.onLimit ?? 'end',
+    pauseForMs: options.pauseForMs ?? Infinity,
+    limitCeilings: options.limitCeilings ?? {},
     output: options.output ?? null,
     errorPolicy: options.errorPolicy ?? null,
     onAsk: options.onAsk ?? 'end',
@@ -397,6 +417,7 @@ function newContext(options: RunOptions): RunContext {
     postRun: options.postRun ?? [],
     permissions: options.permissions ?? allowAll,
     canUseTool: options.canUseTool ?? null,
+    askLimit: options.askLimit ?? null,
     timers: steadyClock(options.clock ?? systemClock),
     prices: options.prices ?? noPrices,
     tokens: options.tokens === undefined ? roughTokens : checkedTokens(options.tokens),

@@ -18,11 +18,13 @@ import type { Eventually } from './eventually.ts'
 import type { HookRegistry } from './hooks/registry.ts'
 import type { PostRunTask, RegisteredStopHook } from './hooks/stop-hooks.ts'
 import type { Inbox } from './inbox.ts'
+import type { AskLimit, LimitAnswer, LimitRequest } from './limit-question.ts'
 import type { MediaLimits } from './media/limits.ts'
 import type { Model, Thinking, ToolDefinition } from './model/model.ts'
 import type { NamedModels } from './model/named-models.ts'
+import type { WaitTime } from './model/service-waits.ts'
 import type { OutputSchema } from './output-schema.ts'
-import type { SettingsInForce } from './settings/settings-change.ts'
+import type { LimitsChange, SettingsInForce } from './settings/settings-change.ts'
 import type { RunState } from './state.ts'
 import type { Clock } from './steps/clock.ts'
 import type { StepKey, StepEngine } from './steps/steps.ts'
@@ -83,6 +85,12 @@ export interface RunSettings {
   readonly onAsk: 'end' | 'wait'
   /** How long an answer of `canUseTool` is waited for. */
   readonly canUseToolTimeoutMs: number
+  /** At a limit: end, or pause until a person raises it. */
+  readonly onLimit: 'end' | 'pause'
+  /** How long an answer at a limit is waited for, in milliseconds by the wall clock; Infinity for no end. */
+  readonly pauseForMs: number
+  /** What limits may be raised to; absent for no end. */
+  readonly limitCeilings: LimitsChange
   /** Of all levels below; for a subagent its part of them. */
   readonly maxSubagents: number
   /** Levels of subagents below. */
@@ -124,6 +132,8 @@ export interface RunContext {
   readonly permissions: Permissions
   /** Asks a person; null: `onAsk` says what happens. */
   readonly canUseTool: CanUseTool | null
+  /** Asks a person at a limit; null: whoever shows the run answers. */
+  readonly askLimit: AskLimit | null
   /** Timers for grace times and the deadline; what they cause is on record before it counts. */
   readonly timers: Clock
   readonly prices: Prices
@@ -150,6 +160,8 @@ export interface RunPorts {
   readonly ledger: Ledger
   /** The ledger of the main loop, on which all its agents draw. */
   readonly wholeLedger: Ledger
+  /** What it and all its agents wait for services. */
+  readonly waitTime: WaitTime
   /** Whether somebody listens: live events that cost something to make are not made for nobody. */
   readonly isHeard: () => boolean
   /** Lets a reader of the events that keeps up read on. Decides nothing, and waits for nobody who is slow. */
@@ -161,7 +173,9 @@ export interface RunPorts {
   readonly wholeDeadline: Deadline
   readonly orphanedTools: OrphanedTools
   /** Gives the answer of `canUseTool` to whoever waits for it; undefined where the driver takes its answers elsewhere. */
-  readonly answer: ((key: StepKey, answer: PermissionAnswer) => void) | undefined
+  readonly answer: ((key: StepKey, answer: PermissionAnswer | LimitAnswer) => void) | undefined
+  /** Told of the question at a limit that is open, so that an answer can be held against it; undefined once it is closed. */
+  readonly onLimitQuestion: (request: LimitRequest | undefined) => void
   /** A person who answers may end the whole run, from a subagent too. */
   readonly interrupt: () => void
   /** Told of the subagents that work in the background, once there are any. */

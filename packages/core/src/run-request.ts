@@ -21,6 +21,8 @@ export interface RunRequest {
   readonly promptId?: string
   /** Of the run that begins with the prompt alone. */
   readonly model?: string
+  /** Of the run that begins with the prompt alone. */
+  readonly skipIfMet?: boolean
   readonly approvals?: { readonly [callId: string]: PermissionDecision }
   readonly compact?: { readonly instructions: string }
   readonly lastAnswer?: true

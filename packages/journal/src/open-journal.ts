@@ -44,6 +44,11 @@ export interface JournalOptions {
 export interface SessionJournal extends StoredSession {
   readonly path: string
   readonly sessionId: string
+  /**
+   * When the runs began that were in the file when it was opened, in milliseconds since 1970: those of `ended`, and then the open one; null where that is
+   * not on record.
+   */
+  readonly began: readonly (number | null)[]
   /** A driver for a new run. */
   steps(options?: { readonly clock?: Clock }): AnswerableStepEngine
   /** Bytes at the end that were cut off: they were being written when a process ended, and nothing depended on them. */
@@ -195,6 +200,10 @@ class OpenJournal implements SessionJournal {
 
   get ended(): readonly EndedRun[] {
     return this.#folded.ended
+  }
+
+  get began(): readonly (number | null)[] {
+    return this.#before?.began ?? []
   }
 
   get stages(): readonly RecordedStage[] {

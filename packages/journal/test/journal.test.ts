@@ -269,3 +269,20 @@ test('a fork is put in the place of no session, not of its own either', async ()
   await expect(forkSession(place().path, place())).rejects.toThrow('is there already')
   expect([readFileSync(place().path).equals(before), readFileSync(place2.path).equals(copy)]).toEqual([true, true])
 })
+
+test('a session on disk has the name of the prompt that each run began with, and when it began', async () => {
+  const before = Date.now()
+  const journal = await openJournal(place())
+  const model = scriptedModel(['One.', 'Two.'])
+  const first = startRun({ prompt: 'go', promptId: 'loop:ab:1', sessionId })
+  await streamRun(first, { model, steps: journal.steps() }).result
+  await journal.close()
+  const reopened = await openJournal(place())
+  const second = startRun({ prompt: 'go on', transcript: reopened.transcript, sessionId })
+  await streamRun(second, { model, steps: reopened.steps() }).result
+  await reopened.close()
+  const again = await openJournal(place())
+  expect(again.ended.map(({ promptId }) => promptId)).toEqual(['loop:ab:1', undefined])
+  expect(again.began.map((at) => at !== null && at >= before)).toEqual([true, true])
+  await again.close()
+})

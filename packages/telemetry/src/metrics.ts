@@ -39,6 +39,7 @@ export class Instruments {
   readonly compactions: Counter
   readonly limits: Histogram
   readonly budgetWaits: Histogram
+  readonly serviceWaits: Histogram
   readonly goalRounds: Counter
   readonly goalDuration: Histogram
   readonly goalTries: Histogram
@@ -86,6 +87,7 @@ export class Instruments {
     this.compactions = counter('compactions')
     this.limits = histogram('limitUsed', ratioBuckets)
     this.budgetWaits = histogram('budgetWait', longBuckets)
+    this.serviceWaits = histogram('serviceWait', longBuckets)
     this.goalRounds = counter('goalRounds')
     this.goalDuration = histogram('goalDuration', longBuckets)
     this.goalTries = histogram('goalTries', tryBuckets)

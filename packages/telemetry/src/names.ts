@@ -12,6 +12,11 @@ export const spanNames = {
   hook: ['halting.hook HOOK', 'One call of a hook, except hooks of halting itself'],
   compaction: ['halting.compact', 'One compaction of the conversation, or an attempt at it'],
   goal: ['halting.goal', 'One round of checks of the goals of a run'],
+  serviceWait: [
+    'halting.service.wait',
+    'A run waited for a service that was over its limit or out of order; the whole wait, also if an earlier process began it',
+  ],
+  budgetWait: ['halting.budget.wait', 'A request waited for money or tokens that others had reserved'],
 } as const
 
 /** Events of the span of a run; those of checks are of the span of their round. */
@@ -83,6 +88,14 @@ export const ownAttributes = {
   waitOutcome: ['halting.budget.outcome', 'granted, refused or aborted: what a request that waited came to'],
   waitedMs: ['halting.budget.waited_ms', 'How long it waited, in milliseconds'],
   reservedUsd: ['halting.budget.reserved_usd', 'US dollars that others had reserved'],
+  serviceOutcome: [
+    'halting.service.outcome',
+    'over, retried, model, stopped or aborted: what ended a wait for a service',
+  ],
+  serviceWaitedMs: [
+    'halting.service.waited_ms',
+    'How long a run waited for a service by the wall clock, in milliseconds; it is no active time',
+  ],
   unfinished: ['halting.unfinished', 'No end was reported; the span ends with its run'],
 } as const
 
@@ -111,6 +124,7 @@ export const conventionAttributes = {
   outputMessages: 'gen_ai.output.messages',
   tokenType: 'gen_ai.token.type',
   errorType: 'error.type',
+  statusCode: 'http.response.status_code',
 } as const
 
 /** Metrics: their name, instrument, unit, and what they count. */
@@ -143,6 +157,12 @@ export const metricNames = {
     'histogram',
     's',
     'Time that a request waited for what others had reserved, by outcome',
+  ],
+  serviceWait: [
+    'halting.service.wait.duration',
+    'histogram',
+    's',
+    'Time that a run waited for a service by the wall clock, by model, kind of error and outcome',
   ],
   limitUsed: [
     'halting.limit.used',

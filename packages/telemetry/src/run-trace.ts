@@ -12,6 +12,7 @@ import { conventionAttributes as told, eventNames, ownAttributes as own, spanNam
 import { TraceNode } from './node.ts'
 import { endingOf, errorTypeOf } from './run-ending.ts'
 import type { TraceScope } from './scope.ts'
+import { WaitTraces } from './wait-traces.ts'
 
 type EventOf<Type extends RunEvent['type']> = Extract<RunEvent, { readonly type: Type }>
 
@@ -40,6 +41,7 @@ export class RunTrace {
   readonly #limits = new LimitsUsed()
   readonly #hooks: HookTraces
   readonly #goals: GoalTraces
+  readonly #waits: WaitTraces
   readonly #agents = new Map<string, RunTrace>()
   /** What metrics say of it. */
   readonly #about: Attributes
@@ -86,6 +88,7 @@ export class RunTrace {
     this.#calls = new CallTraces(scope, () => this.#isLive)
     this.#hooks = new HookTraces(scope)
     this.#goals = new GoalTraces(scope)
+    this.#waits = new WaitTraces(scope, this.#about)
     if (this.#isLive) this.#begin()
   }
 
@@ -132,7 +135,7 @@ export class RunTrace {
         return this.#attempts.end(event)
       case 'question_start':
         this.#lives()
-        return this.#attempts.questionStart(event, this.#goals.node ?? this.#compaction ?? this.#turn ?? this.#root)
+        return this.#attempts.questionStart(event, this.#asking)
       case 'question_end':
         return this.#attempts.questionEnd(event)
       case 'retry':
@@ -152,6 +155,10 @@ export class RunTrace {
         return this.#calls.end(event)
       case 'budget_waited':
         return this.#budgetWaited(event)
+      case 'service_wait':
+        return this.#serviceWaits(event)
+      case 'service_waited':
+        return this.#serviceWaited(event)
       case 'hook_start':
         return this.#hookStarts(event)
       case 'hook_end':
@@ -242,16 +249,29 @@ export class RunTrace {
   }
 
   /** What others had reserved of a limit of the run, or of a standing budget. */
-  #budgetWaited({ outcome, waitedMs, reservedUsd, budget }: EventOf<'budget_waited'>): void {
+  #budgetWaited(event: EventOf<'budget_waited'>): void {
     // Budgets that take their time to answer name none that had too little.
-    if (!this.#isLive || budget === '') return
-    const about: Attributes = {
-      [own.waitOutcome[0]]: outcome,
-      ...(budget !== undefined && { [own.budget[0]]: nameOf(budget) }),
-    }
-    const figures = { [own.waitedMs[0]]: waitedMs, [own.reservedUsd[0]]: reservedUsd }
-    this.#root.event(eventNames.budgetWait[0], { ...about, ...figures }, this.#scope.now())
-    this.#scope.instruments?.budgetWaits.record(waitedMs / 1_000, { ...about, ...this.#about })
+    if (!this.#isLive || event.budget === '') return
+    const figures = this.#waits.budgetWaited(event, this.#asking)
+    this.#root.event(eventNames.budgetWait[0], figures, this.#scope.now())
+  }
+
+  #serviceWaits(event: EventOf<'service_wait'>): void {
+    if (!event.isWaiting) return
+    this.#lives()
+    // In a compaction the service refused a question of it, which has ended by itself.
+    if (this.#compaction === undefined) this.#attempts.failed(event.error)
+    this.#waits.serviceWaits(event, this.#asking)
+  }
+
+  /** What an earlier process waited to the end it told itself. */
+  #serviceWaited(event: EventOf<'service_waited'>): void {
+    if (this.#isLive) this.#waits.serviceWaited(event, this.#asking)
+  }
+
+  /** What the request lies in that is made now. */
+  get #asking(): TraceNode {
+    return this.#goals.node ?? this.#compaction ?? this.#turn ?? this.#root
   }
 
   #message({ entry }: EventOf<'message'>): void {
@@ -415,6 +435,7 @@ export class RunTrace {
     this.#calls.close(at)
     this.#hooks.close(at)
     this.#goals.close(at)
+    this.#waits.close(at)
     const open = [this.#compaction, this.#turn]
     this.#compaction = undefined
     this.#turn = undefined

@@ -7,6 +7,7 @@ const names: { readonly [choice in keyof SessionChoices]: string } = {
   tools: 'codingTools',
   maxTokens: 'maxTotalTokens',
   maxDuration: 'maxDurationMs',
+  waitForLimits: 'waitForLimitsMs',
 }
 
 /** The name of a choice in the options of `codingAgent`. */

@@ -1,4 +1,5 @@
-import { ConfigurationError, type LimitsChange, type SettingsChange } from '@halting/core'
+import { ConfigurationError, type LimitsChange, type QueryOptions, type SettingsChange } from '@halting/core'
+import { durationMs } from '@halting/core/adapters'
 import type { Session } from '@halting/core/session'
 import { beginningOf, type StepRecord } from '@halting/core/steps'
 import { limitFieldNames, type LimitFieldName, type Settings } from '@halting/policy/settings'
@@ -21,6 +22,7 @@ export interface RunLimitDefault {
 /** What limits are made of beside choices and settings. */
 export interface LimitRules extends Pick<SessionPorts, 'nameOf'> {
   readonly runLimit?: RunLimitDefault | undefined
+  readonly waitDefault?: WaitDefault | undefined
   /** Choices may raise what the settings say. Those of somebody else, such as who opens a session on a cluster, only lower it. */
   readonly choicesMayRaise: boolean
 }
@@ -56,6 +58,34 @@ export function withLimits<Choices extends SessionChoices>(
   return { choices: { ...choices, ...chosen }, limitSources }
 }
 
+/** How long the runs of a frontend wait for services where nobody says it. */
+export interface WaitDefault {
+  readonly ms: number
+  /** As a file would say it, such as `24h`. */
+  readonly written: string
+  /** Where it holds, such as `in editors`. */
+  readonly from: string
+}
+
+/** The choices with how long a run waits for services, and who said so: as `withLimits` does for limits (spec R-SERV-12). */
+export function withWait<Choices extends SessionChoices>(
+  choices: Choices,
+  { waitForLimits: set, managedWaitForLimits: managed }: Pick<Settings, 'waitForLimits' | 'managedWaitForLimits'>,
+  { waitDefault, choicesMayRaise, nameOf }: LimitRules,
+  warnings: string[],
+): { readonly choices: Choices; readonly waitSource?: LimitSource } {
+  const { waitForLimits: chosen } = choices
+  const ceiling = (choicesMayRaise ? managed : set) ?? Infinity
+  if (chosen !== undefined && chosen <= ceiling) return { choices, waitSource: 'choice' }
+  if (chosen !== undefined)
+    warnings.push(
+      `${nameOf('waitForLimits')} does not count: the settings let a run wait for at most ${ceiling / 1_000} s; halting config tells which.`,
+    )
+  const waitForLimits = set ?? waitDefault?.ms
+  if (waitForLimits === undefined) return { choices }
+  return { choices: { ...choices, waitForLimits }, waitSource: set === undefined ? 'default' : 'settings' }
+}
+
 /** Limits by the names of settings, as a session calls them. */
 const inSession: { readonly [name in LimitFieldName]: Exclude<keyof LimitsChange, 'maxGoalTries'> } = {
   maxTurns: 'maxTurns',
@@ -64,6 +94,43 @@ const inSession: { readonly [name in LimitFieldName]: Exclude<keyof LimitsChange
   maxTokens: 'maxTotalTokens',
   maxDuration: 'maxDurationMs',
   maxToolCalls: 'maxToolCalls',
+}
+
+/** What happens at a limit: as the choices say, or the settings where somebody answers. Nobody raises a limit beyond those of an administrator. */
+export function pauseOptions(
+  { onLimit, pauseFor }: Pick<SessionChoices, 'onLimit' | 'pauseFor'>,
+  settings: Settings,
+  {
+    answersQuestions,
+    limitCeilings,
+  }: {
+    readonly answersQuestions: boolean
+    readonly limitCeilings?: ((settings: Settings) => LimitsChange) | undefined
+  },
+): Partial<Pick<QueryOptions, 'onLimit' | 'pauseForMs' | 'limitCeilings'>> {
+  const pauseForMs = pauseFor ?? (settings.pauseFor === undefined ? undefined : durationMs(settings.pauseFor))
+  return {
+    onLimit: onLimit ?? (answersQuestions ? (settings.onLimit ?? 'end') : 'end'),
+    ...(pauseForMs !== undefined && { pauseForMs }),
+    limitCeilings: lowestOf(ceilingsOf(settings), limitCeilings?.(settings) ?? {}),
+  }
+}
+
+function lowestOf(one: LimitsChange, other: LimitsChange): LimitsChange {
+  const lowest: { [limit: string]: number | null } = { ...one }
+  for (const [name, most] of Object.entries(other))
+    if (most !== null) lowest[name] = Math.min(most, lowest[name] ?? Infinity)
+  return lowest
+}
+
+/** What an administrator allows limits to be raised to. */
+export function ceilingsOf({ managedLimits = {} }: Pick<Settings, 'managedLimits'>): LimitsChange {
+  return Object.fromEntries(
+    limitFieldNames.flatMap((name) => {
+      const most = managedLimits[name] ?? null
+      return most === null ? [] : [[inSession[name], most] as const]
+    }),
+  )
 }
 
 /** The session in which nobody sets a limit beyond those of an administrator: that is a ConfigurationError, and nothing is set. */

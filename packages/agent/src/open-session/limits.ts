@@ -18,6 +18,7 @@ type Limits = Pick<
   | 'stopHookBlockCap'
   | 'maxGoalTries'
   | 'limitReminders'
+  | 'waitForLimitsMs'
 >
 
 const errorPolicies: { readonly [name in ErrorPolicyName]: ErrorPolicy | undefined } = {
@@ -27,11 +28,16 @@ const errorPolicies: { readonly [name in ErrorPolicyName]: ErrorPolicy | undefin
   all: () => true,
 }
 
-type Counted = Pick<RunOptions, 'maxToolCalls' | 'maxTotalTokens' | 'maxDurationMs'>
+type Counted = Pick<RunOptions, 'maxToolCalls' | 'maxTotalTokens' | 'maxDurationMs' | 'waitForLimitsMs'>
 
 /** Limits of what needs no price. */
-export function countedLimits({ maxToolCalls, maxTokens, maxDuration }: SessionChoices): Counted {
-  return withoutUndefined<Counted>({ maxToolCalls, maxTotalTokens: maxTokens, maxDurationMs: maxDuration })
+export function countedLimits({ maxToolCalls, maxTokens, maxDuration, waitForLimits }: SessionChoices): Counted {
+  return withoutUndefined<Counted>({
+    maxToolCalls,
+    maxTotalTokens: maxTokens,
+    maxDurationMs: maxDuration,
+    waitForLimitsMs: waitForLimits,
+  })
 }
 
 /** When to stop: what the choices say, and the guard against going in circles in any case. Turns and dollars of a run are those of `RunLimit`. */

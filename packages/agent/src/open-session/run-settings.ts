@@ -13,7 +13,14 @@ import type { Plugins } from '../plugins/plugin.ts'
 import { ConfigurationError, type QueryOptions } from '@halting/core'
 import { usualMaxTurns } from '@halting/core/adapters'
 import { nearest } from '../nearest.ts'
-import { type LimitSources, type RunLimitDefault, withLimits } from './chosen-limits.ts'
+import {
+  type LimitSource,
+  type LimitSources,
+  type RunLimitDefault,
+  type WaitDefault,
+  withLimits,
+  withWait,
+} from './chosen-limits.ts'
 import { checkModelName } from './model-names.ts'
 import { hooksNotice, pluginsOf } from './plugins.ts'
 
@@ -26,6 +33,8 @@ export interface RunSettings<Choices extends SessionChoices = SessionChoices> ex
   readonly trustedBy?: SessionPorts['trustedBy']
   /** Who said each limit among the choices. */
   readonly limitSources?: LimitSources
+  /** Who said how long a run waits for services. */
+  readonly waitSource?: LimitSource
   /** The limit of dollars for runs that nobody limited, where there is one. */
   readonly runLimit?: RunLimitDefault
 }
@@ -33,6 +42,7 @@ export interface RunSettings<Choices extends SessionChoices = SessionChoices> ex
 /** How the limits of a session come about, beside choices and settings. */
 export interface LimitOptions {
   readonly runLimit?: RunLimitDefault | undefined
+  readonly waitDefault?: WaitDefault | undefined
   /** The choices are somebody else's, such as of who opens a session on a cluster: they do not raise what the settings say. */
   readonly choicesOnlyLower?: boolean
 }
@@ -46,7 +56,7 @@ type SettingsPorts = Pick<SessionPorts, 'env' | 'cwd' | 'trustedBy' | 'nameOf' |
 export async function settingsOf<Choices extends SessionChoices>(
   choices: Choices,
   { env, cwd, trustedBy, nameOf, wordNotice }: SettingsPorts,
-  { runLimit: usualRunLimit, choicesOnlyLower = false }: LimitOptions = {},
+  { runLimit: usualRunLimit, waitDefault, choicesOnlyLower = false }: LimitOptions = {},
 ): Promise<RunSettings<Choices>> {
   // Who typed a budget for the session has limited what its runs spend.
   const runLimit = choices.maxBudgetUsd === undefined ? usualRunLimit : undefined
@@ -63,6 +73,9 @@ export async function settingsOf<Choices extends SessionChoices>(
     defaultLimits: {
       maxTurns: { value: usualMaxTurns, from: 'the default' },
       ...(runLimit !== undefined && { maxRunUsd: { value: runLimit.maxRunUsd, from: runLimit.from } }),
+      ...(waitDefault !== undefined && {
+        waitForLimits: { ...waitDefault, value: waitDefault.ms, from: `the default ${waitDefault.from}` },
+      }),
     },
   })
   const warnings = [...loaded.warnings]
@@ -70,13 +83,15 @@ export async function settingsOf<Choices extends SessionChoices>(
   const merged = environmentWith(loaded.settings, env, warnings)
   const origins = loaded.origins.filter((origin) => !isVoid(origin, loaded.settings, merged))
   const named = withSmallModel(withModel(choices, loaded, merged, warnings), loaded, merged, warnings)
-  const limitRules = { runLimit, choicesMayRaise: !choicesOnlyLower, nameOf }
+  const limitRules = { runLimit, waitDefault, choicesMayRaise: !choicesOnlyLower, nameOf }
   const limited = withLimits(named, loaded.settings, limitRules, warnings)
-  const counting = withoutRules(limited.choices, loaded, warnings, nameOf('allowedTools'))
+  const waiting = withWait(limited.choices, loaded.settings, limitRules, warnings)
+  const counting = withoutRules(waiting.choices, loaded, warnings, nameOf('allowedTools'))
   const plugins = await pluginsOf(choices, cwd)
   const problems = plugins.problems.map((problem) => ({ kind: 'plugin_problem', problem }) as const)
   warnings.push(...[...problems, ...hooksNotice({ plugins, origins })].map(wordNotice))
   const { limitSources } = limited
+  const { waitSource } = waiting
   return {
     ...loaded,
     origins,
@@ -86,6 +101,7 @@ export async function settingsOf<Choices extends SessionChoices>(
     plugins,
     trustedBy,
     limitSources,
+    ...(waitSource !== undefined && { waitSource }),
     ...(runLimit !== undefined && { runLimit }),
   }
 }

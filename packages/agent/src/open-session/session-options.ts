@@ -1,4 +1,4 @@
-import type { Goal, JsonObject, RunEvent, RunOptions } from '@halting/core'
+import type { Goal, JsonObject, LimitsChange, RunEvent, RunOptions } from '@halting/core'
 import type { SessionChoices } from './choices.ts'
 import type { SessionPorts } from './ports.ts'
 import type { ChosenSession } from './chosen-session.ts'
@@ -10,7 +10,7 @@ import type { SessionParts } from '@halting/core/session'
 import type { McpServerEntry } from '../mcp/config.ts'
 import type { SessionServersOptions } from '../mcp/session-servers.ts'
 import type { SessionServers } from './mcp.ts'
-import type { RunLimitDefault } from './chosen-limits.ts'
+import type { RunLimitDefault, WaitDefault } from './chosen-limits.ts'
 import type { AroundModel, Models } from './models.ts'
 
 /** What a frontend gives a session. All of it is optional but for who answers questions. */
@@ -19,6 +19,10 @@ export interface SessionFrontend {
   readonly answersQuestions: boolean
   /** A limit of dollars for each run that nobody limited. None without it. */
   readonly runLimit?: RunLimitDefault
+  /** What limits may be raised to at a pause, beside what an administrator allows: a worker's own limits, such as its settings say. */
+  readonly limitCeilings?: (settings: RunSettings['settings']) => LimitsChange
+  /** How long runs wait for services where nobody says it. Not at all without it. */
+  readonly waitDefault?: WaitDefault
   /** Answers questions in place of that, such as a tool of a server. */
   readonly canUseTool?: CanUseTool
   /** A tool of a server answers questions (`--permission-prompt-tool`). */

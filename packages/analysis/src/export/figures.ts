@@ -31,6 +31,10 @@ export function figuresOf({
     ...goalsOf(runs),
     ...budgetOf(runs),
     ['Active time', elapsed(sum(({ account }) => account.totals.activeMs - account.carried.activeMs))],
+    ...waitsOf(
+      sum(({ account }) => account.serviceWaits?.ms ?? 0),
+      sum(({ account }) => account.serviceWaits?.waits ?? 0),
+    ),
   ]
 }
 
@@ -45,6 +49,11 @@ function goalsOf(runs: SessionTranscript['runs']): readonly (readonly [name: str
 }
 
 const mostGoals = 10
+
+/** What was waited for services; it is no active time. */
+function waitsOf(ms: number, waits: number): readonly (readonly [name: string, value: string])[] {
+  return waits === 0 ? [] : [['Waited for services', `${elapsed(ms)}, ${many(waits, 'wait')}`]]
+}
 
 /** The budget that the last run shared with others, where that ended it. */
 function budgetOf(runs: SessionTranscript['runs']): readonly (readonly [name: string, value: string])[] {

@@ -18,6 +18,7 @@ import { paidFor, Sum, SumsBy, SumsByModel, type Paid } from './sums.ts'
 import { TighterLimits } from './tighter-limits.ts'
 import type { EndingRow, Report, SessionSpent } from './report-model.ts'
 import { ServiceSums, ToolSums } from './tool-sums.ts'
+import { WaitSums } from './wait-sums.ts'
 
 /** What is known of a session beside its records. */
 interface Beside {
@@ -42,6 +43,7 @@ export class Collector {
   readonly #limits = new LimitSums()
   readonly #budgets = new BudgetSums()
   readonly #goals = new GoalSums()
+  readonly #waits = new WaitSums()
   readonly #tighter = new TighterLimits()
   readonly #compactions = new Sum()
   readonly #after = new Sum()
@@ -86,6 +88,7 @@ export class Collector {
       this.#tighter.add(facts.trajectory, unpriced)
       const name = { session: sessionId, run: `run${index + 1}`, costUsd: paid.nanos / 1e9, changes: facts.changes }
       this.#limits.add(facts, name, continued.has(runId))
+      this.#waits.add(records, facts.account, name, continued.has(runId))
       this.#budgets.add(facts.account, name.costUsd, continued.has(runId), at)
       if (facts.reason === null) {
         const holder = index === runs.length - 1 ? (heldBy ?? null) : null
@@ -186,6 +189,7 @@ export class Collector {
       tried: this.#tighter.told(),
       tools: this.#tools.rows,
       time: this.#time,
+      serviceWaits: this.#waits.told,
       service: {
         retried: this.#service.retried,
         untold: this.#service.untold,

@@ -1,11 +1,13 @@
 import { endings } from '@halting/core'
 import { isJsonObject } from '@halting/core/adapters'
-import { GoalRoundReader } from '../account/goal.ts'
+import { GoalRoundReader, type RecordedRound } from '../account/goal.ts'
+import { ServiceWaitReader } from '../account/service-waits.ts'
+import { refusalText } from '../words/service-words.ts'
 import { recordedStep, type RecordedStep } from '../account/recorded-steps.ts'
 import type { StepRecord } from '@halting/core/steps'
 import { agentPathOf } from './agent-path.ts'
 import { callPlaceOf, kindOf, LabelledCalls, labelOfControl, labelOfStep, oneLabel, statusOf } from './labels.ts'
-import { placeOfCall, placeOfCompaction, placeOfInbox, placeOfReply, placeOfRound } from './parts.ts'
+import { placeOfCall, placeOfCompaction, placeOfInbox, placeOfReply, placeOfRound, placeOfWait } from './parts.ts'
 import { turnOf, type Spent } from './turn-of.ts'
 import type { ItemKind, TimelineItem } from './types.ts'
 
@@ -38,6 +40,7 @@ class ItemReader {
   readonly #open = new Map<string, { readonly index: number; readonly record: IntentRecord }>()
   readonly #calls: LabelledCalls
   readonly #rounds = new GoalRoundReader()
+  readonly #waits = new ServiceWaitReader()
   readonly #turns: OpenTurn[] = []
   /** By scope, what the steps of an agent span. */
   readonly #agents = new Map<string, Item>()
@@ -60,6 +63,7 @@ class ItemReader {
       case 'intent': {
         const index0 = this.#open.get(record.key)?.index ?? index
         this.#open.set(record.key, { index: index0, record })
+        this.#waits.read(record)
         return
       }
       case 'result':
@@ -97,8 +101,10 @@ class ItemReader {
     for (const { record, index } of this.#open.values()) {
       const step = recordedStep(record.key, record.at, 0, true)
       const { model, tokens, nanos } = isJsonObject(record.intent) ? record.intent : {}
+      const wait = this.#waits.openAt(record.key)
       this.#add({
         ...this.#itemOf(step, typeof model === 'string' ? model : undefined),
+        ...(wait !== undefined && { label: oneLabel(`For ${refusalText(wait)}`) }),
         endMs: null,
         status: 'open',
         tokens: numberOf(tokens),
@@ -143,11 +149,18 @@ class ItemReader {
       item.label = oneLabel(`goal: ${about}`)
       if (step.scope === '') item.told = placeOfRound(round.request, round.place)
     }
+    const wait = this.#waits.read(record)
+    if (wait !== undefined) {
+      item.label = oneLabel(`For ${refusalText(wait)}`)
+      item.waitedMs = wait.waitedMs
+      if (step.scope === '') item.told = placeOfWait(step.name)
+    }
+    const status = wait?.outcome ?? (round === undefined ? statusOf(fields) : statusOfRound(round))
     this.#add({
       ...item,
       // A tool or a judged goal that asks a model does so in attempts of its own.
       ...((item.kind === 'tool' || item.kind === 'check') && charge !== undefined && { kind: 'attempt' }),
-      status: round === undefined ? statusOf(fields) : round.isCut ? 'aborted' : round.met ? 'met' : 'unmet',
+      status,
       tokens: numberOf(tokens),
       costUsd: numberOf(nanos) / 1e9,
       firstRecord: intent?.index ?? index,
@@ -231,6 +244,10 @@ class ItemReader {
   #since(at: number): number {
     return Math.max(0, at - this.#beganAt)
   }
+}
+
+function statusOfRound({ isCut, met }: RecordedRound): string {
+  return isCut ? 'aborted' : met ? 'met' : 'unmet'
 }
 
 type IntentRecord = Extract<StepRecord, { readonly type: 'intent' }>

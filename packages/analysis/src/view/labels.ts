@@ -1,4 +1,5 @@
 import { isJsonObject } from '@halting/core/adapters'
+import { isServiceWait } from '../account/service-waits.ts'
 import { recordedSteps, type RecordedStep } from '../account/recorded-steps.ts'
 import type { ExternalInput, StepRecord } from '@halting/core/steps'
 import { callLabel, longestLabel } from './call-label.ts'
@@ -46,6 +47,7 @@ export function callPlaceOf(name: string): string | undefined {
 
 /** What a step is, for a person. */
 export function kindOf({ phase, name }: Pick<RecordedStep, 'phase' | 'name'>): ItemKind {
+  if (isServiceWait(name)) return 'wait'
   switch (phase) {
     case 'model':
       return 'attempt'
@@ -84,6 +86,7 @@ const limitSteps: readonly (readonly [start: string, label: string])[] = [
 
 /** A step in words: what it waits for, which hook, and whose call; the name of the step where nothing is known of it. */
 export function labelOfStep(name: string, callLabel: string | undefined): string {
+  if (isServiceWait(name)) return 'For the service'
   const wait = waits.find(([start]) => name.startsWith(start))?.[1]
   if (wait !== undefined) return callLabel === undefined ? wait : `${wait} ${callLabel}`
   if (callLabel !== undefined) return callLabel

@@ -3,6 +3,8 @@ import type { ContentBlock } from '@halting/core'
 import type { StageRecord } from '@halting/core/after'
 import type { StepRecord } from '@halting/core/steps'
 import { GoalRoundReader } from '../account/goal.ts'
+import { ServiceWaitReader } from '../account/service-waits.ts'
+import { serviceWaitText } from '../words/service-words.ts'
 import { roundText } from '../words/goal-words.ts'
 import { elapsed, many, money } from '../words/figures.ts'
 
@@ -31,6 +33,15 @@ export function replayLines(record: StepRecord, beganAt: number): readonly Repla
             atMs: record.at + record.durationMs - beganAt,
             what: 'goal',
             text: roundText(round) + inScope(round.scope),
+          },
+        ]
+      const wait = new ServiceWaitReader().read(record)
+      if (wait !== undefined)
+        return [
+          {
+            atMs: record.at + record.durationMs - beganAt,
+            what: 'wait',
+            text: `${serviceWaitText(wait)}${inScope(wait.scope)}`,
           },
         ]
       return resultTold(record, record.at + record.durationMs - beganAt)

@@ -1,9 +1,11 @@
 import type { ContentBlock, MessageContent, ModelMessage, TranscriptEntry } from '@halting/core'
-import { isText, isToolResult, isToolUse } from '@halting/core/adapters'
+import { isJsonObject, isText, isToolResult, isToolUse } from '@halting/core/adapters'
 import { accountOf, type Account } from '../account/account.ts'
 import { foldRun, foldSession, type StepRecord } from '@halting/core/steps'
 import { recordedStep } from '../account/recorded-steps.ts'
 import { GoalRoundReader, type RecordedRound } from '../account/goal.ts'
+import { ServiceWaitReader, type RecordedServiceWait } from '../account/service-waits.ts'
+import { serviceWaitText } from '../words/service-words.ts'
 import { counted, many } from '../words/figures.ts'
 import { roundDetails, roundText } from '../words/goal-words.ts'
 import { agentPathOf } from './agent-path.ts'
@@ -71,11 +73,14 @@ export function sessionTranscript({
   }
 }
 
-/** Hears of an entry or a round of checks of the main loop where it comes, and at which part it begins. */
+/** Hears of an entry, a round of checks or a wait of the main loop where it comes, and at which part it begins. */
 export type NoteEntry = (entry: RecordedEntry, place: number) => void
 
-/** What was said, and what was checked in between. */
-type RecordedEntry = TranscriptEntry | { readonly kind: 'goal_round'; readonly round: RecordedRound }
+/** What was said, and what was checked and waited for in between. */
+type RecordedEntry =
+  | TranscriptEntry
+  | { readonly kind: 'goal_round'; readonly round: RecordedRound }
+  | { readonly kind: 'service_wait'; readonly wait: RecordedServiceWait }
 
 /** What was said and done in one of the runs of a session. */
 export function partsOfMessages(
@@ -98,13 +103,20 @@ class Recorded {
   readonly entries = new Map<string, RecordedEntry[]>()
   /** Rounds of checks whose lap is still to come, by scope. */
   readonly #rounds = new Map<string, RecordedRound[]>()
+  /** The same of waits, with whether the reply of the lap was there before. */
+  readonly #waits = new Map<string, { readonly wait: RecordedServiceWait; readonly isAfterReply: boolean }[]>()
+  /** Scopes whose lap has its reply. */
+  readonly #replied = new Set<string>()
   /** Scopes of agents, by the scope and id of their calls, as paths have it. */
   readonly #agents = new Map<string, string[]>()
   readonly #durations = new Map<string, number>()
 
   constructor(records: readonly StepRecord[], openTurn: readonly TranscriptEntry[] = []) {
     const rounds = new GoalRoundReader()
+    const waits = new ServiceWaitReader()
     for (const record of records) {
+      const wait = waits.read(record)
+      if (wait !== undefined) this.#waited(wait)
       if (record.type === 'start') this.#add(record.scope, record.start.added)
       if (record.type === 'lap') this.#add(record.lap.scope, record.lap.added)
       if (record.type === 'end') this.#add(record.scope, record.added)
@@ -112,13 +124,14 @@ class Recorded {
         const { scope, name } = recordedStep(record.key, record.at, record.durationMs, false)
         const callId = /^tool:\d+:\d+:(.*)$/s.exec(name)?.[1]
         if (callId !== undefined) this.#durations.set(`${scope} ${callId}`, record.durationMs)
+        if (isReply(name, record.value)) this.#replied.add(scope)
         const round = rounds.read(record)
         if (round !== undefined) this.#checked(round)
       }
     }
     this.#add('', openTurn)
     // Of an agent that did not end.
-    for (const scope of this.#rounds.keys()) this.#add(scope, [])
+    for (const scope of [...this.#rounds.keys(), ...this.#waits.keys()]) this.#add(scope, [])
     for (const scope of [...this.entries.keys()].toSorted(byPlace)) {
       const path = agentPathOf(scope, (caller) => this.entries.has(caller))
       if (path === undefined) continue
@@ -148,10 +161,20 @@ class Recorded {
     else known.push(round)
   }
 
+  #waited(wait: RecordedServiceWait): void {
+    const about = { wait, isAfterReply: this.#replied.has(wait.scope) }
+    const known = this.#waits.get(wait.scope)
+    if (known === undefined) this.#waits.set(wait.scope, [about])
+    else known.push(about)
+  }
+
   #add(scope: string, said: readonly TranscriptEntry[]): void {
     const rounds = this.#rounds.get(scope) ?? []
     this.#rounds.delete(scope)
-    const added = withRounds(said, rounds)
+    const waits = this.#waits.get(scope) ?? []
+    this.#waits.delete(scope)
+    this.#replied.delete(scope)
+    const added = withWaits(withRounds(said, rounds), waits)
     const known = this.entries.get(scope)
     if (known !== undefined) {
       for (const entry of added) known.push(entry)
@@ -172,6 +195,23 @@ function withRounds(said: readonly TranscriptEntry[], rounds: readonly RecordedR
     all.splice(told < 0 ? unsaid : told, 0, { kind: 'goal_round', round })
   }
   return all
+}
+
+/** The same with the waits of the lap: before its reply, or after all that was said in it. */
+function withWaits(
+  said: readonly RecordedEntry[],
+  waits: readonly { readonly wait: RecordedServiceWait; readonly isAfterReply: boolean }[],
+): readonly RecordedEntry[] {
+  if (waits.length === 0) return said
+  const reply = said.findIndex(({ kind }) => kind === 'assistant')
+  const place = reply < 0 ? said.length : reply
+  const entriesOf = (isAfter: boolean): readonly RecordedEntry[] =>
+    waits.flatMap(({ wait, isAfterReply }) => (isAfterReply === isAfter ? [{ kind: 'service_wait', wait }] : []))
+  return [...said.slice(0, place), ...entriesOf(false), ...said.slice(place), ...entriesOf(true)]
+}
+
+function isReply(name: string, value: unknown): boolean {
+  return name.startsWith('model:') && isJsonObject(value) && value['kind'] === 'answered'
 }
 
 /** What the loop says of a round of checks. */
@@ -237,6 +277,9 @@ function partsOf(scope: string, recorded: Recorded, noteEntry: NoteEntry = () =>
         parts.push({ kind: 'check', status, text: roundText(round), more: roundDetails(round) })
         break
       }
+      case 'service_wait':
+        parts.push({ kind: 'note', text: `${serviceWaitText(entry.wait)}.` })
+        break
       case 'attachment':
       case 'compact_boundary':
       case 'results_cleared':

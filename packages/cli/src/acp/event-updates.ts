@@ -67,6 +67,8 @@ export class EventUpdates {
       case 'taken':
       case 'question':
       case 'question_closed':
+      case 'limit_question':
+      case 'limit_question_closed':
         return []
     }
   }
@@ -146,12 +148,7 @@ export class EventUpdates {
       case 'notice':
         return this.note('info', event.message)
       case 'lap':
-        // How often it may still happen is what a person wants to know of a recovery.
-        if (spendsTurn(event.transition) || !this.#by.notices) return []
-        return this.note(
-          'info',
-          `Goes on: ${event.transition.replaceAll('_', ' ')} (${event.left[event.transition]} left).`,
-        )
+        return this.#lap(event)
       case 'goal_start':
       case 'goal_end':
         return isMain ? this.#goals.of(event, this.#snapshot().goal) : []
@@ -171,6 +168,8 @@ export class EventUpdates {
       case 'tool_running':
       case 'permission_denied':
       case 'approval_needed':
+      case 'limit_question':
+      case 'limit_answered':
       case 'hook_start':
       case 'hook_end':
       case 'signal':
@@ -182,6 +181,12 @@ export class EventUpdates {
       case 'service_waited':
         return []
     }
+  }
+
+  /** How often it may still happen is what a person wants to know of a recovery. One that they paid for themselves is none. */
+  #lap({ transition, left }: Extract<RunEvent, { readonly type: 'lap' }>): readonly SessionUpdate[] {
+    if (spendsTurn(transition) || transition === 'limit_raised' || !this.#by.notices) return []
+    return this.note('info', `Goes on: ${transition.replaceAll('_', ' ')} (${left[transition]} left).`)
   }
 
   #retry(

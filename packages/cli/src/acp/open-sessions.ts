@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Flags } from '../flags/flags.ts'
+import { waitOfPeople } from '../flags/run-limit.ts'
 import { linesOfTold, oneLine, told } from '../io/figures.ts'
 import type { Output } from '../io/output.ts'
 import type { Program } from '../program.ts'
@@ -61,6 +62,7 @@ async function openIn(request: OpenRequest, flags: Flags, program: Program): Pro
       answersQuestions: true,
       unmetWithoutWork: 'end',
       background: 'keep',
+      waitDefault: waitOfPeople,
       servers: serverEntriesOf(servers),
       elicit: questions.ask,
     },

@@ -48,13 +48,13 @@ export async function check(given: Flags, program: Program): Promise<number> {
     forecastText({ ...likely, model: oneLine(models.model.id, 100) }, limitsOf(options)),
     boundsText(helpful, halts, styleFor(output.isTerminal.stdout, env)),
     standingBudgets.length === 0 ? [] : [`Standing budgets hold, too: ${standingBudgets.join(', ')}.`],
-    ...remarks.map((remark) => [remark]),
+    ...remarks.map((remark) => [asWaitIsCalled(remark, options)]),
     goalsText(goals),
     after.map(afterText),
   ]
   output.out(
     wantsJson(run.choices)
-      ? `${JSON.stringify({ ...bounds, ...helpful, ...goalsJson(goals), forecast: likely, after })}\n`
+      ? `${JSON.stringify({ ...bounds, ...helpful, ...goalsJson(goals), forecast: likely, ...waitJson(options), after })}\n`
       : `${sections.flatMap((lines) => (lines.length === 0 ? [] : [lines.join('\n')])).join('\n\n')}\n`,
   )
   return 0
@@ -77,6 +77,15 @@ function defaultsIn({ limitSources = {} }: RunSettings): readonly FlagLimit[] {
     ...(maxTurns === undefined ? (['maxTurns'] as const) : []),
     ...(maxRunUsd === 'default' ? (['maxRunUsd'] as const) : []),
   ]
+}
+
+/** The library calls it `waitForLimitsMs` (spec R-SERV-13). */
+function asWaitIsCalled(remark: string, { waitForLimitsMs = 0 }: RunOptions): string {
+  return remark.replace('waitForLimitsMs', `--wait-for-limits (${elapsed(waitForLimitsMs)})`)
+}
+
+function waitJson({ waitForLimitsMs = 0 }: RunOptions): object {
+  return waitForLimitsMs === 0 ? {} : { waitForLimitsMs }
 }
 
 type Goals = Awaited<ReturnType<typeof goalOptions>>

@@ -44,6 +44,9 @@ const heededByAll: readonly FlagName[] = [
   'maxToolCalls',
   'maxTokens',
   'maxDuration',
+  'onLimit',
+  'pauseFor',
+  'waitForLimits',
   'tenant',
 ]
 
@@ -70,6 +73,10 @@ export async function openRemote(flags: Flags, program: Program, options: Remote
     throw new UsageError(`The session ID ${sessionId} is in use already. Go on with it: --resume ${sessionId}`)
   if (!isNew && flags.tenant !== undefined)
     throw new UsageError(`The session ${sessionId} keeps the tenant that it began with: leave out --tenant.`)
+  if (!isNew && flags.waitForLimits !== undefined)
+    throw new UsageError(
+      `The session ${sessionId} waits for services as long as was said when it began: leave out --wait-for-limits.`,
+    )
   if (status.isClosed) throw new UsageError(`The session ${sessionId} was closed: it takes nothing more.`)
   if (status.isWorking) note('a run goes on in this session.')
   const session = client.session(sessionId, isNew ? { ...openingOf(flags) } : undefined, {

@@ -1,5 +1,5 @@
 import type { JsonObject } from '@halting/core'
-import { mostGoalTries } from '@halting/core/adapters'
+import { longestWaitForLimitsMs, mostGoalTries } from '@halting/core/adapters'
 import type { Flags } from '../flags/flags.ts'
 import { limitFlags, limitsIn } from '../flags/limit-flags.ts'
 import { UsageError } from '../usage-error.ts'
@@ -20,6 +20,12 @@ export interface SessionOpening {
   readonly maxTokens?: number
   readonly maxDurationMs?: number
   readonly maxGoalTries?: number
+  /** At a limit, end the run or pause until somebody raises it. */
+  readonly onLimit?: 'end' | 'pause'
+  /** How long an answer is waited for there. */
+  readonly pauseForMs?: number
+  /** 0 for not at all. */
+  readonly waitForLimitsMs?: number
 }
 
 /** An opening calls one of them as its flag does. */
@@ -28,7 +34,7 @@ const limits = { ...sameNames, maxTokens: maxTokensFlag } as const
 
 /** What the flags of whoever begins a session say of it. */
 export function openingOf(flags: Flags): SessionOpening {
-  const { model, tenant } = flags
+  const { model, tenant, onLimit, pauseFor, waitForLimits } = flags
   const { maxTotalTokens, maxRunUsd, ...others } = limitsIn(flags)
   return {
     ...others,
@@ -37,6 +43,9 @@ export function openingOf(flags: Flags): SessionOpening {
     ...(maxTotalTokens !== undefined && { maxTokens: maxTotalTokens }),
     ...(model !== undefined && { model }),
     ...(tenant !== undefined && { tenant }),
+    ...(onLimit !== undefined && { onLimit }),
+    ...(pauseFor !== undefined && { pauseForMs: pauseFor }),
+    ...(waitForLimits !== undefined && { waitForLimitsMs: waitForLimits }),
   }
 }
 
@@ -48,7 +57,13 @@ export function readOpening(given: JsonObject): SessionOpening {
   for (const name of Object.keys(limits))
     if (given[name] !== undefined && !(typeof given[name] === 'number' && given[name] > 0))
       throw new UsageError(`The opening of a session has its ${name} as a number above 0.`)
-  const { maxGoalTries = 1 } = given
+  const { maxGoalTries = 1, onLimit = 'end', pauseForMs = 1, waitForLimitsMs = 0 } = given
+  if (onLimit !== 'end' && onLimit !== 'pause')
+    throw new UsageError('The opening of a session has its onLimit as end or pause.')
+  if (!(typeof pauseForMs === 'number' && pauseForMs > 0))
+    throw new UsageError('The opening of a session has its pauseForMs as a number above 0.')
+  if (!(typeof waitForLimitsMs === 'number' && waitForLimitsMs >= 0 && waitForLimitsMs <= longestWaitForLimitsMs))
+    throw new UsageError('The opening of a session has its waitForLimitsMs as a number of milliseconds up to 31 days.')
   if (!Number.isInteger(maxGoalTries) || Number(maxGoalTries) > mostGoalTries)
     throw new UsageError(`The opening of a session has its maxGoalTries as a whole number up to ${mostGoalTries}.`)
   // Just looked at.
@@ -62,10 +77,15 @@ export function flagsOfSession(flags: Flags, opening: SessionOpening): Flags {
     const wanted = opening[name as keyof typeof limits]
     return wanted === undefined ? [] : [[flag, Math.min(wanted, flags[flag] ?? Infinity)] as const]
   })
-  const { model } = opening
+  const { model, onLimit, pauseForMs, waitForLimitsMs } = opening
   return {
     ...flags,
+    ...(onLimit !== undefined && { onLimit }),
+    ...(pauseForMs !== undefined && { pauseFor: pauseForMs }),
     ...Object.fromEntries(narrowed),
+    ...(waitForLimitsMs !== undefined && {
+      waitForLimits: Math.min(waitForLimitsMs, flags.waitForLimits ?? Infinity),
+    }),
     // A scripted model stays the one that answers.
     ...(model !== undefined && flags.script === undefined && { model }),
   }

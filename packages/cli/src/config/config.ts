@@ -6,7 +6,7 @@ import { type Flags, wantsJson } from '../flags/flags.ts'
 import { oneLine } from '../io/figures.ts'
 import { type Style, styleFor } from '../io/style.ts'
 import type { Program } from '../program.ts'
-import { runLimitOfPrint } from '../flags/run-limit.ts'
+import { runLimitOfPrint, waitOfPeople } from '../flags/run-limit.ts'
 import { type RunSettings, settingsFor } from '../flags/session-ports.ts'
 import { wallOf } from '@halting/agent/open-session'
 
@@ -64,7 +64,7 @@ function reportOf(run: RunSettings, confinement: string): Report {
   const { files, origins, ignored, trust, warnings } = run
   return {
     files: files.map(({ level, name }) => ({ level, name })),
-    settings: [...origins, ...defaultLimit(run)].map(({ setting, value, from }) => ({
+    settings: [...origins, ...defaultLimits(run)].map(({ setting, value, from }) => ({
       setting,
       value: shown(setting, value),
       from,
@@ -77,11 +77,22 @@ function reportOf(run: RunSettings, confinement: string): Report {
   }
 }
 
-/** The limit of dollars that runs have where nobody says one. */
-function defaultLimit({ choices, limitSources }: RunSettings): RunSettings['origins'] {
-  if (limitSources?.maxRunUsd !== 'default') return []
+/** The limit of dollars that runs have where nobody says one, and how long they wait for services. */
+function defaultLimits({ choices, limitSources, waitSource }: RunSettings): RunSettings['origins'] {
+  const { written, from } = waitOfPeople
   return [
-    { setting: 'limits.maxRunUsd', value: choices.maxRunUsd, from: 'default of -p and of the interactive program' },
+    ...(limitSources?.maxRunUsd === 'default'
+      ? [
+          {
+            setting: 'limits.maxRunUsd',
+            value: choices.maxRunUsd,
+            from: 'default of -p and of the interactive program',
+          },
+        ]
+      : []),
+    ...(waitSource === undefined
+      ? [{ setting: 'waitForLimits', value: 'none', from: `default of -p; ${written} ${from}` }]
+      : []),
   ]
 }
 

@@ -23,6 +23,13 @@ const rows = {
     usage: [`  halting acp [flags]           serves an editor over stdin and stdout (Agent Client Protocol)`],
     takes: 'flags of runs',
   },
+  loop: {
+    usage: [
+      `  halting loop "PROMPT" --every 10m [--rounds N | --for 8h | --until CMD | --max-budget-usd X]
+                                repeats a prompt in one session under one budget; --continue continues a loop`,
+    ],
+    takes: 'flags of runs',
+  },
   check: {
     usage: [
       `  halting check [flags]         what a run with these flags is likely to cost, and cannot exceed; runs nothing`,

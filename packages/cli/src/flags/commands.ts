@@ -21,7 +21,6 @@ const reserved: ReadonlySet<string> = new Set([
   'eval',
   'grade',
   'logs',
-  'loop',
   'ps',
   'run',
   'stop',

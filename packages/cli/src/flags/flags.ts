@@ -11,6 +11,8 @@ export const permissionModes = ['default', 'acceptEdits', 'plan', 'dontAsk', 'by
 
 export const errorPolicies = ['continue', 'tools', 'hooks', 'all'] as const
 
+export const onLimits = ['end', 'pause'] as const
+
 export const onAsks = ['deny', 'defer'] as const
 
 export const backgrounds = ['wait', 'stop', 'keep'] as const
@@ -94,6 +96,12 @@ export interface Flags extends Omit<SessionChoices, 'limitReminders'> {
   readonly grace?: number
   readonly takeOver?: boolean
   readonly server?: string
+
+  /** Milliseconds from the start of a round of a loop to that of the next. */
+  readonly every?: number
+  readonly rounds?: number
+  /** `--for`: milliseconds for all of a loop. */
+  readonly loopTime?: number
 
   readonly json?: boolean
   readonly all?: boolean

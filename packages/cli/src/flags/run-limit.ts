@@ -1,4 +1,4 @@
-import type { RunLimitDefault } from '@halting/agent/session-settings'
+import type { RunLimitDefault, WaitDefault } from '@halting/agent/session-settings'
 
 /**
  * US dollars of one run that nobody limited. A task that a person waits for costs some cents to a few dollars, and a run that goes in circles costs more
@@ -10,3 +10,10 @@ const usualRunUsd = 10
 export const runLimitOfPrint: RunLimitDefault = { maxRunUsd: usualRunUsd, from: 'the default of -p' }
 /** Of the interactive program. */
 export const runLimitOfTerminal: RunLimitDefault = { maxRunUsd: usualRunUsd, from: 'the default of halting' }
+
+/** Where a person sees the wait and can end it, it may be as long as a service asks for, up to a day. Programs say their own. */
+export const waitOfPeople: WaitDefault = {
+  ms: 86_400_000,
+  written: '24h',
+  from: 'in the interactive program and in editors',
+}

@@ -5,6 +5,7 @@ import {
   mostBudgetUsd,
   mostGoalTries,
   mostStablePasses,
+  waitMs,
 } from '@halting/core/adapters'
 import { type AutoCompact, isShare, leastWindowTokens } from '@halting/agent/session-settings'
 import { nearest } from './nearest.ts'
@@ -130,6 +131,28 @@ export function duration(given: string): Reading<number> {
   return value >= 1 && value <= longestDurationMs
     ? { value }
     : { expected: 'a time with its unit, such as 90s, 10m or 1h30m (24 days at most)' }
+}
+
+/** The same, or no time at all: `0`, `0s`. */
+export function durationOrNone(given: string): Reading<number> {
+  if (given.trim() === '0' || durationMs(given) === 0) return { value: 0 }
+  const read = duration(given)
+  return 'value' in read
+    ? read
+    : { expected: 'a time with its unit, such as 90s, 10m or 1h30m (24 days at most), or 0' }
+}
+
+/** How often a prompt may be repeated. */
+export function loopRounds(given: string): Reading<number> {
+  return wholeNumberUpTo(1_000_000, given)
+}
+
+/** How long a run waits for services; in milliseconds, 0 for `none`. */
+export function waitTime(given: string): Reading<number> {
+  const value = waitMs(given)
+  return value === undefined
+    ? { expected: 'a time with its unit, such as 90s or 8h (744h at most), or none' }
+    : { value }
 }
 
 export function uuid(given: string): Reading<string> {

@@ -1,8 +1,10 @@
 import type { SdkMessage } from '@halting/core'
 import type { OutputFormat } from '../flags/flags.ts'
+import { jsonText } from '../io/json-text.ts'
 import { told } from '../io/figures.ts'
 import type { Output } from '../io/output.ts'
 import type { Watcher } from './watcher.ts'
+import { pauseNote } from './pause-note.ts'
 import { textReport, type ReportContext } from './text-report.ts'
 
 const reports: { readonly [format in OutputFormat]: (context: ReportContext) => Watcher } = {
@@ -11,7 +13,7 @@ const reports: { readonly [format in OutputFormat]: (context: ReportContext) => 
     flags.verbose === true
       ? jsonArray(output)
       : { ...jsonLines(output, (message) => message.type === 'result'), onEvent: tellLeft(output) },
-  'stream-json': ({ output }) => jsonLines(output, () => true),
+  'stream-json': ({ output }) => ({ ...jsonLines(output, () => true), onEvent: tellPauses(output) }),
 }
 
 /** Says in the format that the flags ask for what a run tells. */
@@ -21,11 +23,23 @@ export function createReport(context: ReportContext): Watcher {
 
 /** What was ended or left running with the run is no part of the result, and is not to pass in silence. */
 function tellLeft(output: Output): Watcher['onEvent'] {
+  const tellPause = tellPauses(output)
   return (event) => {
+    tellPause(event)
     if (event.type !== 'message' || event.entry.kind !== 'attachment' || event.entry.tasks === undefined) return
     const { attachment } = event.entry
     if (attachment.type === 'informational') output.err(told(attachment.message))
   }
+}
+
+/** That a run stands still for long is told on stderr in every format. */
+function tellPauses(output: Output): Watcher['onEvent'] {
+  const onEvent: Watcher['onEvent'] = (event) => {
+    if (event.type === 'agent') return onEvent(event.event)
+    const note = pauseNote(event, Date.now())
+    if (note !== undefined) output.err(told(note))
+  }
+  return onEvent
 }
 
 function jsonLines(output: Output, isWanted: (message: SdkMessage) => boolean): Watcher {
@@ -46,11 +60,11 @@ function jsonArray(output: Output): Watcher {
   let before = '['
   let isEnded = false
   const see = (message: SdkMessage): void => {
-    output.out(`${before}${jsonOf(message)}`)
+    output.out(`${before}${jsonText(message)}`)
     before = ',\n'
   }
   return {
-    onEvent: () => undefined,
+    onEvent: tellPauses(output),
     see,
     after: see,
     end: () => {
@@ -64,12 +78,5 @@ function jsonArray(output: Output): Watcher {
 }
 
 function jsonLine(message: SdkMessage): string {
-  return `${jsonOf(message)}\n`
-}
-
-/** On one line, whatever is in it: JSON escapes line feeds, and these two end a line for some readers. */
-function jsonOf(message: SdkMessage): string {
-  return JSON.stringify(message)
-    .replaceAll('\u2028', String.raw`\u2028`)
-    .replaceAll('\u2029', String.raw`\u2029`)
+  return `${jsonText(message)}\n`
 }

@@ -4,6 +4,7 @@ import type { Flags } from '../flags/flags.ts'
 import { wrapped } from '../io/columns.ts'
 import { oneLine, printable } from '../io/figures.ts'
 import { everyCharacterInLine } from '../io/seen.ts'
+import { longRetryText } from '../frontends/wait-text.ts'
 import { shellQuoted } from '../io/shell-quote.ts'
 import type { Output } from '../io/output.ts'
 import type { Style } from '../io/style.ts'
@@ -16,6 +17,7 @@ import { closingLine, endingLine } from './ending.ts'
 import { followGoals, goalArguments, goalNotes, isUnusableGoal } from './goal-text.ts'
 import { followChanges } from './file-changes.ts'
 import { showActivity } from './live-line.ts'
+import { pauseNote } from './pause-note.ts'
 import { roomNews } from './room.ts'
 import type { Asked } from './rerun.ts'
 import type { Watcher } from './watcher.ts'
@@ -32,6 +34,8 @@ export interface ReportContext {
   /** What was done is on disk: the session can be gone on with. */
   readonly isKept: boolean
   readonly asked: Asked
+  /** The run is a round of a loop, which says itself how it continues. */
+  readonly isRound?: boolean
 }
 
 /**
@@ -39,7 +43,8 @@ export interface ReportContext {
  * The answer on stdout: on a terminal as it comes, else when the run has ended. On stderr, on a terminal, a live line while the run works,
  * and a closing line. What was denied, and why the run ended when that was no success, is told in any case.
  */
-export function textReport({ flags, output, style, remedies, asked, sessionId, isKept }: ReportContext): Watcher {
+export function textReport(context: ReportContext): Watcher {
+  const { flags, output, style, remedies, asked, sessionId, isKept, isRound = false } = context
   const isShown = flags.quiet !== true
   const isWatched = isShown && output.isTerminal.stderr
   // An answer that must fit a schema may be sent back: the one that stays is known at the end.
@@ -95,7 +100,7 @@ export function textReport({ flags, output, style, remedies, asked, sessionId, i
       } else {
         const errorKind = failure.kindOf(terminal)
         tell(`halting: ${endingLine(terminal, { flags, changes: changes.summary, errorKind })}`)
-        const session = { sessionId, isKept, hasChanges: changes.summary !== '' }
+        const session = { sessionId, isKept, hasChanges: changes.summary !== '', isRound }
         output.err(nextCommands(terminal, session, output.width, flags))
       }
     },
@@ -133,17 +138,19 @@ interface SessionLeft {
   readonly sessionId: string
   readonly isKept: boolean
   readonly hasChanges: boolean
+  /** A loop continues it, and says how. */
+  readonly isRound: boolean
 }
 
 /** Commands for what may come next. They are not wrapped: they are there to be pasted. */
 function nextCommands(
   terminal: RunResult,
-  { sessionId, isKept, hasChanges }: SessionLeft,
+  { sessionId, isKept, hasChanges, isRound }: SessionLeft,
   width: number,
   flags: Flags,
 ): string {
-  if (terminal.reason === 'needs_approval') return questionLines(terminal, sessionId, width, flags)
-  if (!isKept) return ''
+  if (terminal.reason === 'needs_approval') return questionLines(terminal, { sessionId, isRound }, width, flags)
+  if (!isKept || isRound) return ''
   return goOnLine(terminal, sessionId, flags) + (hasChanges ? undoLine(terminal, sessionId, flags) : '')
 }
 
@@ -177,7 +184,7 @@ function paintedGoal(line: string, style: Style): string {
 /** What is asked, and the commands that answer it. A session of a cluster goes on with the answer. */
 function questionLines(
   { signal }: RunResult,
-  sessionId: string,
+  { sessionId, isRound }: Pick<SessionLeft, 'sessionId' | 'isRound'>,
   width: number,
   { permissionMode: mode, cluster }: Flags,
 ): string {
@@ -186,7 +193,7 @@ function questionLines(
     `  ${everyCharacterInLine(`${name}: ${message}`, 3 * width)}`,
     `  halting ${shellQuoted(['approve', sessionId, id, ...place])}`,
   ])
-  if (cluster !== undefined) return `${lines.join('\n')}\n`
+  if (cluster !== undefined || isRound) return `${lines.join('\n')}\n`
   // What the model was kept from is not to be let in by the way.
   const kept = mode === 'plan' ? ['--permission-mode', mode] : []
   return `${lines.join('\n')}\n  halting ${shellQuoted(['-p', '--resume', sessionId, '--on-ask', 'defer', ...kept])}\n`
@@ -216,7 +223,8 @@ function troubleTeller(output: Output, style: Style): (event: RunEvent) => void 
 }
 
 function troubleOf(event: RunEvent): string | undefined {
-  if (event.type === 'retry') return event.error.message
+  // What waits long is told with when it goes on, by `noteTeller`.
+  if (event.type === 'retry') return longRetryText(event, Date.now()) === undefined ? event.error.message : undefined
   if (event.type === 'notice') return event.message
   const news = roomNews(event)
   return news?.kind === 'not compacted' ? news.text : undefined
@@ -254,7 +262,7 @@ function noteTeller(output: Output, style: Style): (event: RunEvent) => void {
   }
   const onEvent = (event: RunEvent): void => {
     if (event.type === 'agent') return onEvent(event.event)
-    const note = event.type === 'budget_wait' ? waitOf(event) : noteIn(event)
+    const note = event.type === 'budget_wait' ? waitOf(event) : (pauseNote(event, Date.now()) ?? noteIn(event))
     if (note === undefined || note === told) return
     told = note
     output.err(

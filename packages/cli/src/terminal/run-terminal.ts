@@ -6,7 +6,7 @@ import { systemClock } from '@halting/core/steps'
 import { createKeyRedactor } from '@halting/models'
 import type { ClusterInTerminal } from '../cluster/open-in-terminal.ts'
 import type { Flags } from '../flags/flags.ts'
-import { runLimitOfTerminal } from '../flags/run-limit.ts'
+import { runLimitOfTerminal, waitOfPeople } from '../flags/run-limit.ts'
 import { signalExitCodes } from '../io/exit-codes.ts'
 import type { Program } from '../program.ts'
 import { checkModel } from '@halting/agent/session-settings'
@@ -125,6 +125,7 @@ function sessionsHere({ cwd, env }: Program, changed: () => void): Sessions {
         background: 'keep',
         isOneShot: isFirst,
         runLimit: runLimitOfTerminal,
+        waitDefault: waitOfPeople,
       })
       isFirst = false
       live.session.listen((event) => tree.onEvent(event))

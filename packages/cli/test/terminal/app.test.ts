@@ -496,6 +496,7 @@ describe('commands', () => {
   test.each([
     ['/help', /\/limits \[turns\|usd\|run-usd\|/],
     ['/until', /No goal is set\./],
+    ['/loop', /No prompt is repeated\./],
     ['/limits tries 3', /There is no goal whose tries could be limited/],
     ['/limits', /turns\s+0/],
     ['/limits frogs', /\/limits turns 60/],

@@ -99,10 +99,12 @@ export interface AbortListener {
  * and the loop's own code waits through `listen`, which costs a set entry and not an event listener.
  */
 export class AbortScope {
-  readonly #controller = sharedAbort()
+  #controller = sharedAbort()
   #listeners: Set<AbortListener> | undefined
   #cause: AbortCause | undefined
   #unfollow: (() => void) | undefined
+  /** What would have aborted it after the time limit had. */
+  #causeSince: AbortCause | undefined
   #check: (() => void) | undefined
 
   get signal(): AbortSignal {
@@ -129,7 +131,10 @@ export class AbortScope {
 
   /** Aborts once; later causes change nothing. */
   abort(cause: AbortCause): void {
-    if (this.#cause !== undefined) return
+    if (this.#cause !== undefined) {
+      if (cause !== 'time') this.#causeSince ??= cause
+      return
+    }
     this.#cause = cause
     const listeners = this.#listeners
     this.#listeners = undefined
@@ -153,6 +158,17 @@ export class AbortScope {
   /** Aborts when the caller's signal does, or has. */
   follow(outer: AbortSignal): void {
     this.#unfollow = whenAborted(outer, () => this.abort(abortCauseOf(outer.reason)))
+  }
+
+  /**
+   * Begins anew after an abort by the time limit, once all that it aborted has settled: `signal` is another one. What else would have aborted it meanwhile
+   * does so now.
+   */
+  renew(): void {
+    if (this.#cause !== 'time') return
+    this.#cause = undefined
+    this.#controller = sharedAbort()
+    if (this.#causeSince !== undefined) this.abort(this.#causeSince)
   }
 
   /** Lets go of the caller's signal. */

@@ -34,11 +34,9 @@ export interface DeadlineTimes {
 
 /** Calls back once the limit has passed in milliseconds that were not paused; at once when it has passed already. */
 export function createDeadline(clock: Clock, times: DeadlineTimes, onPassed: () => void): Deadline {
-  if (times.limitMs <= times.usedMs) {
-    // A timer would let a request begin that can only be aborted, and charged.
-    onPassed()
-    return noDeadline
-  }
+  // A timer would let a request begin that can only be aborted, and charged.
+  if (times.limitMs <= times.usedMs) onPassed()
+  // It is there all the same: a person may raise the limit.
   return new RunningDeadline(clock, times, onPassed)
 }
 
@@ -103,7 +101,7 @@ class RunningDeadline implements Deadline {
   }
 
   check(): void {
-    if (!this.#isCancelled && this.usedMs >= this.#limitMs) this.#onPassed()
+    if (!this.#isCancelled && this.#waiting === 0 && this.usedMs >= this.#limitMs) this.#onPassed()
   }
 
   pause(): void {

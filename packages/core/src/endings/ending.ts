@@ -176,4 +176,9 @@ export interface Ending extends EndingPresentation {
   readonly stageBound: 'max_turns' | 'max_budget_usd' | 'token_limit' | 'time_limit' | null
   /** What a session needs before it continues: nothing, answers to the calls that wait, or a prompt (spec R-SESS-3). */
   readonly continuesWith: 'nothing' | 'answers' | 'prompt'
+  /**
+   * Whether a loop that repeats a prompt begins its next round after a run that ended so (spec R-EVERY-5). `begins`: it does; `unless_repeated`: it
+   * does until several rounds in a row have ended the same way; `never`: the next round would end the same way, or a person ended the loop.
+   */
+  readonly nextRound: 'begins' | 'unless_repeated' | 'never'
 }

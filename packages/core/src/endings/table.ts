@@ -52,6 +52,7 @@ const success = {
   limit: null,
   stageBound: null,
   continuesWith: 'prompt',
+  nextRound: 'begins',
   announcement: 'success',
   advice: noAdvice,
   actions: [],
@@ -76,6 +77,7 @@ const bound = {
   limit: null,
   stageBound: null,
   continuesWith: 'nothing',
+  nextRound: 'begins',
   announcement: 'limited',
   actions: onlyExplain,
   resume: null,
@@ -107,6 +109,7 @@ const interrupted = {
   limit: null,
   stageBound: null,
   continuesWith: 'prompt',
+  nextRound: 'never',
   announcement: 'interrupted',
   detail: message,
   advice: noAdvice,
@@ -130,6 +133,7 @@ const failure = {
   limit: null,
   stageBound: null,
   continuesWith: 'prompt',
+  nextRound: 'unless_repeated',
   announcement: 'failed',
   detail: message,
   resume: null,
@@ -231,6 +235,7 @@ export const endings: { readonly [reason in EndingReason]: Ending } = {
     overridable: true,
     wrapsUp: true,
     limit: 'noProgress',
+    nextRound: 'unless_repeated',
     sentence: 'it made no progress',
     detail: { kind: 'message', prefix: 'No progress: ' },
     advice: advise('Say what to do when a call does not help.', {
@@ -244,6 +249,7 @@ export const endings: { readonly [reason in EndingReason]: Ending } = {
     category: 'no_progress',
     manner: 'preemptive',
     toolResults: 'none',
+    nextRound: 'never',
     sentence: 'no room can be made',
     detail: message,
     advice: {
@@ -257,6 +263,7 @@ export const endings: { readonly [reason in EndingReason]: Ending } = {
     category: 'token_limit',
     manner: 'preemptive',
     toolResults: 'none',
+    nextRound: 'never',
     sentence: 'the context window is full',
     detail: { kind: 'figures', unit: 'tokens' },
     advice: {
@@ -274,6 +281,7 @@ export const endings: { readonly [reason in EndingReason]: Ending } = {
     toolResults: 'all',
     subtype: 'error_max_structured_output_retries',
     overridable: true,
+    nextRound: 'unless_repeated',
     sentence: 'no answer fits the schema',
     detail: message,
     advice: advise('Make the schema simpler, or say what goes into it.', {
@@ -284,6 +292,7 @@ export const endings: { readonly [reason in EndingReason]: Ending } = {
     ...stopped,
     parentResult: 'failed',
     exitCode: 4,
+    nextRound: 'never',
     sentence: 'a hook stopped it after a tool',
     advice: advise('A hook stopped the run: see what it says.', { terminal: '/hooks lists the hooks.' }),
     actions: goOnOrExplain,
@@ -292,6 +301,7 @@ export const endings: { readonly [reason in EndingReason]: Ending } = {
     ...stopped,
     parentResult: 'failed',
     exitCode: 4,
+    nextRound: 'never',
     sentence: 'a stop hook ended it',
     advice: advise('A stop hook ended the run: see what it says.', { terminal: '/hooks lists the hooks.' }),
     actions: onlyExplain,
@@ -326,6 +336,7 @@ export const endings: { readonly [reason in EndingReason]: Ending } = {
     hostsReadResult: true,
     checksGoal: false,
     continuesWith: 'prompt',
+    nextRound: 'unless_repeated',
     sentence: 'a stop hook is not satisfied',
     detail: message,
     advice: advise('Check whether the stop hook can be satisfied: it names what is missing.', {
@@ -344,6 +355,7 @@ export const endings: { readonly [reason in EndingReason]: Ending } = {
     overridable: false,
     continuesWith: 'answers',
     announcement: 'paused',
+    nextRound: 'never',
     sentence: 'a call waits for a yes or a no',
     advice: {
       command: 'Approve or deny the call, and resume the session.',
@@ -374,6 +386,7 @@ export const endings: { readonly [reason in EndingReason]: Ending } = {
     ...failure,
     toolResults: 'none',
     continuesWith: 'nothing',
+    nextRound: 'never',
     sentence: 'the conversation is too long for the model',
     advice: {
       command: { kind: 'permit-compaction', otherwise: 'Split the task, or read less at once.' },

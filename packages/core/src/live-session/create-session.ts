@@ -2,6 +2,7 @@ import type { AbortCause } from '../cancel/abort.ts'
 import { ConfigurationError } from '../errors.ts'
 import type { LimitsChange, SettingsChange } from '../settings/settings-change.ts'
 import type { RunEvent } from '../events.ts'
+import type { LimitAnswer } from '../limit-question.ts'
 import type { MessageContent } from '../messages.ts'
 import type { PermissionDecision } from '../tools/permission-decision.ts'
 import { QueryEngine } from '../engine.ts'
@@ -14,6 +15,7 @@ import { checkPrompt } from './check-prompt.ts'
 import { MessageQueue } from './message-queue.ts'
 import { type Beginning, type Running, runningOf } from './beginning.ts'
 import type { SessionParts } from './parts.ts'
+import { LimitQuestions } from './limit-questions.ts'
 import { Questions } from './questions.ts'
 import { notKept, nothingChanged } from './rewound.ts'
 import { SessionView } from './session-view.ts'
@@ -47,6 +49,7 @@ export function createSession(parts: SessionParts): Session {
 class LiveSession implements Session {
   readonly #parts: SessionParts
   readonly #questions: Questions
+  readonly #limits: LimitQuestions
   readonly #queue: MessageQueue
   readonly #view: SessionView
   readonly #listeners = new EventListeners()
@@ -70,10 +73,12 @@ class LiveSession implements Session {
     const { options, permissions } = parts
     const onStage = { tell: (event: SessionEvent) => this.#tell(event), changed: () => this.#changed() }
     this.#stages = new StagesAfterRuns(parts.afterRun, onStage)
-    this.#questions = new Questions((event) => {
+    const ask = (event: SessionEvent): void => {
       this.#tell(event)
       this.#changed()
-    })
+    }
+    this.#questions = new Questions(ask)
+    this.#limits = new LimitQuestions(ask)
     this.#queue = new MessageQueue(() => this.#engine)
     this.#engine = this.#newEngine()
     const last = parts.journal?.open === undefined ? parts.journal?.ended.at(-1)?.terminal : undefined
@@ -88,6 +93,7 @@ class LiveSession implements Session {
       ...options,
       ...(journal !== undefined && { session: journal }),
       ...(answersQuestions && { canUseTool: this.#questions.canUseTool }),
+      ...(options.askLimit === undefined && { askLimit: this.#limits.askLimit }),
       onEvent: (event) => this.#onLoopEvent(event),
     })
     attach?.(engine)
@@ -107,7 +113,8 @@ class LiveSession implements Session {
   #present(): SessionSnapshot {
     const { cwd, journal } = this.#parts
     const questions = this.#questions.open
-    const isAsking = questions.length > 0
+    const limitQuestion = this.#limits.open
+    const isAsking = questions.length > 0 || limitQuestion !== null
     const { activity, ...view } = this.#view.present
     const isRunning = this.#running !== undefined
     const status = isAsking ? 'requires_action' : isRunning ? 'running' : 'idle'
@@ -117,6 +124,7 @@ class LiveSession implements Session {
       activity: isAsking ? { type: 'question' } : activity,
       queue: this.#queue.waiting,
       questions,
+      limitQuestion,
       canResume: !this.#isClosed && this.#running?.hasResult !== false && this.#engine.canResume,
       cwd,
       file: journal?.path,
@@ -127,13 +135,13 @@ class LiveSession implements Session {
     return this.#listeners.add(listener)
   }
 
-  prompt(content: MessageContent, { id, when = 'next', model }: PromptOptions = {}): string {
+  prompt(content: MessageContent, { id, when = 'next', model, skipIfMet }: PromptOptions = {}): string {
     this.#checkOpen()
     // It is refused here, and not when its run begins.
     checkPrompt(content)
     if (id !== undefined && this.#running?.messageId === id) return id
     const begins = when === 'now' || (typeof content === 'string' && compactCommand.test(content))
-    const own = { id, model }
+    const own = { id, model, skipIfMet }
     const put = begins ? this.#queue.putOwn(content, own) : { id: this.#queue.put(content, when, own), isNew: true }
     // A message that comes again, such as one that a host sends twice, interrupts nothing.
     if (when === 'now' && put.isNew && this.#running !== undefined) this.#interruptRun('interrupt')
@@ -180,6 +188,10 @@ class LiveSession implements Session {
 
   answer(questionId: string, answer: PermissionAnswer): boolean {
     return this.#questions.answer(questionId, answer)
+  }
+
+  answerLimit(id: string, answer: LimitAnswer): boolean {
+    return this.#limits.answer(id, answer, (limits) => this.set({ limits }))
   }
 
   compact(instructions?: string): void {
@@ -388,7 +400,7 @@ class LiveSession implements Session {
     if (inboxId === undefined || origin === 'prompt') return
     this.#changed()
     this.#tell({ type: 'taken', ids: [inboxId], turn: this.#view.turns })
-    const model = this.#queue.taken(inboxId)
+    const { model } = this.#queue.taken(inboxId)
     if (model !== undefined)
       this.#tell({ type: 'note', text: `${model} is not asked: the message came to a run that goes on.` })
   }

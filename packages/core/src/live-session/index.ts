@@ -16,6 +16,7 @@ export type {
   SessionFigures,
   SessionGoal,
   SessionSnapshot,
+  WaitingRequest,
 } from './session.ts'
 export { createSession } from './create-session.ts'
 export { nextStop, type LeftOfRun, type NextStop } from './next-stop.ts'

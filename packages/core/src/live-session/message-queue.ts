@@ -7,7 +7,11 @@ import type { QueuedMessage } from './session.ts'
 interface HandedIn {
   readonly id?: string | undefined
   readonly model?: string | undefined
+  readonly skipIfMet?: boolean | undefined
 }
+
+/** What a message says of the run that begins with it. */
+type OfItsRun = Pick<QueuedMessage, 'model' | 'skipIfMet'>
 
 /** What waits, and of what it was made. */
 interface Shown {
@@ -23,8 +27,8 @@ interface Shown {
 export class MessageQueue {
   readonly #engine: () => QueryEngine
   #own: readonly QueuedMessage[] = []
-  /** The models of messages that wait in the engine, for the runs that begin with them. */
-  readonly #models = new Map<string, string>()
+  /** What messages that wait in the engine say of the runs that begin with them. */
+  readonly #ofRuns = new Map<string, OfItsRun>()
   #shown: Shown | undefined
 
   constructor(engine: () => QueryEngine) {
@@ -40,26 +44,27 @@ export class MessageQueue {
   }
 
   #queued({ id, kind, content }: InboxMessage): QueuedMessage {
-    const model = this.#models.get(id)
-    return { id, content, when: kind === 'steer' ? 'next' : 'later', ...(model !== undefined && { model }) }
+    return { id, content, when: kind === 'steer' ? 'next' : 'later', ...this.#ofRuns.get(id) }
   }
 
   /** For the run that goes on, at its next checkpoint or when it would end. Gives the id. */
-  put(content: MessageContent, when: 'next' | 'later', { id, model }: HandedIn): string {
+  put(content: MessageContent, when: 'next' | 'later', { id, ...own }: HandedIn): string {
     if (id !== undefined && this.waiting.some((each) => each.id === id)) return id
     const given = when === 'next' ? this.#engine().steer(content, id) : this.#engine().followUp(content, id)
-    if (model !== undefined && this.#engine().waiting.some((each) => each.id === given)) this.#models.set(given, model)
+    const ofRun = ofItsRun(own)
+    if (Object.keys(ofRun).length > 0 && this.#engine().waiting.some((each) => each.id === given))
+      this.#ofRuns.set(given, ofRun)
     return given
   }
 
   /** For a run of its own. An id that was handed in before is passed over: `isNew` is false. */
-  putOwn(content: MessageContent, { id, model }: HandedIn): { readonly id: string; readonly isNew: boolean } {
+  putOwn(content: MessageContent, { id, ...own }: HandedIn): { readonly id: string; readonly isNew: boolean } {
     if (id !== undefined && this.waiting.some((each) => each.id === id)) return { id, isNew: false }
     // The engine knows which ids were handed in, and makes new ones.
     const engine = this.#engine()
     const given = engine.steer(content, id)
     const isNew = engine.retract(given)
-    const message = { id: given, content, when: 'next', ...(model !== undefined && { model }) } as const
+    const message = { id: given, content, when: 'next', ...ofItsRun(own) } as const
     if (isNew) this.#own = [...this.#own, message]
     return { id: given, isNew }
   }
@@ -67,21 +72,21 @@ export class MessageQueue {
   /** Another engine takes the place of the present one, which is given: what waited there waits in the new one. */
   moveFrom(before: QueryEngine): void {
     for (const { id, kind, content } of before.waiting)
-      this.put(content, kind === 'steer' ? 'next' : 'later', { id, model: this.#models.get(id) })
+      this.put(content, kind === 'steer' ? 'next' : 'later', { id, ...this.#ofRuns.get(id) })
   }
 
-  /** A run that goes on has taken it. Gives the model that it was for. */
-  taken(id: string): string | undefined {
-    const model = this.#models.get(id)
-    this.#models.delete(id)
-    return model
+  /** A run that goes on has taken it. Gives what it said of a run of its own. */
+  taken(id: string): OfItsRun {
+    const ofRun = this.#ofRuns.get(id) ?? {}
+    this.#ofRuns.delete(id)
+    return ofRun
   }
 
   retract(id: string): boolean {
     const others = this.#own.filter((each) => each.id !== id)
     const isTakenBack = others.length < this.#own.length || this.#engine().retract(id)
     this.#own = others
-    if (isTakenBack) this.#models.delete(id)
+    if (isTakenBack) this.#ofRuns.delete(id)
     return isTakenBack
   }
 
@@ -96,4 +101,8 @@ export class MessageQueue {
   takeAll(): readonly QueuedMessage[] {
     return this.waiting.filter(({ id }) => this.retract(id))
   }
+}
+
+function ofItsRun({ model, skipIfMet }: Omit<HandedIn, 'id'>): OfItsRun {
+  return { ...(model !== undefined && { model }), ...(skipIfMet !== undefined && { skipIfMet }) }
 }

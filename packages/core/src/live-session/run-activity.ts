@@ -1,12 +1,7 @@
 import type { RunEvent } from '../events.ts'
 import { spendsTurn } from '../allowance.ts'
-import type { ModelErrorJson } from '../model/model-error.ts'
+import { failureName } from './service-waits-view.ts'
 import type { Activity } from './session.ts'
-
-/** `529`, or what kind of failure it is. */
-function nameOf({ status, kind }: ModelErrorJson): string {
-  return status === null ? kind.replaceAll('_', ' ') : String(status)
-}
 
 const idle: Activity = Object.freeze({ type: 'idle' })
 
@@ -75,12 +70,12 @@ export class RunActivity {
         return undefined
       case 'retry': {
         const { attempt, maxRetries, delayMs, error } = event
-        return { type: 'retry', attempt, maxRetries, untilMs: this.#now() + delayMs, error: nameOf(error) }
+        return { type: 'retry', attempt, maxRetries, untilMs: this.#now() + delayMs, error: failureName(error) }
       }
       case 'service_wait': {
         const { isWaiting, model, sinceMs, untilMs, error } = event
         if (!isWaiting) return this.#asking
-        return { type: 'service_wait', model, sinceMs, untilMs, error: nameOf(error), message: error.message }
+        return { type: 'service_wait', model, sinceMs, untilMs, error: failureName(error), message: error.message }
       }
       case 'hook_end':
         if ('block' in event.outcome && event.trigger === 'stopHook') this.#sentBack ??= event.outcome.block ?? null

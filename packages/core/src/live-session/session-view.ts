@@ -12,6 +12,7 @@ import { type InForce, inForceAtFirst, inForceWith, modelIdsOf, orNull } from '.
 import { nextStop } from './next-stop.ts'
 import { RunActivity } from './run-activity.ts'
 import { RunFigures } from './run-figures.ts'
+import { ServiceWaitsView } from './service-waits-view.ts'
 import type { SessionSnapshot } from './session.ts'
 
 type Viewed =
@@ -26,6 +27,7 @@ type Viewed =
   | 'nextStop'
   | 'goal'
   | 'tasks'
+  | 'serviceWaits'
   | 'last'
 
 export interface ViewOptions {
@@ -43,6 +45,7 @@ export class SessionView {
   readonly #activity: RunActivity
   readonly #tasks: BackgroundList
   readonly #goal: GoalView
+  readonly #serviceWaits = new ServiceWaitsView()
   readonly #first: InForce
   #inForce: InForce
   /** A run goes on whose figures are not in the sum of the session yet. */
@@ -68,6 +71,7 @@ export class SessionView {
   begin(): void {
     this.#counts = true
     this.#goal.begin()
+    this.#serviceWaits.clear()
     this.#activity.begin(this.#options.engine().model.id)
     this.#figures.begin(this.#inForce.limits, this.#options.engine().totalCostUsd)
   }
@@ -77,6 +81,7 @@ export class SessionView {
     this.#counts = false
     this.#last = last ?? this.#last
     this.#activity.end()
+    this.#serviceWaits.clear()
     this.#goal.end(last)
     if (last !== undefined) this.#figures.end(last)
   }
@@ -95,7 +100,8 @@ export class SessionView {
   /** True when something of it is another. */
   onEvent(event: RunEvent): boolean {
     if (event.type === 'settings') this.set(event.change)
-    const heard = [this.#figures, this.#activity, this.#goal, this.#tasks].map((view) => view.onEvent(event))
+    const views = [this.#figures, this.#activity, this.#goal, this.#tasks, this.#serviceWaits]
+    const heard = views.map((view) => view.onEvent(event))
     return event.type === 'settings' || heard.includes(true)
   }
 
@@ -121,6 +127,7 @@ export class SessionView {
       nextStop: nextStop(this.#figures.left),
       goal: this.#goal.present(options.permissions?.isPlanning?.(this.#inForce.permissionMode) !== true),
       tasks: this.#tasks.tasks,
+      serviceWaits: this.#serviceWaits.present,
       last: this.#last,
     }
   }

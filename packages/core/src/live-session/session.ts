@@ -3,6 +3,7 @@ import type { JsonObject } from '../json.ts'
 import type { LimitsChange, SettingsChange } from '../settings/settings-change.ts'
 import type { RunEvent } from '../events.ts'
 import type { GoalCheck, GoalSpec } from '../goals/goal-record.ts'
+import type { LimitAnswer, LimitRequest } from '../limit-question.ts'
 import type { MessageContent, Usage } from '../messages.ts'
 import type { PermissionDecision } from '../tools/permission-decision.ts'
 import type { SdkMessage, SdkResult } from '../sdk/sdk-messages.ts'
@@ -40,6 +41,11 @@ export interface Session {
   set(change: SettingsChange): void
   /** A person's answer to one of `snapshot.questions`. False when nobody waits for it any more. @throws ConfigurationError for what is no answer: the question stays. */
   answer(questionId: string, answer: PermissionAnswer): boolean
+  /**
+   * A person's answer to `snapshot.limitQuestion`. A limit that is raised is set as by `set`, so that it holds for later runs, too. False when nobody waits for it any more.
+   * @throws ConfigurationError for what is no answer, such as a limit that is not above what is used: the question stays.
+   */
+  answerLimit(id: string, answer: LimitAnswer): boolean
   /** Makes the conversation shorter: a run of its own. */
   compact(instructions?: string): void
   /**
@@ -76,6 +82,8 @@ export interface PromptOptions {
   readonly when?: 'now' | 'next' | 'later'
   /** The model of the run that begins with it, and of no later one. It does not count where a run that goes on takes the message; that is told. */
   readonly model?: string
+  /** The run that begins with it ends without a request where its goals hold already, whatever `RunOptions.skipIfMet` says. */
+  readonly skipIfMet?: boolean
 }
 
 /** Options of `Session.interrupt`. */
@@ -101,6 +109,8 @@ export interface QueuedMessage {
   readonly when: 'next' | 'later'
   /** Of the run that begins with it. */
   readonly model?: string
+  /** Of the run that begins with it. */
+  readonly skipIfMet?: boolean
 }
 
 /** A call that a person has to say something to, by `answer`. */
@@ -217,6 +227,19 @@ export type Activity =
     }
   | { readonly type: 'question' }
 
+/** A request that waits for its service. Times in milliseconds since 1970. JSON. */
+export interface WaitingRequest {
+  /** The calls under which the agent works that makes the request, the outermost first; empty for the run itself. */
+  readonly callIds: readonly string[]
+  readonly model: string
+  readonly sinceMs: number
+  readonly untilMs: number
+  /** The status of the service, `529`; where it gave none, what kind of failure: `connection`. */
+  readonly error: string
+  /** What the service said. */
+  readonly message: string
+}
+
 /** Something that goes on beside the run: a command or an agent in the background. */
 export interface BackgroundTask {
   readonly id: string
@@ -252,6 +275,8 @@ export interface SessionSnapshot {
   readonly activity: Activity
   readonly queue: readonly QueuedMessage[]
   readonly questions: readonly Question[]
+  /** The run pauses at a limit and asks whether it is raised: `answerLimit` says so. Null where it does not. */
+  readonly limitQuestion: LimitRequest | null
   readonly model: string
   /** Ids that `set({ model })` takes beside those that can be made by their name. */
   readonly models: readonly string[]
@@ -265,6 +290,8 @@ export interface SessionSnapshot {
   /** What must hold before a run may end as `completed`; null for a session without goals. */
   readonly goal: SessionGoal | null
   readonly tasks: readonly BackgroundTask[]
+  /** Requests of the run and of its agents that wait for their services: `retryNow` ends these waits. */
+  readonly serviceWaits: readonly WaitingRequest[]
   /** How the last run ended, of this process or of the one before; undefined where there is none, or it has no ending: `canResume` tells them apart. */
   readonly last: RunResult | undefined
   /** There is something that `resume` would go on with. It is so when `run_end` is told; the run is over when that was told to all. */
@@ -286,6 +313,8 @@ export type SessionEvent =
   | { readonly type: 'taken'; readonly ids: readonly string[]; readonly turn: number }
   | { readonly type: 'question'; readonly question: Question }
   | { readonly type: 'question_closed'; readonly id: string; readonly because: 'answered' | 'withdrawn' }
+  | { readonly type: 'limit_question'; readonly request: LimitRequest }
+  | { readonly type: 'limit_question_closed'; readonly id: string; readonly because: 'answered' | 'withdrawn' }
   /** Something of the snapshot is another. Told once for what changes at once. */
   | { readonly type: 'changed' }
   /** After the run's result. */

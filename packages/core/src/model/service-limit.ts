@@ -1,3 +1,4 @@
+import { durationMs } from '../duration.ts'
 import { hashText } from '../hash.ts'
 import type { ModelErrorJson } from './model-error.ts'
 
@@ -10,6 +11,13 @@ const longestUnsaidMs = 300_000
 
 /** The longest time that a run may wait for services: 31 days, in milliseconds. */
 export const longestWaitForLimitsMs: number = 31 * 86_400_000
+
+/** How long a run waits for services, as people write it, in milliseconds: `8h`, or 0 for `none`. Undefined for what is neither, or longer than a run may wait. */
+export function waitMs(text: string): number | undefined {
+  if (text.trim() === 'none') return 0
+  const milliseconds = durationMs(text) ?? 0
+  return milliseconds > 0 && milliseconds <= longestWaitForLimitsMs ? milliseconds : undefined
+}
 
 /**
  * Whether waiting helps: a rate limit that says when it is over, a service that is overloaded or out of order, or one that cannot be reached. Not what
@@ -49,7 +57,7 @@ export interface ServiceWaitTerms {
  */
 export function serviceWaitMs({ error, number, leftMs, key }: ServiceWaitTerms): number | undefined {
   const said = error.retryAfterMs ?? 0
-  if (leftMs < Math.max(said, longestQuietWaitMs)) return undefined
+  if (leftMs <= 0 || leftMs < Math.max(said, longestQuietWaitMs)) return undefined
   const first = said > 0 ? longestQuietWaitMs : firstUnsaidMs
   const least = Math.min(longestUnsaidMs, first * 2 ** Math.min(number - 1, 10))
   const wanted = Math.max(said, least)

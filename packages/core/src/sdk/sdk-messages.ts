@@ -2,6 +2,7 @@ import type { StageReason } from '../after/stage-record.ts'
 import type { GoalCheck, GoalPlace, GoalResult } from '../goals/goal-record.ts'
 import type { Json, JsonObject } from '../json.ts'
 import type { ContentBlock, MessageContent, Usage } from '../messages.ts'
+import type { ServiceWaitEnd } from '../model/service-waits.ts'
 import type { ResultSubtype } from '../endings/ending.ts'
 import type { StopCategory } from '../endings/reason.ts'
 
@@ -179,6 +180,9 @@ export type SdkSystem = Base & { readonly type: 'system' } & (
         /** The call that started the subagent whose goals they are. */
         readonly parent_tool_use_id: string | null
       }
+    /** A request waits for its service, or has. Ours. */
+    | (SdkServiceWait & { readonly state: 'waiting'; readonly since: string; readonly until: string })
+    | (SdkServiceWait & { readonly state: 'ended'; readonly outcome: ServiceWaitEnd; readonly waited_ms: number })
     /** What the hooks of a run came to. Ours. */
     | {
         readonly subtype: 'hook_summary'
@@ -186,6 +190,18 @@ export type SdkSystem = Base & { readonly type: 'system' } & (
         readonly hooks: readonly SdkHookFigures[]
       }
   )
+
+/** What is known of a request that waits for its service. Moments are ISO texts. */
+interface SdkServiceWait {
+  readonly subtype: 'service_wait'
+  readonly model: string
+  readonly error_status: number | null
+  readonly error: string
+  /** What the service said. */
+  readonly message: string
+  /** The call that started the subagent whose request it is. */
+  readonly parent_tool_use_id: string | null
+}
 
 /** One hook at one event of a run. */
 export interface SdkHookFigures {
@@ -267,6 +283,8 @@ export type SdkResult<Output = unknown> = Base & {
   readonly permission_denials: readonly SdkPermissionDenial[]
   readonly terminal_reason: string
   readonly stop: SdkStop
+  /** When the service takes requests again; of a run that it ended, where it said so. Ours. */
+  readonly retryAt?: string
   /** How the goals of the run stand; absent for a run without any. Ours. */
   readonly goal?: GoalResult
   /** Of a success. */

@@ -5,6 +5,7 @@ import type { RunEvent } from '../events.ts'
 import { fieldsOf } from '../given.ts'
 import { isUuid, uuidOf } from '../hash.ts'
 import type { Json } from '../json.ts'
+import { isoTimeOf } from '../iso-time.ts'
 import { isToolResult } from '../messages.ts'
 import type { AssistantEntry, TranscriptEntry, UserEntry } from '../transcript.ts'
 import { ReplyLines } from './reply-lines.ts'
@@ -68,6 +69,9 @@ export function createTranslator(options: TranslateOptions): Translator {
         return [progressOf(event, parent, base())]
       case 'retry':
         return [retryOf(event, base())]
+      case 'service_wait':
+      case 'service_waited':
+        return serviceWaitOf(event, parent, base)
       case 'budget_wait': {
         const message = budgetWaitText(event)
         return message === null ? nothing : [{ type: 'system', subtype: 'informational', message, ...base() }]
@@ -97,27 +101,8 @@ export function createTranslator(options: TranslateOptions): Translator {
             ...base(),
           },
         ]
-      case 'hook_end': {
-        if (!options.includeHookEvents) return nothing
-        const { hook, trigger, outcome } = event
-        const failed = outcome.error ?? ''
-        const ending = outcome.aborted !== undefined ? 'cancelled' : failed === '' ? 'success' : 'error'
-        const output = JSON.stringify(outcome)
-        return [
-          {
-            type: 'system',
-            subtype: 'hook_response',
-            hook_id: hook,
-            hook_name: hook,
-            hook_event: trigger,
-            stdout: '',
-            stderr: failed,
-            output,
-            outcome: ending,
-            ...base(),
-          },
-        ]
-      }
+      case 'hook_end':
+        return options.includeHookEvents ? [hookResponseOf(event, base())] : nothing
       case 'model_start':
         lines.begin(parent, event.model)
         return options.includePartialMessages
@@ -228,6 +213,50 @@ function retryOf(
     error: error.kind,
     ...base,
   }
+}
+
+function hookResponseOf(
+  { hook, trigger, outcome }: Extract<RunEvent, { readonly type: 'hook_end' }>,
+  base: ReturnType<MakeBase>,
+): SdkMessage {
+  const failed = outcome.error ?? ''
+  return {
+    type: 'system',
+    subtype: 'hook_response',
+    hook_id: hook,
+    hook_name: hook,
+    hook_event: trigger,
+    stdout: '',
+    stderr: failed,
+    output: JSON.stringify(outcome),
+    outcome: outcome.aborted !== undefined ? 'cancelled' : failed === '' ? 'success' : 'error',
+    ...base,
+  }
+}
+
+/** The end of a wait is told by what ended it. */
+function serviceWaitOf(
+  event: Extract<RunEvent, { readonly type: 'service_wait' | 'service_waited' }>,
+  parent: string | null,
+  base: MakeBase,
+): readonly SdkMessage[] {
+  const { model, error } = event
+  const about = {
+    type: 'system',
+    subtype: 'service_wait',
+    model,
+    error_status: error.status,
+    error: error.kind,
+    message: error.message,
+    parent_tool_use_id: parent,
+  } as const
+  if (event.type === 'service_waited') {
+    const { outcome, waitedMs } = event
+    return [{ ...about, state: 'ended', outcome, waited_ms: waitedMs, ...base() }]
+  }
+  if (!event.isWaiting) return nothing
+  const [since, until] = [isoTimeOf(event.sinceMs) ?? '', isoTimeOf(event.untilMs) ?? '']
+  return [{ ...about, state: 'waiting', since, until, ...base() }]
 }
 
 function goalCheckOf(

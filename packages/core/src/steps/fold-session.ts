@@ -1,6 +1,6 @@
 import { stagesOf, type RecordedStage } from '../after/stage-record.ts'
 import type { BudgetLease } from '../budget/lease.ts'
-import type { RunProgress } from '../state.ts'
+import type { RunProgress, RunStart } from '../state.ts'
 import type { RunResult } from '../endings/terminal.ts'
 import { Transcript } from '../transcript.ts'
 import { beginningOf, isOwnStart } from './check-records.ts'
@@ -11,6 +11,8 @@ export interface EndedRun {
   readonly runId: string
   /** The run whose counters this one carries: what that spent is in its figures, too. */
   readonly continues?: string
+  /** The caller's own name for the prompt that it began with (`promptId`); absent where it had none. */
+  readonly promptId?: string
   readonly terminal: RunResult
   readonly spent: RunProgress
 }
@@ -89,7 +91,14 @@ export function foldSession(runs: readonly (readonly StepRecord[])[]): FoldedSes
       reached = reached.appendAll(added)
     }
     const { runId, continues } = start.run
-    ended.push({ runId, ...(continues !== undefined && { continues }), terminal: end.terminal, spent: end.spent })
+    const promptId = promptIdIn(start)
+    ended.push({
+      runId,
+      ...(continues !== undefined && { continues }),
+      ...(promptId !== undefined && { promptId }),
+      terminal: end.terminal,
+      spent: end.spent,
+    })
     transcript = reached
   }
   return { transcript, open: undefined, ended, ...after, ...(isRewound && { isRewound }) }
@@ -100,6 +109,16 @@ export function countedRuns({ ended, open }: FoldedSession, continued?: string):
   const carried = new Set([continued, ...ended.map(({ continues }) => continues)])
   if (open !== undefined) carried.add(beginningOf(open).start.run.continues)
   return ended.filter(({ runId }) => !carried.has(runId))
+}
+
+/** The caller's own name for the prompt that a run began with; undefined where it began without one, or the prompt had none. */
+export function promptIdOf(records: readonly StepRecord[]): string | undefined {
+  return promptIdIn(beginningOf(records).start)
+}
+
+function promptIdIn({ added }: RunStart): string | undefined {
+  const prompt = added.findLast((entry) => entry.kind === 'user' && entry.origin === 'prompt')
+  return prompt?.kind === 'user' ? prompt.inboxId : undefined
 }
 
 /** The name of the run that these records are of. */

@@ -10,6 +10,7 @@ export { createMemorySteps, type MemorySteps, type MemoryStepsOptions } from './
 export {
   countedRuns,
   foldSession,
+  promptIdOf,
   runsOf,
   type EndedRun,
   type FoldedSession,

@@ -116,7 +116,7 @@ const isProgress: Check = isObject({
   request: isAmount,
   turns: isAmount,
   turnBegins: isBoolean,
-  laps: isObject({ sinceRefill: isLaps, inRun: isLaps, triesBefore: optional(isAmount) }),
+  laps: isObject({ sinceRefill: isLaps, inRun: isLaps, triesBefore: optional(isAmount), raises: optional(isAmount) }),
   compactions: isAmount,
   usage: isUsage,
   modelUsage: isMapOf(isObject({ usage: isUsage, nanos: isAmount })),

@@ -22,7 +22,7 @@ export function abortDraft(run: Run, cause: AbortCause, place: 'streaming' | 'to
     case 'time': {
       const limitMs = run.context.settings.maxDurationMs
       const signal = timeLimitSignal(Math.max(activeMs(run.spent), limitMs), limitMs, source)
-      return draftOf('time_limit', signal, { overridable: false })
+      return draftOf('time_limit', signal, { overridable: false, isOwnLimit: true })
     }
     case 'budget':
       return draftOf('max_budget_usd', budgetSignal(run, source), { wrapsUp: false })
@@ -62,6 +62,7 @@ export function maxTurnsDraft({ context, spent }: Run, used: number = context.se
   })
   return draftOf('max_turns', signal, {
     raisedBy: ['limit:max_turns'],
+    isOwnLimit: true,
     say: { type: 'max_turns_reached', maxTurns, turnCount },
   })
 }
@@ -83,7 +84,7 @@ function runLimitSignal(used: number, limit: number, source: string): StopSignal
 }
 
 export function budgetDraft(run: Run): Draft {
-  return draftOf('max_budget_usd', budgetSignal(run, 'max_budget_usd'))
+  return draftOf('max_budget_usd', budgetSignal(run, 'max_budget_usd'), { isOwnLimit: true })
 }
 
 /** The model failed and is not asked again. With `attempts` above 1 the retries are used up. `retryAtMs`: when its service takes requests again. */
@@ -94,7 +95,10 @@ export function modelErrorDraft(error: ModelErrorJson, attempts: number, retryAt
   const { kind, status, requestId } = error
   const signal = new StopSignal({
     reason: exhausted ? 'retry_limit' : 'error',
-    message: retryAt === undefined ? failure.message : `${failure.message} It takes requests again at ${retryAt}.`,
+    message:
+      retryAt === undefined
+        ? failure.message
+        : `${failure.message.replace(/[.\s]+$/, '')}. It takes requests again at ${retryAt}.`,
     context: { kind, status, attempts, requestId, ...(retryAt !== undefined && { retryAt }) },
     source: 'model',
   })
@@ -167,7 +171,7 @@ export function loweredTokensDraft({ context, spent }: Run, how: string = 'the r
   const limit = context.settings.maxTotalTokens
   const message = `Token limit reached: ${used}/${limit}; ${how}`
   const signal = new StopSignal({ reason: 'token_limit', message, context: { used, limit }, source: 'ledger' })
-  return draftOf('token_limit', signal, { raisedBy: ['limit:tokens'] })
+  return draftOf('token_limit', signal, { raisedBy: ['limit:tokens'], isOwnLimit: true })
 }
 
 /** The ending of the most urgent stop signal. */

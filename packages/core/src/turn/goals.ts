@@ -287,7 +287,7 @@ function unmetDraft({ context }: Run, { tries, last }: GoalProgress, cause: Unme
     context: { used: tries, limit, cause, goal: check?.name ?? null, exitCode: check?.exitCode ?? null },
     source: 'goal',
   })
-  return draftOf('goal_unmet', signal)
+  return draftOf('goal_unmet', signal, { isOwnLimit: cause === 'tries' })
 }
 
 function causeText(cause: UnmetCause, tries: number): string {

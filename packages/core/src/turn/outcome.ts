@@ -17,6 +17,8 @@ export interface Draft {
   readonly overridable: boolean
   /** Whether a last answer may be asked for. */
   readonly wrapsUp: boolean
+  /** A limit of the run's own is reached, whose `used` and `limit` its signal has: a person may raise it. False for a guard's, a lease's and a standing budget. */
+  readonly isOwnLimit: boolean
   /** What is put on the transcript at the end: an attachment, an interruption, the error as a message. */
   readonly say?:
     | Attachment
@@ -74,6 +76,7 @@ export function draftOf(
     raisedBy: [],
     overridable: endings[reason].overridable,
     wrapsUp: endings[reason].wrapsUp,
+    isOwnLimit: false,
     ...more,
   }
 }

@@ -81,7 +81,7 @@ function dollarsDraft(run: Run, neededUsd: number, availableUsd: number, of: Sha
     limitNeededUsd: limit + neededUsd - availableUsd,
   }
   const context = { ...budget.context, ...figures }
-  return draftOf('max_budget_usd', new StopSignal({ ...budget.toJSON(), message, context }))
+  return draftOf('max_budget_usd', new StopSignal({ ...budget.toJSON(), message, context }), { isOwnLimit: true })
 }
 
 function tokensDraft(run: Run, needed: number, available: number, of: Shared): Draft {
@@ -94,7 +94,7 @@ function tokensDraft(run: Run, needed: number, available: number, of: Shared): D
   const figures = { needed, available: Math.max(0, available), limitNeeded: limit + needed - available }
   const context = { used, limit, ...figures }
   const signal = new StopSignal({ reason: 'token_limit', message, context, source: 'ledger' })
-  return draftOf('token_limit', signal, { raisedBy: ['limit:tokens'] })
+  return draftOf('token_limit', signal, { raisedBy: ['limit:tokens'], isOwnLimit: true })
 }
 
 /** What is held back for a last answer is asked for all the same: then a request may fit, but no turn beside it. */

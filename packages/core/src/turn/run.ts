@@ -91,7 +91,7 @@ export class Run {
   #lapLength: number
   #writes = 0
   readonly #prefix: string
-  readonly #plainStep: StepOptions<never>
+  #plainStep: StepOptions<never>
 
   constructor(context: RunContext, ports: RunPorts, start: RunState, emit: Emit) {
     this.#given = context
@@ -130,6 +130,19 @@ export class Run {
   /** As it was under other settings. */
   contextUnder(settings: SettingsInForce | null): RunContext {
     return contextWith(this.#given, settings)
+  }
+
+  /** Whether the model has replied since the last lap, or calls were carried out: what comes next is a turn of its own. */
+  get hasReplied(): boolean {
+    return this.#transcript
+      .since(this.#lapLength)
+      .some((entry) => entry.kind === 'assistant' || (entry.kind === 'user' && entry.origin === 'tool_results'))
+  }
+
+  /** Steps from here on are no more aborted by the time limit that aborted those before. Nothing may be in flight. */
+  renewAbort(): void {
+    this.ports.abort.renew()
+    this.#plainStep = Object.freeze(this.#stepOptions<never>(plainStep))
   }
 
   /** The kind of subagent that this is; null for the main loop. */

@@ -5,7 +5,7 @@ import { ModelError, resume, type RunEvent, type RunOptions, type ToolContext } 
 import type { ModelErrorInit, ModelErrorJson } from '../../src/adapters/index.ts'
 import { isoTimeOf } from '../../src/iso-time.ts'
 import { isServiceLimit, serviceWaitMs } from '../../src/model/service-limit.ts'
-import { bothWaits } from '../../src/model/service-waits.ts'
+import { laterWaits, WaitTime } from '../../src/model/service-waits.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
 import { begin, run, until } from '../support/harness.ts'
 import { killedBefore } from '../support/killed.ts'
@@ -99,11 +99,45 @@ test('moments are written as the calendar has them', () => {
   ])
 })
 
-test('waits at the same time count once', () => {
-  const both = bothWaits({ ms: 100, untilMs: 1_000 }, { ms: 80, untilMs: 1_020 })
-  expect(both).toEqual({ ms: 120, untilMs: 1_020 })
-  expect(bothWaits(both, { ms: 50, untilMs: 900 })).toEqual(both)
-  expect(bothWaits(both, { ms: 50, untilMs: 5_000 })).toEqual({ ms: 170, untilMs: 5_000 })
+describe('the time that is waited', () => {
+  test('counts once what goes on at the same time, in whatever order it ends and is read back', () => {
+    const span = fc.record({ sinceMs: fc.integer({ min: 1, max: 60 }), ms: fc.integer({ min: 0, max: 20 }) })
+    fc.assert(
+      fc.property(fc.array(span, { minLength: 1 }), (spans) => {
+        const time = new WaitTime(undefined)
+        const waited = spans.map(({ sinceMs, ms }) =>
+          time.begin({ sinceMs, untilMs: sinceMs + ms }, false)(sinceMs + ms),
+        )
+        const moments = new Set(spans.flatMap(({ sinceMs, ms }) => Array.from({ length: ms }, (_, at) => sinceMs + at)))
+        expect(waited.reduce(laterWaits).ms).toBe(moments.size)
+      }),
+    )
+  })
+
+  test('goes on from what is on record, and takes in what was open', () => {
+    const time = new WaitTime({ ms: 100, untilMs: 1_000 })
+    const first = time.begin({ sinceMs: 900, untilMs: 1_200 }, false)
+    const second = time.begin({ sinceMs: 1_050, untilMs: 1_100 }, true)
+    expect(time.leftMs(400, 1_060)).toBe(240)
+    expect([second(1_100), first(1_200)]).toEqual([
+      { ms: 200, untilMs: 1_100 },
+      { ms: 300, untilMs: 1_200 },
+    ])
+    time.restore({ ms: 350, untilMs: 1_300 })
+    expect([time.leftMs(400, 1_300), time.leftMs(100, 1_300)]).toEqual([50, 0])
+  })
+
+  test('counts where the clock was set back', () => {
+    const time = new WaitTime(undefined)
+    time.begin({ sinceMs: 10_000, untilMs: 10_100 }, true)(10_100)
+    expect(time.begin({ sinceMs: 500, untilMs: 600 }, true)(600)).toEqual({ ms: 200, untilMs: 10_200 })
+  })
+
+  test('is what others wait anyway, where nothing is left', () => {
+    const time = new WaitTime(undefined)
+    time.begin({ sinceMs: 0, untilMs: 5_000 }, true)
+    expect([time.leftMs(5_000, 0), time.leftMs(5_000, 2_000), time.leftMs(8_000, 2_000)]).toEqual([5_000, 3_000, 6_000])
+  })
 })
 
 describe('a run', () => {

@@ -320,3 +320,28 @@ test('a stage that breaks is told apart from a run that breaks (R-LIVE-3a)', asy
   expect(told.filter(({ type }) => type === 'failed')).toMatchObject([{ givenBack: [], isAfterRun: true }])
   await session.close()
 })
+
+test('a prompt with skipIfMet ends its run without a request where the goals hold, and says nothing of later runs', async () => {
+  const until = [{ name: 'npm test', check: () => ({ met: true, exitCode: 0 }) }]
+  const { session, told } = sessionOf(['One.', 'Two.'], { until })
+  for (const own of [{ id: 'first' }, { id: 'second', skipIfMet: true }, { id: 'third' }]) {
+    session.prompt('go', own)
+    await session.settled()
+  }
+  const ended = told.flatMap((event) => (event.type === 'run_end' ? [event.terminal] : []))
+  expect(ended.map(({ reason, summary }) => [reason, summary.requests])).toEqual([
+    ['completed', 1],
+    ['completed', 0],
+    ['completed', 1],
+  ])
+})
+
+test('skipIfMet of a message that waits is that of the run which it begins', async () => {
+  const until = [{ name: 'npm test', check: () => ({ met: true, exitCode: 0 }) }]
+  const { session, told } = sessionOf(['One.', 'Two.'], { until })
+  session.prompt('go', { id: 'first' })
+  session.prompt('go on', { id: 'second', when: 'later', skipIfMet: true })
+  expect(session.snapshot.queue).toMatchObject([{ id: 'first' }, { id: 'second', skipIfMet: true }].slice(-1))
+  await session.settled()
+  expect(told.filter(({ type }) => type === 'run_end').length).toBeGreaterThan(0)
+})

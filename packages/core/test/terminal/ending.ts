@@ -25,8 +25,8 @@ export interface Said {
 /** The whole of an ending against its row of the table and what it is to say. */
 export function expectEnding(asked: Asked, reason: EndingReason, expected: Said): void {
   const row = table[reason]
-  const { category, manner, toolResults, subtype, exitCode } = endings[reason]
-  expect({ category, manner, toolResults, subtype, exitCode }).toEqual(row)
+  const { category, manner, toolResults, subtype, exitCode, nextRound } = endings[reason]
+  expect({ category, manner, toolResults, subtype, exitCode, nextRound }).toEqual(row)
   const { terminal, result } = asked
   expect({
     reason: terminal.reason,

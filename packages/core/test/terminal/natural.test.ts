@@ -7,10 +7,12 @@ import { expectEnding } from './ending.ts'
 import { table } from './table.ts'
 
 test('the table of endings is the one of spec R-END-1, row by row', () => {
-  const rows = Object.entries(endings).map(([reason, { category, manner, toolResults, subtype, exitCode }]) => [
-    reason,
-    { category, manner, toolResults, subtype, exitCode },
-  ])
+  const rows = Object.entries(endings).map(
+    ([reason, { category, manner, toolResults, subtype, exitCode, nextRound }]) => [
+      reason,
+      { category, manner, toolResults, subtype, exitCode, nextRound },
+    ],
+  )
   expect(Object.fromEntries(rows)).toEqual(table)
 })
 

@@ -32,6 +32,7 @@ const table = {
   collapse_drain_retry: ['own', 1, 'refill', false],
   no_progress_nudge: ['own', 1, 'run', true],
   wrap_up: ['own', 1, 'run', true],
+  limit_raised: ['raises', 0, 'run', false],
 } as const satisfies Record<IterationReason, readonly [string, number, string, boolean]>
 
 const limits = { maxTurns: 4, goalTries: 2, tokenTargetLaps: 3 }
@@ -108,6 +109,7 @@ describe('what is left, as a lap tells it', () => {
       collapse_drain_retry: 1,
       no_progress_nudge: 1,
       wrap_up: 0,
+      limit_raised: 0,
     })
     expect(JSON.parse(JSON.stringify(left))).toEqual(left)
   })

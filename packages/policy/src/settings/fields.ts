@@ -52,8 +52,10 @@ export interface DefaultLimit {
   readonly from: string
 }
 
-/** By the name of the limit. */
-export type DefaultLimits = { readonly [name in LimitFieldName]?: DefaultLimit }
+/** By the name of the limit. `waitForLimits`: milliseconds, with the text that says so. */
+export type DefaultLimits = { readonly [name in LimitFieldName]?: DefaultLimit } & {
+  readonly waitForLimits?: DefaultLimit & { readonly written: string }
+}
 
 /** A command whose output is a line of the interactive program, as Claude Code has it. */
 export interface StatusLineSettings {
@@ -107,6 +109,10 @@ export interface Fields {
   readonly protect?: readonly string[]
   readonly limits?: LimitFields
   readonly limitReminders?: boolean
+  readonly onLimit?: 'end' | 'pause'
+  readonly pauseFor?: string
+  /** A duration, or `none`. */
+  readonly waitForLimits?: string
   /** Their folders are paths from `/` or `~/` on. */
   readonly budgets?: readonly BudgetTerms[]
   /** Keys that are known, and that say nothing to this version. */

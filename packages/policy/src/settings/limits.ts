@@ -1,12 +1,12 @@
-import { durationMs } from '@halting/core/adapters'
-import { type DefaultLimits, type LimitFieldName, limitFieldNames, type LimitSettings } from './fields.ts'
+import { durationMs, waitMs } from '@halting/core/adapters'
+import { type DefaultLimit, type DefaultLimits, type LimitFieldName, limitFieldNames } from './fields.ts'
 import type { Ignored } from './loaded-settings.ts'
-import type { CountingFile, Origin } from './merge.ts'
+import type { CountingFile, Origin, Settings } from './merge.ts'
 import type { SettingsLevel } from './places.ts'
 
 /** The limits of all files, and what does not count of them. */
 export interface MergedLimits {
-  readonly settings: { readonly limits?: LimitSettings; readonly managedLimits?: LimitSettings }
+  readonly settings: Pick<Settings, 'limits' | 'managedLimits' | 'waitForLimits' | 'managedWaitForLimits'>
   readonly origins: readonly Origin[]
   readonly ignored: readonly Ignored[]
   readonly warnings: readonly string[]
@@ -19,54 +19,107 @@ interface FileLimit {
   readonly from: string
 }
 
+/** What one limit comes to. */
+interface Weighed {
+  readonly inForce: FileLimit | undefined
+  /** An administrator's. */
+  readonly managed: FileLimit | undefined
+  readonly ignored: readonly { readonly limit: FileLimit; readonly why: string; readonly isSilent?: boolean }[]
+}
+
+type LimitsIn = (levels: readonly SettingsLevel[]) => readonly FileLimit[]
+
+/** Why a limit does not count, beside one that holds. */
+interface Refusals {
+  readonly ofPerson: (managed: FileLimit) => string
+  readonly ofProject: (base: FileLimit) => string
+}
+
+/** What holds of a limit: an administrator's over all others, then a person's own, then the default, each of which a project only lowers. */
+function weighed(limitsOf: LimitsIn, byDefault: FileLimit | undefined, refusals: Refusals): Weighed {
+  const [managed] = limitsOf(['managed'])
+  const [own] = limitsOf(['flag', 'user'])
+  const ignored: Weighed['ignored'][number][] = []
+  let inForce = managed ?? own ?? byDefault
+  if (managed !== undefined && own !== undefined) {
+    if (own.value <= managed.value) inForce = own
+    else ignored.push({ limit: own, why: refusals.ofPerson(managed) })
+  }
+  const base = inForce
+  for (const limit of limitsOf(['local', 'project'])) {
+    if (base !== undefined && limit.value > base.value)
+      ignored.push({ limit, why: refusals.ofProject(base), isSilent: base === byDefault })
+    else if (limit.value === Infinity) ignored.push({ limit, why: 'a project does not take a limit away' })
+    else if (inForce === undefined || limit.value < inForce.value) inForce = limit
+  }
+  return { inForce: inForce === byDefault ? undefined : inForce, managed, ignored }
+}
+
+const ofLimits: Refusals = {
+  ofPerson: (managed) => `it would raise the limit of ${managed.from}, which is ${shown(managed)}`,
+  ofProject: (base) => `a project does not raise a limit; that of ${base.from} is ${shown(base)}`,
+}
+
+const ofWaits: Refusals = {
+  ofPerson: (managed) => `it is longer than that of ${managed.from}, which is ${shown(managed)}`,
+  ofProject: (base) => `a project has no run wait longer; that of ${base.from} is ${shown(base)}`,
+}
+
 /**
  * The limits of all files, the most urgent first (spec R-LIM-2): an administrator's go over all others, which may only lower them; a person's own go over the
- * defaults; a project lowers what holds then, never raises it or takes it away.
+ * defaults; a project lowers what holds then, never raises it or takes it away. So it is with how long a run waits for services (R-SERV-12).
  */
 export function mergedLimits(counting: readonly CountingFile[], defaults: DefaultLimits = {}): MergedLimits {
   const limits: [string, number | null][] = []
   const managedLimits: [string, number | null][] = []
   const origins: Origin[] = []
   const ignored: Ignored[] = []
-  for (const name of limitFieldNames) {
-    const [managed] = limitsIn(counting, name, ['managed'])
-    const [own] = limitsIn(counting, name, ['flag', 'user'])
-    const found = defaults[name]
-    const byDefault: FileLimit | undefined = found && { ...found, written: found.value }
-    const ignore = (limit: FileLimit, why: string): void =>
-      void ignored.push({
-        setting: `limits.${name}`,
-        text: JSON.stringify(limit.written),
-        from: limit.from,
-        why,
-        forTrust: false,
-      })
-    let inForce = managed ?? own ?? byDefault
-    if (managed !== undefined && own !== undefined) {
-      if (own.value <= managed.value) inForce = own
-      else ignore(own, `it would raise the limit of ${managed.from}, which is ${shown(managed)}`)
+  const warnings: string[] = []
+  const put = (setting: string, { inForce, ignored: refused }: Weighed): void => {
+    if (inForce !== undefined) origins.push({ setting, value: inForce.written, from: inForce.from })
+    for (const { limit, why, isSilent } of refused) {
+      const text = JSON.stringify(limit.written)
+      ignored.push({ setting, text, from: limit.from, why, forTrust: false })
+      // Where each frontend has a default of its own, another one may well heed it.
+      if (isSilent !== true || setting !== waitSetting)
+        warnings.push(`${setting} in ${limit.from} (${text}) does not count: ${why}.`)
     }
-    const base = inForce
-    for (const limit of limitsIn(counting, name, ['local', 'project'])) {
-      if (base !== undefined && limit.value > base.value)
-        ignore(limit, `a project does not raise a limit; that of ${base.from} is ${shown(base)}`)
-      else if (limit.value === Infinity) ignore(limit, 'a project does not take a limit away')
-      else if (inForce === undefined || limit.value < inForce.value) inForce = limit
-    }
-    if (managed !== undefined) managedLimits.push([name, orNull(managed.value)])
-    if (inForce === undefined || inForce === byDefault) continue
-    limits.push([name, orNull(inForce.value)])
-    origins.push({ setting: `limits.${name}`, value: inForce.written, from: inForce.from })
   }
+  for (const name of limitFieldNames) {
+    const one = weighed((levels) => limitsIn(counting, name, levels), defaultOf(defaults[name]), ofLimits)
+    put(`limits.${name}`, one)
+    if (one.managed !== undefined) managedLimits.push([name, orNull(one.managed.value)])
+    if (one.inForce !== undefined) limits.push([name, orNull(one.inForce.value)])
+  }
+  const byDefault = { written: 'none', value: 0, from: 'the default', ...defaults.waitForLimits }
+  const wait = weighed((levels) => waitsIn(counting, levels), byDefault, ofWaits)
+  put(waitSetting, wait)
   return {
     settings: {
       ...(limits.length > 0 && { limits: Object.fromEntries(limits) }),
       ...(managedLimits.length > 0 && { managedLimits: Object.fromEntries(managedLimits) }),
+      ...(wait.inForce !== undefined && { waitForLimits: wait.inForce.value }),
+      ...(wait.managed !== undefined && { managedWaitForLimits: wait.managed.value }),
     },
     origins,
     ignored,
-    warnings: ignored.map(({ setting, text, from, why }) => `${setting} in ${from} (${text}) does not count: ${why}.`),
+    warnings,
   }
+}
+
+const waitSetting = 'waitForLimits'
+
+function defaultOf(limit: DefaultLimit | undefined): FileLimit | undefined {
+  return limit && { written: limit.value, ...limit }
+}
+
+/** The files that say how long a run waits for services, the most urgent first. */
+function waitsIn(counting: readonly CountingFile[], levels: readonly SettingsLevel[]): readonly FileLimit[] {
+  return counting.flatMap(({ file, fields: { waitForLimits: written } }) => {
+    if (written === undefined || !levels.includes(file.level)) return []
+    // The schema has looked at it.
+    return [{ written, value: waitMs(written) ?? 0, from: file.name }]
+  })
 }
 
 /** The files that have this limit, the most urgent first. */

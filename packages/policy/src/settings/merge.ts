@@ -67,8 +67,16 @@ export interface Settings {
   readonly limits?: LimitSettings
   /** Those of an administrator: nothing raises them. */
   readonly managedLimits?: LimitSettings
+  /** How long a run waits for services that are over their limit or out of order, in milliseconds; 0 for not at all. */
+  readonly waitForLimits?: number
+  /** That of an administrator: nobody has a run wait longer. */
+  readonly managedWaitForLimits?: number
   /** Whether the model is told what is left of a limit; it is when absent. */
   readonly limitReminders?: boolean
+  /** Whether a run ends at a limit, or pauses until a person raises it; `end` when absent. */
+  readonly onLimit?: 'end' | 'pause'
+  /** How long an answer at a limit is waited for, such as `10m`; without end when absent. */
+  readonly pauseFor?: string
   /** Budgets over all sessions and processes of the machine: those of all files together. */
   readonly budgets?: readonly BudgetSource[]
   /** Its output stands in the interactive program. */
@@ -127,6 +135,8 @@ const singleFields = [
   'hookSummaryEnabled',
   'limitReminders',
   'model',
+  'onLimit',
+  'pauseFor',
   'preferredNotifChannel',
   'promptSuggestionEnabled',
   'smallModel',

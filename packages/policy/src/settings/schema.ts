@@ -1,4 +1,4 @@
-import { durationMs, longestDurationMs, mostBudgetUsd } from '@halting/core/adapters'
+import { durationMs, longestDurationMs, mostBudgetUsd, waitMs } from '@halting/core/adapters'
 import * as z from 'zod'
 import { permissionModes } from '../permissions/rule-book.ts'
 import { notificationChannels } from './fields.ts'
@@ -175,6 +175,7 @@ function isRunTime(text: string): boolean {
 const tries = 'a whole number from 1 to 1000: how often an answer is sent back because a goal is not met'
 const columns = 'a whole number of columns from 0 to 100'
 const refresh = 'a number of seconds from 1 to 86400: how often it is run when nothing changes'
+const wait = 'a duration of at most 31 days (744h), such as 8h, or none'
 const duration = 'a duration, such as 90s, 10m or 1h'
 
 /** Keys of Claude Code that loosen and guard nothing: existing files have them, and a line about each at every run helps nobody. */
@@ -228,6 +229,9 @@ export const fieldTable: Readonly<Record<string, Field>> = {
   limits: stop(limits),
   budgets: stop(budgets),
   limitReminders: passOver(truth),
+  onLimit: stop(z.enum(['end', 'pause'], says('one of end, pause'))),
+  pauseFor: stop(z.string(says(duration)).refine((text) => (durationMs(text) ?? 0) > 0, says(duration))),
+  waitForLimits: stop(z.string(says(wait)).refine((text) => waitMs(text) !== undefined, says(wait))),
   disableAllHooks: stop(truth),
   allowManagedHooksOnly: passOver(truth),
   allowManagedPermissionRulesOnly: passOver(truth),

@@ -168,6 +168,7 @@ const alwaysOfProjects: ReadonlySet<string> = new Set([
   'autoDreamEnabled',
   // What lowers counts without trust.
   'limits',
+  'waitForLimits',
   // What of it shuts counts without trust.
   'sandbox',
 ])

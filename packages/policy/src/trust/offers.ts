@@ -42,6 +42,8 @@ export const ownOnly = [
   'background',
   'confineJudged',
   'limitReminders',
+  'onLimit',
+  'pauseFor',
   'budgets',
   'disableAllHooks',
   'passEnvironment',
@@ -97,7 +99,7 @@ export interface Letting {
 /** The part of a project's file that counts: its deny and ask rules, and what `lets` lets in. */
 export function letIn(fields: Fields, { lets, isSandboxed, projectDirectory, letsServer }: Letting): Fields {
   const { deny, ask, redactSecrets, allow, additionalDirectories, env, hooks, defaultMode, mcpServers, others } = fields
-  const { disabledMcpjsonServers, autoMemoryEnabled, autoDreamEnabled, until, protect, limits } = fields
+  const { disabledMcpjsonServers, autoMemoryEnabled, autoDreamEnabled, until, protect, limits, waitForLimits } = fields
   const keptUntil = until?.filter((command) => lets(offer('until', command)))
   const keptServers = Object.entries(mcpServers ?? {}).filter(
     ([name, server]) => letsServer(name) || lets(serverOffer(name, server)),
@@ -122,6 +124,7 @@ export function letIn(fields: Fields, { lets, isSandboxed, projectDirectory, let
     ...(autoDreamEnabled === false && { autoDreamEnabled }),
     // Where they are lower than others; that is looked at when the files are merged.
     ...(limits && { limits }),
+    ...(waitForLimits !== undefined && { waitForLimits }),
     ...(keptUntil !== undefined && keptUntil.length > 0 && { until: keptUntil }),
     ...(protect && { protect: protect.filter((glob) => lets(offer('protect', glob))) }),
     ...(allow && { allow: allow.filter((rule) => lets(offer('permissions.allow', rule))) }),

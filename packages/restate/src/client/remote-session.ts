@@ -14,16 +14,18 @@ import {
 } from '@halting/core/session'
 import {
   ConfigurationError,
+  type LimitAnswer,
   type LimitsChange,
   type MessageContent,
   type PermissionDecision,
   type SettingsChange,
 } from '@halting/core'
-import type { PermissionAnswer } from '@halting/core/adapters'
+import { checkedLimitAnswer, type PermissionAnswer } from '@halting/core/adapters'
 import { foldSession, runsOf } from '@halting/core/steps'
 import { whenIdle, type Opening, type SessionRequest } from '../service/messages.ts'
 import type { FullStatus } from '../service/session-object.ts'
 import type { ClusterClient, ClusterClientOptions } from './client.ts'
+import { AskedLimit } from './asked-limit.ts'
 import { AskedQuestions } from './asked-questions.ts'
 import { AskedSettings } from './asked-settings.ts'
 import { Follower } from './follower.ts'
@@ -57,6 +59,10 @@ export class RemoteSession implements Session {
   readonly #follower: Follower
   readonly #own: OwnRequests
   readonly #questions = new AskedQuestions((event) => this.#tell(event))
+  readonly #limit = new AskedLimit((event) => {
+    this.#tell(event)
+    this.#listeners.tellOfChange()
+  })
   readonly #settings = new AskedSettings()
   /** Messages that were taken back, or given back. */
   readonly #takenBack = new Set<string>()
@@ -98,6 +104,7 @@ export class RemoteSession implements Session {
         this.#isDoneRead = false
         this.#settings.hear(snapshot)
         for (const question of snapshot.questions) this.#questions.ask(question)
+        if (snapshot.limitQuestion !== null) this.#limit.ask(snapshot.limitQuestion)
         this.#listeners.tellOfChange()
       },
       onUnread: (status) => this.#onUnread(status),
@@ -123,6 +130,7 @@ export class RemoteSession implements Session {
       own: this.#own.messages,
       isAsking: this.#own.isAsking,
       questions: this.#questions.shown(this.#told.questions),
+      limitQuestion: this.#limit.shown(this.#told.limitQuestion),
       takenBack: this.#takenBack,
       isClosed: this.#isClosed,
     })
@@ -151,8 +159,11 @@ export class RemoteSession implements Session {
     if (event.type === 'run_start' || event.type === 'taken') this.#own.taken(event.ids)
     if (event.type === 'question') return this.#questions.ask(event.question)
     if (event.type === 'question_closed') return this.#questions.close(event.id, event.because)
+    if (event.type === 'limit_question') return this.#limit.ask(event.request)
+    if (event.type === 'limit_question_closed') return this.#limit.close(event.because)
     if (event.type === 'run_end') {
       this.#questions.end()
+      this.#limit.end()
       this.#settings.end()
       this.#ended.add(event.runId)
     }
@@ -172,6 +183,7 @@ export class RemoteSession implements Session {
   /** What a worker asks is on record, too. */
   async #onUnread(status: FullStatus): Promise<void> {
     const { client, sessionId } = this.#options
+    this.#onUnreadLimit(status.limitQuestion ?? null)
     const { questions: told } = this.#told
     const open = new Set(status.questions.map(({ callId }) => callId))
     const isSame = told.length === open.size && told.every(({ callId }) => open.has(callId))
@@ -180,6 +192,14 @@ export class RemoteSession implements Session {
     this.#told = { ...this.#told, questions }
     for (const { callId, id } of told) if (!open.has(callId)) this.#questions.close(id, 'answered')
     for (const question of questions) this.#questions.ask(question)
+    this.#listeners.tellOfChange()
+  }
+
+  #onUnreadLimit(limitQuestion: SessionSnapshot['limitQuestion']): void {
+    if (this.#told.limitQuestion?.id === limitQuestion?.id) return
+    this.#told = { ...this.#told, limitQuestion }
+    if (limitQuestion === null) this.#limit.close('answered')
+    else this.#limit.ask(limitQuestion)
     this.#listeners.tellOfChange()
   }
 
@@ -266,6 +286,17 @@ export class RemoteSession implements Session {
     return true
   }
 
+  /** By what is asked of a worker in any case: a limit that is set, or a stop. */
+  answerLimit(id: string, given: LimitAnswer): boolean {
+    const { limitQuestion } = this.snapshot
+    if (limitQuestion?.id !== id || this.#isClosed) return false
+    const { raise } = checkedLimitAnswer(limitQuestion, given)
+    this.#limit.close('answered')
+    if (raise === undefined) this.stop('The limit was not raised')
+    else this.set({ limits: raise })
+    return true
+  }
+
   compact(instructions?: string): void {
     this.#send({ type: 'compact', ...(instructions !== undefined && { instructions }) })
   }
@@ -330,6 +361,7 @@ export class RemoteSession implements Session {
     await this.#own.sent()
     // They wait on the cluster, and not here.
     this.#questions.end()
+    this.#limit.end()
     this.#listeners.tell({ type: 'closed' })
     this.#isClosed = true
     this.#listeners.clear()

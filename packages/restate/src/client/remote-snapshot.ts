@@ -8,6 +8,7 @@ export function snapshotOfNothing(sessionId: string): SessionSnapshot {
     activity: { type: 'idle' },
     queue: [],
     questions: [],
+    limitQuestion: null,
     model: '',
     models: [],
     permissionMode: 'default',
@@ -42,6 +43,7 @@ export function snapshotOfNothing(sessionId: string): SessionSnapshot {
     nextStop: null,
     goal: null,
     tasks: [],
+    serviceWaits: [],
     last: undefined,
     canResume: false,
     cwd: '/',
@@ -58,6 +60,8 @@ export interface KnownHere {
   readonly isAsking: boolean
   /** Those that wait for an answer. */
   readonly questions: SessionSnapshot['questions']
+  /** The question at a limit that waits for an answer. */
+  readonly limitQuestion: SessionSnapshot['limitQuestion']
   /** Messages that this client has taken back. No worker may have heard of it yet. */
   readonly takenBack: ReadonlySet<string>
   readonly isClosed: boolean
@@ -65,10 +69,11 @@ export interface KnownHere {
 
 /** What a client shows: the snapshot of the worker, with what it has asked for and no worker has told of yet. */
 export function shownSnapshot(told: SessionSnapshot, known: KnownHere): SessionSnapshot {
-  const { own, isAsking, questions, takenBack, isClosed } = known
+  const { own, isAsking, questions, limitQuestion, takenBack, isClosed } = known
   const isWorking = known.status?.isWorking === true || isAsking
   const isRunning = isWorking || told.status === 'running' || told.status === 'requires_action'
-  const status = questions.length > 0 ? 'requires_action' : isRunning ? 'running' : 'idle'
+  const waits = questions.length > 0 || limitQuestion !== null
+  const status = waits ? 'requires_action' : isRunning ? 'running' : 'idle'
   const waiting = told.queue.filter(({ id }) => !takenBack.has(id))
   const queued = new Set(waiting.map(({ id }) => id))
   return {
@@ -78,6 +83,7 @@ export function shownSnapshot(told: SessionSnapshot, known: KnownHere): SessionS
     // What begins a run does not wait for one.
     queue: told.status === 'idle' ? waiting : [...waiting, ...own.filter(({ id }) => !queued.has(id))],
     questions,
+    limitQuestion,
     // It is so when the end is told: the work may not be over by then.
     canResume: told.canResume && !isAsking && !isClosed,
   }

@@ -17,7 +17,15 @@ export function revivedSnapshot(snapshot: SessionSnapshot): SessionSnapshot {
   const { last, file } = snapshot
   // A worker of an earlier version tells of no goals.
   const goal: SessionSnapshot['goal'] | undefined = snapshot.goal
-  return { ...snapshot, file, goal: goal ?? null, last: last === undefined ? undefined : revivedTerminal(last) }
+  // Nor of a question at a limit.
+  const limitQuestion: SessionSnapshot['limitQuestion'] | undefined = snapshot.limitQuestion
+  return {
+    ...snapshot,
+    file,
+    goal: goal ?? null,
+    limitQuestion: limitQuestion ?? null,
+    last: last === undefined ? undefined : revivedTerminal(last),
+  }
 }
 
 export function revivedEvent(event: SessionEvent): SessionEvent {

@@ -206,6 +206,8 @@ function nameOf(event: SessionEvent): string | undefined {
       return `taken ${event.ids.join(' ')}`
     case 'question':
     case 'question_closed':
+    case 'limit_question':
+    case 'limit_question_closed':
     case 'loop':
     case 'changed':
     case 'failed':
@@ -234,6 +236,10 @@ function nameOfLoop(event: RunEvent): string | undefined {
     case 'permission_denied':
     case 'approval_needed':
       return `${event.type} ${event.callId}`
+    case 'limit_question':
+      return `limit_question ${event.request.id}`
+    case 'limit_answered':
+      return `limit_answered ${event.id}`
     case 'agent': {
       const name = nameOfLoop(event.event)
       if (name === undefined) return undefined

@@ -1,3 +1,4 @@
+import type { LimitRequest } from '@halting/core'
 import type { EndedRun, StepRecord } from '@halting/core/steps'
 import type { State } from './conversation.ts'
 import type { Stalled } from './stalled.ts'
@@ -24,6 +25,8 @@ export interface SessionStatus {
   readonly unknownUsd?: number
   readonly tokens: number
   readonly questions: readonly OpenQuestion[]
+  /** The run pauses at a limit, and asks whether it is raised; absent where it does not. */
+  readonly limitQuestion?: LimitRequest
   /** Records that the session has. */
   readonly records: number
   /** Where the worker tells live events that works at the session; absent while none does, or it tells none. */
@@ -45,6 +48,9 @@ export async function readStatus(state: Pick<State, 'get'>): Promise<SessionStat
   return (await state.get<SessionStatus>(statusKey)) ?? newStatus
 }
 
+/** The step that has the question at a limit on record, and the one that waits for its answer. */
+const limitQuestion = /\/limit_question:\d+:/
+
 const approval = /\/approval:\d+:\d+:(.+)$/
 
 /** What stands after further records. */
@@ -57,13 +63,17 @@ function afterRecord(before: SessionStatus, record: StepRecord): SessionStatus {
   switch (record.type) {
     case 'start':
       if (record.scope !== '') return status
-      return { ...status, state: 'running', runId: record.start.run.runId, questions: [] }
+      return { ...withoutLimit(status), state: 'running', runId: record.start.run.runId, questions: [] }
     case 'intent': {
       const callId = approval.exec(record.key)?.[1]
       if (callId === undefined) return status
       return { ...status, state: 'requires_action', questions: [...status.questions, { callId, key: record.key }] }
     }
     case 'result': {
+      // The record has what the loop asked.
+      if (limitQuestion.test(record.key))
+        return { ...status, state: 'requires_action', limitQuestion: record.value as LimitRequest }
+      if (record.key === status.limitQuestion?.id) return { ...withoutLimit(status), state: 'running' }
       const questions = status.questions.filter(({ key }) => key !== record.key)
       if (questions.length === status.questions.length) return status
       return { ...status, questions, state: questions.length > 0 ? 'requires_action' : 'running' }
@@ -72,12 +82,21 @@ function afterRecord(before: SessionStatus, record: StepRecord): SessionStatus {
       return record.lap.scope === '' ? withSpent(status, record.lap.spent) : status
     case 'end':
       if (record.scope !== '') return status
-      return { ...withSpent(status, record.spent), state: 'idle', reason: record.terminal.reason, questions: [] }
+      return {
+        ...withSpent(withoutLimit(status), record.spent),
+        state: 'idle',
+        reason: record.terminal.reason,
+        questions: [],
+      }
     case 'control':
     case 'rewind':
     case 'stage':
       return status
   }
+}
+
+function withoutLimit({ limitQuestion: _, ...status }: SessionStatus): SessionStatus {
+  return status
 }
 
 function withSpent(

@@ -1,5 +1,5 @@
 import type { FlagFor } from '../flag-kinds.ts'
-import { type Flags, errorPolicies } from '../flags.ts'
+import { type Flags, errorPolicies, onLimits } from '../flags.ts'
 import {
   autoCompact,
   choice,
@@ -8,6 +8,7 @@ import {
   filledText,
   finishReasons,
   tokens,
+  waitTime,
   wholeNumber,
   windowTokens,
   type Reading,
@@ -21,10 +22,13 @@ type LimitsFlag =
   | 'maxTokens'
   | 'ignoreStandingBudgets'
   | 'maxDuration'
+  | 'waitForLimits'
   | 'tokenBudget'
   | 'finishReasons'
   | 'wrapUp'
   | 'errorPolicy'
+  | 'onLimit'
+  | 'pauseFor'
   | 'autocompact'
   | 'compactModel'
   | 'contextWindow'
@@ -94,6 +98,15 @@ export const limitsFlags: { readonly [Name in LimitsFlag]-?: FlagFor<NonNullable
     alsoOf: ['what-if'],
     meaning: 'Time, such as 90s or 10m; what goes on then is ended',
   },
+  waitForLimits: {
+    names: ['--wait-for-limits'],
+    group: 'limits',
+    kind: 'value',
+    value: 'TIME',
+    read: waitTime,
+    meaning:
+      'Wait for services that are over their limit or out of order, so long in all, such as 8h; none: end at once. 24h in the interactive program and in editors, none elsewhere unless said otherwise',
+  },
   tokenBudget: {
     names: ['--token-budget'],
     group: 'limits',
@@ -123,6 +136,23 @@ export const limitsFlags: { readonly [Name in LimitsFlag]-?: FlagFor<NonNullable
     value: 'POLICY',
     read: choice(errorPolicies),
     meaning: 'Whose errors end the run: continue (none), tools, hooks, or all',
+  },
+  onLimit: {
+    names: ['--on-limit'],
+    group: 'limits',
+    kind: 'value',
+    value: 'WHAT',
+    read: choice(onLimits),
+    meaning:
+      'At a limit, end the run or pause until it is raised (end unless said otherwise): in the interactive program, an editor, a host or on a cluster',
+  },
+  pauseFor: {
+    names: ['--pause-for'],
+    group: 'limits',
+    kind: 'value',
+    value: 'TIME',
+    read: duration,
+    meaning: 'How long --on-limit pause waits for an answer, such as 10m (without end unless said otherwise)',
   },
   autocompact: {
     names: ['--autocompact'],

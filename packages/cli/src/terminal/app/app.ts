@@ -30,6 +30,7 @@ import { createHandIn, type When } from './hand-in.ts'
 import { createKeyActions } from './key-actions.ts'
 import { createLayout } from './layout.ts'
 import { createOverlays } from './overlays.ts'
+import { createSessionLoops } from './session-loops.ts'
 import { createQuestions } from './show-questions.ts'
 import { createStatusLines } from './status-lines.ts'
 import { createSubmit } from './submit.ts'
@@ -151,6 +152,7 @@ export function createApp(options: AppOptions): App {
     },
     changed,
   })
+  const loops = createSessionLoops({ note, fail, changed })
   const context: AppContext = {
     screen,
     style,
@@ -162,6 +164,7 @@ export function createApp(options: AppOptions): App {
     editor,
     history,
     handIn,
+    loops,
     get open() {
       return open
     },
@@ -276,6 +279,7 @@ export function createApp(options: AppOptions): App {
     if (cluster !== undefined) print(dimBlock('', `Session ${next.session.id} on the cluster ${cluster.url}`, style))
     conversation.show(next, before)
     statusLines.show(next)
+    loops.show(next)
     questions.look()
     attention.look()
     layout.arrange()
@@ -295,10 +299,6 @@ export function createApp(options: AppOptions): App {
     await next
     await before.session.close()
   }
-  /** Soon for a session that is not there yet. */
-  function late(): Promise<void> {
-    return new Promise((resolve) => setTimeout(resolve, open === undefined ? 1_000 : longestCloseMs))
-  }
   function leave(exitCode: number): void {
     if (isLeaving) return
     isLeaving = true
@@ -308,7 +308,7 @@ export function createApp(options: AppOptions): App {
     void (async () => {
       shell.stop()
       const closed = Promise.all([statusLines.close(), opening.then(({ session }) => session.close())])
-      await Promise.race([closed, late()])
+      await Promise.race([closed, late(open)])
       await history.flush()
     })()
       .catch(fail)
@@ -320,7 +320,8 @@ export function createApp(options: AppOptions): App {
       })
   }
 
-  const isRunning = (): boolean => shell.isRunning || (open !== undefined && open.session.snapshot.status !== 'idle')
+  const isRunning = (): boolean =>
+    shell.isRunning || loops.isWaiting || (open !== undefined && open.session.snapshot.status !== 'idle')
   const stopTicking = startTicking({ isRunning, conversation, isAnimated: flags.noAnimation !== true, changed })
   opening = new Promise(() => undefined)
   layout.arrange()
@@ -349,6 +350,11 @@ export function createApp(options: AppOptions): App {
     },
     leave,
   }
+}
+
+/** Soon for a session that is not there yet. */
+function late(open: OpenSession | undefined): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, open === undefined ? 1_000 : longestCloseMs))
 }
 
 interface Ticking {

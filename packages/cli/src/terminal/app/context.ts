@@ -17,6 +17,8 @@ import type { Choices } from '../pickers/pick-list.ts'
 import type { Block, Component, Screen } from '../screen/screen-port.ts'
 import type { Theme } from '../theme.ts'
 import type { HandIn, Taker } from './hand-in.ts'
+import type { SessionLoops } from './session-loops.ts'
+import type { LoopStore } from '../../frontends/loop-record.ts'
 
 /** A session that is open, with what belongs to it. */
 export interface OpenSession extends Taker {
@@ -57,6 +59,8 @@ export interface OnThisMachine {
   askServices(): Promise<readonly AskedService[]>
   /** @throws ConfigurationError for a name that no server has. */
   changeServer(name: string, how: 'reconnect' | 'on' | 'off'): Promise<void>
+  /** The record of its loop; undefined where the session is not kept. */
+  readonly loops: LoopStore | undefined
 }
 
 /** The cluster whose sessions are shown, in the place of those of this machine. */
@@ -122,6 +126,8 @@ export interface AppContext {
   /** Opens another session in the place of this one, which is closed; where that fails this one stays. */
   change(flags: Flags, says: string): Promise<void>
   leave(exitCode: number): void
+  /** The loop of the session that is open. */
+  readonly loops: SessionLoops
   /** Shows the list of things to do, or hides it. */
   toggleTodos(): void
   changed(): void

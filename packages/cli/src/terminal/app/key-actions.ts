@@ -47,7 +47,7 @@ export function createKeyActions({
       app.editor.putBefore(shell.stop())
       return true
     }
-    return app.handIn.interrupt()
+    return app.handIn.interrupt() || app.loops.pause()
   }
   const keepText = (text: string): void => {
     if (text.trim() === '') return

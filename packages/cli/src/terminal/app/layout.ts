@@ -55,7 +55,7 @@ export function createLayout({
   })
   const panel = stopPanel(() => ({ ...present(), ...limitsOf(app.open) }), style, now)
   const bar = (): StatusInput => ({ snapshot: present(), branch: branch(), keys: keyHints(), areKeysFirst: isAsked() })
-  const status = statusLines.above(statusBar(() => ({ ...bar(), isShort: statusLines.isShown }), style))
+  const status = statusLines.above(statusBar(() => ({ ...bar(), ...besideSession(app, statusLines) }), style))
   const queue = queueLines(() => snapshot()?.queue ?? [], style)
   const onTheWay: Component = {
     render: (width) => [
@@ -123,6 +123,11 @@ export function createLayout({
       screen.requestFrame()
     },
   }
+}
+
+/** What the line below the editor knows beside the session. */
+function besideSession({ loops }: AppContext, { isShown }: StatusLines): Pick<StatusInput, 'loop' | 'isShort'> {
+  return { loop: loops.text, isShort: isShown }
 }
 
 /** What the panel knows of limits beside the session's own: the usual ones, and standing budgets. */

@@ -1,7 +1,10 @@
+import { existsSync } from 'node:fs'
 import type { SessionSnapshot } from '@halting/core/session'
 import { isJsonObject, usualMaxTurns } from '@halting/core/adapters'
 import type { LiveSession } from '../../flags/open-session.ts'
-import { pluginsWithHooks, turnsWithoutPrice } from '@halting/agent/session-settings'
+import { pluginsWithHooks, turnsWithoutPrice, whose } from '@halting/agent/session-settings'
+import { loopFile } from '../../frontends/loop-file.ts'
+import type { LoopStore } from '../../frontends/loop-record.ts'
 import { many, oneLine } from '../../io/figures.ts'
 import { everyCharacterInLine } from '../../io/seen.ts'
 import { UsageError } from '../../usage-error.ts'
@@ -100,11 +103,25 @@ function onThisMachine(live: LiveSession): OnThisMachine {
       const { askServices } = await import('./service-models.ts')
       return askServices(run)
     },
+    loops: loopStoreOf(live),
     async changeServer(name, how) {
       const { servers } = live
       if (servers === undefined) throw new UsageError('This session has no servers.')
       await (how === 'reconnect' ? servers.reconnect(name) : servers.toggle(name, { isOn: how === 'on' }))
     },
+  }
+}
+
+function loopStoreOf({ session, journal, run }: LiveSession): LoopStore | undefined {
+  if (journal === undefined) return undefined
+  const place = { ...whose({ cwd: session.snapshot.cwd, env: run.env }), sessionId: session.id }
+  const load = (): Promise<typeof import('../../frontends/loop-record.ts')> => import('../../frontends/loop-record.ts')
+  return {
+    isThere: () => existsSync(loopFile(place)),
+    read: async () => (await load()).readLoop(place),
+    past: async (loopId) => (await load()).pastRounds(loopId, journal),
+    write: async (loop) => (await load()).writeLoop(place, loop),
+    remove: async () => (await load()).removeLoop(place),
   }
 }
 

@@ -2,6 +2,7 @@ import type { AppContext } from '../app/context.ts'
 import type { Command } from './command.ts'
 import { goalCommands } from './goal-commands.ts'
 import { helpCommand } from './help-command.ts'
+import { loopCommand } from './loop-command.ts'
 import { lookCommands } from './look-commands.ts'
 import { sessionCommands } from './session-commands.ts'
 import { settingCommands } from './setting-commands.ts'
@@ -14,6 +15,7 @@ const names = [
   'why',
   'until',
   'goal',
+  'loop',
   'limits',
   'cost',
   'context',
@@ -49,6 +51,7 @@ const table: { readonly [name in CommandName]: Command } = {
   ...sessionCommands,
   ...settingCommands,
   ...goalCommands,
+  loop: loopCommand,
 }
 
 /** What people know it as elsewhere. */

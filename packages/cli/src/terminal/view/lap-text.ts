@@ -19,6 +19,7 @@ const lapTexts: { readonly [transition in IterationReason]: string | undefined }
   collapse_drain_retry: 'summaries put in, asking again',
   no_progress_nudge: 'told that it makes no progress',
   wrap_up: 'asking for a last answer',
+  limit_raised: undefined,
 }
 
 /** What a lap is, in words; undefined for a next turn. A name that is not known stays as it is. */

@@ -7,6 +7,8 @@ import { oneLineOf } from './lines.ts'
 
 export interface StatusInput {
   readonly snapshot: Pick<SessionSnapshot, 'status' | 'permissionMode' | 'model' | 'tasks'>
+  /** `loop: round 3 of 10 in 9:12`; '' for no loop. */
+  readonly loop?: string
   /** `main*`; '' where there is no repository. */
   readonly branch: string
   /** What the keys do now, the most needed first: `Esc stops`. */
@@ -21,10 +23,11 @@ export interface StatusInput {
 export function statusBar(input: () => StatusInput, style: Style): Component {
   return {
     render(width) {
-      const { snapshot, branch, keys, areKeysFirst = false, isShort = false } = input()
+      const { snapshot, branch, keys, loop = '', areKeysFirst = false, isShort = false } = input()
       const running = snapshot.tasks.filter(({ status }) => status === 'running').length
       const parts = [
         modeWords(snapshot.permissionMode).short,
+        ...(loop === '' ? [] : [loop]),
         ...(areKeysFirst ? keys : []),
         // Of a session on a cluster it is known when a worker has it.
         ...(isShort || snapshot.model === '' ? [] : [snapshot.model]),

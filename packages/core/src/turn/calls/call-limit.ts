@@ -62,5 +62,5 @@ export function callLimitDraft({ spent }: Run, phase: ToolPhase): Draft | undefi
     context: { used, limit, refused },
     source: 'max_tool_calls',
   })
-  return draftOf('max_tool_calls', signal, { raisedBy: ['limit:tool_calls'] })
+  return draftOf('max_tool_calls', signal, { raisedBy: ['limit:tool_calls'], isOwnLimit: true })
 }

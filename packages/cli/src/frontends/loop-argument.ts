@@ -1,0 +1,50 @@
+import { duration, durationOrNone, loopRounds } from '../flags/values.ts'
+import type { LoopTerms } from './loop-record.ts'
+
+/** What stands behind `/loop`. */
+export type ReadLoop =
+  | { readonly kind: 'show' }
+  | { readonly kind: 'on' }
+  | { readonly kind: 'off' }
+  | { readonly kind: 'begin'; readonly terms: Pick<LoopTerms, 'prompt' | 'everyMs' | 'rounds' | 'forMs'> }
+  | { readonly kind: 'wrong'; readonly says: string }
+
+export const loopUsage =
+  '/loop 10m x5 PROMPT repeats a prompt every 10 minutes, 5 times · /loop 10m for 2h PROMPT for 2 hours · /loop on continues · /loop off ends it'
+
+/** What a loop without a bound is answered with, in a session that may have a budget or a goal as one. */
+export const loopNeedsBound =
+  'A loop needs a bound: rounds (/loop 10m x5 PROMPT), time (/loop 10m for 2h PROMPT), a budget of the session (/limits usd 5) or a goal (/until npm test).'
+
+/** `10m x5 for 2h PROMPT`: the time comes first, bounds in any order behind it. */
+export function readLoop(argument: string): ReadLoop {
+  const given = argument.trim()
+  if (given === '') return { kind: 'show' }
+  if (/^on$/i.test(given)) return { kind: 'on' }
+  if (/^(?:off|none|stop)$/i.test(given)) return { kind: 'off' }
+  const [, time = '', afterTime = ''] = /^(\S+)(?:\s+([\s\S]*))?$/.exec(given) ?? []
+  const every = durationOrNone(time)
+  if (!('value' in every)) {
+    const isTime = /^-?\d/.test(time)
+    const why = isTime ? `${time} is not ${every.expected}.` : 'Say how often first.'
+    return { kind: 'wrong', says: `${why} ${loopUsage}` }
+  }
+  let rest = afterTime
+  let [rounds, forMs]: [number | undefined, number | undefined] = [undefined, undefined]
+  for (;;) {
+    const bound = /^(?:x(\d+)|for\s+(\d\S*))(?:\s+|$)/i.exec(rest)
+    if (bound === null) break
+    const [all, count, length] = bound
+    const read = count === undefined ? duration(length ?? '') : loopRounds(count)
+    // `for 3 files …` is the beginning of a prompt.
+    if (!('value' in read) && count === undefined) break
+    if (!('value' in read)) return { kind: 'wrong', says: `x${count} is not ${read.expected}. ${loopUsage}` }
+    if (count === undefined) forMs = read.value
+    else rounds = read.value
+    rest = rest.slice(all.length)
+  }
+  const prompt = rest.trim()
+  if (prompt === '') return { kind: 'wrong', says: `There is no prompt. ${loopUsage}` }
+  const bounds = { ...(rounds !== undefined && { rounds }), ...(forMs !== undefined && { forMs }) }
+  return { kind: 'begin', terms: { prompt, everyMs: every.value, ...bounds } }
+}

@@ -1,0 +1,81 @@
+import { compactCommand } from '@halting/core/adapters'
+import type { SessionSnapshot } from '@halting/core/session'
+import type { Flags } from '../flags/flags.ts'
+import { needsBound } from '../frontends/loop-words.ts'
+import type { LoopTerms, StoredLoop } from '../frontends/loop-record.ts'
+import { UsageError } from '../usage-error.ts'
+
+/** Goals and the budget of a loop: they are on its record, so that a loop that continues has them without being given them again. */
+const recorded = [
+  'maxBudgetUsd',
+  'until',
+  'goal',
+  'untilTries',
+  'untilTimeout',
+  'untilStable',
+  'protect',
+] as const satisfies readonly (keyof Flags & keyof LoopTerms)[]
+
+/** Flags that the record of a loop has: the command that continues it needs none of them. */
+export const recordedFlags: ReadonlySet<string> = new Set<keyof Flags>(['every', 'rounds', 'loopTime', ...recorded])
+
+/** Whether a loop on record continues: without a prompt, or with its own. Another prompt begins a loop of its own. */
+export function continuesLoop(stored: StoredLoop | undefined, prompt: string): stored is StoredLoop {
+  return stored !== undefined && (prompt === '' || prompt === stored.terms.prompt)
+}
+
+/**
+ * What a loop repeats and what bounds it: what its record says, and what flags say in its place.
+ * @throws UsageError where the prompt or the time between rounds is missing.
+ */
+export function termsOf(flags: Flags, prompt: string, stored: StoredLoop | undefined): LoopTerms {
+  if (flags.inputFormat === 'stream-json')
+    throw new UsageError('--input-format stream-json is for hosts: they send each prompt themselves. Leave it out.')
+  const before = stored?.terms
+  const everyMs = flags.every ?? before?.everyMs
+  const { rounds = before?.rounds, loopTime: forMs = before?.forMs } = flags
+  const text = prompt === '' ? (before?.prompt ?? '') : prompt
+  if (text === '') throw new UsageError(noPrompt(flags))
+  if (compactCommand.test(text))
+    throw new UsageError('A loop cannot repeat /compact: a run makes room by itself when its window fills up.')
+  if (everyMs === undefined)
+    throw new UsageError(
+      'Say how often: --every 10m, from the start of a round to that of the next; --every 0 for a round after a round.',
+    )
+  const own = Object.fromEntries(
+    recorded.flatMap((name) => {
+      const value = flags[name] ?? before?.[name]
+      return value === undefined ? [] : [[name, value]]
+    }),
+  )
+  return {
+    prompt: text,
+    everyMs,
+    ...(rounds !== undefined && { rounds }),
+    ...(forMs !== undefined && { forMs }),
+    ...own,
+  }
+}
+
+function noPrompt({ resume, continue: isNewest }: Flags): string {
+  const isNamed = resume !== undefined || isNewest === true
+  const where = isNamed ? 'The session has no loop to continue, and there is no prompt.' : 'There is no prompt.'
+  return `${where} Write it behind loop: halting loop "Check the build." --every 10m --rounds 6`
+}
+
+/** The flags that the session is opened with: those of this call, and what the record of the loop adds. */
+export function flagsWith(flags: Flags, terms: LoopTerms): Flags {
+  const own = Object.fromEntries(recorded.flatMap((name) => (terms[name] === undefined ? [] : [[name, terms[name]]])))
+  return { ...flags, ...own }
+}
+
+/** @throws UsageError for a loop that nothing would end. */
+export function checkBound(
+  { rounds, forMs }: LoopTerms,
+  { limits, goal }: Pick<SessionSnapshot, 'limits' | 'goal'>,
+): void {
+  if (rounds !== undefined || forMs !== undefined || limits.maxBudgetUsd !== null || goal?.isChecked === true) return
+  throw new UsageError(
+    `${needsBound}: give --rounds N, --for TIME, --max-budget-usd X or --until CMD. --max-run-usd limits each round, and so no loop.`,
+  )
+}

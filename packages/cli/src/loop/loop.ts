@@ -1,0 +1,239 @@
+import { type AbortCause, endings, type SdkMessage } from '@halting/core'
+import { messageOf } from '@halting/core/adapters'
+import { wantedAfter } from '@halting/agent/open-session'
+import { whose } from '@halting/agent/session-settings'
+import { chooseSession } from '../flags/choose-session.ts'
+import { type LiveSession, openLive } from '../flags/open-session.ts'
+import type { Flags } from '../flags/flags.ts'
+import { argumentGroups } from '../flags/parse.ts'
+import { runLimitOfPrint } from '../flags/run-limit.ts'
+import { settingsFor } from '../flags/session-ports.ts'
+import { machineClock } from '../frontends/loop-clock.ts'
+import type { LoopEnd, LoopRound } from '../frontends/loop-end.ts'
+import {
+  newLoopId,
+  pastRounds,
+  type PastRounds,
+  readLoop,
+  type StoredLoop,
+  writeLoop,
+} from '../frontends/loop-record.ts'
+import { PromptLoop } from '../frontends/prompt-loop.ts'
+import { remediesOf } from '../headless/denials.ts'
+import { exitCodeOf } from '../headless/ending.ts'
+import type { Ask } from '../headless/go-on.ts'
+import { type Interruption, watchInterruption } from '../headless/interruption.ts'
+import { told } from '../io/figures.ts'
+import { shellQuoted } from '../io/shell-quote.ts'
+import { readPiped } from '../io/stdin.ts'
+import { styleFor } from '../io/style.ts'
+import { refusePause } from '../flags/agreement.ts'
+import type { Program } from '../program.ts'
+import { createLoopReport, type LoopReport } from './loop-report.ts'
+import { checkBound, continuesLoop, flagsWith, recordedFlags, termsOf } from './loop-terms.ts'
+
+/** `halting loop`: a prompt again and again in one session, until a bound, a goal or an ending ends it. Returns the exit code. */
+export async function loop(given: Flags, words: readonly string[], program: Program): Promise<number> {
+  refusePause(given)
+  if (given.resume === '') {
+    const { tellWhatToResume } = await import('../sessions/sessions.ts')
+    return tellWhatToResume(program)
+  }
+  const { flags, stored } = await chosenLoop(given, program)
+  const [written = ''] = words
+  const hasPrompt = written.trim() !== '' || stored !== undefined
+  const piped = stored === undefined ? await readPiped(program.stdin, program.output, hasPrompt) : ''
+  const prompt = [written, piped].filter((part) => part.trim() !== '').join('\n\n')
+  const before = continuesLoop(stored, prompt) ? stored : undefined
+  const terms = termsOf(flags, prompt, before)
+  let interruption: Interruption | undefined
+  try {
+    const live = await openLive(flagsWith(flags, terms), program, {
+      answersQuestions: false,
+      isOneShot: true,
+      runLimit: runLimitOfPrint,
+      // A round that an earlier process left open is continued, and not closed by a prompt.
+      firstPrompt: before === undefined ? terms.prompt : '',
+      written,
+      ready: async () => void (interruption = watchInterruption(program.output)),
+    })
+    interruption ??= watchInterruption(program.output)
+    try {
+      checkBound(terms, live.session.snapshot)
+      const { until = live.run.settings.until } = terms
+      const kept: StoredLoop = {
+        id: before?.id ?? newLoopId(),
+        startedAtMs: before?.startedAtMs ?? Date.now(),
+        // Goals of settings are the loop's from here on.
+        terms: { ...terms, ...(until !== undefined && { until }) },
+      }
+      return await runLoop({ live, kept, isNew: before === undefined, program, interruption, written })
+    } finally {
+      await live.session.close()
+    }
+  } finally {
+    interruption?.release()
+  }
+}
+
+/** The session that the flags name, and the loop that is on its record. */
+async function chosenLoop(
+  given: Flags,
+  program: Program,
+): Promise<{ readonly flags: Flags; readonly stored: StoredLoop | undefined }> {
+  const isNamed = given.resume !== undefined || given.continue === true
+  // A copy is a session of its own.
+  if (!isNamed || given.forkSession === true) return { flags: given, stored: undefined }
+  const { env } = await settingsFor(given, program, runLimitOfPrint)
+  const { sessionId } = await chooseSession(given, { ...program, env })
+  const stored = await readLoop({ ...whose({ cwd: program.cwd, env }), sessionId })
+  const { continue: isNewest, ...others } = given
+  // Another session may be the newest one by the time that this one is opened.
+  return { flags: isNewest === true ? { ...others, resume: sessionId } : given, stored }
+}
+
+interface Running {
+  readonly live: LiveSession
+  readonly kept: StoredLoop
+  readonly isNew: boolean
+  readonly program: Program
+  readonly interruption: Interruption
+  readonly written: string
+}
+
+async function runLoop(running: Running): Promise<number> {
+  const { live, kept, isNew, program } = running
+  const { session, journal, run } = live
+  const past: PastRounds =
+    isNew || journal === undefined ? { rounds: [], lastStartedAtMs: null } : pastRounds(kept.id, journal)
+  const adopted = await adoptedRun(running, past)
+  if (journal !== undefined)
+    await writeLoop({ ...whose({ cwd: program.cwd, env: run.env }), sessionId: session.id }, kept)
+  const report = await reportOf(running)
+  try {
+    const { end, rounds } = await drive(running, { past, report, adopt: adopted && (() => adopted.ask(session)) })
+    await session.settled()
+    await adopted?.afterwards?.()
+    report.end(end, rounds, continueCommand(end, running))
+    return end.exitCode
+  } finally {
+    report.release()
+  }
+}
+
+interface Driven {
+  readonly past: PastRounds
+  readonly report: LoopReport
+  readonly adopt: (() => void) | undefined
+}
+
+/** Resolves with how the loop ended. Rejects with what broke a round, or a report. */
+function drive(
+  { live, kept, interruption }: Running,
+  { past, report, adopt }: Driven,
+): Promise<{ readonly end: LoopEnd; readonly rounds: readonly LoopRound[] }> {
+  const { session } = live
+  return new Promise((resolve, reject) => {
+    const reported = (show: () => void): void => {
+      try {
+        show()
+      } catch (error) {
+        reject(error)
+        session.interrupt()
+      }
+    }
+    // Before the loop hears of it: a run is reported before what follows it is.
+    session.listen((event) => reported(() => report.onSession(event)))
+    const promptLoop = new PromptLoop({
+      session,
+      loopId: kept.id,
+      terms: kept.terms,
+      startedAtMs: kept.startedAtMs,
+      past,
+      prompt: () => live.prepare(kept.terms.prompt, '', interruption.signal),
+      clock: machineClock(),
+      onInterrupt: 'end',
+      exitCodeOf: (terminal) => exitCodeOf(terminal, interruption.exitCode),
+      onEvent(event) {
+        reported(() => report.onLoop(event, promptLoop))
+        if (event.type === 'end') resolve({ end: event.end, rounds: promptLoop.rounds })
+        if (event.type === 'broken') reject(event.error)
+      },
+    })
+    const interrupt = (): void => {
+      // True: whoever aborts it says why in these words.
+      if (promptLoop.view.phase === 'round') session.interrupt({ because: interruption.signal.reason as AbortCause })
+      else
+        promptLoop.stop({
+          because: 'interrupted',
+          exitCode: interruption.exitCode ?? 130,
+          message: 'Stopped between rounds',
+        })
+    }
+    interruption.signal.addEventListener('abort', interrupt)
+    promptLoop.begin(adopt)
+    if (interruption.signal.aborted) interrupt()
+  })
+}
+
+/** What continues the round that is on record as the last: its run, where that did not end, or where its calls have an answer now. @throws UsageError where they have none. */
+async function adoptedRun({ live, program }: Running, past: PastRounds): Promise<Ask | undefined> {
+  const { session, journal, run } = live
+  if (journal === undefined) return undefined
+  if (past.open !== undefined) return { ask: (asked) => asked.resume() }
+  const last = past.rounds.at(-1)
+  const isWaiting = last !== undefined && endings[last.reason].continuesWith === 'answers'
+  if (!isWaiting || journal.open !== undefined || journal.ended.at(-1)?.terminal.reason !== last.reason)
+    return undefined
+  const { goOn } = await import('../headless/go-on.ts')
+  return goOn(journal, { sessionId: session.id, flags: run.choices }, { ...program, env: run.env })
+}
+
+async function reportOf({ live, kept, program, written }: Running): Promise<LoopReport> {
+  const { session, journal, toolbox, run } = live
+  const { output, argv, env } = program
+  const { choices: flags } = run
+  const asked = { argv: withoutLoop(argv), written, prompt: kept.terms.prompt }
+  const remedies = remediesOf(toolbox)
+  const style = styleFor(output.isTerminal.stderr, run.env)
+  const hasAfter = wantedAfter(flags, run.settings, env) !== undefined
+  return createLoopReport({
+    report: { flags, output, style, remedies, sessionId: session.id, isKept: journal !== undefined, asked },
+    session,
+    rounds: kept.terms.rounds,
+    linesAfter: hasAfter ? await linesAfterRuns(flags) : undefined,
+    onBrokenAfter: (error) => output.err(told(messageOf(error))),
+  })
+}
+
+async function linesAfterRuns({ verbose }: Flags): Promise<(message: SdkMessage) => readonly string[]> {
+  const { afterLines } = await import('../headless/after-text.ts')
+  return (message) => afterLines(message, verbose === true)
+}
+
+/** The arguments of this call for a run in the session of the loop: what is the loop's own is left out. */
+function withoutLoop(argv: readonly string[]): readonly string[] {
+  return argumentGroups(argv).flatMap(({ flag, tokens }) =>
+    flag === undefined || flag === 'every' || flag === 'rounds' || flag === 'loopTime' ? [] : tokens,
+  )
+}
+
+/** The command that continues a loop which a person stopped, or which can go on once somebody has repaired what ended it; '' for any other. */
+function continueCommand({ because, exitCode }: LoopEnd, { live, program }: Running): string {
+  if (live.journal === undefined || because === 'goal_met' || because === 'rounds' || because === 'time') return ''
+  if (exitCode === 0) return ''
+  const flags = argumentGroups(program.argv).flatMap(({ flag, tokens }) =>
+    flag === undefined || recordedFlags.has(flag) || choosesSession.has(flag) ? [] : tokens,
+  )
+  const budget = because === 'budget' ? ['--max-budget-usd', 'X'] : []
+  return `halting ${shellQuoted(['loop', '--resume', live.session.id, ...flags, ...budget])}`
+}
+
+const choosesSession: ReadonlySet<string> = new Set<keyof Flags>([
+  'resume',
+  'continue',
+  'sessionId',
+  'forkSession',
+  'resumeSessionAt',
+  'resumeDropsTurn',
+])

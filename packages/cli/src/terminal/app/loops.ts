@@ -1,0 +1,197 @@
+import { exitCodeOf } from '../../headless/ending.ts'
+import { machineClock } from '../../frontends/loop-clock.ts'
+import { loopNeedsBound } from '../../frontends/loop-argument.ts'
+import {
+  isLoopOpen,
+  type LoopStore,
+  type LoopTerms,
+  newLoopId,
+  type PastRounds,
+  type StoredLoop,
+} from '../../frontends/loop-record.ts'
+import { clockTime, durationText, endLine, roundLine, viewText } from '../../frontends/loop-words.ts'
+import { type LoopEvent, PromptLoop } from '../../frontends/prompt-loop.ts'
+import { many, oneLine } from '../../io/figures.ts'
+import { UsageError } from '../../usage-error.ts'
+import type { Taker } from './hand-in.ts'
+
+/** What of the program a loop uses. */
+export interface LoopSurroundings {
+  note(text: string): void
+  fail(thrown: unknown): void
+  changed(): void
+}
+
+/** A session that may have a loop. */
+export interface LoopingSession extends Taker {
+  /** Undefined for a session of a cluster. */
+  readonly here: { readonly loops: LoopStore | undefined } | undefined
+}
+
+/** The loop of the session that is shown. */
+export class SessionLoop {
+  readonly #app: LoopSurroundings
+  readonly #open: LoopingSession
+  #loop: PromptLoop | undefined
+  #stored: StoredLoop | undefined
+  #line: ((next: string) => string) | undefined
+  /** What is written or removed, one after the other. */
+  #written: Promise<unknown> = Promise.resolve()
+
+  constructor(app: LoopSurroundings, open: LoopingSession) {
+    this.#app = app
+    this.#open = open
+  }
+
+  /** Its countdown moves. */
+  get isWaiting(): boolean {
+    return this.#loop?.view.phase === 'waiting'
+  }
+
+  /** What the status line shows of it; '' for nothing. */
+  get text(): string {
+    return this.#loop === undefined ? '' : viewText(this.#loop.view, this.#stored?.terms.rounds, Infinity)
+  }
+
+  /** What it repeats and where it is; undefined where there is none. */
+  async description(): Promise<readonly string[] | undefined> {
+    const stored = this.#stored ?? (await this.#onRecord())
+    if (stored === undefined) return undefined
+    return [describeTerms(stored.terms), this.#loop === undefined ? 'loop: paused, /loop on continues it' : this.text]
+  }
+
+  /** Begins a loop in place of the one before. @throws UsageError for one that nothing would end. */
+  async begin(terms: LoopTerms): Promise<void> {
+    const { limits, goal } = this.#open.session.snapshot
+    const isBound = terms.rounds !== undefined || terms.forMs !== undefined
+    if (!isBound && limits.maxBudgetUsd === null && goal?.isChecked !== true) throw new UsageError(loopNeedsBound)
+    this.#drop()
+    const stored: StoredLoop = { id: newLoopId(), startedAtMs: Date.now(), terms }
+    await this.#change((loops) => loops.write(stored))
+    this.#app.note(`${describeTerms(terms)} Esc pauses it, /loop off ends it.`)
+    this.#run(stored, { rounds: [], lastStartedAtMs: null })
+  }
+
+  /** Continues the loop that is paused here, or on the record of the session. @throws UsageError where there is none. */
+  async resume(): Promise<void> {
+    if (this.#loop !== undefined && this.#loop.view.phase !== 'ended') {
+      this.#loop.resume()
+      return this.#app.changed()
+    }
+    const stored = await this.#onRecord()
+    if (stored === undefined) throw new UsageError('There is no loop to continue. /loop 10m x5 PROMPT begins one.')
+    const { session, here } = this.#open
+    const past = (await here?.loops?.past(stored.id)) ?? { rounds: [], lastStartedAtMs: null }
+    // The round that did not end is offered by the session itself: here it is continued as the loop's.
+    const isLeftOpen = past.open !== undefined && session.snapshot.canResume
+    this.#run(stored, past, isLeftOpen ? () => session.resume() : undefined)
+  }
+
+  /** Ends it, and forgets it. A round that is running is not ended. False where there is none. */
+  async stop(): Promise<boolean> {
+    const stored = this.#stored ?? (await this.#onRecord())
+    this.#drop()
+    await this.#change((loops) => loops.remove())
+    this.#app.changed()
+    return stored !== undefined
+  }
+
+  /** Between rounds, where nothing runs that a key could stop. False where it does not wait. */
+  pause(): boolean {
+    if (!this.isWaiting) return false
+    this.#loop?.pause()
+    return true
+  }
+
+  async #onRecord(): Promise<StoredLoop | undefined> {
+    await this.#written
+    const loops = this.#open.here?.loops
+    const stored = await loops?.read()
+    if (stored === undefined) return undefined
+    return isLoopOpen(stored, await loops?.past(stored.id), Date.now()) ? stored : undefined
+  }
+
+  /** Rejects with what the file system refuses. */
+  async #change(work: (loops: LoopStore) => Promise<void>): Promise<void> {
+    const loops = this.#open.here?.loops
+    if (loops === undefined) return
+    const change = this.#written.then(() => work(loops))
+    this.#written = change.catch(() => undefined)
+    await change
+  }
+
+  #drop(): void {
+    this.#loop?.close()
+    ;[this.#loop, this.#stored, this.#line] = [undefined, undefined, undefined]
+  }
+
+  #run(stored: StoredLoop, past: PastRounds, adopt?: () => void): void {
+    // One that was begun while this one was written gives way.
+    this.#loop?.close()
+    this.#stored = stored
+    this.#loop = new PromptLoop({
+      session: this.#open.session,
+      loopId: stored.id,
+      terms: stored.terms,
+      startedAtMs: stored.startedAtMs,
+      past,
+      prompt: () => this.#open.prepare(stored.terms.prompt),
+      clock: machineClock(),
+      onInterrupt: 'pause',
+      exitCodeOf: (terminal) => exitCodeOf(terminal, undefined),
+      onEvent: (event) => this.#onEvent(event, stored.terms.rounds),
+    })
+    this.#loop.begin(adopt)
+    this.#app.changed()
+  }
+
+  #onEvent(event: LoopEvent, rounds: number | undefined): void {
+    switch (event.type) {
+      case 'round_begin':
+        this.#noteRound('')
+        break
+      case 'round_end':
+        this.#line = (next) => roundLine(event.round, { rounds, next })
+        break
+      case 'wait':
+        this.#noteRound(`next at ${clockTime(event.nextAtMs, event.nextAtMs - event.waitMs)}`)
+        break
+      case 'paused':
+        this.#noteRound('')
+        this.#app.note('The loop is paused. /loop on continues it, /loop off ends it.')
+        break
+      case 'end':
+        this.#noteRound('')
+        this.#app.note(endLine(event.end, this.#loop?.rounds ?? []))
+        this.#forget()
+        break
+      case 'broken':
+        this.#app.fail(event.error)
+        this.#app.note('The loop ended, since a round could not be made. /loop begins another one.')
+        this.#forget()
+        break
+    }
+    this.#app.changed()
+  }
+
+  #noteRound(next: string): void {
+    if (this.#line !== undefined) this.#app.note(this.#line(next))
+    this.#line = undefined
+  }
+
+  /** A loop that has ended is not offered again. */
+  #forget(): void {
+    ;[this.#loop, this.#stored] = [undefined, undefined]
+    void this.#change((loops) => loops.remove()).catch((thrown: unknown) => this.#app.fail(thrown))
+  }
+}
+
+/** `Every 10 min, 5 rounds: Check the build.` */
+function describeTerms({ prompt, everyMs, rounds, forMs }: LoopTerms): string {
+  const bounds = [
+    everyMs === 0 ? 'Round after round' : `Every ${durationText(everyMs)}`,
+    ...(rounds === undefined ? [] : [many(rounds, 'round')]),
+    ...(forMs === undefined ? [] : [`for ${durationText(forMs)}`]),
+  ]
+  return `${bounds.join(', ')}: ${oneLine(prompt, 200)}`
+}

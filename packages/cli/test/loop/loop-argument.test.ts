@@ -1,0 +1,36 @@
+// Holds R-EVERY-15: what may stand behind /loop.
+import { describe, expect, test } from 'vitest'
+import { readLoop } from '../../src/frontends/loop-argument.ts'
+
+test.each([
+  ['10m Check the build.', { everyMs: 600_000, prompt: 'Check the build.' }],
+  ['10m x5 /review src', { everyMs: 600_000, rounds: 5, prompt: '/review src' }],
+  ['90s for 2h Check.', { everyMs: 90_000, forMs: 7_200_000, prompt: 'Check.' }],
+  ['0 for 2h x3 Check.\nTwice.', { everyMs: 0, forMs: 7_200_000, rounds: 3, prompt: 'Check.\nTwice.' }],
+  ['5m for 3 files there are tests', { everyMs: 300_000, prompt: 'for 3 files there are tests' }],
+])('%s begins a loop', (given, terms) => {
+  expect(readLoop(given)).toEqual({ kind: 'begin', terms })
+})
+
+test.each([
+  ['', 'show'],
+  [' ', 'show'],
+  ['on', 'on'],
+  ['OFF', 'off'],
+])('"%s" is read as %s', (given, kind) => {
+  expect(readLoop(given)).toEqual({ kind })
+})
+
+describe('says what to type for', () => {
+  test.each([
+    ['Check the build', /^Say how often first\. \/loop 10m x5 PROMPT/],
+    ['10m', /^There is no prompt\./],
+    ['10m x5', /^There is no prompt\./],
+    ['10m x0 Check.', /^x0 is not a whole number from 1 to 1000000\./],
+    ['10 Check.', /^10 is not a time with its unit/],
+    ['-5m Check.', /^-5m is not a time with its unit/],
+    ['8760h Check.', /24 days at most/],
+  ])('"%s"', (given, says) => {
+    expect(readLoop(given)).toEqual({ kind: 'wrong', says: expect.stringMatching(says) })
+  })
+})

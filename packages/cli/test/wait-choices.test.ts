@@ -1,0 +1,94 @@
+// Holds R-SERV-12 and R-SERV-13 of docs/spec.md: how long runs wait for services, by flags, settings and the defaults of frontends.
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { settingsOf, type WaitDefault } from '@halting/agent/session-settings'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { flagsOfSession, openingOf, readOpening } from '../src/cluster/opening.ts'
+import type { Flags } from '../src/flags/flags.ts'
+import { waitOfPeople } from '../src/flags/run-limit.ts'
+import { flagOf } from '../src/flags/session-ports.ts'
+import { here, installProgram, run } from './support/program.ts'
+
+installProgram()
+
+const hour = 3_600_000
+
+interface Said {
+  readonly own?: object
+  readonly project?: object
+  readonly flags?: Flags
+  readonly waitDefault?: WaitDefault
+  readonly choicesOnlyLower?: boolean
+}
+
+async function waitOf({ own = {}, project = {}, flags = {}, ...options }: Said) {
+  const home = mkdtempSync(join(tmpdir(), 'halting-wait-'))
+  onTestFinished(() => rmSync(home, { recursive: true, force: true }))
+  const cwd = join(home, 'project')
+  for (const [folder, settings] of [
+    [home, own],
+    [cwd, project],
+  ] as const) {
+    mkdirSync(join(folder, '.halting'), { recursive: true })
+    writeFileSync(join(folder, '.halting', 'settings.json'), JSON.stringify(settings))
+  }
+  const ports = { cwd, env: { HOME: home }, nameOf: flagOf, wordNotice: () => '', trustedBy: undefined }
+  const { choices, waitSource, warnings } = await settingsOf(flags, ports, options)
+  return { ms: choices.waitForLimits, by: waitSource, warnings }
+}
+
+describe('who says how long a run waits', () => {
+  const wait = (waitForLimits: string) => ({ waitForLimits })
+  test.each<readonly [string, Said, number | undefined, string | undefined]>([
+    ['nobody', {}, undefined, undefined],
+    ['the default of a frontend', { waitDefault: waitOfPeople }, 24 * hour, 'default'],
+    ['the person, in a file', { own: wait('8h'), waitDefault: waitOfPeople }, 8 * hour, 'settings'],
+    ['the person, in a file: not at all', { own: wait('none'), waitDefault: waitOfPeople }, 0, 'settings'],
+    ['a flag before files', { own: wait('8h'), flags: { waitForLimits: 9 * hour } }, 9 * hour, 'choice'],
+    ['a project that lowers', { own: wait('8h'), project: wait('1h') }, hour, 'settings'],
+    ['a project that lowers a default', { project: wait('1h'), waitDefault: waitOfPeople }, hour, 'settings'],
+    ['not a project that raises', { project: wait('1h') }, undefined, undefined],
+    [
+      'who opens a session elsewhere, up to what its settings say',
+      { own: wait('1h'), flags: { waitForLimits: hour / 2 }, choicesOnlyLower: true },
+      hour / 2,
+      'choice',
+    ],
+  ])('%s', async (_who, said, ms, by) => expect(await waitOf(said)).toEqual({ ms, by, warnings: [] }))
+
+  test('who opens a session elsewhere does not raise what its settings say, and is told', async () => {
+    const said = { own: { waitForLimits: '1h' }, flags: { waitForLimits: 2 * hour }, choicesOnlyLower: true }
+    const { ms, warnings } = await waitOf(said)
+    expect([ms, warnings]).toEqual([hour, [expect.stringMatching(/^--wait-for-limits does not count: .*3600 s/)]])
+  })
+})
+
+test('a session on a cluster waits as it was opened, at most as long as its worker says', () => {
+  const opening = readOpening({ ...openingOf({ waitForLimits: 2 * hour }) })
+  expect(flagsOfSession({}, opening).waitForLimits).toBe(2 * hour)
+  expect(flagsOfSession({ waitForLimits: hour }, opening).waitForLimits).toBe(hour)
+  expect(flagsOfSession({ waitForLimits: hour }, readOpening({})).waitForLimits).toBe(hour)
+  expect(flagsOfSession({ waitForLimits: hour }, openingOf({ waitForLimits: 0 })).waitForLimits).toBe(0)
+  for (const wrong of [-1, '8h', 32 * 24 * hour, null])
+    expect(() => readOpening({ waitForLimitsMs: wrong })).toThrow('waitForLimitsMs as a number')
+})
+
+test('check and config name it; what is no time is refused', async () => {
+  const options = { cwd: here(), env: { HOME: here() } }
+  const checked = await run(['check', '--wait-for-limits', '8h', '--model', 'claude-sonnet-4-5'], options)
+  expect(checked.stdout).toContain('their own bound: --wait-for-limits (8 h) by the wall clock')
+  const json = await run(['check', '--json', '--wait-for-limits', '90s', '--model', 'claude-sonnet-4-5'], options)
+  expect(JSON.parse(json.stdout)).toMatchObject({ waitForLimitsMs: 90_000 })
+  const shown = await run(['config', '--json'], options)
+  expect((JSON.parse(shown.stdout) as { settings: unknown[] }).settings).toContainEqual({
+    setting: 'waitForLimits',
+    value: 'none',
+    from: 'default of -p; 24h in the interactive program and in editors',
+  })
+  const refused = await run(['-p', 'x', '--wait-for-limits', '40d'], options)
+  expect([refused.status, refused.stderr]).toEqual([
+    2,
+    expect.stringContaining('such as 90s or 8h (744h at most), or none'),
+  ])
+})

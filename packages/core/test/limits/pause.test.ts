@@ -1,0 +1,381 @@
+// Holds rules of docs/spec.md: R-PAUSE-1 to R-PAUSE-9.
+import { array, assert, asyncProperty, constant, integer, oneof } from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import {
+  CallableHook,
+  ConfigurationError,
+  replay,
+  resume,
+  streamRun,
+  startRun,
+  type RunOptions,
+} from '../../src/index.ts'
+import type { LimitAnswer, LimitRequest } from '../../src/limit-question.ts'
+import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
+import {
+  begin,
+  calls,
+  dollarATokenPrices,
+  hanging,
+  reader,
+  run,
+  subagent,
+  tick,
+  until,
+  type Given,
+} from '../support/harness.ts'
+import { killedAfter } from '../support/killed.ts'
+
+/** Answers in turn, and keeps what it was asked. */
+function answering(...answers: readonly (LimitAnswer | 'double')[]) {
+  const asked: LimitRequest[] = []
+  const askLimit: NonNullable<RunOptions['askLimit']> = async (request) => {
+    const answer = answers[asked.length] ?? { end: true }
+    asked.push(request)
+    return answer === 'double' ? { raise: { [request.limit]: request.offers.at(-1)?.to ?? null } } : answer
+  }
+  return { asked, options: { onLimit: 'pause', askLimit } satisfies Given }
+}
+
+const looks = (turns: number) => [...Array.from({ length: turns }, () => calls('Look')), 'Done.']
+const look = reader('Look')
+
+describe('a run that pauses at its limit of turns', () => {
+  test('goes on in the same run once it is raised, and counts turns on', async () => {
+    const { asked, options } = answering({ raise: { maxTurns: 4 } })
+    const { terminal, transitions, events } = await run(looks(3), { tools: [look], maxTurns: 2, ...options })
+    expect([terminal.reason, terminal.summary.turns, transitions]).toEqual([
+      'completed',
+      4,
+      ['next_turn', 'next_turn', 'next_turn'],
+    ])
+    expect(asked).toMatchObject([
+      { limit: 'maxTurns', used: 2, of: 2, most: null, offers: [{ to: 3 }, { to: 4 }], untilMs: null },
+    ])
+    const told = events.filter(
+      ({ type }) => type === 'limit_question' || type === 'limit_answered' || type === 'settings',
+    )
+    expect(told).toMatchObject([
+      { type: 'limit_question', request: { limit: 'maxTurns' } },
+      { type: 'settings', change: { limits: { maxTurns: 4 } } },
+      { type: 'limit_answered', outcome: 'raised', to: 4 },
+    ])
+  })
+
+  test('asks again at the raised limit', async () => {
+    const { asked, options } = answering({ raise: { maxTurns: 2 } }, { raise: { maxTurns: 3 } })
+    const { terminal } = await run(looks(5), { tools: [look], maxTurns: 1, ...options })
+    expect([terminal.reason, terminal.summary.turns]).toEqual(['max_turns', 3])
+    expect(asked.map(({ used, of }) => [used, of])).toEqual([
+      [1, 1],
+      [2, 2],
+      [3, 3],
+    ])
+  })
+
+  test.each([
+    ['the answer is to end', async () => ({ end: true }) as const],
+    ['the callback fails', () => Promise.reject(new Error('nobody is here'))],
+    ['the callback answers nonsense three times', async () => 'yes' as never],
+  ])('ends as the limit says where %s', async (_name, askLimit) => {
+    const { terminal, transitions } = await run(looks(3), { tools: [look], maxTurns: 2, onLimit: 'pause', askLimit })
+    expect([terminal.reason, transitions]).toEqual(['max_turns', ['next_turn']])
+    expect(terminal.signal.message).toBe('Reached maximum number of turns (2)')
+  })
+
+  test('does not pause unless it is asked to', async () => {
+    const { asked, options } = answering('double')
+    const { terminal } = await run(looks(3), { tools: [look], maxTurns: 2, ...options, onLimit: 'end' })
+    expect([terminal.reason, asked]).toEqual(['max_turns', []])
+  })
+
+  test('keeps the question where an answer is no answer, and says what is wrong with it', async () => {
+    const going = begin(looks(3), { tools: [look], maxTurns: 2, onLimit: 'pause', clock: createFakeClock() })
+    await until(() => going.events.some(({ type }) => type === 'limit_question'))
+    const question = going.events.find((event) => event.type === 'limit_question')
+    const id = question?.type === 'limit_question' ? question.request.id : ''
+    const wrong: unknown[] = [
+      { raise: { maxTurns: 2 } },
+      { raise: { maxTurns: 2.5 } },
+      { raise: { maxTurns: '9' } },
+      { raise: { maxBudgetUsd: 9 } },
+      { raise: { maxTurns: 9, maxBudgetUsd: 9 } },
+      { raise: {} },
+      { raise: { maxTurns: Number.NaN } },
+      { raise: { maxTurns: 4 }, end: true },
+      { end: false },
+      null,
+      'yes',
+    ]
+    for (const answer of wrong)
+      expect(() => going.loop.answerLimit(id, answer as LimitAnswer)).toThrow(ConfigurationError)
+    expect(going.loop.answerLimit('another', { end: true })).toBe(false)
+    expect(going.loop.answerLimit(id, { raise: { maxTurns: null } })).toBe(true)
+    expect(going.loop.answerLimit(id, { end: true })).toBe(false)
+    expect((await going.end()).terminal.reason).toBe('completed')
+  })
+
+  test('offers and takes no more than a guard or an administrator allows', async () => {
+    const { asked, options } = answering({ raise: { maxTurns: 6 } }, { raise: { maxTurns: 5 } })
+    const given = { tools: [look], maxTurns: 4, limitCeilings: { maxTurns: 5 }, ...options }
+    const { terminal } = await run(looks(9), given)
+    expect([terminal.reason, terminal.summary.turns]).toEqual(['max_turns', 5])
+    expect(asked.map(({ most, offers }) => [most, offers])).toEqual([
+      [5, [{ to: 5 }]],
+      [5, [{ to: 5 }]],
+    ])
+  })
+})
+
+describe('while it pauses', () => {
+  const paused = async (given: Given = {}) => {
+    const clock = createFakeClock()
+    const going = begin(looks(3), { tools: [look], maxTurns: 2, onLimit: 'pause', clock, ...given })
+    await until(() => going.events.some(({ type }) => type === 'limit_question'))
+    return { going, clock }
+  }
+  const answered = (events: readonly { readonly type: string }[]) =>
+    events.find(({ type }) => type === 'limit_answered')
+
+  test('active time stands still, and an answer that comes too late ends it as the limit says', async () => {
+    const { going, clock } = await paused({ pauseForMs: 60_000, maxDurationMs: 1_000 })
+    await clock.advance(59_999)
+    expect(answered(going.events)).toBeUndefined()
+    await clock.advance(1)
+    const { terminal, events } = await going.end()
+    expect([terminal.reason, terminal.durationMs]).toEqual(['max_turns', 0])
+    expect(answered(events)).toMatchObject({ outcome: 'over', waitedMs: 60_000 })
+  })
+
+  test('a limit that is set high enough goes on, and one that is not does not', async () => {
+    const { going } = await paused()
+    going.loop.set({ limits: { maxToolCalls: 9, maxTurns: 2 } })
+    await tick()
+    expect(answered(going.events)).toBeUndefined()
+    going.loop.set({ limits: { maxTurns: 5 } })
+    const { terminal, events } = await going.end()
+    expect([terminal.reason, answered(events)]).toMatchObject(['completed', { outcome: 'raised', to: 5 }])
+  })
+
+  test('a message waits, and is taken when the run goes on', async () => {
+    const { going } = await paused()
+    going.loop.steer('And look at the tests, too.')
+    await tick()
+    expect([answered(going.events), going.loop.waiting.length]).toEqual([undefined, 1])
+    going.loop.set({ limits: { maxTurns: 9 } })
+    const { terminal, state } = await going.end()
+    expect([terminal.reason, JSON.stringify([...state.transcript])]).toEqual([
+      'completed',
+      expect.stringContaining('look at the tests'),
+    ])
+  })
+
+  test('a stop ends it as the limit says, with the stop beside it', async () => {
+    const { going } = await paused()
+    going.loop.stop('enough')
+    const { terminal, events } = await going.end()
+    expect([terminal.reason, answered(events)]).toMatchObject(['max_turns', { outcome: 'stopped' }])
+    expect([...terminal.signals].map(({ reason }) => reason).toSorted()).toEqual(['steps_limit', 'user_requested'])
+  })
+
+  test('an abort ends it as aborted, and the callback hears of it', async () => {
+    let signal: AbortSignal | undefined
+    const { going } = await paused({
+      askLimit: (_request, options) => {
+        signal = options.signal
+        return new Promise(() => {})
+      },
+    })
+    going.loop.abort()
+    const { terminal, events } = await going.end()
+    expect([terminal.reason, answered(events)]).toMatchObject(['aborted_streaming', { outcome: 'aborted' }])
+    expect(signal?.aborted).toBe(true)
+  })
+})
+
+describe('each limit', () => {
+  test('of tool calls is raised, and the run has another turn', async () => {
+    const { asked, options } = answering('double')
+    const { terminal, transitions } = await run([calls('Look', 'Look', 'Look'), calls('Look'), 'Done.'], {
+      tools: [look],
+      maxToolCalls: 2,
+      ...options,
+    })
+    expect([terminal.reason, transitions]).toEqual(['completed', ['next_turn', 'next_turn']])
+    expect(asked).toMatchObject([{ limit: 'maxToolCalls', used: 2, of: 2, offers: [{ to: 3 }, { to: 4 }] }])
+  })
+
+  test('is asked about where both tool calls and turns are used up', async () => {
+    const { asked, options } = answering('double', 'double')
+    const { terminal } = await run([calls('Look', 'Look'), 'Done.'], {
+      tools: [look],
+      maxToolCalls: 1,
+      maxTurns: 1,
+      ...options,
+    })
+    expect([terminal.reason, asked.map(({ limit }) => limit)]).toEqual(['completed', ['maxToolCalls', 'maxTurns']])
+  })
+
+  test.each([
+    ['maxBudgetUsd', { maxBudgetUsd: 1_500 }],
+    ['maxRunUsd', { maxRunUsd: 1_500 }],
+    ['maxTotalTokens', { maxTotalTokens: 1_500 }],
+  ] as const)('%s is asked about before a request that does not fit, with what it needs', async (limit, limits) => {
+    const { asked, options } = answering('double')
+    const script = ['Done.']
+    const model = scriptedModel(script, { maxOutputTokens: 2_000 })
+    const given = { prices: dollarATokenPrices, minUsefulTokens: 2_000, model, ...limits, ...options }
+    const { terminal, transitions, events } = await run(script, given)
+    expect([terminal.reason, transitions]).toEqual(['completed', ['limit_raised']])
+    expect(asked).toMatchObject([{ limit, used: 0, of: 1_500 }])
+    const needed = asked[0]?.needed ?? 0
+    expect(needed).toBeGreaterThan(2_000)
+    expect(asked[0]?.offers.every(({ to }) => to >= needed)).toBe(true)
+    expect(terminal.summary.turns).toBe(1)
+    const laps = events.flatMap((event) => (event.type === 'lap' ? [event] : []))
+    expect(laps.map(({ before, after }) => before[2] - after[2])).toEqual([1])
+  })
+
+  test('of time is raised: what was cut has its result, and the run goes on under a fresh abort', async () => {
+    const { asked, options } = answering({ raise: { maxDurationMs: 5_000 } })
+    const { terminal, state } = await run([calls('Hang'), calls('Look'), 'Done.'], {
+      tools: [hanging('Hang'), look],
+      maxDurationMs: 1_000,
+      ...options,
+    })
+    expect(terminal.reason).toBe('completed')
+    expect(asked).toMatchObject([{ limit: 'maxDurationMs', of: 1_000 }])
+    expect(JSON.stringify([...state.transcript])).toContain('read')
+  })
+
+  test('of time that cuts a reply goes on with the request, and ends where nobody raises it', async () => {
+    const script = [{ hang: true } as const, 'Done.']
+    const raised = answering({ raise: { maxDurationMs: null } })
+    const { terminal, transitions } = await run(script, { maxDurationMs: 1_000, ...raised.options })
+    expect([terminal.reason, transitions]).toEqual(['completed', ['limit_raised']])
+    const { terminal: ended } = await run(script, { maxDurationMs: 1_000, ...answering({ end: true }).options })
+    expect([ended.reason, ended.signal.source]).toEqual(['time_limit', 'abort'])
+  })
+
+  test('of time is kept after it was raised', async () => {
+    const { asked, options } = answering({ raise: { maxDurationMs: 3_000 } })
+    const { terminal } = await run([{ hang: true }, { hang: true }, 'Done.'], { maxDurationMs: 1_000, ...options })
+    expect([terminal.reason, terminal.durationMs, asked.map(({ of }) => of)]).toEqual([
+      'time_limit',
+      3_000,
+      [1_000, 3_000],
+    ])
+  })
+
+  test('of tries of a goal is raised, and the answer is sent back', async () => {
+    const { asked, options } = answering({ raise: { maxGoalTries: 2 } })
+    let checks = 0
+    const goal = { name: 'tests', check: async () => ({ met: ++checks > 3, report: `failed ${checks}` }) }
+    const { terminal, transitions } = await run(['Done.', 'Done?', 'Done!'], {
+      until: [goal],
+      maxGoalTries: 1,
+      ...options,
+    })
+    expect(asked).toMatchObject([{ limit: 'maxGoalTries', used: 1, of: 1 }])
+    expect([terminal.reason, transitions]).toEqual(['completed', ['goal_unmet', 'goal_unmet']])
+  })
+})
+
+test('a subagent ends at its own limit, and only the run is asked about', async () => {
+  const { asked, options } = answering({ raise: { maxTurns: 4 } })
+  const { terminal } = await run(
+    [calls('Agent'), calls('Look'), calls('Look'), calls('Look'), calls('Look'), 'Done.'],
+    { tools: [subagent, look], maxTurns: 2, ...options },
+  )
+  expect(asked.every(({ id }) => !id.includes('agent'))).toBe(true)
+  expect(terminal.reason).toBe('completed')
+})
+
+test('hooks at the end see only an ending that nobody raised', async () => {
+  let seen = 0
+  const hook = new CallableHook(() => void seen++, { triggers: ['onStop'] })
+  const { options } = answering({ raise: { maxTurns: 3 } }, { end: true })
+  await run(looks(5), { tools: [look], maxTurns: 2, hooks: [hook], ...options })
+  expect(seen).toBe(1)
+})
+
+describe('a pause on record', () => {
+  const optionsOf = (askLimit?: RunOptions['askLimit']): RunOptions => ({
+    model: scriptedModel(looks(3)),
+    tools: [look],
+    maxTurns: 2,
+    onLimit: 'pause',
+    clock: createFakeClock(),
+    pauseForMs: 60_000,
+    ...(askLimit !== undefined && { askLimit }),
+  })
+
+  test('is played back without anybody being asked, however the program is started', async () => {
+    const { options } = answering({ raise: { maxTurns: 4 } })
+    const first = await run(looks(3), { tools: [look], maxTurns: 2, ...options })
+    const again = await replay(first.steps.records, { model: scriptedModel([]), tools: [look], maxTurns: 2 })
+    expect(again.terminal.reason).toBe('completed')
+    expect(again.events.filter(({ type }) => type.startsWith('limit_'))).toEqual(
+      first.events.filter(({ type }) => type.startsWith('limit_')),
+    )
+  })
+
+  test('goes on from every record: the question is asked once more at most, and no turn is lost or made twice', async () => {
+    const raise = async () => ({ raise: { maxTurns: 4 } })
+    const whole = await run(looks(3), { tools: [look], maxTurns: 2, onLimit: 'pause', askLimit: raise })
+    for (let count = 1; count < whole.steps.records.length; count++) {
+      const records = await killedAfter(count, optionsOf(raise))
+      const done = records.filter((record) => record.type === 'result' && record.key.includes('model:')).length
+      const model = scriptedModel(looks(3).slice(done))
+      const resumed = resume(records, { ...optionsOf(raise), model })
+      const { terminal } = await resumed.loop.ended
+      expect([count, terminal.reason, terminal.summary.turns]).toEqual([count, 'completed', 4])
+    }
+  })
+
+  test('has the time that is left after a kill, and asks nobody where it is over', async () => {
+    const clock = createFakeClock()
+    const going = begin([], { ...optionsOf(), clock })
+    await until(() => going.events.some(({ type }) => type === 'limit_question'))
+    await tick()
+    const records = [...going.steps.records]
+    const later = createFakeClock({ start: 40_000 })
+    const resumed = resume(records, { ...optionsOf(), clock: later })
+    let ended = false
+    void resumed.loop.result.then(() => (ended = true))
+    await later.advance(19_000)
+    expect(ended).toBe(false)
+    await later.advance(1_000)
+    expect((await resumed.loop.result).reason).toBe('max_turns')
+  })
+})
+
+test('whatever is answered, a run with a limit on turns makes no more than the last one that was set', async () => {
+  const answers = array(
+    oneof(
+      constant({ end: true } as const),
+      integer({ min: -2, max: 12 }).map((to) => ({ raise: { maxTurns: to } })),
+    ),
+    { maxLength: 6 },
+  )
+  await assert(
+    asyncProperty(integer({ min: 1, max: 4 }), answers, async (maxTurns, given) => {
+      let [limit, at] = [maxTurns, 0]
+      const askLimit: NonNullable<RunOptions['askLimit']> = async ({ used }) => {
+        const answer = given[at++] ?? { end: true as const }
+        if ('raise' in answer && answer.raise.maxTurns > used) limit = answer.raise.maxTurns
+        return answer
+      }
+      const model = scriptedModel(() => calls('Look'))
+      const running = streamRun(startRun({ prompt: 'go' }), {
+        model,
+        tools: [look],
+        maxTurns,
+        onLimit: 'pause',
+        askLimit,
+      })
+      const { reason, summary } = await running.result
+      expect([reason, summary.turns]).toEqual(['max_turns', limit])
+    }),
+  )
+})

@@ -1,0 +1,80 @@
+// Holds R-SERV-12 of docs/spec.md: how long a run waits for services, in settings.
+import { array, assert, constantFrom, option, property, tuple } from 'fast-check'
+import { expect, test } from 'vitest'
+import { waitMs } from '@halting/core/adapters'
+import type { DefaultLimits } from '../../src/settings/fields.ts'
+import { mergedLimits } from '../../src/settings/limits.ts'
+import type { CountingFile } from '../../src/settings/merge.ts'
+import type { SettingsLevel } from '../../src/settings/places.ts'
+import { loadSettings } from '../../src/settings/settings.ts'
+
+const file = (level: SettingsLevel, waitForLimits: string): CountingFile => ({
+  file: { level, name: level, projectDirectory: '/', content: {}, json: '' },
+  fields: { waitForLimits, others: [] },
+})
+const day: DefaultLimits = { waitForLimits: { value: 86_400_000, written: '24h', from: 'the default' } }
+
+test.each([
+  ['8h', 28_800_000],
+  ['1h30m', 5_400_000],
+  ['none', 0],
+  ['744h', 31 * 86_400_000],
+  ['745h', undefined],
+  ['0s', undefined],
+  ['8', undefined],
+  ['-1h', undefined],
+  ['', undefined],
+  ['None', undefined],
+])('%j is %s', (text, expected) => expect(waitMs(text)).toBe(expected))
+
+test("a person's own counts; a project lowers it, and what would raise it is named", () => {
+  const { settings, origins, ignored, warnings } = mergedLimits([file('project', '9h'), file('user', '8h')], day)
+  expect(settings).toEqual({ waitForLimits: 28_800_000 })
+  expect(origins).toEqual([{ setting: 'waitForLimits', value: '8h', from: 'user' }])
+  expect(ignored.map(({ text }) => text)).toEqual(['"9h"'])
+  expect(warnings).toEqual([
+    'waitForLimits in project ("9h") does not count: a project has no run wait longer; that of user is 8h.',
+  ])
+  expect(mergedLimits([file('local', 'none'), file('user', '8h')]).settings).toEqual({ waitForLimits: 0 })
+})
+
+test('a project lowers the default of a frontend, and where it waits for nothing it is passed over without a word', () => {
+  expect(mergedLimits([file('project', '1h')], day).settings).toEqual({ waitForLimits: 3_600_000 })
+  const { settings, ignored, warnings } = mergedLimits([file('project', '1h')])
+  expect([settings, ignored.length, warnings]).toEqual([{}, 1, []])
+})
+
+test("nothing is longer than an administrator's", () => {
+  const { settings, warnings } = mergedLimits([file('managed', '1h'), file('user', '8h')], day)
+  expect(settings).toEqual({ waitForLimits: 3_600_000, managedWaitForLimits: 3_600_000 })
+  expect(warnings).toHaveLength(1)
+})
+
+test('a value that is no time stops the program', async () => {
+  const given = (waitForLimits: unknown) =>
+    loadSettings({ cwd: '/', home: '/nowhere', env: {}, given: JSON.stringify({ waitForLimits }), sources: [] })
+  await expect(given('40 days')).rejects.toThrow(
+    /waitForLimits must be a duration of at most 31 days \(744h\), such as 8h, or none; it is "40 days"/,
+  )
+  await expect(given(8)).rejects.toThrow(/waitForLimits must be/)
+  expect((await given('8h')).settings).toEqual({ waitForLimits: 28_800_000 })
+})
+
+const levels: readonly SettingsLevel[] = ['managed', 'flag', 'local', 'project', 'user']
+
+test('whatever files say, a project only lowers and an administrator is never exceeded', () => {
+  const given = array(tuple(constantFrom(...levels), constantFrom('none', '1h', '2h', '3h')), { maxLength: 6 })
+  assert(
+    property(given, option(constantFrom(day)), (said, defaults) => {
+      const files = said
+        .toSorted(([one], [other]) => levels.indexOf(one) - levels.indexOf(other))
+        .map(([level, text]) => file(level, text))
+      const waitOf = (some: readonly CountingFile[]): number =>
+        mergedLimits(some, defaults ?? {}).settings.waitForLimits ?? defaults?.waitForLimits?.value ?? 0
+      const ofOthers = files.filter(({ file: { level } }) => level !== 'project' && level !== 'local')
+      expect(waitOf(files)).toBeLessThanOrEqual(waitOf(ofOthers))
+      const [managed] = files.filter(({ file: { level } }) => level === 'managed')
+      expect(waitOf(files)).toBeLessThanOrEqual(waitMs(managed?.fields.waitForLimits ?? '744h') ?? 0)
+    }),
+  )
+})
