@@ -13,7 +13,7 @@ import type { SessionAgents } from '../agents/session-agents.ts'
 import type { SessionChoices } from '../open-session/choices.ts'
 import type { ChosenSession } from '../open-session/chosen-session.ts'
 import { goalOptions } from '../open-session/goals.ts'
-import { withLimits, withWait } from '../open-session/chosen-limits.ts'
+import { ceilingsOf, withLimits, withWait } from '../open-session/chosen-limits.ts'
 import { countedLimits, withoutUndefined } from '../open-session/limits.ts'
 import { RunLimit } from '../open-session/run-limit.ts'
 import type { Models } from '../open-session/models.ts'
@@ -200,10 +200,15 @@ class Opening<Schema extends AnswerSchema> {
   /** Limits of the options, and those of the settings where the options say nothing. */
   #limits(models: Models, agents: SessionAgents | undefined): Partial<AgentConfiguration> {
     const { run } = this.#opening
+    const { limitCeilings } = this.#given.options
     const limit = new RunLimit(run, models, agents)
     const notice = limit.noticeOf(limit.unpriced)
     if (notice !== undefined) this.#note(noticeText(notice))
-    return { ...countedLimits(run.choices), ...limit.bounds }
+    return {
+      ...countedLimits(run.choices),
+      ...limit.bounds,
+      limitCeilings: { ...limitCeilings, ...ceilingsOf(run.settings) },
+    }
   }
 
   /** What differs from the terminal program: whose model, tools and servers they are, and who is asked. */

@@ -86,6 +86,10 @@ export interface SessionChoices {
   readonly finishReasons?: readonly string[]
   readonly wrapUp?: boolean
   readonly errorPolicy?: ErrorPolicyName
+  /** At a limit: end the run, or pause until a person raises it. By the settings when absent, where somebody answers questions; else `end`. */
+  readonly onLimit?: 'end' | 'pause'
+  /** Milliseconds for which an answer is waited for at a limit; without end when absent. */
+  readonly pauseFor?: number
 
   /** Commands that must all exit with 0 before a run is done. They are checked outside of the model's reach. */
   readonly until?: readonly string[]

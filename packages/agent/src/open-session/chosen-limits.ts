@@ -1,4 +1,5 @@
-import { ConfigurationError, type LimitsChange, type SettingsChange } from '@halting/core'
+import { ConfigurationError, type LimitsChange, type QueryOptions, type SettingsChange } from '@halting/core'
+import { durationMs } from '@halting/core/adapters'
 import type { Session } from '@halting/core/session'
 import { beginningOf, type StepRecord } from '@halting/core/steps'
 import { limitFieldNames, type LimitFieldName, type Settings } from '@halting/policy/settings'
@@ -93,6 +94,43 @@ const inSession: { readonly [name in LimitFieldName]: Exclude<keyof LimitsChange
   maxTokens: 'maxTotalTokens',
   maxDuration: 'maxDurationMs',
   maxToolCalls: 'maxToolCalls',
+}
+
+/** What happens at a limit: as the choices say, or the settings where somebody answers. Nobody raises a limit beyond those of an administrator. */
+export function pauseOptions(
+  { onLimit, pauseFor }: Pick<SessionChoices, 'onLimit' | 'pauseFor'>,
+  settings: Settings,
+  {
+    answersQuestions,
+    limitCeilings,
+  }: {
+    readonly answersQuestions: boolean
+    readonly limitCeilings?: ((settings: Settings) => LimitsChange) | undefined
+  },
+): Partial<Pick<QueryOptions, 'onLimit' | 'pauseForMs' | 'limitCeilings'>> {
+  const pauseForMs = pauseFor ?? (settings.pauseFor === undefined ? undefined : durationMs(settings.pauseFor))
+  return {
+    onLimit: onLimit ?? (answersQuestions ? (settings.onLimit ?? 'end') : 'end'),
+    ...(pauseForMs !== undefined && { pauseForMs }),
+    limitCeilings: lowestOf(ceilingsOf(settings), limitCeilings?.(settings) ?? {}),
+  }
+}
+
+function lowestOf(one: LimitsChange, other: LimitsChange): LimitsChange {
+  const lowest: { [limit: string]: number | null } = { ...one }
+  for (const [name, most] of Object.entries(other))
+    if (most !== null) lowest[name] = Math.min(most, lowest[name] ?? Infinity)
+  return lowest
+}
+
+/** What an administrator allows limits to be raised to. */
+export function ceilingsOf({ managedLimits = {} }: Pick<Settings, 'managedLimits'>): LimitsChange {
+  return Object.fromEntries(
+    limitFieldNames.flatMap((name) => {
+      const most = managedLimits[name] ?? null
+      return most === null ? [] : [[inSession[name], most] as const]
+    }),
+  )
 }
 
 /** The session in which nobody sets a limit beyond those of an administrator: that is a ConfigurationError, and nothing is set. */

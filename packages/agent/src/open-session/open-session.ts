@@ -13,7 +13,7 @@ import type { SessionSpending } from '../hooks/session-totals.ts'
 import type { HookSession, SessionHooks } from './hooks.ts'
 import { goalOptions } from './goals.ts'
 import { initOf } from './init-of.ts'
-import { heldToManaged, resumedWithin } from './chosen-limits.ts'
+import { heldToManaged, pauseOptions, resumedWithin } from './chosen-limits.ts'
 import { type ChosenSession, closeJournalOf, forkOf, openJournalOf } from './chosen-session.ts'
 import { PartsOpening } from './parts.ts'
 import type { LiveSession } from './live-session.ts'
@@ -171,7 +171,7 @@ class SessionOpening<Choices extends SessionChoices> {
     const session = sessionOver(toolbox, {
       options: {
         ...options,
-        ...this.#goalsOf(options, journal),
+        ...this.#whenToEnd(options, journal),
         moreTools: more.tool,
         ...hooks?.options,
         hooks: [...(hooks?.options.hooks ?? options.hooks ?? []), ...own],
@@ -203,11 +203,12 @@ class SessionOpening<Choices extends SessionChoices> {
   }
 
   /** A run that goes on, or an ended one without a new prompt, keeps the goals on record unless others are chosen: those of settings do not replace them. */
-  #goalsOf({ until = [] }: QueryOptions, journal: SessionParts['journal']): Pick<QueryOptions, 'until'> {
+  #whenToEnd({ until = [] }: QueryOptions, journal: SessionParts['journal']): Partial<QueryOptions> {
     const { until: chosen, goal } = this.#opening.goals
     const isContinued = this.#opening.frontend.firstPrompt === '' && (journal?.ended.length ?? 0) > 0
     const isKept = (journal?.open !== undefined || isContinued) && chosen === undefined && goal === undefined
-    return { until: isKept ? [] : until }
+    const { run, frontend } = this.#opening
+    return { until: isKept ? [] : until, ...pauseOptions(run.choices, run.settings, frontend) }
   }
 
   #modelNamed(models: Models): (name: string) => Model {

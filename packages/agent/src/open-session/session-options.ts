@@ -1,4 +1,4 @@
-import type { Goal, JsonObject, RunEvent, RunOptions } from '@halting/core'
+import type { Goal, JsonObject, LimitsChange, RunEvent, RunOptions } from '@halting/core'
 import type { SessionChoices } from './choices.ts'
 import type { SessionPorts } from './ports.ts'
 import type { ChosenSession } from './chosen-session.ts'
@@ -19,6 +19,8 @@ export interface SessionFrontend {
   readonly answersQuestions: boolean
   /** A limit of dollars for each run that nobody limited. None without it. */
   readonly runLimit?: RunLimitDefault
+  /** What limits may be raised to at a pause, beside what an administrator allows: a worker's own limits, such as its settings say. */
+  readonly limitCeilings?: (settings: RunSettings['settings']) => LimitsChange
   /** How long runs wait for services where nobody says it. Not at all without it. */
   readonly waitDefault?: WaitDefault
   /** Answers questions in place of that, such as a tool of a server. */

@@ -5,13 +5,15 @@ import {
   type RequestPermissionOutcome,
   type RequestPermissionRequest,
 } from '@agentclientprotocol/sdk'
+import type { LimitAnswer, LimitRequest } from '@halting/core'
 import type { Question, Session, SessionEvent } from '@halting/core/session'
 import { messageOf, type PermissionAnswer } from '@halting/core/adapters'
 import type { EventUpdates } from './event-updates.ts'
 import { everyCharacter } from '../io/seen.ts'
 import { fieldsOf } from './fields.ts'
 import type { Outbox } from './outbox.ts'
-import { answerOf, optionsFor, outcomeOf, rejection, unasked } from './permission.ts'
+import { limitQuestion, limitReason } from '../frontends/limit-question.ts'
+import { answerOf, limitAnswerOf, limitOptions, optionsFor, outcomeOf, rejection, unasked } from './permission.ts'
 import { personQuestionsIn, type PersonQuestion } from '../frontends/person-questions.ts'
 import { answersOfForm, choiceOf, choicesFor, formFor } from './person-questions.ts'
 
@@ -28,6 +30,8 @@ export class Asking {
   readonly #asks: Asks
   /** Questions that wait for an answer, by their ids. */
   readonly #open = new Map<string, AbortController>()
+  /** How often it was asked about a limit. */
+  #limits = 0
   /** Calls that a person never wants to be asked about again. */
   readonly #rejected = new Set<string>()
 
@@ -37,7 +41,8 @@ export class Asking {
 
   onEvent(event: SessionEvent): void {
     if (event.type === 'question') void this.#answer(event.question)
-    if (event.type === 'question_closed') this.#open.get(event.id)?.abort()
+    if (event.type === 'question_closed' || event.type === 'limit_question_closed') this.#open.get(event.id)?.abort()
+    if (event.type === 'limit_question') void this.#answerLimit(event.request)
   }
 
   async #answer(question: Question): Promise<void> {
@@ -83,6 +88,31 @@ export class Asking {
     const { answer, rejectsAlways } = answerOf(outcome, question)
     if (rejectsAlways) this.#rejected.add(sameCall)
     return answer
+  }
+
+  /** Whether a limit is raised: the question is shown as a call of its own, since clients ask about calls. No answer ends the run as the limit says. */
+  async #answerLimit(request: LimitRequest): Promise<void> {
+    const { session, outbox } = this.#asks
+    const controller = new AbortController()
+    this.#open.set(request.id, controller)
+    const toolCallId = `halting-limit-${++this.#limits}`
+    const title = limitQuestion(request)
+    const text = limitReason(request)
+    const content = [{ type: 'content', content: { type: 'text', text } } as const]
+    outbox.push({ sessionUpdate: 'tool_call', toolCallId, title, kind: 'other', status: 'pending', content })
+    let answer: LimitAnswer = { end: true }
+    try {
+      await outbox.flush()
+      const options = limitOptions(request)
+      const asked = { toolCall: { toolCallId, title, kind: 'other', status: 'pending' }, options } as const
+      answer = limitAnswerOf(request, await this.#request(asked, controller.signal))
+    } catch {
+      // Nobody waits for it where it was withdrawn; a client that cannot ask ends the run as the limit says.
+    }
+    this.#open.delete(request.id)
+    const isRaised = answer.end !== true && !controller.signal.aborted
+    outbox.push({ sessionUpdate: 'tool_call_update', toolCallId, status: isRaised ? 'completed' : 'failed' })
+    if (!controller.signal.aborted) session.answerLimit(request.id, answer)
   }
 
   /** What the model asks the person: as one form, or one question after another. */

@@ -1,6 +1,8 @@
 import type { PermissionOption, RequestPermissionOutcome } from '@agentclientprotocol/sdk'
+import type { LimitAnswer, LimitRequest } from '@halting/core'
 import type { Question } from '@halting/core/session'
 import type { PermissionAnswer, PermissionUpdate } from '@halting/core/adapters'
+import { offerLabel } from '../frontends/limit-question.ts'
 import { oneLine } from '../io/figures.ts'
 import { everyCharacter, everyCharacterInLine } from '../io/seen.ts'
 import { fieldsOf } from './fields.ts'
@@ -82,6 +84,23 @@ export function outcomeOf(said: unknown, options: readonly PermissionOption[]): 
   if (outcome !== 'selected' || chosen === undefined)
     throw new Error('the editor gave no answer to the question, or one that it was not offered.')
   return { outcome, optionId: chosen.optionId }
+}
+
+/** What a person may say at a limit: each value that is offered, or that the run ends. */
+export function limitOptions({ limit, offers }: Pick<LimitRequest, 'limit' | 'offers'>): PermissionOption[] {
+  const raises = offers.map(({ to }): PermissionOption => ({
+    optionId: `raise:${to}`,
+    kind: 'allow_once',
+    name: offerLabel({ limit }, to),
+  }))
+  return [...raises, { optionId: 'end', kind: 'reject_once', name: 'End here' }]
+}
+
+/** What was chosen of these. */
+export function limitAnswerOf({ limit, offers }: LimitRequest, outcome: RequestPermissionOutcome): LimitAnswer {
+  const chosen = outcome.outcome === 'selected' ? outcome.optionId : undefined
+  const offer = offers.find(({ to }) => `raise:${to}` === chosen)
+  return offer === undefined ? { end: true } : { raise: { [limit]: offer.to } }
 }
 
 export type Answered = { readonly answer: PermissionAnswer; readonly rejectsAlways: boolean }

@@ -16,7 +16,7 @@ import { UsageError } from '../usage-error.ts'
 import { type EngineProcess, freePort, startEngine } from './engine-process.ts'
 import { loadRestate } from './load-restate.ts'
 import { ownRun } from './own-run.ts'
-import { questionLine } from './question-line.ts'
+import { limitLine, questionLine } from './question-line.ts'
 import { serverBinary } from './server-binary.ts'
 import { beginWorker } from './serve.ts'
 
@@ -128,6 +128,7 @@ async function play(
       session: ownRun(session, {
         messageId,
         onQuestion: (question) => output.err(questionLine(session.id, question, engine.ingress)),
+        onLimit: (request) => output.err(limitLine(session.id, request, engine.ingress)),
         onNote: note,
       }),
       ask: () => void session.prompt(prompt, { id: messageId }),

@@ -5,6 +5,7 @@ import { type Control, ControlError } from '../host/control.ts'
 import { HostServers } from '../host/host-servers.ts'
 import type { Given } from '../host/initialize.ts'
 import type { Opened } from '../host/opened.ts'
+import { answerLimitsByHost } from '../host/limit-questions.ts'
 import { answerByHost } from '../host/questions.ts'
 import { statusCommands, withStatusCommands } from '../host/status-commands.ts'
 import { told } from '../io/figures.ts'
@@ -45,6 +46,7 @@ export async function openForHostOnCluster(given: Given, control: Control, progr
     )
   const { session } = await openRemote(flags, program, { heeded, note })
   if (permissionMode !== undefined) session.set({ permissionMode: checkMode(permissionMode, session.snapshot) })
+  answerLimitsByHost(session, whileItIsThere(control))
   if (asks === 'stdio') answerByHost(session, whileItIsThere(control))
   else
     session.listen((event) => {

@@ -44,6 +44,8 @@ const heededByAll: readonly FlagName[] = [
   'maxToolCalls',
   'maxTokens',
   'maxDuration',
+  'onLimit',
+  'pauseFor',
   'waitForLimits',
   'tenant',
 ]

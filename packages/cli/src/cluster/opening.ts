@@ -20,6 +20,10 @@ export interface SessionOpening {
   readonly maxTokens?: number
   readonly maxDurationMs?: number
   readonly maxGoalTries?: number
+  /** At a limit, end the run or pause until somebody raises it. */
+  readonly onLimit?: 'end' | 'pause'
+  /** How long an answer is waited for there. */
+  readonly pauseForMs?: number
   /** 0 for not at all. */
   readonly waitForLimitsMs?: number
 }
@@ -30,7 +34,7 @@ const limits = { ...sameNames, maxTokens: maxTokensFlag } as const
 
 /** What the flags of whoever begins a session say of it. */
 export function openingOf(flags: Flags): SessionOpening {
-  const { model, tenant, waitForLimits } = flags
+  const { model, tenant, onLimit, pauseFor, waitForLimits } = flags
   const { maxTotalTokens, maxRunUsd, ...others } = limitsIn(flags)
   return {
     ...others,
@@ -39,6 +43,8 @@ export function openingOf(flags: Flags): SessionOpening {
     ...(maxTotalTokens !== undefined && { maxTokens: maxTotalTokens }),
     ...(model !== undefined && { model }),
     ...(tenant !== undefined && { tenant }),
+    ...(onLimit !== undefined && { onLimit }),
+    ...(pauseFor !== undefined && { pauseForMs: pauseFor }),
     ...(waitForLimits !== undefined && { waitForLimitsMs: waitForLimits }),
   }
 }
@@ -51,7 +57,11 @@ export function readOpening(given: JsonObject): SessionOpening {
   for (const name of Object.keys(limits))
     if (given[name] !== undefined && !(typeof given[name] === 'number' && given[name] > 0))
       throw new UsageError(`The opening of a session has its ${name} as a number above 0.`)
-  const { maxGoalTries = 1, waitForLimitsMs = 0 } = given
+  const { maxGoalTries = 1, onLimit = 'end', pauseForMs = 1, waitForLimitsMs = 0 } = given
+  if (onLimit !== 'end' && onLimit !== 'pause')
+    throw new UsageError('The opening of a session has its onLimit as end or pause.')
+  if (!(typeof pauseForMs === 'number' && pauseForMs > 0))
+    throw new UsageError('The opening of a session has its pauseForMs as a number above 0.')
   if (!(typeof waitForLimitsMs === 'number' && waitForLimitsMs >= 0 && waitForLimitsMs <= longestWaitForLimitsMs))
     throw new UsageError('The opening of a session has its waitForLimitsMs as a number of milliseconds up to 31 days.')
   if (!Number.isInteger(maxGoalTries) || Number(maxGoalTries) > mostGoalTries)
@@ -67,9 +77,11 @@ export function flagsOfSession(flags: Flags, opening: SessionOpening): Flags {
     const wanted = opening[name as keyof typeof limits]
     return wanted === undefined ? [] : [[flag, Math.min(wanted, flags[flag] ?? Infinity)] as const]
   })
-  const { model, waitForLimitsMs } = opening
+  const { model, onLimit, pauseForMs, waitForLimitsMs } = opening
   return {
     ...flags,
+    ...(onLimit !== undefined && { onLimit }),
+    ...(pauseForMs !== undefined && { pauseFor: pauseForMs }),
     ...Object.fromEntries(narrowed),
     ...(waitForLimitsMs !== undefined && {
       waitForLimits: Math.min(waitForLimitsMs, flags.waitForLimits ?? Infinity),

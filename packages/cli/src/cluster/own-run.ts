@@ -1,3 +1,4 @@
+import type { LimitRequest } from '@halting/core'
 import type { Question, Session, SessionEvent } from '@halting/core/session'
 import type { RunSession } from '../headless/run.ts'
 
@@ -6,6 +7,8 @@ export interface OwnRunOptions {
   readonly messageId: string | undefined
   /** A person has to say something to a call. Told once for each. */
   readonly onQuestion: (question: Question) => void
+  /** The run pauses at a limit. */
+  readonly onLimit: (request: LimitRequest) => void
   readonly onNote: (text: string) => void
 }
 
@@ -14,7 +17,7 @@ export interface OwnRunOptions {
  * O1: results and endings of other runs are not told. O2: a failure is told only where no run took what was asked: what came to nothing in a worker is tried again by
  * another one. O3: nothing is told of runs that begin afterwards, and they are not waited for.
  */
-export function ownRun(session: Session, { messageId, onQuestion, onNote }: OwnRunOptions): RunSession {
+export function ownRun(session: Session, { messageId, onQuestion, onLimit, onNote }: OwnRunOptions): RunSession {
   const asked = new Set<string>()
   const listeners = new Set<(event: SessionEvent) => void>()
   let isTaken = messageId === undefined
@@ -58,8 +61,12 @@ export function ownRun(session: Session, { messageId, onQuestion, onNote }: OwnR
           asked.add(question.callId)
         }
         return tell(event)
+      case 'limit_question':
+        onLimit(event.request)
+        return tell(event)
       case 'loop':
       case 'question_closed':
+      case 'limit_question_closed':
       case 'closed':
         tell(event)
     }

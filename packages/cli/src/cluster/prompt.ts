@@ -14,7 +14,7 @@ import { openRemote, type RemoteLive } from './open-remote.ts'
 import { ownRun } from './own-run.ts'
 import { withWholeTexts } from './whole-texts.ts'
 import { withPartial } from './partial.ts'
-import { questionLine } from './question-line.ts'
+import { limitLine, questionLine } from './question-line.ts'
 
 /** What this face heeds beside what opens a session. */
 const heeded: readonly FlagName[] = ['print', 'outputFormat', 'includePartialMessages', 'quiet', 'verbose']
@@ -54,6 +54,7 @@ export async function promptOnCluster(
       session: ownRun(live.session, {
         messageId,
         onQuestion: (question) => output.err(questionLine(sessionId, question, flags.cluster ?? '')),
+        onLimit: (request) => output.err(limitLine(sessionId, request, flags.cluster ?? '')),
         onNote: note,
       }),
       ask: () => ask(live, { flags, content: contentOf(written, piped), messageId }),

@@ -16,6 +16,16 @@ export function heldToLimits(session: Session, flags: Flags): Session {
   })
 }
 
+/** The same for what a session is offered at a pause: as flags and settings of the worker say. */
+export function ceilingsOf(flags: Flags): LimitsChange {
+  return Object.fromEntries(
+    Object.entries(limitFlags).flatMap(([limit, flag]) => {
+      const most = flags[flag]
+      return most === undefined || most === Infinity ? [] : [[limit, most]]
+    }),
+  )
+}
+
 function checkLimits(limits: LimitsChange, flags: Flags): void {
   for (const [limit, flag] of Object.entries(limitFlags)) {
     const most = flags[flag]

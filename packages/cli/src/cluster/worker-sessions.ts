@@ -12,7 +12,7 @@ import { flagsOfSession, readOpening } from './opening.ts'
 import type { Gates } from './gates.ts'
 import { bucketKeyVariables } from './payloads.ts'
 import type { Slots } from './slots.ts'
-import { heldToLimits } from './worker-limits.ts'
+import { ceilingsOf, heldToLimits } from './worker-limits.ts'
 import { workerTokenVariable } from './worker-token.ts'
 import type { Workspaces } from './workspaces.ts'
 
@@ -60,6 +60,7 @@ async function opened(
   const live = await openLive(flagsOfSession(flags, opening), inFolder(program, cwd, sessionId, flags.passEnv ?? []), {
     // Somebody answers by a request, today or in a week: the engine keeps the question.
     answersQuestions: flags.onAsk === undefined,
+    limitCeilings: (settings) => ceilingsOf({ ...limitsOf(settings), ...flags }),
     kept,
     ...(gates !== undefined && { aroundModel: (...asked) => gates.through(...asked, sessionId) }),
   })

@@ -29,6 +29,14 @@ export function checkAgreement(flags: Flags): void {
   }
 }
 
+/** @throws UsageError where a run would pause at its limits: nobody is there who could raise one. */
+export function refusePause({ onLimit }: Flags): void {
+  if (onLimit !== 'pause') return
+  throw new UsageError(
+    '--on-limit pause needs somebody who can raise a limit: the interactive program, an editor (halting acp), a host (--input-format stream-json) or a cluster (--cluster). Elsewhere, raise the limit and continue with --resume.',
+  )
+}
+
 /** @throws UsageError for more than one session. */
 export function checkOneSession(command: string, [, second]: readonly string[]): void {
   if (second !== undefined) throw new UsageError(`halting ${command} takes one session.`)

@@ -11,6 +11,8 @@ export const permissionModes = ['default', 'acceptEdits', 'plan', 'dontAsk', 'by
 
 export const errorPolicies = ['continue', 'tools', 'hooks', 'all'] as const
 
+export const onLimits = ['end', 'pause'] as const
+
 export const onAsks = ['deny', 'defer'] as const
 
 export const backgrounds = ['wait', 'stop', 'keep'] as const

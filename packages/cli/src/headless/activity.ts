@@ -52,21 +52,13 @@ export function followActivity(now: () => number = () => performance.now()): Act
     switch (event.type) {
       case 'agent':
         return onEvent(event.event, `${agents}${event.callId}/`)
-      case 'tool_start': {
-        const { name, input } = event
-        tools.set(agents + event.callId, {
-          what: () => `${name} ${inputSummary(input)}`.trimEnd(),
-          since: now(),
-          isTimed: true,
-        })
+      case 'tool_start':
+        tools.set(agents + event.callId, callOf(event, now()))
         return
-      }
       case 'tool_update': {
-        const [wait, doing] = [toolWaitIn(event.data), tools.get(agents + event.callId)]
-        if (wait === undefined || doing === undefined) return
-        const untilMs = now() + wait.leftMs
-        const left = (at: number): string => stopwatch(Math.max(0, untilMs - at))
-        tools.set(agents + event.callId, { ...doing, what: (at) => `waits for ${wait.what}, ${left(at)} left` })
+        const doing = tools.get(agents + event.callId)
+        const what = toolWaitText(event, now())
+        if (what !== undefined && doing !== undefined) tools.set(agents + event.callId, { ...doing, what })
         return
       }
       case 'tool_end':
@@ -119,6 +111,22 @@ export function followActivity(now: () => number = () => performance.now()): Act
     if (given.isOwn) window = { used: contextTokens, size: contextWindow }
   }
   return { onEvent: hear, line: (columns) => layOut(parts(), columns) }
+}
+
+/** A call that goes on from now on. */
+function callOf({ name, input }: Extract<RunEvent, { readonly type: 'tool_start' }>, since: number): Doing {
+  const what = `${name} ${inputSummary(input)}`.trimEnd()
+  return { what: () => what, since, isTimed: true }
+}
+
+/** What a call waits for, and how much longer; undefined where it tells of no wait. */
+function toolWaitText(
+  { data }: Extract<RunEvent, { readonly type: 'tool_update' }>,
+  now: number,
+): Doing['what'] | undefined {
+  const wait = toolWaitIn(data)
+  if (wait === undefined) return undefined
+  return (at) => `waits for ${wait.what}, ${stopwatch(Math.max(0, now + wait.leftMs - at))} left`
 }
 
 /** What a run does from an event on that says nothing else of it. */

@@ -1,5 +1,6 @@
 import type { SdkMessage } from '@halting/core'
 import { compactCommand, messageOf } from '@halting/core/adapters'
+import { refusePause } from '../flags/agreement.ts'
 import type { Flags } from '../flags/flags.ts'
 import { runLimitOfPrint } from '../flags/run-limit.ts'
 import { flagTable } from '../flags/table.ts'
@@ -21,6 +22,7 @@ import type { Watcher } from './watcher.ts'
 export async function headless(given: Flags, words: readonly string[], program: Program): Promise<number> {
   const { output, stdin } = program
   const [written = ''] = words
+  refusePause(given)
   const isNew = isForNewSession(given)
   if (isNew && written.trim() === '' && stdin.isTTY) throw await noPrompt(given, program)
   if (isNew) refuseCompact(written)

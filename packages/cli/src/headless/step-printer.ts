@@ -4,7 +4,7 @@ import { toolWaitIn, toolWaitText } from '../frontends/tool-wait.ts'
 import { columnsOf, wrapped } from '../io/columns.ts'
 import { elapsed, oneLine, printable } from '../io/figures.ts'
 import type { Style } from '../io/style.ts'
-import { roomNews } from './room.ts'
+import { roomNews, type RoomNews } from './room.ts'
 import { inputSummary } from '@halting/analysis/words'
 import { lastLinesOfFailed, resultSummary } from './summaries.ts'
 
@@ -69,11 +69,9 @@ export function createStepPrinter(
       }
       if (block.type !== 'tool_use') continue
       release()
-      const key = keyOf(parent, block.id)
-      const name = oneLine(block.name, longestName)
-      const about = oneLine(inputSummary(block.input), width() - columnsOf(name) - 3)
-      calls.set(key, { name, about })
-      line(`${style.green('●')} ${style.bold(name)} ${about}`)
+      const [key, call] = [keyOf(parent, block.id), callOf(block, width())]
+      calls.set(key, call)
+      line(`${style.green('●')} ${style.bold(call.name)} ${call.about}`)
       above = key
     }
   }
@@ -84,14 +82,8 @@ export function createStepPrinter(
     details: unknown,
   ): void => {
     const { name, about } = calls.get(key) ?? { name: '', about: '' }
-    const took = durations.get(key)
-    const time = took === undefined ? '' : ` · ${elapsed(took)}`
-    const summary = resultSummary(name, content, details)
-    const room = width() - 4 - columnsOf(time)
-    // How it went matters more than all of what it was.
-    const subjectRoom = Math.max(Math.floor(room / 3), room - 2 - columnsOf(summary))
-    const subject = above === key || name === '' ? '' : `${oneLine(`${name} ${about}`, subjectRoom)}: `
-    const shown = oneLine(subject + summary, room) + time
+    const what = { summary: resultSummary(name, content, details), took: durations.get(key), columns: width() - 4 }
+    const shown = resultText({ name, about }, { ...what, isBelow: above === key })
     line(isError === true ? style.red(`  ✗ ${shown}`) : style.dim(`  ✓ ${shown}`))
     if (isError !== true || name !== 'Bash') return
     for (const said of lastLinesOfFailed(details)) line(style.dim(`    ${oneLine(said, width() - 4)}`))
@@ -109,18 +101,15 @@ export function createStepPrinter(
   const tellWait = (callId: string, name: string, data: unknown, parent: string | null): void => {
     const wait = toolWaitIn(data)
     if (wait === undefined) return
-    const key = keyOf(parent, callId)
-    const text = above === key ? toolWaitText(wait) : `${name} ${toolWaitText(wait)}`
-    const isBelow = above === key
-    line(style.dim(`  … ${oneLine(text, width() - 4)}`))
-    if (isBelow) above = key
+    if (above !== keyOf(parent, callId)) above = undefined
+    const said = above === undefined ? `${name} ${toolWaitText(wait)}` : toolWaitText(wait)
+    print(`${style.dim(`  … ${oneLine(said, width() - 4)}`)}\n`)
   }
 
   const onEvent = (event: RunEvent, parent: string | null): void => {
     if (event.type === 'agent') onEvent(event.event, event.callId)
     const news = roomNews(event)
-    if (news !== undefined)
-      line((news.kind === 'not compacted' ? style.yellow : style.dim)(oneLine(`↻ ${news.text}`, width())))
+    if (news !== undefined) line(newsLine(news, style, width()))
     // The answer goes back: it is a step, and stands before what comes of it.
     if (event.type === 'goal_end' && parent === null && !event.met && event.tries < event.maxTries) release()
     if (event.type === 'tool_update') tellWait(event.callId, event.name, event.data, parent)
@@ -133,10 +122,39 @@ export function createStepPrinter(
     see(message) {
       if (message.type === 'assistant') printAssistant(message)
       if (message.type === 'user') printUser(message)
-      if (message.type !== 'system') return
-      if (message.subtype === 'informational') line(style.yellow(`! ${oneLine(message.message, width() - 2)}`))
+      if (message.type === 'system' && message.subtype === 'informational')
+        line(style.yellow(`! ${oneLine(message.message, width() - 2)}`))
     },
   }
+}
+
+/** Its name and what it is about, on a line of so many columns. */
+function callOf({ name: given, input }: Extract<ContentBlock, { type: 'tool_use' }>, columns: number): Call {
+  const name = oneLine(given, longestName)
+  return { name, about: oneLine(inputSummary(input), columns - columnsOf(name) - 3) }
+}
+
+/** How full the window is, or what was made of that. */
+function newsLine({ kind, text }: RoomNews, style: Style, columns: number): string {
+  return (kind === 'not compacted' ? style.yellow : style.dim)(oneLine(`↻ ${text}`, columns))
+}
+
+/** How a call went, with its name where it does not stand right below it. */
+function resultText(
+  { name, about }: Call,
+  of: {
+    readonly summary: string
+    readonly took: number | undefined
+    readonly columns: number
+    readonly isBelow: boolean
+  },
+): string {
+  const time = of.took === undefined ? '' : ` · ${elapsed(of.took)}`
+  const room = of.columns - columnsOf(time)
+  // How it went matters more than all of what it was.
+  const subjectRoom = Math.max(Math.floor(room / 3), room - 2 - columnsOf(of.summary))
+  const subject = of.isBelow || name === '' ? '' : `${oneLine(`${name} ${about}`, subjectRoom)}: `
+  return oneLine(subject + of.summary, room) + time
 }
 
 function retryText(

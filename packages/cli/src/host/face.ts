@@ -38,6 +38,7 @@ export async function faceOfHost(given: Given, control: Control, program: Progra
     },
     async begun({ session, toolbox: { permissions } }) {
       if (answersQuestions) (await import('./questions.ts')).answerByHost(session, control)
+      ;(await import('./limit-questions.ts')).answerLimitsByHost(session, control)
       const { ask, deny } = await rulesOfServers(sdkServerConfigs)
       if (deny.length > 0) permissions.addRules('deny', deny)
       if (ask.length > 0) permissions.addRules('ask', ask)

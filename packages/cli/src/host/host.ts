@@ -338,6 +338,8 @@ class Host {
         return
       case 'question':
       case 'question_closed':
+      case 'limit_question':
+      case 'limit_question_closed':
       case 'closed':
     }
   }

@@ -27,12 +27,14 @@ import { told } from '../io/figures.ts'
 import { shellQuoted } from '../io/shell-quote.ts'
 import { readPiped } from '../io/stdin.ts'
 import { styleFor } from '../io/style.ts'
+import { refusePause } from '../flags/agreement.ts'
 import type { Program } from '../program.ts'
 import { createLoopReport, type LoopReport } from './loop-report.ts'
 import { checkBound, continuesLoop, flagsWith, recordedFlags, termsOf } from './loop-terms.ts'
 
 /** `halting loop`: a prompt again and again in one session, until a bound, a goal or an ending ends it. Returns the exit code. */
 export async function loop(given: Flags, words: readonly string[], program: Program): Promise<number> {
+  refusePause(given)
   if (given.resume === '') {
     const { tellWhatToResume } = await import('../sessions/sessions.ts')
     return tellWhatToResume(program)

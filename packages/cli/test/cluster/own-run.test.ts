@@ -23,6 +23,7 @@ function setting(messageId: string | undefined) {
   const notes: string[] = []
   const run = ownRun(session, {
     messageId,
+    onLimit: ({ limit }) => notes.push(limit),
     onQuestion: ({ callId }) => asked.push(callId),
     onNote: (text) => notes.push(text),
   })

@@ -176,6 +176,27 @@ test('a loop file that is damaged is named, and nothing runs', async () => {
   rmSync(file)
 })
 
+test('a round that waits for an approval ends the loop, which continues with the answer', async () => {
+  const id = sessionId(6)
+  const touches = script([{ content: [call('Bash', { command: 'touch approved' })] }])
+  const own = ['--every', '0', '--rounds', '2', '--on-ask', 'defer', '--session-id', id]
+  const waiting = await run(loop('Check.', ...own, '--script', touches))
+  expect([waiting.status, waiting.stderr]).toEqual([5, expect.stringContaining(`halting approve ${id} toolu_`)])
+  expect(waiting.stderr).not.toContain('halting -p')
+  const unanswered = await run(loop('--resume', id, '--script', replies(1)))
+  expect([unanswered.status, unanswered.stderr]).toEqual([2, expect.stringContaining('waits for an answer: Bash')])
+  const [, callId = ''] = /halting approve \S+ (\S+)/.exec(waiting.stderr) ?? []
+  expect((await run(['approve', id, callId])).status).toBe(0)
+  const { status, stdout } = await run(loop('--resume', id, '--output-format', 'json', '--script', replies(2)))
+  expect([status, existsSync(join(here(), 'approved'))]).toEqual([0, true])
+  expect(JSON.parse(stdout)).toMatchObject({
+    rounds: [
+      { round: 1, reason: 'completed', turns: 2 },
+      { round: 2, reason: 'completed', turns: 1 },
+    ],
+  })
+})
+
 test('Ctrl-C between rounds ends the loop with 130 and the command that continues it', async () => {
   const running = start(
     loop('Check.', '--every', '1h', '--rounds', '5', '--session-id', sessionId(5), '--script', replies(1)),

@@ -66,7 +66,11 @@ describe('a person who looks elsewhere', () => {
 
   function called(focus: 'here' | 'away' | 'unknown', setsTitle = true) {
     const said: string[] = []
-    let standing: Pick<SessionSnapshot, 'status' | 'questions'> = { status: 'running', questions: [] }
+    let standing: Pick<SessionSnapshot, 'status' | 'questions' | 'limitQuestion'> = {
+      status: 'running',
+      questions: [],
+      limitQuestion: null,
+    }
     const attention = createAttention({
       screen: {
         focus,
@@ -82,11 +86,15 @@ describe('a person who looks elsewhere', () => {
       said,
       attention,
       ask: () => {
-        standing = { status: 'requires_action', questions: [{}] as unknown as SessionSnapshot['questions'] }
+        standing = {
+          ...standing,
+          status: 'requires_action',
+          questions: [{}] as unknown as SessionSnapshot['questions'],
+        }
         attention.onEvent(question)
       },
       end: () => {
-        standing = { status: 'idle', questions: [] }
+        standing = { ...standing, status: 'idle', questions: [] }
         attention.onEvent(ended)
       },
     }

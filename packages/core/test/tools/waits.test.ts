@@ -1,5 +1,5 @@
 // Holds rules of docs/spec.md: R-WAIT-1 to R-WAIT-4: calls of tools that wait.
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
   noProgress,

@@ -109,6 +109,8 @@ export interface Fields {
   readonly protect?: readonly string[]
   readonly limits?: LimitFields
   readonly limitReminders?: boolean
+  readonly onLimit?: 'end' | 'pause'
+  readonly pauseFor?: string
   /** A duration, or `none`. */
   readonly waitForLimits?: string
   /** Their folders are paths from `/` or `~/` on. */

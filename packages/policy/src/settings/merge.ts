@@ -73,6 +73,10 @@ export interface Settings {
   readonly managedWaitForLimits?: number
   /** Whether the model is told what is left of a limit; it is when absent. */
   readonly limitReminders?: boolean
+  /** Whether a run ends at a limit, or pauses until a person raises it; `end` when absent. */
+  readonly onLimit?: 'end' | 'pause'
+  /** How long an answer at a limit is waited for, such as `10m`; without end when absent. */
+  readonly pauseFor?: string
   /** Budgets over all sessions and processes of the machine: those of all files together. */
   readonly budgets?: readonly BudgetSource[]
   /** Its output stands in the interactive program. */
@@ -131,6 +135,8 @@ const singleFields = [
   'hookSummaryEnabled',
   'limitReminders',
   'model',
+  'onLimit',
+  'pauseFor',
   'preferredNotifChannel',
   'promptSuggestionEnabled',
   'smallModel',

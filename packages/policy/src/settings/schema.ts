@@ -229,6 +229,8 @@ export const fieldTable: Readonly<Record<string, Field>> = {
   limits: stop(limits),
   budgets: stop(budgets),
   limitReminders: passOver(truth),
+  onLimit: stop(z.enum(['end', 'pause'], says('one of end, pause'))),
+  pauseFor: stop(z.string(says(duration)).refine((text) => (durationMs(text) ?? 0) > 0, says(duration))),
   waitForLimits: stop(z.string(says(wait)).refine((text) => waitMs(text) !== undefined, says(wait))),
   disableAllHooks: stop(truth),
   allowManagedHooksOnly: passOver(truth),

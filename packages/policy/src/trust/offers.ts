@@ -42,6 +42,8 @@ export const ownOnly = [
   'background',
   'confineJudged',
   'limitReminders',
+  'onLimit',
+  'pauseFor',
   'budgets',
   'disableAllHooks',
   'passEnvironment',

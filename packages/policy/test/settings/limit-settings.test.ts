@@ -168,6 +168,18 @@ test('reminders are a choice of the person alone', async () => {
   expect(warnings).toHaveLength(1)
 })
 
+test('what happens at a limit is a choice of the person and of an administrator', async () => {
+  expect((await load({ [own]: { onLimit: 'pause', pauseFor: '10m' } })).settings).toEqual({
+    onLimit: 'pause',
+    pauseFor: '10m',
+  })
+  expect((await load({ [own]: { onLimit: 'pause' }, [managed]: { onLimit: 'end' } })).settings.onLimit).toBe('end')
+  const { settings, warnings } = await load({ [shared]: { onLimit: 'pause', pauseFor: '1h' } })
+  expect([settings, warnings.length]).toEqual([{}, 2])
+  for (const wrong of [{ onLimit: 'wait' }, { pauseFor: 'soon' }, { pauseFor: '0s' }, { pauseFor: 60 }])
+    await expect(load({ [own]: wrong })).rejects.toThrow(/one of end, pause|a duration/)
+})
+
 const levels: readonly SettingsLevel[] = ['managed', 'flag', 'local', 'project', 'user']
 
 test('a project only ever lowers, and an administrator is never exceeded', () => {

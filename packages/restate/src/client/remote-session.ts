@@ -59,7 +59,10 @@ export class RemoteSession implements Session {
   readonly #follower: Follower
   readonly #own: OwnRequests
   readonly #questions = new AskedQuestions((event) => this.#tell(event))
-  readonly #limit = new AskedLimit((event) => this.#tell(event))
+  readonly #limit = new AskedLimit((event) => {
+    this.#tell(event)
+    this.#listeners.tellOfChange()
+  })
   readonly #settings = new AskedSettings()
   /** Messages that were taken back, or given back. */
   readonly #takenBack = new Set<string>()

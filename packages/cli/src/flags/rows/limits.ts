@@ -1,5 +1,5 @@
 import type { FlagFor } from '../flag-kinds.ts'
-import { type Flags, errorPolicies } from '../flags.ts'
+import { type Flags, errorPolicies, onLimits } from '../flags.ts'
 import {
   autoCompact,
   choice,
@@ -27,6 +27,8 @@ type LimitsFlag =
   | 'finishReasons'
   | 'wrapUp'
   | 'errorPolicy'
+  | 'onLimit'
+  | 'pauseFor'
   | 'autocompact'
   | 'compactModel'
   | 'contextWindow'
@@ -134,6 +136,23 @@ export const limitsFlags: { readonly [Name in LimitsFlag]-?: FlagFor<NonNullable
     value: 'POLICY',
     read: choice(errorPolicies),
     meaning: 'Whose errors end the run: continue (none), tools, hooks, or all',
+  },
+  onLimit: {
+    names: ['--on-limit'],
+    group: 'limits',
+    kind: 'value',
+    value: 'WHAT',
+    read: choice(onLimits),
+    meaning:
+      'At a limit, end the run or pause until it is raised (end unless said otherwise): in the interactive program, an editor, a host or on a cluster',
+  },
+  pauseFor: {
+    names: ['--pause-for'],
+    group: 'limits',
+    kind: 'value',
+    value: 'TIME',
+    read: duration,
+    meaning: 'How long --on-limit pause waits for an answer, such as 10m (without end unless said otherwise)',
   },
   autocompact: {
     names: ['--autocompact'],

@@ -9,7 +9,7 @@ interface Options {
   readonly setsTitle: boolean
   /** The name of the folder. */
   readonly place: () => string
-  readonly snapshot: () => Pick<SessionSnapshot, 'status' | 'questions'> | undefined
+  readonly snapshot: () => Pick<SessionSnapshot, 'status' | 'questions' | 'limitQuestion'> | undefined
 }
 
 /**
@@ -34,7 +34,7 @@ export function createAttention({ screen, channel, setsTitle, place, snapshot }:
     const standing = snapshot()
     const mark = markOf(standing)
     const next = `${mark}halting · ${place()}`
-    if (standing === undefined || standing.questions.length === 0) clearTimeout(timer)
+    if (standing === undefined || !isAsking(standing)) clearTimeout(timer)
     if (!setsTitle || next === title) return
     title = next
     screen.setTitle(next)
@@ -45,8 +45,8 @@ export function createAttention({ screen, channel, setsTitle, place, snapshot }:
       look()
       if (event.type === 'run_end' && screen.focus === 'away')
         screen.notify(`halting: ${event.terminal.reason}`, channel())
-      if (event.type !== 'question') return
-      const text = `halting asks: ${event.question.toolName}`
+      const text = askedIn(event)
+      if (text === undefined) return
       // Many terminals, and tmux as it comes, do not report the focus.
       if (screen.focus !== 'here') return screen.notify(text, channel())
       clearTimeout(timer)
@@ -59,5 +59,14 @@ export function createAttention({ screen, channel, setsTitle, place, snapshot }:
 
 function markOf(standing: ReturnType<Options['snapshot']>): string {
   if (standing === undefined || standing.status === 'idle' || standing.status === 'closed') return ''
-  return standing.questions.length > 0 ? '? ' : '… '
+  return isAsking(standing) ? '? ' : '… '
+}
+
+function isAsking({ questions, limitQuestion }: NonNullable<ReturnType<Options['snapshot']>>): boolean {
+  return questions.length > 0 || limitQuestion !== null
+}
+
+function askedIn(event: SessionEvent): string | undefined {
+  if (event.type === 'question') return `halting asks: ${event.question.toolName}`
+  return event.type === 'limit_question' ? 'halting asks: a limit is reached' : undefined
 }

@@ -1,9 +1,16 @@
 import { readFileSync, statSync } from 'node:fs'
 import { calledPath } from '@halting/policy/files'
+import type { LimitRequest } from '@halting/core'
 import type { Question } from '@halting/core/session'
+import type { LimitQuestionOptions } from '../view/limit-question.ts'
 import type { QuestionOptions, QuestionView } from '../view/question-parts.ts'
 import type { AppContext } from './context.ts'
 import { answerText, readAnswer } from './early-keys.ts'
+
+interface Views {
+  readonly questionView: (options: QuestionOptions) => QuestionView
+  readonly limitQuestionView: (options: LimitQuestionOptions) => QuestionView
+}
 
 interface Options {
   readonly app: AppContext
@@ -13,7 +20,7 @@ interface Options {
   /** What the key does where no question is open. */
   readonly toEditor: (data: string) => void
   /** What shows a question, loaded when the first one opens. */
-  readonly loadView: () => Promise<{ readonly questionView: (options: QuestionOptions) => QuestionView }>
+  readonly loadView: () => Promise<Views>
 }
 
 /**
@@ -41,8 +48,7 @@ const freshMs = 400
 /** Keys that follow one another within this time are typed in one go. */
 const pauseMs = 400
 
-interface Shown {
-  readonly callId: string
+interface Shown extends Pick<Asked, 'about'> {
   readonly at: number
   view: QuestionView | undefined
   close: () => void
@@ -52,12 +58,10 @@ export function createQuestions({ app, now, isCovered, toEditor, loadView }: Opt
   let lastKeyAt = -Infinity
   let timer: NodeJS.Timeout | undefined
   let shown: Shown | undefined
-  let questionView: ((options: QuestionOptions) => QuestionView) | undefined
+  let views: Views | undefined
   /** Keys that may belong to an answer, with what was typed in one go so far. */
   let early: { typed: string; readonly keys: string[] } | undefined
   let earlyTimer: NodeJS.Timeout | undefined
-  const waiting = (): readonly Question[] => app.open?.session.snapshot.questions ?? []
-
   const hold = (): void => {
     clearTimeout(earlyTimer)
     earlyTimer = setTimeout(settle, pauseMs)
@@ -76,52 +80,40 @@ export function createQuestions({ app, now, isCovered, toEditor, loadView }: Opt
 
   const look = (): void => {
     clearTimeout(timer)
-    if (shown !== undefined && !waiting().some(({ callId }) => callId === shown?.callId)) shown.close()
-    const [first] = waiting()
+    const asked = questionsOf(app, now)
+    if (shown !== undefined && !asked.some(({ about }) => about === shown?.about)) shown.close()
+    const [first] = asked
     if (shown !== undefined || first === undefined || isCovered()) return
     const wait = lastKeyAt + (app.editor.isEmpty ? quietMs : quietWithDraftMs) - now()
     if (wait > 0) {
       timer = setTimeout(look, wait)
       return
     }
-    if (questionView !== undefined) return show(first, questionView)
+    if (views !== undefined) return show(first, views)
     loadView().then(
       (loaded) => {
-        questionView = loaded.questionView
+        views = loaded
         look()
       },
       (thrown: unknown) => app.fail(thrown),
     )
   }
 
-  function show(question: Question, viewOf: (options: QuestionOptions) => QuestionView): void {
-    const own: Shown = { callId: question.callId, at: now(), view: undefined, close: () => undefined }
+  /** Puts it on the screen until it is closed. */
+  function show({ about, view: viewOf }: Asked, loaded: Views): void {
+    const own: Shown = { about, at: now(), view: undefined, close: () => undefined }
     let pressed = ''
     shown = own
+    const answered = (): void => {
+      const typed = answerText(pressed)
+      if (typed === undefined) return
+      early = { typed, keys: [] }
+      hold()
+    }
     void app
       .overlay<undefined>((close) => {
         own.close = () => close(undefined)
-        const view = viewOf({
-          question,
-          waiting,
-          answer(id, answer) {
-            const typed = answerText(pressed)
-            if (typed !== undefined) {
-              early = { typed, keys: [] }
-              hold()
-            }
-            // Whatever answers it, the session tells that it is closed.
-            void app.open?.session.answer(id, answer)
-          },
-          now,
-          changed: () => app.changed(),
-          style: app.style,
-          cwd: app.cwd,
-          rows: () => app.screen.rows,
-          explain: (command) => app.open?.explain(command) ?? { parts: [] },
-          // A path of another machine may name another file here.
-          fileText: (path) => (app.cluster === undefined ? fileText(calledPath(path, app.cwd)) : undefined),
-        })
+        const view = viewOf(loaded, answered)
         own.view = view
         return {
           render: (width) => view.render(width),
@@ -170,6 +162,68 @@ export function createQuestions({ app, now, isCovered, toEditor, loadView }: Opt
       toEditor(data)
       return true
     },
+  }
+}
+
+/** A question that waits, and how it is shown. */
+interface Asked {
+  /** The call that it is about, or the question at a limit. */
+  readonly about: string
+  /** `answered`: a key has answered it. */
+  readonly view: (views: Views, answered: () => void) => QuestionView
+}
+
+/** Those about calls, and then the one at a limit. */
+function questionsOf(app: AppContext, now: () => number): readonly Asked[] {
+  const waiting = (): readonly Question[] => app.open?.session.snapshot.questions ?? []
+  const atLimit = app.open?.session.snapshot.limitQuestion ?? undefined
+  const shared = viewOptions(app, now)
+  const ofCalls = waiting().map((question): Asked => ({
+    about: question.callId,
+    view: ({ questionView }, answered) => questionView({ ...shared, question, waiting, ...answersTo(app, answered) }),
+  }))
+  if (atLimit === undefined) return ofCalls
+  const { changed, style } = shared
+  const view: Asked['view'] = ({ limitQuestionView }, answered) =>
+    limitQuestionView({
+      request: atLimit,
+      wallTime: Date.now,
+      changed,
+      style,
+      answer: answerAtLimit(app, atLimit, answered),
+    })
+  return [...ofCalls, { about: atLimit.id, view }]
+}
+
+/** What every question of the session is shown with. */
+function viewOptions(app: AppContext, now: () => number): Omit<QuestionOptions, 'question' | 'waiting' | 'answer'> {
+  return {
+    now,
+    changed: () => app.changed(),
+    style: app.style,
+    cwd: app.cwd,
+    rows: () => app.screen.rows,
+    explain: (command) => app.open?.explain(command) ?? { parts: [] },
+    // A path of another machine may name another file here.
+    fileText: (path) => (app.cluster === undefined ? fileText(calledPath(path, app.cwd)) : undefined),
+  }
+}
+
+/** Whatever answers it, the session tells that it is closed. `answered`: a key has. */
+function answersTo(app: AppContext, answered: () => void): Pick<QuestionOptions, 'answer'> {
+  return {
+    answer(id, answer) {
+      answered()
+      void app.open?.session.answer(id, answer)
+    },
+  }
+}
+
+/** An answer that is refused leaves the question open. */
+function answerAtLimit(app: AppContext, { id }: LimitRequest, answered: () => void): LimitQuestionOptions['answer'] {
+  return (answer) => {
+    app.open?.session.answerLimit(id, answer)
+    answered()
   }
 }
 

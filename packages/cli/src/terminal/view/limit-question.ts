@@ -1,0 +1,100 @@
+import type { LimitAnswer, LimitRequest } from '@halting/core'
+import { messageOf } from '@halting/core/adapters'
+import { limitQuestion, limitReason, offerLabel } from '../../frontends/limit-question.ts'
+import { settableLimits } from '../../frontends/settable-limits.ts'
+import { stopwatch } from '../../io/figures.ts'
+import { everyCharacterInLine } from '../../io/seen.ts'
+import type { Style } from '../../io/style.ts'
+import { hanging } from './lines.ts'
+import { choiceLines, ruler, type Choice, type QuestionView, writingKeys, writtenLines } from './question-parts.ts'
+import { isPressed, textField, typedCharacter, type TextField } from './text-field.ts'
+
+/** What a question at a limit needs to be put to a person. */
+export interface LimitQuestionOptions {
+  readonly request: LimitRequest
+  /** `session.answerLimit`. @throws ConfigurationError for what is no answer. */
+  readonly answer: (answer: LimitAnswer) => void
+  /** Milliseconds since 1970. */
+  readonly wallTime: () => number
+  /** What is shown is another. */
+  readonly changed: () => void
+  readonly style: Style
+}
+
+/**
+ * Asks whether a limit is raised at which the run pauses (spec R-PAUSE-14). Enter does nothing: money is not spent by a habit. Esc ends the run as the
+ * limit says.
+ */
+export function limitQuestionView(options: LimitQuestionOptions): QuestionView {
+  const { request, answer, changed, style } = options
+  const { limit, offers } = request
+  let writing: { readonly field: TextField; problem: string } | undefined
+  const say = (given: LimitAnswer): void => {
+    writing = undefined
+    answer(given)
+  }
+  const choices: readonly Choice[] = [
+    ...offers.map(({ to }, index) => ({
+      key: String(index + 1),
+      label: offerLabel(request, to),
+      choose: () => say({ raise: { [limit]: to } }),
+    })),
+    {
+      key: 'o',
+      label: 'another value',
+      choose() {
+        writing = { field: textField(''), problem: '' }
+        changed()
+      },
+    },
+    { key: 'n', label: 'end here', choose: () => say({ end: true }) },
+  ]
+  const handleWriting = (now: NonNullable<typeof writing>, data: string): void => {
+    if (isPressed(data, 'escape')) writing = undefined
+    else if (isPressed(data, 'enter')) now.problem = raiseTo(now.field.text)
+    else now.field.handleInput(data)
+    changed()
+  }
+  /** Gives what is wrong with it; '' where it is taken. */
+  const raiseTo = (given: string): string => {
+    const read = settableLimits[limit].read(given.trim())
+    if (!('value' in read)) return `Give ${read.expected}.`
+    try {
+      answer({ raise: { [limit]: read.value } })
+      return ''
+    } catch (thrown) {
+      return messageOf(thrown)
+    }
+  }
+  const headLines = (width: number): readonly string[] => {
+    const left = request.untilMs === null ? '' : ` Ends here in ${stopwatch(leftMs(request.untilMs, options))}.`
+    return [
+      ruler(width, style),
+      ...hanging('? ', `${limitQuestion(request)} ${limitReason(request)}${left}`, width).map(style.bold),
+    ]
+  }
+  return {
+    written: '',
+    isAnswerKey: (data) => writing === undefined && choices.some(({ key }) => key === typedCharacter(data)),
+    render(width) {
+      if (writing === undefined) return [...headLines(width), ...choiceLines(choices, width, style)]
+      const { field, problem } = writing
+      return [
+        ...headLines(width),
+        ...writtenLines(field, width),
+        ...(problem === '' ? [] : hanging('  ', everyCharacterInLine(problem, 300), width).map(style.red)),
+        ...choiceLines(writingKeys('raise it'), width, style),
+      ]
+    },
+    handleInput(data) {
+      if (writing !== undefined) return handleWriting(writing, data)
+      if (isPressed(data, 'escape')) return say({ end: true })
+      const typed = typedCharacter(data)
+      choices.find(({ key }) => key === typed)?.choose()
+    },
+  }
+}
+
+function leftMs(untilMs: number, { wallTime }: Pick<LimitQuestionOptions, 'wallTime'>): number {
+  return Math.max(0, untilMs - wallTime())
+}

@@ -1,0 +1,69 @@
+// Holds rules of docs/spec.md: R-PAUSE-13.
+import type { RequestPermissionRequest } from '@agentclientprotocol/sdk'
+import { expect, test } from 'vitest'
+import { scriptedModel, type ScriptedReply } from '@halting/core/testing'
+import { startAgent } from '../support/acp-agent.ts'
+
+const reads = (count: number): readonly ScriptedReply[] => [
+  ...Array.from({ length: count }, (_, index) => ({
+    toolCalls: [{ id: `r${index}`, name: 'Read', input: { file_path: 'a.txt', offset: index + 1 } }],
+  })),
+  'Done.',
+]
+const options = { maxTurns: 2, onLimit: 'pause' } as const
+
+test('a question at a limit has an option for each offer, and the run goes on when one is chosen', async () => {
+  const asked: RequestPermissionRequest[] = []
+  const { newSession, prompt, updates, wire } = await startAgent({
+    model: scriptedModel(reads(3)),
+    options,
+    permission(question) {
+      asked.push(question)
+      return { outcome: { outcome: 'selected', optionId: 'raise:4' } }
+    },
+  })
+  const { sessionId } = await newSession()
+  expect(await prompt(sessionId, 'Read')).toMatchObject({ stopReason: 'end_turn' })
+  expect(asked).toMatchObject([
+    {
+      toolCall: { title: 'Raise the turn limit of the run?', kind: 'other' },
+      options: [
+        { optionId: 'raise:3', kind: 'allow_once', name: 'Raise to 3 turns' },
+        { optionId: 'raise:4', kind: 'allow_once', name: 'Raise to 4 turns' },
+        { optionId: 'end', kind: 'reject_once', name: 'End here' },
+      ],
+    },
+  ])
+  const ofLimit = updates().filter(({ toolCallId }) => String(toolCallId).startsWith('halting-limit-'))
+  expect(ofLimit).toMatchObject([
+    { sessionUpdate: 'tool_call', content: [{ content: { text: '2 turns used of 2 turns.' } }] },
+    { sessionUpdate: 'tool_call_update', status: 'completed' },
+  ])
+  expect(wire.problems).toEqual([])
+})
+
+test.each([
+  ['End here', { outcome: { outcome: 'selected', optionId: 'end' } } as const],
+  ['no answer', { outcome: { outcome: 'cancelled' } } as const],
+  ['an option that nobody offered', { outcome: { outcome: 'selected', optionId: 'raise:9000' } } as const],
+])('%s ends the run as the limit says', async (_what, answer) => {
+  const { newSession, prompt } = await startAgent({ model: scriptedModel(reads(3)), options, permission: () => answer })
+  const { sessionId } = await newSession()
+  expect(await prompt(sessionId, 'Read')).toMatchObject({ stopReason: 'max_turn_requests' })
+})
+
+test('a cancel while it is asked ends the run', async () => {
+  let cancel: () => Promise<void> = async () => undefined
+  const started = await startAgent({
+    model: scriptedModel(reads(3)),
+    options,
+    async permission(_question, signal) {
+      await cancel()
+      await new Promise((resolve) => signal.addEventListener('abort', resolve))
+      return { outcome: { outcome: 'cancelled' } }
+    },
+  })
+  const { sessionId } = await started.newSession()
+  cancel = () => started.agent.notify('session/cancel', { sessionId })
+  expect(await started.prompt(sessionId, 'Read')).toMatchObject({ stopReason: 'cancelled' })
+})
