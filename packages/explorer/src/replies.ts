@@ -83,41 +83,32 @@ interface Place {
   readonly key: string
 }
 
+/** Replies that are calls of these tools. */
+const callsOf: { readonly [kind in ReplyKind]?: readonly string[] } = {
+  read: ['Read'],
+  write: ['Write'],
+  reads: ['Read', 'Read', 'Read'],
+  'read halt': ['Read', 'Halt'],
+  'read write': ['Read', 'Write'],
+  'write read read': ['Write', 'Read', 'Read'],
+  'unknown tool': ['Nowhere'],
+  task: ['Task', 'Task'],
+  'task read task': ['Task', 'Read', 'Task'],
+  beside: ['Beside', 'Beside'],
+  'beside start': ['Beside', 'Start'],
+  'stop beside': ['Beside', 'Stop'],
+  wait: ['Wait'],
+  'wait read wait': ['Wait', 'Read', 'Wait'],
+  'wait write': ['Wait', 'Write'],
+}
+
 export async function replyOf(kind: ReplyKind, place: Place): Promise<ModelReply> {
   const { request } = place
+  const calls = callsOf[kind]
+  if (calls !== undefined) return answer(place, calls)
   switch (kind) {
-    case 'read':
-      return answer(place, ['Read'])
-    case 'write':
-      return answer(place, ['Write'])
-    case 'reads':
-      return answer(place, ['Read', 'Read', 'Read'])
-    case 'read halt':
-      return answer(place, ['Read', 'Halt'])
-    case 'read write':
-      return answer(place, ['Read', 'Write'])
-    case 'write read read':
-      return answer(place, ['Write', 'Read', 'Read'])
-    case 'unknown tool':
-      return answer(place, ['Nowhere'])
     case 'invalid input':
       return answer(place, ['Write'], 'tool_use', {})
-    case 'task':
-      return answer(place, ['Task', 'Task'])
-    case 'task read task':
-      return answer(place, ['Task', 'Read', 'Task'])
-    case 'beside':
-      return answer(place, ['Beside', 'Beside'])
-    case 'beside start':
-      return answer(place, ['Beside', 'Start'])
-    case 'stop beside':
-      return answer(place, ['Beside', 'Stop'])
-    case 'wait':
-      return answer(place, ['Wait'])
-    case 'wait read wait':
-      return answer(place, ['Wait', 'Read', 'Wait'])
-    case 'wait write':
-      return answer(place, ['Wait', 'Write'])
     case 'text':
       return answer(place, [], 'end_turn')
     case 'long text': {

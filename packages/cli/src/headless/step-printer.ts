@@ -4,6 +4,7 @@ import { toolWaitIn, toolWaitText } from '../frontends/tool-wait.ts'
 import { columnsOf, wrapped } from '../io/columns.ts'
 import { elapsed, oneLine, printable } from '../io/figures.ts'
 import type { Style } from '../io/style.ts'
+import { pauseNote } from './pause-note.ts'
 import { roomNews } from './room.ts'
 import { inputSummary } from '@halting/analysis/words'
 import { lastLinesOfFailed, resultSummary } from './summaries.ts'
@@ -84,14 +85,9 @@ export function createStepPrinter(
     details: unknown,
   ): void => {
     const { name, about } = calls.get(key) ?? { name: '', about: '' }
-    const took = durations.get(key)
-    const time = took === undefined ? '' : ` · ${elapsed(took)}`
     const summary = resultSummary(name, content, details)
-    const room = width() - 4 - columnsOf(time)
-    // How it went matters more than all of what it was.
-    const subjectRoom = Math.max(Math.floor(room / 3), room - 2 - columnsOf(summary))
-    const subject = above === key || name === '' ? '' : `${oneLine(`${name} ${about}`, subjectRoom)}: `
-    const shown = oneLine(subject + summary, room) + time
+    const subject = above === key || name === '' ? '' : `${name} ${about}`
+    const shown = resultText(subject, summary, durations.get(key), width() - 4)
     line(isError === true ? style.red(`  ✗ ${shown}`) : style.dim(`  ✓ ${shown}`))
     if (isError !== true || name !== 'Bash') return
     for (const said of lastLinesOfFailed(details)) line(style.dim(`    ${oneLine(said, width() - 4)}`))
@@ -110,22 +106,20 @@ export function createStepPrinter(
     const wait = toolWaitIn(data)
     if (wait === undefined) return
     const key = keyOf(parent, callId)
-    const text = above === key ? toolWaitText(wait) : `${name} ${toolWaitText(wait)}`
     const isBelow = above === key
-    line(style.dim(`  … ${oneLine(text, width() - 4)}`))
+    line(style.dim(`  … ${oneLine((isBelow ? '' : `${name} `) + toolWaitText(wait), width() - 4)}`))
     if (isBelow) above = key
   }
 
   const onEvent = (event: RunEvent, parent: string | null): void => {
     if (event.type === 'agent') onEvent(event.event, event.callId)
-    const news = roomNews(event)
-    if (news !== undefined)
-      line((news.kind === 'not compacted' ? style.yellow : style.dim)(oneLine(`↻ ${news.text}`, width())))
+    const news = newsLine(event, width(), style)
+    if (news !== undefined) line(news)
     // The answer goes back: it is a step, and stands before what comes of it.
     if (event.type === 'goal_end' && parent === null && !event.met && event.tries < event.maxTries) release()
     if (event.type === 'tool_update') tellWait(event.callId, event.name, event.data, parent)
     if (event.type === 'tool_end') durations.set(keyOf(parent, event.callId), event.durationMs)
-    if (event.type === 'retry') line(style.yellow(wrapped(retryText(event, width()), width())))
+    for (const text of waitLines(event, width(), style)) line(text)
   }
 
   return {
@@ -137,6 +131,29 @@ export function createStepPrinter(
       if (message.subtype === 'informational') line(style.yellow(`! ${oneLine(message.message, width() - 2)}`))
     },
   }
+}
+
+/** `subject`: what it is the result of; '' where it stands below that. */
+function resultText(subject: string, summary: string, took: number | undefined, width: number): string {
+  const time = took === undefined ? '' : ` · ${elapsed(took)}`
+  const room = width - columnsOf(time)
+  // How it went matters more than all of what it was.
+  const subjectRoom = Math.max(Math.floor(room / 3), room - 2 - columnsOf(summary))
+  return oneLine((subject === '' ? '' : `${oneLine(subject, subjectRoom)}: `) + summary, room) + time
+}
+
+function newsLine(event: RunEvent, width: number, style: Style): string | undefined {
+  const news = roomNews(event)
+  if (news === undefined) return undefined
+  return (news.kind === 'not compacted' ? style.yellow : style.dim)(oneLine(`↻ ${news.text}`, width))
+}
+
+/** A request that is made again, at once or later, and waits for services with how long they took. */
+function waitLines(event: RunEvent, width: number, style: Style): readonly string[] {
+  if (event.type === 'service_waited') return [style.dim(`  waited ${elapsed(event.waitedMs)} for the service`)]
+  const pause = pauseNote(event, Date.now())
+  const text = pause === undefined && event.type === 'retry' ? retryText(event, width) : pause && `! ${pause}`
+  return text === undefined ? [] : [style.yellow(wrapped(text, width))]
 }
 
 function retryText(

@@ -4,6 +4,7 @@ import type { Flags } from '../flags/flags.ts'
 import { wrapped } from '../io/columns.ts'
 import { oneLine, printable } from '../io/figures.ts'
 import { everyCharacterInLine } from '../io/seen.ts'
+import { longRetryText } from '../frontends/wait-text.ts'
 import { shellQuoted } from '../io/shell-quote.ts'
 import type { Output } from '../io/output.ts'
 import type { Style } from '../io/style.ts'
@@ -16,6 +17,7 @@ import { closingLine, endingLine } from './ending.ts'
 import { followGoals, goalArguments, goalNotes, isUnusableGoal } from './goal-text.ts'
 import { followChanges } from './file-changes.ts'
 import { showActivity } from './live-line.ts'
+import { pauseNote } from './pause-note.ts'
 import { roomNews } from './room.ts'
 import type { Asked } from './rerun.ts'
 import type { Watcher } from './watcher.ts'
@@ -221,7 +223,8 @@ function troubleTeller(output: Output, style: Style): (event: RunEvent) => void 
 }
 
 function troubleOf(event: RunEvent): string | undefined {
-  if (event.type === 'retry') return event.error.message
+  // What waits long is told with when it goes on, by `noteTeller`.
+  if (event.type === 'retry') return longRetryText(event, Date.now()) === undefined ? event.error.message : undefined
   if (event.type === 'notice') return event.message
   const news = roomNews(event)
   return news?.kind === 'not compacted' ? news.text : undefined
@@ -259,7 +262,7 @@ function noteTeller(output: Output, style: Style): (event: RunEvent) => void {
   }
   const onEvent = (event: RunEvent): void => {
     if (event.type === 'agent') return onEvent(event.event)
-    const note = event.type === 'budget_wait' ? waitOf(event) : noteIn(event)
+    const note = event.type === 'budget_wait' ? waitOf(event) : (pauseNote(event, Date.now()) ?? noteIn(event))
     if (note === undefined || note === told) return
     told = note
     output.err(
