@@ -7,6 +7,9 @@ export type ServiceWaitEnd = 'over' | 'retried' | 'model' | 'stopped' | 'aborted
  */
 export type ServiceWaits = { readonly ms: number; readonly untilMs: number }
 
+/** On record with a failure that waiting helps: when it came by the wall clock, and how long the run might wait then. JSON. */
+export type MayWait = { readonly atMs: number; readonly leftMs: number }
+
 /** The one of two that counts more. */
 export function laterWaits(one: ServiceWaits | undefined, other: ServiceWaits): ServiceWaits {
   return one === undefined || other.ms >= one.ms ? other : one
