@@ -71,8 +71,7 @@ export function createStepPrinter(
       if (block.type !== 'tool_use') continue
       release()
       const key = keyOf(parent, block.id)
-      const name = oneLine(block.name, longestName)
-      const about = oneLine(inputSummary(block.input), width() - columnsOf(name) - 3)
+      const { name, about } = callOf(block, width())
       calls.set(key, { name, about })
       line(`${style.green('●')} ${style.bold(name)} ${about}`)
       above = key
@@ -85,9 +84,8 @@ export function createStepPrinter(
     details: unknown,
   ): void => {
     const { name, about } = calls.get(key) ?? { name: '', about: '' }
-    const summary = resultSummary(name, content, details)
     const subject = above === key || name === '' ? '' : `${name} ${about}`
-    const shown = resultText(subject, summary, durations.get(key), width() - 4)
+    const shown = resultText(subject, resultSummary(name, content, details), durations.get(key), width() - 4)
     line(isError === true ? style.red(`  ✗ ${shown}`) : style.dim(`  ✓ ${shown}`))
     if (isError !== true || name !== 'Bash') return
     for (const said of lastLinesOfFailed(details)) line(style.dim(`    ${oneLine(said, width() - 4)}`))
@@ -103,9 +101,8 @@ export function createStepPrinter(
 
   /** For how long nothing may happen is told when that begins. */
   const tellWait = (callId: string, name: string, data: unknown, parent: string | null): void => {
-    const wait = toolWaitIn(data)
+    const [wait, key] = [toolWaitIn(data), keyOf(parent, callId)]
     if (wait === undefined) return
-    const key = keyOf(parent, callId)
     const isBelow = above === key
     line(style.dim(`  … ${oneLine((isBelow ? '' : `${name} `) + toolWaitText(wait), width() - 4)}`))
     if (isBelow) above = key
@@ -113,13 +110,11 @@ export function createStepPrinter(
 
   const onEvent = (event: RunEvent, parent: string | null): void => {
     if (event.type === 'agent') onEvent(event.event, event.callId)
-    const news = newsLine(event, width(), style)
-    if (news !== undefined) line(news)
+    for (const text of [...newsLines(event, width(), style), ...waitLines(event, width(), style)]) line(text)
     // The answer goes back: it is a step, and stands before what comes of it.
     if (event.type === 'goal_end' && parent === null && !event.met && event.tries < event.maxTries) release()
     if (event.type === 'tool_update') tellWait(event.callId, event.name, event.data, parent)
     if (event.type === 'tool_end') durations.set(keyOf(parent, event.callId), event.durationMs)
-    for (const text of waitLines(event, width(), style)) line(text)
   }
 
   return {
@@ -127,10 +122,15 @@ export function createStepPrinter(
     see(message) {
       if (message.type === 'assistant') printAssistant(message)
       if (message.type === 'user') printUser(message)
-      if (message.type !== 'system') return
-      if (message.subtype === 'informational') line(style.yellow(`! ${oneLine(message.message, width() - 2)}`))
+      if (message.type === 'system' && message.subtype === 'informational')
+        line(style.yellow(`! ${oneLine(message.message, width() - 2)}`))
     },
   }
+}
+
+function callOf(block: Extract<ContentBlock, { type: 'tool_use' }>, width: number): Call {
+  const name = oneLine(block.name, longestName)
+  return { name, about: oneLine(inputSummary(block.input), width - columnsOf(name) - 3) }
 }
 
 /** `subject`: what it is the result of; '' where it stands below that. */
@@ -142,10 +142,10 @@ function resultText(subject: string, summary: string, took: number | undefined, 
   return oneLine((subject === '' ? '' : `${oneLine(subject, subjectRoom)}: `) + summary, room) + time
 }
 
-function newsLine(event: RunEvent, width: number, style: Style): string | undefined {
+function newsLines(event: RunEvent, width: number, style: Style): readonly string[] {
   const news = roomNews(event)
-  if (news === undefined) return undefined
-  return (news.kind === 'not compacted' ? style.yellow : style.dim)(oneLine(`↻ ${news.text}`, width))
+  if (news === undefined) return []
+  return [(news.kind === 'not compacted' ? style.yellow : style.dim)(oneLine(`↻ ${news.text}`, width))]
 }
 
 /** A request that is made again, at once or later, and waits for services with how long they took. */
