@@ -1,5 +1,5 @@
 import type { RunEvent, RunResult } from '@halting/core'
-import type { WaitingRequest } from '@halting/core/session'
+import type { Session, WaitingRequest } from '@halting/core/session'
 import { longestQuietWaitMs } from '@halting/core/adapters'
 import { dollars } from '../io/dollars.ts'
 import { many, oneLine, rounded, stopwatch } from '../io/figures.ts'
@@ -73,4 +73,9 @@ export function endingMessage({ signal, retryAt }: Pick<RunResult, 'signal' | 'r
   const moment = retryAt === undefined ? Number.NaN : Date.parse(retryAt)
   if (retryAt === undefined || Number.isNaN(moment)) return signal.message
   return signal.message.replace(retryAt, clockText(moment, now))
+}
+
+/** Asks the services that a session waits for now, as `/retry` does; gives what the person is told. */
+export function retryServices(session: Pick<Session, 'retryNow'>): string {
+  return session.retryNow() ? 'The service is asked now.' : 'Nothing of this session waits for a service.'
 }
