@@ -1,6 +1,6 @@
 import type { ContentBlock, RunEvent, SdkMessage } from '@halting/core'
 import { blocksOf, type SdkAssistant, type SdkUser } from '@halting/core/adapters'
-import { toolWaitIn, toolWaitText } from '../frontends/tool-wait.ts'
+import { toolWaitIn, toolWaitText } from '../frontends/wait-text.ts'
 import { columnsOf, wrapped } from '../io/columns.ts'
 import { elapsed, oneLine, printable } from '../io/figures.ts'
 import type { Style } from '../io/style.ts'
@@ -99,10 +99,11 @@ export function createStepPrinter(
 
   /** For how long nothing may happen is told when that begins. */
   const tellWait = (callId: string, name: string, data: unknown, parent: string | null): void => {
-    const [wait, key] = [toolWaitIn(data), keyOf(parent, callId)]
+    const wait = toolWaitIn(data)
     if (wait === undefined) return
     if (above !== keyOf(parent, callId)) above = undefined
-    const said = above === undefined ? `${name} ${toolWaitText(wait)}` : toolWaitText(wait)
+    const text = toolWaitText(wait, Date.now())
+    const said = above === undefined ? `${name} ${text}` : text
     print(`${style.dim(`  … ${oneLine(said, width() - 4)}`)}\n`)
   }
 
