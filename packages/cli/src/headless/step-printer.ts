@@ -101,23 +101,17 @@ export function createStepPrinter(
     }
   }
 
-  /** For how long nothing may happen is told when that begins. */
-  const tellWait = (callId: string, name: string, data: unknown, parent: string | null): void => {
-    const wait = toolWaitIn(data)
-    if (wait === undefined) return
-    const key = keyOf(parent, callId)
-    const isBelow = above === key
-    line(style.dim(`  … ${oneLine((isBelow ? '' : `${name} `) + toolWaitText(wait), width() - 4)}`))
-    if (isBelow) above = key
-  }
-
   const onEvent = (event: RunEvent, parent: string | null): void => {
     if (event.type === 'agent') onEvent(event.event, event.callId)
     const news = newsLine(event, width(), style)
     if (news !== undefined) line(news)
     // The answer goes back: it is a step, and stands before what comes of it.
     if (event.type === 'goal_end' && parent === null && !event.met && event.tries < event.maxTries) release()
-    if (event.type === 'tool_update') tellWait(event.callId, event.name, event.data, parent)
+    const below = event.type === 'tool_update' && above === keyOf(parent, event.callId) ? above : undefined
+    for (const text of toolWaitLines(event, below !== undefined, width())) {
+      line(style.dim(text))
+      above = below
+    }
     if (event.type === 'tool_end') durations.set(keyOf(parent, event.callId), event.durationMs)
     for (const text of waitLines(event, width(), style)) line(text)
   }
@@ -154,6 +148,13 @@ function waitLines(event: RunEvent, width: number, style: Style): readonly strin
   const pause = pauseNote(event, Date.now())
   const text = pause === undefined && event.type === 'retry' ? retryText(event, width) : pause && `! ${pause}`
   return text === undefined ? [] : [style.yellow(wrapped(text, width))]
+}
+
+/** For how long nothing may happen is told when that begins: below its call, or with the name of the tool. */
+function toolWaitLines(event: RunEvent, isBelow: boolean, width: number): readonly string[] {
+  const wait = event.type === 'tool_update' ? toolWaitIn(event.data) : undefined
+  if (event.type !== 'tool_update' || wait === undefined) return []
+  return [`  … ${oneLine(isBelow ? toolWaitText(wait) : `${event.name} ${toolWaitText(wait)}`, width - 4)}`]
 }
 
 function retryText(
