@@ -63,18 +63,15 @@ export function createStepPrinter(
     for (const block of message.content) {
       if (block.type === 'text' && block.text.trim() !== '') {
         const text = printable(block.text).trim()
-        if (error !== undefined) line(style.red(text))
         // What a subagent says is never the answer, and was not told as it came.
-        else if (parent === null) tellText(text)
-        else line(text)
+        if (error === undefined && parent === null) tellText(text)
+        else line(error === undefined ? text : style.red(text))
       }
       if (block.type !== 'tool_use') continue
       release()
-      const key = keyOf(parent, block.id)
-      const name = oneLine(block.name, longestName)
-      const about = oneLine(inputSummary(block.input), width() - columnsOf(name) - 3)
-      calls.set(key, { name, about })
-      line(`${style.green('●')} ${style.bold(name)} ${about}`)
+      const [key, call] = [keyOf(parent, block.id), callOf(block, width())]
+      calls.set(key, call)
+      line(`${style.green('●')} ${style.bold(call.name)} ${call.about}`)
       above = key
     }
   }
@@ -85,9 +82,8 @@ export function createStepPrinter(
     details: unknown,
   ): void => {
     const { name, about } = calls.get(key) ?? { name: '', about: '' }
-    const summary = resultSummary(name, content, details)
     const subject = above === key || name === '' ? '' : `${name} ${about}`
-    const shown = resultText(subject, summary, durations.get(key), width() - 4)
+    const shown = resultText(subject, resultSummary(name, content, details), durations.get(key), width() - 4)
     line(isError === true ? style.red(`  ✗ ${shown}`) : style.dim(`  ✓ ${shown}`))
     if (isError !== true || name !== 'Bash') return
     for (const said of lastLinesOfFailed(details)) line(style.dim(`    ${oneLine(said, width() - 4)}`))
@@ -101,17 +97,22 @@ export function createStepPrinter(
     }
   }
 
+  /** For how long nothing may happen is told when that begins. */
+  const tellWait = (callId: string, name: string, data: unknown, parent: string | null): void => {
+    const wait = toolWaitIn(data)
+    if (wait === undefined) return
+    if (above !== keyOf(parent, callId)) above = undefined
+    const said = above === undefined ? `${name} ${toolWaitText(wait)}` : toolWaitText(wait)
+    print(`${style.dim(`  … ${oneLine(said, width() - 4)}`)}\n`)
+  }
+
   const onEvent = (event: RunEvent, parent: string | null): void => {
     if (event.type === 'agent') onEvent(event.event, event.callId)
     const news = newsLine(event, width(), style)
     if (news !== undefined) line(news)
     // The answer goes back: it is a step, and stands before what comes of it.
     if (event.type === 'goal_end' && parent === null && !event.met && event.tries < event.maxTries) release()
-    const below = event.type === 'tool_update' && above === keyOf(parent, event.callId) ? above : undefined
-    for (const text of toolWaitLines(event, below !== undefined, width())) {
-      line(style.dim(text))
-      above = below
-    }
+    if (event.type === 'tool_update') tellWait(event.callId, event.name, event.data, parent)
     if (event.type === 'tool_end') durations.set(keyOf(parent, event.callId), event.durationMs)
     for (const text of waitLines(event, width(), style)) line(text)
   }
@@ -121,10 +122,16 @@ export function createStepPrinter(
     see(message) {
       if (message.type === 'assistant') printAssistant(message)
       if (message.type === 'user') printUser(message)
-      if (message.type !== 'system') return
-      if (message.subtype === 'informational') line(style.yellow(`! ${oneLine(message.message, width() - 2)}`))
+      if (message.type === 'system' && message.subtype === 'informational')
+        line(style.yellow(`! ${oneLine(message.message, width() - 2)}`))
     },
   }
+}
+
+/** Its name and what it is about, on a line of so many columns. */
+function callOf({ name: given, input }: Extract<ContentBlock, { type: 'tool_use' }>, columns: number): Call {
+  const name = oneLine(given, longestName)
+  return { name, about: oneLine(inputSummary(input), columns - columnsOf(name) - 3) }
 }
 
 /** `subject`: what it is the result of; '' where it stands below that. */
@@ -148,13 +155,6 @@ function waitLines(event: RunEvent, width: number, style: Style): readonly strin
   const pause = pauseNote(event, Date.now())
   const text = pause === undefined && event.type === 'retry' ? retryText(event, width) : pause && `! ${pause}`
   return text === undefined ? [] : [style.yellow(wrapped(text, width))]
-}
-
-/** For how long nothing may happen is told when that begins: below its call, or with the name of the tool. */
-function toolWaitLines(event: RunEvent, isBelow: boolean, width: number): readonly string[] {
-  const wait = event.type === 'tool_update' ? toolWaitIn(event.data) : undefined
-  if (event.type !== 'tool_update' || wait === undefined) return []
-  return [`  … ${oneLine(isBelow ? toolWaitText(wait) : `${event.name} ${toolWaitText(wait)}`, width - 4)}`]
 }
 
 function retryText(
