@@ -13,7 +13,11 @@ import { codingTools, type Harness, numberIn, runs, toolNamed, until } from './s
 const background = (command: string) => ({ command, run_in_background: true })
 
 /** A wait that the test ends. */
-function wait(): { readonly wait: CallWait; end(why: 'over' | 'limit' | 'arrived'): void; readonly longest: number[] } {
+function wait(): {
+  readonly wait: CallWait
+  readonly end: (why: 'over' | 'limit' | 'arrived') => void
+  readonly longest: number[]
+} {
   const listeners = new Set<(why: 'over' | 'limit' | 'arrived') => void>()
   const longest: number[] = []
   return {
