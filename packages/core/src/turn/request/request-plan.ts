@@ -4,7 +4,6 @@ import type { ModelErrorJson } from '../../model/model-error.ts'
 import type { ModelRequest } from '../../model/model.ts'
 import type { Charge } from './bill.ts'
 import type { Grant, OverBudget, PromptEstimate, ReplyCap, RequestBounds } from './grant.ts'
-import type { MayWait } from './wait-for-service.ts'
 
 /** What one attempt came to, as recorded. */
 export type Attempt =
@@ -41,6 +40,9 @@ export type Attempt =
   | { readonly kind: 'over_budget'; readonly overBudget: OverBudget }
   /** On record as begun and never as ended: charged at its reservation. */
   | { readonly kind: 'unknown'; readonly charge: Charge; readonly grant: Grant }
+
+/** On record with a failure that waiting helps: when it came by the wall clock, and how long the run might wait then. JSON. */
+export type MayWait = { readonly atMs: number; readonly leftMs: number }
 
 /** One request as it is asked and paid, whatever the number of the attempt. */
 export interface RequestPlan extends RequestBounds {

@@ -5,7 +5,7 @@ import type { ServiceWaitEnd, ServiceWaits, WaitTime } from '../../model/service
 import { wallTimeOf } from '../../steps/clock.ts'
 import type { Waited } from '../../steps/steps.ts'
 import type { Run } from '../run.ts'
-import type { RequestPlan } from './request-plan.ts'
+import type { MayWait, RequestPlan } from './request-plan.ts'
 
 /** The attempt that a wait comes after. */
 export interface WaitAfter {
@@ -19,9 +19,6 @@ export interface WaitAfter {
   /** Another attempt follows soon, with another model. */
   readonly mayFallBack: boolean
 }
-
-/** On record with a failure that waiting helps: when it came by the wall clock, and how long the run might wait then. JSON. */
-export type MayWait = { readonly atMs: number; readonly leftMs: number }
 
 /** Whether to wait is decided by what held when the attempt failed: a process that goes on decides the same (spec R-SERV-4a). */
 export function mayWaitAfter({ context, ports }: Run, error: ModelErrorJson): MayWait | undefined {
