@@ -42,6 +42,9 @@ export type Attempt =
   /** On record as begun and never as ended: charged at its reservation. */
   | { readonly kind: 'unknown'; readonly charge: Charge; readonly grant: Grant }
 
+/** On record with a failure that waiting helps: when it came by the wall clock, and how long the run might wait then. JSON. */
+export type MayWait = { readonly atMs: number; readonly leftMs: number }
+
 /** One request as it is asked and paid, whatever the number of the attempt. */
 export interface RequestPlan extends RequestBounds {
   /** It is made beside the turn: nothing of the run is written, and whoever asks enters it later. */

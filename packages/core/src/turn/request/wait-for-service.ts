@@ -6,7 +6,7 @@ import { inForceAfter } from '../../settings/settings-change.ts'
 import { wallTimeOf } from '../../steps/clock.ts'
 import type { Waited } from '../../steps/steps.ts'
 import type { Run } from '../run.ts'
-import type { RequestPlan } from './request-plan.ts'
+import type { MayWait, RequestPlan } from './request-plan.ts'
 
 /** The attempt that a wait comes after. */
 export interface WaitAfter {
