@@ -23,6 +23,8 @@ import {
   type EffectScope,
   type StepOptions,
   type StepEngine,
+  type AnswerableStepEngine,
+  type WaitOptions,
 } from '@halting/core/steps'
 import { after, inboxIdsIn, settingsOnRecord, type SettingsInForce } from './core-internals.ts'
 import {
@@ -344,7 +346,7 @@ interface Moments {
 }
 
 /** An abort, a message, a stop or a setting may come before, in and after every await. What goes on record is frozen. */
-function withMoments(inner: StepEngine, moments: Moments): StepEngine {
+function withMoments(inner: StepEngine, moments: Moments): AnswerableStepEngine {
   const { steps, world, laps } = moments
   return {
     get replaying() {
@@ -396,10 +398,15 @@ function withMoments(inner: StepEngine, moments: Moments): StepEngine {
       await sleeping
       world.moment(`after ${key}`, steps.records.length)
     },
-    wait(key, options) {
-      steps.answer(key, world.approval(key))
-      return inner.wait(key, options)
+    wait<T>(key: string, options: WaitOptions) {
+      const isAtLimit = key.includes('/limit_answer:')
+      // At a limit the callback answers, or nobody does.
+      if (!isAtLimit) steps.answer(key, world.approval(key))
+      const waiting = inner.wait<T>(key, options)
+      if (isAtLimit) world.moment(`in ${key}`, steps.records.length)
+      return waiting
     },
+    answer: (key, value) => steps.answer(key, value),
     end: (end) => inner.end(end),
   }
 }
