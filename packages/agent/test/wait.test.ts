@@ -1,7 +1,7 @@
 // Holds rules of docs/spec.md: R-WAIT-10 to R-WAIT-16: the Wait tool.
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { AgentState, type Json } from '@halting/core'
 import type { CallWait } from '@halting/core/adapters'
 import { describe, expect, test } from 'vitest'

@@ -17,6 +17,16 @@ export {
 export { isCopiedRun } from './account/copied-run.ts'
 export { freeModels } from './account/free-models.ts'
 export { goalRounds, type GoalFigures, type GoalUnknown, type RecordedRound, type RoundPlace } from './account/goal.ts'
+export type { LimitPauseEnd, LimitPauseFigures, OpenLimitPause, RecordedLimitPause } from './account/limit-pauses.ts'
+export {
+  serviceWaits,
+  type OpenServiceWait,
+  type RecordedServiceWait,
+  type ServiceRefusal,
+  type ServiceWaitCause,
+  type ServiceWaitEnd,
+  type ServiceWaitFigures,
+} from './account/service-waits.ts'
 export type { IterationFigures, RankingLeft } from './account/laps.ts'
 export { type LimitFigures, type LimitName, limitsInForce, unknownLimits } from './account/limits.ts'
 export { recordedWork, type PastRequest, type CallOutcome, type RecordedWork } from './account/recorded-work.ts'

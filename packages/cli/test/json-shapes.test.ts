@@ -172,6 +172,8 @@ test('report', async () => {
     'tried',
     'tools',
     'time',
+    'serviceWaits',
+    'limitPauses',
     'service',
     'cache',
     'compactions',

@@ -39,6 +39,8 @@ export class Instruments {
   readonly compactions: Counter
   readonly limits: Histogram
   readonly budgetWaits: Histogram
+  readonly serviceWaits: Histogram
+  readonly limitPauses: Histogram
   readonly goalRounds: Counter
   readonly goalDuration: Histogram
   readonly goalTries: Histogram
@@ -86,6 +88,8 @@ export class Instruments {
     this.compactions = counter('compactions')
     this.limits = histogram('limitUsed', ratioBuckets)
     this.budgetWaits = histogram('budgetWait', longBuckets)
+    this.serviceWaits = histogram('serviceWait', longBuckets)
+    this.limitPauses = histogram('limitPause', longBuckets)
     this.goalRounds = counter('goalRounds')
     this.goalDuration = histogram('goalDuration', longBuckets)
     this.goalTries = histogram('goalTries', tryBuckets)

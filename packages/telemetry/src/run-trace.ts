@@ -12,6 +12,7 @@ import { conventionAttributes as told, eventNames, ownAttributes as own, spanNam
 import { TraceNode } from './node.ts'
 import { endingOf, errorTypeOf } from './run-ending.ts'
 import type { TraceScope } from './scope.ts'
+import { WaitTraces } from './wait-traces.ts'
 
 type EventOf<Type extends RunEvent['type']> = Extract<RunEvent, { readonly type: Type }>
 
@@ -40,6 +41,7 @@ export class RunTrace {
   readonly #limits = new LimitsUsed()
   readonly #hooks: HookTraces
   readonly #goals: GoalTraces
+  readonly #waits: WaitTraces
   readonly #agents = new Map<string, RunTrace>()
   /** What metrics say of it. */
   readonly #about: Attributes
@@ -53,6 +55,9 @@ export class RunTrace {
   /** This process does something of it. */
   #isLive: boolean
   #runId: string | undefined
+  readonly #beganAt: number
+  /** When the last pause at a limit began, in milliseconds since 1970. */
+  #pausedAt = 0
   /** Calls that were let run, those of subagents with them. */
   #toolCalls = 0
   isOver = false
@@ -63,6 +68,7 @@ export class RunTrace {
     this.#scope = scope
     this.#place = place
     this.#isLive = !place.isResumed
+    this.#beganAt = scope.now()
     const { sessionId: given = place.sessionId, agentId, runId } = start?.run ?? {}
     const sessionId = given === undefined ? undefined : nameOf(given)
     this.#agentName = nameOf(place.agentName)
@@ -86,6 +92,7 @@ export class RunTrace {
     this.#calls = new CallTraces(scope, () => this.#isLive)
     this.#hooks = new HookTraces(scope)
     this.#goals = new GoalTraces(scope)
+    this.#waits = new WaitTraces(scope, this.#about)
     if (this.#isLive) this.#begin()
   }
 
@@ -132,7 +139,7 @@ export class RunTrace {
         return this.#attempts.end(event)
       case 'question_start':
         this.#lives()
-        return this.#attempts.questionStart(event, this.#goals.node ?? this.#compaction ?? this.#turn ?? this.#root)
+        return this.#attempts.questionStart(event, this.#asking)
       case 'question_end':
         return this.#attempts.questionEnd(event)
       case 'retry':
@@ -150,8 +157,6 @@ export class RunTrace {
       case 'tool_end':
         this.#countCall(event)
         return this.#calls.end(event)
-      case 'budget_waited':
-        return this.#budgetWaited(event)
       case 'hook_start':
         return this.#hookStarts(event)
       case 'hook_end':
@@ -174,6 +179,24 @@ export class RunTrace {
         return this.#agent(event)
       case 'run_end':
         return this.#end(event)
+      default:
+        this.#seeWait(event)
+    }
+  }
+
+  #seeWait(event: RunEvent): void {
+    switch (event.type) {
+      case 'budget_waited':
+        return this.#budgetWaited(event)
+      case 'limit_question':
+        this.#pausedAt = event.request.sinceMs
+        return
+      case 'limit_answered':
+        return this.#limitAnswered(event)
+      case 'service_wait':
+        return this.#serviceWaits(event)
+      case 'service_waited':
+        return this.#serviceWaited(event)
       default:
     }
   }
@@ -242,16 +265,35 @@ export class RunTrace {
   }
 
   /** What others had reserved of a limit of the run, or of a standing budget. */
-  #budgetWaited({ outcome, waitedMs, reservedUsd, budget }: EventOf<'budget_waited'>): void {
+  #budgetWaited(event: EventOf<'budget_waited'>): void {
     // Budgets that take their time to answer name none that had too little.
-    if (!this.#isLive || budget === '') return
-    const about: Attributes = {
-      [own.waitOutcome[0]]: outcome,
-      ...(budget !== undefined && { [own.budget[0]]: nameOf(budget) }),
-    }
-    const figures = { [own.waitedMs[0]]: waitedMs, [own.reservedUsd[0]]: reservedUsd }
-    this.#root.event(eventNames.budgetWait[0], { ...about, ...figures }, this.#scope.now())
-    this.#scope.instruments?.budgetWaits.record(waitedMs / 1_000, { ...about, ...this.#about })
+    if (!this.#isLive || event.budget === '') return
+    const figures = this.#waits.budgetWaited(event, this.#asking)
+    this.#root.event(eventNames.budgetWait[0], figures, this.#scope.now())
+  }
+
+  #serviceWaits(event: EventOf<'service_wait'>): void {
+    if (!event.isWaiting) return
+    this.#lives()
+    // In a compaction the service refused a question of it, which has ended by itself.
+    if (this.#compaction === undefined) this.#attempts.failed(event.error)
+    this.#waits.serviceWaits(event, this.#asking)
+  }
+
+  /** What an earlier process waited to the end it told itself. */
+  #serviceWaited(event: EventOf<'service_waited'>): void {
+    if (this.#isLive) this.#waits.serviceWaited(event, this.#asking)
+  }
+
+  /** Nothing of a pause is live: one that ended since this process took the run up was ended in it. */
+  #limitAnswered(event: EventOf<'limit_answered'>): void {
+    if (this.#pausedAt + event.waitedMs > this.#beganAt) this.#lives()
+    if (this.#isLive) this.#waits.limitPaused(event, this.#turn ?? this.#root)
+  }
+
+  /** What the request lies in that is made now. */
+  get #asking(): TraceNode {
+    return this.#goals.node ?? this.#compaction ?? this.#turn ?? this.#root
   }
 
   #message({ entry }: EventOf<'message'>): void {
@@ -415,6 +457,7 @@ export class RunTrace {
     this.#calls.close(at)
     this.#hooks.close(at)
     this.#goals.close(at)
+    this.#waits.close(at)
     const open = [this.#compaction, this.#turn]
     this.#compaction = undefined
     this.#turn = undefined

@@ -47,6 +47,11 @@ export const calls = (...names: readonly string[]): ScriptedReply => ({
 })
 export const done: ScriptedReply = { text: 'done', usage }
 
+/** A service that is over its limit, and says for how long. */
+export const limited = (retryAfterMs: number): ScriptedReply => ({
+  error: { kind: 'rate_limit', message: 'too many requests', status: 429, retryAfterMs },
+})
+
 /** What a run tells that has turns, calls, subagents, a hook, a retry and a tool that fails. */
 export async function eventsOfARun(): Promise<readonly RunEvent[]> {
   const events: RunEvent[] = []

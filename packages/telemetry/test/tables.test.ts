@@ -16,7 +16,7 @@ import { createMemorySteps } from '@halting/core/steps'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '@halting/core/testing'
 import { expect, test } from 'vitest'
 import { conventionAttributes, eventNames, metricNames, ownAttributes, spanNames } from '../src/index.ts'
-import { calls, dayBudget, done, eventsOfARun, tools } from './runs.ts'
+import { calls, dayBudget, done, eventsOfARun, limited, tools } from './runs.ts'
 import { collector, linesOf, listenerOf, prices, told, treeOf, type Collector } from './support.ts'
 
 const overloaded: ScriptedReply = { error: { kind: 'overloaded', message: 'busy', status: 529 } }
@@ -172,6 +172,19 @@ async function refused(to: Collector): Promise<void> {
   await told({ ...options, standing: dayBudget() }, (await listenerOf(to)).onEvent)
 }
 
+/** A run that waits for a service. */
+async function waited(to: Collector): Promise<void> {
+  const options = { model: scriptedModel([limited(3_600_000), done]), tools, prices, waitForLimitsMs: 8 * 3_600_000 }
+  await told(options, (await listenerOf(to)).onEvent)
+}
+
+/** A run whose limit is raised when it is reached. */
+async function paused(to: Collector): Promise<void> {
+  const askLimit: RunOptions['askLimit'] = () => Promise.resolve({ raise: { maxTurns: 4 } })
+  const options = { model: scriptedModel([calls('Look'), done]), tools, prices, maxTurns: 1, askLimit } as const
+  await told({ ...options, onLimit: 'pause' }, (await listenerOf(to)).onEvent)
+}
+
 /** A run of which an earlier process asked the model, and this one calls the tool. */
 async function resumed(to: Collector): Promise<readonly RunEvent[]> {
   const clock = createFakeClock({ autoAdvance: true })
@@ -221,6 +234,8 @@ test('every span, event, attribute and metric of the tables is told by one of th
   await resumed(to)
   await checked(to)
   await refused(to)
+  await waited(to)
+  await paused(to)
   const { onEvent, close } = await listenerOf(to, { content: true, sessionId: 'session' })
   const events = await eventsOfARun()
   for (const event of events) onEvent(event)

@@ -1,10 +1,10 @@
-// Holds R-WALL-1, R-WALL-3 and R-WALL-7 of docs/spec.md in the Bash tool of a session.
+// Holds R-WALL-1, R-WALL-3, R-WALL-7 and R-WAIT-13 of docs/spec.md in the Bash and Wait tools of a session.
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { AgentState, type ToolContext } from '@halting/core'
 import { textOf } from '@halting/core/adapters'
-import { createBashTool, openWorkspace, type SessionWorkspace } from '@halting/agent'
+import { createBashTool, createWaitTool, openWorkspace, type SessionWorkspace } from '@halting/agent'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { bashCall } from '../../../policy/test/judge/support.ts'
 import { temporaryFolder } from '../support/harness.ts'
@@ -14,6 +14,8 @@ interface Session extends SessionWorkspace {
   readonly cwd: string
   /** Decides about a command, and runs it whatever came of that. */
   readonly run: (command: string) => Promise<string>
+  /** The same with a command that Wait runs. */
+  readonly wait: (command: string) => Promise<string>
 }
 
 function openSession(settings: Parameters<typeof openWorkspace>[0]['settings'] = {}): Session {
@@ -22,25 +24,26 @@ function openSession(settings: Parameters<typeof openWorkspace>[0]['settings'] =
   const env = { ...process.env, HOME: home }
   const session = openWorkspace({ places: { cwd, home, env }, sessionId: 'one', settings, env, whenAsked: 'ask' })
   onTestFinished(() => session.workspace.dispose())
-  const tool = createBashTool(session.workspace)
-  return {
-    ...session,
-    cwd,
-    async run(command) {
-      await session.permissions.decide(bashCall(command))
-      const context: ToolContext = {
-        callId: 'call_1',
-        toolName: 'Bash',
-        agentType: null,
-        signal: new AbortController().signal,
-        idempotencyKey: 'call_1',
-        state: AgentState.empty(),
-        progress: () => undefined,
-      }
-      const output = await tool.execute({ command }, context)
-      return typeof output === 'string' ? output : textOf(output.content)
-    },
+  const [bash, wait] = [createBashTool(session.workspace), createWaitTool(session.workspace)]
+  const run = async (
+    tool: { readonly name: string; execute: typeof bash.execute },
+    command: string,
+  ): Promise<string> => {
+    const call = bashCall(command)
+    await session.permissions.decide({ ...call, call: { ...call.call, name: tool.name } })
+    const context: ToolContext = {
+      callId: 'call_1',
+      toolName: tool.name,
+      agentType: null,
+      signal: new AbortController().signal,
+      idempotencyKey: 'call_1',
+      state: AgentState.empty(),
+      progress: () => undefined,
+    }
+    const output = await tool.execute({ command }, context)
+    return typeof output === 'string' ? output : textOf(output.content)
   }
+  return { ...session, cwd, run: (command) => run(bash, command), wait: (command) => run(wait, command) }
 }
 
 const folders = (): readonly string[] => readdirSync(tmpdir()).filter((name) => name.startsWith('halting-read-'))
@@ -53,6 +56,10 @@ describe.skipIf(allMeans.length === 0)('The Bash tool (needs Landlock or bubblew
       permissions: { allow: ['Bash(echo:*)'], deny: [], ask: [], additionalDirectories: [] },
     })
     expect(await ruled.run('echo "$TMPDIR"')).not.toMatch(/halting-read-/)
+    expect([await judged.wait('echo "$TMPDIR"'), await ruled.wait('echo "$TMPDIR"')]).toEqual([
+      expect.stringMatching(/halting-read-/),
+      expect.not.stringMatching(/halting-read-/),
+    ])
   })
 
   test('confines what was misread: a line that is judged to read writes nothing', async () => {

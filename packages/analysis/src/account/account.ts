@@ -10,6 +10,8 @@ import {
   type RecordedStep,
   type RecordedWait,
 } from './recorded-steps.ts'
+import { isServiceWait, momentOf, serviceWaitFigures, type ServiceWaitFigures } from './service-waits.ts'
+import { limitPauseFigures, type LimitPauseFigures } from './limit-pauses.ts'
 import { goalFigures, type GoalFigures } from './goal.ts'
 import { lapFigures, rankingLeft, type IterationFigures, type RankingLeft } from './laps.ts'
 import { limitFigures, limitsInForce, type LimitFigures } from './limits.ts'
@@ -22,6 +24,8 @@ export interface AccountedEnding {
   readonly signal: StopSignalJson
   /** The budget that it shared with other runs and that ended it; absent where a limit of its own, or something else, did. */
   readonly sharedBudget?: SharedBudgetEnd
+  /** When the service that refused its last request takes requests again, ISO 8601 in UTC; absent where it did not say, or something else ended the run. */
+  readonly retryAt?: string
   /** Signals that stood beside it. */
   readonly others: readonly StopSignalJson[]
   readonly error: { readonly code: string; readonly message: string } | null
@@ -84,6 +88,10 @@ export interface Account {
   readonly budgetWaits?: WaitFigures
   /** The same for what others had reserved of standing budgets, by the name of each; absent when none waited. */
   readonly standingWaits?: readonly (WaitFigures & { readonly budget: string })[]
+  /** Waits for services that were over their limit or out of order; absent for none. */
+  readonly serviceWaits?: ServiceWaitFigures
+  /** Pauses at a limit, until a person raised it or the run ended; absent for none. */
+  readonly limitPauses?: LimitPauseFigures
   /** How it stands with its goals; absent for a run without any. */
   readonly goal?: GoalFigures
   /** Steps that were begun and have no result. */
@@ -118,6 +126,8 @@ export function accountOf(records: readonly StepRecord[]): Account {
   const { spent, isTurnOpen, totals } = recordedProgress(records, recorded)
   const carried = notAbove(before, totals)
   const inForce = limitsInForce(records)
+  const waited = serviceWaitFigures(records, inForce)
+  const paused = limitPauseFigures(records)
   const goal = goalFigures(records, spent, inForce.maxGoalTries ?? null, ended?.terminal)
   const toFigures = (step: RecordedStep): StepFigures => stepFigures(step, requests, calls)
   return {
@@ -134,6 +144,8 @@ export function accountOf(records: readonly StepRecord[]): Account {
     slowest: most(steps, ({ durationMs }) => durationMs).map(toFigures),
     dearest: most(requests, ({ nanos: cost, tokens }) => cost + tokens * 1e-6).map(toFigures),
     ...waitsOf(budgetWaits),
+    ...(waited !== undefined && { serviceWaits: waited }),
+    ...(paused !== undefined && { limitPauses: paused }),
     ...(goal !== undefined && { goal }),
     open: steps.filter(({ isOpen }) => isOpen).map(toFigures),
   }
@@ -182,14 +194,21 @@ function endingOf(terminal: Extract<StepRecord, { readonly type: 'end' }>['termi
   const own = JSON.stringify(signal)
   const { error } = terminal
   const sharedBudget = sharedBudgetOf(signal.toJSON())
+  const retryAt = terminal.reason === 'model_error' ? retryAtOf(signal.toJSON()) : undefined
   return {
     reason: terminal.reason,
     signal: signal.toJSON(),
+    ...(retryAt !== undefined && { retryAt }),
     ...(sharedBudget !== undefined && { sharedBudget }),
     others: standing.filter((each) => JSON.stringify(each) !== own),
     error: error === undefined ? null : { code: error.code, message: error.message },
     stillRunning: terminal.stillRunning,
   }
+}
+
+/** Any text may stand in a file: one that is no moment is none. */
+function retryAtOf({ context: { retryAt } }: StopSignalJson): string | undefined {
+  return typeof retryAt === 'string' && momentOf(Date.parse(retryAt)) !== null ? retryAt : undefined
 }
 
 function overriddenIn(records: readonly StepRecord[]): Account['overridden'] {
@@ -228,15 +247,16 @@ function most<Step>(steps: readonly Step[], weight: (step: Step) => number): rea
 }
 
 function stepFigures(
-  step: RecordedStep,
+  recorded: RecordedStep,
   requests: readonly RecordedRequest[],
   calls: readonly { readonly scope: string; readonly id: string; readonly name: string; readonly input: unknown }[],
 ): StepFigures {
-  const { phase, scope, request, name, durationMs } = step
+  const { phase, scope, request, name, durationMs } = recorded
   const asked = requests.find((each) => each.scope === scope && each.name === name)
   const callId = /^tool:\d+:\d+:(.*)$/s.exec(name)?.[1]
   const call = callId === undefined ? undefined : calls.findLast((each) => each.scope === scope && each.id === callId)
-  const what = call === undefined ? (asked?.model ?? name) : `${call.name} ${subjectOf(call.input)}`.trimEnd()
+  const step = isServiceWait(name) ? 'wait for the service' : name
+  const what = call === undefined ? (asked?.model ?? step) : `${call.name} ${subjectOf(call.input)}`.trimEnd()
   const usd = usdOf(asked?.nanos ?? 0)
   const cost =
     asked !== undefined && isAtWorst(asked) ? { costUsd: 0, unknownUsd: usd } : { costUsd: usd, unknownUsd: 0 }

@@ -18,6 +18,7 @@ import { paidFor, Sum, SumsBy, SumsByModel, type Paid } from './sums.ts'
 import { TighterLimits } from './tighter-limits.ts'
 import type { EndingRow, Report, SessionSpent } from './report-model.ts'
 import { ServiceSums, ToolSums } from './tool-sums.ts'
+import { WaitSums } from './wait-sums.ts'
 
 /** What is known of a session beside its records. */
 interface Beside {
@@ -42,6 +43,7 @@ export class Collector {
   readonly #limits = new LimitSums()
   readonly #budgets = new BudgetSums()
   readonly #goals = new GoalSums()
+  readonly #waits = new WaitSums()
   readonly #tighter = new TighterLimits()
   readonly #compactions = new Sum()
   readonly #after = new Sum()
@@ -86,6 +88,7 @@ export class Collector {
       this.#tighter.add(facts.trajectory, unpriced)
       const name = { session: sessionId, run: `run${index + 1}`, costUsd: paid.nanos / 1e9, changes: facts.changes }
       this.#limits.add(facts, name, continued.has(runId))
+      this.#waits.add(records, facts.account, name, continued.has(runId))
       this.#budgets.add(facts.account, name.costUsd, continued.has(runId), at)
       if (facts.reason === null) {
         const holder = index === runs.length - 1 ? (heldBy ?? null) : null
@@ -154,7 +157,6 @@ export class Collector {
     const { since, until } = this.#period
     const bySession = this.#sessions.toSorted((a, b) => b.costUsd - a.costUsd || b.tokens - a.tokens)
     const { spent: after } = this.#after
-    const { spent: compactions } = this.#compactions
     const foreign = this.#foreign
     const inAll = this.#models.usage
     const sent = inAll.input_tokens + inAll.cache_read_input_tokens + inAll.cache_creation_input_tokens
@@ -186,6 +188,8 @@ export class Collector {
       tried: this.#tighter.told(),
       tools: this.#tools.rows,
       time: this.#time,
+      serviceWaits: this.#waits.told,
+      limitPauses: this.#waits.pauses,
       service: {
         retried: this.#service.retried,
         untold: this.#service.untold,
@@ -198,14 +202,7 @@ export class Collector {
         written: inAll.cache_creation_input_tokens,
         share: sent === 0 ? null : inAll.cache_read_input_tokens / sent,
       },
-      compactions: {
-        count: compactions.runs,
-        requests: compactions.requests,
-        tokens: compactions.tokens,
-        unknownTokens: compactions.unknownTokens,
-        costUsd: compactions.costUsd,
-        unknownUsd: compactions.unknownUsd,
-      },
+      compactions: this.#compactionSums(),
       open: this.#open,
       outliers: outliersOf(this.#sessions),
       unpriced: [...this.#unpriced],
@@ -218,6 +215,11 @@ export class Collector {
         skippedText(foreign.map((each) => each.foreign.skipped)),
       ].filter((note) => note !== ''),
     }
+  }
+
+  #compactionSums(): Report['compactions'] {
+    const { runs: count, requests, tokens, unknownTokens, costUsd, unknownUsd } = this.#compactions.spent
+    return { count, requests, tokens, unknownTokens, costUsd, unknownUsd }
   }
 
   #inferredText(): readonly string[] {

@@ -16,6 +16,8 @@ export type {
   ModelRow,
   Outlier,
   RunName,
+  ServiceWaitRow,
+  ServiceWaitSums,
   ToolRow,
   Spent as ReportSpent,
 } from './report-model.ts'
@@ -34,6 +36,7 @@ export {
   nothingText,
   outlierText,
   programsText,
+  waitTexts,
   spentText,
   triedText,
 } from './report-words.ts'

@@ -22,6 +22,7 @@ import {
   nothingText,
   outlierText,
   programsText,
+  waitTexts,
   shareText,
   spentText,
   triedText,
@@ -81,6 +82,7 @@ function* restHtml(report: Report): Iterable<string> {
   yield section('What tighter limits would have done', triedHtml(report))
   yield section('Tools', toolsHtml(report))
   yield section('Time', timeHtml(report))
+  yield section('Waits', list(waitTexts(report)))
   yield section('Models and the window', list(factsOf(report)))
   yield section('Far above the others', list(report.outliers.map(outlierText)))
   yield section(
@@ -237,12 +239,14 @@ function toolsHtml({ tools }: Report): string {
   return picture + table('Tools', head, cells)
 }
 
-function timeHtml({ time }: Report): string {
+/** Waits for services are no part of the active time: they have a row without a bar. */
+function timeHtml({ time, serviceWaits: { ms: waitedMs } }: Report): string {
   const rows = Object.entries(time).filter(([, ms]) => ms > 0)
-  return bars(
-    'Where the time went',
-    rows.map(([label, ms]) => ({ label, first: ms, value: elapsed(ms) })),
-  )
+  const waited = waitedMs > 0 ? [{ label: 'services', first: 0, value: `${elapsed(waitedMs)}, not active` }] : []
+  return bars('Where the time went', [
+    ...rows.map(([label, ms]) => ({ label, first: ms, value: elapsed(ms) })),
+    ...waited,
+  ])
 }
 
 function sessionsHtml(sessions: readonly SessionSpent[]): string {

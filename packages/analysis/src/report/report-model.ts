@@ -2,6 +2,7 @@ import type { SharedBudgetEnd } from '@halting/core/adapters'
 import type { SessionKind } from '../foreign/read-foreign.ts'
 import type { EndingReason } from '@halting/core'
 import type { OtherLimits } from '../what-if/other-limits.ts'
+import type { ServiceWaitEnd } from '../account/service-waits.ts'
 import type { Phase } from '../account/recorded-steps.ts'
 
 // What a report tells, as JSON. Dollars are US dollars. What nobody told and was charged at worst case is in `unknownUsd` and `unknownTokens`, beside
@@ -175,6 +176,39 @@ export interface GoalRow extends GoalCounts {
   readonly name: string
 }
 
+/** Waits for services, for one model or for one reason. */
+export interface ServiceWaitRow {
+  /** A model, or a status and a kind of failure such as `429 rate_limit`; '' where it is not known. */
+  readonly name: string
+  readonly waits: number
+  /** Milliseconds by the wall clock, also where several waited at the same time. */
+  readonly ms: number
+  readonly longestMs: number
+}
+
+/** What runs waited for services that were over their limit or out of order, and which runs ended there. */
+export interface ServiceWaitSums {
+  /** Runs that waited. */
+  readonly runs: number
+  readonly waits: number
+  /** Milliseconds by the wall clock, those of each run at the same time once. They are in no active time. */
+  readonly ms: number
+  readonly longest: (RunName & { readonly ms: number }) | null
+  readonly ends: { readonly [outcome in ServiceWaitEnd]: number }
+  readonly byModel: readonly ServiceWaitRow[]
+  readonly byCause: readonly ServiceWaitRow[]
+  /** Runs without an end that wait, and until when at the latest (ISO 8601). */
+  readonly waiting: readonly (RunName & { readonly until: string })[]
+  /** Runs that ended because a service refused and said when it takes requests again; `retryAt`: the latest of these moments, ISO 8601 in UTC. */
+  readonly ended: {
+    readonly runs: number
+    readonly costUsd: number
+    /** Those of them that another run goes on with. */
+    readonly wentOn: number
+    readonly retryAt: string | null
+  }
+}
+
 /** What would have become of the runs with one limit. */
 export interface LimitTried {
   readonly limits: OtherLimits
@@ -243,6 +277,16 @@ export interface Report {
   readonly tried: readonly LimitTried[]
   readonly tools: readonly ToolRow[]
   readonly time: { readonly [phase in Phase]: number }
+  /** Beside the active time: what runs waited for services. */
+  readonly serviceWaits: ServiceWaitSums
+  /** Pauses at a limit: runs that paused, how often and how long (milliseconds by the wall clock), how many pauses ended with a raised limit, and runs that pause now. */
+  readonly limitPauses: {
+    readonly runs: number
+    readonly pauses: number
+    readonly ms: number
+    readonly raised: number
+    readonly open: readonly RunName[]
+  }
   readonly service: {
     /** Requests that took more than one attempt. */
     readonly retried: number

@@ -5,6 +5,7 @@ import type { SessionKind } from '../foreign/read-foreign.ts'
 import { unreportedUsageText } from '../why/unreported-usage.ts'
 import { dayOf } from './days.ts'
 import { minuteText } from '../words/budget-words.ts'
+import { localMinute } from '../words/service-words.ts'
 import type {
   Breakdown,
   BudgetRow,
@@ -15,6 +16,9 @@ import type {
   ModelRow,
   Outlier,
   Report,
+  RunName,
+  ServiceWaitRow,
+  ServiceWaitSums,
   Spent,
 } from './report-model.ts'
 import { flagOf } from './tighter-limits.ts'
@@ -111,6 +115,62 @@ export function goalTexts({ goals }: Report): readonly string[] {
     ...(judged > 0
       ? [`A model judged in ${many(judged, 'run')}: its verdict is worth less than that of a program.`]
       : []),
+  ]
+}
+
+/** What runs waited for services, which ended there, and pauses at limits, in sentences; none where no run did. `madeAt` decides what is past. */
+export function waitTexts({ serviceWaits, limitPauses, madeAt }: Report): readonly string[] {
+  const { runs, waits, ms, longest, byModel, byCause, waiting, ended } = serviceWaits
+  const now = Date.parse(madeAt)
+  const from = ({ session, run }: RunName): string => `${session.slice(0, 8)} ${run}`
+  return [
+    ...(waits === 0
+      ? []
+      : [
+          `${many(runs, 'run')} waited ${elapsed(ms)} for services: ${many(waits, 'wait')}. That is no active time.`,
+          `By model: ${waitRows(byModel)}.`,
+          `By cause: ${waitRows(byCause)}.`,
+        ]),
+    ...(longest === null ? [] : [`The longest wait took ${elapsed(longest.ms)}: ${from(longest)}.`]),
+    ...waiting.slice(0, mostWaiting).map(({ until, ...name }) => {
+      const at = Date.parse(until)
+      return `${from(name)} waits until ${localMinute(at)}${at <= now ? ', which is past' : ''}.`
+    }),
+    ...(waiting.length > mostWaiting ? [`And ${counted(waiting.length - mostWaiting)} more wait.`] : []),
+    ...endedAtServices(ended, now),
+    ...pauseTexts(limitPauses),
+  ]
+}
+
+function pauseTexts({ runs, pauses, ms, raised, open }: Report['limitPauses']): readonly string[] {
+  return [
+    ...(pauses === 0
+      ? []
+      : [
+          `${many(runs, 'run')} paused ${elapsed(ms)} at limits: ${many(pauses, 'pause')}, ${counted(raised)} with a raised limit. That is no active time.`,
+        ]),
+    ...open.slice(0, mostWaiting).map(({ session, run }) => `${session.slice(0, 8)} ${run} pauses at a limit.`),
+    ...(open.length > mostWaiting ? [`And ${counted(open.length - mostWaiting)} more pause.`] : []),
+  ]
+}
+
+const [mostWaiting, mostWaitRows] = [5, 5]
+
+function waitRows(rows: readonly ServiceWaitRow[]): string {
+  const shown = rows
+    .slice(0, mostWaitRows)
+    .map(({ name, ms, waits }) => `${name === '' ? 'not known' : name} ${elapsed(ms)} (${many(waits, 'wait')})`)
+  const more = rows.length - shown.length
+  return [...shown, ...(more > 0 ? [`${counted(more)} more`] : [])].join(', ')
+}
+
+function endedAtServices({ runs, costUsd, wentOn, retryAt }: ServiceWaitSums['ended'], now: number): readonly string[] {
+  if (runs === 0 || retryAt === null) return []
+  const gone = wentOn === 0 ? '' : `, ${counted(wentOn)} of them continued afterwards`
+  const at = Date.parse(retryAt)
+  const when = `${at <= now ? 'took' : 'takes'} requests again at ${localMinute(at)}`
+  return [
+    `${many(runs, 'run')} ended because a service was over its limit or out of order, which cost ${money(costUsd)}${gone}. ${runs === 1 ? 'It' : 'The last of them'} ${when}. With --wait-for-limits runs wait instead.`,
   ]
 }
 

@@ -1,11 +1,14 @@
 import { endings } from '@halting/core'
 import { isJsonObject } from '@halting/core/adapters'
-import { GoalRoundReader } from '../account/goal.ts'
+import { GoalRoundReader, type RecordedRound } from '../account/goal.ts'
+import { ServiceWaitReader } from '../account/service-waits.ts'
+import { LimitPauseReader } from '../account/limit-pauses.ts'
+import { limitPauseText, refusalText } from '../words/service-words.ts'
 import { recordedStep, type RecordedStep } from '../account/recorded-steps.ts'
 import type { StepRecord } from '@halting/core/steps'
 import { agentPathOf } from './agent-path.ts'
 import { callPlaceOf, kindOf, LabelledCalls, labelOfControl, labelOfStep, oneLabel, statusOf } from './labels.ts'
-import { placeOfCall, placeOfCompaction, placeOfInbox, placeOfReply, placeOfRound } from './parts.ts'
+import { placeOfCall, placeOfCompaction, placeOfInbox, placeOfReply, placeOfRound, placeOfWait } from './parts.ts'
 import { turnOf, type Spent } from './turn-of.ts'
 import type { ItemKind, TimelineItem } from './types.ts'
 
@@ -38,6 +41,8 @@ class ItemReader {
   readonly #open = new Map<string, { readonly index: number; readonly record: IntentRecord }>()
   readonly #calls: LabelledCalls
   readonly #rounds = new GoalRoundReader()
+  readonly #waits = new ServiceWaitReader()
+  readonly #pauses = new LimitPauseReader()
   readonly #turns: OpenTurn[] = []
   /** By scope, what the steps of an agent span. */
   readonly #agents = new Map<string, Item>()
@@ -60,12 +65,14 @@ class ItemReader {
       case 'intent': {
         const index0 = this.#open.get(record.key)?.index ?? index
         this.#open.set(record.key, { index: index0, record })
+        this.#waits.read(record)
         return
       }
       case 'result':
         this.#result(record, index)
         return
       case 'control': {
+        this.#pauses.read(record)
         const { scope } = recordedStep(record.key, record.at, 0, false)
         const inboxId = record.control.messages?.[0]?.id
         const told = inboxId === undefined ? undefined : placeOfInbox(inboxId)
@@ -97,8 +104,10 @@ class ItemReader {
     for (const { record, index } of this.#open.values()) {
       const step = recordedStep(record.key, record.at, 0, true)
       const { model, tokens, nanos } = isJsonObject(record.intent) ? record.intent : {}
+      const wait = this.#waits.openAt(record.key)
       this.#add({
         ...this.#itemOf(step, typeof model === 'string' ? model : undefined),
+        ...(wait !== undefined && { label: oneLabel(`For ${refusalText(wait)}`) }),
         endMs: null,
         status: 'open',
         tokens: numberOf(tokens),
@@ -143,11 +152,24 @@ class ItemReader {
       item.label = oneLabel(`goal: ${about}`)
       if (step.scope === '') item.told = placeOfRound(round.request, round.place)
     }
+    const wait = this.#waits.read(record)
+    if (wait !== undefined) {
+      item.label = oneLabel(`For ${refusalText(wait)}`)
+      item.waitedMs = wait.waitedMs
+      if (step.scope === '') item.told = placeOfWait(step.name)
+    }
+    const pause = this.#pauses.read(record)
+    if (pause !== undefined) {
+      item.label = oneLabel(limitPauseText(pause))
+      item.waitedMs = pause.waitedMs
+      item.told = placeOfWait(step.name)
+    }
+    const status = wait?.outcome ?? pause?.outcome ?? (round === undefined ? statusOf(fields) : statusOfRound(round))
     this.#add({
       ...item,
       // A tool or a judged goal that asks a model does so in attempts of its own.
       ...((item.kind === 'tool' || item.kind === 'check') && charge !== undefined && { kind: 'attempt' }),
-      status: round === undefined ? statusOf(fields) : round.isCut ? 'aborted' : round.met ? 'met' : 'unmet',
+      status,
       tokens: numberOf(tokens),
       costUsd: numberOf(nanos) / 1e9,
       firstRecord: intent?.index ?? index,
@@ -231,6 +253,10 @@ class ItemReader {
   #since(at: number): number {
     return Math.max(0, at - this.#beganAt)
   }
+}
+
+function statusOfRound({ isCut, met }: RecordedRound): string {
+  return isCut ? 'aborted' : met ? 'met' : 'unmet'
 }
 
 type IntentRecord = Extract<StepRecord, { readonly type: 'intent' }>

@@ -3,6 +3,8 @@ import type { ContentBlock } from '@halting/core'
 import type { StageRecord } from '@halting/core/after'
 import type { StepRecord } from '@halting/core/steps'
 import { GoalRoundReader } from '../account/goal.ts'
+import { ServiceWaitReader } from '../account/service-waits.ts'
+import { serviceWaitText } from '../words/service-words.ts'
 import { roundText } from '../words/goal-words.ts'
 import { elapsed, many, money } from '../words/figures.ts'
 
@@ -31,6 +33,15 @@ export function replayLines(record: StepRecord, beganAt: number): readonly Repla
             atMs: record.at + record.durationMs - beganAt,
             what: 'goal',
             text: roundText(round) + inScope(round.scope),
+          },
+        ]
+      const wait = new ServiceWaitReader().read(record)
+      if (wait !== undefined)
+        return [
+          {
+            atMs: record.at + record.durationMs - beganAt,
+            what: 'wait',
+            text: `${serviceWaitText(wait)}${inScope(wait.scope)}`,
           },
         ]
       return resultTold(record, record.at + record.durationMs - beganAt)
@@ -100,7 +111,9 @@ function limitLine(name: string, value: unknown, took: string): Pick<ReplayLine,
   if (own.startsWith('call_limit:') && typeof value === 'number')
     return { what: name, text: `${many(value, 'more tool call')} may run: the limit is reached` }
   if (!isJsonObject(value)) return undefined
-  const { text, outcome, budget, reservedUsd } = value
+  const { text, outcome, budget, reservedUsd, message } = value
+  if (own.startsWith('limit_question:') && typeof message === 'string')
+    return { what: name, text: `Is the limit raised? ${message}` }
   if (own.startsWith('limits:') && typeof text === 'string') return { what: name, text }
   if (!own.startsWith('standing:') || typeof outcome !== 'string' || typeof budget !== 'string') return undefined
   const others =

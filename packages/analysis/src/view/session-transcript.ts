@@ -1,9 +1,12 @@
 import type { ContentBlock, MessageContent, ModelMessage, TranscriptEntry } from '@halting/core'
-import { isText, isToolResult, isToolUse } from '@halting/core/adapters'
+import { isJsonObject, isText, isToolResult, isToolUse } from '@halting/core/adapters'
 import { accountOf, type Account } from '../account/account.ts'
 import { foldRun, foldSession, type StepRecord } from '@halting/core/steps'
 import { recordedStep } from '../account/recorded-steps.ts'
 import { GoalRoundReader, type RecordedRound } from '../account/goal.ts'
+import { LimitPauseReader } from '../account/limit-pauses.ts'
+import { ServiceWaitReader } from '../account/service-waits.ts'
+import { limitPauseText, serviceWaitText } from '../words/service-words.ts'
 import { counted, many } from '../words/figures.ts'
 import { roundDetails, roundText } from '../words/goal-words.ts'
 import { agentPathOf } from './agent-path.ts'
@@ -71,11 +74,18 @@ export function sessionTranscript({
   }
 }
 
-/** Hears of an entry or a round of checks of the main loop where it comes, and at which part it begins. */
+/** Hears of an entry, a round of checks or a wait of the main loop where it comes, and at which part it begins. */
 export type NoteEntry = (entry: RecordedEntry, place: number) => void
 
-/** What was said, and what was checked in between. */
-type RecordedEntry = TranscriptEntry | { readonly kind: 'goal_round'; readonly round: RecordedRound }
+/** What was said, and what was checked and waited for in between. */
+type RecordedEntry = TranscriptEntry | { readonly kind: 'goal_round'; readonly round: RecordedRound } | WaitEntry
+
+/** A wait for a service, or a pause at a limit: the name of its step, and what it came to. */
+interface WaitEntry {
+  readonly kind: 'wait'
+  readonly name: string
+  readonly text: string
+}
 
 /** What was said and done in one of the runs of a session. */
 export function partsOfMessages(
@@ -98,13 +108,23 @@ class Recorded {
   readonly entries = new Map<string, RecordedEntry[]>()
   /** Rounds of checks whose lap is still to come, by scope. */
   readonly #rounds = new Map<string, RecordedRound[]>()
+  /** The same of waits. */
+  readonly #waits = new Map<string, WaitInLap[]>()
+  /** Scopes whose lap has its reply. */
+  readonly #replied = new Set<string>()
   /** Scopes of agents, by the scope and id of their calls, as paths have it. */
   readonly #agents = new Map<string, string[]>()
   readonly #durations = new Map<string, number>()
 
   constructor(records: readonly StepRecord[], openTurn: readonly TranscriptEntry[] = []) {
     const rounds = new GoalRoundReader()
+    const waits = new ServiceWaitReader()
+    const pauses = new LimitPauseReader()
     for (const record of records) {
+      const wait = waits.read(record)
+      if (wait !== undefined) this.#waited(wait.scope, wait.name, serviceWaitText(wait))
+      const pause = pauses.read(record)
+      if (pause !== undefined) this.#waited('', pause.name, limitPauseText(pause))
       if (record.type === 'start') this.#add(record.scope, record.start.added)
       if (record.type === 'lap') this.#add(record.lap.scope, record.lap.added)
       if (record.type === 'end') this.#add(record.scope, record.added)
@@ -112,13 +132,14 @@ class Recorded {
         const { scope, name } = recordedStep(record.key, record.at, record.durationMs, false)
         const callId = /^tool:\d+:\d+:(.*)$/s.exec(name)?.[1]
         if (callId !== undefined) this.#durations.set(`${scope} ${callId}`, record.durationMs)
+        if (isReply(name, record.value)) this.#replied.add(scope)
         const round = rounds.read(record)
         if (round !== undefined) this.#checked(round)
       }
     }
     this.#add('', openTurn)
     // Of an agent that did not end.
-    for (const scope of this.#rounds.keys()) this.#add(scope, [])
+    for (const scope of [...this.#rounds.keys(), ...this.#waits.keys()]) this.#add(scope, [])
     for (const scope of [...this.entries.keys()].toSorted(byPlace)) {
       const path = agentPathOf(scope, (caller) => this.entries.has(caller))
       if (path === undefined) continue
@@ -148,10 +169,20 @@ class Recorded {
     else known.push(round)
   }
 
+  #waited(scope: string, name: string, text: string): void {
+    const about = { entry: { kind: 'wait', name, text }, isAfterReply: this.#replied.has(scope) } as const
+    const known = this.#waits.get(scope)
+    if (known === undefined) this.#waits.set(scope, [about])
+    else known.push(about)
+  }
+
   #add(scope: string, said: readonly TranscriptEntry[]): void {
     const rounds = this.#rounds.get(scope) ?? []
     this.#rounds.delete(scope)
-    const added = withRounds(said, rounds)
+    const waits = this.#waits.get(scope) ?? []
+    this.#waits.delete(scope)
+    this.#replied.delete(scope)
+    const added = withWaits(withRounds(said, rounds), waits)
     const known = this.entries.get(scope)
     if (known !== undefined) {
       for (const entry of added) known.push(entry)
@@ -172,6 +203,26 @@ function withRounds(said: readonly TranscriptEntry[], rounds: readonly RecordedR
     all.splice(told < 0 ? unsaid : told, 0, { kind: 'goal_round', round })
   }
   return all
+}
+
+interface WaitInLap {
+  readonly entry: WaitEntry
+  /** The reply of the lap was there before. */
+  readonly isAfterReply: boolean
+}
+
+/** The same with the waits of the lap: before its reply, or after all that was said in it. */
+function withWaits(said: readonly RecordedEntry[], waits: readonly WaitInLap[]): readonly RecordedEntry[] {
+  if (waits.length === 0) return said
+  const reply = said.findIndex(({ kind }) => kind === 'assistant')
+  const place = reply < 0 ? said.length : reply
+  const entriesOf = (isAfter: boolean): readonly RecordedEntry[] =>
+    waits.flatMap(({ entry, isAfterReply }) => (isAfterReply === isAfter ? [entry] : []))
+  return [...said.slice(0, place), ...entriesOf(false), ...said.slice(place), ...entriesOf(true)]
+}
+
+function isReply(name: string, value: unknown): boolean {
+  return name.startsWith('model:') && isJsonObject(value) && value['kind'] === 'answered'
 }
 
 /** What the loop says of a round of checks. */
@@ -237,6 +288,9 @@ function partsOf(scope: string, recorded: Recorded, noteEntry: NoteEntry = () =>
         parts.push({ kind: 'check', status, text: roundText(round), more: roundDetails(round) })
         break
       }
+      case 'wait':
+        parts.push({ kind: 'note', text: `${entry.text}.` })
+        break
       case 'attachment':
       case 'compact_boundary':
       case 'results_cleared':

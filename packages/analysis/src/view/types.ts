@@ -122,6 +122,8 @@ export interface TimelineItem {
   readonly status: string
   readonly tokens: number
   readonly costUsd: number
+  /** Of a wait for a service, and of a pause at a limit: milliseconds by the wall clock. It is no active time, so the item is a moment on the timeline. */
+  readonly waitedMs?: number
   /** The first and the last record that it is told from, in the order of the run. */
   readonly firstRecord: number
   readonly lastRecord: number

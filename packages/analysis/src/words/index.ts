@@ -4,5 +4,16 @@ export { counted, elapsed, many, money, limitLabels, moneyAtMost } from './figur
 export { checkTail, checkText, goalFacts, goalName, goalVerdict, roundDetails, roundText } from './goal-words.ts'
 export { inputSummary } from './input-summary.ts'
 export { jsonText } from './json-text.ts'
+export {
+  limitPauseFacts,
+  limitPauseText,
+  localMinute,
+  openPauseText,
+  openWaitText,
+  refusalText,
+  retryAtText,
+  serviceWaitFacts,
+  serviceWaitText,
+} from './service-words.ts'
 export { visible, shortened } from './visible.ts'
 export { copiesLeftOut, costText, periodText, spentText, standingNotes, verdictText } from './what-if-words.ts'

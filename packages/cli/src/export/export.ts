@@ -8,7 +8,7 @@ import { findFile, readSession } from '../stored-sessions/find-session.ts'
 import { usable } from '../stored-sessions/usable.ts'
 import { UsageError } from '../usage-error.ts'
 import { goOn } from '../why/go-on.ts'
-import { recordedGoals } from '../why/recorded-goals.ts'
+import { recordedTerms } from '../why/recorded-terms.ts'
 import { terminalOf } from '@halting/analysis/why'
 import { plainText, sessionTranscript, type SessionTranscript } from '@halting/analysis/view'
 import { createKeyRedactor } from '@halting/models'
@@ -61,7 +61,7 @@ async function exported(
     sessionId: journal.sessionId,
     sessionCwd: journal.cwd,
     cwd: journal.cwd,
-    ...recordedGoals(journal.runs),
+    ...recordedTerms(journal.runs),
   }
   return htmlOf(session, title, last === undefined ? { says: '' } : goOn(terminalOf(last), where))
 }

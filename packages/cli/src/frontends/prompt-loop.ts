@@ -264,11 +264,17 @@ export class PromptLoop {
     return isRound
   }
 
+  /** A round that an answer to its calls continued takes the place of what it had come to, with what both have cost. */
+  #counted(round: LoopRound): LoopRound {
+    if (this.#rounds.at(-1)?.round !== round.round) return round
+    const before = this.#rounds.pop() ?? round
+    const costUsd = before.costUsd + round.costUsd
+    return { ...round, costUsd, turns: before.turns + round.turns, durationMs: before.durationMs + round.durationMs }
+  }
+
   #onRoundEnd(terminal: RunResult): void {
     const { exitCodeOf, onInterrupt } = this.#options
-    const round = roundOf(this.#round, this.#roundStartedAtMs, terminal)
-    // A round that was continued, after an approval say, takes the place of what it had come to.
-    if (this.#rounds.at(-1)?.round === round.round) this.#rounds.pop()
+    const round = this.#counted(roundOf(this.#round, this.#roundStartedAtMs, terminal))
     this.#rounds.push(round)
     this.#tell({ type: 'round_end', round })
     this.#runId = undefined

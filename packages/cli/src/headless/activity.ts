@@ -3,8 +3,8 @@ import { figuresIn, isJsonObject, type ModelUpdate } from '@halting/core/adapter
 import { columnsOf } from '../io/columns.ts'
 import { money, oneLine, rounded, stopwatch } from '../io/figures.ts'
 import { inputSummary } from '@halting/analysis/words'
-import { toolWaitIn } from '../frontends/tool-wait.ts'
-import { waitText } from '../frontends/wait-text.ts'
+import { toolWaitIn, type ToolWait } from '../frontends/tool-wait.ts'
+import { serviceCountdown, waitOfEvent, waitText } from '../frontends/wait-text.ts'
 
 /** What a run does at this moment, as one line tells it. */
 export interface Activity {
@@ -27,15 +27,16 @@ const tellingMs = 3_000
 export function followActivity(now: () => number = () => performance.now()): Activity {
   const begun = now()
   // By the calls of the agents that they stand in, and their own id: agents may use the ids of others.
+  // Waits for services are among them, under names of their own.
   const tools = new Map<string, Doing>()
   let own: Doing = { what: () => 'starting', since: begun, isTimed: false }
   let turn = 0
   let [tokens, usd, reserved] = [0, 0, 0]
   let window: Window | undefined
   let isCompacting = false
-  const begin = (what: string): void => {
+  const begin = (what: string | undefined): void => {
     // What goes on since a while goes on.
-    if (own.what(0) !== what) own = { what: () => what, since: now(), isTimed: true }
+    if (what !== undefined && own.what(0) !== what) own = { what: () => what, since: now(), isTimed: true }
   }
 
   const hearUpdate = (update: ModelUpdate): void => {
@@ -52,30 +53,24 @@ export function followActivity(now: () => number = () => performance.now()): Act
     switch (event.type) {
       case 'agent':
         return onEvent(event.event, `${agents}${event.callId}/`)
-      case 'tool_start': {
-        const { name, input } = event
-        tools.set(agents + event.callId, {
-          what: () => `${name} ${inputSummary(input)}`.trimEnd(),
-          since: now(),
-          isTimed: true,
-        })
+      case 'tool_start':
+        tools.set(agents + event.callId, doingCall(event, now()))
         return
-      }
       case 'tool_update': {
         const [wait, doing] = [toolWaitIn(event.data), tools.get(agents + event.callId)]
-        if (wait === undefined || doing === undefined) return
-        const untilMs = now() + wait.leftMs
-        const left = (at: number): string => stopwatch(Math.max(0, untilMs - at))
-        tools.set(agents + event.callId, { ...doing, what: (at) => `waits for ${wait.what}, ${left(at)} left` })
+        if (wait !== undefined && doing !== undefined)
+          tools.set(agents + event.callId, waitingCall(doing, wait, now() + wait.leftMs))
         return
       }
       case 'tool_end':
         tools.delete(agents + event.callId)
-        begin('working')
-        return
+        return begin('working')
       case 'retry':
         own = { what: retryText(event, now()), since: now(), isTimed: false }
         return
+      case 'service_wait':
+        followWait(tools, `${agents} waits`, event, now())
+        return begin(isOwn && !event.isWaiting ? 'asking the model' : undefined)
       case 'turn_start':
         if (isOwn) turn = event.turn
         return
@@ -93,12 +88,9 @@ export function followActivity(now: () => number = () => performance.now()): Act
         return
       case 'compact_end':
         isCompacting = false
-        begin('working')
-        return
-      default: {
-        const what = whatBegins(event)
-        if (what !== undefined) begin(what)
-      }
+        return begin('working')
+      default:
+        begin(whatBegins(event))
     }
   }
 
@@ -119,6 +111,25 @@ export function followActivity(now: () => number = () => performance.now()): Act
     if (given.isOwn) window = { used: contextTokens, size: contextWindow }
   }
   return { onEvent: hear, line: (columns) => layOut(parts(), columns) }
+}
+
+function doingCall({ name, input }: Extract<RunEvent, { readonly type: 'tool_start' }>, since: number): Doing {
+  return { what: () => `${name} ${inputSummary(input)}`.trimEnd(), since, isTimed: true }
+}
+
+function waitingCall(doing: Doing, { what }: ToolWait, untilMs: number): Doing {
+  return { ...doing, what: (now) => `waits for ${what}, ${stopwatch(Math.max(0, untilMs - now))} left` }
+}
+
+function followWait(
+  doing: Map<string, Doing>,
+  key: string,
+  event: Extract<RunEvent, { readonly type: 'service_wait' }>,
+  since: number,
+): void {
+  const wait = waitOfEvent(event)
+  if (event.isWaiting) doing.set(key, { what: () => serviceCountdown(wait, Date.now()), since, isTimed: false })
+  else doing.delete(key)
 }
 
 /** What a run does from an event on that says nothing else of it. */

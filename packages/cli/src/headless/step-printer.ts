@@ -4,6 +4,7 @@ import { toolWaitIn, toolWaitText } from '../frontends/tool-wait.ts'
 import { columnsOf, wrapped } from '../io/columns.ts'
 import { elapsed, oneLine, printable } from '../io/figures.ts'
 import type { Style } from '../io/style.ts'
+import { pauseNote } from './pause-note.ts'
 import { roomNews } from './room.ts'
 import { inputSummary } from '@halting/analysis/words'
 import { lastLinesOfFailed, resultSummary } from './summaries.ts'
@@ -62,18 +63,15 @@ export function createStepPrinter(
     for (const block of message.content) {
       if (block.type === 'text' && block.text.trim() !== '') {
         const text = printable(block.text).trim()
-        if (error !== undefined) line(style.red(text))
         // What a subagent says is never the answer, and was not told as it came.
-        else if (parent === null) tellText(text)
-        else line(text)
+        if (error === undefined && parent === null) tellText(text)
+        else line(error === undefined ? text : style.red(text))
       }
       if (block.type !== 'tool_use') continue
       release()
-      const key = keyOf(parent, block.id)
-      const name = oneLine(block.name, longestName)
-      const about = oneLine(inputSummary(block.input), width() - columnsOf(name) - 3)
-      calls.set(key, { name, about })
-      line(`${style.green('●')} ${style.bold(name)} ${about}`)
+      const [key, call] = [keyOf(parent, block.id), callOf(block, width())]
+      calls.set(key, call)
+      line(`${style.green('●')} ${style.bold(call.name)} ${call.about}`)
       above = key
     }
   }
@@ -84,14 +82,8 @@ export function createStepPrinter(
     details: unknown,
   ): void => {
     const { name, about } = calls.get(key) ?? { name: '', about: '' }
-    const took = durations.get(key)
-    const time = took === undefined ? '' : ` · ${elapsed(took)}`
-    const summary = resultSummary(name, content, details)
-    const room = width() - 4 - columnsOf(time)
-    // How it went matters more than all of what it was.
-    const subjectRoom = Math.max(Math.floor(room / 3), room - 2 - columnsOf(summary))
-    const subject = above === key || name === '' ? '' : `${oneLine(`${name} ${about}`, subjectRoom)}: `
-    const shown = oneLine(subject + summary, room) + time
+    const subject = above === key || name === '' ? '' : `${name} ${about}`
+    const shown = resultText(subject, resultSummary(name, content, details), durations.get(key), width() - 4)
     line(isError === true ? style.red(`  ✗ ${shown}`) : style.dim(`  ✓ ${shown}`))
     if (isError !== true || name !== 'Bash') return
     for (const said of lastLinesOfFailed(details)) line(style.dim(`    ${oneLine(said, width() - 4)}`))
@@ -109,23 +101,20 @@ export function createStepPrinter(
   const tellWait = (callId: string, name: string, data: unknown, parent: string | null): void => {
     const wait = toolWaitIn(data)
     if (wait === undefined) return
-    const key = keyOf(parent, callId)
-    const text = above === key ? toolWaitText(wait) : `${name} ${toolWaitText(wait)}`
-    const isBelow = above === key
-    line(style.dim(`  … ${oneLine(text, width() - 4)}`))
-    if (isBelow) above = key
+    if (above !== keyOf(parent, callId)) above = undefined
+    const said = above === undefined ? `${name} ${toolWaitText(wait)}` : toolWaitText(wait)
+    print(`${style.dim(`  … ${oneLine(said, width() - 4)}`)}\n`)
   }
 
   const onEvent = (event: RunEvent, parent: string | null): void => {
     if (event.type === 'agent') onEvent(event.event, event.callId)
-    const news = roomNews(event)
-    if (news !== undefined)
-      line((news.kind === 'not compacted' ? style.yellow : style.dim)(oneLine(`↻ ${news.text}`, width())))
+    const news = newsLine(event, width(), style)
+    if (news !== undefined) line(news)
     // The answer goes back: it is a step, and stands before what comes of it.
     if (event.type === 'goal_end' && parent === null && !event.met && event.tries < event.maxTries) release()
     if (event.type === 'tool_update') tellWait(event.callId, event.name, event.data, parent)
     if (event.type === 'tool_end') durations.set(keyOf(parent, event.callId), event.durationMs)
-    if (event.type === 'retry') line(style.yellow(wrapped(retryText(event, width()), width())))
+    for (const text of waitLines(event, width(), style)) line(text)
   }
 
   return {
@@ -133,10 +122,39 @@ export function createStepPrinter(
     see(message) {
       if (message.type === 'assistant') printAssistant(message)
       if (message.type === 'user') printUser(message)
-      if (message.type !== 'system') return
-      if (message.subtype === 'informational') line(style.yellow(`! ${oneLine(message.message, width() - 2)}`))
+      if (message.type === 'system' && message.subtype === 'informational')
+        line(style.yellow(`! ${oneLine(message.message, width() - 2)}`))
     },
   }
+}
+
+/** Its name and what it is about, on a line of so many columns. */
+function callOf({ name: given, input }: Extract<ContentBlock, { type: 'tool_use' }>, columns: number): Call {
+  const name = oneLine(given, longestName)
+  return { name, about: oneLine(inputSummary(input), columns - columnsOf(name) - 3) }
+}
+
+/** `subject`: what it is the result of; '' where it stands below that. */
+function resultText(subject: string, summary: string, took: number | undefined, width: number): string {
+  const time = took === undefined ? '' : ` · ${elapsed(took)}`
+  const room = width - columnsOf(time)
+  // How it went matters more than all of what it was.
+  const subjectRoom = Math.max(Math.floor(room / 3), room - 2 - columnsOf(summary))
+  return oneLine((subject === '' ? '' : `${oneLine(subject, subjectRoom)}: `) + summary, room) + time
+}
+
+function newsLine(event: RunEvent, width: number, style: Style): string | undefined {
+  const news = roomNews(event)
+  if (news === undefined) return undefined
+  return (news.kind === 'not compacted' ? style.yellow : style.dim)(oneLine(`↻ ${news.text}`, width))
+}
+
+/** A request that is made again, at once or later, and waits for services with how long they took. */
+function waitLines(event: RunEvent, width: number, style: Style): readonly string[] {
+  if (event.type === 'service_waited') return [style.dim(`  waited ${elapsed(event.waitedMs)} for the service`)]
+  const pause = pauseNote(event, Date.now())
+  const text = pause === undefined && event.type === 'retry' ? retryText(event, width) : pause && `! ${pause}`
+  return text === undefined ? [] : [style.yellow(wrapped(text, width))]
 }
 
 function retryText(

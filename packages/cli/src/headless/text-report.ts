@@ -4,6 +4,7 @@ import type { Flags } from '../flags/flags.ts'
 import { wrapped } from '../io/columns.ts'
 import { oneLine, printable } from '../io/figures.ts'
 import { everyCharacterInLine } from '../io/seen.ts'
+import { longRetryText } from '../frontends/wait-text.ts'
 import { shellQuoted } from '../io/shell-quote.ts'
 import type { Output } from '../io/output.ts'
 import type { Style } from '../io/style.ts'
@@ -16,9 +17,11 @@ import { closingLine, endingLine } from './ending.ts'
 import { followGoals, goalArguments, goalNotes, isUnusableGoal } from './goal-text.ts'
 import { followChanges } from './file-changes.ts'
 import { showActivity } from './live-line.ts'
+import { pauseNote } from './pause-note.ts'
 import { roomNews } from './room.ts'
 import type { Asked } from './rerun.ts'
 import type { Watcher } from './watcher.ts'
+import { toolWaitIn, toolWaitText } from '../frontends/tool-wait.ts'
 import { createStepPrinter, type StepPrinter } from './step-printer.ts'
 
 export interface ReportContext {
@@ -57,6 +60,7 @@ export function textReport(context: ReportContext): Watcher {
   const tellNote = steps === undefined ? noteTeller(output, style) : () => undefined
   const failure = followFailure()
   const tell = tellerFor(output)
+  const tellWait = isShown && steps === undefined ? waitTeller(tell, style) : () => undefined
   const goals = isShown ? goalTeller(tell, flags, style) : undefined
   return {
     onEvent(event) {
@@ -67,6 +71,7 @@ export function textReport(context: ReportContext): Watcher {
       steps?.onEvent(event)
       tellTrouble(event)
       tellNote(event)
+      tellWait(event)
       goals?.onEvent(event)
     },
     see(message) {
@@ -95,7 +100,7 @@ export function textReport(context: ReportContext): Watcher {
       } else {
         const errorKind = failure.kindOf(terminal)
         tell(`halting: ${endingLine(terminal, { flags, changes: changes.summary, errorKind })}`)
-        const session = { sessionId, isKept: isKept && !isRound, hasChanges: changes.summary !== '' }
+        const session = { sessionId, isKept, hasChanges: changes.summary !== '', isRound }
         output.err(nextCommands(terminal, session, output.width, flags))
       }
     },
@@ -133,17 +138,19 @@ interface SessionLeft {
   readonly sessionId: string
   readonly isKept: boolean
   readonly hasChanges: boolean
+  /** A loop continues it, and says how. */
+  readonly isRound: boolean
 }
 
 /** Commands for what may come next. They are not wrapped: they are there to be pasted. */
 function nextCommands(
   terminal: RunResult,
-  { sessionId, isKept, hasChanges }: SessionLeft,
+  { sessionId, isKept, hasChanges, isRound }: SessionLeft,
   width: number,
   flags: Flags,
 ): string {
-  if (terminal.reason === 'needs_approval') return questionLines(terminal, sessionId, width, flags)
-  if (!isKept) return ''
+  if (terminal.reason === 'needs_approval') return questionLines(terminal, { sessionId, isRound }, width, flags)
+  if (!isKept || isRound) return ''
   return goOnLine(terminal, sessionId, flags) + (hasChanges ? undoLine(terminal, sessionId, flags) : '')
 }
 
@@ -177,7 +184,7 @@ function paintedGoal(line: string, style: Style): string {
 /** What is asked, and the commands that answer it. A session of a cluster goes on with the answer. */
 function questionLines(
   { signal }: RunResult,
-  sessionId: string,
+  { sessionId, isRound }: Pick<SessionLeft, 'sessionId' | 'isRound'>,
   width: number,
   { permissionMode: mode, cluster }: Flags,
 ): string {
@@ -186,7 +193,7 @@ function questionLines(
     `  ${everyCharacterInLine(`${name}: ${message}`, 3 * width)}`,
     `  halting ${shellQuoted(['approve', sessionId, id, ...place])}`,
   ])
-  if (cluster !== undefined) return `${lines.join('\n')}\n`
+  if (cluster !== undefined || isRound) return `${lines.join('\n')}\n`
   // What the model was kept from is not to be let in by the way.
   const kept = mode === 'plan' ? ['--permission-mode', mode] : []
   return `${lines.join('\n')}\n  halting ${shellQuoted(['-p', '--resume', sessionId, '--on-ask', 'defer', ...kept])}\n`
@@ -216,10 +223,30 @@ function troubleTeller(output: Output, style: Style): (event: RunEvent) => void 
 }
 
 function troubleOf(event: RunEvent): string | undefined {
-  if (event.type === 'retry') return event.error.message
+  // What waits long is told with when it goes on, by `noteTeller`.
+  if (event.type === 'retry') return longRetryText(event, Date.now()) === undefined ? event.error.message : undefined
   if (event.type === 'notice') return event.message
   const news = roomNews(event)
   return news?.kind === 'not compacted' ? news.text : undefined
+}
+
+/** What waits for so long, in milliseconds, is told. */
+const tellingMs = 5_000
+
+/** Tells for what a tool waits that waits for long: nothing else may be heard of the run meanwhile (spec R-WAIT-17). */
+function waitTeller(tell: Tell, style: Style): (event: RunEvent) => void {
+  return (event) => {
+    const wait = longWaitIn(event)
+    if (wait !== undefined) tell(`… ${wait}`, style.dim)
+  }
+}
+
+/** Of the run or one of its agents. */
+function longWaitIn(event: RunEvent): string | undefined {
+  if (event.type === 'agent') return longWaitIn(event.event)
+  const wait = event.type === 'tool_update' ? toolWaitIn(event.data) : undefined
+  if (event.type !== 'tool_update' || wait === undefined || wait.leftMs <= tellingMs) return undefined
+  return `${event.name} ${toolWaitText(wait)}`
 }
 
 /** Tells what hooks say to the person, and which of them failed, as it happens: a guard that guarded nothing must not pass unseen. */
@@ -235,7 +262,7 @@ function noteTeller(output: Output, style: Style): (event: RunEvent) => void {
   }
   const onEvent = (event: RunEvent): void => {
     if (event.type === 'agent') return onEvent(event.event)
-    const note = event.type === 'budget_wait' ? waitOf(event) : noteIn(event)
+    const note = event.type === 'budget_wait' ? waitOf(event) : (pauseNote(event, Date.now()) ?? noteIn(event))
     if (note === undefined || note === told) return
     told = note
     output.err(

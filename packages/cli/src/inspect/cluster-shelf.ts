@@ -5,7 +5,7 @@ import type { Flags } from '../flags/flags.ts'
 import type { Program } from '../program.ts'
 import { shellQuoted } from '../io/shell-quote.ts'
 import { goOn } from '../why/go-on.ts'
-import { recordedGoals } from '../why/recorded-goals.ts'
+import { recordedTerms } from '../why/recorded-terms.ts'
 import { terminalOf } from '@halting/analysis/why'
 import { inspectedSession } from '@halting/analysis/sessions'
 import { plainWhyText } from './plain-why-text.ts'
@@ -61,12 +61,12 @@ export class ClusterShelf implements Shelf {
     const { cluster } = this.#flags
     const session = await sessionOfCluster(this.#flags, found.sessionId, this.#program)
     const terminal = terminalOf(session.runs.at(-1) ?? [])
-    const goals = recordedGoals(session.runs)
+    const terms = recordedTerms(session.runs)
     const where = {
       sessionId: found.sessionId,
       sessionCwd: '',
       cwd: '',
-      ...goals,
+      ...terms,
       ...(cluster !== undefined && { cluster }),
     }
     const way = terminal === undefined ? { says: 'It goes on in the cluster.' } : goOn(terminal, where)

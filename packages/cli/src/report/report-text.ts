@@ -23,6 +23,7 @@ import {
   nothingText,
   outlierText,
   programsText,
+  waitTexts,
   spentText,
   triedText,
 } from '@halting/analysis/report'
@@ -80,6 +81,7 @@ export function reportText(report: Report, { by, width, style }: Look): string {
     ...part('What tighter limits would have done', worthTelling(report.tried).map(triedText).flatMap(item)),
     ...part('Tools', toolLines(report, columns, style)),
     ...part('Time', timeLines(report, columns, style)),
+    ...part('Waits', waitTexts(report).flatMap(item)),
     ...part('Models and the window', factsOf(report).flatMap(item)),
     ...part('The most expensive sessions', sessionLines(report.bySession, columns, style)),
     ...part('The longest sessions', sessionLines(longest(report), columns, style)),
@@ -180,12 +182,19 @@ function toolLines({ tools }: Report, width: number, style: Style): readonly str
   ]
 }
 
-function timeLines({ time, totals }: Report, width: number, style: Style): readonly string[] {
+/** Waits for services are no part of the active time: they have a row without a bar. */
+function timeLines(
+  { time, totals, serviceWaits: { ms: waitedMs } }: Report,
+  width: number,
+  style: Style,
+): readonly string[] {
   const rows = Object.entries(time).filter(([, ms]) => ms > 0)
-  if (rows.length === 0) return []
+  if (rows.length === 0 && waitedMs === 0) return []
   const share = (ms: number): number | undefined => (totals.activeMs === 0 ? undefined : ms / totals.activeMs)
+  const waited =
+    waitedMs > 0 ? [{ label: 'services', share: undefined, value: `${elapsed(waitedMs)}, not active` }] : []
   return barLines(
-    rows.map(([label, ms]) => ({ label, share: share(ms), value: elapsed(ms) })),
+    [...rows.map(([label, ms]) => ({ label, share: share(ms), value: elapsed(ms) })), ...waited],
     width,
     style,
   )

@@ -14,6 +14,12 @@ export interface Where {
   readonly cluster?: string
   /** The goals of the run: with a new prompt it has them from its flags alone. */
   readonly goals?: readonly GoalSpec[]
+  /** How long the run was to wait for services, in milliseconds; 0 or absent for not at all. */
+  readonly waitForLimitsMs?: number
+  /** It has no end on record, and waits for a service. */
+  readonly isWaiting?: boolean
+  /** It has no end on record, and pauses at this limit. */
+  readonly pausedAt?: { readonly limit: FlagLimit; readonly of: number }
 }
 
 /** What has a session go on, in words and as a command; without a command where there is nothing to go on with. */
@@ -22,17 +28,60 @@ export interface GoOn {
   readonly command?: string
 }
 
-/** `terminal` is undefined for a run that did not end. */
-export function goOn(terminal: RunResult | undefined, where: Where): GoOn {
+/** `terminal` is undefined for a run that did not end. `now`: in milliseconds since 1970. */
+export function goOn(terminal: RunResult | undefined, where: Where, now: number = Date.now()): GoOn {
+  const resumed = ['-p', '--resume', where.sessionId]
+  const { pausedAt } = where
+  if (terminal === undefined && pausedAt !== undefined)
+    return {
+      says: 'With the limit raised this goes on:',
+      command: commandOf([...resumed, flagOf(pausedAt.limit), raisedTo(pausedAt.limit, pausedAt.of)], where),
+    }
   if (terminal === undefined)
     return {
-      says: 'This goes on:',
-      command: commandOf(['-p', '--resume', where.sessionId], where),
+      says: where.isWaiting === true ? 'This goes on with the wait:' : 'This goes on:',
+      command: commandOf([...resumed, ...waitFlags(where.waitForLimitsMs)], where),
+    }
+  const retryAt = retryAtMs(terminal)
+  if (retryAt !== undefined && retryAt <= now)
+    return {
+      says: 'That time is past. This goes on:',
+      command: commandOf([...resumed, ...waitFlags(where.waitForLimitsMs)], where),
+    }
+  if (retryAt !== undefined && retryAt - now <= longestWaitMs)
+    return {
+      says: 'This waits until then and goes on:',
+      command: commandOf([...resumed, ...waitFlags(waitThatReaches(retryAt - now, where))], where),
     }
   const advice = adviceFor(terminal, {}, errorKindOf(terminal))
   const says = flagLimitOf(terminal) === 'maxGoalTries' ? `${advice} halting undo reverts what it changed.` : advice
   const args = argumentsFor(terminal, where)
   return args === undefined ? { says } : { says, command: commandOf(args, where) }
+}
+
+const [hourMs, usualHours] = [3_600_000, 8]
+
+/** The longest that `--wait-for-limits` takes: 31 days. */
+const longestWaitMs = 31 * 24 * hourMs
+
+/** When the service that ended the run takes requests again, in milliseconds since 1970; undefined where it did not say. */
+function retryAtMs({ retryAt }: RunResult): number | undefined {
+  const ms = retryAt === undefined ? Number.NaN : Date.parse(retryAt)
+  return Number.isNaN(ms) ? undefined : ms
+}
+
+/** What the run was to wait, or more where that does not reach. */
+function waitThatReaches(leftMs: number, { waitForLimitsMs = 0 }: Where): number {
+  return Math.min(
+    longestWaitMs,
+    Math.max(waitForLimitsMs, waitForLimitsMs >= leftMs ? 0 : usualHours * hourMs, Math.ceil(leftMs / hourMs) * hourMs),
+  )
+}
+
+function waitFlags(ms = 0): readonly string[] {
+  if (!(ms > 0)) return []
+  const hours = ms / hourMs
+  return ['--wait-for-limits', Number.isInteger(hours) ? `${hours}h` : `${Math.ceil(ms / 1_000)}s`]
 }
 
 /** Calls that waited have their answers; those that come later wait as well. */
@@ -96,20 +145,24 @@ function argumentsFor(terminal: RunResult, { sessionId, goals = [] }: Where): re
 /** Twice the limit, or what the next request needs, as it is typed behind the flag. */
 function raisedLimit(limit: FlagLimit, { signal }: RunResult): string {
   const { limit: reached, limitNeededUsd, limitNeeded } = signal.context
-  const raised = (needed: unknown): number => Math.max(2 * numberOf(reached), numberOf(needed))
+  return raisedTo(limit, numberOf(reached), Math.max(numberOf(limitNeededUsd), numberOf(limitNeeded)))
+}
+
+function raisedTo(limit: FlagLimit, reached: number, needed = 0): string {
+  const twice = 2 * reached
   switch (limit) {
     case 'maxTurns':
     case 'maxToolCalls':
-      return String(raised(0))
+      return String(twice)
     case 'maxBudgetUsd':
     case 'maxRunUsd':
-      return usdFlag(raised(limitNeededUsd))
+      return usdFlag(Math.max(twice, needed))
     case 'maxTotalTokens':
-      return String(raised(limitNeeded))
+      return String(Math.max(twice, needed))
     case 'maxDurationMs':
-      return `${Math.ceil(raised(0) / 1_000)}s`
+      return `${Math.ceil(twice / 1_000)}s`
     case 'maxGoalTries':
-      return String(Math.min(mostGoalTries, raised(0)))
+      return String(Math.min(mostGoalTries, twice))
   }
 }
 

@@ -4,7 +4,7 @@ import { sessionContinuation } from '@halting/analysis/why'
 import { whose } from '@halting/agent/session-settings'
 import { shellQuoted } from '../io/shell-quote.ts'
 import type { Program } from '../program.ts'
-import { recordedGoals } from './recorded-goals.ts'
+import { recordedTerms } from './recorded-terms.ts'
 import { answeredGoOn, goOn, type GoOn, type Where } from './go-on.ts'
 
 /** What has a session go on, and a command only where that does what it says. */
@@ -25,7 +25,7 @@ export async function wayOn(session: AnySession, path: string, program: Program)
     case 'answered':
       return answeredGoOn(where)
     case 'ending':
-      return goOn(continuation.terminal, { ...where, ...recordedGoals(session.runs) })
+      return goOn(continuation.terminal, { ...where, ...recordedTerms(session.runs) })
   }
 }
 

@@ -1,17 +1,30 @@
 import type { Account, LimitFigures, StepFigures, Phase } from '@halting/analysis'
 import { wrapped } from '../io/columns.ts'
-import { checkTail, costText, goalFacts, goalName, sharedBudgetText, waitText } from '@halting/analysis/words'
+import {
+  checkTail,
+  costText,
+  goalFacts,
+  goalName,
+  limitPauseFacts,
+  openPauseText,
+  openWaitText,
+  retryAtText,
+  serviceWaitFacts,
+  sharedBudgetText,
+  waitText,
+} from '@halting/analysis/words'
 import { counted, elapsed, limitLabels, many, money, moneyAtMost, oneLine } from '../io/figures.ts'
 import type { Style } from '../io/style.ts'
 import { afterLines } from './after-lines.ts'
 import { barLines, type BarRow } from './bars.ts'
 import { type RunExplanation, unreportedUsageText, type UnreportedUsage } from '@halting/analysis/why'
 
-/** Why the newest run of a session stopped, and where it went; in lines of at most `width` columns but for the command. */
+/** Why a run of a session stopped, and where it went; in lines of at most `width` columns but for the command. `now`: in milliseconds since 1970. */
 export function whyText(
   { sessionId, cwd, account, untold, stages, goOn, before, about, heldBy }: RunExplanation,
   width: number,
   style: Style,
+  now: number = Date.now(),
 ): string {
   const { totals, run } = account
   const columns = Math.min(width, 80)
@@ -23,7 +36,12 @@ export function whyText(
       ),
       ...(before.length === 0 ? [] : [style.dim(said(`Before it: ${before.join(', ')}.`))]),
     ],
-    [style.bold(said(headline(account, heldBy))), ...aboutSignals(account).map(said), ...about.map(said)],
+    [
+      style.bold(said(headline(account, heldBy))),
+      ...openWaitLines(account, now).map(said),
+      ...aboutSignals(account).map(said),
+      ...about.map(said),
+    ],
     goalLines(account, columns, style),
     [said(totalsLine(account, untold)), ...[unreportedUsageText(untold)].filter((text) => text !== '').map(said)],
     withTitle('Limits', barLines(limitRows(account), columns, style, longestLimit), style),
@@ -81,9 +99,31 @@ function goalLines({ goal }: Account, columns: number, style: Style): readonly s
 
 const mostGoals = 10
 
-/** What requests waited for: what others had reserved of the limits of the run, and of standing budgets. */
-function waitLines({ budgetWaits, standingWaits = [] }: Account): readonly string[] {
-  return [...(budgetWaits === undefined ? [] : [waitText(budgetWaits)]), ...standingWaits.map(waitText)]
+/** What was waited for: services, what others had reserved of the limits of the run and of standing budgets, and what the tool waits for. */
+function waitLines({ serviceWaits, limitPauses, budgetWaits, standingWaits = [], tools }: Account): readonly string[] {
+  const byTool = tools.find(({ tool }) => tool === waitTool)
+  return [
+    ...serviceWaitFacts(serviceWaits),
+    ...limitPauseFacts(limitPauses),
+    ...(budgetWaits === undefined ? [] : [waitText(budgetWaits)]),
+    ...standingWaits.map(waitText),
+    ...(byTool === undefined || byTool.calls === 0
+      ? []
+      : [`${elapsed(byTool.ms)} of the time of tools went to ${many(byTool.calls, `call`)} of ${waitTool}.`]),
+  ]
+}
+
+/** The tool by which a model waits for something. */
+const waitTool = 'Wait'
+
+/** What service the run waits for, or when it may be asked again, and at which limit it pauses. */
+function openWaitLines({ ending, serviceWaits, limitPauses }: Account, now: number): readonly string[] {
+  const again = ending === null ? undefined : retryAtText(ending, now)
+  return [
+    ...(serviceWaits?.open ?? []).map((wait) => openWaitText(wait, now)),
+    ...(limitPauses?.open === undefined ? [] : [openPauseText(limitPauses.open, now)]),
+    ...(again === undefined ? [] : [again]),
+  ]
 }
 
 function withTitle(title: string, lines: readonly string[], style: Style): readonly string[] {

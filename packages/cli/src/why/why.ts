@@ -9,7 +9,7 @@ import { UsageError } from '../usage-error.ts'
 import { findFile } from '../stored-sessions/find-session.ts'
 import { terminalOf, explainRuns, aboutRecord, foreignAccount } from '@halting/analysis/why'
 import { goOn, type GoOn } from './go-on.ts'
-import { recordedGoals } from './recorded-goals.ts'
+import { recordedTerms } from './recorded-terms.ts'
 import { wayOn } from './way-on.ts'
 import { whyText } from './why-text.ts'
 
@@ -73,7 +73,7 @@ function nextOf(
     sessionId,
     sessionCwd: '',
     cwd: '',
-    ...recordedGoals(runs),
+    ...recordedTerms(runs),
     ...(cluster !== undefined && { cluster }),
   })
 }

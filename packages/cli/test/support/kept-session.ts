@@ -44,7 +44,13 @@ export async function keep(
   const journal = await openJournal(place)
   const start = startRun({ prompt: 'go', sessionId, transcript: journal.transcript })
   const model = scriptedModel(script, { maxOutputTokens: 1_000 })
-  const running = streamRun(start, { tools, prices, model, ...options, steps: journal.steps() })
+  const running = streamRun(start, {
+    tools,
+    prices,
+    model,
+    ...options,
+    steps: journal.steps(options.clock === undefined ? {} : { clock: options.clock }),
+  })
   whileItRuns(running)
   const terminal = await running.result
   await journal.close()

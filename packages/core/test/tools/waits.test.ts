@@ -1,5 +1,5 @@
 // Holds rules of docs/spec.md: R-WAIT-1 to R-WAIT-4: calls of tools that wait.
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
   noProgress,
@@ -166,6 +166,18 @@ describe('a call that waits', () => {
     const { terminal, ...ended } = await run([calls('Wait'), 'done'], { tools, clock, maxDurationMs: minute })
     expect([terminal.reason, resultTexts(ended)]).toEqual(['completed', ['limit after 54000']])
     expect(seen[0]?.leftMs).toBe(54_000)
+  })
+
+  test('in a subagent keeps within what is left of the run', async () => {
+    const clock = createFakeClock({ autoAdvance: true })
+    const seen: Seen[] = []
+    const slow = reader('Slow', () => new Promise((resolve) => void clock.after(30_000, () => resolve('slow'))))
+    const script = (_: unknown, index: number): ScriptedReply =>
+      [calls('Slow'), calls('Agent'), calls('Wait')][index] ?? 'done'
+    const unhurried = { ...subagent, spawn: () => ({ prompt: 'sub', maxDurationMs: 10 * minute }) }
+    const tools = [slow, unhurried, waiting(10 * minute, seen)]
+    const { terminal } = await run(script, { tools, clock, maxDurationMs: minute })
+    expect([terminal.reason, seen[0]?.leftMs]).toEqual(['completed', 27_000])
   })
 
   test('in a subagent hears no message, and ends with the run', async () => {

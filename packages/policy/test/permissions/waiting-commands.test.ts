@@ -1,6 +1,6 @@
 // Holds R-WAIT-13 and R-WAIT-14 of docs/spec.md: what Wait looks at again and again is judged as Bash and Read judge it.
 import type { PermissionRequest } from '@halting/core'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createPermissions, type PermissionOptions } from '../../src/permissions/permissions.ts'
 import { isReadOnlyCommand } from '../../src/shell/read-only.ts'

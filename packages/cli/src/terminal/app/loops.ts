@@ -35,6 +35,8 @@ export class SessionLoop {
   #loop: PromptLoop | undefined
   #stored: StoredLoop | undefined
   #line: ((next: string) => string) | undefined
+  /** What is written or removed, one after the other. */
+  #written: Promise<unknown> = Promise.resolve()
 
   constructor(app: LoopSurroundings, open: LoopingSession) {
     this.#app = app
@@ -65,7 +67,7 @@ export class SessionLoop {
     if (!isBound && limits.maxBudgetUsd === null && goal?.isChecked !== true) throw new UsageError(loopNeedsBound)
     this.#drop()
     const stored: StoredLoop = { id: newLoopId(), startedAtMs: Date.now(), terms }
-    await this.#open.here?.loops?.write(stored)
+    await this.#change((loops) => loops.write(stored))
     this.#app.note(`${describeTerms(terms)} Esc pauses it, /loop off ends it.`)
     this.#run(stored, { rounds: [], lastStartedAtMs: null })
   }
@@ -89,7 +91,7 @@ export class SessionLoop {
   async stop(): Promise<boolean> {
     const stored = this.#stored ?? (await this.#onRecord())
     this.#drop()
-    await this.#open.here?.loops?.remove()
+    await this.#change((loops) => loops.remove())
     this.#app.changed()
     return stored !== undefined
   }
@@ -102,10 +104,20 @@ export class SessionLoop {
   }
 
   async #onRecord(): Promise<StoredLoop | undefined> {
+    await this.#written
     const loops = this.#open.here?.loops
     const stored = await loops?.read()
     if (stored === undefined) return undefined
     return isLoopOpen(stored, await loops?.past(stored.id), Date.now()) ? stored : undefined
+  }
+
+  /** Rejects with what the file system refuses. */
+  async #change(work: (loops: LoopStore) => Promise<void>): Promise<void> {
+    const loops = this.#open.here?.loops
+    if (loops === undefined) return
+    const change = this.#written.then(() => work(loops))
+    this.#written = change.catch(() => undefined)
+    await change
   }
 
   #drop(): void {
@@ -114,6 +126,8 @@ export class SessionLoop {
   }
 
   #run(stored: StoredLoop, past: PastRounds, adopt?: () => void): void {
+    // One that was begun while this one was written gives way.
+    this.#loop?.close()
     this.#stored = stored
     this.#loop = new PromptLoop({
       session: this.#open.session,
@@ -168,7 +182,7 @@ export class SessionLoop {
   /** A loop that has ended is not offered again. */
   #forget(): void {
     ;[this.#loop, this.#stored] = [undefined, undefined]
-    void this.#open.here?.loops?.remove().catch((thrown: unknown) => this.#app.fail(thrown))
+    void this.#change((loops) => loops.remove()).catch((thrown: unknown) => this.#app.fail(thrown))
   }
 }
 

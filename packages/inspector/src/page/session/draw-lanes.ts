@@ -2,6 +2,7 @@ import type { TimelineItem } from '@halting/analysis/view'
 import { visible } from '@halting/analysis/words'
 import { colorOf, endingColor, type ColorName } from '../common/colors.ts'
 import type { Range } from './axis.ts'
+import { isMoment } from './item-words.ts'
 import { fitted } from '../picture/text-width.ts'
 import { firstAtLeast, type Lane } from './lanes.ts'
 
@@ -87,8 +88,7 @@ export function drawLane(context: CanvasRenderingContext2D, lane: Lane, drawing:
     if (item === undefined) continue
     const color = colorOf(item.kind === 'ending' ? endingColor(exitCode) : `kind-${item.kind}`)
     context.fillStyle = color
-    if (item.kind === 'lap' || item.kind === 'control' || item.kind === 'ending')
-      drawMark(context, item, bar.x, top, height)
+    if (isMoment(item)) drawMark(context, item, bar.x, top, height)
     else drawBar(context, item, bar, top, height, color)
     if (bar.isWrong) drawWrong(context, bar, top, height)
     if (drawing.hasLabels && bar.count === 1 && bar.width > 48 && item.kind !== 'ending')
@@ -121,7 +121,7 @@ function drawBar(
   context.fillStyle = color
 }
 
-/** Shapes, so that colours need not be told apart: going on is a triangle, a person a square, the ending a bar over all of the height. */
+/** Shapes, so that colours need not be told apart: going on is a triangle, a person a square, a wait two bars, the ending a bar over all of the height. */
 function drawMark(
   context: CanvasRenderingContext2D,
   { kind }: TimelineItem,
@@ -137,7 +137,10 @@ function drawMark(
     context.lineTo(x + half, middle)
     context.lineTo(x - half, middle + half)
   } else if (kind === 'control') context.rect(x - half, middle - half, 2 * half, 2 * half)
-  else context.rect(x - 3, top, 6, height)
+  else if (kind === 'wait') {
+    context.rect(x - 4, top, 3, height)
+    context.rect(x + 1, top, 3, height)
+  } else context.rect(x - 3, top, 6, height)
   context.fill()
 }
 

@@ -73,16 +73,21 @@ export function limitBars({ account: { limits, ending } }: RunView): readonly Pi
   return [...own, { label: visible(budget), share, value: visible(sharedBudgetText(shared)), color: 'bad' }]
 }
 
-/** Where the time went. */
-export function timeBars({ account: { totals, carried, phases } }: RunView): readonly PictureBar[] {
+/** Where the time went; waits for services are no active time. */
+export function timeBars({ account: { totals, carried, phases, serviceWaits } }: RunView): readonly PictureBar[] {
   const whole = totals.activeMs - carried.activeMs
-  return phases.flatMap(({ phase, ms }) => {
+  const waited: readonly PictureBar[] =
+    serviceWaits === undefined || serviceWaits.waits === 0
+      ? []
+      : [{ label: 'services', share: null, value: `${elapsed(serviceWaits.ms)}, not active`, color: 'soft' }]
+  const active = phases.flatMap(({ phase, ms }) => {
     if (ms === 0) return []
     const share = whole === 0 ? '' : `, ${Math.round((100 * ms) / whole)} %`
     return [
       { label: phase, share: whole === 0 ? 0 : ms / whole, value: `${elapsed(ms)}${share}`, color: phaseColors[phase] },
     ]
   })
+  return [...active, ...waited]
 }
 
 /** The goals of the run, and how it stands with them, a sentence each; none for a run without goals. */

@@ -17,11 +17,17 @@ export const kindNames = {
   other: 'other',
 } satisfies Record<ItemKind, string>
 
+/** Whether an item took no active time, whatever it is: it is drawn as a mark. */
+export function isMoment({ kind, waitedMs }: TimelineItem): boolean {
+  return kind === 'lap' || kind === 'control' || kind === 'ending' || waitedMs !== undefined
+}
+
 /** Tokens, dollars and time of an item, as far as it has some. */
-export function figuresOf({ tokens, costUsd, startMs, endMs, kind }: TimelineItem): readonly string[] {
-  const isMoment = kind === 'lap' || kind === 'control' || kind === 'ending'
+export function figuresOf(item: TimelineItem): readonly string[] {
+  const { tokens, costUsd, startMs, endMs, waitedMs } = item
   return [
-    ...(isMoment ? [] : [endMs === null ? 'no end recorded' : elapsed(endMs - startMs)]),
+    ...(waitedMs === undefined ? [] : [`waited ${elapsed(waitedMs)}`]),
+    ...(isMoment(item) ? [] : [endMs === null ? 'no end recorded' : elapsed(endMs - startMs)]),
     ...(tokens > 0 ? [`${counted(tokens)} tokens`] : []),
     ...(costUsd > 0 ? [money(costUsd)] : []),
   ]

@@ -7,7 +7,7 @@ import type { Picture } from '../picture/picture.ts'
 import { textWidth } from '../picture/text-width.ts'
 import { ticks, whole as wholeOf } from './axis.ts'
 import { barsOf, labelIn } from './draw-lanes.ts'
-import { itemLine, kindNames } from './item-words.ts'
+import { isMoment, itemLine, kindNames } from './item-words.ts'
 import { isWrong, type Lane } from './lanes.ts'
 import type { TimelineModel } from './timeline-model.ts'
 
@@ -97,11 +97,11 @@ function drawLane(
     const name: ColorName = item.kind === 'ending' ? endingColor(exitCode) : `kind-${item.kind}`
     const told = itemLine(item) + (bar.count > 1 ? ` and ${counted(bar.count - 1)} more` : '')
     // A moment is as wide as is seen.
-    const isMoment = item.kind === 'lap' || item.kind === 'control' || item.kind === 'ending'
-    const drawn = isMoment ? Math.max(5, bar.width) : Math.max(1, bar.width - 1)
+    const isMark = isMoment(item)
+    const drawn = isMark ? Math.max(5, bar.width) : Math.max(1, bar.width - 1)
     svg.rect(Math.min(bar.x, left + wide - drawn), top + 1, drawn, laneHeight - 2, color(name), told)
     if (bar.isWrong) svg.rect(bar.x, top + laneHeight - 5, bar.width, 4, color('bad'))
-    const text = isMoment || bar.count > 1 || bar.width < 28 ? '' : labelIn(item.label, bar.width - 8, labelLook.size)
+    const text = isMark || bar.count > 1 || bar.width < 28 ? '' : labelIn(item.label, bar.width - 8, labelLook.size)
     if (text !== '') svg.text(bar.x + 4, top + 14, text, { ...labelLook, color: color('paper') })
   }
 }

@@ -1,0 +1,256 @@
+import type { RunEvent } from '@halting/core'
+import { isJsonObject } from '@halting/core/adapters'
+import type { RunLimits, StepRecord } from '@halting/core/steps'
+import { recordedStep } from './recorded-steps.ts'
+
+// Waits for services that are over their limit or out of order, from records alone. Their time is that of the wall clock: active time stands still in them.
+
+/** What ended a wait: its time, a person who wanted a retry or chose another model, a stop, or an abort. */
+export type ServiceWaitEnd = Extract<RunEvent, { readonly type: 'service_waited' }>['outcome']
+
+/** What a service refused before a run waited for it. JSON. */
+export interface ServiceRefusal {
+  /** The model that was asked; '' where the record does not say. */
+  readonly model: string
+  /** The kind of the failure, such as `rate_limit`; '' where the record does not say. */
+  readonly kind: string
+  /** HTTP status; null for a connection that never came about, and where the record does not say. */
+  readonly status: number | null
+  /** What the service said; at most 500 characters. */
+  readonly message: string
+}
+
+/** One wait for a service that is over. JSON. */
+export interface RecordedServiceWait extends ServiceRefusal {
+  /** '' for the main loop, else the path of agents. */
+  readonly scope: string
+  /** Its name within the scope. */
+  readonly name: string
+  /** What ended it. */
+  readonly outcome: ServiceWaitEnd
+  /** Milliseconds by the wall clock. */
+  readonly waitedMs: number
+  /** When it ended, in milliseconds since 1970; null where the record does not say. */
+  readonly endedMs: number | null
+}
+
+/** A wait that has no result on record: the run waits now, or its process was killed. JSON. */
+export interface OpenServiceWait extends ServiceRefusal {
+  readonly scope: string
+  /** Since when, and until when at the latest; milliseconds since 1970. */
+  readonly sinceMs: number
+  readonly untilMs: number
+}
+
+/** Waits for one model for one reason. JSON. */
+export interface ServiceWaitCause extends Omit<ServiceRefusal, 'message'> {
+  readonly waits: number
+  readonly ms: number
+  readonly longestMs: number
+}
+
+/** What a run waited for services. JSON. */
+export interface ServiceWaitFigures {
+  /** Waits that are over. */
+  readonly waits: number
+  /** How long together, in milliseconds by the wall clock; waits at the same time count once. It is no active time. */
+  readonly ms: number
+  readonly longestMs: number
+  /** How long the run might wait together; null where the record does not say. */
+  readonly maxMs: number | null
+  /** By what ended them; `over`: the time had come. */
+  readonly ends: { readonly [outcome in ServiceWaitEnd]: number }
+  /** By model and failure, the longest first. Waits at the same time count each. */
+  readonly causes: readonly ServiceWaitCause[]
+  /** Waits without a result of a run that did not end, the one that ends last first; absent for none. */
+  readonly open?: readonly OpenServiceWait[]
+}
+
+/** No run waits longer (`RunOptions.waitForLimitsMs`). What a record says beyond is nonsense. */
+const longestWaitMs = 31 * 86_400_000
+
+/** The end of the year 9999. */
+const latestMs = 253_402_300_799_999
+
+/** `retry:3.2.service` of a run or agent, and `…/retry:1.2.service` of a question. */
+const waitName = /^(.*\/)?retry:([^/]+)\.(\d+)\.service$/s
+
+const attemptName = /^(?:model|wrap_up):\d+\.(\d+)$/
+
+/** Reads waits for services from records that come one after another. */
+export class ServiceWaitReader {
+  /** What the last attempts failed with, by where a wait looks for it. */
+  readonly #failed = new Map<string, ServiceRefusal>()
+  readonly #open = new Map<string, OpenServiceWait>()
+
+  /** The wait that this record ends; undefined for any other record. */
+  read(record: StepRecord): RecordedServiceWait | undefined {
+    if (record.type === 'intent') this.#began(record)
+    if (record.type !== 'result' || !isJsonObject(record.value)) return undefined
+    const { key, value } = record
+    if (value['kind'] === 'failed') this.#attemptFailed(key, value)
+    const place = placeOf(key)
+    if (place === undefined || typeof value['waitedMs'] !== 'number') return undefined
+    this.#open.delete(key)
+    const ended = momentOf(value['endedMs'])
+    return {
+      ...this.#refusalAt(place.attempt),
+      scope: place.scope,
+      name: place.name,
+      outcome: endOf(value),
+      waitedMs: Math.min(longestWaitMs, amountOf(value['waitedMs'])),
+      // Zero is that of a wait without a longest time.
+      endedMs: ended === 0 ? null : ended,
+    }
+  }
+
+  /** What was begun and has no end in what was read, the one that ends last first. */
+  get open(): readonly OpenServiceWait[] {
+    return [...this.#open.values()].toSorted((a, b) => b.untilMs - a.untilMs)
+  }
+
+  /** The one that is open under this key. */
+  openAt(key: string): OpenServiceWait | undefined {
+    return this.#open.get(key)
+  }
+
+  #began({ key, intent }: Extract<StepRecord, { readonly type: 'intent' }>): void {
+    const place = placeOf(key)
+    if (place === undefined || !isJsonObject(intent)) return
+    const [sinceMs, untilMs] = [momentOf(intent['since']), momentOf(intent['until'])]
+    if (sinceMs === null || untilMs === null) return
+    this.#open.set(key, { ...this.#refusalAt(place.attempt), scope: place.scope, sinceMs, untilMs })
+  }
+
+  #attemptFailed(key: string, { error, charge }: { readonly [field: string]: unknown }): void {
+    const { kind, status, message } = isJsonObject(error) ? error : {}
+    const model = isJsonObject(charge) ? charge['model'] : undefined
+    this.#failed.set(attemptPlaceOf(key), {
+      model: textOf(model).slice(0, 200),
+      kind: textOf(kind).slice(0, 100),
+      status: typeof status === 'number' ? status : null,
+      message: textOf(message).slice(0, 500),
+    })
+  }
+
+  #refusalAt(attempt: string): ServiceRefusal {
+    return this.#failed.get(attempt) ?? unknownRefusal
+  }
+}
+
+const unknownRefusal: ServiceRefusal = Object.freeze({ model: '', kind: '', status: null, message: '' })
+
+/** The waits of a run and its agents that are over, in the order in which they ended. */
+export function serviceWaits(records: readonly StepRecord[]): readonly RecordedServiceWait[] {
+  const reader = new ServiceWaitReader()
+  return records.map((record) => reader.read(record)).filter((wait) => wait !== undefined)
+}
+
+/** Whether a step of this name is a wait for a service. */
+export function isServiceWait(name: string): boolean {
+  return name.endsWith('.service') && waitName.test(name)
+}
+
+/** Undefined for a run that never waited for a service. */
+export function serviceWaitFigures(
+  records: readonly StepRecord[],
+  { waitForLimitsMs }: Pick<RunLimits, 'waitForLimitsMs'>,
+): ServiceWaitFigures | undefined {
+  const reader = new ServiceWaitReader()
+  const waits = records.map((record) => reader.read(record)).filter((wait) => wait !== undefined)
+  const hasEnded = records.some((record) => record.type === 'end' && record.scope === '')
+  const open = hasEnded ? [] : reader.open
+  if (waits.length === 0 && open.length === 0) return undefined
+  const ends = { over: 0, retried: 0, model: 0, stopped: 0, aborted: 0 }
+  for (const { outcome } of waits) ends[outcome]++
+  return {
+    waits: waits.length,
+    ms: msTogether(waits),
+    longestMs: Math.max(0, ...waits.map(({ waitedMs }) => waitedMs)),
+    maxMs: waitForLimitsMs ?? null,
+    ends,
+    causes: causesOf(waits),
+    ...(open.length > 0 && { open }),
+  }
+}
+
+/** How long at least one of them went on. */
+function msTogether(waits: readonly RecordedServiceWait[]): number {
+  const spans = waits
+    .flatMap(({ endedMs, waitedMs }) => (endedMs === null ? [] : [{ from: endedMs - waitedMs, to: endedMs }]))
+    .toSorted((a, b) => a.from - b.from)
+  let [ms, until] = [0, 0]
+  for (const { from, to } of spans) {
+    ms += Math.max(0, to - Math.max(from, until))
+    until = Math.max(until, to)
+  }
+  return waits.reduce((sum, { endedMs, waitedMs }) => sum + (endedMs === null ? waitedMs : 0), ms)
+}
+
+function causesOf(waits: readonly RecordedServiceWait[]): readonly ServiceWaitCause[] {
+  const causes = new Map<string, { -readonly [field in keyof ServiceWaitCause]: ServiceWaitCause[field] }>()
+  for (const { model, kind, status, waitedMs } of waits) {
+    const key = causeKey({ model, kind, status })
+    const cause = causes.get(key) ?? { model, kind, status, waits: 0, ms: 0, longestMs: 0 }
+    causes.set(key, cause)
+    cause.waits++
+    cause.ms += waitedMs
+    cause.longestMs = Math.max(cause.longestMs, waitedMs)
+  }
+  return [...causes.values()].toSorted((a, b) => b.ms - a.ms || b.waits - a.waits)
+}
+
+/** By which causes are told apart. */
+function causeKey({ model, kind, status }: Pick<ServiceRefusal, 'model' | 'kind' | 'status'>): string {
+  return JSON.stringify([model, kind, status])
+}
+
+interface WaitPlace {
+  readonly scope: string
+  readonly name: string
+  /** Where the attempt before it is found. */
+  readonly attempt: string
+}
+
+function placeOf(key: string): WaitPlace | undefined {
+  if (!key.endsWith('.service')) return undefined
+  const { scope, name } = recordedStep(key, 0, 0, false)
+  // A model names its calls, and may name one as another one's step: what it comes to looks otherwise.
+  const [, question, own = '', attempt = ''] = waitName.exec(name) ?? []
+  if (attempt === '') return undefined
+  const before = key.slice(0, key.length - name.length)
+  return {
+    scope,
+    name,
+    attempt: question === undefined ? `${before}.${attempt}` : `${before}${question}${own}.${attempt}`,
+  }
+}
+
+/** The last answer of a run is asked for by another name, and waits by the same. */
+function attemptPlaceOf(key: string): string {
+  const { name } = recordedStep(key, 0, 0, false)
+  const attempt = attemptName.exec(name)?.[1]
+  return attempt === undefined ? key : `${key.slice(0, key.length - name.length)}.${attempt}`
+}
+
+const endsByWord: ReadonlySet<unknown> = new Set<ServiceWaitEnd>(['retried', 'model', 'stopped'])
+
+/** As core reads the result of the step. */
+function endOf({ outcome, why }: { readonly [field: string]: unknown }): ServiceWaitEnd {
+  if (outcome === 'aborted' || outcome === 'over') return outcome
+  // It is one of the set.
+  return endsByWord.has(why) ? (why as ServiceWaitEnd) : 'retried'
+}
+
+/** Milliseconds since 1970 until the year 9999; null for anything else. */
+export function momentOf(value: unknown): number | null {
+  return typeof value === 'number' && value >= 0 && value <= latestMs ? value : null
+}
+
+function amountOf(value: unknown): number {
+  return typeof value === 'number' && value > 0 ? value : 0
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}

@@ -1,0 +1,143 @@
+import type { AccountedEnding } from '../account/account.ts'
+import type {
+  OpenServiceWait,
+  RecordedServiceWait,
+  ServiceRefusal,
+  ServiceWaitEnd,
+  ServiceWaitFigures,
+} from '../account/service-waits.ts'
+import { localTime } from '../what-if/standing-limits.ts'
+import { minuteText } from './budget-words.ts'
+import type { LimitPauseFigures, OpenLimitPause, RecordedLimitPause } from '../account/limit-pauses.ts'
+import { counted, elapsed, limitLabels, many, moneyAtMost } from './figures.ts'
+
+// Waits for services in words: the same in the terminal, in exports, in reports and on the page.
+
+/** A moment in milliseconds since 1970 to the minute, in the time zone of this machine: `2026-11-29 14:05`. */
+export function localMinute(ms: number): string {
+  return minuteText(localTime(ms))
+}
+
+/** Which model refused, and how: `claude-x (429 rate_limit)`. */
+export function refusalText({ model, kind, status }: Pick<ServiceRefusal, 'model' | 'kind' | 'status'>): string {
+  const how = [...(status === null ? [] : [String(status)]), ...(kind === '' ? [] : [kind])].join(' ')
+  const name = model === '' ? 'the service' : model
+  return how === '' ? name : `${name} (${how})`
+}
+
+const endTexts = {
+  over: '',
+  retried: ', until a retry was asked for',
+  model: ', until another model was chosen',
+  stopped: ', until the run was stopped',
+  aborted: ', until the run was aborted',
+} as const satisfies { readonly [outcome in ServiceWaitEnd]: string }
+
+/** One wait that is over: `Waited 1 h for claude-x (429 rate_limit)`. */
+export function serviceWaitText({ waitedMs, outcome, ...refusal }: RecordedServiceWait): string {
+  return `Waited ${elapsed(waitedMs)} for ${refusalText(refusal)}${endTexts[outcome]}`
+}
+
+/** `once`, `twice`, `3 times`. */
+function timesText(count: number): string {
+  return count === 1 ? 'once' : count === 2 ? 'twice' : `${counted(count)} times`
+}
+
+const earlyEnds = {
+  retried: 'a retry that was asked for',
+  model: 'the choice of another model',
+  stopped: 'a stop of the run',
+  aborted: 'an abort',
+} as const satisfies { readonly [outcome in Exclude<ServiceWaitEnd, 'over'>]: string }
+
+/** So many causes are named. */
+const mostCauses = 5
+
+/** What a run waited for services, a sentence each; none for one that never did. */
+export function serviceWaitFacts(figures: ServiceWaitFigures | undefined): readonly string[] {
+  if (figures === undefined || figures.waits === 0) return []
+  const { waits, ms, maxMs, causes, ends } = figures
+  const [first] = causes
+  const isOne = causes.length === 1 && first !== undefined
+  const whom = isOne ? ` ${refusalText(first)}` : ' services'
+  const early = (['retried', 'model', 'stopped', 'aborted'] as const).filter((end) => ends[end] > 0)
+  return [
+    `Waited ${elapsed(ms)}${maxMs === null ? '' : ` of at most ${elapsed(maxMs)}`} for${whom}, ${timesText(waits)}. That is no active time.`,
+    ...(isOne
+      ? []
+      : causes
+          .slice(0, mostCauses)
+          .map((cause) => `${refusalText(cause)}: ${elapsed(cause.ms)}, ${timesText(cause.waits)}.`)),
+    ...(causes.length > mostCauses ? [`And ${counted(causes.length - mostCauses)} more causes.`] : []),
+    ...early.map((end) => `Ended before its time by ${earlyEnds[end]}: ${timesText(ends[end])}.`),
+  ]
+}
+
+/** A wait that has no end on record, with what the service said: `It waits for claude-x (429 rate_limit) until 2026-11-29 14:05: too many requests.` */
+export function openWaitText({ untilMs, message, ...refusal }: OpenServiceWait, now: number): string {
+  const said = message === '' ? '' : `: ${message.replace(/[.\s]+$/, '')}`
+  const past = untilMs <= now ? ', which is past' : `, for ${elapsed(untilMs - now)} more`
+  return `It waits for ${refusalText(refusal)} until ${localMinute(untilMs)}${past}${said}.`
+}
+
+/** When a service takes requests again that ended a run; undefined where it did not say. */
+export function retryAtText({ retryAt }: Pick<AccountedEnding, 'retryAt'>, now: number): string | undefined {
+  if (retryAt === undefined) return undefined
+  const at = Date.parse(retryAt)
+  return at <= now
+    ? `The service takes requests again since ${localMinute(at)}.`
+    : `The service takes requests again at ${localMinute(at)}, in ${elapsed(at - now)}.`
+}
+
+/** A value of a limit in its unit. */
+function limitValue(limit: OpenLimitPause['limit'], value: number): string {
+  if (limit === 'maxDurationMs') return elapsed(value)
+  return limit === 'maxBudgetUsd' || limit === 'maxRunUsd' ? moneyAtMost(value) : counted(value)
+}
+
+/** `its limit of turns (20 of 20)`. */
+function limitAt({ limit, used, of }: OpenLimitPause): string {
+  return `its limit of ${limitLabels[limit]} (${limitValue(limit, used)} of ${limitValue(limit, of)})`
+}
+
+/** One pause that is over: `Paused 3 min at its limit of turns (20 of 20): raised to 40`. */
+export function limitPauseText(pause: RecordedLimitPause): string {
+  return `Paused ${elapsed(pause.waitedMs)} at ${limitAt(pause)}: ${pauseEndText(pause)}`
+}
+
+function pauseEndText({ outcome, limit, to }: RecordedLimitPause): string {
+  switch (outcome) {
+    case 'raised':
+      return typeof to === 'number' ? `raised to ${limitValue(limit, to)}` : 'the limit was taken away'
+    case 'ended':
+      return 'the answer was to end'
+    case 'over':
+      return 'nobody answered in time'
+    case 'stopped':
+      return 'the run was stopped'
+    case 'aborted':
+      return 'the run was aborted'
+  }
+}
+
+/** So many pauses are told one by one, the last ones. */
+const mostPauses = 5
+
+/** The pauses of a run that are over, a sentence each; none for one that never paused. */
+export function limitPauseFacts(figures: LimitPauseFigures | undefined): readonly string[] {
+  if (figures === undefined || figures.pauses.length === 0) return []
+  const { pauses, ms } = figures
+  const earlier = pauses.length - mostPauses
+  return [
+    ...(earlier > 0 ? [`${many(earlier, 'earlier pause')} at a limit.`] : []),
+    ...pauses.slice(-mostPauses).map((pause) => `${limitPauseText(pause)}.`),
+    `Pauses took ${elapsed(ms)} in all. That is no active time.`,
+  ]
+}
+
+/** A pause that has no end on record: `It pauses at its limit of turns (20 of 20) until 2026-11-29 14:05.` */
+export function openPauseText(pause: OpenLimitPause, now: number): string {
+  const { untilMs } = pause
+  const until = untilMs === null ? ' until somebody answers' : ` until ${localMinute(untilMs)}`
+  return `It pauses at ${limitAt(pause)}${until}${untilMs !== null && untilMs <= now ? ', which is past' : ''}.`
+}

@@ -1,0 +1,134 @@
+// Holds R-WHYW-3, R-WHYW-4, R-WHYW-7 and R-WHYW-8 of docs/spec.md: what `halting why`, `report` and `replay` say of runs that waited for a service, ended at one, or were killed in a wait.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { build } from 'esbuild'
+import { tool } from '@halting/core'
+import { createFakeClock } from '@halting/core/testing'
+import { expect, test } from 'vitest'
+import { sources } from '../../../vitest.build.ts'
+import { asks, keep, says, sessionPath } from './support/kept-session.ts'
+import { here, installProgram, run } from './support/program.ts'
+
+installProgram()
+
+const hour = 3_600_000
+const limited = (retryAfterMs: number) =>
+  ({ error: { kind: 'rate_limit', message: 'too many requests', status: 429, retryAfterMs } }) as const
+
+const plain = (text: string): string => text.replaceAll(/\n(?=\S)/g, ' ')
+
+test('a run that waited says how long, for which model and why, and that it is no active time', async () => {
+  const session = 'aaaaaaaa-1111-4000-8000-000000000001'
+  const clock = createFakeClock({ start: Date.UTC(2026, 10, 28), autoAdvance: true })
+  await keep(session, [limited(hour), asks(['Read', {}]), limited(hour), says('done')], {
+    waitForLimitsMs: 8 * hour,
+    clock,
+  })
+  const { status, stdout } = await run(['why', session])
+  expect(status).toBe(0)
+  expect(plain(stdout)).toMatch(
+    /Waited 2 h of at most 8 h for scripted \(429 rate_limit\), twice\. That is no active time\./,
+  )
+  const { stdout: json } = await run(['why', session, '--json'])
+  const told = JSON.parse(json) as {
+    readonly runs: readonly { readonly serviceWaits: { readonly waits: number; readonly ms: number } }[]
+  }
+  expect(told.runs[0]?.serviceWaits).toMatchObject({ waits: 2, causes: [{ kind: 'rate_limit', status: 429 }] })
+  const replayed = await run(['replay', session])
+  expect(replayed.stdout.match(/wait Waited 1 h.* for the service/g)).toHaveLength(2)
+  const exported = await run(['sessions', 'export', session])
+  expect(exported.stdout.match(/Waited 1 h.* for scripted \(429 rate_limit\)\./g)).toHaveLength(2)
+  const report = await run(['report', session, '--json'])
+  expect(JSON.parse(report.stdout)).toMatchObject({ serviceWaits: { runs: 1, waits: 2, waiting: [] } })
+  const text = (await run(['report', session])).stdout
+  expect(plain(text)).toMatch(/services +2 h.*, not active/)
+  expect(plain(text)).toContain('1 run waited 2 h')
+})
+
+test('the time of calls of Wait is told apart from that of other tools', async () => {
+  const session = 'aaaaaaaa-1111-4000-8000-000000000006'
+  const tools = [tool({ name: 'Wait', description: '', readOnly: true, execute: () => 'over' })]
+  await keep(session, [asks(['Wait', {}], ['Wait', {}]), says('done')], { tools })
+  const { stdout } = await run(['why', session])
+  expect(plain(stdout)).toMatch(/\d+ ms of the time of tools went to 2 calls of Wait\./)
+})
+
+test('a run that a service ended says when to come back, and how the run would have waited', async () => {
+  const session = 'aaaaaaaa-1111-4000-8000-000000000002'
+  await keep(session, [limited(10 * hour)], { maxRetries: 0 })
+  const { stdout } = await run(['why', session])
+  expect(plain(stdout)).toMatch(/The service takes requests again at \d{4}-\d\d-\d\d \d\d:\d\d, in (10 h|9 h 59 min)\./)
+  expect(stdout).toContain(
+    `This waits until then and goes on:\n  halting -p --resume ${session} --wait-for-limits 10h\n`,
+  )
+})
+
+test('where that time is past, it says so, and the command only goes on', async () => {
+  const session = 'aaaaaaaa-1111-4000-8000-000000000003'
+  await keep(session, [limited(1)], { maxRetries: 0 })
+  const { stdout } = await run(['why', session])
+  expect(plain(stdout)).toMatch(/The service takes requests again since \d{4}-\d\d-\d\d \d\d:\d\d\./)
+  expect(stdout).toContain(`That time is past. This goes on:\n  halting -p --resume ${session}\n`)
+})
+
+/** A process that waits in a session, and is killed once it tells this event. `run`: the replies and options of its run, as code. */
+async function killedAt(event: string, sessionId: string, run: string): Promise<void> {
+  const outfile = join(here(), 'waiting.mjs')
+  const place = { path: sessionPath(sessionId), sessionId, cwd: here(), version: '0.1.0' }
+  const child = `
+    import { openJournal } from '@halting/journal'
+    import { startRun, streamRun, tool } from '@halting/core'
+    import { scriptedModel } from '@halting/core/testing'
+    const journal = await openJournal(${JSON.stringify(place)})
+    const start = startRun({ prompt: 'go', sessionId: ${JSON.stringify(sessionId)}, transcript: journal.transcript })
+    for await (const event of streamRun(start, { ${run}, steps: journal.steps() }))
+      if (event.type === '${event}') setTimeout(() => console.log('waits'), 10)
+  `
+  mkdirSync(dirname(place.path), { recursive: true })
+  await build({
+    stdin: { contents: child, resolveDir: import.meta.dirname },
+    outfile,
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    alias: sources,
+    logLevel: 'warning',
+  })
+  const waiting = spawn(process.execPath, [outfile], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const ended = once(waiting, 'exit')
+  await once(waiting.stdout, 'data')
+  waiting.kill('SIGKILL')
+  await ended
+}
+
+test('a run that was killed in a wait says until when it waits, and the command goes on with the wait', async () => {
+  const session = 'aaaaaaaa-1111-4000-8000-000000000004'
+  const waiting = `model: scriptedModel([${JSON.stringify(limited(3 * hour))}]), waitForLimitsMs: ${8 * hour}`
+  await killedAt('service_wait', session, waiting)
+  const { status, stdout } = await run(['why', session])
+  expect(status).toBe(0)
+  const text = plain(stdout)
+  expect(text).toContain('No end is on record, and no process is writing it: its process was killed.')
+  expect(text).toMatch(
+    /It waits for scripted \(429 rate_limit\) until \d{4}-\d\d-\d\d \d\d:\d\d, for (2 h 59 min|3 h) more: too many requests\./,
+  )
+  expect(stdout).toMatch(/Under way\n +wait for the service, request 1\n/)
+  expect(stdout).toContain(`This goes on with the wait:\n  halting -p --resume ${session} --wait-for-limits 8h\n`)
+  const report = await run(['report', session])
+  expect(plain(report.stdout)).toMatch(/aaaaaaaa run1 waits until \d{4}-\d\d-\d\d \d\d:\d\d\./)
+})
+
+test('a run that was killed in a pause at a limit says so, and the command raises the limit', async () => {
+  const session = 'aaaaaaaa-1111-4000-8000-000000000005'
+  const pausing = `
+    model: scriptedModel([{ toolCalls: [{ name: 'Read', input: {} }] }]),
+    tools: [tool({ name: 'Read', description: '', execute: () => 'seen' })],
+    maxTurns: 1, onLimit: 'pause', askLimit: () => new Promise(() => setTimeout(() => {}, ${hour}))
+  `
+  await killedAt('limit_question', session, pausing)
+  const { stdout } = await run(['why', session])
+  expect(plain(stdout)).toContain('It pauses at its limit of turns (1 of 1) until somebody answers.')
+  expect(stdout).toContain(`With the limit raised this goes on:\n  halting -p --resume ${session} --max-turns 2\n`)
+})
