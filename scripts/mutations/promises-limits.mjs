@@ -173,14 +173,6 @@ export const promisesOfLimits = [
     ['limits/pause'],
     ['turn/pause-at-limit.ts', '    if (isOfTime) run.renewAbort()\n', ''],
   ],
-  [
-    'pause: steps go on with the signal that the time limit has aborted',
-    ['limits/pause'],
-    [
-      'turn/run.ts',
-      '    this.ports.abort.renew()\n    this.#plainStep = Object.freeze(this.#stepOptions<never>(plainStep))\n',
-      '    this.ports.abort.renew()\n',
-    ],
   ],
   [
     'pause: a limit that is raised in a turn pays for no lap',
