@@ -173,7 +173,6 @@ export const promisesOfLimits = [
     ['limits/pause'],
     ['turn/pause-at-limit.ts', '    if (isOfTime) run.renewAbort()\n', ''],
   ],
-  ],
   [
     'pause: a limit that is raised in a turn pays for no lap',
     ['limits/pause'],
