@@ -24,6 +24,7 @@ import type { Clock } from '@halting/core/steps'
 import { transcriptProblems } from '@halting/core/testing'
 import { createInbox, type OpenInbox, estimateMessages, garbage } from './core-internals.ts'
 import {
+  askLimitOf,
   contextOf,
   guardOf,
   hooksOf,
@@ -33,6 +34,7 @@ import {
   stopHooksOf,
   type Asked,
   type HookAnswers,
+  type LimitAnswerName,
 } from './answers.ts'
 import { toolsOfBackground, VirtualCommands } from './background-world.ts'
 import type { Choices } from './choices.ts'
@@ -74,6 +76,8 @@ export interface Scenario {
   readonly waits?: boolean
   /** What a person may set while it runs, by a name for the path. The rules then know a mode `closed`, and there is a model `other`. */
   readonly settings?: { readonly [name: string]: SettingsChange }
+  /** The run pauses at its limits for this long, in milliseconds, and these are what a person may say. */
+  readonly pauses?: { readonly forMs: number; readonly answers: readonly LimitAnswerName[] }
   readonly context?: boolean
   readonly fallback?: boolean
   readonly noProgress?: boolean
@@ -246,7 +250,7 @@ export function createWorld(
     ...(scenario.context === true ? { context: contextOf(asked) } : {}),
     ...goalOptions(scenario.goals, asked),
     ...(standing !== undefined && { standing }),
-    ...scenario.options,
+    ...optionsOf(scenario, asked, abortAt),
   }
   const world: World = {
     options:
@@ -305,7 +309,8 @@ function handInto(inbox: OpenInbox): (given: Omit<HandedIn, 'records'>) => void 
 
 /** Messages, stops and settings come in before steps, and while something waits. */
 function mayComeIn(label: string, { waits }: Scenario): boolean {
-  return label.startsWith('before ') || (waits === true && /^in .*(?:tool:|\.service$)/.test(label))
+  if (label.startsWith('before ') || label.includes('/limit_answer:')) return true
+  return waits === true && /^in .*(?:tool:|\.service$)/.test(label)
 }
 
 /** What is handed in before a step: messages, a stop, settings. */
@@ -392,10 +397,16 @@ function counted({ message, ...rest }: ModelReply, { system, messages }: ModelRe
   return { ...rest, message: { ...message, usage: { ...message.usage, input_tokens } } }
 }
 
+/** Those of the scenario, and what happens at a limit. */
+function optionsOf({ pauses, options }: Scenario, asked: Asked, abort: (label: string) => void): Partial<RunOptions> {
+  if (pauses === undefined) return { ...options }
+  return { onLimit: 'pause', pauseForMs: pauses.forMs, askLimit: askLimitOf(pauses.answers, asked, abort), ...options }
+}
+
 /** The widest limit that any program or person of the scenario may set. */
-function mostCallsOf({ options, settings = {}, otherPrograms = {} }: Scenario): number | undefined {
+function mostCallsOf({ options, settings = {}, otherPrograms = {}, pauses }: Scenario): number | undefined {
   const own = options?.maxToolCalls
-  if (own === undefined) return undefined
+  if (own === undefined || pauses !== undefined) return undefined
   const set = Object.values(settings).map(({ limits }) =>
     limits?.maxToolCalls === null ? Infinity : limits?.maxToolCalls,
   )
