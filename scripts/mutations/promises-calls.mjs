@@ -401,4 +401,47 @@ export const promisesOfCalls = [
       'context.guards.filter(({ guard }) => isForAgents(guard) || guard.name.length > 0)',
     ],
   ],
+  [
+    'waits: a resume waits anew',
+    ['tools/waits'],
+    [
+      'turn/calls/call-wait.ts',
+      "typeof since === 'number' ? since : wallTimeOf",
+      "typeof since === 'string' ? Number(since) : wallTimeOf",
+    ],
+  ],
+  [
+    'waits: a message that comes ends none',
+    ['tools/waits'],
+    ['turn/calls/call-wait.ts', "inbox.onArrival(() => end('arrived'))", 'inbox.onArrival(() => {})'],
+  ],
+  [
+    'waits: a message that is there ends none',
+    ['tools/waits'],
+    ['turn/calls/call-wait.ts', 'if (inbox.hasAny) {', 'if (inbox.hasAny && longestMs < 0) {'],
+  ],
+  [
+    'waits: nothing is left of the time for an answer',
+    ['tools/waits'],
+    [
+      'turn/calls/call-wait.ts',
+      'leftOf(wholeDeadline)) * shareForWaiting',
+      'leftOf(wholeDeadline)) / (shareForWaiting * shareForWaiting)',
+    ],
+  ],
+  [
+    'waits: an agent knows nothing of the time of the run',
+    ['tools/waits'],
+    ['turn/calls/call-wait.ts', 'Math.min(leftOf(deadline), leftOf(wholeDeadline))', 'leftOf(deadline)'],
+  ],
+  [
+    'waits: one begins while its message still streams',
+    ['tools/waits'],
+    ['turn/request/start-early.ts', ' || tool.waits === true', ''],
+  ],
+  [
+    'waits: the reminder names no tool',
+    ['tools/waits'],
+    ['decide.ts', 'noProgressReminder(waitToolOf(run))', 'noProgressReminder(waitToolOf(run)?.slice(99))'],
+  ],
 ].map(([name, tests, ...changes]) => ({ name: String(name), tests, changes }))

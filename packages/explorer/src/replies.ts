@@ -42,6 +42,9 @@ export type ReplyKind =
   | 'hang after call'
   | 'deaf'
   | 'no room'
+  | 'limited'
+  | 'limited for long'
+  | 'out of order'
   | `error ${ModelErrorKind}`
   | 'throws'
   | StrangeReply
@@ -80,41 +83,32 @@ interface Place {
   readonly key: string
 }
 
+/** Replies that are calls of these tools. */
+const callsOf: { readonly [kind in ReplyKind]?: readonly string[] } = {
+  read: ['Read'],
+  write: ['Write'],
+  reads: ['Read', 'Read', 'Read'],
+  'read halt': ['Read', 'Halt'],
+  'read write': ['Read', 'Write'],
+  'write read read': ['Write', 'Read', 'Read'],
+  'unknown tool': ['Nowhere'],
+  task: ['Task', 'Task'],
+  'task read task': ['Task', 'Read', 'Task'],
+  beside: ['Beside', 'Beside'],
+  'beside start': ['Beside', 'Start'],
+  'stop beside': ['Beside', 'Stop'],
+  wait: ['Wait'],
+  'wait read wait': ['Wait', 'Read', 'Wait'],
+  'wait write': ['Wait', 'Write'],
+}
+
 export async function replyOf(kind: ReplyKind, place: Place): Promise<ModelReply> {
   const { request } = place
+  const calls = callsOf[kind]
+  if (calls !== undefined) return answer(place, calls)
   switch (kind) {
-    case 'read':
-      return answer(place, ['Read'])
-    case 'write':
-      return answer(place, ['Write'])
-    case 'reads':
-      return answer(place, ['Read', 'Read', 'Read'])
-    case 'read halt':
-      return answer(place, ['Read', 'Halt'])
-    case 'read write':
-      return answer(place, ['Read', 'Write'])
-    case 'write read read':
-      return answer(place, ['Write', 'Read', 'Read'])
-    case 'unknown tool':
-      return answer(place, ['Nowhere'])
     case 'invalid input':
       return answer(place, ['Write'], 'tool_use', {})
-    case 'task':
-      return answer(place, ['Task', 'Task'])
-    case 'task read task':
-      return answer(place, ['Task', 'Read', 'Task'])
-    case 'beside':
-      return answer(place, ['Beside', 'Beside'])
-    case 'beside start':
-      return answer(place, ['Beside', 'Start'])
-    case 'stop beside':
-      return answer(place, ['Beside', 'Stop'])
-    case 'wait':
-      return answer(place, ['Wait'])
-    case 'wait read wait':
-      return answer(place, ['Wait', 'Read', 'Wait'])
-    case 'wait write':
-      return answer(place, ['Wait', 'Write'])
     case 'text':
       return answer(place, [], 'end_turn')
     case 'long text': {
@@ -155,6 +149,12 @@ export async function replyOf(kind: ReplyKind, place: Place): Promise<ModelReply
         status: 400,
         contextLimit: { used: 100, limit: 100 + Math.ceil(request.maxOutputTokens / 2), includesOutput: true },
       })
+    case 'limited':
+      throw limited(20_000)
+    case 'limited for long':
+      throw limited(3_600_000)
+    case 'out of order':
+      throw new ModelError({ kind: 'server_error', message: 'the service is out of order', status: 503 })
     case 'throws':
       throw new TypeError('the adapter has a bug')
     default: {
@@ -168,6 +168,10 @@ export async function replyOf(kind: ReplyKind, place: Place): Promise<ModelReply
       })
     }
   }
+}
+
+function limited(retryAfterMs: number): ModelError {
+  return new ModelError({ kind: 'rate_limit', message: 'the service has a limit', status: 429, retryAfterMs })
 }
 
 function connectionLost(): ModelError {

@@ -14,7 +14,7 @@ import type { EventSource } from './run-hook.ts'
 import type { HookVerdict } from './verdict.ts'
 import { agentFields, batchOf, failureOf, handedIn, promptOf, toolFields, toolResponse } from './inputs.ts'
 import { matchedNames, matches } from './matcher.ts'
-import type { HookEvent, ShellHookTable } from './settings.ts'
+import type { HookEvent, ShellHook, ShellHookTable } from './settings.ts'
 
 /** Calls the hooks of an event and gives what they came to; undefined when none is for it. */
 export type CallEvent = (
@@ -45,8 +45,7 @@ export function coreHooks(options: CoreHooksOptions): readonly Hook[] {
   const add = (event: HookEvent, trigger: Hook['triggers'][number], handle: Handle, name: string = event): void => {
     if ((hooks[event] ?? []).length === 0) return
     const isOnTools = trigger === 'beforeToolUse' || trigger === 'afterToolUse'
-    const tools = (tool: string): boolean =>
-      matchedNames(tool).some((name) => (hooks[event] ?? []).some(({ matcher }) => matches(matcher, name)))
+    const tools = (tool: string): boolean => hooks[event]?.some((hook) => matchesTool(hook, tool)) === true
     const id = `${settingsHookPrefix}${name}`
     const asked = async (context: HookContext): Promise<HookContext | void> => handle(context)
     // The run keeps back what a tool gave until those that redact have seen it.
@@ -272,4 +271,9 @@ function afterTool(
   if (withholds === true) left = left.withToolOutput(withheldByHook)
   else if (output !== undefined) left = left.withToolOutput(output)
   return stop === undefined ? left : left.withContinuationPrevented(stop || stopped)
+}
+
+/** Whether hooks with this matcher are for a tool, under any of the names that matchers know it by. */
+function matchesTool({ matcher }: ShellHook, tool: string): boolean {
+  return matchedNames(tool).some((name) => matches(matcher, name))
 }

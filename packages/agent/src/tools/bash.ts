@@ -151,11 +151,7 @@ function accessOf(command: string): 'read-only' | 'project' {
 type CutReason = 'aborted' | 'timed out' | undefined
 
 /** Ends the command when the run is aborted or the time is up. `settled` waits until all of it is gone. */
-function cutShort(
-  shell: ShellCommand,
-  signal: AbortSignal,
-  timeoutMs: number,
-): { settled(): Promise<CutReason> } {
+function cutShort(shell: ShellCommand, signal: AbortSignal, timeoutMs: number): { settled(): Promise<CutReason> } {
   let reason: CutReason
   let ending: Promise<void> | undefined
   const end = (why: CutReason): void => {

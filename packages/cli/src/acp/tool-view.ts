@@ -76,25 +76,15 @@ export function toolViewOf(name: string, input: unknown, cwd: string): ToolView 
       const content = told.filter((text) => text !== '').map(textContent)
       return { ...view, content }
     }
-    case 'Wait': {
-      if (field('command') !== '') {
-        const view = plain('execute', `Wait for \`${field('command')}\``)
-        return { ...view, content: texts('command', 'pattern') }
-      }
-      const { seconds } = fields
-      const what = field('task_id') || field('file_path') || (typeof seconds === 'number' ? `${seconds} s` : '')
-      return at('file_path', { ...plain('other', `Wait for ${what}`), content: texts('pattern') })
-    }
+    case 'Wait':
+      return at('file_path', { ...plain(...waitOf(fields, field)), content: texts('command', 'pattern') })
     case 'Glob':
     case 'Grep': {
       const where = [field('path'), field('glob'), field('type')].filter((text) => text !== '').join(' ')
       return at('path', plain('search', `${name} ${field('pattern')}${where === '' ? '' : ` in ${where}`}`))
     }
     case 'WebFetch':
-      return {
-        ...plain('fetch', `Fetch ${field('url')}`),
-        content: texts('url', 'prompt'),
-      }
+      return { ...plain('fetch', `Fetch ${field('url')}`), content: texts('url', 'prompt') }
     case 'WebSearch':
       return plain('fetch', `Search the web for ${field('query')}`)
     case 'Agent':
@@ -118,6 +108,13 @@ export function toolViewOf(name: string, input: unknown, cwd: string): ToolView 
     default:
       return { ...plain('other', name), content: wholeInput(fields) }
   }
+}
+
+/** Which kind a call of `Wait` is, and what it is about. */
+function waitOf({ seconds }: ReturnType<typeof fieldsOf>, field: (key: string) => string): readonly [ToolKind, string] {
+  if (field('command') !== '') return ['execute', `Wait for \`${field('command')}\``]
+  const what = field('task_id') || field('file_path') || (typeof seconds === 'number' ? `${seconds} s` : '')
+  return ['other', `Wait for ${what}`]
 }
 
 function shown(title: string): string {

@@ -1,6 +1,6 @@
 import type { ContentBlock, RunEvent, SdkMessage } from '@halting/core'
 import { blocksOf, type SdkAssistant, type SdkUser } from '@halting/core/adapters'
-import { toolWaitIn, toolWaitText } from '../frontends/tool-wait.ts'
+import { toolWaitIn, toolWaitText } from '../frontends/wait-text.ts'
 import { columnsOf, wrapped } from '../io/columns.ts'
 import { elapsed, oneLine, printable } from '../io/figures.ts'
 import type { Style } from '../io/style.ts'
@@ -63,17 +63,15 @@ export function createStepPrinter(
     for (const block of message.content) {
       if (block.type === 'text' && block.text.trim() !== '') {
         const text = printable(block.text).trim()
-        if (error !== undefined) line(style.red(text))
         // What a subagent says is never the answer, and was not told as it came.
-        else if (parent === null) tellText(text)
-        else line(text)
+        if (error === undefined && parent === null) tellText(text)
+        else line(error === undefined ? text : style.red(text))
       }
       if (block.type !== 'tool_use') continue
       release()
-      const key = keyOf(parent, block.id)
-      const { name, about } = callOf(block, width())
-      calls.set(key, { name, about })
-      line(`${style.green('●')} ${style.bold(name)} ${about}`)
+      const [key, call] = [keyOf(parent, block.id), callOf(block, width())]
+      calls.set(key, call)
+      line(`${style.green('●')} ${style.bold(call.name)} ${call.about}`)
       above = key
     }
   }
@@ -101,11 +99,12 @@ export function createStepPrinter(
 
   /** For how long nothing may happen is told when that begins. */
   const tellWait = (callId: string, name: string, data: unknown, parent: string | null): void => {
-    const [wait, key] = [toolWaitIn(data), keyOf(parent, callId)]
+    const wait = toolWaitIn(data)
     if (wait === undefined) return
-    const isBelow = above === key
-    line(style.dim(`  … ${oneLine((isBelow ? '' : `${name} `) + toolWaitText(wait), width() - 4)}`))
-    if (isBelow) above = key
+    if (above !== keyOf(parent, callId)) above = undefined
+    const text = toolWaitText(wait, Date.now())
+    const said = above === undefined ? `${name} ${text}` : text
+    print(`${style.dim(`  … ${oneLine(said, width() - 4)}`)}\n`)
   }
 
   const onEvent = (event: RunEvent, parent: string | null): void => {
@@ -128,9 +127,10 @@ export function createStepPrinter(
   }
 }
 
-function callOf(block: Extract<ContentBlock, { type: 'tool_use' }>, width: number): Call {
-  const name = oneLine(block.name, longestName)
-  return { name, about: oneLine(inputSummary(block.input), width - columnsOf(name) - 3) }
+/** Its name and what it is about, on a line of so many columns. */
+function callOf({ name: given, input }: Extract<ContentBlock, { type: 'tool_use' }>, columns: number): Call {
+  const name = oneLine(given, longestName)
+  return { name, about: oneLine(inputSummary(input), columns - columnsOf(name) - 3) }
 }
 
 /** `subject`: what it is the result of; '' where it stands below that. */
