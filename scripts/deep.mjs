@@ -73,6 +73,13 @@ const checks = {
     needs: 'nothing',
     ...tests(['packages/agent/test/budgets'], { count: 'HALTING_REQUESTS', processes: 'HALTING_PROCESSES' }),
   },
+  waits: {
+    proves:
+      'drawn sequences of limits and outages, killed and gone on with: nobody asks too early or too late, and no run waits longer than it may',
+    takes: '1 minute; --count=1000 --seed=N',
+    needs: 'nothing',
+    ...tests(['packages/core/test/limits/service-sequences.test.ts'], { count: 'HALTING_SEQUENCES' }),
+  },
   trouble: {
     proves:
       'sessions side by side come to one result each through kills, questions, clocks that jump, servers that die and agents under one budget',

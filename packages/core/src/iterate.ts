@@ -18,6 +18,7 @@ import { runLoop } from './loop.ts'
 import { openCallsOf } from './open-calls.ts'
 import type { Json } from './json.ts'
 import type { MessageContent } from './messages.ts'
+import { WaitTime } from './model/service-waits.ts'
 import { contextOf, ledgersOf, type RunLedgers, type RunOptions } from './options.ts'
 import type { FinishedRun, RunContext, RunPorts, RunSettings } from './run-context.ts'
 import { checkedChange } from './settings/check-change.ts'
@@ -138,15 +139,14 @@ export function streamRun(start: RunState, options: RunOptions, context: RunSurr
     inbox,
     ledger,
     wholeLedger: ledger,
+    waitTime: new WaitTime(start.spent.waits),
     isHeard: () => events.isListening,
     catchUp: () => events.catchUp(),
     deadline,
     wholeDeadline: deadline,
     onSettings,
     endedAgents: context.endedAgents ?? new Map(),
-    onAgents: (given) => {
-      agents = given
-    },
+    onAgents: (given) => void (agents = given),
     // Only a driver that waits in this process has `answer`.
     answer: 'answer' in steps ? (key, answer) => (steps as MemorySteps).answer(key, answer as Json) : undefined,
     onLimitQuestion: (request) => {

@@ -22,6 +22,7 @@ import type { AskLimit, LimitAnswer, LimitRequest } from './limit-question.ts'
 import type { MediaLimits } from './media/limits.ts'
 import type { Model, Thinking, ToolDefinition } from './model/model.ts'
 import type { NamedModels } from './model/named-models.ts'
+import type { WaitTime } from './model/service-waits.ts'
 import type { OutputSchema } from './output-schema.ts'
 import type { LimitsChange, SettingsInForce } from './settings/settings-change.ts'
 import type { RunState } from './state.ts'
@@ -159,6 +160,8 @@ export interface RunPorts {
   readonly ledger: Ledger
   /** The ledger of the main loop, on which all its agents draw. */
   readonly wholeLedger: Ledger
+  /** What it and all its agents wait for services. */
+  readonly waitTime: WaitTime
   /** Whether somebody listens: live events that cost something to make are not made for nobody. */
   readonly isHeard: () => boolean
   /** Lets a reader of the events that keeps up read on. Decides nothing, and waits for nobody who is slow. */

@@ -21,6 +21,7 @@ test('without a name the long checks are listed, with what each proves, takes an
       'kills',
       'goals',
       'budgets',
+      'waits',
       'trouble',
       'explore',
       'paths',

@@ -1,4 +1,4 @@
-import { isJsonObject, isServiceLimit, type ModelErrorJson } from '@halting/core/adapters'
+import { isJsonObject, isServiceLimit, longestQuietWaitMs, type ModelErrorJson } from '@halting/core/adapters'
 import type { StepRecord } from '@halting/core/steps'
 import { ServiceWaitReader } from '../account/service-waits.ts'
 import { recordedStep } from '../account/recorded-steps.ts'
@@ -26,9 +26,6 @@ export interface WaitAtEnd {
   /** Milliseconds by the wall clock that the run had waited before. */
   readonly waitedMs: number
 }
-
-/** No wait is shorter, whatever the service says. */
-const leastWaitMs = 5_000
 
 /** Reads the waits of a run from records that come one after another. */
 export class PastWaitReader {
@@ -88,6 +85,7 @@ export class PastWaitReader {
   }
 }
 
+/** No wait is shorter than those that are not told of, whatever the service says. */
 function neededMs(saidMs: number): number {
-  return Math.max(leastWaitMs, saidMs)
+  return Math.max(longestQuietWaitMs, saidMs)
 }

@@ -1,6 +1,7 @@
 import type { StopReason } from '@agentclientprotocol/sdk'
 import { endings, type Ending, type RunResult } from '@halting/core'
 import { endingLimits, limitOfResult, stopOf, type SdkStop } from '@halting/core/adapters'
+import { endingMessage } from '../frontends/wait-text.ts'
 import { figuresOf } from '../headless/ending.ts'
 import { standingAdvice } from '../headless/limit-advice.ts'
 import { authenticationRequired, internalError } from './errors.ts'
@@ -55,7 +56,7 @@ function nextInEditor(terminal: RunResult): string {
 
 /** One sentence on an ending, its figures, and what to do next: what a person sees in every editor. */
 export function sentenceOf(terminal: RunResult): string {
-  const message = oneLine(terminal.signal.message, 500).replace(/[.\s]+$/, '')
+  const message = oneLine(endingMessage(terminal, Date.now()), 500).replace(/[.\s]+$/, '')
   const next = nextInEditor(terminal)
   return `${terminal.reason}: ${message} (${figuresOf(terminal)}).${next === '' ? '' : ` ${next}`}`
 }

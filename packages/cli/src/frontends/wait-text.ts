@@ -1,5 +1,8 @@
+import type { RunEvent, RunResult } from '@halting/core'
+import type { Session, WaitingRequest } from '@halting/core/session'
+import { isJsonObject, longestQuietWaitMs } from '@halting/core/adapters'
 import { dollars } from '../io/dollars.ts'
-import { many, oneLine, rounded } from '../io/figures.ts'
+import { clockText, many, oneLine, rounded, timeLeft } from '../io/figures.ts'
 
 /** `waits for $2.10 reserved by 3 requests`; of a standing budget `waits for $2.10 of $20 a day reserved by 3 requests` */
 export function waitText({
@@ -16,4 +19,78 @@ export function waitText({
   const what = reservedUsd > 0 ? dollars(reservedUsd) : `${rounded(reservedTokens)} tokens`
   const of = budget === undefined ? '' : ` of ${oneLine(budget, 40)}`
   return `waits for ${what}${of} reserved by ${many(holders, 'request')}`
+}
+
+/** What is shown of a wait for a service. `error`: its status, or what kind of failure. */
+type ShownWait = Pick<WaitingRequest, 'untilMs' | 'error'>
+
+/** `waits for the service until 14:05 (429: Too many requests)` */
+export function serviceWaitText(
+  { untilMs, error, message }: ShownWait & { readonly message: string },
+  now: number,
+): string {
+  const because = [error, oneLine(message, 200).replace(/[.\s]+$/, '')].filter((part) => part !== '')
+  // A message of a service often begins with its status.
+  const why = because[1]?.startsWith(error) === true ? because[1] : because.join(': ')
+  return `waits for the service until ${clockText(untilMs, now)}${why === '' ? '' : ` (${why})`}`
+}
+
+/** `waits for the service, 12:31 left (429)`. */
+export function serviceCountdown({ untilMs, error }: ShownWait, now: number): string {
+  const why = error === '' ? '' : ` (${oneLine(error, 40)})`
+  return `${countdownText('the service', untilMs - now)}${why}`
+}
+
+/** `waits for bash_1 to end, 9:48 left` */
+export function countdownText(what: string, leftMs: number): string {
+  return `waits for ${what}, ${timeLeft(leftMs)} left`
+}
+
+/** What a wait for a service is shown as by its event. */
+export function waitOfEvent({
+  untilMs,
+  error,
+}: Extract<RunEvent, { readonly type: 'service_wait' }>): ShownWait & { readonly message: string } {
+  const { status, kind, message } = error
+  return { untilMs, error: status === null ? kind.replaceAll('_', ' ') : String(status), message }
+}
+
+/** When a retry comes that waits so long: `at 14:05:30` where it is told of, else undefined (spec R-SERV-15). */
+export function longRetryText({ delayMs }: { readonly delayMs: number }, now: number): string | undefined {
+  return delayMs > longestQuietWaitMs ? `at ${clockText(now + delayMs, now)}` : undefined
+}
+
+/** The message of an ending as a person reads it: with the time at which the service takes requests again in local time. */
+export function endingMessage({ signal, retryAt }: Pick<RunResult, 'signal' | 'retryAt'>, now: number): string {
+  const moment = retryAt === undefined ? Number.NaN : Date.parse(retryAt)
+  if (retryAt === undefined || Number.isNaN(moment)) return signal.message
+  return signal.message.replace(retryAt, clockText(moment, now))
+}
+
+/** Asks the services that a session waits for now, as `/retry` does; gives what the person is told. */
+export function retryServices(session: Pick<Session, 'retryNow'>): string {
+  return session.retryNow() ? 'The service is asked now.' : 'Nothing of this session waits for a service.'
+}
+
+/** What a tool that waits tells when it begins to (spec R-WAIT-17). */
+export interface ToolWait {
+  /** Behind "waits for". */
+  readonly what: string
+  /** When it waits no longer, in milliseconds since 1970. */
+  readonly untilMs: number
+  /** How long that was from then, in milliseconds. */
+  readonly leftMs: number
+}
+
+/** The wait that news of a call tell of; undefined where they tell of none. */
+export function toolWaitIn(data: unknown): ToolWait | undefined {
+  if (!isJsonObject(data)) return undefined
+  const { waitsFor: what, untilMs, leftMs } = data
+  if (typeof what !== 'string' || typeof untilMs !== 'number' || typeof leftMs !== 'number') return undefined
+  return { what, untilMs, leftMs }
+}
+
+/** `waits for bash_1 to end, at most until 14:05`, by the clock of this machine. */
+export function toolWaitText({ what, untilMs }: Pick<ToolWait, 'what' | 'untilMs'>, now: number): string {
+  return `waits for ${what}, at most until ${clockText(untilMs, now)}`
 }

@@ -3,8 +3,14 @@ import { figuresIn, isJsonObject, type ModelUpdate } from '@halting/core/adapter
 import { columnsOf } from '../io/columns.ts'
 import { money, oneLine, rounded, stopwatch } from '../io/figures.ts'
 import { inputSummary } from '@halting/analysis/words'
-import { toolWaitIn } from '../frontends/tool-wait.ts'
-import { waitText } from '../frontends/wait-text.ts'
+import {
+  countdownText,
+  serviceCountdown,
+  type ToolWait,
+  toolWaitIn,
+  waitOfEvent,
+  waitText,
+} from '../frontends/wait-text.ts'
 
 /** What a run does at this moment, as one line tells it. */
 export interface Activity {
@@ -27,15 +33,16 @@ const tellingMs = 3_000
 export function followActivity(now: () => number = () => performance.now()): Activity {
   const begun = now()
   // By the calls of the agents that they stand in, and their own id: agents may use the ids of others.
+  // Waits for services are among them, under names of their own.
   const tools = new Map<string, Doing>()
   let own: Doing = { what: () => 'starting', since: begun, isTimed: false }
   let turn = 0
   let [tokens, usd, reserved] = [0, 0, 0]
   let window: Window | undefined
   let isCompacting = false
-  const begin = (what: string): void => {
+  const begin = (what: string | undefined): void => {
     // What goes on since a while goes on.
-    if (own.what(0) !== what) own = { what: () => what, since: now(), isTimed: true }
+    if (what !== undefined && own.what(0) !== what) own = { what: () => what, since: now(), isTimed: true }
   }
 
   const hearUpdate = (update: ModelUpdate): void => {
@@ -53,21 +60,23 @@ export function followActivity(now: () => number = () => performance.now()): Act
       case 'agent':
         return onEvent(event.event, `${agents}${event.callId}/`)
       case 'tool_start':
-        tools.set(agents + event.callId, callOf(event, now()))
+        tools.set(agents + event.callId, doingCall(event, now()))
         return
       case 'tool_update': {
-        const doing = tools.get(agents + event.callId)
-        const what = toolWaitText(event, now())
-        if (what !== undefined && doing !== undefined) tools.set(agents + event.callId, { ...doing, what })
+        const [wait, doing] = [toolWaitIn(event.data), tools.get(agents + event.callId)]
+        if (wait !== undefined && doing !== undefined)
+          tools.set(agents + event.callId, waitingCall(doing, wait, now() + wait.leftMs))
         return
       }
       case 'tool_end':
         tools.delete(agents + event.callId)
-        begin('working')
-        return
+        return begin('working')
       case 'retry':
         own = { what: retryText(event, now()), since: now(), isTimed: false }
         return
+      case 'service_wait':
+        followWait(tools, `${agents} waits`, event, now())
+        return begin(isOwn && !event.isWaiting ? 'asking the model' : undefined)
       case 'turn_start':
         if (isOwn) turn = event.turn
         return
@@ -85,12 +94,9 @@ export function followActivity(now: () => number = () => performance.now()): Act
         return
       case 'compact_end':
         isCompacting = false
-        begin('working')
-        return
-      default: {
-        const what = whatBegins(event)
-        if (what !== undefined) begin(what)
-      }
+        return begin('working')
+      default:
+        begin(whatBegins(event))
     }
   }
 
@@ -113,20 +119,23 @@ export function followActivity(now: () => number = () => performance.now()): Act
   return { onEvent: hear, line: (columns) => layOut(parts(), columns) }
 }
 
-/** A call that goes on from now on. */
-function callOf({ name, input }: Extract<RunEvent, { readonly type: 'tool_start' }>, since: number): Doing {
-  const what = `${name} ${inputSummary(input)}`.trimEnd()
-  return { what: () => what, since, isTimed: true }
+function doingCall({ name, input }: Extract<RunEvent, { readonly type: 'tool_start' }>, since: number): Doing {
+  return { what: () => `${name} ${inputSummary(input)}`.trimEnd(), since, isTimed: true }
 }
 
-/** What a call waits for, and how much longer; undefined where it tells of no wait. */
-function toolWaitText(
-  { data }: Extract<RunEvent, { readonly type: 'tool_update' }>,
-  now: number,
-): Doing['what'] | undefined {
-  const wait = toolWaitIn(data)
-  if (wait === undefined) return undefined
-  return (at) => `waits for ${wait.what}, ${stopwatch(Math.max(0, now + wait.leftMs - at))} left`
+function waitingCall(doing: Doing, { what }: ToolWait, untilMs: number): Doing {
+  return { ...doing, what: (now) => countdownText(what, untilMs - now) }
+}
+
+function followWait(
+  doing: Map<string, Doing>,
+  key: string,
+  event: Extract<RunEvent, { readonly type: 'service_wait' }>,
+  since: number,
+): void {
+  const wait = waitOfEvent(event)
+  if (event.isWaiting) doing.set(key, { what: () => serviceCountdown(wait, Date.now()), since, isTimed: false })
+  else doing.delete(key)
 }
 
 /** What a run does from an event on that says nothing else of it. */

@@ -1,10 +1,11 @@
 import { endings, type RunResult } from '@halting/core'
 import type { EndingAdvice } from '@halting/core/adapters'
 import type { Flags } from '../flags/flags.ts'
+import { endingMessage } from '../frontends/wait-text.ts'
 import { elapsed, many, money, moneyAtMost, oneLine, tokensCounted } from '../io/figures.ts'
 import { goalPart, isUnusableGoal } from './goal-text.ts'
 import { letItCompact, moreRoom } from './context-advice.ts'
-import { limitAdvice } from './limit-advice.ts'
+import { limitAdvice, waitAdvice } from './limit-advice.ts'
 
 function anotherModel({ model, fallbackModel }: Flags): string {
   const flags = [
@@ -43,16 +44,23 @@ export interface EndingContext {
 /** One line about an ending that is no success: reason, message, figures, what to do next. */
 export function endingLine(terminal: RunResult, { flags, changes, errorKind }: EndingContext): string {
   const next = adviceFor(terminal, flags, errorKind)
-  const message = oneLine(terminal.signal.message, 300).replace(/[.\s]+$/, '')
+  const message = oneLine(endingMessage(terminal, Date.now()), 300).replace(/[.\s]+$/, '')
   const figures = [goalPart(terminal), figuresOf(terminal), changes].filter((part) => part !== '').join(', ')
   return `${terminal.reason}: ${message} (${figures}).${next === '' ? '' : ` ${next}`}`
 }
 
 /** The one thing to do next after an ending that is no success; '' for nothing (spec R-TEXT-5). */
 export function adviceFor(terminal: RunResult, flags: Flags, errorKind: string | undefined): string {
-  const ofModel = terminal.reason === 'model_error' ? modelAdvice[errorKind ?? ''] : undefined
+  if (terminal.reason === 'model_error') return modelErrorAdvice(terminal, flags, errorKind)
   if (terminal.reason === 'goal_unmet') return goalAdvice(terminal, flags)
-  return ofModel ?? adviceText(endings[terminal.reason].advice.command, terminal, flags)
+  return adviceText(endings[terminal.reason].advice.command, terminal, flags)
+}
+
+/** What to do about a model that could not be asked. */
+function modelErrorAdvice(terminal: RunResult, flags: Flags, errorKind: string | undefined): string {
+  const advice = modelAdvice[errorKind ?? ''] ?? adviceText(endings.model_error.advice.command, terminal, flags)
+  const wait = waitAdvice(terminal, flags.waitForLimits, Date.now())
+  return wait === '' ? advice : `${advice.replace(/\.$/, '')}; ${wait}`
 }
 
 /** What may reach a goal that was not met: more tries, unless they changed nothing; another model; what was changed put back. */

@@ -52,3 +52,30 @@ export function usdFlag(usd: number): string {
   // A little less: 0.1 is not quite a tenth.
   return String(Math.ceil(usd * 100 - 1e-6) / 100)
 }
+
+/**
+ * The flag that has a run wait for a service that refuses requests for some time; '' where waiting does not help, or no run may wait so long.
+ * `waitForLimits`: how long the run was allowed to, in milliseconds.
+ */
+export function waitAdvice({ signal, retryAt }: RunResult, waitForLimits: number | undefined, now: number): string {
+  const { kind, attempts } = signal.context
+  const leftMs = retryAt === undefined ? 0 : Date.parse(retryAt) - now
+  const isDown =
+    kind === 'overloaded' ||
+    kind === 'server_error' ||
+    (kind === 'connection' && typeof attempts === 'number' && attempts > 1)
+  // What it has waited counts, too.
+  const hours = usualHours.find((each) => each * hourMs >= (waitForLimits ?? 0) + leftMs + spareMs)
+  if ((retryAt === undefined && !isDown) || leftMs < 0 || hours === undefined) return ''
+  const flag = '--wait-for-limits'
+  if ((waitForLimits ?? 0) > 0) return `${flag} ${hours}h waits longer.`
+  return retryAt === undefined
+    ? `${flag} ${hours}h waits until the service answers.`
+    : `${flag} ${hours}h waits for it.`
+}
+
+const hourMs = 3_600_000
+/** Up to the 31 days that a run may wait. */
+const usualHours = [8, 24, 48, 96, 168, 336, 744]
+/** Waits are a little longer than the service asks for. */
+const spareMs = 60_000

@@ -4,6 +4,7 @@ import { jsonText } from '../io/json-text.ts'
 import { told } from '../io/figures.ts'
 import type { Output } from '../io/output.ts'
 import type { Watcher } from './watcher.ts'
+import { pauseNote } from './pause-note.ts'
 import { textReport, type ReportContext } from './text-report.ts'
 
 const reports: { readonly [format in OutputFormat]: (context: ReportContext) => Watcher } = {
@@ -12,7 +13,7 @@ const reports: { readonly [format in OutputFormat]: (context: ReportContext) => 
     flags.verbose === true
       ? jsonArray(output)
       : { ...jsonLines(output, (message) => message.type === 'result'), onEvent: tellLeft(output) },
-  'stream-json': ({ output }) => jsonLines(output, () => true),
+  'stream-json': ({ output }) => ({ ...jsonLines(output, () => true), onEvent: tellPauses(output) }),
 }
 
 /** Says in the format that the flags ask for what a run tells. */
@@ -22,11 +23,23 @@ export function createReport(context: ReportContext): Watcher {
 
 /** What was ended or left running with the run is no part of the result, and is not to pass in silence. */
 function tellLeft(output: Output): Watcher['onEvent'] {
+  const tellPause = tellPauses(output)
   return (event) => {
+    tellPause(event)
     if (event.type !== 'message' || event.entry.kind !== 'attachment' || event.entry.tasks === undefined) return
     const { attachment } = event.entry
     if (attachment.type === 'informational') output.err(told(attachment.message))
   }
+}
+
+/** That a run stands still for long is told on stderr in every format. */
+function tellPauses(output: Output): Watcher['onEvent'] {
+  const onEvent: Watcher['onEvent'] = (event) => {
+    if (event.type === 'agent') return onEvent(event.event)
+    const note = pauseNote(event, Date.now())
+    if (note !== undefined) output.err(told(note))
+  }
+  return onEvent
 }
 
 function jsonLines(output: Output, isWanted: (message: SdkMessage) => boolean): Watcher {
@@ -51,7 +64,7 @@ function jsonArray(output: Output): Watcher {
     before = ',\n'
   }
   return {
-    onEvent: () => undefined,
+    onEvent: tellPauses(output),
     see,
     after: see,
     end: () => {

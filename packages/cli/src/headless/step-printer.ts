@@ -1,10 +1,11 @@
 import type { ContentBlock, RunEvent, SdkMessage } from '@halting/core'
 import { blocksOf, type SdkAssistant, type SdkUser } from '@halting/core/adapters'
-import { toolWaitIn, toolWaitText } from '../frontends/tool-wait.ts'
+import { toolWaitIn, toolWaitText } from '../frontends/wait-text.ts'
 import { columnsOf, wrapped } from '../io/columns.ts'
 import { elapsed, oneLine, printable } from '../io/figures.ts'
 import type { Style } from '../io/style.ts'
-import { roomNews, type RoomNews } from './room.ts'
+import { pauseNote } from './pause-note.ts'
+import { roomNews } from './room.ts'
 import { inputSummary } from '@halting/analysis/words'
 import { lastLinesOfFailed, resultSummary } from './summaries.ts'
 
@@ -62,10 +63,9 @@ export function createStepPrinter(
     for (const block of message.content) {
       if (block.type === 'text' && block.text.trim() !== '') {
         const text = printable(block.text).trim()
-        if (error !== undefined) line(style.red(text))
         // What a subagent says is never the answer, and was not told as it came.
-        else if (parent === null) tellText(text)
-        else line(text)
+        if (error === undefined && parent === null) tellText(text)
+        else line(error === undefined ? text : style.red(text))
       }
       if (block.type !== 'tool_use') continue
       release()
@@ -82,8 +82,8 @@ export function createStepPrinter(
     details: unknown,
   ): void => {
     const { name, about } = calls.get(key) ?? { name: '', about: '' }
-    const what = { summary: resultSummary(name, content, details), took: durations.get(key), columns: width() - 4 }
-    const shown = resultText({ name, about }, { ...what, isBelow: above === key })
+    const subject = above === key || name === '' ? '' : `${name} ${about}`
+    const shown = resultText(subject, resultSummary(name, content, details), durations.get(key), width() - 4)
     line(isError === true ? style.red(`  ✗ ${shown}`) : style.dim(`  ✓ ${shown}`))
     if (isError !== true || name !== 'Bash') return
     for (const said of lastLinesOfFailed(details)) line(style.dim(`    ${oneLine(said, width() - 4)}`))
@@ -102,19 +102,18 @@ export function createStepPrinter(
     const wait = toolWaitIn(data)
     if (wait === undefined) return
     if (above !== keyOf(parent, callId)) above = undefined
-    const said = above === undefined ? `${name} ${toolWaitText(wait)}` : toolWaitText(wait)
+    const text = toolWaitText(wait, Date.now())
+    const said = above === undefined ? `${name} ${text}` : text
     print(`${style.dim(`  … ${oneLine(said, width() - 4)}`)}\n`)
   }
 
   const onEvent = (event: RunEvent, parent: string | null): void => {
     if (event.type === 'agent') onEvent(event.event, event.callId)
-    const news = roomNews(event)
-    if (news !== undefined) line(newsLine(news, style, width()))
+    for (const text of [...newsLines(event, width(), style), ...waitLines(event, width(), style)]) line(text)
     // The answer goes back: it is a step, and stands before what comes of it.
     if (event.type === 'goal_end' && parent === null && !event.met && event.tries < event.maxTries) release()
     if (event.type === 'tool_update') tellWait(event.callId, event.name, event.data, parent)
     if (event.type === 'tool_end') durations.set(keyOf(parent, event.callId), event.durationMs)
-    if (event.type === 'retry') line(style.yellow(wrapped(retryText(event, width()), width())))
   }
 
   return {
@@ -134,27 +133,27 @@ function callOf({ name: given, input }: Extract<ContentBlock, { type: 'tool_use'
   return { name, about: oneLine(inputSummary(input), columns - columnsOf(name) - 3) }
 }
 
-/** How full the window is, or what was made of that. */
-function newsLine({ kind, text }: RoomNews, style: Style, columns: number): string {
-  return (kind === 'not compacted' ? style.yellow : style.dim)(oneLine(`↻ ${text}`, columns))
+/** `subject`: what it is the result of; '' where it stands below that. */
+function resultText(subject: string, summary: string, took: number | undefined, width: number): string {
+  const time = took === undefined ? '' : ` · ${elapsed(took)}`
+  const room = width - columnsOf(time)
+  // How it went matters more than all of what it was.
+  const subjectRoom = Math.max(Math.floor(room / 3), room - 2 - columnsOf(summary))
+  return oneLine((subject === '' ? '' : `${oneLine(subject, subjectRoom)}: `) + summary, room) + time
 }
 
-/** How a call went, with its name where it does not stand right below it. */
-function resultText(
-  { name, about }: Call,
-  of: {
-    readonly summary: string
-    readonly took: number | undefined
-    readonly columns: number
-    readonly isBelow: boolean
-  },
-): string {
-  const time = of.took === undefined ? '' : ` · ${elapsed(of.took)}`
-  const room = of.columns - columnsOf(time)
-  // How it went matters more than all of what it was.
-  const subjectRoom = Math.max(Math.floor(room / 3), room - 2 - columnsOf(of.summary))
-  const subject = of.isBelow || name === '' ? '' : `${oneLine(`${name} ${about}`, subjectRoom)}: `
-  return oneLine(subject + of.summary, room) + time
+function newsLines(event: RunEvent, width: number, style: Style): readonly string[] {
+  const news = roomNews(event)
+  if (news === undefined) return []
+  return [(news.kind === 'not compacted' ? style.yellow : style.dim)(oneLine(`↻ ${news.text}`, width))]
+}
+
+/** A request that is made again, at once or later, and waits for services with how long they took. */
+function waitLines(event: RunEvent, width: number, style: Style): readonly string[] {
+  if (event.type === 'service_waited') return [style.dim(`  waited ${elapsed(event.waitedMs)} for the service`)]
+  const pause = pauseNote(event, Date.now())
+  const text = pause === undefined && event.type === 'retry' ? retryText(event, width) : pause && `! ${pause}`
+  return text === undefined ? [] : [style.yellow(wrapped(text, width))]
 }
 
 function retryText(

@@ -1,9 +1,10 @@
 import { endings, type RunEvent, type SdkMessage, type RunResult } from '@halting/core'
-import { budgetWaitText, sharedBudgetOf } from '@halting/core/adapters'
+import { budgetWaitText, longestQuietWaitMs, sharedBudgetOf } from '@halting/core/adapters'
 import type { Flags } from '../flags/flags.ts'
 import { wrapped } from '../io/columns.ts'
 import { oneLine, printable } from '../io/figures.ts'
 import { everyCharacterInLine } from '../io/seen.ts'
+import { longRetryText, toolWaitIn, toolWaitText } from '../frontends/wait-text.ts'
 import { shellQuoted } from '../io/shell-quote.ts'
 import type { Output } from '../io/output.ts'
 import type { Style } from '../io/style.ts'
@@ -16,10 +17,10 @@ import { closingLine, endingLine } from './ending.ts'
 import { followGoals, goalArguments, goalNotes, isUnusableGoal } from './goal-text.ts'
 import { followChanges } from './file-changes.ts'
 import { showActivity } from './live-line.ts'
+import { pauseNote } from './pause-note.ts'
 import { roomNews } from './room.ts'
 import type { Asked } from './rerun.ts'
 import type { Watcher } from './watcher.ts'
-import { toolWaitIn, toolWaitText } from '../frontends/tool-wait.ts'
 import { createStepPrinter, type StepPrinter } from './step-printer.ts'
 
 export interface ReportContext {
@@ -221,14 +222,12 @@ function troubleTeller(output: Output, style: Style): (event: RunEvent) => void 
 }
 
 function troubleOf(event: RunEvent): string | undefined {
-  if (event.type === 'retry') return event.error.message
+  // What waits long is told with when it goes on, by `noteTeller`.
+  if (event.type === 'retry') return longRetryText(event, Date.now()) === undefined ? event.error.message : undefined
   if (event.type === 'notice') return event.message
   const news = roomNews(event)
   return news?.kind === 'not compacted' ? news.text : undefined
 }
-
-/** What waits for so long, in milliseconds, is told. */
-const tellingMs = 5_000
 
 /** Tells for what a tool waits that waits for long: nothing else may be heard of the run meanwhile (spec R-WAIT-17). */
 function waitTeller(tell: Tell, style: Style): (event: RunEvent) => void {
@@ -242,8 +241,8 @@ function waitTeller(tell: Tell, style: Style): (event: RunEvent) => void {
 function longWaitIn(event: RunEvent): string | undefined {
   if (event.type === 'agent') return longWaitIn(event.event)
   const wait = event.type === 'tool_update' ? toolWaitIn(event.data) : undefined
-  if (event.type !== 'tool_update' || wait === undefined || wait.leftMs <= tellingMs) return undefined
-  return `${event.name} ${toolWaitText(wait)}`
+  if (event.type !== 'tool_update' || wait === undefined || wait.leftMs <= longestQuietWaitMs) return undefined
+  return `${event.name} ${toolWaitText(wait, Date.now())}`
 }
 
 /** Tells what hooks say to the person, and which of them failed, as it happens: a guard that guarded nothing must not pass unseen. */
@@ -259,7 +258,7 @@ function noteTeller(output: Output, style: Style): (event: RunEvent) => void {
   }
   const onEvent = (event: RunEvent): void => {
     if (event.type === 'agent') return onEvent(event.event)
-    const note = event.type === 'budget_wait' ? waitOf(event) : noteIn(event)
+    const note = event.type === 'budget_wait' ? waitOf(event) : (pauseNote(event, Date.now()) ?? noteIn(event))
     if (note === undefined || note === told) return
     told = note
     output.err(

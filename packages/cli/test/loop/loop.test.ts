@@ -84,28 +84,40 @@ test('ends with 6 when the rounds are done and the goal is not met', async () =>
   })
 })
 
-test('asks nothing where the goal holds before a round but the first', async () => {
-  // The first round is made whatever holds; it takes away what the goal wants, and somebody else puts it there in the pause.
-  const flags = ['--until', 'test -e outside', '--until-tries', '1', '--output-format', 'stream-json', '--verbose']
-  const running = start(loop('Check.', '--every', '1s', '--rounds', '5', ...flags, '--script', replies(3)))
-  await running.says('"subtype":"loop_wait"')
+test('asks nothing where the goal holds before a round but the first, also where it is killed in between', async () => {
+  const format = ['--output-format', 'stream-json', '--verbose']
+  const own = ['--every', '1h', '--rounds', '5', '--until', 'test -e outside', '--until-tries', '1']
+  const first = start(loop('Check.', ...own, ...format, '--session-id', sessionId(7), '--script', replies(2)))
+  await first.says('"subtype":"loop_wait"')
+  first.child.kill('SIGKILL')
+  await first.ended
+  // Somebody else does what is wanted, in the pause. The goal is on record.
   writeFileSync(join(here(), 'outside'), '')
-  const { status, stdout } = await running.ended
+  const { status, stdout } = await run(
+    loop('--resume', sessionId(7), '--every', '0', ...format, '--script', replies(1)),
+  )
   const lines = linesOf(stdout)
   expect(status).toBe(0)
-  const results = lines.filter(({ type }) => type === 'result')
-  expect(results.map(({ num_turns }) => num_turns)).toEqual([2, 0, 2])
-  expect(lines.at(-1)).toMatchObject({ type: 'result', is_error: false, ended: { because: 'goal_met' } })
+  expect(lines.filter(({ type }) => type === 'result').map(({ num_turns }) => num_turns)).toEqual([0, 2])
+  expect(lines.at(-1)).toMatchObject({
+    type: 'result',
+    is_error: false,
+    rounds: [
+      { round: 1, goalMet: false },
+      { round: 2, goalMet: true },
+    ],
+    ended: { because: 'goal_met' },
+  })
 })
 
 describe('a loop that was killed', () => {
   test('in a pause continues with the next round', async () => {
-    const own = ['--every', '1500ms', '--rounds', '2', '--session-id', sessionId(2)]
+    const own = ['--every', '1h', '--rounds', '2', '--session-id', sessionId(2)]
     const first = start(loop('Check.', ...own, '--script', replies(1)))
     await first.says('next at')
     first.child.kill('SIGKILL')
     await first.ended
-    const { status, stdout, stderr } = await run(loop('--continue', '--script', replies(1)))
+    const { status, stdout, stderr } = await run(loop('--continue', '--every', '0', '--script', replies(1)))
     expect({ status, stdout }).toEqual({ status: 0, stdout: 'Answer 1.\n' })
     expect(stderr).toMatch(/round 2 of 2 · completed/)
     expect(stderr).toMatch(/2 of 2 rounds done · 2 rounds/)

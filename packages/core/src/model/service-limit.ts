@@ -57,7 +57,7 @@ export interface ServiceWaitTerms {
  */
 export function serviceWaitMs({ error, number, leftMs, key }: ServiceWaitTerms): number | undefined {
   const said = error.retryAfterMs ?? 0
-  if (leftMs < Math.max(said, longestQuietWaitMs)) return undefined
+  if (leftMs <= 0 || leftMs < Math.max(said, longestQuietWaitMs)) return undefined
   const first = said > 0 ? longestQuietWaitMs : firstUnsaidMs
   const least = Math.min(longestUnsaidMs, first * 2 ** Math.min(number - 1, 10))
   const wanted = Math.max(said, least)

@@ -73,9 +73,6 @@ export function ask(run: Run): Promise<Reply> {
     },
     tell: run.emit,
     enter: (attempt, step) => enterAttempt(run, attempt, step),
-    get waitedMs() {
-      return run.spent.waits?.ms ?? 0
-    },
     enterWait: (waited) => enterWaits(run, waited),
     renew: (attempt) => after(settingsInWait(run, attempt), () => turnRequest(run)),
   }

@@ -106,8 +106,8 @@ function childOfOpen(run: Run, { tool: name, input, agents, toolCalls = Infinity
   const tool = context.tools.get(name)
   if (tool === undefined || !isAgentTool(tool)) throw new TypeError(`There is no tool ${name} that starts agents.`)
   // It is what this tool's own check had left when the call was made.
-  const { identity, spent } = run
-  return childOf({ context, identity, spent }, tool, mutableCopyOf(input), { agents, toolCalls })
+  const { identity } = run
+  return childOf({ context, identity }, tool, mutableCopyOf(input), { agents, toolCalls })
 }
 
 /** Characters of its words that are kept to be looked at. */

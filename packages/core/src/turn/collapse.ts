@@ -114,7 +114,7 @@ async function ask(run: Run, stage: CollapseStage, name: string): Promise<Stagin
   const asked = await askModel(
     run,
     { ...plan, isBeside: true, isOptional: true, heldBack: () => heldBack },
-    askerFor(run, bill, `${name}/retry`),
+    askerFor(bill, `${name}/retry`),
   )
   const summary = summaryOf(asked)
   return summary === undefined ? span : { ...span, summary }

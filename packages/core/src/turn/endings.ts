@@ -95,7 +95,10 @@ export function modelErrorDraft(error: ModelErrorJson, attempts: number, retryAt
   const { kind, status, requestId } = error
   const signal = new StopSignal({
     reason: exhausted ? 'retry_limit' : 'error',
-    message: retryAt === undefined ? failure.message : `${failure.message} It takes requests again at ${retryAt}.`,
+    message:
+      retryAt === undefined
+        ? failure.message
+        : `${failure.message.replace(/[.\s]+$/, '')}. It takes requests again at ${retryAt}.`,
     context: { kind, status, attempts, requestId, ...(retryAt !== undefined && { retryAt }) },
     source: 'model',
   })

@@ -1,5 +1,6 @@
 import { endings, type RunResult } from '@halting/core'
 import { type EndingDetail, limitOfResult, sharedBudgetOf } from '@halting/core/adapters'
+import { endingMessage } from '../../frontends/wait-text.ts'
 import { standingAdvice } from '../../headless/limit-advice.ts'
 import { goalRemarks, metText } from '../../frontends/goal-words.ts'
 import { counted, many, oneLine, stopwatch, tokensCounted } from '../../io/figures.ts'
@@ -162,14 +163,16 @@ function raiseAdvice(terminal: RunResult, actions: readonly OfferedAction[]): st
   return `${enter}/limits run-usd sets another (none: no limit), as --max-run-usd does at the start and limits.maxRunUsd in your settings for all sessions.`
 }
 
-function detailText(detail: EndingDetail, { signal }: RunResult): string {
+function detailText(detail: EndingDetail, terminal: RunResult): string {
+  const { signal } = terminal
   switch (detail.kind) {
     case 'none':
       return ''
     case 'message': {
       const { prefix = '', unless } = detail
       if (signal.message === unless) return ''
-      return signal.message.startsWith(prefix) ? signal.message.slice(prefix.length) : signal.message
+      const message = endingMessage(terminal, Date.now())
+      return message.startsWith(prefix) ? message.slice(prefix.length) : message
     }
     case 'figures': {
       const { text, name, next } = units[detail.unit]

@@ -26,7 +26,7 @@ export interface Child {
  * @throws what the tool throws, TypeError for what is no subagent, ConfigurationError for a model that cannot be asked.
  */
 export function childOf(
-  { context, identity, spent }: Pick<Run, 'context' | 'identity' | 'spent'>,
+  { context, identity }: Pick<Run, 'context' | 'identity'>,
   tool: AnyAgentTool,
   input: unknown,
   share: AgentShare,
@@ -39,8 +39,7 @@ export function childOf(
     permissionMode,
   })
   const child = childRunOf(given)
-  const waitForLimitsMs = Math.max(0, context.settings.waitForLimitsMs - (spent.waits?.ms ?? 0))
-  return { run: child, context: contextOf(context, tool, child, { ...share, waitForLimitsMs }) }
+  return { run: child, context: contextOf(context, tool, child, share) }
 }
 
 /** Plain JavaScript may give anything back. @throws TypeError for what is no subagent. */
@@ -93,10 +92,7 @@ function limitsOf(fields: { readonly [field: string]: unknown }): Partial<ChildR
   return limits
 }
 
-/** What it may use of what is left of its parent's. */
-type Shared = AgentShare & Pick<RunSettings, 'waitForLimitsMs'>
-
-function contextOf(context: RunContext, tool: AnyAgentTool, child: ChildRun, share: Shared): RunContext {
+function contextOf(context: RunContext, tool: AnyAgentTool, child: ChildRun, share: AgentShare): RunContext {
   const settings = settingsOf(context, child, share)
   const model = modelOf(context, tool, child)
   checkBudgetable(model, context.prices, settings)
@@ -128,7 +124,7 @@ function guardsOfLimits({ maxDurationMs }: ChildRun): readonly RegisteredGuard[]
   return [{ id: 'limit:agent_duration', guard: timeLimit(maxDurationMs) }]
 }
 
-function settingsOf({ settings }: RunContext, child: ChildRun, share: Shared): RunSettings {
+function settingsOf({ settings }: RunContext, child: ChildRun, share: AgentShare): RunSettings {
   const { permissionMode = settings.permissionMode, permissionUpdates = [] } = child
   return {
     ...settings,
@@ -143,7 +139,6 @@ function settingsOf({ settings }: RunContext, child: ChildRun, share: Shared): R
     wrapUp: false,
     output: null,
     maxToolCalls: within(child.maxToolCalls, share.toolCalls),
-    waitForLimitsMs: share.waitForLimitsMs,
     maxSubagents: share.agents,
     maxSubagentDepth: Math.max(0, settings.maxSubagentDepth - 1),
     querySource: child.agentType ?? 'agent',

@@ -1,4 +1,4 @@
-import { bothWaits } from '../../model/service-waits.ts'
+import { laterWaits } from '../../model/service-waits.ts'
 import type { AgentFigures } from '../../agent-figures.ts'
 import { changesOf } from '../../goals/changes.ts'
 import { carriedOn, changeOf } from '../../settings/settings-change.ts'
@@ -24,7 +24,7 @@ export function enterAgent(
     unknownNanos: spent.unknownNanos + child.unknownNanos,
     subagents: spent.subagents + child.subagents,
     ...(child.toolCalls !== undefined && { toolCalls: (spent.toolCalls ?? 0) + child.toolCalls }),
-    ...(child.waits !== undefined && { waits: bothWaits(spent.waits, child.waits) }),
+    ...(child.waits !== undefined && { waits: laterWaits(spent.waits, child.waits) }),
     stillRunning: [...spent.stillRunning, ...child.stillRunning],
     now: Math.max(spent.now, child.now),
   })

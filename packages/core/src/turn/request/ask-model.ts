@@ -24,8 +24,6 @@ export interface Asker {
   tell(event: RunEvent): void
   /** An attempt ended. Its figures are entered before anything else happens. */
   enter(attempt: number, step: StepResult<Attempt>): void
-  /** Milliseconds that were waited for services before. */
-  readonly waitedMs: number
   /** A wait for the service is over. */
   enterWait(waited: ServiceWaits): void
   /** The same request to the model that a person chose while it waited; absent for questions, which keep theirs. */
@@ -172,8 +170,10 @@ class OpenRequest {
     if (isOverloaded && this.#asker.canFallBack && !this.#isNextRecorded(attempt))
       return { kind: 'overloaded', error, attempts: tries }
     const mayFallBack = this.#asker.canFallBack && error.kind === 'overloaded'
-    const wait = { plan: this.#asking, error, retryKey: key, isFinal: isUsedUp, mayFallBack }
-    const waitMs = breaksAgain ? undefined : this.#waits.dueMs(wait, this.#asker)
+    const { mayWait } = result
+    const isRenewable = this.#asker.renew !== undefined
+    const wait = { plan: this.#asking, error, mayWait, retryKey: key, isFinal: isUsedUp, mayFallBack, isRenewable }
+    const waitMs = breaksAgain ? undefined : this.#waits.dueMs(wait)
     const failure = failureOf(result, tries)
     if (waitMs !== undefined) return this.#wait(wait, waitMs, attempt, failure)
     if (isFinal) return failure

@@ -1,4 +1,4 @@
-import { bothWaits, type ServiceWaits } from '../../model/service-waits.ts'
+import { laterWaits, type ServiceWaits } from '../../model/service-waits.ts'
 import type { RunEvent } from '../../events.ts'
 import type { Usage } from '../../messages.ts'
 
@@ -47,13 +47,8 @@ export class OpenBill implements Bill {
     this.charges.push(charge)
   }
 
-  /** Milliseconds of waits that are in no figures yet. */
-  get waitedMs(): number {
-    return this.waits?.ms ?? 0
-  }
-
   enterWait(waited: ServiceWaits): void {
-    this.waits = bothWaits(this.waits, waited)
+    this.waits = laterWaits(this.waits, waited)
   }
 
   tell(event: RunEvent): void {

@@ -15,6 +15,7 @@ import type { Grant } from './grant.ts'
 import { OwnBlocks } from './own-blocks.ts'
 import { ownReply, type OwnReply } from './own-reply.ts'
 import type { Made, RequestPlan } from './request-plan.ts'
+import { mayWaitAfter } from './wait-for-service.ts'
 
 /** One call of the model on its way: what it tells is kept, and what it comes to is charged once. */
 export class ModelCall {
@@ -78,7 +79,12 @@ export class ModelCall {
     const { retryAfterMs } = error
     const saidMs = retryAfterMs !== null && retryAfterMs > 0 ? wallTimeOf(run.context.timers) + retryAfterMs : undefined
     const failed = { kind: 'failed', error, charge: chargeOfFailure(run, plan, grant, error, told), grant } as const
-    return saidMs === undefined ? failed : { ...failed, retryAtMs: saidMs }
+    const mayWait = mayWaitAfter(run, error)
+    return {
+      ...failed,
+      ...(saidMs !== undefined && { retryAtMs: saidMs }),
+      ...(mayWait !== undefined && { mayWait }),
+    }
   }
 }
 

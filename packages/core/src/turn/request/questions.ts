@@ -1,4 +1,4 @@
-import { bothWaits, type ServiceWaits } from '../../model/service-waits.ts'
+import { laterWaits, type ServiceWaits } from '../../model/service-waits.ts'
 import type { AbortCause } from '../../cancel/abort.ts'
 import type { CompactionReply, CompactionRequest } from '../../context/port.ts'
 import type { RunEvent } from '../../events.ts'
@@ -14,14 +14,17 @@ import { problemOfQuestion, questionPlan, refusedQuestion, replyTo } from './que
 
 /** Enters a bill from the record: what was paid then is in the figures, and what was told is told again. */
 export function enterBill(run: Run, { charges, told, waits }: Bill): void {
-  if (waits !== undefined) enterWaits(run, waits)
+  if (waits !== undefined) {
+    run.ports.waitTime.restore(waits)
+    enterWaits(run, waits)
+  }
   for (const event of told) run.emit(event)
   for (const charge of charges) enterCharge(run, charge)
 }
 
 /** What was waited for a service is in the figures of the run. */
 export function enterWaits(run: Run, waited: ServiceWaits): void {
-  run.update({ waits: bothWaits(run.spent.waits, waited) })
+  run.update({ waits: laterWaits(run.spent.waits, waited) })
 }
 
 export function enterCharge(run: Run, charge: Charge): void {
@@ -29,20 +32,12 @@ export function enterCharge(run: Run, charge: Charge): void {
 }
 
 /** Who asks: no fallback model takes over for a question (spec R-CTX-6a). */
-export function askerFor(
-  run: Run,
-  bill: OpenBill,
-  retryName: string,
-  onRefusal?: (error: ModelErrorJson) => void,
-): Asker {
+export function askerFor(bill: OpenBill, retryName: string, onRefusal?: (error: ModelErrorJson) => void): Asker {
   return {
     retryName,
     canFallBack: false,
     begin: () => () => {},
     tell: (event) => bill.tell(event),
-    get waitedMs() {
-      return (run.spent.waits?.ms ?? 0) + bill.waitedMs
-    },
     enterWait: (waited) => bill.enterWait(waited),
     enter: (_attempt, { value }) => {
       if (value.kind === 'over_budget' || (value.kind === 'aborted' && value.charge.known)) return
@@ -66,10 +61,6 @@ export class LiveBill extends OpenBill {
   override charge(charge: Charge): void {
     super.charge(charge)
     enterCharge(this.#run, charge)
-  }
-
-  override get waitedMs(): number {
-    return 0
   }
 
   override enterWait(waited: ServiceWaits): void {
@@ -159,7 +150,7 @@ export class Questions {
     const { timeoutMs } = request
     const cutOff = timeoutMs === undefined ? undefined : new CutOff(run.context.timers, timeoutMs)
     const timed = cutOff === undefined ? plan : { ...plan, cutOff: cutOff.signal }
-    const asker = askerFor(run, bill, `${name}/retry:${own}`, (error) => this.refusals.push({ model: model.id, error }))
+    const asker = askerFor(bill, `${name}/retry:${own}`, (error) => this.refusals.push({ model: model.id, error }))
     const asked = await askModel(run, timed, asker).finally(() => cutOff?.end())
     if (asked.kind === 'aborted') this.aborted ??= asked.cause
     return replyTo(asked)

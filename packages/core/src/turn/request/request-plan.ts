@@ -4,6 +4,7 @@ import type { ModelErrorJson } from '../../model/model-error.ts'
 import type { ModelRequest } from '../../model/model.ts'
 import type { Charge } from './bill.ts'
 import type { Grant, OverBudget, PromptEstimate, ReplyCap, RequestBounds } from './grant.ts'
+import type { MayWait } from './wait-for-service.ts'
 
 /** What one attempt came to, as recorded. */
 export type Attempt =
@@ -24,6 +25,8 @@ export type Attempt =
       readonly grant: Grant
       /** When the service takes requests again, in milliseconds since 1970; where it said so. */
       readonly retryAtMs?: number
+      /** Where waiting for the service helps. */
+      readonly mayWait?: MayWait
     }
   /** `partial` holds what had come, so that nothing that was read is lost. */
   | {

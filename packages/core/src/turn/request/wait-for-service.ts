@@ -1,7 +1,9 @@
 import type { RunEvent } from '../../events.ts'
 import type { ModelErrorJson } from '../../model/model-error.ts'
 import { isServiceLimit, longestQuietWaitMs, serviceWaitMs } from '../../model/service-limit.ts'
-import type { ServiceWaitEnd, ServiceWaits } from '../../model/service-waits.ts'
+import type { ServiceWaitEnd, ServiceWaits, WaitTime } from '../../model/service-waits.ts'
+import { inForceAfter } from '../../settings/settings-change.ts'
+import { wallTimeOf } from '../../steps/clock.ts'
 import type { Waited } from '../../steps/steps.ts'
 import type { Run } from '../run.ts'
 import type { RequestPlan } from './request-plan.ts'
@@ -10,19 +12,31 @@ import type { RequestPlan } from './request-plan.ts'
 export interface WaitAfter {
   readonly plan: RequestPlan
   readonly error: ModelErrorJson
+  readonly mayWait: MayWait | undefined
   /** The key of the retry that would come after it. */
   readonly retryKey: string
   /** No further attempt is made without a wait. */
   readonly isFinal: boolean
   /** Another attempt follows soon, with another model. */
   readonly mayFallBack: boolean
+  /** It would be made to a model that a person chooses meanwhile. */
+  readonly isRenewable: boolean
+}
+
+/** On record with a failure that waiting helps: when it came by the wall clock, and how long the run might wait then. JSON. */
+export type MayWait = { readonly atMs: number; readonly leftMs: number }
+
+/** Whether to wait is decided by what held when the attempt failed: a process that goes on decides the same (spec R-SERV-4a). */
+export function mayWaitAfter({ context, ports }: Run, error: ModelErrorJson): MayWait | undefined {
+  const { waitForLimitsMs } = context.settings
+  if (waitForLimitsMs === 0 || !isServiceLimit(error)) return undefined
+  const atMs = wallTimeOf(context.timers)
+  return { atMs, leftMs: ports.waitTime.leftMs(waitForLimitsMs, atMs) }
 }
 
 /** What a request waits through, and where it is told and entered. */
 export interface ServiceWaiter {
   tell(event: RunEvent): void
-  /** Milliseconds of waits so far: what is in the figures of the run, and what is not entered there yet. */
-  readonly waitedMs: number
   /** The wait is over. Its figures are entered before anything else happens. */
   enterWait(waited: ServiceWaits): void
 }
@@ -43,27 +57,29 @@ export class RequestWaits {
   }
 
   /** How long is waited after this failure, in milliseconds; undefined for not at all. What is on record is done again, whatever the options say now. */
-  dueMs(failed: WaitAfter, { waitedMs }: Pick<ServiceWaiter, 'waitedMs'>): number | undefined {
+  dueMs(failed: WaitAfter): number | undefined {
     const { steps, isRecordOnly } = this.#run.ports
     const key = keyOf(failed)
     if (steps.peek(key) !== 'absent') return 0
-    const { error, plan, isFinal, mayFallBack } = failed
+    const { error, plan, isFinal, mayFallBack, mayWait } = failed
     const goesOnAnyway = isRecordOnly || steps.peek(failed.retryKey) !== 'absent'
-    if (goesOnAnyway || plan.isOptional === true || !isServiceLimit(error)) return undefined
+    if (goesOnAnyway || plan.isOptional === true || mayWait === undefined) return undefined
     const isLong = !mayFallBack && (error.retryAfterMs ?? 0) > longestQuietWaitMs
     if (!isFinal && !isLong) return undefined
-    const { waitForLimitsMs } = this.#run.context.settings
-    const leftMs = waitForLimitsMs - waitedMs
-    return serviceWaitMs({ error, number: this.#number + 1, leftMs, key })
+    const wantedMs = serviceWaitMs({ error, number: this.#number + 1, leftMs: mayWait.leftMs, key })
+    const agoMs = Math.max(0, wallTimeOf(this.#run.context.timers) - mayWait.atMs)
+    return wantedMs === undefined ? undefined : Math.max(0, wantedMs - agoMs)
   }
 
   /** Waits. Active time stands still: neither the time limit nor the figures count it. */
   async wait(failed: WaitAfter, dueMs: number, waiter: ServiceWaiter): Promise<ServiceWaitEnd> {
-    const { steps, abort, deadline, inbox } = this.#run.ports
-    const { error, plan } = failed
+    const { steps, abort, deadline, inbox, waitTime } = this.#run.ports
+    const { error, plan, isRenewable } = failed
     const key = keyOf(failed)
     const about = { model: plan.model.id, error }
     let moments: { readonly sinceMs: number; readonly untilMs: number } | undefined
+    let end: ReturnType<WaitTime['begin']> | undefined
+    const isLive = steps.peek(key) === 'absent'
     this.#number++
     deadline.pause()
     let waited: Waited<unknown>
@@ -71,10 +87,15 @@ export class RequestWaits {
       waited = await steps.wait(key, {
         signal: abort.signal,
         longestMs: dueMs,
-        // The one that is asked already is no other: what is set again, as by a worker that hears it anew, ends no later wait.
-        wakeOn: (wake) => inbox.onWake((why, chosen) => (chosen === plan.model.id ? undefined : wake(why))),
+        // A question keeps its model. The one that is asked already is no other: what is set again, as by a worker that hears it anew, ends no later wait.
+        wakeOn: (wake) =>
+          inbox.onWake((why, chosen) => {
+            const isOther = isRenewable && this.#idOf(chosen) !== plan.model.id
+            if (why !== 'model' || isOther) wake(why)
+          }),
         onBegin: (begun) => {
           moments = begun
+          end = waitTime.begin(begun, isLive)
           this.#run.emit({ type: 'service_wait', isWaiting: true, ...about, ...begun })
         },
       })
@@ -84,9 +105,18 @@ export class RequestWaits {
     }
     const outcome = endOf(waited)
     const { waitedMs, endedMs } = waited
-    waiter.enterWait({ ms: waitedMs, untilMs: endedMs })
+    // One that is answered from the record did not begin here.
+    end ??= waitTime.begin({ sinceMs: endedMs - waitedMs, untilMs: endedMs }, false)
+    waiter.enterWait(end(endedMs))
     waiter.tell({ type: 'service_waited', outcome, waitedMs, ...about })
     return outcome
+  }
+
+  /** Of what was set: null stands for the model of the options. */
+  #idOf(chosen: string | null | undefined): string {
+    if (typeof chosen === 'string') return chosen
+    const { spent } = this.#run
+    return this.#run.contextUnder(inForceAfter(spent.settings, { model: null }, false)).model.id
   }
 }
 
