@@ -1,6 +1,6 @@
 import type { ContentBlock, RunEvent, SdkMessage } from '@halting/core'
 import { blocksOf, type SdkAssistant, type SdkUser } from '@halting/core/adapters'
-import { toolWaitIn, toolWaitText } from '../frontends/tool-wait.ts'
+import { toolWaitIn, toolWaitText } from '../frontends/wait-text.ts'
 import { columnsOf, wrapped } from '../io/columns.ts'
 import { elapsed, oneLine, printable } from '../io/figures.ts'
 import type { Style } from '../io/style.ts'
@@ -63,18 +63,15 @@ export function createStepPrinter(
     for (const block of message.content) {
       if (block.type === 'text' && block.text.trim() !== '') {
         const text = printable(block.text).trim()
-        if (error !== undefined) line(style.red(text))
         // What a subagent says is never the answer, and was not told as it came.
-        else if (parent === null) tellText(text)
-        else line(text)
+        if (error === undefined && parent === null) tellText(text)
+        else line(error === undefined ? text : style.red(text))
       }
       if (block.type !== 'tool_use') continue
       release()
-      const key = keyOf(parent, block.id)
-      const name = oneLine(block.name, longestName)
-      const about = oneLine(inputSummary(block.input), width() - columnsOf(name) - 3)
-      calls.set(key, { name, about })
-      line(`${style.green('●')} ${style.bold(name)} ${about}`)
+      const [key, call] = [keyOf(parent, block.id), callOf(block, width())]
+      calls.set(key, call)
+      line(`${style.green('●')} ${style.bold(call.name)} ${call.about}`)
       above = key
     }
   }
@@ -85,9 +82,8 @@ export function createStepPrinter(
     details: unknown,
   ): void => {
     const { name, about } = calls.get(key) ?? { name: '', about: '' }
-    const summary = resultSummary(name, content, details)
     const subject = above === key || name === '' ? '' : `${name} ${about}`
-    const shown = resultText(subject, summary, durations.get(key), width() - 4)
+    const shown = resultText(subject, resultSummary(name, content, details), durations.get(key), width() - 4)
     line(isError === true ? style.red(`  ✗ ${shown}`) : style.dim(`  ✓ ${shown}`))
     if (isError !== true || name !== 'Bash') return
     for (const said of lastLinesOfFailed(details)) line(style.dim(`    ${oneLine(said, width() - 4)}`))
@@ -105,21 +101,19 @@ export function createStepPrinter(
   const tellWait = (callId: string, name: string, data: unknown, parent: string | null): void => {
     const wait = toolWaitIn(data)
     if (wait === undefined) return
-    const key = keyOf(parent, callId)
-    const isBelow = above === key
-    line(style.dim(`  … ${oneLine((isBelow ? '' : `${name} `) + toolWaitText(wait), width() - 4)}`))
-    if (isBelow) above = key
+    if (above !== keyOf(parent, callId)) above = undefined
+    const text = toolWaitText(wait, Date.now())
+    const said = above === undefined ? `${name} ${text}` : text
+    print(`${style.dim(`  … ${oneLine(said, width() - 4)}`)}\n`)
   }
 
   const onEvent = (event: RunEvent, parent: string | null): void => {
     if (event.type === 'agent') onEvent(event.event, event.callId)
-    const news = newsLine(event, width(), style)
-    if (news !== undefined) line(news)
+    for (const text of [...newsLines(event, width(), style), ...waitLines(event, width(), style)]) line(text)
     // The answer goes back: it is a step, and stands before what comes of it.
     if (event.type === 'goal_end' && parent === null && !event.met && event.tries < event.maxTries) release()
     if (event.type === 'tool_update') tellWait(event.callId, event.name, event.data, parent)
     if (event.type === 'tool_end') durations.set(keyOf(parent, event.callId), event.durationMs)
-    for (const text of waitLines(event, width(), style)) line(text)
   }
 
   return {
@@ -127,10 +121,16 @@ export function createStepPrinter(
     see(message) {
       if (message.type === 'assistant') printAssistant(message)
       if (message.type === 'user') printUser(message)
-      if (message.type !== 'system') return
-      if (message.subtype === 'informational') line(style.yellow(`! ${oneLine(message.message, width() - 2)}`))
+      if (message.type === 'system' && message.subtype === 'informational')
+        line(style.yellow(`! ${oneLine(message.message, width() - 2)}`))
     },
   }
+}
+
+/** Its name and what it is about, on a line of so many columns. */
+function callOf({ name: given, input }: Extract<ContentBlock, { type: 'tool_use' }>, columns: number): Call {
+  const name = oneLine(given, longestName)
+  return { name, about: oneLine(inputSummary(input), columns - columnsOf(name) - 3) }
 }
 
 /** `subject`: what it is the result of; '' where it stands below that. */
@@ -142,10 +142,10 @@ function resultText(subject: string, summary: string, took: number | undefined, 
   return oneLine((subject === '' ? '' : `${oneLine(subject, subjectRoom)}: `) + summary, room) + time
 }
 
-function newsLine(event: RunEvent, width: number, style: Style): string | undefined {
+function newsLines(event: RunEvent, width: number, style: Style): readonly string[] {
   const news = roomNews(event)
-  if (news === undefined) return undefined
-  return (news.kind === 'not compacted' ? style.yellow : style.dim)(oneLine(`↻ ${news.text}`, width))
+  if (news === undefined) return []
+  return [(news.kind === 'not compacted' ? style.yellow : style.dim)(oneLine(`↻ ${news.text}`, width))]
 }
 
 /** A request that is made again, at once or later, and waits for services with how long they took. */

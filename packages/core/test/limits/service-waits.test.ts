@@ -7,7 +7,7 @@ import { isoTimeOf } from '../../src/iso-time.ts'
 import { isServiceLimit, serviceWaitMs } from '../../src/model/service-limit.ts'
 import { laterWaits, WaitTime } from '../../src/model/service-waits.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
-import { begin, calls, reader, run, subagent, until } from '../support/harness.ts'
+import { begin, calls, reader, run, subagent, tick, until } from '../support/harness.ts'
 import { killedBefore } from '../support/killed.ts'
 
 const hour = 3_600_000
@@ -18,6 +18,22 @@ const outage = { error: { kind: 'server_error', message: 'down', status: 503 } }
 
 const waitsOf = (events: readonly RunEvent[]) =>
   events.flatMap((event) => (event.type === 'service_waited' ? [[event.outcome, event.waitedMs]] : []))
+
+/** Asks a model twice. */
+const askingTool = (timeoutMs?: number) =>
+  ({
+    name: 'ask',
+    description: 'asks',
+    inputSchema: { type: 'object' },
+    readOnly: true,
+    asksModel: true,
+    async execute(_input: unknown, { ask }: ToolContext) {
+      const messages = [{ role: 'user', content: 'well?' }] as const
+      const question = { system: '', messages, ...(timeoutMs !== undefined && { timeoutMs }) }
+      const replies = [await ask?.(question), await ask?.(question)]
+      return replies.map((reply) => reply?.kind).join(' ')
+    },
+  }) as const
 
 const record = (init: Partial<ModelErrorInit>): ModelErrorJson =>
   new ModelError({ kind: 'server_error', message: 'x', ...init }).toRecord()
@@ -255,6 +271,30 @@ describe('what ends a wait', () => {
     ])
   })
 
+  test('not the model that is asked already, also where it is named as that of the options', async () => {
+    const run1 = going()
+    void run1.loop.result
+    await isWaiting(run1)
+    run1.loop.set({ model: null })
+    await tick()
+    expect([run1.model.requests.length, waitsOf(run1.events)]).toEqual([1, []])
+    run1.loop.abort()
+    await run1.end()
+  })
+
+  test('of a question no other model, which would be no other for it: it asked again and again', async () => {
+    const other = scriptedModel(['from the other'], { id: 'other' })
+    const script = [{ toolCalls: [{ name: 'ask' }] }, ...Array.from({ length: 20 }, () => limit(hour))]
+    const run1 = going({ models: [other], tools: [askingTool()] }, script)
+    void run1.loop.result
+    await isWaiting(run1)
+    run1.loop.set({ model: 'other' })
+    await tick()
+    expect([run1.model.requests.length, waitsOf(run1.events)]).toEqual([2, []])
+    run1.loop.abort()
+    await run1.end()
+  })
+
   test('a stop, which is the ending', async () => {
     const run1 = going()
     void run1.loop.result
@@ -407,21 +447,9 @@ test('questions of one tool wait no longer together than the run may', async () 
     ...Array.from({ length: 3 }, () => limit(40 * 60_000)),
     'done',
   ])
-  const tool = {
-    name: 'ask',
-    description: 'asks',
-    inputSchema: { type: 'object' },
-    readOnly: true,
-    asksModel: true,
-    async execute(_input: unknown, { ask }: ToolContext) {
-      const question = { system: '', messages: [{ role: 'user', content: 'well?' }] } as const
-      const replies = [await ask?.(question), await ask?.(question)]
-      return replies.map((reply) => reply?.kind).join(' ')
-    },
-  } as const
   const { terminal, state, clock } = await run([], {
     model: asking,
-    tools: [tool],
+    tools: [askingTool()],
     waitForLimitsMs: hour,
     maxRetries: 0,
   })
