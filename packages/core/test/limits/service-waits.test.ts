@@ -358,6 +358,23 @@ describe('over a kill', () => {
   })
 })
 
+test('what was waited in the turns before a kill counts', async () => {
+  const options = {
+    model: scriptedModel([limit(40 * 60_000), calls('Look'), 'unheard']),
+    tools: [reader('Look')],
+    waitForLimitsMs: hour,
+  }
+  const clock = createFakeClock({ autoAdvance: true })
+  const records = await killedBefore((entry) => entry.type === 'result' && entry.key === 'run1/model:2.1', {
+    ...options,
+    clock,
+  })
+  const later = createFakeClock({ start: 2 * hour, autoAdvance: true })
+  const resumed = resume(records, { ...options, model: scriptedModel([limit(40 * 60_000)]), clock: later })
+  const { terminal, state } = await resumed.loop.ended
+  expect([terminal.reason, (state.spent.waits?.ms ?? 0) < 41 * 60_000]).toEqual(['model_error', true])
+})
+
 test('what a process decided of a wait holds in the one that goes on, from when the attempt failed', async () => {
   const options = { model: scriptedModel([limit(hour), 'done']), waitForLimitsMs: 8 * hour }
   const clock = createFakeClock({ start: 1_000_000, autoAdvance: true })
