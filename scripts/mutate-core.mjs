@@ -23,6 +23,7 @@ import { promisesOfLooking } from './mutations/promises-looking.mjs'
 import { promisesOfRequests } from './mutations/promises-requests.mjs'
 import { promisesOfResumes } from './mutations/promises-resume.mjs'
 import { promisesOfTurns } from './mutations/promises-turns.mjs'
+import { promisesOfWaits } from './mutations/promises-waits.mjs'
 
 const summary = new URL('../.tmp/mutations.json', import.meta.url)
 const flags = process.argv.slice(2).filter((argument) => argument.startsWith('--'))
@@ -38,6 +39,7 @@ const promises = [
   ...promisesOfResumes,
   ...promisesOfWorkBeside,
   ...promisesOfLooking,
+  ...promisesOfWaits,
 ]
 const all = [...promises, ...explored]
 

@@ -48,7 +48,7 @@ const aimFlags = ({ until, goal, protect, checkSeconds, skipIfMet }) => [
 
 /**
  * `before`: what the program wrote before it is started again.
- * @typedef {{ until?: readonly string[], goal?: string, protect?: readonly string[], checkSeconds?: number, skipIfMet?: boolean, needsJudge?: boolean, resumesAlone?: boolean, isBounded?: boolean }} Aim
+ * @typedef {{ until?: readonly string[], goal?: string, protect?: readonly string[], checkSeconds?: number, skipIfMet?: boolean, needsJudge?: boolean, resumesAlone?: boolean, isBounded?: boolean, waits?: boolean, loop?: { every: string, rounds: number, until: string } }} Aim
  * @typedef {{ url: string, home: string, prompt: string, resumes: boolean, before?: string, limits?: object, hooks?: object, asksFirst?: boolean, aim: Aim, peers: string }} Start
  */
 
@@ -70,6 +70,11 @@ export const programs = {
       write(join(home, '.halting/settings.json'), hookSettings(hooks))
       const budget = aim.isBounded ? { usd: ownBudgetUsd, ...limits } : limits
       const env = { ANTHROPIC_API_KEY: 'k', ANTHROPIC_BASE_URL: url }
+      if (aim.loop !== undefined) {
+        const { every, rounds, until } = aim.loop
+        const flags = ['--every', every, '--rounds', String(rounds), '--until', until, '--model', 'claude-sonnet-4-5', '--permission-mode', 'bypassPermissions']
+        return { command: [process.execPath, own, 'loop', prompt, ...flags], env }
+      }
       const [, offered] = /^Go on: halting (.*)$/m.exec(before ?? '') ?? []
       if (offered !== undefined) return { command: ['bash', '-c', `exec ${quoted(process.execPath)} ${quoted(own)} ${offered} --max-budget-usd ${ownBudgetUsd}`], env }
       return {
@@ -77,6 +82,7 @@ export const programs = {
           ...[process.execPath, own, '-p', ...(resumes && aim.resumesAlone ? [] : [prompt]), '--model', 'claude-sonnet-4-5'],
           ...(asksFirst ? [] : ['--permission-mode', 'bypassPermissions']),
           ...(resumes ? ['--continue'] : aimFlags(aim)),
+          ...(aim.waits ? ['--wait-for-limits', '1h'] : []),
           ...limitFlags(budget),
         ],
         env,
@@ -86,7 +92,7 @@ export const programs = {
   claude: {
     package: '@anthropic-ai/claude-code',
     start({ url, home, prompt, resumes, limits, hooks, asksFirst, aim, peers }) {
-      if (aim.skipIfMet) return undefined
+      if (aim.loop !== undefined || aim.skipIfMet) return undefined
       const { goal, protect, checkSeconds } = aim
       write(join(home, '.claude/settings.json'), {
         ...hookSettings(hooks ?? untilHooks(home, aim), checkSeconds),
@@ -107,7 +113,7 @@ export const programs = {
     package: '@openai/codex',
     start({ url, home, prompt, resumes, limits, hooks: given, asksFirst, aim, peers }) {
       // Of a goal in words its model itself says that it is reached: nobody judges it.
-      if (limits !== undefined || aim.protect !== undefined || aim.skipIfMet || aim.needsJudge) return undefined
+      if (aim.loop !== undefined || limits !== undefined || aim.protect !== undefined || aim.skipIfMet || aim.needsJudge) return undefined
       const provider = ['-c', 'model_provider="local"', '-c', `model_providers.local={name="local",base_url="${url}/v1",wire_api="responses",env_key="OPENAI_API_KEY"}`]
       if (aim.goal !== undefined) {
         const driver = fileURLToPath(new URL('codex-goal.mjs', import.meta.url))
@@ -131,7 +137,7 @@ export const programs = {
     package: '@earendil-works/pi-coding-agent',
     start({ url, home, prompt, resumes, limits, hooks, asksFirst, aim, peers }) {
       // It has no limits, no hooks of settings and no permissions; an extension may send an answer back.
-      if (limits !== undefined || hooks !== undefined || asksFirst || aim.protect !== undefined || aim.goal !== undefined || aim.skipIfMet) return undefined
+      if (aim.loop !== undefined || limits !== undefined || hooks !== undefined || asksFirst || aim.protect !== undefined || aim.goal !== undefined || aim.skipIfMet) return undefined
       const until = untilHooks(home, aim)
       if (until !== undefined) write(join(home, '.pi/agent/extensions/until.ts'), piExtension(until.Stop, aim.checkSeconds))
       write(join(home, '.pi/agent/models.json'), { providers: { anthropic: { baseUrl: url } } })
@@ -144,7 +150,7 @@ export const programs = {
   gemini: {
     package: '@google/gemini-cli',
     start({ url, home, prompt, resumes, limits, hooks: given, asksFirst, aim, peers }) {
-      if (limits?.usd !== undefined || aim.protect !== undefined || aim.goal !== undefined || aim.skipIfMet) return undefined
+      if (aim.loop !== undefined || limits?.usd !== undefined || aim.protect !== undefined || aim.goal !== undefined || aim.skipIfMet) return undefined
       const hooks = given ?? untilHooks(home, aim)
       const timeout = aim.checkSeconds === undefined ? undefined : aim.checkSeconds * 1_000
       // What others call Stop it calls AfterAgent; the answer of the hook is the same.
@@ -169,7 +175,7 @@ export const programs = {
     package: 'opencode-ai',
     start({ url, prompt, resumes, limits, hooks, asksFirst, aim, peers }) {
       // A plugin is told that a session is idle, and may prompt again; `opencode run` has ended by then. So it has nothing that sends an answer back.
-      if (limits?.usd !== undefined || hooks !== undefined || aim.until !== undefined || aim.goal !== undefined) return undefined
+      if (aim.loop !== undefined || limits?.usd !== undefined || hooks !== undefined || aim.until !== undefined || aim.goal !== undefined) return undefined
       const config = {
         autoupdate: false,
         provider: { anthropic: { options: { baseURL: `${url}/v1`, apiKey: 'k' } } },
@@ -185,7 +191,7 @@ export const programs = {
   qwen: {
     package: '@qwen-code/qwen-code',
     start({ url, home, prompt, resumes, limits, hooks: given, asksFirst, aim, peers }) {
-      if (limits?.usd !== undefined || aim.protect !== undefined || aim.skipIfMet) return undefined
+      if (aim.loop !== undefined || limits?.usd !== undefined || aim.protect !== undefined || aim.skipIfMet) return undefined
       const hooks = given ?? untilHooks(home, aim)
       const timeout = aim.checkSeconds === undefined ? undefined : aim.checkSeconds * 1_000
       write(join(home, '.qwen/settings.json'), {

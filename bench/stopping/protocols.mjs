@@ -48,7 +48,7 @@ const messages = {
     const content = told.call === undefined ? [{ type: 'text', text: told.text ?? '' }] : [{ type: 'tool_use', id: `toolu_${id}`, ...told.call }]
     return { ...message, content, stop_reason: told.call === undefined ? 'end_turn' : 'tool_use', usage: { input_tokens: told.usage.input, output_tokens: told.usage.output } }
   },
-  error: (message) => ({ type: 'error', error: { type: 'invalid_request_error', message } }),
+  error: (message, status) => ({ type: 'error', error: { type: status === 429 ? 'rate_limit_error' : status >= 500 ? 'api_error' : 'invalid_request_error', message } }),
 }
 
 const responses = {
@@ -79,7 +79,9 @@ const responses = {
         : { type: 'response.completed', response }
     return [{ type: 'response.created', response: { id: response.id } }, { type: 'response.output_item.done', output_index: 0, item }, last]
   },
-  error: (message) => ({ error: { type: 'invalid_request_error', message } }),
+  error: (message, status) => ({
+    error: { type: status === 429 ? 'rate_limit_exceeded' : status >= 500 ? 'server_error' : 'invalid_request_error', message, ...(status === 429 && { code: 'rate_limit_exceeded' }) },
+  }),
 }
 
 const generate = {
@@ -106,7 +108,14 @@ const generate = {
     return [{ candidates: [{ index: 0, content: { role: 'model', parts }, finishReason }], usageMetadata }]
   },
   whole: (told) => generate.write(told)[0],
-  error: (message) => ({ error: { code: 400, message, status: 'INVALID_ARGUMENT' } }),
+  error: (message, status, leftSeconds) => ({
+    error: {
+      code: status,
+      message,
+      status: status === 429 ? 'RESOURCE_EXHAUSTED' : status >= 500 ? 'UNAVAILABLE' : 'INVALID_ARGUMENT',
+      ...(leftSeconds !== undefined && { details: [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: `${leftSeconds}s` }] }),
+    },
+  }),
 }
 
 export const protocols = [messages, responses, generate]
@@ -120,6 +129,11 @@ export function shellCall(tools, command, id) {
   const input = properties.cmd !== undefined ? { cmd: command } : { command: asArray ? ['bash', '-c', command] : command }
   if (properties.description !== undefined) input.description = 'As asked'
   return { id, name: tool.name, input }
+}
+
+/** A call of the tool by which a model waits; undefined where there is none. */
+export function waitCall(tools, input, id) {
+  return tools.some(({ name }) => name === 'Wait') ? { id, name: 'Wait', input } : undefined
 }
 
 /** A call of the tool by which a model says that a goal is reached; undefined where there is none. */

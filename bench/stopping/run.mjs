@@ -1,5 +1,5 @@
 // Plays each situation with each program and tells what it did, what it cost and how it said so. See README.md.
-// Run: node bench/stopping/run.mjs [--peers=FOLDER] [--programs=halting,claude] [--only=TEXT,TEXT] [--goals] [--words] [--log=FILE] [--wall=SECONDS] [--json=FILE] [--halting=PROGRAM]. Needs a build, and Linux. FOLDER holds
+// Run: node bench/stopping/run.mjs [--peers=FOLDER] [--programs=halting,claude] [--only=TEXT,TEXT] [--goals] [--waits] [--words] [--log=FILE] [--wall=SECONDS] [--json=FILE] [--halting=PROGRAM]. Needs a build, and Linux. FOLDER holds
 // node_modules with the programs; those that are not there are left out.
 import { fork, spawnSync } from 'node:child_process'
 import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -12,6 +12,7 @@ import { play } from './play.mjs'
 import { programs } from './programs.mjs'
 import { mostRequests, situations } from './situations.mjs'
 import { tableOf } from './table.mjs'
+import { waitingSituations } from './waiting-situations.mjs'
 
 const here = fileURLToPath(new URL('.', import.meta.url))
 const peers = join(textOf('peers', join(here, '..')), 'node_modules')
@@ -19,6 +20,7 @@ const wallMs = numberOf('wall', 300) * 1_000
 const wanted = textOf('programs', Object.keys(programs).join(',')).split(',')
 const only = textOf('only', '').split(',')
 const goalsOnly = process.argv.includes('--goals')
+const waitsOnly = process.argv.includes('--waits')
 const log = textOf('log', '')
 
 const service = fork(join(here, 'service.mjs'), { env: { ...process.env, ...(log !== '' && { STOPPING_LOG: log }) } })
@@ -43,6 +45,7 @@ try {
     }
     for (const [title, situation] of Object.entries(situations)) {
       if (!only.some((text) => title.includes(text)) || (goalsOnly && situation.ours === undefined)) continue
+      if (waitsOnly && waitingSituations[title] === undefined && title !== 'polling in haste') continue
       const row = await rowOf(name, program, title, situation)
       rows.push(row)
       console.error(`${name}, ${title}: ${row.verdict}`)
@@ -64,8 +67,8 @@ async function rowOf(name, program, title, situation) {
   mkdirSync(work, { recursive: true })
   writeFiles(work, { 'notes.txt': 'Notes.\n', 'plan.txt': 'A plan.\n', ...situation.files })
   const version = program.package === undefined ? '' : JSON.parse(readFileSync(join(peers, program.package, 'package.json'), 'utf8')).version
-  const { limits, hooks, asksFirst, until, goal, protect, checkSeconds, skipIfMet, needsJudge, resumesAlone, ours } = situation
-  const aim = { until, goal, protect, checkSeconds, skipIfMet, needsJudge, resumesAlone, isBounded: ours !== undefined }
+  const { limits, hooks, asksFirst, until, goal, protect, checkSeconds, skipIfMet, needsJudge, resumesAlone, waits, loop, ours } = situation
+  const aim = { until, goal, protect, checkSeconds, skipIfMet, needsJudge, resumesAlone, waits, loop, isBounded: ours !== undefined }
   const start = (prompt, resumes, before) => program.start({ url: `http://127.0.0.1:${port}`, home, prompt, resumes, before, limits, hooks, asksFirst, aim, peers })
   if (start('', false) === undefined) return { program: name, version, title, verdict: 'has none', problems: [] }
   await ask({ situation: title })

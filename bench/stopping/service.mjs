@@ -3,7 +3,7 @@
 // request is appended to that file.
 import { appendFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import { goalCall, judgement, leastOf, protocols, shellCall } from './protocols.mjs'
+import { goalCall, judgement, leastOf, protocols, shellCall, waitCall } from './protocols.mjs'
 import { situations } from './situations.mjs'
 
 let situation
@@ -12,7 +12,7 @@ let figures
 process.on('message', ({ situation: name, resumed }) => {
   if (name !== undefined) {
     situation = situations[name]
-    figures = { requests: 0, turns: 0, judged: 0, billedUsd: 0, offersShell: false, lastResults: [], problems: [] }
+    figures = { requests: 0, refused: 0, early: 0, turns: 0, judged: 0, billedUsd: 0, offersShell: false, lastResults: [], problems: [] }
   }
   if (resumed) figures.resumedAt = figures.turns
   process.send({ figures })
@@ -34,6 +34,12 @@ function answer({ url = '', method }, text, response) {
   const asked = protocol.read(body)
   const { tools, results } = asked
   figures.requests++
+  const trouble = troubleNow(tools.length > 0)
+  if (trouble !== undefined) {
+    const { status, leftSeconds } = trouble
+    const headers = { 'content-type': 'application/json', ...(leftSeconds !== undefined && { 'retry-after': String(leftSeconds) }) }
+    return response.writeHead(status, headers).end(JSON.stringify(protocol.error(status === 429 ? 'Too many requests' : 'Service unavailable', status, leftSeconds)))
+  }
   const isJudge = situation.judge !== undefined && judges(asked, text)
   if (isJudge) figures.judged++
   const isBeside = tools.length === 0 || isJudge
@@ -46,15 +52,15 @@ function answer({ url = '', method }, text, response) {
   const offersShell = shellCall(tools, '', '') !== undefined
   figures.offersShell ||= offersShell
   const turnsSinceResume = figures.resumedAt === undefined ? undefined : turn - figures.resumedAt
-  const seen = { turn, turnsSinceResume, results, tokens: Math.ceil(text.length / 4) }
+  const seen = { turn, turnsSinceResume, results, tokens: Math.ceil(text.length / 4), heard: text, canWait: waitCall(tools, {}, '') !== undefined }
   const reply = proposed ?? (isJudge ? { text: judgement(asked.wants, text, situation.judge(seen)) } : replyTo({ asked, text, isBeside, offersShell, seen }))
-  if (reply.status !== undefined) return json(reply.status, protocol.error(reply.message))
+  if (reply.status !== undefined) return json(reply.status, protocol.error(reply.message, reply.status))
   const usage = reply.usage ?? { input: Math.ceil(text.length / 4), output: 100 }
   figures.billedUsd += (usage.input * 3 + (reply.breaks ? 0 : usage.output) * 15) / 1e6
   const id = `${figures.requests}`
   const proposal = reply.proposes ? goalCall(tools, id) : undefined
   if (proposal !== undefined) figures.proposed = { text: reply.text }
-  const call = reply.run === undefined ? proposal : shellCall(tools, reply.run, id)
+  const call = reply.wait !== undefined ? waitCall(tools, reply.wait, id) : reply.run === undefined ? proposal : shellCall(tools, reply.run, id)
   const told = { ...(proposal === undefined && { text: reply.text }), ...(call !== undefined && { call }), end: reply.end ?? 'complete', usage }
   const isStream = body.stream === true || /stream/i.test(url)
   if (!isStream && protocol.whole !== undefined) return json(200, protocol.whole(told, id))
@@ -62,6 +68,21 @@ function answer({ url = '', method }, text, response) {
   response.writeHead(200, { 'content-type': 'text/event-stream' })
   if (!reply.breaks) return response.end(events.join(''))
   response.write(events[0], () => setTimeout(() => response.destroy(), 20))
+}
+
+/** Whether the service refuses this request, with which status, and the seconds that it says. */
+function troubleNow(isOfConversation) {
+  const { trouble } = situation
+  if (trouble === undefined || figures.turns < trouble.behind) return undefined
+  figures.troubleSince ??= Date.now()
+  const leftMs = figures.troubleSince + trouble.forMs - Date.now()
+  if (leftMs <= 0) return undefined
+  figures.refused++
+  // A second is what the header rounds by.
+  if (trouble.says && isOfConversation && figures.againAt !== undefined && Date.now() < figures.againAt - 1_000) figures.early++
+  const leftSeconds = trouble.says ? Math.ceil(leftMs / 1_000) : undefined
+  if (leftSeconds !== undefined && isOfConversation) figures.againAt = Date.now() + leftSeconds * 1_000
+  return { status: trouble.status, leftSeconds }
 }
 
 /** Requests of judges: whoever asks for a verdict on a goal offers no shell, and names the fields of the verdict. */

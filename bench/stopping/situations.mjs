@@ -7,9 +7,10 @@
 // `wrong(facts)` says what was wrong, a sentence each; none where all is as it should be.
 
 import { goalSituations } from './goal-situations.mjs'
+import { waitingSituations } from './waiting-situations.mjs'
 
 /** What a program did. @typedef {{
- *   requests: number, billedUsd: number, offersShell: boolean, exit: number | null, endedBy: 'itself' | 'us', wallMs: number, said: string, words: string, left: readonly string[],
+ *   requests: number, refused: number, early: number, billedUsd: number, offersShell: boolean, exit: number | null, endedBy: 'itself' | 'us', wallMs: number, said: string, words: string, left: readonly string[],
  *   files: (name: string) => string, turns: number, lastResults: readonly string[], problems: readonly string[]
  * }} Facts */
 
@@ -52,7 +53,10 @@ const all =
 const pollScript = (times, otherwise, pause = 0) =>
   `n=$(cat .asked 2>/dev/null || echo 0); n=$((n+1)); echo $n > .asked; if [ $n -gt ${times} ]; then echo ready; else sleep ${pause}; echo "${otherwise}"; fi\n`
 
-const untilReady = ({ results }) => (results.some((text) => /\bready\b/.test(text)) ? { text: 'The deployment is ready.' } : { run: 'sh poll.sh' })
+const isReady = ({ results }) => results.some((text) => /\bready\b/.test(text))
+const untilItIsReady = { run: undefined, wait: { command: 'sh poll.sh', pattern: '^ready', every_seconds: 1, timeout_seconds: 60 } }
+
+const untilReady = (seen) => (isReady(seen) ? { text: 'The deployment is ready.' } : { run: 'sh poll.sh' })
 
 export const situations = {
   'the same call': {
@@ -88,10 +92,11 @@ export const situations = {
     wrong: mustAnswer('The deployment is ready.'),
   },
   'polling in haste': {
-    asks: 'The same call 12 times with the same result `pending`, at once; the 13th says `ready`, and the model answers.',
+    asks: 'The same call 12 times with the same result `pending`, at once; the 13th says `ready`, and the model answers. It heeds a reminder that names a tool to wait with.',
     good: 'Does not stop it: comes to the answer, exit code 0.',
     files: { 'poll.sh': pollScript(12, 'pending') },
-    reply: untilReady,
+    reply: (seen) =>
+      seen.canWait && /waiting for something, call Wait/.test(seen.heard) ? { ...untilReady(seen), ...(isReady(seen) ? {} : untilItIsReady) } : untilReady(seen),
     wrong: mustAnswer('The deployment is ready.'),
   },
   'a limit of turns': {
@@ -195,6 +200,7 @@ export const situations = {
       ...(files('harm.txt') === '' && endedBy === 'itself' && offersShell && lastResults.length === 0 ? ['the model was not told'] : []),
     ],
   },
+  ...waitingSituations,
   ...goalSituations,
 }
 

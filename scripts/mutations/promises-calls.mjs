@@ -425,9 +425,14 @@ export const promisesOfCalls = [
     ['tools/waits'],
     [
       'turn/calls/call-wait.ts',
-      'Math.max(0, limitMs - usedMs) * shareForWaiting',
-      'Math.max(0, limitMs - usedMs) + 0 * shareForWaiting',
+      'leftOf(wholeDeadline)) * shareForWaiting',
+      'leftOf(wholeDeadline)) / (shareForWaiting * shareForWaiting)',
     ],
+  ],
+  [
+    'waits: an agent knows nothing of the time of the run',
+    ['tools/waits'],
+    ['turn/calls/call-wait.ts', 'Math.min(leftOf(deadline), leftOf(wholeDeadline))', 'leftOf(deadline)'],
   ],
   [
     'waits: one begins while its message still streams',

@@ -17,6 +17,7 @@ export {
 export { isCopiedRun } from './account/copied-run.ts'
 export { freeModels } from './account/free-models.ts'
 export { goalRounds, type GoalFigures, type GoalUnknown, type RecordedRound, type RoundPlace } from './account/goal.ts'
+export type { LimitPauseEnd, LimitPauseFigures, OpenLimitPause, RecordedLimitPause } from './account/limit-pauses.ts'
 export {
   serviceWaits,
   type OpenServiceWait,

@@ -173,6 +173,7 @@ test('report', async () => {
     'tools',
     'time',
     'serviceWaits',
+    'limitPauses',
     'service',
     'cache',
     'compactions',

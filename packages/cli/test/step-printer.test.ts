@@ -59,7 +59,7 @@ test('the live line tells of the agent again when a call of it has ended', () =>
   expect(activity.line(80)).toMatch(/^Agent /)
 })
 
-/** What Wait tells when it begins: at 14:05 of this machine it is over. */
+/** What Wait tells when it begins: it is over at this moment, which is on another day. */
 const waits = (untilMs: number): RunEvent => ({
   type: 'tool_update',
   callId: 'call_0',
@@ -85,11 +85,11 @@ test('R-WAIT-17: a wait is told when it begins, with the time at which it is ove
   printer.onEvent(inAgent(waits(fiveAfterTwo)))
   expect(lines.map((line) => line.trimEnd())).toEqual([
     '● Wait {}',
-    '  … waits for bash_1 to end, at most until 14:05',
+    '  … waits for bash_1 to end, at most until 2030-01-07 14:05',
     '  ✓ bash_1: Ended with exit code 0. Waited 1 min 1 s. · 1 min 1 s',
     '● Agent {}',
     '● Wait {}',
-    '  … waits for bash_1 to end, at most until 14:05',
+    '  … waits for bash_1 to end, at most until 2030-01-07 14:05',
   ])
 })
 

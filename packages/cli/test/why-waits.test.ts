@@ -1,9 +1,10 @@
-// Holds R-WHYW-3 and R-WHYW-4 of docs/spec.md: what `halting why`, `report` and `replay` say of runs that waited for a service, ended at one, or were killed in a wait.
+// Holds R-WHYW-3, R-WHYW-4, R-WHYW-7 and R-WHYW-8 of docs/spec.md: what `halting why`, `report` and `replay` say of runs that waited for a service, ended at one, or were killed in a wait.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { build } from 'esbuild'
+import { tool } from '@halting/core'
 import { createFakeClock } from '@halting/core/testing'
 import { expect, test } from 'vitest'
 import { sources } from '../../../vitest.build.ts'
@@ -46,6 +47,14 @@ test('a run that waited says how long, for which model and why, and that it is n
   expect(plain(text)).toContain('1 run waited 2 h')
 })
 
+test('the time of calls of Wait is told apart from that of other tools', async () => {
+  const session = 'aaaaaaaa-1111-4000-8000-000000000006'
+  const tools = [tool({ name: 'Wait', description: '', readOnly: true, execute: () => 'over' })]
+  await keep(session, [asks(['Wait', {}], ['Wait', {}]), says('done')], { tools })
+  const { stdout } = await run(['why', session])
+  expect(plain(stdout)).toMatch(/\d+ ms of the time of tools went to 2 calls of Wait\./)
+})
+
 test('a run that a service ended says when to come back, and how the run would have waited', async () => {
   const session = 'aaaaaaaa-1111-4000-8000-000000000002'
   await keep(session, [limited(10 * hour)], { maxRetries: 0 })
@@ -64,19 +73,18 @@ test('where that time is past, it says so, and the command only goes on', async 
   expect(stdout).toContain(`That time is past. This goes on:\n  halting -p --resume ${session}\n`)
 })
 
-/** A process that waits for a service in a session, and says so. */
-async function killedInWait(sessionId: string): Promise<void> {
+/** A process that waits in a session, and is killed once it tells this event. `run`: the replies and options of its run, as code. */
+async function killedAt(event: string, sessionId: string, run: string): Promise<void> {
   const outfile = join(here(), 'waiting.mjs')
   const place = { path: sessionPath(sessionId), sessionId, cwd: here(), version: '0.1.0' }
   const child = `
     import { openJournal } from '@halting/journal'
-    import { startRun, streamRun } from '@halting/core'
+    import { startRun, streamRun, tool } from '@halting/core'
     import { scriptedModel } from '@halting/core/testing'
     const journal = await openJournal(${JSON.stringify(place)})
-    const model = scriptedModel([${JSON.stringify(limited(3 * hour))}])
     const start = startRun({ prompt: 'go', sessionId: ${JSON.stringify(sessionId)}, transcript: journal.transcript })
-    for await (const event of streamRun(start, { model, waitForLimitsMs: ${8 * hour}, steps: journal.steps() }))
-      if (event.type === 'service_wait') console.log('waits')
+    for await (const event of streamRun(start, { ${run}, steps: journal.steps() }))
+      if (event.type === '${event}') setTimeout(() => console.log('waits'), 10)
   `
   mkdirSync(dirname(place.path), { recursive: true })
   await build({
@@ -97,7 +105,8 @@ async function killedInWait(sessionId: string): Promise<void> {
 
 test('a run that was killed in a wait says until when it waits, and the command goes on with the wait', async () => {
   const session = 'aaaaaaaa-1111-4000-8000-000000000004'
-  await killedInWait(session)
+  const waiting = `model: scriptedModel([${JSON.stringify(limited(3 * hour))}]), waitForLimitsMs: ${8 * hour}`
+  await killedAt('service_wait', session, waiting)
   const { status, stdout } = await run(['why', session])
   expect(status).toBe(0)
   const text = plain(stdout)
@@ -109,4 +118,17 @@ test('a run that was killed in a wait says until when it waits, and the command 
   expect(stdout).toContain(`This goes on with the wait:\n  halting -p --resume ${session} --wait-for-limits 8h\n`)
   const report = await run(['report', session])
   expect(plain(report.stdout)).toMatch(/aaaaaaaa run1 waits until \d{4}-\d\d-\d\d \d\d:\d\d\./)
+})
+
+test('a run that was killed in a pause at a limit says so, and the command raises the limit', async () => {
+  const session = 'aaaaaaaa-1111-4000-8000-000000000005'
+  const pausing = `
+    model: scriptedModel([{ toolCalls: [{ name: 'Read', input: {} }] }]),
+    tools: [tool({ name: 'Read', description: '', execute: () => 'seen' })],
+    maxTurns: 1, onLimit: 'pause', askLimit: () => new Promise(() => setTimeout(() => {}, ${hour}))
+  `
+  await killedAt('limit_question', session, pausing)
+  const { stdout } = await run(['why', session])
+  expect(plain(stdout)).toContain('It pauses at its limit of turns (1 of 1) until somebody answers.')
+  expect(stdout).toContain(`With the limit raised this goes on:\n  halting -p --resume ${session} --max-turns 2\n`)
 })

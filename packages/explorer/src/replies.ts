@@ -42,6 +42,9 @@ export type ReplyKind =
   | 'hang after call'
   | 'deaf'
   | 'no room'
+  | 'limited'
+  | 'limited for long'
+  | 'out of order'
   | `error ${ModelErrorKind}`
   | 'throws'
   | StrangeReply
@@ -146,6 +149,12 @@ export async function replyOf(kind: ReplyKind, place: Place): Promise<ModelReply
         status: 400,
         contextLimit: { used: 100, limit: 100 + Math.ceil(request.maxOutputTokens / 2), includesOutput: true },
       })
+    case 'limited':
+      throw limited(20_000)
+    case 'limited for long':
+      throw limited(3_600_000)
+    case 'out of order':
+      throw new ModelError({ kind: 'server_error', message: 'the service is out of order', status: 503 })
     case 'throws':
       throw new TypeError('the adapter has a bug')
     default: {
@@ -159,6 +168,10 @@ export async function replyOf(kind: ReplyKind, place: Place): Promise<ModelReply
       })
     }
   }
+}
+
+function limited(retryAfterMs: number): ModelError {
+  return new ModelError({ kind: 'rate_limit', message: 'the service has a limit', status: 429, retryAfterMs })
 }
 
 function connectionLost(): ModelError {

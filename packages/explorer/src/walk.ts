@@ -23,6 +23,7 @@ import {
   type EffectScope,
   type StepOptions,
   type StepEngine,
+  type WaitOptions,
 } from '@halting/core/steps'
 import { after, inboxIdsIn, settingsOnRecord, type SettingsInForce } from './core-internals.ts'
 import {
@@ -142,7 +143,7 @@ interface Resumed {
 async function goOn(
   onRecord: readonly StepRecord[],
   { scenario, path, other }: Next,
-  { handedIn }: Walked,
+  { handedIn, wallAt }: Walked,
   where: string,
 ): Promise<Resumed | undefined> {
   const folded = foldRun(onRecord)
@@ -150,7 +151,7 @@ async function goOn(
   const inbox = inboxAtKill(handedIn, onRecord)
   // The code that goes on is the code that ran: a part of the resumes is enough to see a write.
   const snapshots = onRecord.length % 8 === 0 ? createSnapshots() : noSnapshots
-  const world = createWorld(scenario, path.again(), snapshots, inbox)
+  const world = createWorld(scenario, path.again(), snapshots, { ...inbox, wallAt: wallAt.slice(0, onRecord.length) })
   if (other !== undefined) {
     world.options = { ...world.options, ...other.options(world.options) }
     // What the old program left open was not reserved under the limits of the new one.
@@ -164,6 +165,7 @@ async function goOn(
     replay: folded.replay,
     agents: folded.agents,
     clock: world.clock,
+    onRecord: () => world.wallAt.push(world.clock.now()),
   })
   const inForce = settingsOnRecord(folded.replay, folded.state.spent.settings, world.options)
   const { recordedUntil } = folded
@@ -269,6 +271,8 @@ function inboxAtKill(handedIn: readonly HandedIn[], records: readonly StepRecord
   const waits = ({ what, label, records: then }: HandedIn): boolean => {
     if (what === 'steer' || what === 'follow_up') return !idsTaken.includes(label)
     // All that was set is taken together.
+    // A retry that nobody recorded went with its process.
+    if (what === 'retry') return false
     return what === 'settings' ? then > lastSet : taken[what]-- <= 0
   }
   return { labels: new Set(before.map(({ label }) => label)), waiting: before.filter(waits), idsTaken }
@@ -288,7 +292,8 @@ interface WalkOptions {
 
 async function walk(world: World, start: RunState, walkOptions: WalkOptions): Promise<Walked> {
   const { resumed = false, recordedUntil = 0, inForce, leaves = false, committedBefore = 0 } = walkOptions
-  const steps = walkOptions.steps ?? createMemorySteps({ clock: world.clock })
+  const { clock, wallAt } = world
+  const steps = walkOptions.steps ?? createMemorySteps({ clock, onRecord: () => wallAt.push(clock.now()) })
   const ledger = walkOptions.ledger ?? ledgerOf(settingsOf(world.options))
   const laps: Iteration[] = []
   const running = streamRun(
@@ -331,6 +336,7 @@ async function walk(world: World, start: RunState, walkOptions: WalkOptions): Pr
     laps,
     effects,
     handedIn,
+    wallAt,
     resumed,
     left,
     committedBefore,
@@ -346,6 +352,14 @@ interface Moments {
 /** An abort, a message, a stop or a setting may come before, in and after every await. What goes on record is frozen. */
 function withMoments(inner: StepEngine, moments: Moments): StepEngine {
   const { steps, world, laps } = moments
+  async function waitWithMoments<T>(key: string, wait: () => Promise<T>): Promise<T> {
+    world.moment(`before ${key}`, steps.records.length)
+    const waiting = wait()
+    world.moment(`in ${key}`, steps.records.length)
+    const waited = await waiting
+    world.moment(`after ${key}`, steps.records.length)
+    return waited
+  }
   return {
     get replaying() {
       return inner.replaying
@@ -396,9 +410,10 @@ function withMoments(inner: StepEngine, moments: Moments): StepEngine {
       await sleeping
       world.moment(`after ${key}`, steps.records.length)
     },
-    wait(key, options) {
+    wait<T>(key: string, options: WaitOptions) {
+      if (key.endsWith('.service')) return waitWithMoments(key, () => inner.wait<T>(key, options))
       steps.answer(key, world.approval(key))
-      return inner.wait(key, options)
+      return inner.wait<T>(key, options)
     },
     end: (end) => inner.end(end),
   }

@@ -13,6 +13,8 @@ export interface Walked {
   readonly laps: readonly Iteration[]
   readonly effects: ReadonlyMap<string, number>
   readonly handedIn: readonly HandedIn[]
+  /** What the wall clock showed at each record. */
+  readonly wallAt: readonly number[]
   /** It goes on with a run that was on record. */
   readonly resumed: boolean
   /** The consumer left before the end. */

@@ -70,7 +70,7 @@ export interface Scenario {
   readonly prechecks?: boolean
   /** Messages and stop requests that may come in. */
   readonly inbox?: boolean
-  /** There is a tool that waits. Where there is an inbox, messages and stops may come in during its waits, too. */
+  /** Something waits: a tool, or requests for their service. Messages, stops, settings and retries may come in during waits, too. */
   readonly waits?: boolean
   /** What a person may set while it runs, by a name for the path. The rules then know a mode `closed`, and there is a model `other`. */
   readonly settings?: { readonly [name: string]: SettingsChange }
@@ -128,6 +128,8 @@ export interface World {
   readonly snapshots: Snapshots
   /** What was handed in, and how many records there were then. */
   readonly handedIn: readonly HandedIn[]
+  /** What the wall clock showed at each record. */
+  readonly wallAt: number[]
   /** A port whose answer is needed may fail: then the run breaks. */
   readonly mayBreak: boolean
   /** More may be billed than was reserved: a service keeps to no cap, or a limit is lower than it was. */
@@ -150,7 +152,7 @@ export interface World {
 
 export type HandedIn = {
   readonly label: string
-  readonly what: 'steer' | 'follow_up' | 'stop' | 'abort' | 'settings'
+  readonly what: 'steer' | 'follow_up' | 'stop' | 'abort' | 'settings' | 'retry'
   readonly records: number
   /** What was set. */
   readonly change?: SettingsChange
@@ -176,6 +178,8 @@ export interface HandedInBefore {
   readonly waiting: readonly HandedIn[]
   /** Ids of messages that were taken. They are handed in again, and must be passed over. */
   readonly idsTaken: readonly string[]
+  /** What the wall clock showed at each record; it goes on from there. */
+  readonly wallAt?: readonly number[]
 }
 
 const nothingBefore: HandedInBefore = { labels: new Set(), waiting: [], idsTaken: [] }
@@ -196,13 +200,14 @@ export function createWorld(
     if (what === 'abort') return
     // Plain JavaScript may hand in anything.
     const said = (odd === undefined ? undefined : makeOdd(odd)) as string | undefined
-    if (what === 'stop') inbox.stop(StopSignal.userRequested(odd === undefined ? 'stop' : said))
+    if (what === 'retry') inbox.retryNow()
+    else if (what === 'stop') inbox.stop(StopSignal.userRequested(odd === undefined ? 'stop' : said))
     else if (what === 'settings') inbox.set(change ?? {})
     else inbox.put({ id, kind: what, content: odd === undefined ? `a ${what} message` : (said as MessageContent) })
   }
   for (const each of before.waiting) handIn(each)
   for (const label of before.idsTaken) handIn({ what: 'steer', label })
-  const time = createVirtualTime(1_000)
+  const time = createVirtualTime(before.wallAt?.at(-1) ?? 1_000)
   const { strangers, oddApprovals: answers = {} } = scenario
   const shownToAgents = new Map<string, readonly ModelMessage[]>()
   const abortAt = (label: string): void => {
@@ -269,6 +274,7 @@ export function createWorld(
     shownToAgents,
     snapshots,
     handedIn,
+    wallAt: [...(before.wallAt ?? [])],
     moment(label, records) {
       const { onLeave } = world
       if (onLeave !== undefined && choices.choose(`leave ${label}`, [false, true])) {
@@ -294,16 +300,18 @@ export function createWorld(
 
 /** Messages, stops and settings come in before steps, and while something waits. */
 function mayComeIn(label: string, { waits }: Scenario): boolean {
-  return label.startsWith('before ') || (waits === true && /^in .*tool:/.test(label))
+  return label.startsWith('before ') || (waits === true && /^in .*(?:tool:|\.service$)/.test(label))
 }
 
 /** What is handed in before a step: messages, a stop, settings. */
 function chosenAt(
   label: string,
-  { inbox, oddMessages, settings }: Scenario,
+  { inbox, oddMessages, settings, waits }: Scenario,
   choices: Choices,
 ): readonly Omit<HandedIn, 'records'>[] {
   const chosen: Omit<HandedIn, 'records'>[] = []
+  if (waits === true && /^in .*\.service$/.test(label) && choices.choose(`retry ${label}`, [false, true]))
+    chosen.push({ label, what: 'retry' })
   if (inbox === true) {
     const what = choices.choose(`inbox ${label}`, ['none', 'steer', 'follow_up', 'stop'] as const)
     if (what !== 'none') chosen.push({ label, what })
@@ -314,7 +322,7 @@ function chosenAt(
     if (odd !== undefined && (what === 'steer' || what === 'follow_up' || what === 'stop'))
       chosen.push({ label, what, odd })
   }
-  if (settings !== undefined && /^before run1\/(model|tool):/.test(label)) {
+  if (settings !== undefined && /^before run1\/(model|tool):|^in .*\.service$/.test(label)) {
     const change = settings[choices.choose(`set ${label}`, ['none', ...Object.keys(settings)])]
     if (change !== undefined) chosen.push({ label, what: 'settings', change })
   }

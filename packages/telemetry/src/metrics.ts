@@ -40,6 +40,7 @@ export class Instruments {
   readonly limits: Histogram
   readonly budgetWaits: Histogram
   readonly serviceWaits: Histogram
+  readonly limitPauses: Histogram
   readonly goalRounds: Counter
   readonly goalDuration: Histogram
   readonly goalTries: Histogram
@@ -88,6 +89,7 @@ export class Instruments {
     this.limits = histogram('limitUsed', ratioBuckets)
     this.budgetWaits = histogram('budgetWait', longBuckets)
     this.serviceWaits = histogram('serviceWait', longBuckets)
+    this.limitPauses = histogram('limitPause', longBuckets)
     this.goalRounds = counter('goalRounds')
     this.goalDuration = histogram('goalDuration', longBuckets)
     this.goalTries = histogram('goalTries', tryBuckets)

@@ -17,6 +17,7 @@ export const spanNames = {
     'A run waited for a service that was over its limit or out of order; the whole wait, also if an earlier process began it',
   ],
   budgetWait: ['halting.budget.wait', 'A request waited for money or tokens that others had reserved'],
+  limitPause: ['halting.limit.pause', 'A run paused at a limit, until a person raised it or the run ended'],
 } as const
 
 /** Events of the span of a run; those of checks are of the span of their round. */
@@ -82,7 +83,7 @@ export const ownAttributes = {
   timedOut: ['halting.goal.timed_out', 'The check took too long'],
   costKind: ['halting.cost.kind', 'settled, or unknown for the worst case of attempts whose usage is unknown'],
   toolCalls: ['halting.tool_calls', 'Number of tool calls that were let run, including those of subagents'],
-  limit: ['halting.limit', 'Name of the limit; on a run the one that ended it'],
+  limit: ['halting.limit', 'Name of the limit; on a run the one that ended it, on a pause the one that was reached'],
   budget: ['halting.budget', 'Name of the standing budget that ended the run, or that a request waited for'],
   resetsAt: ['halting.budget.resets_at', 'When that budget resets, in ISO 8601'],
   waitOutcome: ['halting.budget.outcome', 'granted, refused or aborted: what a request that waited came to'],
@@ -95,6 +96,11 @@ export const ownAttributes = {
   serviceWaitedMs: [
     'halting.service.waited_ms',
     'How long a run waited for a service by the wall clock, in milliseconds; it is no active time',
+  ],
+  limitOutcome: ['halting.limit.outcome', 'raised, ended, over, stopped or aborted: how a pause at a limit ended'],
+  limitWaitedMs: [
+    'halting.limit.waited_ms',
+    'How long a run paused by the wall clock, in milliseconds; it is no active time',
   ],
   unfinished: ['halting.unfinished', 'No end was reported; the span ends with its run'],
 } as const
@@ -163,6 +169,12 @@ export const metricNames = {
     'histogram',
     's',
     'Time that a run waited for a service by the wall clock, by model, kind of error and outcome',
+  ],
+  limitPause: [
+    'halting.limit.pause.duration',
+    'histogram',
+    's',
+    'Time that a run paused at a limit by the wall clock, by limit and outcome',
   ],
   limitUsed: [
     'halting.limit.used',

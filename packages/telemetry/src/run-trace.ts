@@ -55,6 +55,9 @@ export class RunTrace {
   /** This process does something of it. */
   #isLive: boolean
   #runId: string | undefined
+  readonly #beganAt: number
+  /** When the last pause at a limit began, in milliseconds since 1970. */
+  #pausedAt = 0
   /** Calls that were let run, those of subagents with them. */
   #toolCalls = 0
   isOver = false
@@ -65,6 +68,7 @@ export class RunTrace {
     this.#scope = scope
     this.#place = place
     this.#isLive = !place.isResumed
+    this.#beganAt = scope.now()
     const { sessionId: given = place.sessionId, agentId, runId } = start?.run ?? {}
     const sessionId = given === undefined ? undefined : nameOf(given)
     this.#agentName = nameOf(place.agentName)
@@ -153,12 +157,6 @@ export class RunTrace {
       case 'tool_end':
         this.#countCall(event)
         return this.#calls.end(event)
-      case 'budget_waited':
-        return this.#budgetWaited(event)
-      case 'service_wait':
-        return this.#serviceWaits(event)
-      case 'service_waited':
-        return this.#serviceWaited(event)
       case 'hook_start':
         return this.#hookStarts(event)
       case 'hook_end':
@@ -181,6 +179,24 @@ export class RunTrace {
         return this.#agent(event)
       case 'run_end':
         return this.#end(event)
+      default:
+        this.#seeWait(event)
+    }
+  }
+
+  #seeWait(event: RunEvent): void {
+    switch (event.type) {
+      case 'budget_waited':
+        return this.#budgetWaited(event)
+      case 'limit_question':
+        this.#pausedAt = event.request.sinceMs
+        return
+      case 'limit_answered':
+        return this.#limitAnswered(event)
+      case 'service_wait':
+        return this.#serviceWaits(event)
+      case 'service_waited':
+        return this.#serviceWaited(event)
       default:
     }
   }
@@ -267,6 +283,12 @@ export class RunTrace {
   /** What an earlier process waited to the end it told itself. */
   #serviceWaited(event: EventOf<'service_waited'>): void {
     if (this.#isLive) this.#waits.serviceWaited(event, this.#asking)
+  }
+
+  /** Nothing of a pause is live: one that ended since this process took the run up was ended in it. */
+  #limitAnswered(event: EventOf<'limit_answered'>): void {
+    if (this.#pausedAt + event.waitedMs > this.#beganAt) this.#lives()
+    if (this.#isLive) this.#waits.limitPaused(event, this.#turn ?? this.#root)
   }
 
   /** What the request lies in that is made now. */

@@ -14,7 +14,7 @@ interface OpenWait extends About {
 }
 
 /**
- * The waits of one run that are over: for services, and for what others had reserved. A span is made when its wait is over, and begins as long before as the
+ * The waits of one run that are over: for services, for what others had reserved, and at limits. A span is made when its wait is over, and begins as long before as the
  * wait took: one that an earlier process began has all of its time.
  */
 export class WaitTraces {
@@ -62,6 +62,12 @@ export class WaitTraces {
     this.#span(spanNames.budgetWait[0], waitedMs, figures, parent)
     this.#scope.instruments?.budgetWaits.record(waitedMs / 1_000, { ...about, ...this.#run })
     return figures
+  }
+
+  limitPaused({ limit, outcome, waitedMs }: EventOf<'limit_answered'>, parent: TraceNode): void {
+    const about = { [own.limit[0]]: limit, [own.limitOutcome[0]]: outcome }
+    this.#span(spanNames.limitPause[0], waitedMs, { ...about, [own.limitWaitedMs[0]]: waitedMs }, parent)
+    this.#scope.instruments?.limitPauses.record(waitedMs / 1_000, { ...about, ...this.#run })
   }
 
   /** Nothing more is told of those that go on. */

@@ -178,6 +178,13 @@ async function waited(to: Collector): Promise<void> {
   await told(options, (await listenerOf(to)).onEvent)
 }
 
+/** A run whose limit is raised when it is reached. */
+async function paused(to: Collector): Promise<void> {
+  const askLimit: RunOptions['askLimit'] = () => Promise.resolve({ raise: { maxTurns: 4 } })
+  const options = { model: scriptedModel([calls('Look'), done]), tools, prices, maxTurns: 1, askLimit } as const
+  await told({ ...options, onLimit: 'pause' }, (await listenerOf(to)).onEvent)
+}
+
 /** A run of which an earlier process asked the model, and this one calls the tool. */
 async function resumed(to: Collector): Promise<readonly RunEvent[]> {
   const clock = createFakeClock({ autoAdvance: true })
@@ -228,6 +235,7 @@ test('every span, event, attribute and metric of the tables is told by one of th
   await checked(to)
   await refused(to)
   await waited(to)
+  await paused(to)
   const { onEvent, close } = await listenerOf(to, { content: true, sessionId: 'session' })
   const events = await eventsOfARun()
   for (const event of events) onEvent(event)

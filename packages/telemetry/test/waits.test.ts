@@ -1,7 +1,7 @@
 // Holds R-WHYW-6 of docs/spec.md: a wait for a service is a span with all of its wall time, also over a kill, and is in a metric.
 import { SpanStatusCode } from '@opentelemetry/api'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
-import { resume, streamRun, startRun, type RunEvent, type StepRecord } from '@halting/core'
+import { resume, streamRun, startRun, type RunEvent, type RunOptions, type StepRecord } from '@halting/core'
 import { createMemorySteps } from '@halting/core/steps'
 import { createFakeClock, scriptedModel } from '@halting/core/testing'
 import { expect, test } from 'vitest'
@@ -151,6 +151,25 @@ test('a wait that is on record is not told again', async () => {
     onEvent(event)
   expect(to.spans().filter(isWait)).toEqual([])
   expect(await pointsOf(to)).toEqual([])
+})
+
+test('a pause at a limit is a span with the limit and how it ended', async () => {
+  const to = collector()
+  const model = scriptedModel([calls('Look'), done])
+  const askLimit: RunOptions['askLimit'] = () => new Promise(() => {})
+  const options = { model, tools, prices, maxTurns: 1, onLimit: 'pause', pauseForMs: hour, askLimit } as const
+  const { terminal } = await told(options, (await listenerOf(to)).onEvent)
+  expect(terminal.reason).toBe('max_turns')
+  const [pause, ...others] = to.spans().filter(({ name }) => name === 'halting.limit.pause')
+  expect(others).toEqual([])
+  expect(pause === undefined ? 0 : msOf(pause)).toBe(hour)
+  expect(pause?.attributes).toEqual({
+    'halting.limit': 'maxTurns',
+    'halting.limit.outcome': 'over',
+    'halting.limit.waited_ms': hour,
+  })
+  const points = await to.points('halting.limit.pause.duration')
+  expect(points.map(({ value }) => value)).toEqual([hour / 1_000])
 })
 
 test('a session that is let go of in a wait ends its span as unfinished', async () => {

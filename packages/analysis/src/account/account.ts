@@ -11,6 +11,7 @@ import {
   type RecordedWait,
 } from './recorded-steps.ts'
 import { isServiceWait, momentOf, serviceWaitFigures, type ServiceWaitFigures } from './service-waits.ts'
+import { limitPauseFigures, type LimitPauseFigures } from './limit-pauses.ts'
 import { goalFigures, type GoalFigures } from './goal.ts'
 import { lapFigures, rankingLeft, type IterationFigures, type RankingLeft } from './laps.ts'
 import { limitFigures, limitsInForce, type LimitFigures } from './limits.ts'
@@ -89,6 +90,8 @@ export interface Account {
   readonly standingWaits?: readonly (WaitFigures & { readonly budget: string })[]
   /** Waits for services that were over their limit or out of order; absent for none. */
   readonly serviceWaits?: ServiceWaitFigures
+  /** Pauses at a limit, until a person raised it or the run ended; absent for none. */
+  readonly limitPauses?: LimitPauseFigures
   /** How it stands with its goals; absent for a run without any. */
   readonly goal?: GoalFigures
   /** Steps that were begun and have no result. */
@@ -124,6 +127,7 @@ export function accountOf(records: readonly StepRecord[]): Account {
   const carried = notAbove(before, totals)
   const inForce = limitsInForce(records)
   const waited = serviceWaitFigures(records, inForce)
+  const paused = limitPauseFigures(records)
   const goal = goalFigures(records, spent, inForce.maxGoalTries ?? null, ended?.terminal)
   const toFigures = (step: RecordedStep): StepFigures => stepFigures(step, requests, calls)
   return {
@@ -141,6 +145,7 @@ export function accountOf(records: readonly StepRecord[]): Account {
     dearest: most(requests, ({ nanos: cost, tokens }) => cost + tokens * 1e-6).map(toFigures),
     ...waitsOf(budgetWaits),
     ...(waited !== undefined && { serviceWaits: waited }),
+    ...(paused !== undefined && { limitPauses: paused }),
     ...(goal !== undefined && { goal }),
     open: steps.filter(({ isOpen }) => isOpen).map(toFigures),
   }

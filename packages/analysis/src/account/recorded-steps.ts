@@ -266,10 +266,9 @@ const phases: ReadonlyMap<string, Phase> = new Map([
   ['close:', 'tools'],
   ['hook:', 'hooks'],
   ['goal:', 'checks'],
-  ...['permission', 'rules', 'approval', 'retry', 'admit', 'funds', 'standing', 'background'].flatMap((name) => [
-    [`${name}:`, 'waiting'] as const,
-    [`${name}.`, 'waiting'] as const,
-  ]),
+  ...['permission', 'rules', 'approval', 'retry', 'admit', 'funds', 'standing', 'background', 'limit_answer'].flatMap(
+    (name) => [[`${name}:`, 'waiting'] as const, [`${name}.`, 'waiting'] as const],
+  ),
 ])
 
 /** What a key tells of its step. Asked for every step of every session that is looked at, so it goes without regular expressions and copies where it can. */

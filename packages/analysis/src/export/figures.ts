@@ -35,6 +35,10 @@ export function figuresOf({
       sum(({ account }) => account.serviceWaits?.ms ?? 0),
       sum(({ account }) => account.serviceWaits?.waits ?? 0),
     ),
+    ...pausesOf(
+      sum(({ account }) => account.limitPauses?.ms ?? 0),
+      sum(({ account }) => account.limitPauses?.pauses.length ?? 0),
+    ),
   ]
 }
 
@@ -53,6 +57,10 @@ const mostGoals = 10
 /** What was waited for services; it is no active time. */
 function waitsOf(ms: number, waits: number): readonly (readonly [name: string, value: string])[] {
   return waits === 0 ? [] : [['Waited for services', `${elapsed(ms)}, ${many(waits, 'wait')}`]]
+}
+
+function pausesOf(ms: number, pauses: number): readonly (readonly [name: string, value: string])[] {
+  return pauses === 0 ? [] : [['Paused at limits', `${elapsed(ms)}, ${many(pauses, 'pause')}`]]
 }
 
 /** The budget that the last run shared with others, where that ended it. */

@@ -157,7 +157,6 @@ export class Collector {
     const { since, until } = this.#period
     const bySession = this.#sessions.toSorted((a, b) => b.costUsd - a.costUsd || b.tokens - a.tokens)
     const { spent: after } = this.#after
-    const { spent: compactions } = this.#compactions
     const foreign = this.#foreign
     const inAll = this.#models.usage
     const sent = inAll.input_tokens + inAll.cache_read_input_tokens + inAll.cache_creation_input_tokens
@@ -190,6 +189,7 @@ export class Collector {
       tools: this.#tools.rows,
       time: this.#time,
       serviceWaits: this.#waits.told,
+      limitPauses: this.#waits.pauses,
       service: {
         retried: this.#service.retried,
         untold: this.#service.untold,
@@ -202,14 +202,7 @@ export class Collector {
         written: inAll.cache_creation_input_tokens,
         share: sent === 0 ? null : inAll.cache_read_input_tokens / sent,
       },
-      compactions: {
-        count: compactions.runs,
-        requests: compactions.requests,
-        tokens: compactions.tokens,
-        unknownTokens: compactions.unknownTokens,
-        costUsd: compactions.costUsd,
-        unknownUsd: compactions.unknownUsd,
-      },
+      compactions: this.#compactionSums(),
       open: this.#open,
       outliers: outliersOf(this.#sessions),
       unpriced: [...this.#unpriced],
@@ -222,6 +215,11 @@ export class Collector {
         skippedText(foreign.map((each) => each.foreign.skipped)),
       ].filter((note) => note !== ''),
     }
+  }
+
+  #compactionSums(): Report['compactions'] {
+    const { runs: count, requests, tokens, unknownTokens, costUsd, unknownUsd } = this.#compactions.spent
+    return { count, requests, tokens, unknownTokens, costUsd, unknownUsd }
   }
 
   #inferredText(): readonly string[] {

@@ -36,7 +36,7 @@ export {
   nothingText,
   outlierText,
   programsText,
-  serviceWaitTexts,
+  waitTexts,
   spentText,
   triedText,
 } from './report-words.ts'

@@ -22,7 +22,7 @@ import {
   nothingText,
   outlierText,
   programsText,
-  serviceWaitTexts,
+  waitTexts,
   shareText,
   spentText,
   triedText,
@@ -82,7 +82,7 @@ function* restHtml(report: Report): Iterable<string> {
   yield section('What tighter limits would have done', triedHtml(report))
   yield section('Tools', toolsHtml(report))
   yield section('Time', timeHtml(report))
-  yield section('Waits for services', list(serviceWaitTexts(report)))
+  yield section('Waits', list(waitTexts(report)))
   yield section('Models and the window', list(factsOf(report)))
   yield section('Far above the others', list(report.outliers.map(outlierText)))
   yield section(

@@ -279,6 +279,14 @@ export interface Report {
   readonly time: { readonly [phase in Phase]: number }
   /** Beside the active time: what runs waited for services. */
   readonly serviceWaits: ServiceWaitSums
+  /** Pauses at a limit: runs that paused, how often and how long (milliseconds by the wall clock), how many pauses ended with a raised limit, and runs that pause now. */
+  readonly limitPauses: {
+    readonly runs: number
+    readonly pauses: number
+    readonly ms: number
+    readonly raised: number
+    readonly open: readonly RunName[]
+  }
   readonly service: {
     /** Requests that took more than one attempt. */
     readonly retried: number

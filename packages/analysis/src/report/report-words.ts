@@ -118,8 +118,8 @@ export function goalTexts({ goals }: Report): readonly string[] {
   ]
 }
 
-/** What runs waited for services, and which ended there, in sentences; none where no run did. `madeAt` decides what is past. */
-export function serviceWaitTexts({ serviceWaits, madeAt }: Report): readonly string[] {
+/** What runs waited for services, which ended there, and pauses at limits, in sentences; none where no run did. `madeAt` decides what is past. */
+export function waitTexts({ serviceWaits, limitPauses, madeAt }: Report): readonly string[] {
   const { runs, waits, ms, longest, byModel, byCause, waiting, ended } = serviceWaits
   const now = Date.parse(madeAt)
   const from = ({ session, run }: RunName): string => `${session.slice(0, 8)} ${run}`
@@ -138,6 +138,19 @@ export function serviceWaitTexts({ serviceWaits, madeAt }: Report): readonly str
     }),
     ...(waiting.length > mostWaiting ? [`And ${counted(waiting.length - mostWaiting)} more wait.`] : []),
     ...endedAtServices(ended, now),
+    ...pauseTexts(limitPauses),
+  ]
+}
+
+function pauseTexts({ runs, pauses, ms, raised, open }: Report['limitPauses']): readonly string[] {
+  return [
+    ...(pauses === 0
+      ? []
+      : [
+          `${many(runs, 'run')} paused ${elapsed(ms)} at limits: ${many(pauses, 'pause')}, ${counted(raised)} with a raised limit. That is no active time.`,
+        ]),
+    ...open.slice(0, mostWaiting).map(({ session, run }) => `${session.slice(0, 8)} ${run} pauses at a limit.`),
+    ...(open.length > mostWaiting ? [`And ${counted(open.length - mostWaiting)} more pause.`] : []),
   ]
 }
 

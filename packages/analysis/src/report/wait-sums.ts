@@ -1,11 +1,11 @@
 import type { Account } from '../account/account.ts'
 import { serviceWaits, type ServiceWaitEnd } from '../account/service-waits.ts'
 import type { StepRecord } from '@halting/core/steps'
-import type { RunName, ServiceWaitRow, ServiceWaitSums } from './report-model.ts'
+import type { Report, RunName, ServiceWaitRow, ServiceWaitSums } from './report-model.ts'
 
 type Row = { -readonly [field in keyof ServiceWaitRow]: ServiceWaitRow[field] }
 
-/** Waits of runs for services, and runs that ended because a service was over its limit and said when to come back. */
+/** Waits of runs for services, pauses at limits, and runs that ended because a service was over its limit and said when to come back. */
 export class WaitSums {
   #runs = 0
   #ms = 0
@@ -21,10 +21,13 @@ export class WaitSums {
   readonly #byModel = new Map<string, Row>()
   readonly #byCause = new Map<string, Row>()
   readonly #waiting: ServiceWaitSums['waiting'][number][] = []
+  readonly #pauses = { runs: 0, pauses: 0, ms: 0, raised: 0 }
+  readonly #openPauses: RunName[] = []
   readonly #ended = { runs: 0, nanos: 0, wentOn: 0, retryAt: null as string | null }
 
   add(records: readonly StepRecord[], account: Account, name: RunName, wentOn: boolean): void {
     this.#addEnding(account, name, wentOn)
+    this.#addPauses(account, name)
     const { serviceWaits: figures } = account
     if (figures === undefined) return
     const [open] = figures.open ?? []
@@ -41,6 +44,17 @@ export class WaitSums {
     }
   }
 
+  #addPauses({ limitPauses }: Account, name: RunName): void {
+    if (limitPauses === undefined) return
+    if (limitPauses.open !== undefined) this.#openPauses.push(name)
+    const { pauses, ms } = limitPauses
+    const sum = this.#pauses
+    sum.runs += pauses.length > 0 ? 1 : 0
+    sum.pauses += pauses.length
+    sum.ms += ms
+    sum.raised += pauses.filter(({ outcome }) => outcome === 'raised').length
+  }
+
   #addEnding({ ending }: Account, { costUsd }: RunName, wentOn: boolean): void {
     if (ending?.retryAt === undefined) return
     const ended = this.#ended
@@ -48,6 +62,10 @@ export class WaitSums {
     ended.nanos += Math.round(costUsd * 1e9)
     if (wentOn) ended.wentOn++
     if (ended.retryAt === null || Date.parse(ending.retryAt) > Date.parse(ended.retryAt)) ended.retryAt = ending.retryAt
+  }
+
+  get pauses(): Report['limitPauses'] {
+    return { ...this.#pauses, open: this.#openPauses }
   }
 
   get told(): ServiceWaitSums {

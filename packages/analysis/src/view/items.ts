@@ -2,7 +2,8 @@ import { endings } from '@halting/core'
 import { isJsonObject } from '@halting/core/adapters'
 import { GoalRoundReader, type RecordedRound } from '../account/goal.ts'
 import { ServiceWaitReader } from '../account/service-waits.ts'
-import { refusalText } from '../words/service-words.ts'
+import { LimitPauseReader } from '../account/limit-pauses.ts'
+import { limitPauseText, refusalText } from '../words/service-words.ts'
 import { recordedStep, type RecordedStep } from '../account/recorded-steps.ts'
 import type { StepRecord } from '@halting/core/steps'
 import { agentPathOf } from './agent-path.ts'
@@ -41,6 +42,7 @@ class ItemReader {
   readonly #calls: LabelledCalls
   readonly #rounds = new GoalRoundReader()
   readonly #waits = new ServiceWaitReader()
+  readonly #pauses = new LimitPauseReader()
   readonly #turns: OpenTurn[] = []
   /** By scope, what the steps of an agent span. */
   readonly #agents = new Map<string, Item>()
@@ -70,6 +72,7 @@ class ItemReader {
         this.#result(record, index)
         return
       case 'control': {
+        this.#pauses.read(record)
         const { scope } = recordedStep(record.key, record.at, 0, false)
         const inboxId = record.control.messages?.[0]?.id
         const told = inboxId === undefined ? undefined : placeOfInbox(inboxId)
@@ -155,7 +158,13 @@ class ItemReader {
       item.waitedMs = wait.waitedMs
       if (step.scope === '') item.told = placeOfWait(step.name)
     }
-    const status = wait?.outcome ?? (round === undefined ? statusOf(fields) : statusOfRound(round))
+    const pause = this.#pauses.read(record)
+    if (pause !== undefined) {
+      item.label = oneLabel(limitPauseText(pause))
+      item.waitedMs = pause.waitedMs
+      item.told = placeOfWait(step.name)
+    }
+    const status = wait?.outcome ?? pause?.outcome ?? (round === undefined ? statusOf(fields) : statusOfRound(round))
     this.#add({
       ...item,
       // A tool or a judged goal that asks a model does so in attempts of its own.

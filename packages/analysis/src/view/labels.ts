@@ -46,8 +46,10 @@ export function callPlaceOf(name: string): string | undefined {
 }
 
 /** What a step is, for a person. */
-export function kindOf({ phase, name }: Pick<RecordedStep, 'phase' | 'name'>): ItemKind {
-  if (isServiceWait(name)) return 'wait'
+export function kindOf({ phase, name, isOpen }: Pick<RecordedStep, 'phase' | 'name' | 'isOpen'>): ItemKind {
+  if (isServiceWait(name) || name.startsWith('limit_end:')) return 'wait'
+  // A pause that is over is told by its end.
+  if (name.startsWith('limit_answer:')) return isOpen ? 'wait' : 'other'
   switch (phase) {
     case 'model':
       return 'attempt'
@@ -76,12 +78,15 @@ const waits: readonly (readonly [start: string, label: string])[] = [
   ['funds:', 'For money that other requests reserved'],
   ['standing:', 'For money that others reserved of a standing budget'],
   ['background', 'For background work'],
+  ['limit_answer:', 'For an answer at a limit'],
 ]
 
 /** Steps that say what limits came to. */
 const limitSteps: readonly (readonly [start: string, label: string])[] = [
   ['limits:', 'Reminder of what is left'],
   ['call_limit:', 'Limit of tool calls'],
+  ['limit_question:', 'Question at a limit'],
+  ['limit_end:', 'Pause at a limit'],
 ]
 
 /** A step in words: what it waits for, which hook, and whose call; the name of the step where nothing is known of it. */

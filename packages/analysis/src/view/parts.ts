@@ -15,7 +15,7 @@ export const placeOfCall = (callId: string): string => `call ${callId}`
 export const placeOfInbox = (inboxId: string): string => `inbox ${inboxId}`
 /** Rounds of checks are known by their request and their place. */
 export const placeOfRound = (request: number, place: string): string => `round ${request} ${place}`
-/** Waits for services are known by the name of their step. */
+/** Waits for services and pauses are known by the name of their step. */
 export const placeOfWait = (name: string): string => `wait ${name}`
 /** Compactions are known by how many were before. */
 export const placeOfCompaction = (before: number): string => `compaction ${before}`
@@ -30,7 +30,7 @@ export function placedParts(
   const parts = partsOfMessages(runs, run, (entry, place) => {
     if (entry.kind === 'assistant') places.set(placeOfReply(entry.message.id), place)
     if (entry.kind === 'goal_round') places.set(placeOfRound(entry.round.request, entry.round.place), place)
-    if (entry.kind === 'service_wait') places.set(placeOfWait(entry.wait.name), place)
+    if (entry.kind === 'wait') places.set(placeOfWait(entry.name), place)
     if (entry.kind === 'user' && entry.inboxId !== undefined) places.set(placeOfInbox(entry.inboxId), place)
     // What a hook replaced is no step of a compaction.
     if (entry.kind === 'compact_boundary' && entry.trigger !== 'hook')

@@ -111,7 +111,9 @@ function limitLine(name: string, value: unknown, took: string): Pick<ReplayLine,
   if (own.startsWith('call_limit:') && typeof value === 'number')
     return { what: name, text: `${many(value, 'more tool call')} may run: the limit is reached` }
   if (!isJsonObject(value)) return undefined
-  const { text, outcome, budget, reservedUsd } = value
+  const { text, outcome, budget, reservedUsd, message } = value
+  if (own.startsWith('limit_question:') && typeof message === 'string')
+    return { what: name, text: `Is the limit raised? ${message}` }
   if (own.startsWith('limits:') && typeof text === 'string') return { what: name, text }
   if (!own.startsWith('standing:') || typeof outcome !== 'string' || typeof budget !== 'string') return undefined
   const others =

@@ -4,8 +4,9 @@ import { accountOf, type Account } from '../account/account.ts'
 import { foldRun, foldSession, type StepRecord } from '@halting/core/steps'
 import { recordedStep } from '../account/recorded-steps.ts'
 import { GoalRoundReader, type RecordedRound } from '../account/goal.ts'
-import { ServiceWaitReader, type RecordedServiceWait } from '../account/service-waits.ts'
-import { serviceWaitText } from '../words/service-words.ts'
+import { LimitPauseReader } from '../account/limit-pauses.ts'
+import { ServiceWaitReader } from '../account/service-waits.ts'
+import { limitPauseText, serviceWaitText } from '../words/service-words.ts'
 import { counted, many } from '../words/figures.ts'
 import { roundDetails, roundText } from '../words/goal-words.ts'
 import { agentPathOf } from './agent-path.ts'
@@ -77,10 +78,14 @@ export function sessionTranscript({
 export type NoteEntry = (entry: RecordedEntry, place: number) => void
 
 /** What was said, and what was checked and waited for in between. */
-type RecordedEntry =
-  | TranscriptEntry
-  | { readonly kind: 'goal_round'; readonly round: RecordedRound }
-  | { readonly kind: 'service_wait'; readonly wait: RecordedServiceWait }
+type RecordedEntry = TranscriptEntry | { readonly kind: 'goal_round'; readonly round: RecordedRound } | WaitEntry
+
+/** A wait for a service, or a pause at a limit: the name of its step, and what it came to. */
+interface WaitEntry {
+  readonly kind: 'wait'
+  readonly name: string
+  readonly text: string
+}
 
 /** What was said and done in one of the runs of a session. */
 export function partsOfMessages(
@@ -103,8 +108,8 @@ class Recorded {
   readonly entries = new Map<string, RecordedEntry[]>()
   /** Rounds of checks whose lap is still to come, by scope. */
   readonly #rounds = new Map<string, RecordedRound[]>()
-  /** The same of waits, with whether the reply of the lap was there before. */
-  readonly #waits = new Map<string, { readonly wait: RecordedServiceWait; readonly isAfterReply: boolean }[]>()
+  /** The same of waits. */
+  readonly #waits = new Map<string, WaitInLap[]>()
   /** Scopes whose lap has its reply. */
   readonly #replied = new Set<string>()
   /** Scopes of agents, by the scope and id of their calls, as paths have it. */
@@ -114,9 +119,12 @@ class Recorded {
   constructor(records: readonly StepRecord[], openTurn: readonly TranscriptEntry[] = []) {
     const rounds = new GoalRoundReader()
     const waits = new ServiceWaitReader()
+    const pauses = new LimitPauseReader()
     for (const record of records) {
       const wait = waits.read(record)
-      if (wait !== undefined) this.#waited(wait)
+      if (wait !== undefined) this.#waited(wait.scope, wait.name, serviceWaitText(wait))
+      const pause = pauses.read(record)
+      if (pause !== undefined) this.#waited('', pause.name, limitPauseText(pause))
       if (record.type === 'start') this.#add(record.scope, record.start.added)
       if (record.type === 'lap') this.#add(record.lap.scope, record.lap.added)
       if (record.type === 'end') this.#add(record.scope, record.added)
@@ -161,10 +169,10 @@ class Recorded {
     else known.push(round)
   }
 
-  #waited(wait: RecordedServiceWait): void {
-    const about = { wait, isAfterReply: this.#replied.has(wait.scope) }
-    const known = this.#waits.get(wait.scope)
-    if (known === undefined) this.#waits.set(wait.scope, [about])
+  #waited(scope: string, name: string, text: string): void {
+    const about = { entry: { kind: 'wait', name, text }, isAfterReply: this.#replied.has(scope) } as const
+    const known = this.#waits.get(scope)
+    if (known === undefined) this.#waits.set(scope, [about])
     else known.push(about)
   }
 
@@ -197,16 +205,19 @@ function withRounds(said: readonly TranscriptEntry[], rounds: readonly RecordedR
   return all
 }
 
+interface WaitInLap {
+  readonly entry: WaitEntry
+  /** The reply of the lap was there before. */
+  readonly isAfterReply: boolean
+}
+
 /** The same with the waits of the lap: before its reply, or after all that was said in it. */
-function withWaits(
-  said: readonly RecordedEntry[],
-  waits: readonly { readonly wait: RecordedServiceWait; readonly isAfterReply: boolean }[],
-): readonly RecordedEntry[] {
+function withWaits(said: readonly RecordedEntry[], waits: readonly WaitInLap[]): readonly RecordedEntry[] {
   if (waits.length === 0) return said
   const reply = said.findIndex(({ kind }) => kind === 'assistant')
   const place = reply < 0 ? said.length : reply
   const entriesOf = (isAfter: boolean): readonly RecordedEntry[] =>
-    waits.flatMap(({ wait, isAfterReply }) => (isAfterReply === isAfter ? [{ kind: 'service_wait', wait }] : []))
+    waits.flatMap(({ entry, isAfterReply }) => (isAfterReply === isAfter ? [entry] : []))
   return [...said.slice(0, place), ...entriesOf(false), ...said.slice(place), ...entriesOf(true)]
 }
 
@@ -277,8 +288,8 @@ function partsOf(scope: string, recorded: Recorded, noteEntry: NoteEntry = () =>
         parts.push({ kind: 'check', status, text: roundText(round), more: roundDetails(round) })
         break
       }
-      case 'service_wait':
-        parts.push({ kind: 'note', text: `${serviceWaitText(entry.wait)}.` })
+      case 'wait':
+        parts.push({ kind: 'note', text: `${entry.text}.` })
         break
       case 'attachment':
       case 'compact_boundary':

@@ -122,7 +122,7 @@ export interface TimelineItem {
   readonly status: string
   readonly tokens: number
   readonly costUsd: number
-  /** Of a wait for a service: milliseconds by the wall clock. It is no active time, so the item is a moment on the timeline. */
+  /** Of a wait for a service, and of a pause at a limit: milliseconds by the wall clock. It is no active time, so the item is a moment on the timeline. */
   readonly waitedMs?: number
   /** The first and the last record that it is told from, in the order of the run. */
   readonly firstRecord: number

@@ -5,7 +5,10 @@ export { checkTail, checkText, goalFacts, goalName, goalVerdict, roundDetails, r
 export { inputSummary } from './input-summary.ts'
 export { jsonText } from './json-text.ts'
 export {
+  limitPauseFacts,
+  limitPauseText,
   localMinute,
+  openPauseText,
   openWaitText,
   refusalText,
   retryAtText,

@@ -8,7 +8,8 @@ import type {
 } from '../account/service-waits.ts'
 import { localTime } from '../what-if/standing-limits.ts'
 import { minuteText } from './budget-words.ts'
-import { counted, elapsed } from './figures.ts'
+import type { LimitPauseFigures, OpenLimitPause, RecordedLimitPause } from '../account/limit-pauses.ts'
+import { counted, elapsed, limitLabels, many, moneyAtMost } from './figures.ts'
 
 // Waits for services in words: the same in the terminal, in exports, in reports and on the page.
 
@@ -86,4 +87,57 @@ export function retryAtText({ retryAt }: Pick<AccountedEnding, 'retryAt'>, now: 
   return at <= now
     ? `The service takes requests again since ${localMinute(at)}.`
     : `The service takes requests again at ${localMinute(at)}, in ${elapsed(at - now)}.`
+}
+
+/** A value of a limit in its unit. */
+function limitValue(limit: OpenLimitPause['limit'], value: number): string {
+  if (limit === 'maxDurationMs') return elapsed(value)
+  return limit === 'maxBudgetUsd' || limit === 'maxRunUsd' ? moneyAtMost(value) : counted(value)
+}
+
+/** `its limit of turns (20 of 20)`. */
+function limitAt({ limit, used, of }: OpenLimitPause): string {
+  return `its limit of ${limitLabels[limit]} (${limitValue(limit, used)} of ${limitValue(limit, of)})`
+}
+
+/** One pause that is over: `Paused 3 min at its limit of turns (20 of 20): raised to 40`. */
+export function limitPauseText(pause: RecordedLimitPause): string {
+  return `Paused ${elapsed(pause.waitedMs)} at ${limitAt(pause)}: ${pauseEndText(pause)}`
+}
+
+function pauseEndText({ outcome, limit, to }: RecordedLimitPause): string {
+  switch (outcome) {
+    case 'raised':
+      return typeof to === 'number' ? `raised to ${limitValue(limit, to)}` : 'the limit was taken away'
+    case 'ended':
+      return 'the answer was to end'
+    case 'over':
+      return 'nobody answered in time'
+    case 'stopped':
+      return 'the run was stopped'
+    case 'aborted':
+      return 'the run was aborted'
+  }
+}
+
+/** So many pauses are told one by one, the last ones. */
+const mostPauses = 5
+
+/** The pauses of a run that are over, a sentence each; none for one that never paused. */
+export function limitPauseFacts(figures: LimitPauseFigures | undefined): readonly string[] {
+  if (figures === undefined || figures.pauses.length === 0) return []
+  const { pauses, ms } = figures
+  const earlier = pauses.length - mostPauses
+  return [
+    ...(earlier > 0 ? [`${many(earlier, 'earlier pause')} at a limit.`] : []),
+    ...pauses.slice(-mostPauses).map((pause) => `${limitPauseText(pause)}.`),
+    `Pauses took ${elapsed(ms)} in all. That is no active time.`,
+  ]
+}
+
+/** A pause that has no end on record: `It pauses at its limit of turns (20 of 20) until 2026-11-29 14:05.` */
+export function openPauseText(pause: OpenLimitPause, now: number): string {
+  const { untilMs } = pause
+  const until = untilMs === null ? ' until somebody answers' : ` until ${localMinute(untilMs)}`
+  return `It pauses at ${limitAt(pause)}${until}${untilMs !== null && untilMs <= now ? ', which is past' : ''}.`
 }

@@ -1,11 +1,11 @@
-// Holds R-WHYW-5 of docs/spec.md: waits for services, and endings at them, in a report.
+// Holds R-WHYW-5 and R-WHYW-7 of docs/spec.md: waits for services, and endings at them, in a report.
 import type { StepRecord } from '@halting/core'
 import { expect, test } from 'vitest'
 import { Collector } from '../../src/report/collect.ts'
 import { reportHtml } from '../../src/report/report-html.ts'
 import type { Report } from '../../src/report/report-model.ts'
-import { serviceWaitTexts } from '../../src/report/report-words.ts'
-import { begunAt, hour, isWaitBegun, limited, outage, says, serviceRun } from '../support/service-runs.ts'
+import { waitTexts } from '../../src/report/report-words.ts'
+import { begunAt, calls, hour, isWaitBegun, limited, outage, says, serviceRun } from '../support/service-runs.ts'
 
 function reportOf(runs: readonly (readonly StepRecord[])[], now: number = begunAt): Report {
   const collector = new Collector({ since: null, until: null })
@@ -36,7 +36,7 @@ test('waits are summed by model and by cause, with the longest, beside the activ
   })
   expect(waits.ms).toBeGreaterThan(3 * hour)
   expect(report.totals.activeMs).toBeLessThan(hour)
-  const texts = serviceWaitTexts(report)
+  const texts = waitTexts(report)
   expect(texts[0]).toMatch(/^2 runs waited 3 h.* for services: 3 waits\. That is no active time\.$/)
   expect(texts[1]).toMatch(/^By model: claude-x 3 h.* \(3 waits\)\.$/)
   expect(texts[2]).toMatch(/^By cause: 429 rate_limit 3 h.* \(2 waits\), 503 server_error \d+\.\d s \(1 wait\)\.$/)
@@ -56,18 +56,36 @@ test('runs that wait now, and runs that ended at a service, are named with the t
     waiting: [{ session: '00000000' }],
     ended: { runs: 1, wentOn: 0, retryAt: '2026-11-28T13:00:00.000Z' },
   })
-  const [waits = '', ends = ''] = serviceWaitTexts(early)
+  const [waits = '', ends = ''] = waitTexts(early)
   expect(waits).toMatch(/^00000000 run1 waits until 2026-11-\d\d \d\d:\d\d\.$/)
   expect(ends).toMatch(
     /^1 run ended because a service was over its limit or out of order, which cost \$0\.0000\. It takes requests again at 2026-11-\d\d \d\d:00\. With --wait-for-limits runs wait instead\.$/,
   )
-  const [past = '', took = ''] = serviceWaitTexts(reportOf([waiting, ended], begunAt + 2 * hour))
+  const [past = '', took = ''] = waitTexts(reportOf([waiting, ended], begunAt + 2 * hour))
   expect(past).toContain(', which is past.')
   expect(took).toContain('It took requests again at')
 })
 
+test('pauses at limits are counted, with how many were raised, and runs that pause now', async () => {
+  const pausing = { maxTurns: 1, onLimit: 'pause' } as const
+  const raised = await serviceRun([calls('Look'), says('done')], {
+    ...pausing,
+    askLimit: () => Promise.resolve({ raise: { maxTurns: 4 } }),
+  })
+  const open = await serviceRun([calls('Look')], {
+    ...pausing,
+    killedBehind: (record) => record.type === 'intent' && record.key.includes('limit_answer'),
+  })
+  const report = reportOf([raised, open])
+  expect(report.limitPauses).toMatchObject({ runs: 1, pauses: 1, ms: 0, raised: 1, open: [{ session: '00000001' }] })
+  expect(waitTexts(report)).toEqual([
+    '1 run paused 0 ms at limits: 1 pause, 1 with a raised limit. That is no active time.',
+    '00000001 run1 pauses at a limit.',
+  ])
+})
+
 test('a report without waits says nothing of them', async () => {
   const report = reportOf([await serviceRun([says('done')])])
-  expect(serviceWaitTexts(report)).toEqual([])
-  expect([...reportHtml(report)].join('')).not.toContain('Waits for services')
+  expect(waitTexts(report)).toEqual([])
+  expect([...reportHtml(report)].join('')).not.toContain('Waits</h2>')
 })

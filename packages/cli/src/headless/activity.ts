@@ -3,8 +3,14 @@ import { figuresIn, isJsonObject, type ModelUpdate } from '@halting/core/adapter
 import { columnsOf } from '../io/columns.ts'
 import { money, oneLine, rounded, stopwatch } from '../io/figures.ts'
 import { inputSummary } from '@halting/analysis/words'
-import { toolWaitIn, type ToolWait } from '../frontends/tool-wait.ts'
-import { serviceCountdown, waitOfEvent, waitText } from '../frontends/wait-text.ts'
+import {
+  countdownText,
+  serviceCountdown,
+  type ToolWait,
+  toolWaitIn,
+  waitOfEvent,
+  waitText,
+} from '../frontends/wait-text.ts'
 
 /** What a run does at this moment, as one line tells it. */
 export interface Activity {
@@ -118,7 +124,7 @@ function doingCall({ name, input }: Extract<RunEvent, { readonly type: 'tool_sta
 }
 
 function waitingCall(doing: Doing, { what }: ToolWait, untilMs: number): Doing {
-  return { ...doing, what: (now) => `waits for ${what}, ${stopwatch(Math.max(0, untilMs - now))} left` }
+  return { ...doing, what: (now) => countdownText(what, untilMs - now) }
 }
 
 function followWait(

@@ -23,7 +23,7 @@ import {
   nothingText,
   outlierText,
   programsText,
-  serviceWaitTexts,
+  waitTexts,
   spentText,
   triedText,
 } from '@halting/analysis/report'
@@ -81,7 +81,7 @@ export function reportText(report: Report, { by, width, style }: Look): string {
     ...part('What tighter limits would have done', worthTelling(report.tried).map(triedText).flatMap(item)),
     ...part('Tools', toolLines(report, columns, style)),
     ...part('Time', timeLines(report, columns, style)),
-    ...part('Waits for services', serviceWaitTexts(report).flatMap(item)),
+    ...part('Waits', waitTexts(report).flatMap(item)),
     ...part('Models and the window', factsOf(report).flatMap(item)),
     ...part('The most expensive sessions', sessionLines(report.bySession, columns, style)),
     ...part('The longest sessions', sessionLines(longest(report), columns, style)),

@@ -18,6 +18,8 @@ export interface Where {
   readonly waitForLimitsMs?: number
   /** It has no end on record, and waits for a service. */
   readonly isWaiting?: boolean
+  /** It has no end on record, and pauses at this limit. */
+  readonly pausedAt?: { readonly limit: FlagLimit; readonly of: number }
 }
 
 /** What has a session go on, in words and as a command; without a command where there is nothing to go on with. */
@@ -29,6 +31,12 @@ export interface GoOn {
 /** `terminal` is undefined for a run that did not end. `now`: in milliseconds since 1970. */
 export function goOn(terminal: RunResult | undefined, where: Where, now: number = Date.now()): GoOn {
   const resumed = ['-p', '--resume', where.sessionId]
+  const { pausedAt } = where
+  if (terminal === undefined && pausedAt !== undefined)
+    return {
+      says: 'With the limit raised this goes on:',
+      command: commandOf([...resumed, flagOf(pausedAt.limit), raisedTo(pausedAt.limit, pausedAt.of)], where),
+    }
   if (terminal === undefined)
     return {
       says: where.isWaiting === true ? 'This goes on with the wait:' : 'This goes on:',
@@ -137,20 +145,24 @@ function argumentsFor(terminal: RunResult, { sessionId, goals = [] }: Where): re
 /** Twice the limit, or what the next request needs, as it is typed behind the flag. */
 function raisedLimit(limit: FlagLimit, { signal }: RunResult): string {
   const { limit: reached, limitNeededUsd, limitNeeded } = signal.context
-  const raised = (needed: unknown): number => Math.max(2 * numberOf(reached), numberOf(needed))
+  return raisedTo(limit, numberOf(reached), Math.max(numberOf(limitNeededUsd), numberOf(limitNeeded)))
+}
+
+function raisedTo(limit: FlagLimit, reached: number, needed = 0): string {
+  const twice = 2 * reached
   switch (limit) {
     case 'maxTurns':
     case 'maxToolCalls':
-      return String(raised(0))
+      return String(twice)
     case 'maxBudgetUsd':
     case 'maxRunUsd':
-      return usdFlag(raised(limitNeededUsd))
+      return usdFlag(Math.max(twice, needed))
     case 'maxTotalTokens':
-      return String(raised(limitNeeded))
+      return String(Math.max(twice, needed))
     case 'maxDurationMs':
-      return `${Math.ceil(raised(0) / 1_000)}s`
+      return `${Math.ceil(twice / 1_000)}s`
     case 'maxGoalTries':
-      return String(Math.min(mostGoalTries, raised(0)))
+      return String(Math.min(mostGoalTries, twice))
   }
 }
 

@@ -5,6 +5,8 @@ import {
   costText,
   goalFacts,
   goalName,
+  limitPauseFacts,
+  openPauseText,
   openWaitText,
   retryAtText,
   serviceWaitFacts,
@@ -36,7 +38,7 @@ export function whyText(
     ],
     [
       style.bold(said(headline(account, heldBy))),
-      ...serviceLines(account, now).map(said),
+      ...openWaitLines(account, now).map(said),
       ...aboutSignals(account).map(said),
       ...about.map(said),
     ],
@@ -98,10 +100,11 @@ function goalLines({ goal }: Account, columns: number, style: Style): readonly s
 const mostGoals = 10
 
 /** What was waited for: services, what others had reserved of the limits of the run and of standing budgets, and what the tool waits for. */
-function waitLines({ serviceWaits, budgetWaits, standingWaits = [], tools }: Account): readonly string[] {
+function waitLines({ serviceWaits, limitPauses, budgetWaits, standingWaits = [], tools }: Account): readonly string[] {
   const byTool = tools.find(({ tool }) => tool === waitTool)
   return [
     ...serviceWaitFacts(serviceWaits),
+    ...limitPauseFacts(limitPauses),
     ...(budgetWaits === undefined ? [] : [waitText(budgetWaits)]),
     ...standingWaits.map(waitText),
     ...(byTool === undefined || byTool.calls === 0
@@ -113,10 +116,14 @@ function waitLines({ serviceWaits, budgetWaits, standingWaits = [], tools }: Acc
 /** The tool by which a model waits for something. */
 const waitTool = 'Wait'
 
-/** What service the run waits for, or when it may be asked again. */
-function serviceLines({ ending, serviceWaits }: Account, now: number): readonly string[] {
+/** What service the run waits for, or when it may be asked again, and at which limit it pauses. */
+function openWaitLines({ ending, serviceWaits, limitPauses }: Account, now: number): readonly string[] {
   const again = ending === null ? undefined : retryAtText(ending, now)
-  return [...(serviceWaits?.open ?? []).map((wait) => openWaitText(wait, now)), ...(again === undefined ? [] : [again])]
+  return [
+    ...(serviceWaits?.open ?? []).map((wait) => openWaitText(wait, now)),
+    ...(limitPauses?.open === undefined ? [] : [openPauseText(limitPauses.open, now)]),
+    ...(again === undefined ? [] : [again]),
+  ]
 }
 
 function withTitle(title: string, lines: readonly string[], style: Style): readonly string[] {

@@ -7,7 +7,7 @@ import { isoTimeOf } from '../../src/iso-time.ts'
 import { isServiceLimit, serviceWaitMs } from '../../src/model/service-limit.ts'
 import { laterWaits, WaitTime } from '../../src/model/service-waits.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
-import { begin, run, until } from '../support/harness.ts'
+import { begin, calls, reader, run, subagent, tick, until } from '../support/harness.ts'
 import { killedBefore } from '../support/killed.ts'
 
 const hour = 3_600_000
@@ -18,6 +18,22 @@ const outage = { error: { kind: 'server_error', message: 'down', status: 503 } }
 
 const waitsOf = (events: readonly RunEvent[]) =>
   events.flatMap((event) => (event.type === 'service_waited' ? [[event.outcome, event.waitedMs]] : []))
+
+/** Asks a model twice. */
+const askingTool = (timeoutMs?: number) =>
+  ({
+    name: 'ask',
+    description: 'asks',
+    inputSchema: { type: 'object' },
+    readOnly: true,
+    asksModel: true,
+    async execute(_input: unknown, { ask }: ToolContext) {
+      const messages = [{ role: 'user', content: 'well?' }] as const
+      const question = { system: '', messages, ...(timeoutMs !== undefined && { timeoutMs }) }
+      const replies = [await ask?.(question), await ask?.(question)]
+      return replies.map((reply) => reply?.kind).join(' ')
+    },
+  }) as const
 
 const record = (init: Partial<ModelErrorInit>): ModelErrorJson =>
   new ModelError({ kind: 'server_error', message: 'x', ...init }).toRecord()
@@ -255,6 +271,30 @@ describe('what ends a wait', () => {
     ])
   })
 
+  test('not the model that is asked already, also where it is named as that of the options', async () => {
+    const run1 = going()
+    void run1.loop.result
+    await isWaiting(run1)
+    run1.loop.set({ model: null })
+    await tick()
+    expect([run1.model.requests.length, waitsOf(run1.events)]).toEqual([1, []])
+    run1.loop.abort()
+    await run1.end()
+  })
+
+  test('of a question no other model, which would be no other for it: it asked again and again', async () => {
+    const other = scriptedModel(['from the other'], { id: 'other' })
+    const script = [{ toolCalls: [{ name: 'ask' }] }, ...Array.from({ length: 20 }, () => limit(hour))]
+    const run1 = going({ models: [other], tools: [askingTool()] }, script)
+    void run1.loop.result
+    await isWaiting(run1)
+    run1.loop.set({ model: 'other' })
+    await tick()
+    expect([run1.model.requests.length, waitsOf(run1.events)]).toEqual([2, []])
+    run1.loop.abort()
+    await run1.end()
+  })
+
   test('a stop, which is the ending', async () => {
     const run1 = going()
     void run1.loop.result
@@ -318,27 +358,81 @@ describe('over a kill', () => {
   })
 })
 
+test('what a process decided of a wait holds in the one that goes on, from when the attempt failed', async () => {
+  const options = { model: scriptedModel([limit(hour), 'done']), waitForLimitsMs: 8 * hour }
+  const clock = createFakeClock({ start: 1_000_000, autoAdvance: true })
+  // The failure is on record, and its wait is not.
+  const records = await killedBefore((entry) => entry.type === 'intent' && entry.key.endsWith('.service'), {
+    ...options,
+    clock,
+  })
+  const later = createFakeClock({ start: 1_000_000 + hour / 2, autoAdvance: true })
+  const resumed = resume(records, { ...options, model: scriptedModel(['done']), clock: later })
+  const { terminal, state } = await resumed.loop.ended
+  const { ms = 0, untilMs } = state.spent.waits ?? {}
+  expect([terminal.reason, later.now()]).toEqual(['completed', untilMs])
+  expect([ms >= hour / 2, ms <= hour / 2 + 2_000]).toEqual([true, true])
+  // What it might wait when the attempt failed is what counts.
+  const stingy = resume(records, {
+    model: scriptedModel(['done']),
+    waitForLimitsMs: 0,
+    clock: createFakeClock({ autoAdvance: true }),
+  })
+  expect((await stingy.loop.ended).terminal.reason).toBe('completed')
+})
+
+test('agents that wait side by side wait no longer than the run may', async () => {
+  const of = ({ idempotencyKey }: { readonly idempotencyKey: string }) => /agent:1:(\d)/.exec(idempotencyKey)?.[1]
+  const clock = createFakeClock({ autoAdvance: true })
+  let asked = 0
+  const model = scriptedModel((request) => {
+    const agent = of(request)
+    if (agent === undefined) return request.messages.length > 1 ? 'done' : calls('Agent', 'Agent')
+    // The first waits for three quarters of the time at once, the second when that is over.
+    if (agent === '0') return asked++ === 0 ? limit(0.75 * hour) : 'of the first'
+    if (request.messages.length === 1) return calls('Work')
+    return limit(0.5 * hour)
+  })
+  const work = reader('Work', () => new Promise((resolve) => clock.after(hour, () => resolve('worked'))))
+  const { terminal, state } = await run([], {
+    model,
+    clock,
+    tools: [subagent, work],
+    waitForLimitsMs: hour,
+    maxRetries: 0,
+  })
+  expect([terminal.reason, (state.spent.waits?.ms ?? 0) < hour]).toEqual(['completed', true])
+  expect(state.spent.waits?.ms).toBeGreaterThan(0.7 * hour)
+})
+
+test('`retryNow` ends the waits of agents, too', async () => {
+  const clock = createFakeClock()
+  const model = scriptedModel(({ messages }, index) =>
+    messages[0]?.content === 'sub'
+      ? index === 1
+        ? limit(hour)
+        : 'of the agent'
+      : messages.length > 1
+        ? 'done'
+        : calls('Agent'),
+  )
+  const going = begin([], { model, clock, tools: [subagent], waitForLimitsMs: 8 * hour })
+  void going.loop.result
+  const isWaiting = (event: RunEvent) => event.type === 'agent' && event.event.type === 'service_wait'
+  await until(() => going.events.some(isWaiting))
+  expect(going.loop.retryNow()).toBe(true)
+  expect([(await going.end()).terminal.reason, clock.now()]).toEqual(['completed', 0])
+})
+
 test('questions of one tool wait no longer together than the run may', async () => {
   const asking = scriptedModel([
     { toolCalls: [{ name: 'ask' }] },
     ...Array.from({ length: 3 }, () => limit(40 * 60_000)),
     'done',
   ])
-  const tool = {
-    name: 'ask',
-    description: 'asks',
-    inputSchema: { type: 'object' },
-    readOnly: true,
-    asksModel: true,
-    async execute(_input: unknown, { ask }: ToolContext) {
-      const question = { system: '', messages: [{ role: 'user', content: 'well?' }] } as const
-      const replies = [await ask?.(question), await ask?.(question)]
-      return replies.map((reply) => reply?.kind).join(' ')
-    },
-  } as const
   const { terminal, state, clock } = await run([], {
     model: asking,
-    tools: [tool],
+    tools: [askingTool()],
     waitForLimitsMs: hour,
     maxRetries: 0,
   })

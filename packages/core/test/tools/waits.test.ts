@@ -168,6 +168,18 @@ describe('a call that waits', () => {
     expect(seen[0]?.leftMs).toBe(54_000)
   })
 
+  test('in a subagent keeps within what is left of the run', async () => {
+    const clock = createFakeClock({ autoAdvance: true })
+    const seen: Seen[] = []
+    const slow = reader('Slow', () => new Promise((resolve) => void clock.after(30_000, () => resolve('slow'))))
+    const script = (_: unknown, index: number): ScriptedReply =>
+      [calls('Slow'), calls('Agent'), calls('Wait')][index] ?? 'done'
+    const unhurried = { ...subagent, spawn: () => ({ prompt: 'sub', maxDurationMs: 10 * minute }) }
+    const tools = [slow, unhurried, waiting(10 * minute, seen)]
+    const { terminal } = await run(script, { tools, clock, maxDurationMs: minute })
+    expect([terminal.reason, seen[0]?.leftMs]).toEqual(['completed', 27_000])
+  })
+
   test('in a subagent hears no message, and ends with the run', async () => {
     const { clock, steady } = twoClocks()
     const seen: Seen[] = []

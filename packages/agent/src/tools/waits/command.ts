@@ -4,7 +4,7 @@ import { startCommand } from '../bash.ts'
 import { failed } from '../result.ts'
 import type { ShellEnd } from '../shell-command.ts'
 import { type LinePattern, LineSearch } from './line-pattern.ts'
-import type { Shown, WaitCall, Watched } from './watched.ts'
+import { type Shown, shownPattern, type WaitCall, type Watched } from './watched.ts'
 
 /** One run takes at most so long: what hangs is ended, and counts as not yet. */
 const mostRunMs = 30_000
@@ -44,8 +44,7 @@ export async function watchShell(
     }
   }
   return {
-    what:
-      pattern === undefined ? 'the command to exit with 0' : `the command to print ${JSON.stringify(input.pattern)}`,
+    what: pattern === undefined ? 'the command to exit with 0' : `the command to print ${shownPattern(input.pattern)}`,
     watch(met) {
       void runs.goOn(met)
       return () => runs.stop()

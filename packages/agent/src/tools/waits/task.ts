@@ -6,7 +6,7 @@ import { failed } from '../result.ts'
 import { stateOf } from '../task-output.ts'
 import { isOfAgent, unknownTask } from '../task-stop.ts'
 import { type LinePattern, LineSearch } from './line-pattern.ts'
-import type { Shown, WaitCall, Watched } from './watched.ts'
+import { type Shown, shownPattern, type WaitCall, type Watched } from './watched.ts'
 
 /** Characters of output beside a line that matched, or of a task that still runs: TaskOutput shows more. */
 const mostBeside = 4_000
@@ -68,7 +68,7 @@ function watchCommand(
     ...(isOfAgent(context.agentType) ? {} : workspace.tasks.newsOfEnd(task)),
   })
   return {
-    what: pattern === undefined ? `${id} to end` : `${id} to write ${JSON.stringify(input.pattern)}`,
+    what: pattern === undefined ? `${id} to end` : `${id} to write ${shownPattern(input.pattern)}`,
     watch(met) {
       let isStopped = false
       const lines = pattern === undefined ? undefined : new LineSearch(pattern, workspace.redact, met)

@@ -7,7 +7,7 @@ import { watchFile } from './file.ts'
 import { linePatternOf } from './line-pattern.ts'
 import { watchTask } from './task.ts'
 import { spanWords, type Unmet, waitOf, waitUntil } from './until.ts'
-import type { Shown, WaitCall, WaitInput, Watched } from './watched.ts'
+import { type Shown, shownPattern, type WaitCall, type WaitInput, type Watched } from './watched.ts'
 
 /** How long a call may wait. */
 export interface WaitTime {
@@ -27,7 +27,7 @@ export async function waitFor(
   const { pattern: given } = input
   const pattern = given === undefined ? undefined : await linePatternOf(given)
   if (pattern !== undefined && 'problem' in pattern)
-    return failed(`The pattern ${JSON.stringify(given)} cannot be used: ${pattern.problem}.`)
+    return failed(`The pattern ${shownPattern(given)} cannot be used: ${pattern.problem}.`)
   if (input.task_id !== undefined) {
     const watched = watchTask(input.task_id, call, pattern)
     return 'content' in watched ? watched : waitWatching(watched, call, time)

@@ -1,3 +1,4 @@
+import type { Deadline } from '../../cancel/deadline.ts'
 import { fieldsOf } from '../../given.ts'
 import type { Json } from '../../json.ts'
 import { wallTimeOf } from '../../steps/clock.ts'
@@ -37,8 +38,8 @@ class WaitOfCall implements CallWait {
   }
 
   get leftMs(): number {
-    const { limitMs, usedMs } = this.#run.ports.deadline
-    return limitMs === Infinity ? Infinity : Math.max(0, limitMs - usedMs) * shareForWaiting
+    const { deadline, wholeDeadline } = this.#run.ports
+    return Math.min(leftOf(deadline), leftOf(wholeDeadline)) * shareForWaiting
   }
 
   onEnd(longestMs: number, listener: (why: 'over' | 'limit' | 'arrived') => void): () => void {
@@ -63,4 +64,8 @@ class WaitOfCall implements CallWait {
     time.start(() => end(isLimited ? 'limit' : 'over'))
     return stop
   }
+}
+
+function leftOf({ limitMs, usedMs }: Deadline): number {
+  return limitMs === Infinity ? Infinity : Math.max(0, limitMs - usedMs)
 }

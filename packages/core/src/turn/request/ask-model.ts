@@ -171,7 +171,8 @@ class OpenRequest {
       return { kind: 'overloaded', error, attempts: tries }
     const mayFallBack = this.#asker.canFallBack && error.kind === 'overloaded'
     const { mayWait } = result
-    const wait = { plan: this.#asking, error, mayWait, retryKey: key, isFinal: isUsedUp, mayFallBack }
+    const isRenewable = this.#asker.renew !== undefined
+    const wait = { plan: this.#asking, error, mayWait, retryKey: key, isFinal: isUsedUp, mayFallBack, isRenewable }
     const waitMs = breaksAgain ? undefined : this.#waits.dueMs(wait)
     const failure = failureOf(result, tries)
     if (waitMs !== undefined) return this.#wait(wait, waitMs, attempt, failure)

@@ -2,6 +2,7 @@ import type { RunEvent } from '../../events.ts'
 import type { ModelErrorJson } from '../../model/model-error.ts'
 import { isServiceLimit, longestQuietWaitMs, serviceWaitMs } from '../../model/service-limit.ts'
 import type { ServiceWaitEnd, ServiceWaits, WaitTime } from '../../model/service-waits.ts'
+import { inForceAfter } from '../../settings/settings-change.ts'
 import { wallTimeOf } from '../../steps/clock.ts'
 import type { Waited } from '../../steps/steps.ts'
 import type { Run } from '../run.ts'
@@ -18,6 +19,8 @@ export interface WaitAfter {
   readonly isFinal: boolean
   /** Another attempt follows soon, with another model. */
   readonly mayFallBack: boolean
+  /** It would be made to a model that a person chooses meanwhile. */
+  readonly isRenewable: boolean
 }
 
 /** On record with a failure that waiting helps: when it came by the wall clock, and how long the run might wait then. JSON. */
@@ -71,7 +74,7 @@ export class RequestWaits {
   /** Waits. Active time stands still: neither the time limit nor the figures count it. */
   async wait(failed: WaitAfter, dueMs: number, waiter: ServiceWaiter): Promise<ServiceWaitEnd> {
     const { steps, abort, deadline, inbox, waitTime } = this.#run.ports
-    const { error, plan } = failed
+    const { error, plan, isRenewable } = failed
     const key = keyOf(failed)
     const about = { model: plan.model.id, error }
     let moments: { readonly sinceMs: number; readonly untilMs: number } | undefined
@@ -84,8 +87,12 @@ export class RequestWaits {
       waited = await steps.wait(key, {
         signal: abort.signal,
         longestMs: dueMs,
-        // The one that is asked already is no other: what is set again, as by a worker that hears it anew, ends no later wait.
-        wakeOn: (wake) => inbox.onWake((why, chosen) => (chosen === plan.model.id ? undefined : wake(why))),
+        // A question keeps its model. The one that is asked already is no other: what is set again, as by a worker that hears it anew, ends no later wait.
+        wakeOn: (wake) =>
+          inbox.onWake((why, chosen) => {
+            const isOther = isRenewable && this.#idOf(chosen) !== plan.model.id
+            if (why !== 'model' || isOther) wake(why)
+          }),
         onBegin: (begun) => {
           moments = begun
           end = waitTime.begin(begun, isLive)
@@ -103,6 +110,13 @@ export class RequestWaits {
     waiter.enterWait(end(endedMs))
     waiter.tell({ type: 'service_waited', outcome, waitedMs, ...about })
     return outcome
+  }
+
+  /** Of what was set: null stands for the model of the options. */
+  #idOf(chosen: string | null | undefined): string {
+    if (typeof chosen === 'string') return chosen
+    const { spent } = this.#run
+    return this.#run.contextUnder(inForceAfter(spent.settings, { model: null }, false)).model.id
   }
 }
 

@@ -1,0 +1,110 @@
+// Mutations of waits for services: what is waited for, how long, and what holds meanwhile.
+// [name, test files that hold the promise, [file, what stands there, what stands there instead]...]
+export const promisesOfWaits = [
+  [
+    'waits: a limit that says no time is waited for',
+    ['limits/service-waits'],
+    ['model/service-limit.ts', 'return retryAfterMs !== null', 'return true'],
+  ],
+  [
+    'waits: what nobody mends by waiting is waited for',
+    ['limits/service-waits'],
+    ['model/service-limit.ts', '  if (!retryable) return false\n', ''],
+  ],
+  [
+    'waits: a long wait uses up retries',
+    ['limits/service-waits'],
+    [
+      'turn/request/wait-for-service.ts',
+      'if (!isFinal && !isLong) return undefined',
+      'if (!isFinal && isLong) return undefined',
+    ],
+  ],
+  [
+    'waits: shorter than the service said',
+    ['limits/service-waits'],
+    ['model/service-limit.ts', 'const wanted = Math.max(said, least)', 'const wanted = least'],
+  ],
+  [
+    'waits: no longer where a service says too little for ever',
+    ['limits/service-waits'],
+    ['model/service-limit.ts', 'first * 2 ** Math.min(number - 1, 10)', 'first'],
+  ],
+  [
+    'waits: begun anew by each process',
+    ['limits/service-waits', 'steps/timed-wait'],
+    ['steps/driver.ts', 'const moments = recorded ?? (', 'const moments = ('],
+  ],
+  [
+    'waits: from when a process went on, not from the failure',
+    ['limits/service-waits'],
+    ['turn/request/wait-for-service.ts', 'Math.max(0, wantedMs - agoMs)', 'Math.max(wantedMs, -agoMs)'],
+  ],
+  [
+    'waits: active time goes on',
+    ['limits/service-waits'],
+    ['turn/request/wait-for-service.ts', '    deadline.pause()\n', ''],
+  ],
+  [
+    'waits: agents side by side each have the whole time',
+    ['limits/service-waits'],
+    [
+      'turn/calls/run-agent.ts',
+      '    inbox: inboxOfAgent(inbox),\n',
+      '    inbox: inboxOfAgent(inbox),\n    waitTime: Object.create(run.ports.waitTime, { leftMs: { value: (limitMs) => limitMs } }),\n',
+    ],
+  ],
+  [
+    'waits: what goes on at the same time counts twice',
+    ['limits/service-waits'],
+    ['model/service-waits.ts', 'span.sinceMs > last.untilMs', 'span.sinceMs > 0'],
+  ],
+  [
+    'waits: those before a resume are forgotten',
+    ['limits/service-waits'],
+    [
+      'model/service-waits.ts',
+      'this.#past = before ?? { ms: 0, untilMs: 0 }',
+      'this.#past = { ms: 0, untilMs: 0, ...(before && {}) }',
+    ],
+  ],
+  [
+    'waits: what the clock was set back counts as waited',
+    ['limits/service-waits'],
+    ['model/service-waits.ts', 'isLive ? Math.max(0, this.#endedMs - wanted.sinceMs) : 0', '0 * Number(isLive)'],
+  ],
+  [
+    'waits: in vain, where the time does not reach',
+    ['limits/service-waits'],
+    [
+      'model/service-limit.ts',
+      'if (leftMs <= 0 || leftMs < Math.max(said, longestQuietWaitMs)) return undefined',
+      'if (leftMs <= 0) return undefined',
+    ],
+  ],
+  [
+    'waits: a retry that is asked for ends none',
+    ['limits/service-waits'],
+    ['inbox.ts', "return this.#wake('retried')", 'return false'],
+  ],
+  [
+    'waits: a retry that is asked for ends none of an agent',
+    ['limits/service-waits'],
+    ['inbox.ts', "why === 'model' ? undefined : listener(why)", "why !== 'stopped' ? undefined : listener(why)"],
+  ],
+  [
+    'waits: another model that is set ends none',
+    ['limits/service-waits'],
+    ['turn/request/ask-model.ts', "if (end === 'model') this.#asking = ", "if (end === 'over') this.#asking = "],
+  ],
+  [
+    'waits: a stop asks the service once more',
+    ['limits/service-waits'],
+    ['turn/request/ask-model.ts', "    if (end === 'stopped') return { ...failure, wasStopped: true }\n", ''],
+  ],
+  [
+    'waits: nobody says when the service takes requests again',
+    ['limits/service-waits'],
+    ['turn/request/model-call.ts', '      ...(saidMs !== undefined && { retryAtMs: saidMs }),\n', ''],
+  ],
+].map(([name, tests, ...changes]) => ({ name: String(name), tests, changes }))
