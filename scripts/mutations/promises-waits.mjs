@@ -43,7 +43,7 @@ export const promisesOfWaits = [
   [
     'waits: active time goes on',
     ['limits/service-waits'],
-    ['turn/request/wait-for-service.ts', '    deadline.pause()\n', ''],
+    ['turn/request/wait-for-service.ts', '    for (const time of times) time.pause()\n', ''],
   ],
   [
     'waits: agents side by side each have the whole time',
