@@ -195,16 +195,7 @@ export function createWorld(
   const controller = new AbortController()
   const inbox = createInbox(() => before.idsTaken)
   const handedIn: HandedIn[] = []
-  const handIn = ({ what, label: id, change, odd }: Omit<HandedIn, 'records'>): void => {
-    // An abort that nobody recorded went with its process.
-    if (what === 'abort') return
-    // Plain JavaScript may hand in anything.
-    const said = (odd === undefined ? undefined : makeOdd(odd)) as string | undefined
-    if (what === 'retry') inbox.retryNow()
-    else if (what === 'stop') inbox.stop(StopSignal.userRequested(odd === undefined ? 'stop' : said))
-    else if (what === 'settings') inbox.set(change ?? {})
-    else inbox.put({ id, kind: what, content: odd === undefined ? `a ${what} message` : (said as MessageContent) })
-  }
+  const handIn = (each: Omit<HandedIn, 'records'>): void => handInto(inbox, each)
   for (const each of before.waiting) handIn(each)
   for (const label of before.idsTaken) handIn({ what: 'steer', label })
   const time = createVirtualTime(before.wallAt?.at(-1) ?? 1_000)
@@ -301,6 +292,17 @@ export function createWorld(
 /** Messages, stops and settings come in before steps, and while something waits. */
 function mayComeIn(label: string, { waits }: Scenario): boolean {
   return label.startsWith('before ') || (waits === true && /^in .*(?:tool:|\.service$)/.test(label))
+}
+
+function handInto(inbox: OpenInbox, { what, label: id, change, odd }: Omit<HandedIn, 'records'>): void {
+  // An abort that nobody recorded went with its process.
+  if (what === 'abort') return
+  // Plain JavaScript may hand in anything.
+  const said = (odd === undefined ? undefined : makeOdd(odd)) as string | undefined
+  if (what === 'retry') inbox.retryNow()
+  else if (what === 'stop') inbox.stop(StopSignal.userRequested(odd === undefined ? 'stop' : said))
+  else if (what === 'settings') inbox.set(change ?? {})
+  else inbox.put({ id, kind: what, content: odd === undefined ? `a ${what} message` : (said as MessageContent) })
 }
 
 /** What is handed in before a step: messages, a stop, settings. */
