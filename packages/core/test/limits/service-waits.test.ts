@@ -1,7 +1,7 @@
 // Holds rules of docs/spec.md: R-SERV-1 to R-SERV-9.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { ModelError, resume, type RunEvent, type RunOptions, type ToolContext } from '../../src/index.ts'
+import { ModelError, resume, type Goal, type RunEvent, type RunOptions, type ToolContext } from '../../src/index.ts'
 import type { ModelErrorInit, ModelErrorJson } from '../../src/adapters/index.ts'
 import { isoTimeOf } from '../../src/iso-time.ts'
 import { isServiceLimit, serviceWaitMs } from '../../src/model/service-limit.ts'
@@ -470,4 +470,24 @@ test('after a wait what else fails is retried as ever, and between two waits the
     'completed',
     ['retry', 'service_waited', 'retry', 'service_waited', 'service_waited', 'retry'],
   ])
+})
+
+test('the time of a question and that of a check stand still while a judge waits for its service', async () => {
+  const asked = await run([{ toolCalls: [{ name: 'ask' }] }, limit(hour), 'yes', 'yes', 'done'], {
+    tools: [askingTool(10_000)],
+    waitForLimitsMs: 8 * hour,
+  })
+  expect(JSON.stringify(asked.messages)).toContain('answered answered')
+  const check: Goal['check'] = async ({ ask }) => {
+    const reply = await ask({ system: '', messages: [{ role: 'user', content: 'is it?' }], timeoutMs: 5_000 })
+    return { met: reply.kind === 'answered' }
+  }
+  const judged = await run(['Done.', limit(hour), 'yes'], {
+    until: [{ name: 'judged', check, timeoutMs: 10_000 }],
+    waitForLimitsMs: 8 * hour,
+  })
+  expect([judged.terminal.reason, judged.clock.now() > hour]).toEqual(['completed', true])
+  expect(judged.events.find(({ type }) => type === 'goal_end')).toMatchObject({
+    checks: [{ met: true, durationMs: 0 }],
+  })
 })

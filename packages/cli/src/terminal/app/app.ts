@@ -373,7 +373,8 @@ interface Ticking {
 /** What goes on is shown with its seconds; nothing moves where nothing does. Gives the way to end it. */
 function startTicking({ shell, loops, session, conversation, isAnimated, changed }: Ticking): () => void {
   let wasAwaiting = false
-  let seconds = 0
+  /** So many seconds pass without a look: what happens is shown by itself. */
+  let toPass = 0
   /** Something shows its seconds. */
   const isRunning = (): boolean =>
     shell.isRunning || loops.isWaiting || (session()?.snapshot.status ?? 'idle') !== 'idle'
@@ -383,9 +384,10 @@ function startTicking({ shell, loops, session, conversation, isAnimated, changed
     return activity?.type === 'service_wait' && activity.untilMs - Date.now() > longWaitMs
   }
   const timer = setInterval(() => {
+    if (toPass-- > 0) return
+    toPass = waitsLong() ? secondsOfLongWait - 1 : 0
     const { isAwaiting } = conversation
-    const isDue = seconds++ % secondsOfLongWait === 0 || !waitsLong()
-    if (isAnimated ? isDue && isRunning() : isAwaiting !== wasAwaiting) changed()
+    if (isAnimated ? isRunning() : isAwaiting !== wasAwaiting) changed()
     wasAwaiting = isAwaiting
   }, 1_000)
   return () => clearInterval(timer)

@@ -78,7 +78,8 @@ export class RequestWaits {
     let end: ReturnType<WaitTime['begin']> | undefined
     const isLive = steps.peek(key) === 'absent'
     this.#number++
-    deadline.pause()
+    const times = [deadline, ...(plan.times ?? [])]
+    for (const time of times) time.pause()
     let waited: Waited<unknown>
     try {
       waited = await steps.wait(key, {
@@ -97,7 +98,7 @@ export class RequestWaits {
         },
       })
     } finally {
-      deadline.goOn()
+      for (const time of times) time.goOn()
       if (moments !== undefined) this.#run.emit({ type: 'service_wait', isWaiting: false, ...about, ...moments })
     }
     const outcome = endOf(waited)
