@@ -43,7 +43,11 @@ export const promisesOfWaits = [
   [
     'waits: active time goes on',
     ['limits/service-waits'],
-    ['turn/request/wait-for-service.ts', '    for (const time of times) time.pause()\n', ''],
+    [
+      'turn/request/wait-for-service.ts',
+      'const times = [deadline, ...(plan.times ?? [])]',
+      'const times = [...(plan.times ?? [])]',
+    ],
   ],
   [
     'waits: agents side by side each have the whole time',
