@@ -191,6 +191,16 @@ describe('for a file', () => {
     expect((await gone).text).toMatch(/is not there\./)
   })
 
+  test('of a name that would draw in a terminal is told in one line', async () => {
+    const given = waiting(codingTools(), { file_path: 'a\u001B[2K\nhalting: done \u202Eb' })
+    await until(() => given.told.length === 1)
+    given.end('over')
+    const name = String.raw`"a\u001b[2K\nhalting: done \u202eb"`
+    expect(given.told).toMatchObject([{ waitsFor: `${name} to be there` }])
+    const { content } = await given.result
+    expect(typeof content === 'string' && content.startsWith(`${name} is not there.`)).toBe(true)
+  })
+
   test('a change while no process was there counts after a resume', async () => {
     const { cwd, workspace } = codingTools()
     const path = join(cwd, 'a')
