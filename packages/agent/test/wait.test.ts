@@ -79,7 +79,7 @@ describe('for a background task', () => {
         background('echo starting; echo ready on port 3000; echo more; while [ ! -e go ]; do sleep 0.02; done'),
       )
       const { text } = await use('Wait', { task_id: 'bash_1', pattern })
-      expect(text.split('\n')[0]?.replace(/ Waited .*/, '')).toBe('bash_1 wrote: ready on port 3000')
+      expect(text.split('\n')[0]).toBe('bash_1 wrote: ready on port 3000')
       expect(text).toContain('starting\nready on port 3000\nmore')
       // What was shown is not waited for again.
       writeFileSync(join(cwd, 'go'), '')
@@ -262,7 +262,7 @@ describe('for a command', () => {
       pattern: 'state: +2',
       every_seconds: 1,
     })
-    expect(text).toMatch(/^The command printed: state: +2 It ran 2 times\./)
+    expect(text).toMatch(/^It ran 2 times\. The last run printed: state: +2\nWaited 1 s/)
   })
 
   test('what a run leaves running is ended with it, and the shell of the session stays', async () => {

@@ -50,7 +50,9 @@ export async function watchShell(
     },
     met: (refusal) =>
       refusal ??
-      shown(pattern === undefined ? 'The command exited with 0.' : `The command printed: ${runs.last?.line ?? ''}`),
+      (pattern === undefined
+        ? shown('The command exited with 0.')
+        : { ...shown(''), said: `${runWords(runs.count)} The last run printed:`, line: runs.last?.line ?? '' }),
     unmet: () =>
       shown(runs.last === undefined ? 'No run of the command has ended.' : `The last run ${howOf(runs.last)}.`),
     settled: () => runs.settled(),

@@ -42,6 +42,8 @@ export interface WaitCall {
 export interface Shown {
   /** Sentences for the model. */
   readonly said: string
+  /** A line that matched: it stands behind `said`, and on no line with words that are not its own. */
+  readonly line?: string
   /** Output of what was waited for; '' for none. */
   readonly output?: string
   readonly details?: { readonly [name: string]: Json }
