@@ -73,14 +73,12 @@ async function waitWatching<Value>(
   if ('content' in shown) return shown
   const { said, line, output = '', details = {}, tasks } = shown
   const sentences = [
-    line === undefined ? said : '',
+    said,
     isAsked ? waitedWords(waitedMs) : endWords(end.kind, waitedMs),
     isLowered ? `The time was lowered to ${spanWords(longestMs)}, the longest.` : '',
   ].filter((sentence) => sentence !== '')
   return {
-    content: [line === undefined ? '' : `${said} ${line}`, sentences.join(' '), output]
-      .filter((part) => part !== '')
-      .join('\n'),
+    content: [line, sentences.join(' '), output].filter((part) => part !== undefined && part !== '').join('\n'),
     ...(end.kind === 'aborted' && { isError: true }),
     details: { waitedFor: waitsFor, outcome: isAsked ? 'met' : end.kind, waitedMs, ...details },
     ...(tasks !== undefined && { tasks }),
