@@ -1,5 +1,6 @@
 // What is told of each step: a subagent may use the ids of calls that the main loop uses.
 import type { RunEvent, SdkMessage } from '@halting/core'
+import { inputSummary } from '@halting/analysis/words'
 import { expect, test } from 'vitest'
 import { followActivity } from '../src/headless/activity.ts'
 import { createStepPrinter } from '../src/headless/step-printer.ts'
@@ -59,7 +60,7 @@ test('the live line tells of the agent again when a call of it has ended', () =>
   expect(activity.line(80)).toMatch(/^Agent /)
 })
 
-/** What Wait tells when it begins: at 14:05 of this machine it is over. */
+/** What Wait tells when it begins: it is over at this moment, which is on another day. */
 const waits = (untilMs: number): RunEvent => ({
   type: 'tool_update',
   callId: 'call_0',
@@ -85,11 +86,11 @@ test('R-WAIT-17: a wait is told when it begins, with the time at which it is ove
   printer.onEvent(inAgent(waits(fiveAfterTwo)))
   expect(lines.map((line) => line.trimEnd())).toEqual([
     '● Wait {}',
-    '  … waits for bash_1 to end, at most until 14:05',
+    '  … waits for bash_1 to end, at most until 2030-01-07 14:05',
     '  ✓ bash_1: Ended with exit code 0. Waited 1 min 1 s. · 1 min 1 s',
     '● Agent {}',
     '● Wait {}',
-    '  … waits for bash_1 to end, at most until 14:05',
+    '  … waits for bash_1 to end, at most until 2030-01-07 14:05',
   ])
 })
 
@@ -103,3 +104,5 @@ test('R-WAIT-17: the live line counts a wait down', () => {
   now = 700_000
   expect(activity.line(80)).toContain('0:00 left')
 })
+
+test('a wait for some time is about that time', () => expect(inputSummary({ seconds: 30 })).toBe('30 s'))

@@ -87,7 +87,7 @@ test('it rests for as long as it waits, is let go of, and another process goes o
   const first = new Worker(invocation, { model: scriptedModel([limited]), startsMs: 0, goesOn: false })
   await first.resting
   first.engine.kill()
-  const [moments] = momentsIn(first.records) as readonly { readonly since: number; readonly until: number }[]
+  const [moments] = momentsIn(first.records) as unknown as readonly { readonly since: number; readonly until: number }[]
   const lengthMs = Number(moments?.until) - begun
   expect(moments?.since).toBe(begun)
   // Never longer than the wait: what passed until the engine heard of it is no part of the timer.

@@ -12,6 +12,7 @@ import {
 } from '@agentclientprotocol/sdk'
 import type { Session, SessionEvent, SessionSnapshot } from '@halting/core/session'
 import type { SettingsChange } from '@halting/core'
+import { retryServices } from '../frontends/wait-text.ts'
 import { checkMode } from '../frontends/check-mode.ts'
 import { oneLine } from '../io/figures.ts'
 import { Asking } from './asking.ts'
@@ -146,8 +147,9 @@ export class AcpSession {
     const own = given.rest === '' && given.images.length === 0 ? ownCommandOf(given.said) : undefined
     if (own !== undefined) {
       if (prompt.isCancelled) return this.#prompts.cancelOne(prompt.id)
-      if (own.name === 'until' || own.name === 'goal') {
-        this.#outbox.push(...this.#updates.said(setGoal(this.#session, own.name, own.rest)))
+      if (own.name === 'until' || own.name === 'goal' || own.name === 'retry') {
+        const said = own.name === 'retry' ? retryServices(this.#session) : setGoal(this.#session, own.name, own.rest)
+        this.#outbox.push(...this.#updates.said(said))
         return this.#prompts.done(prompt)
       }
       this.#prompts.handIn(prompt, 'goes on')

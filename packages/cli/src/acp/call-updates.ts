@@ -4,7 +4,7 @@ import { redactedValue } from '@halting/agent'
 import type { MessageContent, ToolStatus } from '@halting/core'
 import { oneLine } from '../io/figures.ts'
 import { todosOf } from '../frontends/todos.ts'
-import { toolWaitIn, toolWaitText } from '../frontends/tool-wait.ts'
+import { toolWaitIn, toolWaitText } from '../frontends/wait-text.ts'
 import { fieldsOf } from './fields.ts'
 import { liveOutput } from './outbox.ts'
 import { resultViewOf, shownResult } from './result-view.ts'
@@ -131,7 +131,7 @@ export class CallUpdates {
     if (open?.status !== 'in_progress') return []
     const wait = toolWaitIn(data)
     if (wait !== undefined) {
-      const title = oneLine(`${open.view.title} (${toolWaitText(wait)})`, longestEntry)
+      const title = oneLine(`${open.view.title} (${toolWaitText(wait, Date.now())})`, longestEntry)
       return [{ sessionUpdate: 'tool_call_update', toolCallId: id, status: 'in_progress', title }]
     }
     const { tail } = fieldsOf(data)

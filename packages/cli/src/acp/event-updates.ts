@@ -2,6 +2,7 @@ import type { ClientCapabilities, SessionUpdate } from '@agentclientprotocol/sdk
 import type { Question, SessionEvent, SessionSnapshot } from '@halting/core/session'
 import type { RunEvent, RunResult } from '@halting/core'
 import { budgetWaitText, isToolResult, isToolUse, messageOf, spendsTurn } from '@halting/core/adapters'
+import { longRetryText, serviceWaitText, waitOfEvent } from '../frontends/wait-text.ts'
 import { elapsed, oneLine } from '../io/figures.ts'
 import { type CallingAgent, CallUpdates } from './call-updates.ts'
 import { GoalUpdates } from './goal-updates.ts'
@@ -100,16 +101,23 @@ export class EventUpdates {
   }
 
   #wait(
-    event: Extract<RunEvent, { readonly type: 'budget_wait' | 'service_wait' }>,
+    event: Extract<RunEvent, { readonly type: 'budget_wait' | 'service_wait' | 'service_waited' }>,
     isMain: boolean,
   ): readonly SessionUpdate[] {
     if (event.type === 'budget_wait') {
       const text = budgetWaitText(event)
       return text === null || !this.#by.notices ? [] : this.note('info', text)
     }
-    if (!event.isWaiting || !isMain) return []
-    const until = new Date(event.untilMs).toLocaleTimeString()
-    return this.note('warning', `The service is waited for until ${until}: ${event.error.message}`)
+    if (event.type === 'service_waited') return this.#waited(event)
+    if (!event.isWaiting) return []
+    const text = serviceWaitText(waitOfEvent(event), Date.now())
+    const whose = isMain ? 'The run' : 'An agent'
+    return this.note('warning', `${whose} ${text}. It wakes by itself; /retry asks now, and a cancel ends the run.`)
+  }
+
+  #waited({ outcome, waitedMs }: Extract<RunEvent, { readonly type: 'service_waited' }>): readonly SessionUpdate[] {
+    const ended = endsOfWaits[outcome]
+    return ended === undefined ? [] : this.note('info', `${ended}, after ${elapsed(waitedMs)}.`)
   }
 
   #ofLoop(event: RunEvent, by: CallsOf): readonly SessionUpdate[] {
@@ -129,6 +137,7 @@ export class EventUpdates {
       case 'retry':
         return this.#retry(event, isMain && this.#reply.retry())
       case 'service_wait':
+      case 'service_waited':
       case 'budget_wait':
         return this.#wait(event, isMain)
       case 'message':
@@ -178,7 +187,6 @@ export class EventUpdates {
       case 'guards':
       case 'settings':
       case 'background':
-      case 'service_waited':
         return []
     }
   }
@@ -193,9 +201,11 @@ export class EventUpdates {
     { attempt, maxRetries, delayMs, error }: Extract<RunEvent, { readonly type: 'retry' }>,
     hadText: boolean,
   ): readonly SessionUpdate[] {
-    if (!hadText && !this.#by.notices) return []
+    const at = longRetryText({ delayMs }, Date.now())
+    // What comes at once is no news, where a client shows every note for good.
+    if (!hadText && !this.#by.notices && at === undefined) return []
     const what = hadText ? 'The reply broke off' : 'The model could not be asked'
-    const again = `It is asked again in ${elapsed(delayMs)} (retry ${attempt} of ${maxRetries}).`
+    const again = `It is asked again ${at ?? `in ${elapsed(delayMs)}`} (retry ${attempt} of ${maxRetries}).`
     return this.note('warning', `${what}: ${error.message.replace(/[.\s]+$/, '')}. ${again}`)
   }
 
@@ -249,6 +259,17 @@ export class EventUpdates {
     const severity = severityOf(terminal)
     return severity === undefined ? closed : [...closed, ...this.note(severity, sentenceOf(terminal))]
   }
+}
+
+/** Undefined where the ending of the run says it. */
+const endsOfWaits: {
+  readonly [outcome in Extract<RunEvent, { readonly type: 'service_waited' }>['outcome']]: string | undefined
+} = {
+  over: 'The service is asked again',
+  retried: 'The service is asked now',
+  model: 'The other model is asked',
+  stopped: undefined,
+  aborted: undefined,
 }
 
 /** Whose calls are told. */

@@ -8,6 +8,7 @@ import type { Command } from './opener.ts'
 /** What this face itself does with a prompt: every editor has a field to write in, and few have buttons for these. */
 export const ownCommands: readonly Command[] = [
   { name: 'continue', description: 'Goes on where the last run ended, at a limit or before its end' },
+  { name: 'retry', description: 'Asks a service now that the run waits for' },
   { name: 'compact', description: 'Makes the conversation shorter', argumentHint: 'what to keep' },
   {
     name: 'until',
@@ -21,7 +22,7 @@ export const ownCommands: readonly Command[] = [
   },
 ]
 
-const ownNames = ['continue', 'compact', 'until', 'goal'] as const
+const ownNames = ['continue', 'retry', 'compact', 'until', 'goal'] as const
 type OwnName = (typeof ownNames)[number]
 
 /** The command of a prompt, with what is written behind it. A prompt without anything in it goes on. */

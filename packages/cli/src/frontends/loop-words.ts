@@ -1,22 +1,10 @@
 import { columnsOf } from '../io/columns.ts'
-import { elapsed, many, money, oneLine, stopwatch } from '../io/figures.ts'
+import { elapsed, many, money, oneLine, timeLeft } from '../io/figures.ts'
 import type { LoopEnd, LoopRound } from './loop-end.ts'
 import type { LoopView } from './prompt-loop.ts'
 
 /** What a loop without a bound is refused with, up to how each bound is given. */
 export const needsBound = 'A loop needs a bound'
-
-const oneDayMs = 86_400_000
-
-/** `14:20`; with seconds where it is less than a minute away, with the day where it is another one. */
-export function clockTime(atMs: number, nowMs: number): string {
-  const [at, now] = [new Date(atMs), new Date(nowMs)]
-  const two = (value: number): string => String(value).padStart(2, '0')
-  const isNear = Math.abs(atMs - nowMs) < 60_000
-  const time = `${two(at.getHours())}:${two(at.getMinutes())}${isNear ? `:${two(at.getSeconds())}` : ''}`
-  const isToday = at.toDateString() === now.toDateString() && Math.abs(atMs - nowMs) < oneDayMs
-  return isToday ? time : `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} ${time}`
-}
 
 /** `10 min`, `1 h 30 min`, `5 s` */
 export function durationText(ms: number): string {
@@ -49,7 +37,7 @@ export function endLine({ message }: LoopEnd, rounds: readonly LoopRound[]): str
 export function viewText({ phase, round, leftMs }: LoopView, rounds: number | undefined, columns: number): string {
   const texts = {
     waiting:
-      leftMs > 0 ? `${roundName(round + 1, rounds)} in ${stopwatch(leftMs)}` : `${roundName(round + 1, rounds)} next`,
+      leftMs > 0 ? `${roundName(round + 1, rounds)} in ${timeLeft(leftMs)}` : `${roundName(round + 1, rounds)} next`,
     round: roundName(round, rounds),
     paused: `paused after ${roundName(round, rounds)}, /loop on continues it`,
     ended: '',

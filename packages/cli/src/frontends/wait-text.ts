@@ -1,8 +1,8 @@
 import type { RunEvent, RunResult } from '@halting/core'
-import type { WaitingRequest } from '@halting/core/session'
-import { longestQuietWaitMs } from '@halting/core/adapters'
+import type { Session, WaitingRequest } from '@halting/core/session'
+import { isJsonObject, longestQuietWaitMs } from '@halting/core/adapters'
 import { dollars } from '../io/dollars.ts'
-import { many, oneLine, rounded, stopwatch } from '../io/figures.ts'
+import { clockText, many, oneLine, rounded, timeLeft } from '../io/figures.ts'
 
 /** `waits for $2.10 reserved by 3 requests`; of a standing budget `waits for $2.10 of $20 a day reserved by 3 requests` */
 export function waitText({
@@ -21,19 +21,6 @@ export function waitText({
   return `waits for ${what}${of} reserved by ${many(holders, 'request')}`
 }
 
-/** A moment in local time: `14:05`, `14:05:30` where that is soon, `2026-11-30 14:05` where it is on another day. Milliseconds since 1970. */
-export function clockText(ms: number, now: number): string {
-  const [moment, today] = [new Date(ms), new Date(now)]
-  const two = (value: number): string => String(value).padStart(2, '0')
-  const day = `${moment.getFullYear()}-${two(moment.getMonth() + 1)}-${two(moment.getDate())}`
-  const isToday = moment.toDateString() === today.toDateString()
-  const seconds = Math.abs(ms - now) < soonMs ? `:${two(moment.getSeconds())}` : ''
-  return `${isToday ? '' : `${day} `}${two(moment.getHours())}:${two(moment.getMinutes())}${seconds}`
-}
-
-/** Whoever comes back within so much time wants to know the second. */
-const soonMs = 600_000
-
 /** What is shown of a wait for a service. `error`: its status, or what kind of failure. */
 type ShownWait = Pick<WaitingRequest, 'untilMs' | 'error'>
 
@@ -51,7 +38,12 @@ export function serviceWaitText(
 /** `waits for the service, 12:31 left (429)`. */
 export function serviceCountdown({ untilMs, error }: ShownWait, now: number): string {
   const why = error === '' ? '' : ` (${oneLine(error, 40)})`
-  return `waits for the service, ${stopwatch(Math.max(0, Math.ceil((untilMs - now) / 1_000) * 1_000))} left${why}`
+  return `${countdownText('the service', untilMs - now)}${why}`
+}
+
+/** `waits for bash_1 to end, 9:48 left` */
+export function countdownText(what: string, leftMs: number): string {
+  return `waits for ${what}, ${timeLeft(leftMs)} left`
 }
 
 /** What a wait for a service is shown as by its event. */
@@ -73,4 +65,32 @@ export function endingMessage({ signal, retryAt }: Pick<RunResult, 'signal' | 'r
   const moment = retryAt === undefined ? Number.NaN : Date.parse(retryAt)
   if (retryAt === undefined || Number.isNaN(moment)) return signal.message
   return signal.message.replace(retryAt, clockText(moment, now))
+}
+
+/** Asks the services that a session waits for now, as `/retry` does; gives what the person is told. */
+export function retryServices(session: Pick<Session, 'retryNow'>): string {
+  return session.retryNow() ? 'The service is asked now.' : 'Nothing of this session waits for a service.'
+}
+
+/** What a tool that waits tells when it begins to (spec R-WAIT-17). */
+export interface ToolWait {
+  /** Behind "waits for". */
+  readonly what: string
+  /** When it waits no longer, in milliseconds since 1970. */
+  readonly untilMs: number
+  /** How long that was from then, in milliseconds. */
+  readonly leftMs: number
+}
+
+/** The wait that news of a call tell of; undefined where they tell of none. */
+export function toolWaitIn(data: unknown): ToolWait | undefined {
+  if (!isJsonObject(data)) return undefined
+  const { waitsFor: what, untilMs, leftMs } = data
+  if (typeof what !== 'string' || typeof untilMs !== 'number' || typeof leftMs !== 'number') return undefined
+  return { what, untilMs, leftMs }
+}
+
+/** `waits for bash_1 to end, at most until 14:05`, by the clock of this machine. */
+export function toolWaitText({ what, untilMs }: Pick<ToolWait, 'what' | 'untilMs'>, now: number): string {
+  return `waits for ${what}, at most until ${clockText(untilMs, now)}`
 }

@@ -1,6 +1,6 @@
 import type { ContentBlock, RunEvent, SdkMessage } from '@halting/core'
 import { blocksOf, type SdkAssistant, type SdkUser } from '@halting/core/adapters'
-import { toolWaitIn, toolWaitText } from '../frontends/tool-wait.ts'
+import { toolWaitIn, toolWaitText } from '../frontends/wait-text.ts'
 import { columnsOf, wrapped } from '../io/columns.ts'
 import { elapsed, oneLine, printable } from '../io/figures.ts'
 import type { Style } from '../io/style.ts'
@@ -102,19 +102,18 @@ export function createStepPrinter(
     const wait = toolWaitIn(data)
     if (wait === undefined) return
     if (above !== keyOf(parent, callId)) above = undefined
-    const said = above === undefined ? `${name} ${toolWaitText(wait)}` : toolWaitText(wait)
+    const text = toolWaitText(wait, Date.now())
+    const said = above === undefined ? `${name} ${text}` : text
     print(`${style.dim(`  … ${oneLine(said, width() - 4)}`)}\n`)
   }
 
   const onEvent = (event: RunEvent, parent: string | null): void => {
     if (event.type === 'agent') onEvent(event.event, event.callId)
-    const news = newsLine(event, width(), style)
-    if (news !== undefined) line(news)
+    for (const text of [...newsLines(event, width(), style), ...waitLines(event, width(), style)]) line(text)
     // The answer goes back: it is a step, and stands before what comes of it.
     if (event.type === 'goal_end' && parent === null && !event.met && event.tries < event.maxTries) release()
     if (event.type === 'tool_update') tellWait(event.callId, event.name, event.data, parent)
     if (event.type === 'tool_end') durations.set(keyOf(parent, event.callId), event.durationMs)
-    for (const text of waitLines(event, width(), style)) line(text)
   }
 
   return {
@@ -143,10 +142,10 @@ function resultText(subject: string, summary: string, took: number | undefined, 
   return oneLine((subject === '' ? '' : `${oneLine(subject, subjectRoom)}: `) + summary, room) + time
 }
 
-function newsLine(event: RunEvent, width: number, style: Style): string | undefined {
+function newsLines(event: RunEvent, width: number, style: Style): readonly string[] {
   const news = roomNews(event)
-  if (news === undefined) return undefined
-  return (news.kind === 'not compacted' ? style.yellow : style.dim)(oneLine(`↻ ${news.text}`, width))
+  if (news === undefined) return []
+  return [(news.kind === 'not compacted' ? style.yellow : style.dim)(oneLine(`↻ ${news.text}`, width))]
 }
 
 /** A request that is made again, at once or later, and waits for services with how long they took. */

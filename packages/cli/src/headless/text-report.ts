@@ -1,10 +1,10 @@
 import { endings, type RunEvent, type SdkMessage, type RunResult } from '@halting/core'
-import { budgetWaitText, sharedBudgetOf } from '@halting/core/adapters'
+import { budgetWaitText, longestQuietWaitMs, sharedBudgetOf } from '@halting/core/adapters'
 import type { Flags } from '../flags/flags.ts'
 import { wrapped } from '../io/columns.ts'
 import { oneLine, printable } from '../io/figures.ts'
 import { everyCharacterInLine } from '../io/seen.ts'
-import { longRetryText } from '../frontends/wait-text.ts'
+import { longRetryText, toolWaitIn, toolWaitText } from '../frontends/wait-text.ts'
 import { shellQuoted } from '../io/shell-quote.ts'
 import type { Output } from '../io/output.ts'
 import type { Style } from '../io/style.ts'
@@ -21,7 +21,6 @@ import { pauseNote } from './pause-note.ts'
 import { roomNews } from './room.ts'
 import type { Asked } from './rerun.ts'
 import type { Watcher } from './watcher.ts'
-import { toolWaitIn, toolWaitText } from '../frontends/tool-wait.ts'
 import { createStepPrinter, type StepPrinter } from './step-printer.ts'
 
 export interface ReportContext {
@@ -230,9 +229,6 @@ function troubleOf(event: RunEvent): string | undefined {
   return news?.kind === 'not compacted' ? news.text : undefined
 }
 
-/** What waits for so long, in milliseconds, is told. */
-const tellingMs = 5_000
-
 /** Tells for what a tool waits that waits for long: nothing else may be heard of the run meanwhile (spec R-WAIT-17). */
 function waitTeller(tell: Tell, style: Style): (event: RunEvent) => void {
   return (event) => {
@@ -245,8 +241,8 @@ function waitTeller(tell: Tell, style: Style): (event: RunEvent) => void {
 function longWaitIn(event: RunEvent): string | undefined {
   if (event.type === 'agent') return longWaitIn(event.event)
   const wait = event.type === 'tool_update' ? toolWaitIn(event.data) : undefined
-  if (event.type !== 'tool_update' || wait === undefined || wait.leftMs <= tellingMs) return undefined
-  return `${event.name} ${toolWaitText(wait)}`
+  if (event.type !== 'tool_update' || wait === undefined || wait.leftMs <= longestQuietWaitMs) return undefined
+  return `${event.name} ${toolWaitText(wait, Date.now())}`
 }
 
 /** Tells what hooks say to the person, and which of them failed, as it happens: a guard that guarded nothing must not pass unseen. */

@@ -62,6 +62,8 @@ const table: { readonly [subtype: string]: ServeOne } = {
       'What a run waits for cannot be put in the background while it goes on: commands and agents begin there, with run_in_background.',
     )
   },
+  // What waits goes on in the run: the answer says whether anything did.
+  retry_now: (_fields, { opened: { session } }) => ({ response: { retried: session.retryNow() } }),
   ...reloadRequests,
   apply_flag_settings({ settings }, serving) {
     applySettings(settings, serving.opened.session)

@@ -42,6 +42,24 @@ export function stopwatch(ms: number): string {
   return hours === 0 ? `${minutes}:${two(seconds % 60)}` : `${hours}:${two(minutes)}:${two(seconds % 60)}`
 }
 
+/** What is left of a time, as a stopwatch shows it: never negative, and 0:00 no earlier than it is over. */
+export function timeLeft(ms: number): string {
+  return stopwatch(Math.max(0, Math.ceil(ms / 1_000) * 1_000))
+}
+
+/** Whoever comes back within so much time wants to know the second. */
+const soonMs = 600_000
+
+/** A moment in local time: `14:05`, `14:05:30` where that is soon, `2026-11-30 14:05` where it is on another day. Milliseconds since 1970. */
+export function clockText(ms: number, now: number): string {
+  const [moment, today] = [new Date(ms), new Date(now)]
+  const two = (value: number): string => String(value).padStart(2, '0')
+  const day = `${moment.getFullYear()}-${two(moment.getMonth() + 1)}-${two(moment.getDate())}`
+  const isToday = moment.toDateString() === today.toDateString()
+  const seconds = Math.abs(ms - now) < soonMs ? `:${two(moment.getSeconds())}` : ''
+  return `${isToday ? '' : `${day} `}${two(moment.getHours())}:${two(moment.getMinutes())}${seconds}`
+}
+
 /** `850`, `12.3k`, `1.2M`. */
 export function rounded(count: number): string {
   if (count < 1_000) return String(count)

@@ -6,9 +6,10 @@ import { createReport } from '../headless/report.ts'
 import type { ReportContext } from '../headless/text-report.ts'
 import type { Watcher } from '../headless/watcher.ts'
 import type { LoopEnd, LoopRound } from '../frontends/loop-end.ts'
-import { clockTime, endLine, roundLine, roundName, viewText } from '../frontends/loop-words.ts'
+import { endLine, roundLine, roundName, viewText } from '../frontends/loop-words.ts'
 import type { LoopEvent, PromptLoop } from '../frontends/prompt-loop.ts'
 import { wrapped } from '../io/columns.ts'
+import { clockText } from '../io/figures.ts'
 import { jsonText } from '../io/json-text.ts'
 
 /** Presents a loop in the format that the flags ask for. */
@@ -104,7 +105,7 @@ class TextLoopReport implements LoopReport {
         this.#round = event.round
         return
       case 'wait': {
-        const next = `next at ${clockTime(event.nextAtMs, event.nextAtMs - event.waitMs)}`
+        const next = `next at ${clockText(event.nextAtMs, event.nextAtMs - event.waitMs)}`
         if (this.#round === undefined) this.#print(`${roundName(loop.view.round + 1, this.#context.rounds)} · ${next}`)
         this.#reportRound(next)
         return this.#countDown(loop)

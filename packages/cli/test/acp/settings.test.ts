@@ -178,6 +178,7 @@ test('commands are told, those of this face too', async () => {
         sessionUpdate: 'available_commands_update',
         availableCommands: [
           { name: 'continue', description: expect.any(String) },
+          { name: 'retry', description: expect.any(String) },
           { name: 'compact', description: expect.any(String), input: { hint: 'what to keep' } },
           { name: 'until', description: expect.any(String), input: { hint: 'COMMAND, + COMMAND, or off' } },
           { name: 'goal', description: expect.any(String), input: { hint: 'what must hold, or off' } },

@@ -497,6 +497,7 @@ describe('commands', () => {
     ['/help', /\/limits \[turns\|usd\|run-usd\|/],
     ['/until', /No goal is set\./],
     ['/loop', /No prompt is repeated\./],
+    ['/retry', /Nothing of this session waits for a service\./],
     ['/limits tries 3', /There is no goal whose tries could be limited/],
     ['/limits', /turns\s+0/],
     ['/limits frogs', /\/limits turns 60/],

@@ -3,15 +3,17 @@ import { ModelError, startRun, StopSignal, streamRun, type RunEvent, type RunRes
 import { scriptedModel } from '@halting/core/testing'
 import { beforeAll, describe, expect, test } from 'vitest'
 import {
-  clockText,
+  countdownText,
   endingMessage,
   longRetryText,
   serviceCountdown,
   serviceWaitText,
+  toolWaitText,
 } from '../../src/frontends/wait-text.ts'
 import { followActivity } from '../../src/headless/activity.ts'
 import { waitAdvice } from '../../src/headless/limit-advice.ts'
 import { pauseNote } from '../../src/headless/pause-note.ts'
+import { clockText } from '../../src/io/figures.ts'
 
 const hour = 3_600_000
 /** A moment of the local zone, whichever that is. */
@@ -37,6 +39,14 @@ describe('a wait', () => {
     expect(serviceCountdown(wait, now)).toBe('waits for the service, 12:31 left (429)')
     expect(serviceCountdown(wait, now + hour)).toBe('waits for the service, 0:00 left (429)')
     expect(serviceCountdown({ untilMs: now + 500, error: '' }, now)).toBe('waits for the service, 0:01 left')
+  })
+
+  test('of a tool is told in the same way, with the day where it is another one', () => {
+    const text = (untilMs: number): string => toolWaitText({ what: 'bash_1 to end', untilMs }, now)
+    expect(text(now + hour)).toBe('waits for bash_1 to end, at most until 15:05')
+    expect(text(now + 24 * hour)).toBe('waits for bash_1 to end, at most until 2026-11-30 14:05')
+    expect(countdownText('bash_1 to end', 1)).toBe('waits for bash_1 to end, 0:01 left')
+    expect(countdownText('bash_1 to end', -1)).toBe('waits for bash_1 to end, 0:00 left')
   })
 
   test('what a service says steers no terminal', () => {
@@ -73,8 +83,11 @@ test('the line of a run counts a wait down, also one of an agent, and goes on af
   activity.onEvent({ type: 'tool_end', callId: 'a', name: 'Agent', status: 'done', durationMs: 1 })
   activity.onEvent(wait(true))
   expect(line()).toMatch(/^waits for the service, .* left \(429\) ·/)
+  // It may go on for hours.
+  expect(activity.paceMs()).toBe(1_000)
   activity.onEvent(wait(false))
   expect(line()).toMatch(/^asking the model/)
+  expect(activity.paceMs()).toBe(100)
 })
 
 describe('an ending at a service', () => {

@@ -314,10 +314,11 @@ describe('what ends a wait', () => {
     await isWaiting(run1)
     run1.loop.stop('enough')
     const { terminal, events } = await run1.end()
-    expect([terminal.reason, terminal.signal.message, waitsOf(events)[0]?.[0]]).toEqual([
+    expect([terminal.reason, terminal.signal.message, waitsOf(events)[0]?.[0], run1.model.requests.length]).toEqual([
       'user_requested',
       'enough',
       'stopped',
+      1,
     ])
   })
 
@@ -369,6 +370,24 @@ describe('over a kill', () => {
       until1,
     ])
   })
+})
+
+test('what was waited in the turns before a kill counts', async () => {
+  const options = {
+    model: scriptedModel([limit(40 * 60_000), calls('Look'), 'unheard']),
+    tools: [reader('Look')],
+    waitForLimitsMs: hour,
+  }
+  const clock = createFakeClock({ autoAdvance: true })
+  const records = await killedBefore((entry) => entry.type === 'result' && entry.key === 'run1/model:2.1', {
+    ...options,
+    clock,
+  })
+  const later = createFakeClock({ start: 2 * hour, autoAdvance: true })
+  const resumed = resume(records, { ...options, model: scriptedModel([limit(40 * 60_000)]), clock: later })
+  const { terminal } = await resumed.loop.ended
+  // It asked once, and did not wait again.
+  expect([terminal.reason, later.now()]).toEqual(['model_error', 2 * hour])
 })
 
 test('what a process decided of a wait holds in the one that goes on, from when the attempt failed', async () => {

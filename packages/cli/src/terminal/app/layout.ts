@@ -12,6 +12,7 @@ import type { AppContext } from './context.ts'
 import type { Conversation } from './conversation.ts'
 import type { Overlays } from './overlays.ts'
 import type { StatusLines } from './status-lines.ts'
+import { isWaiting, retryKey } from './submit.ts'
 
 interface Options {
   readonly app: AppContext
@@ -100,7 +101,7 @@ export function createLayout({
     if (overlays.shown !== undefined) return []
     const here = app.cluster === undefined ? ['@ files', '! shell'] : []
     if (snapshot()?.status === 'idle') return [`${key('showKeys')} keys`, '/ commands', ...here]
-    return [`${key('interrupt')} stops`, `${key('send')} steers`, `${key('queue')} queues`]
+    return runningHints(app, key)
   }
   return {
     arrange() {
@@ -128,6 +129,12 @@ export function createLayout({
 /** What the line below the editor knows beside the session. */
 function besideSession({ loops }: AppContext, { isShown }: StatusLines): Pick<StatusInput, 'loop' | 'isShort'> {
   return { loop: loops.text, isShort: isShown }
+}
+
+/** What keys do while a run goes on. */
+function runningHints(app: AppContext, key: (action: Action) => string): readonly string[] {
+  const retry = isWaiting(app) ? [`${retryKey} ${key('send')} retries now`] : []
+  return [...retry, `${key('interrupt')} stops`, `${key('send')} steers`, `${key('queue')} queues`]
 }
 
 /** What the panel knows of limits beside the session's own: the usual ones, and standing budgets. */

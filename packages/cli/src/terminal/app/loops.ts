@@ -9,9 +9,9 @@ import {
   type PastRounds,
   type StoredLoop,
 } from '../../frontends/loop-record.ts'
-import { clockTime, durationText, endLine, roundLine, viewText } from '../../frontends/loop-words.ts'
+import { durationText, endLine, roundLine, viewText } from '../../frontends/loop-words.ts'
 import { type LoopEvent, PromptLoop } from '../../frontends/prompt-loop.ts'
-import { many, oneLine } from '../../io/figures.ts'
+import { clockText, many, oneLine } from '../../io/figures.ts'
 import { UsageError } from '../../usage-error.ts'
 import type { Taker } from './hand-in.ts'
 
@@ -68,7 +68,7 @@ export class SessionLoop {
     this.#drop()
     const stored: StoredLoop = { id: newLoopId(), startedAtMs: Date.now(), terms }
     await this.#change((loops) => loops.write(stored))
-    this.#app.note(`${describeTerms(terms)} Esc pauses it, /loop off ends it.`)
+    this.#app.note(`${describeTerms(terms)} · Esc pauses it · /loop off ends it`)
     this.#run(stored, { rounds: [], lastStartedAtMs: null })
   }
 
@@ -154,7 +154,7 @@ export class SessionLoop {
         this.#line = (next) => roundLine(event.round, { rounds, next })
         break
       case 'wait':
-        this.#noteRound(`next at ${clockTime(event.nextAtMs, event.nextAtMs - event.waitMs)}`)
+        this.#noteRound(`next at ${clockText(event.nextAtMs, event.nextAtMs - event.waitMs)}`)
         break
       case 'paused':
         this.#noteRound('')

@@ -13,6 +13,13 @@ import type { When } from './hand-in.ts'
 /** An empty line so soon after an ending was meant for what stood there before. */
 const strayMs = 500
 
+/** Sent alone it asks a service that is waited for now. */
+export const retryKey = 'r'
+
+export function isWaiting({ open }: Pick<AppContext, 'open'>): boolean {
+  return (open?.session.snapshot.serviceWaits.length ?? 0) > 0
+}
+
 /** What a line that was sent means: an offer of the last ending, a command, a command of the shell, or something to say. */
 export function createSubmit(
   app: AppContext,
@@ -25,6 +32,8 @@ export function createSubmit(
     const isStray = text.trim() === '' && now() - conversation.offeredAt < strayMs
     if (offer !== undefined && !isStray) return take(offer, app, conversation)
     if (text.trim() === '') return
+    // Alone, as the offers of an ending: a message may begin with it.
+    if (text.trim() === retryKey && isWaiting(app)) return runCommand(app, 'retry')
     // As in a shell.
     if (/^\s*(?:exit|quit)\s*$/.test(text)) return runCommand(app, 'quit')
     app.history.add(text)

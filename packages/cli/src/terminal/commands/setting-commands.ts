@@ -1,6 +1,7 @@
 import { oneLine } from '../../io/figures.ts'
 import { themeNamed } from '../theme.ts'
 import { limitsToSet, readLimits } from '../../frontends/limits-argument.ts'
+import { retryServices } from '../../frontends/wait-text.ts'
 import type { AppContext } from '../app/context.ts'
 import { chooseModel } from './choose-model.ts'
 import type { Command } from './command.ts'
@@ -20,6 +21,14 @@ const model: Command = {
     if (chosen === undefined) return
     session.set({ model: chosen })
     app.note(`Model: ${chosen}`)
+  },
+}
+
+const retry: Command = {
+  does: 'Ask a service that is waited for now',
+  run(app) {
+    const session = app.open?.session
+    if (session !== undefined) app.note(retryServices(session))
   },
 }
 
@@ -115,7 +124,8 @@ export function setLimits(app: Parameters<Command['run']>[0], argument: string):
   app.note(`From now on: ${read.says}`)
 }
 
-export const settingCommands: { readonly [name in 'model' | 'mode' | 'theme']: Command } = {
+export const settingCommands: { readonly [name in 'retry' | 'model' | 'mode' | 'theme']: Command } = {
+  retry,
   model,
   mode,
   theme,

@@ -24,6 +24,7 @@ const names = [
   'resume',
   'fork',
   'rewind',
+  'retry',
   'model',
   'mode',
   'permissions',

@@ -1,4 +1,4 @@
-import { waitText } from '../../frontends/wait-text.ts'
+import { serviceWaitText, waitOfEvent, waitText } from '../../frontends/wait-text.ts'
 import type { RunEvent, EndingReason } from '@halting/core'
 import { goalNames } from '../../frontends/goal-words.ts'
 import { stopwatch } from '../../io/figures.ts'
@@ -44,6 +44,8 @@ function waitAfter(event: RunEvent): string | undefined {
       return `retry ${event.attempt}/${event.maxRetries}`
     case 'budget_wait':
       return event.isWaiting ? waitText(event) : ''
+    case 'service_wait':
+      return event.isWaiting ? serviceWaitText(waitOfEvent(event), Date.now()) : ''
     case 'goal_start':
       return `checking ${goalNames(event.goals)}`
     case 'goal_end':

@@ -2,7 +2,7 @@ import type { LimitAnswer, LimitRequest } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
 import { limitQuestion, limitReason, offerLabel } from '../../frontends/limit-question.ts'
 import { settableLimits } from '../../frontends/settable-limits.ts'
-import { stopwatch } from '../../io/figures.ts'
+import { timeLeft } from '../../io/figures.ts'
 import { everyCharacterInLine } from '../../io/seen.ts'
 import type { Style } from '../../io/style.ts'
 import { hanging } from './lines.ts'
@@ -67,7 +67,7 @@ export function limitQuestionView(options: LimitQuestionOptions): QuestionView {
     }
   }
   const headLines = (width: number): readonly string[] => {
-    const left = request.untilMs === null ? '' : ` Ends here in ${stopwatch(leftMs(request.untilMs, options))}.`
+    const left = request.untilMs === null ? '' : ` Ends here in ${timeLeft(request.untilMs - options.wallTime())}.`
     return [
       ruler(width, style),
       ...hanging('? ', `${limitQuestion(request)} ${limitReason(request)}${left}`, width).map(style.bold),
@@ -93,8 +93,4 @@ export function limitQuestionView(options: LimitQuestionOptions): QuestionView {
       choices.find(({ key }) => key === typed)?.choose()
     },
   }
-}
-
-function leftMs(untilMs: number, { wallTime }: Pick<LimitQuestionOptions, 'wallTime'>): number {
-  return Math.max(0, untilMs - wallTime())
 }

@@ -2,7 +2,7 @@ import type { RunEvent } from '@halting/core'
 import { isJsonObject } from '@halting/core/adapters'
 import { stopwatch } from '../../io/figures.ts'
 import type { Style } from '../../io/style.ts'
-import { toolWaitIn } from '../../frontends/tool-wait.ts'
+import { countdownText, toolWaitIn } from '../../frontends/wait-text.ts'
 import { foldedLines } from './lines.ts'
 import { headLines } from './tool-block.ts'
 import { toolTitle, type ToolTitle } from './tool-title.ts'
@@ -70,8 +70,7 @@ export function followTools(now: () => number, cwd: string): RunningTools {
 /** A countdown: `waits for bash_1 to end, 9:48 left`. */
 function waitLines(wait: Running['wait'], now: number, width: number): readonly string[] {
   if (wait === undefined) return []
-  const left = stopwatch(Math.max(0, wait.untilMs - now))
-  return foldedLines(`waits for ${wait.what}, ${left} left`, width - 2).map((line) => `  ${line}`)
+  return foldedLines(countdownText(wait.what, wait.untilMs - now), width - 2).map((line) => `  ${line}`)
 }
 
 function tailLines(tail: string, width: number): readonly string[] {

@@ -7,7 +7,7 @@ import { nextStopText } from '../../frontends/next-stop-text.ts'
 import type { Component } from '../screen/screen-port.ts'
 import { dollars, dollarsAndMore } from '../../io/dollars.ts'
 import type { StandingFigures } from '../../frontends/status-reports.ts'
-import { waitText } from '../../frontends/wait-text.ts'
+import { serviceCountdown, waitText } from '../../frontends/wait-text.ts'
 import { lapText } from './lap-text.ts'
 
 export interface PanelSnapshot extends Pick<
@@ -107,7 +107,7 @@ function activityText(activity: PanelSnapshot['activity'], now: number): string 
       return text === undefined ? '' : `${text}, ${used} of ${used + left}${why}`
     }
     case 'service_wait':
-      return `waits for the service, ${stopwatch(Math.max(0, activity.untilMs - Date.now()))} (${oneLine(activity.error, 40)})`
+      return serviceCountdown(activity, Date.now())
     case 'budget_wait':
       return waitText(activity)
     case 'compacting':

@@ -2,10 +2,10 @@ import type { AbortCause } from '../../cancel/abort.ts'
 import type { AssistantMessage, Usage } from '../../messages.ts'
 import type { ModelErrorJson } from '../../model/model-error.ts'
 import type { ModelRequest } from '../../model/model.ts'
+import type { MayWait } from '../../model/service-waits.ts'
 import type { Charge } from './bill.ts'
 import type { Deadline } from '../../cancel/deadline.ts'
 import type { Grant, OverBudget, PromptEstimate, ReplyCap, RequestBounds } from './grant.ts'
-import type { MayWait } from '../../model/service-waits.ts'
 
 /** What one attempt came to, as recorded. */
 export type Attempt =

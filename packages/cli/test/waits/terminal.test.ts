@@ -1,0 +1,83 @@
+// Holds R-SERV-16 of docs/spec.md: waits for services in the interactive program.
+import { expect, test } from 'vitest'
+import { key, startApp } from '../terminal/app-support.ts'
+
+const limited = (seconds = 3_600): object => ({
+  error: { status: 429, message: 'Too many requests', headers: { 'retry-after': String(seconds) } },
+})
+const flags = { waitForLimits: 8 * 3_600_000 }
+
+test('a wait is counted down, r sent alone asks now, and a message that begins with it does not', async () => {
+  const { terminal, say, settled, opened } = await startApp({
+    replies: [limited(), { content: 'Done.' }, { content: 'Red.' }],
+    flags,
+  })
+  say('go')
+  await terminal.sees(/waits for the service, (?:1:00:0\d|59:\d\d) left \(429\)/)
+  await terminal.sees('r Enter retries now')
+  say('red or blue?')
+  await terminal.sees('red or blue?')
+  expect(opened[0]?.session.snapshot).toMatchObject({ activity: { type: 'service_wait' }, queue: [{ when: 'next' }] })
+  say('r')
+  await terminal.sees('The service is asked now.')
+  await settled()
+  expect(terminal.shown()).toContain('Red.')
+  expect(terminal.shown()).not.toContain('retries now')
+  say('/retry')
+  await terminal.sees('Nothing of this session waits for a service.')
+})
+
+test('Esc ends a run that waits at once, and gives the message back', async () => {
+  const { terminal, say, type, settled } = await startApp({ replies: [limited()], flags })
+  say('go')
+  await terminal.sees('waits for the service')
+  type('later', key.altEnter)
+  type(key.escape)
+  await settled()
+  await terminal.sees('aborted_streaming')
+  expect(terminal.shown()).toContain('later')
+  expect(terminal.shown()).not.toContain('waits for the service,')
+})
+
+test('another model that is chosen is asked at once', async () => {
+  const { terminal, say, settled } = await startApp({ replies: [limited(), { content: 'From another.' }], flags })
+  say('go')
+  await terminal.sees('waits for the service')
+  say('/model another')
+  await terminal.sees('From another.')
+  await settled()
+  expect(terminal.shown()).not.toContain('retries now')
+})
+
+test('r is a prompt where nothing waits', async () => {
+  const { terminal, say } = await startApp({ replies: [{ content: 'What is r?' }], flags })
+  say('r')
+  await terminal.sees('What is r?')
+  expect(terminal.shown()).not.toContain('Nothing of this session')
+})
+
+test('an agent that waits is shown in its line, and r asks for it, too', async () => {
+  const agent = {
+    type: 'tool_use',
+    name: 'Agent',
+    input: { description: 'look', prompt: 'Look.', subagent_type: 'general-purpose' },
+  }
+  const { terminal, say, settled } = await startApp({
+    replies: [{ content: [agent] }, limited(), { content: 'Looked.' }, { content: 'All done.' }],
+    flags,
+  })
+  say('go')
+  await terminal.sees(/◦ .*waits for the service until .*\(429/)
+  await terminal.sees('r Enter retries now')
+  say('r')
+  await terminal.sees('All done.')
+  await settled()
+  expect(terminal.shown()).not.toContain('retries now')
+})
+
+test('a run that does not wait says when the service takes requests again, in local time', async () => {
+  const { terminal, say } = await startApp({ replies: [limited(7_200)] })
+  say('go')
+  await terminal.sees('It takes requests again at')
+  expect(terminal.shown().replaceAll(/\s+/g, ' ')).toMatch(/takes requests again at (?:\d{4}-\d\d-\d\d )?\d\d:\d\d\./)
+})
