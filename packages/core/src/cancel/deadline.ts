@@ -10,6 +10,8 @@ export interface Deadline {
   setLimit(limitMs: number): void
   /** Calls back where the limit has passed, although the timer has not fired yet. */
   check(): void
+  /** Calls back once so many active milliseconds have passed, whatever the limit. Gives the way to be called no more. */
+  after(ms: number, callback: () => void): () => void
   pause(): void
   goOn(): void
   cancel(): void
@@ -21,6 +23,7 @@ export const noDeadline: Deadline = Object.freeze<Deadline>({
   limitMs: Infinity,
   setLimit: () => {},
   check: () => {},
+  after: () => () => {},
   pause: () => {},
   goOn: () => {},
   cancel: () => {},
@@ -54,6 +57,7 @@ export function deadlineOfPart(whole: Deadline, part: Deadline): Deadline {
       whole.check()
       part.check()
     },
+    after: (ms, callback) => part.after(ms, callback),
     pause() {
       whole.pause()
       part.pause()
@@ -66,6 +70,16 @@ export function deadlineOfPart(whole: Deadline, part: Deadline): Deadline {
   }
 }
 
+/** What calls back, of a deadline. */
+interface ActiveTimer {
+  /** In active milliseconds of the run. */
+  readonly dueMs: number
+  readonly callback: () => void
+  stop: () => void
+}
+
+const noTimer = (): void => {}
+
 class RunningDeadline implements Deadline {
   readonly #clock: Clock
   readonly #onPassed: () => void
@@ -77,6 +91,7 @@ class RunningDeadline implements Deadline {
   #waiting = 0
   #isCancelled = false
   #stopTimer: (() => void) | undefined
+  readonly #timers = new Set<ActiveTimer>()
 
   constructor(clock: Clock, { usedMs, limitMs }: DeadlineTimes, onPassed: () => void) {
     this.#clock = clock
@@ -104,17 +119,36 @@ class RunningDeadline implements Deadline {
     if (!this.#isCancelled && this.#waiting === 0 && this.usedMs >= this.#limitMs) this.#onPassed()
   }
 
+  after(ms: number, callback: () => void): () => void {
+    const timer = { dueMs: this.usedMs + ms, callback, stop: noTimer }
+    this.#timers.add(timer)
+    if (this.#waiting === 0) this.#start(timer)
+    return () => {
+      timer.stop()
+      this.#timers.delete(timer)
+    }
+  }
+
+  #start(timer: ActiveTimer): void {
+    timer.stop = this.#clock.after(Math.max(0, timer.dueMs - this.usedMs), () => {
+      this.#timers.delete(timer)
+      timer.callback()
+    })
+  }
+
   pause(): void {
     const { usedMs } = this
     if (this.#waiting++ > 0) return
     this.#usedMs = usedMs
     this.#stopTimer?.()
+    for (const timer of this.#timers) timer.stop()
   }
 
   goOn(): void {
     if (--this.#waiting > 0) return
     this.#since = this.#clock.now()
     this.#startTimer()
+    for (const timer of this.#timers) this.#start(timer)
   }
 
   cancel(): void {

@@ -91,7 +91,8 @@ function waitForEnd(run: Run, background: Background | null): Eventually<Waited>
       background?.onEnd(came) ?? noStop,
       run.agents?.onEnd(came) ?? noStop,
       inbox.onArrival(came),
-      run.context.timers.after(longestMs, () => settle({ kind: 'over' })),
+      // It stands still while an agent waits for its service, or for a person.
+      deadline.after(longestMs, () => settle({ kind: 'over' })),
     ]
     if (abort.cause !== undefined) onAbort()
     else if (inbox.hasAny || hasAnyEnded(run, background)) came()

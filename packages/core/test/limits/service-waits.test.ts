@@ -7,6 +7,7 @@ import { isoTimeOf } from '../../src/iso-time.ts'
 import { isServiceLimit, serviceWaitMs } from '../../src/model/service-limit.ts'
 import { laterWaits, WaitTime } from '../../src/model/service-waits.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
+import { agent, byPrompt, notesIn, start } from '../support/background.ts'
 import { begin, calls, reader, run, subagent, tick, until } from '../support/harness.ts'
 import { killedBefore } from '../support/killed.ts'
 
@@ -504,3 +505,22 @@ test('the time of a question and that of a check stand still while a judge waits
     checks: [{ met: true, durationMs: 0 }],
   })
 })
+
+test.each([{}, { maxDurationMs: 1_000 }])(
+  'a run waits for its agent in the background for as long as that waits for its service: %j',
+  async (given) => {
+    let isRefused = false
+    const script = byPrompt({
+      go: (turn) => (turn === 0 ? calls(start('look')) : 'Done.'),
+      look: () => (isRefused ? 'found it' : ((isRefused = true), limit(hour))),
+    })
+    const { terminal, state, clock } = await run([], {
+      model: scriptedModel(script),
+      tools: [agent()],
+      waitForLimitsMs: 8 * hour,
+      ...given,
+    })
+    expect([terminal.reason, clock.now() > hour]).toEqual(['completed', true])
+    expect(notesIn(state.transcript)).toMatchObject([{ type: 'started' }, { type: 'ended', status: 'completed' }])
+  },
+)
