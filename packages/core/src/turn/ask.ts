@@ -74,7 +74,7 @@ export function ask(run: Run): Promise<Reply> {
     tell: run.emit,
     enter: (attempt, step) => enterAttempt(run, attempt, step),
     enterWait: (waited) => enterWaits(run, waited),
-    renew: (attempt) => after(settingsInWait(run, attempt), () => turnRequest(run)),
+    renew: (attempt) => after(settingsInWait(run, attempt), (isSet) => (isSet ? turnRequest(run) : undefined)),
   }
   return askModel(run, turnRequest(run), asker).then((asked) => {
     switch (asked.kind) {

@@ -54,15 +54,16 @@ export function settingsAtCall(run: Run, { index, id }: CallPlace, position: Rec
 }
 
 /** What a person set while the run waited for a service: the request that comes next heeds it (spec R-SERV-7). */
-export function settingsInWait(run: Run, attempt: number): Eventually<undefined> {
+export function settingsInWait(run: Run, attempt: number): Eventually<boolean> {
   const key = run.key(`control:service:${run.spent.request}:${attempt}`)
   const poll = (): ExternalInput | undefined => {
     const settings = run.ports.inbox.takeSettings()
     return settings === undefined ? undefined : { settings }
   }
   return after(run.ports.steps.control(key, poll), (control) => {
-    if (control?.settings !== undefined) run.set(control.settings)
-    return undefined
+    if (control?.settings === undefined) return false
+    run.set(control.settings)
+    return true
   })
 }
 

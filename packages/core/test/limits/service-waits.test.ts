@@ -8,7 +8,7 @@ import { isServiceLimit, serviceWaitMs } from '../../src/model/service-limit.ts'
 import { laterWaits, WaitTime } from '../../src/model/service-waits.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
 import { agent, byPrompt, notesIn, start } from '../support/background.ts'
-import { begin, calls, reader, run, subagent, tick, until } from '../support/harness.ts'
+import { begin, calls, dollarATokenPrices, reader, run, subagent, tick, until } from '../support/harness.ts'
 import { killedBefore } from '../support/killed.ts'
 
 const hour = 3_600_000
@@ -334,6 +334,18 @@ describe('what ends a wait', () => {
       'aborted',
       0,
     ])
+  })
+
+  test('a limit that is lowered does not, and holds for the request after it', async () => {
+    const run1 = going({ prices: dollarATokenPrices, maxBudgetUsd: 1e6 })
+    void run1.loop.result
+    await isWaiting(run1)
+    run1.loop.set({ limits: { maxBudgetUsd: 10 } })
+    await tick()
+    expect(waitsOf(run1.events)).toEqual([])
+    await run1.clock.advance(hour + 3_000)
+    const { terminal, model } = await run1.end()
+    expect([terminal.reason, model.requests.length, terminal.committedUsd]).toEqual(['max_budget_usd', 1, 0])
   })
 
   test('a message does not: it is taken afterwards', async () => {

@@ -26,8 +26,8 @@ export interface Asker {
   enter(attempt: number, step: StepResult<Attempt>): void
   /** A wait for the service is over. */
   enterWait(waited: ServiceWaits): void
-  /** The same request to the model that a person chose while it waited; absent for questions, which keep theirs. */
-  renew?(attempt: number): Eventually<RequestPlan>
+  /** The same request under what was set while it waited, such as another model; undefined where nothing was. Absent for questions, which keep their model. */
+  renew?(attempt: number): Eventually<RequestPlan | undefined>
 }
 
 type Final = Extract<Attempt, { readonly kind: 'answered' | 'over_budget' | 'aborted' }>
@@ -188,7 +188,7 @@ class OpenRequest {
     const end = await this.#waits.wait(wait, waitMs, this.#asker)
     if (end === 'stopped') return { ...failure, wasStopped: true }
     this.#triesBeforeWait = this.#triesOf(attempt)
-    if (end === 'model') this.#asking = (await this.#asker.renew?.(attempt)) ?? this.#asking
+    if (end !== 'aborted') this.#asking = (await this.#asker.renew?.(attempt)) ?? this.#asking
     return undefined
   }
 }
