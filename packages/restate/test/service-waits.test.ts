@@ -105,8 +105,21 @@ test('a retry that a person asks for wakes it', async () => {
   const model = scriptedModel([limited, 'deployed'])
   const worker = new Worker(invocation, { model, startsMs: 0, goesOn: false })
   await worker.resting
-  invocation.signal(mailSignal, request({ type: 'retry_now' }, 2))
+  invocation.signal(mailSignal, request({ type: 'retry_now', since: begun }, 2))
   await worker.over
   expect([model.requests.length, endsOf(worker.records)]).toEqual([2, ['completed']])
   expect(waitsIn(worker.records)).toMatchObject([{ outcome: 'woken', why: 'retried' }])
+})
+
+test('a retry that comes while no process has the session ends the wait in the one that goes on', async () => {
+  const invocation = new FakeInvocation()
+  const first = new Worker(invocation, { model: scriptedModel([limited]), startsMs: 0, goesOn: false })
+  await first.resting
+  first.engine.kill()
+  invocation.signal(mailSignal, request({ type: 'retry_now', since: begun }, 2))
+  const model = scriptedModel(['deployed'])
+  const second = new Worker(invocation, { model, startsMs: 1_000, goesOn: false })
+  await second.over
+  expect([model.requests.length, endsOf(second.records)]).toEqual([1, ['completed']])
+  expect(waitsIn(second.records)).toMatchObject([{ outcome: 'woken', why: 'retried', waitedMs: 1_000 }])
 })
