@@ -83,7 +83,7 @@ describe('for a background task', () => {
         background('echo starting; echo ready on port 3000; echo more; while [ ! -e go ]; do sleep 0.02; done'),
       )
       const { text } = await use('Wait', { task_id: 'bash_1', pattern })
-      expect(text.split('\n')[0]?.replace(/ Waited .*/, '')).toBe('bash_1 wrote: ready on port 3000')
+      expect(text.split('\n')[0]).toBe('bash_1 wrote: ready on port 3000')
       expect(text).toContain('starting\nready on port 3000\nmore')
       // What was shown is not waited for again.
       writeFileSync(join(cwd, 'go'), '')
@@ -142,7 +142,7 @@ describe('for a background task', () => {
       text: 'There is no task bash_7. Known: bash_1.',
     })
     const bad = await use('Wait', { task_id: 'bash_1', pattern: '(' })
-    expect(bad).toMatchObject({ isError: true, text: 'The pattern "(" cannot be used: unclosed group.' })
+    expect(bad).toMatchObject({ isError: true, text: 'The pattern /(/ cannot be used: unclosed group.' })
   })
 
   test('a pattern that explodes elsewhere, and output without end', async () => {
@@ -189,6 +189,16 @@ describe('for a file', () => {
     const gone = use('Wait', { file_path: path, change: 'gone' })
     rmSync(path)
     expect((await gone).text).toMatch(/is not there\./)
+  })
+
+  test('of a name that would draw in a terminal is told in one line', async () => {
+    const given = waiting(codingTools(), { file_path: 'a\u001B[2K\nhalting: done \u202Eb' })
+    await until(() => given.told.length === 1)
+    given.end('over')
+    const name = String.raw`"a\u001b[2K\nhalting: done \u202eb"`
+    expect(given.told).toMatchObject([{ waitsFor: `${name} to be there` }])
+    const { content } = await given.result
+    expect(typeof content === 'string' && content.startsWith(`${name} is not there.`)).toBe(true)
   })
 
   test('a change while no process was there counts after a resume', async () => {
@@ -266,16 +276,16 @@ describe('for a command', () => {
       pattern: 'state: +2',
       every_seconds: 1,
     })
-    expect(text).toMatch(/^The command printed: state: +2 It ran 2 times\./)
+    expect(text).toMatch(/^The command printed: state: +2\nIt ran 2 times\. Waited 1 s/)
   })
 
   test('of which no result shows all, and that does not end by itself', async () => {
     const { use, cwd } = codingTools({ killGraceMs: 200 })
     const middle = await use('Wait', { command: 'seq 1 200000', pattern: '^10000[0]$', timeout_seconds: 20 })
-    expect(middle.text).toMatch(/^The command printed: 100000 It ran once\./)
+    expect(middle.text).toMatch(/^The command printed: 100000\nIt ran once\./)
     const command = 'echo $$ > shell.pid; echo building; echo ready on port 3000; sleep 1000'
     const { text } = await use('Wait', { command, pattern: 'ready', timeout_seconds: 20 })
-    expect(text).toMatch(/^The command printed: ready on port 3000 It ran once\./)
+    expect(text).toMatch(/^The command printed: ready on port 3000\nIt ran once\./)
     expect(runs(await numberIn(join(cwd, 'shell.pid')))).toBe(false)
   })
 

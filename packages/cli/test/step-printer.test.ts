@@ -1,5 +1,6 @@
 // What is told of each step: a subagent may use the ids of calls that the main loop uses.
 import type { RunEvent, SdkMessage } from '@halting/core'
+import { inputSummary } from '@halting/analysis/words'
 import { expect, test } from 'vitest'
 import { followActivity } from '../src/headless/activity.ts'
 import { createStepPrinter } from '../src/headless/step-printer.ts'
@@ -103,3 +104,5 @@ test('R-WAIT-17: the live line counts a wait down', () => {
   now = 700_000
   expect(activity.line(80)).toContain('0:00 left')
 })
+
+test('a wait for some time is about that time', () => expect(inputSummary({ seconds: 30 })).toBe('30 s'))

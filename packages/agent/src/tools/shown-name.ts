@@ -19,8 +19,12 @@ export function exactPath(path: string): string {
 
 /** A path in a list with one on each line: as JSON where it would not be read as it is. */
 export function shownName(path: string, from: string): string {
-  const shown = shownPath(path, from)
-  if (shown.search(unseen) === -1) return shown
+  return inOneLine(shownPath(path, from))
+}
+
+/** A name as it is given, or as JSON where it would not be read as it is. */
+export function inOneLine(name: string): string {
+  if (name.search(unseen) === -1) return name
   const escaped = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
-  return JSON.stringify(shown).replace(unseen, escaped)
+  return JSON.stringify(name).replace(unseen, escaped)
 }

@@ -6,5 +6,6 @@ const tellingFields = ['command', 'file_path', 'task_id', 'pattern', 'url', 'des
 export function inputSummary(input: unknown): string {
   if (!isJsonObject(input)) return ''
   const telling = tellingFields.map((name) => input[name]).find((value) => typeof value === 'string')
-  return telling ?? JSON.stringify(input)
+  const { seconds } = input
+  return telling ?? (typeof seconds === 'number' ? `${seconds} s` : JSON.stringify(input))
 }

@@ -18,7 +18,7 @@ test('/loop repeats a prompt, takes what a person writes in between, and ends wi
   await terminal.sees('loop: 2 of 2 rounds done · 2 rounds')
   await settled()
   const all = terminal.all().join('\n')
-  expect(all).toContain('Every 1 h, 2 rounds: Check. Esc pauses it, /loop off ends it.')
+  expect(all).toContain('Every 1 h, 2 rounds: Check. · Esc pauses it · /loop off ends it')
   expect(all).toMatch(/round 1 of 2 · completed · \$0\.0000 · next at (?:[\d-]+ )?\d\d:\d\d/)
   expect([...all.matchAll(/Answer \d\./g)]).toHaveLength(4)
   say('/loop')
@@ -68,7 +68,7 @@ test('a loop that was left is offered again by the session, and continues with i
   first.app.leave(0)
   await first.app.ended
   const again = await startApp({ ...wide, again: first, flags: { continue: true }, replies: answers(1) })
-  await again.terminal.sees('This session has a loop. Every 1 h, 3 rounds: Check. /loop on continues it')
+  await again.terminal.sees('This session has a loop. Every 1 h, 3 rounds: Check. · /loop on continues it')
   again.say('/loop on')
   await again.terminal.sees('loop: round 2 of 3 in 59:')
   expect(again.terminal.all().join('\n')).not.toContain('round 1 of 3 ·')

@@ -208,6 +208,19 @@ describe('a run', () => {
     ])
   })
 
+  test('says no time to come back where no waiting helps, whatever the service said', async () => {
+    const refusals = [
+      { kind: 'authentication_failed', status: 401 },
+      { kind: 'billing_error', status: 402 },
+      { kind: 'invalid_request', status: 400 },
+    ] as const
+    for (const refusal of refusals) {
+      const { terminal } = await run([limit(hour, refusal)], { waitForLimitsMs: 8 * hour })
+      expect([terminal.reason, terminal.retryAt]).toEqual(['model_error', undefined])
+      expect(terminal.signal.message).not.toContain('requests again')
+    }
+  })
+
   test('never waits longer than it may, whatever the service says', async () => {
     const { terminal, clock, model } = await run(
       Array.from({ length: 500 }, () => limit(5_000)),

@@ -38,7 +38,7 @@ export async function watchShell(
   const shown = (said: string): Shown => {
     const { last, count } = runs
     return {
-      said: count === 0 ? said : `${said} ${runWords(count)}`,
+      said: [said, ...(count === 0 ? [] : [runWords(count)])].join(' ').trim(),
       ...(last !== undefined && { output: last.output }),
       details: { command, runs: count, exitCode: last?.end.exitCode ?? null },
     }
@@ -51,7 +51,9 @@ export async function watchShell(
     },
     met: (refusal) =>
       refusal ??
-      shown(pattern === undefined ? 'The command exited with 0.' : `The command printed: ${runs.last?.line ?? ''}`),
+      (pattern === undefined
+        ? shown('The command exited with 0.')
+        : { ...shown(''), line: `The command printed: ${runs.last?.line ?? ''}` }),
     unmet: () =>
       shown(runs.last === undefined ? 'No run of the command has ended.' : `The last run ${howOf(runs.last)}.`),
     settled: () => runs.settled(),

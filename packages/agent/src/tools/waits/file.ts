@@ -1,6 +1,7 @@
 import type { Stats } from 'node:fs'
 import { lstat } from 'node:fs/promises'
 import { codeOf } from '@halting/core/adapters'
+import { inOneLine } from '../shown-name.ts'
 import type { Shown, WaitInput, Watched } from './watched.ts'
 
 /** What is seen of a place: of what is not there null. */
@@ -36,7 +37,11 @@ interface FileWait {
  * A file or folder. There is one look at a time: one that never comes back, as on a network folder that is gone, holds up neither the wait nor
  * this program.
  */
-export function watchFile({ named, real, change, sinceMs }: FileWait, lookAt: Look = look): Watched<Seen | Error> {
+export function watchFile(
+  { named: given, real, change, sinceMs }: FileWait,
+  lookAt: Look = look,
+): Watched<Seen | Error> {
+  const named = inOneLine(given)
   let seen: Seen | undefined
   let problem: string | undefined
   const known = (): string => {
@@ -47,7 +52,7 @@ export function watchFile({ named, real, change, sinceMs }: FileWait, lookAt: Lo
   }
   const shown = (): Shown => ({
     said: known(),
-    details: { file_path: named, exists: seen === undefined ? null : seen !== null },
+    details: { file_path: given, exists: seen === undefined ? null : seen !== null },
   })
   return {
     what: `${named} ${change === 'exists' ? 'to be there' : change === 'gone' ? 'to be gone' : 'to change'}`,

@@ -86,7 +86,7 @@ function watchCommand(
       }
     },
     met(line) {
-      if (line !== undefined) return shown(`${id} wrote: ${line}`, mostBeside)
+      if (line !== undefined) return { ...shown('', mostBeside), line: `${id} wrote: ${line}` }
       const without = pattern === undefined ? '' : ' No line of its output matched.'
       return shown(`${id}: ${stateOf(task)}${without}`, shell.output.limit)
     },

@@ -71,14 +71,14 @@ async function waitWatching<Value>(
   const isAsked = isMet || (input.seconds !== undefined && end.kind === 'over')
   const shown = isMet ? watched.met(end.value) : watched.unmet(end.kind)
   if ('content' in shown) return shown
-  const { said, output = '', details = {}, tasks } = shown
+  const { said, line, output = '', details = {}, tasks } = shown
   const sentences = [
     said,
     isAsked ? waitedWords(waitedMs) : endWords(end.kind, waitedMs),
     isLowered ? `The time was lowered to ${spanWords(longestMs)}, the longest.` : '',
   ].filter((sentence) => sentence !== '')
   return {
-    content: [sentences.join(' '), ...(output === '' ? [] : [output])].join('\n'),
+    content: [line, sentences.join(' '), output].filter((part) => part !== undefined && part !== '').join('\n'),
     ...(end.kind === 'aborted' && { isError: true }),
     details: { waitedFor: waitsFor, outcome: isAsked ? 'met' : end.kind, waitedMs, ...details },
     ...(tasks !== undefined && { tasks }),

@@ -24,10 +24,10 @@ export interface WaitInput {
 
 const longestShown = 80
 
-/** A pattern in quotes, and not for ever. */
+/** A pattern as it was given, between slashes, and not for ever. */
 export function shownPattern(pattern: string | undefined): string {
   const given = pattern ?? ''
-  return JSON.stringify(given.length <= longestShown ? given : `${headOf(given, longestShown)} ...`)
+  return `/${given.length <= longestShown ? given : `${headOf(given, longestShown)} ...`}/`
 }
 
 /** A call of Wait, and what it is handed. */
@@ -42,6 +42,8 @@ export interface WaitCall {
 export interface Shown {
   /** Sentences for the model. */
   readonly said: string
+  /** Above these, on a line of its own: what was written that matched. */
+  readonly line?: string
   /** Output of what was waited for; '' for none. */
   readonly output?: string
   readonly details?: { readonly [name: string]: Json }

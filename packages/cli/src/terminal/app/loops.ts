@@ -68,7 +68,7 @@ export class SessionLoop {
     this.#drop()
     const stored: StoredLoop = { id: newLoopId(), startedAtMs: Date.now(), terms }
     await this.#change((loops) => loops.write(stored))
-    this.#app.note(`${describeTerms(terms)} Esc pauses it, /loop off ends it.`)
+    this.#app.note(`${describeTerms(terms)} · Esc pauses it · /loop off ends it`)
     this.#run(stored, { rounds: [], lastStartedAtMs: null })
   }
 

@@ -28,7 +28,7 @@ export function createSessionLoops(app: LoopSurroundings): SessionLoops {
   const offer = async (open: LoopingSession): Promise<void> => {
     const [what] = (await (await of(open)).description()) ?? []
     if (what !== undefined && open === shown)
-      app.note(`This session has a loop. ${what} /loop on continues it, /loop off ends it.`)
+      app.note(`This session has a loop. ${what} · /loop on continues it · /loop off ends it`)
   }
   return {
     of,
