@@ -197,8 +197,8 @@ describe('for a file', () => {
     given.end('over')
     const name = String.raw`"a\u001b[2K\nhalting: done \u202eb"`
     expect(given.told).toMatchObject([{ waitsFor: `${name} to be there` }])
-    const content = String((await given.result).content)
-    expect([content.includes(name), content.includes('\u001B')]).toEqual([true, false])
+    const { content } = await given.result
+    expect(typeof content === 'string' && content.startsWith(`${name} is not there.`)).toBe(true)
   })
 
   test('a change while no process was there counts after a resume', async () => {

@@ -89,6 +89,8 @@ describe('what the table reads', () => {
       '--max-tokens': ['1.5k', { maxTokens: 1500 }],
       '--max-duration': ['1h30m', { maxDuration: 5_400_000 }],
       '--wait-for-limits': ['none', { waitForLimits: 0 }],
+      '--on-limit': ['pause', { onLimit: 'pause' }],
+      '--pause-for': ['10m', { pauseFor: 600_000 }],
       '--token-budget': ['2M', { tokenBudget: 2_000_000 }],
       '--finish-reasons': ['end_turn, max_tokens', { finishReasons: ['end_turn', 'max_tokens'] }],
       '--error-policy': ['tools', { errorPolicy: 'tools' }],

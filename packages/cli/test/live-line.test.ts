@@ -86,7 +86,10 @@ describe('the live line', () => {
     try {
       const { stdout, stderr, written } = terminal()
       let drawn = 0
-      const stop = showActivity({ onEvent: () => undefined, line: () => String(++drawn) }, createOutput(stdout, stderr))
+      const stop = showActivity(
+        { onEvent: () => undefined, line: () => String(++drawn), paceMs: () => 100 },
+        createOutput(stdout, stderr),
+      )
       vi.advanceTimersByTime(2_000)
       expect(drawn).toBe(20)
       stop()

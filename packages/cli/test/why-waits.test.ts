@@ -73,6 +73,18 @@ test('where that time is past, it says so, and the command only goes on', async 
   expect(stdout).toContain(`That time is past. This goes on:\n  halting -p --resume ${session}\n`)
 })
 
+test('what-if says that a run would have waited, or would have ended at a wait on record', async () => {
+  const [waited, ended] = ['aaaaaaaa-1111-4000-8000-000000000001', 'aaaaaaaa-1111-4000-8000-000000000002']
+  const longer = await run(['what-if', ended, '--wait-for-limits', '12h'])
+  expect(plain(longer.stdout)).toContain('Not known: the record ends after 1 turn, and the run might have continued.')
+  const shorter = await run(['what-if', ended, '--wait-for-limits', '8h'])
+  expect(plain(shorter.stdout)).toContain('The same: model_error after 1 turn.')
+  const earlier = await run(['what-if', waited, '--wait-for-limits', '90m'])
+  expect(plain(earlier.stdout)).toContain('Would have stopped in turn 2: model_error (1 h of 1 h 30 min).')
+  const none = await run(['what-if', waited, '--wait-for-limits', 'none'])
+  expect(plain(none.stdout)).toContain('Would have stopped in turn 1: model_error (0 ms of 0 ms).')
+})
+
 /** A process that waits in a session, and is killed once it tells this event. `run`: the replies and options of its run, as code. */
 async function killedAt(event: string, sessionId: string, run: string): Promise<void> {
   const outfile = join(here(), 'waiting.mjs')

@@ -18,6 +18,8 @@ export interface ServiceRefusal {
   readonly status: number | null
   /** What the service said; at most 500 characters. */
   readonly message: string
+  /** After how many milliseconds it said that it takes requests again; 0 where it did not say. */
+  readonly saidMs: number
 }
 
 /** One wait for a service that is over. JSON. */
@@ -43,7 +45,7 @@ export interface OpenServiceWait extends ServiceRefusal {
 }
 
 /** Waits for one model for one reason. JSON. */
-export interface ServiceWaitCause extends Omit<ServiceRefusal, 'message'> {
+export interface ServiceWaitCause extends Omit<ServiceRefusal, 'message' | 'saidMs'> {
   readonly waits: number
   readonly ms: number
   readonly longestMs: number
@@ -68,6 +70,9 @@ export interface ServiceWaitFigures {
 
 /** No run waits longer (`RunOptions.waitForLimitsMs`). What a record says beyond is nonsense. */
 const longestWaitMs = 31 * 86_400_000
+
+/** What services say beyond is nonsense. */
+const longestSaidMs = 1e13
 
 /** The end of the year 9999. */
 const latestMs = 253_402_300_799_999
@@ -123,13 +128,14 @@ export class ServiceWaitReader {
   }
 
   #attemptFailed(key: string, { error, charge }: { readonly [field: string]: unknown }): void {
-    const { kind, status, message } = isJsonObject(error) ? error : {}
+    const { kind, status, message, retryAfterMs } = isJsonObject(error) ? error : {}
     const model = isJsonObject(charge) ? charge['model'] : undefined
     this.#failed.set(attemptPlaceOf(key), {
       model: textOf(model).slice(0, 200),
       kind: textOf(kind).slice(0, 100),
       status: typeof status === 'number' ? status : null,
       message: textOf(message).slice(0, 500),
+      saidMs: Math.min(longestSaidMs, amountOf(retryAfterMs)),
     })
   }
 
@@ -138,7 +144,7 @@ export class ServiceWaitReader {
   }
 }
 
-const unknownRefusal: ServiceRefusal = Object.freeze({ model: '', kind: '', status: null, message: '' })
+const unknownRefusal: ServiceRefusal = Object.freeze({ model: '', kind: '', status: null, message: '', saidMs: 0 })
 
 /** The waits of a run and its agents that are over, in the order in which they ended. */
 export function serviceWaits(records: readonly StepRecord[]): readonly RecordedServiceWait[] {

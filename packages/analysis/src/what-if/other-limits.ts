@@ -12,6 +12,8 @@ export interface OtherLimits {
   readonly maxDurationMs?: number | null
   /** How often an answer is sent back because a goal is not met. */
   readonly maxGoalTries?: number | null
+  /** Milliseconds by the wall clock that it may wait for services. */
+  readonly waitForLimitsMs?: number | null
   /** The guard against going in circles. */
   readonly noProgress?: boolean
 }

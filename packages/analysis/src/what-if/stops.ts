@@ -25,6 +25,7 @@ export function firstStop(trajectory: Trajectory, limits: OtherLimits): FirstSto
     stopByCalls(trajectory, limits),
     stopByTurns(trajectory, limits, circles.toldAfterTurn),
     stopByTries(trajectory, limits),
+    stopByWaits(trajectory, limits),
     byBudgets,
     partingOfAgents(trajectory, limits),
   ].filter((each) => each !== undefined)
@@ -141,6 +142,21 @@ function stopByTries({ turns, limits }: Trajectory, { maxGoalTries }: OtherLimit
   const used = (turns[wholeTurns]?.tries ?? 0) - 1
   if (wholeTurns < 0) return undefined
   return { kind: 'stop', reason: 'goal_unmet', limit: 'maxGoalTries', used, max, wholeTurns }
+}
+
+/** The first wait that would not have been made: there the run ends; of a subagent or a question it is not known what the run would have done. */
+function stopByWaits({ turns, limits }: Trajectory, { waitForLimitsMs }: OtherLimits): Stop | Parting | undefined {
+  const max = stricter(waitForLimitsMs, limits.waitForLimitsMs ?? null)
+  if (max === undefined) return undefined
+  for (const [lap, { waits = [] }] of turns.entries()) {
+    const wait = waits.find(({ beforeMs, neededMs: needed }) => max - beforeMs < needed)
+    if (wait === undefined) continue
+    const { beforeMs: used, atMs, atPayment, of } = wait
+    if (of !== 'run') return { kind: 'parting', why: of === 'agent' ? 'agent' : 'beside', lap, atMs }
+    const cut = { atPayment, paid: null }
+    return { kind: 'stop', reason: 'model_error', limit: 'waitForLimitsMs', used, max, wholeTurns: lap, atMs, cut }
+  }
+  return undefined
 }
 
 /**

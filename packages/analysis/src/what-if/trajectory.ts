@@ -31,6 +31,7 @@ import {
   type RecordedRequest,
   type RecordedStep,
 } from '../account/recorded-steps.ts'
+import { PastWaitReader, type PastWait, type WaitAtEnd } from './past-waits.ts'
 import { GoalRoundReader } from '../account/goal.ts'
 import { limitsInForce } from '../account/limits.ts'
 
@@ -88,6 +89,8 @@ export interface PastTurn {
   readonly tries?: number
   /** The most tries that one subagent with goals had made by then. The limit of the run holds for each of them. */
   readonly agentTries?: number
+  /** Waits for services in it, in the order in which they ended; absent for none. */
+  readonly waits?: readonly PastWait[]
   /** The goals of the run were checked in it: before its calls, or after them. */
   readonly checked?: 'before' | 'after'
 }
@@ -125,6 +128,8 @@ export interface PastEnding {
   readonly isShortOfLimit?: true
   /** A standing budget ended it, or what a tenant leased: what others spent counted, too. */
   readonly isOfStandingBudget?: true
+  /** The service that ended it could have been waited for. */
+  readonly serviceWait?: WaitAtEnd
   /** Its last reply was an answer: text, and no call. */
   readonly hasAnswer: boolean
 }
@@ -132,15 +137,7 @@ export interface PastEnding {
 /** The trajectory of one run. @throws ConfigurationError for what is no record of one run. */
 export function trajectoryOf(records: readonly StepRecord[]): Trajectory {
   const begin = beginningOf(records)
-  const { laps, totalTokens: tokens, nanos, unknownNanos, now, startedAt, toolCalls } = begin.start.spent
-  // The first turn of a run is not a lap, so it is in the count already.
-  const carried = {
-    turns: turnsBegun(laps) - 1,
-    tokens,
-    nanos: nanos + unknownNanos,
-    ms: now - startedAt,
-    ...(toolCalls !== undefined && toolCalls > 0 && { toolCalls }),
-  }
+  const carried = carriedInto(begin.start.spent)
   const background = new Set<string>()
   const turns: PastTurn[] = []
   const agents = new Map<string, number>()
@@ -148,6 +145,7 @@ export function trajectoryOf(records: readonly StepRecord[]): Trajectory {
   let triesNow: number | undefined
   let checked: PastTurn['checked']
   const rounds = new GoalRoundReader()
+  const waits = new PastWaitReader(begin.at)
   let open: StepRecord[] = []
   let countsAsTurn = true
   let told: Pick<RunProgress, 'turns' | 'turnBegins' | 'goal'> = begin.start.spent
@@ -158,6 +156,7 @@ export function trajectoryOf(records: readonly StepRecord[]): Trajectory {
       ...(triesNow !== undefined && { tries: triesNow }),
       ...(agentTries > 0 && { agentTries }),
       ...(checked !== undefined && { checked }),
+      ...waits.takeLap(),
     }
     turns.push({ countsAsTurn, isTold, ...turnOf(open, closing, begin.at, lost), isFreshAfter, agentTurns, ...goals })
     open = []
@@ -177,13 +176,14 @@ export function trajectoryOf(records: readonly StepRecord[]): Trajectory {
       close(record, false, record.spent.turns > told.turns)
       return {
         turns,
-        ending: endingOf(record, records),
+        ending: endingOf(record, records, waits),
         limits: limitsInForce(records),
         carried,
         ...agentsIn(background),
         ...goalsIn(record.spent),
       }
     } else {
+      waits.read(record)
       open.push(record)
       const round = rounds.read(record)
       if (round?.scope === '') checked = round.place === 'baseline' ? 'before' : 'after'
@@ -196,6 +196,25 @@ export function trajectoryOf(records: readonly StepRecord[]): Trajectory {
   if (open.some((record) => 'key' in record)) close(undefined, false, told.turnBegins && open.some(isAsked))
   const limits = limitsInForce(records)
   return { turns, ending: null, limits, carried, ...agentsIn(background), ...goalsIn(told) }
+}
+
+function carriedInto({
+  laps,
+  totalTokens: tokens,
+  nanos,
+  unknownNanos,
+  now,
+  startedAt,
+  toolCalls,
+}: RunProgress): Trajectory['carried'] {
+  return {
+    // The first turn of a run is not a lap, so it is in the count already.
+    turns: turnsBegun(laps) - 1,
+    tokens,
+    nanos: nanos + unknownNanos,
+    ms: now - startedAt,
+    ...(toolCalls !== undefined && toolCalls > 0 && { toolCalls }),
+  }
 }
 
 function agentsIn(background: ReadonlySet<string>): Pick<Trajectory, 'backgroundAgents'> {
@@ -345,9 +364,11 @@ function whoseIs({ scope, phase, name }: RecordedRequest, own: RecordedRequest |
 function endingOf(
   { terminal: { reason, signal } }: Extract<StepRecord, { readonly type: 'end' }>,
   records: readonly StepRecord[],
+  waits: PastWaitReader,
 ): PastEnding {
   const { limit, cause, of } = signal.context
   const isStanding = sharedBudgetOf(signal) !== undefined
+  const serviceWait = reason === 'model_error' ? waits.atEnd : undefined
   const isShort = (endings[reason].limit === 'maxGoalTries' && cause !== 'tries') || isStanding
   return {
     reason,
@@ -355,6 +376,7 @@ function endingOf(
     ...(of === 'run' && { isOfRun: true }),
     ...(isShort && { isShortOfLimit: true }),
     ...(isStanding && { isOfStandingBudget: true }),
+    ...(serviceWait !== undefined && { serviceWait }),
     hasAnswer: lastIsAnswer(records),
   }
 }

@@ -71,7 +71,8 @@ export function whatIf(trajectory: Trajectory, limits: OtherLimits, options: Wha
   const isEarlier = at?.kind === 'stop' && (at.wholeTurns < turns.length || ending === null)
   if (isEarlier) return answerOfStop(trajectory, at, options, { toldAfterTurn, turns: asTold })
   const parting = at?.kind === 'parting' ? at : undefined
-  const isUnknown = parting !== undefined || ending === null || isLoosened(trajectory, limits)
+  const isUnknown =
+    parting !== undefined || ending === null || isLoosened(trajectory, limits) || wouldWait(trajectory, limits)
   return {
     verdict: isUnknown ? 'unknown' : 'same',
     reason: isUnknown ? null : ending.reason,
@@ -150,6 +151,14 @@ function isLoosened({ ending, limits }: Trajectory, given: OtherLimits): boolean
   // What the run had changes nothing: then a hook, a guard or an abort ended it under this name.
   if (other === undefined || other === limits[limit]) return false
   return other === null || other > (ending.limit ?? limits[limit] ?? 0)
+}
+
+/** Whether a run that a service ended would have waited for it with this limit. */
+function wouldWait({ ending, limits }: Trajectory, { waitForLimitsMs }: OtherLimits): boolean {
+  const wait = ending?.serviceWait
+  if (wait === undefined || waitForLimitsMs === undefined) return false
+  const max = waitForLimitsMs ?? Infinity
+  return max > (limits.waitForLimitsMs ?? 0) && max - wait.waitedMs >= wait.neededMs
 }
 
 interface Sum {

@@ -52,9 +52,11 @@ function whyUnknown({ unknownFrom, kept, standing }: WhatIf, unpriced: readonly 
   }
 }
 
-/** A limit on time cuts a turn; the others stop between two. */
+/** A limit on time, or on waits for services, cuts a turn; the others stop between two. */
 function placeOf({ by, kept: { turns } }: WhatIf): string {
-  return by?.limit === 'maxDurationMs' ? inTurn(turns) : `after ${many(turns, 'turn')}`
+  return by?.limit === 'maxDurationMs' || by?.limit === 'waitForLimitsMs'
+    ? inTurn(turns)
+    : `after ${many(turns, 'turn')}`
 }
 
 function inTurn(turn: number): string {
@@ -71,6 +73,7 @@ function figures({ limit, used, max }: NonNullable<WhatIf['by']>): string {
     maxTurns: counted,
     maxTotalTokens: counted,
     maxGoalTries: counted,
+    waitForLimitsMs: elapsed,
     noProgress: counted,
   }
   return `${shown[limit](used)} of ${shown[limit](max)}`

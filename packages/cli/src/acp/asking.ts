@@ -105,7 +105,12 @@ export class Asking {
       await outbox.flush()
       const options = limitOptions(request)
       const asked = { toolCall: { toolCallId, title, kind: 'other', status: 'pending' }, options } as const
-      answer = limitAnswerOf(request, await this.#request(asked, controller.signal))
+      const { signal } = controller
+      // Not every client answers a question that was withdrawn.
+      const withdrawn = new Promise<never>((_, reject) =>
+        signal.addEventListener('abort', () => reject(new Error('withdrawn'))),
+      )
+      answer = limitAnswerOf(request, await Promise.race([this.#request(asked, signal), withdrawn]))
     } catch {
       // Nobody waits for it where it was withdrawn; a client that cannot ask ends the run as the limit says.
     }

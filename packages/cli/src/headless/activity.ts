@@ -17,6 +17,8 @@ export interface Activity {
   onEvent(event: RunEvent): void
   /** Of at most so many columns. */
   line(columns: number): string
+  /** After how many milliseconds it is to be shown anew. */
+  paceMs(): number
 }
 
 /** One thing that goes on, and since when. */
@@ -75,7 +77,7 @@ export function followActivity(now: () => number = () => performance.now()): Act
         own = { what: retryText(event, now()), since: now(), isTimed: false }
         return
       case 'service_wait':
-        followWait(tools, `${agents} waits`, event, now())
+        followWait(tools, agents + waitKey, event, now())
         return begin(isOwn && !event.isWaiting ? 'asking the model' : undefined)
       case 'turn_start':
         if (isOwn) turn = event.turn
@@ -116,7 +118,7 @@ export function followActivity(now: () => number = () => performance.now()): Act
     ;[tokens, usd, reserved] = [settledTokens, settledUsd, reservedUsd]
     if (given.isOwn) window = { used: contextTokens, size: contextWindow }
   }
-  return { onEvent: hear, line: (columns) => layOut(parts(), columns) }
+  return { onEvent: hear, line: (columns) => layOut(parts(), columns), paceMs: () => paceOf(tools) }
 }
 
 function doingCall({ name, input }: Extract<RunEvent, { readonly type: 'tool_start' }>, since: number): Doing {
@@ -137,6 +139,16 @@ function followWait(
   if (event.isWaiting) doing.set(key, { what: () => serviceCountdown(wait, Date.now()), since, isTimed: false })
   else doing.delete(key)
 }
+
+/** Ten times a second; where only seconds are counted down each second, since a wait may take hours. */
+const [paceMs, waitingPaceMs] = [100, 1_000]
+
+function paceOf(doing: ReadonlyMap<string, Doing>): number {
+  return [...doing.keys()].some((key) => key.endsWith(waitKey)) ? waitingPaceMs : paceMs
+}
+
+/** Behind the calls of the agent that waits: no id of a call ends like this. */
+const waitKey = ' waits'
 
 /** What a run does from an event on that says nothing else of it. */
 function whatBegins(event: RunEvent): string | undefined {

@@ -1,15 +1,20 @@
 import type { Output } from '../io/output.ts'
 import type { Activity } from './activity.ts'
 
-const redrawMs = 100
-
-/** Shows on the terminal what a run does, ten times a second at most. Call the result to end it. */
+/** Shows on the terminal what a run does, at the pace of that. Call the result to end it. */
 export function showActivity(activity: Activity, output: Output): () => void {
-  const timer = setInterval(() => output.showLive(activity.line(output.width - 1)), redrawMs)
-  // It keeps no program alive.
-  timer.unref()
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const wait = (): void => {
+    // It keeps no program alive.
+    timer = setTimeout(draw, activity.paceMs()).unref()
+  }
+  const draw = (): void => {
+    output.showLive(activity.line(output.width - 1))
+    wait()
+  }
+  wait()
   return () => {
-    clearInterval(timer)
+    clearTimeout(timer)
     output.showLive('')
   }
 }

@@ -30,7 +30,7 @@ export async function whatIfCommand(flags: Flags, words: readonly string[], prog
   const budgets = standingLimitsIn(flags)
   if (!isAsked && budgets.length === 0 && flags.suggest !== true)
     throw new UsageError(
-      'Say which limits: --max-turns, --max-budget-usd, --max-run-usd, --max-tokens, --max-duration, --max-tool-calls, --until-tries, --no-progress, --budget-per-day, --budget-per-month; or --suggest.',
+      'Say which limits: --max-turns, --max-budget-usd, --max-run-usd, --max-tokens, --max-duration, --max-tool-calls, --until-tries, --wait-for-limits, --no-progress, --budget-per-day, --budget-per-month; or --suggest.',
     )
   if (budgets.length > 0 && (isAsked || flags.suggest === true))
     throw new UsageError(
@@ -78,8 +78,12 @@ function standingLimitsIn({ budgetPerDay = [], budgetPerMonth = [] }: Flags): re
 }
 
 function otherLimitsIn(flags: Flags): OtherLimits {
-  const { noProgress } = flags
-  return { ...limitsIn(flags), ...(noProgress !== undefined && { noProgress }) }
+  const { noProgress, waitForLimits } = flags
+  return {
+    ...limitsIn(flags),
+    ...(waitForLimits !== undefined && { waitForLimitsMs: waitForLimits }),
+    ...(noProgress !== undefined && { noProgress }),
+  }
 }
 
 /** Which sessions there are to look at, and how one is read: as far as limits see it. */

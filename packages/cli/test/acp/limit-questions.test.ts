@@ -67,3 +67,15 @@ test('a cancel while it is asked ends the run', async () => {
   cancel = () => started.agent.notify('session/cancel', { sessionId })
   expect(await started.prompt(sessionId, 'Read')).toMatchObject({ stopReason: 'cancelled' })
 })
+
+test('a question that nobody answers in time is over, also for a client that does not heed that', async () => {
+  const started = await startAgent({
+    model: scriptedModel(reads(3)),
+    options: { ...options, pauseForMs: 50 },
+    permission: () => new Promise(() => undefined),
+  })
+  const { sessionId } = await started.newSession()
+  expect(await started.prompt(sessionId, 'Read')).toMatchObject({ stopReason: 'max_turn_requests' })
+  const ofLimit = started.updates().filter(({ toolCallId }) => String(toolCallId).startsWith('halting-limit-'))
+  expect(ofLimit).toMatchObject([{ status: 'pending' }, { sessionUpdate: 'tool_call_update', status: 'failed' }])
+})

@@ -83,8 +83,11 @@ test('the line of a run counts a wait down, also one of an agent, and goes on af
   activity.onEvent({ type: 'tool_end', callId: 'a', name: 'Agent', status: 'done', durationMs: 1 })
   activity.onEvent(wait(true))
   expect(line()).toMatch(/^waits for the service, .* left \(429\) ·/)
+  // It may go on for hours.
+  expect(activity.paceMs()).toBe(1_000)
   activity.onEvent(wait(false))
   expect(line()).toMatch(/^asking the model/)
+  expect(activity.paceMs()).toBe(100)
 })
 
 describe('an ending at a service', () => {

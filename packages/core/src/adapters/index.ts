@@ -134,7 +134,7 @@ export type { AgentToolOptions, InputOf, InputSchema, ToolOptions } from '../too
 export { largeResultLimit, type LargeResult, type LargeResults } from '../tools/large-results.ts'
 export { budgetWaitText } from '../budget/wait-text.ts'
 export { durationMs, longestDurationMs } from '../duration.ts'
-export { longestQuietWaitMs, longestWaitForLimitsMs, waitMs } from '../model/service-limit.ts'
+export { isServiceLimit, longestQuietWaitMs, longestWaitForLimitsMs, waitMs } from '../model/service-limit.ts'
 export { figuresIn, innermostEvent } from '../figures-in.ts'
 export { headOf, matchesWildcard, secretBeginnings, secretForms, tailOf } from '../text.ts'
 export { compileSchema, schemaProblems, type SchemaCheck } from '../tools/schema.ts'

@@ -1,7 +1,7 @@
 // Holds rules of docs/spec.md: R-SERV-1 to R-SERV-9.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { ModelError, resume, type RunEvent, type RunOptions, type ToolContext } from '../../src/index.ts'
+import { ModelError, resume, type Goal, type RunEvent, type RunOptions, type ToolContext } from '../../src/index.ts'
 import type { ModelErrorInit, ModelErrorJson } from '../../src/adapters/index.ts'
 import { isoTimeOf } from '../../src/iso-time.ts'
 import { isServiceLimit, serviceWaitMs } from '../../src/model/service-limit.ts'
@@ -208,6 +208,19 @@ describe('a run', () => {
     ])
   })
 
+  test('says no time to come back where no waiting helps, whatever the service said', async () => {
+    const refusals = [
+      { kind: 'authentication_failed', status: 401 },
+      { kind: 'billing_error', status: 402 },
+      { kind: 'invalid_request', status: 400 },
+    ] as const
+    for (const refusal of refusals) {
+      const { terminal } = await run([limit(hour, refusal)], { waitForLimitsMs: 8 * hour })
+      expect([terminal.reason, terminal.retryAt]).toEqual(['model_error', undefined])
+      expect(terminal.signal.message).not.toContain('requests again')
+    }
+  })
+
   test('never waits longer than it may, whatever the service says', async () => {
     const { terminal, clock, model } = await run(
       Array.from({ length: 500 }, () => limit(5_000)),
@@ -301,10 +314,11 @@ describe('what ends a wait', () => {
     await isWaiting(run1)
     run1.loop.stop('enough')
     const { terminal, events } = await run1.end()
-    expect([terminal.reason, terminal.signal.message, waitsOf(events)[0]?.[0]]).toEqual([
+    expect([terminal.reason, terminal.signal.message, waitsOf(events)[0]?.[0], run1.model.requests.length]).toEqual([
       'user_requested',
       'enough',
       'stopped',
+      1,
     ])
   })
 
@@ -356,6 +370,24 @@ describe('over a kill', () => {
       until1,
     ])
   })
+})
+
+test('what was waited in the turns before a kill counts', async () => {
+  const options = {
+    model: scriptedModel([limit(40 * 60_000), calls('Look'), 'unheard']),
+    tools: [reader('Look')],
+    waitForLimitsMs: hour,
+  }
+  const clock = createFakeClock({ autoAdvance: true })
+  const records = await killedBefore((entry) => entry.type === 'result' && entry.key === 'run1/model:2.1', {
+    ...options,
+    clock,
+  })
+  const later = createFakeClock({ start: 2 * hour, autoAdvance: true })
+  const resumed = resume(records, { ...options, model: scriptedModel([limit(40 * 60_000)]), clock: later })
+  const { terminal } = await resumed.loop.ended
+  // It asked once, and did not wait again.
+  expect([terminal.reason, later.now()]).toEqual(['model_error', 2 * hour])
 })
 
 test('what a process decided of a wait holds in the one that goes on, from when the attempt failed', async () => {
@@ -451,4 +483,24 @@ test('after a wait what else fails is retried as ever, and between two waits the
     'completed',
     ['retry', 'service_waited', 'retry', 'service_waited', 'service_waited', 'retry'],
   ])
+})
+
+test('the time of a question and that of a check stand still while a judge waits for its service', async () => {
+  const asked = await run([{ toolCalls: [{ name: 'ask' }] }, limit(hour), 'yes', 'yes', 'done'], {
+    tools: [askingTool(10_000)],
+    waitForLimitsMs: 8 * hour,
+  })
+  expect(JSON.stringify(asked.messages)).toContain('answered answered')
+  const check: Goal['check'] = async ({ ask }) => {
+    const reply = await ask({ system: '', messages: [{ role: 'user', content: 'is it?' }], timeoutMs: 5_000 })
+    return { met: reply.kind === 'answered' }
+  }
+  const judged = await run(['Done.', limit(hour), 'yes'], {
+    until: [{ name: 'judged', check, timeoutMs: 10_000 }],
+    waitForLimitsMs: 8 * hour,
+  })
+  expect([judged.terminal.reason, judged.clock.now() > hour]).toEqual(['completed', true])
+  expect(judged.events.find(({ type }) => type === 'goal_end')).toMatchObject({
+    checks: [{ met: true, durationMs: 0 }],
+  })
 })

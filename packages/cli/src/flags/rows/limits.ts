@@ -104,6 +104,7 @@ export const limitsFlags: { readonly [Name in LimitsFlag]-?: FlagFor<NonNullable
     kind: 'value',
     value: 'TIME',
     read: waitTime,
+    alsoOf: ['what-if'],
     meaning:
       'Wait for services that are over their limit or out of order, so long in all, such as 8h; none: end at once. 24h in the interactive program and in editors, none elsewhere unless said otherwise',
   },

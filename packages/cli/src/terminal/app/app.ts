@@ -320,9 +320,8 @@ export function createApp(options: AppOptions): App {
       })
   }
 
-  const isRunning = (): boolean =>
-    shell.isRunning || loops.isWaiting || (open !== undefined && open.session.snapshot.status !== 'idle')
-  const stopTicking = startTicking({ isRunning, conversation, isAnimated: flags.noAnimation !== true, changed })
+  const isAnimated = flags.noAnimation !== true
+  const stopTicking = startTicking({ shell, loops, session: () => open?.session, conversation, isAnimated, changed })
   opening = new Promise(() => undefined)
   layout.arrange()
   return {
@@ -357,9 +356,14 @@ function late(open: OpenSession | undefined): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, open === undefined ? 1_000 : longestCloseMs))
 }
 
+/** A countdown with more left than this moves every five seconds: a run that waits for hours costs next to nothing. */
+const longWaitMs = 60_000
+const secondsOfLongWait = 5
+
 interface Ticking {
-  /** Something shows its seconds. */
-  readonly isRunning: () => boolean
+  readonly shell: { readonly isRunning: boolean }
+  readonly loops: { readonly isWaiting: boolean }
+  readonly session: () => OpenSession['session'] | undefined
   readonly conversation: Pick<Conversation, 'isAwaiting'>
   /** Without animation the line appears, and its seconds stand. */
   readonly isAnimated: boolean
@@ -367,9 +371,21 @@ interface Ticking {
 }
 
 /** What goes on is shown with its seconds; nothing moves where nothing does. Gives the way to end it. */
-function startTicking({ isRunning, conversation, isAnimated, changed }: Ticking): () => void {
+function startTicking({ shell, loops, session, conversation, isAnimated, changed }: Ticking): () => void {
   let wasAwaiting = false
+  /** So many seconds pass without a look: what happens is shown by itself. */
+  let toPass = 0
+  /** Something shows its seconds. */
+  const isRunning = (): boolean =>
+    shell.isRunning || loops.isWaiting || (session()?.snapshot.status ?? 'idle') !== 'idle'
+  /** Nothing moves but a countdown that is far from its end. */
+  const waitsLong = (): boolean => {
+    const activity = shell.isRunning ? undefined : session()?.snapshot.activity
+    return activity?.type === 'service_wait' && activity.untilMs - Date.now() > longWaitMs
+  }
   const timer = setInterval(() => {
+    if (toPass-- > 0) return
+    toPass = waitsLong() ? secondsOfLongWait - 1 : 0
     const { isAwaiting } = conversation
     if (isAnimated ? isRunning() : isAwaiting !== wasAwaiting) changed()
     wasAwaiting = isAwaiting

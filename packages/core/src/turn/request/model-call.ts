@@ -3,6 +3,7 @@ import { isInstance, messageOf } from '../../errors.ts'
 import { digestOf } from '../../hash.ts'
 import { noUsage, type AssistantMessage, type ContentBlock, type Usage } from '../../messages.ts'
 import { promptTokensOf } from '../../model/billed-parts.ts'
+import { isServiceLimit } from '../../model/service-limit.ts'
 import { ModelError, type ModelErrorJson } from '../../model/model-error.ts'
 import type { Admission, Model, ModelReply, ModelRequest, ModelUpdate } from '../../model/model.ts'
 import { toldUsage } from '../../model/told-usage.ts'
@@ -77,7 +78,9 @@ export class ModelCall {
     const told =
       settled.kind === 'threw' && isInstance(settled.error, ModelError) ? settled.error.toRecord().usage : null
     const { retryAfterMs } = error
-    const saidMs = retryAfterMs !== null && retryAfterMs > 0 ? wallTimeOf(run.context.timers) + retryAfterMs : undefined
+    // A wrong key is no better at the time that was told with it: nobody is to come back for that.
+    const isSaid = isServiceLimit(error) && retryAfterMs !== null && retryAfterMs > 0
+    const saidMs = isSaid ? wallTimeOf(run.context.timers) + retryAfterMs : undefined
     const failed = { kind: 'failed', error, charge: chargeOfFailure(run, plan, grant, error, told), grant } as const
     const mayWait = mayWaitAfter(run, error)
     return {

@@ -1,12 +1,12 @@
 import type { RunEvent } from '../../events.ts'
 import type { ModelErrorJson } from '../../model/model-error.ts'
 import { isServiceLimit, longestQuietWaitMs, serviceWaitMs } from '../../model/service-limit.ts'
-import type { ServiceWaitEnd, ServiceWaits, WaitTime } from '../../model/service-waits.ts'
+import type { MayWait, ServiceWaitEnd, ServiceWaits, WaitTime } from '../../model/service-waits.ts'
 import { inForceAfter } from '../../settings/settings-change.ts'
 import { wallTimeOf } from '../../steps/clock.ts'
 import type { Waited } from '../../steps/steps.ts'
 import type { Run } from '../run.ts'
-import type { MayWait, RequestPlan } from './request-plan.ts'
+import type { RequestPlan } from './request-plan.ts'
 
 /** The attempt that a wait comes after. */
 export interface WaitAfter {
@@ -78,7 +78,8 @@ export class RequestWaits {
     let end: ReturnType<WaitTime['begin']> | undefined
     const isLive = steps.peek(key) === 'absent'
     this.#number++
-    deadline.pause()
+    const times = [deadline, ...(plan.times ?? [])]
+    for (const time of times) time.pause()
     let waited: Waited<unknown>
     try {
       waited = await steps.wait(key, {
@@ -97,7 +98,7 @@ export class RequestWaits {
         },
       })
     } finally {
-      deadline.goOn()
+      for (const time of times) time.goOn()
       if (moments !== undefined) this.#run.emit({ type: 'service_wait', isWaiting: false, ...about, ...moments })
     }
     const outcome = endOf(waited)
