@@ -13,7 +13,8 @@ const seconds = numberOf('seconds', 60)
 const program = textOf('halting', fileURLToPath(new URL('../packages/cli/bin/halting.js', import.meta.url)))
 /** Of one core. */
 const mostShare = 0.001
-const settleMs = 8_000
+// A program that has just started still compiles and cleans up.
+const settleMs = 20_000
 const ticksInSecond = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }))
 
 let asked = 0

@@ -148,4 +148,53 @@ export const promisesOfLimits = [
       "if (outcome !== 'aborted') return makeReserved(made, before)",
     ],
   ],
+  [
+    'pause: a limit that is used up is taken as an answer',
+    ['limits/pause'],
+    ['limit-question.ts', 'if (!(value > used))', 'if (!(value > 0))'],
+  ],
+  [
+    'pause: a limit is raised beyond what is allowed',
+    ['limits/pause'],
+    ['limit-question.ts', '  if (value > (most ?? Infinity)) throw', '  if (value > Infinity) throw'],
+  ],
+  [
+    'pause: another limit is taken as an answer',
+    ['limits/pause'],
+    ['limit-question.ts', 'if (other !== undefined)\n', 'if (other === limit)\n'],
+  ],
+  [
+    'pause: an agent asks about its own limit',
+    ['limits/pause'],
+    ['turn/pause-at-limit.ts', 'identity.depth > 0 || ', ''],
+  ],
+  [
+    'pause: what the time limit has aborted stays aborted',
+    ['limits/pause'],
+    ['turn/pause-at-limit.ts', '    if (isOfTime) run.renewAbort()\n', ''],
+  ],
+  [
+    'pause: a limit that is raised in a turn pays for no lap',
+    ['limits/pause'],
+    ['turn/pause-at-limit.ts', 'raises: (laps.raises ?? 0) + 1', 'raises: laps.raises ?? 0'],
+  ],
+  [
+    'pause: an answer is waited for without end',
+    ['limits/pause'],
+    ['turn/pause-at-limit.ts', '{ longestMs: pauseForMs }', '{}'],
+  ],
+  [
+    'pause: a stop does not end it',
+    ['limits/pause'],
+    ['turn/pause-at-limit.ts', "      if (inbox.isStopping) wake('stop')\n      else if", '      if'],
+  ],
+  [
+    'pause: a limit that is set does not end it',
+    ['limits/pause', 'live-session/limit-questions'],
+    [
+      'turn/pause-at-limit.ts',
+      'const stops = [inbox.onArrival(look), inbox.onSettings(look)]',
+      'const stops = [inbox.onArrival(look)]',
+    ],
+  ],
 ].map(([name, tests, ...changes]) => ({ name: String(name), tests, changes }))

@@ -49,9 +49,14 @@ export const promisesOfWaits = [
     'waits: agents side by side each have the whole time',
     ['limits/service-waits'],
     [
-      'turn/calls/run-agent.ts',
-      '    inbox: inboxOfAgent(inbox),\n',
-      '    inbox: inboxOfAgent(inbox),\n    waitTime: Object.create(run.ports.waitTime, { leftMs: { value: (limitMs) => limitMs } }),\n',
+      'turn/request/wait-for-service.ts',
+      'export function mayWaitAfter({ context, ports }: Run,',
+      'export function mayWaitAfter({ context, spent }: Run,',
+    ],
+    [
+      'turn/request/wait-for-service.ts',
+      'ports.waitTime.leftMs(waitForLimitsMs, atMs)',
+      'waitForLimitsMs - (spent.waits?.ms ?? 0)',
     ],
   ],
   [

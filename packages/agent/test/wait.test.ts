@@ -13,7 +13,11 @@ import { codingTools, type Harness, numberIn, runs, toolNamed, until } from './s
 const background = (command: string) => ({ command, run_in_background: true })
 
 /** A wait that the test ends. */
-function wait(): { readonly wait: CallWait; end(why: 'over' | 'limit' | 'arrived'): void; readonly longest: number[] } {
+function wait(): {
+  readonly wait: CallWait
+  readonly end: (why: 'over' | 'limit' | 'arrived') => void
+  readonly longest: number[]
+} {
   const listeners = new Set<(why: 'over' | 'limit' | 'arrived') => void>()
   const longest: number[] = []
   return {
@@ -263,6 +267,16 @@ describe('for a command', () => {
       every_seconds: 1,
     })
     expect(text).toMatch(/^The command printed: state: +2 It ran 2 times\./)
+  })
+
+  test('of which no result shows all, and that does not end by itself', async () => {
+    const { use, cwd } = codingTools({ killGraceMs: 200 })
+    const middle = await use('Wait', { command: 'seq 1 200000', pattern: '^10000[0]$', timeout_seconds: 20 })
+    expect(middle.text).toMatch(/^The command printed: 100000 It ran once\./)
+    const command = 'echo $$ > shell.pid; echo building; echo ready on port 3000; sleep 1000'
+    const { text } = await use('Wait', { command, pattern: 'ready', timeout_seconds: 20 })
+    expect(text).toMatch(/^The command printed: ready on port 3000 It ran once\./)
+    expect(runs(await numberIn(join(cwd, 'shell.pid')))).toBe(false)
   })
 
   test('what a run leaves running is ended with it, and the shell of the session stays', async () => {

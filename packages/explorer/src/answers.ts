@@ -6,6 +6,7 @@ import {
   type HookTrigger,
   type StopHook,
   type OutputSchema,
+  type RunOptions,
   StopSignal,
   AgentStopException,
   type Permissions,
@@ -114,6 +115,39 @@ const answersOf: { readonly [trigger in HookTrigger]: readonly HookAnswer[] } = 
   beforeCompact: [...common, 'block'],
   afterCompact: common,
   onError: common,
+}
+
+/** What a person may say where the run pauses at a limit. `nobody`: no answer comes. */
+export type LimitAnswerName = 'raise' | 'double' | 'no limit' | 'end' | 'nobody' | 'fails' | 'nonsense' | 'abort'
+
+export function askLimitOf(
+  may: readonly LimitAnswerName[],
+  { choices }: Pick<Asked, 'choices'>,
+  abort: (label: string) => void,
+): NonNullable<RunOptions['askLimit']> {
+  return async ({ id, limit, offers }) => {
+    const answer = choices.choose(`limit ${id}`, may)
+    switch (answer) {
+      case 'raise':
+        return { raise: { [limit]: offers[0]?.to ?? null } }
+      case 'double':
+        return { raise: { [limit]: offers.at(-1)?.to ?? null } }
+      case 'no limit':
+        return { raise: { [limit]: null } }
+      case 'end':
+        return { end: true }
+      case 'fails':
+        throw new Error('nobody can be asked')
+      case 'nonsense':
+        // Plain JavaScript may answer anything.
+        return { raise: { [limit]: 0 } }
+      case 'abort':
+        abort(`limit ${id}`)
+        return new Promise(() => {})
+      case 'nobody':
+        return new Promise(() => {})
+    }
+  }
 }
 
 export function stopHooksOf({ choices, time, snapshots }: Asked): readonly StopHook[] {

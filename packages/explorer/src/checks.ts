@@ -86,6 +86,8 @@ function checkRanking(events: readonly RunEvent[], where: string): void {
   for (const event of events) {
     // Where a person set a limit on turns or tries, or goals anew, the ranking may rise: there, and nowhere else.
     if (event.type === 'settings' && raisesRanking(event.change)) last = undefined
+    // So does a limit that a person raised at a pause.
+    if (event.type === 'limit_answered' && event.outcome === 'raised') last = undefined
     if (event.type !== 'lap') continue
     if (!ranksBelow(event.after, event.before))
       fail(`${where}: ${event.transition} does not lower the ranking: ${String(event.before)} → ${String(event.after)}`)
@@ -129,7 +131,7 @@ export function checkWhatIf(
     assertSame(said, was, `what-if with ${JSON.stringify(limits)}`)
   }
   // What a person set counted from then on, not before; and what a service bills above its reservation no limit could stop.
-  if (scenario.settings !== undefined || mayOverdraw) return
+  if (scenario.settings !== undefined || scenario.pauses !== undefined || mayOverdraw) return
   const { reason, unknownFrom } = whatIf({ ...trajectory, limits: unknownLimits }, own)
   // What is asked beside a run leaves room for its next request as it is known then, which is not on record.
   if (unknownFrom?.why === 'beside') return

@@ -17,6 +17,7 @@ import { askingContext, room } from './layers.ts'
 import { limitScenarios } from './limit-scenarios.ts'
 import { imagePrompt as image, mediaScenarios } from './media-scenarios.ts'
 import { allReplies, type ReplyKind } from './replies.ts'
+import { pauseScenarios } from './pause-scenarios.ts'
 import { settingsScenarios } from './settings-scenarios.ts'
 import { strangeScenarios } from './hostile-scenarios.ts'
 import { waitingScenarios } from './waiting-scenarios.ts'
@@ -438,4 +439,5 @@ export const scenarios: readonly Scenario[] = [
   ...goalScenarios,
   ...limitScenarios,
   ...waitingScenarios,
+  ...pauseScenarios,
 ]

@@ -23,6 +23,7 @@ import {
   type EffectScope,
   type StepOptions,
   type StepEngine,
+  type AnswerableStepEngine,
   type WaitOptions,
 } from '@halting/core/steps'
 import { after, inboxIdsIn, settingsOnRecord, type SettingsInForce } from './core-internals.ts'
@@ -350,7 +351,7 @@ interface Moments {
 }
 
 /** An abort, a message, a stop or a setting may come before, in and after every await. What goes on record is frozen. */
-function withMoments(inner: StepEngine, moments: Moments): StepEngine {
+function withMoments(inner: StepEngine, moments: Moments): AnswerableStepEngine {
   const { steps, world, laps } = moments
   async function waitWithMoments<T>(key: string, wait: () => Promise<T>): Promise<T> {
     world.moment(`before ${key}`, steps.records.length)
@@ -412,9 +413,14 @@ function withMoments(inner: StepEngine, moments: Moments): StepEngine {
     },
     wait<T>(key: string, options: WaitOptions) {
       if (key.endsWith('.service')) return waitWithMoments(key, () => inner.wait<T>(key, options))
-      steps.answer(key, world.approval(key))
-      return inner.wait<T>(key, options)
+      const isAtLimit = key.includes('/limit_answer:')
+      // At a limit the callback answers, or nobody does.
+      if (!isAtLimit) steps.answer(key, world.approval(key))
+      const waiting = inner.wait<T>(key, options)
+      if (isAtLimit) world.moment(`in ${key}`, steps.records.length)
+      return waiting
     },
+    answer: (key, value) => steps.answer(key, value),
     end: (end) => inner.end(end),
   }
 }

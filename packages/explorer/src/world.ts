@@ -24,6 +24,7 @@ import type { Clock } from '@halting/core/steps'
 import { transcriptProblems } from '@halting/core/testing'
 import { createInbox, type OpenInbox, estimateMessages, garbage } from './core-internals.ts'
 import {
+  askLimitOf,
   contextOf,
   guardOf,
   hooksOf,
@@ -33,6 +34,7 @@ import {
   stopHooksOf,
   type Asked,
   type HookAnswers,
+  type LimitAnswerName,
 } from './answers.ts'
 import { toolsOfBackground, VirtualCommands } from './background-world.ts'
 import type { Choices } from './choices.ts'
@@ -74,6 +76,8 @@ export interface Scenario {
   readonly waits?: boolean
   /** What a person may set while it runs, by a name for the path. The rules then know a mode `closed`, and there is a model `other`. */
   readonly settings?: { readonly [name: string]: SettingsChange }
+  /** The run pauses at its limits for this long, in milliseconds, and these are what a person may say. */
+  readonly pauses?: { readonly forMs: number; readonly answers: readonly LimitAnswerName[] }
   readonly context?: boolean
   readonly fallback?: boolean
   readonly noProgress?: boolean
@@ -195,16 +199,7 @@ export function createWorld(
   const controller = new AbortController()
   const inbox = createInbox(() => before.idsTaken)
   const handedIn: HandedIn[] = []
-  const handIn = ({ what, label: id, change, odd }: Omit<HandedIn, 'records'>): void => {
-    // An abort that nobody recorded went with its process.
-    if (what === 'abort') return
-    // Plain JavaScript may hand in anything.
-    const said = (odd === undefined ? undefined : makeOdd(odd)) as string | undefined
-    if (what === 'retry') inbox.retryNow()
-    else if (what === 'stop') inbox.stop(StopSignal.userRequested(odd === undefined ? 'stop' : said))
-    else if (what === 'settings') inbox.set(change ?? {})
-    else inbox.put({ id, kind: what, content: odd === undefined ? `a ${what} message` : (said as MessageContent) })
-  }
+  const handIn = handInto(inbox)
   for (const each of before.waiting) handIn(each)
   for (const label of before.idsTaken) handIn({ what: 'steer', label })
   const time = createVirtualTime(before.wallAt?.at(-1) ?? 1_000)
@@ -255,7 +250,7 @@ export function createWorld(
     ...(scenario.context === true ? { context: contextOf(asked) } : {}),
     ...goalOptions(scenario.goals, asked),
     ...(standing !== undefined && { standing }),
-    ...scenario.options,
+    ...optionsOf(scenario, asked, abortAt),
   }
   const world: World = {
     options:
@@ -298,9 +293,24 @@ export function createWorld(
   return world
 }
 
+/** Hands something in, as whoever drives a run does. */
+function handInto(inbox: OpenInbox): (given: Omit<HandedIn, 'records'>) => void {
+  return ({ what, label: id, change, odd }) => {
+    // An abort that nobody recorded went with its process.
+    if (what === 'abort') return
+    // Plain JavaScript may hand in anything.
+    const said = (odd === undefined ? undefined : makeOdd(odd)) as string | undefined
+    if (what === 'retry') inbox.retryNow()
+    else if (what === 'stop') inbox.stop(StopSignal.userRequested(odd === undefined ? 'stop' : said))
+    else if (what === 'settings') inbox.set(change ?? {})
+    else inbox.put({ id, kind: what, content: odd === undefined ? `a ${what} message` : (said as MessageContent) })
+  }
+}
+
 /** Messages, stops and settings come in before steps, and while something waits. */
 function mayComeIn(label: string, { waits }: Scenario): boolean {
-  return label.startsWith('before ') || (waits === true && /^in .*(?:tool:|\.service$)/.test(label))
+  if (label.startsWith('before ') || label.includes('/limit_answer:')) return true
+  return waits === true && /^in .*(?:tool:|\.service$)/.test(label)
 }
 
 /** What is handed in before a step: messages, a stop, settings. */
@@ -387,10 +397,16 @@ function counted({ message, ...rest }: ModelReply, { system, messages }: ModelRe
   return { ...rest, message: { ...message, usage: { ...message.usage, input_tokens } } }
 }
 
+/** Those of the scenario, and what happens at a limit. */
+function optionsOf({ pauses, options }: Scenario, asked: Asked, abort: (label: string) => void): Partial<RunOptions> {
+  if (pauses === undefined) return { ...options }
+  return { onLimit: 'pause', pauseForMs: pauses.forMs, askLimit: askLimitOf(pauses.answers, asked, abort), ...options }
+}
+
 /** The widest limit that any program or person of the scenario may set. */
-function mostCallsOf({ options, settings = {}, otherPrograms = {} }: Scenario): number | undefined {
+function mostCallsOf({ options, settings = {}, otherPrograms = {}, pauses }: Scenario): number | undefined {
   const own = options?.maxToolCalls
-  if (own === undefined) return undefined
+  if (own === undefined || pauses !== undefined) return undefined
   const set = Object.values(settings).map(({ limits }) =>
     limits?.maxToolCalls === null ? Infinity : limits?.maxToolCalls,
   )

@@ -16,7 +16,8 @@ export function toolResponse(name: string, input: unknown, text: string): Json {
   const given = (input ?? null) as Json
   const fields: JsonObject = isJsonObject(given) ? given : {}
   const path = typeof fields['file_path'] === 'string' ? fields['file_path'] : undefined
-  switch (name) {
+  // A command of Wait comes to hooks of Bash.
+  switch (name === 'Wait' && 'command' in fields ? 'Bash' : name) {
     case 'Bash':
       return { stdout: text, stderr: '', interrupted: false, isImage: false }
     case 'Write':

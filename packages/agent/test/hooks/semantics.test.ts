@@ -212,11 +212,13 @@ test('nothing that a hook prints breaks the reader', () => {
 
 test('a result has the fields that scripts look at', () => {
   const input = { file_path: '/a/b.ts', command: 'ls' }
-  expect(['Bash', 'Write', 'Edit', 'Read', 'Grep'].map((name) => toolResponse(name, input, 'T'))).toEqual([
+  expect(['Bash', 'Wait', 'Write', 'Edit', 'Read', 'Grep'].map((name) => toolResponse(name, input, 'T'))).toEqual([
+    { stdout: 'T', stderr: '', interrupted: false, isImage: false },
     { stdout: 'T', stderr: '', interrupted: false, isImage: false },
     { filePath: '/a/b.ts', success: true, text: 'T' },
     { filePath: '/a/b.ts', success: true, text: 'T' },
     { type: 'text', file: { filePath: '/a/b.ts', content: 'T' } },
     'T',
   ])
+  expect(toolResponse('Wait', { seconds: 1 }, 'T')).toBe('T')
 })

@@ -1,6 +1,9 @@
 /** What ended a wait for a service. `model`: a person chose another; `stopped`: the run is to stop. */
 export type ServiceWaitEnd = 'over' | 'retried' | 'model' | 'stopped' | 'aborted'
 
+/** On record with a failure that waiting helps: when it came by the wall clock, and how long the run might wait then. JSON. */
+export type MayWait = { readonly atMs: number; readonly leftMs: number }
+
 /**
  * Milliseconds by the wall clock that a run, its agents and its questions have waited for services, and up to which moment since 1970 that counts them: the
  * later of two has both. JSON.

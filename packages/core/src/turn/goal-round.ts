@@ -1,3 +1,4 @@
+import { createDeadline } from '../cancel/deadline.ts'
 import { AbortScope, type AbortCause } from '../cancel/abort.ts'
 import { settleWithin, type Settled } from '../cancel/settle.ts'
 import { plainTextOf } from '../content.ts'
@@ -7,10 +8,10 @@ import type { Goal, GoalContext, GoalFilesRound, GoalVerdict } from '../goals/go
 import type { GoalCheck } from '../goals/goal-record.ts'
 import { shownReport, tailOfReport } from '../goals/report.ts'
 import { specOf, usualCheckMs } from '../goals/run-goals.ts'
-import type { AskModel } from '../hooks/questions.ts'
 import { jsonOf, type Json } from '../json.ts'
 import { headOf } from '../text.ts'
 import type { Run } from './run.ts'
+import type { AskIn } from './step-with-questions.ts'
 
 /** What a round of checks came to, as its step records it. JSON. */
 export type RoundRecord = {
@@ -52,7 +53,7 @@ export async function checkRound(
   run: Run,
   goals: readonly Goal[],
   kept: KeptFiles,
-  ask: AskModel,
+  askIn: AskIn,
 ): Promise<RoundRecord> {
   const cause = run.ports.abort.causeNow()
   if (cause !== undefined) return { ...nothingYet, aborted: cause }
@@ -60,7 +61,7 @@ export async function checkRound(
     const { files, takenOver } = await beginFiles(run, goals, kept)
     const tampered = namesOf(files?.tampered)
     // A check whose definition is not the person's says nothing, and is not run.
-    const checked = tampered.length > 0 ? nothingYet : await checkAll(run, goals, ask)
+    const checked = tampered.length > 0 ? nothingYet : await checkAll(run, goals, askIn)
     if (checked.aborted !== undefined) return checked
     const { changedDuring, ...end } = await endOf(run, files, kept.memo)
     const all = [...new Set([...tampered, ...changedDuring])]
@@ -133,10 +134,10 @@ function namesOf(given: unknown): readonly string[] {
   return given.length <= mostNames ? names : [...names, `and ${given.length - mostNames} more`]
 }
 
-async function checkAll(run: Run, goals: readonly Goal[], ask: AskModel): Promise<RoundRecord> {
+async function checkAll(run: Run, goals: readonly Goal[], askIn: AskIn): Promise<RoundRecord> {
   const checks: GoalCheck[] = []
   for (const [index, goal] of goals.entries()) {
-    const { check, ...failed } = await checkGoal(run, goal, index, ask)
+    const { check, ...failed } = await checkGoal(run, goal, index, askIn)
     if (failed.aborted !== undefined) return { ...nothingYet, aborted: failed.aborted }
     checks.push(check)
     if (!check.met) return { ...nothingYet, ...failed, checks }
@@ -149,10 +150,10 @@ interface Checked extends Pick<RoundRecord, 'report' | 'isUnstable' | 'unusable'
 }
 
 /** One goal, as often in a row as it is to pass. */
-async function checkGoal(run: Run, goal: Goal, index: number, ask: AskModel): Promise<Checked> {
+async function checkGoal(run: Run, goal: Goal, index: number, askIn: AskIn): Promise<Checked> {
   const { stable = 1 } = goal
   for (let pass = 1; ; pass++) {
-    const context = { key: keyOfCheck(run, index, pass), ask }
+    const context = { key: keyOfCheck(run, index, pass), askIn }
     const checked = await checkOnce(run, goal, context, stable === 1 ? undefined : pass)
     if (checked.aborted !== undefined || pass >= stable || !checked.check.met)
       return { ...checked, isUnstable: pass > 1 && !checked.check.met }
@@ -168,7 +169,7 @@ function keyOfCheck(run: Run, index: number, pass: number): string {
 async function checkOnce(
   run: Run,
   goal: Goal,
-  { key, ask }: { readonly key: string; readonly ask: AskModel },
+  { key, askIn }: { readonly key: string; readonly askIn: AskIn },
   pass: number | undefined,
 ): Promise<Checked> {
   const { timers, settings } = run.context
@@ -176,21 +177,26 @@ async function checkOnce(
   const own = new AbortScope()
   const listener = { onAbort: (cause: AbortCause) => own.abort(cause) }
   abort.listen(listener)
-  const began = timers.now()
   const time = { isUp: false }
   const { timeoutMs = usualCheckMs } = goal
-  const stopTimer = timers.after(timeoutMs, () => {
+  const deadline = createDeadline(timers, { usedMs: 0, limitMs: timeoutMs }, () => {
     time.isUp = true
     own.abort('time')
   })
   const { agentState: state, spent } = run
-  const context: GoalContext = { signal: own.signal, idempotencyKey: key, state, changes: spent.changes, ask }
+  const context: GoalContext = {
+    signal: own.signal,
+    idempotencyKey: key,
+    state,
+    changes: spent.changes,
+    ask: askIn(deadline),
+  }
   const settled = await settleWithin<unknown, Settled<unknown>>(
     () => goal.check(context),
     { abort: own, graceMs: settings.graceMs, timers },
     (came) => came,
   )
-  stopTimer()
+  deadline.cancel()
   abort.unlisten(listener)
   const verdict = time.isUp ? timedOut(settled, timeoutMs) : verdictOf(settled)
   own.dispose()
@@ -200,7 +206,7 @@ async function checkOnce(
     name: goal.name,
     met,
     exitCode,
-    durationMs: timers.now() - began,
+    durationMs: deadline.usedMs,
     tail: tailOfReport(report),
     ...(goal.judged === true && { judged: true }),
     ...(time.isUp && { timedOut: true }),

@@ -145,9 +145,9 @@ function round(run: Run, goal: GoalProgress, place: GoalPlace): Eventually<Check
   const memo = memoIn(run.transcript, goal.specs)
   const looksAnew = place === 'baseline' && goal.looksAnew === true
   const step = stepWithQuestions<RoundRecord>(run, stepName(run, place), {
-    call: (ask) =>
+    call: (_ask, askIn) =>
       run.withGrace(
-        () => checkRound(run, goals, { memo, looksAnew }, ask),
+        () => checkRound(run, goals, { memo, looksAnew }, askIn),
         (settled) => (settled.kind === 'value' ? settled.value : cutRound(run)),
       ),
     cut: (record, aborted) => ({ ...record, aborted }),

@@ -9,15 +9,18 @@ import { chargeOfStep, restoreForAgent } from './request/charge.ts'
 import { refusedQuestion } from './request/question.ts'
 import { recordOf, type Bill, type OpenBill } from './request/bill.ts'
 import { enterBill, LiveBill, Questions } from './request/questions.ts'
+import type { RestingTime } from './request/request-plan.ts'
 import type { Run, RunStepOptions } from './run.ts'
 
 /** Somebody who is called in a step and may ask a model. */
 export interface MayAsk<T> {
-  /** Calls it. Never rejects. */
-  call(ask: AskModel): Eventually<T>
+  /** Calls it. Never rejects. `askIn`: the same, where whoever asks has a time for it that stands still while a question waits for its service. */
+  call(ask: AskModel, askIn: AskIn): Eventually<T>
   /** What it came to, when an abort cut a question of it: the cause is on record there. */
   cut(value: T, cause: AbortCause): T
 }
+
+export type AskIn = (time: RestingTime) => AskModel
 
 /** In the place of what it comes to: it asks, and that is no effect of one step. What it comes to is on record below. */
 type Asks = { readonly asks: true }
@@ -146,7 +149,10 @@ class Asking<T> {
 
   /** Calls it. Gives what it comes to, or that it asks. */
   begin(): Eventually<T | Asks> {
-    const working = this.#who.call((request) => this.#ask(request))
+    const working = this.#who.call(
+      (request) => this.#ask(request),
+      (time) => (request) => this.#ask(request, time),
+    )
     if (!(working instanceof Promise)) {
       this.#working = Promise.resolve(working)
       // In a resume it may ask no more than it did: then there is nothing to wait for.
@@ -183,7 +189,7 @@ class Asking<T> {
   }
 
   /** What was given is read once, and first: whoever asks may be plain JavaScript. */
-  async #ask(given: HookQuestion): Promise<CompactionReply> {
+  async #ask(given: HookQuestion, time?: RestingTime): Promise<CompactionReply> {
     if (this.#isOver) return tooLate
     let question: HookQuestion
     let name: string
@@ -196,7 +202,7 @@ class Asking<T> {
     this.#hasAsked = true
     this.#onFirst?.()
     const isOpen = await this.#opened
-    return isOpen && !this.#isOver ? this.#questions.ask(question, name) : tooLate
+    return isOpen && !this.#isOver ? this.#questions.ask(question, name, time) : tooLate
   }
 
   /** By what is asked, not by when: questions that are asked beside each other come in another order the next time. */

@@ -1,7 +1,7 @@
 // Holds rules of docs/spec.md: R-SERV-1 to R-SERV-9.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { ModelError, resume, type RunEvent, type RunOptions, type ToolContext } from '../../src/index.ts'
+import { ModelError, resume, type Goal, type RunEvent, type RunOptions, type ToolContext } from '../../src/index.ts'
 import type { ModelErrorInit, ModelErrorJson } from '../../src/adapters/index.ts'
 import { isoTimeOf } from '../../src/iso-time.ts'
 import { isServiceLimit, serviceWaitMs } from '../../src/model/service-limit.ts'
@@ -358,6 +358,23 @@ describe('over a kill', () => {
   })
 })
 
+test('what was waited in the turns before a kill counts', async () => {
+  const options = {
+    model: scriptedModel([limit(40 * 60_000), calls('Look'), 'unheard']),
+    tools: [reader('Look')],
+    waitForLimitsMs: hour,
+  }
+  const clock = createFakeClock({ autoAdvance: true })
+  const records = await killedBefore((entry) => entry.type === 'result' && entry.key === 'run1/model:2.1', {
+    ...options,
+    clock,
+  })
+  const later = createFakeClock({ start: 2 * hour, autoAdvance: true })
+  const resumed = resume(records, { ...options, model: scriptedModel([limit(40 * 60_000)]), clock: later })
+  const { terminal, state } = await resumed.loop.ended
+  expect([terminal.reason, (state.spent.waits?.ms ?? 0) < 41 * 60_000]).toEqual(['model_error', true])
+})
+
 test('what a process decided of a wait holds in the one that goes on, from when the attempt failed', async () => {
   const options = { model: scriptedModel([limit(hour), 'done']), waitForLimitsMs: 8 * hour }
   const clock = createFakeClock({ start: 1_000_000, autoAdvance: true })
@@ -451,4 +468,24 @@ test('after a wait what else fails is retried as ever, and between two waits the
     'completed',
     ['retry', 'service_waited', 'retry', 'service_waited', 'service_waited', 'retry'],
   ])
+})
+
+test('the time of a question and that of a check stand still while a judge waits for its service', async () => {
+  const asked = await run([{ toolCalls: [{ name: 'ask' }] }, limit(hour), 'yes', 'yes', 'done'], {
+    tools: [askingTool(10_000)],
+    waitForLimitsMs: 8 * hour,
+  })
+  expect(JSON.stringify(asked.messages)).toContain('answered answered')
+  const check: Goal['check'] = async ({ ask }) => {
+    const reply = await ask({ system: '', messages: [{ role: 'user', content: 'is it?' }], timeoutMs: 5_000 })
+    return { met: reply.kind === 'answered' }
+  }
+  const judged = await run(['Done.', limit(hour), 'yes'], {
+    until: [{ name: 'judged', check, timeoutMs: 10_000 }],
+    waitForLimitsMs: 8 * hour,
+  })
+  expect([judged.terminal.reason, judged.clock.now() > hour]).toEqual(['completed', true])
+  expect(judged.events.find(({ type }) => type === 'goal_end')).toMatchObject({
+    checks: [{ met: true, durationMs: 0 }],
+  })
 })

@@ -31,6 +31,7 @@ import { AskedSettings } from './asked-settings.ts'
 import { Follower } from './follower.ts'
 import { OwnRequests } from './own-requests.ts'
 import { recordedQuestions } from './recorded-questions.ts'
+import { withRecordedWaits } from './recorded-waits.ts'
 import { checkGoals } from '../goals-of-worker.ts'
 import { shownSnapshot, snapshotOfNothing } from './remote-snapshot.ts'
 import { revivedSnapshot } from './revived.ts'
@@ -184,6 +185,7 @@ export class RemoteSession implements Session {
   async #onUnread(status: FullStatus): Promise<void> {
     const { client, sessionId } = this.#options
     this.#onUnreadLimit(status.limitQuestion ?? null)
+    this.#showWaits(status)
     const { questions: told } = this.#told
     const open = new Set(status.questions.map(({ callId }) => callId))
     const isSame = told.length === open.size && told.every(({ callId }) => open.has(callId))
@@ -200,6 +202,14 @@ export class RemoteSession implements Session {
     this.#told = { ...this.#told, limitQuestion }
     if (limitQuestion === null) this.#limit.close('answered')
     else this.#limit.ask(limitQuestion)
+    this.#listeners.tellOfChange()
+  }
+
+  /** Waits for services that are on record: a worker at rest tells nothing of them. */
+  #showWaits({ waits = [] }: FullStatus): void {
+    const shown = withRecordedWaits(this.#told, waits)
+    if (shown === this.#told) return
+    this.#told = shown
     this.#listeners.tellOfChange()
   }
 
@@ -266,8 +276,9 @@ export class RemoteSession implements Session {
   }
 
   retryNow(): boolean {
-    if (this.snapshot.activity.type !== 'service_wait') return false
-    this.#send({ type: 'retry_now' })
+    const begun = this.snapshot.serviceWaits.map(({ sinceMs }) => sinceMs)
+    if (begun.length === 0) return false
+    this.#send({ type: 'retry_now', since: Math.max(...begun) })
     return true
   }
 

@@ -19,9 +19,12 @@ export function revivedSnapshot(snapshot: SessionSnapshot): SessionSnapshot {
   const goal: SessionSnapshot['goal'] | undefined = snapshot.goal
   // Nor of a question at a limit.
   const limitQuestion: SessionSnapshot['limitQuestion'] | undefined = snapshot.limitQuestion
+  // Nor of waits for services.
+  const serviceWaits: SessionSnapshot['serviceWaits'] | undefined = snapshot.serviceWaits
   return {
     ...snapshot,
     file,
+    serviceWaits: serviceWaits ?? [],
     goal: goal ?? null,
     limitQuestion: limitQuestion ?? null,
     last: last === undefined ? undefined : revivedTerminal(last),

@@ -72,6 +72,9 @@ const isDecisions: FieldCheck = (value) =>
     ? undefined
     : 'has an answer for each call: {"CALL":{"behavior":"allow"}}'
 
+const isMoment: FieldCheck = (value) =>
+  typeof value === 'number' && value >= 0 ? undefined : 'is a number of milliseconds since 1970'
+
 const fieldsOf: { readonly [type in SessionRequest['type']]: Fields } = {
   prompt: { needs: { content: isContent }, takes: { when: isOneOf('now', 'next', 'later') } },
   retract: { needs: { message: isName } },
@@ -81,7 +84,7 @@ const fieldsOf: { readonly [type in SessionRequest['type']]: Fields } = {
       queue: isOneOf('keep', 'give_back'),
     },
   },
-  retry_now: {},
+  retry_now: { needs: { since: isMoment } },
   stop: { takes: { message: isText } },
   set: { needs: { change: isChange } },
   answer: { needs: { callId: isName, answer: isAnswer } },

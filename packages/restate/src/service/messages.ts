@@ -18,8 +18,8 @@ export type SessionRequest =
   | { readonly type: 'interrupt'; readonly because?: AbortCause; readonly queue?: 'keep' | 'give_back' }
   /** Ends the run that goes on at its next checkpoint. */
   | { readonly type: 'stop'; readonly message?: string }
-  /** Ends the waits for services of the run that goes on. */
-  | { readonly type: 'retry_now' }
+  /** Ends the waits for services of the run that goes on which began by then, in milliseconds since 1970 as `waits` of the status has it: no later one, whenever it is heard. */
+  | { readonly type: 'retry_now'; readonly since: number }
   | { readonly type: 'set'; readonly change: SettingsChange }
   /** To the question about this call. */
   | { readonly type: 'answer'; readonly callId: string; readonly answer: PermissionAnswer }

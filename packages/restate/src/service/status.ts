@@ -1,4 +1,5 @@
 import type { LimitRequest } from '@halting/core'
+import { isJsonObject } from '@halting/core/adapters'
 import type { EndedRun, StepRecord } from '@halting/core/steps'
 import type { State } from './conversation.ts'
 import type { Stalled } from './stalled.ts'
@@ -8,6 +9,14 @@ export interface OpenQuestion {
   readonly callId: string
   /** The step that waits. */
   readonly key: string
+}
+
+/** A request that waits for its service. Times in milliseconds since 1970. */
+export interface OpenWait {
+  /** The step that waits. */
+  readonly key: string
+  readonly sinceMs: number
+  readonly untilMs: number
 }
 
 /** What stands with a session, as its records tell. JSON. */
@@ -25,6 +34,8 @@ export interface SessionStatus {
   readonly unknownUsd?: number
   readonly tokens: number
   readonly questions: readonly OpenQuestion[]
+  /** Requests of the run and of its agents that wait for their services; absent for none. */
+  readonly waits?: readonly OpenWait[]
   /** The run pauses at a limit, and asks whether it is raised; absent where it does not. */
   readonly limitQuestion?: LimitRequest
   /** Records that the session has. */
@@ -51,6 +62,9 @@ export async function readStatus(state: Pick<State, 'get'>): Promise<SessionStat
 /** The step that has the question at a limit on record, and the one that waits for its answer. */
 const limitQuestion = /\/limit_question:\d+:/
 
+/** The step of a wait for a service, beside the retry that it takes the place of. */
+const serviceWait = /\.service$/
+
 const approval = /\/approval:\d+:\d+:(.+)$/
 
 /** What stands after further records. */
@@ -63,13 +77,20 @@ function afterRecord(before: SessionStatus, record: StepRecord): SessionStatus {
   switch (record.type) {
     case 'start':
       if (record.scope !== '') return status
-      return { ...withoutLimit(status), state: 'running', runId: record.start.run.runId, questions: [] }
+      return { ...withWaits(withoutLimit(status), []), state: 'running', runId: record.start.run.runId, questions: [] }
     case 'intent': {
+      const wait = waitBegunBy(record)
+      if (wait !== undefined) return withWaits(status, [...(status.waits ?? []), wait])
       const callId = approval.exec(record.key)?.[1]
       if (callId === undefined) return status
       return { ...status, state: 'requires_action', questions: [...status.questions, { callId, key: record.key }] }
     }
     case 'result': {
+      if (serviceWait.test(record.key))
+        return withWaits(
+          status,
+          (status.waits ?? []).filter(({ key }) => key !== record.key),
+        )
       // The record has what the loop asked.
       if (limitQuestion.test(record.key))
         return { ...status, state: 'requires_action', limitQuestion: record.value as LimitRequest }
@@ -83,7 +104,7 @@ function afterRecord(before: SessionStatus, record: StepRecord): SessionStatus {
     case 'end':
       if (record.scope !== '') return status
       return {
-        ...withSpent(withoutLimit(status), record.spent),
+        ...withWaits(withSpent(withoutLimit(status), record.spent), []),
         state: 'idle',
         reason: record.terminal.reason,
         questions: [],
@@ -105,4 +126,14 @@ function withSpent(
 ): SessionStatus {
   const usd = (nanos + unknownNanos) / 1e9
   return { ...status, turns, usd, tokens: totalTokens, ...(unknownNanos > 0 && { unknownUsd: unknownNanos / 1e9 }) }
+}
+
+function waitBegunBy({ key, intent }: Extract<StepRecord, { readonly type: 'intent' }>): OpenWait | undefined {
+  if (!serviceWait.test(key) || !isJsonObject(intent)) return undefined
+  const { since, until } = intent
+  return typeof since === 'number' && typeof until === 'number' ? { key, sinceMs: since, untilMs: until } : undefined
+}
+
+function withWaits({ waits: _before, ...status }: SessionStatus, waits: readonly OpenWait[]): SessionStatus {
+  return waits.length === 0 ? status : { ...status, waits }
 }

@@ -1,4 +1,4 @@
-import { ConfigurationError, type Json, type MessageContent, type SdkResult } from '@halting/core'
+import { ConfigurationError, type Json, type MessageContent, type RunEvent, type SdkResult } from '@halting/core'
 import { compactCommand, messageOf, type PermissionAnswer } from '@halting/core/adapters'
 import type { InterruptOptions, QueuedMessage, Question, SessionEvent, SessionSnapshot } from '@halting/core/session'
 import type { ClusterLog } from '../engine/cluster-log.ts'
@@ -68,6 +68,8 @@ export class SessionWork implements Work {
   #runId: string | undefined
   /** By call, to questions of the run that goes on or is about to. */
   readonly #answers = new Map<string, PermissionAnswer>()
+  /** The newest wait for a service that a person wants to end, by when it began. */
+  #retryUpTo = -1
   #mayHaveBegunOpenRun: boolean
   #isEnding = false
   readonly #inOrder: RequestsInOrder
@@ -117,6 +119,9 @@ export class SessionWork implements Work {
       this.#began(event.runId, event.ids)
     } else if (event.type === 'taken') {
       if (this.#runId !== undefined) this.#entered(event.ids, this.#runId)
+    } else if (event.type === 'loop') {
+      // It is told while the wait opens.
+      if (this.#retryUpTo >= 0 && beginsWait(event.event)) queueMicrotask(() => this.#retry())
     } else if (event.type === 'question') {
       this.#answer(event.question)
     } else if (event.type === 'run_end') {
@@ -206,7 +211,9 @@ export class SessionWork implements Work {
         return
       case 'retry_now':
         this.#settledByEnd = [...this.#settledByEnd, number]
-        session.retryNow()
+        // Also before the wait is open in this process: it is waited for again after a crash, and after a rest.
+        this.#retryUpTo = Math.max(this.#retryUpTo, request.since)
+        this.#retry()
         return
       case 'set':
         checkGoals(request.change)
@@ -273,6 +280,12 @@ export class SessionWork implements Work {
     if (answer !== undefined) this.#options.session.answer(id, answer)
   }
 
+  /** Ends what waits, where a wait is open that a person wants to end. */
+  #retry(): void {
+    const { session } = this.#options
+    if (session.snapshot.serviceWaits.some(({ sinceMs }) => sinceMs <= this.#retryUpTo)) session.retryNow()
+  }
+
   async #rewind(numbered: NumberedRequest, before: string): Promise<void> {
     try {
       await this.#options.session.rewind({ before })
@@ -303,4 +316,8 @@ export class SessionWork implements Work {
     // What a snapshot holds is JSON, or has it.
     log.finish(end as unknown as Json)
   }
+}
+
+function beginsWait(event: RunEvent): boolean {
+  return event.type === 'agent' ? beginsWait(event.event) : event.type === 'service_wait' && event.isWaiting
 }

@@ -100,3 +100,51 @@ test('a question is told and answered also where the worker that asks cannot be 
   expect(session.snapshot).toMatchObject({ questions: [], status: 'idle', last: { reason: 'completed' } })
   await session.close()
 })
+
+test.each([
+  ['cannot be reached', 'http://127.0.0.1:1'],
+  ['tells live events', undefined],
+])('a question at a limit is told and answered also where the worker that pauses %s', async (_how, reach) => {
+  const look = { toolCalls: [{ name: 'Look', input: {} }] }
+  const made = await fakeCluster({
+    open: async ({ sessionId, journal }: SessionToOpen) =>
+      createSession({
+        options: {
+          model: scriptedModel([look, look, look, 'Done.']),
+          tools: [
+            {
+              name: 'Look',
+              description: '',
+              inputSchema: { type: 'object' },
+              readOnly: true,
+              execute: async () => 'seen',
+            },
+          ],
+          maxTurns: 2,
+          onLimit: 'pause',
+          sessionId,
+        },
+        journal,
+        answersQuestions: true,
+        permissions: { mode: 'default' },
+        cwd: '/',
+        end: async () => {},
+      }),
+  })
+  clusters.push(made)
+  const worker = reach === undefined ? {} : { reach: () => reach }
+  const session = createClusterClient({ ingress: made.url, worker }).session('s')
+  const asked: unknown[] = []
+  session.listen((event) => {
+    if (event.type !== 'limit_question') return
+    const { id, limit, used, of } = event.request
+    asked.push({ limit, used, of })
+    expect(() => session.answerLimit(id, { raise: { maxTurns: 2 } })).toThrow('must be above 2')
+    expect(session.answerLimit(id, { raise: { maxTurns: 4 } })).toBe(true)
+  })
+  session.prompt('look', { id: 'p' })
+  await session.settled()
+  expect(asked).toEqual([{ limit: 'maxTurns', used: 2, of: 2 }])
+  expect(session.snapshot).toMatchObject({ limitQuestion: null, status: 'idle', last: { reason: 'completed' } })
+  await session.close()
+})

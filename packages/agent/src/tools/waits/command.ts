@@ -3,7 +3,7 @@ import { isReadOnlyCommand } from '@halting/policy/shell'
 import { startCommand } from '../bash.ts'
 import { failed } from '../result.ts'
 import type { ShellEnd } from '../shell-command.ts'
-import type { LinePattern } from './line-pattern.ts'
+import { type LinePattern, LineSearch } from './line-pattern.ts'
 import { type Shown, shownPattern, type WaitCall, type Watched } from './watched.ts'
 
 /** One run takes at most so long: what hangs is ended, and counts as not yet. */
@@ -16,6 +16,7 @@ interface Run {
   readonly end: ShellEnd
   readonly output: string
   readonly isLate: boolean
+  /** The first line that matches, wherever in the output it was. */
   readonly line: string | undefined
 }
 
@@ -37,7 +38,7 @@ export async function watchShell(
   const shown = (said: string): Shown => {
     const { last, count } = runs
     return {
-      said: `${said} ${runWords(count)}`,
+      said: count === 0 ? said : `${said} ${runWords(count)}`,
       ...(last !== undefined && { output: last.output }),
       details: { command, runs: count, exitCode: last?.end.exitCode ?? null },
     }
@@ -110,6 +111,12 @@ class Runs {
       shell.spool?.drop()
       let isLate = false
       const endNow = (): void => void shell.end()
+      let line: string | undefined
+      // All that it prints is looked at, while it prints it: what is shown of a long output lacks the middle, and some commands never end.
+      const search =
+        this.#pattern && new LineSearch(this.#pattern, workspace.redact, (found) => ((line = found), endNow()))
+      search?.add(shell.output.since(0))
+      const unfollow = search && shell.output.follow((text) => search.add(text))
       const timer = setTimeout(() => {
         isLate = true
         endNow()
@@ -121,8 +128,9 @@ class Runs {
       signal.removeEventListener('abort', endNow)
       // What it has left running would be more with every run.
       await shell.end()
-      const output = shell.output.toString().replace(/\n+$/, '')
-      return { end, output, isLate, line: await this.#pattern?.firstIn(output) }
+      unfollow?.()
+      await search?.flush()
+      return { end, output: shell.output.toString().replace(/\n+$/, ''), isLate, line }
     } catch (error) {
       return failed(`The command could not be run: ${error instanceof Error ? error.message : String(error)}`)
     }

@@ -1,14 +1,16 @@
 import { ModelError, type ModelErrorJson } from '../../model/model-error.ts'
+import { createDeadline, type Deadline } from '../../cancel/deadline.ts'
 import type { Clock } from '../../steps/clock.ts'
 import type { Run } from '../run.ts'
 
 /** The time that somebody gives a question, over all of its attempts. */
 export class CutOff {
   readonly #controller = new AbortController()
-  readonly #cancel: () => void
+  /** It stands still while the question waits for its service. */
+  readonly time: Deadline
 
-  constructor(timers: Pick<Clock, 'after'>, timeoutMs: number) {
-    this.#cancel = timers.after(timeoutMs, () => this.#controller.abort())
+  constructor(timers: Clock, timeoutMs: number) {
+    this.time = createDeadline(timers, { usedMs: 0, limitMs: timeoutMs }, () => this.#controller.abort())
   }
 
   get signal(): AbortSignal {
@@ -17,7 +19,7 @@ export class CutOff {
 
   /** It was answered, or has failed. */
   end(): void {
-    this.#cancel()
+    this.time.cancel()
   }
 }
 

@@ -10,6 +10,7 @@ import { OpenBill, type Bill, type Charge } from './bill.ts'
 import { chargeOf } from './charge.ts'
 import { CutOff } from './cut-off.ts'
 import { currentModel } from './current-model.ts'
+import type { RestingTime } from './request-plan.ts'
 import { problemOfQuestion, questionPlan, refusedQuestion, replyTo } from './question.ts'
 
 /** Enters a bill from the record: what was paid then is in the figures, and what was told is told again. */
@@ -121,9 +122,10 @@ export class Questions {
   /**
    * Where the driver fails the run breaks, whatever whoever asks makes of the rejection.
    * @param own The name of the question below that of the composite; its number when absent.
+   * @param time Of whoever asks: it stands still while the question waits for its service.
    */
-  ask(request: TimedQuestion, own?: string): Promise<CompactionReply> {
-    const reply = this.#ask(request, own)
+  ask(request: TimedQuestion, own?: string, time?: RestingTime): Promise<CompactionReply> {
+    const reply = this.#ask(request, own, time)
     this.#asking.push(reply)
     reply.catch(this.#breakRun)
     return reply
@@ -137,7 +139,11 @@ export class Questions {
     return result
   }
 
-  async #ask(request: TimedQuestion, given: string | undefined): Promise<CompactionReply> {
+  async #ask(
+    request: TimedQuestion,
+    given: string | undefined,
+    time: RestingTime | undefined,
+  ): Promise<CompactionReply> {
     const { run, name, limit, who, bill, isBeside } = this.#of
     if (this.#isOver) return { kind: 'aborted' }
     const number = ++this.#asked
@@ -149,7 +155,8 @@ export class Questions {
     const plan = isBeside ? { ...alone, isBeside } : alone
     const { timeoutMs } = request
     const cutOff = timeoutMs === undefined ? undefined : new CutOff(run.context.timers, timeoutMs)
-    const timed = cutOff === undefined ? plan : { ...plan, cutOff: cutOff.signal }
+    const times = [cutOff?.time, time].filter((each) => each !== undefined)
+    const timed = { ...plan, times, ...(cutOff !== undefined && { cutOff: cutOff.signal }) }
     const asker = askerFor(bill, `${name}/retry:${own}`, (error) => this.refusals.push({ model: model.id, error }))
     const asked = await askModel(run, timed, asker).finally(() => cutOff?.end())
     if (asked.kind === 'aborted') this.aborted ??= asked.cause

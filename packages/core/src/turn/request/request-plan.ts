@@ -2,9 +2,10 @@ import type { AbortCause } from '../../cancel/abort.ts'
 import type { AssistantMessage, Usage } from '../../messages.ts'
 import type { ModelErrorJson } from '../../model/model-error.ts'
 import type { ModelRequest } from '../../model/model.ts'
+import type { MayWait } from '../../model/service-waits.ts'
 import type { Charge } from './bill.ts'
+import type { Deadline } from '../../cancel/deadline.ts'
 import type { Grant, OverBudget, PromptEstimate, ReplyCap, RequestBounds } from './grant.ts'
-import type { MayWait } from './wait-for-service.ts'
 
 /** What one attempt came to, as recorded. */
 export type Attempt =
@@ -42,6 +43,9 @@ export type Attempt =
   /** On record as begun and never as ended: charged at its reservation. */
   | { readonly kind: 'unknown'; readonly charge: Charge; readonly grant: Grant }
 
+/** A time that can stand still. */
+export type RestingTime = Pick<Deadline, 'pause' | 'goOn'>
+
 /** One request as it is asked and paid, whatever the number of the attempt. */
 export interface RequestPlan extends RequestBounds {
   /** It is made beside the turn: nothing of the run is written, and whoever asks enters it later. */
@@ -50,6 +54,8 @@ export interface RequestPlan extends RequestBounds {
   readonly isQuestion?: true
   /** Aborted when nobody waits for the answer any more. */
   readonly cutOff?: AbortSignal
+  /** Times that whoever asks has for it: they stand still while it waits for its service. */
+  readonly times?: readonly RestingTime[]
   /** Of its steps; the number of the attempt comes behind it. */
   readonly name: string
   /** What it is about: a step that is found with another digest is a mismatch, not an answer (spec R-STEP-5). */

@@ -1,7 +1,7 @@
 import type { RunEvent } from '../../events.ts'
 import type { ModelErrorJson } from '../../model/model-error.ts'
 import { isServiceLimit, longestQuietWaitMs, serviceWaitMs } from '../../model/service-limit.ts'
-import type { ServiceWaitEnd, ServiceWaits, WaitTime } from '../../model/service-waits.ts'
+import type { MayWait, ServiceWaitEnd, ServiceWaits, WaitTime } from '../../model/service-waits.ts'
 import { inForceAfter } from '../../settings/settings-change.ts'
 import { wallTimeOf } from '../../steps/clock.ts'
 import type { Waited } from '../../steps/steps.ts'
@@ -22,9 +22,6 @@ export interface WaitAfter {
   /** It would be made to a model that a person chooses meanwhile. */
   readonly isRenewable: boolean
 }
-
-/** On record with a failure that waiting helps: when it came by the wall clock, and how long the run might wait then. JSON. */
-export type MayWait = { readonly atMs: number; readonly leftMs: number }
 
 /** Whether to wait is decided by what held when the attempt failed: a process that goes on decides the same (spec R-SERV-4a). */
 export function mayWaitAfter({ context, ports }: Run, error: ModelErrorJson): MayWait | undefined {
@@ -81,7 +78,8 @@ export class RequestWaits {
     let end: ReturnType<WaitTime['begin']> | undefined
     const isLive = steps.peek(key) === 'absent'
     this.#number++
-    deadline.pause()
+    const times = [deadline, ...(plan.times ?? [])]
+    for (const time of times) time.pause()
     let waited: Waited<unknown>
     try {
       waited = await steps.wait(key, {
@@ -100,7 +98,7 @@ export class RequestWaits {
         },
       })
     } finally {
-      deadline.goOn()
+      for (const time of times) time.goOn()
       if (moments !== undefined) this.#run.emit({ type: 'service_wait', isWaiting: false, ...about, ...moments })
     }
     const outcome = endOf(waited)
