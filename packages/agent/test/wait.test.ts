@@ -297,6 +297,15 @@ describe('for a command', () => {
     expect((await use('Bash', { command: 'pwd' })).text).toBe(cwd)
   })
 
+  test('a pause between two runs that is longer than timers reach is none of no time', async () => {
+    const { text } = await codingTools().use('Wait', {
+      command: 'exit 1',
+      every_seconds: 99_999_999,
+      timeout_seconds: 2,
+    })
+    expect(text).toMatch(/It ran once\./)
+  })
+
   test('one that hangs when the wait ends is ended, with all that it started', async () => {
     const harness = codingTools({ killGraceMs: 200 })
     const { result, end, abort } = waiting(harness, { command: 'echo $$ > shell.pid; sleep 1000' })
