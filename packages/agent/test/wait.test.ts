@@ -257,6 +257,21 @@ describe('for a file', () => {
     symlinkSync('/nowhere/at/all', join(harness.cwd, 'link'))
     expect((await result).content).toMatch(/^link is there/)
   })
+
+  test('nothing is told of what is behind a folder that became a link', async () => {
+    const harness = codingTools()
+    const [judged, elsewhere] = [join(harness.cwd, 'folder'), join(harness.cwd, 'elsewhere')]
+    mkdirSync(judged)
+    mkdirSync(elsewhere)
+    writeFileSync(join(elsewhere, 'secret'), 'secret')
+    const { result, told, end } = waiting(harness, { file_path: 'folder/secret' })
+    await until(() => told.length === 1)
+    rmSync(judged, { recursive: true })
+    symlinkSync(elsewhere, judged)
+    await new Promise((resolve) => setTimeout(resolve, 1_500))
+    end('over')
+    expect((await result).content).toMatch(/^folder\/secret is not there\./)
+  })
 })
 
 describe('for a command', () => {
