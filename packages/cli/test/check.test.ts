@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-LIM-65 to R-LIM-67.
+// Holds rules of docs/spec.md: R-LIM-65 to R-LIM-67, R-PAUSE-11c.
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { installProgram, run } from './support/program.ts'
@@ -70,6 +70,17 @@ test('the default of $10 a run is printed with how it is lifted (spec R-LIM-68)'
   expect(own.stdout).toMatch(/\n {2}cost +\$4\.00 {2}--max-run-usd, reserved before each request\n/)
   const json: unknown = JSON.parse((await run(['check', '--json'])).stdout)
   expect(json).toMatchObject({ usd: { value: 10, useful: true, default: true }, turns: { default: true } })
+})
+
+test('a run that pauses at its limits may have them raised, and waits for an answer (spec R-PAUSE-11c)', async () => {
+  const said = async (...flags: readonly string[]): Promise<string | undefined> =>
+    /The run pauses at its limits: .*/.exec((await run(['check', ...flags])).stdout)?.[0]
+  const pauses = 'The run pauses at its limits: what a person raises there takes the place of the option from then on. '
+  expect(await said('--on-limit', 'pause')).toBe(`${pauses}Without --pause-for it waits for an answer, however long.`)
+  expect(await said('--on-limit', 'pause', '--settings', '{"pauseFor":"3m"}')).toBe(
+    `${pauses}Without an answer in the time of --pause-for (3 min 0 s) it ends.`,
+  )
+  expect(await said('--settings', '{"onLimit":"pause"}')).toBeUndefined()
 })
 
 test('a model without a price is bounded in tokens and turns alone', async () => {

@@ -371,7 +371,12 @@ function notesOf(options: RunOptions): readonly string[] {
       `At an answer the run waits for what runs in the background: each time ${options.background.waitMs / 1000} s at most, or nine tenths of the time that its limit leaves. What the model then says is a turn.`,
     )
   if (options.onLimit === 'pause')
-    notes.push('The run pauses at its limits: what a person raises there takes the place of the option from then on.')
+    notes.push(
+      'The run pauses at its limits: what a person raises there takes the place of the option from then on. ' +
+        (options.pauseForMs === undefined
+          ? 'Without pauseForMs it waits for an answer, however long.'
+          : 'Without an answer in the time of pauseForMs it ends.'),
+    )
   if (options.waitForLimitsMs !== undefined && options.waitForLimitsMs > 0)
     notes.push(
       'Waits for services are no active time, and have their own bound: waitForLimitsMs by the wall clock. A person who asks for a retry in one adds a request.',

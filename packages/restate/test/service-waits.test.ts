@@ -40,8 +40,21 @@ test('a retry that a person asks for wakes it', async () => {
   const model = scriptedModel([limited, 'deployed'])
   const worker = new RestingWorker(invocation, { options: waits(model), startsMs: 0, goesOn: false })
   await worker.resting
-  invocation.signal(mailSignal, requestMail({ type: 'retry_now' }, 2))
+  invocation.signal(mailSignal, requestMail({ type: 'retry_now', since: startsAtMs }, 2))
   await worker.over
   expect([model.requests.length, endsOf(worker.records)]).toEqual([2, ['completed']])
   expect(waitsIn(worker.records)).toMatchObject([{ outcome: 'woken', why: 'retried' }])
+})
+
+test('a retry that comes while no process has the session ends the wait in the one that goes on', async () => {
+  const invocation = new FakeInvocation()
+  const first = new RestingWorker(invocation, { options: waits(scriptedModel([limited])), startsMs: 0, goesOn: false })
+  await first.resting
+  first.engine.kill()
+  invocation.signal(mailSignal, requestMail({ type: 'retry_now', since: startsAtMs }, 2))
+  const model = scriptedModel(['deployed'])
+  const second = new RestingWorker(invocation, { options: waits(model), startsMs: 1_000, goesOn: false })
+  await second.over
+  expect([model.requests.length, endsOf(second.records)]).toEqual([1, ['completed']])
+  expect(waitsIn(second.records)).toMatchObject([{ outcome: 'woken', why: 'retried', waitedMs: 1_000 }])
 })

@@ -27,7 +27,8 @@ export const calls = (...names: readonly string[]): ScriptedReply => ({
   usage,
 })
 
-const tools: NonNullable<RunOptions['tools']> = [
+/** `Look` looks, and `Agent` begins a subagent; several work beside each other. */
+export const tools: NonNullable<RunOptions['tools']> = [
   tool({ name: 'Look', description: '', readOnly: true, execute: () => 'seen' }),
   agentTool({
     name: 'Agent',

@@ -1,5 +1,6 @@
 // Holds R-WHYW-1 to R-WHYW-4 of docs/spec.md: waits for services in accounts, on the timeline, in transcripts and replays.
-import { tool, type StepRecord } from '@halting/core'
+import { replay, tool, type StepRecord } from '@halting/core'
+import { scriptedModel } from '@halting/core/testing'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { accountOf } from '../../src/account/account.ts'
@@ -24,6 +25,7 @@ import {
   resumedRun,
   says,
   serviceRun,
+  tools,
 } from '../support/service-runs.ts'
 import { sessionOf } from '../support/sessions.ts'
 
@@ -161,6 +163,18 @@ test('a wait that a stop ended, and the end of a transcript without a reply', as
   const asked = accountOf(await resumedRun(killed, [], { signal: AbortSignal.abort() }))
   expect(asked.serviceWaits?.ends).toMatchObject({ over: 0, aborted: 1 })
   expect(serviceWaitFacts(asked.serviceWaits)).toContain('Ended before its time by an abort: once.')
+})
+
+test('a replay plays waits back at once, and tells each with its time and what ended it', async () => {
+  const script = [limited(), calls('Look'), limited(2 * hour), says('done')]
+  const records = await serviceRun(script)
+  const options = { model: scriptedModel(script, { id: 'claude-x' }), tools, waitForLimitsMs: 8 * hour }
+  // Its clock stands still: a wait that was made again would have no end.
+  const { events, terminal } = await replay(records, options)
+  expect(terminal.reason).toBe('completed')
+  const waited = events.flatMap((event) => (event.type === 'service_waited' ? [[event.outcome, event.waitedMs]] : []))
+  expect(waited).toEqual(serviceWaits(records).map(({ outcome, waitedMs }) => [outcome, waitedMs]))
+  expect(waited).toHaveLength(2)
 })
 
 // Whatever stands in a file.

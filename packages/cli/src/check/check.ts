@@ -1,5 +1,5 @@
 import { type Certificate, certificate, type RunOptions } from '@halting/core'
-import { forecast, triesText, usualCheckMs, usualGoalTries } from '@halting/core/adapters'
+import { durationMs, forecast, triesText, usualCheckMs, usualGoalTries } from '@halting/core/adapters'
 import type { StageLimits } from '@halting/core/after'
 import type { MemoryStagesOptions } from '@halting/agent/memory'
 import { type Flags, wantsJson } from '../flags/flags.ts'
@@ -35,7 +35,11 @@ export async function check(given: Flags, program: Program): Promise<number> {
   const agents = await agentsOf(run, ports, toolbox, models, briefing)
   for (const warning of agents?.warnings ?? []) output.err(told(warning))
   const goals = await goalOptions(run.choices, settings, toolbox)
-  const options = { ...(await queryOptionsOf(run.choices, ports, toolbox, models, briefing, agents)), ...goals }
+  const options = {
+    ...(await queryOptionsOf(run.choices, ports, toolbox, models, briefing, agents)),
+    ...goals,
+    ...pauseOf(run),
+  }
   const standing = await standingNames(run, models, ports)
   const bounds = { ...asFlagIsCalled(certificate(options)), ...(standing.length > 0 && { standingBudgets: standing }) }
   const likely = forecast(options)
@@ -48,7 +52,7 @@ export async function check(given: Flags, program: Program): Promise<number> {
     forecastText({ ...likely, model: oneLine(models.model.id, 100) }, limitsOf(options)),
     boundsText(helpful, halts, styleFor(output.isTerminal.stdout, env)),
     standingBudgets.length === 0 ? [] : [`Standing budgets hold, too: ${standingBudgets.join(', ')}.`],
-    ...remarks.map((remark) => [asWaitIsCalled(remark, options)]),
+    ...remarks.map((remark) => [asFlagsAreCalled(remark, options)]),
     goalsText(goals),
     after.map(afterText),
   ]
@@ -79,9 +83,18 @@ function defaultsIn({ limitSources = {} }: RunSettings): readonly FlagLimit[] {
   ]
 }
 
-/** The library calls it `waitForLimitsMs` (spec R-SERV-13). */
-function asWaitIsCalled(remark: string, { waitForLimitsMs = 0 }: RunOptions): string {
-  return remark.replace('waitForLimitsMs', `--wait-for-limits (${elapsed(waitForLimitsMs)})`)
+/** The library calls them `waitForLimitsMs` and `pauseForMs` (spec R-SERV-13, R-PAUSE-11c). */
+function asFlagsAreCalled(remark: string, { waitForLimitsMs = 0, pauseForMs }: RunOptions): string {
+  const pause = pauseForMs === undefined ? '--pause-for' : `--pause-for (${elapsed(pauseForMs)})`
+  return remark
+    .replace('waitForLimitsMs', `--wait-for-limits (${elapsed(waitForLimitsMs)})`)
+    .replace('pauseForMs', pause)
+}
+
+/** What these flags say of limits that are reached: the setting counts only where somebody answers. */
+function pauseOf({ choices, settings }: RunSettings): Pick<RunOptions, 'onLimit' | 'pauseForMs'> {
+  const { onLimit, pauseFor = settings.pauseFor === undefined ? undefined : durationMs(settings.pauseFor) } = choices
+  return { ...(onLimit !== undefined && { onLimit }), ...(pauseFor !== undefined && { pauseForMs: pauseFor }) }
 }
 
 function waitJson({ waitForLimitsMs = 0 }: RunOptions): object {

@@ -142,9 +142,12 @@ export function durationOrNone(given: string): Reading<number> {
     : { expected: 'a time with its unit, such as 90s, 10m or 1h30m (24 days at most), or 0' }
 }
 
+/** How often a loop may repeat its prompt. */
+export const mostRounds = 1_000_000
+
 /** How often a prompt may be repeated. */
 export function loopRounds(given: string): Reading<number> {
-  return wholeNumberUpTo(1_000_000, given)
+  return wholeNumberUpTo(mostRounds, given)
 }
 
 /** How long a run waits for services; in milliseconds, 0 for `none`. */

@@ -1,10 +1,17 @@
 import { randomBytes } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { isJsonObject, codeOf } from '@halting/core/adapters'
+import {
+  codeOf,
+  isJsonObject,
+  longestDurationMs,
+  messageOf,
+  mostGoalTries,
+  mostStablePasses,
+} from '@halting/core/adapters'
 import { type EndedRun, promptIdOf, type StepRecord } from '@halting/core/steps'
 import type { SessionPlace } from '@halting/journal'
-import { makeDurableFolder, removeWhole, writeWhole } from '@halting/journal/files'
+import { boundedFile, makeDurableFolder, removeWhole, writeWhole } from '@halting/journal/files'
+import { mostRounds } from '../flags/values.ts'
 import { UsageError } from '../usage-error.ts'
 import { type LoopRound, roundOf } from './loop-end.ts'
 import { loopFile } from './loop-file.ts'
@@ -98,15 +105,19 @@ export function isLoopOpen({ terms, startedAtMs }: StoredLoop, past: PastRounds 
   return !isOver || (last.goalMet !== true && (terms.rounds === undefined || last.round < terms.rounds))
 }
 
-/** The loop of a session; undefined where it has none. @throws UsageError for a file that is damaged. */
+/** Prompts may be long; a file without end is none of ours. */
+const largestBytes = 64 * 1024 * 1024
+
+/** The loop of a session; undefined where it has none. @throws UsageError for a file that is damaged, or that is none. */
 export async function readLoop(place: SessionPlace): Promise<StoredLoop | undefined> {
   const path = loopFile(place)
   let stored: unknown
   try {
-    stored = JSON.parse(await readFile(path, 'utf8'))
+    stored = JSON.parse(await boundedFile(path, largestBytes))
   } catch (error) {
     if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return undefined
-    if (!(error instanceof SyntaxError)) throw error
+    if (!(error instanceof SyntaxError))
+      throw new UsageError(`The loop of the session cannot be read from ${path}: ${messageOf(error)}.`)
   }
   if (isStored(stored)) return stored
   throw new UsageError(`${path} does not hold a loop that this version reads. Remove it, and begin the loop anew.`)
@@ -127,24 +138,41 @@ export async function removeLoop(place: SessionPlace): Promise<void> {
 function isStored(stored: unknown): stored is StoredLoop {
   if (!isJsonObject(stored) || !isJsonObject(stored['terms'])) return false
   const { id, startedAtMs, terms } = stored
-  if (typeof id !== 'string' || !/^[\da-f]+$/.test(id) || !isAmount(startedAtMs)) return false
-  const { prompt, everyMs, goal, until, protect, ...amounts } = terms
-  const { rounds, forMs, maxBudgetUsd, untilTries, untilTimeout, untilStable, ...others } = amounts
+  if (typeof id !== 'string' || !/^[\da-f]+$/.test(id) || !isWithin(startedAtMs, [0, latestMs])) return false
+  const { prompt, everyMs, goal, until, protect, maxBudgetUsd, ...amounts } = terms
   return (
     typeof prompt === 'string' &&
     prompt.trim() !== '' &&
-    isAmount(everyMs) &&
-    [rounds, forMs, maxBudgetUsd, untilTries, untilTimeout, untilStable].every(
-      (each) => each === undefined || isAmount(each),
-    ) &&
+    isWithin(everyMs, [0, longestDurationMs]) &&
+    (maxBudgetUsd === undefined || isDollars(maxBudgetUsd)) &&
+    Object.entries(amounts).every(([name, amount]) => amount === undefined || isWithin(amount, bounds.get(name))) &&
     (goal === undefined || typeof goal === 'string') &&
-    [until, protect].every((each) => each === undefined || isTexts(each)) &&
-    Object.keys(others).length === 0
+    [until, protect].every((each) => each === undefined || isTexts(each))
   )
 }
 
-function isAmount(value: unknown): boolean {
-  return typeof value === 'number' && Number.isFinite(value) && value >= 0
+/** The last moment that there is, in milliseconds since 1970. */
+const latestMs = 8.64e15
+
+/** What the flags take, too. */
+const bounds: ReadonlyMap<string, readonly [least: number, most: number]> = new Map<
+  keyof LoopTerms,
+  readonly [number, number]
+>([
+  ['rounds', [1, mostRounds]],
+  ['forMs', [1, longestDurationMs]],
+  ['untilTries', [1, mostGoalTries]],
+  ['untilTimeout', [1, longestDurationMs]],
+  ['untilStable', [1, mostStablePasses]],
+])
+
+/** A whole number within what is given; none is where nothing is. */
+function isWithin(value: unknown, given: readonly [least: number, most: number] | undefined): boolean {
+  return given !== undefined && Number.isInteger(value) && Number(value) >= given[0] && Number(value) <= given[1]
+}
+
+function isDollars(value: unknown): boolean {
+  return typeof value === 'number' && Number.isFinite(value) && value > 0
 }
 
 function isTexts(value: unknown): boolean {

@@ -1,4 +1,5 @@
 // Holds R-EVERY-1 to R-EVERY-14 with the real program: bounds, goals, kills, Ctrl-C and what is printed.
+import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -185,6 +186,30 @@ test('a loop file that is damaged is named, and nothing runs', async () => {
   writeFileSync(file, '{"id":"x"')
   const { status, stderr } = await run(loop('--resume', sessionId(4), '--script', replies(1)))
   expect([status, stderr]).toEqual([2, expect.stringContaining('Remove it, and begin the loop anew')])
+  rmSync(file)
+})
+
+test.each([
+  ['a time that no clock shows', { everyMs: 1e300 }, {}],
+  ['part of a round', { rounds: 1.5 }, {}],
+  ['no round', { rounds: 0 }, {}],
+  ['a start that no clock shows', {}, { startedAtMs: 9e15 }],
+  ['a budget of nothing', { maxBudgetUsd: 0 }, {}],
+  ['a bound that there is not', { minutes: 5 }, {}],
+])('a loop on record with %s is damaged', async (_what, terms, others) => {
+  const file = join(here(), '.halting/projects', projectName(here()), sessionId(4), 'loop.json')
+  const kept = { id: 'a1', startedAtMs: 1, terms: { prompt: 'Check.', everyMs: 0, rounds: 1, ...terms }, ...others }
+  writeFileSync(file, JSON.stringify(kept))
+  const { status, stderr } = await run(loop('--resume', sessionId(4), '--rounds', '1', '--script', replies(1)))
+  expect([status, stderr]).toEqual([2, expect.stringContaining('Remove it, and begin the loop anew')])
+  rmSync(file)
+})
+
+test('what is no file in its place is named, and nothing waits for it', async () => {
+  const file = join(here(), '.halting/projects', projectName(here()), sessionId(4), 'loop.json')
+  execFileSync('mkfifo', [file])
+  const { status, stderr } = await run(loop('--resume', sessionId(4), '--script', replies(1)))
+  expect([status, stderr]).toEqual([2, expect.stringMatching(/cannot be read from \/.*loop\.json: it is no file\.\n$/)])
   rmSync(file)
 })
 
