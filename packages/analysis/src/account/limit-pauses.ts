@@ -131,11 +131,11 @@ export class LimitPauseReader {
     return { ...pause, outcome: this.#outcome === 'over' ? 'over' : 'ended' }
   }
 
-  #raisedTo({ used }: OpenLimitPause): number | null | undefined {
+  #raisedTo({ used, of }: OpenLimitPause): number | null | undefined {
     const to = this.#to
     // `Infinity` is null in a file.
     if (to === null || to === Infinity) return null
-    return typeof to === 'number' && to > used ? to : undefined
+    return typeof to === 'number' && to > Math.max(used, of) ? to : undefined
   }
 }
 
