@@ -13,7 +13,9 @@ export type Look = (path: string) => Promise<Seen>
 
 const look: Look = async (path) => {
   try {
-    return (await hasLinkAbove(path)) ? null : await lstat(path)
+    const seen = await lstat(path)
+    // Looked at afterwards: a link that is put there in between is seen.
+    return (await hasLinkAbove(path)) ? null : seen
   } catch (error) {
     const code = codeOf(error)
     if (code === 'ENOENT' || code === 'ENOTDIR') return null
