@@ -151,7 +151,22 @@ export const promisesOfLimits = [
   [
     'pause: a limit that is used up is taken as an answer',
     ['limits/pause'],
-    ['limit-question.ts', 'if (!(value > used))', 'if (!(value > 0))'],
+    ['limit-question.ts', 'if (!(value > least))', 'if (!(value > 0))'],
+  ],
+  [
+    'pause: a limit of which less is used than it allows counts as raised',
+    ['limits/pause'],
+    ['limit-question.ts', 'return to > Math.max(used, of) &&', 'return to > used &&'],
+  ],
+  [
+    'pause: a guard allows more than its bound',
+    ['limits/pause'],
+    ['turn/pause-at-limit.ts', 'Math.min(byGuard[limit] ?? Infinity, limitCeilings', 'Math.min(limitCeilings'],
+  ],
+  [
+    'pause: a model that spoke last is asked again without a word',
+    ['limits/pause'],
+    ['turn/pause-at-limit.ts', "run.appendUser(goOnText, 'loop')", 'undefined'],
   ],
   [
     'pause: a limit is raised beyond what is allowed',

@@ -145,4 +145,9 @@ export const promisesOfWaits = [
     ['limits/service-waits'],
     ['turn/request/model-call.ts', '      ...(saidMs !== undefined && { retryAtMs: saidMs }),\n', ''],
   ],
+  [
+    'waits: a summary beside the turn waits for its service',
+    ['context/faults'],
+    ['turn/request/wait-for-service.ts', 'plan.isOptional === true || mayWait', 'mayWait'],
+  ],
 ].map(([name, tests, ...changes]) => ({ name: String(name), tests, changes }))

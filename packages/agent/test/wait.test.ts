@@ -257,6 +257,21 @@ describe('for a file', () => {
     symlinkSync('/nowhere/at/all', join(harness.cwd, 'link'))
     expect((await result).content).toMatch(/^link is there/)
   })
+
+  test('nothing is told of what is behind a folder that became a link', async () => {
+    const harness = codingTools()
+    const [judged, elsewhere] = [join(harness.cwd, 'folder'), join(harness.cwd, 'elsewhere')]
+    mkdirSync(judged)
+    mkdirSync(elsewhere)
+    writeFileSync(join(elsewhere, 'secret'), 'secret')
+    const { result, told, end } = waiting(harness, { file_path: 'folder/secret' })
+    await until(() => told.length === 1)
+    rmSync(judged, { recursive: true })
+    symlinkSync(elsewhere, judged)
+    await new Promise((resolve) => setTimeout(resolve, 1_500))
+    end('over')
+    expect((await result).content).toMatch(/^folder\/secret is not there\./)
+  })
 })
 
 describe('for a command', () => {
@@ -295,6 +310,15 @@ describe('for a command', () => {
     await use('Wait', { command: 'cd below; sleep 1000 & echo $! > ../child.pid' })
     expect(runs(await numberIn(join(cwd, 'child.pid')))).toBe(false)
     expect((await use('Bash', { command: 'pwd' })).text).toBe(cwd)
+  })
+
+  test('a pause between two runs that is longer than timers reach is none of no time', async () => {
+    const { text } = await codingTools().use('Wait', {
+      command: 'exit 1',
+      every_seconds: 99_999_999,
+      timeout_seconds: 2,
+    })
+    expect(text).toMatch(/It ran once\./)
   })
 
   test('one that hangs when the wait ends is ended, with all that it started', async () => {

@@ -61,7 +61,7 @@ test('a run that a service ended says when to come back, and how the run would h
   const { stdout } = await run(['why', session])
   expect(plain(stdout)).toMatch(/The service takes requests again at \d{4}-\d\d-\d\d \d\d:\d\d, in (10 h|9 h 59 min)\./)
   expect(stdout).toContain(
-    `This waits until then and goes on:\n  halting -p --resume ${session} --wait-for-limits 10h\n`,
+    `This waits until then and goes on:\n  halting -p --resume ${session} --wait-for-limits 24h\n`,
   )
 })
 

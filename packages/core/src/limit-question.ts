@@ -60,12 +60,15 @@ export type AskLimit = (
 /** What is offered for a limit, and up to where it may be raised. */
 export type LimitFigures = Pick<LimitRequest, 'limit' | 'used' | 'of' | 'needed' | 'most'>
 
+/** Whether a limit is raised so far that the run may go on. A run may end at one of which less is used, such as a reply that was cut at what was left. */
+export function isRaised({ used, of, needed = 0 }: Pick<LimitRequest, 'used' | 'of' | 'needed'>, to: number): boolean {
+  return to > Math.max(used, of) && to >= needed
+}
+
 /** Half as much again, and double, where that is enough and may be; else what is needed or allowed. Empty where it cannot be raised far enough. */
-export function offersFor(
-  { limit, used, of, needed = 0, most }: LimitFigures,
-  within: number = Infinity,
-): readonly LimitOffer[] {
-  const isEnough = (to: number): boolean => to > used && to >= needed && to <= (most ?? Infinity)
+export function offersFor(figures: LimitFigures, within: number = Infinity): readonly LimitOffer[] {
+  const { limit, of, needed = 0, most } = figures
+  const isEnough = (to: number): boolean => isRaised(figures, to) && to <= (most ?? Infinity)
   const double = rounded(limit, Math.max(of, needed) * 2)
   const usual = [rounded(limit, of * 1.5), rounded(limit, of * 2), double].filter(isEnough)
   const narrow = usual.filter((to) => to <= within)
@@ -103,7 +106,7 @@ export function checkedLimitAnswer(request: LimitFigures, given: unknown): Limit
 }
 
 /** @throws ConfigurationError for a limit that would end the run again, or is not allowed. */
-function raisedTo({ limit, used, needed = 0, most }: LimitFigures, to: unknown): number | null {
+function raisedTo({ limit, used, of, needed = 0, most }: LimitFigures, to: unknown): number | null {
   if (to === null || to === Infinity) {
     if (limit === 'maxGoalTries') throw new ConfigurationError(`maxGoalTries is at most ${mostGoalTries}.`)
     if (most !== null) throw new ConfigurationError(`${limit} is at most ${most} here.`)
@@ -112,8 +115,11 @@ function raisedTo({ limit, used, needed = 0, most }: LimitFigures, to: unknown):
   isNumber(limit, to)
   // Just looked at.
   const value = to as number
-  if (!(value > used))
-    throw new ConfigurationError(`${limit} must be above ${used}, which is used, but it is ${value}.`)
+  const least = Math.max(used, of)
+  if (!(value > least)) {
+    const why = used < of ? 'as it was' : 'which is used'
+    throw new ConfigurationError(`${limit} must be above ${least}, ${why}, but it is ${value}.`)
+  }
   if (value < needed)
     throw new ConfigurationError(`${limit} must be at least ${needed} for the next request, but it is ${value}.`)
   if (kinds[limit] === 'count' && !Number.isInteger(value))

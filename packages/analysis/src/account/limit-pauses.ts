@@ -2,7 +2,7 @@ import type { RunEvent } from '@halting/core'
 import { isJsonObject } from '@halting/core/adapters'
 import type { StepRecord } from '@halting/core/steps'
 import { recordedStep } from './recorded-steps.ts'
-import { momentOf } from './service-waits.ts'
+import { amountOf, momentOf } from './service-waits.ts'
 
 // Pauses at a limit, from records alone. Their time is that of the wall clock: active time stands still in them.
 
@@ -46,15 +46,16 @@ export interface LimitPauseFigures {
 
 const stepName = /^limit_(question|answer|end):(\d+):([A-Za-z]+):(\d+)$/
 
-const limits: ReadonlySet<string> = new Set<PausedLimit>([
-  'maxTurns',
-  'maxBudgetUsd',
-  'maxRunUsd',
-  'maxTotalTokens',
-  'maxDurationMs',
-  'maxToolCalls',
-  'maxGoalTries',
-])
+/** Each limit that a run may pause at: what a record names beside them is none. */
+const limits = {
+  maxTurns: true,
+  maxBudgetUsd: true,
+  maxRunUsd: true,
+  maxTotalTokens: true,
+  maxDurationMs: true,
+  maxToolCalls: true,
+  maxGoalTries: true,
+} as const satisfies { readonly [limit in PausedLimit]: true }
 
 /** No pause of a record is longer: what says so is nonsense. */
 const longestPauseMs = 100 * 366 * 86_400_000
@@ -91,7 +92,7 @@ export class LimitPauseReader {
   #question(request: number, value: unknown): void {
     const { limit, used, of, sinceMs, untilMs } = isJsonObject(value) ? value : {}
     const since = momentOf(sinceMs)
-    if (typeof limit !== 'string' || !limits.has(limit) || since === null) return
+    if (typeof limit !== 'string' || !Object.hasOwn(limits, limit) || since === null) return
     // One of the set.
     const named = limit as PausedLimit
     this.#asked = {
@@ -130,11 +131,11 @@ export class LimitPauseReader {
     return { ...pause, outcome: this.#outcome === 'over' ? 'over' : 'ended' }
   }
 
-  #raisedTo({ used }: OpenLimitPause): number | null | undefined {
+  #raisedTo({ used, of }: OpenLimitPause): number | null | undefined {
     const to = this.#to
     // `Infinity` is null in a file.
     if (to === null || to === Infinity) return null
-    return typeof to === 'number' && to > used ? to : undefined
+    return typeof to === 'number' && to > Math.max(used, of) ? to : undefined
   }
 }
 
@@ -147,8 +148,4 @@ export function limitPauseFigures(records: readonly StepRecord[]): LimitPauseFig
   if (pauses.length === 0 && open === undefined) return undefined
   const ms = pauses.reduce((sum, { waitedMs }) => sum + waitedMs, 0)
   return { pauses, ms, ...(open !== undefined && { open }) }
-}
-
-function amountOf(value: unknown): number {
-  return typeof value === 'number' && value > 0 ? value : 0
 }

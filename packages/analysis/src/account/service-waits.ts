@@ -1,5 +1,5 @@
 import type { RunEvent } from '@halting/core'
-import { isJsonObject } from '@halting/core/adapters'
+import { isJsonObject, longestWaitForLimitsMs } from '@halting/core/adapters'
 import type { RunLimits, StepRecord } from '@halting/core/steps'
 import { recordedStep } from './recorded-steps.ts'
 
@@ -68,9 +68,6 @@ export interface ServiceWaitFigures {
   readonly open?: readonly OpenServiceWait[]
 }
 
-/** No run waits longer (`RunOptions.waitForLimitsMs`). What a record says beyond is nonsense. */
-const longestWaitMs = 31 * 86_400_000
-
 /** What services say beyond is nonsense. */
 const longestSaidMs = 1e13
 
@@ -103,7 +100,8 @@ export class ServiceWaitReader {
       scope: place.scope,
       name: place.name,
       outcome: endOf(value),
-      waitedMs: Math.min(longestWaitMs, amountOf(value['waitedMs'])),
+      // What a record says beyond is nonsense.
+      waitedMs: Math.min(longestWaitForLimitsMs, amountOf(value['waitedMs'])),
       // Zero is that of a wait without a longest time.
       endedMs: ended === 0 ? null : ended,
     }
@@ -253,7 +251,8 @@ export function momentOf(value: unknown): number | null {
   return typeof value === 'number' && value >= 0 && value <= latestMs ? value : null
 }
 
-function amountOf(value: unknown): number {
+/** Zero for what is no amount. */
+export function amountOf(value: unknown): number {
   return typeof value === 'number' && value > 0 ? value : 0
 }
 

@@ -64,14 +64,21 @@ export function waitAdvice({ signal, retryAt }: RunResult, waitForLimits: number
     kind === 'overloaded' ||
     kind === 'server_error' ||
     (kind === 'connection' && typeof attempts === 'number' && attempts > 1)
-  // What it has waited counts, too.
-  const hours = usualHours.find((each) => each * hourMs >= (waitForLimits ?? 0) + leftMs + spareMs)
+  const hours = waitHours(leftMs, waitForLimits)
   if ((retryAt === undefined && !isDown) || leftMs < 0 || hours === undefined) return ''
   const flag = '--wait-for-limits'
   if ((waitForLimits ?? 0) > 0) return `${flag} ${hours}h waits longer.`
   return retryAt === undefined
     ? `${flag} ${hours}h waits until the service answers.`
     : `${flag} ${hours}h waits for it.`
+}
+
+/**
+ * Hours for `--wait-for-limits` with which a run waits for so long; undefined where no run may. `waitForLimits`: how long it was allowed to, in
+ * milliseconds; it may have waited all of that.
+ */
+export function waitHours(leftMs: number, waitForLimits = 0): number | undefined {
+  return usualHours.find((hours) => hours * hourMs >= waitForLimits + leftMs + spareMs)
 }
 
 const hourMs = 3_600_000

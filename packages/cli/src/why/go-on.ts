@@ -1,7 +1,7 @@
 import { endings, type GoalSpec, type RunResult } from '@halting/core'
 import { mostGoalTries, sharedBudgetOf } from '@halting/core/adapters'
 import { adviceFor } from '../headless/ending.ts'
-import { type FlagLimit, flagLimitOf, flagOf, usdFlag } from '../headless/limit-advice.ts'
+import { type FlagLimit, flagLimitOf, flagOf, usdFlag, waitHours } from '../headless/limit-advice.ts'
 import { shellQuoted } from '../io/shell-quote.ts'
 
 /** Which session it is, and where the person is. */
@@ -48,10 +48,11 @@ export function goOn(terminal: RunResult | undefined, where: Where, now: number 
       says: 'That time is past. This goes on:',
       command: commandOf([...resumed, ...waitFlags(where.waitForLimitsMs)], where),
     }
-  if (retryAt !== undefined && retryAt - now <= longestWaitMs)
+  const hours = retryAt === undefined ? undefined : waitHours(retryAt - now, where.waitForLimitsMs)
+  if (hours !== undefined)
     return {
       says: 'This waits until then and goes on:',
-      command: commandOf([...resumed, ...waitFlags(waitThatReaches(retryAt - now, where))], where),
+      command: commandOf([...resumed, waitFlag, `${hours}h`], where),
     }
   const advice = adviceFor(terminal, {}, errorKindOf(terminal))
   const says = flagLimitOf(terminal) === 'maxGoalTries' ? `${advice} halting undo reverts what it changed.` : advice
@@ -59,10 +60,8 @@ export function goOn(terminal: RunResult | undefined, where: Where, now: number 
   return args === undefined ? { says } : { says, command: commandOf(args, where) }
 }
 
-const [hourMs, usualHours] = [3_600_000, 8]
-
-/** The longest that `--wait-for-limits` takes: 31 days. */
-const longestWaitMs = 31 * 24 * hourMs
+const hourMs = 3_600_000
+const waitFlag = '--wait-for-limits'
 
 /** When the service that ended the run takes requests again, in milliseconds since 1970; undefined where it did not say. */
 function retryAtMs({ retryAt }: RunResult): number | undefined {
@@ -70,18 +69,10 @@ function retryAtMs({ retryAt }: RunResult): number | undefined {
   return Number.isNaN(ms) ? undefined : ms
 }
 
-/** What the run was to wait, or more where that does not reach. */
-function waitThatReaches(leftMs: number, { waitForLimitsMs = 0 }: Where): number {
-  return Math.min(
-    longestWaitMs,
-    Math.max(waitForLimitsMs, waitForLimitsMs >= leftMs ? 0 : usualHours * hourMs, Math.ceil(leftMs / hourMs) * hourMs),
-  )
-}
-
 function waitFlags(ms = 0): readonly string[] {
   if (!(ms > 0)) return []
   const hours = ms / hourMs
-  return ['--wait-for-limits', Number.isInteger(hours) ? `${hours}h` : `${Math.ceil(ms / 1_000)}s`]
+  return [waitFlag, Number.isInteger(hours) ? `${hours}h` : `${Math.ceil(ms / 1_000)}s`]
 }
 
 /** Calls that waited have their answers; those that come later wait as well. */

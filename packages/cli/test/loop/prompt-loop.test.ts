@@ -81,6 +81,15 @@ test('does not cut a round when the time is over, and has the exit code of that 
   expect(events.at(-1)).toMatchObject({ type: 'end', end: { because: 'time', exitCode: 3 } })
 })
 
+test('ends as soon as it is certain that no round begins in its time, and waits for none in vain', async () => {
+  const { clock, session } = fixture([{ ms: 1, reason: 'completed' }])
+  const { loop, events } = loopOver(session, { terms: { everyMs: 10 * minute, forMs: 5 * minute } })
+  loop.begin()
+  await clock.advance(minute)
+  expect(events.at(-1)).toMatchObject({ type: 'end', end: { because: 'time', exitCode: 0 } })
+  expect([events.some(({ type }) => type === 'wait'), clock.timers]).toEqual([false, 0])
+})
+
 test.each<[string, FakeRun, number]>([
   ['calls that wait for a person', { ms: 1, reason: 'needs_approval' }, 1],
   ['a hook that ends the run', { ms: 1, reason: 'hook_stopped' }, 1],

@@ -8,6 +8,7 @@ import type { Eventually } from '../eventually.ts'
 import { any } from '../guards/combinators.ts'
 import {
   checkedLimitAnswer,
+  isRaised,
   offersFor,
   type AskLimit,
   type LimitAnswer,
@@ -168,10 +169,6 @@ async function questionOf(run: Run, { draft, figures }: AtLimit, times: number):
     return { id, ...figures, message: draft.signal.message, sinceMs, untilMs }
   })
   return value
-}
-
-function isRaised({ used, needed = 0 }: Pick<LimitRequest, 'used' | 'needed'>, to: number): boolean {
-  return to > used && to >= needed
 }
 
 /** What came in while it waited: the answer as a change of settings, what else was set, stops, and who aborted. */

@@ -148,6 +148,21 @@ describe('summaries beside turns', () => {
     expect(stagedAt(model)).toHaveLength(1)
   })
 
+  test('wait for no service: nobody waits for them (R-SERV-9)', async () => {
+    const model = windowedModel(
+      (_request, number) => (number < 15 ? calls('look') : number < 25 ? calls('peek') : 'done'),
+      {
+        window: 20_000,
+        summary: () => ({ error: { kind: 'rate_limit', message: 'busy', status: 429, retryAfterMs: 60_000 } }),
+      },
+    )
+    const tools = [reader('look', result), reader('peek', 'y')]
+    const waiting = { waitForLimitsMs: 3_600_000, maxRetries: 0, clock: createFakeClock({ autoAdvance: true }) }
+    const ran = await run([], { ...given({ collapse: true }), tools, model, ...waiting })
+    expect([ran.terminal.reason, stagedAt(model).length]).toEqual(['completed', 1])
+    expect(ran.events.filter(({ type }) => type.startsWith('service_wait'))).toEqual([])
+  })
+
   test('are neither lost nor paid twice, whenever the process dies', { timeout: 120_000 }, async () => {
     const world = () => {
       const model = working(17)

@@ -8,6 +8,7 @@ import {
   resume,
   streamRun,
   startRun,
+  stepLimit,
   type RunOptions,
 } from '../../src/index.ts'
 import type { LimitAnswer, LimitRequest } from '../../src/limit-question.ts'
@@ -124,6 +125,25 @@ describe('a run that pauses at its limit of turns', () => {
       [5, [{ to: 5 }]],
       [5, [{ to: 5 }]],
     ])
+  })
+
+  test('offers no more than the bound of a guard, at which the run would end in any case', async () => {
+    const { asked, options } = answering('double')
+    const { terminal } = await run(looks(9), { tools: [look], maxTurns: 2, stopWhen: stepLimit(3), ...options })
+    expect(asked.map(({ most, offers }) => [most, offers])).toEqual([[3, [{ to: 3 }]]])
+    expect(terminal.summary.turns).toBe(3)
+  })
+
+  test('says that the limit was raised where the model spoke last, and to nobody else', async () => {
+    const cut = { text: 'half', stopReason: 'max_tokens', usage: { input_tokens: 10, output_tokens: 1_500 } } as const
+    const { asked, options } = answering({ raise: { maxTotalTokens: 90_000 } })
+    const model = scriptedModel([cut, 'Done.'])
+    const { terminal } = await run([], { model, maxTotalTokens: 3_000, ...options })
+    expect([terminal.reason, asked.length]).toEqual(['completed', 1])
+    const last = (request: number) => model.requests[request]?.messages.at(-1)
+    expect(JSON.stringify(last(1))).toContain('a person has raised it')
+    const turns = await run(looks(3), { tools: [look], maxTurns: 2, ...answering('double').options })
+    expect(JSON.stringify(turns.model.requests)).not.toContain('a person has raised it')
   })
 })
 

@@ -1,4 +1,5 @@
 import type { ToolOutput } from '@halting/core'
+import { longestDurationMs } from '@halting/core/adapters'
 import { isReadOnlyCommand } from '@halting/policy/shell'
 import { startCommand } from '../bash.ts'
 import { failed } from '../result.ts'
@@ -98,7 +99,10 @@ class Runs {
     if (isDone) return met(undefined)
     const { every_seconds: every } = this.#call.input
     const waited = performance.now() - this.#beganAt
-    const pauseMs = every === undefined ? Math.min(longestMs, Math.max(shortestMs, waited / 20)) : every * 1_000
+    const pauseMs =
+      every === undefined
+        ? Math.min(longestMs, Math.max(shortestMs, waited / 20))
+        : Math.min(every * 1_000, longestDurationMs)
     this.#timer = setTimeout(() => void this.goOn(met), pauseMs)
   }
 

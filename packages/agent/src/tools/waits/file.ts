@@ -1,5 +1,6 @@
 import type { Stats } from 'node:fs'
 import { lstat } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { codeOf } from '@halting/core/adapters'
 import { inOneLine } from '../shown-name.ts'
 import type { Shown, WaitInput, Watched } from './watched.ts'
@@ -12,12 +13,18 @@ export type Look = (path: string) => Promise<Seen>
 
 const look: Look = async (path) => {
   try {
-    return await lstat(path)
+    return (await hasLinkAbove(path)) ? null : await lstat(path)
   } catch (error) {
     const code = codeOf(error)
     if (code === 'ENOENT' || code === 'ENOTDIR') return null
     throw error
   }
+}
+
+/** Whether a folder on the way became a link since the path was judged: what is behind it was not. */
+async function hasLinkAbove(path: string): Promise<boolean> {
+  const folder = dirname(path)
+  return folder !== path && ((await lstat(folder)).isSymbolicLink() || (await hasLinkAbove(folder)))
 }
 
 /** Between two looks, in milliseconds: short at first. Nobody says of a network folder when something changes there. */
