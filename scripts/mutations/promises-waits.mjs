@@ -104,7 +104,36 @@ export const promisesOfWaits = [
   [
     'waits: another model that is set ends none',
     ['limits/service-waits'],
-    ['turn/request/ask-model.ts', "if (end === 'model') this.#asking = ", "if (end === 'over') this.#asking = "],
+    ['turn/request/ask-model.ts', "if (end !== 'aborted') this.#asking = ", "if (end === 'over') this.#asking = "],
+  ],
+  [
+    'waits: a limit that is lowered meanwhile holds from the next turn only',
+    ['limits/service-waits'],
+    ['turn/request/ask-model.ts', "if (end !== 'aborted') this.#asking = ", "if (end === 'model') this.#asking = "],
+  ],
+  [
+    'waits: another model ends that of a question, again and again',
+    ['limits/service-waits'],
+    [
+      'turn/request/wait-for-service.ts',
+      'const isOther = isRenewable && this.#idOf(chosen) !== plan.model.id',
+      'const isOther = this.#idOf(chosen) !== plan.model.id',
+    ],
+  ],
+  [
+    'waits: the time of a question goes on',
+    ['limits/service-waits'],
+    ['turn/request/wait-for-service.ts', 'const times = [deadline, ...(plan.times ?? [])]', 'const times = [deadline]'],
+  ],
+  [
+    'waits: who gave a wrong key is told to come back',
+    ['limits/service-waits'],
+    ['turn/request/model-call.ts', 'isServiceLimit(error) && retryAfterMs !== null', 'retryAfterMs !== null'],
+  ],
+  [
+    'waits: a run waits for its agents by a timer that goes on',
+    ['limits/service-waits'],
+    ['turn/tasks.ts', 'deadline.after(longestMs,', 'run.context.timers.after(longestMs,'],
   ],
   [
     'waits: a stop asks the service once more',
