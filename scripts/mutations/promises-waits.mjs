@@ -104,7 +104,7 @@ export const promisesOfWaits = [
   [
     'waits: another model that is set ends none',
     ['limits/service-waits'],
-    ['turn/request/ask-model.ts', "if (end === 'model') this.#asking = ", "if (end === 'over') this.#asking = "],
+    ['turn/request/ask-model.ts', "if (end !== 'aborted') this.#asking = ", "if (end === 'over') this.#asking = "],
   ],
   [
     'waits: a stop asks the service once more',
