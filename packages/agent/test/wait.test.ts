@@ -201,8 +201,10 @@ describe('for a file', () => {
     given.end('over')
     const name = String.raw`"a\u001b[2K\nhalting: done \u202eb"`
     expect(given.told).toMatchObject([{ waitsFor: `${name} to be there` }])
-    const content = String((await given.result).content)
-    expect([content.includes(name), content.includes('\u001B')]).toEqual([true, false])
+    const { content } = await given.result
+    // How quick the first look was is not asked.
+    expect(content).toContain(name)
+    expect(content).not.toContain('\u001B')
   })
 
   test('a change while no process was there counts after a resume', async () => {
