@@ -62,7 +62,7 @@ test.each(['', 'project,local'])(
     const { settings } = JSON.parse((await halting('config', '--json', `--setting-sources=${sources}`)).stdout) as {
       readonly settings: readonly { readonly setting: string }[]
     }
-    expect(settings.map(({ setting }) => setting)).toEqual(['budgets', 'limits.maxRunUsd'])
+    expect(settings.map(({ setting }) => setting)).toEqual(['budgets', 'limits.maxRunUsd', 'waitForLimits'])
     expect(await ask(`--setting-sources=${sources}`, '--ignore-standing-budgets')).toMatchObject({ status: 0 })
   },
 )

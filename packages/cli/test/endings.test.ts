@@ -103,16 +103,16 @@ test('advice does not say to name a model that was named (spec R-TEXT-5)', async
   const env = { CLAUDE_CODE_MAX_RETRIES: '0' }
   const models = ['--model', 'claude-sonnet-5-5', '--fallback-model', 'claude-opus-4-8']
   expect((await run(['-p', 'hi', '--script', failing()], { env })).stderr).toContain(
-    'with --model or --fallback-model.',
+    'or name another model with --model or --fallback-model; --wait-for-limits 8h waits until the service answers.',
   )
   expect((await run(['-p', 'hi', ...models, '--script', failing()], { env })).stderr).toMatch(
-    /\)\. Run it again\.\nGo on: halting -p --resume \S+\n$/,
+    /\)\. Run it again; --wait-for-limits 8h waits until the service answers\.\nGo on: halting -p --resume \S+\n$/,
   )
 })
 
 test('max_budget_usd: 3, named budget_exhausted on the wire', async () => {
   const dear = { ...look('a'), usage: { input_tokens: 5_000, output_tokens: 1_000 }, repeat: 9 }
-  const end = await bothWays(() => script([dear], priced), ['--max-budget-usd', '0.06'])
+  const end = await bothWays(() => script([dear], priced), ['--max-budget-usd', '0.07'])
   expect(end).toMatchObject({
     ...oneResult,
     statuses: [3, 3],
@@ -120,7 +120,7 @@ test('max_budget_usd: 3, named budget_exhausted on the wire', async () => {
     reason: 'budget_exhausted',
     errors: [
       expect.stringMatching(
-        /^Reached maximum budget \(\$0\.06\): \$[\d.]+ is used, and the next request may cost up to \$[\d.]+$/,
+        /^Reached maximum budget \(\$0\.07\): \$[\d.]+ is used, and the next request may cost up to \$[\d.]+$/,
       ),
     ],
   })
@@ -158,7 +158,7 @@ test('the line about an ending tells which files were changed, with + and − (s
 
 test('a budget of dollars holds, however much the model has to say', async () => {
   const long = () => script([{ content: 'word '.repeat(20_000), repeat: 9 }], priced)
-  for (const budget of ['0.06', '0.2']) {
+  for (const budget of ['0.07', '0.2']) {
     const { stdout } = await run([
       '-p',
       'hi',

@@ -460,6 +460,11 @@ describe('halting config (spec R-TRUST-9)', () => {
           { setting: 'permissions.deny', value: 'Bash(rm *)', from: theirs },
           { setting: 'permissions.deny', value: 'Read(./.env)', from: mine },
           { setting: 'limits.maxRunUsd', value: 10, from: 'default of -p and of the interactive program' },
+          {
+            setting: 'waitForLimits',
+            value: 'none',
+            from: 'default of -p; 24h in the interactive program and in editors',
+          },
         ],
         ignored: [
           { setting: 'permissions.allow', text: 'Bash', from: theirs, why: 'the folder is not trusted' },

@@ -16,7 +16,7 @@ test('a prompt is answered, and its ending is told', async () => {
     '> hi',
     'Hello.',
     '✓ done · 1 turn · 0:00',
-    ' 1 turn · ctx 2 % (compacts at 84) · 0:00 · 3.1k tokens',
+    ' 1 turn · ctx 2 % (compacts at 84) · 0:00 · 3.5k tokens',
     '─'.repeat(59),
     '>',
     '─'.repeat(59),
@@ -494,7 +494,7 @@ describe('commands', () => {
   })
 
   test.each([
-    ['/help', /\/limits \[turns\|usd\|run-usd\|/],
+    ['/help', /\/retry\s+Ask a service/],
     ['/until', /No goal is set\./],
     ['/loop', /No prompt is repeated\./],
     ['/retry', /Nothing of this session waits for a service\./],
