@@ -68,7 +68,7 @@ describe('the question at a limit', () => {
   test('says what is wrong with another value, and stays', () => {
     const { press, screen, answers } = put()
     press('o', '9', key.enter)
-    expect(screen()).toContain('maxRunUsd must be above 9.98')
+    expect(screen()).toContain('maxRunUsd must be above 10, as it was')
     press(key.backspace, 'x', key.enter)
     expect(screen()).toContain('Give ')
     expect(answers).toEqual([])
