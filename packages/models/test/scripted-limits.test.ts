@@ -81,7 +81,7 @@ describe('an error that lasts', () => {
     const answer = await fetch(`${server.url}/v1/messages`, { method: 'POST', body: '{}' })
     const { error } = (await answer.json()) as { error: JsonObject }
     const { left } = error
-    expect(error).toMatchObject({ left: expect.any(Number), text: `${left} s`, n: 1 })
+    expect(error).toMatchObject({ left: expect.any(Number), text: `${Number(left)} s`, n: 1 })
   })
 
   test('leaves other names as they are written', async () => {
