@@ -14,7 +14,7 @@ import { wrongReadings } from './differential/wrong-readings.ts'
 import { byKind, findHarm, judgeOf, type Trial } from './harm.ts'
 import { isBubblewrapThere, makeWorld, removeWorld } from './world.ts'
 
-const count = Number(process.env['HALTING_LINES'] ?? (isDeep ? 6_000 : 500))
+const count = Number(process.env['HALTING_LINES'] ?? (isDeep ? 4_000 : 500))
 const atOnce = 20_000
 
 const world = makeWorld()
