@@ -97,7 +97,7 @@ const checks = {
     proves: 'every path of the loop ends as golden.json says, with few kills',
     takes: '2 minutes',
     needs: 'a build (made first)',
-    ...script('explore', ['--most-kills=70']),
+    ...script('explore', ['--most-kills=100']),
   },
   mutations: {
     proves: 'tests and exploration notice each promise of core that is taken away',
