@@ -7,14 +7,19 @@ import type { LimitsChange } from './settings/settings-change.ts'
 export type RaisableLimit = keyof LimitsChange
 
 /** How values of a limit are offered and taken: `count`: whole numbers alone; `whole`: rounded to whole ones; `usd`: rounded to cents. */
-const kinds: { readonly [limit in RaisableLimit]: 'count' | 'whole' | 'usd' } = {
+export const limitKinds: { readonly [limit in RaisableLimit]: 'count' | 'whole' | 'usd' } = {
   maxTurns: 'count',
-  maxToolCalls: 'count',
-  maxGoalTries: 'count',
-  maxTotalTokens: 'whole',
-  maxDurationMs: 'whole',
   maxBudgetUsd: 'usd',
   maxRunUsd: 'usd',
+  maxTotalTokens: 'whole',
+  maxDurationMs: 'whole',
+  maxToolCalls: 'count',
+  maxGoalTries: 'count',
+}
+
+/** Whether this is the name of a limit that may be raised. */
+export function isRaisableLimit(name: unknown): name is RaisableLimit {
+  return typeof name === 'string' && Object.hasOwn(limitKinds, name)
 }
 
 /** A value that a limit may be raised to, as it is offered: half as much again, or double. */
@@ -82,7 +87,7 @@ export function offersFor(figures: LimitFigures, within: number = Infinity): rea
 
 /** Up, to whole ones, and dollars to cents. */
 function rounded(limit: RaisableLimit, value: number): number {
-  const up = kinds[limit] === 'usd' ? Math.ceil(value * 100 - 1e-6) / 100 : Math.ceil(value)
+  const up = limitKinds[limit] === 'usd' ? Math.ceil(value * 100 - 1e-6) / 100 : Math.ceil(value)
   return limit === 'maxGoalTries' ? Math.min(up, mostGoalTries) : up
 }
 
@@ -122,7 +127,7 @@ function raisedTo({ limit, used, of, needed = 0, most }: LimitFigures, to: unkno
   }
   if (value < needed)
     throw new ConfigurationError(`${limit} must be at least ${needed} for the next request, but it is ${value}.`)
-  if (kinds[limit] === 'count' && !Number.isInteger(value))
+  if (limitKinds[limit] === 'count' && !Number.isInteger(value))
     throw new ConfigurationError(`${limit} must be a whole number, but it is ${value}.`)
   if (value > (most ?? Infinity)) throw new ConfigurationError(`${limit} is at most ${most} here, but it is ${value}.`)
   return value

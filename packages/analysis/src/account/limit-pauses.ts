@@ -1,5 +1,5 @@
-import type { RunEvent } from '@halting/core'
-import { isJsonObject } from '@halting/core/adapters'
+import type { RaisableLimit, RunEvent } from '@halting/core'
+import { isJsonObject, isRaisableLimit } from '@halting/core/adapters'
 import type { StepRecord } from '@halting/core/steps'
 import { recordedStep } from './recorded-steps.ts'
 import { amountOf, momentOf } from './service-waits.ts'
@@ -9,13 +9,11 @@ import { amountOf, momentOf } from './service-waits.ts'
 /** How a pause at a limit ended. */
 export type LimitPauseEnd = Extract<RunEvent, { readonly type: 'limit_answered' }>['outcome']
 
-type PausedLimit = Extract<RunEvent, { readonly type: 'limit_answered' }>['limit']
-
 /** What a run asked when it paused. JSON. */
 export interface OpenLimitPause {
   /** The request of the main loop. */
   readonly request: number
-  readonly limit: PausedLimit
+  readonly limit: RaisableLimit
   /** How much of it was used, and the limit, in its unit. */
   readonly used: number
   readonly of: number
@@ -45,17 +43,6 @@ export interface LimitPauseFigures {
 }
 
 const stepName = /^limit_(question|answer|end):(\d+):([A-Za-z]+):(\d+)$/
-
-/** Each limit that a run may pause at: what a record names beside them is none. */
-const limits = {
-  maxTurns: true,
-  maxBudgetUsd: true,
-  maxRunUsd: true,
-  maxTotalTokens: true,
-  maxDurationMs: true,
-  maxToolCalls: true,
-  maxGoalTries: true,
-} as const satisfies { readonly [limit in PausedLimit]: true }
 
 /** No pause of a record is longer: what says so is nonsense. */
 const longestPauseMs = 100 * 366 * 86_400_000
@@ -92,12 +79,10 @@ export class LimitPauseReader {
   #question(request: number, value: unknown): void {
     const { limit, used, of, sinceMs, untilMs } = isJsonObject(value) ? value : {}
     const since = momentOf(sinceMs)
-    if (typeof limit !== 'string' || !Object.hasOwn(limits, limit) || since === null) return
-    // One of the set.
-    const named = limit as PausedLimit
+    if (!isRaisableLimit(limit) || since === null) return
     this.#asked = {
       request,
-      limit: named,
+      limit,
       used: amountOf(used),
       of: amountOf(of),
       sinceMs: since,

@@ -23,7 +23,7 @@ const longestCommand = 2_000
 const tryAgain = 'The calls that were denied are allowed now. Try them again.'
 
 /** These choose a session, and the command chooses its own. */
-const choosingSession: readonly FlagName[] = [
+export const choosingSession: readonly FlagName[] = [
   'resume',
   'continue',
   'sessionId',

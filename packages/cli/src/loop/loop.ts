@@ -23,6 +23,7 @@ import { remediesOf } from '../headless/denials.ts'
 import { exitCodeOf } from '../headless/ending.ts'
 import type { Ask } from '../headless/go-on.ts'
 import { type Interruption, watchInterruption } from '../headless/interruption.ts'
+import { choosingSession } from '../headless/rerun.ts'
 import { told } from '../io/figures.ts'
 import { shellQuoted } from '../io/shell-quote.ts'
 import { readPiped } from '../io/stdin.ts'
@@ -223,17 +224,8 @@ function continueCommand({ because, exitCode }: LoopEnd, { live, program }: Runn
   if (live.journal === undefined || because === 'goal_met' || because === 'rounds' || because === 'time') return ''
   if (exitCode === 0) return ''
   const flags = argumentGroups(program.argv).flatMap(({ flag, tokens }) =>
-    flag === undefined || recordedFlags.has(flag) || choosesSession.has(flag) ? [] : tokens,
+    flag === undefined || recordedFlags.has(flag) || choosingSession.includes(flag) ? [] : tokens,
   )
   const budget = because === 'budget' ? ['--max-budget-usd', 'X'] : []
   return `halting ${shellQuoted(['loop', '--resume', live.session.id, ...flags, ...budget])}`
 }
-
-const choosesSession: ReadonlySet<string> = new Set<keyof Flags>([
-  'resume',
-  'continue',
-  'sessionId',
-  'forkSession',
-  'resumeSessionAt',
-  'resumeDropsTurn',
-])

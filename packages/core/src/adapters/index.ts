@@ -109,7 +109,7 @@ export type { AgentStopInit } from '../endings/stop-exception.ts'
 export { endingLimits } from '../endings/ending.ts'
 export { isBudgetable } from '../settings/check-settings.ts'
 export { usualMaxTurns } from '../options.ts'
-export { checkedLimitAnswer } from '../limit-question.ts'
+export { checkedLimitAnswer, isRaisableLimit } from '../limit-question.ts'
 export { limitOfResult } from '../endings/limit-of-result.ts'
 export { sharedBudgetOf, type SharedBudgetEnd } from '../endings/shared-budget-end.ts'
 export type {

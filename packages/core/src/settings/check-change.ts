@@ -2,6 +2,7 @@ import { plainTextOf } from '../content.ts'
 import { ConfigurationError } from '../errors.ts'
 import { fieldsOf, isListOf, isName, isNumber, listOf, refuse } from '../given.ts'
 import { checkedSpecs, checkGoalTries, checkKnown, specOf } from '../goals/run-goals.ts'
+import { limitKinds } from '../limit-question.ts'
 import type { RunContext } from '../run-context.ts'
 import { checkBudgetable, checkedThinking, checkLimits } from './check-settings.ts'
 import { contextWith } from './context-with.ts'
@@ -47,18 +48,9 @@ const settings: { readonly [name in keyof SettingsChange]-?: true } = {
   tools: true,
   until: true,
 }
-const settableLimits: { readonly [name in keyof LimitsChange]-?: true } = {
-  maxTurns: true,
-  maxBudgetUsd: true,
-  maxRunUsd: true,
-  maxTotalTokens: true,
-  maxDurationMs: true,
-  maxToolCalls: true,
-  maxGoalTries: true,
-}
 
 /** Plain JavaScript may give any fields. @throws ConfigurationError for one that nobody knows: it would be ignored. */
-function checkNames(what: string, field: string, given: object, known: { readonly [name: string]: true }): void {
+function checkNames(what: string, field: string, given: object, known: object): void {
   const fields = fieldsOf(given) ?? refuse(what, 'an object', given)
   const unknown = Object.keys(fields).find((name) => !Object.hasOwn(known, name))
   if (unknown !== undefined)
@@ -73,11 +65,11 @@ function checkMode({ permissions: { modes = [] } }: RunContext, mode: string): v
 
 /** `Infinity` is no JSON. @throws ConfigurationError for a limit that is none. */
 function recordedLimits(limits: LimitsChange): LimitsChange {
-  checkNames('limits', 'limit', limits, settableLimits)
+  checkNames('limits', 'limit', limits, limitKinds)
   const { maxGoalTries } = limits
   if (maxGoalTries !== undefined && maxGoalTries !== null) checkGoalTries(maxGoalTries)
   const recorded: [name: string, limit: number | null][] = []
-  for (const name of Object.keys(settableLimits) as (keyof LimitsChange)[]) {
+  for (const name of Object.keys(limitKinds) as (keyof LimitsChange)[]) {
     const limit = limits[name]
     if (limit === undefined) continue
     if (limit !== null) isNumber(name, limit)
