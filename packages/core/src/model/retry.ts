@@ -22,6 +22,11 @@ export interface Attempted {
   readonly fingerprints: ReadonlySet<string>
 }
 
+/** It broke like this before: the same again will break again (spec R-REQ-1b). */
+export function breaksAs({ fingerprint }: ModelErrorJson, before: ReadonlySet<string>): boolean {
+  return fingerprint !== undefined && before.has(fingerprint)
+}
+
 /** Most further attempts at a request that failed like this (spec R-REQ-1 to R-REQ-1b). */
 export function retriesAfter(
   error: ModelErrorJson,
@@ -29,7 +34,7 @@ export function retriesAfter(
   { isReached, fingerprints }: Attempted,
 ): number {
   if (!error.retryable) return 0
-  if (error.fingerprint !== undefined && fingerprints.has(error.fingerprint)) return 0
+  if (breaksAs(error, fingerprints)) return 0
   return error.neverConnected === true && !isReached ? Math.min(maxRetries, retriesUnconnected) : maxRetries
 }
 

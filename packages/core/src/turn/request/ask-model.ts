@@ -3,7 +3,7 @@ import type { Emit, RunEvent } from '../../events.ts'
 import type { ModelErrorJson } from '../../model/model-error.ts'
 import { emptyReplyError, isEmptyReply } from '../../model/empty-reply.ts'
 import type { ModelUpdate } from '../../model/model.ts'
-import { longestRetryWaitMs, overloadsBeforeFallback, retriesAfter, retryDelayMs } from '../../model/retry.ts'
+import { breaksAs, longestRetryWaitMs, overloadsBeforeFallback, retriesAfter, retryDelayMs } from '../../model/retry.ts'
 import type { StepResult } from '../../steps/steps.ts'
 import type { Run } from '../run.ts'
 import { after, type Eventually } from '../../eventually.ts'
@@ -197,11 +197,6 @@ type FailedAttempt = Extract<Attempt, { readonly kind: 'failed' }>
 
 function failureOf({ error, retryAtMs }: FailedAttempt, attempts: number): Failure {
   return { kind: 'failed', error, attempts, ...(retryAtMs !== undefined && { retryAtMs }) }
-}
-
-/** It broke like this before: the same again will break again. */
-function breaksAs({ fingerprint }: ModelErrorJson, before: ReadonlySet<string>): boolean {
-  return fingerprint !== undefined && before.has(fingerprint)
 }
 
 /** A request that ends its process each time, as a reply that fills its memory may, is not asked for ever where somebody starts the process again. */
