@@ -1,6 +1,6 @@
 import type { RunEvent, RunResult } from '@halting/core'
 import type { Session, WaitingRequest } from '@halting/core/session'
-import { isJsonObject, longestQuietWaitMs } from '@halting/core/adapters'
+import { failureName, isJsonObject, longestQuietWaitMs } from '@halting/core/adapters'
 import { dollars } from '../io/dollars.ts'
 import { clockText, many, oneLine, rounded, timeLeft } from '../io/figures.ts'
 
@@ -51,8 +51,7 @@ export function waitOfEvent({
   untilMs,
   error,
 }: Extract<RunEvent, { readonly type: 'service_wait' }>): ShownWait & { readonly message: string } {
-  const { status, kind, message } = error
-  return { untilMs, error: status === null ? kind.replaceAll('_', ' ') : String(status), message }
+  return { untilMs, error: failureName(error), message: error.message }
 }
 
 /** When a retry comes that waits so long: `at 14:05:30` where it is told of, else undefined (spec R-SERV-15). */

@@ -1,6 +1,6 @@
 import type { RunEvent } from '../events.ts'
 import { spendsTurn } from '../allowance.ts'
-import { failureName } from './service-waits-view.ts'
+import { failureName } from '../model/model-error.ts'
 import type { Activity } from './session.ts'
 
 const idle: Activity = Object.freeze({ type: 'idle' })

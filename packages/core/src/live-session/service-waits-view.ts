@@ -1,11 +1,6 @@
 import type { RunEvent } from '../events.ts'
-import type { ModelErrorJson } from '../model/model-error.ts'
+import { failureName } from '../model/model-error.ts'
 import type { WaitingRequest } from './session.ts'
-
-/** `529`, or what kind of failure it is. */
-export function failureName({ status, kind }: ModelErrorJson): string {
-  return status === null ? kind.replaceAll('_', ' ') : String(status)
-}
 
 const none: readonly WaitingRequest[] = Object.freeze([])
 

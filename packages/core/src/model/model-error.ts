@@ -167,6 +167,11 @@ function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && Number(value) > 0
 }
 
+/** `529`, or what kind of failure it is. */
+export function failureName({ status, kind }: ModelErrorJson): string {
+  return status === null ? kind.replaceAll('_', ' ') : String(status)
+}
+
 /** Every attempt at a request failed; `last` is the failure of the last one. */
 export class RetriesExhaustedError extends HaltingError {
   override readonly name = 'RetriesExhaustedError'
