@@ -64,7 +64,7 @@ export { allowAll, type PermissionRequest, type Permissions } from './tools/perm
 export type { PermissionDecision } from './tools/permission-decision.ts'
 
 // Models, messages and prices, as whoever hands them in sees them.
-export type { Model, ModelReply, ModelRequest, Thinking } from './model/model.ts'
+export type { Model, ModelReply, ModelRequest, Thinking, WebSearchUse } from './model/model.ts'
 export { ModelError, RetriesExhaustedError } from './model/model-error.ts'
 export type {
   AssistantMessage,

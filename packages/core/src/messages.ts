@@ -69,8 +69,9 @@ export interface OpaqueBlock {
     | 'container_upload'
     | 'compaction'
     | 'search_result'
-    // Stored by `fromAiSdk` for the provider that sent it.
+    // Stored by `fromAiSdk` for the provider that sent it, and by the Responses API.
     | `ai_sdk_${string}`
+    | `responses_${string}`
   readonly [field: string]: unknown
 }
 

@@ -19,6 +19,16 @@ export type Thinking =
   | { readonly type: 'adaptive' }
   | { readonly type: 'disabled' }
 
+/** How the service may search the web while it answers one request. */
+export interface WebSearchUse {
+  /** Most searches; a positive whole number. Each is billed a fee. */
+  readonly maxUses: number
+  /** Results of these domains and what lies below them alone, such as `example.com`. Not beside `blockedDomains`. */
+  readonly allowedDomains?: readonly string[]
+  /** No results of these. */
+  readonly blockedDomains?: readonly string[]
+}
+
 /** One request. `messages` is shared with the run and grows after the call: read it during the call, copy what is kept. */
 export interface ModelRequest {
   readonly system: string
@@ -28,6 +38,8 @@ export interface ModelRequest {
   readonly toolChoice?: 'auto' | 'none'
   /** As the model was made when absent. A model that cannot be told passes it over. */
   readonly thinking?: Thinking
+  /** Lets the service search the web by its own tool. For models that say `webSearch`. */
+  readonly webSearch?: WebSearchUse
   /** Most tokens that the reply may have; already lowered to what the budget allows. */
   readonly maxOutputTokens: number
   /** Names this attempt: the next attempt at the same request has another. */
@@ -103,6 +115,11 @@ export interface Model {
    * reads the prompt again. Infinity when nobody said: a dollar or token budget is then a configuration error.
    */
   readonly maxServerToolUses?: number
+  /**
+   * The service can search the web for a request that says `webSearch`; it cannot when absent. `domains`: which lists
+   * of domains it keeps to.
+   */
+  readonly webSearch?: { readonly domains: 'allowed and blocked' | 'allowed' | 'none' }
   /** Passes beside the reply that the service may make within one request, each billed on top of it; none when absent. */
   readonly extraPasses?: readonly ExtraPass[]
   /** Most input tokens that one image is billed as; 6,000 when absent. */

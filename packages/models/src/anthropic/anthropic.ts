@@ -4,7 +4,7 @@ import { sizesOf } from '../model-sizes.ts'
 import { keyRingOf, withRedactor } from '../service/endpoint.ts'
 import type { Redactor } from '../service/redactor.ts'
 import { callService, limitsOf } from '../service/service-model.ts'
-import type { Protocol } from '../service/service-model.ts'
+import type { Protocol, Spoken } from '../service/service-model.ts'
 import { endpointOf, messagesKeyHeader } from './endpoint.ts'
 import type { EndpointOptions } from './endpoint.ts'
 import { extraPassesOf, isAdvisor, usesOf, usualSizes } from './extra-passes.ts'
@@ -52,11 +52,12 @@ function makeModel(options: AnthropicOptions, redactor: Redactor): Model {
     release: releaseBody,
     reader: (_request, emit) => messagesReader(emit),
   }
+  const spoken: Spoken = { protocol }
   return {
     id,
     ...sizes,
     ...(serverTools.length > 0 && { maxServerToolUses }),
     ...(passes.length > 0 && { extraPasses: passes }),
-    call: (request, call) => callService(protocol, keys, limits, request, call),
+    call: (request, call) => callService(spoken, keys, limits, request, call),
   }
 }

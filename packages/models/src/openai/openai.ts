@@ -6,7 +6,7 @@ import { headersOf, keyRingOf, urlUnder, withRedactor } from '../service/endpoin
 import type { ServiceOptions } from '../service/endpoint.ts'
 import type { Redactor } from '../service/redactor.ts'
 import { callService, limitsOf } from '../service/service-model.ts'
-import type { Protocol } from '../service/service-model.ts'
+import type { Protocol, Spoken } from '../service/service-model.ts'
 import { createChatBody } from './chat-body.ts'
 import { ChatReader } from './chat-reader.ts'
 import { mistralQuirks, quirksOf } from './service-quirks.ts'
@@ -101,11 +101,12 @@ function makeModel(options: OpenAiCompatibleOptions, redactor: Redactor): Model 
     release: releaseBody,
     reader: (request, emit) => new ChatReader(model, request, emit),
   }
+  const spoken: Spoken = { protocol }
   return {
     id,
     ...sizesOf(id, options, { contextWindow: 128_000, maxOutputTokens: 16_384 }),
     ...(maxImageTokens !== undefined && { maxImageTokens }),
-    call: (request, call) => callService(protocol, keys, limits, request, call),
+    call: (request, call) => callService(spoken, keys, limits, request, call),
   }
 }
 

@@ -11,7 +11,8 @@ import { parseJson } from '../json-fields.ts'
 import type { KeyRing } from './credentials.ts'
 import { transportOf } from './endpoint.ts'
 import type { ServiceOptions } from './endpoint.ts'
-import { tellsFailure } from './error-body.ts'
+import { readErrorBody, tellsFailure } from './error-body.ts'
+import type { Said } from './error-body.ts'
 import { headerSafe } from './headers.ts'
 import { readReply, readWhole } from './read-reply.ts'
 import { callRedacted } from './redactor.ts'
@@ -34,6 +35,24 @@ export interface Protocol {
   /** Nobody will read this body any more. */
   release(body: Uint8Array<ArrayBuffer>): void
   reader(request: ModelRequest, emit: (update: ModelUpdate) => void): StreamReader
+  /**
+   * What to speak instead, where the service refused something that it need not be sent; undefined where there is no
+   * other way. What is returned must not come to this again: each thing is learned once in a model's life.
+   */
+  afterRefusal?(refusal: Refusal): Protocol | undefined
+  /** A reply came: what the service takes is known. */
+  onReply?(): void
+}
+
+/** An answer that refuses a request. */
+export interface Refusal {
+  readonly status: number
+  readonly said: Said
+}
+
+/** The protocol that a model speaks now. One that learned of a refusal is kept for the requests to come, and has the same redactor. */
+export interface Spoken {
+  protocol: Protocol
 }
 
 export interface CallLimits extends Omit<ExchangeOptions, 'signal'> {
@@ -47,19 +66,44 @@ export function limitsOf(options: ServiceOptions): CallLimits {
   return { idleTimeoutMs, requestTimeoutMs, endTimeoutMs, maxEventLength, transport: transportOf(options) }
 }
 
+/** Most things that one request may be refused for and be made again without. */
+const mostRefusals = 6
+
 /**
- * Makes one attempt at a request: sends it, and reads the answer to its end.
+ * Makes one attempt at a request: sends it, and reads the answer to its end. A request that was refused for something
+ * that the protocol can do without is made again at once: nothing was billed for it.
  * @throws ModelError, or the reason of the run's signal.
  */
 export function callService(
-  protocol: Protocol,
+  spoken: Spoken,
   keys: KeyRing,
   limits: CallLimits,
   request: ModelRequest,
   call: ModelCallOptions,
 ): Promise<ModelReply> {
-  return callRedacted(protocol.redactor, call, (redacted) => makeCall(protocol, keys, limits, request, redacted))
+  return callRedacted(spoken.protocol.redactor, call, async (redacted) => {
+    for (let refusals = 0; ; refusals++) {
+      const { protocol } = spoken
+      const made = await makeCall(protocol, keys, limits, renamed(request, refusals), redacted)
+      if (made.kind === 'reply') {
+        protocol.onReply?.()
+        return made.reply
+      }
+      const next = refusals < mostRefusals ? protocol.afterRefusal?.(made.refusal) : undefined
+      if (next === undefined) throw made.error
+      spoken.protocol = next
+    }
+  })
 }
+
+/** A service answers what it knows a key by as it did before. */
+function renamed(request: ModelRequest, refusals: number): ModelRequest {
+  return refusals === 0 ? request : { ...request, idempotencyKey: `${request.idempotencyKey}-${refusals}` }
+}
+
+type Made =
+  | { readonly kind: 'reply'; readonly reply: ModelReply }
+  | { readonly kind: 'refused'; readonly error: ModelError; readonly refusal: Refusal }
 
 async function makeCall(
   protocol: Protocol,
@@ -67,7 +111,7 @@ async function makeCall(
   limits: CallLimits,
   request: ModelRequest,
   call: ModelCallOptions,
-): Promise<ModelReply> {
+): Promise<Made> {
   const { signal } = call
   signal.throwIfAborted()
   const key = await keys.current(signal)
@@ -90,12 +134,16 @@ async function makeCall(
     if (opened.kind === 'failed') throw opened.error
     const { exchange } = opened
     try {
-      if (!mayBringReply(exchange.answer.status)) throw await failure(exchange, protocol)
+      const { status } = exchange.answer
+      if (!mayBringReply(status)) {
+        const { error, said } = await failure(exchange, protocol)
+        return { kind: 'refused', error, refusal: { status, said } }
+      }
       // Nothing is told of a call that was aborted.
       const reader = protocol.reader(request, (update) => {
         if (!signal.aborted) call.emit(update)
       })
-      return await read(exchange, reader, protocol, limits)
+      return { kind: 'reply', reply: await read(exchange, reader, protocol, limits) }
     } finally {
       exchange.dispose()
     }
@@ -110,7 +158,7 @@ async function refused(
   renew: (error: ModelError) => Promise<ModelError>,
 ): Promise<ModelError> {
   try {
-    return await renew(await failure(exchange, protocol))
+    return await renew((await failure(exchange, protocol)).error)
   } finally {
     exchange.dispose()
   }
@@ -163,13 +211,19 @@ function noStream({ answer }: Exchange, url: string, type: string): ModelError {
 
 const errorBodyBytes = 65_536
 
-async function failure(exchange: Exchange, { url, labels, redactor }: Protocol): Promise<ModelError> {
+async function failure(
+  exchange: Exchange,
+  { url, labels, redactor }: Protocol,
+): Promise<{ readonly error: ModelError; readonly said: Said }> {
   const { status, headers } = exchange.answer
   // What it came to is known: of what is said about it, what comes soon is enough.
   exchange.deadlines.onFinishReason()
   const { text } = await exchange.text(errorBodyBytes)
   const body = redactor.source(text)
-  return serviceError({ status, headers, body, url, nowMs: Date.now() }, labels)
+  return {
+    error: serviceError({ status, headers, body, url, nowMs: Date.now() }, labels),
+    said: readErrorBody(body),
+  }
 }
 
 interface DocumentOptions {

@@ -119,14 +119,23 @@ export function gatedModel(
   session: string,
   neverSent: NeverSent = (init) => new ModelError(init),
 ): Model {
-  const { id, contextWindow, maxOutputTokens, defaultOutputTokens, maxServerToolUses, extraPasses, maxImageTokens } =
-    model
+  const {
+    id,
+    contextWindow,
+    maxOutputTokens,
+    defaultOutputTokens,
+    maxServerToolUses,
+    webSearch,
+    extraPasses,
+    maxImageTokens,
+  } = model
   return {
     id,
     contextWindow,
     maxOutputTokens,
     ...(defaultOutputTokens !== undefined && { defaultOutputTokens }),
     ...(maxServerToolUses !== undefined && { maxServerToolUses }),
+    ...(webSearch !== undefined && { webSearch }),
     ...(extraPasses !== undefined && { extraPasses }),
     ...(maxImageTokens !== undefined && { maxImageTokens }),
     async admit({ tokens, signal }) {
