@@ -155,6 +155,13 @@ export class MessageAssembler {
     this.#open.clear()
   }
 
+  /** The text of an open block, or what it thinks, as its service gave it at last: pieces of it were lost on the way. */
+  replaceText(index: number, text: string): void {
+    const place = this.#places.get(index)
+    const open = place === undefined ? undefined : this.#open.get(place)
+    if (open !== undefined) open.text = text
+  }
+
   /** What was begun here begins anew. */
   #drop(place: number): void {
     this.#open.delete(place)
