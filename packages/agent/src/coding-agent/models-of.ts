@@ -2,6 +2,7 @@ import { ConfigurationError, type Model, type Prices } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
 import type { Settings } from '@halting/policy/settings'
 import type { Environment } from '../tools/limits.ts'
+import { openAiApiOf } from '../open-session/openai-api.ts'
 import type { CodingAgentOptions } from './options.ts'
 
 /**
@@ -11,15 +12,16 @@ import type { CodingAgentOptions } from './options.ts'
 export async function modelOf(
   { model: given }: Pick<CodingAgentOptions, 'model'>,
   env: Environment,
-  { model: ofSettings, apiKeyHelper }: Settings,
+  settings: Settings,
 ): Promise<Model> {
   if (typeof given === 'object') return given
+  const { model: ofSettings, apiKeyHelper } = settings
   const { modelFromEnvironment } = await import('@halting/models')
   const isSaid = given !== undefined || (env['ANTHROPIC_MODEL']?.trim() ?? '') !== ''
   // Another program writes the window behind the name.
   const named = ofSettings === 'default' ? undefined : ofSettings?.replace(/\[\d+m\]$/, '')
   try {
-    return modelFromEnvironment(isSaid ? given : named, env)
+    return modelFromEnvironment(isSaid ? given : named, env, openAiApiOf({ settings, env }))
   } catch (thrown) {
     if (apiKeyHelper === undefined) throw thrown
     throw new ConfigurationError(

@@ -18,6 +18,7 @@ import {
 } from '@halting/models'
 import type { Script } from '@halting/models/scripted'
 import { checkModelName, slipOf } from './model-names.ts'
+import { openAiApiOf } from './openai-api.ts'
 import type { RunSettings } from './run-settings.ts'
 
 /** The models of a run, what they cost, and what has to be ended after it. */
@@ -66,7 +67,7 @@ export async function openModels(run: RunSettings, ports: ModelPorts, aroundMode
   const credentials = helperOf(settings, env)
   const isHelped = credentials !== undefined && isOfMessagesApi(choices.model, env)
   const apiKeySource = isHelped ? 'apiKeyHelper' : keySourceOf(choices.model, env)
-  const models = environmentModels(choices, env, { anthropic: { credentials } }, (model, name) =>
+  const models = environmentModels(choices, env, { anthropic: { credentials }, ...openAiApiOf(run) }, (model, name) =>
     around(model, accountOf(name, env, settings)),
   )
   return { ...models, ...loaded, apiKeySource, close: async () => undefined }
@@ -78,7 +79,11 @@ export async function describeModels(run: RunSettings, ports: ModelPorts): Promi
   const loaded = loadedFor(run)
   if (choices.script === undefined) {
     checkNames(choices, env)
-    return { ...environmentModels(choices, env, { apiKey: 'not-needed' }), ...loaded, apiKeySource: 'none' }
+    return {
+      ...environmentModels(choices, env, { apiKey: 'not-needed', ...openAiApiOf(run) }),
+      ...loaded,
+      apiKeySource: 'none',
+    }
   }
   const models = await scriptedModels(choices.script, choices, ports)
   await models.close()
@@ -86,10 +91,11 @@ export async function describeModels(run: RunSettings, ports: ModelPorts): Promi
 }
 
 /** Whether the model can be asked, before anything is opened. @throws what `openModels` throws for it, such as a key that is missing */
-export function checkModel({ choices, env, settings }: Pick<RunSettings, 'choices' | 'env' | 'settings'>): void {
+export function checkModel(run: Pick<RunSettings, 'choices' | 'env' | 'settings'>): void {
+  const { choices, env, settings } = run
   if (choices.script !== undefined) return
   checkNames(choices, env)
-  modelFromEnvironment(choices.model, env, { anthropic: { credentials: helperOf(settings, env) } })
+  modelFromEnvironment(choices.model, env, { anthropic: { credentials: helperOf(settings, env) }, ...openAiApiOf(run) })
 }
 
 /** A name that is asked for all the same, since new models come. */
@@ -183,20 +189,19 @@ function namedModels(
 /** What choices say of how a model is to think, for each protocol in its own words. */
 function flagSettings(
   choices: SessionChoices,
-  { anthropic: own }: ModelSettings,
+  { anthropic: own, openai }: ModelSettings,
 ): Pick<ModelSettings, 'anthropic' | 'openai'> {
   const { betas, effort, taskBudget } = choices
-  // The highest that chat completions know.
-  const reasoning = effort === 'max' || effort === 'xhigh' ? 'high' : effort
+  const thinking = thinkingOf(choices)
   return {
     anthropic: {
       ...own,
       betas: taskBudget === undefined ? betas : [...new Set([...(betas ?? []), taskBudgetBeta])],
-      thinking: thinkingOf(choices),
+      thinking,
       effort,
       taskBudget,
     },
-    ...(reasoning !== undefined && { openai: { extraBody: { reasoning_effort: reasoning } } }),
+    openai: { ...openai, thinking, effort },
   }
 }
 

@@ -2,7 +2,7 @@ import type { SettingsValue } from '@halting/policy/settings'
 import { ConfigurationError } from '@halting/core'
 import { modelFromEnvironment, withoutAlias } from '@halting/models'
 import { counted } from '../io/figures.ts'
-import { helperOf, checkModelName } from '@halting/agent/session-settings'
+import { helperOf, checkModelName, openAiApiOf } from '@halting/agent/session-settings'
 import { answersToAnyName, isListed } from './listed-models.ts'
 import { priceOfModel } from './model-prices.ts'
 import type { RunSettings } from '../flags/session-ports.ts'
@@ -85,7 +85,10 @@ export function problemOf(
 ): string | undefined {
   try {
     checkModelName(model, env)
-    modelFromEnvironment(model, env, { anthropic: { credentials: helperOf(settings, env) } })
+    modelFromEnvironment(model, env, {
+      anthropic: { credentials: helperOf(settings, env) },
+      ...openAiApiOf({ settings, env }),
+    })
   } catch (thrown) {
     if (thrown instanceof UsageError || thrown instanceof ConfigurationError) return thrown.message
     throw thrown

@@ -154,7 +154,15 @@ class Protocols {
   }
 
   #responses({ refused }: Learned): Pick<Protocol, 'body' | 'reader'> {
-    const { model, id = model, freeform = {}, serverTools = [], effort, reasoningSummary: summary } = this.#options
+    const {
+      model,
+      id = model,
+      freeform = {},
+      serverTools = [],
+      effort,
+      thinking,
+      reasoningSummary: summary,
+    } = this.#options
     const extraBody = asResponsesFields(this.#options.extraBody ?? {})
     const ownReasoning = this.#ownReasoning
     return {
@@ -164,6 +172,7 @@ class Protocols {
         freeform,
         serverTools,
         effort,
+        thinking,
         summary,
         extraBody,
         refused,
