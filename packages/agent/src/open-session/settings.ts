@@ -1,6 +1,6 @@
 export { type AutoCompact, type ErrorPolicyName, isShare, leastWindowTokens, type SessionChoices } from './choices.ts'
 export type { LimitSource, LimitSources, RunLimitDefault, WaitDefault } from './chosen-limits.ts'
-export { checkModelName, keyFound, modelsWithKey, nearestModel } from './model-names.ts'
+export { askableModels, checkModelName, keyFound, modelsWithKey, nearestModel } from './model-names.ts'
 export { openAiApiOf } from './openai-api.ts'
 export { checkModel, describeModels, helperOf, type ModelAccount, openModels, scriptGiven } from './models.ts'
 export { noPlugins, pluginRow, pluginsWithHooks } from './plugins.ts'

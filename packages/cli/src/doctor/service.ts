@@ -6,13 +6,14 @@ import {
   isOfMessagesApi,
   keySourceOf,
   keyVariablesOf,
+  modelFromEnvironment,
   type ModelService,
   serviceFromEnvironment,
   withoutAlias,
 } from '@halting/models'
 import { flagOf } from '../flags/session-ports.ts'
 import { counted } from '../io/figures.ts'
-import { helperOf, scriptGiven, modelOf, checkModelName, nearestModel } from '@halting/agent/session-settings'
+import { helperOf, openAiApiOf, scriptGiven, modelOf, checkModelName, nearestModel } from '@halting/agent/session-settings'
 import { answersToAnyName, isListed } from '../setup/listed-models.ts'
 import { priceOfModel } from '../setup/model-prices.ts'
 import type { Finding, Patient } from './finding.ts'
@@ -34,6 +35,8 @@ export async function serviceFindings(patient: Patient, settings: Settings): Pro
     checkModelName(name, env)
     const credentials = helperOf(settings, env)
     service = serviceFromEnvironment(name, env, { anthropic: { credentials } })
+    // A key may be missing: that is told by itself.
+    modelFromEnvironment(name, env, { apiKey: 'not-needed', ...openAiApiOf({ settings, env }) })
   } catch (thrown) {
     return [{ what: 'model', state: 'broken', says: messageOf(thrown) }]
   }

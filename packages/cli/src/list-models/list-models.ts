@@ -1,14 +1,15 @@
-import { type KnownModel, knownModels, modelAliases } from '@halting/models'
+import { type KnownModel, modelAliases } from '@halting/models'
 import { type Flags, wantsJson } from '../flags/flags.ts'
+import { settingsFor } from '../flags/session-ports.ts'
 import { type Style, styleFor } from '../io/style.ts'
-import { keyFound, nearestModel } from '@halting/agent/session-settings'
+import { askableModels, keyFound, nearestModel } from '@halting/agent/session-settings'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
 
 /** `halting models [PART]`: the models that are known, with sizes, prices and where a key is found. Asks nobody. */
 export async function listModels(flags: Flags, [part]: readonly string[], program: Program): Promise<number> {
   const { output, env } = program
-  const all = knownModels()
+  const all = askableModels(await settingsFor(flags, program))
   const wanted = part === undefined ? all : all.filter(({ name }) => name.includes(part.toLowerCase()))
   if (part !== undefined && wanted.length === 0) {
     const meant = nearestModel(part)
