@@ -193,7 +193,9 @@ export class MessageAssembler {
     const outcome = applyDelta(block, delta)
     if (outcome.kind === 'misfit') return violation('a delta came for a block of another kind')
     if (outcome.kind === 'text' || outcome.kind === 'thinking') {
-      this.#emit({ type: `${outcome.kind}_delta`, index, text: outcome.text })
+      // No template: its text would be made anew for each piece.
+      const type = outcome.kind === 'text' ? 'text_delta' : 'thinking_delta'
+      this.#emit({ type, index, text: outcome.text })
       return outcome.text === '' ? ping : more
     }
     return outcome.kind === 'taken' ? more : ping
