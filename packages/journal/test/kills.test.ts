@@ -11,10 +11,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parseJournal } from '../src/read-journal.ts'
 import type { Orders } from './torture/moments.ts'
 import { bundleChild, killClasses, randomOf, torment, type KillClass, type Tormented } from './torture/tormentor.ts'
-import { isDeep } from '../../core/test/support/deep.ts'
+import { isDeep, isWhole } from '../../core/test/support/deep.ts'
 
 // `HALTING_KILLS=5000` for as many as one likes.
-const wanted = Number(process.env['HALTING_KILLS'] ?? (isDeep ? 126 : 9))
+const wanted = Number(process.env['HALTING_KILLS'] ?? (isWhole ? 126 : isDeep ? 36 : 9))
 const perClass = Math.ceil(wanted / killClasses.length)
 const killsOfSession = 30
 const turns = 60

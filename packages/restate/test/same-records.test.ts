@@ -13,7 +13,7 @@ import { randomOf } from './support/random.ts'
 import { randomSession } from './support/random-plan.ts'
 
 const depth = process.env['HALTING_DEEP']
-const count = depth === 'all' ? 500 : depth === '1' ? 150 : 10
+const count = depth === 'all' ? 500 : depth === '1' ? 50 : 10
 const patienceMs = 60_000 + count * 5_000
 
 let folder: string

@@ -43,7 +43,7 @@ async function press({ type }: RunningApp, steps: readonly Step[]): Promise<numb
   return words
 }
 
-const times = { all: 60, 1: 30 }[process.env['HALTING_DEEP'] ?? ''] ?? 12
+const times = { all: 60, 1: 15 }[process.env['HALTING_DEEP'] ?? ''] ?? 12
 
 test('nothing that was typed is lost', { timeout: 120_000 }, async () => {
   await fc.assert(

@@ -49,7 +49,7 @@ function harmIn(
 
 describe.skipIf(!isBubblewrapThere || landlock === undefined)('Confined (needs bubblewrap and Landlock)', () => {
   test('no hostile command of the corpus does its harm', async () => {
-    const rows = sampled(readCorpus('commands'), { deep: 12, quick: 60 })
+    const rows = sampled(readCorpus('commands'), { deep: 24, quick: 60 })
     const bySetup = new Map<string, HostileRow[]>()
     for (const row of rows) bySetup.set(row.setup, [...(bySetup.get(row.setup) ?? []), row])
     const harmed: string[] = []

@@ -5,7 +5,7 @@ import { CommandMaker } from './fuzz-grammar.ts'
 import { byKind, findHarm, judgeOf, type Trial } from './harm.ts'
 import { isBubblewrapThere, makeWorld, removeWorld } from './world.ts'
 
-const count = Number(process.env['HALTING_FUZZ'] ?? (isDeep ? 3_000 : 300))
+const count = Number(process.env['HALTING_FUZZ'] ?? (isDeep ? 1_500 : 300))
 const trial: Trial = { world: makeWorld(), hasRules: true }
 const outerHome = process.env['HOME']
 afterAll(() => {

@@ -129,7 +129,7 @@ function absentProgram({ printed }: Outcome): string | undefined {
 
 describe.skipIf(!isBubblewrapThere)('where nobody judges them (needs bubblewrap)', () => {
   // A part of them for somebody who waits.
-  const run = sampled(rows, { deep: 6, quick: 12 }).filter((row) => missing(row).length === 0)
+  const run = sampled(rows, { deep: 12, quick: 24 }).filter((row) => missing(row).length === 0)
   const skipped = [...programs].filter(([, is]) => !is).map(([name]) => name)
 
   test(`each does its harm${skipped.length > 0 ? ` (but those that need ${skipped.join(', ')})` : ''}`, async () => {
