@@ -1,5 +1,5 @@
 // Events of a streamed reply a second, over a real connection, from the bytes to the message: halting's adapters, the vendors'
-// SDKs and pi beside eventsource-parser with JSON.parse alone. Run: node bench/sse.mjs [--repeats=5] [--events=20000]
+// SDKs and pi beside eventsource-parser with JSON.parse alone. Run: node bench/sse.mjs [--repeats=5] [--events=20000] [--only=halting]
 // It needs no build: the sources are bundled in memory. The server is a process of its own; so is every figure.
 import { fork, spawnSync } from 'node:child_process'
 import { createServer } from 'node:http'
@@ -28,11 +28,13 @@ const alone = 'eventsource-parser and JSON.parse'
 async function report() {
   const repeats = numberOf('repeats', 5)
   const events = numberOf('events', 20_000)
+  // `--only=halting` needs none of the peers.
+  const wanted = process.argv.find((parameter) => parameter.startsWith('--only='))?.slice('--only='.length)
   const server = fork(self, ['serve', String(events)])
   const port = await new Promise((resolve) => server.once('message', resolve))
   heading(`A stream of ${events.toLocaleString('en-US')} events`)
   for (const [protocol, { title, ways }] of Object.entries(protocols)) {
-    const names = [alone, ...Object.keys(ways)]
+    const names = [alone, ...Object.keys(ways).filter((name) => wanted === undefined || name === wanted)]
     // Side by side: each way once a round, so that what else the machine does meets them alike.
     const samples = Object.fromEntries(names.map((name) => [name, []]))
     for (let round = 0; round < repeats; round++) {

@@ -354,8 +354,22 @@ export const promisesOfRequests = [
     ['budget/compaction-requests'],
     [
       'turn/request/question.ts',
-      'if (model === undefined || isNamed(run, model)) return undefined',
-      'if (model === undefined || isNamed(run, model) || system.length > 0) return undefined',
+      'if (model !== undefined && !isNamed(run, model))',
+      'if (model !== undefined && !isNamed(run, model) && system.length === 0)',
     ],
+  ],
+  [
+    'web search: a model that cannot search is asked to',
+    ['tools/web-search'],
+    [
+      'turn/request/question.ts',
+      'return webSearch === undefined ? undefined : problemOfWebSearch(model ?? currentModel(run), webSearch)',
+      'return undefined',
+    ],
+  ],
+  [
+    'web search: searches are not reserved for',
+    ['tools/web-search'],
+    ['model/web-search.ts', 'maxServerToolUses: maxServerToolUses + maxUses', 'maxServerToolUses'],
   ],
 ].map(([name, tests, ...changes]) => ({ name: String(name), tests, changes }))

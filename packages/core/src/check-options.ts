@@ -1,6 +1,7 @@
 import { ConfigurationError } from './errors.ts'
 import {
   fieldsOf,
+  isEither,
   isFunction,
   isName,
   isNumber,
@@ -22,6 +23,9 @@ export const isModel: Given = isObject('an object with id, contextWindow, maxOut
   maxOutputTokens: isPositive,
   defaultOutputTokens: optional(isPositive),
   maxServerToolUses: optional(isNumber),
+  webSearch: optional(
+    isObject('an object with domains', { domains: isEither('allowed and blocked', 'allowed', 'none') }),
+  ),
   maxImageTokens: optional(isNumber),
   admit: optional(isFunction),
   call: isFunction,

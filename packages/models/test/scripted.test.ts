@@ -389,7 +389,7 @@ describe('a script that is not right is refused with the place and what is right
     [
       'a stranger',
       { replies: [], reply: 1 },
-      'script: reply is no field here. There are: model, contextWindow, tokenFactor, replies.',
+      'script: reply is no field here. There are: model, contextWindow, tokenFactor, webSearch, replies.',
     ],
     [
       'no content',

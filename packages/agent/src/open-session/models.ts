@@ -227,10 +227,19 @@ async function scriptedModels(
   const server = await startScriptedServer(script, { source: path, variables: { cwd: ports.cwd } })
   const own = flagSettings(choices, {}).anthropic
   const modelNamed = (name: string): Model =>
-    around(anthropic({ ...own, model: name, baseUrl: server.url, apiKey: 'scripted' }), {
-      service: 'scripted',
-      secret: '',
-    })
+    around(
+      anthropic({
+        ...own,
+        model: name,
+        baseUrl: server.url,
+        apiKey: 'scripted',
+        webSearch: script.webSearch === true,
+      }),
+      {
+        service: 'scripted',
+        secret: '',
+      },
+    )
   return {
     ...namedModels(choices, modelNamed(choices.model ?? script.model ?? 'scripted'), modelNamed),
     apiKeySource: 'none',

@@ -206,8 +206,9 @@ class Asking<T> {
   }
 
   /** By what is asked, not by when: questions that are asked beside each other come in another order the next time. */
-  #nameOf({ system, messages, model, maxOutputTokens }: HookQuestion): string {
-    const digest = digestOf(JSON.stringify([system, messages, model?.id ?? '', maxOutputTokens ?? 0]))
+  #nameOf({ system, messages, model, maxOutputTokens, webSearch }: HookQuestion): string {
+    const searches = webSearch === undefined ? [] : [webSearch]
+    const digest = digestOf(JSON.stringify([system, messages, model?.id ?? '', maxOutputTokens ?? 0, ...searches]))
     const count = (this.#names.get(digest) ?? 0) + 1
     this.#names.set(digest, count)
     return count === 1 ? digest : `${digest}-${count}`

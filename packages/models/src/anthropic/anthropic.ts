@@ -5,7 +5,7 @@ import { keyRingOf, withRedactor } from '../service/endpoint.ts'
 import type { Redactor } from '../service/redactor.ts'
 import { callService, limitsOf } from '../service/service-model.ts'
 import type { Protocol, Spoken } from '../service/service-model.ts'
-import { endpointOf, messagesKeyHeader } from './endpoint.ts'
+import { endpointOf, isOfAnthropic, messagesKeyHeader } from './endpoint.ts'
 import type { EndpointOptions } from './endpoint.ts'
 import { extraPassesOf, isAdvisor, usesOf, usualSizes } from './extra-passes.ts'
 import { messagesReader } from './messages-reader.ts'
@@ -20,6 +20,8 @@ export interface AnthropicOptions extends EndpointOptions, Omit<RequestBodyOptio
   readonly contextWindow?: number | undefined
   /** The longest reply there is, in tokens; from the price snapshot, or 64,000. */
   readonly maxOutputTokens?: number | undefined
+  /** The service has the web search of the Messages API, for requests that say `webSearch`; true for api.anthropic.com when absent. */
+  readonly webSearch?: boolean | undefined
   /** What is asked for unless a reply was cut; 32,000 when absent, and never more than `maxOutputTokens`. */
   readonly defaultOutputTokens?: number | undefined
 }
@@ -53,10 +55,12 @@ function makeModel(options: AnthropicOptions, redactor: Redactor): Model {
     reader: (_request, emit) => messagesReader(emit),
   }
   const spoken: Spoken = { protocol }
+  const { webSearch = isOfAnthropic(protocol.url) } = options
   return {
     id,
     ...sizes,
     ...(serverTools.length > 0 && { maxServerToolUses }),
+    ...(webSearch && { webSearch: { domains: 'allowed and blocked' } as const }),
     ...(passes.length > 0 && { extraPasses: passes }),
     call: (request, call) => callService(spoken, keys, limits, request, call),
   }

@@ -18,6 +18,11 @@ export const messagesKeyHeader: KeyHeader = (apiKey) => ['x-api-key', apiKey]
 
 const defaultBaseUrl = 'https://api.anthropic.com'
 
+/** Whether an address is that of the API of Anthropic, and not that of a gateway or of another service. */
+export function isOfAnthropic(url: string): boolean {
+  return new URL(url).hostname === new URL(defaultBaseUrl).hostname
+}
+
 /**
  * Where requests go and what stands above each of them.
  * @throws ConfigurationError for a base URL or a header that no request can be made with.

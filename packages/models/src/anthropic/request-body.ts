@@ -1,4 +1,4 @@
-import type { JsonObject, ModelMessage, ModelRequest, Thinking } from '@halting/core'
+import type { JsonObject, ModelMessage, ModelRequest, Thinking, WebSearchUse } from '@halting/core'
 import { wellFormedJson } from '@halting/core/adapters'
 import type { ToolDefinition } from '@halting/core/adapters'
 import { createBodies } from '../bytes/bodies.ts'
@@ -44,7 +44,7 @@ export function createRequestBody(options: RequestBodyOptions): (request: ModelR
     breakpoints: { turns: fields === '' ? 0 : 2, fields },
   })
   return (request) => {
-    const { system, tools, messages, maxOutputTokens } = request
+    const { system, tools, messages, maxOutputTokens, webSearch } = request
     let tail = `],"max_tokens":${maxOutputTokens},"stream":true`
     if (request.toolChoice === 'none' && tools.length + serverTools.length > 0) tail += ',"tool_choice":{"type":"none"}'
     tail += thinkingField(request.thinking ?? options.thinking, maxOutputTokens)
@@ -52,7 +52,7 @@ export function createRequestBody(options: RequestBodyOptions): (request: ModelR
     tail += managed
     const container = serverTools.length === 0 ? undefined : containerOf(messages, id)
     if (container !== undefined) tail += `,"container":${JSON.stringify(container)}`
-    return bodies(headOf(system, tools), messages, `${tail}}`)
+    return bodies(headOf(system, tools, webSearch), messages, `${tail}}`)
   }
 }
 
@@ -61,16 +61,20 @@ function breakpointFields({ caching = true, cacheTtl = '5m' }: RequestBodyOption
   return `,"cache_control":{"type":"ephemeral"${cacheTtl === '1h' ? ',"ttl":"1h"' : ''}}`
 }
 
-type Heads = (system: string, tools: readonly ToolDefinition[]) => string
+type Heads = (system: string, tools: readonly ToolDefinition[], webSearch: WebSearchUse | undefined) => string
 
 /** The list of tools and the system prompt seldom change within a run: their text is made once for as long as they do not. */
 function createHeads(model: string, serverTools: readonly JsonObject[], fields: string): Heads {
-  const served = serverTools.map(({ cache_control: _, ...tool }) => JSON.stringify(wellFormedJson(tool)))
+  const served = textsOf(serverTools)
   const known = new WeakMap<readonly ToolDefinition[], { readonly tools: string; system: string; head: string }>()
   const start = `{"model":${JSON.stringify(model)}`
   const headOf = (tools: string, system: string): string =>
     `${start}${tools}${systemField(system, fields)},"messages":[`
-  return (system, tools) => {
+  return (system, tools, webSearch) => {
+    if (webSearch !== undefined) {
+      const others = serverTools.filter(({ name }) => name !== webSearchName)
+      return headOf(toolsField(tools, [...textsOf(others), webSearchTool(webSearch)], fields), system)
+    }
     const before = known.get(tools)
     if (before?.system === system) return before.head
     const text = before?.tools ?? toolsField(tools, served, fields)
@@ -78,6 +82,26 @@ function createHeads(model: string, serverTools: readonly JsonObject[], fields: 
     known.set(tools, { tools: text, system, head })
     return head
   }
+}
+
+function textsOf(serverTools: readonly JsonObject[]): readonly string[] {
+  return serverTools.map(({ cache_control: _, ...tool }) => JSON.stringify(wellFormedJson(tool)))
+}
+
+const webSearchName = 'web_search'
+
+/**
+ * The first version of the service's web search. Later ones filter results by code that the service runs: how often it does
+ * is bounded by nothing, so no budget could be reserved for it.
+ */
+function webSearchTool({ maxUses, allowedDomains, blockedDomains }: WebSearchUse): string {
+  return JSON.stringify({
+    type: 'web_search_20250305',
+    name: webSearchName,
+    max_uses: maxUses,
+    ...(allowedDomains !== undefined && { allowed_domains: allowedDomains }),
+    ...(blockedDomains !== undefined && { blocked_domains: blockedDomains }),
+  })
 }
 
 function toolsField(tools: readonly ToolDefinition[], served: readonly string[], fields: string): string {

@@ -10,10 +10,11 @@ import type { Script } from './script.ts'
  */
 export function parseScript(value: unknown, source = 'script'): Script {
   const check = checker(source)
-  const script = check.object(value, '', ['model', 'contextWindow', 'tokenFactor', 'replies'])
+  const script = check.object(value, '', ['model', 'contextWindow', 'tokenFactor', 'webSearch', 'replies'])
   check.optional(script, '', 'model', 'text')
   check.optional(script, '', 'contextWindow', 'count')
   check.optional(script, '', 'tokenFactor', 'factor')
+  check.optional(script, '', 'webSearch', 'yesOrNo')
   check.list(script.replies, 'replies').forEach((reply, index) => checkReply(check, reply, `replies[${index}]`))
   // Every field was just looked at.
   return script as unknown as Script
@@ -127,6 +128,7 @@ type Checker = ReturnType<typeof checker>
 const kinds = {
   text: { what: 'a text', fits: (value: unknown) => typeof value === 'string' },
   filledText: { what: 'a text that is not empty', fits: (value: unknown) => typeof value === 'string' && value !== '' },
+  yesOrNo: { what: 'true or false', fits: (value: unknown) => typeof value === 'boolean' },
   number: { what: 'a number, 0 or more', fits: (value: unknown) => typeof value === 'number' && value >= 0 },
   count: { what: 'a whole number above 0', fits: (value: unknown) => Number.isInteger(value) && Number(value) > 0 },
   // No token is shorter than a byte.

@@ -26,6 +26,11 @@ export interface Script {
   readonly contextWindow?: number
   /** How many tokens the service counts for four characters, up to 4; 1 when absent. A client may estimate otherwise. */
   readonly tokenFactor?: number
+  /**
+   * The service can search the web: `WebSearch` is offered. A search is a request of its own; a reply to it holds the blocks that
+   * the service would send (`server_tool_use`, `web_search_tool_result`), and `server_tool_use` in its usage for the fee.
+   */
+  readonly webSearch?: boolean
   readonly replies: readonly ScriptedReply[]
 }
 

@@ -33,7 +33,7 @@ export async function scriptedModel(script: unknown, options: ScriptedModelOptio
   const server = await startScriptedServer(parsed, options)
   const model = options.model ?? parsed.model ?? 'scripted'
   return {
-    model: anthropic({ ...options.adapter, model, baseUrl: server.url }),
+    model: anthropic({ webSearch: parsed.webSearch === true, ...options.adapter, model, baseUrl: server.url }),
     server,
     close: () => server.close(),
   }

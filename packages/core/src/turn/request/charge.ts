@@ -7,6 +7,7 @@ import { addUsage, noUsage, totalTokensOf, type Usage } from '../../messages.ts'
 import { billedParts, type BilledPart } from '../../model/billed-parts.ts'
 import { extraBounds } from '../../model/extra-passes.ts'
 import type { Model } from '../../model/model.ts'
+import { withWebSearches } from '../../model/web-search.ts'
 import type { ToldUsage } from '../../model/told-usage.ts'
 import { needsPrice } from '../../settings/check-settings.ts'
 import { withModelUsage, type RunProgress } from '../../state.ts'
@@ -130,8 +131,9 @@ export function unknownCharge(run: Run, bounds: RequestBounds, grant: Grant): Ch
 
 /** What a request comes to at most, by the tokens of its reply. What it sends is bounded once. */
 export function worstByReply(run: Run, bounds: RequestBounds, model: Model = bounds.model): Room {
-  const input = bounds.inputBound(model)
-  return (output) => worstCase(run, model, input, output)
+  const searching = withWebSearches(model, bounds.webSearch)
+  const input = bounds.inputBound(searching)
+  return (output) => worstCase(run, searching, input, output)
 }
 
 /** The same in a run without a limit. Only there may the service go on by itself without end; its figures must stay finite. */

@@ -1,6 +1,6 @@
 import type { StandingBudget } from '../../budget/standing.ts'
 import type { Amount, HeldBack } from '../../budget/ledger.ts'
-import type { Model } from '../../model/model.ts'
+import type { Model, WebSearchUse } from '../../model/model.ts'
 
 /** What was reserved for an attempt before it was made, as recorded in its intent. */
 export type Grant = {
@@ -45,6 +45,8 @@ export interface RequestBounds {
   readonly cap: number
   /** The window leaves no more than `cap`. */
   readonly isOfWindow?: true | undefined
+  /** The service may search the web for it, at a fee for each search. */
+  readonly webSearch?: WebSearchUse
   /** The most input that this model can be billed for. */
   inputBound(model: Model): number
   /** What has to be left once its reply is paid. */

@@ -1,7 +1,9 @@
 import type { CompactionReply, CompactionRequest } from '../../context/port.ts'
 import { messageOf } from '../../errors.ts'
+import type { HookQuestion } from '../../hooks/questions.ts'
 import { ModelError } from '../../model/model-error.ts'
 import type { Model } from '../../model/model.ts'
+import { problemOfWebSearch } from '../../model/web-search.ts'
 import { misfitOf } from '../../stored.ts'
 import { isModelMessages } from '../../stored-transcript.ts'
 import type { Run } from '../run.ts'
@@ -9,14 +11,18 @@ import type { Asked } from './ask-model.ts'
 import type { RequestPlan } from './request-plan.ts'
 import { estimateQuestion, estimateRequest } from './estimate.ts'
 import { questionBoundOf } from './input-bound.ts'
+import { currentModel } from './current-model.ts'
 import { capInWindow } from './reply-room.ts'
 import { heldBackBy } from './reserve.ts'
 
 // Questions beside the conversation, which its own requests do not ask: a compaction's, those that are asked beside a turn, and those of hooks.
 
+/** What is asked beside the conversation, whoever asks. */
+export type Question = CompactionRequest & Pick<HookQuestion, 'webSearch'>
+
 /** How a question is asked and paid. What it is about is taken now: the conversation may go on while it is asked. */
-export function questionPlan(run: Run, request: CompactionRequest, model: Model, name: string): RequestPlan {
-  const { system, messages, tools = [], toolChoice = 'none' } = request
+export function questionPlan(run: Run, request: Question, model: Model, name: string): RequestPlan {
+  const { system, messages, tools = [], toolChoice = 'none', webSearch } = request
   const { thinking } = run.context.settings
   const wanted = Math.min(
     request.maxOutputTokens ?? model.defaultOutputTokens ?? model.maxOutputTokens,
@@ -28,6 +34,7 @@ export function questionPlan(run: Run, request: CompactionRequest, model: Model,
     name,
     model,
     isQuestion: true,
+    ...(webSearch !== undefined && { webSearch }),
     ...capInWindow(run, model, wanted, promptEstimate),
     promptEstimate,
     withCap(cap) {
@@ -39,7 +46,8 @@ export function questionPlan(run: Run, request: CompactionRequest, model: Model,
     promptDigest: () => '',
     contextAfter: () => estimateRequest(run),
     body: ({ maxTokens: maxOutputTokens }, idempotencyKey) => {
-      const plain = { system, messages, tools, maxOutputTokens, idempotencyKey }
+      const searching = webSearch !== undefined && { webSearch }
+      const plain = { system, messages, tools, maxOutputTokens, idempotencyKey, ...searching }
       if (tools.length === 0) return plain
       if (toolChoice === 'none') return { ...plain, toolChoice }
       return thinking === null ? plain : { ...plain, thinking }
@@ -48,14 +56,15 @@ export function questionPlan(run: Run, request: CompactionRequest, model: Model,
 }
 
 /** What is wrong with a question; undefined when it can be asked. */
-export function problemOfQuestion(run: Run, request: CompactionRequest): string | undefined {
+export function problemOfQuestion(run: Run, request: Question): string | undefined {
   try {
-    const { system, messages, model } = request
+    const { system, messages, model, webSearch } = request
     const misfit = misfitOf(messages, isModelMessages)
     if (typeof system !== 'string' || misfit !== undefined)
       return `A question is { system, messages }, and this is none: ${misfit ?? 'its system prompt is no text'}.`
-    if (model === undefined || isNamed(run, model)) return undefined
-    return `${model.id} is no model of this run: name it in \`models\` of the context defence.`
+    if (model !== undefined && !isNamed(run, model))
+      return `${model.id} is no model of this run: name it in \`models\` of the context defence.`
+    return webSearch === undefined ? undefined : problemOfWebSearch(model ?? currentModel(run), webSearch)
   } catch (error) {
     return messageOf(error)
   }

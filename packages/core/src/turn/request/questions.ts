@@ -1,6 +1,6 @@
 import { laterWaits, type ServiceWaits } from '../../model/service-waits.ts'
 import type { AbortCause } from '../../cancel/abort.ts'
-import type { CompactionReply, CompactionRequest } from '../../context/port.ts'
+import type { CompactionReply } from '../../context/port.ts'
 import type { RunEvent } from '../../events.ts'
 import type { HookQuestion } from '../../hooks/questions.ts'
 import type { ModelErrorJson } from '../../model/model-error.ts'
@@ -11,7 +11,7 @@ import { chargeOf } from './charge.ts'
 import { CutOff } from './cut-off.ts'
 import { currentModel } from './current-model.ts'
 import { warningsOf, type RestingTime } from './request-plan.ts'
-import { problemOfQuestion, questionPlan, refusedQuestion, replyTo } from './question.ts'
+import { problemOfQuestion, questionPlan, refusedQuestion, replyTo, type Question } from './question.ts'
 
 /** Enters a bill from the record: what was paid then is in the figures, and what was told is told again. */
 export function enterBill(run: Run, { charges, told, waits }: Bill): void {
@@ -76,7 +76,7 @@ export class LiveBill extends OpenBill {
   }
 }
 
-type TimedQuestion = CompactionRequest & Pick<HookQuestion, 'timeoutMs'>
+type TimedQuestion = Question & Pick<HookQuestion, 'timeoutMs'>
 
 /** Whose questions they are, and how many there may be. */
 export interface QuestionsOf {
