@@ -3,7 +3,10 @@ import { messageOf } from '@halting/core/adapters'
 import type { Settings } from '@halting/policy/settings'
 import type { Environment } from '../tools/limits.ts'
 import { openAiApiOf } from '../open-session/openai-api.ts'
+import type { AiSdkModels } from '../providers/ai-sdk-models.ts'
 import type { CodingAgentOptions } from './options.ts'
+
+type AiSdkLoader = Pick<AiSdkModels, 'has' | 'load'>
 
 /**
  * The model that is given, or that of this name, of the environment or of the settings.
@@ -13,6 +16,7 @@ export async function modelOf(
   { model: given }: Pick<CodingAgentOptions, 'model'>,
   env: Environment,
   settings: Settings,
+  packages: AiSdkLoader,
 ): Promise<Model> {
   if (typeof given === 'object') return given
   const { model: ofSettings, apiKeyHelper } = settings
@@ -20,8 +24,10 @@ export async function modelOf(
   const isSaid = given !== undefined || (env['ANTHROPIC_MODEL']?.trim() ?? '') !== ''
   // Another program writes the window behind the name.
   const named = ofSettings === 'default' ? undefined : ofSettings?.replace(/\[\d+m\]$/, '')
+  const name = isSaid ? (given ?? env['ANTHROPIC_MODEL']?.trim()) : named
+  if (name !== undefined && packages.has(name)) return packages.load(name)
   try {
-    return modelFromEnvironment(isSaid ? given : named, env, openAiApiOf({ settings, env }))
+    return modelFromEnvironment(name, env, openAiApiOf({ settings, env }))
   } catch (thrown) {
     if (apiKeyHelper === undefined) throw thrown
     throw new ConfigurationError(
@@ -31,7 +37,9 @@ export async function modelOf(
 }
 
 /** Prices with those of the settings. */
-export async function pricesOf({ modelPrices = [] }: Settings): Promise<Prices> {
+export async function pricesOf(settings: Settings): Promise<Prices> {
   const { createPrices, mergePriceOverrides, parsePriceOverrides } = await import('@halting/models')
-  return createPrices(mergePriceOverrides(modelPrices.map((prices) => parsePriceOverrides(prices))))
+  const { pricesOfAliases } = await import('../providers/ai-sdk-models.ts')
+  const given = [...(settings.modelPrices ?? []), pricesOfAliases(settings)]
+  return createPrices(mergePriceOverrides(given.map((prices) => parsePriceOverrides(prices))))
 }

@@ -5,7 +5,7 @@ import type { Flags } from '../flags/flags.ts'
 import type { Program } from '../program.ts'
 import { type Face, type LiveSession, openLive } from '../flags/open-session.ts'
 import { type Prepared } from '@halting/agent/open-session'
-import { modelsWithKey } from '@halting/agent/session-settings'
+import { listedAliases, modelsWithKey } from '@halting/agent/session-settings'
 import type { Control } from './control.ts'
 import { faceOfHost } from './face.ts'
 import type { Given } from './initialize.ts'
@@ -113,6 +113,11 @@ function modelsOf({ models, run }: LiveSession): readonly JsonObject[] {
   return [
     { value: 'default', displayName: 'Default', description: model.id, ...effort },
     ...aliases.map(([value, name]) => ({ value, displayName: value, description: name, ...effort })),
+    ...listedAliases(run.settings).map(({ name, model: behind }) => ({
+      value: name,
+      displayName: name,
+      description: behind,
+    })),
     ...known.map(({ name, contextWindow }) => ({
       value: name,
       displayName: name,
