@@ -68,6 +68,9 @@ describe('openai', () => {
     const make = (options: Partial<OpenAiOptions>): Model => openai({ model: 'gpt-5.2', apiKey: 'key', ...options })
     expect(make({}).webSearch).toEqual({ domains: 'allowed and blocked' })
     expect(make({ api: 'chat_completions' }).webSearch).toBeUndefined()
+    expect(make({ webSearch: false }).webSearch).toBeUndefined()
+    expect(make({ baseUrl: 'https://gateway.example/v1' }).webSearch).toBeUndefined()
+    expect(make({ baseUrl: 'https://gateway.example/v1', webSearch: true }).webSearch).toBeDefined()
     const serverTools = [{ type: 'code_interpreter' }]
     expect(make({}).maxServerToolUses).toBeUndefined()
     expect(make({ serverTools }).maxServerToolUses).toBe(Infinity)
