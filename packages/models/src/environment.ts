@@ -114,7 +114,7 @@ function anthropicFromEnvironment(model: string, env: Environment, settings: Own
 
 function messagesOptions(model: string, env: Environment, settings: Own<AnthropicOptions>): AnthropicOptions {
   return {
-    ...limitsFrom(env),
+    ...limitsFromEnvironment(env),
     apiKey: read(env, 'ANTHROPIC_API_KEY'),
     authToken: read(env, 'ANTHROPIC_AUTH_TOKEN'),
     baseUrl: read(env, 'ANTHROPIC_BASE_URL'),
@@ -157,7 +157,7 @@ function chatOptions(
     )
   }
   return {
-    ...limitsFrom(env),
+    ...limitsFromEnvironment(env),
     apiKey: keyVariable && read(env, keyVariable),
     ...withoutUndefined(settings),
     api: settings.api ?? apiFrom(env) ?? (service.responses === true ? 'responses' : 'chat_completions'),
@@ -251,7 +251,12 @@ function openAiHeaders(env: Environment): Readonly<Record<string, string>> {
   }
 }
 
-function limitsFrom(
+/**
+ * Sizes and time limits that the environment sets for every model: CLAUDE_CODE_MAX_CONTEXT_TOKENS, CLAUDE_CODE_MAX_OUTPUT_TOKENS, API_TIMEOUT_MS and
+ * CLAUDE_STREAM_IDLE_TIMEOUT_MS. What is not set is undefined.
+ * @throws ConfigurationError for a value that is not a whole number above 0.
+ */
+export function limitsFromEnvironment(
   env: Environment,
 ): Pick<ModelSettings, 'contextWindow' | 'defaultOutputTokens' | 'requestTimeoutMs' | 'idleTimeoutMs'> {
   return {

@@ -7,6 +7,7 @@ export {
   defaultModelName,
   isOfMessagesApi,
   keySourceOf,
+  limitsFromEnvironment,
   localServices,
   modelFromEnvironment,
   reachableServices,
@@ -15,6 +16,7 @@ export {
 } from './environment.ts'
 export type { Environment, LocalService, ModelSettings, ReachableService } from './environment.ts'
 export {
+  cloudSecretVariables,
   contextWindowOf,
   keyVariables,
   keyVariablesOf,
@@ -38,6 +40,6 @@ export { commandCredentials } from './service/command-credentials.ts'
 export type { CommandCredentialOptions } from './service/command-credentials.ts'
 export type { Credential, CredentialSource } from './service/credential-source.ts'
 export type { ServiceOptions } from './service/endpoint.ts'
-export { createKeyRedactor } from './service/known-keys.ts'
+export { createKeyRedactor, noteKeyInUse } from './service/known-keys.ts'
 export { withRedactedStream } from './service/redacted-stream.ts'
 export type { ModelService, ServiceAnswer } from './service/model-service.ts'
