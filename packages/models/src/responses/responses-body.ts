@@ -151,22 +151,13 @@ function searchTool({ allowedDomains, blockedDomains }: WebSearchUse): JsonObjec
 }
 
 /** Fields that are ours, whatever `extraBody` says. */
-const ours: ReadonlySet<string> = new Set([
-  'model',
-  'input',
-  'instructions',
-  'tools',
-  'tool_choice',
-  'store',
-  'stream',
-  'include',
-  'reasoning',
-  'max_output_tokens',
-  'max_tool_calls',
-  // What only a conversation that the service stores can have.
-  'previous_response_id',
-  'conversation',
-])
+const ours: ReadonlySet<string> = new Set(
+  (
+    'model input instructions tools tool_choice store stream include reasoning max_output_tokens max_tool_calls ' +
+    // What only a conversation that the service stores can have.
+    'previous_response_id conversation'
+  ).split(' '),
+)
 
 function createTails(options: ResponsesBodyOptions): (request: ModelRequest) => string {
   const { serverTools, extraBody } = options

@@ -30,7 +30,8 @@ export interface ResponsesReaderOptions {
  * P4: a response is complete when the service said how it ended; or, where it only said that the stream is over, when
  *     each of its items is done.
  * P5: without a report of usage at its end, what the response cost is unknown.
- * P6: of two responses with different ids nothing is kept. Ids that change with every event name no response.
+ * P6: of two responses that began, with different ids, nothing is kept. One that begins before there was an item is
+ *     the one that goes on, and ids of other events name nothing.
  * P7: an event with the number and the text of the one before it is that event once more, where events are numbered.
  */
 export class ResponsesReader implements StreamReader {
@@ -39,16 +40,15 @@ export class ResponsesReader implements StreamReader {
   readonly #seed: string
   readonly #fieldOf: (tool: string) => string
   readonly #items = new Map<number, OpenItem>()
+  /** Those that are known to have begun. */
+  readonly #added = new Set<OpenItem>()
   #newest = -1
   #highest = -1
   #calls = 0
   #hasBegun = false
   #hasEnded = false
   #isOver = false
-  /** P6: the first id, the newest, and how many events in a row had that. */
-  #firstId = ''
-  #newestId = ''
-  #eventsOfNewest = 0
+  #id = ''
   readonly #numbers = new EventNumbers()
 
   constructor(
@@ -140,32 +140,23 @@ export class ResponsesReader implements StreamReader {
     }
   }
 
+  /** P6 */
   #takeBeginning(response: JsonObject, type: string): Progress {
-    const isRestart = type === 'response.created' && this.#items.size > 0
-    if (this.#isAnother(stringOf(response.id), isRestart)) return this.#feed.mixed()
-    if (this.#hasBegun) return ping
+    const id = stringOf(response.id)
+    const isAnother = type === 'response.created' && id !== '' && this.#id !== '' && id !== this.#id
+    if (isAnother && this.#items.size > 0) return this.#feed.mixed()
+    if (this.#hasBegun && !isAnother) return ping
+    this.#hasBegun = false
     this.#begin(response)
     return more
-  }
-
-  /** P6 */
-  #isAnother(id: string, isRestart = false): boolean {
-    if (id === '' || id === this.#newestId) {
-      this.#eventsOfNewest++
-      return false
-    }
-    const isAgain = id === this.#firstId || (this.#newestId !== '' && (isRestart || this.#eventsOfNewest > 1))
-    this.#firstId ||= id
-    this.#newestId = id
-    this.#eventsOfNewest = 1
-    return isAgain
   }
 
   #begin({ id, model }: JsonObject): void {
     if (this.#hasBegun) return
     this.#hasBegun = true
+    this.#id = stringOf(id)
     this.#feed.start({
-      id: stringOf(id) || `response-${madeId(this.#seed)}`,
+      id: this.#id || `response-${madeId(this.#seed)}`,
       type: 'message',
       role: 'assistant',
       model: stringOf(model) || this.#model,
@@ -180,12 +171,18 @@ export class ResponsesReader implements StreamReader {
     const { item } = event
     if (!isJsonObject(item)) return violation(`${type} holds no item`)
     const isDone = type === 'response.output_item.done'
+    const blocks = this.#feed.blocks
     const open = this.#itemFor(event, item, isDone)
     if (!('isDone' in open)) return open
-    if (open.isDone) return isDone ? ping : violation('an item began twice')
-    if (isDone) return open.done(item)
+    if (item.type !== undefined && item.type !== open.type) return otherKind
+    if (isDone) {
+      const progress = open.isDone ? ping : open.done(item)
+      return this.#feed.blocks > blocks && progress.kind === 'ping' ? more : progress
+    }
+    if (open.isDone || this.#added.has(open)) return violation('an item began twice')
+    this.#added.add(open)
     open.take(item)
-    return more
+    return this.#feed.blocks > blocks ? more : ping
   }
 
   #message(event: JsonObject, take: (item: MessageItem, place: number) => Progress): Progress {
@@ -253,7 +250,6 @@ export class ResponsesReader implements StreamReader {
 
   /** The response as it ended: `said` is what the event is called, where the response does not say how it ended. */
   #takeResponse(response: JsonObject, said: string): Progress {
-    if (this.#isAnother(stringOf(response.id))) return this.#feed.mixed()
     const ending = endingOf(response, said)
     if (ending.kind === 'failed') return { kind: 'error_event', error: ending.error }
     this.#begin(response)
@@ -322,7 +318,7 @@ class EventNumbers {
       this.#areTrusted = false
       return false
     }
-    if (number === this.#newest && this.#newest > 0 && text === this.#text) return true
+    if (number === this.#newest && text === this.#text) return true
     this.#areTrusted = number > this.#newest
     this.#newest = number
     this.#text = text

@@ -62,3 +62,43 @@ export function replyOfRead({ assembled, end }: ResponsesRead): ModelReply {
   const { message, billed } = assembled
   return billed === undefined ? { message } : { message, billed }
 }
+
+/** The event that begins an item at a place of the response. */
+export function added(place: number, item: JsonObject): JsonObject {
+  return { type: 'response.output_item.added', output_index: place, item }
+}
+
+/** The event that ends it. */
+export function done(place: number, item: JsonObject): JsonObject {
+  return { type: 'response.output_item.done', output_index: place, item }
+}
+
+/** A piece of a text. */
+export function textDelta(place: number, delta: string, content_index = 0): JsonObject {
+  return { type: 'response.output_text.delta', output_index: place, content_index, delta }
+}
+
+/** A piece of the arguments of a call. */
+export function argumentsDelta(place: number, delta: string): JsonObject {
+  return { type: 'response.function_call_arguments.delta', output_index: place, delta }
+}
+
+export function message(text: string, fields: JsonObject = {}): JsonObject {
+  return { type: 'message', role: 'assistant', content: [{ type: 'output_text', text, annotations: [] }], ...fields }
+}
+
+export function call(json: string, fields: JsonObject = {}): JsonObject {
+  return { type: 'function_call', call_id: 'call_1', name: 'read', arguments: json, ...fields }
+}
+
+export const usage = { input_tokens: 10, output_tokens: 5, total_tokens: 15 } as const
+
+export const created: JsonObject = { type: 'response.created', response: { id: 'resp_1', model: 'm', output: [] } }
+
+/** The event that ends a response. */
+export function ended(fields: JsonObject = {}, type = 'completed'): JsonObject {
+  return {
+    type: `response.${type}`,
+    response: { id: 'resp_1', model: 'm', status: type, output: [], usage, ...fields },
+  }
+}
