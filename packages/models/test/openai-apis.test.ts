@@ -1,4 +1,4 @@
-// Which API a model of OpenAI is asked by, and what it learns from refusals (spec R-RESP-10 to R-RESP-15).
+// Which API a model of OpenAI is asked by, and what it learns from refusals (spec R-RESP-10 to R-RESP-13).
 import type { JsonObject, Model, ModelRequest } from '@halting/core'
 import { describe, expect, test } from 'vitest'
 import { openai, openaiCompatible, openaiResponses } from '../src/index.ts'
