@@ -66,7 +66,7 @@ export async function openModels(run: RunSettings, ports: ModelPorts, aroundMode
   const credentials = helperOf(settings, env)
   const isHelped = credentials !== undefined && isOfMessagesApi(choices.model, env)
   const apiKeySource = isHelped ? 'apiKeyHelper' : keySourceOf(choices.model, env)
-  const models = environmentModels(choices, env, { anthropic: { credentials } }, (model, name) =>
+  const models = environmentModels(choices, env, { anthropic: { credentials, ...searchOf(settings) } }, (model, name) =>
     around(model, accountOf(name, env, settings)),
   )
   return { ...models, ...loaded, apiKeySource, close: async () => undefined }
@@ -78,7 +78,11 @@ export async function describeModels(run: RunSettings, ports: ModelPorts): Promi
   const loaded = loadedFor(run)
   if (choices.script === undefined) {
     checkNames(choices, env)
-    return { ...environmentModels(choices, env, { apiKey: 'not-needed' }), ...loaded, apiKeySource: 'none' }
+    return {
+      ...environmentModels(choices, env, { apiKey: 'not-needed', anthropic: searchOf(run.settings) }),
+      ...loaded,
+      apiKeySource: 'none',
+    }
   }
   const models = await scriptedModels(choices.script, choices, ports)
   await models.close()
@@ -131,6 +135,11 @@ function checkNames(
   ]) {
     if (name !== undefined) checkModelName(name, env)
   }
+}
+
+/** `service` says that the service behind a gateway searches, too. */
+function searchOf({ webSearch }: Settings): { readonly webSearch?: true } {
+  return webSearch === 'service' ? { webSearch: true } : {}
 }
 
 /** The key helper of the settings, where the environment has no key. It gives keys for the Messages API. */

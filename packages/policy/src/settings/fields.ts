@@ -67,6 +67,12 @@ export interface StatusLineSettings {
   readonly refreshInterval?: number
 }
 
+/**
+ * Who searches the web for `WebSearch`. `auto`: the service of the model, where it is known to. `service`: the service behind
+ * `ANTHROPIC_BASE_URL`, too. `mcp`: a tool of an MCP server, as `server/tool`.
+ */
+export type WebSearchSetting = 'auto' | 'service' | 'off' | { readonly mcp: string }
+
 /** What one file says, field by field; what is not right is not in it. */
 export interface Fields {
   readonly apiKeyHelper?: string
@@ -77,6 +83,7 @@ export interface Fields {
   readonly promptSuggestionEnabled?: boolean
   readonly hookSummaryEnabled?: boolean
   readonly smallModel?: string
+  readonly webSearch?: WebSearchSetting
   readonly autoMemoryEnabled?: boolean
   readonly autoDreamEnabled?: boolean
   readonly autoMemoryDirectory?: string

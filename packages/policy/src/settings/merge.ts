@@ -4,7 +4,7 @@ import { absolutePath, isDirectory } from '../files/paths.ts'
 import { realPath } from '@halting/journal/files'
 import type { PermissionMode } from '../permissions/rule-book.ts'
 import { parseRules, type RuleText } from '../permissions/rule.ts'
-import type { Fields, LimitSettings, NotificationChannel, StatusLineSettings } from './fields.ts'
+import type { Fields, LimitSettings, NotificationChannel, StatusLineSettings, WebSearchSetting } from './fields.ts'
 import type { HookGroup, HookSettings } from './hook-settings.ts'
 import type { ReadFile } from './read-files.ts'
 import { namesServer, replacedServers } from './replaced-servers.ts'
@@ -27,6 +27,8 @@ export interface Settings {
   readonly hookSummaryEnabled?: boolean
   /** The model for what comes after a run; that of the session when absent. */
   readonly smallModel?: string
+  /** Who searches the web for `WebSearch`; `auto` when absent. */
+  readonly webSearch?: WebSearchSetting
   /** Whether notes of earlier sessions are read, and notes kept after a run; not when absent. */
   readonly autoMemoryEnabled?: boolean
   /** Whether notes are put in order by a model from time to time; not when absent. */
@@ -145,6 +147,7 @@ const singleFields = [
   'until',
   'untilTimeout',
   'untilTries',
+  'webSearch',
 ] as const
 
 /** Single values by precedence; rules, directories, hooks, prices and variables of all files. */
