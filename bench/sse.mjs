@@ -1,5 +1,5 @@
 // Events of a streamed reply a second, over a real connection, from the bytes to the message: halting's adapters, the vendors'
-// SDKs and pi beside eventsource-parser with JSON.parse alone. Run: node bench/sse.mjs [--repeats=5] [--events=20000]
+// SDKs and pi beside eventsource-parser with JSON.parse alone. Run: node bench/sse.mjs [--repeats=5] [--events=20000] [--only=halting]
 // It needs no build: the sources are bundled in memory. The server is a process of its own; so is every figure.
 import { fork, spawnSync } from 'node:child_process'
 import { createServer } from 'node:http'
@@ -11,16 +11,19 @@ const [kind, ...parameters] = process.argv.slice(2)
 const self = fileURLToPath(import.meta.url)
 const words = 'The loop goes round again because a tool was called, and it stops because nothing is left to do. '
 
+const redacted = 'halting, as in a session'
+const queried = 'halting, query()'
+
 const protocols = {
   messages: {
     path: '/v1/messages',
     title: 'the Messages API',
-    ways: { halting: haltingMessages, '@anthropic-ai/sdk, events': anthropicEvents, '@anthropic-ai/sdk, message': anthropicMessage, pi: piMessages },
+    ways: { halting: haltingMessages, [redacted]: haltingMessagesRedacted, [queried]: haltingMessagesQuery, '@anthropic-ai/sdk, events': anthropicEvents, '@anthropic-ai/sdk, message': anthropicMessage, pi: piMessages },
   },
   chat: {
     path: '/v1/chat/completions',
     title: 'chat completions',
-    ways: { halting: haltingChat, 'openai, chunks': openaiChunks, 'openai, message': openaiMessage, pi: piChat },
+    ways: { halting: haltingChat, [redacted]: haltingChatRedacted, [queried]: haltingChatQuery, 'openai, chunks': openaiChunks, 'openai, message': openaiMessage, pi: piChat },
   },
 }
 const alone = 'eventsource-parser and JSON.parse'
@@ -28,11 +31,13 @@ const alone = 'eventsource-parser and JSON.parse'
 async function report() {
   const repeats = numberOf('repeats', 5)
   const events = numberOf('events', 20_000)
+  // `--only=halting` needs none of the peers.
+  const wanted = process.argv.find((parameter) => parameter.startsWith('--only='))?.slice('--only='.length)
   const server = fork(self, ['serve', String(events)])
   const port = await new Promise((resolve) => server.once('message', resolve))
   heading(`A stream of ${events.toLocaleString('en-US')} events`)
   for (const [protocol, { title, ways }] of Object.entries(protocols)) {
-    const names = [alone, ...Object.keys(ways)]
+    const names = [alone, ...Object.keys(ways).filter((name) => wanted === undefined || name.startsWith(wanted))]
     // Side by side: each way once a round, so that what else the machine does meets them alike.
     const samples = Object.fromEntries(names.map((name) => [name, []]))
     for (let round = 0; round < repeats; round++) {
@@ -60,7 +65,7 @@ function inChild(...given) {
 async function measure(protocol, name, port) {
   const base = `http://127.0.0.1:${port}`
   const way = name === alone ? parserAlone : protocols[protocol].ways[name]
-  const bundled = name === 'halting' ? await bundledSources() : undefined
+  const bundled = name.startsWith('halting') ? await bundledSources() : undefined
   const began = performance.now()
   const read = await way(base, protocol, bundled)
   const events = await read()
@@ -115,14 +120,57 @@ function haltingWith(model) {
   }
 }
 
+/** Keys that are in use, as most people have them: two services and one that a tool reads. */
+const apiKey = 'sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789'
+const keys = { ANTHROPIC_API_KEY: apiKey, OPENAI_API_KEY: 'sk-proj-0123456789abcdefghijklmnopqrstuvwxyz' }
+
+function messagesModel({ anthropic }, base) {
+  return anthropic({ model: 'm', baseUrl: base, apiKey })
+}
+
+function chatModel({ openaiCompatible }, base) {
+  return openaiCompatible({ model: 'm', baseUrl: `${base}/v1`, apiKey })
+}
+
 async function haltingMessages(base, _protocol, bundled) {
-  const { anthropic } = await import(bundled)
-  return haltingWith(anthropic({ model: 'm', baseUrl: base, apiKey: 'k' }))
+  return haltingWith(messagesModel(await import(bundled), base))
 }
 
 async function haltingChat(base, _protocol, bundled) {
-  const { openaiCompatible } = await import(bundled)
-  return haltingWith(openaiCompatible({ model: 'm', baseUrl: `${base}/v1`, apiKey: 'k' }))
+  return haltingWith(chatModel(await import(bundled), base))
+}
+
+/** As the sessions of the program read it: no key of this program is in a text that streams. */
+async function haltingMessagesRedacted(base, _protocol, bundled) {
+  const halting = await import(bundled)
+  return haltingWith(halting.withRedactedStream(messagesModel(halting, base), keys))
+}
+
+async function haltingChatRedacted(base, _protocol, bundled) {
+  const halting = await import(bundled)
+  return haltingWith(halting.withRedactedStream(chatModel(halting, base), keys))
+}
+
+/** A whole run, whose host is given each event of the service. */
+function queryWith({ query }, model) {
+  return async () => {
+    let text = ''
+    const options = { model, tools: [], includePartialMessages: true, maxTurns: 1 }
+    for await (const message of query({ prompt: 'hi', options })) {
+      if (message.type === 'stream_event') text += message.event.delta?.text ?? ''
+    }
+    return checked(text)
+  }
+}
+
+async function haltingMessagesQuery(base, _protocol, bundled) {
+  const halting = await import(bundled)
+  return queryWith(halting, messagesModel(halting, base))
+}
+
+async function haltingChatQuery(base, _protocol, bundled) {
+  const halting = await import(bundled)
+  return queryWith(halting, chatModel(halting, base))
 }
 
 const anthropicBody = { model: 'm', max_tokens: 32_000, messages: [{ role: 'user', content: 'hi' }] }
@@ -228,7 +276,10 @@ const sourceOf = (path) => fileURLToPath(new URL(`../packages/core/src/${path}`,
 /** The adapters from their sources, as one module to import. */
 async function bundledSources() {
   const { outputFiles } = await build({
-    entryPoints: [fileURLToPath(new URL('../packages/models/src/index.ts', import.meta.url))],
+    stdin: {
+      contents: `export * from './packages/models/src/index.ts'\nexport { query } from './packages/core/src/index.ts'`,
+      resolveDir: fileURLToPath(new URL('..', import.meta.url)),
+    },
     bundle: true,
     write: false,
     format: 'esm',

@@ -67,8 +67,8 @@ function strangersIn(sources: readonly string[]): readonly string[] {
 test('a run of one prompt loads only what it uses', async () => {
   const texts = await loadedBy(['-p', 'hi'], { ANTHROPIC_API_KEY: 'k', ANTHROPIC_BASE_URL: url }, /^Hello\.\n$/)
   const sources = sourcesIn(texts)
-  // Not zod or diff, and not the parser of commands.
-  expect(strangersIn(sources)).toEqual(['eventsource-parser'])
+  // Nothing of others: not zod or diff, and not the parser of commands.
+  expect(strangersIn(sources)).toEqual([])
   const unused =
     /models\/src\/(?:scripted|ai-sdk)\/|core\/src\/(?:testing|account|what-if)\/|analysis\/src\/(?:account|export|foreign|report|sessions|view|what-if|why)\/|(?:^|cli\/)src\/(?:check|demo|sessions)\/|flags\/help/
   expect(sources.filter((path) => unused.test(path))).toEqual([])
@@ -140,7 +140,7 @@ test.skipIf(!hasScript)(
       .map((url) => readFileSync(fileURLToPath(url), 'utf8'))
     const sources = sourcesIn(texts)
     expect(sources.filter((path) => path.endsWith('terminal/run-terminal.ts'))).toHaveLength(1)
-    expect(strangersIn(sources)).toEqual(['@earendil-works/pi-tui', 'eventsource-parser', 'get-east-asian-width'])
+    expect(strangersIn(sources)).toEqual(['@earendil-works/pi-tui', 'get-east-asian-width'])
     const later =
       /models\/src\/(?:scripted|ai-sdk)\/|core\/src\/(?:testing|account|what-if)\/|(?:^|cli\/)src\/(?:acp|check|demo|host|mcp|sessions|setup)\/|headless\/(?:headless|report|run)|open-session\/open-session|flags\/help/
     expect(sources.filter((path) => later.test(path))).toEqual([])

@@ -22,11 +22,74 @@ export function digestOf(text: string, link = 0): string {
 
 /** A UUID (version 8: made from a name) that is the same wherever the same name is given. */
 export function uuidOf(name: string): string {
-  const hex = [hashText(name, 1), hashText(name, 2), hashText(name, 3)]
-    .map((part) => part.toString(16).padStart(14, '0'))
-    .join('')
-  const variant = ((Number.parseInt(hex[16] ?? '0', 16) & 3) | 8).toString(16)
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`
+  return uuidsUnder(name)('')
+}
+
+/**
+ * The UUIDs of names that begin alike: `uuidsUnder(a)(b)` is `uuidOf(a + b)`. What they have in common is hashed once, since
+ * each event of a stream has one.
+ */
+export function uuidsUnder(beginning: string): (rest: string) => string {
+  const begun = new HashLanes(3)
+  begun.add(beginning)
+  const lanes = new HashLanes(3)
+  const digits = new Uint8Array(32)
+  return (rest) => {
+    lanes.restart(begun)
+    lanes.add(rest)
+    lanes.write(digits)
+    return uuidOfDigits(digits)
+  }
+}
+
+/** `hashText` of one text with the links 1, 2, … side by side, and of a text that comes in pieces. */
+class HashLanes {
+  readonly #high: Int32Array
+  readonly #low: Int32Array
+
+  constructor(count: number) {
+    this.#high = Int32Array.from({ length: count }, (_, lane) => 0xdeadbeef ^ (lane + 1))
+    this.#low = Int32Array.from({ length: count }, (_, lane) => 0x41c6ce57 ^ (lane + 1))
+  }
+
+  restart(from: HashLanes): void {
+    this.#high.set(from.#high)
+    this.#low.set(from.#low)
+  }
+
+  add(text: string): void {
+    const [high, low] = [this.#high, this.#low]
+    for (let index = 0; index < text.length; index++) {
+      const unit = text.charCodeAt(index)
+      for (let lane = 0; lane < high.length; lane++) {
+        high[lane] = Math.imul((high[lane] ?? 0) ^ unit, 2654435761)
+        low[lane] = Math.imul((low[lane] ?? 0) ^ unit, 1597334677)
+      }
+    }
+  }
+
+  /** Writes the hashes in base 16, of 14 digits each, one after another, as far as there is room. */
+  write(digits: Uint8Array): void {
+    for (let lane = 0, at = 0; lane < this.#high.length; lane++) {
+      let [high, low] = [this.#high[lane] ?? 0, this.#low[lane] ?? 0]
+      high = Math.imul(high ^ (high >>> 16), 2246822507) ^ Math.imul(low ^ (low >>> 13), 3266489909)
+      low = Math.imul(low ^ (low >>> 16), 2246822507) ^ Math.imul(high ^ (high >>> 13), 3266489909)
+      for (let shift = 20; shift >= 0; shift -= 4) digits[at++] = ((2097151 & low) >>> shift) & 15
+      for (let shift = 28; shift >= 0; shift -= 4) digits[at++] = (high >>> shift) & 15
+    }
+  }
+}
+
+/** Two digits in base 16 of each byte: a text is made of few pieces, each of which there is already. */
+const pairs: readonly string[] = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
+
+/** The text of a UUID of these digits: version 8, and the variant of the standard. */
+function uuidOfDigits(digits: Uint8Array): string {
+  digits[12] = 8
+  digits[16] = ((digits[16] ?? 0) & 3) | 8
+  const two = (at: number): string => pairs[((digits[at] ?? 0) << 4) | (digits[at + 1] ?? 0)] ?? ''
+  const four = (at: number): string => two(at) + two(at + 2)
+  return `${four(0)}${four(4)}-${four(8)}-${four(12)}-${four(16)}-${four(20)}${four(24)}${four(28)}`
 }
 
 /** Whether a text has the form of a UUID, whoever made it. */

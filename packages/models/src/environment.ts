@@ -4,7 +4,8 @@ import { anthropic } from './anthropic/anthropic.ts'
 import type { AnthropicOptions } from './anthropic/anthropic.ts'
 import { isLoopback } from './http/proxy.ts'
 import { openaiCompatible } from './openai/openai.ts'
-import type { OpenAiCompatibleOptions, OpenAiOptions } from './openai/openai.ts'
+import type { OpenAiCompatibleOptions, OpenAiOptions } from './openai/openai-options.ts'
+import type { OpenAiApi } from './openai/learned.ts'
 import type { ServiceOptions } from './service/endpoint.ts'
 import { keyVariablesOf, withoutAlias } from './known-models.ts'
 import { refuseKeyAsName } from './service/endpoint.ts'
@@ -12,7 +13,7 @@ import { chatServices, modelNamed } from './services.ts'
 import type { ChatService, NamedModel } from './services.ts'
 import { MissingKeyError } from './missing-key-error.ts'
 import { endpointOf, messagesKeyHeader } from './anthropic/endpoint.ts'
-import { chatKeyHeader } from './openai/openai.ts'
+import { chatKeyHeader } from './openai/openai-model.ts'
 import { headersOf, urlUnder } from './service/endpoint.ts'
 import { createModelService } from './service/model-service.ts'
 import type { ModelService } from './service/model-service.ts'
@@ -29,7 +30,7 @@ export interface ModelSettings extends Own<ServiceOptions> {
   readonly defaultOutputTokens?: number | undefined
   /** For models of the Messages API alone. */
   readonly anthropic?: Own<AnthropicOptions> | undefined
-  /** For models behind chat completions alone. */
+  /** For models of OpenAI's protocols alone. `api` decides which of them is spoken, whatever the service. */
   readonly openai?: Own<OpenAiOptions> | undefined
 }
 
@@ -38,7 +39,8 @@ export const defaultModelName = 'claude-sonnet-5-5'
 
 /**
  * The model with this name, reached as the environment says. Without a name ANTHROPIC_MODEL
- * decides, and then the default. `sonnet`, `opus` and `haiku` are the newest known of their family. `claude-…` and `anthropic/…` are models of the Messages API; `gpt-…`, `openai/…`,
+ * decides, and then the default. `sonnet`, `opus` and `haiku` are the newest known of their family. `claude-…` and `anthropic/…` are models of the Messages API;
+ * `gpt-…` and `openai/…` of the Responses API, or of chat completions where OPENAI_BASE_URL points to a service that has nothing else;
  * `openai-compatible/…` (whatever OPENAI_BASE_URL points to), `ollama/…` and the names of further services are models
  * behind chat completions.
  * @throws ConfigurationError for a name of no known service, and when the key or the address is missing.
@@ -112,7 +114,7 @@ function anthropicFromEnvironment(model: string, env: Environment, settings: Own
 
 function messagesOptions(model: string, env: Environment, settings: Own<AnthropicOptions>): AnthropicOptions {
   return {
-    ...limitsFrom(env),
+    ...limitsFromEnvironment(env),
     apiKey: read(env, 'ANTHROPIC_API_KEY'),
     authToken: read(env, 'ANTHROPIC_AUTH_TOKEN'),
     baseUrl: read(env, 'ANTHROPIC_BASE_URL'),
@@ -155,15 +157,23 @@ function chatOptions(
     )
   }
   return {
-    ...limitsFrom(env),
+    ...limitsFromEnvironment(env),
     apiKey: keyVariable && read(env, keyVariable),
     ...withoutUndefined(settings),
+    api: settings.api ?? apiFrom(env) ?? (service.responses === true ? 'responses' : 'chat_completions'),
     model,
     id,
     baseUrl,
     headers: { ...(prefix === 'openai' && openAiHeaders(env)), ...settings.headers },
     settings: { baseUrl: baseUrlVariable ?? 'baseUrl', key: keyVariable ?? 'apiKey' },
   }
+}
+
+/** Which API is spoken, whatever the service. @throws ConfigurationError for a name of none. */
+function apiFrom(env: Environment): OpenAiApi | undefined {
+  const said = read(env, 'HALTING_OPENAI_API')
+  if (said === undefined || said === 'responses' || said === 'chat_completions') return said
+  throw new ConfigurationError(`HALTING_OPENAI_API must be responses or chat_completions, not "${said}".`)
 }
 
 function baseUrlFrom({ prefix, baseUrl, baseUrlVariable }: ChatService, env: Environment): string | undefined {
@@ -241,7 +251,12 @@ function openAiHeaders(env: Environment): Readonly<Record<string, string>> {
   }
 }
 
-function limitsFrom(
+/**
+ * Sizes and time limits that the environment sets for every model: CLAUDE_CODE_MAX_CONTEXT_TOKENS, CLAUDE_CODE_MAX_OUTPUT_TOKENS, API_TIMEOUT_MS and
+ * CLAUDE_STREAM_IDLE_TIMEOUT_MS. What is not set is undefined.
+ * @throws ConfigurationError for a value that is not a whole number above 0.
+ */
+export function limitsFromEnvironment(
   env: Environment,
 ): Pick<ModelSettings, 'contextWindow' | 'defaultOutputTokens' | 'requestTimeoutMs' | 'idleTimeoutMs'> {
   return {

@@ -7,6 +7,7 @@ export {
   defaultModelName,
   isOfMessagesApi,
   keySourceOf,
+  limitsFromEnvironment,
   localServices,
   modelFromEnvironment,
   reachableServices,
@@ -15,6 +16,7 @@ export {
 } from './environment.ts'
 export type { Environment, LocalService, ModelSettings, ReachableService } from './environment.ts'
 export {
+  cloudSecretVariables,
   contextWindowOf,
   keyVariables,
   keyVariablesOf,
@@ -24,8 +26,11 @@ export {
 } from './known-models.ts'
 export type { KnownModel } from './known-models.ts'
 export { MissingKeyError } from './missing-key-error.ts'
-export { openai, openaiCompatible } from './openai/openai.ts'
-export type { OpenAiCompatibleOptions, OpenAiOptions } from './openai/openai.ts'
+export { openai, openaiCompatible, openaiResponses } from './openai/openai.ts'
+export type { OpenAiApi } from './openai/learned.ts'
+export type { OpenAiCompatibleOptions, OpenAiOptions } from './openai/openai-options.ts'
+export type { ReasoningEffort } from './responses/reasoning-effort.ts'
+export type { FreeformTool, FreeformTools } from './responses/responses-items.ts'
 export type { ModelPrice, PriceTier } from './prices/catalogue.ts'
 export { mergePriceOverrides, parsePriceOverrides } from './prices/parse-overrides.ts'
 export type { PriceOverrides } from './prices/parse-overrides.ts'
@@ -35,6 +40,6 @@ export { commandCredentials } from './service/command-credentials.ts'
 export type { CommandCredentialOptions } from './service/command-credentials.ts'
 export type { Credential, CredentialSource } from './service/credential-source.ts'
 export type { ServiceOptions } from './service/endpoint.ts'
-export { createKeyRedactor } from './service/known-keys.ts'
+export { createKeyRedactor, noteKeyInUse } from './service/known-keys.ts'
 export { withRedactedStream } from './service/redacted-stream.ts'
 export type { ModelService, ServiceAnswer } from './service/model-service.ts'

@@ -28,7 +28,7 @@ export function parseJson(text: string): unknown {
 
 function isTooDeep(text: string): boolean {
   // Each level is opened and closed.
-  if (text.length <= 2 * deepestLevel) return false
+  if (text.length <= 2 * deepestLevel || hasFewLevels(text)) return false
   let depth = 0
   for (let index = 0; index < text.length; index++) {
     const unit = text.charCodeAt(index)
@@ -38,6 +38,14 @@ function isTooDeep(text: string): boolean {
     } else if (unit === closeBrace || unit === closeBracket) depth--
   }
   return false
+}
+
+/** Whether it has fewer opening signs than would be too many levels, in texts or not: almost all have, and this is soon seen. */
+function hasFewLevels(text: string): boolean {
+  let left = deepestLevel
+  for (let at = text.indexOf('{'); at >= 0; at = text.indexOf('{', at + 1)) if (--left < 0) return false
+  for (let at = text.indexOf('['); at >= 0; at = text.indexOf('[', at + 1)) if (--left < 0) return false
+  return true
 }
 
 /** The place after the closing quote of the string that begins here. */

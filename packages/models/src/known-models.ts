@@ -44,8 +44,25 @@ export function keyVariables(): readonly string[] {
     'ANTHROPIC_CUSTOM_HEADERS',
     'CLAUDE_CODE_OAUTH_TOKEN',
   ]
-  return [...new Set([...ofMessagesApi, ...services])]
+  return [...new Set([...ofMessagesApi, ...services, ...ofProviderPackages])]
 }
+
+/** Keys of models that provider packages of the AI SDK read. */
+const ofProviderPackages = (
+  'AI_GATEWAY_API_KEY ALIBABA_API_KEY ANTHROPIC_FOUNDRY_API_KEY AWS_BEARER_TOKEN_BEDROCK AZURE_API_KEY AZURE_OPENAI_API_KEY ' +
+  'BASETEN_API_KEY CEREBRAS_API_KEY COHERE_API_KEY DEEPINFRA_API_KEY FIREWORKS_API_KEY GOOGLE_API_KEY GOOGLE_GENERATIVE_AI_API_KEY ' +
+  'GOOGLE_VERTEX_API_KEY HUGGINGFACE_API_KEY PERPLEXITY_API_KEY TOGETHER_AI_API_KEY TOGETHER_API_KEY VERCEL_API_KEY'
+).split(' ')
+
+/**
+ * Secrets of clouds that provider packages of the AI SDK sign in with, and other programs, too. They are taken out of what a session shows; commands get
+ * them unless the model of the session is behind such a package.
+ */
+export const cloudSecretVariables: readonly string[] = [
+  'AWS_SECRET_ACCESS_KEY',
+  'AWS_SESSION_TOKEN',
+  'AZURE_CLIENT_SECRET',
+]
 
 const families = ['sonnet', 'opus', 'haiku'] as const
 

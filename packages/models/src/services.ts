@@ -1,4 +1,4 @@
-/** A service that speaks chat completions, and where a person says how to reach it. */
+/** A service that speaks OpenAI's protocols, and where a person says how to reach it. */
 export interface ChatService {
   /** Comes before a model's name, with a slash. */
   readonly prefix: string
@@ -9,6 +9,8 @@ export interface ChatService {
   /** The variable that holds the key. */
   readonly keyVariable?: string
   readonly needsKey: boolean
+  /** It has the Responses API, with all that chat completions have; by them it is asked when absent. */
+  readonly responses?: true
 }
 
 const openai: ChatService = {
@@ -17,6 +19,7 @@ const openai: ChatService = {
   baseUrlVariable: 'OPENAI_BASE_URL',
   keyVariable: 'OPENAI_API_KEY',
   needsKey: true,
+  responses: true,
 }
 
 /** Prefixes are those of the price snapshot, where it knows the service. */

@@ -125,16 +125,15 @@ describe('what one provider alone understands', () => {
     expect(await promptIn('v3', [asked, { role: 'assistant', content: only }, asked])).toHaveLength(2)
   })
 
-  test('but an announcement is no content, and neither are citations: both are told on', async () => {
+  test('but an announcement is no content: it is told on', async () => {
     const { reply, told } = await answerTo([
       { type: 'custom', kind: 'anthropic.message_start', providerMetadata: { anthropic: { id: 'msg_1' } } },
-      ...text('ok').slice(0, 2),
-      { type: 'text-end', id: '0', citations: [{ source: { type: 'source', id: 's' }, citedText: 'o' }] },
+      ...text('ok'),
       finish(),
     ])
     expect(reply?.message.content).toEqual([{ type: 'text', text: 'ok' }])
     const own = told.flatMap((event) => (event.type === 'ai_sdk_part' ? [event.part] : []))
-    expect(own).toMatchObject([{ kind: 'anthropic.message_start' }, { type: 'text-end', citations: [{}] }])
+    expect(own).toMatchObject([{ kind: 'anthropic.message_start' }])
   })
 })
 

@@ -162,7 +162,10 @@ describe('a reply', () => {
       { type: 'ai_sdk_part', part: source },
       { type: 'ai_sdk_part', part: { type: 'something-new', size: 1 } },
     ])
-    expect(reply?.message.content).toEqual([{ type: 'text', text: 'Hello' }])
+    expect(reply?.message.content).toMatchObject([
+      { type: 'text', text: 'Hello' },
+      { type: 'ai_sdk_sources', sources: [{ type: 'url', url: 'https://example.com/' }] },
+    ])
   })
 })
 

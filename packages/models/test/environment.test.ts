@@ -4,6 +4,8 @@ import { anthropic, localServices, MissingKeyError, modelFromEnvironment } from 
 import { call } from './support/call.ts'
 import { beginStream, startRawServer } from './support/raw-server.ts'
 import { bytesOf, recordings } from './support/recordings.ts'
+import { responsesBytes } from './support/responses-expected.ts'
+import { messageItem, replyEvents } from './support/responses-service.ts'
 
 const key = { ANTHROPIC_API_KEY: 'key' }
 
@@ -44,7 +46,7 @@ describe('the name chooses the model', () => {
     ],
     ['ollama/qwen3:8b', {}, 'ollama/qwen3:8b', 128_000],
     ['openrouter/some/model', { OPENROUTER_API_KEY: 'key' }, 'openrouter/some/model', 128_000],
-  ])('%s with %j is behind chat completions', (name, env, id, contextWindow) => {
+  ])('%s with %j is one of its service', (name, env, id, contextWindow) => {
     expect(modelFromEnvironment(name, env as Record<string, string>)).toMatchObject({ id, contextWindow })
   })
 
@@ -60,7 +62,7 @@ describe('the name chooses the model', () => {
   )
 })
 
-describe('a service behind chat completions', () => {
+describe('a service that speaks the protocols of OpenAI', () => {
   test.each([
     ['gpt-5', {}, 'No key for openai/gpt-5. Set OPENAI_API_KEY.'],
     ['gpt-5', key, 'No key for openai/gpt-5. Set OPENAI_API_KEY.'],
@@ -79,7 +81,8 @@ describe('a service behind chat completions', () => {
     const server = await startRawServer((response, request) => {
       seen.push({ url: request.url, ...request.headers })
       beginStream(response)
-      response.end('data: {"choices":[{"delta":{"content":"hi"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n')
+      if (request.url?.endsWith('/responses') === true) response.end(responsesBytes(replyEvents([messageItem('hi')])))
+      else response.end('data: {"choices":[{"delta":{"content":"hi"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n')
     })
     const { reply } = await call(modelFromEnvironment(name, envAt(server.url)))
     expect(reply?.message.content).toEqual([{ type: 'text', text: 'hi' }])
@@ -96,13 +99,37 @@ describe('a service behind chat completions', () => {
       ANTHROPIC_CUSTOM_HEADERS: 'X-Team: not for them',
     }))
     expect(headers).toMatchObject({
-      url: '/v1/chat/completions',
+      url: '/v1/responses',
       authorization: 'Bearer key',
       'openai-organization': 'org',
       'openai-project': 'project',
     })
     expect(JSON.stringify(headers)).not.toContain('not for them')
-    expect(body).toMatchObject({ model: 'gpt-5', max_tokens: 100, stream: true })
+    expect(body).toMatchObject({ model: 'gpt-5', max_output_tokens: 100, store: false, stream: true })
+  })
+
+  test.each([
+    ['openai/gpt-5', '/v1/responses', {}],
+    ['openai/gpt-5', '/v1/chat/completions', { HALTING_OPENAI_API: 'chat_completions' }],
+    ['openai-compatible/gpt-5', '/v1/chat/completions', {}],
+    ['openai-compatible/gpt-5', '/v1/responses', { HALTING_OPENAI_API: 'responses' }],
+  ] as const)('%s is asked at %s with %j', async (name, path, more) => {
+    const { headers } = await requestTo(name, (url) => ({
+      OPENAI_BASE_URL: `${url}/v1`,
+      OPENAI_API_KEY: 'key',
+      ...more,
+    }))
+    expect(headers).toMatchObject({ url: path })
+  })
+
+  test('is asked by the API that the program says, before the variable; another word is refused', () => {
+    const env = { OPENAI_API_KEY: 'key', HALTING_OPENAI_API: 'responses' }
+    const openai = { api: 'chat_completions' } as const
+    expect(modelFromEnvironment('gpt-5', env).webSearch).toBeDefined()
+    expect(modelFromEnvironment('gpt-5', env, { openai }).webSearch).toBeUndefined()
+    expect(refusal(() => modelFromEnvironment('gpt-5', { ...env, HALTING_OPENAI_API: 'chat' }))).toBe(
+      'HALTING_OPENAI_API must be responses or chat_completions, not "chat".',
+    )
   })
 
   test.each([

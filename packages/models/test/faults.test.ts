@@ -15,9 +15,10 @@ import type { StreamFault } from './support/fault-kinds.ts'
 import { answeringReply, callingReply, faultPoints } from './support/fault-reply.ts'
 import type { FaultPoint, FaultProtocol, FaultReply } from './support/fault-reply.ts'
 import { startFaultServer } from './support/fault-server.ts'
+import { responsesModelAt } from './support/responses-model.ts'
 import type { PlannedExchange } from './support/fault-server.ts'
 
-const protocols = ['messages', 'chat'] as const
+const protocols = ['messages', 'chat', 'responses'] as const
 const spec = readFileSync(new URL('../../../docs/spec.md', import.meta.url), 'utf8')
 const nowhere = '–'
 
@@ -63,6 +64,7 @@ async function exchange(
 
 function modelOf(protocol: FaultProtocol, options: ServiceOptions & { readonly baseUrl: string }): Model {
   const named = { model: 'claude-test', apiKey: 'key', ...options }
+  if (protocol === 'responses') return responsesModelAt(options.baseUrl, named)
   return protocol === 'messages' ? anthropic(named) : openaiCompatible(named)
 }
 
@@ -95,10 +97,10 @@ function failureOf({ reply, error }: Called): ModelError | undefined {
   return reply?.streamError
 }
 
-/** The cell of one protocol: where they differ, the Messages API stands first. */
+/** The cell of one protocol: where they differ, the Messages API stands first, and the Responses API last. */
 function cellOf(cell: string, protocol: FaultProtocol): string {
-  const [first = '', second = first] = cell.split(' / ')
-  return protocol === 'messages' ? first : second
+  const [first = '', second = first, third = second] = cell.split(' / ')
+  return { messages: first, chat: second, responses: third }[protocol]
 }
 
 /** Only where silence is the fault may it run into a limit. */
@@ -160,6 +162,7 @@ describe('what the table cannot say', () => {
     }
     expect(await Promise.all([billed('messages', 'stop'), billed('messages', 'end')])).toEqual([usage, usage])
     expect(await Promise.all([billed('chat', 'stop'), billed('chat', 'end')])).toEqual(['unknown', usage])
+    expect(await Promise.all([billed('responses', 'stop'), billed('responses', 'end')])).toEqual([usage, usage])
   })
 
   test('a cut connection is told by what cut it, with the id of the request where there was an answer', async () => {

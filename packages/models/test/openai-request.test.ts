@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { createChatBody } from '../src/openai/chat-body.ts'
 import type { ChatBodyOptions } from '../src/openai/chat-body.ts'
 import { openai, openaiCompatible } from '../src/openai/openai.ts'
-import type { OpenAiCompatibleOptions } from '../src/openai/openai.ts'
+import type { OpenAiCompatibleOptions } from '../src/openai/openai-options.ts'
 import { call, requestOf } from './support/call.ts'
 import { chunk, finish } from './support/chat-read.ts'
 import { chatBytes } from './support/chat-recordings.ts'
@@ -129,7 +129,7 @@ describe('the dialect is that of the service', () => {
 
   test('OpenAI: max_completion_tokens', async () => {
     for (const make of [openai, openaiCompatible]) {
-      expect(await sent('https://api.openai.com/v1', make)).toEqual({
+      expect(await sent('https://api.openai.com/v1', make, {}, { api: 'chat_completions' })).toEqual({
         url: 'https://api.openai.com/v1/chat/completions',
         body: { ...common, ...asked, max_completion_tokens: 100 },
       })

@@ -117,6 +117,25 @@ test('a key that is cut into two pieces is not reported, in text, thoughts and e
   ])
 })
 
+test('an update without a beginning of a key is reported as the same object (R-FAST-5)', async () => {
+  const event = { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Hello. ' } }
+  const updates: readonly ModelUpdate[] = [
+    { type: 'api_event', event },
+    { type: 'text_delta', index: 0, text: 'Hello. ' },
+    { type: 'thinking_delta', index: 1, text: 'skies, tasks.' },
+  ]
+  const shown = await told(updates)
+  expect(shown.map((update, index) => update === updates[index])).toEqual([true, true, true])
+})
+
+test('what was held back has the other fields of the last update', async () => {
+  const delta = (text: string, more: number): ModelUpdate => ({
+    type: 'api_event',
+    event: { type: 'content_block_delta', index: 0, more, delta: { type: 'text_delta', text, more } },
+  })
+  expect(await told([delta('Hello', 1), delta(' sk-', 2)])).toEqual([delta('Hello', 1), delta(' ', 2), delta('sk-', 2)])
+})
+
 test('what is left when the reply ends is reported, and a model without admit has none', async () => {
   expect(await told([{ type: 'text_delta', index: 0, text: 'sk-' }])).toEqual([
     { type: 'text_delta', index: 0, text: 'sk-' },

@@ -1,3 +1,4 @@
+import { isAiSdkName } from '../providers/ai-sdk-name.ts'
 import type { Dirent } from 'node:fs'
 import { opendir } from 'node:fs/promises'
 import { basename, join } from 'node:path'
@@ -95,7 +96,7 @@ function nameOffer(definition: AgentDefinition): Offer {
 }
 
 function modelOffer({ model = '', path = '' }: AgentDefinition): Offer {
-  return briefingOffer('agents', `model: ${model} in ${path}`)
+  return { ...briefingOffer('agents', `model: ${model} in ${path}`), needsNaming: isAiSdkName(model) }
 }
 
 function untilOffer({ until = [], path = '' }: AgentDefinition): Offer {

@@ -246,14 +246,16 @@ class Opening<Schema extends AnswerSchema> {
   async #models(): Promise<Models> {
     const { options, places, loaded } = this.#given
     const { modelFromEnvironment } = await import('@halting/models')
-    const model = await modelOf(options, places.env, loaded.settings)
+    const { AiSdkModels } = await import('../providers/ai-sdk-models.ts')
+    const packages = new AiSdkModels({ settings: loaded.settings, env: places.env, cwd: places.cwd })
+    const model = await modelOf(options, places.env, loaded.settings, packages)
     // Looked at before a server or a hook of the session is started; nothing is asked.
     AgentBuilder.base({ ...optionsOfTheLoop(options), model, tools: options.tools ?? [] }).build()
     this.#output = await outputOf(options.outputSchema)
     return {
       model,
       ...(options.fallbackModel !== undefined && { fallbackModel: options.fallbackModel }),
-      modelNamed: (name) => modelFromEnvironment(name, places.env),
+      modelNamed: (name) => (packages.has(name) ? packages.model(name) : modelFromEnvironment(name, places.env)),
       prices: options.prices ?? (await pricesOf(loaded.settings)),
       apiKeySource: 'none',
       keepsFiles: true,
@@ -318,6 +320,7 @@ function choicesOf<Schema extends AnswerSchema>(
   { settings }: LoadedSettings,
 ): SessionChoices {
   return withoutUndefined<SessionChoices>({
+    model: typeof options.model === 'string' ? options.model : undefined,
     settingSources: options.settingSources,
     permissionMode: options.permissionMode,
     // It is the program that sets modes, and nobody else.

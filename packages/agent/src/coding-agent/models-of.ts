@@ -2,7 +2,10 @@ import { ConfigurationError, type Model, type Prices } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
 import type { Settings } from '@halting/policy/settings'
 import type { Environment } from '../tools/limits.ts'
+import type { AiSdkModels } from '../providers/ai-sdk-models.ts'
 import type { CodingAgentOptions } from './options.ts'
+
+type AiSdkLoader = Pick<AiSdkModels, 'has' | 'load'>
 
 /**
  * The model that is given, or that of this name, of the environment or of the settings.
@@ -12,14 +15,17 @@ export async function modelOf(
   { model: given }: Pick<CodingAgentOptions, 'model'>,
   env: Environment,
   { model: ofSettings, apiKeyHelper }: Settings,
+  packages: AiSdkLoader,
 ): Promise<Model> {
   if (typeof given === 'object') return given
   const { modelFromEnvironment } = await import('@halting/models')
   const isSaid = given !== undefined || (env['ANTHROPIC_MODEL']?.trim() ?? '') !== ''
   // Another program writes the window behind the name.
   const named = ofSettings === 'default' ? undefined : ofSettings?.replace(/\[\d+m\]$/, '')
+  const name = isSaid ? (given ?? env['ANTHROPIC_MODEL']?.trim()) : named
+  if (name !== undefined && packages.has(name)) return packages.load(name)
   try {
-    return modelFromEnvironment(isSaid ? given : named, env)
+    return modelFromEnvironment(name, env)
   } catch (thrown) {
     if (apiKeyHelper === undefined) throw thrown
     throw new ConfigurationError(
@@ -29,7 +35,9 @@ export async function modelOf(
 }
 
 /** Prices with those of the settings. */
-export async function pricesOf({ modelPrices = [] }: Settings): Promise<Prices> {
+export async function pricesOf(settings: Settings): Promise<Prices> {
   const { createPrices, mergePriceOverrides, parsePriceOverrides } = await import('@halting/models')
-  return createPrices(mergePriceOverrides(modelPrices.map((prices) => parsePriceOverrides(prices))))
+  const { pricesOfAliases } = await import('../providers/ai-sdk-models.ts')
+  const given = [...(settings.modelPrices ?? []), pricesOfAliases(settings)]
+  return createPrices(mergePriceOverrides(given.map((prices) => parsePriceOverrides(prices))))
 }

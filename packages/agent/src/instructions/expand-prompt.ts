@@ -1,6 +1,7 @@
 import { dirname } from 'node:path'
 import { wordsOf } from './argument-words.ts'
 import type { WrittenPrompt } from './commands.ts'
+import { isAiSdkName } from '../providers/ai-sdk-name.ts'
 import { briefingOffer, type BriefingTrust } from './offers.ts'
 
 /** What a command came to. */
@@ -87,7 +88,8 @@ export function headOffer(
   field: 'allowed-tools' | 'model',
   value: string,
 ): ReturnType<typeof briefingOffer> {
-  return briefingOffer('commands', `${field}: ${value} in ${path}`)
+  const offer = briefingOffer('commands', `${field}: ${value} in ${path}`)
+  return field === 'model' ? { ...offer, needsNaming: isAiSdkName(value) } : offer
 }
 
 /** All that the written prompts of a project would run or loosen. */

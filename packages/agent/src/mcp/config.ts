@@ -1,5 +1,6 @@
 import { isJsonObject } from '@halting/core/adapters'
 import type { JsonObject } from '@halting/core'
+import { expandVariables } from '../expand-variables.ts'
 
 /** A program that is started, and talked to over its stdin and stdout. */
 export interface StdioServer {
@@ -160,12 +161,7 @@ function headersIn(headers: Readonly<Record<string, string>>): Readonly<Record<s
 }
 
 function expanded(text: string, env: Environment): string {
-  return text.replace(/\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}/g, (_whole, name: string, otherwise: string | undefined) => {
-    // What every object has, such as a constructor, is no variable.
-    const value = typeof env[name] === 'string' ? env[name] : undefined
-    // As in a shell: `:-` stands in for what is empty too.
-    if (value !== undefined && (value !== '' || otherwise === undefined)) return value
-    if (otherwise !== undefined) return otherwise
+  return expandVariables(text, env, (name) => {
     throw new Misread(`the variable ${name} is not set; \${${name}:-default} says what to take then`)
   })
 }

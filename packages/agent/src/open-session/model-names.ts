@@ -1,14 +1,20 @@
 import { ConfigurationError } from '@halting/core'
 import type { SessionPorts } from './ports.ts'
 import { keyVariablesOf, knownModels, modelAliases, refuseKeyName, withoutAlias } from '@halting/models'
+import type { Settings } from '@halting/policy/settings'
 import { nearest } from '../nearest.ts'
+import { checkPackageName, isBehindPackage, nearestAlias } from '../providers/ai-sdk-models.ts'
 
-/** Checks the name of a model. @throws ConfigurationError for a name of no known service, with the nearest known name. */
-export function checkModelName(name: string, env: SessionPorts['env']): void {
+/**
+ * Checks the name of a model: that of a known service, one behind a provider package, or an alias of the settings.
+ * @throws ConfigurationError for any other name, with the nearest known one.
+ */
+export function checkModelName(name: string, env: SessionPorts['env'], settings: Pick<Settings, 'aiSdk'> = {}): void {
+  if (isBehindPackage(name, settings)) return checkPackageName(name, settings)
   // A name of a known service is looked at where its model is made.
   if (keyVariablesOf(withoutAlias(name)) !== undefined) return
   refuseKeyName(name, env)
-  const meant = nearestModel(name)
+  const meant = nearestAlias(name, settings) ?? nearestModel(name)
   throw new ConfigurationError(
     `No known service has a model "${name}".${meant === undefined ? '' : ` Did you mean ${meant}?`} halting models lists them.`,
   )

@@ -17,6 +17,7 @@ import {
   withRedactedStream,
 } from '@halting/models'
 import type { Script } from '@halting/models/scripted'
+import { AiSdkModels, isBehindPackage, pricesOfAliases } from '../providers/ai-sdk-models.ts'
 import { checkModelName, slipOf } from './model-names.ts'
 import type { RunSettings } from './run-settings.ts'
 
@@ -62,44 +63,89 @@ export async function openModels(run: RunSettings, ports: ModelPorts, aroundMode
   const loaded = loadedFor(run)
   if (choices.script !== undefined)
     return { ...(await scriptedModels(choices.script, choices, ports, around)), ...loaded }
-  checkNames(choices, env)
+  checkNames(run)
+  const packages = new AiSdkModels({ settings, env, cwd: ports.cwd })
+  // What is wrong with a package is reported before anything is opened.
+  for (const name of namesIn(choices, env)) if (packages.has(name)) await packages.load(name)
   const credentials = helperOf(settings, env)
   const isHelped = credentials !== undefined && isOfMessagesApi(choices.model, env)
   const apiKeySource = isHelped ? 'apiKeyHelper' : keySourceOf(choices.model, env)
+<<<<<<< HEAD
   const models = environmentModels(choices, env, { anthropic: { credentials, ...searchOf(settings) } }, (model, name) =>
     around(model, accountOf(name, env, settings)),
+=======
+  const models = environmentModels(run, { anthropic: { credentials } }, packages, (model, name) =>
+    around(model, name !== undefined && packages.has(name) ? packages.accountOf(name) : accountOf(name, env, settings)),
+>>>>>>> main
   )
   return { ...models, ...loaded, apiKeySource, close: async () => undefined }
 }
 
 /** The same models for looking at only: nothing is asked of them, so no key is needed. */
 export async function describeModels(run: RunSettings, ports: ModelPorts): Promise<Omit<Models, 'close'>> {
-  const { choices, env } = run
+  const { choices, env, settings } = run
   const loaded = loadedFor(run)
   if (choices.script === undefined) {
+<<<<<<< HEAD
     checkNames(choices, env)
     return {
       ...environmentModels(choices, env, { apiKey: 'not-needed', anthropic: searchOf(run.settings) }),
       ...loaded,
       apiKeySource: 'none',
     }
+=======
+    checkNames(run)
+    const packages = new AiSdkModels({ settings, env, cwd: ports.cwd })
+    return { ...environmentModels(run, { apiKey: 'not-needed' }, packages), ...loaded, apiKeySource: 'none' }
+>>>>>>> main
   }
   const models = await scriptedModels(choices.script, choices, ports)
   await models.close()
   return { ...models, ...loaded }
 }
 
-/** Whether the model can be asked, before anything is opened. @throws what `openModels` throws for it, such as a key that is missing */
-export function checkModel({ choices, env, settings }: Pick<RunSettings, 'choices' | 'env' | 'settings'>): void {
+type ModelRun = Pick<RunSettings, 'choices' | 'env' | 'settings'>
+
+/**
+ * Whether the model can be asked, before anything is opened. Packages of providers are found and not loaded.
+ * @throws what `openModels` throws for it, such as a key that is missing
+ */
+export function checkModel(run: ModelRun, { cwd }: Pick<SessionPorts, 'cwd'>): void {
+  const { choices, env } = run
   if (choices.script !== undefined) return
-  checkNames(choices, env)
-  modelFromEnvironment(choices.model, env, { anthropic: { credentials: helperOf(settings, env) } })
+  checkNames(run)
+  checkAskable(mainModel(choices, env), run, cwd)
+}
+
+/** Whether the model with this name can be asked, as far as one knows without asking. @throws ConfigurationError */
+export function checkAskable(
+  name: string | undefined,
+  { env, settings }: Pick<RunSettings, 'env' | 'settings'>,
+  cwd: string,
+): void {
+  if (name !== undefined && isBehindPackage(name, settings)) new AiSdkModels({ settings, env, cwd }).model(name)
+  else modelFromEnvironment(name, env, { anthropic: { credentials: helperOf(settings, env) } })
+}
+
+/** The name of the model that is asked first; undefined for the default. */
+function mainModel({ model }: SessionChoices, env: SessionPorts['env']): string | undefined {
+  return model ?? (env['ANTHROPIC_MODEL']?.trim() || undefined)
+}
+
+/** Names of models that choices and environment have. */
+function namesIn(choices: SessionChoices, env: SessionPorts['env']): readonly string[] {
+  const { fallbackModel, compactModel, smallModel } = choices
+  const names = [mainModel(choices, env), fallbackModel, compactModel, smallModel].filter((name) => name !== undefined)
+  return [...new Set(names)]
 }
 
 /** A name that is asked for all the same, since new models come. */
-function slips({ model, fallbackModel, compactModel, smallModel }: SessionChoices): readonly string[] {
+function slips(
+  { model, fallbackModel, compactModel, smallModel }: SessionChoices,
+  settings: Settings,
+): readonly string[] {
   return [model, fallbackModel, compactModel, smallModel].flatMap((name) => {
-    const meant = name === undefined ? undefined : slipOf(name)
+    const meant = name === undefined || isBehindPackage(name, settings) ? undefined : slipOf(name)
     return meant === undefined
       ? []
       : [`No model "${name}" is known. Did you mean ${meant}? It is asked for as it is written.`]
@@ -111,30 +157,21 @@ type Loaded = Pick<Models, 'prices' | 'warnings' | 'loaded' | 'keepsFiles' | 'ch
 function loadedFor(loaded: RunSettings): Loaded {
   const { settings, warnings, choices } = loaded
   const { modelPrices = [] } = settings
-  const prices = createPrices(mergePriceOverrides(modelPrices.map((given) => parsePriceOverrides(given))))
+  const given = [...modelPrices, pricesOfAliases(settings)]
+  const prices = createPrices(mergePriceOverrides(given.map((each) => parsePriceOverrides(each))))
   const keepsFiles = settings.fileCheckpointingEnabled !== false
   return {
     loaded,
-    checkName: (name) => checkModelName(name, loaded.env),
+    checkName: (name) => checkModelName(name, loaded.env, settings),
     keepsFiles,
-    warnings: choices.script === undefined ? [...warnings, ...slips(choices)] : warnings,
+    warnings: choices.script === undefined ? [...warnings, ...slips(choices, settings)] : warnings,
     prices,
   }
 }
 
 /** @throws ConfigurationError for a name of no known service. */
-function checkNames(
-  { model, fallbackModel, compactModel, smallModel }: SessionChoices,
-  env: SessionPorts['env'],
-): void {
-  for (const name of [
-    model ?? (env['ANTHROPIC_MODEL']?.trim() || undefined),
-    fallbackModel,
-    compactModel,
-    smallModel,
-  ]) {
-    if (name !== undefined) checkModelName(name, env)
-  }
+function checkNames({ choices, env, settings }: ModelRun): void {
+  for (const name of namesIn(choices, env)) checkModelName(name, env, settings)
 }
 
 /** `service` says that the service behind a gateway searches, too. */
@@ -150,14 +187,17 @@ export function helperOf({ apiKeyHelper }: Settings, env: SessionPorts['env']): 
 }
 
 function environmentModels(
-  choices: SessionChoices,
-  env: SessionPorts['env'],
+  { choices, env }: ModelRun,
   settings: ModelSettings,
+  packages: AiSdkModels,
   around: (model: Model, name: string | undefined) => Model = (model) => model,
 ): NamedModels {
   const all = { ...settings, ...flagSettings(choices, settings) }
-  const modelNamed = (name: string | undefined): Model => around(modelFromEnvironment(name, env, all), name)
-  return namedModels(choices, modelNamed(choices.model), modelNamed)
+  const modelNamed = (name: string | undefined): Model => {
+    const isBehind = name !== undefined && packages.has(name)
+    return around(isBehind ? packages.model(name) : modelFromEnvironment(name, env, all), name)
+  }
+  return namedModels(choices, modelNamed(mainModel(choices, env)), modelNamed)
 }
 
 /** By the variable that its key is in, or what else stands for a key. */

@@ -138,7 +138,7 @@ function withSmallModel<Choices extends SessionChoices>(
   if (choices.smallModel !== undefined || choices.script !== undefined) return choices
   const named = env['ANTHROPIC_SMALL_FAST_MODEL']?.trim() || settings.smallModel
   if (named === undefined) return choices
-  const smallModel = modelOf({ model: named }, env, (message) =>
+  const smallModel = modelOf({ ...settings, model: named }, env, (message) =>
     warnings.push(`The small model does not count: ${message}`),
   )
   return smallModel === undefined ? choices : { ...choices, smallModel }
@@ -162,15 +162,16 @@ function withoutRules<Choices extends SessionChoices>(
 
 /** The model that the settings name, where it is one that can be asked for. */
 export function modelOf(
-  { model: given }: Settings,
+  settings: Pick<Settings, 'model' | 'aiSdk'>,
   env: SessionPorts['env'],
   onUnknown?: (message: string) => void,
 ): string | undefined {
+  const { model: given } = settings
   if (given === undefined || given === 'default') return undefined
   // Another program writes the window behind the name.
   const model = given.replace(/\[\d+m\]$/, '')
   try {
-    checkModelName(model, env)
+    checkModelName(model, env, settings)
     return model
   } catch (thrown) {
     // A key where a name belongs is a wrong name too; it is not repeated.

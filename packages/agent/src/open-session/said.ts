@@ -54,7 +54,7 @@ async function prepareSaid(
 /** The model that a command is for (spec R-CMD-5). */
 export async function modelOfCommand(
   said: string,
-  { env }: Pick<RunSettings, 'env'>,
+  { env, settings: { aiSdk } }: Pick<RunSettings, 'env' | 'settings'>,
   briefing: Briefing | undefined,
   { note, wordNotice }: Pick<SessionPorts, 'note' | 'wordNotice'>,
 ): Promise<string | undefined> {
@@ -62,7 +62,8 @@ export async function modelOfCommand(
   if (briefing === undefined || command === undefined) return undefined
   const notes: string[] = []
   const wanted = await briefing.modelOf(command, notes)
-  const model = modelOf({ ...(wanted !== undefined && { model: wanted }) }, env, (message) => notes.push(message))
+  const named = { ...(wanted !== undefined && { model: wanted }), ...(aiSdk !== undefined && { aiSdk }) }
+  const model = modelOf(named, env, (message) => notes.push(message))
   for (const text of notes) note(wordNotice({ kind: 'prompt', text }))
   return model
 }

@@ -1,10 +1,25 @@
 export { type AutoCompact, type ErrorPolicyName, isShare, leastWindowTokens, type SessionChoices } from './choices.ts'
 export type { LimitSource, LimitSources, RunLimitDefault, WaitDefault } from './chosen-limits.ts'
 export { checkModelName, keyFound, modelsWithKey, nearestModel } from './model-names.ts'
-export { checkModel, describeModels, helperOf, type ModelAccount, openModels, scriptGiven } from './models.ts'
+export {
+  checkAskable,
+  checkModel,
+  describeModels,
+  helperOf,
+  type ModelAccount,
+  openModels,
+  scriptGiven,
+} from './models.ts'
 export { noPlugins, pluginRow, pluginsWithHooks } from './plugins.ts'
 export type { SessionNotice, SessionPorts } from './ports.ts'
 export { type LimitOptions, modelOf, noSettings, type RunSettings, settingsOf } from './run-settings.ts'
 export { turnsWithoutPrice } from './run-limit.ts'
 export { standingNames, standingOptions } from './standing.ts'
 export { whose } from './whose.ts'
+export {
+  AiSdkModels,
+  isBehindPackage,
+  type ListedAlias,
+  listedAliases,
+  pricesOfAliases,
+} from '../providers/ai-sdk-models.ts'

@@ -15,6 +15,7 @@ import type { Settings } from '@halting/policy/settings'
 import type { Plugins } from '../plugins/plugin.ts'
 import type { PermissionUpdate } from '@halting/core/adapters'
 import { nearest } from '../nearest.ts'
+import { signInVariables } from '../providers/ai-sdk-models.ts'
 import { placesOf } from './briefing-places.ts'
 import { toolEnvironment } from './tool-environment.ts'
 import { whose } from './whose.ts'
@@ -75,7 +76,11 @@ export function openToolbox(
     places: placesOf({ choices, env, ...(session.plugins !== undefined && { plugins: session.plugins }) }, cwd),
     sessionId,
     settings,
-    env: toolEnvironment(env, hiddenVariables, [...(choices.passEnv ?? []), ...(settings.passEnvironment ?? [])]),
+    env: toolEnvironment(
+      env,
+      [...hiddenVariables, ...signInVariables(settings, modelsIn(choices, settings, env))],
+      [...(choices.passEnv ?? []), ...(settings.passEnvironment ?? [])],
+    ),
     additionalDirectories: (choices.addDir ?? []).map((path) => directoryOf(path, ports)),
     readableFolders: session.readableFolders,
     mode: choices.dangerouslySkipPermissions === true ? 'bypassPermissions' : choices.permissionMode,
@@ -109,6 +114,25 @@ export function openToolbox(
     tools: [...all.filter(({ name }) => isShown(name)), ...own.filter(({ name }) => !hidden.has(name))],
     mayStartAgents: isShown('Agent'),
   }
+}
+
+/** Names of the models that the session begins with. */
+function modelsIn(
+  choices: SessionChoices,
+  { model, smallModel }: Settings,
+  env: SessionPorts['env'],
+): readonly string[] {
+  const { fallbackModel, compactModel } = choices
+  const names = [
+    choices.model,
+    choices.smallModel,
+    fallbackModel,
+    compactModel,
+    env['ANTHROPIC_MODEL']?.trim(),
+    model,
+    smallModel,
+  ]
+  return names.filter((name) => name !== undefined)
 }
 
 function wantedTools(

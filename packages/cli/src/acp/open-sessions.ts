@@ -5,7 +5,7 @@ import { waitOfPeople } from '../flags/run-limit.ts'
 import { linesOfTold, oneLine, told } from '../io/figures.ts'
 import type { Output } from '../io/output.ts'
 import type { Program } from '../program.ts'
-import { modelsWithKey } from '@halting/agent/session-settings'
+import { listedAliases, modelsWithKey } from '@halting/agent/session-settings'
 import { openLive } from '../flags/open-session.ts'
 import { UsageError } from '../usage-error.ts'
 import { clientFiles } from './client-files.ts'
@@ -74,7 +74,7 @@ async function openIn(request: OpenRequest, flags: Flags, program: Program): Pro
   return {
     session,
     commands: live.commands,
-    models: modelsWithKey(live.run.env).map(({ name }) => name),
+    models: [...listedAliases(live.run.settings), ...modelsWithKey(live.run.env)].map(({ name }) => name),
     async prepare({ parts, rest, images }, signal) {
       const prepared = await live.prepare(parts, rest, signal)
       return { ...prepared, content: withImages(prepared.content, images) }

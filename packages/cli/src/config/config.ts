@@ -114,6 +114,7 @@ function shown(setting: string, value: unknown): unknown {
 }
 
 function shownOffer(setting: string, text: string): string {
+  if (setting === 'aiSdk') return '(set)'
   if (setting === 'mcpServers') return text.replace(/ \{".*$/s, ' {…}')
   if (setting === 'hooks') return text.replace(/"headers":\{.*$/s, '"headers":(set)')
   return setting === 'env' ? text.replace(/=.*$/s, '=(set)') : text

@@ -12,7 +12,16 @@ import {
 } from '@halting/models'
 import { flagOf } from '../flags/session-ports.ts'
 import { counted } from '../io/figures.ts'
-import { helperOf, scriptGiven, modelOf, checkModelName, nearestModel } from '@halting/agent/session-settings'
+import {
+  AiSdkModels,
+  checkModelName,
+  helperOf,
+  isBehindPackage,
+  listedAliases,
+  modelOf,
+  nearestModel,
+  scriptGiven,
+} from '@halting/agent/session-settings'
 import { answersToAnyName, isListed } from '../setup/listed-models.ts'
 import { priceOfModel } from '../setup/model-prices.ts'
 import type { Finding, Patient } from './finding.ts'
@@ -31,7 +40,8 @@ export async function serviceFindings(patient: Patient, settings: Settings): Pro
   )
   let service: ModelService
   try {
-    checkModelName(name, env)
+    checkModelName(name, env, settings)
+    if (isBehindPackage(name, settings)) return await packageFindings(name, patient, settings)
     const credentials = helperOf(settings, env)
     service = serviceFromEnvironment(name, env, { anthropic: { credentials } })
   } catch (thrown) {
@@ -40,6 +50,19 @@ export async function serviceFindings(patient: Patient, settings: Settings): Pro
   const key = keyFinding(name, service, patient, settings)
   const found = [modelFinding(name, patient, settings), key, ...proxyFindings(service)]
   return [...found, ...(await answerFindings(name, service, key))]
+}
+
+/** A model behind a provider package: the package is loaded, and its service is not asked. */
+async function packageFindings(name: string, patient: Patient, settings: Settings): Promise<readonly Finding[]> {
+  const { env, cwd } = patient
+  const model = await new AiSdkModels({ settings, env, cwd }).load(name)
+  const behind = listedAliases(settings).find((alias) => alias.name === name)?.model
+  const found = modelFinding(name, patient, settings, model.contextWindow)
+  const says = behind === undefined ? found.says : `${found.says}; it is ${behind}`
+  return [
+    { ...found, says },
+    { what: 'package', state: 'good', says: 'it is installed and can be loaded; its service was not asked' },
+  ]
 }
 
 async function scriptFinding(path: string, patient: Patient): Promise<Finding> {
@@ -51,18 +74,22 @@ async function scriptFinding(path: string, patient: Patient): Promise<Finding> {
   }
 }
 
-function modelFinding(name: string, { flags, env }: Patient, settings: Settings): Finding {
+function modelFinding(
+  name: string,
+  { flags, env }: Patient,
+  settings: Settings,
+  window: number | undefined = contextWindowOf(name),
+): Finding {
   const unsaid = modelOf(settings, env) === undefined ? 'the default' : 'the settings'
   const from = flags.model !== undefined ? '--model' : env['ANTHROPIC_MODEL']?.trim() ? 'ANTHROPIC_MODEL' : unsaid
   const price = priceOfModel(name, settings)
-  const window = contextWindowOf(name)
   const says = `${name} (${from})${window === undefined ? '' : `, ${counted(window)} tokens`}`
   if (price !== undefined) {
     const cost =
       price.input === 0 && price.output === 0 ? 'free' : `$${price.input} in and $${price.output} out a million`
     return { what: 'model', state: 'good', says: `${says}, ${cost}` }
   }
-  const meant = nearestModel(name)
+  const meant = isBehindPackage(name, settings) ? undefined : nearestModel(name)
   return {
     what: 'model',
     state: 'note',

@@ -5,7 +5,7 @@ import type { Flags } from '../flags/flags.ts'
 import type { Program } from '../program.ts'
 import { type Face, type LiveSession, openLive } from '../flags/open-session.ts'
 import { type Prepared } from '@halting/agent/open-session'
-import { modelsWithKey } from '@halting/agent/session-settings'
+import { listedAliases, modelsWithKey } from '@halting/agent/session-settings'
 import type { Control } from './control.ts'
 import { faceOfHost } from './face.ts'
 import type { Given } from './initialize.ts'
@@ -104,7 +104,7 @@ function commandsOf({ commands }: LiveSession): readonly JsonObject[] {
 const efforts = ['low', 'medium', 'high', 'xhigh', 'max'] as const
 
 /** The model of the start, short names, and those that can be asked for with the keys that are there. */
-function modelsOf({ models, run: { env } }: LiveSession): readonly JsonObject[] {
+function modelsOf({ models, run: { env, settings } }: LiveSession): readonly JsonObject[] {
   const { model } = models
   const known = modelsWithKey(env)
   const names = new Set(known.map(({ name }) => name))
@@ -113,6 +113,11 @@ function modelsOf({ models, run: { env } }: LiveSession): readonly JsonObject[] 
   return [
     { value: 'default', displayName: 'Default', description: model.id, ...effort },
     ...aliases.map(([value, name]) => ({ value, displayName: value, description: name, ...effort })),
+    ...listedAliases(settings).map(({ name, model: behind }) => ({
+      value: name,
+      displayName: name,
+      description: behind,
+    })),
     ...known.map(({ name, contextWindow }) => ({
       value: name,
       displayName: name,

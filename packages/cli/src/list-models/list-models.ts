@@ -1,7 +1,11 @@
-import { type KnownModel, knownModels, modelAliases } from '@halting/models'
+import { ConfigurationError } from '@halting/core'
+import { type KnownModel, knownModels, modelAliases, type ModelPrice } from '@halting/models'
 import { type Flags, wantsJson } from '../flags/flags.ts'
 import { type Style, styleFor } from '../io/style.ts'
-import { keyFound, nearestModel } from '@halting/agent/session-settings'
+import { oneLine } from '../io/figures.ts'
+import { keyFound, type ListedAlias, listedAliases, nearestModel } from '@halting/agent/session-settings'
+import { settingsFor } from '../flags/session-ports.ts'
+import { priceOfModel } from '../setup/model-prices.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
 
@@ -9,18 +13,38 @@ import { UsageError } from '../usage-error.ts'
 export async function listModels(flags: Flags, [part]: readonly string[], program: Program): Promise<number> {
   const { output, env } = program
   const all = knownModels()
-  const wanted = part === undefined ? all : all.filter(({ name }) => name.includes(part.toLowerCase()))
-  if (part !== undefined && wanted.length === 0) {
+  const known = part === undefined ? all : all.filter(({ name }) => name.includes(part.toLowerCase()))
+  const aliases = (await aliasesOf(program)).filter(({ name, model }) => matches(part, name, model))
+  if (part !== undefined && known.length + aliases.length === 0) {
     const meant = nearestModel(part)
     throw new UsageError(
       `No known model has "${part}" in its name.${meant === undefined ? '' : ` Did you mean ${meant}?`} halting models lists all.`,
     )
   }
-  output.out(wantsJson(flags) ? jsonOf(wanted, env) : textOf(wanted, env, styleFor(output.isTerminal.stdout, env)))
+  const style = styleFor(output.isTerminal.stdout, env)
+  output.out(wantsJson(flags) ? jsonOf(known, aliases, env) : textOf(known, aliases, env, style))
   return 0
 }
 
-function jsonOf(models: readonly KnownModel[], env: Program['env']): string {
+function matches(part: string | undefined, ...names: readonly string[]): boolean {
+  return part === undefined || names.some((name) => name.toLowerCase().includes(part.toLowerCase()))
+}
+
+/** Models that settings name behind provider packages. Settings that are not right take nothing from the list. */
+async function aliasesOf(program: Program): Promise<readonly PricedAlias[]> {
+  try {
+    const { settings } = await settingsFor({}, program)
+    return listedAliases(settings).map((alias) => ({ ...alias, price: priceOfModel(alias.name, settings) }))
+  } catch (thrown) {
+    if (!(thrown instanceof ConfigurationError)) throw thrown
+    program.output.err(`Models of the settings are not listed: ${oneLine(thrown.message, Infinity)}\n`)
+    return []
+  }
+}
+
+type PricedAlias = Omit<ListedAlias, 'price'> & { readonly price: ModelPrice | undefined }
+
+function jsonOf(models: readonly KnownModel[], aliases: readonly PricedAlias[], env: Program['env']): string {
   const told = models.map(({ name, contextWindow, maxOutputTokens, price, keyVariables }) => ({
     name,
     contextWindow,
@@ -28,12 +52,25 @@ function jsonOf(models: readonly KnownModel[], env: Program['env']): string {
     usdPerMillionTokens: price,
     keyVariable: keyFound(keyVariables, env) ?? null,
   }))
-  return `${JSON.stringify({ models: told, aliases: modelAliases() })}\n`
+  const ofSettings = aliases.map(({ name, model, contextWindow, maxOutputTokens, price, from }) => ({
+    name,
+    model,
+    contextWindow,
+    maxOutputTokens,
+    usdPerMillionTokens: price ?? null,
+    from,
+  }))
+  return `${JSON.stringify({ models: told, aliases: modelAliases(), ...(ofSettings.length > 0 && { aiSdk: ofSettings }) })}\n`
 }
 
-function textOf(models: readonly KnownModel[], env: Program['env'], style: Style): string {
+function textOf(
+  models: readonly KnownModel[],
+  ofSettings: readonly PricedAlias[],
+  env: Program['env'],
+  style: Style,
+): string {
   const lines: string[] = []
-  const width = Math.max(...models.map(({ name }) => name.length))
+  const width = Math.max(...[...models, ...ofSettings].map(({ name }) => name.length))
   let service: string | undefined
   for (const model of models) {
     const { name, keyVariables } = model
@@ -43,6 +80,13 @@ function textOf(models: readonly KnownModel[], env: Program['env'], style: Style
       service = own
     }
     lines.push(`  ${name.padEnd(width)}  ${size(model.contextWindow).padStart(5)}  ${rates(model)}`)
+  }
+  if (ofSettings.length > 0) {
+    lines.push(...(service === undefined ? [] : ['']), `${style.bold('aiSdk')}  ${style.dim('of the settings')}`)
+    for (const { name, contextWindow, model, price } of ofSettings) {
+      const cost = price === undefined ? 'no price' : `$${price.input} / $${price.output}`
+      lines.push(`  ${name.padEnd(width)}  ${size(contextWindow).padStart(5)}  ${cost}, ${oneLine(model, 300)}`)
+    }
   }
   const aliases = Object.entries(modelAliases()).map(([alias, name]) => `${alias} is ${name}`)
   return `${lines.join('\n')}\n\n${style.dim(`Name, context window, dollars a million tokens in and out. ${aliases.join(', ')}.`)}\n`

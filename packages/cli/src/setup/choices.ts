@@ -1,8 +1,8 @@
 import type { SettingsValue } from '@halting/policy/settings'
 import { ConfigurationError } from '@halting/core'
-import { modelFromEnvironment, withoutAlias } from '@halting/models'
+import { withoutAlias } from '@halting/models'
 import { counted } from '../io/figures.ts'
-import { helperOf, checkModelName } from '@halting/agent/session-settings'
+import { checkAskable, checkModelName } from '@halting/agent/session-settings'
 import { answersToAnyName, isListed } from './listed-models.ts'
 import { priceOfModel } from './model-prices.ts'
 import type { RunSettings } from '../flags/session-ports.ts'
@@ -34,7 +34,7 @@ export interface Standing {
 }
 
 /** What can be asked, the best first: what is asked now, what other agents ask, a model for each key, those of this machine. */
-export function choicesOf(found: Found, standing: Standing, run: RunSettings): readonly Choice[] {
+export function choicesOf(found: Found, standing: Standing, run: RunSettings, cwd: string): readonly Choice[] {
   const { keys, local, agents } = found
   const { settings } = run
   const now = standing.problem === undefined ? [choice(standing.model, `asked already: ${standing.from}`, [])] : []
@@ -57,7 +57,7 @@ export function choicesOf(found: Found, standing: Standing, run: RunSettings): r
   return [...now, ...ofAgents, ...ofKeys, ...here].filter(({ model }) => {
     if (seen.has(model)) return false
     seen.add(model)
-    return problemOf(model, run, local) === undefined
+    return problemOf(model, run, local, cwd) === undefined
   })
 }
 
@@ -66,9 +66,15 @@ function choice(model: string, because: string, values: Choice['values']): Choic
 }
 
 /** The choice of a model that a person named. @throws UsageError for one that cannot be asked */
-export function namedChoice(given: string, { local }: Found, standing: Standing, run: RunSettings): Choice {
+export function namedChoice(
+  given: string,
+  { local }: Found,
+  standing: Standing,
+  run: RunSettings,
+  cwd: string,
+): Choice {
   const model = withoutAlias(given)
-  const problem = problemOf(model, run, local)
+  const problem = problemOf(model, run, local, cwd)
   if (problem !== undefined) throw new UsageError(problem)
   return choice(
     model,
@@ -82,10 +88,11 @@ export function problemOf(
   model: string,
   { env, settings }: Pick<RunSettings, 'env' | 'settings'>,
   local: readonly LocalFinding[],
+  cwd: string,
 ): string | undefined {
   try {
-    checkModelName(model, env)
-    modelFromEnvironment(model, env, { anthropic: { credentials: helperOf(settings, env) } })
+    checkModelName(model, env, settings)
+    checkAskable(model, { env, settings }, cwd)
   } catch (thrown) {
     if (thrown instanceof UsageError || thrown instanceof ConfigurationError) return thrown.message
     throw thrown

@@ -33,10 +33,12 @@ export async function setup(flags: Flags, program: Program): Promise<number> {
   const place = { cwd, env: run.env, home }
   const [local, agents] = await Promise.all([localFindings(run.env), agentFindings(place, run)])
   const found: Found = { keys: keyFindings(run.env, env), local, agents }
-  const standing = standingOf(run, found, env)
+  const standing = standingOf(run, found, program)
   if (!wantsJson(flags)) output.out(foundText(found, standing, home))
   const choices =
-    flags.model === undefined ? choicesOf(found, standing, run) : [namedChoice(flags.model, found, standing, run)]
+    flags.model === undefined
+      ? choicesOf(found, standing, run, cwd)
+      : [namedChoice(flags.model, found, standing, run, cwd)]
   const outcome = await change(choices, standing, run, flags, program)
   if (wantsJson(flags)) output.out(jsonOf(found, standing, choices, outcome))
   else output.out(`${outcome.says}\n`)
@@ -44,14 +46,14 @@ export async function setup(flags: Flags, program: Program): Promise<number> {
 }
 
 /** The model that a run in a folder without settings would ask. */
-function standingOf(run: RunSettings, { local }: Found, outer: Program['env']): Standing {
+function standingOf(run: RunSettings, { local }: Found, { env: outer, cwd }: Pick<Program, 'env' | 'cwd'>): Standing {
   const ofSettings = modelOf(run.settings, run.env)
   const ofEnvironment = run.env['ANTHROPIC_MODEL']?.trim() || undefined
   const model = withoutAlias(ofEnvironment ?? ofSettings ?? defaultModelName)
   const isOuter = (outer['ANTHROPIC_MODEL']?.trim() ?? '') !== ''
   const variable = isOuter ? 'ANTHROPIC_MODEL' : 'ANTHROPIC_MODEL in the settings'
   const from = ofEnvironment !== undefined ? variable : ofSettings !== undefined ? 'the settings' : 'the default'
-  const problem = problemOf(model, run, local)
+  const problem = problemOf(model, run, local, cwd)
   return { model, from, ...(problem !== undefined && { problem }) }
 }
 

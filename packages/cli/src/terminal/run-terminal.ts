@@ -163,7 +163,7 @@ async function ownSettings(given: Flags, program: Program): Promise<RunSettings>
   await trustAtStart(given, program, { stdin: program.stdin, stderr: process.stderr })
   const run = await settingsFor(given, program)
   // Before the screen: without a key the first start is told on the plain terminal (spec R-SETUP-1a).
-  checkModel(run)
+  checkModel(run, program)
   return run
 }
 

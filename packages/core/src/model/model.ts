@@ -73,6 +73,8 @@ export interface ModelReply {
   readonly streamError?: ModelError
   /** `unknown` when the service told no usage for a whole reply: it is charged at its worst case. */
   readonly billed?: 'unknown'
+  /** What was asked for and is done otherwise, or not at all, in words for a person: a `notice` each. Tell one once. */
+  readonly warnings?: readonly string[]
 }
 
 /**

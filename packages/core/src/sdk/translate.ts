@@ -3,7 +3,7 @@ import type { TaskNote } from '../background.ts'
 import { endings } from '../endings/table.ts'
 import type { RunEvent } from '../events.ts'
 import { fieldsOf } from '../given.ts'
-import { isUuid, uuidOf } from '../hash.ts'
+import { isUuid, uuidOf, uuidsUnder } from '../hash.ts'
 import type { Json } from '../json.ts'
 import { isoTimeOf } from '../iso-time.ts'
 import { isToolResult } from '../messages.ts'
@@ -32,13 +32,7 @@ const nothing: readonly SdkMessage[] = Object.freeze([])
 
 /** For one run: what it tells of itself is numbered. */
 export function createTranslator(options: TranslateOptions): Translator {
-  let counter = 0
-  /** The id of a message that is in the transcript is made of its entry; the others are numbered. */
-  const base: MakeBase = (name) => ({
-    uuid: uuidOf(`${options.sessionId}/${name ?? `${options.runId}/event:${counter++}`}`),
-    session_id: options.sessionId,
-  })
-
+  const base = baseOf(options)
   const lines = new ReplyLines(base)
 
   /** What a subagent told of tasks stands with its result again. */
@@ -129,6 +123,16 @@ export function createTranslator(options: TranslateOptions): Translator {
     }
   }
   return { messages: (event) => translate(event, null) }
+}
+
+/** The id of a message that is in the transcript is made of its entry; the others are numbered. */
+function baseOf({ sessionId, runId }: TranslateOptions): MakeBase {
+  const numbered = uuidsUnder(`${sessionId}/${runId}/event:`)
+  let counter = 0
+  return (name) => ({
+    uuid: name === undefined ? numbered(String(counter++)) : uuidOf(`${sessionId}/${name}`),
+    session_id: sessionId,
+  })
 }
 
 /** Where a subagent begins and ends. */

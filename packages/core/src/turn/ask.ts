@@ -11,7 +11,7 @@ import type { Model, ModelRequest } from '../model/model.ts'
 import type { StepResult } from '../steps/steps.ts'
 import { noEarlyStarts, type EarlyStarts } from './calls/early-starts.ts'
 import { askModel, type Asker, type Failure } from './request/ask-model.ts'
-import type { Attempt, RequestPlan } from './request/request-plan.ts'
+import { warningsOf, type Attempt, type RequestPlan } from './request/request-plan.ts'
 import { chargeOf } from './request/charge.ts'
 import { currentModel, outputCap } from './request/current-model.ts'
 import { estimatePrompt, estimateRequest } from './request/estimate.ts'
@@ -175,6 +175,7 @@ function enterAttempt(run: Run, attempt: number, { value: result, durationMs }: 
   const { usage } = charge
   run.emit({ type: 'model_end', request, attempt, outcome, usage, costUsd: usdOf(charge.nanos), durationMs })
   if (charge.note !== undefined) run.emit({ type: 'notice', message: charge.note })
+  for (const message of warningsOf(result)) run.emit({ type: 'notice', message })
   if (result.kind === 'failed') learnFromRefusal(run, currentModel(run), result.error)
   // An attempt that was aborted before it was sent costs nothing.
   if (outcome === 'aborted' && charge.known) return

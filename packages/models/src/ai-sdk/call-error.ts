@@ -34,12 +34,24 @@ export function callError(thrown: unknown, place: CallPlace): ModelError {
   if (name === 'TimeoutError') return new ModelError({ kind: 'timeout', message: messageOf(thrown), cause: thrown })
   if (isOfNetwork(thrown)) return networkError(thrown, urlOf(error, place))
   if (place.phase === 'streaming' || brokenNames.has(name)) return brokenBy(thrown, place)
+  if (isOfSignIn(name, messageOf(thrown))) return usageError(thrown, 'authentication_failed', place)
   return new ModelError({
     kind: 'unknown',
     message: `${place.provider} failed: ${messageOf(thrown)}`,
     retryable: false,
     cause: thrown,
   })
+}
+
+/**
+ * Whether a provider found nothing to sign in with, or could not: no service was asked. Clouds throw errors of classes of their own, such as
+ * `CredentialsProviderError` and `CredentialUnavailableError`, or plain ones.
+ */
+function isOfSignIn(name: string, message: string): boolean {
+  return (
+    /credential|authenticat|token/i.test(name) ||
+    /\b(?:credentials?|authenticat\w*|api[- ]?keys?|sign(?:ed)? in|log(?:ged)? in|access token)\b/i.test(message)
+  )
 }
 
 /** The error of an `error` part: something thrown, or what the service said, as it said it. */

@@ -1,7 +1,10 @@
-import type { JsonObject, ModelRequest } from '@halting/core'
+import type { JsonObject, ModelMessage, ModelRequest } from '@halting/core'
+import { containerOf } from '../anthropic/request-body.ts'
 import type { CallOptions, FunctionTool, PromptMessage, ProviderOptions } from './language-model.ts'
 import { promptOf } from './prompt.ts'
 import type { Speaker } from './prompt.ts'
+import { traitsOf } from './provider-traits.ts'
+import { thinkingOptions } from './thinking-options.ts'
 import { headerSafe } from '../service/headers.ts'
 
 export interface CallSettings extends Speaker {
@@ -11,8 +14,12 @@ export interface CallSettings extends Speaker {
 
 /** A request as version 4 of the AI SDK's interface takes it; `inVersion3` is the other form. */
 export function callOptionsOf(request: ModelRequest, settings: CallSettings): CallOptions {
-  const { provider, headers, providerOptions } = settings
-  const caches = provider.includes('anthropic')
+  const { cacheMark, marksTools } = traitsOf(settings)
+  const { maxOutputTokens, providerOptions, reasoning } = thinkingOptions(
+    request,
+    settings,
+    withContainer(settings.providerOptions, request.messages, settings),
+  )
   const prompt = promptOf(request, settings)
   const tools = request.tools.map(({ name, description, input_schema: inputSchema }): FunctionTool => ({
     type: 'function',
@@ -20,37 +27,52 @@ export function callOptionsOf(request: ModelRequest, settings: CallSettings): Ca
     description,
     inputSchema,
   }))
+  const toolMark = marksTools === true ? cacheMark : undefined
   return {
-    prompt: caches ? withBreakpoints(prompt) : prompt,
-    maxOutputTokens: request.maxOutputTokens,
+    prompt: cacheMark === undefined ? prompt : withBreakpoints(prompt, cacheMark),
+    maxOutputTokens,
     ...(tools.length > 0 && {
-      tools: caches ? tools.map((tool, index) => (index === tools.length - 1 ? marked(tool) : tool)) : tools,
+      tools: tools.map((tool, index) => (index === tools.length - 1 ? marked(tool, toolMark) : tool)),
       toolChoice: { type: request.toolChoice ?? 'auto' },
     }),
-    headers: { 'idempotency-key': headerSafe(request.idempotencyKey), ...lowerCased(headers) },
+    headers: { 'idempotency-key': headerSafe(request.idempotencyKey), ...lowerCased(settings.headers) },
     // The AI SDK's types are writable; no provider writes.
     ...(providerOptions !== undefined && { providerOptions: providerOptions as ProviderOptions }),
+    ...(reasoning !== undefined && { reasoning }),
   }
 }
 
-const breakpoint: ProviderOptions = { anthropic: { cacheControl: { type: 'ephemeral' } } }
-
 /**
- * Anthropic's models read from the cache what a breakpoint was set after: they stand where our own adapter sets them,
- * after the tools, the system prompt and the two newest user turns.
+ * Anthropic's models, and those of Bedrock, read from the cache what a breakpoint was set after: they stand where our
+ * own adapter sets them, after the tools, the system prompt and the two newest user turns.
  */
-function withBreakpoints(prompt: PromptMessage[]): PromptMessage[] {
+function withBreakpoints(prompt: PromptMessage[], mark: ProviderOptions): PromptMessage[] {
   const turnEnds = prompt.flatMap(({ role }, index) => {
     const isAsked = role === 'user' || role === 'tool'
     const next = prompt[index + 1]?.role
     return isAsked && next !== 'user' && next !== 'tool' ? [index] : []
   })
   const marks = new Set(turnEnds.slice(-2))
-  return prompt.map((message, index) => (message.role === 'system' || marks.has(index) ? marked(message) : message))
+  return prompt.map((message, index) =>
+    message.role === 'system' || marks.has(index) ? marked(message, mark) : message,
+  )
 }
 
-function marked<T extends object>(carrier: T): T & { readonly providerOptions: ProviderOptions } {
-  return { ...carrier, providerOptions: breakpoint }
+function marked<T extends object>(carrier: T, providerOptions: ProviderOptions | undefined): T {
+  return providerOptions === undefined ? carrier : { ...carrier, providerOptions }
+}
+
+/** Where the service's own tools last ran code for this model: their files are there again. Who names another one is heard. */
+function withContainer(
+  options: CallSettings['providerOptions'],
+  messages: readonly ModelMessage[],
+  { provider, id }: CallSettings,
+): CallSettings['providerOptions'] {
+  if (!provider.includes('anthropic') || options?.anthropic?.container !== undefined) return options
+  const container = containerOf(messages, id)
+  return container === undefined
+    ? options
+    : { ...options, anthropic: { ...options?.anthropic, container: { id: container } } }
 }
 
 function lowerCased(headers: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {

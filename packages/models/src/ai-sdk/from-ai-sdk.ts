@@ -11,6 +11,7 @@ import { inVersion3 } from './language-model.ts'
 import type { AiSdkModel, CallOptions } from './language-model.ts'
 import { headersOf, openParts } from './part-source.ts'
 import { readParts } from './read-parts.ts'
+import { Warnings } from './warnings.ts'
 
 /** Options of `fromAiSdk`. */
 export interface AiSdkOptions {
@@ -45,6 +46,7 @@ export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): Model 
   const { idleTimeoutMs = defaultIdleTimeoutMs, requestTimeoutMs = defaultRequestTimeoutMs } = options
   const { maxServerToolUses, headers, providerOptions } = options
   const { provider, modelId } = model
+  const warnings = new Warnings()
   const redactor = createRedactor(secretsOf({ headers }))
   return {
     id,
@@ -64,7 +66,7 @@ export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): Model 
     const opened = await openParts(
       (abortSignal) =>
         model.doStream(
-          optionsFor({ ...callOptionsOf(request, { id, provider, headers, providerOptions }), abortSignal }),
+          optionsFor({ ...callOptionsOf(request, { id, provider, modelId, headers, providerOptions }), abortSignal }),
         ),
       { signal, idleTimeoutMs, requestTimeoutMs },
     )
@@ -76,6 +78,7 @@ export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): Model 
         provider,
         modelId,
         messageId: `msg_${request.idempotencyKey}`,
+        warnings,
         // Nothing is told of a call that was aborted.
         emit: (update) => {
           if (!signal.aborted) call.emit(update)

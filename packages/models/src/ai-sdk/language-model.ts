@@ -88,27 +88,33 @@ interface ToolCallPart extends Carrier {
 /** JSON that may be written to. */
 export type PlainJson = null | string | number | boolean | PlainJson[] | { [name: string]: PlainJson | undefined }
 
-export interface ToolResultPart extends Carrier {
+interface ToolResultOf<Content> extends Carrier {
   type: 'tool-result'
   toolCallId: string
   toolName: string
-  output: { type: 'text' | 'error-text'; value: string } | { type: 'json' | 'error-json'; value: PlainJson }
+  output:
+    | { type: 'text' | 'error-text'; value: string }
+    | { type: 'json' | 'error-json'; value: PlainJson }
+    | { type: 'content'; value: Content[] }
 }
 
-type AnswerPartOf<File> = TextPart | File | ReasoningPart | ToolCallPart | ToolResultPart
+/** A result with files in it is `content`, which no version can mark as an error. */
+export type ToolResultPart = ToolResultOf<TextPart | FilePart>
+
+type AnswerPartOf<File, Result> = TextPart | File | ReasoningPart | ToolCallPart | Result
 
 /** A part of what the model answered before. */
-export type AnswerPart = AnswerPartOf<FilePart> | ReasoningFilePart | CustomPart
+export type AnswerPart = AnswerPartOf<FilePart, ToolResultPart> | ReasoningFilePart | CustomPart
 
-type MessageOf<File, Answer> = Carrier &
+type MessageOf<File, Answer, Result> = Carrier &
   (
     | { role: 'system'; content: string }
     | { role: 'user'; content: (TextPart | File)[] }
     | { role: 'assistant'; content: Answer[] }
-    | { role: 'tool'; content: ToolResultPart[] }
+    | { role: 'tool'; content: Result[] }
   )
 
-export type PromptMessage = MessageOf<FilePart, AnswerPart>
+export type PromptMessage = MessageOf<FilePart, AnswerPart, ToolResultPart>
 
 export interface FunctionTool extends Carrier {
   type: 'function'
@@ -127,20 +133,29 @@ interface OptionsOf<Message> extends Carrier {
 }
 
 /** A request as version 4 takes it. */
-export type CallOptions = OptionsOf<PromptMessage>
+export type CallOptions = OptionsOf<PromptMessage> & {
+  /** Whether the model is to reason. Levels are left to the options that the model was made with. */
+  reasoning?: 'none'
+}
 
 type FilePart3 = FileOf<string | URL>
-type Message3 = MessageOf<FilePart3, AnswerPartOf<FilePart3>>
+type ResultFile3 =
+  | { type: 'image-data' | 'file-data'; data: string; mediaType: string; filename?: string }
+  | { type: 'image-url' | 'file-url'; url: string }
+type ToolResult3 = ToolResultOf<TextPart | ResultFile3>
+type Answer3 = AnswerPartOf<FilePart3, ToolResult3>
+type Message3 = MessageOf<FilePart3, Answer3, ToolResult3>
 
-/** A request as version 3 takes it: without custom parts, and with the data of a file as a plain value. */
-export function inVersion3(options: CallOptions): OptionsOf<Message3> {
+/** A request as version 3 takes it: without custom parts and levels of reasoning, and with the data of a file as a plain value. */
+export function inVersion3({ reasoning: _, ...options }: CallOptions): OptionsOf<Message3> {
   return {
     ...options,
     prompt: options.prompt.flatMap((message): Message3[] => {
       switch (message.role) {
         case 'system':
-        case 'tool':
           return [message]
+        case 'tool':
+          return [{ ...message, content: message.content.map(result3) }]
         case 'user':
           return [{ ...message, content: message.content.map((part) => (part.type === 'file' ? file3(part) : part)) }]
         case 'assistant': {
@@ -152,13 +167,15 @@ export function inVersion3(options: CallOptions): OptionsOf<Message3> {
   }
 }
 
-function answerPart3(part: AnswerPart): AnswerPartOf<FilePart3> | undefined {
+function answerPart3(part: AnswerPart): Answer3 | undefined {
   switch (part.type) {
     case 'custom':
     case 'reasoning-file':
       return undefined
     case 'file':
       return file3(part)
+    case 'tool-result':
+      return result3(part)
     default:
       return part
   }
@@ -166,4 +183,16 @@ function answerPart3(part: AnswerPart): AnswerPartOf<FilePart3> | undefined {
 
 function file3({ data, ...part }: FilePart): FilePart3 {
   return { ...part, data: data.type === 'data' ? data.data : data.url }
+}
+
+function result3({ output, ...part }: ToolResultPart): ToolResult3 {
+  if (output.type !== 'content') return { ...part, output }
+  const value = output.value.map((item) => (item.type === 'file' ? resultFile3(item) : item))
+  return { ...part, output: { type: 'content', value } }
+}
+
+function resultFile3({ data, mediaType, filename }: FilePart): ResultFile3 {
+  const kind = mediaType.startsWith('image/') ? 'image' : 'file'
+  if (data.type === 'url') return { type: `${kind}-url`, url: data.originalUrl ?? data.url.href }
+  return { type: `${kind}-data`, data: data.data, mediaType, ...(filename !== undefined && { filename }) }
 }

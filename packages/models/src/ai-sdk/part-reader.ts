@@ -1,15 +1,17 @@
 import { isJsonObject } from '@halting/core/adapters'
-import type { JsonObject } from '@halting/core'
+import type { Json, JsonObject } from '@halting/core'
 import type { ModelUpdate } from '@halting/core/adapters'
 import { MessageAssembler } from '../anthropic/message-assembler.ts'
 import { tellingEvent } from '../anthropic/telling-event.ts'
-import { parseJson, stringOf } from '../json-fields.ts'
+import { listOf, parseJson, stringOf } from '../json-fields.ts'
 import { namelessTool } from '../service/nameless-tool.ts'
 import type { Assembled } from '../service/stream-reader.ts'
 import { BlockLog } from './block-log.ts'
 import { customContent, fileBlock, reasoningFile } from './file-block.ts'
 import { jsonCopyOf } from './json-copy.ts'
+import { endDetails } from './reply-metadata.ts'
 import { reportedUsage } from './reported-usage.ts'
+import { citationsOf, Sources } from './sources.ts'
 import { stopReasonOf } from './stop-reason.ts'
 import { beginsInput, ToolInputs } from './tool-inputs.ts'
 
@@ -42,16 +44,20 @@ const ping: PartProgress = { kind: 'ping' }
  * D1: a call exists with its `tool-call` part. What `tool-input-*` parts tell before is told on and decides nothing.
  *     An input that is written as plain text (`inputEncoding`) is told with its call alone, as JSON.
  * D2: a call whose input cannot be read is held until the message has ended without being cut.
- * D3: parts that have no place in a message (warnings, sources, what is not known) are told on as they are.
+ * D3: parts that have no place in a message (warnings, what is not known) are told on as they are.
+ * D4: sources are told on as they come, and are one block behind the others once the reply has ended.
  */
 export class PartReader {
   readonly #options: PartReaderOptions
   readonly #assembler: MessageAssembler
   readonly #log: BlockLog
   readonly #inputs = new ToolInputs()
+  readonly #sources = new Sources()
   /** Blocks of text and reasoning that are being written, by kind and id. */
   readonly #open = new Map<string, number>()
   readonly #held: (readonly JsonObject[])[] = []
+  /** What the provider warned of. */
+  warnings: readonly Json[] = []
   #id: string
   #model: string
   #isStarted = false
@@ -75,9 +81,7 @@ export class PartReader {
       case 'text-delta':
         return this.#add('text', { type: 'text_delta', text: part.delta }, part)
       case 'text-end':
-        // What supports the text has no place in a message of another service.
-        if (Array.isArray(part.citations) && part.citations.length > 0) this.#tellOn(part)
-        return this.#end('text', part)
+        return this.#endText(part)
       case 'reasoning-start':
         return this.#begin('reasoning', { type: 'thinking', thinking: '', signature: '' }, part)
       case 'reasoning-delta':
@@ -117,7 +121,10 @@ export class PartReader {
       case 'raw':
         return ping
       case 'stream-start':
-        return Array.isArray(part.warnings) && part.warnings.length > 0 ? this.#tellOn(part) : ping
+        return this.#takeWarnings(part)
+      case 'source':
+        this.#sources.add(part)
+        return this.#tellOn(part)
       default:
         return this.#tellOn(part)
     }
@@ -158,6 +165,24 @@ export class PartReader {
     this.#open.delete(key)
     this.#log.note(index, part.providerMetadata)
     return this.#send({ type: 'content_block_stop', index })
+  }
+
+  #endText(part: JsonObject): PartProgress {
+    const index = this.#open.get(keyOf('text', part))
+    if (index !== undefined) {
+      for (const citation of citationsOf(part.citations)) {
+        // Another provider does not know what they say.
+        this.#log.own(index)
+        this.#send({ type: 'content_block_delta', index, delta: { type: 'citations_delta', citation } })
+      }
+    }
+    return this.#end('text', part)
+  }
+
+  #takeWarnings(part: JsonObject): PartProgress {
+    if (listOf(part.warnings).length === 0) return ping
+    this.warnings = listOf(part.warnings)
+    return this.#tellOn(part)
   }
 
   #beginInput(part: JsonObject): PartProgress {
@@ -258,9 +283,11 @@ export class PartReader {
     const failed = this.#send(...ends)
     if (failed.kind !== 'more') return failed
     if (!isCut) for (const events of this.#held) this.#feed(...events)
+    const sources = this.#hasContent ? this.#sources.block() : undefined
+    if (sources !== undefined) this.#whole({}, sources)
     const sent = this.#send({
       type: 'message_delta',
-      delta: { stop_reason: stop.reason, stop_sequence: null },
+      delta: { stop_reason: stop.reason, stop_sequence: null, ...endDetails(part.providerMetadata) },
       usage: reportedUsage(part.usage),
     })
     if (sent.kind !== 'more') return sent

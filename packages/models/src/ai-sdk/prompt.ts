@@ -5,41 +5,71 @@ import type { AnswerPart, PlainJson, PromptMessage } from './language-model.ts'
 import { fileData, mediaPart } from './media-part.ts'
 import { isFrom, providerOptionsOf } from './origin.ts'
 import { customBlock, reasoningFileBlock } from './file-block.ts'
+import { traitsOf } from './provider-traits.ts'
+import type { Provider } from './provider-traits.ts'
 import { userTurn } from './user-turn.ts'
 
 /** Who is asked. */
-export interface Speaker {
+export interface Speaker extends Provider {
   /** The id of the `Model` port. */
   readonly id: string
-  readonly provider: string
+}
+
+interface Answer {
+  readonly content: readonly ContentBlock[]
+  readonly by?: string
 }
 
 /** The conversation as the AI SDK writes it. */
 export function promptOf({ system, messages }: ModelRequest, speaker: Speaker): PromptMessage[] {
   const prompt: PromptMessage[] = system.trim() === '' ? [] : [{ role: 'system', content: system }]
   const toolNames = new Map<string, string>()
+  const { takesInResult = () => false } = traitsOf(speaker)
+  const forms = { toolNames, takesInResult }
   let asked: ContentBlock[] = []
   for (const message of messages) {
     if (message.role === 'user') {
       asked.push(...blocksOf(message.content))
       continue
     }
-    prompt.push(...userTurn(asked, toolNames))
-    asked = []
+    prompt.push(...userTurn(asked, forms))
+    asked = [...filesToShow(message, speaker)]
     for (const block of message.content) if (block.type === 'tool_use') toolNames.set(block.id, block.name)
     const content = message.content.flatMap((block) => answerPart(block, message, speaker) ?? [])
     if (content.length > 0) prompt.push({ role: 'assistant', content })
   }
-  prompt.push(...userTurn(asked, toolNames))
+  prompt.push(...userTurn(asked, forms))
   return prompt
+}
+
+/**
+ * Files of an answer that its model does not get back as such: of another model, or through a package that would drop
+ * them. They follow in the turn after it, so that nobody speaks of an image that the model cannot see.
+ */
+function filesToShow({ content, by }: Answer, speaker: Speaker): readonly ContentBlock[] {
+  return content.flatMap((block): readonly ContentBlock[] => {
+    if (block.type !== 'image' && block.type !== 'document') return []
+    if (goesBack(block, by, speaker) || mediaPart(block)?.type !== 'file') return []
+    const what = block.type === 'image' ? 'An image' : 'A file'
+    return [{ type: 'text', text: `[${what} that you made, shown again:]` }, block]
+  })
+}
+
+function goesBack(block: ContentBlock, by: string | undefined, speaker: Speaker): boolean {
+  if (!isOwnAnswer(by, speaker) || !isFrom(speaker.provider, block)) return false
+  return traitsOf(speaker).takesOwnFiles === true || providerOptionsOf(block).providerOptions !== undefined
+}
+
+function isOwnAnswer(by: string | undefined, { id }: Speaker): boolean {
+  return by === undefined || by === id
 }
 
 /**
  * A block of an answer; undefined for one that is not to be sent. What is signed goes to the model that signed it and
  * to no other: with the thinking of another model go its signatures, ids and calls of its service's own tools.
  */
-function answerPart(block: ContentBlock, { by }: { readonly by?: string }, speaker: Speaker): AnswerPart | undefined {
-  const isOwn = by === undefined || by === speaker.id
+function answerPart(block: ContentBlock, { by }: Answer, speaker: Speaker): AnswerPart | undefined {
+  const isOwn = isOwnAnswer(by, speaker)
   const isKnown = isOwn && isFrom(speaker.provider, block)
   const options = isKnown ? providerOptionsOf(block) : {}
   const isPlain = options.providerOptions === undefined
@@ -53,6 +83,7 @@ function answerPart(block: ContentBlock, { by }: { readonly by?: string }, speak
       return { type: 'tool-call', toolCallId: block.id, toolName: block.name, input: block.input ?? {}, ...options }
     case 'image':
     case 'document': {
+      if (!goesBack(block, by, speaker)) return undefined
       const part = mediaPart(block)
       return part?.type === 'file' ? { ...part, ...options } : undefined
     }

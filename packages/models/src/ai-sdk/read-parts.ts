@@ -7,15 +7,23 @@ import { callError, partError } from './call-error.ts'
 import { PartReader } from './part-reader.ts'
 import type { PartReaderOptions } from './part-reader.ts'
 import type { PartSource } from './part-source.ts'
+import type { Warnings } from './warnings.ts'
+
+export interface ReadOptions extends PartReaderOptions {
+  /** Those that were told before. */
+  readonly warnings: Warnings
+}
 
 /**
  * Reads the parts of one answer to its end.
  * @throws ModelError where nothing was completed (see `replyOf`), or the reason of the run's signal.
  */
-export async function readParts(source: PartSource, options: PartReaderOptions): Promise<ModelReply> {
+export async function readParts(source: PartSource, options: ReadOptions): Promise<ModelReply> {
   const reader = new PartReader(options)
   const failure = await readToEnd(source, reader, options.provider)
-  return replyOf(reader.finish(), () => failure ?? broken('it ended before the reply did', source))
+  const reply = replyOf(reader.finish(), () => failure ?? broken('it ended before the reply did', source))
+  const warnings = options.warnings.newIn(reader.warnings, options.provider)
+  return warnings.length === 0 ? reply : { ...reply, warnings }
 }
 
 /** Reads until the message is whole, or until the error that is returned. */

@@ -32,8 +32,8 @@ export function reportedUsage(usage: Json | undefined): JsonObject {
     output_tokens: Math.max(reply, saidBeside(raw)),
     cache_creation_input_tokens: written,
     cache_read_input_tokens: read,
-    // What the Messages API says of its own and the AI SDK has no field for: hour-long writes and fees.
-    ...(isJsonObject(raw.cache_creation) && { cache_creation: raw.cache_creation }),
+    // What the Messages API and Bedrock say of their own and the AI SDK has no field for: hour-long writes and fees.
+    ...cacheCreation(raw, written),
     ...(isJsonObject(raw.server_tool_use) && { server_tool_use: raw.server_tool_use }),
   }
 }
@@ -44,4 +44,18 @@ export function reportedUsage(usage: Json | undefined): JsonObject {
  */
 function saidBeside({ total_tokens: total, prompt_tokens: prompt }: JsonObject): number {
   return typeof total === 'number' && typeof prompt === 'number' && prompt >= 0 ? total - prompt : 0
+}
+
+/** How long what was written to the cache stays there: an hour costs more. */
+function cacheCreation(raw: JsonObject, written: number): JsonObject {
+  if (isJsonObject(raw.cache_creation)) return { cache_creation: raw.cache_creation }
+  const forAnHour = listOf(raw.cacheDetails).flatMap((detail) =>
+    isJsonObject(detail) && detail.ttl === '1h' ? [numberOf(detail.inputTokens)] : [],
+  )
+  const hour = Math.min(
+    written,
+    forAnHour.reduce((sum, tokens) => sum + tokens, 0),
+  )
+  if (hour <= 0) return {}
+  return { cache_creation: { ephemeral_5m_input_tokens: written - hour, ephemeral_1h_input_tokens: hour } }
 }

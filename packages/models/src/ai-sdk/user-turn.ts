@@ -5,32 +5,27 @@ import { mediaPart } from './media-part.ts'
 
 type AskedPart = TextPart | FilePart
 
+/** How results of tools are written for one provider. */
+export interface ResultForms {
+  readonly toolNames: ReadonlyMap<string, string>
+  /** Whether the provider's package puts this file into a result. */
+  readonly takesInResult: (file: FilePart) => boolean
+}
+
 /**
  * What a user turn amounts to: the results of tools, which services want before anything else, then the rest.
- * Images and documents in a result follow after the results: most services take none in there, and a provider that
- * does not know better writes them out as text.
+ * Images and documents in a result stay in it where the provider's package puts them there. Elsewhere they follow after
+ * the results: most services take none in there, and a package that does not know better writes them out as text.
  */
-export function userTurn(
-  blocks: readonly ContentBlock[],
-  toolNames: ReadonlyMap<string, string>,
-): readonly PromptMessage[] {
+export function userTurn(blocks: readonly ContentBlock[], forms: ResultForms): readonly PromptMessage[] {
   const results: ToolResultPart[] = []
   const fromResults: AskedPart[] = []
   const others: AskedPart[] = []
   for (const block of blocks) {
     if (block.type === 'tool_result') {
-      const toolName = toolNames.get(block.tool_use_id) ?? 'tool'
-      const { text, media } = readResult(block)
-      const type = block.is_error === true ? ('error-text' as const) : ('text' as const)
-      results.push({
-        type: 'tool-result',
-        toolCallId: block.tool_use_id,
-        toolName,
-        output: { type, value: media.length === 0 ? text : withNote(text, media.length) },
-      })
-      if (media.length > 0) {
-        fromResults.push({ type: 'text', text: `From the result of ${toolName} (${block.tool_use_id}):` }, ...media)
-      }
+      const { result, after } = resultPart(block, forms)
+      results.push(result)
+      fromResults.push(...after)
     } else {
       const part = askedPart(block)
       if (part !== undefined) others.push(part)
@@ -43,25 +38,38 @@ export function userTurn(
   ]
 }
 
+function resultPart(
+  block: ToolResultBlock,
+  { toolNames, takesInResult }: ResultForms,
+): { readonly result: ToolResultPart; readonly after: readonly AskedPart[] } {
+  const { tool_use_id: toolCallId, is_error: isError = false } = block
+  const toolName = toolNames.get(toolCallId) ?? 'tool'
+  const parts = partsOfResult(block)
+  const texts = parts.flatMap((part) => (part.type === 'text' ? [part.text] : []))
+  const files = parts.filter((part) => part.type === 'file')
+  const common = { type: 'tool-result' as const, toolCallId, toolName }
+  // A result with files in it cannot be marked as an error.
+  if (files.length > 0 && !isError && files.every(takesInResult)) {
+    return { result: { ...common, output: { type: 'content', value: parts } }, after: [] }
+  }
+  const text = texts.join('\n')
+  const value = files.length === 0 ? text : withNote(text, files.length)
+  return {
+    result: { ...common, output: { type: isError ? 'error-text' : 'text', value } },
+    after:
+      files.length === 0 ? [] : [{ type: 'text', text: `From the result of ${toolName} (${toolCallId}):` }, ...files],
+  }
+}
+
 function askedPart(block: ContentBlock): AskedPart | undefined {
   if (block.type !== 'text') return mediaPart(block)
   // Services refuse text without a visible character.
   return block.text.trim() === '' ? undefined : { type: 'text', text: block.text }
 }
 
-function readResult({ content }: ToolResultBlock): {
-  readonly text: string
-  readonly media: readonly FilePart[]
-} {
-  if (typeof content === 'string') return { text: content, media: [] }
-  const texts: string[] = []
-  const media: FilePart[] = []
-  for (const block of content) {
-    const part = askedPart(block)
-    if (part?.type === 'file') media.push(part)
-    else if (part !== undefined) texts.push(part.text)
-  }
-  return { text: texts.join('\n'), media }
+function partsOfResult({ content }: ToolResultBlock): AskedPart[] {
+  if (typeof content === 'string') return [{ type: 'text', text: content }]
+  return content.flatMap((block) => askedPart(block) ?? [])
 }
 
 function withNote(text: string, count: number): string {

@@ -155,6 +155,13 @@ export class MessageAssembler {
     this.#open.clear()
   }
 
+  /** The text of an open block, or what it thinks, as its service gave it at last: pieces of it were lost on the way. */
+  replaceText(index: number, text: string): void {
+    const place = this.#places.get(index)
+    const open = place === undefined ? undefined : this.#open.get(place)
+    if (open !== undefined) open.text = text
+  }
+
   /** What was begun here begins anew. */
   #drop(place: number): void {
     this.#open.delete(place)
@@ -186,7 +193,9 @@ export class MessageAssembler {
     const outcome = applyDelta(block, delta)
     if (outcome.kind === 'misfit') return violation('a delta came for a block of another kind')
     if (outcome.kind === 'text' || outcome.kind === 'thinking') {
-      this.#emit({ type: `${outcome.kind}_delta`, index, text: outcome.text })
+      // No template: its text would be made anew for each piece.
+      const type = outcome.kind === 'text' ? 'text_delta' : 'thinking_delta'
+      this.#emit({ type, index, text: outcome.text })
       return outcome.text === '' ? ping : more
     }
     return outcome.kind === 'taken' ? more : ping

@@ -61,8 +61,16 @@ function isMeantFor(id: string, block: ContentBlock, message: ModelMessage): boo
 function replyText(block: ContentBlock): string {
   if (!('origin' in block)) return textOf(block)
   const { origin } = block
+  if (isOrigin(origin) && origin.api !== 'messages') return textOf(withoutCitations(block))
   if (!isJsonObject(origin) || origin.api !== 'messages' || typeof origin.json !== 'string') return textOf(block)
   return isSameBlock(origin.json, block) ? origin.json : textOf(block)
+}
+
+/** The API knows its own citations alone. */
+function withoutCitations(block: ContentBlock): ContentBlock {
+  if (block.type !== 'text' || block.citations === undefined) return block
+  const { citations: _, ...plain } = block
+  return plain
 }
 
 /** A record may have been written by anyone: what is sent as it stands must be a block, and without a breakpoint. */

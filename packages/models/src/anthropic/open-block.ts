@@ -100,11 +100,16 @@ export function closeBlock(open: OpenBlock, originOf: OriginOf): ClosedBlock {
   if (takesInput(open)) return closeCall(open, originOf)
   switch (stringOf(start.type)) {
     case 'text':
-      return complete({
-        ...start,
-        text: stringOf(start.text) + text,
-        ...(open.citations.length > 0 && { citations: [...listOf(start.citations), ...open.citations] }),
-      })
+      return complete(
+        withOrigin(
+          {
+            ...start,
+            text: stringOf(start.text) + text,
+            ...(open.citations.length > 0 && { citations: [...listOf(start.citations), ...open.citations] }),
+          },
+          originOf(open),
+        ),
+      )
     case 'thinking':
       return complete(
         withOrigin(
@@ -148,6 +153,8 @@ export type OriginOf = (open: OpenBlock, input?: JsonObject) => BlockOrigin | un
 
 /** A block of the Messages API is sent again as it came, also where JavaScript's values cannot hold what it says. */
 export const messagesOrigin: OriginOf = ({ start, startText, inputJson }, input) => {
+  // What a text begins with is not all of it.
+  if (start.type === 'text') return undefined
   const json = input === undefined ? startText : isExact(inputJson, input) ? undefined : withInput(start, inputJson)
   return json === undefined ? undefined : { api: 'messages', json }
 }

@@ -140,7 +140,7 @@ function thinkingField(thinking: Thinking | undefined, maxTokens: number): strin
 }
 
 /** Where the service's own tools last ran code for this model: files of theirs are found there again. */
-function containerOf(messages: readonly ModelMessage[], id: string): string | undefined {
+export function containerOf(messages: readonly ModelMessage[], id: string): string | undefined {
   for (let index = messages.length - 1; index >= 0; index--) {
     const message = messages[index]
     if (message?.role !== 'assistant' || message.container === undefined || isForeign(message, id)) continue

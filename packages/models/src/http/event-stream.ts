@@ -1,4 +1,4 @@
-import { createParser } from 'eventsource-parser'
+import { createUtf8Decoder } from './utf8-decoder.ts'
 
 /** One server-sent event: what stood in its `event:` and `data:` lines. */
 export interface ServerSentEvent {
@@ -15,44 +15,100 @@ export interface EventStream {
 /** Most characters that one event has, unless somebody says otherwise. */
 export const longestEvent = 64_000_000
 
+/** Reads a stream of `text/event-stream`, as the HTML standard describes it. Ids and times to wait are of no use here. */
 export function createEventStream(maxEventLength: number = longestEvent): EventStream {
-  const decoder = new TextDecoder()
-  let completed: ServerSentEvent[] = []
-  let isTooLong = false
-  let hasOpenReturn = false
-  const parser = createParser({
-    maxBufferSize: maxEventLength,
-    onEvent(event) {
-      completed.push(event)
-    },
-    onError(error) {
-      if (error.type === 'max-buffer-size-exceeded') isTooLong = true
-    },
-  })
-  return {
-    feed(bytes) {
-      completed = []
-      const text = (hasOpenReturn ? '\r' : '') + decoder.decode(bytes, { stream: true })
-      // The parser looks for both line endings anew at every line.
-      hasOpenReturn = text.endsWith('\r')
-      parser.feed(withLineFeeds(hasOpenReturn ? text.slice(0, -1) : text))
-      return isTooLong ? 'too_long' : completed
-    },
+  return new EventParser(maxEventLength)
+}
+
+const lineFeed = 0x0a
+const space = 0x20
+const colon = 0x3a
+const letterD = 0x64
+const letterE = 0x65
+
+class EventParser implements EventStream {
+  readonly #decoder = createUtf8Decoder()
+  readonly #maxEventLength: number
+  /** The pieces of a line that has not ended, and how long they are together: joined once, however many there are. */
+  #pieces: string[] = []
+  #piecesLength = 0
+  #event: string | undefined
+  #data: string | undefined
+  /** The text so far ended with a carriage return: a line feed that follows belongs to it. */
+  #isAfterReturn = false
+
+  constructor(maxEventLength: number) {
+    this.#maxEventLength = maxEventLength
+  }
+
+  feed(bytes: Uint8Array): readonly ServerSentEvent[] | 'too_long' {
+    const completed: ServerSentEvent[] = []
+    const text = this.#withLineFeeds(this.#decoder.decode(bytes))
+    let start = 0
+    let end = text.indexOf('\n')
+    if (end >= 0 && this.#pieces.length > 0) {
+      const line = this.#pieces.join('') + text.slice(0, end)
+      this.#pieces = []
+      this.#piecesLength = 0
+      this.#takeLine(line, 0, line.length, completed)
+      start = end + 1
+      end = text.indexOf('\n', start)
+    }
+    while (end >= 0) {
+      this.#takeLine(text, start, end, completed)
+      start = end + 1
+      end = text.indexOf('\n', start)
+    }
+    if (start < text.length) {
+      this.#pieces.push(start === 0 ? text : text.slice(start))
+      this.#piecesLength += text.length - start
+    }
+    const isTooLong = this.#piecesLength + (this.#data?.length ?? 0) > this.#maxEventLength
+    return isTooLong ? 'too_long' : completed
+  }
+
+  /** A line ends with a line feed, a carriage return, or both. */
+  #withLineFeeds(text: string): string {
+    if (text === '') return text
+    const rest = this.#isAfterReturn && text.charCodeAt(0) === lineFeed ? text.slice(1) : text
+    this.#isAfterReturn = text.endsWith('\r')
+    return rest.includes('\r') ? rest.replaceAll('\r\n', '\n').replaceAll('\r', '\n') : rest
+  }
+
+  #takeLine(text: string, start: number, end: number, completed: ServerSentEvent[]): void {
+    if (start === end) {
+      if (this.#data !== undefined) completed.push({ event: this.#event, data: this.#data })
+      this.#data = this.#event = undefined
+      return
+    }
+    const first = text.charCodeAt(start)
+    if (first === letterD) {
+      const data = valueIn(text, start, end, 'data')
+      if (data !== undefined) this.#data = this.#data === undefined ? data : `${this.#data}\n${data}`
+    } else if (first === letterE) {
+      const event = valueIn(text, start, end, 'event')
+      if (event !== undefined) this.#event = event === '' ? undefined : event
+    }
   }
 }
 
-function withLineFeeds(text: string): string {
-  return text.includes('\r') ? text.replaceAll('\r\n', '\n').replaceAll('\r', '\n') : text
+/** What this line gives for a field; undefined when it is one of another, or a comment. */
+function valueIn(text: string, start: number, end: number, field: string): string | undefined {
+  const at = start + field.length
+  if (!text.startsWith(field, start)) return undefined
+  if (at === end) return ''
+  if (text.charCodeAt(at) !== colon) return undefined
+  return text.slice(text.charCodeAt(at + 1) === space ? at + 2 : at + 1, end)
 }
 
 /** The same of a stream in which each line is the data of one event, and nothing else. */
 export function createLineStream(maxEventLength: number = longestEvent): EventStream {
-  const decoder = new TextDecoder()
+  const decoder = createUtf8Decoder()
   let pieces: string[] = []
   let length = 0
   return {
     feed(bytes) {
-      const [first = '', ...lines] = decoder.decode(bytes, { stream: true }).split('\n')
+      const [first = '', ...lines] = decoder.decode(bytes).split('\n')
       pieces.push(first)
       length += first.length
       const events: ServerSentEvent[] = []

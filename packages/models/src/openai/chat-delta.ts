@@ -17,40 +17,49 @@ export type DeltaPart =
 /** The parts of a `delta`, or of the `message` of an answer that came whole. */
 export function partsOf(delta: JsonObject): readonly DeltaPart[] {
   const parts: DeltaPart[] = []
-  for (const field of ['reasoning_content', 'reasoning'] as const) {
-    const text = stringOf(delta[field])
-    // A service that gives both gives the same twice.
-    if (text !== '' && parts.length === 0) parts.push({ kind: 'reasoning', text, field })
-  }
-  const details = listOf(delta.reasoning_details).filter(isJsonObject)
-  if (details.length > 0) {
-    const text =
-      parts.length > 0 ? '' : details.map((detail) => stringOf(detail.text) || stringOf(detail.summary)).join('')
-    parts.push({ kind: 'reasoning_details', details, text })
-  }
-  parts.push(...contentParts(delta.content))
+  addReasoning(delta.reasoning_content, 'reasoning_content', parts)
+  addReasoning(delta.reasoning, 'reasoning', parts)
+  if (delta.reasoning_details !== undefined) addDetails(delta.reasoning_details, parts)
+  addContent(delta.content, parts)
   const refusal = stringOf(delta.refusal)
   if (refusal !== '') parts.push({ kind: 'refusal', text: refusal })
-  const pieces = listOf(delta.tool_calls).filter(isJsonObject)
+  const { tool_calls: calls, function_call: called } = delta
+  if (calls === undefined && called === undefined) return parts
+  const pieces = listOf(calls).filter(isJsonObject)
   for (const piece of pieces) parts.push({ kind: 'call', piece })
   // What there was before `tool_calls`; a service that gives both gives the same twice.
-  const { function_call: called } = delta
   if (pieces.length === 0 && isJsonObject(called)) parts.push({ kind: 'call', piece: { index: 0, function: called } })
   return parts
 }
 
+/** A service that gives both fields gives the same twice. */
+function addReasoning(said: Json | undefined, field: ReasoningField, parts: DeltaPart[]): void {
+  const text = stringOf(said)
+  if (text !== '' && parts.length === 0) parts.push({ kind: 'reasoning', text, field })
+}
+
+function addDetails(said: Json, parts: DeltaPart[]): void {
+  const details = listOf(said).filter(isJsonObject)
+  if (details.length === 0) return
+  const text =
+    parts.length > 0 ? '' : details.map((detail) => stringOf(detail.text) || stringOf(detail.summary)).join('')
+  parts.push({ kind: 'reasoning_details', details, text })
+}
+
 /** A text, or a list of parts among which may be what was thought. */
-function contentParts(content: Json | undefined): readonly DeltaPart[] {
-  if (typeof content === 'string') return content === '' ? [] : [{ kind: 'text', text: content }]
-  return listOf(content).flatMap((part): readonly DeltaPart[] => {
-    if (!isJsonObject(part)) return []
-    if (part.type === 'thinking') {
-      const text = typeof part.thinking === 'string' ? part.thinking : textsOf(part.thinking)
-      return text === '' ? [] : [{ kind: 'reasoning', text, field: 'content' }]
-    }
-    const text = stringOf(part.text)
-    return text === '' ? [] : [{ kind: 'text', text }]
-  })
+function addContent(content: Json | undefined, parts: DeltaPart[]): void {
+  if (typeof content === 'string') {
+    if (content !== '') parts.push({ kind: 'text', text: content })
+    return
+  }
+  for (const part of listOf(content)) {
+    if (!isJsonObject(part)) continue
+    const isThought = part.type === 'thinking'
+    const said = isThought ? part.thinking : part.text
+    const text = isThought && typeof said !== 'string' ? textsOf(said) : stringOf(said)
+    if (text === '') continue
+    parts.push(isThought ? { kind: 'reasoning', text, field: 'content' } : { kind: 'text', text })
+  }
 }
 
 function textsOf(parts: Json | undefined): string {

@@ -56,14 +56,14 @@ function partOf(block: ContentBlock): JsonObject | undefined {
   return undefined
 }
 
-function documentText({ source, title }: OpaqueBlock): string {
+export function documentText({ source, title }: OpaqueBlock): string {
   const isPlain = isJsonObject(source) && source.type === 'text' && typeof source.data === 'string'
   const name = typeof title === 'string' ? title : ''
   if (!isPlain) return `[A document${name === '' ? '' : `, ${name},`} that cannot be shown to this model.]`
   return name === '' ? stringOf(source.data) : `${name}\n\n${stringOf(source.data)}`
 }
 
-function imageUrl({ source }: ImageBlock): string {
+export function imageUrl({ source }: ImageBlock): string {
   return source.url ?? `data:${source.media_type ?? 'image/png'};base64,${source.data ?? ''}`
 }
 

@@ -39,3 +39,8 @@ export function quirksOf(hostname: string): ServiceQuirks {
   const domain = Object.keys(quirksByDomain).find((each) => hostname === each || hostname.endsWith(`.${each}`))
   return (domain !== undefined && quirksByDomain[domain]) || none
 }
+
+/** Whether the service at this host is OpenAI's own, or Azure's. */
+export function isOpenAiHost(hostname: string): boolean {
+  return quirksOf(hostname) === openAiQuirks
+}

@@ -1,4 +1,4 @@
-import { keyVariables } from '../known-models.ts'
+import { cloudSecretVariables, keyVariables } from '../known-models.ts'
 import { handedForms } from './secret-forms.ts'
 import { isSecret, secretsOf } from './secrets.ts'
 
@@ -14,7 +14,7 @@ const used = new Set<string>()
 /** Which set of them it is: texts are many, and keys seldom change. */
 let version = 0
 
-/** A key that a request of this process is made with. */
+/** Notes a key that requests of this process are made with: `createKeyRedactor` takes it out from then on. */
 export function noteKeyInUse(key: string): void {
   if (!used.has(key)) version++
   used.delete(key)
@@ -54,7 +54,7 @@ function keysOf(env: Environment): readonly string[] {
   const headers = Object.fromEntries(
     lines.split(/\r?\n/).map((line) => [line.slice(0, line.indexOf(':')).trim(), line.slice(line.indexOf(':') + 1)]),
   )
-  const named = keyVariables().filter((name) => name !== 'ANTHROPIC_CUSTOM_HEADERS')
+  const named = [...keyVariables(), ...cloudSecretVariables].filter((name) => name !== 'ANTHROPIC_CUSTOM_HEADERS')
   const secrets = [...named.map((name) => env[name]), ...secretsOf({ headers })].map((secret) => secret?.trim() ?? '')
   return [...new Set(secrets)].filter(isSecret)
 }

@@ -40,6 +40,7 @@ export async function readReply(
   const clock = serviceClock(exchange.answer.headers)
   let failure: ModelError | undefined
   let hasEvents = false
+  let hasNews = false
   let length = 0
   const digest = new ByteDigest()
   const said = new EventDigest()
@@ -50,7 +51,7 @@ export async function readReply(
     said.add(received)
     const progress = progressOf(received, reader, labels)
     if (progress.kind !== 'ping') length += received.data.length
-    if (progress.kind === 'more') exchange.deadlines.onProgress()
+    if (progress.kind === 'more') hasNews = true
     if (progress.kind === 'last') exchange.deadlines.onFinishReason()
     if (progress.kind === 'error_event') {
       failure = streamError(redactor.json(progress.error ?? null), requestId, clock())
@@ -68,7 +69,11 @@ export async function readReply(
       failure = broken('one event was longer than any service sends')
       return 'enough'
     }
-    return fed.some((event) => takeEvent(event) === 'enough') ? 'enough' : 'more'
+    hasNews = false
+    const isEnough = fed.some((event) => takeEvent(event) === 'enough')
+    // What came at once is one piece of news: a timer is set anew once, and not for each event.
+    if (hasNews) exchange.deadlines.onProgress()
+    return isEnough ? 'enough' : 'more'
   })
   return replyOf(reader.finish(), () => {
     if (failure !== undefined) return failure

@@ -1,4 +1,4 @@
-import type { JsonObject, Model, ModelReply } from '@halting/core'
+import type { Model, ModelReply } from '@halting/core'
 import { isJsonObject, type ModelCallOptions, type ModelUpdate } from '@halting/core/adapters'
 import { keyForms, redactedMark } from './known-keys.ts'
 
@@ -20,25 +20,24 @@ export function createTextRedactor(formsNow: () => readonly string[]): TextRedac
   const take = (isComplete: boolean): string => {
     const forms = formsNow()
     const longest = forms[0]?.length ?? 0
-    const beginnings = new Set(forms.map((form) => form.charAt(0)))
+    const places = placesOf(forms)
     let shown = ''
     let from = 0
-    let at = 0
+    let at = nextPlace(places, held, 0)
     while (at < held.length) {
-      if (!beginnings.has(held.charAt(at))) {
-        at++
-        continue
-      }
       const left = held.length - at
       if (!isComplete && left < longest && mayBecomeOne(held.slice(at), forms)) break
       const form = forms.find((one) => held.startsWith(one, at))
-      if (form === undefined) {
-        at++
-        continue
+      if (form !== undefined) {
+        shown += held.slice(from, at) + redactedMark
+        from = at + form.length
       }
-      shown += held.slice(from, at) + redactedMark
-      at += form.length
-      from = at
+      at = nextPlace(places, held, form === undefined ? at + 1 : from)
+    }
+    if (from === 0 && at >= held.length) {
+      const all = held
+      held = ''
+      return all
     }
     shown += held.slice(from, at)
     held = held.slice(at)
@@ -46,7 +45,7 @@ export function createTextRedactor(formsNow: () => readonly string[]): TextRedac
   }
   return {
     push(piece) {
-      held += piece
+      held = held === '' ? piece : held + piece
       return take(false)
     },
     end: () => take(true),
@@ -55,6 +54,36 @@ export function createTextRedactor(formsNow: () => readonly string[]): TextRedac
 
 function mayBecomeOne(text: string, forms: readonly string[]): boolean {
   return forms.some((form) => form.length > text.length && form.startsWith(text))
+}
+
+/** So many characters of a form tell most other texts from it. */
+const firstLook = 3
+
+const patterns = new WeakMap<readonly string[], RegExp | null>()
+
+/** Where one of these forms may begin: at its first characters, or at fewer of them that the text ends with. Null where there is none. */
+function placesOf(forms: readonly string[]): RegExp | null {
+  const before = patterns.get(forms)
+  if (before !== undefined) return before
+  const beginnings = forms.flatMap((form) =>
+    Array.from({ length: Math.min(firstLook, form.length) }, (_, index) => {
+      const isWhole = index + 1 === Math.min(firstLook, form.length)
+      return `${escaped(form.slice(0, index + 1))}${isWhole ? '' : '$'}`
+    }),
+  )
+  const pattern = beginnings.length === 0 ? null : new RegExp([...new Set(beginnings)].join('|'), 'g')
+  patterns.set(forms, pattern)
+  return pattern
+}
+
+function nextPlace(places: RegExp | null, text: string, from: number): number {
+  if (places === null) return text.length
+  places.lastIndex = from
+  return places.exec(text)?.index ?? text.length
+}
+
+function escaped(text: string): string {
+  return text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')
 }
 
 /**
@@ -86,8 +115,11 @@ export function withRedactedStream(model: Model, env: Readonly<Record<string, st
   }
 }
 
+/** Where a text of a block is: in an update of its own, or in a field of a delta of the Messages API. */
+type Place = 'text_delta' | 'thinking_delta' | 'text' | 'thinking' | 'partial_json'
+
 /** Deltas of the Messages API with a text, and the field that it is in. */
-const textFields: { readonly [delta: string]: string } = {
+const textFields: { readonly [delta: string]: 'text' | 'thinking' | 'partial_json' | undefined } = {
   text_delta: 'text',
   thinking_delta: 'thinking',
   input_json_delta: 'partial_json',
@@ -95,16 +127,16 @@ const textFields: { readonly [delta: string]: string } = {
 
 interface OpenText {
   readonly redactor: TextRedactor
-  /** The update that reports more of it. */
-  readonly updateOf: (text: string) => ModelUpdate
-  readonly index: number
+  /** The last update that had a piece of it: what was held back is reported as another one. */
+  update: ModelUpdate
 }
 
 /** Updates of one attempt, each text of a block by itself. */
 class RedactedUpdates {
   readonly #formsNow: () => readonly string[]
   readonly #options: ModelCallOptions
-  readonly #open = new Map<string, OpenText>()
+  /** By the place, and then by the number of the block. */
+  readonly #open = new Map<Place, Map<number, OpenText>>()
 
   constructor(formsNow: () => readonly string[], options: ModelCallOptions) {
     this.#formsNow = formsNow
@@ -114,12 +146,10 @@ class RedactedUpdates {
   take(update: ModelUpdate): void {
     switch (update.type) {
       case 'text_delta':
-      case 'thinking_delta': {
-        const { type, index } = update
-        return this.#add(`${type} ${index}`, index, update.text, (text) => ({ type, index, text }))
-      }
+      case 'thinking_delta':
+        return this.#add(update.type, update.index, update.text, update)
       case 'block':
-        this.#end(update.index, 'block')
+        this.#end(update.index, blockPlaces)
         return this.#options.emit(update)
       case 'api_event':
         return this.#takeEvent(update)
@@ -127,38 +157,61 @@ class RedactedUpdates {
   }
 
   #takeEvent(update: Extract<ModelUpdate, { readonly type: 'api_event' }>): void {
-    const { event } = update
-    const { type, index, delta } = event
-    if (type === 'content_block_stop' && typeof index === 'number') this.#end(index, 'event')
-    const field = isJsonObject(delta) && typeof delta['type'] === 'string' ? textFields[delta['type']] : undefined
-    if (field === undefined || typeof index !== 'number' || !isJsonObject(delta)) return this.#options.emit(update)
-    const text = delta[field]
-    if (typeof text !== 'string') return this.#options.emit(update)
-    const withText = (shown: string): JsonObject => ({ ...event, delta: { ...delta, [field]: shown } })
-    this.#add(`event ${field} ${index}`, index, text, (shown) => ({ type: 'api_event', event: withText(shown) }))
+    const { type, index, delta } = update.event
+    if (type === 'content_block_stop' && typeof index === 'number') this.#end(index, eventPlaces)
+    if (!isJsonObject(delta) || typeof index !== 'number') return this.#options.emit(update)
+    const field = typeof delta['type'] === 'string' ? textFields[delta['type']] : undefined
+    const text = field === undefined ? undefined : delta[field]
+    if (field === undefined || typeof text !== 'string') return this.#options.emit(update)
+    this.#add(field, index, text, update)
   }
 
-  #add(name: string, index: number, piece: string, updateOf: OpenText['updateOf']): void {
-    const open = this.#open.get(name) ?? { redactor: createTextRedactor(this.#formsNow), updateOf, index }
-    this.#open.set(name, open)
+  #add(place: Place, index: number, piece: string, update: ModelUpdate): void {
+    const open = this.#openText(place, index, update)
+    open.update = update
     const shown = open.redactor.push(piece)
-    if (shown !== '' || piece === '') this.#options.emit(updateOf(shown))
+    // Almost no text has a key in it: then nothing is made anew.
+    if (shown === piece) this.#options.emit(update)
+    else if (shown !== '') this.#options.emit(withText(update, place, shown))
+  }
+
+  #openText(place: Place, index: number, update: ModelUpdate): OpenText {
+    let texts = this.#open.get(place)
+    if (texts === undefined) this.#open.set(place, (texts = new Map()))
+    let open = texts.get(index)
+    if (open === undefined) texts.set(index, (open = { redactor: createTextRedactor(this.#formsNow), update }))
+    return open
   }
 
   /** The block is complete: what was held back of its texts goes before what says so. */
-  #end(index: number, of: 'block' | 'event'): void {
-    for (const [name, open] of this.#open)
-      if (open.index === index && name.startsWith('event') === (of === 'event')) this.#endText(name, open)
+  #end(index: number, places: readonly Place[]): void {
+    for (const place of places) {
+      const texts = this.#open.get(place)
+      const open = texts?.get(index)
+      texts?.delete(index)
+      if (open !== undefined) this.#endText(place, open)
+    }
   }
 
-  #endText(name: string, { redactor, updateOf }: OpenText): void {
-    this.#open.delete(name)
+  #endText(place: Place, { redactor, update }: OpenText): void {
     const shown = redactor.end()
-    if (shown !== '') this.#options.emit(updateOf(shown))
+    if (shown !== '') this.#options.emit(withText(update, place, shown))
   }
 
   /** The reply is there. */
   endAll(): void {
-    for (const [name, open] of this.#open) this.#endText(name, open)
+    for (const [place, texts] of this.#open) for (const open of texts.values()) this.#endText(place, open)
+    this.#open.clear()
   }
+}
+
+const blockPlaces = ['text_delta', 'thinking_delta'] as const
+const eventPlaces = ['text', 'thinking', 'partial_json'] as const
+
+/** The same update with another text in its place. */
+function withText(update: ModelUpdate, place: Place, text: string): ModelUpdate {
+  if (update.type === 'text_delta' || update.type === 'thinking_delta') return { ...update, text }
+  if (update.type !== 'api_event') return update
+  const { delta } = update.event
+  return { ...update, event: { ...update.event, delta: { ...(isJsonObject(delta) && delta), [place]: text } } }
 }

@@ -57,7 +57,14 @@ export function createRedactor(given: readonly (string | undefined)[]): Redactor
     source: (said) => withoutForms(said, known()),
     json: (value) => redactedJson(value, (said) => withoutForms(said, known())),
     error,
-    reply: (reply) => (reply.streamError === undefined ? reply : { ...reply, streamError: error(reply.streamError) }),
+    reply: (reply) =>
+      reply.streamError === undefined && reply.warnings === undefined
+        ? reply
+        : {
+            ...reply,
+            ...(reply.streamError !== undefined && { streamError: error(reply.streamError) }),
+            ...(reply.warnings !== undefined && { warnings: reply.warnings.map(text) }),
+          },
     update(update) {
       if (update.type !== 'api_event' || isOfReply(update.event.type)) return update
       const event = redactedJson(update.event, text)

@@ -1,5 +1,5 @@
 import type { JsonObject } from '@halting/core'
-import { answeringReply, framesOf, repliedUsage } from './fault-reply.ts'
+import { answeringReply, framesOf, repliedUsage, wholeResponse } from './fault-reply.ts'
 import type { FaultProtocol } from './fault-reply.ts'
 
 /** An HTTP answer that is no stream of a reply. */
@@ -132,6 +132,7 @@ function halfOf(reply: JsonObject, breaks: 'reset' | 'silent'): HttpAnswer {
 /** The answer of a service that does not stream. */
 function wholeReply(protocol: FaultProtocol): JsonObject {
   const { blocks } = answeringReply
+  if (protocol === 'responses') return wholeResponse(answeringReply)
   if (protocol === 'messages') {
     return {
       id: 'msg_1',

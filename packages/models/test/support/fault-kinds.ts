@@ -1,7 +1,15 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { JsonObject } from '@halting/core'
-import { chatChunk, chatEvent, faultPoints, messagesEvent, messageStart } from './fault-reply.ts'
+import {
+  chatChunk,
+  chatEvent,
+  faultPoints,
+  messagesEvent,
+  messageStart,
+  responseCreated,
+  responsesEvent,
+} from './fault-reply.ts'
 import type { FaultPoint, FaultProtocol, Frame } from './fault-reply.ts'
 
 /** What can go wrong between the beginning of a connection and the end of an answer. */
@@ -84,9 +92,7 @@ export const faultKinds: Readonly<Record<StreamFault, FaultKind>> = {
   'unknown event': inserting(inAnswer, unknownEvent),
   'endless event': breaking(inAnswer, writeForEver),
   'repeated event': inserting(inMessage, ({ last }) => last?.bytes ?? ''),
-  'second message': inserting(inMessage, ({ protocol }) =>
-    protocol === 'messages' ? messageStart('msg_2') : chatChunk('msg_2', { role: 'assistant', content: 'Again.' }),
-  ),
+  'second message': inserting(inMessage, ({ protocol }) => secondMessage[protocol]),
   overloaded: saying('Overloaded', { type: 'overloaded_error' }, { code: 529 }),
   'server error': saying('Internal server error', { type: 'api_error' }, { type: 'server_error', code: null }),
   'rate limit': saying(
@@ -124,24 +130,31 @@ function inserting(points: readonly FaultPoint[], bytesOf: (scene: FaultScene) =
   }
 }
 
-/** An error in the stream, as either kind of service writes it. */
-function saying(message: string, inMessages: JsonObject, inChat: JsonObject): FaultKind {
-  return breaking(inAnswer, ({ protocol, response }) =>
-    response?.end(
-      protocol === 'messages'
-        ? messagesEvent({ type: 'error', error: { ...inMessages, message } })
-        : chatEvent({ error: { ...inChat, message } }),
-    ),
-  )
+const secondMessage: Readonly<Record<FaultProtocol, string>> = {
+  messages: messageStart('msg_2'),
+  chat: chatChunk('msg_2', { role: 'assistant', content: 'Again.' }),
+  responses: responsesEvent(responseCreated('msg_2')),
 }
 
+/** An error in the stream, as each kind of service writes it. */
+function saying(message: string, inMessages: JsonObject, inChat: JsonObject): FaultKind {
+  const said: Readonly<Record<FaultProtocol, string>> = {
+    messages: messagesEvent({ type: 'error', error: { ...inMessages, message } }),
+    chat: chatEvent({ error: { ...inChat, message } }),
+    responses: responsesEvent({ type: 'error', code: inChat.code ?? inChat.type ?? null, message, param: null }),
+  }
+  return breaking(inAnswer, ({ protocol, response }) => response?.end(said[protocol]))
+}
+
+const pingTypes = { messages: 'ping', responses: 'response.in_progress' } as const
+
 function pingOf(protocol: FaultProtocol): string {
-  return protocol === 'messages' ? messagesEvent({ type: 'ping' }) : chatChunk('msg_1', {})
+  return protocol === 'chat' ? chatChunk('msg_1', {}) : messagesEvent({ type: pingTypes[protocol] })
 }
 
 function unknownEvent({ protocol }: FaultScene): string {
   const known = { type: 'brand_new', index: 0, text: 'something that nobody heard of' }
-  return protocol === 'messages' ? messagesEvent(known) : chatEvent({ ...known, object: 'chat.brand_new' })
+  return protocol === 'chat' ? chatEvent({ ...known, object: 'chat.brand_new' }) : messagesEvent(known)
 }
 
 const repeatMs = 5

@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '@halting/core'
 
 /** The protocol that a fault server speaks. */
-export type FaultProtocol = 'messages' | 'chat'
+export type FaultProtocol = 'messages' | 'chat' | 'responses'
 
 /** The moments of an answer at which something can go wrong, in their order. */
 export const faultPoints = [
@@ -60,6 +60,7 @@ export const repliedUsage = { input_tokens: 100, output_tokens: 20 } as const
  * Chat completions have no other blocks than texts and calls, and a text there is complete when the call after it begins.
  */
 export function framesOf(protocol: FaultProtocol, reply: FaultReply, id = 'msg_1'): readonly Frame[] {
+  if (protocol === 'responses') return responsesFrames(reply, id)
   return protocol === 'messages' ? messagesFrames(reply, id) : chatFrames(reply, id)
 }
 
@@ -159,6 +160,98 @@ function chatBlock(block: JsonObject, before: JsonObject | undefined, id: string
     { bytes: head, ...(before?.type === 'text' && { reaches: 'text' }) },
     { bytes: piece({ function: { arguments: first } }), reaches: 'in call' },
     { bytes: piece({ function: { arguments: second } }), reaches: 'call' },
+  ]
+}
+
+/** One event of the Responses API. */
+export function responsesEvent(event: JsonObject): string {
+  return messagesEvent(event)
+}
+
+/** The event that a response begins with. */
+export function responseCreated(id: string, sequence_number = 0): JsonObject {
+  const response = { id, object: 'response', model: 'served', status: 'in_progress', output: [], usage: null }
+  return { type: 'response.created', sequence_number, response }
+}
+
+/** The last event of a response, with all of it; what comes behind it is a `[DONE]`, as some services send it. */
+function responsesFrames(reply: FaultReply, id: string): readonly Frame[] {
+  const begun = { ...responseCreated(id), type: 'response.in_progress' }
+  const events: readonly (readonly [event: JsonObject, reaches?: FaultPoint])[] = [
+    [responseCreated(id)],
+    [begun, 'begun'],
+    ...reply.blocks.flatMap((block, index) => responsesItem(block, index)),
+    [{ type: 'response.completed', response: wholeResponse(reply, id) }, 'stop'],
+  ]
+  return [
+    ...events.map(([event, reaches], sequence_number) => ({
+      bytes: responsesEvent({ ...event, sequence_number }),
+      ...(reaches !== undefined && { reaches }),
+    })),
+    { bytes: 'data: [DONE]\n\n', reaches: 'end' },
+  ]
+}
+
+/** A response as it is when it is whole. */
+export function wholeResponse({ blocks }: FaultReply, id = 'msg_1'): JsonObject {
+  const { input_tokens, output_tokens } = repliedUsage
+  const usage = { input_tokens, output_tokens, total_tokens: input_tokens + output_tokens }
+  const output = blocks.map((block) => itemOf(block))
+  return { id, object: 'response', model: 'served', status: 'completed', error: null, output, usage }
+}
+
+function itemOf(block: JsonObject): JsonObject {
+  switch (block.type) {
+    case 'text': {
+      const content = [{ type: 'output_text', text: block.text, annotations: [] }]
+      return { type: 'message', id: 'item_1', status: 'completed', role: 'assistant', content }
+    }
+    case 'tool_use': {
+      const { id: call_id, name, input } = block
+      return {
+        type: 'function_call',
+        id: 'item_1',
+        status: 'completed',
+        call_id,
+        name,
+        arguments: JSON.stringify(input),
+      }
+    }
+    default:
+      throw new Error(`Of a response a fault server makes no ${textOf(block.type)}.`)
+  }
+}
+
+function responsesItem(
+  block: JsonObject,
+  output_index: number,
+): readonly (readonly [event: JsonObject, reaches?: FaultPoint])[] {
+  const item = itemOf(block)
+  const end = { type: 'response.output_item.done', output_index, item }
+  const begin = (fields: JsonObject): JsonObject => ({
+    type: 'response.output_item.added',
+    output_index,
+    item: { ...item, status: 'in_progress', ...fields },
+  })
+  if (block.type === 'text') {
+    const [first, second] = halves(textOf(block.text))
+    const delta = { type: 'response.output_text.delta', output_index, content_index: 0 }
+    return [
+      [begin({ content: [] })],
+      [{ ...delta, delta: first }, 'in text'],
+      [{ ...delta, delta: second }],
+      [{ ...delta, type: 'response.output_text.done', text: block.text }],
+      [end, 'text'],
+    ]
+  }
+  const [first, second] = halves(textOf(item.arguments))
+  const delta = { type: 'response.function_call_arguments.delta', output_index }
+  return [
+    [begin({ arguments: '' })],
+    [{ ...delta, delta: first }, 'in call'],
+    [{ ...delta, delta: second }],
+    [{ ...delta, type: 'response.function_call_arguments.done', arguments: item.arguments }],
+    [end, 'call'],
   ]
 }
 

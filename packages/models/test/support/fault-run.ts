@@ -7,6 +7,7 @@ import type { ServiceOptions } from '../../src/service/endpoint.ts'
 import { createEar } from './fault-ear.ts'
 import type { FaultProtocol } from './fault-reply.ts'
 import { startFaultServer } from './fault-server.ts'
+import { responsesModelAt } from './responses-model.ts'
 import type { FaultServer, PlannedExchange } from './fault-server.ts'
 
 /** A fault server, and a real adapter that asks it. */
@@ -24,6 +25,7 @@ export async function faultyService(
   const ear = createEar()
   const server = await startFaultServer({ protocol, plan, taken: ear.taken })
   const named = { model: id, apiKey: 'key', baseUrl: server.url, fetch: ear.fetch, ...options }
+  if (protocol === 'responses') return { server, model: responsesModelAt(server.url, named) }
   return { server, model: protocol === 'messages' ? anthropic(named) : openaiCompatible(named) }
 }
 

@@ -67,11 +67,50 @@ export interface StatusLineSettings {
   readonly refreshInterval?: number
 }
 
+<<<<<<< HEAD
 /**
  * Who searches the web for `WebSearch`. `auto`: the service of the model, where it is known to. `service`: the service behind
  * `ANTHROPIC_BASE_URL`, too. `mcp`: a tool of an MCP server, as `server/tool`.
  */
 export type WebSearchSetting = 'auto' | 'service' | 'off' | { readonly mcp: string }
+=======
+/** How a provider package of the AI SDK is loaded and what its factory is given. */
+export interface AiSdkPackageField {
+  /** A subpath of the package, such as `anthropic` for `@ai-sdk/amazon-bedrock/anthropic`. */
+  readonly entry?: string
+  /** The export that creates the provider; found by its name when absent. */
+  readonly factory?: string
+  /** Options of the factory, with `${VAR}` for variables. */
+  readonly options?: JsonObject
+  /** Handed to the provider with every request, by the name of the provider. */
+  readonly providerOptions?: Readonly<Record<string, JsonObject>>
+  /** Where the package is installed; the folder of the setting when absent. */
+  readonly folder?: string
+}
+
+/** A model behind a provider package of the AI SDK. */
+export interface AiSdkModelField extends AiSdkPackageField {
+  readonly package: string
+  /** The name of the model, as the provider knows it. */
+  readonly model: string
+  /** Tokens of input and output that fit; 128,000 when absent. */
+  readonly contextWindow?: number
+  /** The longest reply there is, in tokens; 16,384 when absent. */
+  readonly maxOutputTokens?: number
+  /** Most uses of the service's own tools in one request. */
+  readonly maxServerToolUses?: number
+  /** Its price, as in `modelPrices`. */
+  readonly price?: JsonObject
+}
+
+/** The setting `aiSdk` of one file. */
+export interface AiSdkField {
+  /** Where packages are installed; the folder of the settings file when absent. */
+  readonly folder?: string
+  readonly packages?: Readonly<Record<string, AiSdkPackageField>>
+  readonly models?: Readonly<Record<string, AiSdkModelField>>
+}
+>>>>>>> main
 
 /** What one file says, field by field; what is not right is not in it. */
 export interface Fields {
@@ -92,6 +131,8 @@ export interface Fields {
   readonly disableAllHooks?: boolean
   readonly allowManagedHooksOnly?: boolean
   readonly allowManagedPermissionRulesOnly?: boolean
+  readonly allowManagedProvidersOnly?: boolean
+  readonly aiSdk?: AiSdkField
   readonly sandbox?: JsonObject
   readonly env?: Readonly<Record<string, string>>
   readonly passEnvironment?: readonly string[]

@@ -1,4 +1,7 @@
+export type { AiSdkAlias, AiSdkPackage, AiSdkSettings } from './ai-sdk.ts'
 export {
+  type AiSdkModelField,
+  type AiSdkPackageField,
   type DefaultLimit,
   type DefaultLimits,
   limitFieldNames,

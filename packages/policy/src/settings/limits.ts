@@ -1,7 +1,8 @@
 import { durationMs, waitMs } from '@halting/core/adapters'
 import { type DefaultLimit, type DefaultLimits, type LimitFieldName, limitFieldNames } from './fields.ts'
 import type { Ignored } from './loaded-settings.ts'
-import type { CountingFile, Origin, Settings } from './merge.ts'
+import type { CountingFile } from './counting-file.ts'
+import type { Origin, Settings } from './merge.ts'
 import type { SettingsLevel } from './places.ts'
 
 /** The limits of all files, and what does not count of them. */

@@ -51,6 +51,20 @@ const locks: readonly Lock[] = [
     without: ({ allow: _, ...others }) => others,
     unlocked: ({ allowManagedPermissionRulesOnly: _, ...others }) => others,
   },
+  {
+    name: 'allowManagedProvidersOnly',
+    what: 'providers of the AI SDK',
+    isSet: (fields) => fields.allowManagedProvidersOnly,
+    taken: ({ aiSdk }) => ({
+      setting: 'aiSdk',
+      texts:
+        aiSdk === undefined
+          ? []
+          : [[...Object.keys(aiSdk.models ?? {}), ...Object.keys(aiSdk.packages ?? {})].join(', ')],
+    }),
+    without: ({ aiSdk: _, ...others }) => others,
+    unlocked: ({ allowManagedProvidersOnly: _, ...others }) => others,
+  },
   ofSandbox('network', 'allowManagedDomainsOnly', 'allowedDomains', 'domains of the sandbox'),
   ofSandbox('filesystem', 'allowManagedReadPathsOnly', 'allowRead', 'paths that the sandbox opens'),
 ]

@@ -4,7 +4,13 @@ import { absolutePath, isDirectory } from '../files/paths.ts'
 import { realPath } from '@halting/journal/files'
 import type { PermissionMode } from '../permissions/rule-book.ts'
 import { parseRules, type RuleText } from '../permissions/rule.ts'
+<<<<<<< HEAD
 import type { Fields, LimitSettings, NotificationChannel, StatusLineSettings, WebSearchSetting } from './fields.ts'
+=======
+import { type AiSdkSettings, mergedAiSdk } from './ai-sdk.ts'
+import type { CountingFile, Note } from './counting-file.ts'
+import type { LimitSettings, NotificationChannel, StatusLineSettings } from './fields.ts'
+>>>>>>> main
 import type { HookGroup, HookSettings } from './hook-settings.ts'
 import type { ReadFile } from './read-files.ts'
 import { namesServer, replacedServers } from './replaced-servers.ts'
@@ -81,6 +87,8 @@ export interface Settings {
   readonly pauseFor?: string
   /** Budgets over all sessions and processes of the machine: those of all files together. */
   readonly budgets?: readonly BudgetSource[]
+  /** Provider packages of the AI SDK, and models behind them by name. */
+  readonly aiSdk?: AiSdkSettings
   /** Its output stands in the interactive program. */
   readonly statusLine?: StatusLineSettings
   /** Servers of the Model Context Protocol, each name once. Not checked yet. */
@@ -118,15 +126,9 @@ export interface Origin {
   readonly from: string
 }
 
-/** A file, and the part of it that counts. */
-export interface CountingFile {
-  readonly file: ReadFile
-  readonly fields: Fields
-}
-
 export const listedFields = ['allow', 'deny', 'ask', 'additionalDirectories'] as const
-/** By these an administrator alone says which hooks run, and which rules allow. */
-const managedOnly = ['allowManagedHooksOnly', 'allowManagedPermissionRulesOnly'] as const
+/** By these an administrator alone says which hooks run, which rules allow, and which providers are loaded. */
+const managedOnly = ['allowManagedHooksOnly', 'allowManagedPermissionRulesOnly', 'allowManagedProvidersOnly'] as const
 const singleFields = [
   'apiKeyHelper',
   'autoMemoryDirectory',
@@ -236,8 +238,6 @@ function domainsOfManaged(counting: readonly CountingFile[]): readonly string[] 
   )
 }
 
-type Note = (setting: string, value: unknown, file: ReadFile) => void
-
 /** The most urgent value of each. `disableAllHooks` takes the status line away, too, but for an administrator's. */
 function mergedSingle(counting: readonly CountingFile[], note: Note): Record<string, unknown> {
   const single: Record<string, unknown> = {}
@@ -260,11 +260,16 @@ function noteManagedOnly(counting: readonly CountingFile[], note: Note): void {
   }
 }
 
-/** What limits or protects, of all files: none takes away what another one says. */
-function ofAllFiles(counting: readonly CountingFile[], note: Note): Pick<Settings, 'protect' | 'budgets'> {
+/** What adds up over all files: none takes away what another one says. */
+function ofAllFiles(counting: readonly CountingFile[], note: Note): Pick<Settings, 'protect' | 'budgets' | 'aiSdk'> {
   const protect = mergedGlobs(counting, note)
   const budgets = mergedBudgets(counting, note)
-  return { ...(protect.length > 0 && { protect }), ...(budgets.length > 0 && { budgets }) }
+  const aiSdk = mergedAiSdk(counting, note)
+  return {
+    ...(protect.length > 0 && { protect }),
+    ...(budgets.length > 0 && { budgets }),
+    ...(aiSdk !== undefined && { aiSdk }),
+  }
 }
 
 /** No file takes away what another one protects. */

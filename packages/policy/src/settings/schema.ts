@@ -207,6 +207,65 @@ const budgets = z.array(
   says('a list, such as [{"per": "day", "usd": 20}]'),
 )
 
+const tokens = 'a whole number of tokens from 1 on'
+const uses = 'a whole number of uses from 0 on'
+const packageName = 'the name of an npm package, such as @ai-sdk/amazon-bedrock: no path and no URL'
+const subpath = 'a subpath of the package, such as anthropic'
+const identifier = 'the name of an export, such as createAmazonBedrock'
+const alias = 'an object: models by a name of letters, figures, dots, dashes and underscores'
+const object = z.record(z.string(), z.unknown(), says('an object'))
+
+const npmName = /^(?:@[\w~-][\w.~-]*\/)?[\w~-][\w.~-]*$/
+
+const aiSdkPackage = {
+  entry: z
+    .string(says(subpath))
+    .refine((text) => /^[\w-][\w.-]*(?:\/[\w-][\w.-]*)*$/.test(text), says(subpath))
+    .optional(),
+  factory: z
+    .string(says(identifier))
+    .refine((text) => /^[\w$]+$/.test(text), says(identifier))
+    .optional(),
+  options: object.optional(),
+  providerOptions: z.record(z.string(), object, says('an object: options by the name of a provider')).optional(),
+  folder: filled('a path').optional(),
+}
+const packageKeys = 'an object of entry, factory, options, providerOptions and folder alone'
+const modelKeys =
+  'an object of package, model, entry, factory, options, providerOptions, folder, contextWindow, maxOutputTokens, maxServerToolUses and price alone'
+
+const aiSdk = z.strictObject(
+  {
+    folder: filled('a path').optional(),
+    packages: z
+      .record(
+        z.string().refine((name) => npmName.test(name), says(packageName)),
+        z.strictObject(aiSdkPackage, says(packageKeys)),
+        { error: ({ code }) => (code === 'invalid_key' ? `an object by ${packageName}` : 'an object by package') },
+      )
+      .optional(),
+    models: z
+      .record(
+        z.string().refine((name) => /^[A-Za-z\d][\w.-]{0,99}$/.test(name), says(alias)),
+        z.strictObject(
+          {
+            ...aiSdkPackage,
+            package: z.string(says(packageName)).refine((name) => npmName.test(name), says(packageName)),
+            model: filled('the name of a model, as the provider knows it'),
+            contextWindow: z.int(says(tokens)).min(1, says(tokens)).optional(),
+            maxOutputTokens: z.int(says(tokens)).min(1, says(tokens)).optional(),
+            maxServerToolUses: z.int(says(uses)).min(0, says(uses)).optional(),
+            price: z.looseObject({}, says('an object of prices, such as {"input": 3, "output": 15}')).optional(),
+          },
+          says(modelKeys),
+        ),
+        says(alias),
+      )
+      .optional(),
+  },
+  says('an object of folder, packages and models alone'),
+)
+
 /** Fields by their name; those of `permissions` with it before them. */
 export const fieldTable: Readonly<Record<string, Field>> = {
   apiKeyHelper: passOver(filled('a command, as text')),
@@ -246,6 +305,8 @@ export const fieldTable: Readonly<Record<string, Field>> = {
   disableAllHooks: stop(truth),
   allowManagedHooksOnly: passOver(truth),
   allowManagedPermissionRulesOnly: passOver(truth),
+  allowManagedProvidersOnly: passOver(truth),
+  aiSdk: stop(aiSdk),
   sandbox: stop(sandbox),
   env: passOver(
     z

@@ -11,7 +11,8 @@ import {
 } from './loaded-settings.ts'
 import { mergedLimits } from './limits.ts'
 import { withoutOthers } from './managed-only.ts'
-import { listedFields, merged, type CountingFile } from './merge.ts'
+import type { CountingFile } from './counting-file.ts'
+import { listedFields, merged } from './merge.ts'
 import type { ReadFile } from './read-files.ts'
 
 /** What counts of files that were read, merged; the most urgent first. @throws SettingsError */

@@ -35,6 +35,8 @@ const single = [
 /** Settings that never count from a project: they lose a person's work, money or secrets, or have something outlive a run. */
 export const ownOnly = [
   'modelPrices',
+  // A package runs within the program, where the keys are: no sandbox holds it.
+  'aiSdk',
   'cleanupPeriodDays',
   'fileCheckpointingEnabled',
   'promptSuggestionEnabled',
@@ -147,9 +149,15 @@ export function letIn(fields: Fields, { lets, isSandboxed, projectDirectory, let
 
 function offer(setting: string, value: unknown): Offer {
   const text = typeof value === 'string' ? value : JSON.stringify(value)
-  // These take away all that asks or holds: a trust that saw nothing of them does not cover them.
-  const needsNaming = setting === 'sandbox' || value === 'bypassPermissions'
+  // These take away all that asks or holds, or load a package: a trust that saw nothing of them does not cover them.
+  const needsNaming =
+    setting === 'sandbox' || value === 'bypassPermissions' || (setting === 'model' && loadsPackage(text))
   return { setting, text, needsNaming, id: idOf([setting, value]) }
+}
+
+/** A model behind a package, which runs within the program. */
+function loadsPackage(model: string): boolean {
+  return model.startsWith('ai-sdk:')
 }
 
 /** A command that prints a key, or the status line, runs what its script holds, as a hook does. */
@@ -220,7 +228,9 @@ function hookOffer(
   const rest = Object.keys(more).length === 0 ? '' : ` ${JSON.stringify(more)}`
   const text = `${event}${matcher === '' ? '' : `(${matcher})`}: ${type === 'command' ? '' : `${type} `}${runs}${rest}`
   const scripts = handler.type === 'command' ? namedScripts(handler.command, projectDirectory) : []
-  return { setting: 'hooks', needsNaming: false, ...withScripts(text, scripts, ['hook', event, matcher, handler]) }
+  const { model } = more
+  const needsNaming = typeof model === 'string' && loadsPackage(model)
+  return { setting: 'hooks', needsNaming, ...withScripts(text, scripts, ['hook', event, matcher, handler]) }
 }
 
 function idOf(value: unknown): string {

@@ -8,7 +8,7 @@ import { durationMs } from '@halting/core/adapters'
 import type { DefaultLimits } from '../../src/settings/fields.ts'
 import { mergedLimits } from '../../src/settings/limits.ts'
 import type { LoadedSettings } from '../../src/settings/loaded-settings.ts'
-import type { CountingFile } from '../../src/settings/merge.ts'
+import type { CountingFile } from '../../src/settings/counting-file.ts'
 import type { SettingsLevel } from '../../src/settings/places.ts'
 import { loadSettings, projectOffers } from '../../src/settings/settings.ts'
 

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { waitMs } from '@halting/core/adapters'
 import type { DefaultLimits } from '../../src/settings/fields.ts'
 import { mergedLimits } from '../../src/settings/limits.ts'
-import type { CountingFile } from '../../src/settings/merge.ts'
+import type { CountingFile } from '../../src/settings/counting-file.ts'
 import type { SettingsLevel } from '../../src/settings/places.ts'
 import { loadSettings } from '../../src/settings/settings.ts'
 

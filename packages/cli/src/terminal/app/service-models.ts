@@ -1,6 +1,6 @@
 import { reachableServices, serviceFromEnvironment } from '@halting/models'
 import { messageOf } from '@halting/core/adapters'
-import { helperOf, type RunSettings } from '@halting/agent/session-settings'
+import { helperOf, listedAliases, type RunSettings } from '@halting/agent/session-settings'
 
 /** What a service answers that was asked for its models. */
 export type ListedModels =
@@ -29,7 +29,10 @@ export function askServices(
   const found = reachableServices(env)
   const isMissing = credentials !== undefined && !found.some(({ prefix }) => prefix === 'anthropic')
   const services = isMissing ? [{ prefix: 'anthropic', isSetUp: true }, ...found] : found
-  return services.map(({ prefix, isSetUp }) => ({ service: prefix, answer: ask(prefix, isSetUp) }))
+  const aliases = listedAliases(settings).map(({ name }) => name)
+  const asked = services.map(({ prefix, isSetUp }) => ({ service: prefix, answer: ask(prefix, isSetUp) }))
+  if (aliases.length === 0) return asked
+  return [{ service: 'aiSdk', answer: Promise.resolve({ kind: 'models', names: aliases, left: 0 }) }, ...asked]
 
   async function ask(prefix: string, isSetUp: boolean): Promise<ListedModels> {
     try {

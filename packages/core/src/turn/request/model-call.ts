@@ -107,7 +107,7 @@ const noReply = new ModelError({
 }).toRecord()
 
 function answeredAttempt(run: Run, plan: RequestPlan, grant: Grant, reply: OwnReply): Made {
-  const { message, streamError } = reply
+  const { message, streamError, warnings } = reply
   return {
     kind: 'answered',
     message,
@@ -115,6 +115,7 @@ function answeredAttempt(run: Run, plan: RequestPlan, grant: Grant, reply: OwnRe
     grant,
     promptDigest: plan.promptDigest(),
     charge: chargeOfReply(run, plan, grant, reply),
+    ...(warnings !== undefined && { warnings }),
   }
 }
 

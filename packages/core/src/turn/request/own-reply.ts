@@ -1,6 +1,7 @@
 import { isJsonObject, jsonOf, putJson } from '../../json.ts'
 import { noUsage, type AssistantMessage } from '../../messages.ts'
 import { toldUsage, type ToldUsage } from '../../model/told-usage.ts'
+import { headOf } from '../../text.ts'
 import type { OwnBlocks } from './own-blocks.ts'
 
 /** A reply as the run keeps it. */
@@ -12,6 +13,8 @@ export interface OwnReply {
   /** What broke the stream; undefined when nothing did. */
   readonly streamError: unknown
   readonly isBillingUnknown: boolean
+  /** Of `ModelReply`; undefined for none. */
+  readonly warnings: readonly string[] | undefined
 }
 
 /** What a model adapter gave, of the model `by`; undefined when it is no reply. */
@@ -19,13 +22,31 @@ export function ownReply(given: unknown, blocks: OwnBlocks, by: string): OwnRepl
   try {
     if (typeof given !== 'object' || given === null || !('message' in given)) return undefined
     // Plain JavaScript may give any fields beside it, or none.
-    const { message, streamError, billed } = given as { readonly [field: string]: unknown }
+    const { message, streamError, billed, warnings } = given as { readonly [field: string]: unknown }
     const own = ownMessage(message, blocks, by)
-    return own && { ...own, streamError: streamError ?? undefined, isBillingUnknown: billed === 'unknown' }
+    return (
+      own && {
+        ...own,
+        streamError: streamError ?? undefined,
+        isBillingUnknown: billed === 'unknown',
+        warnings: warningsIn(warnings),
+      }
+    )
   } catch {
     // It cannot be read.
     return undefined
   }
+}
+
+/** Most warnings of one reply, and most characters of one. */
+const mostWarnings = 20
+const longestWarning = 1_000
+
+function warningsIn(given: unknown): readonly string[] | undefined {
+  if (!Array.isArray(given)) return undefined
+  const warnings = given.filter((warning) => typeof warning === 'string' && warning !== '')
+  if (warnings.length === 0) return undefined
+  return warnings.slice(0, mostWarnings).map((warning: string) => headOf(warning, longestWarning))
 }
 
 /** Fields that are looked at one by one; any other is copied. */

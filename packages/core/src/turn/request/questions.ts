@@ -10,7 +10,7 @@ import { OpenBill, type Bill, type Charge } from './bill.ts'
 import { chargeOf } from './charge.ts'
 import { CutOff } from './cut-off.ts'
 import { currentModel } from './current-model.ts'
-import type { RestingTime } from './request-plan.ts'
+import { warningsOf, type RestingTime } from './request-plan.ts'
 import { problemOfQuestion, questionPlan, refusedQuestion, replyTo, type Question } from './question.ts'
 
 /** Enters a bill from the record: what was paid then is in the figures, and what was told is told again. */
@@ -46,6 +46,7 @@ export function askerFor(bill: OpenBill, retryName: string, onRefusal?: (error: 
       if (value.kind === 'failed' && value.error.contextLimit !== undefined) onRefusal?.(value.error)
       bill.charge(charge)
       if (charge.note !== undefined) bill.tell({ type: 'notice', message: charge.note })
+      for (const message of warningsOf(value)) bill.tell({ type: 'notice', message })
     },
   }
 }

@@ -18,6 +18,8 @@ export type Attempt =
       readonly charge: Charge
       /** What the service's count is of, beside the messages; a resume may ask with another prompt (`PromptCount`). */
       readonly promptDigest: string
+      /** Of the reply (`ModelReply`). */
+      readonly warnings?: readonly string[]
     }
   | {
       readonly kind: 'failed'
@@ -42,6 +44,12 @@ export type Attempt =
   | { readonly kind: 'over_budget'; readonly overBudget: OverBudget }
   /** On record as begun and never as ended: charged at its reservation. */
   | { readonly kind: 'unknown'; readonly charge: Charge; readonly grant: Grant }
+
+/** What the model warned of with its reply. A record may hold anything. */
+export function warningsOf(attempt: Attempt): readonly string[] {
+  const warnings = attempt.kind === 'answered' ? attempt.warnings : undefined
+  return Array.isArray(warnings) ? warnings.filter((warning) => typeof warning === 'string') : []
+}
 
 /** A time that can stand still. */
 export type RestingTime = Pick<Deadline, 'pause' | 'goOn'>

@@ -1,0 +1,253 @@
+import { ConfigurationError, type JsonObject, type Model, ModelError } from '@halting/core'
+import { isJsonObject } from '@halting/core/adapters'
+import { configFolder, homeFolder } from '@halting/journal/files'
+import {
+  cloudSecretVariables,
+  keyVariablesOf,
+  limitsFromEnvironment,
+  modelAliases,
+  noteKeyInUse,
+} from '@halting/models'
+import type { AiSdkAlias, AiSdkPackage, AiSdkSettings, Settings } from '@halting/policy/settings'
+import { expandVariables } from '../expand-variables.ts'
+import { nearest } from '../nearest.ts'
+import type { Environment } from '../tools/limits.ts'
+import { aiSdkNameOf, isAiSdkName, parseAiSdkName } from './ai-sdk-name.ts'
+import { findPackage } from './find-package.ts'
+import type { ModelToLoad } from './load-model.ts'
+
+/** Settings and surroundings that decide about models behind provider packages. */
+export interface AiSdkPlace {
+  readonly settings: Pick<Settings, 'aiSdk'>
+  /** Variables as the session has them. */
+  readonly env: Environment
+  /** Packages in this folder are not loaded, but by a folder that settings name. */
+  readonly cwd: string
+}
+
+/** An alias of the settings, for lists of models. */
+export interface ListedAlias {
+  readonly name: string
+  /** What it stands for, as `ai-sdk:PACKAGE/MODEL`. */
+  readonly model: string
+  readonly contextWindow: number
+  readonly maxOutputTokens: number
+  readonly price: JsonObject | undefined
+  readonly from: string
+}
+
+const usualWindow = 128_000
+const usualOutput = 16_384
+const usualDefaultOutput = 32_000
+
+/** Whether a model with this name is behind a provider package: by its form, or an alias of the settings. */
+export function isBehindPackage(name: string, { aiSdk }: Pick<Settings, 'aiSdk'>): boolean {
+  return isAiSdkName(name) || (aiSdk !== undefined && Object.hasOwn(aiSdk.models, name))
+}
+
+/** The aliases of the settings. */
+export function listedAliases({ aiSdk }: Pick<Settings, 'aiSdk'>): readonly ListedAlias[] {
+  return Object.entries(aiSdk?.models ?? {}).map(([name, alias]) => ({
+    name,
+    model: aiSdkNameOf(alias),
+    contextWindow: alias.contextWindow ?? usualWindow,
+    maxOutputTokens: alias.maxOutputTokens ?? usualOutput,
+    price: alias.price,
+    from: alias.from,
+  }))
+}
+
+/** Prices that aliases have, for `parsePriceOverrides`. */
+export function pricesOfAliases(settings: Pick<Settings, 'aiSdk'>): JsonObject {
+  return Object.fromEntries(
+    listedAliases(settings).flatMap(({ name, price }) => (price === undefined ? [] : [[name, price]])),
+  )
+}
+
+/**
+ * Checks the name of a model behind a package: its form, and whether settings let it be loaded. Nothing is looked for on disk.
+ * @throws ConfigurationError
+ */
+export function checkPackageName(name: string, { aiSdk }: Pick<Settings, 'aiSdk'>): void {
+  definitionOf(name, aiSdk)
+}
+
+interface Definition extends Omit<AiSdkPackage, 'from'>, Pick<AiSdkAlias, 'package' | 'model'> {
+  /** What it is priced and journalled by. */
+  readonly id: string
+  readonly contextWindow?: number
+  readonly maxOutputTokens?: number
+  readonly maxServerToolUses?: number
+}
+
+function definitionOf(name: string, aiSdk: AiSdkSettings | undefined): Definition {
+  const alias = aiSdk !== undefined && Object.hasOwn(aiSdk.models, name) ? aiSdk.models[name] : undefined
+  if (alias !== undefined) refuseTakenName(name, alias)
+  const said = alias ?? parseAiSdkName(name)
+  const { package: packageName } = said
+  const ofPackage =
+    aiSdk !== undefined && Object.hasOwn(aiSdk.packages, packageName) ? aiSdk.packages[packageName] : undefined
+  if (aiSdk?.onlyNamed === true && alias === undefined && ofPackage === undefined && !isNamed(packageName, aiSdk)) {
+    throw new ConfigurationError(
+      `${packageName} is not loaded: an administrator's settings say allowManagedProvidersOnly and do not name it. halting models lists what they have.`,
+    )
+  }
+  const options = { ...ofPackage?.options, ...alias?.options }
+  const providerOptions = { ...ofPackage?.providerOptions, ...alias?.providerOptions }
+  return {
+    ...ofPackage,
+    ...said,
+    id: name,
+    options,
+    providerOptions,
+    folders: alias?.folders ?? ofPackage?.folders ?? aiSdk?.folders ?? [],
+  }
+}
+
+function isNamed(packageName: string, { models }: AiSdkSettings): boolean {
+  return Object.values(models).some((alias) => alias.package === packageName)
+}
+
+/** An alias must not change what a name means that others have. */
+function refuseTakenName(name: string, { from }: AiSdkAlias): void {
+  const taken = ['default', 'inherit', ...Object.keys(modelAliases())]
+  if (!taken.includes(name.toLowerCase()) && keyVariablesOf(name) === undefined) return
+  throw new ConfigurationError(
+    `aiSdk.models.${name} in ${from} has the name of another model. Give it a name that means nothing yet, such as my-${name}.`,
+  )
+}
+
+/** The models of a session that are behind provider packages of the AI SDK. A package is loaded when it is used, and once. */
+export class AiSdkModels {
+  readonly #place: AiSdkPlace
+  readonly #loaded = new Map<string, Model>()
+  readonly #waiting = new Map<string, Model>()
+
+  constructor(place: AiSdkPlace) {
+    this.#place = place
+  }
+
+  has(name: string): boolean {
+    return isBehindPackage(name, this.#place.settings)
+  }
+
+  /**
+   * The model with this name. Its package is found here and loaded with the first request, unless `load` was called before.
+   * @throws ConfigurationError for a package that is not there or needs another Node, and for options that cannot be used
+   */
+  model(name: string): Model {
+    const made = this.#loaded.get(name) ?? this.#waiting.get(name)
+    if (made !== undefined) return made
+    const wanted = this.#wanted(name)
+    const { id = name, contextWindow = usualWindow, maxOutputTokens = usualOutput, maxServerToolUses } = wanted.adapter
+    const model: Model = {
+      id,
+      contextWindow,
+      maxOutputTokens,
+      defaultOutputTokens: Math.min(wanted.adapter.defaultOutputTokens ?? usualDefaultOutput, maxOutputTokens),
+      ...(maxServerToolUses !== undefined && { maxServerToolUses }),
+      call: async (...asked) => (await this.#loadForRequest(name)).call(...asked),
+    }
+    this.#waiting.set(name, model)
+    return model
+  }
+
+  /** Loads the package of a model, so that what is wrong with it is known. @throws ConfigurationError */
+  async load(name: string): Promise<Model> {
+    const before = this.#loaded.get(name)
+    if (before !== undefined) return before
+    const wanted = this.#wanted(name)
+    const { loadModel } = await import('./load-model.ts')
+    const model = await loadModel(wanted)
+    this.#loaded.set(name, model)
+    return model
+  }
+
+  /** What tells one account at the service from another: the package, and what its options hold. */
+  accountOf(name: string): { readonly service: string; readonly secret: string } {
+    const { package: packageName } = definitionOf(name, this.#place.settings.aiSdk)
+    const { options } = this.#wanted(name)
+    const { env } = this.#place
+    const ofEnvironment = Object.entries(env).filter(([variable]) => /^(?:AWS|AZURE|GOOGLE|ANTHROPIC)_/.test(variable))
+    return {
+      service: packageName,
+      secret: JSON.stringify([options, ofEnvironment.toSorted(([one], [other]) => (one < other ? -1 : 1))]),
+    }
+  }
+
+  async #loadForRequest(name: string): Promise<Model> {
+    try {
+      return await this.load(name)
+    } catch (thrown) {
+      if (!(thrown instanceof ConfigurationError)) throw thrown
+      throw new ModelError({ kind: 'invalid_request', message: thrown.message, billed: 'nothing', cause: thrown })
+    }
+  }
+
+  #wanted(name: string): ModelToLoad {
+    const { settings, env, cwd } = this.#place
+    const definition = definitionOf(name, settings.aiSdk)
+    const { package: packageName, model, entry, factory, options = {}, providerOptions = {} } = definition
+    const own = configFolder('halting', { cwd, home: homeFolder(env), env })
+    const found = findPackage({ name: packageName, entry, folders: [...new Set([...definition.folders, own])], cwd })
+    const { id, contextWindow, maxOutputTokens, maxServerToolUses } = definition
+    const given = expanded(options, env, `options of ${name}`)
+    noteSecrets(given, false)
+    const adapter = {
+      ...limitsFromEnvironment(env),
+      id,
+      ...(contextWindow !== undefined && { contextWindow }),
+      ...(maxOutputTokens !== undefined && { maxOutputTokens }),
+      ...(maxServerToolUses !== undefined && { maxServerToolUses }),
+      // True: values of an object of objects stay objects.
+      providerOptions: expanded(providerOptions, env, `providerOptions of ${name}`) as Record<string, JsonObject>,
+    }
+    return { found, entry, factory, options: given, model, adapter, env }
+  }
+}
+
+/** With `${VAR}` and `${VAR:-default}` put in, wherever a text is. */
+function expanded(value: JsonObject, env: Environment, where: string): JsonObject {
+  const text = JSON.stringify(value, (_name, inner: unknown) =>
+    typeof inner === 'string'
+      ? expandVariables(inner, env, (variable) => {
+          throw new ConfigurationError(
+            `aiSdk in the settings: the variable ${variable} in the ${where} is not set. Set it, or write \${${variable}:-default} to say what to use then.`,
+          )
+        })
+      : inner,
+  )
+  return JSON.parse(text) as JsonObject
+}
+
+const secretName = /key|token|secret|auth|passw|credential|cookie|signature|headers/i
+
+/** Keys that options hold are taken out of what a session shows and stores. */
+function noteSecrets(value: unknown, isSecret: boolean): void {
+  if (typeof value === 'string' && isSecret && value.length >= 16) noteKeyInUse(value)
+  if (Array.isArray(value)) for (const inner of value as readonly unknown[]) noteSecrets(inner, isSecret)
+  if (!isJsonObject(value)) return
+  for (const [name, inner] of Object.entries(value)) noteSecrets(inner, isSecret || secretName.test(name))
+}
+
+/** Variables that commands do not get: those that options take a secret from, and those of clouds where a model of the session signs in with them. */
+export function signInVariables({ aiSdk }: Pick<Settings, 'aiSdk'>, models: readonly string[]): readonly string[] {
+  const said = [...Object.values(aiSdk?.models ?? {}), ...Object.values(aiSdk?.packages ?? {})]
+  const named = new Set<string>()
+  for (const { options } of said) addVariables(options, false, named)
+  const isUsed = models.some((name) => isBehindPackage(name, aiSdk === undefined ? {} : { aiSdk }))
+  return [...named, ...(isUsed ? cloudSecretVariables : [])]
+}
+
+function addVariables(value: unknown, isSecret: boolean, named: Set<string>): void {
+  if (typeof value === 'string' && isSecret)
+    for (const [, variable] of value.matchAll(/\$\{([A-Za-z_]\w*)/g)) if (variable !== undefined) named.add(variable)
+  if (Array.isArray(value)) for (const inner of value as readonly unknown[]) addVariables(inner, isSecret, named)
+  if (!isJsonObject(value)) return
+  for (const [name, inner] of Object.entries(value)) addVariables(inner, isSecret || secretName.test(name), named)
+}
+
+/** A known alias that was most likely meant; undefined where there is none near. */
+export function nearestAlias(name: string, settings: Pick<Settings, 'aiSdk'>): string | undefined {
+  return nearest(name, Object.keys(settings.aiSdk?.models ?? {}))
+}

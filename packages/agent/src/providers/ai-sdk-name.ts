@@ -1,0 +1,48 @@
+import { ConfigurationError } from '@halting/core'
+
+const prefix = 'ai-sdk:'
+
+/** A provider package of the AI SDK, and the name that it has for a model. */
+export interface AiSdkName {
+  readonly package: string
+  readonly model: string
+}
+
+/** Whether a name of a model begins as one behind a provider package does. */
+export function isAiSdkName(name: string): boolean {
+  return name.startsWith(prefix)
+}
+
+/** The name of a model behind a provider package, as `--model` takes it. */
+export function aiSdkNameOf({ package: packageName, model }: AiSdkName): string {
+  return `${prefix}${packageName}/${model}`
+}
+
+/**
+ * Reads `ai-sdk:PACKAGE/MODEL`. The package may have a scope, and the name of the model slashes and colons.
+ * @throws ConfigurationError for a package that is not a plain npm name, and for a name without a model.
+ */
+export function parseAiSdkName(name: string): AiSdkName {
+  const rest = name.slice(prefix.length)
+  const parts = rest.split('/')
+  const count = rest.startsWith('@') ? 2 : 1
+  const packageName = parts.slice(0, count).join('/')
+  const model = parts.slice(count).join('/')
+  if (!isPackageName(packageName)) {
+    throw new ConfigurationError(
+      `"${name}" does not name a package. Write ai-sdk:PACKAGE/MODEL with the name of an npm package, such as ` +
+        'ai-sdk:@ai-sdk/amazon-bedrock/anthropic.claude-sonnet-4-5: paths and URLs are not accepted.',
+    )
+  }
+  if (model.trim() === '' || model !== model.trim()) {
+    throw new ConfigurationError(
+      `"${name}" names no model. Write ai-sdk:${packageName}/MODEL with the name that the provider has for it.`,
+    )
+  }
+  return { package: packageName, model }
+}
+
+/** Letters, figures, dots, dashes and underscores, perhaps with a scope: nothing that a folder could be reached by. */
+function isPackageName(text: string): boolean {
+  return text.length <= 214 && /^(?:@[\w~-][\w.~-]*\/)?[\w~-][\w.~-]*$/.test(text) && text !== 'node_modules'
+}

@@ -1,0 +1,165 @@
+import { readFileSync } from 'node:fs'
+import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { ConfigurationError } from '@halting/core'
+import { isJsonObject } from '@halting/core/adapters'
+import { isNodeInRange } from './node-range.ts'
+
+/** A package that is installed, and the file that an import of it loads. */
+export interface FoundPackage {
+  readonly name: string
+  readonly version: string
+  readonly folder: string
+  readonly file: string
+}
+
+/** What is looked for, and where. */
+export interface PackageQuery {
+  readonly name: string
+  /** A subpath of the package; its main entry when absent. */
+  readonly entry?: string | undefined
+  /** Folders with packages of their own, before those that are installed globally. */
+  readonly folders: readonly string[]
+  /** Nothing is loaded from there, but by a folder that is named. */
+  readonly cwd: string
+}
+
+/**
+ * Finds an installed package, without loading it: in the folders, then where npm installs globally, then where this program is installed.
+ * @throws ConfigurationError for one that is not installed, that needs another Node, or without such an entry.
+ */
+export function findPackage(query: PackageQuery): FoundPackage {
+  const { name, folders } = query
+  const places = [...folders.flatMap(modulesIn), ...globalModules(query.cwd)]
+  for (const modules of places) {
+    const folder = join(modules, ...name.split('/'))
+    const manifest = manifestOf(folder)
+    if (manifest !== undefined) return checked(query, folder, manifest)
+  }
+  const [first] = folders
+  const looked = folders.length === 0 ? '' : ` (also looked for in ${folders.join(', ')})`
+  const here = first === undefined ? '' : `, or npm install --prefix ${first} ${name}`
+  throw new ConfigurationError(
+    `The package ${name} is not installed on this machine${looked}. Install it: npm install -g ${name}${here}.`,
+  )
+}
+
+type Manifest = Readonly<Record<string, unknown>>
+
+function manifestOf(folder: string): Manifest | undefined {
+  let text: string
+  try {
+    text = readFileSync(join(folder, 'package.json'), 'utf8')
+  } catch {
+    return undefined
+  }
+  try {
+    const manifest: unknown = JSON.parse(text)
+    if (isJsonObject(manifest)) return manifest
+  } catch {
+    // Answered below.
+  }
+  throw new ConfigurationError(`${join(folder, 'package.json')} cannot be read. Install the package again.`)
+}
+
+function checked({ name, entry, folders }: PackageQuery, folder: string, manifest: Manifest): FoundPackage {
+  const version = typeof manifest['version'] === 'string' ? manifest['version'] : ''
+  const { engines } = manifest
+  const range = isJsonObject(engines) && typeof engines['node'] === 'string' ? engines['node'] : '*'
+  const { node } = process.versions
+  if (!isNodeInRange(range, node)) {
+    const major = /^[^\d]*(\d+)(?:\.0)*$/.exec(range.trim())?.[1]
+    const [inFolder] = folders.filter((each) => folder.startsWith(join(each, sep)))
+    throw new ConfigurationError(
+      `${name} ${version} needs Node ${major ?? range}; this is ${node}. Start halting with such a Node, or install the package ` +
+        `again with this one, for which npm takes a version that fits: npm install ${inFolder === undefined ? '-g' : `--prefix ${inFolder}`} ${name}.`,
+    )
+  }
+  const target = entryOf(manifest, entry)
+  const file = target === undefined ? undefined : resolve(folder, target)
+  if (file === undefined || !isWithin(file, folder)) {
+    const what = entry === undefined ? 'nothing that can be imported' : `no entry "${entry}"`
+    throw new ConfigurationError(
+      `${name} ${version} in ${folder} has ${what}.${entry === undefined ? ' Is it a provider package of the AI SDK?' : ' Set another "entry" in aiSdk of the settings, or none.'}`,
+    )
+  }
+  return { name, version, folder, file }
+}
+
+function isWithin(file: string, folder: string): boolean {
+  const path = relative(folder, file)
+  return path !== '' && !isAbsolute(path) && path.split(sep)[0] !== '..'
+}
+
+/** What an `import` of the package, or of a subpath of it, loads; relative to its folder. Undefined where it exports no such thing. */
+function entryOf(manifest: Manifest, entry: string | undefined): string | undefined {
+  const { exports, main } = manifest
+  const subpath = entry === undefined ? '.' : `./${entry}`
+  if (exports === undefined || exports === null) {
+    if (entry !== undefined) return /\.[cm]?js$/.test(entry) ? subpath : `${subpath}.js`
+    if (typeof main !== 'string' || main === '') return './index.js'
+    return /\.[cm]?js$/.test(main) ? main : `${main}.js`
+  }
+  const isMap = isJsonObject(exports) && Object.keys(exports).some((key) => key.startsWith('.'))
+  if (!isMap) return subpath === '.' ? targetOf(exports) : undefined
+  if (Object.hasOwn(exports, subpath)) return targetOf(exports[subpath])
+  // The longest pattern counts, as for Node.
+  const patterns = Object.keys(exports)
+    .filter((key) => key.includes('*'))
+    .toSorted((one, other) => other.length - one.length)
+  for (const pattern of patterns) {
+    const [start = '', end = ''] = pattern.split('*')
+    if (subpath.length < pattern.length || !subpath.startsWith(start) || !subpath.endsWith(end)) continue
+    const match = subpath.slice(start.length, subpath.length - end.length)
+    return targetOf(exports[pattern])?.replaceAll('*', match)
+  }
+  return undefined
+}
+
+const conditions: ReadonlySet<string> = new Set(['node', 'import', 'module-sync', 'default'])
+
+/** The first condition of an `import` in this Node. */
+function targetOf(target: unknown): string | undefined {
+  if (typeof target === 'string') return target.startsWith('./') ? target : undefined
+  if (Array.isArray(target)) {
+    const [first] = target.map(targetOf).filter((found) => found !== undefined)
+    return first
+  }
+  if (!isJsonObject(target)) return undefined
+  for (const [condition, inner] of Object.entries(target)) {
+    const found = conditions.has(condition) ? targetOf(inner) : undefined
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+/** `npm install --prefix` makes the first, with `-g` the second. */
+function modulesIn(folder: string): readonly string[] {
+  return [join(folder, 'node_modules'), join(folder, 'lib', 'node_modules')]
+}
+
+/** Where npm installs globally, what NODE_PATH names, and where this program is installed. */
+function globalModules(cwd: string): readonly string[] {
+  const bin = dirname(process.execPath)
+  const ofNode =
+    process.platform === 'win32' ? [join(bin, 'node_modules')] : [join(dirname(bin), 'lib', 'node_modules')]
+  const ofNpm =
+    process.platform === 'win32' && process.env['APPDATA'] ? [join(process.env['APPDATA'], 'npm', 'node_modules')] : []
+  const separator = process.platform === 'win32' ? ';' : ':'
+  // Package managers put the project's own folder there.
+  const named = (process.env['NODE_PATH'] ?? '')
+    .split(separator)
+    .filter((path) => isAbsolute(path) && !isBelow(path, cwd))
+  return [...ofNode, ...ofNpm, ...named, ...modulesAround(dirname(fileURLToPath(import.meta.url)))]
+}
+
+function isBelow(path: string, folder: string): boolean {
+  return path === folder || isWithin(path, folder)
+}
+
+/** As an import from this file would look for packages. */
+function modulesAround(folder: string): readonly string[] {
+  const parent = dirname(folder)
+  const here = join(folder, 'node_modules')
+  return parent === folder ? [here] : [here, ...modulesAround(parent)]
+}

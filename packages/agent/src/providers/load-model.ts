@@ -1,0 +1,152 @@
+import { pathToFileURL } from 'node:url'
+import { realpathSync } from 'node:fs'
+import { ConfigurationError, type JsonObject, type Model } from '@halting/core'
+import { messageOf } from '@halting/core/adapters'
+import { createKeyRedactor } from '@halting/models'
+import { type AiSdkModel, type AiSdkOptions, fromAiSdk } from '@halting/models/ai-sdk'
+import type { Environment } from '../tools/limits.ts'
+import type { FoundPackage } from './find-package.ts'
+import { withEnvironment } from './scoped-environment.ts'
+
+// Loaded where a model behind a provider package of the AI SDK is named, and only there.
+
+/** A model of a package, and how its provider is made. */
+export interface ModelToLoad {
+  readonly found: FoundPackage
+  readonly entry: string | undefined
+  readonly factory: string | undefined
+  /** Options of the factory. */
+  readonly options: JsonObject
+  /** The name of the model, as the provider knows it. */
+  readonly model: string
+  readonly adapter: AiSdkOptions
+  /** Variables as the session has them: providers read `process.env`. */
+  readonly env: Environment
+}
+
+/**
+ * Imports the package and makes the model of it. The package sees the variables of the session as `process.env`, also with every request.
+ * @throws ConfigurationError for a package that is not a provider of the AI SDK, or that fails.
+ */
+export async function loadModel(wanted: ModelToLoad): Promise<Model> {
+  const { adapter, env } = wanted
+  const made = await withEnvironment(env, async () => languageModelOf(wanted))
+  const model = fromAiSdk(made, adapter)
+  return { ...model, call: (...asked) => withEnvironment(env, () => model.call(...asked)) }
+}
+
+async function languageModelOf(wanted: ModelToLoad): Promise<AiSdkModel> {
+  const { found, model, options, env } = wanted
+  const redact = createKeyRedactor(env)
+  const failed = (what: string, thrown: unknown): ConfigurationError =>
+    new ConfigurationError(`${shownName(wanted)} ${what}: ${redact(messageOf(thrown))}`)
+  let exported: Exports
+  try {
+    exported = (await import(pathToFileURL(realpathSync(found.file)).href)) as Exports
+  } catch (thrown) {
+    throw failed(`in ${found.folder} cannot be loaded`, thrown)
+  }
+  const [name, create] = factoryOf(exported, wanted)
+  let provider: unknown
+  try {
+    provider = await create(structuredClone(options))
+  } catch (thrown) {
+    throw failed(`cannot be set up by ${name}`, thrown)
+  }
+  let made: unknown
+  try {
+    made = modelOfProvider(provider, model)
+  } catch (thrown) {
+    throw failed(`has no model "${model}"`, thrown)
+  }
+  return checkedModel(made, wanted, name)
+}
+
+function shownName({ found, entry }: Pick<ModelToLoad, 'found' | 'entry'>): string {
+  const path = entry === undefined ? found.name : `${found.name}/${entry}`
+  return found.version === '' ? path : `${path} ${found.version}`
+}
+
+type Exports = Readonly<Record<string, unknown>>
+type Factory = (options: JsonObject) => unknown
+
+/** The export that settings name, the only one that creates something, or that with the name of the package. */
+function factoryOf(exported: Exports, wanted: ModelToLoad): readonly [name: string, create: Factory] {
+  const { factory, found, entry } = wanted
+  const factories = factoriesIn(exported)
+  const names = factories.map(([name]) => name).join(', ')
+  const has = names === '' ? 'It exports nothing that creates a provider' : `It exports ${names}`
+  if (factory !== undefined) {
+    const named = allOf(exported).find(([name]) => name === factory)
+    if (named !== undefined) return named
+    throw new ConfigurationError(
+      `${shownName(wanted)} has no function ${factory}. ${has}. Set another "factory" in aiSdk of the settings.`,
+    )
+  }
+  const different = factories.filter(([, create], at) => factories.findIndex(([, other]) => other === create) === at)
+  const [first] = different
+  if (first !== undefined && different.length === 1) return first
+  if (first === undefined)
+    throw new ConfigurationError(
+      `${shownName(wanted)} is not a provider package of the AI SDK: it exports no function create…. Name another package.`,
+    )
+  const wantedNames = namesFor(found.name, entry)
+  const fitting = wantedNames.flatMap((plain) => different.filter(([name]) => plainOf(name) === plain))[0]
+  if (fitting !== undefined) return fitting
+  throw new ConfigurationError(
+    `${shownName(wanted)} has several factories: ${names}. Set "factory" in aiSdk of the settings to one of them.`,
+  )
+}
+
+/** What the factory of a package would be called: `createAmazonBedrock` for `@ai-sdk/amazon-bedrock`. */
+function namesFor(packageName: string, entry: string | undefined): readonly string[] {
+  const own = packageName.slice(packageName.lastIndexOf('/') + 1)
+  const names = entry === undefined ? [own] : [`${own}${entry}`, `${entry}${own}`, entry]
+  return names.map((name) => plainOf(`create${name}`))
+}
+
+function plainOf(name: string): string {
+  return name.replaceAll(/[^A-Za-z\d]/g, '').toLowerCase()
+}
+
+function factoriesIn(exported: Exports): readonly (readonly [string, Factory])[] {
+  return allOf(exported).filter(([name]) => /^create[A-Z]/.test(name))
+}
+
+/** Functions by name. A CommonJS package may have them in its default export alone. */
+function allOf(exported: Exports): readonly (readonly [string, Factory])[] {
+  const { default: whole } = exported
+  const inner = typeof whole === 'object' && whole !== null ? Object.entries(whole) : []
+  const all = new Map<string, unknown>([...inner, ...Object.entries(exported)])
+  return [...all].flatMap(([name, value]) =>
+    // True: what is a function can be called; what it answers is looked at.
+    typeof value === 'function' && name !== 'default' ? [[name, value as Factory] as const] : [],
+  )
+}
+
+/** By `languageModel`, as providers of the AI SDK have it, else by a call of the provider itself. */
+function modelOfProvider(provider: unknown, model: string): unknown {
+  if (provider === null || (typeof provider !== 'object' && typeof provider !== 'function')) return undefined
+  const { languageModel }: { languageModel?: unknown } = provider
+  if (typeof languageModel === 'function') return languageModel.call(provider, model) as unknown
+  return typeof provider === 'function' ? (provider as (name: string) => unknown)(model) : undefined
+}
+
+function checkedModel(made: unknown, wanted: ModelToLoad, factory: string): AiSdkModel {
+  const fields: { specificationVersion?: unknown; doStream?: unknown } =
+    typeof made === 'object' && made !== null ? made : {}
+  const { specificationVersion: version, doStream } = fields
+  // True: these are the fields by which `fromAiSdk` knows one, too.
+  if ((version === 'v3' || version === 'v4') && typeof doStream === 'function') return made as AiSdkModel
+  if (typeof version === 'string') {
+    const isOlder = /^v[12]$/.test(version)
+    throw new ConfigurationError(
+      `${shownName(wanted)} has models of version ${version} of the AI SDK; this program takes v3 and v4. ` +
+        (isOlder ? `Install a newer one: npm install -g ${wanted.found.name}@latest.` : 'Install an older one.'),
+    )
+  }
+  throw new ConfigurationError(
+    `${shownName(wanted)} is not a provider package of the AI SDK: what ${factory} returns gives no language model. ` +
+      'Name another package, or another "factory" in aiSdk of the settings.',
+  )
+}

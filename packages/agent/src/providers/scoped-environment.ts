@@ -1,0 +1,50 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import type { Environment } from '../tools/limits.ts'
+
+const scope = new AsyncLocalStorage<Environment>()
+/** `process.env` as it was before it was scoped. */
+let outer: NodeJS.ProcessEnv | undefined
+
+/**
+ * Runs what reads `process.env` with these variables in its place. Only what is called within sees them: other sessions of the process, and commands that
+ * they start, do not. Where the variables are those of the process, nothing is changed.
+ */
+export function withEnvironment<Result>(env: Environment, action: () => Result): Result {
+  if (isThatOfProcess(env)) return outer === undefined ? action() : scope.exit(action)
+  if (outer === undefined) {
+    outer = process.env
+    process.env = scopedEnvironment(outer)
+  }
+  return scope.run(env, action)
+}
+
+function isThatOfProcess(env: Environment): boolean {
+  const own = outer ?? process.env
+  const names = new Set([...Object.keys(own), ...Object.keys(env)])
+  return [...names].every((name) => own[name] === env[name])
+}
+
+/** Reads the variables of the scope, where there is one. What is written is written for the process, as ever. */
+function scopedEnvironment(real: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return new Proxy(real, {
+    get(target, name) {
+      const own = scope.getStore()
+      if (own === undefined || typeof name === 'symbol') return Reflect.get(target, name) as unknown
+      return Object.hasOwn(own, name) ? own[name] : undefined
+    },
+    has(target, name) {
+      const own = scope.getStore()
+      return own === undefined || typeof name === 'symbol' ? Reflect.has(target, name) : own[name] !== undefined
+    },
+    ownKeys(target) {
+      const own = scope.getStore()
+      return own === undefined ? Reflect.ownKeys(target) : Object.keys(own).filter((name) => own[name] !== undefined)
+    },
+    getOwnPropertyDescriptor(target, name) {
+      const own = scope.getStore()
+      if (own === undefined || typeof name === 'symbol') return Reflect.getOwnPropertyDescriptor(target, name)
+      const value = Object.hasOwn(own, name) ? own[name] : undefined
+      return value === undefined ? undefined : { value, writable: true, enumerable: true, configurable: true }
+    },
+  })
+}

@@ -1,0 +1,158 @@
+// Holds rules of docs/spec.md: R-PROV-1 to R-PROV-29. Models behind provider packages of the AI SDK, in the real program.
+import { mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { here, installProgram, run, type RunOptions } from './support/program.ts'
+import { installPackage, type PackageText, tinyProvider } from '../../agent/test/support/provider-packages.ts'
+
+installProgram()
+
+/** A person with a home and a project, and packages in the folder of their settings. */
+function person(
+  settings: object = {},
+  packages: Readonly<Record<string, PackageText>> = { tiny: { source: tinyProvider } },
+) {
+  const folder = mkdtempSync(join(here(), 'person-'))
+  const [home, cwd] = [join(folder, 'home'), join(folder, 'work')]
+  const own = join(home, '.halting')
+  for (const each of [own, cwd]) mkdirSync(each, { recursive: true })
+  writeFileSync(join(own, 'settings.json'), JSON.stringify(settings))
+  for (const [name, text] of Object.entries(packages)) installPackage(own, name, text)
+  return {
+    own,
+    cwd,
+    home,
+    run: (args: readonly string[], options: RunOptions = {}) =>
+      run(args, { cwd, ...options, env: { HOME: home, ...options.env } }),
+  }
+}
+
+const said = (stdout: string): unknown => JSON.parse(stdout)
+
+describe('a model behind a package', () => {
+  test('answers by its name, with the options of its package', async () => {
+    const { run: halting } = person({
+      aiSdk: { packages: { tiny: { options: { apiKey: '${TINY_KEY}', region: '${TINY_REGION:-eu}' } } } },
+    })
+    const { stdout, stderr } = await halting(['-p', 'hi', '--model', 'ai-sdk:tiny/a/b:c'], {
+      env: { TINY_KEY: 'not-a-secret' },
+    })
+    expect(stderr).toContain('there is no price for ai-sdk:tiny/a/b:c')
+    expect(said(stdout)).toEqual({
+      modelId: 'a/b:c',
+      options: { apiKey: 'not-a-secret', region: 'eu' },
+      region: null,
+      more: expect.anything() as unknown,
+    })
+  })
+
+  test('answers by an alias, which is what it is priced and journalled by', async () => {
+    const { run: halting } = person({
+      env: { TINY_REGION: 'by the settings' },
+      aiSdk: {
+        models: {
+          mine: {
+            package: 'tiny',
+            model: 'm1',
+            options: { region: 'x' },
+            providerOptions: { tiny: { deep: true } },
+            contextWindow: 50_000,
+            maxOutputTokens: 4_000,
+            price: { input: 1, output: 2 },
+          },
+        },
+      },
+    })
+    const { stdout, status } = await halting(['-p', 'hi', '--model', 'mine', '--output-format', 'json'])
+    expect(status).toBe(0)
+    const result = JSON.parse(stdout) as { result: string; total_cost_usd: number; modelUsage: object }
+    expect(said(result.result)).toMatchObject({
+      modelId: 'm1',
+      options: { region: 'x' },
+      region: 'by the settings',
+      more: { tiny: { deep: true } },
+    })
+    expect(result.total_cost_usd).toBeCloseTo(20e-6, 12)
+    expect(Object.keys(result.modelUsage)).toEqual(['mine'])
+    const listed = await halting(['models', 'mine'])
+    expect(listed.stdout).toMatch(/ {2}mine +50k {2}\$1 \/ \$2, ai-sdk:tiny\/m1\n/)
+    const checked = await halting(['check', '--model', 'mine', '--max-turns', '2'])
+    expect(checked.stdout).toContain('mine')
+    expect(checked.status).toBe(0)
+    const looked = await halting(['doctor', '--model', 'mine'])
+    expect(looked.stdout).toMatch(/ok +package +it is installed and can be loaded/)
+  })
+
+  test('is that of the settings, of the environment, and of a fallback', async () => {
+    const { run: halting } = person({ model: 'ai-sdk:tiny/one', smallModel: 'ai-sdk:tiny/two' })
+    expect(said((await halting(['-p', 'hi'])).stdout)).toMatchObject({ modelId: 'one' })
+    const named = await halting(['-p', 'hi', '--fallback-model', 'ai-sdk:tiny/other'], {
+      env: { ANTHROPIC_MODEL: 'ai-sdk:tiny/three' },
+    })
+    expect(said(named.stdout)).toMatchObject({ modelId: 'three' })
+  })
+
+  test('is found in a named folder, relative to its settings file, and through a link', async () => {
+    const {
+      own,
+      cwd,
+      run: halting,
+    } = person({ aiSdk: { folder: './providers', models: { mine: { package: '@my/tiny', model: 'm' } } } }, {})
+    const elsewhere = join(own, 'elsewhere')
+    const at = installPackage(elsewhere, '@my/real', { source: tinyProvider })
+    mkdirSync(join(own, 'providers/node_modules/@my'), { recursive: true })
+    symlinkSync(at, join(own, 'providers/node_modules/@my/tiny'))
+    expect(said((await halting(['-p', 'hi', '--model', 'mine'])).stdout)).toMatchObject({ modelId: 'm' })
+    // What lies in the working directory is not looked at.
+    installPackage(cwd, 'local', { source: tinyProvider })
+    expect(await halting(['-p', 'hi', '--model', 'ai-sdk:local/m'])).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('The package local is not installed on this machine') as string,
+    })
+    const byFolder = { aiSdk: { models: { here: { package: 'local', model: 'm', folder: cwd } } } }
+    const given = await halting(['-p', 'hi', '--model', 'here', '--settings', JSON.stringify(byFolder)])
+    expect(said(given.stdout)).toMatchObject({ modelId: 'm' })
+  })
+
+  test('of CommonJS is loaded too, and the factory is that with the name of the package', async () => {
+    const common = tinyProvider.replace(
+      'export function createTiny',
+      'exports.createTiny = createTiny; function createTiny',
+    )
+    const { run: halting } = person(
+      { aiSdk: { models: { other: { package: 'tiny-esm', model: 'm', factory: 'createOther' } } } },
+      {
+        tiny: { source: common, manifest: { type: 'commonjs', exports: undefined, main: 'index.js' } },
+        'tiny-esm': {
+          source: `${tinyProvider}
+export const createTinyEsm = (options) => createTiny({ ...options, by: 'name' })
+export const createOther = (options) => createTiny({ ...options, by: 'other' })`,
+        },
+      },
+    )
+    expect(said((await halting(['-p', 'hi', '--model', 'ai-sdk:tiny/m'])).stdout)).toMatchObject({ modelId: 'm' })
+    const byName = await halting(['-p', 'hi', '--model', 'ai-sdk:tiny-esm/m'])
+    expect(said(byName.stdout)).toMatchObject({ options: { by: 'name' } })
+    const bySetting = await halting(['-p', 'hi', '--model', 'other'])
+    expect(said(bySetting.stdout)).toMatchObject({ options: { by: 'other' } })
+  })
+})
+
+test.each([
+  ['ai-sdk:@ai-sdk/nowhere/m', /The package @ai-sdk\/nowhere is not installed .*npm install -g @ai-sdk\/nowhere/],
+  ['ai-sdk:newer/m', /newer 1\.2\.3 needs Node 99; this is \d+\.\d+\.\d+\. .*npm install/],
+  ['ai-sdk:broken/m', /broken 1\.2\.3 in .* cannot be loaded: broken inside/],
+  ['ai-sdk:tiny', /"ai-sdk:tiny" names no model/],
+])('what cannot be used says what to do, at the start: %s', async (model, says) => {
+  const { run: halting } = person(
+    {},
+    {
+      newer: { source: 'this is not even JavaScript', manifest: { engines: { node: '>=99' } } },
+      broken: { source: "throw new Error('broken inside')" },
+    },
+  )
+  const { status, stderr, stdout } = await halting(['-p', 'hi', '--model', model])
+  expect([status, stdout]).toEqual([2, ''])
+  expect(stderr).toMatch(says)
+  expect(stderr).not.toContain('    at ')
+})

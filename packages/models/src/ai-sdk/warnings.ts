@@ -1,0 +1,40 @@
+import { isJsonObject } from '@halting/core/adapters'
+import type { Json, JsonObject } from '@halting/core'
+import { stringOf } from '../json-fields.ts'
+
+/** Most warnings that one model tells in its life. */
+const mostWarnings = 50
+
+/** What providers say of requests that they cannot send as they were asked to: each once in the life of a model. */
+export class Warnings {
+  readonly #told = new Set<string>()
+
+  /** Those with a reply that were not told before, in words for a person. */
+  newIn(warnings: readonly Json[], provider: string): readonly string[] {
+    return warnings.flatMap((warning) => {
+      const words = isJsonObject(warning) ? wordsOf(warning, provider) : ''
+      if (words === '' || this.#told.has(words) || this.#told.size >= mostWarnings) return []
+      this.#told.add(words)
+      return [words]
+    })
+  }
+}
+
+function wordsOf(warning: JsonObject, provider: string): string {
+  // Version 3 of the interface has `setting` where version 4 has `feature`.
+  const [feature, setting, message] = [warning.feature, warning.setting, warning.message].map(stringOf)
+  const details = stringOf(warning.details) || message
+  const what = feature || setting
+  const more = details ? `: ${details}` : ''
+  switch (warning.type) {
+    case 'unsupported':
+    case 'unsupported-setting':
+      return what ? `${provider} does not support "${what}" for this model${more}` : ''
+    case 'compatibility':
+      return what ? `${provider} does "${what}" in another way for this model${more}` : ''
+    case 'deprecated':
+      return what ? `${provider} calls the option "${what}" out of date${more}` : ''
+    default:
+      return details ? `${provider} warns${more}` : ''
+  }
+}

@@ -1,0 +1,65 @@
+import type { Json, JsonObject } from '@halting/core'
+import { isJsonObject } from '@halting/core/adapters'
+
+/**
+ * Further fields of a request as the Responses API names them: those of chat completions that mean the same are named
+ * anew, and those that it does not know are left out.
+ */
+export function asResponsesFields(extraBody: JsonObject): JsonObject {
+  const {
+    reasoning_effort: effort,
+    response_format: format,
+    verbosity,
+    max_tokens: _,
+    max_completion_tokens: __,
+    stream_options: ___,
+    ...same
+  } = extraBody
+  const text = {
+    ...(format !== undefined && { format: flatFormat(format) }),
+    ...(verbosity !== undefined && { verbosity }),
+  }
+  return {
+    ...same,
+    ...(effort !== undefined && { reasoning: { effort, ...objectOf(same.reasoning) } }),
+    ...(Object.keys(text).length > 0 && { text: { ...text, ...objectOf(same.text) } }),
+  }
+}
+
+/** The same the other way round, for a service that turned out to speak chat completions alone. */
+export function asChatFields(extraBody: JsonObject): JsonObject {
+  const {
+    text,
+    reasoning,
+    max_tool_calls: _,
+    include: __,
+    max_output_tokens: ___,
+    truncation: ____,
+    ...same
+  } = extraBody
+  const { format, verbosity } = objectOf(text)
+  const { effort } = objectOf(reasoning)
+  return {
+    ...(effort !== undefined && { reasoning_effort: effort }),
+    ...(format !== undefined && { response_format: nestedFormat(format) }),
+    ...(verbosity !== undefined && { verbosity }),
+    ...same,
+  }
+}
+
+/** `{type: 'json_schema', json_schema: {…}}` is `{type: 'json_schema', …}` in the Responses API. */
+function flatFormat(format: Json): Json {
+  if (!isJsonObject(format) || !isJsonObject(format.json_schema)) return format
+  const { json_schema: schema, ...rest } = format
+  return { ...rest, ...schema }
+}
+
+function nestedFormat(format: Json): Json {
+  if (!isJsonObject(format) || format.type !== 'json_schema') return format
+  const { type, ...schema } = format
+  return { type, json_schema: schema }
+}
+
+function objectOf(value: Json | undefined): JsonObject {
+  return isJsonObject(value) ? value : {}
+}

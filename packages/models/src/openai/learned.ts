@@ -1,0 +1,148 @@
+import { stringOf } from '../json-fields.ts'
+import { reasoningEfforts } from '../responses/reasoning-effort.ts'
+import type { RefusedFields } from '../responses/responses-body.ts'
+import type { Said } from '../service/error-body.ts'
+import type { Refusal } from '../service/service-model.ts'
+
+/** A protocol of OpenAI, and of services like it. */
+export type OpenAiApi = 'responses' | 'chat_completions'
+
+/**
+ * What is known of a service: how it was made, and what it refused since.
+ *
+ * L1: each thing is learned once in a model's life. What was learned is never unlearned, so that a request is made again
+ *     only a few times, whatever the service says (spec R-RESP-12).
+ */
+export interface Learned {
+  readonly api: OpenAiApi
+  readonly outputLimitField: 'max_tokens' | 'max_completion_tokens'
+  /** It refused the other name already. */
+  readonly isOutputLimitLearned: boolean
+  readonly refused: RefusedFields
+}
+
+export function nothingLearned({ api, outputLimitField }: Pick<Learned, 'api' | 'outputLimitField'>): Learned {
+  const refused = { store: false, include: false, carriedReasoning: false, summary: false, efforts: new Set<string>() }
+  return { api, outputLimitField, isOutputLimitLearned: false, refused }
+}
+
+/** What is known after a refusal; undefined where it is about something that the request cannot do without. */
+export function learn(known: Learned, { status, said }: Refusal): Learned | undefined {
+  // What FastAPI cannot read it answers with 422.
+  if (status !== 400 && status !== 422) return undefined
+  const about = aboutOf(said)
+  if (known.api === 'chat_completions') return learnOutputLimit(known, about) ?? learnEffort(known, about)
+  const { refused } = known
+  const without = (field: Partial<RefusedFields>): Learned => ({ ...known, refused: { ...refused, ...field } })
+  if (!refused.carriedReasoning && about.isEncryptedContent) return without({ carriedReasoning: true })
+  if (!refused.include && about.names('include', /encrypted content is not supported|reasoning\.encrypted_content/i)) {
+    return without({ include: true })
+  }
+  if (!refused.summary && about.names('reasoning.summary', /reasoning\.summary|reasoning summar(y|ies)/i)) {
+    return without({ summary: true })
+  }
+  if (about.names('reasoning', /['"`]reasoning['"`]/i, 'alone')) return learnReasoning(known)
+  if (!refused.store && about.names('store', /['"`]store['"`]/i)) return without({ store: true })
+  return learnEffort(known, about)
+}
+
+interface About {
+  readonly message: string
+  readonly isEncryptedContent: boolean
+  /** Whether it is about this field, or an entry of it: the service names it, or says so in words where it names none. */
+  names(field: string, words: RegExp, which?: 'alone'): boolean
+}
+
+function aboutOf({ code, message, objects }: Said): About {
+  const param = objects.map((object) => stringOf(object.param)).find((name) => name !== '') ?? ''
+  // What follows may be what was sent.
+  const words = message.slice(0, 600)
+  return {
+    message: words,
+    isEncryptedContent:
+      code === 'invalid_encrypted_content' ||
+      /encrypted content .{0,200}could not be (verified|decrypted)/i.test(words),
+    names: (field, pattern, which) => {
+      if (param === '') return pattern.test(words)
+      return which === 'alone' ? param === field : isField(param, field)
+    },
+  }
+}
+
+/** The field itself, or an entry of it. */
+function isField(param: string, field: string): boolean {
+  return param === field || param.startsWith(`${field}[`) || param.startsWith(`${field}.`)
+}
+
+/** OpenAI's newer models take the newer name alone, and some services only know the older one. */
+function learnOutputLimit(known: Learned, about: About): Learned | undefined {
+  const { outputLimitField, isOutputLimitLearned } = known
+  if (isOutputLimitLearned || !about.names(outputLimitField, new RegExp(`\\b${outputLimitField}\\b`))) return undefined
+  // A value that it does not take is not a name that it does not know.
+  if (!isUnknownField(about.message)) return undefined
+  const other = outputLimitField === 'max_tokens' ? 'max_completion_tokens' : 'max_tokens'
+  return { ...known, outputLimitField: other, isOutputLimitLearned: true }
+}
+
+function isUnknownField(message: string): boolean {
+  return /un(supported|known|recognized|expected)|not (supported|permitted|allowed)|extra (inputs?|fields?)/i.test(
+    message,
+  )
+}
+
+/** The model does not know that any of it can be asked for. */
+function learnReasoning(known: Learned): Learned | undefined {
+  const { summary, efforts } = known.refused
+  const isKnown = summary && efforts.size === reasoningEfforts.length
+  const refused = { ...known.refused, summary: true, efforts: new Set(reasoningEfforts) }
+  return isKnown ? undefined : { ...known, refused }
+}
+
+/** A value that the model does not take, or all of them where it does not know the field. */
+function learnEffort(known: Learned, about: About): Learned | undefined {
+  const { api, refused } = known
+  const name = api === 'responses' ? 'reasoning.effort' : 'reasoning_effort'
+  if (!about.names(name, /reasoning[._ ]?effort/i)) return undefined
+  const efforts = new Set([...refused.efforts, ...refusedEfforts(about)])
+  return efforts.size === refused.efforts.size ? undefined : { ...known, refused: { ...refused, efforts } }
+}
+
+function refusedEfforts({ message }: About): readonly string[] {
+  const [before = '', listed = ''] = message.split(/supported values are|must be one of|expected one of/i)
+  const taken = reasoningEfforts.filter((one) => new RegExp(`\\b${one}\\b`).test(listed))
+  if (taken.length > 0) return reasoningEfforts.filter((one) => !taken.includes(one))
+  const named = reasoningEfforts.filter((one) => new RegExp(`['"\`]${one}['"\`]`).test(before))
+  return named.length > 0 ? named : reasoningEfforts
+}
+
+/** What two know together, where each learned by itself. */
+export function together(one: Learned, other: Learned): Learned {
+  const { outputLimitField, isOutputLimitLearned } = one.isOutputLimitLearned ? one : other
+  const [a, b] = [one.refused, other.refused]
+  return {
+    api: one.api === 'responses' ? other.api : one.api,
+    outputLimitField,
+    isOutputLimitLearned,
+    refused: {
+      store: a.store || b.store,
+      include: a.include || b.include,
+      carriedReasoning: a.carriedReasoning || b.carriedReasoning,
+      summary: a.summary || b.summary,
+      efforts: new Set([...a.efforts, ...b.efforts]),
+    },
+  }
+}
+
+/** Answers of a service that does not have the Responses API: no such address, or nothing that takes a request there. */
+const noSuchPlace: ReadonlySet<number> = new Set([404, 405, 501])
+
+/** Whether an answer says that there is no such API, and not that there is no such model. */
+export function lacksApi({ status, said }: Refusal): boolean {
+  const { code, message, isApi, objects } = said
+  if (!noSuchPlace.has(status)) return false
+  const isAboutModel =
+    /model_not_found|deployment/i.test(code) ||
+    objects.some(({ param }) => param === 'model') ||
+    (isApi && /\b(models?|deployment)\b/i.test(message))
+  return !isAboutModel
+}

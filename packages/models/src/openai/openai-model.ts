@@ -1,0 +1,226 @@
+import { ConfigurationError, ModelError } from '@halting/core'
+import type { JsonObject, Model } from '@halting/core'
+import { releaseBody } from '../bytes/bodies.ts'
+import { sizesOf } from '../model-sizes.ts'
+import { createOwnReasoning } from '../responses/own-reasoning.ts'
+import { reasons, valueTaken } from '../responses/reasoning-effort.ts'
+import type { ReasoningEffort } from '../responses/reasoning-effort.ts'
+import { createResponsesBody, usesOf } from '../responses/responses-body.ts'
+import { ResponsesReader } from '../responses/responses-reader.ts'
+import type { KeyHeader } from '../service/credentials.ts'
+import { headersOf, keyRingOf, urlUnder } from '../service/endpoint.ts'
+import type { Redactor } from '../service/redactor.ts'
+import { shownUrl } from '../service/secret-shapes.ts'
+import { callService, limitsOf } from '../service/service-model.ts'
+import type { Protocol, Spoken } from '../service/service-model.ts'
+import type { ServiceLabels } from '../service/service-error.ts'
+import { createChatBody } from './chat-body.ts'
+import { ChatReader } from './chat-reader.ts'
+import { asChatFields, asResponsesFields } from './extra-fields.ts'
+import { lacksApi, learn, nothingLearned, together } from './learned.ts'
+import type { Learned, OpenAiApi } from './learned.ts'
+import type { OpenAiCompatibleOptions } from './openai-options.ts'
+import { isOpenAiHost, mistralQuirks, quirksOf } from './service-quirks.ts'
+
+/** The header of a key of OpenAI's protocols. */
+export const chatKeyHeader: KeyHeader = (apiKey) => ['authorization', `Bearer ${apiKey}`]
+
+export const openAiBaseUrl = 'https://api.openai.com/v1'
+
+/** Which API is spoken at first, and whether the other one may be where the service does not have it. */
+export interface ApiChoice {
+  readonly api: OpenAiApi
+  readonly mayFallBack: boolean
+}
+
+/** A model of OpenAI's protocols. @throws ConfigurationError for what no request can be made with. */
+export function makeOpenAiModel(options: OpenAiCompatibleOptions, redactor: Redactor, choice: ApiChoice): Model {
+  const { model, id = model, serverTools = [], extraBody = {} } = options
+  const keys = keyRingOf(options, chatKeyHeader)
+  const limits = limitsOf(options)
+  const protocols = new Protocols(options, redactor, choice)
+  const maxImageTokens = options.maxImageTokens ?? imageTokensOf(id) ?? imageTokensOf(model)
+  const hasResponses = choice.api === 'responses'
+  return {
+    id,
+    ...sizesOf(id, options, { contextWindow: 128_000, maxOutputTokens: 16_384 }),
+    ...(maxImageTokens !== undefined && { maxImageTokens }),
+    ...(hasResponses && serverTools.length > 0 && { maxServerToolUses: usesOf(serverTools, extraBody) }),
+    ...(hasResponses && protocols.searchesTheWeb && { webSearch: { domains: 'allowed and blocked' } }),
+    call: (request, call) => callService(protocols.spoken, keys, limits, request, call),
+  }
+}
+
+/** gpt-4o-mini bills an image as 2,833 tokens and 5,667 for each of its tiles, of which there are 8 at most. */
+function imageTokensOf(id: string): number | undefined {
+  return /(^|[^a-z0-9])gpt-4o-mini(-\d{4}-\d{2}-\d{2})?$/.test(id) ? 2_833 + 8 * 5_667 : undefined
+}
+
+/**
+ * The protocols of one model, each made of what is known of the service.
+ *
+ * P1: what one request learned holds for all. Of two that are refused side by side, the second goes on with what the
+ *     first learned.
+ */
+class Protocols {
+  readonly spoken: Spoken
+  readonly searchesTheWeb: boolean
+  readonly #options: OpenAiCompatibleOptions
+  readonly #redactor: Redactor
+  readonly #choice: ApiChoice
+  readonly #urls: Readonly<Record<OpenAiApi, string>>
+  readonly #ownReasoning = createOwnReasoning()
+  #known: Learned
+  #hasResponses = false
+
+  constructor(options: OpenAiCompatibleOptions, redactor: Redactor, choice: ApiChoice) {
+    this.#options = options
+    this.#redactor = redactor
+    this.#choice = choice
+    this.#urls = {
+      responses: urlUnder(options.baseUrl, '/responses', openAiBaseUrl),
+      chat_completions: urlUnder(options.baseUrl, '/chat/completions', openAiBaseUrl),
+    }
+    const { hostname } = new URL(this.#urls.responses)
+    const isOpenAi = isOpenAiHost(hostname)
+    this.searchesTheWeb = isOpenAi || reasons(options.model) !== 'unknown'
+    if (choice.api === 'chat_completions' && isOpenAi && hasResponsesAlone(options.model)) {
+      throw new ConfigurationError(
+        `${options.model} is served by the Responses API alone, and chat completions are set for it. ` +
+          'Take the setting back (openaiApi, or the option api), or name another model.',
+      )
+    }
+    const outputLimitField = options.outputLimitField ?? quirksOf(hostname).outputLimitField
+    this.#known = nothingLearned({ api: choice.api, outputLimitField })
+    this.spoken = { protocol: this.#protocolOf(this.#known) }
+  }
+
+  #protocolOf(known: Learned): Protocol {
+    const { headers } = this.#options
+    const shared = {
+      url: this.#urls[known.api],
+      redactor: this.#redactor,
+      headers: headersOf({}, headers),
+      labels: this.#labelsOf(known.api),
+      release: releaseBody,
+    }
+    return known.api === 'responses'
+      ? { ...shared, ...this.#responses(known), ...this.#learning(known) }
+      : { ...shared, ...this.#chat(known), ...this.#learning(known) }
+  }
+
+  #labelsOf(api: OpenAiApi): ServiceLabels {
+    const { settings } = this.#options
+    return {
+      name: api === 'responses' ? 'the Responses API' : 'the chat completions API',
+      baseUrlSetting: settings?.baseUrl ?? 'OPENAI_BASE_URL',
+      keySetting: settings?.key ?? 'OPENAI_API_KEY',
+    }
+  }
+
+  #learning(known: Learned): Pick<Protocol, 'afterRefusal' | 'onReply'> {
+    return {
+      afterRefusal: (refusal) => {
+        const isOther = known.api === 'responses' && this.#mayBeOther() && lacksApi(refusal)
+        if (isOther && hasResponsesAlone(this.#options.model)) throw this.#responsesAreMissing(refusal.status)
+        const learned = isOther ? { ...known, api: 'chat_completions' as const } : learn(known, refusal)
+        if (learned === undefined) return undefined
+        // P1
+        this.#known = known === this.#known ? learned : together(this.#known, learned)
+        this.spoken.protocol = this.#protocolOf(this.#known)
+        return this.spoken.protocol
+      },
+      onReply: () => {
+        if (known.api === 'responses') this.#hasResponses = true
+      },
+    }
+  }
+
+  /** Once a reply came by the Responses API, the service has it. */
+  #mayBeOther(): boolean {
+    return this.#choice.mayFallBack && !this.#hasResponses
+  }
+
+  #responsesAreMissing(status: number): ModelError {
+    const { baseUrlSetting } = this.#labelsOf('responses')
+    return new ModelError({
+      kind: 'invalid_request',
+      status,
+      message:
+        `${this.#options.model} is served by the Responses API alone, and ${shownUrl(this.#urls.responses)} answered ` +
+        `${status}. Set ${baseUrlSetting} to a service that has it, or name another model.`,
+      billed: 'nothing',
+    })
+  }
+
+  #responses({ refused }: Learned): Pick<Protocol, 'body' | 'reader'> {
+    const { model, id = model, freeform = {}, serverTools = [], effort, reasoningSummary: summary } = this.#options
+    const extraBody = asResponsesFields(this.#options.extraBody ?? {})
+    const ownReasoning = this.#ownReasoning
+    return {
+      body: createResponsesBody({
+        model,
+        id,
+        freeform,
+        serverTools,
+        effort,
+        summary,
+        extraBody,
+        refused,
+        ownReasoning,
+      }),
+      reader: (request, emit) => {
+        const noted: typeof emit = (update) => {
+          ownReasoning.note(update)
+          emit(update)
+        }
+        return new ResponsesReader(model, request, refused.carriedReasoning ? noted : emit, { freeform })
+      },
+    }
+  }
+
+  #chat({ outputLimitField, refused }: Learned): Pick<Protocol, 'body' | 'reader'> {
+    const { model, id = model, dialect } = this.#options
+    const hasFallenBack = this.#choice.api === 'responses'
+    const extraBody = this.#chatFields(hasFallenBack, refused.efforts)
+    const hostQuirks = quirksOf(new URL(this.#urls.responses).hostname)
+    // Models of Mistral on another host keep the name that this host has for the output limit.
+    const quirks = dialect === 'mistral' ? mistralQuirks : hostQuirks
+    const { hasShortCallIds, separatesUserFromResults, reportsUsageUnasked } = quirks
+    const streamOptions = extraBody.stream_options
+    const asksForUsage = streamOptions === undefined ? !reportsUsageUnasked : streamOptions !== null
+    const dialectOptions = { hasShortCallIds, separatesUserFromResults, outputLimitField, asksForUsage }
+    const bodyOf = createChatBody({ model, id, extraBody, ...dialectOptions })
+    return {
+      body: (request) => {
+        if (hasFallenBack && request.webSearch !== undefined) throw this.#noSearch()
+        return bodyOf(request)
+      },
+      reader: (request, emit) => new ChatReader(model, request, emit),
+    }
+  }
+
+  #noSearch(): ModelError {
+    const message = `${shownUrl(this.#urls.responses)} is no Responses API, by which alone this model searches the web.`
+    return new ModelError({ kind: 'invalid_request', message, billed: 'nothing' })
+  }
+
+  #chatFields(hasFallenBack: boolean, refused: ReadonlySet<string>): JsonObject {
+    const { effort, extraBody = {} } = this.#options
+    const { reasoning_effort: given, ...fields } = hasFallenBack ? asChatFields(extraBody) : extraBody
+    const taken = valueTaken(given ?? highestOfChat(effort), refused)
+    return taken === undefined ? fields : { ...fields, reasoning_effort: taken }
+  }
+}
+
+/** Most services that speak chat completions know no more than `high`. */
+function highestOfChat(effort: ReasoningEffort | undefined): ReasoningEffort | undefined {
+  return effort === 'xhigh' || effort === 'max' ? 'high' : effort
+}
+
+/** Models of OpenAI that chat completions do not have, by their names. */
+function hasResponsesAlone(model: string): boolean {
+  return (
+    /^(gpt-\d|o\d)[\w.]*(-[\w.]+)*-(pro|codex|deep-research)(-|$)/.test(model) || /^(codex-|computer-use-)/.test(model)
+  )
+}

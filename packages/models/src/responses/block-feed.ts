@@ -1,0 +1,95 @@
+import type { BlockOrigin, ModelUpdate } from '@halting/core/adapters'
+import type { JsonObject, Usage } from '@halting/core'
+import { MessageAssembler } from '../anthropic/message-assembler.ts'
+import type { OpenBlock } from '../anthropic/open-block.ts'
+import { tellingEvent } from '../anthropic/telling-event.ts'
+import { madeId } from '../openai/call-pieces.ts'
+import type { Assembled, Progress } from '../service/stream-reader.ts'
+
+/** What goes back with a block once it is complete; `input` is the streamed one of a call. */
+export type BlockOriginOf = (open: OpenBlock, input?: JsonObject) => BlockOrigin | undefined
+
+/** Feeds blocks to the assembler, as events of the Messages API, and emits these. */
+export class BlockFeed {
+  readonly #emit: (update: ModelUpdate) => void
+  readonly #assembler: MessageAssembler
+  readonly #origins = new Map<JsonObject, BlockOriginOf>()
+  readonly #ids = new Set<string>()
+  readonly #seed: string
+  #blocks = 0
+  #problem: Progress | undefined
+
+  /** `seed` is the request's own key: ids are made of it. */
+  constructor(seed: string, emit: (update: ModelUpdate) => void) {
+    this.#seed = seed
+    this.#emit = emit
+    this.#assembler = new MessageAssembler(emit, (open, input) => this.#origins.get(open.start)?.(open, input))
+  }
+
+  get blocks(): number {
+    return this.#blocks
+  }
+
+  /** The first thing that the stream broke by. */
+  get problem(): Progress | undefined {
+    return this.#problem
+  }
+
+  /** An id that no other call of the reply has: the given one, unless it is empty or in use. */
+  ownId(given: string): string {
+    const id = given === '' || this.#ids.has(given) ? `call-${madeId(`${this.#seed} ${this.#ids.size}`)}` : given
+    this.#ids.add(id)
+    return id
+  }
+
+  start(message: JsonObject): void {
+    this.#feed({ type: 'message_start', message })
+  }
+
+  /** Begins a block, and returns its index. */
+  begin(block: JsonObject, originOf?: BlockOriginOf): number {
+    const index = this.#blocks++
+    if (originOf !== undefined) this.#origins.set(block, originOf)
+    this.#feed({ type: 'content_block_start', index, content_block: block })
+    return index
+  }
+
+  delta(index: number, delta: JsonObject): Progress {
+    return this.#feed({ type: 'content_block_delta', index, delta })
+  }
+
+  /** Sets all of the text of an open block: what was streamed of it had gaps. */
+  replace(index: number, text: string): void {
+    this.#assembler.replaceText(index, text)
+  }
+
+  end(index: number): void {
+    this.#feed({ type: 'content_block_stop', index })
+  }
+
+  /** Ends the message. What is still open was cut, and is left out. */
+  stop(stop_reason: string, usage: Usage | undefined): void {
+    this.#assembler.dropOpen()
+    this.#feed({
+      type: 'message_delta',
+      delta: { stop_reason, stop_sequence: null },
+      ...(usage !== undefined && { usage }),
+    })
+    this.#feed({ type: 'message_stop' })
+  }
+
+  /** Two replies came in one stream. */
+  mixed(): Progress {
+    return this.#assembler.mixed()
+  }
+
+  finish(): Assembled {
+    return this.#assembler.finish()
+  }
+
+  #feed(event: JsonObject): Progress {
+    const progress = tellingEvent(this.#emit, event, () => this.#assembler.take(event))
+    if (progress.kind === 'violation') this.#problem ??= progress
+    return progress
+  }
+}

@@ -1,0 +1,138 @@
+import { isJsonObject } from '@halting/core/adapters'
+import type { Json, JsonObject } from '@halting/core'
+import { parseJson, stringOf } from '../json-fields.ts'
+import { namelessTool } from '../service/nameless-tool.ts'
+import { ping, violation } from '../service/stream-reader.ts'
+import type { Progress } from '../service/stream-reader.ts'
+import type { BlockFeed } from './block-feed.ts'
+import type { OpenItem } from './open-item.ts'
+import { responsesApi } from './origin.ts'
+import type { ResponsesOrigin } from './origin.ts'
+
+/** A call of one of our tools: its arguments are JSON, or, of a custom tool, a text. */
+export class CallItem implements OpenItem {
+  readonly type: 'function_call' | 'custom_tool_call'
+  readonly #feed: BlockFeed
+  readonly #fieldOf: (tool: string) => string
+  #givenId = ''
+  #name = ''
+  #namespace = ''
+  /** What came of its arguments, and how much of that was fed. */
+  #input = ''
+  #fed = 0
+  /** All of its arguments, where they are written otherwise than they were streamed. */
+  #whole: string | undefined
+  #index: number | undefined
+  #isCut = false
+  #isDone = false
+
+  /** `fieldOf` names the field of the input that the text of a custom call becomes. */
+  constructor(type: CallItem['type'], feed: BlockFeed, fieldOf: (tool: string) => string) {
+    this.type = type
+    this.#feed = feed
+    this.#fieldOf = fieldOf
+  }
+
+  get isDone(): boolean {
+    return this.#isDone
+  }
+
+  get callId(): string {
+    return this.#givenId
+  }
+
+  take({ call_id, name, namespace, arguments: json, input }: JsonObject): void {
+    this.#givenId ||= stringOf(call_id)
+    this.#name ||= stringOf(name)
+    this.#namespace ||= stringOf(namespace)
+    if (this.#name === '') return
+    this.#begin()
+    this.delta(this.#input === '' ? inputText(this.type === 'function_call' ? json : input) : '')
+  }
+
+  delta(text: string): Progress {
+    this.#input += text
+    return this.#tell()
+  }
+
+  /** All of its arguments. */
+  fill(whole: Json | undefined): Progress {
+    const text = inputText(whole)
+    if (text === '' || text === this.#input) return ping
+    if (text.startsWith(this.#input)) return this.delta(text.slice(this.#input.length))
+    if (text === this.#whole) return ping
+    const isSame = this.#whole === undefined && this.type === 'function_call' && saysTheSame(text, this.#input)
+    this.#whole = text
+    return isSame ? ping : violation('the arguments of a call were not those that were streamed')
+  }
+
+  done(item: JsonObject): Progress {
+    this.take(item)
+    const filled = this.fill(this.type === 'function_call' ? item.arguments : item.input)
+    if (filled.kind === 'violation') return filled
+    this.#isDone = true
+    this.#isCut = item.status === 'incomplete'
+    if (!this.#isCut) this.#end()
+    return filled
+  }
+
+  settle(wasCut: boolean): void {
+    if (!wasCut && !this.#isDone) this.#end()
+    this.#isDone = true
+  }
+
+  #end(): void {
+    const index = this.#begin()
+    this.#tell()
+    if (this.type === 'custom_tool_call') {
+      const opening = this.#fed === 0 ? this.#opening() : ''
+      this.#feed.delta(index, { type: 'input_json_delta', partial_json: `${opening}"}` })
+    }
+    this.#feed.end(index)
+  }
+
+  #begin(): number {
+    if (this.#index !== undefined) return this.#index
+    const id = this.#feed.ownId(this.#givenId)
+    const block = { type: 'tool_use', id, name: this.#name || namelessTool, input: {} }
+    this.#index = this.#feed.begin(block, ({ inputJson }, input) => this.#originOf(inputJson, input))
+    return this.#index
+  }
+
+  /** Feeds what was not fed yet, once the call has a name. */
+  #tell(): Progress {
+    if (this.#index === undefined || this.#fed === this.#input.length) return ping
+    const added = this.#input.slice(this.#fed)
+    const isFirst = this.#fed === 0
+    this.#fed = this.#input.length
+    const json =
+      this.type === 'function_call' ? added : `${isFirst ? this.#opening() : ''}${JSON.stringify(added).slice(1, -1)}`
+    return this.#feed.delta(this.#index, { type: 'input_json_delta', partial_json: json })
+  }
+
+  #opening(): string {
+    return `{${JSON.stringify(this.#fieldOf(this.#name))}:"`
+  }
+
+  #originOf(inputJson: string, input: JsonObject | undefined): ResponsesOrigin | undefined {
+    const isCustom = this.type === 'custom_tool_call'
+    const isSaid = isCustom || input === undefined || JSON.stringify(input) === inputJson
+    if (isSaid && !isCustom && this.#namespace === '') return undefined
+    return {
+      api: responsesApi,
+      ...(!isSaid && { arguments: inputJson }),
+      ...(this.#namespace !== '' && { namespace: this.#namespace }),
+      ...(isCustom && { custom: true }),
+    }
+  }
+}
+
+/** Some services give the object itself instead of its text. */
+function inputText(input: Json | undefined): string {
+  return isJsonObject(input) ? JSON.stringify(input) : stringOf(input)
+}
+
+function saysTheSame(one: string, other: string): boolean {
+  const [a, b] = [parseJson(one), parseJson(other)]
+  return a !== undefined && JSON.stringify(a) === JSON.stringify(b)
+}

@@ -1,0 +1,138 @@
+import { isJsonObject } from '@halting/core/adapters'
+import type { Json, JsonObject } from '@halting/core'
+import { listOf, stringOf } from '../json-fields.ts'
+import { more } from '../service/stream-reader.ts'
+import type { Progress } from '../service/stream-reader.ts'
+import type { BlockFeed } from './block-feed.ts'
+import { withoutId } from './open-item.ts'
+import type { OpenItem } from './open-item.ts'
+import { responsesApi } from './origin.ts'
+
+/** How one of the service's own tools shows in a message. */
+interface HostedTool {
+  readonly name: string
+  input(item: JsonObject): JsonObject
+  results(item: JsonObject): readonly JsonObject[]
+}
+
+/** The service's own tools, by the type of their items. */
+const hostedTools: { readonly [type: string]: HostedTool } = {
+  web_search_call: {
+    name: 'web_search',
+    input: ({ action }) => (isJsonObject(action) ? withoutSources(action) : {}),
+    results: ({ action }) => (isJsonObject(action) ? listOf(action.sources).flatMap(sourceOf) : []),
+  },
+  file_search_call: {
+    name: 'file_search',
+    input: ({ queries }) => (queries === undefined ? {} : { queries }),
+    results: ({ results }) => listOf(results).flatMap(foundFileOf),
+  },
+  code_interpreter_call: {
+    name: 'code_interpreter',
+    input: ({ code }) => (typeof code === 'string' ? { code } : {}),
+    results: ({ outputs }) => listOf(outputs).flatMap((output) => (isJsonObject(output) ? textOf(output.logs) : [])),
+  },
+  image_generation_call: {
+    name: 'image_generation',
+    input: ({ revised_prompt: prompt }) => (typeof prompt === 'string' ? { prompt } : {}),
+    results: () => [],
+  },
+  mcp_call: {
+    name: 'mcp',
+    input: ({ server_label, name, arguments: json }) => ({
+      server_label: stringOf(server_label),
+      name: stringOf(name),
+      arguments: stringOf(json),
+    }),
+    results: ({ output, error }) => [...textOf(output), ...textOf(error)],
+  },
+  tool_search_call: {
+    name: 'tool_search',
+    input: ({ arguments: input }) => (isJsonObject(input) ? input : {}),
+    results: () => [],
+  },
+}
+
+/** The tool of the service that made this item; undefined where it is another item, or is for us to do. */
+export function hostedToolOf({ type, execution }: JsonObject): HostedTool | undefined {
+  const name = stringOf(type)
+  return execution !== 'client' && Object.hasOwn(hostedTools, name) ? hostedTools[name] : undefined
+}
+
+/** A call of one of the service's own tools, and its results: always both, so that the message can go back. */
+export class HostedItem implements OpenItem {
+  readonly type: string
+  readonly #feed: BlockFeed
+  readonly #tool: HostedTool
+  readonly #id: string
+  readonly #index: number
+  #item: JsonObject
+  #isDone = false
+
+  constructor(feed: BlockFeed, tool: HostedTool, item: JsonObject) {
+    this.type = stringOf(item.type)
+    this.#feed = feed
+    this.#tool = tool
+    this.#item = item
+    this.#id = feed.ownId(stringOf(item.id))
+    const block = { type: 'server_tool_use', id: this.#id, name: tool.name, input: {} }
+    this.#index = feed.begin(block, () => ({ api: responsesApi, item: withoutId(this.#item) }))
+  }
+
+  get isDone(): boolean {
+    return this.#isDone
+  }
+
+  /** A search is billed; opening a page that it found, and finding a text in it, are not. */
+  get isSearch(): boolean {
+    if (this.type !== 'web_search_call') return false
+    const { action } = this.#item
+    const type = isJsonObject(action) ? action.type : undefined
+    return type !== 'open_page' && type !== 'find_in_page'
+  }
+
+  take(item: JsonObject): void {
+    this.#item = item
+  }
+
+  done(item: JsonObject): Progress {
+    this.#item = item
+    this.#isDone = true
+    const input = this.#tool.input(item)
+    if (Object.keys(input).length > 0) {
+      this.#feed.delta(this.#index, { type: 'input_json_delta', partial_json: JSON.stringify(input) })
+    }
+    this.#feed.end(this.#index)
+    const results = this.#tool.results(item)
+    const type = `${this.#tool.name}_tool_result`
+    this.#feed.end(this.#feed.begin({ type, tool_use_id: this.#id, content: results }))
+    return more
+  }
+
+  settle(wasCut: boolean): void {
+    if (!wasCut && !this.#isDone) this.done(this.#item)
+    this.#isDone = true
+  }
+}
+
+function withoutSources(action: JsonObject): JsonObject {
+  const { sources: _, ...rest } = action
+  return rest
+}
+
+/** A page that a search found; not all services name its title. */
+function sourceOf(source: Json): readonly JsonObject[] {
+  if (!isJsonObject(source) || stringOf(source.url) === '') return []
+  const url = stringOf(source.url)
+  return [{ type: 'web_search_result', url, title: stringOf(source.title) || url }]
+}
+
+function foundFileOf(found: Json): readonly JsonObject[] {
+  if (!isJsonObject(found)) return []
+  const name = stringOf(found.filename) || stringOf(found.file_id)
+  return [{ type: 'search_result', source: name, title: name, content: textOf(found.text) }]
+}
+
+function textOf(text: Json | undefined): readonly JsonObject[] {
+  return stringOf(text) === '' ? [] : [{ type: 'text', text: stringOf(text) }]
+}

@@ -1,0 +1,251 @@
+import type { JsonObject } from '@halting/core'
+import { listOf, stringOf } from '../json-fields.ts'
+import { more, ping } from '../service/stream-reader.ts'
+import type { Progress } from '../service/stream-reader.ts'
+import { isJsonObject } from '@halting/core/adapters'
+import { citationsOf } from './citations.ts'
+import type { BlockFeed } from './block-feed.ts'
+import { responsesApi } from './origin.ts'
+import type { ResponsesOrigin } from './origin.ts'
+
+/** An item of a response while it is streamed. */
+export interface OpenItem {
+  /** The type of the item, such as `message`. */
+  readonly type: string
+  /** Whether the service gave the whole item: nothing is added to it after that. */
+  readonly isDone: boolean
+  /** The id of a call. */
+  readonly callId?: string
+  /** What the item began with. */
+  take(item: JsonObject): void
+  /** The whole item: what the deltas left out is filled in, and its blocks end. */
+  done(item: JsonObject): Progress
+  /** The reply is over, and the whole item never came: `wasCut` says whether the reply was cut. */
+  settle(wasCut: boolean): void
+}
+
+/** The item without its ids: nothing is stored at the service, and gateways give every event another one. */
+export function withoutId(item: JsonObject): JsonObject {
+  const { id: _, ...rest } = item
+  return rest
+}
+
+type PartKind = 'text' | 'refusal'
+
+interface Part {
+  readonly kind: PartKind
+  readonly index: number
+  text: string
+  annotations: JsonObject[]
+}
+
+/** A message: each of its parts that has a text is a block. */
+export class MessageItem implements OpenItem {
+  readonly type = 'message'
+  readonly #feed: BlockFeed
+  readonly #parts = new Map<number, Part>()
+  #phase = ''
+  #isDone = false
+  #hasRefusal = false
+
+  constructor(feed: BlockFeed) {
+    this.#feed = feed
+  }
+
+  get isDone(): boolean {
+    return this.#isDone
+  }
+
+  get hasRefusal(): boolean {
+    return this.#hasRefusal
+  }
+
+  take({ phase }: JsonObject): void {
+    this.#phase = stringOf(phase) || this.#phase
+  }
+
+  delta(place: number, kind: PartKind, text: string): Progress {
+    if (text === '') return ping
+    const part = this.#part(place, kind)
+    part.text += text
+    return this.#feed.delta(part.index, { type: 'text_delta', text })
+  }
+
+  annotate(place: number, annotation: JsonObject): Progress {
+    this.#part(place, 'text').annotations.push(annotation)
+    return more
+  }
+
+  /** All of a part. */
+  fill(place: number, kind: PartKind, text: string, annotations: readonly JsonObject[] = []): Progress {
+    if (text === '' && annotations.length === 0) return ping
+    const part = this.#part(place, kind)
+    if (annotations.length >= part.annotations.length) part.annotations = [...annotations]
+    const progress = fillText(this.#feed, part, text, 'text')
+    part.text = text || part.text
+    return progress
+  }
+
+  done(item: JsonObject): Progress {
+    this.take(item)
+    let progress: Progress = ping
+    for (const [place, part] of listOf(item.content).entries()) {
+      if (!isJsonObject(part)) continue
+      const filled =
+        part.type === 'refusal'
+          ? this.fill(place, 'refusal', stringOf(part.refusal))
+          : this.fill(place, 'text', stringOf(part.text), listOf(part.annotations).filter(isJsonObject))
+      if (filled.kind === 'more') progress = more
+    }
+    this.settle()
+    return progress
+  }
+
+  settle(): void {
+    this.#isDone = true
+    for (const { index, text, annotations } of this.#parts.values()) {
+      for (const citation of citationsOf(annotations, text))
+        this.#feed.delta(index, { type: 'citations_delta', citation })
+      this.#feed.end(index)
+    }
+  }
+
+  #part(place: number, kind: PartKind): Part {
+    const before = this.#parts.get(place)
+    if (before !== undefined) return before
+    if (kind === 'refusal') this.#hasRefusal = true
+    const index = this.#feed.begin({ type: 'text', text: '' }, () => this.#originOf(kind))
+    const part: Part = { kind, index, text: '', annotations: [] }
+    this.#parts.set(place, part)
+    return part
+  }
+
+  #originOf(kind: PartKind): ResponsesOrigin | undefined {
+    if (kind === 'text' && this.#phase === '') return undefined
+    return {
+      api: responsesApi,
+      ...(this.#phase !== '' && { phase: this.#phase }),
+      ...(kind === 'refusal' && { refusal: true }),
+    }
+  }
+}
+
+/** Emits what is missing of a text. Where pieces got lost in the middle, the block has all of it nevertheless. */
+function fillText(
+  feed: BlockFeed,
+  { index, text: streamed }: { readonly index: number; readonly text: string },
+  text: string,
+  kind: 'text' | 'thinking',
+): Progress {
+  if (text === '' || text === streamed) return ping
+  if (!text.startsWith(streamed)) {
+    feed.replace(index, text)
+    return more
+  }
+  const rest = text.slice(streamed.length)
+  return feed.delta(
+    index,
+    kind === 'text' ? { type: 'text_delta', text: rest } : { type: 'thinking_delta', thinking: rest },
+  )
+}
+
+type ThoughtSource = 'summary' | 'text'
+
+/** Reasoning: its summary is what it thinks, or its text where the service has no summary. */
+export class ReasoningItem implements OpenItem {
+  readonly type = 'reasoning'
+  readonly #feed: BlockFeed
+  #source: ThoughtSource | undefined
+  #piece = 0
+  #text = ''
+  #index: number | undefined
+  #item: JsonObject | undefined
+  #isDone = false
+
+  constructor(feed: BlockFeed) {
+    this.#feed = feed
+  }
+
+  get isDone(): boolean {
+    return this.#isDone
+  }
+
+  take({ encrypted_content: encrypted }: JsonObject): void {
+    // It goes back whatever else comes.
+    if (stringOf(encrypted) !== '') this.#begin()
+  }
+
+  delta(source: ThoughtSource, piece: number, text: string): Progress {
+    if (text === '') return ping
+    this.#source ??= source
+    // What is not shown is in the item.
+    if (source !== this.#source) return more
+    const added = this.#text !== '' && piece !== this.#piece ? `${betweenParts}${text}` : text
+    this.#piece = piece
+    this.#text += added
+    return this.#feed.delta(this.#begin(), { type: 'thinking_delta', thinking: added })
+  }
+
+  done(item: JsonObject): Progress {
+    const [summary, text] = [textsOf(item.summary), textsOf(item.content)]
+    this.#source ??= summary === '' ? 'text' : 'summary'
+    const whole = this.#source === 'summary' ? summary : text
+    this.take(item)
+    this.#item = withoutId(item)
+    const progress =
+      whole === '' ? ping : fillText(this.#feed, { index: this.#begin(), text: this.#text }, whole, 'thinking')
+    this.settle()
+    return progress
+  }
+
+  settle(): void {
+    this.#isDone = true
+    if (this.#index !== undefined) this.#feed.end(this.#index)
+  }
+
+  #begin(): number {
+    this.#index ??= this.#feed.begin({ type: 'thinking', thinking: '', signature: '' }, () => ({
+      api: responsesApi,
+      ...(this.#item !== undefined && { item: this.#item }),
+    }))
+    return this.#index
+  }
+}
+
+const betweenParts = '\n\n'
+
+function textsOf(parts: JsonObject[string]): string {
+  return listOf(parts)
+    .map((part) => (isJsonObject(part) ? stringOf(part.text) : ''))
+    .filter((text) => text !== '')
+    .join(betweenParts)
+}
+
+/** An item that this library does not know: kept as it is, and sent back. */
+export class OtherItem implements OpenItem {
+  readonly type: string
+  readonly #feed: BlockFeed
+  #isDone = false
+
+  constructor(type: string, feed: BlockFeed) {
+    this.type = type
+    this.#feed = feed
+  }
+
+  get isDone(): boolean {
+    return this.#isDone
+  }
+
+  take(): void {}
+
+  done(item: JsonObject): Progress {
+    this.#isDone = true
+    const origin: ResponsesOrigin = { api: responsesApi, item: withoutId(item) }
+    this.#feed.end(this.#feed.begin({ type: 'responses_item' }, () => origin))
+    return more
+  }
+
+  settle(): void {
+    this.#isDone = true
+  }
+}

@@ -1,0 +1,233 @@
+import type { Json, JsonObject, ModelMessage, ModelRequest, WebSearchUse } from '@halting/core'
+import { isJsonObject, isToolResult, isToolUse, wellFormedJson } from '@halting/core/adapters'
+import type { ToolDefinition, ToolResultBlock } from '@halting/core/adapters'
+import { createBodies } from '../bytes/bodies.ts'
+import type { TurnKind } from '../bytes/wire-format.ts'
+import { listOf, stringOf } from '../json-fields.ts'
+import { reasons, valueTaken } from './reasoning-effort.ts'
+import type { ReasoningEffort } from './reasoning-effort.ts'
+import type { OwnReasoning } from './own-reasoning.ts'
+import { isFreeformCall, itemsOf } from './responses-items.ts'
+import type { FreeformTools } from './responses-items.ts'
+
+/** What the body of a request to the Responses API depends on beside the request. */
+export interface ResponsesBodyOptions {
+  /** The id that the service knows the model by. */
+  readonly model: string
+  /** The id of the `Model`. */
+  readonly id: string
+  readonly freeform: FreeformTools
+  /** The service's own tools, as it wants them listed. */
+  readonly serverTools: readonly JsonObject[]
+  /** The service's own when absent. */
+  readonly effort: ReasoningEffort | undefined
+  /** Which summary of its thoughts is asked for; `auto` when absent, for models of OpenAI that think. */
+  readonly summary: 'auto' | 'concise' | 'detailed' | 'none' | undefined
+  /** Further fields of every request; ours go before those of the same name. */
+  readonly extraBody: JsonObject
+  /** What the service does not take. */
+  readonly refused: RefusedFields
+  /** What this model thought in this process, for where the service refused what others thought. */
+  readonly ownReasoning: OwnReasoning
+}
+
+/** Fields of a request that a service refused, and that it can be made without. */
+export interface RefusedFields {
+  /** `store`. */
+  readonly store: boolean
+  /** `include`: what was thought cannot be carried over, and sources of a search are not told. */
+  readonly include: boolean
+  /** What was thought with another key, or for another organization: a session may have been resumed. */
+  readonly carriedReasoning: boolean
+  /** `reasoning.summary`. */
+  readonly summary: boolean
+  /** Values of `reasoning.effort`. */
+  readonly efforts: ReadonlySet<string>
+}
+
+/** Each item is a value by itself. */
+const single: TurnKind = { opening: '', closing: '', merges: false, takesBreakpoint: false }
+
+/**
+ * Bodies of one adapter's requests, each as one buffer; a message is put into JSON once in its life.
+ *
+ * Nothing is stored at the service: every request has the whole conversation, and what the model thought comes back
+ * encrypted and goes along with it (spec R-RESP-1).
+ */
+export function createResponsesBody(options: ResponsesBodyOptions): (request: ModelRequest) => Uint8Array<ArrayBuffer> {
+  const { freeform, id, refused, ownReasoning } = options
+  const freeformResults = createFreeformResults()
+  const isReadable = (item: JsonObject): boolean => !refused.carriedReasoning || ownReasoning.has(item)
+  const isFreeformResult = (result: ToolResultBlock): boolean => freeformResults.has(result)
+  const items = { id, freeform, isReadable, isFreeformResult }
+  const bodies = createBodies({
+    render: (message) => ({
+      kind: single,
+      first: '',
+      rest: itemsOf(message, items)
+        .map((item) => JSON.stringify(item))
+        .join(','),
+    }),
+  })
+  const headOf = createHeads(options)
+  const tailOf = createTails(options)
+  return (request) => {
+    freeformResults.look(request.messages)
+    return bodies(headOf(request), request.messages, `]${tailOf(request)}}`)
+  }
+}
+
+/** The results of calls of freeform tools, known by the calls before them. */
+function createFreeformResults(): {
+  look(messages: readonly ModelMessage[]): void
+  has(result: ToolResultBlock): boolean
+} {
+  const known = new WeakSet<ToolResultBlock>()
+  const idsIn = new WeakMap<object, ReadonlySet<string> | null>()
+  const idsOf = (content: ModelMessage['content']): ReadonlySet<string> | null => {
+    if (typeof content === 'string') return null
+    const before = idsIn.get(content)
+    if (before !== undefined) return before
+    const ids = content
+      .filter(isToolUse)
+      .filter(isFreeformCall)
+      .map((call) => call.id)
+    const found = ids.length === 0 ? null : new Set(ids)
+    idsIn.set(content, found)
+    return found
+  }
+  return {
+    look(messages) {
+      let ids: ReadonlySet<string> | null = null
+      for (const { role, content } of messages) {
+        if (role === 'assistant') ids = idsOf(content)
+        else if (ids !== null && typeof content !== 'string') {
+          for (const block of content) if (isToolResult(block) && ids.has(block.tool_use_id)) known.add(block)
+        }
+      }
+    },
+    has: (result) => known.has(result),
+  }
+}
+
+type HeadOf = (request: Pick<ModelRequest, 'system' | 'tools' | 'webSearch'>) => string
+
+/** What seldom changes within a run: its text is made once for as long as it does not. */
+function createHeads({ model, freeform, serverTools, refused }: ResponsesBodyOptions): HeadOf {
+  const served = serverTools.map((tool) => JSON.stringify(wellFormedJson(tool)))
+  const start = `{"model":${JSON.stringify(model)}${refused.store ? '' : ',"store":false'},"stream":true`
+  const textOf: HeadOf = ({ system, tools, webSearch }) => {
+    const listed = [...tools.map((tool) => JSON.stringify(toolOf(tool, freeform))), ...served]
+    if (webSearch !== undefined) listed.push(JSON.stringify(searchTool(webSearch)))
+    const instructions = system.trim() === '' ? '' : `,"instructions":${JSON.stringify(system)}`
+    const named = listed.length === 0 ? '' : `,"tools":[${listed.join(',')}]`
+    return `${start}${instructions}${named},"input":[`
+  }
+  let known: (Parameters<HeadOf>[0] & { readonly text: string }) | undefined
+  return ({ system, tools, webSearch }) => {
+    if (known?.system !== system || known.tools !== tools || known.webSearch !== webSearch) {
+      const search = webSearch === undefined ? {} : { webSearch }
+      known = { system, tools, ...search, text: textOf({ system, tools, ...search }) }
+    }
+    return known.text
+  }
+}
+
+function toolOf({ name, description, input_schema }: ToolDefinition, freeform: FreeformTools): JsonObject {
+  const text = Object.hasOwn(freeform, name) ? freeform[name] : undefined
+  if (text === undefined) {
+    // Strict schemas are not any schema: optional fields and maps are refused in them.
+    return { type: 'function', name, description, parameters: input_schema, strict: false }
+  }
+  return { type: 'custom', name, description, ...(text.format !== undefined && { format: text.format }) }
+}
+
+function searchTool({ allowedDomains, blockedDomains }: WebSearchUse): JsonObject {
+  const filters = {
+    ...(allowedDomains !== undefined && { allowed_domains: allowedDomains }),
+    ...(blockedDomains !== undefined && { blocked_domains: blockedDomains }),
+  }
+  return { type: 'web_search', ...(Object.keys(filters).length > 0 && { filters }) }
+}
+
+/** Fields that are ours, whatever `extraBody` says. */
+const ours: ReadonlySet<string> = new Set(
+  (
+    'model input instructions tools tool_choice store stream include reasoning max_output_tokens max_tool_calls ' +
+    // What only a conversation that the service stores can have.
+    'previous_response_id conversation'
+  ).split(' '),
+)
+
+function createTails(options: ResponsesBodyOptions): (request: ModelRequest) => string {
+  const { serverTools, extraBody } = options
+  const extra = Object.entries(wellFormedJson(extraBody))
+    .filter(([name, value]) => !ours.has(name) && value !== undefined)
+    .map(([name, value]) => field(name, value))
+    .join('')
+  return (request) => {
+    const { tools, toolChoice, webSearch, maxOutputTokens } = request
+    const hasTools = tools.length + serverTools.length > 0 || webSearch !== undefined
+    const fields = [
+      hasTools && toolChoice === 'none' ? field('tool_choice', 'none') : '',
+      field('max_output_tokens', maxOutputTokens),
+      field('max_tool_calls', mostToolCalls(options, webSearch)),
+      field('include', includeOf(options, webSearch)),
+      field('reasoning', reasoningOf(options, request)),
+    ]
+    return fields.join('') + extra
+  }
+}
+
+function field(name: string, value: Json | undefined): string {
+  return value === undefined ? '' : `,${JSON.stringify(name)}:${JSON.stringify(value)}`
+}
+
+/** Most calls of the service's own tools: what holds the fees of a request. Undefined where nobody set one for all of them. */
+function mostToolCalls(
+  { serverTools, extraBody }: ResponsesBodyOptions,
+  webSearch: WebSearchUse | undefined,
+): number | undefined {
+  if (serverTools.length === 0 && webSearch === undefined) return undefined
+  const most = usesOf(serverTools, extraBody) + (webSearch?.maxUses ?? 0)
+  return most === Infinity ? undefined : most
+}
+
+/** How often the service may use these tools in one request; Infinity where nobody said. */
+export function usesOf(serverTools: readonly JsonObject[], { max_tool_calls: most }: JsonObject): number {
+  if (serverTools.length === 0) return 0
+  return typeof most === 'number' && Number.isInteger(most) && most >= 0 ? most : Infinity
+}
+
+function includeOf(
+  { model, serverTools, extraBody, refused }: ResponsesBodyOptions,
+  webSearch: WebSearchUse | undefined,
+): Json | undefined {
+  // What a person asked for is not left out.
+  const asked = listOf(extraBody.include)
+  if (refused.include) return asked.length === 0 ? undefined : asked
+  const searches = webSearch !== undefined || serverTools.some(({ type }) => stringOf(type).startsWith('web_search'))
+  const included = new Set<Json>([
+    ...(reasons(model) === 'no' ? [] : ['reasoning.encrypted_content']),
+    ...(searches ? ['web_search_call.action.sources'] : []),
+    ...asked,
+  ])
+  return included.size === 0 ? undefined : [...included]
+}
+
+function reasoningOf(
+  { model, effort, summary, extraBody, refused }: ResponsesBodyOptions,
+  { thinking }: ModelRequest,
+): Json | undefined {
+  const { effort: given, summary: told, ...more } = isJsonObject(extraBody.reasoning) ? extraBody.reasoning : {}
+  const isOff = thinking?.type === 'disabled' && reasons(model) !== 'no'
+  const taken = valueTaken(isOff ? 'none' : (effort ?? given), refused.efforts)
+  const usual = reasons(model) === 'yes' ? 'auto' : undefined
+  const shown = summary === 'none' || refused.summary ? undefined : (summary ?? told ?? usual)
+  const fields = {
+    ...more,
+    ...(taken !== undefined && { effort: taken }),
+    ...(shown !== undefined && { summary: shown }),
+  }
+  return Object.keys(fields).length === 0 ? undefined : fields
+}

@@ -1,0 +1,194 @@
+import { isJsonObject, isText, isToolResult, isToolUse } from '@halting/core/adapters'
+import type { BlockOrigin, OpaqueBlock, TextBlock, ToolResultBlock, ToolUseBlock } from '@halting/core/adapters'
+import type { ContentBlock, Json, JsonObject, ModelMessage } from '@halting/core'
+import { listOf, stringOf } from '../json-fields.ts'
+import { madeId } from '../openai/call-pieces.ts'
+import { documentText, imageUrl } from '../openai/chat-messages.ts'
+import { responsesApi } from './origin.ts'
+
+/** Tools whose calls are a text that the model writes as it likes, and not JSON, by their names. */
+export interface FreeformTools {
+  readonly [tool: string]: FreeformTool
+}
+
+/** How one of them takes its text. */
+export interface FreeformTool {
+  /** The field of the tool's input that the text becomes. */
+  readonly field: string
+  /** What the text must fit, as the service wants it told: `{ type: 'grammar', syntax: 'lark', definition: '…' }`. Any text when absent. */
+  readonly format?: JsonObject | undefined
+}
+
+/** What the items of a message depend on beside the message. */
+export interface ItemOptions {
+  /** The id of the `Model`: what another one thought is not shown to it. */
+  readonly id: string
+  readonly freeform: FreeformTools
+  /** Whether a `reasoning` item is one that the service can read again. */
+  readonly isReadable: (item: JsonObject) => boolean
+  /** Whether the call with this result was one of a freeform tool: its result has a type of its own. */
+  readonly isFreeformResult: (result: ToolResultBlock) => boolean
+}
+
+/** A message as items of the input of a Responses request: none, one or several (spec R-RESP-3). */
+export function itemsOf(message: ModelMessage, options: ItemOptions): readonly JsonObject[] {
+  if (message.role === 'assistant') return assistantItems(message.content, message.by, options)
+  if (typeof message.content === 'string') return userItems([{ type: 'text', text: message.content }])
+  return [
+    ...message.content.filter(isToolResult).map((result) => resultItem(result, options)),
+    ...userItems(message.content.filter((block) => !isToolResult(block))),
+  ]
+}
+
+function userItems(blocks: readonly ContentBlock[]): readonly JsonObject[] {
+  const content = blocks.map(partOf).filter((part) => part !== undefined)
+  return content.length === 0 ? [] : [{ type: 'message', role: 'user', content }]
+}
+
+function partOf(block: ContentBlock): JsonObject | undefined {
+  if (isText(block)) return block.text.trim() === '' ? undefined : inputText(block.text)
+  if (block.type === 'image') return { type: 'input_image', image_url: imageUrl(block), detail: 'auto' }
+  return block.type === 'document' ? documentPart(block) : undefined
+}
+
+function inputText(text: string): JsonObject {
+  return { type: 'input_text', text }
+}
+
+/** A PDF as a file; what is text, or cannot be shown, as a text. */
+function documentPart(block: OpaqueBlock): JsonObject {
+  const source = isJsonObject(block.source) ? block.source : {}
+  if (source.type === 'url' && typeof source.url === 'string') return { type: 'input_file', file_url: source.url }
+  if (source.type !== 'base64' || typeof source.data !== 'string') return inputText(documentText(block))
+  const type = stringOf(source.media_type) || 'application/pdf'
+  const title = typeof block.title === 'string' ? block.title.trim() : ''
+  const filename = title === '' ? `document.${type === 'application/pdf' ? 'pdf' : 'bin'}` : title
+  return { type: 'input_file', filename, file_data: `data:${type};base64,${source.data}` }
+}
+
+function resultItem(result: ToolResultBlock, { isFreeformResult }: ItemOptions): JsonObject {
+  const type = isFreeformResult(result) ? 'custom_tool_call_output' : 'function_call_output'
+  return { type, call_id: callId(result.tool_use_id), output: outputOf(result) }
+}
+
+function outputOf({ content, is_error }: ToolResultBlock): Json {
+  if (typeof content === 'string') return told(content, is_error)
+  const parts = content.map((block) => partOf(block) ?? inputText(isText(block) ? block.text : JSON.stringify(block)))
+  if (parts.every(({ type }) => type === 'input_text')) {
+    return told(parts.map(({ text }) => stringOf(text)).join('\n'), is_error)
+  }
+  if (is_error !== true) return parts
+  const [first] = parts
+  return first?.type === 'input_text'
+    ? [inputText(told(stringOf(first.text), is_error)), ...parts.slice(1)]
+    : [inputText('Error:'), ...parts]
+}
+
+/** The protocol has no other place to say that a call failed. */
+function told(text: string, isError: boolean | undefined): string {
+  return isError === true && !/^error/i.test(text) ? `Error: ${text}` : text
+}
+
+function assistantItems(
+  content: readonly ContentBlock[],
+  by: string | undefined,
+  options: ItemOptions,
+): readonly JsonObject[] {
+  const isOwn = by === undefined || by === options.id
+  const items: JsonObject[] = []
+  let foreignText = ''
+  const endText = (): void => {
+    if (foreignText.trim() !== '') items.push(messageItem({ type: 'output_text', text: foreignText }, undefined))
+    foreignText = ''
+  }
+  for (const block of content) {
+    if (isText(block) && originOf(block) === undefined) {
+      // Others split one text into blocks.
+      foreignText += block.text
+      continue
+    }
+    endText()
+    const item = itemOf(block, isOwn, options)
+    if (item !== undefined) items.push(item)
+  }
+  endText()
+  return withoutLooseReasoning(items)
+}
+
+function itemOf(block: ContentBlock, isOwn: boolean, options: ItemOptions): JsonObject | undefined {
+  if (isToolUse(block)) return callItem(block, isOwn, options)
+  if (isText(block)) return textItem(block, isOwn)
+  const item = isOwn ? originOf(block)?.item : undefined
+  if (!isJsonObject(item) || stringOf(item.type) === '') return undefined
+  return item.type === 'reasoning' ? reasoningItem(item, options) : withoutFields(item, ['id'])
+}
+
+function textItem(block: TextBlock, isOwn: boolean): JsonObject | undefined {
+  const { text } = block
+  if (text.trim() === '') return undefined
+  const origin = originOf(block)
+  const part = origin?.refusal === true ? { type: 'refusal', refusal: text } : { type: 'output_text', text }
+  return messageItem(part, isOwn ? origin?.phase : undefined)
+}
+
+function messageItem(part: JsonObject, phase: Json | undefined): JsonObject {
+  return { type: 'message', role: 'assistant', content: [part], ...(typeof phase === 'string' && { phase }) }
+}
+
+/** What was thought, where it is in the item: the service keeps nothing. */
+function reasoningItem(item: JsonObject, { isReadable }: ItemOptions): JsonObject | undefined {
+  const isWhole = stringOf(item.encrypted_content) !== '' || listOf(item.content).length > 0
+  // The service knows no status of what it is given to think on from.
+  const { summary = [], ...rest } = withoutFields(item, ['id', 'status'])
+  return isWhole && isReadable(item) ? { ...rest, summary } : undefined
+}
+
+/** The service refuses what was thought without what came of it: a reply that was cut in between has it no more. */
+function withoutLooseReasoning(items: readonly JsonObject[]): readonly JsonObject[] {
+  const end = items.findLastIndex(({ type }) => type !== 'reasoning') + 1
+  return end === items.length ? items : items.slice(0, end)
+}
+
+function callItem(call: ToolUseBlock, isOwn: boolean, { freeform }: ItemOptions): JsonObject {
+  const { name, input } = call
+  const origin = originOf(call)
+  const shared = { call_id: callId(call.id), name }
+  const space = isOwn && typeof origin?.namespace === 'string' ? { namespace: origin.namespace } : {}
+  if (isFreeformCall(call)) {
+    const field = Object.hasOwn(freeform, name) ? freeform[name]?.field : undefined
+    return { type: 'custom_tool_call', ...shared, input: textIn(input, field ?? 'input'), ...space }
+  }
+  // The text as the model wrote it: another one would not be found in the service's cache.
+  const written = typeof origin?.arguments === 'string' ? origin.arguments : JSON.stringify(input ?? {})
+  return { type: 'function_call', ...shared, arguments: written, ...space }
+}
+
+/** Whether the model wrote a text of its own in place of JSON. */
+export function isFreeformCall(call: ToolUseBlock): boolean {
+  return originOf(call)?.custom === true
+}
+
+function textIn(input: unknown, field: string): string {
+  if (typeof input === 'string') return input
+  const text = isJsonObject(input) && Object.hasOwn(input, field) ? input[field] : undefined
+  return typeof text === 'string' ? text : JSON.stringify(input ?? {})
+}
+
+/** What this API said of a block; undefined for one of another. */
+function originOf(block: ContentBlock): BlockOrigin | undefined {
+  const origin: unknown = 'origin' in block ? block.origin : undefined
+  // A record may have been written by anyone.
+  return isJsonObject(origin) && origin.api === responsesApi ? (origin as BlockOrigin) : undefined
+}
+
+function withoutFields(item: JsonObject, names: readonly string[]): JsonObject {
+  return Object.fromEntries(Object.entries(item).filter(([name]) => !names.includes(name)))
+}
+
+/** The longest id of a call that the service takes. */
+const longestCallId = 64
+
+/** An id that the service takes: another one may have made it. The same for the call and its result. */
+function callId(id: string): string {
+  return id === '' || id.length > longestCallId ? `call_${madeId(id)}` : id
+}

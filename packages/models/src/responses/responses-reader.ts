@@ -1,0 +1,327 @@
+import { isJsonObject } from '@halting/core/adapters'
+import type { ModelUpdate } from '@halting/core/adapters'
+import type { Json, JsonObject, ModelRequest } from '@halting/core'
+import { listOf, stringOf } from '../json-fields.ts'
+import { madeId } from '../openai/call-pieces.ts'
+import { more, mostBlocks, mostCalls, ping, violation } from '../service/stream-reader.ts'
+import type { Assembled, Progress, StreamReader } from '../service/stream-reader.ts'
+import { BlockFeed } from './block-feed.ts'
+import { CallItem } from './call-item.ts'
+import { HostedItem, hostedToolOf } from './hosted-item.ts'
+import { MessageItem, OtherItem, ReasoningItem } from './open-item.ts'
+import type { OpenItem } from './open-item.ts'
+import { pairWhole } from './pair-whole.ts'
+import { endingOf, errorOf } from './response-ending.ts'
+import { readResponsesUsage } from './responses-usage.ts'
+
+export interface ResponsesReaderOptions {
+  /** Tools that the model calls with a text, and the field of their input that it becomes. */
+  readonly freeform?: { readonly [tool: string]: { readonly field: string } } | undefined
+}
+
+/**
+ * Reads a stream of events of the Responses API: puts it into the shape of the Messages API, event by event, and lets
+ * the same assembler make the message, so that one set of rules holds for all services.
+ *
+ * P1: an item is known by its place in the response. Its id names nothing: gateways give every event another one.
+ * P2: what deltas left out is filled in by the events that end a part or an item, and by the one that ends the response.
+ *     Where a text was streamed with gaps, the block has all of it; where the arguments of a call were, the stream broke.
+ * P3: a call is complete when its item is done, or when the response ended by itself; never when it was cut.
+ * P4: a response is complete when the service said how it ended; or, where it only said that the stream is over, when
+ *     each of its items is done.
+ * P5: without a report of usage at its end, what the response cost is unknown.
+ * P6: of two responses that began, with different ids, nothing is kept. One that begins before there was an item is
+ *     the one that goes on, and ids of other events name nothing.
+ * P7: an event with the number and the text of the one before it is that event once more, where events are numbered.
+ */
+export class ResponsesReader implements StreamReader {
+  readonly #feed: BlockFeed
+  readonly #model: string
+  readonly #seed: string
+  readonly #fieldOf: (tool: string) => string
+  readonly #items = new Map<number, OpenItem>()
+  /** Those that are known to have begun. */
+  readonly #added = new Set<OpenItem>()
+  #newest = -1
+  #highest = -1
+  #calls = 0
+  #hasBegun = false
+  #hasEnded = false
+  #isOver = false
+  #id = ''
+  readonly #numbers = new EventNumbers()
+
+  constructor(
+    model: string,
+    { idempotencyKey }: ModelRequest,
+    emit: (update: ModelUpdate) => void,
+    { freeform = {} }: ResponsesReaderOptions = {},
+  ) {
+    this.#model = model
+    this.#seed = idempotencyKey
+    this.#feed = new BlockFeed(idempotencyKey, emit)
+    this.#fieldOf = (tool) => (Object.hasOwn(freeform, tool) ? (freeform[tool]?.field ?? 'input') : 'input')
+  }
+
+  take(event: JsonObject, text?: string): Progress {
+    if (this.#numbers.isRepeated(event, text)) return ping
+    const progress = this.#takeEvent(event)
+    return this.#feed.problem ?? progress
+  }
+
+  end(): void {
+    this.#isOver = true
+  }
+
+  takeWhole(answer: JsonObject): boolean {
+    return isResponse(answer) && this.#takeResponse(answer, '').kind === 'end' && this.#feed.problem === undefined
+  }
+
+  finish(): Assembled {
+    if (!this.#hasEnded && this.#isOver && this.#feed.blocks > 0 && this.#isSettled()) this.#stop({}, {})
+    return this.#feed.finish()
+  }
+
+  #takeEvent(event: JsonObject): Progress {
+    const type = stringOf(event.type)
+    switch (type) {
+      case 'response.output_text.delta':
+        return this.#message(event, (item, place) => item.delta(place, 'text', stringOf(event.delta)))
+      case 'response.refusal.delta':
+        return this.#message(event, (item, place) => item.delta(place, 'refusal', stringOf(event.delta)))
+      case 'response.reasoning_summary_text.delta':
+        return this.#reasoning(event, (item) =>
+          item.delta('summary', indexOf(event.summary_index), stringOf(event.delta)),
+        )
+      case 'response.reasoning_text.delta':
+        return this.#reasoning(event, (item) => item.delta('text', indexOf(event.content_index), stringOf(event.delta)))
+      case 'response.function_call_arguments.delta':
+        return this.#call(event, 'function_call', (call) => call.delta(stringOf(event.delta)))
+      case 'response.function_call_arguments.done':
+        return this.#call(event, 'function_call', (call) => call.fill(event.arguments))
+      case 'response.custom_tool_call_input.delta':
+        return this.#call(event, 'custom_tool_call', (call) => call.delta(stringOf(event.delta)))
+      case 'response.custom_tool_call_input.done':
+        return this.#call(event, 'custom_tool_call', (call) => call.fill(event.input))
+      case 'response.output_text.done':
+        return this.#message(event, (item, place) => item.fill(place, 'text', stringOf(event.text)))
+      case 'response.refusal.done':
+        return this.#message(event, (item, place) => item.fill(place, 'refusal', stringOf(event.refusal)))
+      case 'response.output_text.annotation.added': {
+        const { annotation } = event
+        return this.#message(event, (item, place) =>
+          isJsonObject(annotation) ? item.annotate(place, annotation) : ping,
+        )
+      }
+      case 'response.output_item.added':
+      case 'response.output_item.done':
+        return this.#takeItem(event, type)
+      default:
+        return this.#takeOther(event, type)
+    }
+  }
+
+  /** Events of the response as a whole. What has an unknown name is a sign of life. */
+  #takeOther(event: JsonObject, type: string): Progress {
+    switch (type) {
+      case 'response.created':
+      case 'response.queued':
+      case 'response.in_progress':
+        return this.#takeBeginning(isJsonObject(event.response) ? event.response : {}, type)
+      case 'response.completed':
+      case 'response.done':
+      case 'response.incomplete':
+      case 'response.failed':
+      case 'response.cancelled':
+        return this.#takeResponse(isJsonObject(event.response) ? event.response : {}, type.slice('response.'.length))
+      default:
+        if (isError(event)) return { kind: 'error_event', error: errorOf(event) }
+        return type === '' && isResponse(event) ? this.#takeResponse(event, '') : ping
+    }
+  }
+
+  /** P6 */
+  #takeBeginning(response: JsonObject, type: string): Progress {
+    const id = stringOf(response.id)
+    const isAnother = type === 'response.created' && id !== '' && this.#id !== '' && id !== this.#id
+    if (isAnother && this.#items.size > 0) return this.#feed.mixed()
+    if (this.#hasBegun && !isAnother) return ping
+    this.#hasBegun = false
+    this.#begin(response)
+    return more
+  }
+
+  #begin({ id, model }: JsonObject): void {
+    if (this.#hasBegun) return
+    this.#hasBegun = true
+    this.#id = stringOf(id)
+    this.#feed.start({
+      id: this.#id || `response-${madeId(this.#seed)}`,
+      type: 'message',
+      role: 'assistant',
+      model: stringOf(model) || this.#model,
+      content: [],
+      stop_reason: null,
+      stop_sequence: null,
+      usage: { input_tokens: 0, output_tokens: 0 },
+    })
+  }
+
+  #takeItem(event: JsonObject, type: string): Progress {
+    const { item } = event
+    if (!isJsonObject(item)) return violation(`${type} holds no item`)
+    const isDone = type === 'response.output_item.done'
+    const blocks = this.#feed.blocks
+    const open = this.#itemFor(event, item, isDone)
+    if (!('isDone' in open)) return open
+    if (item.type !== undefined && item.type !== open.type) return otherKind
+    if (isDone) {
+      const progress = open.isDone ? ping : open.done(item)
+      return this.#feed.blocks > blocks && progress.kind === 'ping' ? more : progress
+    }
+    if (open.isDone || this.#added.has(open)) return violation('an item began twice')
+    this.#added.add(open)
+    open.take(item)
+    return this.#feed.blocks > blocks ? more : ping
+  }
+
+  #message(event: JsonObject, take: (item: MessageItem, place: number) => Progress): Progress {
+    const item = this.#streamed(event, 'message')
+    if (!('isDone' in item)) return item
+    return item instanceof MessageItem ? take(item, indexOf(event.content_index)) : otherKind
+  }
+
+  #reasoning(event: JsonObject, take: (item: ReasoningItem) => Progress): Progress {
+    const item = this.#streamed(event, 'reasoning')
+    if (!('isDone' in item)) return item
+    return item instanceof ReasoningItem ? take(item) : otherKind
+  }
+
+  #call(event: JsonObject, type: CallItem['type'], take: (item: CallItem) => Progress): Progress {
+    const item = this.#streamed(event, type)
+    if (!('isDone' in item)) return item
+    return item instanceof CallItem && item.type === type ? take(item) : otherKind
+  }
+
+  /** The item that an event adds to. Some services do not say that it begins. */
+  #streamed(event: JsonObject, type: string): OpenItem | Progress {
+    const item = this.#itemFor(event, { type }, true)
+    if (!('isDone' in item)) return item
+    if (!item.isDone) return item
+    return stringOf(event.type).endsWith('.done') ? ping : violation('more came of an item that was whole')
+  }
+
+  /** P1: the item at the place of an event; without one, the newest of its type that is not whole, or another. */
+  #itemFor({ output_index: given }: JsonObject, item: JsonObject, goesOn: boolean): OpenItem | Progress {
+    const newest = this.#items.get(this.#newest)
+    const isNewest = goesOn && newest !== undefined && !newest.isDone && newest.type === stringOf(item.type)
+    const place = typeof given === 'number' ? given : isNewest ? this.#newest : this.#highest + 1
+    const known = this.#items.get(place)
+    return known ?? this.#open(place, item)
+  }
+
+  #open(place: number, item: JsonObject): OpenItem | Progress {
+    if (this.#items.size >= mostBlocks) return violation('it had too many items')
+    this.#begin({})
+    const open = this.#create(item)
+    if (open instanceof CallItem && ++this.#calls > mostCalls) return violation('it had too many calls')
+    this.#items.set(place, open)
+    this.#newest = place
+    this.#highest = Math.max(this.#highest, place)
+    return open
+  }
+
+  #create(item: JsonObject): OpenItem {
+    const type = stringOf(item.type)
+    switch (type) {
+      case 'message':
+        return new MessageItem(this.#feed)
+      case 'reasoning':
+        return new ReasoningItem(this.#feed)
+      case 'function_call':
+      case 'custom_tool_call':
+        return new CallItem(type, this.#feed, this.#fieldOf)
+      default: {
+        const tool = hostedToolOf(item)
+        return tool === undefined ? new OtherItem(type, this.#feed) : new HostedItem(this.#feed, tool, item)
+      }
+    }
+  }
+
+  /** The response as it ended: `said` is what the event is called, where the response does not say how it ended. */
+  #takeResponse(response: JsonObject, said: string): Progress {
+    const ending = endingOf(response, said)
+    if (ending.kind === 'failed') return { kind: 'error_event', error: ending.error }
+    this.#begin(response)
+    for (const [place, item] of pairWhole(listOf(response.output).filter(isJsonObject), this.#items)) {
+      const open = place === undefined ? this.#open(this.#highest + 1, item) : this.#items.get(place)
+      if (open === undefined) continue
+      if (!('isDone' in open)) return open
+      const taken = open.isDone ? ping : open.done(item)
+      if (taken.kind === 'violation') return taken
+    }
+    this.#stop(response, ending)
+    return { kind: 'end' }
+  }
+
+  #stop(response: JsonObject, { cutReason }: { readonly cutReason?: string | undefined }): void {
+    this.#hasEnded = true
+    const items = [...this.#items].toSorted(([a], [b]) => a - b).map(([, item]) => item)
+    for (const item of items) if (!item.isDone) item.settle(cutReason !== undefined)
+    const searches = items.filter((item) => item instanceof HostedItem && item.isSearch).length
+    this.#feed.stop(cutReason ?? stopReasonOf(items), readResponsesUsage(response, searches))
+  }
+
+  /** P4 */
+  #isSettled(): boolean {
+    return [...this.#items.values()].every(({ isDone }) => isDone)
+  }
+}
+
+const otherKind = violation('an event came for an item of another kind')
+
+function stopReasonOf(items: readonly OpenItem[]): string {
+  if (items.some((item) => item instanceof CallItem)) return 'tool_use'
+  return items.some((item) => item instanceof MessageItem && item.hasRefusal) ? 'refusal' : 'end_turn'
+}
+
+function indexOf(index: Json | undefined): number {
+  return typeof index === 'number' ? index : 0
+}
+
+function isResponse({ object, output }: JsonObject): boolean {
+  return object === 'response' || (object === undefined && Array.isArray(output))
+}
+
+/** Services say it in several shapes, and an event of the reply has none of them. */
+function isError({ type, object, error, message, detail }: JsonObject): boolean {
+  if (type === 'error' || object === 'error') return true
+  if (type !== undefined && type !== '') return false
+  return (
+    isJsonObject(error) || (typeof error === 'string' && error !== '') || isErrorText(message) || detail !== undefined
+  )
+}
+
+function isErrorText(message: Json | undefined): boolean {
+  return typeof message === 'string' && message !== ''
+}
+
+/** P7: tells events that come once more from those that follow, as long as their numbers rise. */
+class EventNumbers {
+  #newest = -1
+  #text: string | undefined
+  #areTrusted = true
+
+  isRepeated({ sequence_number: number }: JsonObject, text: string | undefined): boolean {
+    if (!this.#areTrusted || text === undefined) return false
+    if (typeof number !== 'number' || number < this.#newest) {
+      this.#areTrusted = false
+      return false
+    }
+    if (number === this.#newest && text === this.#text) return true
+    this.#areTrusted = number > this.#newest
+    this.#newest = number
+    this.#text = text
+    return false
+  }
+}

@@ -1,0 +1,425 @@
+// Which API a model of OpenAI is asked by, and what it learns from refusals (spec R-RESP-10 to R-RESP-15).
+import type { JsonObject, Model, ModelRequest } from '@halting/core'
+import { describe, expect, test } from 'vitest'
+import { openai, openaiCompatible, openaiResponses } from '../src/index.ts'
+import type { OpenAiOptions } from '../src/index.ts'
+import { call, recordOf, requestOf } from './support/call.ts'
+import { messageItem, reasoningItem, startResponsesService } from './support/responses-service.ts'
+import type { Asked, Refuse, ResponsesService } from './support/responses-service.ts'
+
+function modelAt({ url }: ResponsesService, options: Partial<OpenAiOptions> = {}): Model {
+  return openai({ model: 'gpt-5.2', baseUrl: `${url}/v1`, apiKey: 'key', ...options })
+}
+
+const openAiError = (message: string, param: string | null = null, code: string | null = null): JsonObject => ({
+  error: { message, type: 'invalid_request_error', param, code },
+})
+
+async function textOf(model: Model, request: Partial<ModelRequest> = {}): Promise<unknown> {
+  const { reply, error } = await call(model, { request: requestOf(request) })
+  if (reply === undefined) throw error
+  return reply.message.content.map((block) => (block.type === 'text' ? block.text : block.type)).join()
+}
+
+const pathsOf = ({ asked }: ResponsesService): readonly string[] => asked.map(({ path }) => path)
+const onResponses = ({ path }: Asked): boolean => path === '/v1/responses'
+
+describe('openai', () => {
+  test('asks by the Responses API, and stores nothing', async () => {
+    const service = await startResponsesService()
+    expect(await textOf(modelAt(service))).toBe('Yes.')
+    expect(pathsOf(service)).toEqual(['/v1/responses'])
+    expect(service.asked[0]?.body).toMatchObject({ model: 'gpt-5.2', store: false, stream: true })
+  })
+
+  test('asks by chat completions where that is said, and openaiCompatible the other way round', async () => {
+    const service = await startResponsesService()
+    await textOf(modelAt(service, { api: 'chat_completions' }))
+    const options = { model: 'm', baseUrl: `${service.url}/v1` }
+    await textOf(openaiCompatible(options))
+    await textOf(openaiCompatible({ ...options, api: 'responses' }))
+    expect(pathsOf(service)).toEqual(['/v1/chat/completions', '/v1/chat/completions', '/v1/responses'])
+  })
+
+  test('names fields as the API does, whichever name they were given by', async () => {
+    const service = await startResponsesService()
+    const schema = { name: 'answer', schema: { type: 'object' }, strict: true }
+    const format = { type: 'json_schema', json_schema: schema }
+    const extraBody = { reasoning_effort: 'low', response_format: format, verbosity: 'low', stream_options: null }
+    await textOf(modelAt(service, { extraBody }))
+    const { body } = service.asked[0] ?? { body: {} }
+    expect(body).toMatchObject({
+      reasoning: { effort: 'low', summary: 'auto' },
+      text: { format: { type: 'json_schema', ...schema }, verbosity: 'low' },
+    })
+    for (const name of Object.keys(extraBody)) expect(body).not.toHaveProperty(name)
+  })
+
+  test.each(['gpt-5-pro', 'gpt-5.2-codex', 'gpt-5.1-codex-max', 'o3-deep-research-2025-06-26', 'codex-mini-latest'])(
+    '%s is refused by chat completions of OpenAI, before anything is asked',
+    (model) => {
+      expect(() => openai({ model, apiKey: 'key', api: 'chat_completions' })).toThrow(
+        `${model} is served by the Responses API alone, and chat completions are set for it. Take the setting back`,
+      )
+    },
+  )
+
+  test('says which searches and uses of tools there may be', () => {
+    const make = (options: Partial<OpenAiOptions>): Model => openai({ model: 'gpt-5.2', apiKey: 'key', ...options })
+    expect(make({}).webSearch).toEqual({ domains: 'allowed and blocked' })
+    expect(make({ api: 'chat_completions' }).webSearch).toBeUndefined()
+    const serverTools = [{ type: 'code_interpreter' }]
+    expect(make({}).maxServerToolUses).toBeUndefined()
+    expect(make({ serverTools }).maxServerToolUses).toBe(Infinity)
+    expect(make({ serverTools, extraBody: { max_tool_calls: 3 } }).maxServerToolUses).toBe(3)
+  })
+})
+
+describe('a service without the Responses API', () => {
+  const noSuchPath: readonly (readonly [string, number, unknown])[] = [
+    ['Express', 404, 'Cannot POST /v1/responses'],
+    ['FastAPI', 404, { detail: 'Not Found' }],
+    ['FastAPI, another method', 405, { detail: 'Method Not Allowed' }],
+    ['llama.cpp', 404, { error: { code: 404, message: 'File Not Found', type: 'not_found_error' } }],
+    ['an empty body', 404, ''],
+    ['not implemented', 501, { error: { message: 'Not implemented' } }],
+  ]
+  test.each(noSuchPath)('is asked by chat completions from then on: %s', async (_name, status, body) => {
+    const service = await startResponsesService(undefined, (asked) =>
+      onResponses(asked) ? { status, body } : undefined,
+    )
+    const model = modelAt(service)
+    expect([await textOf(model), await textOf(model)]).toEqual(['Yes.', 'Yes.'])
+    expect(pathsOf(service)).toEqual(['/v1/responses', '/v1/chat/completions', '/v1/chat/completions'])
+    expect(service.asked[1]?.body).not.toHaveProperty('input')
+    expect(new Set(service.asked.slice(0, 2).map(({ key }) => key)).size).toBe(2)
+  })
+
+  test('gets the fields by their names in chat completions', async () => {
+    const service = await startResponsesService(undefined, (asked) =>
+      onResponses(asked) ? { status: 404, body: '' } : undefined,
+    )
+    const schema = { name: 'answer', schema: { type: 'object' } }
+    const text = { format: { type: 'json_schema', ...schema }, verbosity: 'low' }
+    await textOf(modelAt(service, { effort: 'xhigh', extraBody: { text, max_tool_calls: 2, temperature: 0 } }))
+    const { body } = service.asked[1] ?? { body: {} }
+    expect(body).toMatchObject({
+      reasoning_effort: 'high',
+      response_format: { type: 'json_schema', json_schema: schema },
+      verbosity: 'low',
+      temperature: 0,
+    })
+    for (const name of ['text', 'max_tool_calls', 'store', 'include']) expect(body).not.toHaveProperty(name)
+  })
+
+  const aboutModel: readonly (readonly [string, unknown])[] = [
+    ['OpenAI', openAiError('The requested model does not exist.', 'model', 'model_not_found')],
+    ['Ollama', { error: 'model "m" not found, try pulling it first' }],
+    ['vLLM', { object: 'error', message: 'The model `m` does not exist.', type: 'NotFoundError', code: 404 }],
+    ['Azure', { error: { code: 'DeploymentNotFound', message: 'There is no such resource.' } }],
+  ]
+  test.each(aboutModel)('is not what a 404 about the model tells: %s', async (_name, body) => {
+    const service = await startResponsesService(undefined, () => ({ status: 404, body }))
+    const { error } = await call(modelAt(service))
+    expect(recordOf(error)).toMatchObject({ kind: 'model_not_found', status: 404, billed: 'nothing' })
+    expect(pathsOf(service)).toEqual(['/v1/responses'])
+  })
+
+  test('is not what a 404 after a reply tells, and openaiResponses has no other way', async () => {
+    let isGone = false
+    const service = await startResponsesService(undefined, () => (isGone ? { status: 404, body: '' } : undefined))
+    const model = modelAt(service)
+    await textOf(model)
+    isGone = true
+    const { error } = await call(model)
+    expect(recordOf(error).message).toContain('no answer of the Responses API. Is the base URL right?')
+    await call(openaiResponses({ model: 'gpt-5.2', baseUrl: `${service.url}/v1` }))
+    expect(pathsOf(service)).toEqual(['/v1/responses', '/v1/responses', '/v1/responses'])
+  })
+
+  test('is not asked for a model that only Responses serves, which says what to set', async () => {
+    const service = await startResponsesService(undefined, () => ({ status: 404, body: '' }))
+    const { error } = await call(modelAt(service, { model: 'gpt-5-pro' }))
+    expect(recordOf(error)).toMatchObject({ kind: 'invalid_request', status: 404, billed: 'nothing', retryable: false })
+    expect(recordOf(error).message).toBe(
+      `gpt-5-pro is served by the Responses API alone, and ${service.url}/v1/responses answered 404. ` +
+        'Set OPENAI_BASE_URL to a service that has it, or name another model.',
+    )
+    expect(pathsOf(service)).toEqual(['/v1/responses'])
+  })
+
+  test('searches nothing, and says so', async () => {
+    const service = await startResponsesService(undefined, (asked) =>
+      onResponses(asked) ? { status: 404, body: '' } : undefined,
+    )
+    const { error } = await call(modelAt(service), { request: requestOf({ webSearch: { maxUses: 1 } }) })
+    expect(recordOf(error).message).toContain('by which alone this model searches the web')
+    expect(pathsOf(service)).toEqual(['/v1/responses'])
+  })
+})
+
+/** Refuses what has a field, as often as it comes. */
+function refuseField(has: (body: JsonObject) => boolean, body: unknown, status = 400): Refuse {
+  return (asked) => (has(asked.body) ? { status, body } : undefined)
+}
+
+const effortIn = ({ reasoning }: JsonObject): unknown => (reasoning as JsonObject | undefined)?.effort
+const summaryIn = ({ reasoning }: JsonObject): unknown => (reasoning as JsonObject | undefined)?.summary
+
+describe('what a service refuses it is not sent again', () => {
+  interface Case {
+    readonly name: string
+    readonly refuse: Refuse
+    readonly options?: Partial<OpenAiOptions>
+    /** What is sent after the refusal. */
+    readonly sent: JsonObject
+    readonly without?: string
+  }
+  const cases: readonly Case[] = [
+    {
+      name: 'include',
+      refuse: refuseField(
+        (body) => 'include' in body,
+        openAiError('Encrypted content is not supported with this model.', 'include'),
+      ),
+      sent: { store: false },
+      without: 'include',
+    },
+    {
+      name: 'include, by a service that names no field',
+      refuse: refuseField((body) => 'include' in body, { detail: [{ msg: 'reasoning.encrypted_content: bad' }] }, 422),
+      sent: { store: false },
+      without: 'include',
+    },
+    {
+      name: 'reasoning.summary',
+      refuse: refuseField(
+        (body) => summaryIn(body) !== undefined,
+        openAiError(
+          'Your organization must be verified to generate reasoning summaries.',
+          'reasoning.summary',
+          'unsupported_value',
+        ),
+      ),
+      options: { effort: 'high' },
+      sent: { reasoning: { effort: 'high' } },
+    },
+    {
+      name: 'an effort, by the values that the model takes',
+      refuse: refuseField(
+        (body) => effortIn(body) === 'max',
+        openAiError(
+          "Unsupported value: 'max' is not supported with the 'gpt-5.2' model. Supported values are: 'low', 'medium', and 'high'.",
+          'reasoning.effort',
+          'unsupported_value',
+        ),
+      ),
+      options: { effort: 'max' },
+      sent: { reasoning: { effort: 'high', summary: 'auto' } },
+    },
+    {
+      name: 'an effort, by its name alone',
+      refuse: refuseField((body) => effortIn(body) === 'xhigh', openAiError("Invalid reasoning effort: 'xhigh'.")),
+      options: { effort: 'xhigh' },
+      sent: { reasoning: { effort: 'high', summary: 'auto' } },
+    },
+    {
+      name: 'any effort',
+      refuse: refuseField(
+        (body) => effortIn(body) !== undefined,
+        openAiError("Unsupported parameter: 'reasoning.effort' is not supported with this model.", 'reasoning.effort'),
+      ),
+      options: { effort: 'low' },
+      sent: { reasoning: { summary: 'auto' } },
+    },
+    {
+      name: 'reasoning',
+      refuse: refuseField(
+        (body) => 'reasoning' in body,
+        openAiError("Unsupported parameter: 'reasoning' is not supported with this model.", 'reasoning'),
+      ),
+      options: { effort: 'low' },
+      sent: { store: false },
+      without: 'reasoning',
+    },
+    {
+      name: 'store',
+      refuse: refuseField((body) => 'store' in body, openAiError("Unknown parameter: 'store'.", 'store')),
+      sent: { include: ['reasoning.encrypted_content'] },
+      without: 'store',
+    },
+    {
+      name: 'max_tokens',
+      refuse: refuseField(
+        (body) => 'max_tokens' in body,
+        openAiError(
+          "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
+          'max_tokens',
+          'unsupported_parameter',
+        ),
+      ),
+      options: { api: 'chat_completions' },
+      sent: { max_completion_tokens: 100 },
+      without: 'max_tokens',
+    },
+    {
+      name: 'max_completion_tokens',
+      refuse: refuseField(
+        (body) => 'max_completion_tokens' in body,
+        { detail: [{ loc: ['body', 'max_completion_tokens'], msg: 'Extra inputs are not permitted' }] },
+        422,
+      ),
+      options: { api: 'chat_completions', outputLimitField: 'max_completion_tokens' },
+      sent: { max_tokens: 100 },
+      without: 'max_completion_tokens',
+    },
+    {
+      name: 'an effort of chat completions',
+      refuse: refuseField(
+        (body) => body.reasoning_effort === 'xhigh',
+        openAiError(
+          "Unsupported value: 'reasoning_effort' does not support 'xhigh' with this model. Supported values are: 'low' and 'medium'.",
+          'reasoning_effort',
+        ),
+      ),
+      options: { api: 'chat_completions', extraBody: { reasoning_effort: 'xhigh' } },
+      sent: { reasoning_effort: 'medium' },
+    },
+  ]
+
+  test.each(cases)('$name', async ({ refuse, options, sent, without = 'nothing' }) => {
+    const service = await startResponsesService(undefined, refuse)
+    const model = modelAt(service, options)
+    expect([await textOf(model), await textOf(model)]).toEqual(['Yes.', 'Yes.'])
+    // Once with what is refused, then without.
+    expect(service.asked).toHaveLength(3)
+    for (const { body } of service.asked.slice(1)) {
+      expect(body).toMatchObject(sent)
+      expect(body).not.toHaveProperty(without)
+    }
+  })
+
+  test.each(cases)('$name, of two requests side by side', async ({ refuse, options, sent, without = 'nothing' }) => {
+    const service = await startResponsesService(undefined, refuse)
+    const model = modelAt(service, options)
+    expect(await Promise.all([textOf(model), textOf(model)])).toEqual(['Yes.', 'Yes.'])
+    await textOf(model)
+    expect(service.asked.length).toBeLessThanOrEqual(5)
+    expect(service.asked.at(-1)?.body).toMatchObject(sent)
+    expect(service.asked.at(-1)?.body).not.toHaveProperty(without)
+  })
+
+  test('many things at once, each once, also side by side', async () => {
+    const refusals = [0, 2, 5, 7].map((place) => cases[place]?.refuse)
+    const refuse: Refuse = (asked) => refusals.map((one) => one?.(asked)).find((told) => told !== undefined)
+    const service = await startResponsesService(undefined, refuse)
+    const model = modelAt(service, { effort: 'xhigh' })
+    expect(await Promise.all([textOf(model), textOf(model), textOf(model)])).toEqual(['Yes.', 'Yes.', 'Yes.'])
+    const before = service.asked.length
+    await textOf(model)
+    expect(service.asked.length - before).toBe(1)
+    expect(service.asked.at(-1)?.body).not.toHaveProperty('reasoning')
+  })
+
+  test('where thinking is off, the least effort is found, and then asked for', async () => {
+    const taken = ['low', 'high']
+    const service = await startResponsesService(undefined, ({ body }) => {
+      const effort = String(effortIn(body))
+      return taken.includes(effort)
+        ? undefined
+        : { status: 400, body: openAiError(`No '${effort}'.`, 'reasoning.effort') }
+    })
+    const model = modelAt(service, { effort: 'high' })
+    const thinking = { type: 'disabled' } as const
+    await textOf(model, { thinking })
+    await textOf(model, { thinking })
+    await textOf(model)
+    expect(service.asked.map(({ body }) => effortIn(body))).toEqual(['none', 'minimal', 'low', 'low', 'high'])
+  })
+})
+
+describe('a refusal of anything else is an error', () => {
+  test.each([
+    ['a limit that is too large', 400, openAiError('max_tokens is too large: 100. At most 10.', 'max_tokens')],
+    [
+      'max_tool_calls, which holds the fees',
+      400,
+      openAiError("Unknown parameter: 'max_tool_calls'.", 'max_tool_calls'),
+    ],
+    ['another field', 400, openAiError("Unknown parameter: 'temperature'.", 'temperature')],
+    ['a word in a text', 400, openAiError('Invalid value in the store of include.', 'input[0].content')],
+    ['another status', 403, openAiError("Unknown parameter: 'store'.", 'store')],
+  ])('%s', async (_name, status, body) => {
+    for (const api of ['responses', 'chat_completions'] as const) {
+      const service = await startResponsesService(undefined, () => ({ status, body }))
+      const { error } = await call(modelAt(service, { api }))
+      expect(recordOf(error).status).toBe(status)
+      expect(service.asked).toHaveLength(1)
+    }
+  })
+
+  test('and so is one that comes again: it is never asked without end', async () => {
+    for (const [param, message] of [
+      ['include', 'No.'],
+      ['store', 'No.'],
+      ['reasoning.summary', 'No.'],
+      ['reasoning.effort', 'No.'],
+      ['max_tokens', "Unsupported parameter: 'max_tokens'"],
+      ['max_completion_tokens', "Unknown parameter: 'max_completion_tokens'"],
+    ] as const) {
+      for (const api of ['responses', 'chat_completions'] as const) {
+        const service = await startResponsesService(undefined, () => ({
+          status: 400,
+          body: openAiError(message, param),
+        }))
+        const { error } = await call(modelAt(service, { api }))
+        expect(recordOf(error).status).toBe(400)
+        expect(service.asked.length).toBeLessThanOrEqual(3)
+      }
+    }
+  })
+})
+
+describe('what was thought with another key', () => {
+  const refuse: Refuse = ({ body }) =>
+    JSON.stringify(body.input).includes('"old')
+      ? {
+          status: 400,
+          body: openAiError(
+            'The encrypted content old… could not be verified. Reason: organization_id did not match.',
+            null,
+            'invalid_encrypted_content',
+          ),
+        }
+      : undefined
+
+  test('is left out once it was refused, and what is thought since goes along', async () => {
+    const turns = [[reasoningItem('new-1'), messageItem('One.')], [messageItem('Two.')]]
+    const service = await startResponsesService(turns, refuse)
+    const model = modelAt(service)
+    const origin = { api: 'responses', item: reasoningItem('old-1') }
+    const before = [
+      { role: 'user', content: 'Go.' },
+      {
+        role: 'assistant',
+        by: 'gpt-5.2',
+        content: [
+          { type: 'thinking', thinking: 'I weigh it.', signature: '', origin },
+          { type: 'text', text: 'Zero.' },
+        ],
+      },
+      { role: 'user', content: 'On.' },
+    ] as const
+    const { reply } = await call(model, { request: requestOf({ messages: before }) })
+    const messages = [
+      ...before,
+      { role: 'assistant', by: 'gpt-5.2', content: reply?.message.content ?? [] },
+      { role: 'user', content: 'On.' },
+    ] as const
+    await textOf(model, { messages })
+    const thoughts = service.asked.map(({ body }) =>
+      (body.input as readonly JsonObject[]).flatMap(({ encrypted_content }) => encrypted_content ?? []),
+    )
+    expect(thoughts).toEqual([['old-1'], [], ['new-1']])
+  })
+})

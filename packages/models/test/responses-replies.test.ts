@@ -1,0 +1,574 @@
+// How the events of the Responses API become a message: R-RESP-30 to R-RESP-41 of docs/spec.md.
+import type { ContentBlock, JsonObject } from '@halting/core'
+import { describe, expect, test } from 'vitest'
+import {
+  added,
+  argumentsDelta,
+  call,
+  created,
+  done,
+  ended,
+  message,
+  readEvents,
+  replyOfRead,
+  textDelta,
+  usage,
+} from './support/responses-read.ts'
+
+const api = 'responses'
+
+function contentOf(...events: readonly JsonObject[]): readonly ContentBlock[] {
+  return replyOfRead(readEvents(events)).message.content
+}
+
+/** What broke the stream, and what of it was kept. */
+function brokenBy(...events: readonly JsonObject[]): unknown {
+  const { end, assembled } = readEvents(events)
+  return {
+    why: end?.kind === 'violation' ? end.why : end?.kind,
+    kept: 'message' in assembled && assembled.message.content,
+  }
+}
+
+const text = (said: string, more: JsonObject = {}): JsonObject => ({ type: 'text', text: said, ...more })
+const toolUse = (input: JsonObject, more: JsonObject = {}): JsonObject => ({
+  type: 'tool_use',
+  id: 'call_1',
+  name: 'read',
+  input,
+  ...more,
+})
+
+describe('items are known by their place', () => {
+  test('pieces of several at once', () => {
+    expect(
+      contentOf(
+        created,
+        added(0, message('')),
+        added(1, call('')),
+        textDelta(0, 'Let me '),
+        argumentsDelta(1, '{"path":'),
+        textDelta(0, 'see.'),
+        argumentsDelta(1, '"a"}'),
+        done(1, call('{"path":"a"}')),
+        done(0, message('Let me see.')),
+        ended(),
+      ),
+      // The call began first: nothing had come of the text.
+    ).toEqual([text('Let me see.'), toolUse({ path: 'a' })].toReversed())
+  })
+
+  test('without places: the newest of the kind, and a new one behind it once it is whole', () => {
+    const anywhere = ({ output_index: _, ...event }: JsonObject): JsonObject => event
+    expect(
+      contentOf(
+        ...[
+          created,
+          added(0, message('')),
+          textDelta(0, 'One.'),
+          done(0, message('One.')),
+          added(0, call('')),
+          argumentsDelta(0, '{}'),
+          done(0, call('{}')),
+          textDelta(0, 'Two.'),
+          ended(),
+        ].map(anywhere),
+      ),
+    ).toEqual([text('One.'), toolUse({}), text('Two.')])
+  })
+
+  test('an event for an item of another kind breaks the stream', () => {
+    expect(brokenBy(created, added(0, message('')), argumentsDelta(0, '{}'))).toEqual({
+      why: 'an event came for an item of another kind',
+      kept: false,
+    })
+    expect(brokenBy(created, added(0, message('')), done(0, call('{}')))).toMatchObject({
+      why: 'an event came for an item of another kind',
+    })
+  })
+
+  test('an item that begins twice, or goes on after it was whole, breaks the stream', () => {
+    const whole = [created, added(0, message('')), textDelta(0, 'One.'), done(0, message('One.'))]
+    expect(brokenBy(created, added(0, message('')), added(0, message('')))).toMatchObject({
+      why: 'an item began twice',
+    })
+    expect(brokenBy(...whole, textDelta(0, 'Two.'))).toEqual({
+      why: 'more came of an item that was whole',
+      kept: [text('One.')],
+    })
+    expect(contentOf(...whole, done(0, message('Another.')), ended())).toEqual([text('One.')])
+  })
+})
+
+describe('what deltas leave out is filled in', () => {
+  test('by the end of a part, of the item, or of the response', () => {
+    const part = { type: 'response.output_text.done', output_index: 0, content_index: 0, text: 'Let me see.' }
+    const begun = [created, added(0, message('')), textDelta(0, 'Let ')]
+    expect(contentOf(...begun, part, ended())).toEqual([text('Let me see.')])
+    expect(contentOf(...begun, done(0, message('Let me see.')), ended())).toEqual([text('Let me see.')])
+    expect(contentOf(...begun, ended({ output: [message('Let me see.')] }))).toEqual([text('Let me see.')])
+    expect(contentOf(ended({ output: [message('Let me see.')] }))).toEqual([text('Let me see.')])
+  })
+
+  test('as text that is told, so that what was told is what is kept', () => {
+    const { updates } = readEvents([created, textDelta(0, 'Let '), done(0, message('Let me see.')), ended()])
+    const told = updates.flatMap((update) => (update.type === 'text_delta' ? [update.text] : []))
+    expect(told).toEqual(['Let ', 'me see.'])
+  })
+
+  test('a text that was streamed with gaps is kept as it ended', () => {
+    expect(contentOf(created, textDelta(0, 'Let see.'), done(0, message('Let me see.')), ended())).toEqual([
+      text('Let me see.'),
+    ])
+  })
+
+  test('arguments that were streamed with gaps break the stream, and those that say the same do not', () => {
+    const begun = [created, added(0, call('')), argumentsDelta(0, '{"path": "a"}')]
+    expect(contentOf(...begun, done(0, call('{"path":"a"}')), ended())).toEqual([
+      toolUse({ path: 'a' }, { origin: { api, arguments: '{"path": "a"}' } }),
+    ])
+    expect(brokenBy(...begun, done(0, call('{"path":"ab"}')))).toEqual({
+      why: 'the arguments of a call were not those that were streamed',
+      kept: false,
+    })
+  })
+
+  test('an item that the end of the response alone has is taken from there, each once', () => {
+    const streamed = [created, added(1, call('')), argumentsDelta(1, '{}'), done(1, call('{}'))]
+    const another = call('{"path":"b"}', { call_id: 'call_2' })
+    expect(contentOf(...streamed, ended({ output: [message('So.'), call('{}'), another] }))).toEqual([
+      toolUse({}),
+      text('So.'),
+      toolUse({ path: 'b' }, { id: 'call_2' }),
+    ])
+  })
+
+  test('an answer that came whole in an event without a type', () => {
+    const { response } = ended({ output: [message('Yes.')], object: 'response' })
+    expect(contentOf(response as JsonObject)).toEqual([text('Yes.')])
+  })
+})
+
+describe('calls', () => {
+  const begun = [created, added(0, call('')), argumentsDelta(0, '{"path":"a"}')]
+
+  test('are whole when their item is done, before the response is', () => {
+    const { updates } = readEvents([...begun, done(0, call('{"path":"a"}'))])
+    expect(updates.filter(({ type }) => type === 'block')).toMatchObject([{ block: toolUse({ path: 'a' }) }])
+    expect(readEvents(begun).updates.filter(({ type }) => type === 'block')).toEqual([])
+  })
+
+  test('that were cut are left out, also where their arguments happen to be whole', () => {
+    const cut = { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } }
+    expect(contentOf(...begun, ended(cut, 'incomplete'))).toEqual([])
+    expect(contentOf(...begun, done(0, call('{"path":"a"}', { status: 'incomplete' })), ended(cut))).toEqual([])
+    const whole = done(0, call('{"path":"a"}', { status: 'completed' }))
+    expect(contentOf(...begun, whole, ended(cut, 'incomplete'))).toEqual([toolUse({ path: 'a' })])
+  })
+
+  test('of which no end was told are whole where the response ended by itself', () => {
+    expect(contentOf(...begun, ended())).toEqual([toolUse({ path: 'a' })])
+  })
+
+  test('whose name or id comes late, or never', () => {
+    const nameless = { type: 'function_call', arguments: '' }
+    expect(
+      contentOf(created, added(0, nameless), argumentsDelta(0, '{"path":'), done(0, call('{"path":"a"}')), ended()),
+    ).toEqual([toolUse({ path: 'a' })])
+    expect(contentOf(created, argumentsDelta(0, '{}'), argumentsDelta(1, '{}'), ended())).toEqual([
+      toolUse({}, { id: expect.stringMatching(/^call-\w{9}$/), name: 'unknown_tool' }),
+      toolUse({}, { id: expect.stringMatching(/^call-\w{9}$/), name: 'unknown_tool' }),
+    ])
+  })
+
+  test('with the same id each get one of their own', () => {
+    const ids = contentOf(created, done(0, call('{}')), done(1, call('{}')), ended()).map(
+      (block) => 'id' in block && block.id,
+    )
+    expect(ids[0]).toBe('call_1')
+    expect(new Set(ids).size).toBe(2)
+  })
+
+  test('whose arguments are no object, or were given as one', () => {
+    expect(contentOf(created, done(0, call('{"path"')), ended())).toEqual([toolUse({ INVALID_JSON: '{"path"' })])
+    expect(contentOf(created, done(0, call('', { arguments: { path: 'a' } })), ended())).toEqual([
+      toolUse({ path: 'a' }),
+    ])
+  })
+
+  test('keep their namespace', () => {
+    const spaced = call('{}', { namespace: 'files' })
+    expect(contentOf(created, done(0, spaced), ended())).toEqual([toolUse({}, { origin: { api, namespace: 'files' } })])
+  })
+
+  test('of a custom tool have their text in the field that is named for it', () => {
+    const said = 'say "hi"\n\u{1f600}'
+    const custom = { type: 'custom_tool_call', call_id: 'call_1', name: 'patch', input: said }
+    const half = said.length - 1
+    const events = [
+      created,
+      added(0, { ...custom, input: '' }),
+      ...[said.slice(0, half), said.slice(half)].map((delta) => ({
+        type: 'response.custom_tool_call_input.delta',
+        output_index: 0,
+        delta,
+      })),
+      done(0, custom),
+      ended(),
+    ]
+    const block = { type: 'tool_use', id: 'call_1', name: 'patch', origin: { api, custom: true } }
+    expect(contentOf(...events)).toEqual([{ ...block, input: { input: said } }])
+    const named = readEvents(events, { freeform: { patch: { field: 'text' } } })
+    expect(replyOfRead(named).message.content).toEqual([{ ...block, input: { text: said } }])
+    const empty = done(0, { ...custom, input: '' })
+    expect(contentOf(created, empty, ended())).toEqual([{ ...block, input: { input: '' } }])
+  })
+
+  test('come with the stop reason of calls', () => {
+    const { message: called } = replyOfRead(readEvents([...begun, ended()]))
+    expect(called.stop_reason).toBe('tool_use')
+  })
+})
+
+describe('reasoning', () => {
+  const delta = (kind: 'summary' | 'text', piece: number, said: string): JsonObject => ({
+    type: kind === 'summary' ? 'response.reasoning_summary_text.delta' : 'response.reasoning_text.delta',
+    output_index: 0,
+    [kind === 'summary' ? 'summary_index' : 'content_index']: piece,
+    delta: said,
+  })
+  const item = (fields: JsonObject): JsonObject => ({ type: 'reasoning', id: 'rs_1', summary: [], ...fields })
+  const summary = (...texts: readonly string[]) => texts.map((said) => ({ type: 'summary_text', text: said }))
+  const thinking = (thought: string, fields: JsonObject): JsonObject => {
+    const { id: _, ...kept } = item(fields)
+    return { type: 'thinking', thinking: thought, signature: '', origin: { api, item: kept } }
+  }
+
+  test('shows the parts of its summary with an empty line between them', () => {
+    const whole = { summary: summary('First.', 'Then.'), encrypted_content: 'e' }
+    const events = [delta('summary', 0, 'Fir'), delta('summary', 0, 'st.'), delta('summary', 1, 'Then.')]
+    expect(contentOf(created, ...events, done(0, item(whole)), ended())).toEqual([thinking('First.\n\nThen.', whole)])
+    expect(contentOf(created, done(0, item(whole)), ended())).toEqual([thinking('First.\n\nThen.', whole)])
+  })
+
+  test('shows its text where there is no summary, and never both', () => {
+    const whole = { content: [{ type: 'reasoning_text', text: 'Hm.' }] }
+    expect(contentOf(created, delta('text', 0, 'Hm.'), done(0, item(whole)), ended())).toEqual([thinking('Hm.', whole)])
+    const both = { ...whole, summary: summary('In short.') }
+    expect(contentOf(created, done(0, item(both)), ended())).toEqual([thinking('In short.', both)])
+    expect(
+      contentOf(created, delta('summary', 0, 'In short.'), delta('text', 0, 'Hm.'), done(0, item(both)), ended()),
+    ).toEqual([thinking('In short.', both)])
+  })
+
+  test('that is not shown is kept to go back; one that is neither is left out', () => {
+    expect(contentOf(created, added(0, item({})), done(0, item({ encrypted_content: 'e' })), ended())).toEqual([
+      thinking('', { encrypted_content: 'e' }),
+    ])
+    expect(contentOf(created, added(0, item({})), done(0, item({})), ended())).toEqual([])
+  })
+
+  test('that was cut is kept as far as it came, without what would go back', () => {
+    const cut = ended({ incomplete_details: { reason: 'max_output_tokens' } }, 'incomplete')
+    const begun = added(0, item({ encrypted_content: 'half' }))
+    expect(contentOf(created, begun, delta('summary', 0, 'Fir'), cut)).toEqual([
+      { type: 'thinking', thinking: 'Fir', signature: '', origin: { api } },
+    ])
+  })
+})
+
+describe('texts', () => {
+  test('keep the phase of their message', () => {
+    expect(contentOf(created, done(0, message('Wait.', { phase: 'commentary' })), ended())).toEqual([
+      text('Wait.', { origin: { api, phase: 'commentary' } }),
+    ])
+  })
+
+  test('in several parts are several blocks, and empty ones are none', () => {
+    const content = [
+      { type: 'output_text', text: 'One.' },
+      { type: 'output_text', text: '' },
+      { type: 'output_text', text: 'Two.' },
+    ]
+    expect(contentOf(created, textDelta(0, ''), done(0, message('', { content })), ended())).toEqual([
+      text('One.'),
+      text('Two.'),
+    ])
+  })
+
+  test('that refuse say so, and so does the reply', () => {
+    const refusal = { type: 'response.refusal.delta', output_index: 0, content_index: 0, delta: 'I will ' }
+    const content = [{ type: 'refusal', refusal: 'I will not.' }]
+    const { message: reply } = replyOfRead(readEvents([created, refusal, done(0, message('', { content })), ended()]))
+    expect(reply).toMatchObject({
+      stop_reason: 'refusal',
+      content: [text('I will not.', { origin: { api, refusal: true } })],
+    })
+  })
+
+  test('cite what they were annotated with, by characters', () => {
+    const annotation = { type: 'url_citation', url: 'https://a.example', title: 'A', start_index: 2, end_index: 5 }
+    const said = '\u{1f600} yes.'
+    const citation = { type: 'web_search_result_location', url: 'https://a.example', title: 'A', cited_text: 'yes' }
+    const event = { type: 'response.output_text.annotation.added', output_index: 0, content_index: 0, annotation }
+    expect(contentOf(created, textDelta(0, said), event, done(0, message(said)), ended())).toEqual([
+      text(said, { citations: [citation] }),
+    ])
+    const content = [
+      { type: 'output_text', text: said, annotations: [annotation, { type: 'file_path', file_id: 'f' }] },
+    ]
+    expect(contentOf(created, textDelta(0, said), event, done(0, message('', { content })), ended())).toEqual([
+      text(said, { citations: [citation, { type: 'file_path', file_id: 'f' }] }),
+    ])
+  })
+})
+
+describe('what the service does by itself', () => {
+  const hosted = (item: JsonObject) =>
+    contentOf(created, added(0, { type: item.type!, id: 'h_1' }), done(0, item), ended())
+  const shown = (name: string, input: JsonObject, item: JsonObject, content: readonly JsonObject[]) => {
+    const { id: _, ...kept } = item
+    return [
+      { type: 'server_tool_use', id: 'h_1', name, input, origin: { api, item: kept } },
+      { type: `${name}_tool_result`, tool_use_id: 'h_1', content },
+    ]
+  }
+
+  test.each<[string, JsonObject, JsonObject, readonly JsonObject[]]>([
+    [
+      'web_search',
+      {
+        action: { type: 'search', query: 'q', sources: [{ type: 'url', url: 'https://a.example' }, { url: 7 }, 'odd'] },
+      },
+      { type: 'search', query: 'q' },
+      [{ type: 'web_search_result', url: 'https://a.example', title: 'https://a.example' }],
+    ],
+    ['web_search', { action: { type: 'open_page', url: null } }, { type: 'open_page', url: null }, []],
+    [
+      'file_search',
+      { queries: ['q'], results: [{ filename: 'a.md', file_id: 'f', text: 'Found.' }, { file_id: 'g' }] },
+      { queries: ['q'] },
+      [
+        { type: 'search_result', source: 'a.md', title: 'a.md', content: [text('Found.')] },
+        { type: 'search_result', source: 'g', title: 'g', content: [] },
+      ],
+    ],
+    ['file_search', { queries: [], results: null }, { queries: [] }, []],
+    [
+      'code_interpreter',
+      {
+        code: '1 + 1',
+        outputs: [
+          { type: 'logs', logs: '2' },
+          { type: 'image', url: 'u' },
+        ],
+      },
+      { code: '1 + 1' },
+      [text('2')],
+    ],
+    ['image_generation', { result: 'aGk=', revised_prompt: 'a cat' }, { prompt: 'a cat' }, []],
+    [
+      'mcp',
+      { server_label: 's', name: 'find', arguments: '{}', output: 'found', error: null },
+      { server_label: 's', name: 'find', arguments: '{}' },
+      [text('found')],
+    ],
+    ['tool_search', { execution: 'server', arguments: { paths: ['a'] } }, { paths: ['a'] }, []],
+  ])('%s %j', (name, fields, input, results) => {
+    const item = { type: name === 'mcp' ? 'mcp_call' : `${name}_call`, id: 'h_1', status: 'completed', ...fields }
+    expect(hosted(item)).toEqual(shown(name, input, item, results))
+  })
+
+  test('anything else is kept as it came, without its id', () => {
+    for (const type of ['computer_call', 'mcp_list_tools', 'compaction', 'brand_new']) {
+      expect(contentOf(created, added(0, { type, id: 'x' }), done(0, { type, id: 'x', data: [1] }), ended())).toEqual([
+        { type: 'responses_item', origin: { api, item: { type, data: [1] } } },
+      ])
+    }
+    const search = { type: 'tool_search_call', execution: 'client', call_id: 'c' }
+    expect(contentOf(created, done(0, search), ended())).toEqual([
+      { type: 'responses_item', origin: { api, item: search } },
+    ])
+  })
+
+  test('is left out where it was cut', () => {
+    const cut = ended({ incomplete_details: { reason: 'max_output_tokens' } }, 'incomplete')
+    const begun = { type: 'web_search_call', id: 'h_1' }
+    expect(contentOf(created, textDelta(0, 'So.'), added(1, begun), cut)).toEqual([text('So.')])
+    expect(
+      readEvents([created, textDelta(0, 'So.'), done(0, message('So.')), added(1, begun)]).assembled,
+    ).toMatchObject({
+      kind: 'partial',
+      message: { content: [text('So.')] },
+    })
+  })
+})
+
+describe('usage', () => {
+  const billed = (fields: JsonObject, ...events: readonly JsonObject[]) => {
+    const { message: reply, billed: unknown } = replyOfRead(readEvents([created, ...events, ended(fields)]))
+    return unknown ?? reply.usage
+  }
+
+  test('is told apart by what was read from the cache and written to it', () => {
+    const details = { input_tokens_details: { cached_tokens: 3, cache_write_tokens: 2 } }
+    expect(billed({ usage: { ...usage, ...details, output_tokens_details: { reasoning_tokens: 4 } } })).toEqual({
+      input_tokens: 5,
+      output_tokens: 5,
+      cache_creation_input_tokens: 2,
+      cache_read_input_tokens: 3,
+    })
+  })
+
+  test('counts what only the total holds', () => {
+    expect(billed({ usage: { ...usage, total_tokens: 22 } })).toMatchObject({ input_tokens: 10, output_tokens: 12 })
+  })
+
+  test.each([null, undefined, {}, { input_tokens: 0, output_tokens: 0 }])('is unknown where it says %j', (said) => {
+    expect(billed({ usage: said ?? null })).toBe('unknown')
+  })
+
+  test('hands on what is no count', () => {
+    expect(billed({ usage: { ...usage, output_tokens: -1 } })).toMatchObject({ input_tokens: -1 })
+  })
+
+  test('has the searches that the service counts, else those that were seen', () => {
+    const searched = (place: number, action: JsonObject): JsonObject =>
+      done(place, { type: 'web_search_call', id: `ws_${place}`, action })
+    const events = [
+      searched(0, { type: 'search', query: 'q' }),
+      searched(1, { type: 'open_page', url: 'u' }),
+      searched(2, { type: 'find_in_page', url: 'u', pattern: 'p' }),
+      searched(3, { type: 'search', query: 'q' }),
+    ]
+    const counted = (web_search: JsonObject) => billed({ tool_usage: { web_search } }, ...events)
+    expect(billed({}, ...events)).toMatchObject({ server_tool_use: { web_search_requests: 2 } })
+    expect(counted({ num_requests: 1 })).toMatchObject({ server_tool_use: { web_search_requests: 1 } })
+    expect(counted({ num_requests: 0 })).toMatchObject({ server_tool_use: { web_search_requests: 2 } })
+    expect(billed({ tool_usage: { web_search: { num_requests: 0 } } })).not.toHaveProperty('server_tool_use')
+  })
+})
+
+describe('endings', () => {
+  const stopOf = (...events: readonly JsonObject[]) => replyOfRead(readEvents([created, ...events])).message.stop_reason
+  const said = done(0, message('So.'))
+
+  test.each([
+    [{ reason: 'max_output_tokens' }, 'max_tokens'],
+    [{ reason: 'content_filter' }, 'refusal'],
+    [{ reason: 'brand_new' }, 'brand_new'],
+    [null, 'max_tokens'],
+  ])('incomplete with %j', (incomplete_details, expected) => {
+    expect(stopOf(said, ended({ incomplete_details }, 'incomplete'))).toBe(expected)
+  })
+
+  test('by the status of the response where the event is called otherwise', () => {
+    const cut = { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } }
+    expect(stopOf(said, ended(cut))).toBe('max_tokens')
+    expect(stopOf(said, ended({ status: 'completed' }, 'done'))).toBe('end_turn')
+  })
+
+  test('a failed or cancelled response is an error, and what was whole is kept', () => {
+    const error = { code: 'server_error', message: 'It broke.' }
+    expect(readEvents([created, said, ended({ error }, 'failed')])).toMatchObject({
+      end: { kind: 'error_event', error },
+      assembled: { kind: 'partial', message: { content: [text('So.')] } },
+    })
+    expect(readEvents([created, ended({}, 'cancelled')])).toMatchObject({
+      end: { kind: 'error_event', error: { message: 'it ended as "cancelled"' } },
+      assembled: { kind: 'nothing' },
+    })
+  })
+
+  test.each<JsonObject>([
+    { type: 'error', code: 'server_error', message: 'It broke.' },
+    { type: 'error', error: { type: 'error', code: 'server_error', message: 'It broke.' } },
+    { error: { code: 'server_error', message: 'It broke.' } },
+  ])('an error event %j', (event) => {
+    const error = { code: 'server_error', message: 'It broke.' }
+    const { type: _, ...rest } = event
+    expect(readEvents([created, event]).end).toEqual({
+      kind: 'error_event',
+      error: 'error' in rest ? error : { ...error },
+    })
+  })
+
+  test('a stream that ends early is broken, unless the service said that it is over and each item was done', () => {
+    expect(readEvents([created, said]).assembled.kind).toBe('partial')
+    expect(readEvents([created, textDelta(0, 'So.')], { isOver: true }).assembled.kind).toBe('nothing')
+    const { assembled } = readEvents([created, said], { isOver: true })
+    expect(assembled).toMatchObject({ kind: 'complete', billed: 'unknown', message: { stop_reason: 'end_turn' } })
+    expect(readEvents([created], { isOver: true }).assembled.kind).toBe('nothing')
+  })
+})
+
+describe('two responses in one stream', () => {
+  const other = { type: 'response.created', response: { id: 'resp_2', model: 'm2', output: [] } }
+
+  test('leave nothing, unless the second begins before anything came of the first', () => {
+    expect(brokenBy(created, done(0, message('So.')), other)).toEqual({
+      why: 'it held two messages with different ids',
+      kept: false,
+    })
+    const { message: reply } = replyOfRead(readEvents([created, other, done(0, message('So.')), ended()]))
+    expect(reply).toMatchObject({ id: 'resp_2', model: 'm2', content: [text('So.')] })
+  })
+
+  test('the same one, told again, goes on', () => {
+    expect(contentOf(created, textDelta(0, 'So'), created, textDelta(0, '.'), ended())).toEqual([text('So.')])
+  })
+
+  test('an id that changes with every event names none', () => {
+    const turning = [created, { type: 'response.in_progress', response: { id: 'resp_2' } }]
+    expect(contentOf(...turning, done(0, message('So.')), ended({ id: 'resp_3' }))).toEqual([text('So.')])
+  })
+})
+
+describe('an event that comes once more', () => {
+  const numbered = (events: readonly JsonObject[], from = 0) =>
+    events.map((event, index) => ({ ...event, sequence_number: from + index }))
+
+  test('with its number is passed over', () => {
+    const events = numbered([
+      created,
+      added(0, call('')),
+      argumentsDelta(0, '{"a":'),
+      argumentsDelta(0, '1}'),
+      done(0, call('{"a":1}')),
+      ended(),
+    ])
+    expect(contentOf(...events.flatMap((event) => [event, event]))).toEqual([toolUse({ a: 1 })])
+  })
+
+  test('is another one where numbers do not rise', () => {
+    const flat = [created, added(0, message('')), textDelta(0, 'ha'), textDelta(0, 'ha'), ended()]
+    expect(contentOf(...flat.map((event) => ({ ...event, sequence_number: 0 })))).toEqual([text('haha')])
+    expect(contentOf(...flat.map((event) => ({ ...event, sequence_number: 3 })))).toEqual([text('haha')])
+  })
+})
+
+describe('events and parts of an unknown kind', () => {
+  test('change nothing', () => {
+    const odd: readonly JsonObject[] = [
+      { type: 'response.brand_new', output_index: 0, delta: 'x' },
+      { type: 'keepalive', sequence_number: 3 },
+      { type: 'response.code_interpreter_call_code.delta', output_index: 7, delta: 'x' },
+      { type: 'codex.rate_limits', limits: {} },
+    ]
+    const strange = [{ type: 'output_audio', data: 'x' }, { type: 'output_text', text: 'So.' }, 'odd']
+    const events = [created, textDelta(0, 'So.', 1), done(0, message('', { content: strange })), ended()]
+    expect(contentOf(...events.flatMap((event) => [...odd, event]))).toEqual([text('So.')])
+    for (const event of odd) expect(readEvents([event]).end).toBeUndefined()
+  })
+
+  test('an item that is none breaks the stream', () => {
+    expect(brokenBy(created, { type: 'response.output_item.added', output_index: 0 })).toMatchObject({
+      why: 'response.output_item.added holds no item',
+    })
+  })
+})
+
+test('a response of more calls than any model makes is broken', () => {
+  const calls = Array.from({ length: 1_001 }, (_, index) => done(index, call('{}', { call_id: `call_${index}` })))
+  expect(brokenBy(created, ...calls)).toMatchObject({ why: 'it had too many calls' })
+})

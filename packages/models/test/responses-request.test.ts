@@ -1,0 +1,395 @@
+// What is sent to the Responses API (spec R-RESP-1 to R-RESP-9): every kind of block as items, and one body made of them.
+import { deepFreeze } from '@halting/core/adapters'
+import type { ContentBlock, Json, JsonObject, ModelMessage, ModelRequest } from '@halting/core'
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { createOwnReasoning } from '../src/responses/own-reasoning.ts'
+import { createResponsesBody } from '../src/responses/responses-body.ts'
+import type { RefusedFields, ResponsesBodyOptions } from '../src/responses/responses-body.ts'
+import { requestOf } from './support/call.ts'
+
+const nothingRefused: RefusedFields = {
+  store: false,
+  include: false,
+  carriedReasoning: false,
+  summary: false,
+  efforts: new Set(),
+}
+
+const options: ResponsesBodyOptions = {
+  model: 'gpt-5.2',
+  id: 'asked',
+  freeform: {},
+  serverTools: [],
+  effort: undefined,
+  summary: undefined,
+  extraBody: {},
+  refused: nothingRefused,
+  ownReasoning: createOwnReasoning(),
+}
+
+function bodyOf(parts: Partial<ModelRequest>, more: Partial<ResponsesBodyOptions> = {}): JsonObject {
+  return JSON.parse(
+    Buffer.from(createResponsesBody({ ...options, ...more })(requestOf(parts))).toString(),
+  ) as JsonObject
+}
+
+function inputOf(messages: readonly ModelMessage[], more: Partial<ResponsesBodyOptions> = {}): Json | undefined {
+  return bodyOf({ messages: deepFreeze(messages) }, more).input
+}
+
+const user = (...content: readonly ContentBlock[]): ModelMessage => ({ role: 'user', content })
+const assistant = (content: readonly ContentBlock[], by?: string): ModelMessage => ({
+  role: 'assistant',
+  content,
+  ...(by !== undefined && { by }),
+})
+const text = (words: string): ContentBlock => ({ type: 'text', text: words })
+const said = (words: string, more: JsonObject = {}): ContentBlock => ({
+  type: 'text',
+  text: words,
+  origin: { api: 'responses', ...more },
+})
+const callOf = (id: string, input: unknown = {}): ContentBlock => ({ type: 'tool_use', id, name: 'Read', input })
+const result = (id: string, content: string | readonly ContentBlock[], is_error = false): ContentBlock => ({
+  type: 'tool_result',
+  tool_use_id: id,
+  content,
+  ...(is_error && { is_error }),
+})
+const thought = (item: JsonObject): ContentBlock => ({
+  type: 'thinking',
+  thinking: 'hm',
+  signature: '',
+  origin: { api: 'responses', item },
+})
+const image: ContentBlock = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'aGk=' } }
+const imagePart = { type: 'input_image', image_url: 'data:image/png;base64,aGk=', detail: 'auto' }
+const pdf: ContentBlock = {
+  type: 'document',
+  source: { type: 'base64', media_type: 'application/pdf', data: 'JVBERg==' },
+  title: 'a.pdf',
+}
+const pdfPart = { type: 'input_file', filename: 'a.pdf', file_data: 'data:application/pdf;base64,JVBERg==' }
+const userItem = (...content: readonly JsonObject[]): JsonObject => ({ type: 'message', role: 'user', content })
+const inputText = (words: string): JsonObject => ({ type: 'input_text', text: words })
+const answer = (words: string, more: JsonObject = {}): JsonObject => ({
+  type: 'message',
+  role: 'assistant',
+  content: [{ type: 'output_text', text: words }],
+  ...more,
+})
+const item = { type: 'reasoning', id: 'rs_1', status: 'completed', summary: [], encrypted_content: 'gAAA' }
+const sentItem = { type: 'reasoning', encrypted_content: 'gAAA', summary: [] }
+const sentCall = { type: 'function_call', call_id: 'c1', name: 'Read', arguments: '{}' }
+
+describe('a body', () => {
+  const tool = { name: 'Read', description: 'Reads.', input_schema: { type: 'object' } } as const
+  const listed = {
+    type: 'function',
+    name: 'Read',
+    description: 'Reads.',
+    parameters: { type: 'object' },
+    strict: false,
+  }
+
+  test('holds what was asked for, is stored nowhere, and asks for what is thought', () => {
+    expect(bodyOf({ system: 'Be brief.', tools: [tool] })).toEqual({
+      model: 'gpt-5.2',
+      store: false,
+      stream: true,
+      instructions: 'Be brief.',
+      tools: [listed],
+      input: [userItem(inputText('hi'))],
+      max_output_tokens: 100,
+      include: ['reasoning.encrypted_content'],
+      reasoning: { summary: 'auto' },
+    })
+  })
+
+  test('for a model that does not think has nothing of it, and neither instructions nor tools where there are none', () => {
+    expect(bodyOf({ system: ' \n', toolChoice: 'none' }, { model: 'gpt-4.1' })).toEqual({
+      model: 'gpt-4.1',
+      store: false,
+      stream: true,
+      input: [userItem(inputText('hi'))],
+      max_output_tokens: 100,
+    })
+  })
+
+  test('for a model of somebody else carries what is thought, and asks for no summary', () => {
+    const body = bodyOf({}, { model: 'grok-4' })
+    expect(body.include).toEqual(['reasoning.encrypted_content'])
+    expect(body).not.toHaveProperty('reasoning')
+  })
+
+  test('with toolChoice none lists the tools and forbids their use', () => {
+    expect(bodyOf({ tools: [tool], toolChoice: 'none' })).toMatchObject({ tools: [listed], tool_choice: 'none' })
+    expect(bodyOf({ tools: [tool] })).not.toHaveProperty('tool_choice')
+  })
+
+  test('lists freeform tools as custom, with their format, and the tools of the service as they are given', () => {
+    const format = { type: 'grammar', syntax: 'regex', definition: '.*' }
+    const serverTools = [{ type: 'code_interpreter', container: { type: 'auto' } }]
+    const other = { ...tool, name: 'Patch' }
+    const body = bodyOf({ tools: [tool, other] }, { freeform: { Patch: { field: 'patch', format } }, serverTools })
+    expect(body.tools).toEqual([
+      listed,
+      { type: 'custom', name: 'Patch', description: 'Reads.', format },
+      ...serverTools,
+    ])
+  })
+
+  test('takes a name of tools literally, whatever an object has by itself', () => {
+    const odd = { ...tool, name: 'constructor' }
+    expect(bodyOf({ tools: [odd] }).tools).toEqual([{ ...listed, name: 'constructor' }])
+  })
+
+  test('has further fields, after our own of the same name', () => {
+    const extraBody = { temperature: 0, model: 'other', store: true, previous_response_id: 'resp_1', input: 'x' }
+    expect(bodyOf({}, { extraBody })).toEqual({ ...bodyOf({}), temperature: 0 })
+  })
+
+  test('asks for the effort and the summary of its options, then for those of extraBody', () => {
+    const reasoning = { effort: 'low', summary: 'concise', context: 'all_turns' }
+    expect(bodyOf({}, { extraBody: { reasoning } }).reasoning).toEqual(reasoning)
+    expect(bodyOf({}, { extraBody: { reasoning }, effort: 'xhigh', summary: 'none' }).reasoning).toEqual({
+      effort: 'xhigh',
+      context: 'all_turns',
+    })
+  })
+
+  test('where thinking is off asks for the least effort that was not refused', () => {
+    const thinking = { type: 'disabled' } as const
+    const effortOf = (...refused: readonly string[]): unknown =>
+      (
+        bodyOf({ thinking }, { effort: 'high', refused: { ...nothingRefused, efforts: new Set(refused) } })
+          .reasoning as JsonObject | undefined
+      )?.effort
+    expect(effortOf()).toBe('none')
+    expect(effortOf('none')).toBe('minimal')
+    expect(effortOf('none', 'minimal')).toBe('low')
+    expect(bodyOf({ thinking }, { model: 'gpt-4.1' })).not.toHaveProperty('reasoning')
+  })
+
+  test('goes down from an effort that was refused, and leaves it out where all were', () => {
+    const reasoningOf = (...refused: readonly string[]): unknown =>
+      bodyOf({}, { effort: 'max', refused: { ...nothingRefused, efforts: new Set(refused) } }).reasoning
+    expect(reasoningOf('max')).toEqual({ effort: 'xhigh', summary: 'auto' })
+    expect(reasoningOf('max', 'xhigh')).toEqual({ effort: 'high', summary: 'auto' })
+    expect(reasoningOf('none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max')).toEqual({ summary: 'auto' })
+  })
+
+  test('leaves out what was refused, and nothing that a person asked for', () => {
+    const refused = { ...nothingRefused, store: true, include: true, summary: true }
+    const extraBody = { include: ['message.output_text.logprobs'] }
+    const body = bodyOf({}, { refused, extraBody })
+    expect(body).not.toHaveProperty('store')
+    expect(body).not.toHaveProperty('reasoning')
+    expect(body.include).toEqual(['message.output_text.logprobs'])
+    expect(bodyOf({}, { extraBody }).include).toEqual(['reasoning.encrypted_content', 'message.output_text.logprobs'])
+  })
+
+  test('lets the service search, as often as is paid for, and tells the domains', () => {
+    const webSearch = { maxUses: 3, allowedDomains: ['example.com'] }
+    expect(bodyOf({ webSearch, toolChoice: 'none' })).toMatchObject({
+      tools: [{ type: 'web_search', filters: { allowed_domains: ['example.com'] } }],
+      tool_choice: 'none',
+      max_tool_calls: 3,
+      include: ['reasoning.encrypted_content', 'web_search_call.action.sources'],
+    })
+    expect(bodyOf({ webSearch: { maxUses: 1, blockedDomains: ['a.com'] } }).tools).toEqual([
+      { type: 'web_search', filters: { blocked_domains: ['a.com'] } },
+    ])
+    expect(bodyOf({ webSearch: { maxUses: 1 } }).tools).toEqual([{ type: 'web_search' }])
+  })
+
+  test('bounds the tools of the service by max_tool_calls, beside searches too, and by nothing where nobody did', () => {
+    const serverTools = [{ type: 'code_interpreter' }]
+    const mostOf = (extraBody: JsonObject, parts: Partial<ModelRequest> = {}): unknown =>
+      bodyOf(parts, { serverTools, extraBody }).max_tool_calls
+    expect(mostOf({ max_tool_calls: 2 })).toBe(2)
+    expect(mostOf({ max_tool_calls: 0 })).toBe(0)
+    expect(mostOf({ max_tool_calls: 2 }, { webSearch: { maxUses: 3 } })).toBe(5)
+    expect(mostOf({}, { webSearch: { maxUses: 3 } })).toBeUndefined()
+    expect(bodyOf({}, { extraBody: { max_tool_calls: 2 } })).not.toHaveProperty('max_tool_calls')
+  })
+
+  test('of later requests is the same as one made anew', () => {
+    const make = createResponsesBody(options)
+    const messages: ModelMessage[] = [user(text('go'))]
+    for (let turn = 0; turn < 20; turn++) {
+      const custom = turn % 3 === 0 ? { origin: { api: 'responses', custom: true } } : {}
+      const call = { ...callOf(`${turn}`, { input: 'x' }), ...custom } as ContentBlock
+      messages.push(assistant([thought(item), call]), user(result(`${turn}`, 'fine — ünïcode 東京 🌍 \ud800')))
+      const system = ['', 'one', 'two'][turn % 3] ?? ''
+      const webSearch = turn % 5 === 0 ? { webSearch: { maxUses: 1 } } : {}
+      const request = requestOf({ system, messages, maxOutputTokens: 100 + turn, ...webSearch })
+      const once = Buffer.from(createResponsesBody(options)(request)).toString()
+      expect(Buffer.from(make(request)).toString()).toBe(once)
+    }
+  })
+})
+
+describe('a message of the user', () => {
+  test('is a message with a part for each block; one of white space is none', () => {
+    const url: ContentBlock = { type: 'image', source: { type: 'url', url: 'https://example.com/a.png' } }
+    const plain: ContentBlock = { type: 'document', source: { type: 'text', data: 'Words.' }, title: 'Notes' }
+    const link: ContentBlock = { type: 'document', source: { type: 'url', url: 'https://example.com/a.pdf' } }
+    expect(inputOf([user(text('See'), image, url, pdf, plain, link)])).toEqual([
+      userItem(
+        inputText('See'),
+        imagePart,
+        { type: 'input_image', image_url: 'https://example.com/a.png', detail: 'auto' },
+        pdfPart,
+        inputText('Notes\n\nWords.'),
+        { type: 'input_file', file_url: 'https://example.com/a.pdf' },
+      ),
+    ])
+    expect(inputOf([{ role: 'user', content: ' \n' }])).toEqual([])
+  })
+
+  test('has results before what was said beside them', () => {
+    expect(inputOf([user(text('And now?'), result('c1', 'fine'))])).toEqual([
+      { type: 'function_call_output', call_id: 'c1', output: 'fine' },
+      userItem(inputText('And now?')),
+    ])
+  })
+
+  test('has images and PDFs in the results that have them', () => {
+    expect(inputOf([user(result('c1', [text('Look:'), image, pdf]), result('c2', [text('a'), text('b')]))])).toEqual([
+      { type: 'function_call_output', call_id: 'c1', output: [inputText('Look:'), imagePart, pdfPart] },
+      { type: 'function_call_output', call_id: 'c2', output: 'a\nb' },
+    ])
+  })
+
+  test('says of a failed call that it failed, once', () => {
+    const outputs = inputOf([
+      user(
+        result('c1', 'no such file', true),
+        result('c2', 'Error: no', true),
+        result('c3', [image], true),
+        result('c4', [text('odd'), image], true),
+      ),
+    ])
+    expect((outputs as readonly JsonObject[]).map(({ output }) => output)).toEqual([
+      'Error: no such file',
+      'Error: no',
+      [inputText('Error:'), imagePart],
+      [inputText('Error: odd'), imagePart],
+    ])
+  })
+})
+
+describe('a message of the model', () => {
+  test('has what it thought, said and called, each as an item, without ids', () => {
+    expect(inputOf([assistant([thought(item), said('I look.'), callOf('c1')], 'asked')])).toEqual([
+      sentItem,
+      answer('I look.'),
+      sentCall,
+    ])
+  })
+
+  test('by another model has no reasoning, no phase and no items of the service', () => {
+    const search: ContentBlock = {
+      type: 'server_tool_use',
+      id: 'ws_1',
+      name: 'web_search',
+      origin: { api: 'responses', item: { type: 'web_search_call', id: 'ws_1', status: 'completed' } },
+    }
+    const content = [thought(item), search, said('Found.', { phase: 'final_answer' })]
+    expect(inputOf([assistant(content, 'other')])).toEqual([answer('Found.')])
+    expect(inputOf([assistant(content, 'asked')])).toEqual([
+      sentItem,
+      { type: 'web_search_call', status: 'completed' },
+      answer('Found.', { phase: 'final_answer' }),
+    ])
+  })
+
+  test('has no reasoning that nothing follows, and none that the service cannot read', () => {
+    expect(inputOf([assistant([said('Hm.'), thought(item)])])).toEqual([answer('Hm.')])
+    expect(inputOf([assistant([thought(item), said(' ')])])).toEqual([])
+    const bare = { type: 'reasoning', summary: [], encrypted_content: null }
+    const shown = { ...bare, content: [{ type: 'reasoning_text', text: 'hm' }] }
+    expect(inputOf([assistant([thought(bare), thought(shown), said('Yes.')])])).toEqual([shown, answer('Yes.')])
+  })
+
+  test('has no reasoning that the service refused, but what it wrote since', () => {
+    const ownReasoning = createOwnReasoning()
+    const own = { ...item, encrypted_content: `${'x'.repeat(100)}own` }
+    ownReasoning.note({ type: 'block', index: 0, messageId: 'm', block: thought(own) })
+    const more = { ownReasoning, refused: { ...nothingRefused, carriedReasoning: true } }
+    expect(inputOf([assistant([thought(item), thought(own), said('Yes.')])], more)).toEqual([
+      { ...sentItem, encrypted_content: own.encrypted_content },
+      answer('Yes.'),
+    ])
+  })
+
+  test('keeps a refusal as one', () => {
+    expect(inputOf([assistant([said('No.', { refusal: true })])])).toEqual([
+      { type: 'message', role: 'assistant', content: [{ type: 'refusal', refusal: 'No.' }] },
+    ])
+  })
+
+  test('of other protocols goes as text and calls', () => {
+    const other: readonly ContentBlock[] = [
+      { type: 'thinking', thinking: 'hm', signature: 's' },
+      { type: 'redacted_thinking', data: 'd' },
+      text('One '),
+      text('text.'),
+      { type: 'server_tool_use', id: 's1', name: 'web_search', input: {} },
+      { ...callOf('c1', { a: 1 }), origin: { api: 'chat_completions', arguments: '{ "a": 1 }' } } as ContentBlock,
+    ]
+    expect(inputOf([assistant(other)])).toEqual([answer('One text.'), { ...sentCall, arguments: '{"a":1}' }])
+  })
+
+  test('has the arguments as the model wrote them, and the namespace', () => {
+    const call: ContentBlock = {
+      type: 'tool_use',
+      id: 'c1',
+      name: 'Read',
+      input: { a: 1 },
+      origin: { api: 'responses', arguments: '{ "a": 1.0 }', namespace: 'files' },
+    }
+    expect(inputOf([assistant([call], 'asked')])).toEqual([
+      { ...sentCall, arguments: '{ "a": 1.0 }', namespace: 'files' },
+    ])
+    expect(inputOf([assistant([call], 'other')])).toEqual([{ ...sentCall, arguments: '{ "a": 1.0 }' }])
+  })
+
+  test('has calls of freeform tools and their results as custom ones', () => {
+    const call = (id: string, name: string, input: JsonObject): ContentBlock => ({
+      type: 'tool_use',
+      id,
+      name,
+      input,
+      origin: { api: 'responses', custom: true },
+    })
+    const messages = [
+      assistant([call('c1', 'Patch', { patch: '*** Begin' }), call('c2', 'SQL', { input: 'SELECT 1' }), callOf('c3')]),
+      user(result('c1', 'fine'), result('c2', [image]), result('c3', 'read')),
+    ]
+    expect(inputOf(messages, { freeform: { Patch: { field: 'patch' } } })).toEqual([
+      { type: 'custom_tool_call', call_id: 'c1', name: 'Patch', input: '*** Begin' },
+      { type: 'custom_tool_call', call_id: 'c2', name: 'SQL', input: 'SELECT 1' },
+      { ...sentCall, call_id: 'c3' },
+      { type: 'custom_tool_call_output', call_id: 'c1', output: 'fine' },
+      { type: 'custom_tool_call_output', call_id: 'c2', output: [imagePart] },
+      { type: 'function_call_output', call_id: 'c3', output: 'read' },
+    ])
+  })
+
+  test('has ids of calls that the service takes, the same for the call and its result', () => {
+    fc.assert(
+      fc.property(fc.string({ maxLength: 200, unit: 'grapheme' }), (id) => {
+        const input = inputOf([assistant([callOf(id)]), user(result(id, 'fine'))]) as readonly JsonObject[]
+        const [call, output] = input.map(({ call_id }) => call_id as string)
+        expect(call).toBe(output)
+        expect(call?.length).toBeGreaterThan(0)
+        expect(call?.length).toBeLessThanOrEqual(64)
+        const isTaken = id !== '' && id.length <= 64
+        expect(call === id).toBe(isTaken)
+      }),
+    )
+  })
+})

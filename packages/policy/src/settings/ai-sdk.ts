@@ -1,0 +1,74 @@
+import { dirname, isAbsolute, resolve } from 'node:path'
+import type { JsonObject } from '@halting/core'
+import { absolutePath } from '../files/paths.ts'
+import type { AiSdkField, AiSdkModelField, AiSdkPackageField } from './fields.ts'
+import type { CountingFile, Note } from './counting-file.ts'
+import type { ReadFile } from './read-files.ts'
+
+/** Where packages that a settings file names are looked for, before the places of globally installed ones. */
+interface NamedIn {
+  /** Folders with a `node_modules` folder of their own, the first one first. */
+  readonly folders: readonly string[]
+  /** The settings file. */
+  readonly from: string
+}
+
+/** What settings say of a provider package of the AI SDK. */
+export type AiSdkPackage = Omit<AiSdkPackageField, 'folder'> & NamedIn
+
+/** A model behind a provider package of the AI SDK, by a name of the person's own. */
+export type AiSdkAlias = Omit<AiSdkModelField, 'folder' | 'price'> & NamedIn & { readonly price?: JsonObject }
+
+/** The setting `aiSdk` of all files together: provider packages of the AI SDK that the program may load, and models by name. */
+export interface AiSdkSettings {
+  /** By the alias. */
+  readonly models: Readonly<Record<string, AiSdkAlias>>
+  /** By the name of the package. */
+  readonly packages: Readonly<Record<string, AiSdkPackage>>
+  /** Folders for packages that no setting names. */
+  readonly folders: readonly string[]
+  /** An administrator's settings: only the packages that these name are loaded. */
+  readonly onlyNamed: boolean
+}
+
+/** Aliases and packages of all files, the most urgent of each name; undefined where no file says anything. */
+export function mergedAiSdk(counting: readonly CountingFile[], note: Note): AiSdkSettings | undefined {
+  const models: Record<string, AiSdkAlias> = {}
+  const packages: Record<string, AiSdkPackage> = {}
+  const folders: string[] = []
+  const onlyNamed = counting.some(({ fields }) => fields.allowManagedProvidersOnly === true)
+  for (const { file, fields } of counting) {
+    const { aiSdk } = fields
+    const own = foldersOf(aiSdk, file)
+    if (aiSdk === undefined) continue
+    folders.push(...own)
+    if (aiSdk.folder !== undefined) note('aiSdk.folder', aiSdk.folder, file)
+    for (const [name, { folder, ...said }] of Object.entries(aiSdk.models ?? {})) {
+      if (Object.hasOwn(models, name)) continue
+      models[name] = { ...said, folders: folderOf(folder, own, file), from: file.name }
+      // Options may hold keys.
+      note(`aiSdk.models.${name}`, `ai-sdk:${said.package}/${said.model}`, file)
+    }
+    for (const [name, { folder, ...said }] of Object.entries(aiSdk.packages ?? {})) {
+      if (Object.hasOwn(packages, name)) continue
+      packages[name] = { ...said, folders: folderOf(folder, own, file), from: file.name }
+      note(`aiSdk.packages.${name}`, Object.keys(said), file)
+    }
+  }
+  if (!onlyNamed && counting.every(({ fields }) => fields.aiSdk === undefined)) return undefined
+  return { models, packages, folders: [...new Set(folders)], onlyNamed }
+}
+
+/** The folder that a file names, else its own. What the command line gives has none: it may be in the working directory. */
+function foldersOf(aiSdk: AiSdkField | undefined, file: ReadFile): readonly string[] {
+  if (aiSdk?.folder !== undefined) return folderOf(aiSdk.folder, [], file)
+  return file.level === 'flag' ? [] : [dirname(file.name)]
+}
+
+function folderOf(folder: string | undefined, own: readonly string[], file: ReadFile): readonly string[] {
+  if (folder === undefined) return own
+  if (file.level !== 'flag') return [absolutePath(folder, dirname(file.name))]
+  if (isAbsolute(folder) || folder.startsWith('~')) return [absolutePath(folder, '/')]
+  // JSON on the command line is in no folder.
+  return file.name === '--settings' ? [] : [resolve(file.projectDirectory, dirname(file.name), folder)]
+}
