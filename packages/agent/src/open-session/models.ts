@@ -70,13 +70,15 @@ export async function openModels(run: RunSettings, ports: ModelPorts, aroundMode
   const credentials = helperOf(settings, env)
   const isHelped = credentials !== undefined && isOfMessagesApi(choices.model, env)
   const apiKeySource = isHelped ? 'apiKeyHelper' : keySourceOf(choices.model, env)
-<<<<<<< HEAD
-  const models = environmentModels(choices, env, { anthropic: { credentials, ...searchOf(settings) } }, (model, name) =>
-    around(model, accountOf(name, env, settings)),
-=======
-  const models = environmentModels(run, { anthropic: { credentials } }, packages, (model, name) =>
-    around(model, name !== undefined && packages.has(name) ? packages.accountOf(name) : accountOf(name, env, settings)),
->>>>>>> main
+  const models = environmentModels(
+    run,
+    { anthropic: { credentials, ...searchOf(settings) } },
+    packages,
+    (model, name) =>
+      around(
+        model,
+        name !== undefined && packages.has(name) ? packages.accountOf(name) : accountOf(name, env, settings),
+      ),
   )
   return { ...models, ...loaded, apiKeySource, close: async () => undefined }
 }
@@ -86,18 +88,10 @@ export async function describeModels(run: RunSettings, ports: ModelPorts): Promi
   const { choices, env, settings } = run
   const loaded = loadedFor(run)
   if (choices.script === undefined) {
-<<<<<<< HEAD
-    checkNames(choices, env)
-    return {
-      ...environmentModels(choices, env, { apiKey: 'not-needed', anthropic: searchOf(run.settings) }),
-      ...loaded,
-      apiKeySource: 'none',
-    }
-=======
     checkNames(run)
     const packages = new AiSdkModels({ settings, env, cwd: ports.cwd })
-    return { ...environmentModels(run, { apiKey: 'not-needed' }, packages), ...loaded, apiKeySource: 'none' }
->>>>>>> main
+    const described = { apiKey: 'not-needed', anthropic: searchOf(settings) }
+    return { ...environmentModels(run, described, packages), ...loaded, apiKeySource: 'none' }
   }
   const models = await scriptedModels(choices.script, choices, ports)
   await models.close()

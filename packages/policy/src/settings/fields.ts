@@ -67,13 +67,12 @@ export interface StatusLineSettings {
   readonly refreshInterval?: number
 }
 
-<<<<<<< HEAD
 /**
  * Who searches the web for `WebSearch`. `auto`: the service of the model, where it is known to. `service`: the service behind
  * `ANTHROPIC_BASE_URL`, too. `mcp`: a tool of an MCP server, as `server/tool`.
  */
 export type WebSearchSetting = 'auto' | 'service' | 'off' | { readonly mcp: string }
-=======
+
 /** How a provider package of the AI SDK is loaded and what its factory is given. */
 export interface AiSdkPackageField {
   /** A subpath of the package, such as `anthropic` for `@ai-sdk/amazon-bedrock/anthropic`. */
@@ -110,7 +109,6 @@ export interface AiSdkField {
   readonly packages?: Readonly<Record<string, AiSdkPackageField>>
   readonly models?: Readonly<Record<string, AiSdkModelField>>
 }
->>>>>>> main
 
 /** What one file says, field by field; what is not right is not in it. */
 export interface Fields {

@@ -4,13 +4,9 @@ import { absolutePath, isDirectory } from '../files/paths.ts'
 import { realPath } from '@halting/journal/files'
 import type { PermissionMode } from '../permissions/rule-book.ts'
 import { parseRules, type RuleText } from '../permissions/rule.ts'
-<<<<<<< HEAD
-import type { Fields, LimitSettings, NotificationChannel, StatusLineSettings, WebSearchSetting } from './fields.ts'
-=======
 import { type AiSdkSettings, mergedAiSdk } from './ai-sdk.ts'
 import type { CountingFile, Note } from './counting-file.ts'
-import type { LimitSettings, NotificationChannel, StatusLineSettings } from './fields.ts'
->>>>>>> main
+import type { LimitSettings, NotificationChannel, StatusLineSettings, WebSearchSetting } from './fields.ts'
 import type { HookGroup, HookSettings } from './hook-settings.ts'
 import type { ReadFile } from './read-files.ts'
 import { namesServer, replacedServers } from './replaced-servers.ts'
