@@ -10,7 +10,15 @@ import { checkPackageName, isBehindPackage, nearestAlias } from '../providers/ai
  * @throws ConfigurationError for any other name, with the nearest known one.
  */
 export function checkModelName(name: string, env: SessionPorts['env'], settings: Pick<Settings, 'aiSdk'> = {}): void {
-  if (isBehindPackage(name, settings)) return checkPackageName(name, settings)
+  if (isBehindPackage(name, settings)) {
+    try {
+      return checkPackageName(name, settings)
+    } catch (thrown) {
+      // A key in the place of a name is not repeated.
+      refuseKeyName(name, env)
+      throw thrown
+    }
+  }
   // A name of a known service is looked at where its model is made.
   if (keyVariablesOf(withoutAlias(name)) !== undefined) return
   refuseKeyName(name, env)

@@ -87,11 +87,7 @@ function definitionOf(name: string, aiSdk: AiSdkSettings | undefined): Definitio
   const { package: packageName } = said
   const ofPackage =
     aiSdk !== undefined && Object.hasOwn(aiSdk.packages, packageName) ? aiSdk.packages[packageName] : undefined
-  if (aiSdk?.onlyNamed === true && alias === undefined && ofPackage === undefined && !isNamed(packageName, aiSdk)) {
-    throw new ConfigurationError(
-      `${packageName} is not loaded: an administrator's settings say allowManagedProvidersOnly and do not name it. halting models lists what they have.`,
-    )
-  }
+  if (alias === undefined && ofPackage === undefined && aiSdk !== undefined) refuseUnnamed(packageName, aiSdk)
   const options = { ...ofPackage?.options, ...alias?.options }
   const providerOptions = { ...ofPackage?.providerOptions, ...alias?.providerOptions }
   return {
@@ -104,8 +100,22 @@ function definitionOf(name: string, aiSdk: AiSdkSettings | undefined): Definitio
   }
 }
 
-function isNamed(packageName: string, { models }: AiSdkSettings): boolean {
-  return Object.values(models).some((alias) => alias.package === packageName)
+function refuseUnnamed(packageName: string, { models, onlyNamedBy }: AiSdkSettings): void {
+  if (onlyNamedBy === undefined || Object.values(models).some((alias) => alias.package === packageName)) return
+  throw new ConfigurationError(`${packageName} is not loaded: ${onlyNamedBy}.`)
+}
+
+/** The settings of a session whose model others choose: no packages are loaded but those that settings and these names of models name. */
+export function onlyPackagesOf(settings: Settings, names: readonly string[]): Settings {
+  const { aiSdk = { models: {}, packages: {}, folders: [] } } = settings
+  const { folders } = aiSdk
+  const named = names.filter(isAiSdkName).map((name) => parseAiSdkName(name).package)
+  const ofNames = Object.fromEntries(named.map((name) => [name, { folders, from: 'the names of models' }]))
+  const onlyNamedBy =
+    aiSdk.onlyNamedBy ??
+    'on a cluster only packages are loaded that the worker names in aiSdk of its settings, its flags or its ANTHROPIC_MODEL'
+  const isLocked = aiSdk.onlyNamedBy !== undefined
+  return { ...settings, aiSdk: { ...aiSdk, packages: { ...(!isLocked && ofNames), ...aiSdk.packages }, onlyNamedBy } }
 }
 
 /** An alias must not change what a name means that others have. */

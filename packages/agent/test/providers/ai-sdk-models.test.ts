@@ -260,7 +260,7 @@ describe('an administrator', () => {
     expect(loaded.warnings.join()).toContain('providers of the AI SDK of another file do not count')
     expect(models.has('mine')).toBe(false)
     expect(() => models.model('ai-sdk:tiny/m')).toThrow(
-      "tiny is not loaded: an administrator's settings say allowManagedProvidersOnly",
+      "tiny is not loaded: an administrator's settings say allowManagedProvidersOnly, and their aiSdk does not name it",
     )
     expect(await answerOf(models, 'ai-sdk:named/m')).toMatchObject({ modelId: 'm' })
   })
