@@ -3,9 +3,11 @@ import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { methods } from '@agentclientprotocol/sdk'
 import { startScriptedServer } from '@halting/models/scripted'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { installPackage, tinyProvider } from '../../agent/test/support/provider-packages.ts'
+import { talk } from './support/acp-program.ts'
 import { endHosts, host } from './support/host.ts'
 import { call, here, installProgram, run } from './support/program.ts'
 
@@ -122,4 +124,18 @@ test('a host lists aliases and changes to one in a session', async () => {
   expect(await one.ask('set_model', { model: 'ai-sdk:tiny/other' })).toMatchObject({ subtype: 'success' })
   expect(JSON.parse(String((await one.say('again'))['result']))).toMatchObject({ modelId: 'other' })
   await one.end()
+})
+
+test('an editor lists aliases and asks one', async () => {
+  const { home, cwd, own } = person({ aiSdk: { models: { mine: { package: 'tiny', model: 'm' } } } })
+  installPackage(own, 'tiny', { source: tinyProvider })
+  const { agent, wire } = await talk([], { env: { HOME: home, ANTHROPIC_API_KEY: 'k' } })
+  const { sessionId, configOptions } = await agent.request(methods.agent.session.new, { cwd, mcpServers: [] })
+  expect(JSON.stringify(configOptions?.find(({ id }) => id === 'model'))).toContain('"value":"mine"')
+  await agent.request(methods.agent.session.setConfigOption, { sessionId, configId: 'model', value: 'mine' })
+  const prompt = [{ type: 'text' as const, text: 'hi' }]
+  expect(await agent.request(methods.agent.session.prompt, { sessionId, prompt })).toMatchObject({
+    stopReason: 'end_turn',
+  })
+  expect(JSON.stringify(wire)).toContain('modelId')
 })

@@ -3,6 +3,7 @@ import type { SessionPorts } from './ports.ts'
 import { keyVariablesOf, knownModels, modelAliases, refuseKeyName, withoutAlias } from '@halting/models'
 import type { Settings } from '@halting/policy/settings'
 import { nearest } from '../nearest.ts'
+import { isAiSdkName, isWellFormed } from '../providers/ai-sdk-name.ts'
 import { checkPackageName, isBehindPackage, nearestAlias } from '../providers/ai-sdk-models.ts'
 
 /**
@@ -11,13 +12,9 @@ import { checkPackageName, isBehindPackage, nearestAlias } from '../providers/ai
  */
 export function checkModelName(name: string, env: SessionPorts['env'], settings: Pick<Settings, 'aiSdk'> = {}): void {
   if (isBehindPackage(name, settings)) {
-    try {
-      return checkPackageName(name, settings)
-    } catch (thrown) {
-      // A key in the place of a name is not repeated.
-      refuseKeyName(name, env)
-      throw thrown
-    }
+    // A key in the place of a name is not repeated. Names of models may look like one.
+    if (isAiSdkName(name) && !isWellFormed(name)) refuseKeyName(name, env)
+    return checkPackageName(name, settings)
   }
   // A name of a known service is looked at where its model is made.
   if (keyVariablesOf(withoutAlias(name)) !== undefined) return
