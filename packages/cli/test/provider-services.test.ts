@@ -54,11 +54,13 @@ describe('@ai-sdk/anthropic', () => {
   test('works with tools, and its keys reach neither commands nor records', async () => {
     const command = 'echo "key=$MY_MODEL_KEY cloud=$AWS_SECRET_ACCESS_KEY."'
     const { service, halting } = await claude([{ content: [call('Bash', { command })] }, { content: ['Done.'] }])
-    const { status, stdout } = await halting(['--output-format', 'stream-json', '--verbose'])
+    const flags = ['--output-format', 'stream-json', '--verbose', '--max-thinking-tokens', '2000']
+    const { status, stdout } = await halting(flags)
     expect(status).toBe(0)
     expect(stdout).toContain('key= cloud=.')
     expect(stdout).toContain('"result":"Done."')
     expect(service.requests).toHaveLength(2)
+    expect(service.requests[0]?.body).toMatchObject({ thinking: { type: 'enabled', budget_tokens: 2000 } })
     expect(stdout).not.toContain(secret)
   })
 

@@ -1,4 +1,4 @@
-import { ConfigurationError, type JsonObject, type Model, ModelError } from '@halting/core'
+import { ConfigurationError, type JsonObject, type Model, ModelError, type Thinking } from '@halting/core'
 import { isJsonObject } from '@halting/core/adapters'
 import { configFolder, homeFolder } from '@halting/journal/files'
 import {
@@ -23,6 +23,8 @@ export interface AiSdkPlace {
   readonly env: Environment
   /** Packages in this folder are not loaded, but by a folder that settings name. */
   readonly cwd: string
+  /** How much models are to think where a request says nothing of it. */
+  readonly thinking?: Thinking | undefined
 }
 
 /** An alias of the settings, for lists of models. */
@@ -195,7 +197,7 @@ export class AiSdkModels {
   }
 
   #wanted(name: string): ModelToLoad {
-    const { settings, env, cwd } = this.#place
+    const { settings, env, cwd, thinking } = this.#place
     const definition = definitionOf(name, settings.aiSdk)
     const { package: packageName, model, entry, factory, options = {}, providerOptions = {} } = definition
     const own = configFolder('halting', { cwd, home: homeFolder(env), env })
@@ -212,7 +214,7 @@ export class AiSdkModels {
       // True: values of an object of objects stay objects.
       providerOptions: expanded(providerOptions, env, `providerOptions of ${name}`) as Record<string, JsonObject>,
     }
-    return { found, entry, factory, options: given, model, adapter, env }
+    return { found, entry, factory, options: given, model, adapter, env, thinking }
   }
 }
 
