@@ -71,7 +71,8 @@ export async function openModels(run: RunSettings, ports: ModelPorts, aroundMode
   const credentials = helperOf(settings, env)
   const isHelped = credentials !== undefined && isOfMessagesApi(choices.model, env)
   const apiKeySource = isHelped ? 'apiKeyHelper' : keySourceOf(choices.model, env)
-  const models = environmentModels(run, { anthropic: { credentials }, ...openAiApiOf(run) }, packages, (model, name) =>
+  const asked = { anthropic: { credentials, ...searchOf(settings) }, ...openAiApiOf(run) }
+  const models = environmentModels(run, asked, packages, (model, name) =>
     around(model, name !== undefined && packages.has(name) ? packages.accountOf(name) : accountOf(name, env, settings)),
   )
   return { ...models, ...loaded, apiKeySource, close: async () => undefined }
@@ -84,11 +85,8 @@ export async function describeModels(run: RunSettings, ports: ModelPorts): Promi
   if (choices.script === undefined) {
     checkNames(run)
     const packages = new AiSdkModels({ settings, env, cwd: ports.cwd })
-    return {
-      ...environmentModels(run, { apiKey: 'not-needed', ...openAiApiOf(run) }, packages),
-      ...loaded,
-      apiKeySource: 'none',
-    }
+    const described = { apiKey: 'not-needed', anthropic: searchOf(settings), ...openAiApiOf(run) }
+    return { ...environmentModels(run, described, packages), ...loaded, apiKeySource: 'none' }
   }
   const models = await scriptedModels(choices.script, choices, ports)
   await models.close()
@@ -166,6 +164,11 @@ function loadedFor(loaded: RunSettings): Loaded {
 /** @throws ConfigurationError for a name of no known service. */
 function checkNames({ choices, env, settings }: ModelRun): void {
   for (const name of namesIn(choices, env)) checkModelName(name, env, settings)
+}
+
+/** `service` says that the service behind a gateway searches, too. */
+function searchOf({ webSearch }: Settings): { readonly webSearch?: true } {
+  return webSearch === 'service' ? { webSearch: true } : {}
 }
 
 /** The key helper of the settings, where the environment has no key. It gives keys for the Messages API. */

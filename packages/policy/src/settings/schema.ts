@@ -172,6 +172,8 @@ function isRunTime(text: string): boolean {
   return milliseconds > 0 && milliseconds <= longestDurationMs
 }
 
+const search = 'auto, service, off, or {"mcp": "server/tool"}'
+
 const tries = 'a whole number from 1 to 1000: how often an answer is sent back because a goal is not met'
 const columns = 'a whole number of columns from 0 to 100'
 const refresh = 'a number of seconds from 1 to 86400: how often it is run when nothing changes'
@@ -293,6 +295,15 @@ export const fieldTable: Readonly<Record<string, Field>> = {
   onLimit: stop(z.enum(['end', 'pause'], says('one of end, pause'))),
   pauseFor: stop(z.string(says(duration)).refine((text) => (durationMs(text) ?? 0) > 0, says(duration))),
   waitForLimits: stop(z.string(says(wait)).refine((text) => waitMs(text) !== undefined, says(wait))),
+  webSearch: stop(
+    z.union(
+      [
+        z.enum(['auto', 'service', 'off']),
+        z.strictObject({ mcp: z.string().refine((text) => /^[^/]+\/.+$/.test(text)) }),
+      ],
+      says(search),
+    ),
+  ),
   disableAllHooks: stop(truth),
   allowManagedHooksOnly: passOver(truth),
   allowManagedPermissionRulesOnly: passOver(truth),

@@ -30,6 +30,7 @@ const single = [
   'disableBypassPermissionsMode',
   'untilTries',
   'untilTimeout',
+  'webSearch',
 ] as const
 
 /** Settings that never count from a project: they lose a person's work, money or secrets, or have something outlive a run. */
