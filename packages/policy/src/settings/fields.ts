@@ -135,6 +135,7 @@ export interface Fields {
   readonly env?: Readonly<Record<string, string>>
   readonly passEnvironment?: readonly string[]
   readonly model?: string
+  readonly openaiApi?: 'responses' | 'chat_completions'
   readonly theme?: string
   readonly preferredNotifChannel?: NotificationChannel
   readonly statusLine?: StatusLineSettings

@@ -43,6 +43,8 @@ export interface Settings {
   readonly confineJudged?: 'auto' | 'off'
   /** The model to ask where neither a flag nor the environment names one. */
   readonly model?: string
+  /** The API by which models of OpenAI, and of services like it, are asked; that of the service when absent. */
+  readonly openaiApi?: 'responses' | 'chat_completions'
   /** Colours of a face that has some, by a name of its own. */
   readonly theme?: string
   /** How a terminal calls a person who looks elsewhere; `auto` (bell and notification) when absent. */
@@ -136,6 +138,7 @@ const singleFields = [
   'limitReminders',
   'model',
   'onLimit',
+  'openaiApi',
   'pauseFor',
   'preferredNotifChannel',
   'promptSuggestionEnabled',

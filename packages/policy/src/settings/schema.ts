@@ -188,6 +188,8 @@ const ofOthers = (
   'skipDangerousModePermissionPrompt spinnerTipsEnabled spinnerTipsOverride spinnerVerbs teammateMode terminalProgressBarEnabled'
 ).split(' ')
 
+const openAiApis = ['responses', 'chat_completions'] as const
+
 const budgetDollars = `a number of US dollars above 0, and at most ${mostBudgetUsd}`
 const budgetKeys = 'an object of per, usd, model and folder alone, such as {"per": "day", "usd": 20}'
 
@@ -315,6 +317,7 @@ export const fieldTable: Readonly<Record<string, Field>> = {
   ),
   passEnvironment: passOver(words('the name of a variable')),
   model: passOver(filled('the name of a model')),
+  openaiApi: passOver(z.enum(openAiApis, says(`one of ${openAiApis.join(', ')}`))),
   // Others have themes of other names in their files.
   theme: passOver(filled('dark, light or none')),
   preferredNotifChannel: passOver(z.enum(notificationChannels, says(`one of ${notificationChannels.join(', ')}`))),

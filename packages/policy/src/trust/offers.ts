@@ -25,6 +25,7 @@ const single = [
   'apiKeyHelper',
   'statusLine',
   'model',
+  'openaiApi',
   'sandbox',
   'disableBypassPermissionsMode',
   'untilTries',
