@@ -18,9 +18,9 @@ const numRuns = Number(process.env['HALTING_BUDGET_RUNS'] ?? drawn(400))
 const seed = Number(process.env['HALTING_BUDGET_SEED'] ?? 20_261_110)
 
 const drawnModel = (name: string): fc.Arbitrary<DrawnModel> =>
-  fc.record({ name: fc.constant(name), speaks: fc.constantFrom('messages', 'chat'), terms: anyTerms })
+  fc.record({ name: fc.constant(name), speaks: fc.constantFrom('messages', 'chat', 'responses'), terms: anyTerms })
 
-/** Either may speak either protocol. */
+/** Each may speak each protocol. */
 const anyModels: fc.Arbitrary<Case['models']> = fc
   .constantFrom(
     ['claude-opus-5-5', 'claude-haiku-4-5'] as const,
