@@ -21,8 +21,9 @@ interface SearchTool {
   bound?(use: WebSearchUse, given: ProviderSettings): ProviderSettings
 }
 
-const listed = <Name extends string>(name: Name, domains: readonly string[] | undefined) =>
-  domains === undefined ? {} : { [name]: [...domains] }
+function listed(name: string, domains: readonly string[] | undefined): ProviderTool['args'] {
+  return domains === undefined ? {} : { [name]: [...domains] }
+}
 
 /** Read from the sources of the packages; the first row that fits counts. Bedrock has none. */
 const tools: readonly SearchTool[] = [
