@@ -126,6 +126,20 @@ describe('halting models', () => {
     expect(told.models.every(({ name }) => name.includes('haiku'))).toBe(true)
   })
 
+  test('leaves out what the API that is set does not have', async () => {
+    const namesIn = async (...flags: readonly string[]): Promise<readonly string[]> => {
+      const { stdout } = await run(['models', 'openai/', '--output-format', 'json', ...flags])
+      return (JSON.parse(stdout) as { readonly models: readonly { readonly name: string }[] }).models.map(
+        ({ name }) => name,
+      )
+    }
+    const isAlone = (name: string): boolean => /^openai\/.*-(pro|codex)/.test(name)
+    const all = await namesIn()
+    const chat = await namesIn('--settings', '{"openaiApi":"chat_completions"}')
+    expect(all.filter(isAlone).length).toBeGreaterThan(3)
+    expect(chat).toEqual(all.filter((name) => !isAlone(name)))
+  })
+
   test('names the nearest when there is none', async () => {
     expect(await run(['models', 'gemini-2.5-por'])).toMatchObject({
       status: 2,
@@ -202,6 +216,11 @@ describe('halting doctor', () => {
     expect([nowhere.status, nowhere.stdout]).toEqual([
       1,
       expect.stringContaining('Check the network, the proxy and the base URL.'),
+    ])
+    const alone = await run(['doctor', '--model', 'gpt-5-pro'], { env: { HALTING_OPENAI_API: 'chat_completions' } })
+    expect([alone.status, alone.stdout]).toEqual([
+      1,
+      expect.stringMatching(/!! {2}model +gpt-5-pro is served by the Responses API alone/),
     ])
     const page = await startService(404, '<html>not here</html>')
     const wrong = await run(['doctor'], { env: { ANTHROPIC_BASE_URL: page.url, ANTHROPIC_API_KEY: 'k' } })

@@ -1,5 +1,5 @@
 // Holds rules of docs/spec.md: R-PROV-1 to R-PROV-29. Models behind provider packages of the AI SDK, in the real program.
-import { mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { here, installProgram, run, type RunOptions } from './support/program.ts'
@@ -155,4 +155,26 @@ test.each([
   expect([status, stdout]).toEqual([2, ''])
   expect(stderr).toMatch(says)
   expect(stderr).not.toContain('    at ')
+})
+
+test('an untrusted folder loads no package, and a word says so', async () => {
+  const { cwd, home, run: halting } = person({ aiSdk: { models: { mine: { package: 'tiny', model: 'm' } } } })
+  const canary = join(home, 'canary')
+  const source = `import { writeFileSync } from 'node:fs'; writeFileSync(${JSON.stringify(canary)}, '')\n${tinyProvider}`
+  for (const folder of [cwd, join(cwd, '.halting')]) installPackage(folder, 'evil', { source })
+  const settings = { model: 'ai-sdk:evil/m', aiSdk: { models: { mine: { package: 'evil', model: 'm', folder: '.' } } } }
+  writeFileSync(join(cwd, '.halting/settings.json'), JSON.stringify(settings))
+  const agents = join(cwd, '.claude/agents')
+  mkdirSync(agents, { recursive: true })
+  writeFileSync(join(agents, 'spy.md'), '---\nname: spy\ndescription: d\nmodel: ai-sdk:evil/m\n---\nx')
+  for (const more of [[], ['--trust']]) {
+    const { stdout, stderr } = await halting(['-p', 'hi', '--model', 'mine', ...more])
+    expect(said(stdout)).toMatchObject({ modelId: 'm' })
+    expect(stderr).toMatch(/aiSdk in .* does not count/)
+    expect(stderr).toContain('model')
+  }
+  expect(existsSync(canary)).toBe(false)
+  const shown = await halting(['config'])
+  expect(shown.stdout).toContain('aiSdk.models.mine = ai-sdk:tiny/m')
+  expect(shown.stdout).toContain('aiSdk: (set)')
 })

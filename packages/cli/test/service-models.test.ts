@@ -62,6 +62,30 @@ test('every service with a key or an address is asked at once, and who gives no 
   expect([claude.keys, chat.keys, hanging.keys]).toEqual([['key-a'], ['Bearer key-o'], [undefined]])
 })
 
+test('models of OpenAI are named as such behind another address, and those that chat completions do not have are left out', async () => {
+  const { url } = await service(200, list('mine', 'gpt-5.2', 'gpt-5-pro', 'gpt-5.2-codex', 'deepseek-v4-pro'))
+  const env = { OPENAI_API_KEY: 'key', OPENAI_BASE_URL: `${url}/v1` }
+  const named = async (settings: Parameters<typeof askServices>[0]['settings'], more = {}) => {
+    const asked = askServices({ env: { ...env, ...more }, settings }, 3_000)
+    return asked.find(({ service: name }) => name === 'openai-compatible')?.answer
+  }
+  const ours = ['openai-compatible/mine', 'openai/gpt-5.2']
+  const others = ['openai-compatible/deepseek-v4-pro']
+  const [all, chat] = [await named({}), await named({ openaiApi: 'chat_completions' })]
+  expect(all).toEqual({
+    kind: 'models',
+    names: [...ours, 'openai/gpt-5-pro', 'openai/gpt-5.2-codex', ...others],
+    left: 0,
+  })
+  expect(chat).toEqual({ kind: 'models', names: [...ours, ...others], left: 2 })
+  expect(await named({}, { HALTING_OPENAI_API: 'chat_completions' })).toEqual(chat)
+  expect(await named({}, { OPENAI_API_KEY: '' })).toEqual({
+    kind: 'models',
+    names: ['openai-compatible/mine', 'openai-compatible/gpt-5.2', ...others],
+    left: 2,
+  })
+})
+
 test('a name that is the key is not shown', async () => {
   const { url } = await service(200, list('one', 'key-of-a-person-1234567890', 'two\nlines', 'three'))
   const env = { OPENAI_API_KEY: 'key-of-a-person-1234567890', OPENAI_BASE_URL: `${url}/v1` }

@@ -31,9 +31,24 @@ const messages = [
   { type: 'message_stop' },
 ]
 
+const item = { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'hello', annotations: [] }] }
+const responses = [
+  {
+    type: 'response.completed',
+    response: {
+      id: 'r',
+      object: 'response',
+      status: 'completed',
+      model: 'm',
+      output: [item],
+      usage: { input_tokens: 0, output_tokens: 0, total_tokens: 0 },
+    },
+  },
+]
+
 const none = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }
 
-/** A service that takes any key but the refused one, and speaks both protocols. */
+/** A service that takes any key but the refused one, and speaks all protocols. */
 async function startService(refused = 'nothing'): Promise<{ url: string; seen: Seen[] }> {
   const seen: Seen[] = []
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -45,10 +60,9 @@ async function startService(refused = 'nothing'): Promise<{ url: string; seen: S
       return void response.end('{"type":"error","error":{"type":"authentication_error","message":"expired"}}')
     }
     response.writeHead(200, { 'content-type': 'text/event-stream' })
-    const isChat = request.url?.endsWith('/chat/completions') === true
-    const events = isChat
-      ? [{ choices: [{ delta: { content: 'hello' }, finish_reason: 'stop' }], usage: none }]
-      : messages
+    const chat = [{ choices: [{ delta: { content: 'hello' }, finish_reason: 'stop' }], usage: none }]
+    const isResponses = request.url?.endsWith('/responses') === true
+    const events = isResponses ? responses : request.url?.endsWith('/chat/completions') === true ? chat : messages
     response.end(events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(''))
   }
   const server: Server = createServer((request, response) => void serve(request, response))
@@ -131,7 +145,8 @@ describe('how a model is to think goes out in the words of its service', () => {
     const env = { OPENAI_BASE_URL: `${service.url}/v1`, OPENAI_API_KEY: 'key' }
     const cwd = mkdtempSync(join(here(), 'repository-'))
     execFileSync('git', ['init', '-q', '-b', 'trunk'], { cwd, stdio: 'pipe' })
-    const ended = await run(['-p', 'hi', '--model', 'gpt-5', '--effort', 'low'], { env, cwd })
+    const asked = ['-p', 'hi', '--model', 'gpt-5', '--effort', 'low', '--settings', '{"openaiApi":"chat_completions"}']
+    const ended = await run(asked, { env, cwd })
     expect(ended).toMatchObject({ status: 0, stdout: 'hello\n' })
     // What the program says of the repository does not stand between the prompt and the answer (R-INSTR-6).
     expect(service.seen[0]?.body['messages']).toEqual([
@@ -144,6 +159,38 @@ describe('how a model is to think goes out in the words of its service', () => {
       headers: { authorization: 'Bearer key' },
       body: { model: 'gpt-5', reasoning_effort: 'low' },
     })
+  })
+
+  test.each([
+    ['--effort xhigh', { effort: 'xhigh', summary: 'auto' }],
+    ['--effort max --thinking disabled', { effort: 'none', summary: 'auto' }],
+    ['', { summary: 'auto' }],
+  ])('the Responses API: %s', async (flags, reasoning) => {
+    const service = await startService()
+    const env = { OPENAI_BASE_URL: `${service.url}/v1`, OPENAI_API_KEY: 'key' }
+    const given = flags.split(' ').filter((flag) => flag !== '')
+    const ended = await run(['-p', 'hi', '--model', 'gpt-5', ...given], { env })
+    expect(ended).toMatchObject({ status: 0, stdout: 'hello\n' })
+    expect(service.seen.map(({ url }) => url)).toEqual(['/v1/responses'])
+    expect(service.seen[0]?.body).toMatchObject({ model: 'gpt-5', store: false, reasoning })
+  })
+
+  test('the variable goes before the setting, and a model that chat completions do not have is refused', async () => {
+    const service = await startService()
+    const env = { OPENAI_BASE_URL: `${service.url}/v1`, OPENAI_API_KEY: 'key' }
+    const asked = ['-p', 'hi', '--model', 'gpt-5', '--settings', '{"openaiApi":"chat_completions"}']
+    await run(asked, { env: { ...env, HALTING_OPENAI_API: 'responses' } })
+    expect(service.seen.map(({ url }) => url)).toEqual(['/v1/responses'])
+    const alone = await run(
+      ['-p', 'hi', '--model', 'gpt-5.2-codex', '--settings', '{"openaiApi":"chat_completions"}'],
+      {
+        env: { OPENAI_API_KEY: 'key' },
+      },
+    )
+    expect(alone).toMatchObject({ status: 2, stdout: '' })
+    expect(alone.stderr).toContain('gpt-5.2-codex is served by the Responses API alone')
+    const wrong = await run(['-p', 'hi', '--settings', '{"openaiApi":"chat"}'], { env })
+    expect(wrong.stderr).toContain('openaiApi must be one of responses, chat_completions')
   })
 })
 

@@ -74,6 +74,8 @@ test('a run of one prompt loads only what it uses', async () => {
   expect(sources.filter((path) => unused.test(path))).toEqual([])
   // Without `budgets` in the settings (spec R-STAND-19).
   expect(sources.filter((path) => path.includes('agent/src/budgets/'))).toEqual([])
+  // Without a model behind a provider package (spec R-PROV-9).
+  expect(sources.filter((path) => /agent\/src\/providers\/(?:load-model|scoped-environment)/.test(path))).toEqual([])
   expect(sources.filter((path) => path.endsWith('headless/run.ts'))).toHaveLength(1)
 })
 

@@ -18,6 +18,7 @@ import { extraBounds, type ModelBound } from './model/extra-passes.ts'
 import type { Model } from './model/model.ts'
 import { guardsOf, settingsOf, type RunOptions } from './options.ts'
 import type { RunSettings } from './run-context.ts'
+import { toolDefinitionsOf } from './tools/definitions.ts'
 import { isAgentTool, modelsOfAgents } from './tools/tool.ts'
 import { many } from './text.ts'
 
@@ -348,7 +349,10 @@ function notesOf(options: RunOptions): readonly string[] {
     notes.push(
       'What hooks ask a model (`ask`) is not in the number of requests: limits in dollars and tokens hold it. What they ask past the run is not counted at all.',
     )
-  const asking = (options.tools ?? []).filter((tool) => !isAgentTool(tool) && tool.asksModel === true)
+  const shown = new Set(toolDefinitionsOf(options.tools ?? [], options.model).map(({ name }) => name))
+  const asking = (options.tools ?? []).filter(
+    (tool) => !isAgentTool(tool) && tool.asksModel === true && shown.has(tool.name),
+  )
   if (asking.length > 0)
     notes.push(
       `What tools ask a model (${asking.map(({ name }) => name).join(', ')}) is not in the number of requests: limits in dollars and tokens hold it.`,

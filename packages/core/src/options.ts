@@ -405,7 +405,7 @@ function newContext(options: RunOptions): RunContext {
     namedModels: namedModelsOf(options.modelNamed),
     allModels: [...modelsOf(options), ...modelsOfAgents([...tools.values()])],
     tools,
-    toolDefinitions: toolDefinitionsOf(tools.values()),
+    toolDefinitions: toolDefinitionsOf(tools.values(), options.model),
     moreTools: options.moreTools ?? null,
     toolAliases: new Map(Object.entries(options.toolAliases ?? {})),
     guards: registerGuards(guardsOf(options)),

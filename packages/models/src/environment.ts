@@ -9,10 +9,11 @@ import type { OpenAiApi } from './openai/learned.ts'
 import type { ServiceOptions } from './service/endpoint.ts'
 import { keyVariablesOf, withoutAlias } from './known-models.ts'
 import { refuseKeyAsName } from './service/endpoint.ts'
-import { chatServices, modelNamed } from './services.ts'
+import { chatServices, modelNamed, openAiService } from './services.ts'
 import type { ChatService, NamedModel } from './services.ts'
 import { MissingKeyError } from './missing-key-error.ts'
 import { endpointOf, messagesKeyHeader } from './anthropic/endpoint.ts'
+import { hasResponsesAlone } from './openai/responses-models.ts'
 import { chatKeyHeader } from './openai/openai-model.ts'
 import { headersOf, urlUnder } from './service/endpoint.ts'
 import { createModelService } from './service/model-service.ts'
@@ -160,13 +161,36 @@ function chatOptions(
     ...limitsFromEnvironment(env),
     apiKey: keyVariable && read(env, keyVariable),
     ...withoutUndefined(settings),
-    api: settings.api ?? apiFrom(env) ?? (service.responses === true ? 'responses' : 'chat_completions'),
+    api: apiOf(service, env, settings),
     model,
     id,
     baseUrl,
     headers: { ...(prefix === 'openai' && openAiHeaders(env)), ...settings.headers },
     settings: { baseUrl: baseUrlVariable ?? 'baseUrl', key: keyVariable ?? 'apiKey' },
   }
+}
+
+function apiOf({ responses }: ChatService, env: Environment, { api }: Pick<OpenAiOptions, 'api'>): OpenAiApi {
+  return api ?? apiFrom(env) ?? (responses === true ? 'responses' : 'chat_completions')
+}
+
+/**
+ * The name to ask a listed model by: that of OpenAI for one of theirs behind OPENAI_BASE_URL, where there is a key for
+ * it. Undefined for one that the API in force does not have: some models only Responses serves.
+ * @throws ConfigurationError for a variable that names no API.
+ */
+export function askedAs(
+  name: string,
+  env: Environment,
+  { openai: settings = {} }: Pick<ModelSettings, 'openai'> = {},
+): string | undefined {
+  const listed = modelNamed(withoutAlias(name))
+  if (listed?.kind !== 'chat') return name
+  const isTheirs = listed.service.prefix === 'openai-compatible' && keySourceOf(listed.model, env) === 'OPENAI_API_KEY'
+  const known = isTheirs ? `openai/${listed.model}` : name
+  const service = isTheirs ? openAiService : listed.service
+  if (!service.prefix.startsWith('openai') || !hasResponsesAlone(listed.model)) return known
+  return apiOf(service, env, settings) === 'responses' ? known : undefined
 }
 
 /** Which API is spoken, whatever the service. @throws ConfigurationError for a name of none. */

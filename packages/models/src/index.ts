@@ -5,6 +5,7 @@ export type { EndpointOptions } from './anthropic/endpoint.ts'
 export type { Thinking } from '@halting/core'
 export type { RequestBodyOptions } from './anthropic/request-body.ts'
 export {
+  askedAs,
   defaultModelName,
   isOfMessagesApi,
   keySourceOf,

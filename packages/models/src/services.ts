@@ -13,7 +13,8 @@ export interface ChatService {
   readonly responses?: true
 }
 
-const openai: ChatService = {
+/** OpenAI's own. */
+export const openAiService: ChatService = {
   prefix: 'openai',
   baseUrl: 'https://api.openai.com/v1',
   baseUrlVariable: 'OPENAI_BASE_URL',
@@ -24,7 +25,7 @@ const openai: ChatService = {
 
 /** Prefixes are those of the price snapshot, where it knows the service. */
 export const chatServices: readonly ChatService[] = [
-  openai,
+  openAiService,
   { prefix: 'openai-compatible', baseUrlVariable: 'OPENAI_BASE_URL', keyVariable: 'OPENAI_API_KEY', needsKey: false },
   local('ollama', 'http://127.0.0.1:11434/v1', 'OLLAMA_HOST'),
   { ...local('llamacpp', 'http://127.0.0.1:8080/v1', 'LLAMACPP_BASE_URL'), keyVariable: 'LLAMA_API_KEY' },
@@ -58,7 +59,7 @@ export function modelNamed(name: string): NamedModel | undefined {
   if (/^claude-./.test(name)) return { kind: 'anthropic', model: name }
   const [prefix = '', ...rest] = name.split('/')
   const model = rest.join('/')
-  if (model === '') return isOpenAis(name) ? { kind: 'chat', model: name, service: openai } : undefined
+  if (model === '') return isOpenAis(name) ? { kind: 'chat', model: name, service: openAiService } : undefined
   if (prefix === 'anthropic') return { kind: 'anthropic', model }
   const service = chatServices.find((one) => one.prefix === prefix)
   return service && { kind: 'chat', model, service }

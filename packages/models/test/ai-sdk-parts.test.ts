@@ -133,15 +133,8 @@ describe('what a reply is founded on', () => {
 
   test('stands with the text that it supports, as its citations', async () => {
     const citations = [
-      {
-        type: 'url_citation',
-        url: 'https://a.example/',
-        title: 'A',
-        start_index: 0,
-        end_index: 3,
-        cited_text: 'so it is',
-      },
-      { type: 'document_citation', title: 'B', filename: 'b.pdf', media_type: 'application/pdf' },
+      { type: 'web_search_result_location', url: 'https://a.example/', title: 'A', cited_text: 'so it is' },
+      { type: 'document_citation', title: 'B', filename: 'b.pdf', media_type: 'application/pdf', cited_text: '' },
     ]
     expect(await contentOf(cited)).toMatchObject([{ type: 'text', text: 'So.', citations }])
   })
@@ -230,6 +223,28 @@ describe('usage', () => {
   })
 })
 
+describe('the Responses API', () => {
+  const optionsOf = async (provider: string, providerOptions?: Record<string, JsonObject>) =>
+    (await optionsFor(provider, {}, { providerOptions })).providerOptions
+
+  test('stores nothing at the service', async () => {
+    expect(await optionsOf('openai.responses')).toEqual({ openai: { store: false } })
+    expect(await optionsOf('azure.responses')).toEqual({ azure: { store: false } })
+    expect(await optionsOf('xai.responses')).toEqual({ xai: { store: false } })
+    expect(await optionsOf('azure.responses', { openai: { user: 'u' } })).toEqual({
+      openai: { user: 'u', store: false },
+    })
+    expect(await optionsOf('openai.chat')).toBe(undefined)
+  })
+
+  test.each([{ store: true }, { previousResponseId: 'resp_1' }, { conversation: 'conv_1' }])(
+    'is left as options have it: %j',
+    async (openai) => {
+      expect(await optionsOf('openai.responses', { openai })).toEqual({ openai })
+    },
+  )
+})
+
 describe('the cache of Bedrock', () => {
   const request: Partial<ModelRequest> = {
     system: 'S',
@@ -304,7 +319,7 @@ describe('thinking', () => {
 
   test('is passed over by a provider that takes a level and no budget', async () => {
     const providerOptions = { openai: { reasoningEffort: 'low' } }
-    const options = await optionsFor('openai.responses', request, { providerOptions })
+    const options = await optionsFor('openai.chat', request, { providerOptions })
     expect(options).toMatchObject({ maxOutputTokens: 10_000, providerOptions })
     expect(options).not.toHaveProperty('reasoning')
   })

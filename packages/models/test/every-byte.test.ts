@@ -3,11 +3,13 @@
 import type { ServerResponse } from 'node:http'
 import type { ModelReply } from '@halting/core'
 import { describe, expect, test } from 'vitest'
-import { openaiCompatible } from '../src/index.ts'
+import { openaiCompatible, openaiResponses } from '../src/index.ts'
 import { call, modelAt } from './support/call.ts'
 import { chatBytes, chatRecordings } from './support/chat-recordings.ts'
 import { beginStream, startRawServer } from './support/raw-server.ts'
-import { bytesOf, messageOf, recordings } from './support/recordings.ts'
+import { bytesOf, recordings, replyOf } from './support/recordings.ts'
+import { replyOfEvents, responsesBytes } from './support/responses-expected.ts'
+import { responsesRecordings } from './support/responses-recordings.ts'
 import { isDeep, isWhole } from './support/deep.ts'
 
 type LineEnd = '\n' | '\r\n'
@@ -85,7 +87,7 @@ describe.each(lineEnds)('the Messages API, with %s', (_name, lineEnd: LineEnd) =
         bytesOf(events, lineEnd),
         async (url, fetch) => (await call(modelAt(url, { fetch }))).reply,
       )
-      expect(reply).toEqual({ message: messageOf(events) })
+      expect(reply).toEqual(replyOf(events))
     },
   )
 })
@@ -102,4 +104,18 @@ describe.each(lineEnds)('chat completions, with %s', (_name, lineEnd: LineEnd) =
       expect(reply).toEqual(expected)
     },
   )
+})
+
+describe.each(lineEnds)('the Responses API, with %s', (_name, lineEnd: LineEnd) => {
+  const whole = responsesRecordings.filter(({ events }) => events.at(-1)?.type === 'response.completed')
+  // Each says all of it several times: one is longer than what is sent elsewhere.
+  const isShortest = (name: string): boolean => name.startsWith('openai-custom-tool')
+  const sent = whole.filter(({ name, events }) => isShortest(name) || isSent(responsesBytes(events, lineEnd)))
+  test.each(sent)('$name', { timeout: 120_000 }, async ({ events }) => {
+    const reply = await readByteByByte(responsesBytes(events, lineEnd), async (url, fetch) => {
+      const model = openaiResponses({ model: 'asked', baseUrl: url, apiKey: 'key', fetch })
+      return (await call(model)).reply satisfies ModelReply | undefined
+    })
+    expect(reply).toEqual(replyOfEvents(events))
+  })
 })

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { ModelError } from '@halting/core'
 import type { Model } from '@halting/core'
 import { describe, expect, test } from 'vitest'
-import { anthropic, openaiCompatible } from '../src/index.ts'
+import { anthropic, openaiCompatible, openaiResponses } from '../src/index.ts'
 import type { ServiceOptions } from '../src/service/endpoint.ts'
 import { call } from './support/call.ts'
 import type { Called } from './support/call.ts'
@@ -15,7 +15,6 @@ import type { StreamFault } from './support/fault-kinds.ts'
 import { answeringReply, callingReply, faultPoints } from './support/fault-reply.ts'
 import type { FaultPoint, FaultProtocol, FaultReply } from './support/fault-reply.ts'
 import { startFaultServer } from './support/fault-server.ts'
-import { responsesModelAt } from './support/responses-model.ts'
 import type { PlannedExchange } from './support/fault-server.ts'
 
 const protocols = ['messages', 'chat', 'responses'] as const
@@ -64,7 +63,7 @@ async function exchange(
 
 function modelOf(protocol: FaultProtocol, options: ServiceOptions & { readonly baseUrl: string }): Model {
   const named = { model: 'claude-test', apiKey: 'key', ...options }
-  if (protocol === 'responses') return responsesModelAt(options.baseUrl, named)
+  if (protocol === 'responses') return openaiResponses(named)
   return protocol === 'messages' ? anthropic(named) : openaiCompatible(named)
 }
 

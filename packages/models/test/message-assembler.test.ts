@@ -5,7 +5,7 @@ import * as fc from 'fast-check'
 import { MessageAssembler } from '../src/anthropic/message-assembler.ts'
 import type { Assembled, Progress } from '../src/service/stream-reader.ts'
 import { createEventStream } from '../src/http/event-stream.ts'
-import { bytesOf, messageOf, recordings } from './support/recordings.ts'
+import { bytesOf, recordings, replyOf } from './support/recordings.ts'
 import { cutsOf, drawn } from './support/deep.ts'
 
 interface Read {
@@ -64,12 +64,6 @@ const tool = (index: number, json: string): readonly JsonObject[] => [
 ]
 const calls = (assembled: Assembled): unknown => (assembled.kind === 'nothing' ? [] : assembled.message.content)
 
-/** What a recording comes to: without a delta it is a call that code made, and no model (R-PTC-6). */
-function expectedOf(events: readonly JsonObject[]): unknown {
-  const isOfCode = events.every(({ type }) => type === 'message_start' || type === 'message_stop')
-  return { kind: 'complete', message: messageOf(events), ...(isOfCode && { billed: 'nothing' }) }
-}
-
 describe('every recorded stream gives the message that its events say', () => {
   test.each(recordings)('$name, wherever it is cut, with LF and with CRLF', ({ events }) => {
     const outcomes = new Set<string>()
@@ -82,13 +76,15 @@ describe('every recorded stream gives the message that its events say', () => {
         outcomes.add(JSON.stringify(assembled))
       }
     }
-    expect([...outcomes].map((outcome) => JSON.parse(outcome) as unknown)).toEqual([expectedOf(events)])
+    expect([...outcomes].map((outcome) => JSON.parse(outcome) as unknown)).toEqual([
+      { kind: 'complete', ...replyOf(events) },
+    ])
   })
 
   test.each(recordings)('$name, a byte at a time', ({ events }) => {
     const bytes = bytesOf(events, '\r\n')
     const { assembled } = read(Array.from(bytes, (_, index) => bytes.subarray(index, index + 1)))
-    expect(assembled).toEqual(expectedOf(events))
+    expect(assembled).toEqual({ kind: 'complete', ...replyOf(events) })
   })
 
   test.each(recordings)('$name: each block is reported complete once, as it stands in the message', ({ events }) => {

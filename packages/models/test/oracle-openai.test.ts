@@ -3,10 +3,12 @@ import type { AssistantMessage, JsonObject } from '@halting/core'
 import { isToolUse, textOf } from '@halting/core/adapters'
 import OpenAI from 'openai'
 import { describe, expect, test } from 'vitest'
-import { openaiCompatible } from '../src/openai/openai.ts'
+import { openaiCompatible, openaiResponses } from '../src/openai/openai.ts'
 import { call } from './support/call.ts'
 import { chatBytes, chatRecordings, recordedChats } from './support/chat-recordings.ts'
 import { beginStream, startRawServer } from './support/raw-server.ts'
+import { responsesBytes } from './support/responses-expected.ts'
+import { responsesRecordings } from './support/responses-recordings.ts'
 
 /** What both say of a reply. */
 interface Told {
@@ -159,4 +161,83 @@ test('what theirs sends is what ours sends, for the same question', async () => 
   await call(openaiCompatible({ model: 'asked', baseUrl: server.url, apiKey: 'key' }))
   const [theirs, our] = server.bodies.map((body) => JSON.parse(String(body)) as unknown)
   expect(our).toEqual(theirs)
+})
+
+/** What both say of a response. */
+interface Response extends Omit<Told, 'finish'> {
+  readonly thinking: string
+  readonly finish: string | undefined
+}
+
+describe('the Responses API: the same text, calls, summaries, ending and usage', () => {
+  const replies = responsesRecordings.filter(({ events }) => events.at(-1)?.type === 'response.completed')
+  const isShortened = (name: string): boolean => name.startsWith('openai-phase')
+
+  async function serveEvents(events: readonly JsonObject[]): Promise<string> {
+    const server = await startRawServer((response) => {
+      beginStream(response)
+      response.end(responsesBytes(events))
+    })
+    return server.url
+  }
+
+  async function ourResponse(baseUrl: string): Promise<Response> {
+    const { reply } = await call(openaiResponses({ model: 'asked', baseUrl, apiKey: 'key' }))
+    if (reply === undefined) throw new Error('there was no reply')
+    const { message } = reply
+    return {
+      text: textOf(message.content),
+      // What has no summary, theirs has no reading of.
+      thinking: message.content
+        .map((block) => {
+          const { origin = {} } = block as { origin?: { item?: { summary: readonly unknown[] } } }
+          return block.type === 'thinking' && origin.item?.summary.length !== 0 ? block.thinking : ''
+        })
+        .join(''),
+      calls: message.content.filter(isToolUse).map(({ id, name, input }) => ({ id, name, input })),
+      finish: message.stop_reason === 'end_turn' || message.stop_reason === 'tool_use' ? 'completed' : 'incomplete',
+      usage: usageOf(message),
+    }
+  }
+
+  async function theirResponse(baseURL: string): Promise<Response> {
+    const stream = clientAt(baseURL).responses.stream({ model: 'asked', input: 'hi' })
+    const { output, status, usage } = await stream.finalResponse()
+    const text = output.flatMap((item) => (item.type === 'message' ? item.content : []))
+    return {
+      text: text.map((part) => (part.type === 'output_text' ? part.text : '')).join(''),
+      thinking: output
+        .map((item) => (item.type === 'reasoning' ? item.summary.map((part) => part.text).join('\n\n') : ''))
+        .join(''),
+      calls: output.flatMap((item) => {
+        if (item.type === 'function_call') {
+          return [{ id: item.call_id, name: item.name, input: JSON.parse(item.arguments) as unknown }]
+        }
+        return item.type === 'custom_tool_call'
+          ? [{ id: item.call_id, name: item.name, input: { input: item.input } }]
+          : []
+      }),
+      finish: status,
+      usage:
+        usage === undefined
+          ? null
+          : {
+              prompt: usage.input_tokens,
+              cached: usage.input_tokens_details.cached_tokens,
+              completion: usage.output_tokens,
+            },
+    }
+  }
+
+  test.each(replies.filter(({ name }) => !isShortened(name)))('$name', async ({ events }) => {
+    const url = await serveEvents(events)
+    expect(await theirResponse(url)).toEqual(await ourResponse(url))
+  })
+
+  test('a recording with gaps is none to theirs, and ours reads the whole text of its items', async () => {
+    const { events } = replies.find(({ name }) => isShortened(name))!
+    const url = await serveEvents(events)
+    await expect(theirResponse(url)).rejects.toThrow('missing output at index 2')
+    expect((await ourResponse(url)).text).toContain('quickly check reliable, up-to-date sources')
+  })
 })

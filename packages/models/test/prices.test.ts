@@ -102,16 +102,28 @@ describe('overrides', () => {
 })
 
 describe('web searches', () => {
-  test('cost 10 dollars a thousand at Anthropic, and what an override says elsewhere', () => {
+  test('cost 10 dollars a thousand at Anthropic and OpenAI, and what an override says elsewhere', () => {
     const prices = createPrices({
       dear: { input: 1, output: 1, webSearch: 25 },
       free: { input: 1, output: 1, webSearch: 0 },
       unsaid: { input: 1, output: 1 },
     })
-    const costs = ['claude-opus-5-5', 'anthropic/claude-haiku-4-5', 'openai/gpt-5', 'dear', 'free', 'unsaid'].map(
-      (id) => prices.cost(id, usage({ input_tokens: 1_000, ...searches(7) })),
-    )
-    expect(costs).toEqual([0.074, 0.071, 0.00125, 0.176, 0.001, 0.071])
+    const costs = [
+      'claude-opus-5-5',
+      'anthropic/claude-haiku-4-5',
+      'openai/gpt-5',
+      'mistral/devstral-2512',
+      'dear',
+      'free',
+      'unsaid',
+    ].map((id) => prices.cost(id, usage({ input_tokens: 1_000, ...searches(7) })))
+    expect(costs).toEqual([0.074, 0.071, 0.07125, 0.0004, 0.176, 0.001, 0.071])
+  })
+
+  test('of the small models of OpenAI have what they find billed as 8,000 tokens each', () => {
+    const ids = ['openai/gpt-4o-mini', 'openai/gpt-4.1-mini', 'openai/gpt-4.1']
+    const costs = ids.map((id) => createPrices().cost(id, usage(searches(10))))
+    expect(costs).toEqual([0.1 + 8_000 * 10 * 0.15e-6, 0.1 + 8_000 * 10 * 0.4e-6, 0.1])
   })
 
   test('are reserved, each allowed use', () => {

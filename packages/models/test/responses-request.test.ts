@@ -22,6 +22,7 @@ const options: ResponsesBodyOptions = {
   freeform: {},
   serverTools: [],
   effort: undefined,
+  thinking: undefined,
   summary: undefined,
   extraBody: {},
   refused: nothingRefused,
@@ -170,6 +171,8 @@ describe('a body', () => {
     expect(effortOf('none')).toBe('minimal')
     expect(effortOf('none', 'minimal')).toBe('low')
     expect(bodyOf({ thinking }, { model: 'gpt-4.1' })).not.toHaveProperty('reasoning')
+    expect(bodyOf({}, { thinking }).reasoning).toEqual({ effort: 'none', summary: 'auto' })
+    expect(bodyOf({ thinking: { type: 'adaptive' } }, { thinking }).reasoning).toEqual({ summary: 'auto' })
   })
 
   test('goes down from an effort that was refused, and leaves it out where all were', () => {

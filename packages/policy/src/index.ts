@@ -11,6 +11,7 @@ export {
   type CommandCall,
   type Rights as PermissionRights,
 } from './permissions/permissions.ts'
+export { searchDomain, type SearchBounds } from './permissions/search-domains.ts'
 export { planModeHook } from './permissions/plan-hook.ts'
 export { updatesOfPersonTool, withPlanMode } from './permissions/plan-mode.ts'
 export { type PlanWords, planModeWords } from './permissions/plan-words.ts'

@@ -2,6 +2,7 @@ import { ConfigurationError, type Model, type Prices } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
 import type { Settings } from '@halting/policy/settings'
 import type { Environment } from '../tools/limits.ts'
+import { openAiApiOf } from '../open-session/openai-api.ts'
 import type { AiSdkModels } from '../providers/ai-sdk-models.ts'
 import type { CodingAgentOptions } from './options.ts'
 
@@ -14,10 +15,11 @@ type AiSdkLoader = Pick<AiSdkModels, 'has' | 'load'>
 export async function modelOf(
   { model: given }: Pick<CodingAgentOptions, 'model'>,
   env: Environment,
-  { model: ofSettings, apiKeyHelper }: Settings,
+  settings: Settings,
   packages: AiSdkLoader,
 ): Promise<Model> {
   if (typeof given === 'object') return given
+  const { model: ofSettings, apiKeyHelper } = settings
   const { modelFromEnvironment } = await import('@halting/models')
   const isSaid = given !== undefined || (env['ANTHROPIC_MODEL']?.trim() ?? '') !== ''
   // Another program writes the window behind the name.
@@ -25,7 +27,7 @@ export async function modelOf(
   const name = isSaid ? (given ?? env['ANTHROPIC_MODEL']?.trim()) : named
   if (name !== undefined && packages.has(name)) return packages.load(name)
   try {
-    return modelFromEnvironment(name, env)
+    return modelFromEnvironment(name, env, openAiApiOf({ settings, env }))
   } catch (thrown) {
     if (apiKeyHelper === undefined) throw thrown
     throw new ConfigurationError(

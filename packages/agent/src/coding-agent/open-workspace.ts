@@ -6,6 +6,7 @@ import { memoryOf } from '../memory/places.ts'
 import { configFolder } from '@halting/journal/files'
 import {
   createPermissions,
+  mcpToolName,
   type RulePermissions,
   type PermissionMode,
   permissionModes,
@@ -16,6 +17,7 @@ import type { PermissionSettings, Settings } from '@halting/policy/settings'
 import { createResultFiles, type ResultFiles, endsOf } from '@halting/journal'
 import type { Environment } from '../tools/limits.ts'
 import { Workspace } from '../tools/workspace.ts'
+import { searchServerNames } from '../web/search-port.ts'
 
 /** Whose workspace it is, and what settings and a program say of it. */
 export interface OpenWorkspaceOptions {
@@ -112,10 +114,18 @@ export function openWorkspace(options: OpenWorkspaceOptions): SessionWorkspace {
     shellDirectory: () => workspace.shellDirectory,
     env: workspace.env,
     whenAsked: options.whenAsked,
+    searchTool: searchToolOf(settings.webSearch),
     ...(options.keep !== undefined && { keep: options.keep }),
     ...(options.suggestFor !== undefined && { suggestFor: options.suggestFor }),
   })
   return { workspace, permissions, resultFiles, ownFolders }
+}
+
+/** The tool that the setting names, as rules name it. */
+function searchToolOf(setting: Settings['webSearch']): string | undefined {
+  if (typeof setting !== 'object') return undefined
+  const { server, tool } = searchServerNames(setting.mcp)
+  return mcpToolName(server, tool)
 }
 
 /** The settings were checked: what is a list holds texts. */

@@ -42,6 +42,7 @@ type CodingToolName =
   | 'TodoWrite'
   | 'NotebookEdit'
   | 'WebFetch'
+  | 'WebSearch'
   | 'AskUserQuestion'
   | 'EnterPlanMode'
   | 'ExitPlanMode'

@@ -1,8 +1,17 @@
 import { ConfigurationError } from '@halting/core'
 import type { SessionPorts } from './ports.ts'
-import { keyVariablesOf, knownModels, modelAliases, refuseKeyName, withoutAlias } from '@halting/models'
+import {
+  askedAs,
+  type KnownModel,
+  keyVariablesOf,
+  knownModels,
+  modelAliases,
+  refuseKeyName,
+  withoutAlias,
+} from '@halting/models'
 import type { Settings } from '@halting/policy/settings'
 import { nearest } from '../nearest.ts'
+import { openAiApiOf } from './openai-api.ts'
 import { checkPackageName, isBehindPackage, nearestAlias } from '../providers/ai-sdk-models.ts'
 
 /**
@@ -25,10 +34,18 @@ export function keyFound(variables: readonly string[], env: SessionPorts['env'])
   return variables.find((variable) => (env[variable]?.trim() ?? '') !== '')
 }
 
-/** Known models of services whose key is in the environment. */
-export function modelsWithKey(env: SessionPorts['env']): ReturnType<typeof knownModels> {
-  return knownModels().filter(({ keyVariables }) => keyFound(keyVariables, env) !== undefined)
+/** Known models of services whose key is in the environment, and that can be asked by the API in force. */
+export function modelsWithKey(run: ReachedBy): readonly KnownModel[] {
+  return askableModels(run).filter(({ keyVariables }) => keyFound(keyVariables, run.env) !== undefined)
 }
+
+/** Known models without those that the API in force does not have. */
+export function askableModels(run: ReachedBy): readonly KnownModel[] {
+  return knownModels().filter(({ name }) => askedAs(name, run.env, openAiApiOf(run)) !== undefined)
+}
+
+/** What says by which API models are asked. */
+type ReachedBy = Parameters<typeof openAiApiOf>[0]
 
 /** The known name that was most likely meant: that of the same model at its service, else the nearest by letters. */
 export function nearestModel(name: string): string | undefined {

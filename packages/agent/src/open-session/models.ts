@@ -19,6 +19,7 @@ import {
 import type { Script } from '@halting/models/scripted'
 import { AiSdkModels, isBehindPackage, pricesOfAliases } from '../providers/ai-sdk-models.ts'
 import { checkModelName, slipOf } from './model-names.ts'
+import { openAiApiOf } from './openai-api.ts'
 import type { RunSettings } from './run-settings.ts'
 
 /** The models of a run, what they cost, and what has to be ended after it. */
@@ -70,7 +71,8 @@ export async function openModels(run: RunSettings, ports: ModelPorts, aroundMode
   const credentials = helperOf(settings, env)
   const isHelped = credentials !== undefined && isOfMessagesApi(choices.model, env)
   const apiKeySource = isHelped ? 'apiKeyHelper' : keySourceOf(choices.model, env)
-  const models = environmentModels(run, { anthropic: { credentials } }, packages, (model, name) =>
+  const asked = { anthropic: { credentials, ...searchOf(settings) }, ...openAiApiOf(run) }
+  const models = environmentModels(run, asked, packages, (model, name) =>
     around(model, name !== undefined && packages.has(name) ? packages.accountOf(name) : accountOf(name, env, settings)),
   )
   return { ...models, ...loaded, apiKeySource, close: async () => undefined }
@@ -83,7 +85,8 @@ export async function describeModels(run: RunSettings, ports: ModelPorts): Promi
   if (choices.script === undefined) {
     checkNames(run)
     const packages = new AiSdkModels({ settings, env, cwd: ports.cwd })
-    return { ...environmentModels(run, { apiKey: 'not-needed' }, packages), ...loaded, apiKeySource: 'none' }
+    const described = { apiKey: 'not-needed', anthropic: searchOf(settings), ...openAiApiOf(run) }
+    return { ...environmentModels(run, described, packages), ...loaded, apiKeySource: 'none' }
   }
   const models = await scriptedModels(choices.script, choices, ports)
   await models.close()
@@ -110,7 +113,10 @@ export function checkAskable(
   cwd: string,
 ): void {
   if (name !== undefined && isBehindPackage(name, settings)) new AiSdkModels({ settings, env, cwd }).model(name)
-  else modelFromEnvironment(name, env, { anthropic: { credentials: helperOf(settings, env) } })
+  else {
+    const credentials = helperOf(settings, env)
+    modelFromEnvironment(name, env, { anthropic: { credentials }, ...openAiApiOf({ settings, env }) })
+  }
 }
 
 /** The name of the model that is asked first; undefined for the default. */
@@ -158,6 +164,11 @@ function loadedFor(loaded: RunSettings): Loaded {
 /** @throws ConfigurationError for a name of no known service. */
 function checkNames({ choices, env, settings }: ModelRun): void {
   for (const name of namesIn(choices, env)) checkModelName(name, env, settings)
+}
+
+/** `service` says that the service behind a gateway searches, too. */
+function searchOf({ webSearch }: Settings): { readonly webSearch?: true } {
+  return webSearch === 'service' ? { webSearch: true } : {}
 }
 
 /** The key helper of the settings, where the environment has no key. It gives keys for the Messages API. */
@@ -213,20 +224,19 @@ function namedModels(
 /** What choices say of how a model is to think, for each protocol in its own words. */
 function flagSettings(
   choices: SessionChoices,
-  { anthropic: own }: ModelSettings,
+  { anthropic: own, openai }: ModelSettings,
 ): Pick<ModelSettings, 'anthropic' | 'openai'> {
   const { betas, effort, taskBudget } = choices
-  // The highest that chat completions know.
-  const reasoning = effort === 'max' || effort === 'xhigh' ? 'high' : effort
+  const thinking = thinkingOf(choices)
   return {
     anthropic: {
       ...own,
       betas: taskBudget === undefined ? betas : [...new Set([...(betas ?? []), taskBudgetBeta])],
-      thinking: thinkingOf(choices),
+      thinking,
       effort,
       taskBudget,
     },
-    ...(reasoning !== undefined && { openai: { extraBody: { reasoning_effort: reasoning } } }),
+    openai: { ...openai, thinking, effort },
   }
 }
 

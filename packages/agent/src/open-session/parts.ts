@@ -17,6 +17,7 @@ import type { RunSettings } from './run-settings.ts'
 import { confineCommands } from './sandbox.ts'
 import type { SessionFrontend, SessionListener } from './session-options.ts'
 import { openToolbox, type Toolbox } from './toolbox.ts'
+import { webSearchOf } from './web-search.ts'
 
 /** What a session consists of, before anything of it is on disk and before it has hooks. */
 export interface SessionPieces {
@@ -98,6 +99,7 @@ export class PartsOpening<Choices extends SessionChoices = SessionChoices> {
     if (!models.keepsFiles) checkpoints?.turnOff()
     await confineCommands(run, toolbox, ports)
     const servers = (this.#servers = await this.#openServers(toolbox, models))
+    toolbox.workspace.webSearch = webSearchOf(run.settings.webSearch, toolbox.permissions, servers)
     if (servers !== undefined) await frontend.onServers?.(servers)
     const agents = await agentsOf(forModel, ports, toolbox, models, briefing)
     this.notify(agents?.warnings.map((text) => ({ kind: 'agents', text })))

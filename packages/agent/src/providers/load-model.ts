@@ -57,7 +57,7 @@ async function languageModelOf(wanted: ModelToLoad): Promise<AiSdkModel> {
   try {
     made = modelOfProvider(provider, model)
   } catch (thrown) {
-    throw failed(`has no model "${model}"`, thrown)
+    throw failed(`cannot give its model "${model}"`, thrown)
   }
   return checkedModel(made, wanted, name)
 }

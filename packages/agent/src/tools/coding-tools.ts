@@ -12,6 +12,7 @@ import { createTaskStopTool } from './task-stop.ts'
 import { createTodoWriteTool } from './todo-write.ts'
 import { createWaitTool } from './wait.ts'
 import { createWebFetchTool } from './web-fetch.ts'
+import { createWebSearchTool } from './web-search.ts'
 import { Workspace, type WorkspaceOptions } from './workspace.ts'
 import { createWriteTool } from './write.ts'
 
@@ -34,6 +35,7 @@ export function createCodingTools(where: WorkspaceOptions | Workspace): readonly
     createTodoWriteTool(),
     createNotebookEditTool(workspace),
     createWebFetchTool(workspace),
+    createWebSearchTool(workspace),
   ]
   return tools.map((tool) => tellingProgress(tellingChanges(tool, workspace)))
 }

@@ -12,6 +12,7 @@ import type { CommandCall, SessionWall } from '@halting/policy'
 import type { Sandbox } from '@halting/policy/sandbox'
 import type { Confinement } from '@halting/policy/wall'
 import type { WebOptions } from '../web/fetch-page.ts'
+import type { WebSearchPort } from '../web/search-port.ts'
 import { BackgroundTasks } from './background-tasks.ts'
 import type { EditorFiles } from './editor-files.ts'
 import { FileStates } from './file-state.ts'
@@ -83,6 +84,8 @@ export class Workspace {
   redactsSecrets = false
   readonly checkpoints: FileCheckpoints | undefined
   readonly spoolFolder: string | undefined
+  /** Who searches the web, and what rules deny of it; the service of the model that is asked when absent. */
+  webSearch?: WebSearchPort
   /** Answers small questions, such as those about pages; one of the run's `models` or its context defence's. The model of the run when absent. */
   smallModel?: Model | undefined
   /** Holds the commands of the session, where a person wants that. */

@@ -113,7 +113,7 @@ describe('what cannot be used says what to do', () => {
       packages: {
         tiny: { source: "export const createTiny = () => ({ languageModel(m) { throw new Error('no ' + m) } })" },
       },
-      says: /tiny 1\.2\.3 has no model "m": no m/,
+      says: /tiny 1\.2\.3 cannot give its model "m": no m/,
     },
     'an entry that it does not export': {
       settings: { aiSdk: { packages: { tiny: { entry: 'inner' } } } },

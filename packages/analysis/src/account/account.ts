@@ -9,6 +9,7 @@ import {
   type RecordedRequest,
   type RecordedStep,
   type RecordedWait,
+  searchesOf,
 } from './recorded-steps.ts'
 import { isServiceWait, momentOf, serviceWaitFigures, type ServiceWaitFigures } from './service-waits.ts'
 import { limitPauseFigures, type LimitPauseFigures } from './limit-pauses.ts'
@@ -77,6 +78,8 @@ export interface Account {
   readonly totals: Totals
   /** The part of the totals that the run carried over from one before it. */
   readonly carried: Pick<Totals, 'turns' | 'tokens' | 'costUsd' | 'activeMs'>
+  /** Searches of the web that services billed in this run; absent where there were none. */
+  readonly webSearches?: number
   /** Together they are the totals, less what was carried. */
   readonly phases: readonly PhaseFigures[]
   /** By what a request asked for; `tool` is null for answers and for requests that failed. The dearest first. */
@@ -129,6 +132,7 @@ export function accountOf(records: readonly StepRecord[]): Account {
   const waited = serviceWaitFigures(records, inForce)
   const paused = limitPauseFigures(records)
   const goal = goalFigures(records, spent, inForce.maxGoalTries ?? null, ended?.terminal)
+  const searched = requests.reduce((sum, request) => sum + searchesOf(request), 0)
   const toFigures = (step: RecordedStep): StepFigures => stepFigures(step, requests, calls)
   return {
     run: begin.start.run,
@@ -139,6 +143,7 @@ export function accountOf(records: readonly StepRecord[]): Account {
     ranking: rankingLeft(spent, inForce),
     totals,
     carried,
+    ...(searched > 0 && { webSearches: searched }),
     phases: phasesOf(steps, requests, totals.activeMs - carried.activeMs),
     tools: toolFigures(requests, calls, steps),
     slowest: most(steps, ({ durationMs }) => durationMs).map(toFigures),

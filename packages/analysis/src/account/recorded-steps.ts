@@ -248,6 +248,14 @@ function statusOfText(content: unknown): ToolStatus {
   return content.startsWith('There is no tool named ') ? 'invalid' : 'failed'
 }
 
+/** Searches of the web that the service billed for an attempt. */
+export function searchesOf({ came }: RecordedRequest): number {
+  const charge = isJsonObject(came?.['charge']) ? came['charge'] : {}
+  const usage = isJsonObject(charge['usage']) ? charge['usage'] : {}
+  const uses = isJsonObject(usage['server_tool_use']) ? usage['server_tool_use'] : {}
+  return numberOf(uses['web_search_requests'])
+}
+
 /** Nobody told what it came to: it is under way, or was charged at worst case. */
 export function isAtWorst({ isOpen, came }: RecordedRequest): boolean {
   return isOpen || (isJsonObject(came?.['charge']) && came['charge']['known'] === false)

@@ -1,6 +1,6 @@
 import { isJsonObject } from '@halting/core/adapters'
 
-const tellingFields = ['command', 'file_path', 'task_id', 'pattern', 'url', 'description', 'prompt']
+const tellingFields = ['command', 'file_path', 'task_id', 'pattern', 'url', 'query', 'description', 'prompt']
 
 /** What of the input of a call tells a person what it is about. */
 export function inputSummary(input: unknown): string {

@@ -74,7 +74,7 @@ async function openIn(request: OpenRequest, flags: Flags, program: Program): Pro
   return {
     session,
     commands: live.commands,
-    models: [...listedAliases(live.run.settings), ...modelsWithKey(live.run.env)].map(({ name }) => name),
+    models: [...listedAliases(live.run.settings), ...modelsWithKey(live.run)].map(({ name }) => name),
     async prepare({ parts, rest, images }, signal) {
       const prepared = await live.prepare(parts, rest, signal)
       return { ...prepared, content: withImages(prepared.content, images) }

@@ -86,7 +86,7 @@ export function toolViewOf(name: string, input: unknown, cwd: string): ToolView 
     case 'WebFetch':
       return { ...plain('fetch', `Fetch ${field('url')}`), content: texts('url', 'prompt') }
     case 'WebSearch':
-      return plain('fetch', `Search the web for ${field('query')}`)
+      return { ...plain('fetch', `Search the web for ${field('query')}`), content: wholeInput(fields) }
     case 'Agent':
     case 'Task':
       return {

@@ -6,6 +6,7 @@ import {
   isOfMessagesApi,
   keySourceOf,
   keyVariablesOf,
+  modelFromEnvironment,
   type ModelService,
   serviceFromEnvironment,
   withoutAlias,
@@ -20,6 +21,7 @@ import {
   listedAliases,
   modelOf,
   nearestModel,
+  openAiApiOf,
   scriptGiven,
 } from '@halting/agent/session-settings'
 import { answersToAnyName, isListed } from '../setup/listed-models.ts'
@@ -44,6 +46,8 @@ export async function serviceFindings(patient: Patient, settings: Settings): Pro
     if (isBehindPackage(name, settings)) return await packageFindings(name, patient, settings)
     const credentials = helperOf(settings, env)
     service = serviceFromEnvironment(name, env, { anthropic: { credentials } })
+    // A key may be missing: that is told by itself.
+    modelFromEnvironment(name, env, { apiKey: 'not-needed', ...openAiApiOf({ settings, env }) })
   } catch (thrown) {
     return [{ what: 'model', state: 'broken', says: messageOf(thrown) }]
   }

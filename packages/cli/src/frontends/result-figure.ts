@@ -26,6 +26,8 @@ export function resultFigure({ tool, content, details }: GoodResult): string {
       return commandFigure(fields)
     case 'Wait':
       return waitFigure(fields)
+    case 'WebSearch':
+      return searchFigure(fields)
     case 'WebFetch':
       return many(textOf(content).length, 'character')
     case 'TodoWrite': {
@@ -106,6 +108,12 @@ function grepFigure(fields: Fields): string {
   const more = fields['truncated'] === true ? ', cut' : ''
   if (lines === 0) return 'no match'
   return fields['mode'] === 'files_with_matches' ? files + more : `${many(lines, 'line')} in ${files}${more}`
+}
+
+/** How many pages a search names. A server's own words have no figure. */
+function searchFigure({ results }: Fields): string {
+  if (!Array.isArray(results)) return ''
+  return results.length === 0 ? 'no page' : many(results.length, 'page')
 }
 
 function filesFigure(fields: Fields): string {

@@ -104,16 +104,16 @@ function commandsOf({ commands }: LiveSession): readonly JsonObject[] {
 const efforts = ['low', 'medium', 'high', 'xhigh', 'max'] as const
 
 /** The model of the start, short names, and those that can be asked for with the keys that are there. */
-function modelsOf({ models, run: { env, settings } }: LiveSession): readonly JsonObject[] {
+function modelsOf({ models, run }: LiveSession): readonly JsonObject[] {
   const { model } = models
-  const known = modelsWithKey(env)
+  const known = modelsWithKey(run)
   const names = new Set(known.map(({ name }) => name))
   const aliases = Object.entries(modelAliases()).filter(([, name]) => names.has(name))
   const effort = { supportsEffort: true, supportedEffortLevels: efforts }
   return [
     { value: 'default', displayName: 'Default', description: model.id, ...effort },
     ...aliases.map(([value, name]) => ({ value, displayName: value, description: name, ...effort })),
-    ...listedAliases(settings).map(({ name, model: behind }) => ({
+    ...listedAliases(run.settings).map(({ name, model: behind }) => ({
       value: name,
       displayName: name,
       description: behind,

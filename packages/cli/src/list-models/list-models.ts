@@ -1,10 +1,10 @@
 import { ConfigurationError } from '@halting/core'
-import { type KnownModel, knownModels, modelAliases, type ModelPrice } from '@halting/models'
+import { type KnownModel, modelAliases, type ModelPrice } from '@halting/models'
 import { type Flags, wantsJson } from '../flags/flags.ts'
 import { type Style, styleFor } from '../io/style.ts'
 import { oneLine } from '../io/figures.ts'
-import { keyFound, type ListedAlias, listedAliases, nearestModel } from '@halting/agent/session-settings'
-import { settingsFor } from '../flags/session-ports.ts'
+import { askableModels, keyFound, type ListedAlias, listedAliases, nearestModel } from '@halting/agent/session-settings'
+import { type RunSettings, settingsFor } from '../flags/session-ports.ts'
 import { priceOfModel } from '../setup/model-prices.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
@@ -12,9 +12,10 @@ import { UsageError } from '../usage-error.ts'
 /** `halting models [PART]`: the models that are known, with sizes, prices and where a key is found. Asks nobody. */
 export async function listModels(flags: Flags, [part]: readonly string[], program: Program): Promise<number> {
   const { output, env } = program
-  const all = knownModels()
+  const run = await reachedBy(flags, program)
+  const all = askableModels(run)
   const known = part === undefined ? all : all.filter(({ name }) => name.includes(part.toLowerCase()))
-  const aliases = (await aliasesOf(program)).filter(({ name, model }) => matches(part, name, model))
+  const aliases = aliasesOf(run).filter(({ name, model }) => matches(part, name, model))
   if (part !== undefined && known.length + aliases.length === 0) {
     const meant = nearestModel(part)
     throw new UsageError(
@@ -30,16 +31,22 @@ function matches(part: string | undefined, ...names: readonly string[]): boolean
   return part === undefined || names.some((name) => name.toLowerCase().includes(part.toLowerCase()))
 }
 
-/** Models that settings name behind provider packages. Settings that are not right take nothing from the list. */
-async function aliasesOf(program: Program): Promise<readonly PricedAlias[]> {
+type ReachedBy = Pick<RunSettings, 'settings' | 'env'>
+
+/** What says which models there are. Settings that are not right take nothing from the list. */
+async function reachedBy(flags: Flags, program: Program): Promise<ReachedBy> {
   try {
-    const { settings } = await settingsFor({}, program)
-    return listedAliases(settings).map((alias) => ({ ...alias, price: priceOfModel(alias.name, settings) }))
+    return await settingsFor(flags, program)
   } catch (thrown) {
     if (!(thrown instanceof ConfigurationError)) throw thrown
     program.output.err(`Models of the settings are not listed: ${oneLine(thrown.message, Infinity)}\n`)
-    return []
+    return { settings: {}, env: program.env }
   }
+}
+
+/** Models that settings name behind provider packages. */
+function aliasesOf({ settings }: ReachedBy): readonly PricedAlias[] {
+  return listedAliases(settings).map((alias) => ({ ...alias, price: priceOfModel(alias.name, settings) }))
 }
 
 type PricedAlias = Omit<ListedAlias, 'price'> & { readonly price: ModelPrice | undefined }

@@ -166,15 +166,18 @@ function aboutSignals({ ending, overridden }: Account): readonly string[] {
 }
 
 /** What this run came to; where it carries counters, what they stand at, too. */
-function totalsLine({ totals, carried }: Account, untold: UnreportedUsage): string {
+function totalsLine({ totals, carried, webSearches = 0 }: Account, untold: UnreportedUsage): string {
   const { turns, requests, tokens, costUsd, committedUsd, activeMs } = totals
   const unknownUsd = subtracted(committedUsd, costUsd)
   const isCarried = carried.turns > 0 || carried.tokens > 0
+  const searches =
+    webSearches === 0 ? [] : [webSearches === 1 ? '1 web search' : `${counted(webSearches)} web searches`]
   if (!isCarried)
-    return `${[many(turns, 'turn'), many(requests, 'request'), spentOf({ tokens: tokens - untold.chargedTokens, costUsd, unknownUsd }), elapsed(activeMs)].join(', ')}.`
+    return `${[many(turns, 'turn'), many(requests, 'request'), ...searches, spentOf({ tokens: tokens - untold.chargedTokens, costUsd, unknownUsd }), elapsed(activeMs)].join(', ')}.`
   const own = [
     many(turns - carried.turns, 'turn'),
     many(requests, 'request'),
+    ...searches,
     spentOf({
       tokens: tokens - carried.tokens - untold.chargedTokens,
       costUsd: subtracted(costUsd, carried.costUsd),

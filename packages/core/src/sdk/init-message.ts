@@ -5,7 +5,7 @@ import type { SdkInit, SdkInitInfo } from './sdk-messages.ts'
 
 /** The first message of a run: with the model, the mode and the tools that it begins with. */
 export function initMessage(
-  { model, settings, tools }: RunContext,
+  { model, settings, toolDefinitions }: RunContext,
   init: Partial<SdkInitInfo> | undefined,
   { sessionId, runId }: { readonly sessionId: string; readonly runId: string },
 ): SdkInit {
@@ -15,7 +15,7 @@ export function initMessage(
     ...defaultInit,
     ...init,
     ...(settings.permissionMode !== null && { permissionMode: settings.permissionMode }),
-    tools: [...tools.keys()],
+    tools: toolDefinitions.map(({ name }) => name),
     model: model.id,
     uuid: uuidOf(`${sessionId}/${runId}/init`),
     session_id: sessionId,

@@ -4,7 +4,7 @@ import { refuse, shown } from '../given.ts'
 import type { Model } from '../model/model.ts'
 import type { RunContext, RunSettings } from '../run-context.ts'
 import { isAnyTool } from '../tools/check-tool.ts'
-import { toolDefinitionsOf } from '../tools/definitions.ts'
+import { areOfferedByModel, toolDefinitionsOf } from '../tools/definitions.ts'
 import type { LimitsChange, SettingsInForce } from './settings-change.ts'
 
 /**
@@ -23,18 +23,21 @@ export function contextWith(given: RunContext, inForce: SettingsInForce | null):
       permissionUpdates: [...given.settings.permissionUpdates, ...permissionUpdates],
     }),
   }
+  const asked = model === undefined ? given.model : modelNamed(given, model)
+  const others = asked !== given.model && areOfferedByModel(given.tools)
   return {
     ...given,
-    model: model === undefined ? given.model : modelNamed(given, model),
+    model: asked,
     settings,
     limits: { ...given.limits, maxTurns: settings.maxTurns },
-    ...(tools !== undefined && toolsWith(given, tools)),
+    ...(others && { toolDefinitions: toolDefinitionsOf(given.tools.values(), asked) }),
+    ...(tools !== undefined && toolsWith({ ...given, model: asked }, tools)),
   }
 }
 
 /** Tools of the options go before others of their names. What is gone is left out: whoever calls it all the same is told so. */
 function toolsWith(
-  { tools, moreTools }: RunContext,
+  { tools, moreTools, model }: RunContext,
   names: readonly string[],
 ): Pick<RunContext, 'tools' | 'toolDefinitions'> {
   const all = new Map(tools)
@@ -46,7 +49,7 @@ function toolsWith(
     if (tool.name !== name) refuse(`The name of moreTools(${shown(name)})`, shown(name), tool.name)
     all.set(name, tool)
   }
-  return { tools: all, toolDefinitions: toolDefinitionsOf(all.values()) }
+  return { tools: all, toolDefinitions: toolDefinitionsOf(all.values(), model) }
 }
 
 type SettableLimits = Pick<

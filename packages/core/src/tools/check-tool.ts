@@ -27,6 +27,7 @@ const others: readonly (readonly [field: string, check: Given])[] = [
   ['onUnknownOutcome', optional(isEither('rerun', 'tell'))],
   ['asksModel', optional(isYesOrNo)],
   ['waits', optional(isYesOrNo)],
+  ['offeredTo', optional(isFunction)],
   ['validate', optional(isFunction)],
   ['precheck', optional(isFunction)],
   ['models', optional(isListOf(isModel))],

@@ -66,6 +66,8 @@ export type ToolOptions<Schema extends InputSchema> = Described<Schema> & {
   readonly asksModel?: boolean
   /** Its calls wait, as `Tool.waits`. */
   readonly waits?: boolean
+  /** Whether a model is shown it, as `Tool.offeredTo`. */
+  readonly offeredTo?: (model: Model) => boolean
   /** Why a call cannot succeed as things are now, as `Tool.precheck`: asked before a person is. */
   readonly precheck?: (
     input: InputOf<Schema>,
@@ -95,11 +97,12 @@ type NoFields = { readonly type: 'object' }
  */
 export function tool<const Schema extends InputSchema = NoFields>(options: ToolOptions<Schema>): Tool<InputOf<Schema>> {
   checkToolOptions('tool', 'execute', options)
-  const { execute, asksModel, waits, precheck } = options
+  const { execute, asksModel, waits, offeredTo, precheck } = options
   return {
     ...described<Schema>(options),
     ...(asksModel !== undefined && { asksModel }),
     ...(waits !== undefined && { waits }),
+    ...(offeredTo !== undefined && { offeredTo }),
     ...(precheck !== undefined && { precheck }),
     execute,
   }

@@ -137,6 +137,11 @@ export interface Tool<Input = ToolInput> {
    * waits until the same moment; it does not start while its message still streams. Not together with `asksModel`. False unless said otherwise.
    */
   readonly waits?: boolean
+  /**
+   * Whether a model is shown the tool; every model is when absent. Called with the run's model, and again when another one is chosen:
+   * for a tool that needs something of it, such as `Model.webSearch`. What it throws counts as false.
+   */
+  offeredTo?(model: Model): boolean
   /** A stricter check than the schema; may change the input (defaults). Throwing counts as invalid. */
   validate?(input: unknown): InputCheck<Input>
   /**

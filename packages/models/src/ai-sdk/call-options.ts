@@ -18,7 +18,7 @@ export function callOptionsOf(request: ModelRequest, settings: CallSettings): Ca
   const { maxOutputTokens, providerOptions, reasoning } = thinkingOptions(
     request,
     settings,
-    withContainer(settings.providerOptions, request.messages, settings),
+    statelessOptions(withContainer(settings.providerOptions, request.messages, settings), settings),
   )
   const prompt = promptOf(request, settings)
   const tools = request.tools.map(({ name, description, input_schema: inputSchema }): FunctionTool => ({
@@ -73,6 +73,22 @@ function withContainer(
   return container === undefined
     ? options
     : { ...options, anthropic: { ...options?.anthropic, container: { id: container } } }
+}
+
+/**
+ * Through the Responses API nothing is stored at the service, as our own adapter has it: reasoning is carried by the
+ * conversation, so that a session can be resumed and forked at any time. Options that say otherwise are heard.
+ */
+function statelessOptions(
+  options: CallSettings['providerOptions'],
+  settings: CallSettings,
+): CallSettings['providerOptions'] {
+  const { storesBy = [] } = traitsOf(settings)
+  const name = storesBy.find((one) => options?.[one] !== undefined) ?? storesBy[0]
+  if (name === undefined) return options
+  const given = options?.[name] ?? {}
+  if (['store', 'conversation', 'previousResponseId'].some((field) => given[field] !== undefined)) return options
+  return { ...options, [name]: { ...given, store: false } }
 }
 
 function lowerCased(headers: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {

@@ -16,6 +16,8 @@ export interface ProviderTraits {
   readonly marksTools?: true
   /** Whether the package puts this file into the result of a tool. Others write it out as text, refuse it or drop it. */
   readonly takesInResult?: (file: FilePart) => boolean
+  /** The options that say whether the service stores conversations, by the names that they go by. */
+  readonly storesBy?: readonly string[]
   /** The package gives a file that the model made back to the model. Others drop it. */
   readonly takesOwnFiles?: true
 }
@@ -46,8 +48,9 @@ const rows: readonly Row[] = [
   { provider: /^(?:openrouter|gateway)/, model: /^anthropic\//, cacheMark: anthropicMark },
   { provider: /^google\./, model: /gemini-(?:[3-9]|\d\d)/, takesInResult: isSentAlong, takesOwnFiles: true },
   { provider: /^google\./, takesOwnFiles: true },
-  { provider: /^xai\.responses$/, takesInResult: isImage },
-  { provider: /\.responses$/, takesInResult: isImageOrPdf },
+  { provider: /^xai\.responses$/, takesInResult: isImage, storesBy: ['xai'] },
+  { provider: /azure.*\.responses$/, takesInResult: isImageOrPdf, storesBy: ['azure', 'openai'] },
+  { provider: /\.responses$/, takesInResult: isImageOrPdf, storesBy: ['openai'] },
 ]
 
 /** What is known of a provider's package; nothing for one that no row is about. */

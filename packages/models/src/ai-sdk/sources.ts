@@ -46,15 +46,8 @@ export function citationsOf(citations: Json | undefined): readonly JsonObject[] 
     const source = sourceOf(citation.source)
     if (source === undefined) return []
     const { type, ...place } = source
-    const cited = stringOf(citation.citedText)
-    return [
-      {
-        type: type === 'url' ? 'url_citation' : 'document_citation',
-        ...place,
-        ...(typeof citation.startIndex === 'number' && { start_index: citation.startIndex }),
-        ...(typeof citation.endIndex === 'number' && { end_index: citation.endIndex }),
-        ...(cited !== '' && { cited_text: cited }),
-      },
-    ]
+    const cited = { cited_text: stringOf(citation.citedText) }
+    // The name that the Messages API has for it, and our reader of the Responses API.
+    return [{ type: type === 'url' ? 'web_search_result_location' : 'document_citation', ...place, ...cited }]
   })
 }

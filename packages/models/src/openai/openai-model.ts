@@ -20,6 +20,7 @@ import { asChatFields, asResponsesFields } from './extra-fields.ts'
 import { lacksApi, learn, nothingLearned, together } from './learned.ts'
 import type { Learned, OpenAiApi } from './learned.ts'
 import type { OpenAiCompatibleOptions } from './openai-options.ts'
+import { hasResponsesAlone } from './responses-models.ts'
 import { isOpenAiHost, mistralQuirks, quirksOf } from './service-quirks.ts'
 
 /** The header of a key of OpenAI's protocols. */
@@ -154,7 +155,15 @@ class Protocols {
   }
 
   #responses({ refused }: Learned): Pick<Protocol, 'body' | 'reader'> {
-    const { model, id = model, freeform = {}, serverTools = [], effort, reasoningSummary: summary } = this.#options
+    const {
+      model,
+      id = model,
+      freeform = {},
+      serverTools = [],
+      effort,
+      thinking,
+      reasoningSummary: summary,
+    } = this.#options
     const extraBody = asResponsesFields(this.#options.extraBody ?? {})
     const ownReasoning = this.#ownReasoning
     return {
@@ -164,6 +173,7 @@ class Protocols {
         freeform,
         serverTools,
         effort,
+        thinking,
         summary,
         extraBody,
         refused,
@@ -216,11 +226,4 @@ class Protocols {
 /** Most services that speak chat completions know no more than `high`. */
 function highestOfChat(effort: ReasoningEffort | undefined): ReasoningEffort | undefined {
   return effort === 'xhigh' || effort === 'max' ? 'high' : effort
-}
-
-/** Models of OpenAI that chat completions do not have, by their names. */
-function hasResponsesAlone(model: string): boolean {
-  return (
-    /^(gpt-\d|o\d)[\w.]*(-[\w.]+)*-(pro|codex|deep-research)(-|$)/.test(model) || /^(codex-|computer-use-)/.test(model)
-  )
 }

@@ -1,4 +1,4 @@
-import type { JsonObject } from '@halting/core'
+import type { JsonObject, Thinking } from '@halting/core'
 import type { ReasoningEffort } from '../responses/reasoning-effort.ts'
 import type { FreeformTools } from '../responses/responses-items.ts'
 import type { ServiceOptions } from '../service/endpoint.ts'
@@ -27,6 +27,8 @@ export interface OpenAiOptions extends ServiceOptions {
    * nearest that it takes, once. Chat completions are asked for `high` at most.
    */
   readonly effort?: ReasoningEffort | undefined
+  /** What a request does not say otherwise: `disabled` asks, over Responses, for the least effort that the model takes. */
+  readonly thinking?: Thinking | undefined
   /** Which summary of its thoughts is asked for, over Responses; `auto` when absent, for models of OpenAI that think. */
   readonly reasoningSummary?: 'auto' | 'concise' | 'detailed' | 'none' | undefined
   /**

@@ -41,8 +41,17 @@ export interface Entry extends ModelFigures {
   readonly price: ModelPrice
 }
 
-/** The fee of the Anthropic API, in US dollars a thousand searches. */
-const anthropicWebSearch = 10
+/** The fee of Anthropic's and of OpenAI's API, in US dollars a thousand searches. */
+const usualWebSearch = 10
+
+/**
+ * What OpenAI bills as found by a search of these models, whatever it was, in tokens of input. It may be in the usage
+ * as well; then a search costs less than it is counted as.
+ */
+const tokensOfSearch: ReadonlyMap<string, number> = new Map([
+  ['openai/gpt-4o-mini', 8_000],
+  ['openai/gpt-4.1-mini', 8_000],
+])
 
 /** The tiers of a model, lowest first; undefined for a model that nobody gave a price. */
 export function findRates(model: string, overrides: ReadonlyMap<string, ModelPrice>): readonly Rates[] | undefined {
@@ -51,7 +60,7 @@ export function findRates(model: string, overrides: ReadonlyMap<string, ModelPri
   const before = rates.get(price)
   if (before !== undefined) return before
   const tiers = [{ ...price, inputTokensAbove: 0 }, ...(price.tiers ?? [])]
-    .map((tier) => ratesOf(tier, price.webSearch ?? anthropicWebSearch))
+    .map((tier) => ratesOf(tier, price.webSearch ?? usualWebSearch))
     .toSorted((a, b) => a.above - b.above)
   rates.set(price, tiers)
   return tiers
@@ -112,14 +121,21 @@ function parseLine(line: string): [string, Entry] {
   const [contextWindow = 0, maxOutputTokens = 0, ...first] = words.map(Number)
   const price = {
     ...tierOf(first),
-    // Other services bill their searches in ways of their own, and report none in the usage.
-    ...(id.startsWith('anthropic/') ? {} : { webSearch: 0 }),
+    webSearch: searchFeeOf(id, first[0] ?? 0),
     tiers: tiers.map((text) => {
       const [inputTokensAbove = 0, ...rest] = text.trim().split(/\s+/).map(Number)
       return { inputTokensAbove, ...tierOf(rest) }
     }),
   }
   return [id, { contextWindow, maxOutputTokens, price }]
+}
+
+/** US dollars a thousand searches; `input` is the price of a million tokens. */
+function searchFeeOf(id: string, input: number): number {
+  if (id.startsWith('anthropic/')) return usualWebSearch
+  // Other services bill their searches in ways of their own, and report none in the usage.
+  if (!id.startsWith('openai/')) return 0
+  return usualWebSearch + ((tokensOfSearch.get(id) ?? 0) * 1_000 * input) / 1e6
 }
 
 /** A 0 beside an input that costs something means that there is no such rate: those tokens are billed as input. */

@@ -83,12 +83,12 @@ export class HostedItem implements OpenItem {
     return this.#isDone
   }
 
-  /** A search is billed; opening a page that it found, and finding a text in it, are not. */
-  get isSearch(): boolean {
-    if (this.type !== 'web_search_call') return false
-    const { action } = this.#item
-    const type = isJsonObject(action) ? action.type : undefined
-    return type !== 'open_page' && type !== 'find_in_page'
+  /** How many web searches it was billed as: one for each query. Opening a page, and finding a text in it, are none. */
+  get searches(): number {
+    if (this.type !== 'web_search_call') return 0
+    const action = isJsonObject(this.#item.action) ? this.#item.action : {}
+    if (action.type === 'open_page' || action.type === 'find_in_page') return 0
+    return Math.max(1, listOf(action.queries).length)
   }
 
   take(item: JsonObject): void {

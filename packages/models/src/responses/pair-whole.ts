@@ -17,9 +17,10 @@ export function pairWhole(
   const free = new Map(inOrder)
   const types = new Set(inOrder.map(([, { type }]) => type))
   const places = new Map(inOrder.map(([place, { callId = '' }]) => [callId, place]))
+  const isNameless = (place: number): boolean => (free.get(place)?.callId ?? '') === ''
   return whole.flatMap((item, index) => {
     const id = stringOf(item.call_id)
-    const place = id === '' ? index : places.get(id)
+    const place = (id === '' ? undefined : places.get(id)) ?? (isNameless(index) ? index : undefined)
     const isStreamed = place !== undefined && free.get(place)?.type === item.type
     if (isStreamed) free.delete(place)
     else if (id === '' && types.has(stringOf(item.type))) return []

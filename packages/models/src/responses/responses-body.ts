@@ -1,4 +1,4 @@
-import type { Json, JsonObject, ModelMessage, ModelRequest, WebSearchUse } from '@halting/core'
+import type { Json, JsonObject, ModelMessage, ModelRequest, Thinking, WebSearchUse } from '@halting/core'
 import { isJsonObject, isToolResult, isToolUse, wellFormedJson } from '@halting/core/adapters'
 import type { ToolDefinition, ToolResultBlock } from '@halting/core/adapters'
 import { createBodies } from '../bytes/bodies.ts'
@@ -19,6 +19,8 @@ export interface ResponsesBodyOptions {
   readonly freeform: FreeformTools
   /** The service's own tools, as it wants them listed. */
   readonly serverTools: readonly JsonObject[]
+  /** What a request does not say otherwise. */
+  readonly thinking: Thinking | undefined
   /** The service's own when absent. */
   readonly effort: ReasoningEffort | undefined
   /** Which summary of its thoughts is asked for; `auto` when absent, for models of OpenAI that think. */
@@ -216,8 +218,8 @@ function includeOf(
 }
 
 function reasoningOf(
-  { model, effort, summary, extraBody, refused }: ResponsesBodyOptions,
-  { thinking }: ModelRequest,
+  { model, effort, summary, extraBody, refused, thinking: usualThinking }: ResponsesBodyOptions,
+  { thinking = usualThinking }: ModelRequest,
 ): Json | undefined {
   const { effort: given, summary: told, ...more } = isJsonObject(extraBody.reasoning) ? extraBody.reasoning : {}
   const isOff = thinking?.type === 'disabled' && reasons(model) !== 'no'

@@ -268,7 +268,7 @@ export class ResponsesReader implements StreamReader {
     this.#hasEnded = true
     const items = [...this.#items].toSorted(([a], [b]) => a - b).map(([, item]) => item)
     for (const item of items) if (!item.isDone) item.settle(cutReason !== undefined)
-    const searches = items.filter((item) => item instanceof HostedItem && item.isSearch).length
+    const searches = items.reduce((sum, item) => (item instanceof HostedItem ? sum + item.searches : sum), 0)
     this.#feed.stop(cutReason ?? stopReasonOf(items), readResponsesUsage(response, searches))
   }
 

@@ -5,15 +5,20 @@ import type { Said } from './error-body.ts'
 export function statusOf({ type, code }: Said): number {
   const fromCode = Number(code)
   if (Number.isInteger(fromCode) && fromCode >= 400 && fromCode < 600) return fromCode
-  return byName(statusOfName, type) ?? byName(statusOfName, code) ?? 500
+  return byName(statusOfName, type) ?? byName(statusOfName, code) ?? (/image/i.test(code) ? 400 : 500)
 }
 
 const statusOfName: { readonly [name: string]: number } = {
   invalid_request_error: 400,
   badrequesterror: 400,
   invalid_argument: 400,
+  invalid_prompt: 400,
+  cyber_policy: 400,
+  bio_policy: 400,
+  data_residency_mismatch: 400,
   authentication_error: 401,
   billing_error: 402,
+  usage_not_included: 402,
   permission_error: 403,
   not_found_error: 404,
   notfounderror: 404,
@@ -25,12 +30,17 @@ const statusOfName: { readonly [name: string]: number } = {
   api_error: 500,
   server_error: 500,
   unavailable: 503,
+  slow_down: 503,
+  server_is_overloaded: 503,
   timeout_error: 504,
+  vector_store_timeout: 504,
   overloaded_error: 529,
 }
 
 const kindOfName: { readonly [name: string]: ModelErrorKind } = {
   overloaded_error: 'overloaded',
+  slow_down: 'overloaded',
+  server_is_overloaded: 'overloaded',
   insufficient_quota: 'billing_error',
   billing_hard_limit_reached: 'billing_error',
   billing_not_active: 'billing_error',

@@ -83,10 +83,11 @@ export function streamError(error: Json | undefined, requestId: string | null, n
   const status = statusOf(said)
   const time = streamRetryTime(status, said, nowMs)
   const kind = kindOf({ ...said, status, asksToWait: true, namesReset: time.waitMs !== null })
+  const words = said.message || said.type || 'it did not say why'
   return new ModelError({
     kind,
     retryAfterMs: waitOf(kind, time),
-    message: `The service gave up while it was answering: ${said.message || said.type || 'it did not say why'}.`,
+    message: `The service gave up while it was answering: ${words.replace(/\.$/, '')}.`,
     requestId,
     ...windowFigures(kind, said),
   })

@@ -2,12 +2,11 @@ import { streamRun, startRun } from '@halting/core'
 import type { Clock } from '@halting/core/steps'
 import type { RunEvent, RunOptions, MessageContent, Model, ModelMessage, RunResult } from '@halting/core'
 import { createFakeClock } from '@halting/core/testing'
-import { anthropic, openaiCompatible } from '../../src/index.ts'
+import { anthropic, openaiCompatible, openaiResponses } from '../../src/index.ts'
 import type { ServiceOptions } from '../../src/service/endpoint.ts'
 import { createEar } from './fault-ear.ts'
 import type { FaultProtocol } from './fault-reply.ts'
 import { startFaultServer } from './fault-server.ts'
-import { responsesModelAt } from './responses-model.ts'
 import type { FaultServer, PlannedExchange } from './fault-server.ts'
 
 /** A fault server, and a real adapter that asks it. */
@@ -25,7 +24,7 @@ export async function faultyService(
   const ear = createEar()
   const server = await startFaultServer({ protocol, plan, taken: ear.taken })
   const named = { model: id, apiKey: 'key', baseUrl: server.url, fetch: ear.fetch, ...options }
-  if (protocol === 'responses') return { server, model: responsesModelAt(server.url, named) }
+  if (protocol === 'responses') return { server, model: openaiResponses(named) }
   return { server, model: protocol === 'messages' ? anthropic(named) : openaiCompatible(named) }
 }
 

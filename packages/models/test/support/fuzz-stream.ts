@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import * as fc from 'fast-check'
 import type { FaultProtocol } from './fault-reply.ts'
+import { responsesRecordings } from './responses-recordings.ts'
 
 /** A recorded stream as its frames, the way a server sends them. */
 export interface RecordedStream {
@@ -12,6 +13,7 @@ const folder = new URL('../fixtures/', import.meta.url)
 
 /** Every stream that was recorded of this protocol, one message each. */
 export function recordedStreams(protocol: FaultProtocol): readonly RecordedStream[] {
+  if (protocol === 'responses') return recordedResponses()
   const files = readdirSync(folder).filter((file) => file.endsWith('.chunks.txt'))
   return files
     .filter((file) => file.startsWith('anthropic-') === (protocol === 'messages'))
@@ -22,6 +24,15 @@ export function recordedStreams(protocol: FaultProtocol): readonly RecordedStrea
       if (protocol === 'chat') return [{ name: file, frames: shortened([...lines, '[DONE]'].map((line) => `data: ${line}\n\n`)) }] // prettier-ignore
       return messagesIn(lines).map((frames, index) => ({ name: `${file} #${index + 1}`, frames: shortened(frames) }))
     })
+}
+
+function recordedResponses(): readonly RecordedStream[] {
+  // One of them failed: there is no reply that it could come to.
+  const replies = responsesRecordings.filter(({ events }) => events.at(-1)?.type === 'response.completed')
+  return replies.map(({ name, events }) => {
+    const lines = events.map((event) => `data: ${JSON.stringify(event)}\n\n`)
+    return { name, frames: shortened(lines) }
+  })
 }
 
 function messagesIn(lines: readonly string[]): readonly (readonly string[])[] {

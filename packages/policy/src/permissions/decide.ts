@@ -146,6 +146,12 @@ function coverageOf(request: PermissionRequest, subject: Subject, book: RuleBook
     const rules = subject.host.includes('*') ? [] : [`WebFetch(domain:${subject.host})`]
     return missing(`no rule allows to fetch from ${subject.host}.`, rules)
   }
+  if (subject.kind === 'search') {
+    const { allowed } = subject
+    const what = allowed.length === 0 ? 'to search the web' : `to search ${allowed.join(', ')}`
+    const rules = allowed.map((domain) => `WebSearch(domain:${domain})`)
+    return missing(`no rule allows ${what}.`, allowed.length === 0 ? ['WebSearch'] : [...new Set(rules)])
+  }
   return isHarmless(request) ? covered : missing(`no rule allows ${call.name}.`, [call.name])
 }
 

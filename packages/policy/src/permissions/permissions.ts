@@ -23,6 +23,7 @@ import {
 } from './rule-book.ts'
 import { allowsMore, checkUpdates, rulesLearned, withLearned, type Withdrawn, withWithdrawn } from './learned.ts'
 import { ruleFor } from './rule-match.ts'
+import { searchBounds, type SearchBounds } from './search-domains.ts'
 import { type Subject, subjectOf } from './subject.ts'
 
 /** Options of `createPermissions`. */
@@ -51,6 +52,8 @@ export interface PermissionOptions {
   readonly keep?: NonNullable<Permissions['keep']>
   /** Where a suggested rule is to be kept, such as `placeOfSuggestions` says; `localSettings` when absent. */
   readonly suggestFor?: PermissionUpdate['destination']
+  /** A tool of a server that searches for `WebSearch`, such as `mcp__search__web`: the rules for it speak about a search, too. */
+  readonly searchTool?: string | undefined
   /** What comes of a call that a person would have to allow: `deny` when nobody is there. `ask` when absent. */
   readonly whenAsked?: 'deny' | 'ask'
 }
@@ -88,6 +91,8 @@ export interface RulePermissions extends Permissions {
   confinementOf(call: CommandCall): Confinement | undefined
   /** Which files deny rules name: a sandbox keeps them shut for every command. */
   deniedPlaces(rights?: Rights): DeniedPatterns
+  /** What `WebSearch(domain:…)` rules deny of the results of a search. */
+  searchBounds(rights?: Rights): SearchBounds
   /** Domains that `WebFetch(domain:…)` rules name: commands in a sandbox reach them too. */
   domains(): DomainLists
   /** For `WorkspaceOptions.hides`: searches leave out what may not be read. */
@@ -146,8 +151,7 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
   }
   const confinements = new Map<string, { readonly command: string; readonly confinement: Confinement | undefined }>()
   const judged = new Map<string, string>()
-  const whenAsked = options.whenAsked ?? 'ask'
-  const modes = options.modes ?? permissionModes
+  const { searchTool, whenAsked = 'ask', modes = permissionModes } = options
   const withdrawn: Withdrawn[] = []
   const known = new WeakMap<
     NonNullable<PermissionRequest['learned']>,
@@ -176,14 +180,14 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
     const present = bookFor(request)
     const rule = ruleFor(present.deny, request.call.name, subject, present)
     if (rule !== undefined) return `Denied by the rule ${rule.source}. Do not try to get around it.`
-    const ofServer = asCallOfServer(request)
-    return (ofServer === undefined ? undefined : denies(ofServer)) ?? deniedAsWritten(request, present, subject)
+    const served = asCallOfServer(request, searchTool)
+    return (served === undefined ? undefined : denies(served)) ?? deniedAsWritten(request, present, subject)
   }
   const decideAs = (request: PermissionRequest, asked: 'deny' | 'ask'): RuleDecision | Promise<PermissionDecision> => {
     const subject = subjectOf(request.call, cwd)
     noteJudged(judged, request, subject)
     const current = inMode(bookFor(request), request, modes)
-    const decision = decideAlsoOfServer(request, current, subject)
+    const decision = decideAlsoOfServer(request, current, { subject, served: asCallOfServer(request, searchTool) })
     noteConfinement(confinements, request, decision.behavior === 'allow' ? confinementFor(request, current) : undefined)
     if (decision.behavior !== 'ask') return decision
     // To a call that was asked about somebody answers, or has answered.
@@ -265,6 +269,7 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
         deny.flatMap(({ tool, spec }) => (spec.kind === 'path' && kinds.has(tool) ? [spec.pattern] : []))
       return { read: named(readers), edit: named(writers) }
     },
+    searchBounds: (rights = {}) => searchBounds(bookOf(rights).deny),
     domains: () => ({ ...domainsOf(book), denied: domainsOf(lastBook()).denied }),
     denies,
     decide: (request) => decideAs(request, whenAsked),
@@ -306,20 +311,24 @@ function deniedAsWritten({ call, written }: PermissionRequest, book: RuleBook, j
     : `Denied by the rule ${rule.source}: it was called as ${written}. Do not try to get around it.`
 }
 
-/** To read a resource is to ask its server: the rules for that server speak about it too. */
-function asCallOfServer(request: PermissionRequest): PermissionRequest | undefined {
+/** To read a resource is to ask its server, and so may be a search: the rules for that server speak about it too. */
+function asCallOfServer(request: PermissionRequest, searchTool?: string): PermissionRequest | undefined {
   const { call } = request
   const { input } = call
+  if (call.name === 'WebSearch' && searchTool !== undefined) return { ...request, call: { ...call, name: searchTool } }
   if (call.name !== 'ReadMcpResource' || !isJsonObject(input) || typeof input['server'] !== 'string') return undefined
   return { ...request, call: { ...call, name: mcpToolName(input['server'], call.name) } }
 }
 
-function decideAlsoOfServer(request: PermissionRequest, book: RuleBook, subject: Subject): RuleDecision {
-  const ofServer = asCallOfServer(request)
+function decideAlsoOfServer(
+  request: PermissionRequest,
+  book: RuleBook,
+  { subject, served }: { readonly subject: Subject; readonly served: PermissionRequest | undefined },
+): RuleDecision {
   const decision = decide(request, book, subject)
-  if (ofServer === undefined) return decision
-  const decisions = [decide(ofServer, book), decision]
-  const isAsked = [request, ofServer].some(
+  if (served === undefined) return decision
+  const decisions = [decide(served, book), decision]
+  const isAsked = [request, served].some(
     ({ call }) => ruleFor(book.ask, call.name, subjectOf(call, book.cwd), book) !== undefined,
   )
   const order = isAsked ? (['deny', 'ask', 'allow'] as const) : (['deny', 'allow', 'ask'] as const)

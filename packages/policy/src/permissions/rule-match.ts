@@ -1,6 +1,7 @@
 import { ruleForCommand } from './command-rules.ts'
 import { currentName, isAbout, type PermissionRule } from './rule.ts'
 import { type RuleBook, ruleForEnds } from './rule-book.ts'
+import { askRuleForSearch, denyRuleForSearch, isSearchAllowed } from './search-domains.ts'
 import type { Subject } from './subject.ts'
 
 /** A name that no pattern fits but one for all that is in a folder. */
@@ -16,6 +17,8 @@ export function ruleFor(
   const bare = bareRule(rules, toolName) ?? (subject.kind === 'command' ? bareRule(rules, 'Bash') : undefined)
   if (bare !== undefined) return bare
   if (subject.kind === 'command') return ruleForCommand(rules, subject.command, book)
+  if (subject.kind === 'search')
+    return rules === book.ask ? askRuleForSearch(rules, subject) : denyRuleForSearch(rules, subject)
   if (subject.kind !== 'path') return namedRule(rules, toolName, subject)
   const { access, ends } = subject
   const rule = ruleForEnds(rules, access, ends)
@@ -27,7 +30,8 @@ export function ruleFor(
 /** Whether one allow rule covers the whole call. Commands and changes of files are looked at part by part and end by end instead. */
 export function isAllowedWhole(rules: readonly PermissionRule[], toolName: string, subject: Subject): boolean {
   if (subject.kind === 'command' || (subject.kind === 'path' && subject.access.kind === 'edit')) return false
-  return bareRule(rules, toolName) !== undefined || namedRule(rules, toolName, subject) !== undefined
+  if (bareRule(rules, toolName) !== undefined) return true
+  return subject.kind === 'search' ? isSearchAllowed(rules, subject) : namedRule(rules, toolName, subject) !== undefined
 }
 
 function bareRule(rules: readonly PermissionRule[], toolName: string): PermissionRule | undefined {

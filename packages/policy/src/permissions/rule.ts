@@ -4,6 +4,7 @@ import { bracketReadings } from '../files/glob-pattern.ts'
 import { mcpToolName, validServerName } from '../mcp-names.ts'
 import { asResolved } from '../sandbox/domains.ts'
 import { matchesCommand } from './matches-command.ts'
+import { type SearchSpec, searchSpec } from './search-domains.ts'
 import { type PathPattern, pathPattern, type PatternRoots, withLookAlikes } from './path-pattern.ts'
 
 /** `Tool` or `Tool(spec)`, read once. */
@@ -28,6 +29,7 @@ export type RuleSpec =
   | { readonly kind: 'command'; readonly pattern: string; matches(command: string): boolean }
   | { readonly kind: 'path'; readonly pattern: PathPattern }
   | { readonly kind: 'domain'; readonly domain: string; matches(host: string): boolean }
+  | SearchSpec
   | { readonly kind: 'name'; readonly name: string }
 
 /** A rule, alone or with the project of the settings file in which it stands (`/` in its path is that). */
@@ -136,6 +138,7 @@ function parseSpec(tool: string, spec: string, roots: PatternRoots): RuleSpec | 
     return 'problem' in pattern ? pattern : { kind: 'path', pattern }
   }
   if (tool === 'WebFetch') return domainSpec(spec)
+  if (tool === 'WebSearch') return searchSpec(spec)
   if (namedTools.has(tool)) return { kind: 'name', name: spec }
   return { problem: `${tool} takes nothing in parentheses` }
 }

@@ -2,6 +2,7 @@ import { isJsonObject, type ToolUseBlock } from '@halting/core/adapters'
 import { bothEnds } from '../files/paths.ts'
 import { calledPath } from '../files/same-looking.ts'
 import type { Access } from './rule-book.ts'
+import { searchSubject, type SearchSubject } from './search-domains.ts'
 
 /** The agent that is asked when a call names none. */
 export const generalAgentName = 'general-purpose'
@@ -18,6 +19,7 @@ export type Subject =
       readonly isSearch: boolean
     }
   | { readonly kind: 'domain'; readonly host: string }
+  | SearchSubject
   | { readonly kind: 'name'; readonly name: string }
   | { readonly kind: 'tool' }
 
@@ -53,6 +55,8 @@ export function subjectOf(call: ToolUseBlock, cwd: string): Subject {
       return about(field('notebook_path'), 'edit', false)
     case 'WebFetch':
       return { kind: 'domain', host: hostOf(field('url') ?? '') }
+    case 'WebSearch':
+      return searchSubject(input)
     case 'Agent':
     case 'Task':
       // As the tool reads it.

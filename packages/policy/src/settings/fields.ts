@@ -67,6 +67,12 @@ export interface StatusLineSettings {
   readonly refreshInterval?: number
 }
 
+/**
+ * Who searches the web for `WebSearch`. `auto`: the service of the model, where it is known to. `service`: the service behind
+ * `ANTHROPIC_BASE_URL`, too. `mcp`: a tool of an MCP server, as `server/tool`.
+ */
+export type WebSearchSetting = 'auto' | 'service' | 'off' | { readonly mcp: string }
+
 /** How a provider package of the AI SDK is loaded and what its factory is given. */
 export interface AiSdkPackageField {
   /** A subpath of the package, such as `anthropic` for `@ai-sdk/amazon-bedrock/anthropic`. */
@@ -114,6 +120,7 @@ export interface Fields {
   readonly promptSuggestionEnabled?: boolean
   readonly hookSummaryEnabled?: boolean
   readonly smallModel?: string
+  readonly webSearch?: WebSearchSetting
   readonly autoMemoryEnabled?: boolean
   readonly autoDreamEnabled?: boolean
   readonly autoMemoryDirectory?: string
@@ -128,6 +135,7 @@ export interface Fields {
   readonly env?: Readonly<Record<string, string>>
   readonly passEnvironment?: readonly string[]
   readonly model?: string
+  readonly openaiApi?: 'responses' | 'chat_completions'
   readonly theme?: string
   readonly preferredNotifChannel?: NotificationChannel
   readonly statusLine?: StatusLineSettings

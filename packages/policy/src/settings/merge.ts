@@ -6,7 +6,7 @@ import type { PermissionMode } from '../permissions/rule-book.ts'
 import { parseRules, type RuleText } from '../permissions/rule.ts'
 import { type AiSdkSettings, mergedAiSdk } from './ai-sdk.ts'
 import type { CountingFile, Note } from './counting-file.ts'
-import type { LimitSettings, NotificationChannel, StatusLineSettings } from './fields.ts'
+import type { LimitSettings, NotificationChannel, StatusLineSettings, WebSearchSetting } from './fields.ts'
 import type { HookGroup, HookSettings } from './hook-settings.ts'
 import type { ReadFile } from './read-files.ts'
 import { namesServer, replacedServers } from './replaced-servers.ts'
@@ -29,6 +29,8 @@ export interface Settings {
   readonly hookSummaryEnabled?: boolean
   /** The model for what comes after a run; that of the session when absent. */
   readonly smallModel?: string
+  /** Who searches the web for `WebSearch`; `auto` when absent. */
+  readonly webSearch?: WebSearchSetting
   /** Whether notes of earlier sessions are read, and notes kept after a run; not when absent. */
   readonly autoMemoryEnabled?: boolean
   /** Whether notes are put in order by a model from time to time; not when absent. */
@@ -41,6 +43,8 @@ export interface Settings {
   readonly confineJudged?: 'auto' | 'off'
   /** The model to ask where neither a flag nor the environment names one. */
   readonly model?: string
+  /** The API by which models of OpenAI, and of services like it, are asked; that of the service when absent. */
+  readonly openaiApi?: 'responses' | 'chat_completions'
   /** Colours of a face that has some, by a name of its own. */
   readonly theme?: string
   /** How a terminal calls a person who looks elsewhere; `auto` (bell and notification) when absent. */
@@ -134,6 +138,7 @@ const singleFields = [
   'limitReminders',
   'model',
   'onLimit',
+  'openaiApi',
   'pauseFor',
   'preferredNotifChannel',
   'promptSuggestionEnabled',
@@ -143,6 +148,7 @@ const singleFields = [
   'until',
   'untilTimeout',
   'untilTries',
+  'webSearch',
 ] as const
 
 /** Single values by precedence; rules, directories, hooks, prices and variables of all files. */

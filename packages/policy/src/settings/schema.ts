@@ -172,6 +172,8 @@ function isRunTime(text: string): boolean {
   return milliseconds > 0 && milliseconds <= longestDurationMs
 }
 
+const search = 'auto, service, off, or {"mcp": "server/tool"}'
+
 const tries = 'a whole number from 1 to 1000: how often an answer is sent back because a goal is not met'
 const columns = 'a whole number of columns from 0 to 100'
 const refresh = 'a number of seconds from 1 to 86400: how often it is run when nothing changes'
@@ -185,6 +187,8 @@ const ofOthers = (
   'forceLoginOrgUUID language otelHeadersHelper plansDirectory prefersReducedMotion respectGitignore showTurnDuration ' +
   'skipDangerousModePermissionPrompt spinnerTipsEnabled spinnerTipsOverride spinnerVerbs teammateMode terminalProgressBarEnabled'
 ).split(' ')
+
+const openAiApis = ['responses', 'chat_completions'] as const
 
 const budgetDollars = `a number of US dollars above 0, and at most ${mostBudgetUsd}`
 const budgetKeys = 'an object of per, usd, model and folder alone, such as {"per": "day", "usd": 20}'
@@ -291,6 +295,15 @@ export const fieldTable: Readonly<Record<string, Field>> = {
   onLimit: stop(z.enum(['end', 'pause'], says('one of end, pause'))),
   pauseFor: stop(z.string(says(duration)).refine((text) => (durationMs(text) ?? 0) > 0, says(duration))),
   waitForLimits: stop(z.string(says(wait)).refine((text) => waitMs(text) !== undefined, says(wait))),
+  webSearch: stop(
+    z.union(
+      [
+        z.enum(['auto', 'service', 'off']),
+        z.strictObject({ mcp: z.string().refine((text) => /^[^/]+\/.+$/.test(text)) }),
+      ],
+      says(search),
+    ),
+  ),
   disableAllHooks: stop(truth),
   allowManagedHooksOnly: passOver(truth),
   allowManagedPermissionRulesOnly: passOver(truth),
@@ -304,6 +317,7 @@ export const fieldTable: Readonly<Record<string, Field>> = {
   ),
   passEnvironment: passOver(words('the name of a variable')),
   model: passOver(filled('the name of a model')),
+  openaiApi: passOver(z.enum(openAiApis, says(`one of ${openAiApis.join(', ')}`))),
   // Others have themes of other names in their files.
   theme: passOver(filled('dark, light or none')),
   preferredNotifChannel: passOver(z.enum(notificationChannels, says(`one of ${notificationChannels.join(', ')}`))),

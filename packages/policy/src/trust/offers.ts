@@ -25,10 +25,12 @@ const single = [
   'apiKeyHelper',
   'statusLine',
   'model',
+  'openaiApi',
   'sandbox',
   'disableBypassPermissionsMode',
   'untilTries',
   'untilTimeout',
+  'webSearch',
 ] as const
 
 /** Settings that never count from a project: they lose a person's work, money or secrets, or have something outlive a run. */

@@ -2,6 +2,7 @@ import { refused, type Row, rowsOf } from './row.ts'
 
 const todo = rowsOf('TodoWrite')
 const web = rowsOf('WebFetch')
+const online = rowsOf('WebSearch')
 const ask = rowsOf('AskUserQuestion')
 const enter = rowsOf('EnterPlanMode')
 const exit = rowsOf('ExitPlanMode')
@@ -74,6 +75,26 @@ export const otherRows: readonly Row[] = [
   ),
   web('JSON comes as it is', { url: '{site}/json', prompt }, '{"one":1}'),
 
+  online('Searches the web', { query: 'vitest' }, 'No model can be asked here', {
+    ...refused,
+    how: 'In a run a model searches by the tool of its service, at its fee; a call outside of one, as here, searches nothing',
+  }),
+  online('query has two characters or more', { query: '' }, 'query must be a string that is not empty', {
+    ...refused,
+    how: 'One is enough',
+  }),
+  online(
+    'allowed_domains and blocked_domains are not given together',
+    { query: 'vitest', allowed_domains: ['vitest.dev'], blocked_domains: ['x.com'] },
+    'give either allowed_domains or blocked_domains, not both',
+    refused,
+  ),
+  online(
+    'Domains are names of hosts',
+    { query: 'vitest', allowed_domains: ['https://vitest.dev/guide'] },
+    'allowed_domains must be a list',
+    refused,
+  ),
   ask(
     'Asks one to four questions, with options',
     { questions: [question], answers: { 'Which one?': 'sqlite' } },

@@ -1,6 +1,6 @@
-import { reachableServices, serviceFromEnvironment } from '@halting/models'
+import { askedAs, reachableServices, serviceFromEnvironment } from '@halting/models'
 import { messageOf } from '@halting/core/adapters'
-import { helperOf, listedAliases, type RunSettings } from '@halting/agent/session-settings'
+import { helperOf, listedAliases, openAiApiOf, type RunSettings } from '@halting/agent/session-settings'
 
 /** What a service answers that was asked for its models. */
 export type ListedModels =
@@ -26,6 +26,7 @@ export function askServices(
   timeoutMs: number = patienceMs,
 ): readonly AskedService[] {
   const credentials = helperOf(settings, env)
+  const api = openAiApiOf({ settings, env })
   const found = reachableServices(env)
   const isMissing = credentials !== undefined && !found.some(({ prefix }) => prefix === 'anthropic')
   const services = isMissing ? [{ prefix: 'anthropic', isSetUp: true }, ...found] : found
@@ -41,7 +42,7 @@ export function askServices(
       switch (answer.kind) {
         case 'answered':
           if (answer.models === undefined) return { kind: 'none', why: 'it gives no list of its models' }
-          return plainNames(prefix, answer.models)
+          return plainNames(prefix, answer.models, (name) => askedAs(name, env, api))
         case 'key_refused':
           return isSetUp ? { kind: 'none', why: `it refuses the key (${answer.status})` } : { kind: 'absent' }
         case 'failed':
@@ -55,11 +56,15 @@ export function askServices(
 }
 
 /** Names come from whoever answers: what could be anything but a name is left out. */
-function plainNames(prefix: string, listed: readonly string[]): ListedModels {
+function plainNames(
+  prefix: string,
+  listed: readonly string[],
+  askedBy: (name: string) => string | undefined,
+): ListedModels {
   const names = listed.flatMap((listedName) => {
     const name = listedName.replace(/^models\//, '')
     if (!/^[\w.:/@+-]{1,200}$/.test(name) || /embed|rerank|whisper/i.test(name)) return []
-    return [prefix === 'anthropic' && name.startsWith('claude-') ? name : `${prefix}/${name}`]
+    return askedBy(prefix === 'anthropic' && name.startsWith('claude-') ? name : `${prefix}/${name}`) ?? []
   })
   return { kind: 'models', names: [...new Set(names)], left: listed.length - names.length }
 }

@@ -105,7 +105,12 @@ export interface EditableInput {
   read(text: string): Question['input'] | string
 }
 
-const telling: { readonly [tool: string]: string | undefined } = { Bash: 'command', Wait: 'command', WebFetch: 'url' }
+const telling: { readonly [tool: string]: string | undefined } = {
+  Bash: 'command',
+  Wait: 'command',
+  WebFetch: 'url',
+  WebSearch: 'query',
+}
 
 export function editableInput({ toolName, input }: Question): EditableInput {
   const name = Object.hasOwn(telling, toolName) ? telling[toolName] : undefined

@@ -1,6 +1,7 @@
 import type { ContentBlock, ToolStatus } from '@halting/core'
 import { isJsonObject } from '@halting/core/adapters'
 import type { Style } from '../../io/style.ts'
+import { everyCharacter } from '../../io/seen.ts'
 import { resultFigure, textOf } from '../../frontends/result-figure.ts'
 import { changeCount, countOf, diffLines, hunksOf } from './diff-lines.ts'
 import { foldedLines, hanging, headOfLines, tailOfLines } from './lines.ts'
@@ -22,7 +23,7 @@ export interface ToolOutcome {
   body(width: number, style: Style): readonly string[]
 }
 
-const mostLines = { output: 5, diff: 40, failure: 6, answer: 4 } as const
+const mostLines = { output: 5, diff: 40, failure: 6, answer: 4, pages: 5 } as const
 const indent = '  '
 const nothing = (): readonly string[] => []
 
@@ -38,6 +39,8 @@ export function toolOutcome(result: ToolResultShown): ToolOutcome {
     case 'Glob':
     case 'WebFetch':
       return { figure, body: nothing }
+    case 'WebSearch':
+      return { figure, body: foundPages(fields) }
     case 'Edit':
     case 'Write':
     case 'NotebookEdit':
@@ -60,6 +63,16 @@ export function toolOutcome(result: ToolResultShown): ToolOutcome {
     default:
       return { figure, body: dimHead(textOf(content), 2) }
   }
+}
+
+/** The pages that a search names: who reads along sees where an answer is from. */
+function foundPages({ results }: Fields): ToolOutcome['body'] {
+  const pages = Array.isArray(results) ? results.filter(isJsonObject) : []
+  const lines = pages.flatMap(({ title, url }) => {
+    if (typeof title !== 'string' || typeof url !== 'string') return []
+    return [everyCharacter(title === url ? url : `${title}: ${url}`)]
+  })
+  return dimHead(lines.join('\n'), mostLines.pages)
 }
 
 function inBrackets(figure: string): string {

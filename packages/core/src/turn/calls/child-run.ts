@@ -99,7 +99,7 @@ function contextOf(context: RunContext, tool: AnyAgentTool, child: ChildRun, sha
   return {
     ...context,
     model,
-    ...toolsOf(context, child, settings),
+    ...toolsOf({ ...context, model }, child, settings),
     // It has what its parent had when it began, and of that what it may use.
     moreTools: null,
     guards: [...context.guards.filter(({ guard }) => isForAgents(guard)), ...guardsOfLimits(child)],
@@ -168,7 +168,7 @@ function toolsOf(
   const allowed = child.tools === undefined ? undefined : new Set(child.tools)
   const tools = new Map([...context.tools].filter(([name]) => allowed?.has(name) ?? true))
   const isShown = (tool: AnyTool): boolean => !isAgentTool(tool) || (maxSubagents > 0 && maxSubagentDepth > 0)
-  return { tools, toolDefinitions: toolDefinitionsOf([...tools.values()].filter(isShown)) }
+  return { tools, toolDefinitions: toolDefinitionsOf([...tools.values()].filter(isShown), context.model) }
 }
 
 const ofTheRun: ReadonlySet<HookTrigger> = new Set(['beforeExecution', 'afterExecution', 'onStop'])

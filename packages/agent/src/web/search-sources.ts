@@ -1,0 +1,82 @@
+import type { AssistantMessage, ContentBlock } from '@halting/core'
+import { headOf, isJsonObject, wellFormed } from '@halting/core/adapters'
+
+/** A page that a search has found. */
+export interface SearchSource {
+  readonly title: string
+  readonly url: string
+}
+
+/** What a reply says of its searches beside its text. */
+export interface Found {
+  readonly sources: readonly SearchSource[]
+  /** Codes of searches that the service refused. */
+  readonly errors: readonly string[]
+}
+
+const mostUrlCharacters = 2_000
+const mostTitleCharacters = 200
+
+/**
+ * The pages that the blocks of a reply name, each once: results of `web_search` in the shape of the Messages API, or as the
+ * AI SDK has them, sources that stand alone, and citations. What has no address on the web is none.
+ */
+export function foundIn({ content }: Pick<AssistantMessage, 'content'>): Found {
+  const sources = new Map<string, SearchSource>()
+  const errors: string[] = []
+  const add = (value: unknown): void => {
+    const source = sourceOf(value)
+    if (source === undefined) return
+    const before = sources.get(source.url)
+    if (before === undefined || before.title === before.url) sources.set(source.url, source)
+  }
+  for (const block of content) {
+    for (const value of resultsIn(block)) add(value)
+    for (const code of errorsIn(block)) errors.push(code)
+  }
+  return { sources: [...sources.values()], errors }
+}
+
+function resultsIn(block: ContentBlock): readonly unknown[] {
+  if (block.type === 'text') return Array.isArray(block.citations) ? block.citations : []
+  if (/^(?:web_search|server)_tool_result$/.test(block.type) && 'content' in block) return listIn(block.content)
+  // A source that stands alone, as the AI SDK tells it.
+  return /source|search_result/.test(block.type) ? [block] : []
+}
+
+/** Services give a list, or an object that holds one. */
+function listIn(content: unknown): readonly unknown[] {
+  if (Array.isArray(content)) return content
+  if (!isJsonObject(content)) return []
+  const { sources, results } = content
+  return Array.isArray(sources) ? sources : Array.isArray(results) ? results : []
+}
+
+function errorsIn(block: ContentBlock): readonly string[] {
+  if (!block.type.endsWith('_tool_result') || !('content' in block)) return []
+  const { content } = block
+  const values: readonly unknown[] = Array.isArray(content) ? content : [content]
+  return values.flatMap((value) => {
+    if (!isJsonObject(value)) return []
+    const code = value['error_code'] ?? value['errorCode']
+    return typeof code === 'string' ? [headOf(code, 100)] : []
+  })
+}
+
+function sourceOf(value: unknown): SearchSource | undefined {
+  if (!isJsonObject(value)) return undefined
+  const { url, title } = value
+  if (typeof url !== 'string' || url.length > mostUrlCharacters || !/^https?:\/\//i.test(url) || !URL.canParse(url))
+    return undefined
+  const said = typeof title === 'string' ? plain(title) : ''
+  return { url: new URL(url).href, title: said === '' ? new URL(url).href : said }
+}
+
+/** One line: a title may say anything. */
+function plain(title: string): string {
+  return wellFormed(headOf(title.replace(/[\s\p{Cc}\p{Cf}]+/gu, ' ').trim(), mostTitleCharacters))
+}
+
+export function hostOf({ url }: SearchSource): string {
+  return new URL(url).hostname
+}

@@ -1,0 +1,79 @@
+// Holds rules of docs/spec.md: R-PROV-20, R-PROV-21. What a provider says that cannot sign in.
+import { expect, onTestFinished, test } from 'vitest'
+import { type AiSdkModel, fromAiSdk } from '../src/ai-sdk/index.ts'
+import { createKeyRedactor, keyVariables } from '../src/index.ts'
+import { createAnthropic } from './support/ai-sdk-providers.ts'
+import { call, recordOf } from './support/call.ts'
+
+function throwing(error: unknown): AiSdkModel {
+  return {
+    specificationVersion: 'v4',
+    provider: 'cloud',
+    modelId: 'm',
+    doStream: async () => {
+      throw error
+    },
+  }
+}
+
+function named(name: string, message: string): Error {
+  return Object.assign(new Error(message), { name })
+}
+
+const aws = 'AWS SigV4 authentication requires AWS credentials. Please provide either: 1. Set AWS_ACCESS_KEY_ID'
+
+test.each([
+  ['a plain error about credentials', new Error(aws), aws],
+  [
+    'those of Google',
+    new Error('Could not load the default credentials. Browse to https://cloud.google.com/docs/authentication'),
+    'Could not load the default credentials',
+  ],
+  [
+    'an error of a class for credentials',
+    named('CredentialsProviderError', 'The SSO session has expired.'),
+    'SSO session',
+  ],
+  ['one of Azure', named('CredentialUnavailableError', 'Please run az login.'), 'az login'],
+  ['a key that is missing', named('AI_LoadAPIKeyError', 'Groq API key is missing.'), 'Groq API key is missing'],
+])('%s is a failed sign-in, which is not made again', async (_name, error, says) => {
+  const { error: thrown } = await call(fromAiSdk(throwing(error)))
+  expect(recordOf(thrown)).toMatchObject({ kind: 'authentication_failed', retryable: false, billed: 'nothing' })
+  expect(recordOf(thrown).message).toContain(says)
+})
+
+test.each([
+  ['a mistake of the program', new TypeError('x is not a function'), 'unknown'],
+  ['a setting that is missing', named('AI_LoadSettingError', 'AWS region setting is missing.'), 'invalid_request'],
+  ['a connection', Object.assign(new Error('connect'), { code: 'ECONNREFUSED' }), 'connection'],
+])('%s is none', async (_name, error, kind) => {
+  expect(recordOf((await call(fromAiSdk(throwing(error)))).error).kind).toBe(kind)
+})
+
+test('a real provider without a key says so', async () => {
+  const before = process.env['ANTHROPIC_API_KEY']
+  delete process.env['ANTHROPIC_API_KEY']
+  onTestFinished(() => {
+    if (before !== undefined) process.env['ANTHROPIC_API_KEY'] = before
+  })
+  // As a program without a key would call it: then the provider looks for the variable.
+  const settings = { baseURL: 'http://127.0.0.1:1/v1' } as Parameters<typeof createAnthropic>[0]
+  const { error } = await call(fromAiSdk(createAnthropic(settings)('claude-x')))
+  expect(recordOf(error)).toMatchObject({ kind: 'authentication_failed', retryable: false })
+  expect(recordOf(error).message).toContain('ANTHROPIC_API_KEY')
+})
+
+test('secrets that providers read are taken out of what is shown', () => {
+  const env = {
+    AWS_SECRET_ACCESS_KEY: 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY',
+    AZURE_API_KEY: 'azure-0123456789abcdef',
+    AWS_REGION: 'eu-central-1-and-more',
+  }
+  const redact = createKeyRedactor(env)
+  for (const name of ['AWS_SECRET_ACCESS_KEY', 'AZURE_API_KEY'] as const)
+    expect(redact(`it is ${env[name]}!`)).toBe('it is [REDACTED]!')
+  expect(redact(env.AWS_REGION)).toBe(env.AWS_REGION)
+  // Other programs sign in with those of clouds.
+  expect(keyVariables()).toContain('AZURE_API_KEY')
+  expect(keyVariables()).not.toContain('AWS_SECRET_ACCESS_KEY')
+})

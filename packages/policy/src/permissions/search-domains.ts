@@ -1,0 +1,133 @@
+import { asResolved, isPlainHost, normalHost } from '../sandbox/domains.ts'
+import { matchesWildcard } from '@halting/core/adapters'
+
+// A search is about domains as services read them: `example.com` is that name and all below it.
+
+/** What a search asks for. `allowed` is empty where it may find anything. */
+export interface SearchSubject {
+  readonly kind: 'search'
+  readonly allowed: readonly string[]
+  readonly blocked: readonly string[]
+}
+
+/** Which domains a rule of `WebSearch` is about. */
+export interface SearchSpec {
+  readonly kind: 'search'
+  /** As it is resolved: `example.com`, `*.example.com`, `api-*.example.com`. */
+  readonly domain: string
+}
+
+/** Reads the input of `WebSearch` as the tool does. */
+export function searchSubject(input: { readonly [name: string]: unknown }): SearchSubject {
+  return {
+    kind: 'search',
+    allowed: domainsIn(input['allowed_domains']),
+    blocked: domainsIn(input['blocked_domains']),
+  }
+}
+
+function domainsIn(list: unknown): readonly string[] {
+  return Array.isArray(list) ? list.map((each) => searchDomain(String(each)) ?? String(each)) : []
+}
+
+/** A domain as a model or a person writes it, as it is searched; undefined for what is not a domain. */
+export function searchDomain(given: string): string | undefined {
+  const host = normalHost(given)
+  const resolved = host.includes('*') ? undefined : asResolved(host)
+  return resolved !== undefined && isPlainHost(resolved) && /[a-z]/.test(resolved) ? resolved : undefined
+}
+
+/** @returns what a rule such as `WebSearch(domain:example.com)` is about, or why it is none. */
+export function searchSpec(spec: string): SearchSpec | { readonly kind: 'any' } | { readonly problem: string } {
+  const given = /^domain:(\S+)$/.exec(spec)?.[1]?.toLowerCase().replace(/\.$/, '')
+  if (given === undefined || given === '')
+    return { problem: 'WebSearch takes domain:name, such as WebSearch(domain:example.com)' }
+  if (given === '*') return { kind: 'any' }
+  const domain = asResolved(given)
+  return domain === undefined ? { problem: 'its domain is none that a host can have' } : { kind: 'search', domain }
+}
+
+/** Whether all that a search of the domain may find is what the pattern is about. */
+function covers(pattern: string, domain: string): boolean {
+  return fits(pattern, domain) || (pattern.startsWith('*.') && domain.endsWith(pattern.slice(1)))
+}
+
+/** Whether a host is what the pattern is about. */
+function fits(pattern: string, host: string): boolean {
+  if (!pattern.includes('*')) return host === pattern || host.endsWith(`.${pattern}`)
+  return matchesWildcard(pattern, host) || matchesWildcard(`*.${pattern}`, host)
+}
+
+/** Whether a search of the domain may find something that the pattern is about. */
+function mayFind(domain: string, pattern: string): boolean {
+  if (covers(pattern, domain)) return true
+  const end = endOf(pattern)
+  return end === '' || end === domain || end.endsWith(`.${domain}`) || domain.endsWith(`.${end}`)
+}
+
+/** What of a pattern holds no asterisk: all that it is about is below that. */
+function endOf(pattern: string): string {
+  const labels = pattern.split('.')
+  return labels.slice(labels.findLastIndex((label) => label.includes('*')) + 1).join('.')
+}
+
+/** A permission rule, as far as it matters here. */
+interface Rule {
+  readonly spec: SearchSpec | { readonly kind: string }
+}
+
+function domainOf({ spec }: Rule): string | undefined {
+  return spec.kind === 'search' && 'domain' in spec ? spec.domain : undefined
+}
+
+/** The first rule about searches of which this is true. */
+function ruleOf<Any extends Rule>(rules: readonly Any[], isTrue: (pattern: string) => boolean): Any | undefined {
+  return rules.find((rule) => {
+    const pattern = domainOf(rule)
+    return pattern !== undefined && isTrue(pattern)
+  })
+}
+
+/** A deny rule, where such rules leave nothing of what the search asks for. What they take away of it is blocked (`searchBounds`). */
+export function denyRuleForSearch<Any extends Rule>(
+  rules: readonly Any[],
+  { allowed }: SearchSubject,
+): Any | undefined {
+  const about = allowed.map((domain) => ruleOf(rules, (pattern) => covers(pattern, domain)))
+  return about.includes(undefined) ? undefined : about[0]
+}
+
+/** The first ask rule about something that the search may find. */
+export function askRuleForSearch<Any extends Rule>(
+  rules: readonly Any[],
+  { allowed, blocked }: SearchSubject,
+): Any | undefined {
+  return ruleOf(rules, (pattern) =>
+    allowed.length > 0
+      ? allowed.some((domain) => mayFind(domain, pattern))
+      : !blocked.some((domain) => fits(domain, endOf(pattern))),
+  )
+}
+
+/** Whether allow rules cover every domain that the search asks for. One that asks for no domain is covered by a bare rule alone. */
+export function isSearchAllowed(rules: readonly Rule[], { allowed }: SearchSubject): boolean {
+  const isAllowed = (domain: string): boolean => ruleOf(rules, (pattern) => covers(pattern, domain)) !== undefined
+  return allowed.length > 0 && allowed.every(isAllowed)
+}
+
+/** What deny rules leave of a search. */
+export interface SearchBounds {
+  /** No results of these, and of what lies below them: at least all that is denied. */
+  readonly blocked: readonly string[]
+  /** Whether a rule denies results of this host. */
+  readonly denies: (host: string) => boolean
+}
+
+export function searchBounds(deny: readonly Rule[]): SearchBounds {
+  const patterns = deny.flatMap((rule) => domainOf(rule) ?? [])
+  return {
+    // A service knows no asterisk within a name: more is blocked than the rule says.
+    blocked: [...new Set(patterns.map((pattern) => endOf(pattern)))].filter((domain) => domain !== ''),
+    denies: (host) => patterns.some((pattern) => fits(pattern, normalHost(host))),
+  }
+}

@@ -1,0 +1,109 @@
+// Holds rules of docs/spec.md: R-PROV-3, R-PROV-4, R-PROV-6, R-PROV-7, R-PROV-24 to R-PROV-26. Whose word counts about provider packages, and where they are looked for.
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { loadSettings, projectOffers } from '../../src/settings/settings.ts'
+import { changeTrust } from '../../src/trust/trust-store.ts'
+
+function place() {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), 'halting-ai-sdk-')))
+  onTestFinished(() => rmSync(root, { recursive: true }))
+  const [home, cwd, managed] = [join(root, 'home'), join(root, 'work'), join(root, 'managed')]
+  for (const folder of [home, cwd, managed]) mkdirSync(folder)
+  const write = (path: string, content: object): void => {
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, JSON.stringify(content))
+  }
+  return { home, cwd, managed, env: {}, managedFolders: [managed], write }
+}
+
+const alias = (model: string, more: object = {}) => ({ package: 'tiny', model, ...more })
+
+describe('a project', () => {
+  test('has no say about packages, trusted or not, and what it says of them is not shown', async () => {
+    const { write, ...owner } = place()
+    write(join(owner.cwd, '.halting/settings.json'), {
+      aiSdk: { models: { evil: alias('m', { options: { apiKey: 'k-1' } }) } },
+    })
+    for (const trustedBy of [undefined, '--trust']) {
+      const { settings, warnings, ignored } = await loadSettings({ ...owner, trustedBy })
+      expect(settings.aiSdk).toBe(undefined)
+      expect(warnings.join()).toMatch(/aiSdk in .* does not count: it is read from your own settings/)
+      expect(warnings.join()).not.toContain('k-1')
+      expect(ignored).toMatchObject([{ setting: 'aiSdk', forTrust: false }])
+    }
+    expect(await projectOffers(owner)).toEqual([])
+  })
+
+  test.each([
+    ['a model', { model: 'ai-sdk:tiny/m' }, 'model'],
+    ['a hook', { hooks: { Stop: [{ hooks: [{ type: 'prompt', prompt: 'ok?', model: 'ai-sdk:tiny/m' }] }] } }, 'hooks'],
+  ] as const)('has %s behind a package only where trust has named it', async (_what, content, setting) => {
+    const { write, ...owner } = place()
+    write(join(owner.cwd, '.halting/settings.json'), content)
+    expect((await loadSettings(owner)).settings[setting]).toBe(undefined)
+    const once = await loadSettings({ ...owner, trustedBy: '--trust' })
+    expect(once.settings[setting]).toBe(undefined)
+    expect(once.ignored).toMatchObject([{ setting, onlyByName: true }])
+    const offers = await projectOffers(owner)
+    await changeTrust(owner, (records) => {
+      records.set(owner.cwd, { trusted: true, since: '2026-01-01', offers: offers.map(({ id }) => id) })
+    })
+    expect((await loadSettings(owner)).settings[setting]).toBeDefined()
+  })
+
+  test('may name an alias of the person like any other model', async () => {
+    const { write, ...owner } = place()
+    write(join(owner.cwd, '.halting/settings.json'), { model: 'mine' })
+    expect((await loadSettings({ ...owner, trustedBy: '--trust' })).settings.model).toBe('mine')
+  })
+})
+
+describe('of several files', () => {
+  test('the most urgent has each alias and each package, with the folder of its own file', async () => {
+    const { write, ...owner } = place()
+    write(join(owner.managed, 'managed-settings.json'), { aiSdk: { folder: 'lib', models: { one: alias('theirs') } } })
+    write(join(owner.home, '.halting/settings.json'), {
+      aiSdk: {
+        folder: '~/own',
+        models: { one: alias('mine'), two: alias('mine', { folder: 'two' }) },
+        packages: { p: {} },
+      },
+    })
+    write(join(owner.home, '.claude/settings.json'), { aiSdk: { models: { three: alias('other') } } })
+    const given = JSON.stringify({
+      aiSdk: { models: { four: alias('typed'), five: alias('typed', { folder: '/opt/five' }) } },
+    })
+    const { settings, origins } = await loadSettings({ ...owner, given })
+    const at = (name: string) => [settings.aiSdk?.models[name]?.model, settings.aiSdk?.models[name]?.folders]
+    expect(at('one')).toEqual(['theirs', [join(owner.managed, 'lib')]])
+    expect(at('two')).toEqual(['mine', [join(owner.home, '.halting/two')]])
+    expect(at('three')).toEqual(['other', [join(owner.home, '.claude')]])
+    expect(at('four')).toEqual(['typed', []])
+    expect(at('five')).toEqual(['typed', ['/opt/five']])
+    expect(settings.aiSdk?.packages['p']?.folders[0]).toMatch(/\/own$/)
+    expect(origins).toContainEqual(
+      expect.objectContaining({ setting: 'aiSdk.models.one', value: 'ai-sdk:tiny/theirs' }),
+    )
+  })
+
+  test('--settings FILE has folders relative to the file, and none that it does not name', async () => {
+    const { write, ...owner } = place()
+    write(join(owner.cwd, 'conf/s.json'), {
+      aiSdk: { models: { four: alias('typed'), five: alias('typed', { folder: 'five' }) } },
+    })
+    const { settings } = await loadSettings({ ...owner, given: 'conf/s.json' })
+    expect(settings.aiSdk?.models['four']?.folders).toEqual([])
+    expect(settings.aiSdk?.models['five']?.folders).toEqual([join(owner.cwd, 'conf/five')])
+  })
+
+  test('allowManagedProvidersOnly leaves those of an administrator', async () => {
+    const { write, ...owner } = place()
+    write(join(owner.managed, 'managed-settings.json'), { allowManagedProvidersOnly: true })
+    write(join(owner.home, '.halting/settings.json'), { aiSdk: { models: { one: alias('mine') } } })
+    const { settings, ignored } = await loadSettings(owner)
+    expect(settings.aiSdk).toEqual({ models: {}, packages: {}, folders: [], onlyNamed: true })
+    expect(ignored).toMatchObject([{ setting: 'aiSdk', text: 'one', forTrust: false }])
+  })
+})
