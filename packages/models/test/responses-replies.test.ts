@@ -166,6 +166,12 @@ describe('calls', () => {
     expect(contentOf(...begun, whole, ended(cut, 'incomplete'))).toEqual([toolUse({ path: 'a' })])
   })
 
+  test('that were cut in a response that says that it completed are left out, too', () => {
+    const cut = done(0, call('{"pa', { status: 'incomplete' }))
+    const { message: reply } = replyOfRead(readEvents([created, cut, done(1, message('So.')), ended()]))
+    expect(reply).toMatchObject({ stop_reason: 'end_turn', content: [text('So.')] })
+  })
+
   test('of which no end was told are whole where the response ended by itself', () => {
     expect(contentOf(...begun, ended())).toEqual([toolUse({ path: 'a' })])
   })

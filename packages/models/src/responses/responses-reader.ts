@@ -281,7 +281,7 @@ export class ResponsesReader implements StreamReader {
 const otherKind = violation('an event came for an item of another kind')
 
 function stopReasonOf(items: readonly OpenItem[]): string {
-  if (items.some((item) => item instanceof CallItem)) return 'tool_use'
+  if (items.some((item) => item instanceof CallItem && !item.isCut)) return 'tool_use'
   return items.some((item) => item instanceof MessageItem && item.hasRefusal) ? 'refusal' : 'end_turn'
 }
 
