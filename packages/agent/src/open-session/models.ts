@@ -65,7 +65,7 @@ export async function openModels(run: RunSettings, ports: ModelPorts, aroundMode
   if (choices.script !== undefined)
     return { ...(await scriptedModels(choices.script, choices, ports, around)), ...loaded }
   checkNames(run)
-  const packages = new AiSdkModels({ settings, env, cwd: ports.cwd })
+  const packages = new AiSdkModels({ settings, env, cwd: ports.cwd, thinking: thinkingOf(choices) })
   // What is wrong with a package is reported before anything is opened.
   for (const name of namesIn(choices, env)) if (packages.has(name)) await packages.load(name)
   const credentials = helperOf(settings, env)
@@ -84,7 +84,7 @@ export async function describeModels(run: RunSettings, ports: ModelPorts): Promi
   const loaded = loadedFor(run)
   if (choices.script === undefined) {
     checkNames(run)
-    const packages = new AiSdkModels({ settings, env, cwd: ports.cwd })
+    const packages = new AiSdkModels({ settings, env, cwd: ports.cwd, thinking: thinkingOf(choices) })
     const described = { apiKey: 'not-needed', anthropic: searchOf(settings), openai: openAiOf(run) }
     return { ...environmentModels(run, described, packages), ...loaded, apiKeySource: 'none' }
   }
