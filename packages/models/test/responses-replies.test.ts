@@ -143,6 +143,17 @@ describe('what deltas leave out is filled in', () => {
     ])
   })
 
+  test('calls whose ids turn are the same in their order, and none is there twice', () => {
+    const streamed = [
+      created,
+      done(0, { type: 'reasoning', summary: [] }),
+      done(1, call('{}')),
+      done(2, message('So.')),
+    ]
+    const turned = call('{}', { call_id: 'call_9' })
+    expect(contentOf(...streamed, ended({ output: [turned, message('So.')] }))).toEqual([toolUse({}), text('So.')])
+  })
+
   test('an answer that came whole in an event without a type', () => {
     const { response } = ended({ output: [message('Yes.')], object: 'response' })
     expect(contentOf(response as JsonObject)).toEqual([text('Yes.')])
