@@ -293,3 +293,38 @@ test('commands do not get what options take keys from, nor secrets of clouds tha
   ])
   expect(signInVariables({}, ['ai-sdk:tiny/m'])).toContain('AWS_SECRET_ACCESS_KEY')
 })
+
+test('a package of CommonJS is loaded too, and the factory is that with the name of the package', async () => {
+  const common = tinyProvider.replace(
+    'export function createTiny',
+    'exports.createTiny = createTiny; function createTiny',
+  )
+  const { models } = await person({
+    settings: {
+      aiSdk: {
+        models: {
+          other: { package: 'tiny-esm', model: 'm', factory: 'createOther' },
+          inner: { package: 'tiny-esm', entry: 'inner', model: 'm' },
+        },
+      },
+    },
+    packages: {
+      tiny: { source: common, manifest: { type: 'commonjs', exports: undefined, main: 'index.js' } },
+      'tiny-esm': {
+        source: `${tinyProvider}
+export const createTinyEsm = (options) => createTiny({ ...options, by: 'name' })
+export const createOther = (options) => createTiny({ ...options, by: 'other' })`,
+        manifest: {
+          exports: {
+            '.': { require: './absent.cjs', node: { import: './index.js' } },
+            './*': { import: './index.js' },
+          },
+        },
+      },
+    },
+  })
+  expect(await answerOf(models, 'ai-sdk:tiny/m')).toMatchObject({ modelId: 'm' })
+  expect(await answerOf(models, 'ai-sdk:tiny-esm/m')).toMatchObject({ options: { by: 'name' } })
+  expect(await answerOf(models, 'other')).toMatchObject({ options: { by: 'other' } })
+  expect(await answerOf(models, 'inner')).toMatchObject({ options: { by: 'name' } })
+})
