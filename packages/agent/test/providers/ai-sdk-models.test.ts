@@ -6,9 +6,8 @@ import { loadSettings } from '@halting/policy/settings'
 import type { ModelReply } from '@halting/core'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { checkModelName } from '../../src/open-session/model-names.ts'
-import { AiSdkModels, pricesOfAliases, signInVariables } from '../../src/providers/ai-sdk-models.ts'
+import { AiSdkModels, priceOverridesOf, signInVariables } from '../../src/providers/ai-sdk-models.ts'
 import { installPackage, type PackageText, tinyProvider } from '../support/provider-packages.ts'
-import { parsePriceOverrides } from '@halting/models'
 
 interface Person {
   readonly settings?: object
@@ -165,7 +164,7 @@ describe('what cannot be used says what to do', () => {
     const opened = (async () => {
       const { models, loaded, env } = await person({ ...(settings && { settings }), ...(packages && { packages }) })
       checkModelName(model, env, loaded.settings)
-      parsePriceOverrides(pricesOfAliases(loaded.settings))
+      priceOverridesOf(loaded.settings)
       await models.load(model)
     })()
     await expect(opened).rejects.toThrow(says)
@@ -231,7 +230,7 @@ test('sizes, prices and options of an alias, over those of its package', async (
     more: { tiny: { a: 1 } },
   })
   expect(models.model('mine')).toMatchObject(sizes)
-  expect(pricesOfAliases(loaded.settings)).toEqual({ mine: { input: 1, output: 2 } })
+  expect(priceOverridesOf(loaded.settings)).toEqual({ mine: { input: 1, output: 2 } })
   expect(models.model('ai-sdk:tiny/m')).toMatchObject({
     id: 'ai-sdk:tiny/m',
     contextWindow: 128_000,

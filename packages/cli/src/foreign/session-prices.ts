@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { isJsonObject } from '@halting/core/adapters'
-import { createPrices, mergePriceOverrides, parsePriceOverrides } from '@halting/models'
+import { createPrices } from '@halting/models'
 import type { Prices } from '@halting/core'
 import type { Flags } from '../flags/flags.ts'
 import type { Program } from '../program.ts'
@@ -38,8 +38,8 @@ export function pricesFor(flags: Pick<Flags, 'settings'>, program: Program): Pri
 async function readPrices(flags: Pick<Flags, 'settings'>, program: Program): Promise<Prices> {
   // Settings hold permission rules, and with them the shell analysis: a session that has its prices on record loads none of it.
   const { settingsFor } = await import('../flags/session-ports.ts')
-  const { modelPrices = [] } = (await settingsFor(flags, program)).settings
-  return createPrices(mergePriceOverrides(modelPrices.map((each) => parsePriceOverrides(each))))
+  const { priceOverridesOf } = await import('@halting/agent/session-settings')
+  return createPrices(priceOverridesOf((await settingsFor(flags, program)).settings))
 }
 
 /** @throws UsageError for a file that cannot be read, with what is wrong in it and where. */
