@@ -22,11 +22,22 @@ export function priceFlags(
 function pricesIn(settings: string): unknown {
   try {
     const read: unknown = JSON.parse(settings)
-    return isJsonObject(read) ? read['modelPrices'] : undefined
+    if (!isJsonObject(read)) return undefined
+    const { modelPrices, aiSdk } = read
+    const aliases = pricesOfAliases(aiSdk)
+    if (aliases.length === 0) return modelPrices
+    return { ...Object.fromEntries(aliases), ...(isJsonObject(modelPrices) && modelPrices) }
   } catch {
     // Whoever asks for prices is told what is wrong with it.
     return undefined
   }
+}
+
+function pricesOfAliases(aiSdk: unknown): readonly (readonly [name: string, price: unknown])[] {
+  const models = isJsonObject(aiSdk) && isJsonObject(aiSdk['models']) ? aiSdk['models'] : {}
+  return Object.entries(models).flatMap(([name, alias]) =>
+    isJsonObject(alias) && alias['price'] !== undefined ? [[name, alias['price']] as const] : [],
+  )
 }
 
 /** The table of prices with what the settings say of them. */
