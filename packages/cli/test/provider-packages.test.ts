@@ -107,7 +107,7 @@ describe('a model behind a package', () => {
     installPackage(cwd, 'local', { source: tinyProvider })
     expect(await halting(['-p', 'hi', '--model', 'ai-sdk:local/m'])).toMatchObject({
       status: 2,
-      stderr: expect.stringContaining('The package local is not installed on this machine') as string,
+      stderr: expect.stringContaining('The package local is not installed on ') as string,
     })
     const byFolder = { aiSdk: { models: { here: { package: 'local', model: 'm', folder: cwd } } } }
     const given = await halting(['-p', 'hi', '--model', 'here', '--settings', JSON.stringify(byFolder)])

@@ -110,7 +110,8 @@ function happeningsIn(drawn: Sequence, came: Came): readonly string[] {
       drawn.model === 'tiered' && requests.some(({ passes }) => passes.some(({ bill }) => bill.promptTokens > 1_500)),
     chat: drawn.speaks === 'chat',
     responses: drawn.speaks === 'responses',
-    'searched in responses': drawn.speaks === 'responses' && requests.some(({ passes }) => passes.length > 1),
+    'searched in responses':
+      drawn.speaks === 'responses' && requests.some(({ passes }) => passes.some(({ bill }) => bill.searches > 0)),
   }
   return Object.entries(met).flatMap(([happening, isMet]) => (isMet ? [happening] : []))
 }

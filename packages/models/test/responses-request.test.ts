@@ -205,6 +205,15 @@ describe('a body', () => {
       { type: 'web_search', filters: { blocked_domains: ['a.com'] } },
     ])
     expect(bodyOf({ webSearch: { maxUses: 1 } }).tools).toEqual([{ type: 'web_search' }])
+    const serverTools = [{ type: 'web_search', search_context_size: 'low' }, { type: 'file_search' }]
+    expect(bodyOf({ webSearch: { maxUses: 1 } }, { serverTools }).tools).toEqual([
+      serverTools[1],
+      { type: 'web_search' },
+    ])
+    expect(bodyOf({}, { serverTools })).toMatchObject({
+      tools: serverTools,
+      include: ['reasoning.encrypted_content', 'web_search_call.action.sources'],
+    })
   })
 
   test('bounds the tools of the service by max_tool_calls, beside searches too, and by nothing where nobody did', () => {

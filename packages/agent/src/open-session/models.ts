@@ -65,14 +65,14 @@ export async function openModels(run: RunSettings, ports: ModelPorts, aroundMode
   if (choices.script !== undefined)
     return { ...(await scriptedModels(choices.script, choices, ports, around)), ...loaded }
   checkNames(run)
-  const packages = new AiSdkModels({ settings, env, cwd: ports.cwd })
+  const packages = new AiSdkModels({ settings, env, cwd: ports.cwd, thinking: thinkingOf(choices) })
   // What is wrong with a package is reported before anything is opened.
   for (const name of namesIn(choices, env)) if (packages.has(name)) await packages.load(name)
   const credentials = helperOf(settings, env)
   const isHelped = credentials !== undefined && isOfMessagesApi(choices.model, env)
   const apiKeySource = isHelped ? 'apiKeyHelper' : keySourceOf(choices.model, env)
-  const given = { anthropic: { credentials, ...searchOf(settings) }, ...openAiApiOf(run) }
-  const models = environmentModels(run, given, packages, (model, name) =>
+  const asked = { anthropic: { credentials, ...searchOf(settings) }, openai: openAiOf(run) }
+  const models = environmentModels(run, asked, packages, (model, name) =>
     around(model, name !== undefined && packages.has(name) ? packages.accountOf(name) : accountOf(name, env, settings)),
   )
   return { ...models, ...loaded, apiKeySource, close: async () => undefined }
@@ -84,9 +84,9 @@ export async function describeModels(run: RunSettings, ports: ModelPorts): Promi
   const loaded = loadedFor(run)
   if (choices.script === undefined) {
     checkNames(run)
-    const packages = new AiSdkModels({ settings, env, cwd: ports.cwd })
-    const given = { apiKey: 'not-needed', anthropic: searchOf(settings), ...openAiApiOf(run) }
-    return { ...environmentModels(run, given, packages), ...loaded, apiKeySource: 'none' }
+    const packages = new AiSdkModels({ settings, env, cwd: ports.cwd, thinking: thinkingOf(choices) })
+    const described = { apiKey: 'not-needed', anthropic: searchOf(settings), openai: openAiOf(run) }
+    return { ...environmentModels(run, described, packages), ...loaded, apiKeySource: 'none' }
   }
   const models = await scriptedModels(choices.script, choices, ports)
   await models.close()
@@ -169,6 +169,10 @@ function checkNames({ choices, env, settings }: ModelRun): void {
 /** `service` says that the service behind a gateway searches, too. */
 function searchOf({ webSearch }: Settings): { readonly webSearch?: true } {
   return webSearch === 'service' ? { webSearch: true } : {}
+}
+
+function openAiOf(run: Pick<RunSettings, 'settings' | 'env'>): NonNullable<ModelSettings['openai']> {
+  return { ...openAiApiOf(run).openai, ...searchOf(run.settings) }
 }
 
 /** The key helper of the settings, where the environment has no key. It gives keys for the Messages API. */

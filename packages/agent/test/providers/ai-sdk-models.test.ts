@@ -132,6 +132,10 @@ describe('what cannot be used says what to do', () => {
       says: /the variable NOWHERE_KEY in the options of ai-sdk:tiny\/m is not set/,
     },
     'a name without a model': { model: 'ai-sdk:tiny', says: /"ai-sdk:tiny" names no model/ },
+    'a key in the place of a name': {
+      model: 'ai-sdk:sk-ant-api03-0123456789abcdef0123456789abcdef',
+      says: /looks like a key, and is not repeated here/,
+    },
     'a path': { model: 'ai-sdk:../tiny/m', says: /paths and URLs are not accepted/ },
     'a package by a path in the settings': {
       settings: { aiSdk: { models: { mine: { package: '../tiny', model: 'm' } } } },
@@ -260,7 +264,7 @@ describe('an administrator', () => {
     expect(loaded.warnings.join()).toContain('providers of the AI SDK of another file do not count')
     expect(models.has('mine')).toBe(false)
     expect(() => models.model('ai-sdk:tiny/m')).toThrow(
-      "tiny is not loaded: an administrator's settings say allowManagedProvidersOnly",
+      "tiny is not loaded: an administrator's settings say allowManagedProvidersOnly, and their aiSdk does not name it",
     )
     expect(await answerOf(models, 'ai-sdk:named/m')).toMatchObject({ modelId: 'm' })
   })

@@ -1,4 +1,4 @@
-import { isJsonObject, messageOf, type ModelErrorKind } from '@halting/core/adapters'
+import { headOf, isJsonObject, messageOf, type ModelErrorKind } from '@halting/core/adapters'
 import { ModelError } from '@halting/core'
 import type { Json } from '@halting/core'
 import { networkError } from '../http/network-error.ts'
@@ -84,9 +84,10 @@ const brokenNames: ReadonlySet<string> = new Set([
 
 function usageError(thrown: unknown, kind: ModelErrorKind, { phase }: CallPlace): ModelError {
   const message = messageOf(thrown)
-  const isAboutImages = kind === 'invalid_request' && /image/i.test(message)
+  // A file that the package has no form for is left out of the next attempt.
+  const isAboutFiles = kind === 'invalid_request' && /image|\bfiles?\b|media type|document/i.test(message)
   return new ModelError({
-    kind: isAboutImages ? 'image' : kind,
+    kind: isAboutFiles ? 'image' : kind,
     message,
     ...(phase === 'opening' && { billed: 'nothing' }),
     cause: thrown,
@@ -172,10 +173,13 @@ function isOfNetwork(thrown: unknown): boolean {
   return false
 }
 
+/** What does not fit the schema of a package is told in full by it: kilobytes of it. */
+const longestMessage = 400
+
 function brokenBy(thrown: unknown, { headers }: CallPlace): ModelError {
   return new ModelError({
     kind: 'connection',
-    message: `The stream of the reply broke: ${messageOf(thrown)}`,
+    message: `The stream of the reply broke: ${headOf(messageOf(thrown), longestMessage)}`,
     requestId: requestIdOf(headers),
     cause: thrown,
   })

@@ -140,7 +140,7 @@ function fillText(
   if (text === '' || text === streamed) return ping
   if (!text.startsWith(streamed)) {
     feed.replace(index, text)
-    return more
+    return ping
   }
   const rest = text.slice(streamed.length)
   return feed.delta(

@@ -113,7 +113,8 @@ export async function runSequence(
     const passes = {
       messages: () => passesOf(plain, account, declaredBy(drawn)),
       chat: () => chatPass(plain.model, plain.bill),
-      responses: () => replyPasses(plain),
+      // It tells no passes: where a price goes by the length of a prompt, that is the length of all.
+      responses: () => chatPass(plain.model, sumOf(replyPasses(plain))),
     }[drawn.speaks]()
     const isMore = passes.some(({ type }) => type !== 'message')
     // Where a price goes by the length of a prompt, one must know it.
