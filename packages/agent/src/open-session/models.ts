@@ -16,6 +16,7 @@ import {
 } from '@halting/models'
 import type { Script } from '@halting/models/scripted'
 import { AiSdkModels, isBehindPackage, priceOverridesOf } from '../providers/ai-sdk-models.ts'
+import { searchOf } from './web-search.ts'
 import { checkModelName, slipOf } from './model-names.ts'
 import { openAiApiOf } from './openai-api.ts'
 import type { RunSettings } from './run-settings.ts'
@@ -160,11 +161,6 @@ function loadedFor(loaded: RunSettings): Loaded {
 /** @throws ConfigurationError for a name of no known service. */
 function checkNames({ choices, env, settings }: ModelRun): void {
   for (const name of namesIn(choices, env)) checkModelName(name, env, settings)
-}
-
-/** `service` says that the service behind a gateway searches, too. */
-function searchOf({ webSearch }: Settings): { readonly webSearch?: true } {
-  return webSearch === 'service' ? { webSearch: true } : {}
 }
 
 function openAiOf(run: Pick<RunSettings, 'settings' | 'env'>): NonNullable<ModelSettings['openai']> {
