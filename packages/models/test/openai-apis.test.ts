@@ -56,6 +56,9 @@ describe('openai', () => {
       text: { format: { type: 'json_schema', ...schema }, verbosity: 'low' },
     })
     for (const name of Object.keys(extraBody)) expect(body).not.toHaveProperty(name)
+    const stream_options = { include_usage: true, include_obfuscation: false }
+    await textOf(modelAt(service, { extraBody: { stream_options } }))
+    expect(service.asked[1]?.body.stream_options).toEqual({ include_obfuscation: false })
   })
 
   test.each(['gpt-5-pro', 'gpt-5.2-codex', 'gpt-5.1-codex-max', 'o3-deep-research-2025-06-26', 'codex-mini-latest'])(
