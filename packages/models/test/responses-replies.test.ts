@@ -331,6 +331,11 @@ describe('texts', () => {
     expect(contentOf(created, textDelta(0, said), event, done(0, message(said)), ended())).toEqual([
       text(said, { citations: [citation] }),
     ])
+    const odd = { ...annotation, start_index: -3, end_index: 1e9 }
+    const long = { ...annotation, start_index: 0, end_index: 10_000 }
+    const cited = [odd, long].map((one) => ({ ...event, annotation: one }))
+    const [block] = contentOf(created, textDelta(0, 'x'.repeat(10_000)), ...cited, ended())
+    expect(block).toMatchObject({ citations: [{ cited_text: '' }, { cited_text: 'x'.repeat(500) }] })
     const content = [
       { type: 'output_text', text: said, annotations: [annotation, { type: 'file_path', file_id: 'f' }] },
     ]

@@ -268,9 +268,16 @@ function citationsOf(annotations: readonly JsonObject[], text: string): readonly
   })
 }
 
+/** Most characters of a text that a citation repeats. */
+const longestCited = 500
+
 /** The service counts characters, not the halves that some consist of here. */
 function cutterOf(text: string): (start: number, end: number) => string {
-  if (!/[\uD800-\uDFFF]/.test(text)) return (start, end) => text.slice(start, end)
-  const characters = Array.from(text)
-  return (start, end) => characters.slice(start, end).join('')
+  const cut = (start: number, end: number): string => text.slice(start, Math.min(end, start + longestCited))
+  const offsets: number[] = []
+  for (let offset = 0; offset < text.length; offset += (text.codePointAt(offset) ?? 0) > 0xffff ? 2 : 1) {
+    offsets.push(offset)
+  }
+  const offsetOf = (place: number): number => offsets[place] ?? text.length
+  return (start, end) => cut(offsetOf(start), offsetOf(end))
 }
