@@ -113,14 +113,15 @@ export class MessageItem implements OpenItem {
     const before = this.#parts.get(place)
     if (before !== undefined) return before
     if (kind === 'refusal') this.#hasRefusal = true
-    const index = this.#feed.begin({ type: 'text', text: '' }, () => this.#originOf(kind))
+    const index = this.#feed.begin({ type: 'text', text: '' }, () => this.#originOf(part))
     const part: Part = { kind, index, text: '', annotations: [] }
     this.#parts.set(place, part)
     return part
   }
 
-  #originOf(kind: PartKind): ResponsesOrigin | undefined {
-    if (kind === 'text' && this.#phase === '') return undefined
+  /** Of a text that cites something, too: no other service knows these citations. */
+  #originOf({ kind, annotations }: Part): ResponsesOrigin | undefined {
+    if (kind === 'text' && this.#phase === '' && annotations.length === 0) return undefined
     return {
       api: responsesApi,
       ...(this.#phase !== '' && { phase: this.#phase }),
