@@ -10,14 +10,13 @@ import {
   createPrices,
   isOfMessagesApi,
   keySourceOf,
-  mergePriceOverrides,
   modelFromEnvironment,
   type ModelSettings,
-  parsePriceOverrides,
   withRedactedStream,
 } from '@halting/models'
 import type { Script } from '@halting/models/scripted'
-import { AiSdkModels, isBehindPackage, pricesOfAliases } from '../providers/ai-sdk-models.ts'
+import { AiSdkModels, isBehindPackage, priceOverridesOf } from '../providers/ai-sdk-models.ts'
+import { searchOf } from './web-search.ts'
 import { checkModelName, slipOf } from './model-names.ts'
 import { openAiApiOf } from './openai-api.ts'
 import type { RunSettings } from './run-settings.ts'
@@ -148,9 +147,7 @@ type Loaded = Pick<Models, 'prices' | 'warnings' | 'loaded' | 'keepsFiles' | 'ch
 
 function loadedFor(loaded: RunSettings): Loaded {
   const { settings, warnings, choices } = loaded
-  const { modelPrices = [] } = settings
-  const given = [...modelPrices, pricesOfAliases(settings)]
-  const prices = createPrices(mergePriceOverrides(given.map((each) => parsePriceOverrides(each))))
+  const prices = createPrices(priceOverridesOf(settings))
   const keepsFiles = settings.fileCheckpointingEnabled !== false
   return {
     loaded,
@@ -164,11 +161,6 @@ function loadedFor(loaded: RunSettings): Loaded {
 /** @throws ConfigurationError for a name of no known service. */
 function checkNames({ choices, env, settings }: ModelRun): void {
   for (const name of namesIn(choices, env)) checkModelName(name, env, settings)
-}
-
-/** `service` says that the service behind a gateway searches, too. */
-function searchOf({ webSearch }: Settings): { readonly webSearch?: true } {
-  return webSearch === 'service' ? { webSearch: true } : {}
 }
 
 function openAiOf(run: Pick<RunSettings, 'settings' | 'env'>): NonNullable<ModelSettings['openai']> {
