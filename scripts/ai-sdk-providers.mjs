@@ -22,7 +22,9 @@ const packages = [
   '@ai-sdk/openai-compatible@3.0.92',
   '@ai-sdk/xai@5.0.12',
 ]
-const tests = ['ai-sdk-providers', 'provider-features'].map((name) => `packages/models/test/${name}.test.ts`)
+const tests = ['ai-sdk-providers', 'provider-errors', 'provider-features'].map(
+  (name) => `packages/models/test/${name}.test.ts`,
+)
 const patienceMs = 300_000
 
 const home = realpathSync(mkdtempSync(join(tmpdir(), 'halting-ai-sdk-')))

@@ -38,7 +38,7 @@ const kilobytes = {
   journal: [132, 510],
   telemetry: [61, 250],
   policy: [630, 2_400],
-  agent: [980, 3_760],
+  agent: [1_000, 3_840],
   analysis: [362, 1_430],
   restate: [220, 890],
   inspector: [200, 800],

@@ -69,6 +69,7 @@ export interface OpaqueBlock {
     | 'container_upload'
     | 'compaction'
     | 'search_result'
+    | 'tool_reference'
     // Stored by `fromAiSdk` for the provider that sent it, and by the Responses API.
     | `ai_sdk_${string}`
     | `responses_${string}`

@@ -1,5 +1,6 @@
 export { anthropic } from './anthropic/anthropic.ts'
 export type { AnthropicOptions } from './anthropic/anthropic.ts'
+export type { MessagesToolOptions, ToolOptionsByName } from './anthropic/tool-options.ts'
 export type { EndpointOptions } from './anthropic/endpoint.ts'
 export type { Thinking } from '@halting/core'
 export type { RequestBodyOptions } from './anthropic/request-body.ts'

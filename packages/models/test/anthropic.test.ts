@@ -5,7 +5,7 @@ import type { ModelUpdate } from '@halting/core/adapters'
 import { describe, expect, test } from 'vitest'
 import { call, modelAt, recordOf, requestOf } from './support/call.ts'
 import { beginStream, startRawServer, write } from './support/raw-server.ts'
-import { bytesOf, messageOf, recordings } from './support/recordings.ts'
+import { bytesOf, messageOf, recordings, replyOf } from './support/recordings.ts'
 
 const textRecording = recordings.find(({ name }) => name === 'anthropic-text #1')!
 const toolRecording = recordings.find(({ name }) => name === 'anthropic-tool-no-args #1')!
@@ -31,7 +31,7 @@ describe('every recorded stream gives, over a real connection, the message that 
     for (lineEnd of ['\n', '\r\n'] as const) {
       for (cut = 1; cut < length; cut += Math.ceil(length / 8)) {
         const { reply, updates } = await call(model)
-        expect(reply).toEqual({ message: messageOf(events) })
+        expect(reply).toEqual(replyOf(events))
         expect(updates.flatMap((update) => (update.type === 'api_event' ? [update.event] : []))).toEqual(events)
       }
     }

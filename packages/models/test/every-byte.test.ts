@@ -7,7 +7,7 @@ import { openaiCompatible, openaiResponses } from '../src/index.ts'
 import { call, modelAt } from './support/call.ts'
 import { chatBytes, chatRecordings } from './support/chat-recordings.ts'
 import { beginStream, startRawServer } from './support/raw-server.ts'
-import { bytesOf, messageOf, recordings } from './support/recordings.ts'
+import { bytesOf, recordings, replyOf } from './support/recordings.ts'
 import { replyOfEvents, responsesBytes } from './support/responses-expected.ts'
 import { responsesRecordings } from './support/responses-recordings.ts'
 import { isDeep, isWhole } from './support/deep.ts'
@@ -87,7 +87,7 @@ describe.each(lineEnds)('the Messages API, with %s', (_name, lineEnd: LineEnd) =
         bytesOf(events, lineEnd),
         async (url, fetch) => (await call(modelAt(url, { fetch }))).reply,
       )
-      expect(reply).toEqual({ message: messageOf(events) })
+      expect(reply).toEqual(replyOf(events))
     },
   )
 })

@@ -5,7 +5,7 @@ import * as fc from 'fast-check'
 import { MessageAssembler } from '../src/anthropic/message-assembler.ts'
 import type { Assembled, Progress } from '../src/service/stream-reader.ts'
 import { createEventStream } from '../src/http/event-stream.ts'
-import { bytesOf, messageOf, recordings } from './support/recordings.ts'
+import { bytesOf, recordings, replyOf } from './support/recordings.ts'
 import { cutsOf, drawn } from './support/deep.ts'
 
 interface Read {
@@ -77,14 +77,14 @@ describe('every recorded stream gives the message that its events say', () => {
       }
     }
     expect([...outcomes].map((outcome) => JSON.parse(outcome) as unknown)).toEqual([
-      { kind: 'complete', message: messageOf(events) },
+      { kind: 'complete', ...replyOf(events) },
     ])
   })
 
   test.each(recordings)('$name, a byte at a time', ({ events }) => {
     const bytes = bytesOf(events, '\r\n')
     const { assembled } = read(Array.from(bytes, (_, index) => bytes.subarray(index, index + 1)))
-    expect(assembled).toEqual({ kind: 'complete', message: messageOf(events) })
+    expect(assembled).toEqual({ kind: 'complete', ...replyOf(events) })
   })
 
   test.each(recordings)('$name: each block is reported complete once, as it stands in the message', ({ events }) => {

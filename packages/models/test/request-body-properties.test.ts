@@ -37,13 +37,58 @@ function reference(system: string, messages: readonly ModelMessage[], caching = 
       last.others.push(...others)
     } else wire.push({ role: message.role, results, others })
   }
-  const turns: Wire[] = wire.map(({ role, results, others }) => ({ role, content: [...results, ...others] }))
+  const turns = withoutWordsInPrograms(wire)
   const mark = caching ? { cache_control } : {}
-  for (const turn of turns.filter(({ role }) => role === 'user').slice(-2)) {
+  for (const turn of turns.filter(takesBreakpoint).slice(-2)) {
     turn.content.push({ ...turn.content.pop(), ...mark })
   }
   const text = system === '' ? {} : { system: [{ type: 'text', text: system, ...mark }] }
   return { model: 'm', ...text, messages: turns, max_tokens: 100, stream: true }
+}
+
+const isProgramCall = ({ type, caller }: Fields): boolean =>
+  type === 'tool_use' && (caller as Fields | undefined)?.type === 'code_execution_20250825'
+
+/** Results of calls that code made stand alone; what came with them follows when the code has ended (spec R-PTC-4, R-PTC-5). */
+function withoutWordsInPrograms(
+  wire: readonly { readonly role: string; readonly results: Fields[]; readonly others: Fields[] }[],
+): Wire[] {
+  const turns: (Wire & { isAlone?: true })[] = []
+  let held: Fields[] = []
+  const release = (): void => {
+    const last = turns.at(-1)
+    const isOpen = last?.content.some(
+      ({ type, id }) => type === 'server_tool_use' && !last.content.some(({ tool_use_id }) => tool_use_id === id),
+    )
+    if (last?.role !== 'assistant' || last.content.some(isProgramCall) || isOpen || held.length === 0) return
+    turns.push({ role: 'user', content: held })
+    held = []
+  }
+  for (const { role, results, others } of wire) {
+    const last = turns.at(-1)
+    if (role === 'user' && results.length > 0 && last?.role === 'assistant' && last.content.some(isProgramCall)) {
+      held = [...held, ...others]
+      turns.push({ role, content: results, isAlone: true })
+    } else if (role === 'user') {
+      turns.push({ role, content: [...results, ...held, ...others] })
+      held = []
+    } else {
+      release()
+      turns.push({ role, content: [...results, ...others] })
+    }
+  }
+  release()
+  return turns.map(({ isAlone, ...turn }) => {
+    if (isAlone === true) alone.add(turn)
+    return turn
+  })
+}
+
+/** Turns of results for code. */
+const alone = new WeakSet<Wire>()
+
+function takesBreakpoint(turn: Wire): boolean {
+  return turn.role === 'user' && !alone.has(turn)
 }
 
 function blocksOf({ content }: ModelMessage): readonly Fields[] {
@@ -87,6 +132,20 @@ const call = fc.record({
   name: fc.string(),
   input: fc.dictionary(fc.string(), fc.jsonValue()),
 })
+/** Code of the service: it begins, calls tools, and ends in the same reply or a later one. */
+const program = fc.oneof(
+  fc.record({
+    type: fc.constant('tool_use'),
+    id: callId,
+    name: fc.constant('a'),
+    input: fc.constant({}),
+    caller: fc.constantFrom({ type: 'code_execution_20250825', tool_id: 's' }, { type: 'direct' }),
+  }),
+  fc.constantFrom(
+    { type: 'server_tool_use', id: 's', name: 'code_execution', input: { code: '1' } },
+    { type: 'code_execution_tool_result', tool_use_id: 's', content: [] },
+  ),
+)
 const kept = fc
   .tuple(call, fc.constantFrom('{"type":"tool_use","id":"a","input":{"2":1.0,"1":1e3}}', 'not JSON'))
   .map(([block, json]) => ({ ...block, origin: { api: 'messages', json } }))
@@ -120,7 +179,7 @@ const draft: fc.Arbitrary<Draft> = fc.oneof(
   fc.record({ role: fc.constant('user'), content: fc.array(fc.oneof(text, result, image), { maxLength: 4 }) }),
   fc.record({
     role: fc.constant('assistant'),
-    content: fc.array(fc.oneof(text, call, kept, thinking), { maxLength: 4 }),
+    content: fc.array(fc.oneof(text, call, kept, thinking, program), { maxLength: 4 }),
     by: fc.constantFrom(undefined, 'own', 'other'),
   }),
 )
@@ -184,7 +243,7 @@ test('there are four breakpoints at most, and one in a place', () => {
         return value
       })
       const users = reference('s', messages)['messages'] as readonly Wire[]
-      expect(breakpoints).toBe(2 + Math.min(2, users.filter(({ role }) => role === 'user').length))
+      expect(breakpoints).toBe(2 + Math.min(2, users.filter(takesBreakpoint).length))
     }),
   )
 })

@@ -41,8 +41,7 @@ export async function modelOf(
 
 /** Prices with those of the settings. */
 export async function pricesOf(settings: Settings): Promise<Prices> {
-  const { createPrices, mergePriceOverrides, parsePriceOverrides } = await import('@halting/models')
-  const { pricesOfAliases } = await import('../providers/ai-sdk-models.ts')
-  const given = [...(settings.modelPrices ?? []), pricesOfAliases(settings)]
-  return createPrices(mergePriceOverrides(given.map((prices) => parsePriceOverrides(prices))))
+  const { createPrices } = await import('@halting/models')
+  const { priceOverridesOf } = await import('../providers/ai-sdk-models.ts')
+  return createPrices(priceOverridesOf(settings))
 }

@@ -10,14 +10,12 @@ import {
   createPrices,
   isOfMessagesApi,
   keySourceOf,
-  mergePriceOverrides,
   modelFromEnvironment,
   type ModelSettings,
-  parsePriceOverrides,
   withRedactedStream,
 } from '@halting/models'
 import type { Script } from '@halting/models/scripted'
-import { AiSdkModels, isBehindPackage, pricesOfAliases } from '../providers/ai-sdk-models.ts'
+import { AiSdkModels, isBehindPackage, priceOverridesOf } from '../providers/ai-sdk-models.ts'
 import { searchOf } from './web-search.ts'
 import { checkModelName, slipOf } from './model-names.ts'
 import { openAiApiOf } from './openai-api.ts'
@@ -149,9 +147,7 @@ type Loaded = Pick<Models, 'prices' | 'warnings' | 'loaded' | 'keepsFiles' | 'ch
 
 function loadedFor(loaded: RunSettings): Loaded {
   const { settings, warnings, choices } = loaded
-  const { modelPrices = [] } = settings
-  const given = [...modelPrices, pricesOfAliases(settings)]
-  const prices = createPrices(mergePriceOverrides(given.map((each) => parsePriceOverrides(each))))
+  const prices = createPrices(priceOverridesOf(settings))
   const keepsFiles = settings.fileCheckpointingEnabled !== false
   return {
     loaded,

@@ -5,8 +5,11 @@ import {
   cloudSecretVariables,
   keyVariablesOf,
   limitsFromEnvironment,
+  mergePriceOverrides,
   modelAliases,
   noteKeyInUse,
+  parsePriceOverrides,
+  type PriceOverrides,
 } from '@halting/models'
 import type { AiSdkAlias, AiSdkPackage, AiSdkSettings, Settings } from '@halting/policy/settings'
 import { expandVariables } from '../expand-variables.ts'
@@ -59,8 +62,16 @@ export function listedAliases({ aiSdk }: Pick<Settings, 'aiSdk'>): readonly List
   }))
 }
 
-/** Prices that aliases have, for `parsePriceOverrides`. */
-export function pricesOfAliases(settings: Pick<Settings, 'aiSdk'>): JsonObject {
+/**
+ * Prices that settings have: `modelPrices`, the most urgent file first, and behind them those of aliases.
+ * @throws ConfigurationError for prices that are not right.
+ */
+export function priceOverridesOf(settings: Pick<Settings, 'aiSdk' | 'modelPrices'>): PriceOverrides {
+  const given = [...(settings.modelPrices ?? []), pricesOfAliases(settings)]
+  return mergePriceOverrides(given.map((prices) => parsePriceOverrides(prices)))
+}
+
+function pricesOfAliases(settings: Pick<Settings, 'aiSdk'>): JsonObject {
   return Object.fromEntries(
     listedAliases(settings).flatMap(({ name, price }) => (price === undefined ? [] : [[name, price]])),
   )

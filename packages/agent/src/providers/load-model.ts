@@ -109,7 +109,7 @@ function factoryOf(exported: Exports, wanted: ModelToLoad): readonly [name: stri
 /** What the factory of a package would be called: `createAmazonBedrock` for `@ai-sdk/amazon-bedrock`. */
 function namesFor(packageName: string, entry: string | undefined): readonly string[] {
   const own = packageName.slice(packageName.lastIndexOf('/') + 1)
-  const names = entry === undefined ? [own] : [`${own}${entry}`, `${entry}${own}`, entry]
+  const names = entry === undefined ? [own] : [`${own}${entry}`, `${entry}${own}`, entry, own]
   return names.map((name) => plainOf(`create${name}`))
 }
 

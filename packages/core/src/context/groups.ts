@@ -2,13 +2,24 @@ import { isToolResult, type ModelMessage } from '../messages.ts'
 
 /**
  * Whether a conversation may be cut before this message: what comes behind it stands by itself. Never between a call and its result, nor inside a
- * reply that the service paused.
+ * reply that the service paused, or code that runs at the service and calls tools in reply after reply.
  */
 export function isCutPoint(messages: readonly ModelMessage[], index: number): boolean {
   const message = messages[index]
   if (message === undefined || index === 0) return false
-  if (message.role === 'assistant') return messages[index - 1]?.role === 'user'
+  if (message.role === 'assistant') return messages[index - 1]?.role === 'user' && !goesOnWithinService(message)
   return typeof message.content === 'string' || !message.content.some(isToolResult)
+}
+
+/** Whether it calls tools for code that an earlier reply began, or has the result of such code. */
+function goesOnWithinService({ content }: ModelMessage): boolean {
+  if (typeof content === 'string') return false
+  const begun = new Set(content.map((block) => ('id' in block ? block.id : undefined)))
+  return content.some((block) => {
+    const { caller } = block as { readonly caller?: { readonly tool_id?: unknown } | null }
+    const of = caller?.tool_id ?? ('tool_use_id' in block ? block.tool_use_id : undefined)
+    return typeof of === 'string' && !begun.has(of)
+  })
 }
 
 /** Where a conversation may be cut, from the first to the last. */

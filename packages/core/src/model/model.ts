@@ -71,8 +71,11 @@ export interface ModelReply {
    * A break before that is a rejection, which may be retried.
    */
   readonly streamError?: ModelError
-  /** `unknown` when the service told no usage for a whole reply: it is charged at its worst case. */
-  readonly billed?: 'unknown'
+  /**
+   * `unknown` when the service told no usage for a whole reply: it is charged at its worst case. `nothing` when no model wrote it, such as
+   * the next call of a program that runs at the service: a usage of zero is then what it used.
+   */
+  readonly billed?: 'unknown' | 'nothing'
   /** What was asked for and is done otherwise, or not at all, in words for a person: a `notice` each. Tell one once. */
   readonly warnings?: readonly string[]
 }

@@ -45,6 +45,23 @@ describe('a whole reply without a usage is charged at its worst case', () => {
   })
 })
 
+test('a reply that no model wrote costs nothing with a usage of zeros, and what it says otherwise (R-PTC-6)', async () => {
+  for (const [usage, cost] of [
+    [zeros, 0],
+    [{ input_tokens: 10, output_tokens: 1 }, 11],
+  ] as const) {
+    // prettier-ignore
+    const model = scriptedModel([{ text: 'answer', usage }], { maxOutputTokens: cap })
+    const call: Model['call'] = async (request, options) => ({
+      ...(await model.call(request, options)),
+      billed: 'nothing',
+    })
+    const { terminal, events } = await run([], { model: { ...model, call }, prices, maxBudgetUsd: 100_000 })
+    expect([terminal.reason, terminal.costUsd, terminal.committedUsd]).toEqual(['completed', cost, cost])
+    expect(events.filter(({ type }) => type === 'notice')).toEqual([])
+  }
+})
+
 describe('a reply that nobody counted, right behind the last count, is reserved for by its bytes', () => {
   const text = 'é'.repeat(500)
   const replyBytes = 16 + 16 + 1_000

@@ -47,6 +47,24 @@ describe('where a conversation may be cut', () => {
     )
   })
 
+  test('it is never inside code of the service, which calls tools in reply after reply', () => {
+    const caller = { type: 'code_execution_20260120', tool_id: 's' }
+    const called = (id: string): ContentBlock[] => [{ type: 'tool_use', id, name: 'Roll', input: {}, caller } as never]
+    const answers = (id: string): ModelMessage => ({ role: 'user', content: [{ type: 'tool_result', tool_use_id: id, content: '4' }] }) // prettier-ignore
+    const reply = (content: ContentBlock[]): ModelMessage => ({ role: 'assistant', content }) as never
+    const messages: readonly ModelMessage[] = [
+      { role: 'user', content: 'Roll.' },
+      reply([{ type: 'server_tool_use', id: 's', name: 'code_execution', input: {} }, ...called('a')]),
+      answers('a'),
+      reply(called('b')),
+      answers('b'),
+      reply([{ type: 'code_execution_tool_result', tool_use_id: 's', content: {} }]),
+      { role: 'user', content: 'Again.' },
+      reply([{ type: 'server_tool_use', id: 't', name: 'web_search' }, { type: 'web_search_tool_result', tool_use_id: 't' }]), // prettier-ignore
+    ]
+    expect(cutPointsOf(messages)).toEqual([1, 6, 7])
+  })
+
   test('the newest within a budget are as many as fit, and the last group in any case', () => {
     fc.assert(
       fc.property(transcripts, fc.integer({ min: 0, max: 40_000 }), (transcript, budget) => {

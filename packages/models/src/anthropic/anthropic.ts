@@ -1,5 +1,6 @@
-import type { Model } from '@halting/core'
-import { releaseBody } from '../bytes/bodies.ts'
+import { ConfigurationError } from '@halting/core'
+import type { Model, ModelRequest } from '@halting/core'
+import { holdsBack, releaseBody } from '../bytes/bodies.ts'
 import { sizesOf } from '../model-sizes.ts'
 import { keyRingOf, withRedactor } from '../service/endpoint.ts'
 import type { Redactor } from '../service/redactor.ts'
@@ -24,6 +25,11 @@ export interface AnthropicOptions extends EndpointOptions, Omit<RequestBodyOptio
   readonly webSearch?: boolean | undefined
   /** What is asked for unless a reply was cut; 32,000 when absent, and never more than `maxOutputTokens`. */
   readonly defaultOutputTokens?: number | undefined
+  /**
+   * Most uses, in one request, of those `serverTools` that say no `max_uses`, such as code and searches for tools, for which the service takes
+   * none. A budget needs it: it is reserved, and what the service bills beyond it is reported. No limit when absent.
+   */
+  readonly maxServerToolUses?: number | undefined
 }
 
 /**
@@ -40,8 +46,11 @@ function makeModel(options: AnthropicOptions, redactor: Redactor): Model {
   const limits = limitsOf(options)
   const sizes = sizesOf(id, options, usualSizes)
   const serverTools = (options.serverTools ?? []).filter((tool) => !isAdvisor(tool))
-  const maxServerToolUses = usesOf(serverTools)
+  const maxServerToolUses = usesOf(serverTools, usesOfOthers(options.maxServerToolUses))
   const passes = extraPassesOf({ ...options, id, ...sizes, maxServerToolUses })
+  const bodyOf = createRequestBody({ ...options, id })
+  /** Requests without something that their messages have. */
+  const holding = new WeakSet<ModelRequest>()
   const protocol: Protocol = {
     ...endpointOf(options),
     redactor,
@@ -50,9 +59,13 @@ function makeModel(options: AnthropicOptions, redactor: Redactor): Model {
       baseUrlSetting: 'ANTHROPIC_BASE_URL',
       keySetting: 'ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN or apiKeyHelper',
     },
-    body: createRequestBody({ ...options, id }),
+    body(request) {
+      const body = bodyOf(request)
+      if (holdsBack(body)) holding.add(request)
+      return body
+    },
     release: releaseBody,
-    reader: (_request, emit) => messagesReader(emit),
+    reader: (request, emit) => messagesReader(emit, holding.has(request)),
   }
   const spoken: Spoken = { protocol }
   const { webSearch = isOfAnthropic(protocol.url) } = options
@@ -64,4 +77,9 @@ function makeModel(options: AnthropicOptions, redactor: Redactor): Model {
     ...(passes.length > 0 && { extraPasses: passes }),
     call: (request, call) => callService(spoken, keys, limits, request, call),
   }
+}
+
+function usesOfOthers(given: number | undefined): number | undefined {
+  if (given === undefined || (Number.isSafeInteger(given) && given >= 0)) return given
+  throw new ConfigurationError(`maxServerToolUses must be a whole number of uses, 0 or more: ${String(given)} is none.`)
 }

@@ -30,11 +30,18 @@ export function isAdvisor({ type }: JsonObject): boolean {
   return stringOf(type).startsWith('advisor_')
 }
 
-/** How often the service may use these tools in one request; Infinity where one of them may without end. */
-export function usesOf(serverTools: readonly JsonObject[]): number {
+/**
+ * How often the service may use these tools in one request; Infinity where one of them may without end. `ofOthers`: those
+ * together that say no number, such as code, which takes none.
+ */
+export function usesOf(serverTools: readonly JsonObject[], ofOthers: number = Infinity): number {
   let uses = 0
-  for (const { max_uses } of serverTools) uses += typeof max_uses === 'number' && max_uses >= 0 ? max_uses : Infinity
-  return uses
+  let hasOthers = false
+  for (const { max_uses } of serverTools) {
+    if (typeof max_uses === 'number' && max_uses >= 0) uses += max_uses
+    else hasOthers = true
+  }
+  return hasOthers ? uses + ofOthers : uses
 }
 
 /** It reads the whole conversation, and its own cap holds for what it writes: that of the reply does not. */

@@ -5,6 +5,7 @@ import { listOf, stringOf } from '../json-fields.ts'
 import { isAbsent } from '../told-counts.ts'
 import { more, mostBlocks, ping, violation } from '../service/stream-reader.ts'
 import type { Assembled, Progress } from '../service/stream-reader.ts'
+import { isProgramCall } from './message-bytes.ts'
 import { applyDelta, closeBlock, isNews, messagesOrigin, openBlock } from './open-block.ts'
 import type { OpenBlock, OriginOf } from './open-block.ts'
 import { mergeUsage, readUsage } from './usage.ts'
@@ -86,7 +87,8 @@ export class MessageAssembler {
       }
       if (!isCut(this.#stopReason)) this.#trustDoubtful()
       const message = this.#message([...this.#blocks()])
-      return this.#isUsageTold ? { kind: 'complete', message } : { kind: 'complete', message, billed: 'unknown' }
+      if (!this.#isUsageTold) return { kind: 'complete', message, billed: 'unknown' }
+      return isOfProgram(message) ? { kind: 'complete', message, billed: 'nothing' } : { kind: 'complete', message }
     }
     const blocks = withoutUnanswered([...this.#blocks()])
     if (this.#start === undefined || !blocks.some(isWorthKeeping)) return { kind: 'nothing' }
@@ -284,6 +286,11 @@ const mostStarts = 8
 /** What is billed is told with the end of a reply: what its beginning said was a foretaste. */
 function isTold(usage: Json | undefined): boolean {
   return isJsonObject(usage) && !isAbsent(usage.output_tokens)
+}
+
+/** Only calls that a running program made: no model wrote them, and none read the conversation. */
+function isOfProgram({ content, usage }: AssistantMessage): boolean {
+  return content.length > 0 && content.every(isProgramCall) && usage.input_tokens === 0 && usage.output_tokens === 0
 }
 
 /** Stop reasons that may fall in the middle of a call. */

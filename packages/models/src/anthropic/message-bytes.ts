@@ -4,18 +4,22 @@ import type { ContentBlock, ModelMessage } from '@halting/core'
 import type { Rendered, TurnKind } from '../bytes/wire-format.ts'
 import { parseJson } from '../json-fields.ts'
 
-const userTurn: TurnKind = {
+/** A user's turn: it may have what others held back. */
+export const userTurn: TurnKind = {
   opening: '{"role":"user","content":[',
   closing: ']}',
   merges: true,
   takesBreakpoint: true,
 }
-const assistantTurn: TurnKind = {
-  opening: '{"role":"assistant","content":[',
-  closing: ']}',
-  merges: false,
-  takesBreakpoint: false,
-}
+/** Results for code of the service: it takes nothing beside them, and no breakpoint in them. */
+const programResultsTurn: TurnKind = { ...userTurn, takesBreakpoint: false }
+
+const reply = { opening: '{"role":"assistant","content":[', closing: ']}', merges: false, takesBreakpoint: false }
+const assistantTurn: TurnKind = { ...reply, endsHold: true }
+/** Code of the service made calls in it. */
+const programTurn: TurnKind = { ...reply, answeredBy: programResultsTurn }
+/** The service has not ended what it began in it. */
+const pausedTurn: TurnKind = reply
 
 /** What a message is on the wire, for the model known by `id`. The message itself, which is shared, is not written to. */
 export function renderMessage(message: ModelMessage, id: string): Rendered {
@@ -26,7 +30,7 @@ export function renderMessage(message: ModelMessage, id: string): Rendered {
   }
   if (role === 'assistant') {
     const sendable = content.filter((block) => isSendable(block) && isMeantFor(id, block, message))
-    return { kind: assistantTurn, first: '', rest: sendable.map(replyText).join(',') }
+    return { kind: replyKind(sendable), first: '', rest: sendable.map(replyText).join(',') }
   }
   const results: string[] = []
   const others: string[] = []
@@ -34,6 +38,24 @@ export function renderMessage(message: ModelMessage, id: string): Rendered {
     if (isSendable(block)) (block.type === 'tool_result' ? results : others).push(textOf(block))
   }
   return { kind: userTurn, first: results.join(','), rest: others.join(',') }
+}
+
+function replyKind(content: readonly ContentBlock[]): TurnKind {
+  if (content.some(isProgramCall)) return programTurn
+  const isOpen = content.some(({ type }) => type.endsWith('_tool_use')) && !content.every(isAnsweredIn)
+  return isOpen ? pausedTurn : assistantTurn
+}
+
+function isAnsweredIn(block: ContentBlock, _at: number, content: readonly ContentBlock[]): boolean {
+  if (block.type === 'tool_use' || !block.type.endsWith('_tool_use') || !('id' in block)) return true
+  return content.some((other) => 'tool_use_id' in other && other.tool_use_id === block.id)
+}
+
+/** Whether code of the service made this call, and not the model itself. */
+export function isProgramCall(block: ContentBlock): boolean {
+  if (block.type !== 'tool_use' || !('caller' in block)) return false
+  const { caller } = block
+  return isJsonObject(caller) && typeof caller.tool_id === 'string' && caller.type !== 'direct'
 }
 
 /** Whether a message was written by another model than the one known by `id`. Nobody's is taken for its own. */

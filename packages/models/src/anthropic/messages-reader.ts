@@ -3,8 +3,11 @@ import type { StreamReader } from '../service/stream-reader.ts'
 import { MessageAssembler } from './message-assembler.ts'
 import { tellingEvent } from './telling-event.ts'
 
-/** Reads a stream of the Messages API; its events are told as they come. */
-export function messagesReader(emit: (update: ModelUpdate) => void): StreamReader {
+/**
+ * Reads a stream of the Messages API; its events are told as they come. Where something of the request was held back, a
+ * reply that ends its turn is one that pauses: what was held back follows (spec R-PTC-5).
+ */
+export function messagesReader(emit: (update: ModelUpdate) => void, holdsBack = false): StreamReader {
   const assembler = new MessageAssembler(emit)
   return {
     take(event, text) {
@@ -16,6 +19,10 @@ export function messagesReader(emit: (update: ModelUpdate) => void): StreamReade
       if (answer.type !== 'message') return false
       return assembler.take({ type: 'message_start', message: answer }).kind === 'more'
     },
-    finish: () => assembler.finish(),
+    finish() {
+      const assembled = assembler.finish()
+      if (!holdsBack || assembled.kind !== 'complete' || assembled.message.stop_reason !== 'end_turn') return assembled
+      return { ...assembled, message: { ...assembled.message, stop_reason: 'pause_turn' } }
+    },
   }
 }

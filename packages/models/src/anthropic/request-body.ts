@@ -2,7 +2,10 @@ import type { JsonObject, ModelMessage, ModelRequest, Thinking, WebSearchUse } f
 import { wellFormedJson } from '@halting/core/adapters'
 import type { ToolDefinition } from '@halting/core/adapters'
 import { createBodies } from '../bytes/bodies.ts'
-import { isForeign, renderMessage } from './message-bytes.ts'
+import { isForeign, renderMessage, userTurn } from './message-bytes.ts'
+import { liveContainerOf, withoutLostPrograms } from './programs.ts'
+import { isCodeTool, isDeferred, toolFieldsOf } from './tool-options.ts'
+import type { ToolOptionsByName } from './tool-options.ts'
 
 /** What the body of a request to the Messages API depends on beside the request. */
 export interface RequestBodyOptions {
@@ -21,6 +24,8 @@ export interface RequestBodyOptions {
   readonly taskBudget?: number | undefined
   /** The service's own tools, as it wants them listed: `{ type: 'web_search_20250305', name: 'web_search' }`. */
   readonly serverTools?: readonly JsonObject[] | undefined
+  /** What the service is told about tools beside their definitions, by their names: who may call them, and which are found by search. */
+  readonly toolOptions?: ToolOptionsByName | undefined
   /** What the service does to the conversation by itself, as it wants it told: `{ edits: [{ type: 'compact_20260112' }] }`. */
   readonly contextManagement?: JsonObject | undefined
 }
@@ -30,7 +35,9 @@ export interface RequestBodyOptions {
  *
  * Cache breakpoints stand after the tools, after the system prompt and after the two newest user turns: the newest
  * writes what the next request will read, the one before it reads what the last request wrote. Four is the most.
- * What changes between requests of a run stands behind the messages, so that those need not move.
+ * What changes between requests of a run stands behind the messages, so that those need not move. Where results are for code that runs at
+ * the service, what stands beside them waits for its end (spec R-PTC-4).
+ * @throws ConfigurationError for options of tools that no service takes.
  */
 export function createRequestBody(options: RequestBodyOptions): (request: ModelRequest) => Uint8Array<ArrayBuffer> {
   const { id, serverTools = [], contextManagement } = options
@@ -38,13 +45,17 @@ export function createRequestBody(options: RequestBodyOptions): (request: ModelR
     contextManagement === undefined ? '' : `,"context_management":${JSON.stringify(wellFormedJson(contextManagement))}`
   const fields = breakpointFields(options)
   const outputConfig = outputConfigField(options)
-  const headOf = createHeads(options.model, serverTools, fields)
+  const runsCode = serverTools.some(({ type }) => isCodeTool(type))
+  const toolFields = toolFieldsOf(options.toolOptions, serverTools)
+  const headOf = createHeads(options.model, createToolsField(serverTools, toolFields, fields), fields)
   const bodies = createBodies({
     render: (message) => renderMessage(message, id),
     breakpoints: { turns: fields === '' ? 0 : 2, fields },
+    heldKind: userTurn,
   })
   return (request) => {
-    const { system, tools, messages, maxOutputTokens, webSearch } = request
+    const { system, tools, maxOutputTokens, webSearch } = request
+    const messages = runsCode ? withoutLostPrograms(request.messages, id) : request.messages
     let tail = `],"max_tokens":${maxOutputTokens},"stream":true`
     if (request.toolChoice === 'none' && tools.length + serverTools.length > 0) tail += ',"tool_choice":{"type":"none"}'
     tail += thinkingField(request.thinking ?? options.thinking, maxOutputTokens)
@@ -64,29 +75,23 @@ function breakpointFields({ caching = true, cacheTtl = '5m' }: RequestBodyOption
 type Heads = (system: string, tools: readonly ToolDefinition[], webSearch: WebSearchUse | undefined) => string
 
 /** The list of tools and the system prompt seldom change within a run: their text is made once for as long as they do not. */
-function createHeads(model: string, serverTools: readonly JsonObject[], fields: string): Heads {
-  const served = textsOf(serverTools)
+function createHeads(model: string, toolsField: ToolsField, fields: string): Heads {
   const known = new WeakMap<readonly ToolDefinition[], { readonly tools: string; system: string; head: string }>()
   const start = `{"model":${JSON.stringify(model)}`
   const headOf = (tools: string, system: string): string =>
     `${start}${tools}${systemField(system, fields)},"messages":[`
   return (system, tools, webSearch) => {
-    if (webSearch !== undefined) {
-      const others = serverTools.filter(({ name }) => name !== webSearchName)
-      return headOf(toolsField(tools, [...textsOf(others), webSearchTool(webSearch)], fields), system)
-    }
+    if (webSearch !== undefined) return headOf(toolsField(tools, webSearch), system)
     const before = known.get(tools)
     if (before?.system === system) return before.head
-    const text = before?.tools ?? toolsField(tools, served, fields)
+    const text = before?.tools ?? toolsField(tools)
     const head = headOf(text, system)
     known.set(tools, { tools: text, system, head })
     return head
   }
 }
 
-function textsOf(serverTools: readonly JsonObject[]): readonly string[] {
-  return serverTools.map(({ cache_control: _, ...tool }) => JSON.stringify(wellFormedJson(tool)))
-}
+type ToolsField = (tools: readonly ToolDefinition[], webSearch?: WebSearchUse) => string
 
 const webSearchName = 'web_search'
 
@@ -94,21 +99,36 @@ const webSearchName = 'web_search'
  * The first version of the service's web search. Later ones filter results by code that the service runs: how often it does
  * is bounded by nothing, so no budget could be reserved for it.
  */
-function webSearchTool({ maxUses, allowedDomains, blockedDomains }: WebSearchUse): string {
-  return JSON.stringify({
+function webSearchTool({ maxUses, allowedDomains, blockedDomains }: WebSearchUse): JsonObject {
+  return {
     type: 'web_search_20250305',
     name: webSearchName,
     max_uses: maxUses,
     ...(allowedDomains !== undefined && { allowed_domains: allowedDomains }),
     ...(blockedDomains !== undefined && { blocked_domains: blockedDomains }),
-  })
+  }
 }
 
-function toolsField(tools: readonly ToolDefinition[], served: readonly string[], fields: string): string {
-  const own = tools.map(({ name, description, input_schema }) => JSON.stringify({ name, description, input_schema }))
-  const texts = [...own, ...served]
-  const last = texts.pop()
-  return last === undefined ? '' : `,"tools":[${[...texts, withFields(last, fields)].join(',')}]`
+/** The breakpoint stands at the last tool that takes one: the service refuses it where the model has yet to find the tool. */
+function createToolsField(
+  serverTools: readonly JsonObject[],
+  toolFields: ReadonlyMap<string, JsonObject>,
+  fields: string,
+): ToolsField {
+  const served = serverTools.map(({ cache_control: _, ...tool }) => wellFormedJson(tool))
+  const withoutSearch = served.filter(({ name }) => name !== webSearchName)
+  return (tools, webSearch) => {
+    const own = tools.map(({ name, description, input_schema }): JsonObject => ({
+      name,
+      description,
+      input_schema,
+      ...toolFields.get(name),
+    }))
+    const all = webSearch === undefined ? [...own, ...served] : [...own, ...withoutSearch, webSearchTool(webSearch)]
+    const marked = all.findLastIndex((tool) => !isDeferred(tool))
+    const texts = all.map((tool, index) => withFields(JSON.stringify(tool), index === marked ? fields : ''))
+    return texts.length === 0 ? '' : `,"tools":[${texts.join(',')}]`
+  }
 }
 
 function systemField(system: string, fields: string): string {
@@ -141,14 +161,12 @@ function thinkingField(thinking: Thinking | undefined, maxTokens: number): strin
 
 /** Where the service's own tools last ran code for this model: files of theirs are found there again. */
 export function containerOf(messages: readonly ModelMessage[], id: string): string | undefined {
-  for (let index = messages.length - 1; index >= 0; index--) {
-    const message = messages[index]
-    if (message?.role !== 'assistant' || message.container === undefined || isForeign(message, id)) continue
-    const { id: container, expires_at: expiry } = message.container
-    if (typeof container !== 'string' || container === '') continue
-    // The service refuses one that is gone; it makes a new one when it is told of none.
-    const isGone = typeof expiry === 'string' && Date.parse(expiry) <= Date.now()
-    return isGone ? undefined : container
-  }
-  return undefined
+  const last = messages.findLast(
+    (message) =>
+      message.role === 'assistant' &&
+      typeof message.container?.id === 'string' &&
+      message.container.id !== '' &&
+      !isForeign(message, id),
+  )
+  return last === undefined ? undefined : liveContainerOf(last, id)
 }

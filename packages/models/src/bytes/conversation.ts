@@ -1,5 +1,5 @@
 import type { ModelMessage } from '@halting/core'
-import type { Home, RenderedMessage, RenderedMessages } from './rendered-messages.ts'
+import type { Home, Part, RenderedMessage, RenderedMessages } from './rendered-messages.ts'
 import { Slab } from './slab.ts'
 import { lengthOf, markedTurns, settleTurn, turnsOf, writeTurn } from './turns.ts'
 import type { Turn } from './turns.ts'
@@ -27,7 +27,10 @@ export class Conversation implements Home {
   readonly #messages: ModelMessage[] = []
   readonly #rendered: RenderedMessage[] = []
   #lastKind: TurnKind | null = null
+  /** What the last settled turn held back. */
+  #held: readonly Part[] = []
   #lent: Uint8Array | null = null
+  #holdsBack = false
 
   constructor(format: WireFormat, renderings: RenderedMessages) {
     this.#format = format
@@ -41,13 +44,14 @@ export class Conversation implements Home {
   /** The turns of a list after the settled ones; undefined when it does not go on from those. */
   openTurns(messages: readonly ModelMessage[]): readonly Turn[] | undefined {
     if (!this.#holds(messages)) return undefined
-    const start = { from: this.#messages.length, lastKind: this.#lastKind }
+    const start = { from: this.#messages.length, lastKind: this.#lastKind, held: this.#held }
     const open = turnsOf(messages, start, this.#renderings, this.#format)
     if (this.#lastKind === null) return open
     // C1: a shorter list of the same messages may need a breakpoint, or end, in what is settled here.
     const { breakpoints } = this.#format
     const isEnough = open.length > 0 && markedTurns(open, breakpoints).length === (breakpoints?.turns ?? 0)
-    const isMerged = this.#lastKind.merges && open[0]?.kind === this.#lastKind
+    // A turn that holds something back has another kind than the messages that join it.
+    const isMerged = this.#lastKind.merges && open[0]?.kind.merges === true
     return isEnough && !isMerged ? open : undefined
   }
 
@@ -68,9 +72,15 @@ export class Conversation implements Home {
       if (index >= settled) writeTurn(slab, turn, marked.includes(index) ? (breakpoints?.fields ?? '') : '')
     })
     slab.write(tail)
+    this.#holdsBack = (open.at(-1)?.held.length ?? 0) > 0
     const body = slab.view(0, slab.length)
     this.#lent = body
     return body
+  }
+
+  /** Whether something in the list of the newest body is not in that body. */
+  get holdsBack(): boolean {
+    return this.#holdsBack
   }
 
   release(body: Uint8Array): void {
@@ -108,6 +118,7 @@ export class Conversation implements Home {
       if (turn === undefined) continue
       settleTurn(this.#slab, turn, this, this.#base)
       this.#lastKind = turn.kind
+      this.#held = turn.held
     }
     for (let index = this.#messages.length; index < next.from; index++) {
       const message = messages[index]

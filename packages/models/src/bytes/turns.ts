@@ -8,7 +8,9 @@ export interface Turn {
   readonly kind: TurnKind
   /** What must stand between the turn before it and this one. */
   readonly joint: string
-  readonly messages: readonly RenderedMessage[]
+  readonly parts: readonly Part[]
+  /** What may not stand in it and waits for a later turn: see `TurnKind.answeredBy`. */
+  readonly held: readonly Part[]
   /** The place of its first message in the list. */
   readonly from: number
 }
@@ -18,32 +20,80 @@ export interface TurnsStart {
   readonly from: number
   /** The kind of the turn before; null when there is none. */
   readonly lastKind: TurnKind | null
+  /** What it held back. */
+  readonly held: readonly Part[]
+}
+
+/** Messages that become one turn. */
+interface Group {
+  readonly kind: TurnKind
+  readonly messages: RenderedMessage[]
+  readonly from: number
 }
 
 export function turnsOf(
   messages: readonly ModelMessage[],
-  { from, lastKind }: TurnsStart,
+  start: TurnsStart,
   renderings: RenderedMessages,
   format: WireFormat,
 ): readonly Turn[] {
   const turns: Turn[] = []
-  let merging: RenderedMessage[] = []
+  let { lastKind: before, held } = start
+  const add = (kind: TurnKind, parts: readonly Part[], from: number): void => {
+    const joint = before === null ? '' : (format.between?.(before, kind) ?? '')
+    turns.push({ kind, joint, parts, held, from })
+    before = kind
+  }
+  /** A turn of what was held back, where the reply that it waited for is whole. */
+  const release = (from: number): void => {
+    const kind = format.heldKind
+    if (held.length === 0 || kind === undefined || before?.endsHold !== true) return
+    const parts = held
+    held = []
+    add(kind, parts, from)
+  }
+  for (const { kind, messages: merged, from } of groupsOf(messages, start.from, renderings)) {
+    const firsts = partsOf(merged, 'first')
+    const rests = partsOf(merged, 'rest')
+    const alone = firsts.length > 0 ? before?.answeredBy : undefined
+    if (alone !== undefined) {
+      held = [...held, ...rests]
+      add(alone, firsts, from)
+    } else if (kind === format.heldKind) {
+      const waited = held
+      held = []
+      add(kind, [...firsts, ...waited, ...rests], from)
+    } else {
+      release(from)
+      add(kind, [...firsts, ...rests], from)
+    }
+  }
+  release(messages.length)
+  return turns
+}
+
+function groupsOf(messages: readonly ModelMessage[], from: number, renderings: RenderedMessages): readonly Group[] {
+  const groups: Group[] = []
   for (let index = from; index < messages.length; index++) {
     const message = messages[index]
     if (message === undefined) continue
     const rendered = renderings.of(message)
     if (rendered.first === null && rendered.rest === null) continue
     const { kind } = rendered
-    if (kind.merges && turns.at(-1)?.kind === kind) {
-      merging.push(rendered)
-    } else {
-      merging = [rendered]
-      const before = turns.at(-1)?.kind ?? lastKind
-      const joint = before === null ? '' : (format.between?.(before, kind) ?? '')
-      turns.push({ kind, joint, messages: merging, from: index })
-    }
+    const last = groups.at(-1)
+    if (kind.merges && last?.kind === kind) last.messages.push(rendered)
+    else groups.push({ kind, messages: [rendered], from: index })
   }
-  return turns
+  return groups
+}
+
+function partsOf(messages: readonly RenderedMessage[], which: 'first' | 'rest'): readonly Part[] {
+  const parts: Part[] = []
+  for (const message of messages) {
+    const part = message[which]
+    if (part !== null) parts.push(part)
+  }
+  return parts
 }
 
 /** The newest turns that get a breakpoint, as places among `turns`, in order. */
@@ -59,9 +109,9 @@ export function markedTurns(turns: readonly Turn[], breakpoints: Breakpoints | u
 /** About what the turns take. */
 export function lengthOf(turns: readonly Turn[]): number {
   let length = 0
-  for (const { kind, joint, messages } of turns) {
+  for (const { kind, joint, parts } of turns) {
     length += joint.length + kind.opening.length + kind.closing.length + 2
-    for (const { first, rest } of messages) length += (first?.length ?? 0) + (rest?.length ?? 0) + 2
+    for (const part of parts) length += part.length + 2
   }
   return length
 }
@@ -93,14 +143,9 @@ function begin(slab: Slab, { kind, joint }: Turn): void {
   slab.write(kind.opening)
 }
 
-function forEachPart({ messages }: Turn, slab: Slab, take: (part: Part) => void): void {
-  let follows = false
-  const each = (part: Part | null): void => {
-    if (part === null) return
-    if (follows) slab.write(',')
+function forEachPart({ parts }: Turn, slab: Slab, take: (part: Part) => void): void {
+  for (const [index, part] of parts.entries()) {
+    if (index > 0) slab.write(',')
     take(part)
-    follows = true
   }
-  for (const { first } of messages) each(first)
-  for (const { rest } of messages) each(rest)
 }

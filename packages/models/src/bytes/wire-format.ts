@@ -10,6 +10,8 @@ export interface WireFormat {
   /** JSON values with commas between them that must stand between two turns; mostly none. It may depend on nothing else. */
   between?(before: TurnKind, after: TurnKind): string
   readonly breakpoints?: Breakpoints
+  /** The kind of turn that may have what others held back; absent where none holds anything back. */
+  readonly heldKind?: TurnKind
 }
 
 /** A message as JSON values with commas between them. With neither it is left out, and its neighbours meet. */
@@ -28,6 +30,13 @@ export interface TurnKind {
   /** Neighbouring messages of this kind become one turn. */
   readonly merges: boolean
   readonly takesBreakpoint: boolean
+  /**
+   * What the turn behind one of this kind is, where that has first parts: these alone. The rest of it stands with the next turn that may
+   * have it, or as one before the next turn of `this` kind or at the end of the list, if `endsHold` says that nothing is open there.
+   */
+  readonly answeredBy?: TurnKind
+  /** A turn of this kind is whole: what was held back may stand behind it. */
+  readonly endsHold?: boolean
 }
 
 /** Fields that the last value of the newest turns has besides its own. */

@@ -1,5 +1,6 @@
 import { ConfigurationError, ModelError } from '@halting/core'
 import type { JsonObject, Model } from '@halting/core'
+import { wellFormedJson } from '@halting/core/adapters'
 import { releaseBody } from '../bytes/bodies.ts'
 import { sizesOf } from '../model-sizes.ts'
 import { createOwnReasoning } from '../responses/own-reasoning.ts'
@@ -164,7 +165,7 @@ class Protocols {
       thinking,
       reasoningSummary: summary,
     } = this.#options
-    const extraBody = asResponsesFields(this.#options.extraBody ?? {})
+    const extraBody = asResponsesFields(wellFormedJson(this.#options.extraBody ?? {}))
     const ownReasoning = this.#ownReasoning
     return {
       body: createResponsesBody({

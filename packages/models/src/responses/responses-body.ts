@@ -146,7 +146,12 @@ function toolOf({ name, description, input_schema }: ToolDefinition, freeform: F
     // Strict schemas are not any schema: optional fields and maps are refused in them.
     return { type: 'function', name, description, parameters: input_schema, strict: false }
   }
-  return { type: 'custom', name, description, ...(text.format !== undefined && { format: text.format }) }
+  return {
+    type: 'custom',
+    name,
+    description,
+    ...(text.format !== undefined && { format: wellFormedJson(text.format) }),
+  }
 }
 
 function isWebSearch({ type }: JsonObject): boolean {
@@ -172,7 +177,7 @@ const ours: ReadonlySet<string> = new Set(
 
 function createTails(options: ResponsesBodyOptions): (request: ModelRequest) => string {
   const { serverTools, extraBody } = options
-  const extra = Object.entries(wellFormedJson(extraBody))
+  const extra = Object.entries(extraBody)
     .filter(([name, value]) => !ours.has(name) && value !== undefined)
     .map(([name, value]) => field(name, value))
     .join('')

@@ -26,8 +26,8 @@ export type Assembled =
   | {
       readonly kind: 'complete'
       readonly message: AssistantMessage
-      /** Set when the service told no usage. */
-      readonly billed?: 'unknown'
+      /** `unknown` when the service told no usage, `nothing` when no model wrote it. */
+      readonly billed?: 'unknown' | 'nothing'
     }
   /** The stream broke; `message` holds the completed blocks. */
   | { readonly kind: 'partial'; readonly message: AssistantMessage }

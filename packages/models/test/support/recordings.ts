@@ -37,6 +37,12 @@ function text(value: Json | undefined): string {
   return typeof value === 'string' ? value : ''
 }
 
+/** What a model says of these events: one without a delta is a call that code of the service made, and no model (spec R-PTC-6). */
+export function replyOf(events: readonly JsonObject[]): JsonObject {
+  const isOfCode = events.every(({ type }) => type === 'message_start' || type === 'message_stop')
+  return { message: messageOf(events), ...(isOfCode && { billed: 'nothing' }) }
+}
+
 /** The message that the events say, put together in the plainest way: the reading that the product is held against. */
 export function messageOf(events: readonly JsonObject[]): JsonObject {
   let message: Fields = {}

@@ -120,13 +120,13 @@ function answeredAttempt(run: Run, plan: RequestPlan, grant: Grant, reply: OwnRe
 }
 
 function chargeOfReply(run: Run, plan: RequestPlan, grant: Grant, reply: OwnReply): Charge {
-  const { message, told, streamError, isBillingUnknown } = reply
+  const { message, told, streamError, isBillingUnknown, mayBeFree } = reply
   // A broken stream tells no final usage: the worst case is what it may cost.
   if (streamError !== undefined) return unknownCharge(run, plan, grant)
   if (told.isUsable) {
     if (isBillingUnknown) return untoldCharge(run, plan, grant, 'no usage')
-    // No request has an empty prompt: it was not counted.
-    if (promptTokensOf(told.usage) <= 0) return untoldCharge(run, plan, grant, 'a usage without a prompt')
+    // No request has an empty prompt: it was not counted. Without a model there is none.
+    if (!mayBeFree && promptTokensOf(told.usage) <= 0) return untoldCharge(run, plan, grant, 'a usage without a prompt')
   }
   return chargeFor(run, plan, grant, told, message.model)
 }

@@ -13,6 +13,8 @@ export interface OwnReply {
   /** What broke the stream; undefined when nothing did. */
   readonly streamError: unknown
   readonly isBillingUnknown: boolean
+  /** A usage of zero is one, and none that was left out. */
+  readonly mayBeFree: boolean
   /** Of `ModelReply`; undefined for none. */
   readonly warnings: readonly string[] | undefined
 }
@@ -29,6 +31,7 @@ export function ownReply(given: unknown, blocks: OwnBlocks, by: string): OwnRepl
         ...own,
         streamError: streamError ?? undefined,
         isBillingUnknown: billed === 'unknown',
+        mayBeFree: billed === 'nothing',
         warnings: warningsIn(warnings),
       }
     )

@@ -1,0 +1,104 @@
+import { ConfigurationError } from '@halting/core'
+import type { Json, JsonObject } from '@halting/core'
+import { isJsonObject, wellFormedJson } from '@halting/core/adapters'
+import { stringOf } from '../json-fields.ts'
+
+/** What the Messages API takes about a tool beside its definition, under the names of the service. */
+export interface MessagesToolOptions {
+  /**
+   * Who may call it: `direct`, the model itself, and `code_execution_…`, code that it runs at the service; the latter wants that tool among
+   * `serverTools`. Only the model when absent.
+   */
+  readonly allowed_callers?: readonly string[] | undefined
+  /** Whether the model sees it only once it has found it, by a tool that searches tools. */
+  readonly defer_loading?: boolean | undefined
+  /** Inputs that show how it is called. */
+  readonly input_examples?: readonly JsonObject[] | undefined
+  /** Whether the service makes sure that inputs fit the schema. */
+  readonly strict?: boolean | undefined
+  /** Whether its input streams as it is written, without being checked by the service first. */
+  readonly eager_input_streaming?: boolean | undefined
+}
+
+/** By the name of the tool. Tools that a request does not have are passed over. */
+export type ToolOptionsByName = Readonly<Record<string, MessagesToolOptions>>
+
+const isFlag = (value: unknown): boolean => typeof value === 'boolean'
+
+/** What each may be, in words, and whether a value is that. */
+const fields: { readonly [Field in keyof MessagesToolOptions]-?: readonly [string, (value: unknown) => boolean] } = {
+  allowed_callers: [
+    "a list of 'direct' and names such as 'code_execution_20260120'",
+    (value) =>
+      isListOf(value, (caller) => typeof caller === 'string' && /^(direct|code_execution_\d{8})$/.test(caller)),
+  ],
+  defer_loading: ['true or false', isFlag],
+  input_examples: ['a list of inputs, which are objects', (value) => isListOf(value, isJsonObject)],
+  strict: ['true or false', isFlag],
+  eager_input_streaming: ['true or false', isFlag],
+}
+
+function isListOf(value: unknown, isOne: (part: unknown) => boolean): boolean {
+  return Array.isArray(value) && value.length > 0 && value.every(isOne)
+}
+
+/**
+ * Options of tools as JSON fields, by the name of the tool.
+ * @throws ConfigurationError for what the service would refuse in every request.
+ */
+export function toolFieldsOf(
+  given: ToolOptionsByName | undefined,
+  serverTools: readonly JsonObject[],
+): ReadonlyMap<string, JsonObject> {
+  if (given === undefined) return new Map()
+  // Plain JavaScript may give anything.
+  if (!isJsonObject(given)) refuse('toolOptions', 'options by the names of tools, such as { Read: { strict: true } }')
+  const byName = new Map<string, JsonObject>()
+  for (const [name, options] of Object.entries(given as ToolOptionsByName)) {
+    const place = `toolOptions.${name}`
+    if (!/^[\w-]{1,128}$/.test(name)) refuse(place, 'under a name that a tool can have: letters, digits, _ and -')
+    if (!isJsonObject(options)) refuse(place, `an object with ${Object.keys(fields).join(', ')}`)
+    const said = Object.entries(options).filter(([, value]) => value !== undefined)
+    for (const [field, value] of said) checkField(`${place}.${field}`, field, value)
+    checkTogether(place, options, serverTools)
+    byName.set(name, wellFormedJson(Object.fromEntries(said)))
+  }
+  return byName
+}
+
+function checkField(place: string, field: string, value: unknown): void {
+  if (!Object.hasOwn(fields, field)) refuse(place, `one of ${Object.keys(fields).join(', ')}`)
+  // `hasOwn` says so.
+  const [words, isOne] = fields[field as keyof MessagesToolOptions]
+  if (!isOne(value)) refuse(place, words)
+}
+
+function checkTogether(place: string, options: MessagesToolOptions, serverTools: readonly JsonObject[]): void {
+  const byCode = options.allowed_callers?.find((caller) => caller !== 'direct')
+  if (byCode === undefined) return
+  if (!serverTools.some(({ type }) => isCodeTool(type))) {
+    const tool = `{ type: '${byCode}', name: 'code_execution' }`
+    throw new ConfigurationError(
+      `${place} lets ${byCode} call the tool, which serverTools does not have. Add ${tool} to it.`,
+    )
+  }
+  if (options.strict === true) {
+    throw new ConfigurationError(
+      `${place} is strict, and may be called by code: the service takes one of these. Leave out strict, or allow 'direct' alone.`,
+    )
+  }
+}
+
+function refuse(place: string, wanted: string): never {
+  throw new ConfigurationError(`${place} must be ${wanted}.`)
+}
+
+/** Whether a tool of the service of this type runs code. */
+export function isCodeTool(type: Json | undefined): boolean {
+  return stringOf(type).startsWith('code_execution_')
+}
+
+/** Whether the model sees the tool only once it has found it: then no breakpoint may stand at it. */
+export function isDeferred(tool: JsonObject): boolean {
+  return tool.defer_loading === true
+}
