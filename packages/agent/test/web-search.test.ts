@@ -99,7 +99,7 @@ function world(service: ReturnType<typeof searcher>, { input = {}, given = {}, p
 } // prettier-ignore
 
 async function runOf(options: RunOptions) {
-  const steps = createMemorySteps(options.clock === undefined ? {} : { clock: options.clock as never })
+  const steps = createMemorySteps(options.clock === undefined ? {} : { clock: options.clock })
   const { terminal, state } = await streamRun(startRun({ prompt: 'go' }), { ...options, steps }).ended
   const said = state.transcript.messages().flatMap(({ content }) => (Array.isArray(content) ? content : []))
   const result = said.find(isToolResult)
