@@ -10,8 +10,21 @@ import { newestNode } from './node-binaries.mjs'
 import { root } from './packages.mjs'
 import { tellChecks } from './tell-checks.mjs'
 
-const packages = ['@ai-sdk/anthropic@4.0.105', '@ai-sdk/openai@4.0.118', '@ai-sdk/openai-compatible@3.0.92']
-const tests = 'packages/models/test/ai-sdk-providers.test.ts'
+const packages = [
+  '@ai-sdk/amazon-bedrock@5.0.101',
+  '@ai-sdk/anthropic@4.0.105',
+  '@ai-sdk/azure@4.0.85',
+  '@ai-sdk/google@4.0.121',
+  '@ai-sdk/google-vertex@5.0.141',
+  '@ai-sdk/groq@4.0.84',
+  '@ai-sdk/mistral@4.0.87',
+  '@ai-sdk/openai@4.0.118',
+  '@ai-sdk/openai-compatible@3.0.92',
+  '@ai-sdk/xai@5.0.12',
+]
+const tests = ['ai-sdk-providers', 'provider-errors', 'provider-features'].map(
+  (name) => `packages/models/test/${name}.test.ts`,
+)
 const patienceMs = 300_000
 
 const home = realpathSync(mkdtempSync(join(tmpdir(), 'halting-ai-sdk-')))
@@ -51,7 +64,7 @@ function installed({ bin }) {
 function run({ bin, title }) {
   const report = join(home, 'report.json')
   const vitest = fileURLToPath(new URL('node_modules/vitest/vitest.mjs', root))
-  const parameters = [vitest, 'run', '--reporter=json', `--outputFile.json=${report}`, tests]
+  const parameters = [vitest, 'run', '--reporter=json', `--outputFile.json=${report}`, ...tests]
   const { stdout, stderr } = spawnSync(join(bin, 'node'), parameters, {
     cwd: fileURLToPath(root),
     env: { ...process.env, HALTING_AI_SDK: home },

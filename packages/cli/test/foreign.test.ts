@@ -3,6 +3,7 @@ import { copyFileSync, mkdirSync, readFileSync, realpathSync, writeFileSync } fr
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { beforeAll, expect, test } from 'vitest'
+import { priceFlags } from '../src/foreign/session-prices.ts'
 import { asks, keep, says, sessionPath } from './support/kept-session.ts'
 import { here, installProgram, run } from './support/program.ts'
 
@@ -68,6 +69,14 @@ test('dollars stop no run whose model has no price, and that is said', async () 
       '',
     ].join('\n'),
   )
+})
+
+test('of settings that were written out, prices alone are written out again', () => {
+  const price = { input: 1, output: 2 }
+  const models = { mine: { package: 'p', model: 'm', options: { apiKey: 'secret' }, price } }
+  const settings = JSON.stringify({ aiSdk: { models }, modelPrices: { other: price } })
+  const [flag, written = ''] = priceFlags({ settings }, { cwd: '/' })
+  expect([flag, JSON.parse(written)]).toEqual(['--settings', { modelPrices: { mine: price, other: price } }])
 })
 
 test('a price from the settings counts', async () => {

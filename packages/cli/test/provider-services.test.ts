@@ -3,9 +3,11 @@ import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { methods } from '@agentclientprotocol/sdk'
 import { startScriptedServer } from '@halting/models/scripted'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { installPackage, tinyProvider } from '../../agent/test/support/provider-packages.ts'
+import { talk } from './support/acp-program.ts'
 import { endHosts, host } from './support/host.ts'
 import { call, here, installProgram, run } from './support/program.ts'
 
@@ -52,11 +54,13 @@ describe('@ai-sdk/anthropic', () => {
   test('works with tools, and its keys reach neither commands nor records', async () => {
     const command = 'echo "key=$MY_MODEL_KEY cloud=$AWS_SECRET_ACCESS_KEY."'
     const { service, halting } = await claude([{ content: [call('Bash', { command })] }, { content: ['Done.'] }])
-    const { status, stdout } = await halting(['--output-format', 'stream-json', '--verbose'])
+    const flags = ['--output-format', 'stream-json', '--verbose', '--max-thinking-tokens', '2000']
+    const { status, stdout } = await halting(flags)
     expect(status).toBe(0)
     expect(stdout).toContain('key= cloud=.')
     expect(stdout).toContain('"result":"Done."')
     expect(service.requests).toHaveLength(2)
+    expect(service.requests[0]?.body).toMatchObject({ thinking: { type: 'enabled', budget_tokens: 2000 } })
     expect(stdout).not.toContain(secret)
   })
 
@@ -122,4 +126,18 @@ test('a host lists aliases and changes to one in a session', async () => {
   expect(await one.ask('set_model', { model: 'ai-sdk:tiny/other' })).toMatchObject({ subtype: 'success' })
   expect(JSON.parse(String((await one.say('again'))['result']))).toMatchObject({ modelId: 'other' })
   await one.end()
+})
+
+test('an editor lists aliases and asks one', async () => {
+  const { home, cwd, own } = person({ aiSdk: { models: { mine: { package: 'tiny', model: 'm' } } } })
+  installPackage(own, 'tiny', { source: tinyProvider })
+  const { agent, wire } = await talk([], { env: { HOME: home, ANTHROPIC_API_KEY: 'k' } })
+  const { sessionId, configOptions } = await agent.request(methods.agent.session.new, { cwd, mcpServers: [] })
+  expect(JSON.stringify(configOptions?.find(({ id }) => id === 'model'))).toContain('"value":"mine"')
+  await agent.request(methods.agent.session.setConfigOption, { sessionId, configId: 'model', value: 'mine' })
+  const prompt = [{ type: 'text' as const, text: 'hi' }]
+  expect(await agent.request(methods.agent.session.prompt, { sessionId, prompt })).toMatchObject({
+    stopReason: 'end_turn',
+  })
+  expect(JSON.stringify(wire)).toContain('modelId')
 })

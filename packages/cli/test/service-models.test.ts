@@ -155,3 +155,10 @@ test('the list is there at once, grows at its end as services answer, and keeps 
   shown?.handleInput?.('\r')
   expect(await chosen).toBe('gpt-y')
 })
+
+test('models that settings name are listed without asking anybody (R-PROV-27)', async () => {
+  const alias = { package: '@ai-sdk/xai', model: 'grok', folders: [], from: 'settings.json' }
+  const aiSdk = { models: { mine: alias }, packages: {}, folders: [] }
+  const [first] = askServices({ env: {}, settings: { aiSdk } }, 300)
+  expect([first?.service, await first?.answer]).toEqual(['aiSdk', { kind: 'models', names: ['mine'], left: 0 }])
+})

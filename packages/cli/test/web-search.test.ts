@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { here, installProgram, run, script } from './support/program.ts'
+import { here, installProgram, run, script, start } from './support/program.ts'
 
 installProgram()
 
@@ -66,6 +66,8 @@ test('searches by the service, and the fee is in the figures', async () => {
   })
   const why = await run(['why'])
   expect(why.stdout).toContain('2 web searches')
+  const report = await run(['report'])
+  expect(report.stdout).toMatch(/failed +searches\n.*claude-haiku-4-5.* 2\n/)
 }) // prettier-ignore
 
 test('a service that cannot search is offered none, and a rule may take it away', async () => {
@@ -74,8 +76,6 @@ test('a service that cannot search is offered none, and a rule may take it away'
   const replies = [{ content: 'Done.', usage }]
   expect((await told(['--disallowedTools', 'WebSearch'], searchScript(replies))).isOffered).toBe(false)
   expect((await told(['--settings', '{"webSearch": "off"}'], searchScript(replies))).isOffered).toBe(false)
-  expect((await told(['--tools', 'Read'], searchScript(replies))).isOffered).toBe(false)
-  expect((await told(['--tools', 'WebSearch'], searchScript(replies))).isOffered).toBe(true)
 })
 
 test('without a rule nothing is searched, and one for its domains is enough', async () => {
@@ -100,6 +100,36 @@ test('a run that searches without end stops at its limits', async () => {
   const dollars = await told(['--allowedTools', 'WebSearch', '--max-run-usd', '0.4'], searchScript(many))
   expect(dollars.status).toBe(3)
 })
+
+test('a session that is killed after a search goes on without another one', async () => {
+  const searched = [searching(), found(page), { content: 'Late.', fault: { kind: 'hang', at: 'start' } }]
+  const args = ['--output-format', 'stream-json', '--verbose', '--allowedTools', 'WebSearch']
+  const running = start(['-p', 'go', ...args, '--include-partial-messages', '--script', searchScript(searched)])
+  // The third request is made: what came before it is on record.
+  await running.says('msg_scripted_3')
+  running.child.kill('SIGKILL')
+  await running.ended
+  const init = JSON.parse(running.stdout().split('\n')[0] ?? '') as { readonly session_id: string }
+  const file = searchScript([{ expect: 'Guide: https://vitest.dev/guide', content: 'Done.', usage }])
+  const { status, stdout } = await run(['-p', '--resume', init.session_id, ...args, '--script', file])
+  expect([status, stdout.includes('"result":"Done."')]).toEqual([0, true])
+  const why = await run(['why', init.session_id])
+  expect(why.stdout).toContain('2 web searches')
+})
+
+test('hooks see it by its name, and an agent has it where its tools say so', async () => {
+  const command = 'echo no searches today >&2; exit 2'
+  const hooks = { PreToolUse: [{ matcher: 'WebSearch', hooks: [{ type: 'command', command }] }] }
+  const file = searchScript([searching(), { expect: 'no searches today', content: 'Done.', usage }])
+  const flags = ['--allowedTools', 'WebSearch', '--settings', JSON.stringify({ hooks })]
+  expect((await told(flags, file)).result?.result).toBe('Done.')
+  const agents = JSON.stringify({ finder: { description: 'Finds', prompt: 'Find.', tools: ['WebSearch'] } })
+  const asked = { type: 'tool_use', name: 'Agent', input: { description: 'd', prompt: 'find it', subagent_type: 'finder' } }
+  const replies = [{ content: [asked], usage }, searching(), found(page), { expect: 'Guide', content: 'Found it.', usage }]
+  const ofAgent = searchScript([...replies, { expect: 'Found it.', content: 'Done.', usage }])
+  const { result } = await told(['--allowedTools', 'WebSearch', '--agents', agents], ofAgent)
+  expect([result?.result, result?.modelUsage?.['claude-haiku-4-5']?.webSearchRequests]).toEqual(['Done.', 2])
+}) // prettier-ignore
 
 test('an MCP server searches that settings of the person name, and never one of a project that nobody trusts', async () => {
   const server = join(here(), 'search-server.mjs')

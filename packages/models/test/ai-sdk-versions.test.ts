@@ -184,6 +184,32 @@ describe('an error in a stream has no status, whatever the provider infers', () 
     expect(recordOf(error)).toMatchObject({ kind: 'billing_error', status: null, billed: 'unknown', retryable: false })
   })
 
+  test.each([
+    ['throttlingException', 'rate_limit', true],
+    ['serviceUnavailableException', 'overloaded', true],
+    ['internalServerException', 'server_error', true],
+    ['modelStreamErrorException', 'server_error', true],
+    ['validationException', 'invalid_request', false],
+  ])('%s of Bedrock is a %s', async (name, kind, retryable) => {
+    const { error } = await answerTo([{ type: 'error', error: marked({ [name]: { message: 'Hm.' } }) }])
+    expect(recordOf(error)).toMatchObject({ kind, retryable, status: null, billed: 'unknown' })
+  })
+
+  test('and one that no schema of the package fits is no broken stream', async () => {
+    const misfit = (value: Json) =>
+      Object.assign(new Error(`Type validation failed: ${'x'.repeat(5_000)}`), {
+        name: 'AI_TypeValidationError',
+        value,
+      })
+    const said = await answerTo([
+      { type: 'error', error: misfit({ error: { message: 'Slow down', code: 'slow_down' } }) },
+    ])
+    expect(recordOf(said.error)).toMatchObject({ kind: 'overloaded', status: null, billed: 'unknown' })
+    const other = await answerTo([{ type: 'error', error: misfit({ error: 'Slow down', id: 'x' }) }])
+    const { kind, message } = recordOf(other.error)
+    expect([kind, message.length < 500]).toEqual(['connection', true])
+  })
+
   test('also where it came first, and is thrown as the error of a call', async () => {
     const thrown = Object.assign(new Error('Slow down'), {
       name: 'AI_APICallError',

@@ -2,17 +2,18 @@
 import { createServer } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { anthropic, openaiCompatible } from '../src/index.ts'
+import { anthropic, openaiCompatible, openaiResponses } from '../src/index.ts'
 import { call, recordOf } from './support/call.ts'
 import { answeringReply, framesOf } from './support/fault-reply.ts'
 import type { FaultProtocol } from './support/fault-reply.ts'
 import { startRawServer } from './support/raw-server.ts'
+import { message } from './support/responses-read.ts'
 
-const protocols = ['messages', 'chat'] as const
+const protocols = ['messages', 'chat', 'responses'] as const
 
 function modelOf(protocol: FaultProtocol, baseUrl: string) {
   const options = { model: 'claude-test', apiKey: 'key', baseUrl }
-  return protocol === 'messages' ? anthropic(options) : openaiCompatible(options)
+  return { messages: anthropic, chat: openaiCompatible, responses: openaiResponses }[protocol](options)
 }
 
 function streamOf(protocol: FaultProtocol): string {
@@ -91,6 +92,7 @@ describe.each(protocols)('an answer of %s that comes whole', (protocol) => {
       ...(protocol === 'messages' && { type: 'message', role: 'assistant', stop_reason: 'end_turn' }),
       content: [{ type: 'text', text: 'whole' }],
       choices: [{ message: { content: 'whole' }, finish_reason: 'stop' }],
+      ...(protocol === 'responses' && { object: 'response', output: [message('whole')] }),
       usage,
     })
     const { reply } = await call(modelOf(protocol, server.url))

@@ -1,7 +1,7 @@
 // Holds R-WIRE-11 of docs/spec.md: a refusal of a prompt carries what the service said of its window.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { openaiCompatible } from '../src/openai/openai.ts'
+import { openaiCompatible, openaiResponses } from '../src/openai/openai.ts'
 import { serviceError, streamError } from '../src/service/service-error.ts'
 import { call, modelAt, recordOf } from './support/call.ts'
 import { refusals } from './support/context-limits.ts'
@@ -28,7 +28,8 @@ describe('a refusal carries what fits and what was sent, over HTTP', () => {
     const server = await startRawServer(
       (response) => void response.writeHead(status, { 'content-type': type }).end(text),
     )
-    const models = [modelAt(server.url), openaiCompatible({ model: 'm', baseUrl: `${server.url}/v1`, apiKey: 'key' })]
+    const options = { model: 'm', baseUrl: `${server.url}/v1`, apiKey: 'key' }
+    const models = [modelAt(server.url), openaiCompatible(options), openaiResponses(options)]
     for (const model of models) {
       const { kind, retryable, contextLimit } = recordOf((await call(model)).error)
       expect({ kind, retryable, contextLimit }).toEqual({
@@ -39,14 +40,17 @@ describe('a refusal carries what fits and what was sent, over HTTP', () => {
     }
   })
 
-  test.each(['messages', 'chat'] as const)('from the fault server, in %s', async (protocol) => {
+  test.each(['messages', 'chat', 'responses'] as const)('from the fault server, in %s', async (protocol) => {
     const plan = [{ answer: '400 prompt too long' }, { answer: '413' }] as const
     const server = await startFaultServer({ protocol, plan })
     try {
-      const model =
-        protocol === 'messages'
-          ? modelAt(server.url)
-          : openaiCompatible({ model: 'm', baseUrl: `${server.url}/v1`, apiKey: 'key' })
+      const options = { model: 'm', baseUrl: `${server.url}/v1`, apiKey: 'key' }
+      const models = {
+        messages: modelAt(server.url),
+        chat: openaiCompatible(options),
+        responses: openaiResponses(options),
+      }
+      const model = models[protocol]
       const records = [recordOf((await call(model)).error), recordOf((await call(model)).error)]
       expect(records.map(({ kind, contextLimit }) => [kind, contextLimit])).toEqual([
         ['prompt_too_long', { used: 210_000, limit: 200_000 }],

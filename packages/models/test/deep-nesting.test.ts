@@ -4,10 +4,11 @@ import { streamRun, ModelError, startRun } from '@halting/core'
 import type { AnyTool, JsonObject, Model } from '@halting/core'
 import { describe, expect, test } from 'vitest'
 import { fromAiSdk } from '../src/ai-sdk/index.ts'
-import { anthropic, openaiCompatible } from '../src/index.ts'
+import { anthropic, openaiCompatible, openaiResponses } from '../src/index.ts'
 import { call } from './support/call.ts'
 import { chunk, finish, piece, usageChunk } from './support/chat-read.ts'
 import { beginStream, startRawServer } from './support/raw-server.ts'
+import { call as callItem, created, done, ended, message } from './support/responses-read.ts'
 import { finish as finishPart, scriptedParts, text as textParts, toolCall } from './support/scripted-parts.ts'
 
 const depths = [150, 250, 5_000, 100_000] as const
@@ -108,18 +109,36 @@ describe.each(depths)('%i levels', (depth) => {
     expect(await outcomeOf(openaiCompatible({ model: 'm', baseUrl: url }))).toBe(isReply ? 'reply' : 'error')
   })
 
+  const annotated = [{ type: 'output_text', text: 'x', annotations: [{ type: 'x', it: hole }] }]
+  test.each<[string, readonly JsonObject[], boolean]>([
+    ['an input that is text', [done(0, callItem(deep))], true],
+    ['an input that is an object', [done(0, callItem('', { arguments: hole }))], isTaken],
+    ['an item of an unknown kind', [done(0, { type: 'brand_new', it: hole })], isTaken],
+    ['what the service did', [done(0, { type: 'web_search_call', action: { query: hole } })], isTaken],
+    ['what was thought', [done(0, { type: 'reasoning', encrypted_content: 'e', it: hole })], isTaken],
+    ['an annotation', [done(0, message('', { content: annotated }))], isTaken],
+    ['an event of an unknown kind', [{ type: 'brand_new', it: hole }, done(0, message('x'))], isTaken],
+    ['an error', [{ type: 'error', message: hole }], false],
+  ])('Responses API: %s', async (_name, events, isReply) => {
+    const url = await serve(frames([created, ...events, ended()], deep))
+    expect(await outcomeOf(openaiResponses({ model: 'm', baseUrl: url, apiKey: 'key' }))).toBe(
+      isReply ? 'reply' : 'error',
+    )
+  })
+
   test.each<[string, string, number]>([
     ['an error', `{"type":"error","error":{"type":"api_error","message":${deep}}}`, 500],
     ['an error that is none', deep, 400],
     [
       'a whole answer',
-      `{"type":"message","content":[{"type":"x","it":${deep}}],"choices":[{"message":{"x":${deep}}}]}`,
+      `{"type":"message","content":[{"type":"x","it":${deep}}],"choices":[{"message":{"x":${deep}}}],"output":${deep}}`,
       200,
     ],
-  ])('either: %s in a body', async (_name, body, status) => {
+  ])('each: %s in a body', async (_name, body, status) => {
     const baseUrl = await serve(body, status, 'application/json')
     expect(await outcomeOf(anthropic({ model: 'claude-test', apiKey: 'key', baseUrl }))).toBe('error')
     expect(await outcomeOf(openaiCompatible({ model: 'm', baseUrl }))).toBe('error')
+    expect(await outcomeOf(openaiResponses({ model: 'm', baseUrl, apiKey: 'key' }))).toBe('error')
   })
 
   // A provider hands on objects, which may come from anywhere.

@@ -3,9 +3,10 @@ import { createServer } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
 import type { RunEvent } from '@halting/core'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { anthropic, openaiCompatible } from '../src/index.ts'
+import { anthropic, openaiCompatible, openaiResponses } from '../src/index.ts'
 import { call, modelAt, recordOf } from './support/call.ts'
 import { answeringReply, framesOf } from './support/fault-reply.ts'
+import type { FaultProtocol } from './support/fault-reply.ts'
 import { runTo } from './support/fault-run.ts'
 import { beginStream, startRawServer } from './support/raw-server.ts'
 
@@ -63,12 +64,23 @@ describe('a service that was never reached is tried twice again, and each time i
 describe('a reply that breaks twice with the same bytes is not asked for a third time', () => {
   const frames = framesOf('messages', answeringReply).map(({ bytes }) => bytes)
   const chat = framesOf('chat', answeringReply).map(({ bytes }) => bytes)
-  const bodies: readonly (readonly [string, 'messages' | 'chat', string])[] = [
+  const responses = framesOf('responses', answeringReply).map(({ bytes }) => bytes)
+  const bodies: readonly (readonly [string, FaultProtocol, string])[] = [
     ['no JSON', 'messages', `${frames[0] ?? ''}data: {"type": "content_bl\n\n`],
     ['an event that cannot stand there', 'messages', frames.slice(1).join('')],
     ['an early end', 'messages', frames[0] ?? ''],
     ['no JSON', 'chat', 'data: {"choices": [\n\n'],
     ['an early end', 'chat', chat[0] ?? ''],
+    ['no JSON', 'responses', `${responses[0] ?? ''}data: {"type": "respon\n\n`],
+    [
+      'an event that cannot stand there',
+      'responses',
+      responses
+        .toSpliced(3, 0, responses[2] ?? '')
+        .join('')
+        .replaceAll(/"sequence_number":\d+/g, '"n":0'),
+    ],
+    ['an early end', 'responses', responses[0] ?? ''],
   ]
   test.each(bodies)('%s (%s)', async (_name, protocol, body) => {
     const server = await startRawServer((response) => {
@@ -79,7 +91,7 @@ describe('a reply that breaks twice with the same bytes is not asked for a third
       setTimeout(() => response.end(body.slice(at)), 20)
     })
     const options = { model: 'm', apiKey: 'key', baseUrl: server.url }
-    const model = protocol === 'messages' ? anthropic(options) : openaiCompatible(options)
+    const model = { messages: anthropic, chat: openaiCompatible, responses: openaiResponses }[protocol](options)
     const { terminal } = await runTo('go', { model })
     expect([terminal.reason, server.bodies.length]).toEqual(['model_error', 2])
   })

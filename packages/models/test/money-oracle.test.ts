@@ -109,6 +109,9 @@ function happeningsIn(drawn: Sequence, came: Came): readonly string[] {
     'upper tier':
       drawn.model === 'tiered' && requests.some(({ passes }) => passes.some(({ bill }) => bill.promptTokens > 1_500)),
     chat: drawn.speaks === 'chat',
+    responses: drawn.speaks === 'responses',
+    'searched in responses':
+      drawn.speaks === 'responses' && requests.some(({ passes }) => passes.some(({ bill }) => bill.searches > 0)),
   }
   return Object.entries(met).flatMap(([happening, isMet]) => (isMet ? [happening] : []))
 }
@@ -122,7 +125,7 @@ describe('what a run tells is what a service bills', () => {
       expect(broken(drawn, came)).toEqual([])
     })
     await fc.assert(keepsPromises, { numRuns, seed, endOnFailure: true })
-    expect(numRuns < 400 ? 16 : met.size).toBe(16)
+    expect(numRuns < 400 ? 18 : met.size).toBe(18)
   }, 1_000_000)
 })
 

@@ -1,4 +1,4 @@
-// Which API a model of OpenAI is asked by, and what it learns from refusals (spec R-RESP-10 to R-RESP-15).
+// Which API a model of OpenAI is asked by, and what it learns from refusals (spec R-RESP-10 to R-RESP-13).
 import type { JsonObject, Model, ModelRequest } from '@halting/core'
 import { describe, expect, test } from 'vitest'
 import { openai, openaiCompatible, openaiResponses } from '../src/index.ts'
@@ -68,6 +68,9 @@ describe('openai', () => {
     const make = (options: Partial<OpenAiOptions>): Model => openai({ model: 'gpt-5.2', apiKey: 'key', ...options })
     expect(make({}).webSearch).toEqual({ domains: 'allowed and blocked' })
     expect(make({ api: 'chat_completions' }).webSearch).toBeUndefined()
+    expect(make({ webSearch: false }).webSearch).toBeUndefined()
+    expect(make({ baseUrl: 'https://gateway.example/v1' }).webSearch).toBeUndefined()
+    expect(make({ baseUrl: 'https://gateway.example/v1', webSearch: true }).webSearch).toBeDefined()
     const serverTools = [{ type: 'code_interpreter' }]
     expect(make({}).maxServerToolUses).toBeUndefined()
     expect(make({ serverTools }).maxServerToolUses).toBe(Infinity)

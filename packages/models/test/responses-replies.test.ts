@@ -143,6 +143,17 @@ describe('what deltas leave out is filled in', () => {
     ])
   })
 
+  test('calls whose ids turn are the same in their order, and none is there twice', () => {
+    const streamed = [
+      created,
+      done(0, { type: 'reasoning', summary: [] }),
+      done(1, call('{}')),
+      done(2, message('So.')),
+    ]
+    const turned = call('{}', { call_id: 'call_9' })
+    expect(contentOf(...streamed, ended({ output: [turned, message('So.')] }))).toEqual([toolUse({}), text('So.')])
+  })
+
   test('an answer that came whole in an event without a type', () => {
     const { response } = ended({ output: [message('Yes.')], object: 'response' })
     expect(contentOf(response as JsonObject)).toEqual([text('Yes.')])
@@ -164,6 +175,12 @@ describe('calls', () => {
     expect(contentOf(...begun, done(0, call('{"path":"a"}', { status: 'incomplete' })), ended(cut))).toEqual([])
     const whole = done(0, call('{"path":"a"}', { status: 'completed' }))
     expect(contentOf(...begun, whole, ended(cut, 'incomplete'))).toEqual([toolUse({ path: 'a' })])
+  })
+
+  test('that were cut in a response that says that it completed are left out, too', () => {
+    const cut = done(0, call('{"pa', { status: 'incomplete' }))
+    const { message: reply } = replyOfRead(readEvents([created, cut, done(1, message('So.')), ended()]))
+    expect(reply).toMatchObject({ stop_reason: 'end_turn', content: [text('So.')] })
   })
 
   test('of which no end was told are whole where the response ended by itself', () => {

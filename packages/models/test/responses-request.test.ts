@@ -205,6 +205,15 @@ describe('a body', () => {
       { type: 'web_search', filters: { blocked_domains: ['a.com'] } },
     ])
     expect(bodyOf({ webSearch: { maxUses: 1 } }).tools).toEqual([{ type: 'web_search' }])
+    const serverTools = [{ type: 'web_search', search_context_size: 'low' }, { type: 'file_search' }]
+    expect(bodyOf({ webSearch: { maxUses: 1 } }, { serverTools }).tools).toEqual([
+      serverTools[1],
+      { type: 'web_search' },
+    ])
+    expect(bodyOf({}, { serverTools })).toMatchObject({
+      tools: serverTools,
+      include: ['reasoning.encrypted_content', 'web_search_call.action.sources'],
+    })
   })
 
   test('bounds the tools of the service by max_tool_calls, beside searches too, and by nothing where nobody did', () => {
@@ -392,6 +401,79 @@ describe('a message of the model', () => {
         expect(call?.length).toBeLessThanOrEqual(64)
         const isTaken = id !== '' && id.length <= 64
         expect(call === id).toBe(isTaken)
+      }),
+    )
+  })
+})
+
+describe('whatever a record holds', () => {
+  const json = fc.jsonValue({ maxDepth: 2 })
+  const origin = fc.record(
+    {
+      api: fc.constantFrom('responses', 'chat_completions', 'messages'),
+      item: fc.oneof(
+        json,
+        fc.record({
+          type: fc.constantFrom('reasoning', 'web_search_call', '', 'mcp_call'),
+          id: fc.constant('x_1'),
+          encrypted_content: fc.oneof(json, fc.string()),
+          content: json,
+          summary: json,
+        }),
+      ),
+      phase: json,
+      refusal: json,
+      arguments: json,
+      namespace: json,
+      custom: json,
+    },
+    { requiredKeys: [] },
+  )
+  const block = fc.oneof(
+    fc.record({ type: fc.constant('text'), text: fc.string() }),
+    fc.record({ type: fc.constant('text'), text: fc.string(), origin }),
+    fc.record({ type: fc.constant('thinking'), thinking: fc.string(), signature: fc.string(), origin }),
+    fc.record({ type: fc.constant('tool_use'), id: fc.string(), name: fc.string(), input: json, origin }),
+    fc.record({ type: fc.constantFrom('server_tool_use', 'responses_item', 'web_search_tool_result'), origin }),
+  )
+  const part = fc.oneof(
+    fc.record({ type: fc.constant('text'), text: fc.string() }),
+    fc.record({ type: fc.constant('document'), source: json, title: json }),
+    fc.record({ type: fc.constant('search_result'), content: json }),
+  )
+  const userPart = fc.oneof(
+    part,
+    fc.record({
+      type: fc.constant('tool_result'),
+      tool_use_id: fc.string(),
+      content: fc.oneof(fc.string(), fc.array(part, { maxLength: 3 })),
+      is_error: fc.boolean(),
+    }),
+  )
+  const message = fc.oneof(
+    fc.record({ role: fc.constant('user'), content: fc.oneof(fc.string(), fc.array(userPart, { maxLength: 4 })) }),
+    fc.record({
+      role: fc.constant('assistant'),
+      content: fc.array(block, { maxLength: 5 }),
+      by: fc.constantFrom('asked', 'other'),
+    }),
+  )
+
+  test('is sent as items without ids, and reasoning is its own, can be read, and has something behind it', () => {
+    fc.assert(
+      fc.property(fc.array(message, { maxLength: 4 }), (given) => {
+        // Stored transcripts are checked for less than this.
+        for (const one of given as readonly ModelMessage[]) {
+          const items = inputOf([one]) as readonly JsonObject[]
+          for (const [at, sent] of items.entries()) {
+            expect(typeof sent.type).toBe('string')
+            expect(sent).not.toHaveProperty('id')
+            expect(sent.type === 'reasoning' && at === items.length - 1).toBe(false)
+            const isRead = sent.type !== 'reasoning' || Boolean(sent.encrypted_content) || Array.isArray(sent.content)
+            expect(isRead).toBe(true)
+            expect(sent.type === 'reasoning' && one.role === 'assistant' && one.by === 'other').toBe(false)
+          }
+        }
       }),
     )
   })

@@ -6,7 +6,7 @@ import type { RunEvent, Model } from '@halting/core'
 import * as fc from 'fast-check'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { fromAiSdk } from '../src/ai-sdk/index.ts'
-import { anthropic, commandCredentials, modelFromEnvironment, openaiCompatible } from '../src/index.ts'
+import { anthropic, commandCredentials, modelFromEnvironment, openaiCompatible, openaiResponses } from '../src/index.ts'
 import type { ServiceOptions } from '../src/service/endpoint.ts'
 import { drawn, sampled } from './support/deep.ts'
 import { runTo } from './support/fault-run.ts'
@@ -29,7 +29,7 @@ const telling = fc
   .tuple(fc.constantFrom('', 'sk-', 'sk-ant-api03-', 'gsk_', 'xai-', 'AIza'), plain)
   .map(([prefix, key]) => `${prefix}${key}7a`)
 
-const protocols = ['messages', 'chat'] as const
+const protocols = ['messages', 'chat', 'responses'] as const
 const places = ['apiKey', 'authToken', 'header', 'query', 'helper'] as const
 
 /** What a service does with the key that it was shown. */
@@ -76,6 +76,11 @@ const echoes: Readonly<
     status: 200,
     type: 'text/event-stream',
     body: `event: error\ndata: ${JSON.stringify({ type: 'error', error: { type: key, message: `${key} is wrong` } })}\n\n`,
+  }),
+  'a response that failed': (key) => ({
+    status: 200,
+    type: 'text/event-stream',
+    body: `data: ${JSON.stringify({ type: 'response.failed', response: { error: { code: key, message: `no ${key}` } } })}\n\n`,
   }),
   'a stream of nobody': (key) => ({
     status: 200,
@@ -133,7 +138,7 @@ function modelWith(
     ...(place === 'header' && { headers: { 'x-gateway-token': key } }),
     ...(place === 'helper' && { credentials: () => ({ apiKey: key, authToken: key }) }),
   }
-  return protocol === 'messages' ? anthropic(options) : openaiCompatible(options)
+  return { messages: anthropic, chat: openaiCompatible, responses: openaiResponses }[protocol](options)
 }
 
 describe('a key that a service says back', () => {

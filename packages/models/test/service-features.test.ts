@@ -1,13 +1,12 @@
-import { describe, test } from 'vitest'
-import { columns } from './support/features/columns.ts'
+import { describe, expect, test } from 'vitest'
 import { ownServices } from './support/features/own-services.ts'
 import { scenarios } from './support/features/scenarios.ts'
+import { shownBy } from './support/features/service.ts'
 
-// Holds rules of docs/spec.md: R-TABLE-1, R-TABLE-2. What each service can do through our own adapters, as whole runs of `query`.
+// Holds rules of docs/spec.md: R-TABLE-2, R-TABLE-3. What each service can do through our own adapters, as whole runs of `query`.
 
 describe.each(ownServices.map((service) => [service.title, service] as const))('%s', (_title, service) => {
-  for (const column of columns) {
-    const cell = service.cells[column]
-    if (typeof cell === 'string') test(column, () => scenarios[column](service, cell))
-  }
+  test.each(shownBy(service))('%s', async (column, by) => {
+    await expect(scenarios[column](service, by)).resolves.toBe(undefined)
+  })
 })

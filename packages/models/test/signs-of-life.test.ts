@@ -4,9 +4,18 @@ import { textOf } from '@halting/core/adapters'
 import type { JsonObject, Model } from '@halting/core'
 import { describe, expect, test } from 'vitest'
 import { fromAiSdk } from '../src/ai-sdk/index.ts'
-import { anthropic, openaiCompatible } from '../src/index.ts'
+import { anthropic, openaiCompatible, openaiResponses } from '../src/index.ts'
 import { call, recordOf } from './support/call.ts'
 import { beginStream, startRawServer } from './support/raw-server.ts'
+import {
+  added,
+  argumentsDelta,
+  call as callItem,
+  created,
+  done,
+  message as item,
+  textDelta,
+} from './support/responses-read.ts'
 
 const limits = { requestTimeoutMs: 250, idleTimeoutMs: 5_000, endTimeoutMs: 150 }
 
@@ -114,6 +123,40 @@ describe('what is no news of the reply does not keep it alive', () => {
     },
     2_000,
   )
+
+  const partDone = (said: string): JsonObject => ({ type: 'response.output_text.done', output_index: 0, text: said })
+  const searching = { type: 'response.web_search_call.searching', output_index: 0 }
+  test.each<[string, readonly JsonObject[], readonly JsonObject[]]>([
+    ['events of an unknown name', [created], [{ type: 'response.brand_new', output_index: 0 }, searching]],
+    ['the beginning of the response', [created], [created, { ...created, type: 'response.in_progress' }]],
+    ['deltas without a text', [created, textDelta(0, 'Hi')], [textDelta(0, '')]],
+    ['texts that end in turn as one and as another', [textDelta(0, 'Hi')], [partDone('Ho'), partDone('He')]],
+    ['white space in an input', [added(0, callItem('{'))], [argumentsDelta(0, ' \n')]],
+    ['the end of an item that has ended', [done(0, item('Hi'))], [done(0, item('Ho'))]],
+    [
+      'an annotation that is none',
+      [textDelta(0, 'Hi')],
+      [{ type: 'response.output_text.annotation.added', output_index: 0 }],
+    ],
+  ])(
+    'Responses API: %s',
+    async (_name, begun, again) => {
+      const url = await repeating(begun, again)
+      const model = openaiResponses({ model: 'test', apiKey: 'key', baseUrl: url, ...limits })
+      expect(await timedOut(model)).toBe('timeout: Nothing but signs of life came for 250 ms.')
+    },
+    2_000,
+  )
+
+  test('Responses API: one empty message after another, and one response after another', async () => {
+    const items = await numbering((index) => [added(index, item('')), done(index, item(''))])
+    const named = { model: 'test', apiKey: 'key', ...limits }
+    expect(await timedOut(openaiResponses({ ...named, baseUrl: items }))).toMatch(/^timeout: Nothing but signs of life/)
+    const responses = await numbering((index) => [{ type: 'response.created', response: { id: `resp_${index}` } }])
+    expect(await timedOut(openaiResponses({ ...named, baseUrl: responses }))).toBe(
+      'connection: The stream of the reply broke: message after message began.',
+    )
+  }, 4_000)
 
   test('Messages API: one empty block after another', async () => {
     const url = await numbering((index) => [

@@ -4,11 +4,13 @@ import type { AnyTool, JsonObject } from '@halting/core'
 import { noUsage } from '@halting/core/adapters'
 import { expect, test } from 'vitest'
 import { anthropic } from '../src/anthropic/anthropic.ts'
-import { openaiCompatible } from '../src/openai/openai.ts'
+import { openaiCompatible, openaiResponses } from '../src/openai/openai.ts'
 import { chunk, finish, piece, usageChunk } from './support/chat-read.ts'
 import { chatBytes } from './support/chat-recordings.ts'
 import { beginStream, startRawServer } from './support/raw-server.ts'
 import { bytesOf } from './support/recordings.ts'
+import { responsesBytes } from './support/responses-expected.ts'
+import { messageItem, reasoningItem, replyEvents } from './support/responses-service.ts'
 
 const look: AnyTool = {
   name: 'Look',
@@ -116,4 +118,39 @@ test('chat completions', async () => {
     tool_calls: [{ function: { name: 'Look', arguments: '{"path":"\ufffd"}' } }],
   })
   expect(result).toMatchObject({ role: 'tool', tool_call_id: called[0]?.id })
+})
+
+test('the Responses API', async () => {
+  const call = {
+    type: 'function_call',
+    call_id: 'call_\ud83d',
+    name: 'Look',
+    arguments: '{"path":"\\ud83d", "size":1.0}',
+  }
+  const summary = [{ type: 'summary_text', text: 'half \ud83d' }]
+  const { url, bodies } = await serve(
+    responsesBytes(replyEvents([reasoningItem('gAAA', { summary }), call])),
+    responsesBytes(replyEvents([messageItem('done')])),
+  )
+  const model = openaiResponses({
+    model: 'gpt-5',
+    baseUrl: `${url}/v1`,
+    apiKey: 'key',
+    extraBody: { user: '\ud83d', reasoning: { context: '\ud83d' } },
+    serverTools: [{ type: 'file_search', note: '\ud83d' }],
+    freeform: { Other: { field: 'text', format: { type: 'grammar', definition: '\ud83d' } } },
+  })
+  const other: AnyTool = { ...look, name: 'Other' }
+  expect(await streamRun(startRun({ prompt: 'go \ude00' }), { model, tools: [look, other] }).result).toMatchObject({
+    reason: 'completed',
+  })
+  expect(bodies()).toHaveLength(2)
+  bodies().forEach(expectSound)
+  const { input } = JSON.parse(bodies()[1]!) as { readonly input: readonly JsonObject[] }
+  // What was encrypted belongs to a text that is another one now.
+  expect(input).toMatchObject([
+    { role: 'user', content: [{ type: 'input_text', text: 'go \ufffd' }] },
+    { type: 'function_call', name: 'Look', arguments: '{"path":"\ufffd","size":1}' },
+    { type: 'function_call_output', call_id: input[1]?.call_id, output: 'cut in the middle: \ufffd' },
+  ])
 })

@@ -3,6 +3,7 @@ import { messageOf } from '@halting/core/adapters'
 import type { Settings } from '@halting/policy/settings'
 import type { Environment } from '../tools/limits.ts'
 import { openAiApiOf } from '../open-session/openai-api.ts'
+import { searchOf } from '../open-session/web-search.ts'
 import type { AiSdkModels } from '../providers/ai-sdk-models.ts'
 import type { CodingAgentOptions } from './options.ts'
 
@@ -27,7 +28,9 @@ export async function modelOf(
   const name = isSaid ? (given ?? env['ANTHROPIC_MODEL']?.trim()) : named
   if (name !== undefined && packages.has(name)) return packages.load(name)
   try {
-    return modelFromEnvironment(name, env, openAiApiOf({ settings, env }))
+    const search = searchOf(settings)
+    const openai = { ...openAiApiOf({ settings, env }).openai, ...search }
+    return modelFromEnvironment(name, env, { anthropic: search, openai })
   } catch (thrown) {
     if (apiKeyHelper === undefined) throw thrown
     throw new ConfigurationError(
@@ -38,8 +41,7 @@ export async function modelOf(
 
 /** Prices with those of the settings. */
 export async function pricesOf(settings: Settings): Promise<Prices> {
-  const { createPrices, mergePriceOverrides, parsePriceOverrides } = await import('@halting/models')
-  const { pricesOfAliases } = await import('../providers/ai-sdk-models.ts')
-  const given = [...(settings.modelPrices ?? []), pricesOfAliases(settings)]
-  return createPrices(mergePriceOverrides(given.map((prices) => parsePriceOverrides(prices))))
+  const { createPrices } = await import('@halting/models')
+  const { priceOverridesOf } = await import('../providers/ai-sdk-models.ts')
+  return createPrices(priceOverridesOf(settings))
 }

@@ -11,6 +11,7 @@ import {
 } from '@halting/models'
 import type { Settings } from '@halting/policy/settings'
 import { nearest } from '../nearest.ts'
+import { isAiSdkName, isWellFormed } from '../providers/ai-sdk-name.ts'
 import { openAiApiOf } from './openai-api.ts'
 import { checkPackageName, isBehindPackage, nearestAlias } from '../providers/ai-sdk-models.ts'
 
@@ -19,7 +20,11 @@ import { checkPackageName, isBehindPackage, nearestAlias } from '../providers/ai
  * @throws ConfigurationError for any other name, with the nearest known one.
  */
 export function checkModelName(name: string, env: SessionPorts['env'], settings: Pick<Settings, 'aiSdk'> = {}): void {
-  if (isBehindPackage(name, settings)) return checkPackageName(name, settings)
+  if (isBehindPackage(name, settings)) {
+    // A key in the place of a name is not repeated. Names of models may look like one.
+    if (isAiSdkName(name) && !isWellFormed(name)) refuseKeyName(name, env)
+    return checkPackageName(name, settings)
+  }
   // A name of a known service is looked at where its model is made.
   if (keyVariablesOf(withoutAlias(name)) !== undefined) return
   refuseKeyName(name, env)

@@ -10,14 +10,13 @@ import {
   createPrices,
   isOfMessagesApi,
   keySourceOf,
-  mergePriceOverrides,
   modelFromEnvironment,
   type ModelSettings,
-  parsePriceOverrides,
   withRedactedStream,
 } from '@halting/models'
 import type { Script } from '@halting/models/scripted'
-import { AiSdkModels, isBehindPackage, pricesOfAliases } from '../providers/ai-sdk-models.ts'
+import { AiSdkModels, isBehindPackage, priceOverridesOf } from '../providers/ai-sdk-models.ts'
+import { searchOf } from './web-search.ts'
 import { checkModelName, slipOf } from './model-names.ts'
 import { openAiApiOf } from './openai-api.ts'
 import type { RunSettings } from './run-settings.ts'
@@ -65,13 +64,13 @@ export async function openModels(run: RunSettings, ports: ModelPorts, aroundMode
   if (choices.script !== undefined)
     return { ...(await scriptedModels(choices.script, choices, ports, around)), ...loaded }
   checkNames(run)
-  const packages = new AiSdkModels({ settings, env, cwd: ports.cwd })
+  const packages = new AiSdkModels({ settings, env, cwd: ports.cwd, thinking: thinkingOf(choices) })
   // What is wrong with a package is reported before anything is opened.
   for (const name of namesIn(choices, env)) if (packages.has(name)) await packages.load(name)
   const credentials = helperOf(settings, env)
   const isHelped = credentials !== undefined && isOfMessagesApi(choices.model, env)
   const apiKeySource = isHelped ? 'apiKeyHelper' : keySourceOf(choices.model, env)
-  const asked = { anthropic: { credentials, ...searchOf(settings) }, ...openAiApiOf(run) }
+  const asked = { anthropic: { credentials, ...searchOf(settings) }, openai: openAiOf(run) }
   const models = environmentModels(run, asked, packages, (model, name) =>
     around(model, name !== undefined && packages.has(name) ? packages.accountOf(name) : accountOf(name, env, settings)),
   )
@@ -84,8 +83,8 @@ export async function describeModels(run: RunSettings, ports: ModelPorts): Promi
   const loaded = loadedFor(run)
   if (choices.script === undefined) {
     checkNames(run)
-    const packages = new AiSdkModels({ settings, env, cwd: ports.cwd })
-    const described = { apiKey: 'not-needed', anthropic: searchOf(settings), ...openAiApiOf(run) }
+    const packages = new AiSdkModels({ settings, env, cwd: ports.cwd, thinking: thinkingOf(choices) })
+    const described = { apiKey: 'not-needed', anthropic: searchOf(settings), openai: openAiOf(run) }
     return { ...environmentModels(run, described, packages), ...loaded, apiKeySource: 'none' }
   }
   const models = await scriptedModels(choices.script, choices, ports)
@@ -148,9 +147,7 @@ type Loaded = Pick<Models, 'prices' | 'warnings' | 'loaded' | 'keepsFiles' | 'ch
 
 function loadedFor(loaded: RunSettings): Loaded {
   const { settings, warnings, choices } = loaded
-  const { modelPrices = [] } = settings
-  const given = [...modelPrices, pricesOfAliases(settings)]
-  const prices = createPrices(mergePriceOverrides(given.map((each) => parsePriceOverrides(each))))
+  const prices = createPrices(priceOverridesOf(settings))
   const keepsFiles = settings.fileCheckpointingEnabled !== false
   return {
     loaded,
@@ -166,9 +163,8 @@ function checkNames({ choices, env, settings }: ModelRun): void {
   for (const name of namesIn(choices, env)) checkModelName(name, env, settings)
 }
 
-/** `service` says that the service behind a gateway searches, too. */
-function searchOf({ webSearch }: Settings): { readonly webSearch?: true } {
-  return webSearch === 'service' ? { webSearch: true } : {}
+function openAiOf(run: Pick<RunSettings, 'settings' | 'env'>): NonNullable<ModelSettings['openai']> {
+  return { ...openAiApiOf(run).openai, ...searchOf(run.settings) }
 }
 
 /** The key helper of the settings, where the environment has no key. It gives keys for the Messages API. */

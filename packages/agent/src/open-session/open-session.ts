@@ -4,7 +4,7 @@ import type { SessionJournal } from '@halting/journal'
 import { backgroundOf } from '../tools/background.ts'
 import type { Session, SessionParts } from '@halting/core/session'
 import type { Model, QueryOptions } from '@halting/core'
-import type { CanUseTool } from '@halting/core/adapters'
+import { type CanUseTool, isOfferedTo } from '@halting/core/adapters'
 import { wantedAfter } from './after.ts'
 import type { AfterTheRun } from './after-run.ts'
 import { backgroundOptions } from './background.ts'
@@ -263,6 +263,7 @@ class SessionOpening<Choices extends SessionChoices> {
     const [run, ports, { skills, firstPrompt }] = [this.#opening.run, this.#opening.ports, this.#opening.frontend]
     const hasModel = this.#opening.namesModel || firstPrompt !== undefined
     const tools = (options.tools ?? []).map(({ name }) => name)
+    const shown = (options.tools ?? []).filter((tool) => isOfferedTo(tool, options.model)).map(({ name }) => name)
     return {
       session,
       run,
@@ -284,7 +285,7 @@ class SessionOpening<Choices extends SessionChoices> {
       servers,
       memoryFiles: written.briefing?.files ?? [],
       outputStyle: 'default',
-      initFields: () => ({ ...this.#init, tools }),
+      initFields: () => ({ ...this.#init, tools: shown }),
       prepare: preparedWith({ hasModel, run, written, servers, toolbox, ports }),
       async readAnew() {
         const { readAnew } = await import('./written.ts')

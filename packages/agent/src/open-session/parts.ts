@@ -9,6 +9,7 @@ import { type ChosenSession, keptElsewhere } from './chosen-session.ts'
 import type { SessionHooks } from './hooks.ts'
 import type { SessionServers } from './mcp.ts'
 import { type GoalChoices, protectRulesOf } from './goals.ts'
+import { onlyPackagesOf } from '../providers/ai-sdk-models.ts'
 import { type Models, openModels } from './models.ts'
 import type { SessionNotice, SessionPorts } from './ports.ts'
 import { namesSomething } from './prepare.ts'
@@ -92,7 +93,7 @@ export class PartsOpening<Choices extends SessionChoices = SessionChoices> {
     const briefing = await briefingOf(run, ports, toolbox, frontend.skills)
     this.notify(briefing?.warnings.map((text) => ({ kind: 'instructions', text })))
     if (choices.verbose === true) this.notify(briefing?.read)
-    const forModel = await this.#withModelOfCommand(briefing)
+    const forModel = this.#withPackages(await this.#withModelOfCommand(briefing))
     const models = await (frontend.openModels?.() ?? openModels(forModel, ports, frontend.aroundModel))
     this.#models = models
     for (const warning of models.warnings) ports.note(warning)
@@ -143,6 +144,11 @@ export class PartsOpening<Choices extends SessionChoices = SessionChoices> {
         ...(kept === undefined ? await keeper.keeperOf(this.run, cwd) : keeper.keeperOfSession),
       }),
     })
+  }
+
+  #withPackages(run: RunSettings<Choices>): RunSettings<Choices> {
+    const { packagesOf } = this.frontend
+    return packagesOf === undefined ? run : { ...run, settings: onlyPackagesOf(run.settings, packagesOf) }
   }
 
   async #withModelOfCommand(briefing: Briefing | undefined): Promise<RunSettings<Choices>> {

@@ -67,6 +67,10 @@ export interface SessionFrontend {
   readonly ready?: () => Promise<void>
   /** Makes the models, in place of those that the choices name. */
   readonly openModels?: () => Promise<Models>
+  /**
+   * Others choose the model: of provider packages only those of these models, and those that settings name, are loaded. Any when absent.
+   */
+  readonly packagesOf?: readonly string[]
   /** Goals, in place of `SessionChoices.until`: a program may check some in its own way. */
   readonly until?: readonly (string | Goal)[]
   /** The tools, in place of `SessionChoices.tools`. */

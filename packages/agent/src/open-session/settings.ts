@@ -22,5 +22,5 @@ export {
   isBehindPackage,
   type ListedAlias,
   listedAliases,
-  pricesOfAliases,
+  priceOverridesOf,
 } from '../providers/ai-sdk-models.ts'

@@ -1,12 +1,15 @@
-import { ConfigurationError, type JsonObject, type Model, ModelError } from '@halting/core'
+import { ConfigurationError, type JsonObject, type Model, ModelError, type Thinking } from '@halting/core'
 import { isJsonObject } from '@halting/core/adapters'
 import { configFolder, homeFolder } from '@halting/journal/files'
 import {
   cloudSecretVariables,
   keyVariablesOf,
   limitsFromEnvironment,
+  mergePriceOverrides,
   modelAliases,
   noteKeyInUse,
+  parsePriceOverrides,
+  type PriceOverrides,
 } from '@halting/models'
 import type { AiSdkAlias, AiSdkPackage, AiSdkSettings, Settings } from '@halting/policy/settings'
 import { expandVariables } from '../expand-variables.ts'
@@ -23,6 +26,8 @@ export interface AiSdkPlace {
   readonly env: Environment
   /** Packages in this folder are not loaded, but by a folder that settings name. */
   readonly cwd: string
+  /** How much models are to think where a request says nothing of it. */
+  readonly thinking?: Thinking | undefined
 }
 
 /** An alias of the settings, for lists of models. */
@@ -57,8 +62,16 @@ export function listedAliases({ aiSdk }: Pick<Settings, 'aiSdk'>): readonly List
   }))
 }
 
-/** Prices that aliases have, for `parsePriceOverrides`. */
-export function pricesOfAliases(settings: Pick<Settings, 'aiSdk'>): JsonObject {
+/**
+ * Prices that settings have: `modelPrices`, the most urgent file first, and behind them those of aliases.
+ * @throws ConfigurationError for prices that are not right.
+ */
+export function priceOverridesOf(settings: Pick<Settings, 'aiSdk' | 'modelPrices'>): PriceOverrides {
+  const given = [...(settings.modelPrices ?? []), pricesOfAliases(settings)]
+  return mergePriceOverrides(given.map((prices) => parsePriceOverrides(prices)))
+}
+
+function pricesOfAliases(settings: Pick<Settings, 'aiSdk'>): JsonObject {
   return Object.fromEntries(
     listedAliases(settings).flatMap(({ name, price }) => (price === undefined ? [] : [[name, price]])),
   )
@@ -87,11 +100,7 @@ function definitionOf(name: string, aiSdk: AiSdkSettings | undefined): Definitio
   const { package: packageName } = said
   const ofPackage =
     aiSdk !== undefined && Object.hasOwn(aiSdk.packages, packageName) ? aiSdk.packages[packageName] : undefined
-  if (aiSdk?.onlyNamed === true && alias === undefined && ofPackage === undefined && !isNamed(packageName, aiSdk)) {
-    throw new ConfigurationError(
-      `${packageName} is not loaded: an administrator's settings say allowManagedProvidersOnly and do not name it. halting models lists what they have.`,
-    )
-  }
+  if (alias === undefined && ofPackage === undefined && aiSdk !== undefined) refuseUnnamed(packageName, aiSdk)
   const options = { ...ofPackage?.options, ...alias?.options }
   const providerOptions = { ...ofPackage?.providerOptions, ...alias?.providerOptions }
   return {
@@ -104,8 +113,22 @@ function definitionOf(name: string, aiSdk: AiSdkSettings | undefined): Definitio
   }
 }
 
-function isNamed(packageName: string, { models }: AiSdkSettings): boolean {
-  return Object.values(models).some((alias) => alias.package === packageName)
+function refuseUnnamed(packageName: string, { models, onlyNamedBy }: AiSdkSettings): void {
+  if (onlyNamedBy === undefined || Object.values(models).some((alias) => alias.package === packageName)) return
+  throw new ConfigurationError(`${packageName} is not loaded: ${onlyNamedBy}.`)
+}
+
+/** The settings of a session whose model others choose: no packages are loaded but those that settings and these names of models name. */
+export function onlyPackagesOf(settings: Settings, names: readonly string[]): Settings {
+  const { aiSdk = { models: {}, packages: {}, folders: [] } } = settings
+  const { folders } = aiSdk
+  const named = names.filter(isAiSdkName).map((name) => parseAiSdkName(name).package)
+  const ofNames = Object.fromEntries(named.map((name) => [name, { folders, from: 'the names of models' }]))
+  const onlyNamedBy =
+    aiSdk.onlyNamedBy ??
+    'on a cluster only packages are loaded that the worker names in aiSdk of its settings, its flags or its ANTHROPIC_MODEL'
+  const isLocked = aiSdk.onlyNamedBy !== undefined
+  return { ...settings, aiSdk: { ...aiSdk, packages: { ...(!isLocked && ofNames), ...aiSdk.packages }, onlyNamedBy } }
 }
 
 /** An alias must not change what a name means that others have. */
@@ -185,7 +208,7 @@ export class AiSdkModels {
   }
 
   #wanted(name: string): ModelToLoad {
-    const { settings, env, cwd } = this.#place
+    const { settings, env, cwd, thinking } = this.#place
     const definition = definitionOf(name, settings.aiSdk)
     const { package: packageName, model, entry, factory, options = {}, providerOptions = {} } = definition
     const own = configFolder('halting', { cwd, home: homeFolder(env), env })
@@ -202,7 +225,7 @@ export class AiSdkModels {
       // True: values of an object of objects stay objects.
       providerOptions: expanded(providerOptions, env, `providerOptions of ${name}`) as Record<string, JsonObject>,
     }
-    return { found, entry, factory, options: given, model, adapter, env }
+    return { found, entry, factory, options: given, model, adapter, env, thinking }
   }
 }
 

@@ -42,6 +42,16 @@ export function parseAiSdkName(name: string): AiSdkName {
   return { package: packageName, model }
 }
 
+/** Whether `parseAiSdkName` reads it. */
+export function isWellFormed(name: string): boolean {
+  try {
+    parseAiSdkName(name)
+    return true
+  } catch {
+    return false
+  }
+}
+
 /** Letters, figures, dots, dashes and underscores, perhaps with a scope: nothing that a folder could be reached by. */
 function isPackageName(text: string): boolean {
   return text.length <= 214 && /^(?:@[\w~-][\w.~-]*\/)?[\w~-][\w.~-]*$/.test(text) && text !== 'node_modules'

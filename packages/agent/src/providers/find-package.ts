@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { hostname } from 'node:os'
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { ConfigurationError } from '@halting/core'
@@ -40,7 +41,7 @@ export function findPackage(query: PackageQuery): FoundPackage {
   const looked = folders.length === 0 ? '' : ` (also looked for in ${folders.join(', ')})`
   const here = first === undefined ? '' : `, or npm install --prefix ${first} ${name}`
   throw new ConfigurationError(
-    `The package ${name} is not installed on this machine${looked}. Install it: npm install -g ${name}${here}.`,
+    `The package ${name} is not installed on ${hostname()}${looked}. Install it: npm install -g ${name}${here}.`,
   )
 }
 

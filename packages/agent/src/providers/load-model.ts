@@ -1,6 +1,6 @@
 import { pathToFileURL } from 'node:url'
 import { realpathSync } from 'node:fs'
-import { ConfigurationError, type JsonObject, type Model } from '@halting/core'
+import { ConfigurationError, type JsonObject, type Model, type Thinking } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
 import { createKeyRedactor } from '@halting/models'
 import { type AiSdkModel, type AiSdkOptions, fromAiSdk } from '@halting/models/ai-sdk'
@@ -22,6 +22,8 @@ export interface ModelToLoad {
   readonly adapter: AiSdkOptions
   /** Variables as the session has them: providers read `process.env`. */
   readonly env: Environment
+  /** Of requests that say nothing of it. */
+  readonly thinking: Thinking | undefined
 }
 
 /**
@@ -29,10 +31,16 @@ export interface ModelToLoad {
  * @throws ConfigurationError for a package that is not a provider of the AI SDK, or that fails.
  */
 export async function loadModel(wanted: ModelToLoad): Promise<Model> {
-  const { adapter, env } = wanted
+  const { adapter, env, thinking } = wanted
   const made = await withEnvironment(env, async () => languageModelOf(wanted))
   const model = fromAiSdk(made, adapter)
-  return { ...model, call: (...asked) => withEnvironment(env, () => model.call(...asked)) }
+  return {
+    ...model,
+    call: (request, call) =>
+      withEnvironment(env, () =>
+        model.call(thinking === undefined ? request : { ...request, thinking: request.thinking ?? thinking }, call),
+      ),
+  }
 }
 
 async function languageModelOf(wanted: ModelToLoad): Promise<AiSdkModel> {
@@ -101,7 +109,7 @@ function factoryOf(exported: Exports, wanted: ModelToLoad): readonly [name: stri
 /** What the factory of a package would be called: `createAmazonBedrock` for `@ai-sdk/amazon-bedrock`. */
 function namesFor(packageName: string, entry: string | undefined): readonly string[] {
   const own = packageName.slice(packageName.lastIndexOf('/') + 1)
-  const names = entry === undefined ? [own] : [`${own}${entry}`, `${entry}${own}`, entry]
+  const names = entry === undefined ? [own] : [`${own}${entry}`, `${entry}${own}`, entry, own]
   return names.map((name) => plainOf(`create${name}`))
 }
 

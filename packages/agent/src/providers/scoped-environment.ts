@@ -36,6 +36,9 @@ function scopedEnvironment(real: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
       const own = scope.getStore()
       return own === undefined || typeof name === 'symbol' ? Reflect.has(target, name) : own[name] !== undefined
     },
+    // Without this the variable would be defined anew, which Node refuses.
+    set: (target, name, value) => Reflect.set(target, name, value),
+    deleteProperty: (target, name) => Reflect.deleteProperty(target, name),
     ownKeys(target) {
       const own = scope.getStore()
       return own === undefined ? Reflect.ownKeys(target) : Object.keys(own).filter((name) => own[name] !== undefined)

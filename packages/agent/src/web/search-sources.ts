@@ -41,7 +41,8 @@ function resultsIn(block: ContentBlock): readonly unknown[] {
   if (block.type === 'text') return Array.isArray(block.citations) ? block.citations : []
   if (/^(?:web_search|server)_tool_result$/.test(block.type) && 'content' in block) return listIn(block.content)
   // A source that stands alone, as the AI SDK tells it.
-  return /source|search_result/.test(block.type) ? [block] : []
+  if (!/source|search_result/.test(block.type)) return []
+  return 'sources' in block ? listIn(block) : [block]
 }
 
 /** Services give a list, or an object that holds one. */

@@ -176,7 +176,7 @@ function wordsOfError(code: string): string {
 function whyNot(reply: CompactionReply): string {
   switch (reply.kind) {
     case 'over_budget':
-      return 'The budget has no room for a search'
+      return 'The budget has no room for a search, which may read the whole context window of the model. A cheaper small model or a higher limit gives it room'
     case 'aborted':
       return 'The search was interrupted'
     case 'failed':

@@ -6,9 +6,8 @@ import { loadSettings } from '@halting/policy/settings'
 import type { ModelReply } from '@halting/core'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { checkModelName } from '../../src/open-session/model-names.ts'
-import { AiSdkModels, pricesOfAliases, signInVariables } from '../../src/providers/ai-sdk-models.ts'
+import { AiSdkModels, priceOverridesOf, signInVariables } from '../../src/providers/ai-sdk-models.ts'
 import { installPackage, type PackageText, tinyProvider } from '../support/provider-packages.ts'
-import { parsePriceOverrides } from '@halting/models'
 
 interface Person {
   readonly settings?: object
@@ -132,6 +131,10 @@ describe('what cannot be used says what to do', () => {
       says: /the variable NOWHERE_KEY in the options of ai-sdk:tiny\/m is not set/,
     },
     'a name without a model': { model: 'ai-sdk:tiny', says: /"ai-sdk:tiny" names no model/ },
+    'a key in the place of a name': {
+      model: 'ai-sdk:sk-ant-api03-0123456789abcdef0123456789abcdef',
+      says: /looks like a key, and is not repeated here/,
+    },
     'a path': { model: 'ai-sdk:../tiny/m', says: /paths and URLs are not accepted/ },
     'a package by a path in the settings': {
       settings: { aiSdk: { models: { mine: { package: '../tiny', model: 'm' } } } },
@@ -161,7 +164,7 @@ describe('what cannot be used says what to do', () => {
     const opened = (async () => {
       const { models, loaded, env } = await person({ ...(settings && { settings }), ...(packages && { packages }) })
       checkModelName(model, env, loaded.settings)
-      parsePriceOverrides(pricesOfAliases(loaded.settings))
+      priceOverridesOf(loaded.settings)
       await models.load(model)
     })()
     await expect(opened).rejects.toThrow(says)
@@ -227,7 +230,7 @@ test('sizes, prices and options of an alias, over those of its package', async (
     more: { tiny: { a: 1 } },
   })
   expect(models.model('mine')).toMatchObject(sizes)
-  expect(pricesOfAliases(loaded.settings)).toEqual({ mine: { input: 1, output: 2 } })
+  expect(priceOverridesOf(loaded.settings)).toEqual({ mine: { input: 1, output: 2 } })
   expect(models.model('ai-sdk:tiny/m')).toMatchObject({
     id: 'ai-sdk:tiny/m',
     contextWindow: 128_000,
@@ -260,7 +263,7 @@ describe('an administrator', () => {
     expect(loaded.warnings.join()).toContain('providers of the AI SDK of another file do not count')
     expect(models.has('mine')).toBe(false)
     expect(() => models.model('ai-sdk:tiny/m')).toThrow(
-      "tiny is not loaded: an administrator's settings say allowManagedProvidersOnly",
+      "tiny is not loaded: an administrator's settings say allowManagedProvidersOnly, and their aiSdk does not name it",
     )
     expect(await answerOf(models, 'ai-sdk:named/m')).toMatchObject({ modelId: 'm' })
   })
@@ -288,4 +291,39 @@ test('commands do not get what options take keys from, nor secrets of clouds tha
     'AZURE_CLIENT_SECRET',
   ])
   expect(signInVariables({}, ['ai-sdk:tiny/m'])).toContain('AWS_SECRET_ACCESS_KEY')
+})
+
+test('a package of CommonJS is loaded too, and the factory is that with the name of the package', async () => {
+  const common = tinyProvider.replace(
+    'export function createTiny',
+    'exports.createTiny = createTiny; function createTiny',
+  )
+  const { models } = await person({
+    settings: {
+      aiSdk: {
+        models: {
+          other: { package: 'tiny-esm', model: 'm', factory: 'createOther' },
+          inner: { package: 'tiny-esm', entry: 'inner', model: 'm' },
+        },
+      },
+    },
+    packages: {
+      tiny: { source: common, manifest: { type: 'commonjs', exports: undefined, main: 'index.js' } },
+      'tiny-esm': {
+        source: `${tinyProvider}
+export const createTinyEsm = (options) => createTiny({ ...options, by: 'name' })
+export const createOther = (options) => createTiny({ ...options, by: 'other' })`,
+        manifest: {
+          exports: {
+            '.': { require: './absent.cjs', node: { import: './index.js' } },
+            './*': { import: './index.js' },
+          },
+        },
+      },
+    },
+  })
+  expect(await answerOf(models, 'ai-sdk:tiny/m')).toMatchObject({ modelId: 'm' })
+  expect(await answerOf(models, 'ai-sdk:tiny-esm/m')).toMatchObject({ options: { by: 'name' } })
+  expect(await answerOf(models, 'other')).toMatchObject({ options: { by: 'other' } })
+  expect(await answerOf(models, 'inner')).toMatchObject({ options: { by: 'name' } })
 })

@@ -1,11 +1,11 @@
-// Holds rules of docs/spec.md: R-PROV-1, R-PROV-5, R-PROV-10, R-PROV-29. Models behind packages in a coding agent from code, and whose account they are.
+// Holds rules of docs/spec.md: R-PROV-1, R-PROV-5, R-PROV-10, R-PROV-11, R-PROV-29. Models behind packages in a coding agent from code, and whose account they are.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { codingAgent } from '@halting/agent'
 import type { SdkMessage } from '@halting/core'
 import { expect, onTestFinished, test } from 'vitest'
-import { openModels } from '../../src/open-session/models.ts'
+import { checkModel, describeModels, openModels } from '../../src/open-session/models.ts'
 import { noPlugins } from '../../src/open-session/plugins.ts'
 import { noSettings } from '../../src/open-session/run-settings.ts'
 import { installPackage, tinyProvider } from '../support/provider-packages.ts'
@@ -71,4 +71,14 @@ test('an account is told from another by package, options and the variables of c
   expect(one).toEqual([{ service: 'tiny', secret: expect.any(String) as string }])
   expect(same).toEqual(one)
   expect(other).not.toEqual(one)
+})
+
+test('what only describes a session, or looks at it before it opens, loads no package', async () => {
+  const { cwd, env } = place()
+  installPackage(join(env.HOME, '.halting'), 'loud', { source: "throw new Error('loaded')" })
+  const run = { ...noSettings, choices: { model: 'ai-sdk:loud/m' }, env, plugins: noPlugins }
+  const ports = { cwd, nameOf: (name: string) => name }
+  checkModel(run, ports)
+  expect((await describeModels(run, ports)).model).toMatchObject({ id: 'ai-sdk:loud/m', contextWindow: 128_000 })
+  await expect(openModels(run, ports)).rejects.toThrow('cannot be loaded: loaded')
 })

@@ -49,6 +49,8 @@ export interface ModelRow {
   readonly unknownUsd: number
   /** Of its requests, also where they ran beside others. */
   readonly ms: number
+  /** Searches of the web that the service billed; absent where there were none. */
+  readonly searches?: number
 }
 
 /** One session of a report. */

@@ -150,7 +150,22 @@ export class SumsByModel {
         const { input_tokens: input, output_tokens: output } = usage
         const { cache_read_input_tokens: cacheRead, cache_creation_input_tokens: cacheWrite } = usage
         const paid = { costUsd: nanos / 1e9, unknownUsd: worst / 1e9 }
-        return { model, requests, failed, tokens, unknownTokens, input, cacheRead, cacheWrite, output, ...paid, ms }
+        const searches = usage.server_tool_use?.web_search_requests ?? 0
+        const searched = searches > 0 && { searches }
+        return {
+          model,
+          requests,
+          failed,
+          tokens,
+          unknownTokens,
+          input,
+          cacheRead,
+          cacheWrite,
+          output,
+          ...paid,
+          ms,
+          ...searched,
+        }
       })
       .toSorted((a, b) => b.costUsd - a.costUsd || b.tokens - a.tokens || a.model.localeCompare(b.model))
   }

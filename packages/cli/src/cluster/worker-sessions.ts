@@ -62,6 +62,14 @@ async function opened(
     answersQuestions: flags.onAsk === undefined,
     limitCeilings: (settings) => ceilingsOf({ ...limitsOf(settings), ...flags }),
     kept,
+    // Who opens a session chooses its model, and not which code the worker loads.
+    packagesOf: [
+      flags.model,
+      flags.fallbackModel,
+      flags.compactModel,
+      flags.smallModel,
+      program.env['ANTHROPIC_MODEL'],
+    ].filter((name) => name !== undefined),
     ...(gates !== undefined && { aroundModel: (...asked) => gates.through(...asked, sessionId) }),
   })
   return Object.assign(heldToLimits(live.session, { ...limitsOf(live.run.settings), ...flags }), {

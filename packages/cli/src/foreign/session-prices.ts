@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { isJsonObject } from '@halting/core/adapters'
-import { createPrices, mergePriceOverrides, parsePriceOverrides } from '@halting/models'
+import { createPrices } from '@halting/models'
 import type { Prices } from '@halting/core'
 import type { Flags } from '../flags/flags.ts'
 import type { Program } from '../program.ts'
@@ -22,11 +22,22 @@ export function priceFlags(
 function pricesIn(settings: string): unknown {
   try {
     const read: unknown = JSON.parse(settings)
-    return isJsonObject(read) ? read['modelPrices'] : undefined
+    if (!isJsonObject(read)) return undefined
+    const { modelPrices, aiSdk } = read
+    const aliases = pricesOfAliases(aiSdk)
+    if (aliases.length === 0) return modelPrices
+    return { ...Object.fromEntries(aliases), ...(isJsonObject(modelPrices) && modelPrices) }
   } catch {
     // Whoever asks for prices is told what is wrong with it.
     return undefined
   }
+}
+
+function pricesOfAliases(aiSdk: unknown): readonly (readonly [name: string, price: unknown])[] {
+  const models = isJsonObject(aiSdk) && isJsonObject(aiSdk['models']) ? aiSdk['models'] : {}
+  return Object.entries(models).flatMap(([name, alias]) =>
+    isJsonObject(alias) && alias['price'] !== undefined ? [[name, alias['price']] as const] : [],
+  )
 }
 
 /** The table of prices with what the settings say of them. */
@@ -38,8 +49,8 @@ export function pricesFor(flags: Pick<Flags, 'settings'>, program: Program): Pri
 async function readPrices(flags: Pick<Flags, 'settings'>, program: Program): Promise<Prices> {
   // Settings hold permission rules, and with them the shell analysis: a session that has its prices on record loads none of it.
   const { settingsFor } = await import('../flags/session-ports.ts')
-  const { modelPrices = [] } = (await settingsFor(flags, program)).settings
-  return createPrices(mergePriceOverrides(modelPrices.map((each) => parsePriceOverrides(each))))
+  const { priceOverridesOf } = await import('@halting/agent/session-settings')
+  return createPrices(priceOverridesOf((await settingsFor(flags, program)).settings))
 }
 
 /** @throws UsageError for a file that cannot be read, with what is wrong in it and where. */

@@ -58,6 +58,9 @@ export function costReport(
       ['this run', `${money(figures.settledUsd)}${of(limits.maxRunUsd)}${reserved}`],
       ['the session', `${money(figures.sessionUsd)}${of(limits.maxBudgetUsd)}`],
       ['tokens of this run', counted(figures.settledTokens)],
+      ...(figures.webSearches === undefined
+        ? []
+        : [['web searches of this run', counted(figures.webSearches)] as const]),
       ['model', model],
     ],
     width,

@@ -146,8 +146,9 @@ function spentBars(rows: readonly SpentRow[], width: number, style: Style, longe
 }
 
 function modelLines(report: Report, most: number, width: number, style: Style): readonly string[] {
+  const hasSearched = report.byModel.some(({ searches = 0 }) => searches > 0)
   const cells = report.byModel.slice(0, most).map((row) => {
-    const { model, requests, failed, tokens, input, cacheRead, cacheWrite, ms } = row
+    const { model, requests, failed, tokens, input, cacheRead, cacheWrite, ms, searches = 0 } = row
     const sent = input + cacheRead + cacheWrite
     return [
       model === '' ? 'not known' : model,
@@ -157,9 +158,11 @@ function modelLines(report: Report, most: number, width: number, style: Style): 
       sent === 0 ? '' : `${Math.round((cacheRead / sent) * 100)} %`,
       elapsed(ms),
       failed === 0 ? '' : counted(failed),
+      ...(hasSearched ? [searches === 0 ? '' : counted(searches)] : []),
     ]
   })
-  return tableLines(['', 'cost', 'requests', 'tokens', 'cached', 'time', 'failed'], cells, width, style)
+  const heads = ['', 'cost', 'requests', 'tokens', 'cached', 'time', 'failed', ...(hasSearched ? ['searches'] : [])]
+  return tableLines(heads, cells, width, style)
 }
 
 function toolLines({ tools }: Report, width: number, style: Style): readonly string[] {

@@ -208,6 +208,13 @@ test.each<
   ],
   ['Skill', { skill: 'pdf' }, 'Use it.', {}, { text: 'Use it.' }],
   ['WebFetch', { url: 'https://x' }, 'Page', {}, { title: 'Fetch https://x (4 characters)', text: 'Page' }],
+  [
+    'WebSearch',
+    { query: 'x' },
+    'Found.',
+    { results: [{ title: 'A', url: 'https://a.example/' }] },
+    { title: 'Search the web for x (1 page)', text: 'Found.' },
+  ],
   ['mcp__a__b', { q: 1 }, 'one\ntwo', undefined, { title: 'mcp__a__b (2 lines)', text: 'one\ntwo' }],
   [
     'TodoWrite',
@@ -254,6 +261,7 @@ describe('what an editor shows of a call', () => {
     ],
     ['Bash', { command: 'ls\n\u001B[31m', description: 'Lists' }, { kind: 'execute', title: '`ls ⟦U+001B⟧[31m`' }],
     ['WebFetch', { url: 'https://x' }, { kind: 'fetch', title: 'Fetch https://x' }],
+    ['WebSearch', { query: 'x' }, { kind: 'fetch', title: 'Search the web for x' }],
     ['Grep', { pattern: 'x', glob: '*.ts' }, { kind: 'search', title: 'Grep x in *.ts', locations: [] }],
     [
       'Agent',
@@ -321,6 +329,7 @@ describe('what an editor shows of a call', () => {
     ],
     ['NotebookEdit', { notebook_path: 'a.ipynb', cell_id: 'c7', edit_mode: 'delete' }, ['c7', 'delete']],
     ['WebFetch', { url: long, prompt: 'Tell\u0000 it' }, [long, 'Tell⟦U+0000⟧ it']],
+    ['WebSearch', { query: long, blocked_domains: ['a.example'] }, [long, 'a.example']],
     ['a tool of somebody', { target: '``` all' }, ['````', '``` all']],
   ])('the input of %s is shown whole, with every character to be seen (R-ACP-7a)', (name, input, texts) => {
     for (const text of texts) expect(textsOf(name, input)).toContain(text)

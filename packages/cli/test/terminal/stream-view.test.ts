@@ -136,6 +136,12 @@ describe('a call', () => {
         ...call('Grep', { pattern: 'x+' }, { details: { mode: 'files_with_matches', numLines: 0, numFiles: 0 } }),
         ...call('Glob', { pattern: '**/*.md' }, { details: { filenames: [], numFiles: 1, truncated: false } }),
         ...call('WebFetch', { url: 'https://example.org/' }, { content: 'x'.repeat(1_234) }),
+        ...call(
+          'WebSearch',
+          { query: 'fake timers', allowed_domains: ['a.example'] },
+          { details: { results: [{ title: 'Guide\u001B[2J', url: 'https://a.example/' }] } },
+        ),
+        ...call('WebSearch', { query: 'nothing' }, { details: { results: [] } }),
         ...call('Bash', { command: 'npm run dev', run_in_background: true }, { details: { backgroundTaskId: 'b1' } }),
         ...call('mcp__tickets__open', { id: 'T-1' }, { content: 'Ticket T-1\nis open' }),
         ...call(
@@ -164,6 +170,9 @@ describe('a call', () => {
 ⏺ Grep x+ (no match)
 ⏺ Glob **/*.md (1 file)
 ⏺ WebFetch https://example.org/ (1,234 characters)
+⏺ WebSearch fake timers (1 page)
+  Guide⟦U+001B⟧[2J: https://a.example/
+⏺ WebSearch nothing (no page)
 ⏺ Bash npm run dev (in the background as b1)
 ⏺ tickets open {"id":"T-1"} (2 lines)
   Ticket T-1

@@ -74,6 +74,7 @@ const tool = fc.constantFrom(
   'Grep',
   'Glob',
   'WebFetch',
+  'WebSearch',
   'TodoWrite',
   'Agent',
   'AskUserQuestion',

@@ -128,6 +128,7 @@ export { createTranslator, type TranslateOptions, type Translator } from '../sdk
 export { checkAnswer, checkApprovals, InvalidAnswer, problemOfAnswer } from '../tools/answer-shape.ts'
 export type { CanUseTool, CanUseToolOptions, PermissionAnswer } from '../tools/can-use-tool.ts'
 export { coercedInput } from '../tools/coerce-input.ts'
+export { isOfferedTo } from '../tools/definitions.ts'
 export type { PermissionUpdate, PermissionDestination } from '../tools/permission-update.ts'
 export type { AskCause } from '../tools/permissions.ts'
 export type { StandardOutput } from '../tools/standard-schema.ts'

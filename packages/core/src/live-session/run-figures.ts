@@ -31,6 +31,13 @@ const nothingTold: Omit<SessionFigures, 'sessionUsd'> = {
   leftMs: null,
 }
 
+function searchesIn({ modelUsage }: RunResult['summary']): number {
+  return Object.values(modelUsage).reduce(
+    (sum, { usage }) => sum + (usage.server_tool_use?.web_search_requests ?? 0),
+    0,
+  )
+}
+
 /** The figures of a session as its runs tell them. What they are made of is told by the loop; nothing is counted twice. */
 export class RunFigures {
   #told: Omit<SessionFigures, 'sessionUsd'>
@@ -56,8 +63,10 @@ export class RunFigures {
   end({ summary, committedUsd, costUsd, totalTokens, durationMs }: RunResult): void {
     const { leftUsd, leftTokens, reservedUsd, reservedTokens } = this.#told
     const { maxDurationMs } = this.#limits
+    const webSearches = searchesIn(summary)
     this.#told = {
       ...this.#told,
+      ...(webSearches > 0 && { webSearches }),
       turns: summary.turns,
       settledUsd: committedUsd,
       unknownUsd: committedUsd - costUsd,

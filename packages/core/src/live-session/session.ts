@@ -159,6 +159,8 @@ export interface SessionFigures {
   readonly settledTokens: number
   readonly reservedTokens: number
   readonly leftTokens: number | null
+  /** Searches of the web that services billed in the last run, once it has ended; absent where there were none. */
+  readonly webSearches?: number
   /** Requests of the run and its agents that wait for what others have reserved. */
   readonly waitingRequests: number
   /** 0 before anything was asked about this conversation. */

@@ -15,7 +15,8 @@ export function areOfferedByModel(tools: ReadonlyMap<string, AnyTool>): boolean 
   return false
 }
 
-function isOfferedTo(tool: AnyTool, model: Model): boolean {
+/** Whether a model is shown the tool (`Tool.offeredTo`). */
+export function isOfferedTo(tool: AnyTool, model: Model): boolean {
   if (tool.offeredTo === undefined) return true
   try {
     // Plain JavaScript may give anything back.

@@ -1,6 +1,6 @@
-import { isJsonObject, messageOf, type ModelErrorKind } from '@halting/core/adapters'
+import { headOf, isJsonObject, messageOf, type ModelErrorKind } from '@halting/core/adapters'
 import { ModelError } from '@halting/core'
-import type { Json } from '@halting/core'
+import type { Json, JsonObject } from '@halting/core'
 import { networkError } from '../http/network-error.ts'
 import { parseJson, stringOf } from '../json-fields.ts'
 import { answeredAtMs } from '../service/reset-headers.ts'
@@ -32,6 +32,8 @@ export function callError(thrown: unknown, place: CallPlace): ModelError {
   const kind = Object.hasOwn(kindOfName, name) ? kindOfName[name] : undefined
   if (kind !== undefined) return usageError(thrown, kind, place)
   if (name === 'TimeoutError') return new ModelError({ kind: 'timeout', message: messageOf(thrown), cause: thrown })
+  const said = name === 'AI_TypeValidationError' ? errorInPart(error.value) : undefined
+  if (said !== undefined) return streamError(said, requestIdOf(place.headers), place.nowMs)
   if (isOfNetwork(thrown)) return networkError(thrown, urlOf(error, place))
   if (place.phase === 'streaming' || brokenNames.has(name)) return brokenBy(thrown, place)
   if (isOfSignIn(name, messageOf(thrown))) return usageError(thrown, 'authentication_failed', place)
@@ -84,9 +86,10 @@ const brokenNames: ReadonlySet<string> = new Set([
 
 function usageError(thrown: unknown, kind: ModelErrorKind, { phase }: CallPlace): ModelError {
   const message = messageOf(thrown)
-  const isAboutImages = kind === 'invalid_request' && /image/i.test(message)
+  // A file that the package has no form for is left out of the next attempt.
+  const isAboutFiles = kind === 'invalid_request' && /image|\bfiles?\b|media type|document/i.test(message)
   return new ModelError({
-    kind: isAboutImages ? 'image' : kind,
+    kind: isAboutFiles ? 'image' : kind,
     message,
     ...(phase === 'opening' && { billed: 'nothing' }),
     cause: thrown,
@@ -100,11 +103,38 @@ function isStreamError(error: unknown): error is { readonly data?: unknown } {
   return streamErrorMarker in fieldsOf(error)
 }
 
-/** The error in an event of a stream: under `error`, in the response that failed, or the event itself. */
+/**
+ * The error in an event of a stream: under `error`, in the response that failed, an exception of Bedrock, or the event
+ * itself.
+ */
 function serviceErrorIn(event: Json | undefined): Json | undefined {
   if (!isJsonObject(event)) return event
   const response = isJsonObject(event.response) ? event.response : {}
-  return [event.error, response.error].find((error) => isJsonObject(error)) ?? event
+  return [event.error, response.error].find((error) => isJsonObject(error)) ?? exceptionIn(event) ?? event
+}
+
+/** What Bedrock calls an error in a stream, and what the Messages API calls it. */
+const typeOfException: { readonly [name: string]: string } = {
+  throttlingException: 'rate_limit_error',
+  serviceUnavailableException: 'overloaded_error',
+  internalServerException: 'api_error',
+  modelStreamErrorException: 'api_error',
+  validationException: 'invalid_request_error',
+}
+
+function exceptionIn(event: JsonObject): JsonObject | undefined {
+  const [name = '', ...others] = Object.keys(event)
+  const type = Object.hasOwn(typeOfException, name) ? typeOfException[name] : undefined
+  const said = event[name]
+  if (type === undefined || others.length > 0 || !isJsonObject(said)) return undefined
+  return { type, message: stringOf(said.message) || name }
+}
+
+/** An error of the service that the provider's package has no schema for: it calls it a part that does not fit. */
+function errorInPart(part: unknown): JsonObject | undefined {
+  const copy = jsonCopyOf(part)
+  if (!isJsonObject(copy) || !isJsonObject(copy.error)) return undefined
+  return stringOf(copy.error.message) === '' ? undefined : copy.error
 }
 
 const callErrorMarker = Symbol.for('vercel.ai.error.AI_APICallError')
@@ -172,10 +202,13 @@ function isOfNetwork(thrown: unknown): boolean {
   return false
 }
 
+/** What does not fit the schema of a package is told in full by it: kilobytes of it. */
+const longestMessage = 400
+
 function brokenBy(thrown: unknown, { headers }: CallPlace): ModelError {
   return new ModelError({
     kind: 'connection',
-    message: `The stream of the reply broke: ${messageOf(thrown)}`,
+    message: `The stream of the reply broke: ${headOf(messageOf(thrown), longestMessage)}`,
     requestId: requestIdOf(headers),
     cause: thrown,
   })

@@ -5,6 +5,7 @@ import { promptOf } from './prompt.ts'
 import type { Speaker } from './prompt.ts'
 import { traitsOf } from './provider-traits.ts'
 import { thinkingOptions } from './thinking-options.ts'
+import { searchOptions } from './web-search.ts'
 import { headerSafe } from '../service/headers.ts'
 
 export interface CallSettings extends Speaker {
@@ -13,7 +14,9 @@ export interface CallSettings extends Speaker {
 }
 
 /** A request as version 4 of the AI SDK's interface takes it; `inVersion3` is the other form. */
-export function callOptionsOf(request: ModelRequest, settings: CallSettings): CallOptions {
+export function callOptionsOf(request: ModelRequest, given: CallSettings): CallOptions {
+  const { tool: search, ...searching } = searchOptions(request.webSearch, given, given.providerOptions)
+  const settings = { ...given, ...searching }
   const { cacheMark, marksTools } = traitsOf(settings)
   const { maxOutputTokens, providerOptions, reasoning } = thinkingOptions(
     request,
@@ -27,12 +30,13 @@ export function callOptionsOf(request: ModelRequest, settings: CallSettings): Ca
     description,
     inputSchema,
   }))
+  const served = search === undefined ? [] : [search]
   const toolMark = marksTools === true ? cacheMark : undefined
   return {
     prompt: cacheMark === undefined ? prompt : withBreakpoints(prompt, cacheMark),
     maxOutputTokens,
-    ...(tools.length > 0 && {
-      tools: tools.map((tool, index) => (index === tools.length - 1 ? marked(tool, toolMark) : tool)),
+    ...(tools.length + served.length > 0 && {
+      tools: [...tools.map((tool, index) => (index === tools.length - 1 ? marked(tool, toolMark) : tool)), ...served],
       toolChoice: { type: request.toolChoice ?? 'auto' },
     }),
     headers: { 'idempotency-key': headerSafe(request.idempotencyKey), ...lowerCased(settings.headers) },

@@ -12,6 +12,7 @@ import type { AiSdkModel, CallOptions } from './language-model.ts'
 import { headersOf, openParts } from './part-source.ts'
 import { readParts } from './read-parts.ts'
 import { Warnings } from './warnings.ts'
+import { webSearchOf } from './web-search.ts'
 
 /** Options of `fromAiSdk`. */
 export interface AiSdkOptions {
@@ -47,11 +48,13 @@ export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): Model 
   const { maxServerToolUses, headers, providerOptions } = options
   const { provider, modelId } = model
   const warnings = new Warnings()
+  const webSearch = webSearchOf(model)
   const redactor = createRedactor(secretsOf({ headers }))
   return {
     id,
     ...sizesOf(id, options, { contextWindow: 128_000, maxOutputTokens: 16_384 }),
     ...(maxServerToolUses !== undefined && { maxServerToolUses }),
+    ...(webSearch !== undefined && { webSearch }),
     call: (request, call) => callRedacted(redactor, call, (redacted) => attempt(request, redacted)),
   }
 

@@ -123,10 +123,18 @@ export interface FunctionTool extends Carrier {
   inputSchema: JsonObject
 }
 
+/** A tool of the provider's own. */
+export interface ProviderTool {
+  type: 'provider'
+  id: `${string}.${string}`
+  name: string
+  args: Record<string, unknown>
+}
+
 interface OptionsOf<Message> extends Carrier {
   prompt: Message[]
   maxOutputTokens: number
-  tools?: FunctionTool[]
+  tools?: (FunctionTool | ProviderTool)[]
   toolChoice?: { type: 'auto' | 'none' }
   headers: Record<string, string>
   abortSignal?: AbortSignal

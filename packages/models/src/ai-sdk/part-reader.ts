@@ -12,6 +12,7 @@ import { jsonCopyOf } from './json-copy.ts'
 import { endDetails } from './reply-metadata.ts'
 import { reportedUsage } from './reported-usage.ts'
 import { citationsOf, Sources } from './sources.ts'
+import { SearchCount } from './web-search.ts'
 import { stopReasonOf } from './stop-reason.ts'
 import { beginsInput, ToolInputs } from './tool-inputs.ts'
 
@@ -53,6 +54,7 @@ export class PartReader {
   readonly #log: BlockLog
   readonly #inputs = new ToolInputs()
   readonly #sources = new Sources()
+  readonly #searches = new SearchCount()
   /** Blocks of text and reasoning that are being written, by kind and id. */
   readonly #open = new Map<string, number>()
   readonly #held: (readonly JsonObject[])[] = []
@@ -215,8 +217,10 @@ export class PartReader {
     const index = begun?.index ?? this.#blocks++
     const told = begun?.told ?? ''
     this.#log.note(index, part.providerMetadata)
-    if (part.providerExecuted === true) this.#log.own(index)
-    else this.#hasCalls = true
+    if (part.providerExecuted === true) {
+      this.#log.own(index)
+      this.#searches.call(toolName)
+    } else this.#hasCalls = true
     this.#hasContent = true
 
     const failed = this.#start()
@@ -241,6 +245,7 @@ export class PartReader {
     if (typeof toolCallId !== 'string' || typeof toolName !== 'string' || content === undefined) {
       return violation('a result came without id, name or content')
     }
+    this.#searches.result(toolName, content)
     return this.#whole(part, {
       type: 'server_tool_result',
       tool_use_id: toolCallId,
@@ -288,7 +293,7 @@ export class PartReader {
     const sent = this.#send({
       type: 'message_delta',
       delta: { stop_reason: stop.reason, stop_sequence: null, ...endDetails(part.providerMetadata) },
-      usage: reportedUsage(part.usage),
+      usage: this.#searches.in(reportedUsage(part.usage), part.providerMetadata, this.#options.modelId),
     })
     if (sent.kind !== 'more') return sent
     this.#tell({ type: 'message_stop' })

@@ -1,9 +1,10 @@
 import { ConfigurationError, ModelError } from '@halting/core'
 import type { JsonObject, Model } from '@halting/core'
+import { wellFormedJson } from '@halting/core/adapters'
 import { releaseBody } from '../bytes/bodies.ts'
 import { sizesOf } from '../model-sizes.ts'
 import { createOwnReasoning } from '../responses/own-reasoning.ts'
-import { reasons, valueTaken } from '../responses/reasoning-effort.ts'
+import { valueTaken } from '../responses/reasoning-effort.ts'
 import type { ReasoningEffort } from '../responses/reasoning-effort.ts'
 import { createResponsesBody, usesOf } from '../responses/responses-body.ts'
 import { ResponsesReader } from '../responses/responses-reader.ts'
@@ -84,7 +85,7 @@ class Protocols {
     }
     const { hostname } = new URL(this.#urls.responses)
     const isOpenAi = isOpenAiHost(hostname)
-    this.searchesTheWeb = isOpenAi || reasons(options.model) !== 'unknown'
+    this.searchesTheWeb = options.webSearch ?? isOpenAi
     if (choice.api === 'chat_completions' && isOpenAi && hasResponsesAlone(options.model)) {
       throw new ConfigurationError(
         `${options.model} is served by the Responses API alone, and chat completions are set for it. ` +
@@ -164,7 +165,7 @@ class Protocols {
       thinking,
       reasoningSummary: summary,
     } = this.#options
-    const extraBody = asResponsesFields(this.#options.extraBody ?? {})
+    const extraBody = asResponsesFields(wellFormedJson(this.#options.extraBody ?? {}))
     const ownReasoning = this.#ownReasoning
     return {
       body: createResponsesBody({

@@ -36,6 +36,11 @@ export interface OpenAiOptions extends ServiceOptions {
    * `extraBody` bounds how often one request may use them; a budget wants that.
    */
   readonly serverTools?: readonly JsonObject[] | undefined
+  /**
+   * Whether the service searches the web, over Responses, for requests that let it; when absent, at OpenAI's own addresses and Azure's
+   * alone. It must keep to `max_tool_calls`, which holds the fees.
+   */
+  readonly webSearch?: boolean | undefined
   /** Tools whose input the model writes as a text of its own, over Responses, by their names. */
   readonly freeform?: FreeformTools | undefined
   /**

@@ -130,9 +130,14 @@ function parseLine(line: string): [string, Entry] {
   return [id, { contextWindow, maxOutputTokens, price }]
 }
 
+/** Google's fee for a thousand grounded requests to models before Gemini 3, from which on it is for each query; the dearer one for names that do not say. */
+const googleRequest = 35
+
 /** US dollars a thousand searches; `input` is the price of a million tokens. */
 function searchFeeOf(id: string, input: number): number {
   if (id.startsWith('anthropic/')) return usualWebSearch
+  if (id.startsWith('google/gemini-')) return /gemini-\d/.test(id) && !/gemini-[12]/.test(id) ? 14 : googleRequest
+  if (id.startsWith('xai/')) return usualWebSearch
   // Other services bill their searches in ways of their own, and report none in the usage.
   if (!id.startsWith('openai/')) return 0
   return usualWebSearch + ((tokensOfSearch.get(id) ?? 0) * 1_000 * input) / 1e6

@@ -41,6 +41,11 @@ export class CallItem implements OpenItem {
     return this.#givenId
   }
 
+  /** Whether the service said that it was cut: then it is not in the reply. */
+  get isCut(): boolean {
+    return this.#isCut
+  }
+
   take({ call_id, name, namespace, arguments: json, input }: JsonObject): void {
     this.#givenId ||= stringOf(call_id)
     this.#name ||= stringOf(name)

@@ -116,11 +116,16 @@ type HeadOf = (request: Pick<ModelRequest, 'system' | 'tools' | 'webSearch'>) =>
 
 /** What seldom changes within a run: its text is made once for as long as it does not. */
 function createHeads({ model, freeform, serverTools, refused }: ResponsesBodyOptions): HeadOf {
-  const served = serverTools.map((tool) => JSON.stringify(wellFormedJson(tool)))
+  const served = serverTools.map((tool) => ({ tool, text: JSON.stringify(wellFormedJson(tool)) }))
   const start = `{"model":${JSON.stringify(model)}${refused.store ? '' : ',"store":false'},"stream":true`
   const textOf: HeadOf = ({ system, tools, webSearch }) => {
-    const listed = [...tools.map((tool) => JSON.stringify(toolOf(tool, freeform))), ...served]
-    if (webSearch !== undefined) listed.push(JSON.stringify(searchTool(webSearch)))
+    // That of the request goes before one that is always there.
+    const others = webSearch === undefined ? served : served.filter(({ tool }) => !isWebSearch(tool))
+    const listed = [
+      ...tools.map((tool) => JSON.stringify(toolOf(tool, freeform))),
+      ...others.map(({ text }) => text),
+      ...(webSearch === undefined ? [] : [JSON.stringify(searchTool(webSearch))]),
+    ]
     const instructions = system.trim() === '' ? '' : `,"instructions":${JSON.stringify(system)}`
     const named = listed.length === 0 ? '' : `,"tools":[${listed.join(',')}]`
     return `${start}${instructions}${named},"input":[`
@@ -141,7 +146,16 @@ function toolOf({ name, description, input_schema }: ToolDefinition, freeform: F
     // Strict schemas are not any schema: optional fields and maps are refused in them.
     return { type: 'function', name, description, parameters: input_schema, strict: false }
   }
-  return { type: 'custom', name, description, ...(text.format !== undefined && { format: text.format }) }
+  return {
+    type: 'custom',
+    name,
+    description,
+    ...(text.format !== undefined && { format: wellFormedJson(text.format) }),
+  }
+}
+
+function isWebSearch({ type }: JsonObject): boolean {
+  return stringOf(type).startsWith('web_search')
 }
 
 function searchTool({ allowedDomains, blockedDomains }: WebSearchUse): JsonObject {
@@ -163,7 +177,7 @@ const ours: ReadonlySet<string> = new Set(
 
 function createTails(options: ResponsesBodyOptions): (request: ModelRequest) => string {
   const { serverTools, extraBody } = options
-  const extra = Object.entries(wellFormedJson(extraBody))
+  const extra = Object.entries(extraBody)
     .filter(([name, value]) => !ours.has(name) && value !== undefined)
     .map(([name, value]) => field(name, value))
     .join('')
@@ -208,7 +222,7 @@ function includeOf(
   // What a person asked for is not left out.
   const asked = listOf(extraBody.include)
   if (refused.include) return asked.length === 0 ? undefined : asked
-  const searches = webSearch !== undefined || serverTools.some(({ type }) => stringOf(type).startsWith('web_search'))
+  const searches = webSearch !== undefined || serverTools.some(isWebSearch)
   const included = new Set<Json>([
     ...(reasons(model) === 'no' ? [] : ['reasoning.encrypted_content']),
     ...(searches ? ['web_search_call.action.sources'] : []),

@@ -10,8 +10,6 @@ import { CallItem } from './call-item.ts'
 import { HostedItem, hostedToolOf } from './hosted-item.ts'
 import { MessageItem, OtherItem, ReasoningItem } from './open-item.ts'
 import type { OpenItem } from './open-item.ts'
-import { pairWhole } from './pair-whole.ts'
-import { endingOf, errorOf } from './response-ending.ts'
 import { readResponsesUsage } from './responses-usage.ts'
 
 export interface ResponsesReaderOptions {
@@ -281,7 +279,7 @@ export class ResponsesReader implements StreamReader {
 const otherKind = violation('an event came for an item of another kind')
 
 function stopReasonOf(items: readonly OpenItem[]): string {
-  if (items.some((item) => item instanceof CallItem)) return 'tool_use'
+  if (items.some((item) => item instanceof CallItem && !item.isCut)) return 'tool_use'
   return items.some((item) => item instanceof MessageItem && item.hasRefusal) ? 'refusal' : 'end_turn'
 }
 
@@ -304,6 +302,76 @@ function isError({ type, object, error, message, detail }: JsonObject): boolean 
 
 function isErrorText(message: Json | undefined): boolean {
   return typeof message === 'string' && message !== ''
+}
+
+/**
+ * The items of a whole response, each with the place of the one that was streamed, or undefined for one that was not.
+ * Places may differ, since gateways leave items out of either. Of a type of which there are as many in both, they are the
+ * same in their order. Else a call is known by its id and any other item by its place, and what is not known is new,
+ * unless it may be one that was streamed.
+ */
+function pairWhole(
+  whole: readonly JsonObject[],
+  streamed: ReadonlyMap<number, OpenItem>,
+): readonly (readonly [place: number | undefined, item: JsonObject])[] {
+  const counts = new Map<string, number>()
+  for (const { type } of whole) counts.set(stringOf(type), (counts.get(stringOf(type)) ?? 0) + 1)
+  const free = new Map<string, Map<number, OpenItem>>()
+  for (const [place, item] of [...streamed].toSorted(([a], [b]) => a - b)) {
+    const ofType = free.get(item.type) ?? new Map<number, OpenItem>()
+    free.set(item.type, ofType.set(place, item))
+  }
+  const isInOrder = new Set([...free].flatMap(([type, { size }]) => (counts.get(type) === size ? [type] : [])))
+  const places = new Map([...streamed].map(([place, { callId = '' }]) => [callId, place]))
+  return whole.flatMap((item, index) => {
+    const [type, id] = [stringOf(item.type), stringOf(item.call_id)]
+    const ofType = free.get(type)
+    if (ofType === undefined) return [[undefined, item] as const]
+    const place = isInOrder.has(type) ? ofType.keys().next().value : ((id === '' ? undefined : places.get(id)) ?? index)
+    const known = place === undefined ? undefined : ofType.get(place)
+    const isIt = known !== undefined && (isInOrder.has(type) || (known.callId ?? '') === '' || known.callId === id)
+    if (place !== undefined && isIt) ofType.delete(place)
+    else if (id === '') return []
+    return [[isIt ? place : undefined, item] as const]
+  })
+}
+
+/** How a response ended: by itself, cut for a reason (a stop reason of the Messages API), or not at all. */
+type ResponseEnding =
+  | { readonly kind: 'complete'; readonly cutReason?: undefined }
+  | { readonly kind: 'cut'; readonly cutReason: string }
+  | { readonly kind: 'failed'; readonly error: Json }
+
+/** `said` is what the event says, for responses that do not. */
+function endingOf(response: JsonObject, said: string): ResponseEnding {
+  const { error, incomplete_details: details } = response
+  const status = endings.has(stringOf(response.status)) ? stringOf(response.status) : said
+  switch (status) {
+    case 'failed':
+    case 'cancelled':
+      return { kind: 'failed', error: isJsonObject(error) ? error : { message: `it ended as "${status}"` } }
+    case 'incomplete': {
+      const reason = isJsonObject(details) ? stringOf(details.reason) : ''
+      return { kind: 'cut', cutReason: cutReasons.get(reason) ?? (reason || 'max_tokens') }
+    }
+    default:
+      return { kind: 'complete' }
+  }
+}
+
+const endings: ReadonlySet<string> = new Set(['completed', 'incomplete', 'failed', 'cancelled'])
+
+const cutReasons: ReadonlyMap<string, string> = new Map([
+  ['max_output_tokens', 'max_tokens'],
+  ['content_filter', 'refusal'],
+])
+
+/** The error of an event: the event itself, or an object in it. `error` as its type says nothing. */
+function errorOf(event: JsonObject): Json {
+  const { error = event } = event
+  if (!isJsonObject(error) || error.type !== 'error') return error
+  const { type: _, ...rest } = error
+  return rest
 }
 
 /** P7: tells events that come once more from those that follow, as long as their numbers rise. */

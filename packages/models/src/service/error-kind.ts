@@ -92,6 +92,8 @@ const neverFits = /request too large/i
 const atCapacity = /overload|capacity|too busy|high demand/i
 /** Some answer 400 to a wrong key. */
 const wrongKey = /(incorrect|invalid) api key|api key (not valid|is invalid)/i
+/** Bedrock answers 400 to a model that it does not know. */
+const unknownModel = /model identifier is invalid/i
 /** What was asked is refused, whoever asks. */
 const flagged = /moderation|flagged/i
 
@@ -158,6 +160,7 @@ function requestKind(failed: Failed): ModelErrorKind {
   if (isPromptTooLong(failed)) return 'prompt_too_long'
   if (/image/i.test(code) || imageRefused.test(message) || wantsText.test(message)) return 'image'
   if (noCredit.test(message)) return 'billing_error'
+  if (unknownModel.test(message)) return 'model_not_found'
   return wrongKey.test(message) ? 'authentication_failed' : 'invalid_request'
 }
 

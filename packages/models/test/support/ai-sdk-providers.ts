@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url'
 import type { AiSdkModel } from '../../src/ai-sdk/index.ts'
 
 /** A folder whose `node_modules` has other providers than the workspace: `npm run providers` installs the current ones. */
-const folder = process.env.HALTING_AI_SDK
+export const folder = process.env.HALTING_AI_SDK
 
 interface Settings {
   readonly baseURL: string
@@ -19,7 +19,7 @@ type Create = (settings: Settings) => ((modelId: string) => AiSdkModel) & {
 }
 
 /** A package of that folder. Both versions of a package export functions of the same names. */
-async function current(name: string): Promise<Record<string, Create>> {
+export async function current(name: string): Promise<Record<string, Create>> {
   const path = createRequire(join(folder ?? '', 'package.json')).resolve(name)
   // The types of the packages differ between the versions; `Create` is what the tests use of both.
   return (await import(pathToFileURL(path).href)) as Record<string, Create>

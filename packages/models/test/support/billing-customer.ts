@@ -14,20 +14,21 @@ import {
 } from '@halting/core'
 import { foldRun, ledgerOf, settingsOf, type Clock } from '@halting/core/steps'
 import { isJsonObject } from '@halting/core/adapters'
-import { anthropic, openaiCompatible } from '../../src/index.ts'
+import { anthropic, openaiCompatible, openaiResponses } from '../../src/index.ts'
 import type { Behaviour, Terms } from './billing-behaviour.ts'
 import { hasOpenRequest, survivors } from './billing-interruptions.ts'
 import type { Interruption } from './billing-interruptions.ts'
 import { priceOf } from './billing-meter.ts'
 import { chatWire } from './billing-chat-wire.ts'
 import { messagesWire } from './billing-messages-wire.ts'
+import { responsesWire } from './billing-responses-wire.ts'
 import { startBillingService } from './billing-service.ts'
 import type { BillingService, Served } from './billing-service.ts'
 
 /** A model, and the format in which it is talked to. */
 export interface DrawnModel {
   readonly name: string
-  readonly speaks: 'messages' | 'chat'
+  readonly speaks: 'messages' | 'chat' | 'responses'
   /** Each has a tokenizer of its own. */
   readonly terms: Terms
 }
@@ -95,7 +96,7 @@ export interface Sabotage {
 export async function runCase(drawn: Case, prices: Prices, sabotage: Sabotage = {}): Promise<Outcome> {
   let onEvent: (request: number, event: number) => void = () => {}
   const service = await startBillingService({
-    wires: [messagesWire, chatWire],
+    wires: [messagesWire, chatWire, responsesWire],
     terms: (model) => (model === drawn.models[1].name ? drawn.models[1] : drawn.models[0]).terms,
     behaviours: drawn.behaviours,
     maxSearches: drawn.maxSearches,
@@ -203,10 +204,12 @@ function modelOf({ name, speaks }: DrawnModel, { url }: BillingService, drawn: C
     idleTimeoutMs: patienceMs,
     requestTimeoutMs: 2 * patienceMs,
   }
-  const bounded =
-    speaks === 'chat'
-      ? openaiCompatible({ ...options, baseUrl: `${url}/v1` })
-      : { ...anthropic({ ...options, baseUrl: url }), maxServerToolUses: maxSearches }
+  const made = {
+    messages: () => ({ ...anthropic({ ...options, baseUrl: url }), maxServerToolUses: maxSearches }),
+    chat: () => openaiCompatible({ ...options, baseUrl: `${url}/v1` }),
+    responses: () => ({ ...openaiResponses({ ...options, baseUrl: `${url}/v1` }), maxServerToolUses: maxSearches }),
+  }
+  const bounded = made[speaks]()
   return sabotage.model?.(bounded) ?? bounded
 }
 

@@ -60,7 +60,7 @@ const tariffs: { readonly [model: string]: readonly [Tariff, ...Tariff[]] } = {
       search,
     },
   ],
-  // Nothing is added for what it writes to its cache, nor for a search.
+  // Nothing is added for what it writes to its cache.
   'openai/gpt-4.1': [
     {
       above: 0,
@@ -69,7 +69,7 @@ const tariffs: { readonly [model: string]: readonly [Tariff, ...Tariff[]] } = {
       write5m: 2_000_000n,
       write1h: 2_000_000n,
       output: 8_000_000n,
-      search: 0n,
+      search,
     },
   ],
   tiered: [

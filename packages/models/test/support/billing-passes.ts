@@ -81,7 +81,8 @@ export function passesOf(reply: Reply, drawn: DrawnAccount, declared: Declared):
   return [...passes, ...asked, ...replyPasses(reply)]
 }
 
-function replyPasses({ reads, bill, model }: Reply): readonly Pass[] {
+/** The passes of the reply alone: one for each search that it was read again after. */
+export function replyPasses({ reads, bill, model }: Reply): readonly Pass[] {
   const [prompt = 0, ...again] = reads
   const first = billOf({ ...bill, input: prompt - bill.read - bill.write5m - bill.write1h, output: 0 })
   const bills = [first, ...again.map((input) => billOf({ input }))]
@@ -156,6 +157,19 @@ export function tellChat(bill: Bill, drawn: DrawnAccount) {
       prompt_tokens: drawn.garbage !== undefined && place === 'end' ? drawn.garbage : prompt,
       completion_tokens: told(bill.output),
       prompt_tokens_details: { cached_tokens: told(bill.read), cache_write_tokens: told(bill.write5m) },
+    }
+  }
+}
+
+/** Reports of the Responses API on it: its last event has the one that counts. */
+export function tellResponses(bill: Bill, drawn: DrawnAccount) {
+  return (place: 'start' | 'end'): JsonObject => {
+    if (place === 'start' && drawn.course === 'end_only') return {}
+    const input = bill.input + bill.read + bill.write5m
+    return {
+      input_tokens: drawn.garbage !== undefined && place === 'end' ? drawn.garbage : input,
+      output_tokens: place === 'start' ? 0 : bill.output,
+      input_tokens_details: { cached_tokens: bill.read, cache_write_tokens: bill.write5m },
     }
   }
 }

@@ -2,20 +2,21 @@ import { certificate, createMemorySteps, streamRun, startRun } from '@halting/co
 import type { AnyTool, Json, JsonObject, RunOptions, Model, Prices, EndingReason } from '@halting/core'
 import { isJsonObject } from '@halting/core/adapters'
 import * as fc from 'fast-check'
-import { anthropic, openaiCompatible } from '../../src/index.ts'
+import { anthropic, openaiCompatible, openaiResponses } from '../../src/index.ts'
 import { anyTerms, lastBehaviour } from './billing-behaviour.ts'
 import type { ReplyBehaviour, Terms } from './billing-behaviour.ts'
 import { chatWire } from './billing-chat-wire.ts'
 import { messagesWire } from './billing-messages-wire.ts'
 import { priceOf } from './billing-meter.ts'
-import { anyAccount, passesOf, sumOf, tellChat, tellMessages } from './billing-passes.ts'
+import { anyAccount, passesOf, replyPasses, sumOf, tellChat, tellMessages, tellResponses } from './billing-passes.ts'
 import type { Declared, DrawnAccount, Pass } from './billing-passes.ts'
 import { makeReply } from './billing-reply.ts'
+import { responsesWire } from './billing-responses-wire.ts'
 
 /** Everything that is drawn for one sequence of requests. */
 export interface Sequence {
   readonly model: string
-  readonly speaks: 'messages' | 'chat'
+  readonly speaks: 'messages' | 'chat' | 'responses'
   readonly terms: Terms
   readonly requests: readonly { readonly reply: ReplyBehaviour; readonly account: DrawnAccount }[]
   readonly currency: 'usd' | 'tokens'
@@ -42,7 +43,7 @@ export const anySequence: fc.Arbitrary<Sequence> = fc.record({
   model: fc.constantFrom('claude-haiku-4-5', 'claude-opus-5-5', 'tiered'),
   speaks: fc.oneof(
     { weight: 3, arbitrary: fc.constant('messages' as const) },
-    { weight: 1, arbitrary: fc.constant('chat' as const) },
+    { weight: 1, arbitrary: fc.constantFrom('chat' as const, 'responses' as const) },
   ),
   terms: anyTerms,
   requests: fc.array(fc.record({ reply: anyReply, account: anyAccount }), { minLength: 1, maxLength: 6 }),
@@ -99,7 +100,7 @@ export async function runSequence(
   prices: Prices,
   sabotage: (model: Model) => Model = (model) => model,
 ): Promise<Came> {
-  const wire = drawn.speaks === 'chat' ? chatWire : messagesWire
+  const wire = { messages: messagesWire, chat: chatWire, responses: responsesWire }[drawn.speaks]
   const cache = new Set<string>()
   const served: Pick<Settled, 'passes' | 'account'>[] = []
   const fetch: typeof globalThis.fetch = async (_url, init) => {
@@ -109,12 +110,20 @@ export async function runSequence(
     const { reply: behaviour, account } = drawn.requests[served.length] ?? { reply: lastBehaviour, account: quiet }
     const { terms, maxSearches } = drawn
     const plain = makeReply({ order, behaviour, terms, wire, number, maxSearches, contextWindow, cache })
-    const passes =
-      drawn.speaks === 'chat' ? chatPass(plain.model, plain.bill) : passesOf(plain, account, declaredBy(drawn))
+    const passes = {
+      messages: () => passesOf(plain, account, declaredBy(drawn)),
+      chat: () => chatPass(plain.model, plain.bill),
+      // It tells no passes: where a price goes by the length of a prompt, that is the length of all.
+      responses: () => chatPass(plain.model, sumOf(replyPasses(plain))),
+    }[drawn.speaks]()
     const isMore = passes.some(({ type }) => type !== 'message')
     // Where a price goes by the length of a prompt, one must know it.
     const isByPass = isMore || account.isByPass || (drawn.model === 'tiered' && passes.length > 1)
-    const tell = drawn.speaks === 'chat' ? tellChat(sumOf(passes), account) : tellMessages(passes, account, isByPass)
+    const tell = {
+      messages: tellMessages(passes, account, isByPass),
+      chat: tellChat(sumOf(passes), account),
+      responses: tellResponses(sumOf(passes), account),
+    }[drawn.speaks]
     served.push({ passes, account })
     const headers = { 'content-type': 'text/event-stream' }
     return new Response(wire.events({ ...plain, usage: 'told', tell }).join(''), { headers })
@@ -198,7 +207,12 @@ function declaredBy({ compacts, advises }: Sequence): Declared {
 
 function modelOf({ model, speaks, maxSearches, compacts, advises }: Sequence, fetch: typeof globalThis.fetch): Model {
   const common = { model, apiKey: 'key', contextWindow, maxOutputTokens, defaultOutputTokens: 600, fetch }
-  if (speaks === 'chat') return openaiCompatible({ ...common, baseUrl: 'http://127.0.0.1:9/v1' })
+  const baseUrl = 'http://127.0.0.1:9/v1'
+  if (speaks === 'chat') return openaiCompatible({ ...common, baseUrl })
+  if (speaks === 'responses') {
+    const searches = { serverTools: [{ type: 'web_search' }], extraBody: { max_tool_calls: maxSearches } }
+    return openaiResponses({ ...common, baseUrl, ...(maxSearches > 0 && searches) })
+  }
   const serverTools = [
     ...(maxSearches > 0 ? [{ type: 'web_search_20250305', name: 'web_search', max_uses: maxSearches }] : []),
     ...(advises
@@ -224,10 +238,10 @@ function modelOf({ model, speaks, maxSearches, compacts, advises }: Sequence, fe
 
 /** About what a first request may cost at most, as often as it is drawn. */
 function limitOf(drawn: Sequence, prices: Prices): number {
-  const isChat = drawn.speaks === 'chat'
-  const searches = isChat ? 0 : drawn.maxSearches
-  const questions = drawn.advises && !isChat ? adviser.uses : 0
-  const extra = (drawn.compacts && !isChat ? 1 + searches + questions : 0) + questions
+  const isMessages = drawn.speaks === 'messages'
+  const searches = drawn.speaks === 'chat' ? 0 : drawn.maxSearches
+  const questions = drawn.advises && isMessages ? adviser.uses : 0
+  const extra = (drawn.compacts && isMessages ? 1 + searches + questions : 0) + questions
   const inputTokens = 2_500 + searches * contextWindow + extra * 8_000
   const outputTokens = 600 + (drawn.compacts ? maxOutputTokens : 0)
   if (drawn.currency === 'tokens') return Math.ceil(drawn.budget * (inputTokens + outputTokens))

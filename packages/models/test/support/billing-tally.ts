@@ -1,5 +1,6 @@
 import type { ReplyBehaviour } from './billing-behaviour.ts'
 import { chatWire } from './billing-chat-wire.ts'
+import { messagesWire } from './billing-messages-wire.ts'
 import type { Case, Outcome } from './billing-customer.ts'
 import type { Served } from './billing-service.ts'
 
@@ -14,6 +15,7 @@ const ofRuns = [
   'fell back',
   'fell back from messages to chat',
   'fell back from chat to messages',
+  'fell back to or from responses',
   'subagent',
   'subagents side by side',
 ] as const
@@ -52,9 +54,10 @@ const inEither = [
   'status 529',
 ] as const
 const inMessages = ['paused', 'searched', 'cache written for an hour'] as const
+const inResponses = ['searched'] as const
 const inChat = ['usage running', 'usage with_reason', 'ended with running usage', 'thought apart'] as const
 
-type Format = 'messages' | 'chat'
+type Format = 'messages' | 'chat' | 'responses'
 type InRequest = (typeof inEither | typeof inMessages | typeof inChat)[number]
 type Happening = (typeof ofRuns)[number] | `${Format}: ${InRequest}`
 
@@ -62,6 +65,10 @@ const happenings: readonly Happening[] = [
   ...ofRuns,
   ...[...inEither, ...inMessages].map((each) => `messages: ${each}` as const),
   ...[...inEither, ...inChat].map((each) => `chat: ${each}` as const),
+  // What stands between is the same whatever is spoken.
+  ...[...inEither.filter((each) => !/^(status|gateway)/.test(each)), ...inResponses].map(
+    (each) => `responses: ${each}` as const,
+  ),
 ]
 
 /** Counts in how many cases each of them happened. */
@@ -97,6 +104,8 @@ function* ofRun({ models: [first, fallback] }: Case, outcome: Outcome): Iterable
     yield 'fell back'
     if (first.speaks === 'messages' && fallback.speaks === 'chat') yield 'fell back from messages to chat'
     if (first.speaks === 'chat' && fallback.speaks === 'messages') yield 'fell back from chat to messages'
+    if (first.speaks !== fallback.speaks && [first.speaks, fallback.speaks].includes('responses'))
+      yield 'fell back to or from responses'
   }
   const agents = new Set(served.flatMap(({ key }) => /agent:\d+:\d+/.exec(key)?.[0] ?? []))
   if (agents.size > 0) yield 'subagent'
@@ -113,8 +122,9 @@ function* ofRequests(drawn: Case, outcome: Outcome): Iterable<Happening> {
   }
 }
 
-function formatOf({ wire }: Served): Format {
-  return wire === chatWire ? 'chat' : 'messages'
+function formatOf({ wire }: Pick<Served, 'wire'>): Format {
+  if (wire === messagesWire) return 'messages'
+  return wire === chatWire ? 'chat' : 'responses'
 }
 
 function* ofRequest(drawn: Case, { key, model, wire, maxTokens, behaviour, bill }: Served): Iterable<InRequest> {
@@ -129,12 +139,13 @@ function* ofRequest(drawn: Case, { key, model, wire, maxTokens, behaviour, bill 
   if (behaviour.kind === 'refused') yield `status ${behaviour.status}`
   else if (behaviour.kind === 'gateway') yield `gateway ${behaviour.says}`
   else if (behaviour.kind !== 'reply') yield behaviour.kind
-  else yield* ofReply(behaviour, wire === chatWire)
+  else yield* ofReply(behaviour, formatOf({ wire }))
 }
 
-function* ofReply({ what, usage, ending, ...drawn }: ReplyBehaviour, isChat: boolean): Iterable<InRequest> {
+function* ofReply({ what, usage, ending, ...drawn }: ReplyBehaviour, format: Format): Iterable<InRequest> {
+  const isChat = format === 'chat'
   if (what === 'cut') yield 'cut'
-  if (what === 'pause' && !isChat) yield 'paused'
+  if (what === 'pause' && format === 'messages') yield 'paused'
   if (what === 'refusal') yield 'refused by the model'
   if (drawn.isThinking) yield 'thought'
   if (ending.how !== 'whole') yield `ending ${ending.how}`

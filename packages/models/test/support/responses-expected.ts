@@ -13,7 +13,7 @@ export function responsesBytes(events: readonly JsonObject[], lineEnd: '\n' | '\
 }
 
 /** The items of a recording as they came to their ends: each is encrypted anew when the response does. */
-function itemsDone(events: readonly JsonObject[]): readonly Json[] {
+export function itemsDone(events: readonly JsonObject[]): readonly Json[] {
   return events.flatMap(({ type, item }) => (type === 'response.output_item.done' && item !== undefined ? [item] : []))
 }
 

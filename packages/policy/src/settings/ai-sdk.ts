@@ -27,8 +27,8 @@ export interface AiSdkSettings {
   readonly packages: Readonly<Record<string, AiSdkPackage>>
   /** Folders for packages that no setting names. */
   readonly folders: readonly string[]
-  /** An administrator's settings: only the packages that these name are loaded. */
-  readonly onlyNamed: boolean
+  /** Who has only the packages loaded that are named here, in words; absent where any may be. */
+  readonly onlyNamedBy?: string
 }
 
 /** Aliases and packages of all files, the most urgent of each name; undefined where no file says anything. */
@@ -56,7 +56,14 @@ export function mergedAiSdk(counting: readonly CountingFile[], note: Note): AiSd
     }
   }
   if (!onlyNamed && counting.every(({ fields }) => fields.aiSdk === undefined)) return undefined
-  return { models, packages, folders: [...new Set(folders)], onlyNamed }
+  return {
+    models,
+    packages,
+    folders: [...new Set(folders)],
+    ...(onlyNamed && {
+      onlyNamedBy: "an administrator's settings say allowManagedProvidersOnly, and their aiSdk does not name it",
+    }),
+  }
 }
 
 /** The folder that a file names, else its own. What the command line gives has none: it may be in the working directory. */

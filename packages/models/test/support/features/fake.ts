@@ -29,7 +29,10 @@ export interface FakeOptions {
 }
 
 /** A service on this machine that gives these answers, one for each request. It keeps every request as it was sent. */
-export async function startFake({ wire, by, pathAtAimock = (path) => path }: FakeOptions, replies: readonly Reply[]): Promise<Fake> {
+export async function startFake(
+  { wire, by, pathAtAimock = (path) => path }: FakeOptions,
+  replies: readonly Reply[],
+): Promise<Fake> {
   const headers: IncomingMessage['headers'][] = []
   const mock = by === 'aimock' ? await startAimock(replies, () => headers.length - 1) : undefined
   const server: RawServer = await startRawServer((response, request) => {
@@ -43,11 +46,22 @@ export async function startFake({ wire, by, pathAtAimock = (path) => path }: Fak
     if (mock !== undefined && body !== undefined) {
       return passOn(`${mock}${pathAtAimock(request.url ?? '')}`, request, body, response)
     }
-    const { contentType, bytes } = written(wire, reply)
-    response.writeHead(200, { 'content-type': contentType })
-    response.end(bytes)
+    answerWith(reply, wire, response)
   })
   return { url: server.url, bodies: server.bodies, headers, released: () => server.released() }
+}
+
+function answerWith(reply: Reply, wire: Wire, response: ServerResponse): void {
+  if (reply.error !== undefined) {
+    const { status, message, type } = reply.error
+    response.writeHead(status, { 'content-type': 'application/json', 'retry-after': '0' })
+    return void response.end(JSON.stringify({ error: { message, type, code: type } }))
+  }
+  const { contentType, bytes } = written(wire, reply)
+  response.writeHead(200, { 'content-type': contentType })
+  // What is slow never comes to its end.
+  if (reply.isSlow === true) response.write(bytes.subarray(0, bytes.length - 200))
+  else response.end(bytes)
 }
 
 async function startAimock(replies: readonly Reply[], asked: () => number): Promise<string> {
@@ -87,11 +101,15 @@ function fixtureOf({ text, calls, reasoning, usage, error }: Reply): FixtureResp
 /** Sends a request on, and its answer back as it comes. Who lets go of the one lets go of the other. */
 function passOn(url: string, { method, headers }: IncomingMessage, body: Buffer, response: ServerResponse): void {
   const { host: _, 'content-length': __, ...others } = headers
-  const onward = forward(url, { method: method ?? 'POST', headers: { ...others, 'content-length': body.length } }, (answer) => {
-    response.writeHead(answer.statusCode ?? 500, answer.headers)
-    answer.pipe(response)
-    answer.on('error', () => response.destroy())
-  })
+  const onward = forward(
+    url,
+    { method: method ?? 'POST', headers: { ...others, 'content-length': body.length } },
+    (answer) => {
+      response.writeHead(answer.statusCode ?? 500, answer.headers)
+      answer.pipe(response)
+      answer.on('error', () => response.destroy())
+    },
+  )
   onward.on('error', () => response.destroy())
   response.on('close', () => onward.destroy())
   onward.end(body)

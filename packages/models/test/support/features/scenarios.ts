@@ -62,6 +62,9 @@ async function run(
   return { fake, events, result, requests: fake.bodies.map(String) }
 }
 
+const bluePoint = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=='
+const redPoint = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=='
+
 const call = (id: string, at: string) => ({ id, name: 'Look', input: { at } })
 const done = { subtype: 'success', is_error: false }
 
@@ -83,7 +86,7 @@ export const scenarios: { readonly [C in Column]: (service: Service, by: Answere
     expect(requests).toHaveLength(2)
     expect(requests[0]).toContain('"Look"')
     expect(requests[1]!.indexOf('a stone at x')).toBeGreaterThan(requests[1]!.indexOf('What lies there?'))
-    if (service.hasCallIds !== false) expect(requests[1]!.split('call00001').length - 1).toBe(2)
+    if (service.hasCallIds !== false) expect(requests[1]!.split('call00001').length - 1).toBeGreaterThan(1)
   },
 
   'parallel calls': async (service, by) => {
@@ -109,16 +112,29 @@ export const scenarios: { readonly [C in Column]: (service: Service, by: Answere
   },
 
   images: async (service, by) => {
-    const data = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=='
-    const image: ContentBlock = { type: 'image', source: { type: 'base64', media_type: 'image/png', data } }
-    const prompt = [{ type: 'text' as const, text: 'What is this?' }, image]
-    const { result, requests } = await run(service, by, [{ text: 'A point.' }], { prompt })
-    expect(result).toMatchObject({ ...done, result: 'A point.' })
-    expect(requests[0]).toContain(data)
+    const image = (data: string): ContentBlock => ({
+      type: 'image',
+      source: { type: 'base64', media_type: 'image/png', data },
+    })
+    const shoot: typeof look = { ...look, execute: () => ({ content: [image(redPoint)] }) }
+    const prompt = [{ type: 'text' as const, text: 'What is this?' }, image(bluePoint)]
+    const replies = [{ calls: [call('call00001', 'x')] }, { text: 'Points.' }]
+    const { result, requests } = await run(service, by, replies, { prompt, options: { tools: [shoot] } })
+    expect(result).toMatchObject({ ...done, result: 'Points.' })
+    expect(requests).toHaveLength(2)
+    expect(requests[0]).toContain(bluePoint)
+    // Each is shown once, in the result of the tool or behind it.
+    for (const data of [bluePoint, redPoint]) {
+      expect(requests[1]!.split(data).length - 1).toBe(1)
+      // It is no part of a text that has JSON in it.
+      expect(requests[1]).not.toContain(`\\"${data}`)
+    }
   },
 
   PDFs: async (service, by) => {
-    const data = Buffer.from('%PDF-1.4\n1 0 obj\n<</Type/Catalog>>\nendobj\ntrailer<</Root 1 0 R>>\n%%EOF').toString('base64')
+    const data = Buffer.from('%PDF-1.4\n1 0 obj\n<</Type/Catalog>>\nendobj\ntrailer<</Root 1 0 R>>\n%%EOF').toString(
+      'base64',
+    )
     const pdf: ContentBlock = { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data } }
     const prompt = [{ type: 'text' as const, text: 'What is this?' }, pdf]
     const { result, requests } = await run(service, by, [{ text: 'A page.' }], { prompt })
@@ -147,7 +163,46 @@ export const scenarios: { readonly [C in Column]: (service: Service, by: Answere
     expect(requests[1]).toContain('Four.')
   },
 
-  'web search': () => Promise.reject(new Error('no service has it yet')),
+  'web search': async (service, by) => {
+    const found = 'https://stones.example/'
+    let blocks = ''
+    const search: Tool = {
+      name: 'Search',
+      description: 'Searches',
+      inputSchema: { type: 'object' },
+      readOnly: true,
+      asksModel: true,
+      execute: async (_input, { ask }) => {
+        const reply = await ask?.({
+          system: 'Search.',
+          messages: [{ role: 'user', content: 'stones' }],
+          maxOutputTokens: 100,
+          webSearch: { maxUses: 2, allowedDomains: ['stones.example'] },
+        })
+        blocks = JSON.stringify(reply)
+        return 'found'
+      },
+    }
+    const prices = createPrices({ [pricedAs]: { input: 3, output: 15, webSearch: 10 } })
+    const usage = { input: 1000, output: 200 }
+    const { result, requests } = await run(
+      service,
+      by,
+      [
+        { calls: [{ id: 'call00001', name: 'Search', input: {} }], usage },
+        { text: 'Stones.', found, usage },
+        { text: 'Done.', usage },
+      ],
+      { options: { prices, tools: [search] } },
+    )
+    expect(result).toMatchObject({ ...done, result: 'Done.' })
+    expect(requests[1]).toContain(service.searchTool)
+    expect(requests[1]).toContain('stones.example')
+    expect(requests[2]).not.toContain(service.searchTool)
+    expect(blocks).toContain(found)
+    // Three requests, and the fee of one search.
+    expect(result.total_cost_usd).toBeCloseTo(0.018 + 0.01, 9)
+  },
 
   abort: async (service, by) => {
     const controller = new AbortController()

@@ -2,15 +2,21 @@ import { encodeEventStreamMessage } from '@copilotkit/aimock'
 import type { JsonObject } from '@halting/core'
 
 /** The protocols that services speak. */
-export type Wire = 'messages' | 'chat' | 'responses' | 'gemini' | 'bedrock'
+export type Wire = 'messages' | 'chat' | 'groq' | 'mistral' | 'responses' | 'gemini' | 'bedrock'
+
+type ChatWire = 'chat' | 'groq' | 'mistral'
 
 /** What a service answers to one request. */
 export interface Reply {
   readonly text?: string
   readonly calls?: readonly { readonly id: string; readonly name: string; readonly input: JsonObject }[]
   readonly reasoning?: string
+  /** The address of a page that the service found by a search of its own. */
+  readonly found?: string
   readonly usage?: { readonly input: number; readonly output: number; readonly cached?: number }
   readonly error?: { readonly status: number; readonly message: string; readonly type: string }
+  /** The data of an image that the model made: a PNG. */
+  readonly made?: string
   /** Comes slowly, so that it can be cut in the middle. */
   readonly isSlow?: true
 }
@@ -23,12 +29,28 @@ export function written(wire: Wire, reply: Reply): { readonly contentType: strin
   if (wire === 'bedrock') {
     return { contentType: 'application/vnd.amazon.eventstream', bytes: Buffer.concat(bedrockFrames(reply)) }
   }
-  const events = { messages: messagesEvents, chat: chatChunks, responses: responsesEvents, gemini: geminiChunks }[wire](reply)
-  const named = wire === 'messages' || wire === 'responses'
-  const lines = events.map(
-    (event) => `${named ? `event: ${String(event.type)}\n` : ''}data: ${JSON.stringify(event)}\n\n`,
-  )
-  return { contentType: 'text/event-stream', bytes: Buffer.from(lines.join('') + (wire === 'chat' ? 'data: [DONE]\n\n' : '')) }
+  const isNamed = wire === 'messages' || wire === 'responses'
+  const lines = eventsOf(wire, reply).map((event) => {
+    const name = isNamed ? `event: ${event.type as string}\n` : ''
+    return `${name}data: ${JSON.stringify(event)}\n\n`
+  })
+  const end = wire === 'messages' || wire === 'gemini' ? '' : 'data: [DONE]\n\n'
+  return { contentType: 'text/event-stream', bytes: Buffer.from(lines.join('') + end) }
+}
+
+function eventsOf(wire: Exclude<Wire, 'bedrock'>, reply: Reply): readonly JsonObject[] {
+  switch (wire) {
+    case 'messages':
+      return messagesEvents(reply)
+    case 'responses':
+      return responsesEvents(reply)
+    case 'gemini':
+      return geminiChunks(reply)
+    case 'chat':
+    case 'groq':
+    case 'mistral':
+      return chatChunks(reply, wire)
+  }
 }
 
 const usageOf = ({ usage }: Reply) => ({ input: 10, output: 5, cached: 0, ...usage })
@@ -45,9 +67,15 @@ function messagesEvents(reply: Reply): readonly JsonObject[] {
             { type: 'signature_delta', signature },
           ] as const,
         ]),
+    ...searchBlocks(reply.found).map((block) => [block] as const),
     ...(reply.text === undefined
       ? []
-      : [[{ type: 'text', text: '' }, { type: 'text_delta', text: reply.text }] as const]),
+      : [
+          [
+            { type: 'text', text: '' },
+            { type: 'text_delta', text: reply.text },
+          ] as const,
+        ]),
     ...(reply.calls ?? []).map(
       ({ id, name, input: given }) =>
         [
@@ -78,13 +106,32 @@ function messagesEvents(reply: Reply): readonly JsonObject[] {
     {
       type: 'message_delta',
       delta: { stop_reason: reply.calls === undefined ? 'end_turn' : 'tool_use', stop_sequence: null },
-      usage: { output_tokens: output },
+      usage: {
+        output_tokens: output,
+        ...(reply.found !== undefined && { server_tool_use: { web_search_requests: 1 } }),
+      },
     },
     { type: 'message_stop' },
   ]
 }
 
-function chatChunks(reply: Reply): readonly JsonObject[] {
+function searchBlocks(url: string | undefined): readonly JsonObject[] {
+  if (url === undefined) return []
+  const found = { type: 'web_search_result', url, title: 'Found', encrypted_content: 'e', page_age: null }
+  return [
+    { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: { query: 'stones' } },
+    { type: 'web_search_tool_result', tool_use_id: 'srvtoolu_1', content: [found] },
+  ]
+}
+
+/** Each has a name of its own for what was thought. */
+function thoughtIn(dialect: ChatWire, text: string): JsonObject {
+  if (dialect === 'chat') return { reasoning_content: text }
+  if (dialect === 'groq') return { reasoning: text }
+  return { content: [{ type: 'thinking', thinking: [{ type: 'text', text }] }] }
+}
+
+function chatChunks(reply: Reply, dialect: ChatWire): readonly JsonObject[] {
   const { input, output, cached } = usageOf(reply)
   const chunk = (delta: JsonObject, finish_reason: string | null = null): JsonObject => ({
     id: 'chatcmpl_1',
@@ -101,10 +148,7 @@ function chatChunks(reply: Reply): readonly JsonObject[] {
   }
   return [
     chunk({ role: 'assistant', content: '' }),
-    // Groq has another name for it than all others.
-    ...(reply.reasoning === undefined
-      ? []
-      : [chunk({ reasoning_content: reply.reasoning, reasoning: reply.reasoning })]),
+    ...(reply.reasoning === undefined ? [] : [chunk(thoughtIn(dialect, reply.reasoning))]),
     ...(reply.text === undefined ? [] : [chunk({ content: reply.text })]),
     ...(reply.calls ?? []).map(({ id, name, input: given }, index) =>
       chunk({
@@ -131,6 +175,17 @@ function responsesEvents(reply: Reply): readonly JsonObject[] {
             id: 'rs_1',
             summary: [{ type: 'summary_text', text: reply.reasoning }],
             encrypted_content: signature,
+            status: 'completed',
+          },
+        ]),
+    ...(reply.found === undefined
+      ? []
+      : [
+          {
+            type: 'web_search_call',
+            id: 'ws_1',
+            status: 'completed',
+            action: { type: 'search', query: 'stones', sources: [{ type: 'url', url: reply.found }] },
           },
         ]),
     ...(reply.text === undefined
@@ -141,12 +196,12 @@ function responsesEvents(reply: Reply): readonly JsonObject[] {
             id: 'msg_1',
             role: 'assistant',
             status: 'completed',
-            content: [{ type: 'output_text', text: reply.text, annotations: [] }],
+            content: [{ type: 'output_text', text: reply.text, annotations: annotationsOf(reply) }],
           },
         ]),
-    ...(reply.calls ?? []).map(({ id, name, input: given }) => ({
+    ...(reply.calls ?? []).map(({ id, name, input: given }, index) => ({
       type: 'function_call',
-      id: `fc_${id}`,
+      id: `fc_${index}`,
       call_id: id,
       name,
       arguments: JSON.stringify(given),
@@ -183,6 +238,11 @@ function responsesEvents(reply: Reply): readonly JsonObject[] {
   return events.map((event, sequence_number) => ({ ...event, sequence_number }))
 }
 
+function annotationsOf({ found, text = '' }: Reply): JsonObject[] {
+  if (found === undefined) return []
+  return [{ type: 'url_citation', url: found, title: 'Found', start_index: 0, end_index: text.length }]
+}
+
 function itemEvents(item: JsonObject, output_index: number): readonly JsonObject[] {
   const item_id = item.id!
   const added = (more: JsonObject): JsonObject => ({
@@ -200,6 +260,7 @@ function itemEvents(item: JsonObject, output_index: number): readonly JsonObject
       done,
     ]
   }
+  if (item.type === 'web_search_call') return [added({}), done]
   const isText = item.type === 'message'
   const parts = (isText ? item.content : item.summary) as readonly [{ readonly text: string; readonly type: string }]
   const { text, type } = parts[0]
@@ -222,6 +283,9 @@ function geminiChunks(reply: Reply): readonly JsonObject[] {
   const parts: readonly JsonObject[] = [
     ...(reply.reasoning === undefined ? [] : [{ text: reply.reasoning, thought: true }]),
     ...(reply.text === undefined ? [] : [{ text: reply.text }]),
+    ...(reply.made === undefined
+      ? []
+      : [{ inlineData: { mimeType: 'image/png', data: reply.made }, thoughtSignature: signature }]),
     ...(reply.calls ?? []).map(({ name, input: args }, index) => ({
       functionCall: { name, args },
       ...(index === 0 && reply.reasoning !== undefined && { thoughtSignature: signature }),
@@ -247,9 +311,7 @@ function bedrockFrames(reply: Reply): readonly Buffer[] {
   const blocks: (readonly [JsonObject | undefined, ...JsonObject[]])[] = [
     ...(reply.reasoning === undefined
       ? []
-      : [
-          [undefined, { reasoningContent: { text: reply.reasoning } }, { reasoningContent: { signature } }] as const,
-        ]),
+      : [[undefined, { reasoningContent: { text: reply.reasoning } }, { reasoningContent: { signature } }] as const]),
     ...(reply.text === undefined ? [] : [[undefined, { text: reply.text }] as const]),
     ...(reply.calls ?? []).map(
       ({ id, name, input: given }) =>

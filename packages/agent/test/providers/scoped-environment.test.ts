@@ -1,0 +1,63 @@
+// Holds a rule of docs/spec.md: R-PROV-19.
+import { execFileSync } from 'node:child_process'
+import { setTimeout } from 'node:timers/promises'
+import * as fc from 'fast-check'
+import { afterEach, expect, test } from 'vitest'
+import { withEnvironment } from '../../src/providers/scoped-environment.ts'
+
+afterEach(() => {
+  delete process.env['SCOPED_TEST']
+})
+
+test('variables of a scope are all there is within it, and nothing of it is seen outside', async () => {
+  process.env['SCOPED_TEST'] = 'outside'
+  const inner = withEnvironment({ ONLY: 'one', NOT: undefined }, async () => {
+    await setTimeout(1)
+    return { ...process.env, has: ['ONLY' in process.env, 'NOT' in process.env, 'PATH' in process.env] }
+  })
+  expect(process.env['ONLY']).toBe(undefined)
+  expect(process.env['SCOPED_TEST']).toBe('outside')
+  expect(await inner).toEqual({ ONLY: 'one', has: [true, false, false] })
+  expect(Object.keys(process.env)).not.toContain('ONLY')
+})
+
+test('a command that is started in a scope has its variables', () => {
+  const { PATH } = process.env
+  const printed = withEnvironment({ PATH, ONLY: 'one' }, () => execFileSync('env', { encoding: 'utf8' }))
+  expect(printed.split('\n')).toContain('ONLY=one')
+  expect(printed).not.toContain('HOME=')
+})
+
+test('variables are set and taken away for the process, as ever', () => {
+  withEnvironment({ ONLY: 'one' }, () => undefined)
+  process.env['SCOPED_TEST'] = 'a'
+  process.env['SCOPED_TEST'] = 'b'
+  expect(process.env['SCOPED_TEST']).toBe('b')
+  delete process.env['SCOPED_TEST']
+  expect('SCOPED_TEST' in process.env).toBe(false)
+})
+
+test('scopes side by side and within each other each have their own', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.string({ minLength: 1 }), { minLength: 1, maxLength: 6 }), async (values) => {
+      const seen = await Promise.all(
+        values.map((value) =>
+          withEnvironment({ SCOPED_TEST: value }, async () => {
+            const before = process.env['SCOPED_TEST']
+            const within = await withEnvironment({ SCOPED_TEST: `${value}!` }, async () => {
+              await Promise.resolve()
+              return process.env['SCOPED_TEST']
+            })
+            return [before, within, process.env['SCOPED_TEST']]
+          }),
+        ),
+      )
+      expect(seen).toEqual(values.map((value) => [value, `${value}!`, value]))
+    }),
+  )
+})
+
+test('where the variables are those of the process, what was set last is seen', () => {
+  const env = { ...process.env }
+  expect(withEnvironment(env, () => process.env['PATH'])).toBe(process.env['PATH'])
+})

@@ -1,0 +1,58 @@
+// Holds R-SEARCH-9 of docs/spec.md: a tool says to which models it is shown.
+import { expect, test } from 'vitest'
+import { agentTool, certificate, query, tool, type Model, type RunOptions } from '../../src/index.ts'
+import { scriptedModel } from '../../src/testing/index.ts'
+import { calls, resultTexts, run } from '../support/harness.ts'
+
+const searching = (model: Model): boolean => model.webSearch !== undefined
+const look = tool({
+  name: 'Look',
+  description: '',
+  readOnly: true,
+  asksModel: true,
+  offeredTo: searching,
+  execute: () => 'seen',
+})
+const other = tool({ name: 'Other', description: '', readOnly: true, execute: () => 'seen' })
+const able = { webSearch: { domains: 'none' } } as const
+const names = (model: { readonly requests: readonly { readonly tools: readonly { readonly name: string }[] }[] }) =>
+  model.requests.map(({ tools }) => tools.map(({ name }) => name).join())
+// prettier-ignore
+const initOf = async (options: RunOptions) => {
+  for await (const message of query({ prompt: 'go', options }))
+    if (message.type === 'system' && message.subtype === 'init') return message.tools
+  return undefined
+}
+
+test('a model of which the tool says no is not shown it, nor is anybody who is told the tools', async () => {
+  const plain = scriptedModel(['done'])
+  await run([], { model: plain, tools: [look, other] })
+  expect(names(plain)).toEqual(['Other'])
+  expect(await initOf({ model: scriptedModel(['done']), tools: [look, other] })).toEqual(['Other'])
+  expect(await initOf({ model: { ...scriptedModel(['done']), ...able }, tools: [look, other] })).toEqual(['Look', 'Other'])
+  const noted = (model: Model) => certificate({ model, tools: [look] }).notes.some((note) => note.includes('Look'))
+  expect([noted(plain), noted({ ...plain, ...able })]).toEqual([false, true])
+}) // prettier-ignore
+
+test('a call of it all the same is made: what it needs, it finds out itself', async () => {
+  const plain = scriptedModel([calls('Look'), 'done'])
+  const { state } = await run([], { model: plain, tools: [look] })
+  expect(resultTexts({ state })).toEqual(['seen'])
+})
+
+test('a subagent is shown it by its own model', async () => {
+  const agent = scriptedModel(['found'], { id: 'agent' })
+  const start = agentTool({ name: 'Start', description: '', models: [{ ...agent, ...able }], spawn: () => ({ prompt: 'x', model: 'agent' }) })
+  const plain = scriptedModel([calls('Start'), 'done'])
+  await run([], { model: plain, tools: [look, start], maxSubagents: 1 })
+  expect([names(plain)[0], names(agent)[0]?.split(',')[0]]).toEqual(['Start', 'Look'])
+}) // prettier-ignore
+
+test.each([
+  ['throws', () => { throw new Error('no') }],
+  ['gives something else than true', () => 'yes' as never],
+])('a tool that %s is shown to nobody', async (_, offeredTo) => {
+  const model = scriptedModel(['done'])
+  await run([], { model, tools: [{ ...look, offeredTo }, other] })
+  expect(names(model)).toEqual(['Other'])
+}) // prettier-ignore
