@@ -340,6 +340,18 @@ describe('texts', () => {
   })
 })
 
+test.each(['a', '\u{1f600}'])('a text is not quoted without end, however often it is annotated', (character) => {
+  const said = character.repeat(1_000)
+  const url = 'https://a.example'
+  const whole = { type: 'url_citation', url, title: 'A', start_index: -7, end_index: 5_000 }
+  const annotations = [...Array.from({ length: 900 }, () => whole), { ...whole, start_index: 3, end_index: 3 }]
+  const content = [{ type: 'output_text', text: said, annotations }]
+  const [block] = contentOf(created, done(0, message('', { content })), ended())
+  const citations = block !== undefined && 'citations' in block ? (block.citations as readonly JsonObject[]) : []
+  const quoted = citations.map(({ cited_text }) => cited_text)
+  expect(quoted).toEqual([...Array.from({ length: 16 }, () => said), ...Array.from({ length: 885 }, () => '')])
+})
+
 describe('what the service does by itself', () => {
   const hosted = (item: JsonObject) =>
     contentOf(created, added(0, { type: item.type!, id: 'h_1' }), done(0, item), ended())

@@ -268,9 +268,19 @@ function citationsOf(annotations: readonly JsonObject[], text: string): readonly
   })
 }
 
+/** All of a text is quoted so many times at most: annotations are many and short, and each may stand for the whole text. */
+const mostQuotations = 16
+
 /** The service counts characters, not the halves that some consist of here. */
 function cutterOf(text: string): (start: number, end: number) => string {
-  if (!/[\uD800-\uDFFF]/.test(text)) return (start, end) => text.slice(start, end)
-  const characters = Array.from(text)
-  return (start, end) => characters.slice(start, end).join('')
+  const characters = /[\uD800-\uDFFF]/.test(text) ? Array.from(text) : text
+  let left = mostQuotations * characters.length
+  return (start, end) => {
+    const [from, to] = [Math.max(0, start), Math.min(end, characters.length)]
+    // Not so for what is no number, either.
+    if (!(to > from && to - from <= left)) return ''
+    left -= to - from
+    const cut = characters.slice(from, to)
+    return typeof cut === 'string' ? cut : cut.join('')
+  }
 }
