@@ -303,6 +303,12 @@ test('commands do not get what options take keys from, nor secrets of clouds tha
     'AWS_SESSION_TOKEN',
     'AZURE_CLIENT_SECRET',
   ])
+  const inAddress = { baseURL: 'https://${USER_NAME}:${PASS}@${HOST}/${PATH_OF}?key=${QUERY}', organization: '${ORG}' }
+  const byok = { gateway: { byok: [{ apiKey: '${OWN_KEY}' }] } }
+  const addressed = await person({
+    settings: { aiSdk: { packages: { tiny: { options: inAddress, providerOptions: byok } } } },
+  })
+  expect(signInVariables(addressed.loaded.settings, [])).toEqual(['USER_NAME', 'PASS', 'QUERY', 'OWN_KEY'])
   expect(signInVariables({}, ['ai-sdk:tiny/m'])).toContain('AWS_SECRET_ACCESS_KEY')
 })
 
