@@ -24,7 +24,7 @@ export function noteKeyInUse(key: string): void {
   if (used.size > mostKeys && oldest !== undefined) used.delete(oldest)
 }
 
-/** The same for all that options of a provider package of the AI SDK hold of keys. */
+/** Notes all that options of a provider package of the AI SDK hold of keys: `createKeyRedactor` takes it out from then on. */
 export function noteSecretsOfOptions(options: JsonObject): void {
   for (const secret of secretsOfOptions(options)) noteKeyInUse(secret)
 }
