@@ -44,7 +44,7 @@ async function optionsFor(
 test('what a provider nests without end in its usage is in no record', async () => {
   const deep: unknown = JSON.parse(`${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`)
   const raw = { iterations: [deep], server_tool_use: deep, cache_creation: deep }
-  const parts = [...text('ok'), { ...finish(), usage: { ...usage, raw } }]
+  const parts = [...text('ok'), finish('stop', { usage: { ...usage, raw } })]
   const { reply, updates } = await call(fromAiSdk(modelOf(parts)))
   expect(reply?.message.usage).toMatchObject({ input_tokens: 7 })
   expect(JSON.stringify([reply, updates])).not.toContain('"a"')
