@@ -252,6 +252,17 @@ test.each([
   ])
 }) // prettier-ignore
 
+test.each([
+  ['the Responses API', [{ type: 'server_tool_use', id: 's', name: 'web_search', input: { type: 'open_page', url: 'https://www.evil.example/a' } }]],
+  ['a package', [{ type: 'server_tool_result', tool_use_id: 's', name: 'web_search', content: { action: { type: 'openPage', url: 'https://evil.example/a' } } }]],
+])('an answer that rests on a denied page is left out where the page was only opened: %s', async (_, opened) => {
+  const service = searcher([{ content: [...(opened as unknown as Content), results(page('https://good.example/b', 'Good')), says('Evil says so.')] }])
+  const { text } = await runOf(world(service, { port: ruled(['WebSearch(domain:evil.example)']) }).options)
+  expect(text).toContain('[The answer is left out')
+  expect(text).not.toContain('Evil says so.')
+  expect((await runOf(world(service).options)).isError).toBe(false)
+}) // prettier-ignore
+
 test('asks only for what rules leave of the allowed domains', async () => {
   const port = ruled(['WebSearch(domain:evil.example)'])
   const service = searcher([{ content: [results(page('https://vitest.dev/a'), page('https://elsewhere.example/b')), says('Both.')] }])

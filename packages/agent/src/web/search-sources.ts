@@ -10,7 +10,7 @@ export interface SearchSource {
 /** What a reply says of its searches beside its text. */
 export interface Found {
   readonly sources: readonly SearchSource[]
-  /** Hosts of all pages, also of those whose address is too long to be shown. */
+  /** Hosts of all pages, also of those that were only opened, and of those whose address is too long to be shown. */
   readonly hosts: readonly string[]
   /** Codes of searches that the service refused. */
   readonly errors: readonly string[]
@@ -38,9 +38,23 @@ export function foundIn({ content }: Pick<AssistantMessage, 'content'>): Found {
   }
   for (const block of content) {
     for (const value of resultsIn(block)) add(value)
+    if (isOfService(block)) for (const { hostname } of addressesIn(block)) hosts.add(hostname)
     for (const code of errorsIn(block)) errors.push(code)
   }
   return { sources: [...sources.values()], hosts: [...hosts], errors }
+}
+
+/** A call of the service's own tools, or its result. */
+function isOfService({ type }: ContentBlock): boolean {
+  return type === 'server_tool_use' || type.endsWith('_tool_result')
+}
+
+/** Addresses in any field `url`: services say in several shapes which page they opened. */
+function addressesIn(value: unknown): readonly URL[] {
+  if (Array.isArray(value)) return (value as readonly unknown[]).flatMap(addressesIn)
+  if (!isJsonObject(value)) return []
+  const own = addressOf(value)
+  return [...(own === undefined ? [] : [own]), ...Object.values(value).flatMap(addressesIn)]
 }
 
 function resultsIn(block: ContentBlock): readonly unknown[] {
