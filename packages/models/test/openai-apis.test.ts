@@ -1,10 +1,13 @@
 // Which API a model of OpenAI is asked by, and what it learns from refusals (spec R-RESP-10 to R-RESP-13).
+import type { ServerResponse } from 'node:http'
 import type { JsonObject, Model, ModelRequest } from '@halting/core'
 import { describe, expect, test } from 'vitest'
 import { openai, openaiCompatible, openaiResponses } from '../src/index.ts'
 import type { OpenAiOptions } from '../src/index.ts'
 import { call, recordOf, requestOf } from './support/call.ts'
-import { messageItem, reasoningItem, startResponsesService } from './support/responses-service.ts'
+import { beginStream, startRawServer } from './support/raw-server.ts'
+import { responsesBytes } from './support/responses-expected.ts'
+import { messageItem, reasoningItem, replyEvents, startResponsesService } from './support/responses-service.ts'
 import type { Asked, Refuse, ResponsesService } from './support/responses-service.ts'
 
 function modelAt({ url }: ResponsesService, options: Partial<OpenAiOptions> = {}): Model {
@@ -53,6 +56,9 @@ describe('openai', () => {
       text: { format: { type: 'json_schema', ...schema }, verbosity: 'low' },
     })
     for (const name of Object.keys(extraBody)) expect(body).not.toHaveProperty(name)
+    const stream_options = { include_usage: true, include_obfuscation: false }
+    await textOf(modelAt(service, { extraBody: { stream_options } }))
+    expect(service.asked[1]?.body.stream_options).toEqual({ include_obfuscation: false })
   })
 
   test.each(['gpt-5-pro', 'gpt-5.2-codex', 'gpt-5.1-codex-max', 'o3-deep-research-2025-06-26', 'codex-mini-latest'])(
@@ -86,6 +92,12 @@ describe('a service without the Responses API', () => {
     ['llama.cpp', 404, { error: { code: 404, message: 'File Not Found', type: 'not_found_error' } }],
     ['an empty body', 404, ''],
     ['not implemented', 501, { error: { message: 'Not implemented' } }],
+    ['OpenAI', 404, { error: { message: 'Invalid URL (POST /v1/responses)', type: 'invalid_request_error' } }],
+    [
+      'GitHub Copilot',
+      400,
+      openAiError('model gpt-4.1 does not support Responses API.', null, 'unsupported_api_for_model'),
+    ],
   ]
   test.each(noSuchPath)('is asked by chat completions from then on: %s', async (_name, status, body) => {
     const service = await startResponsesService(undefined, (asked) =>
@@ -350,6 +362,11 @@ describe('a refusal of anything else is an error', () => {
       openAiError("Unknown parameter: 'max_tool_calls'.", 'max_tool_calls'),
     ],
     ['another field', 400, openAiError("Unknown parameter: 'temperature'.", 'temperature')],
+    [
+      'what it did not store',
+      400,
+      openAiError("Item with id 'rs_1' not found. Items are not persisted when `store` is set to false."),
+    ],
     ['a word in a text', 400, openAiError('Invalid value in the store of include.', 'input[0].content')],
     ['another status', 403, openAiError("Unknown parameter: 'store'.", 'store')],
   ])('%s', async (_name, status, body) => {
@@ -384,6 +401,19 @@ describe('a refusal of anything else is an error', () => {
 })
 
 describe('what was thought with another key', () => {
+  const origin = { api: 'responses', item: reasoningItem('old-1') }
+  const before = [
+    { role: 'user', content: 'Go.' },
+    {
+      role: 'assistant',
+      by: 'gpt-5.2',
+      content: [
+        { type: 'thinking', thinking: 'I weigh it.', signature: '', origin },
+        { type: 'text', text: 'Zero.' },
+      ],
+    },
+    { role: 'user', content: 'On.' },
+  ] as const
   const refuse: Refuse = ({ body }) =>
     JSON.stringify(body.input).includes('"old')
       ? {
@@ -396,23 +426,45 @@ describe('what was thought with another key', () => {
         }
       : undefined
 
+  test.each([
+    ['by its code', 'The encrypted content for item rs_1 could not be verified.', 'invalid_encrypted_content'],
+    ['by words alone', 'reasoning `encrypted_content` was not issued to this caller', null],
+  ])('is refused %s, in an answer or in a stream, and the reply comes without it', async (_how, message, code) => {
+    const error = { type: 'error', code, message, param: null }
+    for (const refuseOld of [
+      (response: ServerResponse): void => void response.writeHead(400).end(JSON.stringify({ error })),
+      (response: ServerResponse): void => {
+        beginStream(response)
+        response.end(responsesBytes([...replyEvents([]).slice(0, 1), error]))
+      },
+    ]) {
+      const server = await startRawServer((response) => {
+        if (String(server.bodies.at(-1)).includes('old-1')) {
+          refuseOld(response)
+          return
+        }
+        beginStream(response)
+        response.end(responsesBytes(replyEvents([messageItem('Yes.')])))
+      })
+      const model = openai({ model: 'gpt-5.2', baseUrl: server.url, apiKey: 'key' })
+      expect([await textOf(model, { messages: before }), server.bodies.length]).toEqual(['Yes.', 2])
+    }
+  })
+
+  test('that a stream refuses anything else for is an error', async () => {
+    const error = { type: 'error', code: null, message: "Unknown parameter: 'store'.", param: 'store' }
+    const server = await startRawServer((response) => {
+      beginStream(response)
+      response.end(responsesBytes([...replyEvents([]).slice(0, 1), error]))
+    })
+    const { error: thrown } = await call(openai({ model: 'gpt-5.2', baseUrl: server.url, apiKey: 'key' }))
+    expect([recordOf(thrown).message.includes('Unknown parameter'), server.bodies.length]).toEqual([true, 1])
+  })
+
   test('is left out once it was refused, and what is thought since goes along', async () => {
     const turns = [[reasoningItem('new-1'), messageItem('One.')], [messageItem('Two.')]]
     const service = await startResponsesService(turns, refuse)
     const model = modelAt(service)
-    const origin = { api: 'responses', item: reasoningItem('old-1') }
-    const before = [
-      { role: 'user', content: 'Go.' },
-      {
-        role: 'assistant',
-        by: 'gpt-5.2',
-        content: [
-          { type: 'thinking', thinking: 'I weigh it.', signature: '', origin },
-          { type: 'text', text: 'Zero.' },
-        ],
-      },
-      { role: 'user', content: 'On.' },
-    ] as const
     const { reply } = await call(model, { request: requestOf({ messages: before }) })
     const messages = [
       ...before,

@@ -329,13 +329,18 @@ describe('texts', () => {
     const citation = { type: 'web_search_result_location', url: 'https://a.example', title: 'A', cited_text: 'yes' }
     const event = { type: 'response.output_text.annotation.added', output_index: 0, content_index: 0, annotation }
     expect(contentOf(created, textDelta(0, said), event, done(0, message(said)), ended())).toEqual([
-      text(said, { citations: [citation] }),
+      text(said, { citations: [citation], origin: { api } }),
     ])
+    const odd = { ...annotation, start_index: -3, end_index: 1e9 }
+    const long = { ...annotation, start_index: 0, end_index: 10_000 }
+    const cited = [odd, long].map((one) => ({ ...event, annotation: one }))
+    const [block] = contentOf(created, textDelta(0, 'x'.repeat(10_000)), ...cited, ended())
+    expect(block).toMatchObject({ citations: [{ cited_text: '' }, { cited_text: 'x'.repeat(500) }] })
     const content = [
       { type: 'output_text', text: said, annotations: [annotation, { type: 'file_path', file_id: 'f' }] },
     ]
     expect(contentOf(created, textDelta(0, said), event, done(0, message('', { content })), ended())).toEqual([
-      text(said, { citations: [citation, { type: 'file_path', file_id: 'f' }] }),
+      text(said, { citations: [citation, { type: 'file_path', file_id: 'f' }], origin: { api } }),
     ])
   })
 })
@@ -347,7 +352,7 @@ describe('what the service does by itself', () => {
     const { id: _, ...kept } = item
     return [
       { type: 'server_tool_use', id: 'h_1', name, input, origin: { api, item: kept } },
-      { type: `${name}_tool_result`, tool_use_id: 'h_1', content },
+      { type: `${name}_tool_result`, tool_use_id: 'h_1', content, origin: { api } },
     ]
   }
 

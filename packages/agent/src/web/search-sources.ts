@@ -30,10 +30,11 @@ export function foundIn({ content }: Pick<AssistantMessage, 'content'>): Found {
     const before = sources.get(source.url)
     if (before === undefined || before.title === before.url) sources.set(source.url, source)
   }
-  for (const block of content) {
-    for (const value of resultsIn(block)) add(value)
-    for (const code of errorsIn(block)) errors.push(code)
-  }
+  // What the answer rests on comes before what was only found.
+  const cited = content.filter(({ type }) => type === 'text')
+  const others = content.filter(({ type }) => type !== 'text')
+  for (const block of [...cited, ...others]) for (const value of resultsIn(block)) add(value)
+  for (const block of others) errors.push(...errorsIn(block))
   return { sources: [...sources.values()], errors }
 }
 
@@ -69,8 +70,11 @@ function sourceOf(value: unknown): SearchSource | undefined {
   const { url, title } = value
   if (typeof url !== 'string' || url.length > mostUrlCharacters || !/^https?:\/\//i.test(url) || !URL.canParse(url))
     return undefined
+  const address = new URL(url)
+  // OpenAI marks the pages that it cites, and not the same ones among those that it found.
+  if (address.searchParams.get('utm_source') === 'openai') address.searchParams.delete('utm_source')
   const said = typeof title === 'string' ? plain(title) : ''
-  return { url: new URL(url).href, title: said === '' ? new URL(url).href : said }
+  return { url: address.href, title: said === '' ? address.href : said }
 }
 
 /** One line: a title may say anything. */

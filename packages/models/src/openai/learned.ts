@@ -28,9 +28,11 @@ export function nothingLearned({ api, outputLimitField }: Pick<Learned, 'api' | 
 
 /** What is known after a refusal; undefined where it is about something that the request cannot do without. */
 export function learn(known: Learned, { status, said }: Refusal): Learned | undefined {
-  // What FastAPI cannot read it answers with 422.
-  if (status !== 400 && status !== 422) return undefined
   const about = aboutOf(said)
+  // Reasoning is looked at late: some say of it in the stream.
+  const isOfStream = status === undefined && about.isEncryptedContent && known.api === 'responses'
+  // What FastAPI cannot read it answers with 422.
+  if (status !== 400 && status !== 422 && !isOfStream) return undefined
   if (known.api === 'chat_completions') return learnOutputLimit(known, about) ?? learnEffort(known, about)
   const { refused } = known
   const without = (field: Partial<RefusedFields>): Learned => ({ ...known, refused: { ...refused, ...field } })
@@ -42,7 +44,9 @@ export function learn(known: Learned, { status, said }: Refusal): Learned | unde
     return without({ summary: true })
   }
   if (about.names('reasoning', /['"`]reasoning['"`]/i, 'alone')) return learnReasoning(known)
-  if (!refused.store && about.names('store', /['"`]store['"`]/i)) return without({ store: true })
+  // Nothing is to be stored where a service only says that it cannot find what it did not store.
+  const refusesStore = about.names('store', /['"`]store['"`]/i) && isUnknownField(about.message)
+  if (!refused.store && refusesStore) return without({ store: true })
   return learnEffort(known, about)
 }
 
@@ -61,7 +65,7 @@ function aboutOf({ code, message, objects }: Said): About {
     message: words,
     isEncryptedContent:
       code === 'invalid_encrypted_content' ||
-      /encrypted content .{0,200}could not be (verified|decrypted)/i.test(words),
+      /encrypted.content.{0,200}(could not be (verified|decrypted)|not issued to)/i.test(words),
     names: (field, pattern, which) => {
       if (param === '') return pattern.test(words)
       return which === 'alone' ? param === field : isField(param, field)
@@ -139,7 +143,9 @@ const noSuchPlace: ReadonlySet<number> = new Set([404, 405, 501])
 /** Whether an answer says that there is no such API, and not that there is no such model. */
 export function lacksApi({ status, said }: Refusal): boolean {
   const { code, message, isApi, objects } = said
-  if (!noSuchPlace.has(status)) return false
+  // GitHub Copilot's: of a model that it has by the other API alone.
+  if (code === 'unsupported_api_for_model') return true
+  if (status === undefined || !noSuchPlace.has(status)) return false
   const isAboutModel =
     /model_not_found|deployment/i.test(code) ||
     objects.some(({ param }) => param === 'model') ||

@@ -13,7 +13,7 @@ import { headersOf, keyRingOf, urlUnder } from '../service/endpoint.ts'
 import type { Redactor } from '../service/redactor.ts'
 import { shownUrl } from '../service/secret-shapes.ts'
 import { callService, limitsOf } from '../service/service-model.ts'
-import type { Protocol, Spoken } from '../service/service-model.ts'
+import type { Protocol, Refusal, Spoken } from '../service/service-model.ts'
 import type { ServiceLabels } from '../service/service-error.ts'
 import { createChatBody } from './chat-body.ts'
 import { ChatReader } from './chat-reader.ts'
@@ -124,7 +124,7 @@ class Protocols {
     return {
       afterRefusal: (refusal) => {
         const isOther = known.api === 'responses' && this.#mayBeOther() && lacksApi(refusal)
-        if (isOther && hasResponsesAlone(this.#options.model)) throw this.#responsesAreMissing(refusal.status)
+        if (isOther && hasResponsesAlone(this.#options.model)) throw this.#responsesAreMissing(refusal)
         const learned = isOther ? { ...known, api: 'chat_completions' as const } : learn(known, refusal)
         if (learned === undefined) return undefined
         // P1
@@ -143,7 +143,7 @@ class Protocols {
     return this.#choice.mayFallBack && !this.#hasResponses
   }
 
-  #responsesAreMissing(status: number): ModelError {
+  #responsesAreMissing({ status = 404 }: Refusal): ModelError {
     const { baseUrlSetting } = this.#labelsOf('responses')
     return new ModelError({
       kind: 'invalid_request',

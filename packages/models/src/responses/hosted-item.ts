@@ -105,7 +105,9 @@ export class HostedItem implements OpenItem {
     this.#feed.end(this.#index)
     const results = this.#tool.results(item)
     const type = `${this.#tool.name}_tool_result`
-    this.#feed.end(this.#feed.begin({ type, tool_use_id: this.#id, content: results }))
+    // Nothing of it goes to another service, and here the item is all that goes back.
+    const block = { type, tool_use_id: this.#id, content: results }
+    this.#feed.end(this.#feed.begin(block, () => ({ api: responsesApi })))
     return more
   }
 

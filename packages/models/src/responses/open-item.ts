@@ -113,14 +113,15 @@ export class MessageItem implements OpenItem {
     const before = this.#parts.get(place)
     if (before !== undefined) return before
     if (kind === 'refusal') this.#hasRefusal = true
-    const index = this.#feed.begin({ type: 'text', text: '' }, () => this.#originOf(kind))
+    const index = this.#feed.begin({ type: 'text', text: '' }, () => this.#originOf(part))
     const part: Part = { kind, index, text: '', annotations: [] }
     this.#parts.set(place, part)
     return part
   }
 
-  #originOf(kind: PartKind): ResponsesOrigin | undefined {
-    if (kind === 'text' && this.#phase === '') return undefined
+  /** Of a text that cites something, too: no other service knows these citations. */
+  #originOf({ kind, annotations }: Part): ResponsesOrigin | undefined {
+    if (kind === 'text' && this.#phase === '' && annotations.length === 0) return undefined
     return {
       api: responsesApi,
       ...(this.#phase !== '' && { phase: this.#phase }),
@@ -268,9 +269,16 @@ function citationsOf(annotations: readonly JsonObject[], text: string): readonly
   })
 }
 
+/** Most characters of a text that a citation repeats. */
+const longestCited = 500
+
 /** The service counts characters, not the halves that some consist of here. */
 function cutterOf(text: string): (start: number, end: number) => string {
-  if (!/[\uD800-\uDFFF]/.test(text)) return (start, end) => text.slice(start, end)
-  const characters = Array.from(text)
-  return (start, end) => characters.slice(start, end).join('')
+  const cut = (start: number, end: number): string => text.slice(start, Math.min(end, start + longestCited))
+  const offsets: number[] = []
+  for (let offset = 0; offset < text.length; offset += (text.codePointAt(offset) ?? 0) > 0xffff ? 2 : 1) {
+    offsets.push(offset)
+  }
+  const offsetOf = (place: number): number => offsets[place] ?? text.length
+  return (start, end) => cut(offsetOf(start), offsetOf(end))
 }
