@@ -82,9 +82,35 @@ describe('items are known by their place', () => {
       why: 'an event came for an item of another kind',
       kept: false,
     })
-    expect(brokenBy(created, added(0, message('')), done(0, call('{}')))).toMatchObject({
-      why: 'an event came for an item of another kind',
-    })
+  })
+
+  test('items that all have the same place are told apart by their types and ids', () => {
+    const events = [
+      added(0, message('', { id: 'm1' })),
+      textDelta(0, 'One.'),
+      added(0, call('', { id: 'f1' })),
+      argumentsDelta(0, '{}'),
+      textDelta(0, ' Two.'),
+      done(0, call('{}', { id: 'f1' })),
+      done(0, message('One. Two.', { id: 'm1' })),
+      added(0, call('', { id: 'f2', call_id: 'call_2' })),
+      argumentsDelta(0, '{"a":1}'),
+      done(0, call('{"a":1}', { id: 'f2', call_id: 'call_2' })),
+      done(0, message('Three.', { id: 'm2' })),
+    ]
+    expect(contentOf(created, ...events, ended())).toEqual([
+      text('One. Two.'),
+      toolUse({}),
+      toolUse({ a: 1 }, { id: 'call_2' }),
+      text('Three.'),
+    ])
+  })
+
+  test('a call that was whole is not there twice, whatever its item is named', () => {
+    const again = { id: 'f2', call_id: 'call_1' }
+    const first = [created, added(0, call('', { id: 'f1' })), done(0, call('{}', { id: 'f1' }))]
+    expect(contentOf(...first, done(0, call('{}', again)), ended())).toEqual([toolUse({})])
+    expect(brokenBy(...first, added(0, call('', again)))).toMatchObject({ why: 'an item began twice' })
   })
 
   test('an item that begins twice, or goes on after it was whole, breaks the stream', () => {
