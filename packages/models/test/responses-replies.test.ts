@@ -494,7 +494,7 @@ describe('usage', () => {
     expect(counted({ num_requests: 1 })).toMatchObject({ server_tool_use: { web_search_requests: 1 } })
     expect(counted({ num_requests: 0 })).toMatchObject({ server_tool_use: { web_search_requests: 2 } })
     const queries = searched(4, { type: 'search', queries: ['a', 'b', 'c'] })
-    expect(billed({}, ...events, queries)).toMatchObject({ server_tool_use: { web_search_requests: 5 } })
+    expect(billed({}, ...events, queries)).toMatchObject({ server_tool_use: { web_search_requests: 3 } })
     expect(billed({ tool_usage: { web_search: { num_requests: 0 } } })).not.toHaveProperty('server_tool_use')
   })
 })

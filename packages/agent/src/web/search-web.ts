@@ -128,7 +128,7 @@ function outputOf(
   replies: readonly AssistantMessage[],
   { isWanted, isCut }: Pick<ServiceSearch, 'isWanted'> & { readonly isCut: boolean },
 ): ToolOutput {
-  const { sources: all, errors } = foundIn({ content: replies.flatMap(({ content }) => content) })
+  const { sources: all, hosts, errors } = foundIn({ content: replies.flatMap(({ content }) => content) })
   const sources = all.filter((source) => isWanted(hostOf(source))).slice(0, mostSources)
   const text = replies.map(({ content }) => textOf(content)).join('').trim()
   const count = searchesIn(replies)
@@ -136,7 +136,7 @@ function outputOf(
   const why = [...new Set(errors)].map(wordsOfError)
   if (sources.length === 0 && why.length > 0) return { content: `${why.join(' ')} Nothing was found.`, isError: true, details }
   // The service was told not to look there: what it says may rest on such a page.
-  const isTainted = all.some((source) => !isWanted(hostOf(source)))
+  const isTainted = hosts.some((host) => !isWanted(host))
   const answer = isTainted
     ? '[The answer is left out: the service found pages of domains where it was told not to search, and it may rest on them.]'
     : text === ''
@@ -231,11 +231,21 @@ async function searchByServer(server: SearchServer, search: ServerSearch, { sign
   }
 } // prettier-ignore
 
-/** Hosts of the addresses in a text. */
+/**
+ * Hosts of the addresses in a text, whatever stands behind them: a comma or an asterisk may be a part of a host for `URL`, and
+ * JSON may write a slash with another one before it.
+ */
 function hostsIn(text: string): readonly string[] {
-  const addresses = text.match(/\bhttps?:\/\/[^\s"'<>)\]]+/gi) ?? []
-  return [...new Set(addresses.flatMap((url) => (URL.canParse(url) ? [new URL(url).hostname] : [])))]
+  const authorities = [...text.matchAll(/[\\/]{2,}([^\s\\/?#"'<>]+)/g)].map(([, authority = '']) => authority)
+  const hosts = authorities.flatMap((authority) => authority.split('@')).map((part) => hostAt.exec(part)?.[0] ?? '')
+  return [...new Set(hosts)].flatMap((host) => {
+    const url = `http://${host}`
+    return URL.canParse(url) ? [new URL(url).hostname] : []
+  })
 }
+
+/** Letters of any script, and a dot of any script between them. */
+const hostAt = /^[\p{L}\p{M}\p{N}\p{Cf}._%\u3002\uFF0E\uFF61-]+/u
 
 const mostCharacters = 50_000
 
