@@ -361,7 +361,7 @@ describe('texts', () => {
     const long = { ...annotation, start_index: 0, end_index: 10_000 }
     const cited = [odd, long].map((one) => ({ ...event, annotation: one }))
     const [block] = contentOf(created, textDelta(0, 'x'.repeat(10_000)), ...cited, ended())
-    expect(block).toMatchObject({ citations: [{ cited_text: '' }, { cited_text: 'x'.repeat(500) }] })
+    expect(block).toMatchObject({ citations: [{ cited_text: 'x'.repeat(500) }, { cited_text: 'x'.repeat(500) }] })
     const content = [
       { type: 'output_text', text: said, annotations: [annotation, { type: 'file_path', file_id: 'f' }] },
     ]
@@ -370,6 +370,21 @@ describe('texts', () => {
     ])
   })
 })
+
+test.each(['a', '\u{1f600}'])(
+  'a citation quotes no more than so many characters, wherever it says that they stand',
+  (character) => {
+    const said = character.repeat(1_000)
+    const url = 'https://a.example'
+    const whole = { type: 'url_citation', url, title: 'A', start_index: -7, end_index: 5_000 }
+    const annotations = [whole, { ...whole, start_index: 3, end_index: 3 }]
+    const content = [{ type: 'output_text', text: said, annotations }]
+    const [block] = contentOf(created, done(0, message('', { content })), ended())
+    const citations = block !== undefined && 'citations' in block ? (block.citations as readonly JsonObject[]) : []
+    const quoted = citations.map(({ cited_text }) => cited_text)
+    expect(quoted).toEqual([character.repeat(500), ''])
+  },
+)
 
 describe('what the service does by itself', () => {
   const hosted = (item: JsonObject) =>
