@@ -17,8 +17,11 @@ export interface OpenItem {
   readonly callId?: string
   /** What the item began with. */
   take(item: JsonObject): void
-  /** The whole item: what the deltas left out is filled in, and its blocks end. */
-  done(item: JsonObject): Progress
+  /**
+   * The whole item: what the deltas left out is filled in, and its blocks end. `wasCut`: the end of a response that was cut
+   * told it, which holds what had come of an item, too.
+   */
+  done(item: JsonObject, wasCut?: boolean): Progress
   /** The reply is over, and the whole item never came: `wasCut` says whether the reply was cut. */
   settle(wasCut: boolean): void
 }
