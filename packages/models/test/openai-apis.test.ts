@@ -1,6 +1,6 @@
 // Which API a model of OpenAI is asked by, and what it learns from refusals (spec R-RESP-10 to R-RESP-13).
 import type { ServerResponse } from 'node:http'
-import type { JsonObject, Model, ModelRequest } from '@halting/core'
+import type { JsonObject, Model, ModelMessage, ModelRequest } from '@halting/core'
 import { describe, expect, test } from 'vitest'
 import { openai, openaiCompatible, openaiResponses } from '../src/index.ts'
 import type { OpenAiOptions } from '../src/index.ts'
@@ -476,5 +476,34 @@ describe('what was thought with another key', () => {
       (body.input as readonly JsonObject[]).flatMap(({ encrypted_content }) => encrypted_content ?? []),
     )
     expect(thoughts).toEqual([['old-1'], [], ['new-1']])
+  })
+
+  test('may be refused again, as by a gateway that asks another account each time', async () => {
+    let account = 0
+    const refuseOthers: Refuse = ({ body }) => {
+      const thoughts = (body.input as readonly JsonObject[]).flatMap(({ encrypted_content }) => encrypted_content ?? [])
+      if (thoughts.every((thought) => thought === `by ${account}`)) return undefined
+      return { status: 400, body: openAiError('It could not be verified.', null, 'invalid_encrypted_content') }
+    }
+    const turns = Array.from({ length: 6 }, (_, turn) => [reasoningItem(`by ${turn}`), messageItem('One.')])
+    const service = await startResponsesService(turns, refuseOthers)
+    const model = modelAt(service)
+    const messages: ModelMessage[] = [...before]
+    for (; account < turns.length; account++) {
+      const { reply, error } = await call(model, { request: requestOf({ messages: [...messages] }) })
+      expect(error).toBeUndefined()
+      messages.push({ role: 'assistant', by: 'gpt-5.2', content: reply?.message.content ?? [] })
+      messages.push({ role: 'user', content: 'On.' })
+    }
+    // Each turn is asked twice: with what was thought, and without.
+    expect(service.asked.length).toBe(2 * turns.length)
+    const never = await startResponsesService(turns, () => ({
+      status: 400,
+      body: openAiError('It could not be verified.', null, 'invalid_encrypted_content'),
+    }))
+    expect(recordOf((await call(modelAt(never), { request: requestOf({ messages }) })).error).kind).toBe(
+      'invalid_request',
+    )
+    expect(never.asked.length).toBe(2)
   })
 })

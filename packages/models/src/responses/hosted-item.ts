@@ -98,9 +98,10 @@ export class HostedItem implements OpenItem {
     this.#item = item
   }
 
-  done(item: JsonObject): Progress {
+  done(item: JsonObject, wasCut = false): Progress {
     this.#item = item
     this.#isDone = true
+    if (wasCut && item.status !== 'completed' && item.status !== 'failed') return more
     const input = this.#tool.input(item)
     if (Object.keys(input).length > 0) {
       this.#feed.delta(this.#index, { type: 'input_json_delta', partial_json: JSON.stringify(input) })

@@ -6,7 +6,7 @@ import { madeId } from '../openai/call-pieces.ts'
 import { more, mostBlocks, mostCalls, ping, violation } from '../service/stream-reader.ts'
 import type { Assembled, Progress, StreamReader } from '../service/stream-reader.ts'
 import { BlockFeed } from './block-feed.ts'
-import { CallItem } from './call-item.ts'
+import { anotherCall, CallItem } from './call-item.ts'
 import { HostedItem, hostedToolOf } from './hosted-item.ts'
 import { MessageItem, OtherItem, ReasoningItem } from './open-item.ts'
 import type { OpenItem } from './open-item.ts'
@@ -76,7 +76,12 @@ export class ResponsesReader implements StreamReader {
   }
 
   takeWhole(answer: JsonObject): boolean {
-    return isResponse(answer) && this.#takeResponse(answer, '').kind === 'end' && this.#feed.problem === undefined
+    return (
+      isResponse(answer) &&
+      !isUnfinished(answer) &&
+      this.#takeResponse(answer, '').kind === 'end' &&
+      this.#feed.problem === undefined
+    )
   }
 
   finish(): Assembled {
@@ -138,7 +143,8 @@ export class ResponsesReader implements StreamReader {
         return this.#takeResponse(isJsonObject(event.response) ? event.response : {}, type.slice('response.'.length))
       default:
         if (isError(event)) return { kind: 'error_event', error: errorOf(event) }
-        return type === '' && isResponse(event) ? this.#takeResponse(event, '') : ping
+        if (type !== '' || !isResponse(event)) return ping
+        return isUnfinished(event) ? this.#takeBeginning(event, type) : this.#takeResponse(event, '')
     }
   }
 
@@ -176,6 +182,8 @@ export class ResponsesReader implements StreamReader {
     const blocks = this.#feed.blocks
     const open = this.#itemOf(event, item, isDone)
     if (!('isDone' in open)) return open
+    if (item.type !== undefined && item.type !== open.type) return otherKind
+    if (open instanceof CallItem && !open.mayBe(item, typeof event.output_index === 'number')) return anotherCall
     if (isDone) {
       const progress = open.isDone ? ping : open.done(item)
       return this.#feed.blocks > blocks && progress.kind === 'ping' ? more : progress
@@ -239,13 +247,23 @@ export class ResponsesReader implements StreamReader {
     return stringOf(event.type).endsWith('.done') ? ping : violation('more came of an item that was whole')
   }
 
-  /** P1: the item at the place of an event; without one, the newest of its type that is not whole, or another. */
+  /** P1: the item at the place of an event; without one, the call of that id, else the newest of its type that is not whole, or another. */
   #itemFor({ output_index: given }: JsonObject, item: JsonObject, goesOn: boolean): OpenItem | Progress {
     const newest = this.#items.get(this.#newest)
     const isNewest = goesOn && newest !== undefined && !newest.isDone && newest.type === stringOf(item.type)
-    const place = typeof given === 'number' ? given : isNewest ? this.#newest : this.#highest + 1
+    const place =
+      typeof given === 'number'
+        ? given
+        : ((goesOn ? this.#placeOfCall(item) : undefined) ?? (isNewest ? this.#newest : this.#highest + 1))
     const known = this.#at(place, stringOf(item.type)) ?? this.#items.get(place)
     return known ?? this.#open(place, item)
+  }
+
+  #placeOfCall({ call_id }: JsonObject): number | undefined {
+    const id = stringOf(call_id)
+    if (id === '') return undefined
+    for (const [place, { callId, isDone }] of this.#items) if (callId === id && !isDone) return place
+    return undefined
   }
 
   #open(place: number, item: JsonObject): OpenItem | Progress {
@@ -285,7 +303,7 @@ export class ResponsesReader implements StreamReader {
       const open = place === undefined ? this.#open(this.#highest + 1, item) : this.#items.get(place)
       if (open === undefined) continue
       if (!('isDone' in open)) return open
-      const taken = open.isDone ? ping : open.done(item)
+      const taken = open.isDone ? ping : open.done(item, ending.kind === 'cut')
       if (taken.kind === 'violation') return taken
     }
     this.#stop(response, ending)
@@ -319,6 +337,11 @@ function indexOf(index: Json | undefined): number {
 
 function isResponse({ object, output }: JsonObject): boolean {
   return object === 'response' || (object === undefined && Array.isArray(output))
+}
+
+/** Whether the service still works on a response: what is in it may be cut. */
+function isUnfinished({ status }: JsonObject): boolean {
+  return status === 'in_progress' || status === 'queued'
 }
 
 /** Services say it in several shapes, and an event of the reply has none of them. */
