@@ -1,8 +1,10 @@
 // Holds rules of docs/spec.md: R-SEARCH-10 to R-SEARCH-18, R-SEARCH-20 and R-SEARCH-21: WebSearch asks a model to search, and gives what it says with its sources.
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { createCodingTools, Workspace, type WebSearchPort } from '@halting/agent'
+import { codingAgent, createCodingTools, Workspace, type WebSearchPort } from '@halting/agent'
 import { openai } from '@halting/models'
 import { createPermissions } from '@halting/policy'
 import {
@@ -360,4 +362,56 @@ test('a search of OpenAI, as it was recorded, comes to an answer with its source
   expect(named.match(/petco-confirms/g)).toHaveLength(1)
   expect(bodies.join('')).toContain('"type":"web_search"')
   expect(bodies.join('')).toContain('"max_tool_calls":8')
+})
+
+test('a subagent with a model of its own searches where the setting says that the service does, as the model of the run does', async () => {
+  const asked: { readonly model: string; readonly tools?: readonly { readonly name: string }[] }[] = []
+  const answer = (body: (typeof asked)[number]): object => {
+    const isFirst = asked.push(body) === 1
+    const input = { description: 'x', prompt: 'go', subagent_type: 'helper' }
+    const call = { type: 'tool_use', id: 'call-1', name: 'Agent', input }
+    return {
+      id: `m${asked.length}`,
+      type: 'message',
+      role: 'assistant',
+      model: body.model,
+      content: [isFirst ? call : { type: 'text', text: 'Done.' }],
+      stop_reason: isFirst ? 'tool_use' : 'end_turn',
+      stop_sequence: null,
+      usage: { input_tokens: 1, output_tokens: 1 },
+    }
+  }
+  const server = createServer((request, response) => {
+    let body = ''
+    request.setEncoding('utf8').on('data', (piece: string) => (body += piece))
+    request.on('end', () => {
+      response.writeHead(200, { 'content-type': 'application/json' })
+      response.end(JSON.stringify(answer(JSON.parse(body) as (typeof asked)[number])))
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  const home = temporaryFolder()
+  mkdirSync(join(home, '.halting'))
+  writeFileSync(join(home, '.halting', 'settings.json'), '{"webSearch": "service"}')
+  const builder = await codingAgent({
+    cwd: temporaryFolder(),
+    env: {
+      HOME: home,
+      PATH: process.env['PATH'],
+      ANTHROPIC_BASE_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    },
+    model: 'claude-sonnet-5-5',
+    agents: { helper: { description: 'helps', prompt: 'Help.', model: 'claude-haiku-4-5' } },
+    permissionMode: 'bypassPermissions',
+    persistSession: false,
+  })
+  onTestFinished(async () => builder.dispose())
+  for await (const message of (await builder.engine()).submit('go')) void message
+  const searching = asked.map(({ model, tools = [] }) => [model, tools.some(({ name }) => name === 'WebSearch')])
+  expect(searching).toEqual([
+    ['claude-sonnet-5-5', true],
+    ['claude-haiku-4-5', true],
+    ['claude-sonnet-5-5', true],
+  ])
 })
