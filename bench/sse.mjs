@@ -25,6 +25,11 @@ const protocols = {
     title: 'chat completions',
     ways: { halting: haltingChat, [redacted]: haltingChatRedacted, [queried]: haltingChatQuery, 'openai, chunks': openaiChunks, 'openai, message': openaiMessage, pi: piChat },
   },
+  responses: {
+    path: '/v1/responses',
+    title: 'the Responses API',
+    ways: { halting: haltingResponses, [redacted]: haltingResponsesRedacted, [queried]: haltingResponsesQuery, 'openai, events': openaiEvents },
+  },
 }
 const alone = 'eventsource-parser and JSON.parse'
 
@@ -37,7 +42,7 @@ async function report() {
   const port = await new Promise((resolve) => server.once('message', resolve))
   heading(`A stream of ${events.toLocaleString('en-US')} events`)
   for (const [protocol, { title, ways }] of Object.entries(protocols)) {
-    const names = [alone, ...Object.keys(ways).filter((name) => wanted === undefined || name.startsWith(wanted))]
+    const names = [alone, ...Object.keys(ways).filter((name) => isThere(name) && (wanted === undefined || name.startsWith(wanted)))]
     // Side by side: each way once a round, so that what else the machine does meets them alike.
     const samples = Object.fromEntries(names.map((name) => [name, []]))
     for (let round = 0; round < repeats; round++) {
@@ -47,12 +52,23 @@ async function report() {
     const rows = names.map((name) => {
       const { firstMs, eventsPerSecond, cpuMs } = figures[name]
       const share = (eventsPerSecond / figures[alone].eventsPerSecond).toFixed(2)
-      return [name, Math.round(eventsPerSecond).toLocaleString('en-US'), share, ms(cpuMs), ms(firstMs)]
+      const cpuShare = (figures[alone].cpuMs / cpuMs).toFixed(2)
+      return [name, Math.round(eventsPerSecond).toLocaleString('en-US'), share, ms(cpuMs), cpuShare, ms(firstMs)]
     })
     console.log(`### ${title}\n`)
-    console.log(`${table(['', 'events a second', 'of the first', 'CPU a stream, ms', 'first stream with import, ms'], rows)}\n`)
+    console.log(`${table(['', 'events a second', 'of the first', 'CPU a stream, ms', 'of the first', 'first stream with import, ms'], rows)}\n`)
   }
   server.kill()
+}
+
+/** pi is installed by the package.json of this folder alone. */
+function isThere(name) {
+  if (name !== 'pi') return true
+  try {
+    return import.meta.resolve('@mariozechner/pi-ai/anthropic') !== ''
+  } catch {
+    return false
+  }
 }
 
 function inChild(...given) {
@@ -86,6 +102,11 @@ function checked(text) {
   return text.length / words.length
 }
 
+function textIn({ type, delta, choices }) {
+  if (type === 'response.output_text.delta') return delta
+  return delta?.text ?? choices?.[0]?.delta?.content ?? ''
+}
+
 async function parserAlone(base, protocol) {
   const { createParser } = await import('eventsource-parser')
   return async () => {
@@ -94,7 +115,7 @@ async function parserAlone(base, protocol) {
       onEvent({ data }) {
         if (data === '[DONE]') return
         const event = JSON.parse(data)
-        text += event.delta?.text ?? event.choices?.[0]?.delta?.content ?? ''
+        text += textIn(event)
       },
     })
     const decoder = new TextDecoder()
@@ -130,6 +151,10 @@ function messagesModel({ anthropic }, base) {
 
 function chatModel({ openaiCompatible }, base) {
   return openaiCompatible({ model: 'm', baseUrl: `${base}/v1`, apiKey })
+}
+
+function responsesModel({ openaiResponses }, base) {
+  return openaiResponses({ model: 'm', baseUrl: `${base}/v1`, apiKey })
 }
 
 async function haltingMessages(base, _protocol, bundled) {
@@ -173,6 +198,20 @@ async function haltingChatQuery(base, _protocol, bundled) {
   return queryWith(halting, chatModel(halting, base))
 }
 
+async function haltingResponses(base, _protocol, bundled) {
+  return haltingWith(responsesModel(await import(bundled), base))
+}
+
+async function haltingResponsesRedacted(base, _protocol, bundled) {
+  const halting = await import(bundled)
+  return haltingWith(halting.withRedactedStream(responsesModel(halting, base), keys))
+}
+
+async function haltingResponsesQuery(base, _protocol, bundled) {
+  const halting = await import(bundled)
+  return queryWith(halting, responsesModel(halting, base))
+}
+
 const anthropicBody = { model: 'm', max_tokens: 32_000, messages: [{ role: 'user', content: 'hi' }] }
 
 async function anthropicClient(base) {
@@ -213,6 +252,15 @@ async function openaiChunks(base) {
 async function openaiMessage(base) {
   const client = await openaiClient(base)
   return async () => checked((await client.chat.completions.stream(openaiBody).finalChatCompletion()).choices[0].message.content)
+}
+
+async function openaiEvents(base) {
+  const client = await openaiClient(base)
+  return async () => {
+    let text = ''
+    for await (const event of await client.responses.create({ model: 'm', input: 'hi', stream: true })) text += textIn(event)
+    return checked(text)
+  }
 }
 
 const piContext = { messages: [{ role: 'user', content: 'hi', timestamp: 0 }] }
@@ -261,14 +309,35 @@ function serve(count) {
     frame({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [], usage: { prompt_tokens: 10, completion_tokens: 1, total_tokens: 11 } }),
     'data: [DONE]\n\n',
   ]
-  const bodies = { messages: Buffer.from(messages.join('')), chat: Buffer.from(chat.join('')) }
+  const bodies = { messages: Buffer.from(messages.join('')), chat: Buffer.from(chat.join('')), responses: Buffer.from(responsesFrames(count, frame).join('')) }
   const server = createServer((incoming, response) => {
     incoming.resume()
     response.writeHead(200, { 'content-type': 'text/event-stream' })
-    response.end(incoming.url.includes('chat') ? bodies.chat : bodies.messages)
+    response.end(incoming.url.includes('chat') ? bodies.chat : incoming.url.includes('responses') ? bodies.responses : bodies.messages)
   })
   server.listen(0, '127.0.0.1', () => process.send(server.address().port))
   process.once('disconnect', () => process.exit())
+}
+
+function responsesFrames(count, frame) {
+  const text = words.repeat(count)
+  const id = 'msg_0a63f40a2632b74300699f8819a5e08196ac270722d369af5a'
+  const at = { item_id: id, output_index: 0, content_index: 0 }
+  const part = { type: 'output_text', annotations: [], logprobs: [], text }
+  const item = { id, type: 'message', status: 'completed', role: 'assistant', content: [part] }
+  const response = { id: 'resp_1', object: 'response', created_at: 1, status: 'in_progress', model: 'm', output: [], usage: null }
+  const usage = { input_tokens: 10, output_tokens: 1, total_tokens: 11 }
+  const events = [
+    { type: 'response.created', response },
+    { type: 'response.output_item.added', output_index: 0, item: { ...item, status: 'in_progress', content: [] } },
+    { type: 'response.content_part.added', ...at, part: { ...part, text: '' } },
+    ...Array.from({ length: count }, () => ({ type: 'response.output_text.delta', ...at, delta: words, logprobs: [] })),
+    { type: 'response.output_text.done', ...at, text, logprobs: [] },
+    { type: 'response.content_part.done', ...at, part },
+    { type: 'response.output_item.done', output_index: 0, item },
+    { type: 'response.completed', response: { ...response, status: 'completed', output: [item], usage } },
+  ]
+  return events.map((event, sequence_number) => frame({ ...event, sequence_number }))
 }
 
 const sourceOf = (path) => fileURLToPath(new URL(`../packages/core/src/${path}`, import.meta.url))

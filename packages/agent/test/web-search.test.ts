@@ -1,6 +1,11 @@
 // Holds rules of docs/spec.md: R-SEARCH-10 to R-SEARCH-18, R-SEARCH-20 and R-SEARCH-21: WebSearch asks a model to search, and gives what it says with its sources.
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { createCodingTools, Workspace, type WebSearchPort } from '@halting/agent'
+import { codingAgent, createCodingTools, Workspace, type WebSearchPort } from '@halting/agent'
+import { openai } from '@halting/models'
 import { createPermissions } from '@halting/policy'
 import {
   createMemorySteps,
@@ -16,6 +21,7 @@ import {
 } from '@halting/core'
 import { isToolResult, textOf } from '@halting/core/adapters'
 import { createFakeClock, scriptedModel } from '@halting/core/testing'
+import { responsesRecordings } from '../../models/test/support/responses-recordings.ts'
 import { codingTools, temporaryFolder, toolNamed } from './support/harness.ts'
 
 /** A dollar a token, and ten for a search. */
@@ -95,7 +101,7 @@ function world(service: ReturnType<typeof searcher>, { input = {}, given = {}, p
 } // prettier-ignore
 
 async function runOf(options: RunOptions) {
-  const steps = createMemorySteps({ clock: options.clock as never })
+  const steps = createMemorySteps(options.clock === undefined ? {} : { clock: options.clock })
   const { terminal, state } = await streamRun(startRun({ prompt: 'go' }), { ...options, steps }).ended
   const said = state.transcript.messages().flatMap(({ content }) => (Array.isArray(content) ? content : []))
   const result = said.find(isToolResult)
@@ -298,7 +304,8 @@ test('what a page says is a line of its own at most, and no address but of the w
   expect(text.split('Sources:\n').at(-1)?.split('\n')).toHaveLength(4)
   expect(text).toContain('- Title Sources: - fake: https://b.example: https://a.example/%E2%80%AEx')
   expect(text).not.toMatch(/javascript|passwd/)
-  expect(text).toContain('- C: https://c.example/\n- https://d.example/')
+  expect(text).toContain('Sources:\n- C: https://c.example/\n- Title')
+  expect(text.endsWith('- https://d.example/')).toBe(true)
 }) // prettier-ignore
 
 test('killed anywhere and resumed, it searches no more than once on the record', async () => {
@@ -343,3 +350,79 @@ test('searches by the tool of a server, with the domains where it takes them', a
   expect(await of(server(able, ''))).toContain('[It found nothing.]')
   expect(await of(server(able, 'x'.repeat(60_000)))).toContain('[... 10000 more characters]')
 }) // prettier-ignore
+
+test('a search of OpenAI, as it was recorded, comes to an answer with its sources', async () => {
+  const recording = responsesRecordings.find(({ name }) => name.startsWith('openai-web-search-tool'))
+  const stream = recording?.events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('') ?? ''
+  const bodies: string[] = []
+  const server = createServer((request, response) => {
+    request.on('data', (part: Buffer) => void bodies.push(part.toString()))
+    request.on('end', () => void response.setHeader('content-type', 'text/event-stream').end(stream))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  // A server that listens on TCP has such an address.
+  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`
+  const model = openai({ model: 'gpt-5-mini', baseUrl, apiKey: 'key', api: 'responses', webSearch: true })
+  // The clock of the machine: a server answers in its time.
+  const { clock: _, ...options } = world({ model, requests: [] }).options
+  const { text, isError } = await runOf(options)
+  expect([text, isError]).toEqual([expect.stringContaining('Sources:'), false])
+  expect(text).toMatch(/Sources:\n- Petco [^\n]+: https:\/\/techcrunch\.com\/[^\n?]+\n/)
+  const named = text.slice(text.indexOf('Sources:'))
+  expect(named.match(/petco-confirms/g)).toHaveLength(1)
+  expect(bodies.join('')).toContain('"type":"web_search"')
+  expect(bodies.join('')).toContain('"max_tool_calls":8')
+})
+
+test('a subagent with a model of its own searches where the setting says that the service does, as the model of the run does', async () => {
+  const asked: { readonly model: string; readonly tools?: readonly { readonly name: string }[] }[] = []
+  const answer = (body: (typeof asked)[number]): object => {
+    const isFirst = asked.push(body) === 1
+    const input = { description: 'x', prompt: 'go', subagent_type: 'helper' }
+    const call = { type: 'tool_use', id: 'call-1', name: 'Agent', input }
+    return {
+      id: `m${asked.length}`,
+      type: 'message',
+      role: 'assistant',
+      model: body.model,
+      content: [isFirst ? call : { type: 'text', text: 'Done.' }],
+      stop_reason: isFirst ? 'tool_use' : 'end_turn',
+      stop_sequence: null,
+      usage: { input_tokens: 1, output_tokens: 1 },
+    }
+  }
+  const server = createServer((request, response) => {
+    let body = ''
+    request.setEncoding('utf8').on('data', (piece: string) => (body += piece))
+    request.on('end', () => {
+      response.writeHead(200, { 'content-type': 'application/json' })
+      response.end(JSON.stringify(answer(JSON.parse(body) as (typeof asked)[number])))
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  const home = temporaryFolder()
+  mkdirSync(join(home, '.halting'))
+  writeFileSync(join(home, '.halting', 'settings.json'), '{"webSearch": "service"}')
+  const builder = await codingAgent({
+    cwd: temporaryFolder(),
+    env: {
+      HOME: home,
+      PATH: process.env['PATH'],
+      ANTHROPIC_BASE_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    },
+    model: 'claude-sonnet-5-5',
+    agents: { helper: { description: 'helps', prompt: 'Help.', model: 'claude-haiku-4-5' } },
+    permissionMode: 'bypassPermissions',
+    persistSession: false,
+  })
+  onTestFinished(async () => builder.dispose())
+  for await (const message of (await builder.engine()).submit('go')) void message
+  const searching = asked.map(({ model, tools = [] }) => [model, tools.some(({ name }) => name === 'WebSearch')])
+  expect(searching).toEqual([
+    ['claude-sonnet-5-5', true],
+    ['claude-haiku-4-5', true],
+    ['claude-sonnet-5-5', true],
+  ])
+})

@@ -23,6 +23,25 @@ const unified = fc.constantFrom(
   'new',
 )
 
+const citations = fc.oneof(
+  fc.anything(),
+  fc.array(
+    fc.record({
+      source: fc.oneof(fc.anything(), fc.constant({ type: 'source', sourceType: 'url', url: 'https://a.b/' })),
+      citedText: fc.anything(),
+    }),
+    { maxLength: 2 },
+  ),
+)
+const warnings = fc.oneof(
+  fc.anything(),
+  fc.array(
+    fc.record({ type: fc.constantFrom('unsupported', 'other', 1), feature: fc.anything(), message: fc.anything() }),
+    {
+      maxLength: 2,
+    },
+  ),
+)
 const goodPart = fc.oneof(
   fc.record({
     type: fc.constantFrom('text-start', 'reasoning-start', 'text-end', 'reasoning-end'),
@@ -63,11 +82,26 @@ const goodPart = fc.oneof(
     ),
   }),
   fc.record({ type: fc.constant('custom'), kind: fc.constantFrom('a.b', 'anthropic.message_start', 1) }),
+  fc.record({
+    type: fc.constant('source'),
+    sourceType: fc.constantFrom('url', 'document', 1),
+    url: fc.constantFrom('https://a.b/', '', 1),
+    title: fc.constantFrom('T', undefined, 1),
+    filename: fc.constantFrom('f', undefined, 1),
+  }),
+  fc.record({ type: fc.constant('text-end'), id: ids, citations }),
+  fc.record({ type: fc.constant('stream-start'), warnings }),
   fc.record({ type: fc.constantFrom('source', 'raw', 'ping', 'stream-start', 'response-metadata', 'new'), id: ids }),
   fc.record({
     type: fc.constant('finish'),
     usage: fc.constantFrom(usage, undefined),
     finishReason: fc.record({ unified }),
+    providerMetadata: fc.oneof(
+      metadata,
+      fc.record({
+        anthropic: fc.record({ stopSequence: fc.anything(), stopDetails: fc.anything(), container: fc.anything() }),
+      }),
+    ),
   }),
 )
 const badPart = fc.oneof(
@@ -83,8 +117,15 @@ const badPart = fc.oneof(
       'tool-result',
       'file',
       'finish',
+      'source',
+      'stream-start',
     ),
     id: fc.anything(),
+    citations: fc.anything(),
+    warnings: fc.anything(),
+    sourceType: fc.constantFrom('url', 'document'),
+    url: fc.anything(),
+    title: fc.anything(),
     delta: fc.anything(),
     toolCallId: fc.anything(),
     input: fc.anything(),

@@ -1,10 +1,13 @@
 // Which API a model of OpenAI is asked by, and what it learns from refusals (spec R-RESP-10 to R-RESP-13).
-import type { JsonObject, Model, ModelRequest } from '@halting/core'
+import type { ServerResponse } from 'node:http'
+import type { JsonObject, Model, ModelMessage, ModelRequest } from '@halting/core'
 import { describe, expect, test } from 'vitest'
 import { openai, openaiCompatible, openaiResponses } from '../src/index.ts'
 import type { OpenAiOptions } from '../src/index.ts'
 import { call, recordOf, requestOf } from './support/call.ts'
-import { messageItem, reasoningItem, startResponsesService } from './support/responses-service.ts'
+import { beginStream, startRawServer } from './support/raw-server.ts'
+import { responsesBytes } from './support/responses-expected.ts'
+import { messageItem, reasoningItem, replyEvents, startResponsesService } from './support/responses-service.ts'
 import type { Asked, Refuse, ResponsesService } from './support/responses-service.ts'
 
 function modelAt({ url }: ResponsesService, options: Partial<OpenAiOptions> = {}): Model {
@@ -19,6 +22,13 @@ async function textOf(model: Model, request: Partial<ModelRequest> = {}): Promis
   const { reply, error } = await call(model, { request: requestOf(request) })
   if (reply === undefined) throw error
   return reply.message.content.map((block) => (block.type === 'text' ? block.text : block.type)).join()
+}
+
+/** What a person is told with a reply. */
+async function warningsOf(model: Model, request: Partial<ModelRequest> = {}): Promise<readonly string[]> {
+  const { reply, error } = await call(model, { request: requestOf(request) })
+  if (reply === undefined) throw error
+  return reply.warnings ?? []
 }
 
 const pathsOf = ({ asked }: ResponsesService): readonly string[] => asked.map(({ path }) => path)
@@ -53,6 +63,9 @@ describe('openai', () => {
       text: { format: { type: 'json_schema', ...schema }, verbosity: 'low' },
     })
     for (const name of Object.keys(extraBody)) expect(body).not.toHaveProperty(name)
+    const stream_options = { include_usage: true, include_obfuscation: false }
+    await textOf(modelAt(service, { extraBody: { stream_options } }))
+    expect(service.asked[1]?.body.stream_options).toEqual({ include_obfuscation: false })
   })
 
   test.each(['gpt-5-pro', 'gpt-5.2-codex', 'gpt-5.1-codex-max', 'o3-deep-research-2025-06-26', 'codex-mini-latest'])(
@@ -86,6 +99,12 @@ describe('a service without the Responses API', () => {
     ['llama.cpp', 404, { error: { code: 404, message: 'File Not Found', type: 'not_found_error' } }],
     ['an empty body', 404, ''],
     ['not implemented', 501, { error: { message: 'Not implemented' } }],
+    ['OpenAI', 404, { error: { message: 'Invalid URL (POST /v1/responses)', type: 'invalid_request_error' } }],
+    [
+      'GitHub Copilot',
+      400,
+      openAiError('model gpt-4.1 does not support Responses API.', null, 'unsupported_api_for_model'),
+    ],
   ]
   test.each(noSuchPath)('is asked by chat completions from then on: %s', async (_name, status, body) => {
     const service = await startResponsesService(undefined, (asked) =>
@@ -96,6 +115,22 @@ describe('a service without the Responses API', () => {
     expect(pathsOf(service)).toEqual(['/v1/responses', '/v1/chat/completions', '/v1/chat/completions'])
     expect(service.asked[1]?.body).not.toHaveProperty('input')
     expect(new Set(service.asked.slice(0, 2).map(({ key }) => key)).size).toBe(2)
+  })
+
+  test('is told of once, with what to set', async () => {
+    const service = await startResponsesService(undefined, (asked) =>
+      onResponses(asked) ? { status: 404, body: '' } : undefined,
+    )
+    const model = modelAt(service)
+    expect([await warningsOf(model), await warningsOf(model)]).toEqual([
+      [
+        `gpt-5.2 is not available through the Responses API at ${service.url}/v1/responses. halting uses chat completions, ` +
+          'which may not carry its reasoning from one request to the next. ' +
+          'To skip this attempt, set openaiApi (or the option api) to chat_completions.',
+      ],
+      [],
+    ])
+    expect(await warningsOf(modelAt(service, { api: 'chat_completions' }))).toEqual([])
   })
 
   test('gets the fields by their names in chat completions', async () => {
@@ -312,6 +347,47 @@ describe('what a service refuses it is not sent again', () => {
     expect(service.asked.at(-1)?.body).not.toHaveProperty(without)
   })
 
+  const unsupported = (param: string): JsonObject => openAiError(`Unsupported parameter: '${param}'.`, param)
+  const told: readonly (readonly [string, Refuse, Partial<OpenAiOptions>, readonly RegExp[]])[] = [
+    ['include', refuseField((body) => 'include' in body, unsupported('include')), {}, [/no encrypted reasoning/]],
+    ['store', refuseField((body) => 'store' in body, unsupported('store')), {}, [/rejects the field "store"/]],
+    [
+      'a summary',
+      refuseField((body) => summaryIn(body) !== undefined, unsupported('reasoning.summary')),
+      {},
+      [/no summaries of the reasoning of gpt-5\.2/],
+    ],
+    [
+      'a summary that nobody wants',
+      refuseField((body) => 'reasoning' in body, unsupported('reasoning')),
+      { reasoningSummary: 'none', thinking: { type: 'disabled' } },
+      [],
+    ],
+    [
+      'an effort',
+      refuseField((body) => effortIn(body) === 'xhigh', openAiError("Invalid reasoning effort: 'xhigh'.")),
+      { effort: 'xhigh' },
+      [/^gpt-5\.2 does not support effort xhigh\. Effort high is used instead\.$/],
+    ],
+    [
+      'all of it',
+      refuseField((body) => 'reasoning' in body, unsupported('reasoning')),
+      { effort: 'low' },
+      [/no summaries/, /does not support effort low\. Its default effort is used instead\./],
+    ],
+    [
+      'the least effort, where thinking is off',
+      refuseField((body) => effortIn(body) === 'none', openAiError("Invalid reasoning effort: 'none'.")),
+      { thinking: { type: 'disabled' } },
+      [],
+    ],
+  ]
+  test.each(told)('and a person is told once what is gone without: %s', async (_name, refuse, options, expected) => {
+    const model = modelAt(await startResponsesService(undefined, refuse), options)
+    expect(await warningsOf(model)).toEqual(expected.map((words) => expect.stringMatching(words) as string))
+    expect(await warningsOf(model)).toEqual([])
+  })
+
   test('many things at once, each once, also side by side', async () => {
     const refusals = [0, 2, 5, 7].map((place) => cases[place]?.refuse)
     const refuse: Refuse = (asked) => refusals.map((one) => one?.(asked)).find((told) => told !== undefined)
@@ -350,6 +426,11 @@ describe('a refusal of anything else is an error', () => {
       openAiError("Unknown parameter: 'max_tool_calls'.", 'max_tool_calls'),
     ],
     ['another field', 400, openAiError("Unknown parameter: 'temperature'.", 'temperature')],
+    [
+      'what it did not store',
+      400,
+      openAiError("Item with id 'rs_1' not found. Items are not persisted when `store` is set to false."),
+    ],
     ['a word in a text', 400, openAiError('Invalid value in the store of include.', 'input[0].content')],
     ['another status', 403, openAiError("Unknown parameter: 'store'.", 'store')],
   ])('%s', async (_name, status, body) => {
@@ -384,6 +465,19 @@ describe('a refusal of anything else is an error', () => {
 })
 
 describe('what was thought with another key', () => {
+  const origin = { api: 'responses', item: reasoningItem('old-1') }
+  const before = [
+    { role: 'user', content: 'Go.' },
+    {
+      role: 'assistant',
+      by: 'gpt-5.2',
+      content: [
+        { type: 'thinking', thinking: 'I weigh it.', signature: '', origin },
+        { type: 'text', text: 'Zero.' },
+      ],
+    },
+    { role: 'user', content: 'On.' },
+  ] as const
   const refuse: Refuse = ({ body }) =>
     JSON.stringify(body.input).includes('"old')
       ? {
@@ -396,24 +490,47 @@ describe('what was thought with another key', () => {
         }
       : undefined
 
+  test.each([
+    ['by its code', 'The encrypted content for item rs_1 could not be verified.', 'invalid_encrypted_content'],
+    ['by words alone', 'reasoning `encrypted_content` was not issued to this caller', null],
+  ])('is refused %s, in an answer or in a stream, and the reply comes without it', async (_how, message, code) => {
+    const error = { type: 'error', code, message, param: null }
+    for (const refuseOld of [
+      (response: ServerResponse): void => void response.writeHead(400).end(JSON.stringify({ error })),
+      (response: ServerResponse): void => {
+        beginStream(response)
+        response.end(responsesBytes([...replyEvents([]).slice(0, 1), error]))
+      },
+    ]) {
+      const server = await startRawServer((response) => {
+        if (String(server.bodies.at(-1)).includes('old-1')) {
+          refuseOld(response)
+          return
+        }
+        beginStream(response)
+        response.end(responsesBytes(replyEvents([messageItem('Yes.')])))
+      })
+      const model = openai({ model: 'gpt-5.2', baseUrl: server.url, apiKey: 'key' })
+      expect([await textOf(model, { messages: before }), server.bodies.length]).toEqual(['Yes.', 2])
+    }
+  })
+
+  test('that a stream refuses anything else for is an error', async () => {
+    const error = { type: 'error', code: null, message: "Unknown parameter: 'store'.", param: 'store' }
+    const server = await startRawServer((response) => {
+      beginStream(response)
+      response.end(responsesBytes([...replyEvents([]).slice(0, 1), error]))
+    })
+    const { error: thrown } = await call(openai({ model: 'gpt-5.2', baseUrl: server.url, apiKey: 'key' }))
+    expect([recordOf(thrown).message.includes('Unknown parameter'), server.bodies.length]).toEqual([true, 1])
+  })
+
   test('is left out once it was refused, and what is thought since goes along', async () => {
     const turns = [[reasoningItem('new-1'), messageItem('One.')], [messageItem('Two.')]]
     const service = await startResponsesService(turns, refuse)
     const model = modelAt(service)
-    const origin = { api: 'responses', item: reasoningItem('old-1') }
-    const before = [
-      { role: 'user', content: 'Go.' },
-      {
-        role: 'assistant',
-        by: 'gpt-5.2',
-        content: [
-          { type: 'thinking', thinking: 'I weigh it.', signature: '', origin },
-          { type: 'text', text: 'Zero.' },
-        ],
-      },
-      { role: 'user', content: 'On.' },
-    ] as const
     const { reply } = await call(model, { request: requestOf({ messages: before }) })
+    expect(reply?.warnings).toEqual([expect.stringContaining('cannot read earlier reasoning of gpt-5.2')])
     const messages = [
       ...before,
       { role: 'assistant', by: 'gpt-5.2', content: reply?.message.content ?? [] },
@@ -424,5 +541,34 @@ describe('what was thought with another key', () => {
       (body.input as readonly JsonObject[]).flatMap(({ encrypted_content }) => encrypted_content ?? []),
     )
     expect(thoughts).toEqual([['old-1'], [], ['new-1']])
+  })
+
+  test('may be refused again, as by a gateway that asks another account each time', async () => {
+    let account = 0
+    const refuseOthers: Refuse = ({ body }) => {
+      const thoughts = (body.input as readonly JsonObject[]).flatMap(({ encrypted_content }) => encrypted_content ?? [])
+      if (thoughts.every((thought) => thought === `by ${account}`)) return undefined
+      return { status: 400, body: openAiError('It could not be verified.', null, 'invalid_encrypted_content') }
+    }
+    const turns = Array.from({ length: 6 }, (_, turn) => [reasoningItem(`by ${turn}`), messageItem('One.')])
+    const service = await startResponsesService(turns, refuseOthers)
+    const model = modelAt(service)
+    const messages: ModelMessage[] = [...before]
+    for (; account < turns.length; account++) {
+      const { reply, error } = await call(model, { request: requestOf({ messages: [...messages] }) })
+      expect(error).toBeUndefined()
+      messages.push({ role: 'assistant', by: 'gpt-5.2', content: reply?.message.content ?? [] })
+      messages.push({ role: 'user', content: 'On.' })
+    }
+    // Each turn is asked twice: with what was thought, and without.
+    expect(service.asked.length).toBe(2 * turns.length)
+    const never = await startResponsesService(turns, () => ({
+      status: 400,
+      body: openAiError('It could not be verified.', null, 'invalid_encrypted_content'),
+    }))
+    expect(recordOf((await call(modelAt(never), { request: requestOf({ messages }) })).error).kind).toBe(
+      'invalid_request',
+    )
+    expect(never.asked.length).toBe(2)
   })
 })

@@ -36,6 +36,11 @@ describe.skipIf(folder === undefined).each(services.map((service) => [service.ti
 )
 
 describe.skipIf(folder === undefined)('what the packages make of it', () => {
+  test('a model says that it can search where the table does', () => {
+    const said = services.map(({ title, modelAt }) => [title, modelAt('http://127.0.0.1:1').webSearch !== undefined])
+    expect(said).toEqual(services.map(({ title, cells }) => [title, typeof cells['web search'] === 'string']))
+  })
+
   const thinking = { type: 'enabled', budgetTokens: 4000 } as const
 
   test.each<[PackageTitle, (body: JsonObject) => unknown, unknown]>([

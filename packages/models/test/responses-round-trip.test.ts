@@ -2,12 +2,13 @@
 // next request. Recorded replies, and any that may be made up.
 import { createMemorySteps, startRun, streamRun } from '@halting/core'
 import type { AnyTool, ContentBlock, Json, JsonObject } from '@halting/core'
-import { isJsonObject } from '@halting/core/adapters'
+import { isJsonObject, isToolUse } from '@halting/core/adapters'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { openaiResponses } from '../src/openai/openai.ts'
+import { anthropic, openaiCompatible, openaiResponses } from '../src/index.ts'
 import { listOf } from '../src/json-fields.ts'
 import { itemsOf } from '../src/responses/responses-items.ts'
+import { call, requestOf } from './support/call.ts'
 import { drawn } from './support/deep.ts'
 import { beginStream, startRawServer } from './support/raw-server.ts'
 import { itemsDone, responsesBytes } from './support/responses-expected.ts'
@@ -189,6 +190,33 @@ test('any reply goes back as it was written, whatever of its events was lost', (
 function sortKeys(item: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(item).toSorted(([a], [b]) => a.localeCompare(b)))
 }
+
+test.each(['messages', 'chat'] as const)(
+  'to a model of another protocol (%s) go its texts and calls alone',
+  async (protocol) => {
+    const replies = responsesRecordings.filter(({ name }) => !name.startsWith('openai-error'))
+    const server = await startRawServer((response) => void response.writeHead(400).end('{}'))
+    const options = { model: 'claude-test', baseUrl: server.url, apiKey: 'key' }
+    const model = protocol === 'messages' ? anthropic(options) : openaiCompatible(options)
+    for (const { events } of replies) {
+      const { content } = replyOfRead(readEvents(events)).message
+      const results = content
+        .filter(isToolUse)
+        .map(({ id }) => ({ type: 'tool_result', tool_use_id: id, content: 'x' }) as const)
+      const end = results.length > 0 ? results : 'go on'
+      const messages = [
+        { role: 'user', content: 'go' },
+        { role: 'assistant', content, by: 'asked' },
+        { role: 'user', content: end },
+      ] as const
+      await call(model, { request: requestOf({ messages }) })
+      const sent = JSON.stringify((JSON.parse(String(server.bodies.at(-1))) as JsonObject).messages)
+      expect(sent).not.toMatch(
+        /origin|citations|web_search|server_tool_use|tool_search|encrypted_content|responses_item|thinking/,
+      )
+    }
+  },
+)
 
 test('over four turns, what was thought goes along, encrypted, with each call and its result', async () => {
   const turns = responsesRecordings.filter(({ name }) => name.startsWith('openai-reasoning-encrypted-content'))

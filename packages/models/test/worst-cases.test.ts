@@ -7,11 +7,13 @@ import { createEventStream, createLineStream } from '../src/http/event-stream.ts
 import { parseJson } from '../src/json-fields.ts'
 import { createObjectScanner } from '../src/openai/object-scanner.ts'
 import { ChatReader } from '../src/openai/chat-reader.ts'
+import { ResponsesReader } from '../src/responses/responses-reader.ts'
 import { messageWaitMs } from '../src/service/reset-body.ts'
 import { limitResetOf, retryAfterMsOf } from '../src/service/reset-headers.ts'
 import { serviceError, streamError } from '../src/service/service-error.ts'
 import { requestOf } from './support/call.ts'
 import { isDeep, isWhole } from './support/deep.ts'
+import { added, argumentsDelta, call as callItem, done, ended, message, textDelta } from './support/responses-read.ts'
 import { countSteps } from './support/count-steps.ts'
 import type { Steps } from './support/count-steps.ts'
 import { text as textParts } from './support/scripted-parts.ts'
@@ -118,6 +120,52 @@ describe('a quarter of a megabyte of a stream', () => {
       excess(() => {
         const reader = new ChatReader('m', request, () => {})
         for (const index of many) if (reader.take(eventOf(index)).kind === 'violation') break
+        reader.finish()
+      }),
+    ).toEqual({})
+  })
+
+  test.each<[string, (index: number) => JsonObject]>([
+    ['calls', (index) => done(index, callItem('{}', { call_id: seven(index) }))],
+    ['calls of one id', (index) => done(index, callItem('{}'))],
+    ['pieces of a call', () => argumentsDelta(0, ' {')],
+    [
+      'whole arguments',
+      (index) => ({
+        type: 'response.function_call_arguments.done',
+        output_index: 0,
+        arguments: '{}'.repeat(index % 3),
+      }),
+    ],
+    ['items that begin', (index) => added(index, message(''))],
+    ['items of an unknown kind', (index) => done(index, { type: 'brand_new' })],
+    ['what the service does', (index) => done(index, { type: 'web_search_call', id: 'a' })],
+    ['parts of a message', (index) => textDelta(0, 'a', index)],
+    ['texts that end', (index) => ({ type: 'response.output_text.done', output_index: 0, text: seven(index) })],
+    [
+      'annotations',
+      (index) => ({
+        type: 'response.output_text.annotation.added',
+        output_index: 0,
+        annotation: { type: 'url_citation', url: 'u', start_index: 0, end_index: index },
+      }),
+    ],
+    [
+      'parts of a summary',
+      (index) => ({ type: 'response.reasoning_summary_text.delta', output_index: 0, summary_index: index, delta: 'a' }),
+    ],
+    ['responses', (index) => ({ type: 'response.created', response: { id: seven(index) } })],
+  ])('of the Responses API: %s', (_name, eventOf) => {
+    expect(
+      excess(() => {
+        const reader = new ResponsesReader('m', request, () => {})
+        for (const index of many) {
+          const event = eventOf(index)
+          if (reader.take(event, JSON.stringify(event)).kind === 'violation') break
+        }
+        reader.take(
+          ended({ output: many.slice(0, 900).map((index) => callItem('{}', { call_id: `b${seven(index)}` })) }),
+        )
         reader.finish()
       }),
     ).toEqual({})

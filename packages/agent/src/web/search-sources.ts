@@ -36,10 +36,13 @@ export function foundIn({ content }: Pick<AssistantMessage, 'content'>): Found {
     const before = sources.get(source.url)
     if (before === undefined || before.title === before.url) sources.set(source.url, source)
   }
-  for (const block of content) {
-    for (const value of resultsIn(block)) add(value)
+  // What the answer rests on comes before what was only found.
+  const cited = content.filter(({ type }) => type === 'text')
+  const others = content.filter(({ type }) => type !== 'text')
+  for (const block of [...cited, ...others]) for (const value of resultsIn(block)) add(value)
+  for (const block of others) {
+    errors.push(...errorsIn(block))
     if (isOfService(block)) for (const { hostname } of addressesIn(block)) hosts.add(hostname)
-    for (const code of errorsIn(block)) errors.push(code)
   }
   return { sources: [...sources.values()], hosts: [...hosts], errors }
 }
@@ -88,6 +91,8 @@ function errorsIn(block: ContentBlock): readonly string[] {
 function addressOf(value: unknown): URL | undefined {
   if (!isJsonObject(value) || typeof value['url'] !== 'string' || !URL.canParse(value['url'])) return undefined
   const address = new URL(value['url'])
+  // OpenAI marks the pages that it cites, and not the same ones among those that it found.
+  if (address.searchParams.get('utm_source') === 'openai') address.searchParams.delete('utm_source')
   return /^https?:$/.test(address.protocol) ? address : undefined
 }
 

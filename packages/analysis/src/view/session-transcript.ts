@@ -318,7 +318,22 @@ function saidParts(block: ContentBlock): readonly Part[] {
     return block.thinking.trim() === '' ? [] : [{ kind: 'thinking', text: block.thinking }]
   if (block.type === 'redacted_thinking')
     return [{ kind: 'note', text: 'The model thought; the service does not show it.' }]
+  if (block.type === 'image') return [{ kind: 'person', by: 'Image that the model made', content: [block] }]
+  const sources = block.type === 'ai_sdk_sources' && 'sources' in block ? sourcesText(block.sources) : ''
+  if (sources !== '') return [{ kind: 'note', text: 'Sources of the answer', more: sources }]
   return [{ kind: 'note', text: `A block of the service: ${block.type}`, more: jsonText(block) }]
+}
+
+/** What a reply is founded on, a line each. A record may hold anything. */
+function sourcesText(sources: unknown): string {
+  if (!Array.isArray(sources)) return ''
+  const lines = sources.flatMap((source: unknown) => {
+    if (!isJsonObject(source)) return []
+    const { title, url, filename } = source
+    const words = [title, url ?? filename].flatMap((text) => (typeof text === 'string' && text !== '' ? [text] : []))
+    return words.length === 0 ? [] : [words.join(': ')]
+  })
+  return lines.join('\n')
 }
 
 function noteParts(entry: Exclude<TranscriptEntry, { readonly kind: 'user' | 'assistant' }>): readonly Part[] {

@@ -1,5 +1,6 @@
 import type { SessionUpdate } from '@agentclientprotocol/sdk'
 import type { ContentBlock, RunEvent } from '@halting/core'
+import { replyExtra } from '../frontends/reply-extras.ts'
 
 type ModelUpdated = Extract<RunEvent, { readonly type: 'model_update' }>
 
@@ -60,8 +61,24 @@ export class ReplyText {
           updates.push(textChunk(kind, whole.slice(said.length), this.#messageId))
       }
     }
+    for (const block of content) updates.push(...this.#extra(block))
     this.#begin('')
     return updates
+  }
+
+  /** An image is one for the client; what else there is besides text is told in words. */
+  #extra(block: ContentBlock): readonly SessionUpdate[] {
+    if (block.type === 'image') {
+      // A record may hold anything.
+      const { data, media_type: mimeType }: { readonly data?: unknown; readonly media_type?: unknown } =
+        block.source ?? {}
+      if (typeof data === 'string' && typeof mimeType === 'string') {
+        const content = { type: 'image' as const, data, mimeType }
+        return [{ sessionUpdate: 'agent_message_chunk', content, messageId: this.#messageId }]
+      }
+    }
+    const words = replyExtra(block)
+    return words === undefined ? [] : [textChunk('agent_message_chunk', `\n\n${words}`, this.#messageId)]
   }
 
   get #messageId(): string {

@@ -372,6 +372,27 @@ describe('text of replies', () => {
     expect(textsOf(reply.message('m2', [{ type: 'text', text: 'Whole' }]))).toEqual([['m2', 'Whole']])
   })
 
+  test('sources are told behind the text, and images that the model made are images', () => {
+    const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } } as const
+    const sources = {
+      type: 'ai_sdk_sources',
+      sources: [{ type: 'url', url: 'https://a.example/', title: 'A' }],
+    } as const
+    const updates = asMessages(new ReplyText().message('m1', [image, { type: 'text', text: 'So.' }, sources]))
+    expect(updates.map(({ content }) => content)).toEqual([
+      { type: 'text', text: 'So.' },
+      { type: 'image', data: 'AAAA', mimeType: 'image/png' },
+      { type: 'text', text: '\n\nSources:\n\n- A: https://a.example/' },
+    ])
+    // A record may hold anything.
+    const garbage = [
+      { type: 'image' },
+      { type: 'image', source: { data: 3 } },
+      { type: 'ai_sdk_sources', sources: [3, {}] },
+    ]
+    expect(new ReplyText().message('m2', garbage as never)).toEqual([])
+  })
+
   test('a reply that is asked for again is another message', () => {
     const reply = new ReplyText()
     reply.update(delta('Half a'))

@@ -60,6 +60,34 @@ test('the changes are those since the last prompt, also of entries of an earlier
   expect(view.changes).toBe('')
 })
 
+test('sources of a reply are printed, and files that the model made are named', () => {
+  const content = [
+    { type: 'text', text: 'It is so.' },
+    { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'A'.repeat(8_192) } },
+    { type: 'image', source: { type: 'url', url: 'https://a.example/b.png' } },
+    {
+      type: 'ai_sdk_sources',
+      sources: [
+        { type: 'url', url: 'https://a.example/', title: 'A page' },
+        { type: 'url', url: 'https://b.example/' },
+        { type: 'document', title: 'b.pdf', filename: 'b.pdf' },
+      ],
+    },
+  ] as const
+  expect(printed(streamView(), [user('is it so?'), text('It is so.'), reply([...content])])).toBe(
+    `
+> is it so?
+It is so.
+[An image, image/png, 6 kB: halting sessions export shows it]
+[An image: https://a.example/b.png]
+Sources:
+- A page: https://a.example/
+- https://b.example/
+- b.pdf
+`.trimEnd(),
+  )
+})
+
 describe('what is printed of a run', () => {
   test('at 80 columns', () => {
     expect(printed(streamView(), run)).toBe(

@@ -4,6 +4,8 @@ import { describe, expect, test } from 'vitest'
 import { isJsonObject, textOf, type CompactionReply } from '../../src/adapters/index.ts'
 import {
   resume,
+  startRun,
+  streamRun,
   type AssistantMessage,
   type ContentBlock,
   type Model,
@@ -96,6 +98,7 @@ function world(webSearch: WebSearchUse | undefined, service = searching(), given
   return { options, requests: service.requests, model }
 }
 
+const startAny = (options: RunOptions) => streamRun(startRun({ prompt: 'go' }), options)
 const searchedTwice = { server_tool_use: { web_search_requests: 2 } }
 
 /** What was reserved for the question. */
@@ -158,6 +161,11 @@ describe('a question that searches the web', () => {
     const { state, terminal } = await run([], options as never)
     expect([resultTexts({ state }), requests, terminal.reason]).toEqual([[why], [], 'completed'])
   }) // prettier-ignore
+
+  test('a model that says no list of domains that there is, is no model', async () => {
+    const { options } = world({ maxUses: 1 }, searching({ webSearch: { domains: 'all' as never } }))
+    expect(() => startAny(options)).toThrow("webSearch.domains must be 'allowed and blocked', 'allowed' or 'none'")
+  })
 
   test('is answered from the record after a kill, and paid once', async () => {
     const webSearch = { maxUses: 2 }

@@ -12,15 +12,17 @@ export function asResponsesFields(extraBody: JsonObject): JsonObject {
     verbosity,
     max_tokens: _,
     max_completion_tokens: __,
-    stream_options: ___,
+    stream_options: stream,
     ...same
   } = extraBody
   const text = {
     ...(format !== undefined && { format: flatFormat(format) }),
     ...(verbosity !== undefined && { verbosity }),
   }
+  const { include_usage: ___, ...streamed } = objectOf(stream)
   return {
     ...same,
+    ...(Object.keys(streamed).length > 0 && { stream_options: streamed }),
     ...(effort !== undefined && { reasoning: { effort, ...objectOf(same.reasoning) } }),
     ...(Object.keys(text).length > 0 && { text: { ...text, ...objectOf(same.text) } }),
   }

@@ -12,6 +12,8 @@ export type OpenAiApi = 'responses' | 'chat_completions'
  *
  * L1: each thing is learned once in a model's life. What was learned is never unlearned, so that a request is made again
  *     only a few times, whatever the service says (spec R-RESP-12).
+ * L2: reasoning may be refused again, but only where the model thought something since: a key may change while it runs,
+ *     and a gateway may ask another account each time.
  */
 export interface Learned {
   readonly api: OpenAiApi
@@ -22,19 +24,31 @@ export interface Learned {
 }
 
 export function nothingLearned({ api, outputLimitField }: Pick<Learned, 'api' | 'outputLimitField'>): Learned {
-  const refused = { store: false, include: false, carriedReasoning: false, summary: false, efforts: new Set<string>() }
+  const refused = { store: false, include: false, carriedReasoning: 0, summary: false, efforts: new Set<string>() }
   return { api, outputLimitField, isOutputLimitLearned: false, refused }
 }
 
-/** What is known after a refusal; undefined where it is about something that the request cannot do without. */
-export function learn(known: Learned, { status, said }: Refusal): Learned | undefined {
-  // What FastAPI cannot read it answers with 422.
-  if (status !== 400 && status !== 422) return undefined
+/**
+ * What is known after a refusal; undefined where it is about something that the request cannot do without. `hasThought`:
+ * whether the model thought something in this process since reasoning was refused so often.
+ */
+export function learn(
+  known: Learned,
+  { status, said }: Refusal,
+  hasThought: (refusals: number) => boolean = () => false,
+): Learned | undefined {
   const about = aboutOf(said)
+  // Reasoning is looked at late: some say of it in the stream.
+  const isOfStream = status === undefined && about.isEncryptedContent && known.api === 'responses'
+  // What FastAPI cannot read it answers with 422.
+  if (status !== 400 && status !== 422 && !isOfStream) return undefined
   if (known.api === 'chat_completions') return learnOutputLimit(known, about) ?? learnEffort(known, about)
   const { refused } = known
   const without = (field: Partial<RefusedFields>): Learned => ({ ...known, refused: { ...refused, ...field } })
-  if (!refused.carriedReasoning && about.isEncryptedContent) return without({ carriedReasoning: true })
+  const { carriedReasoning } = refused
+  if (about.isEncryptedContent && (carriedReasoning === 0 || hasThought(carriedReasoning))) {
+    return without({ carriedReasoning: carriedReasoning + 1 })
+  }
   if (!refused.include && about.names('include', /encrypted content is not supported|reasoning\.encrypted_content/i)) {
     return without({ include: true })
   }
@@ -42,7 +56,9 @@ export function learn(known: Learned, { status, said }: Refusal): Learned | unde
     return without({ summary: true })
   }
   if (about.names('reasoning', /['"`]reasoning['"`]/i, 'alone')) return learnReasoning(known)
-  if (!refused.store && about.names('store', /['"`]store['"`]/i)) return without({ store: true })
+  // Nothing is to be stored where a service only says that it cannot find what it did not store.
+  const refusesStore = about.names('store', /['"`]store['"`]/i) && isUnknownField(about.message)
+  if (!refused.store && refusesStore) return without({ store: true })
   return learnEffort(known, about)
 }
 
@@ -61,7 +77,7 @@ function aboutOf({ code, message, objects }: Said): About {
     message: words,
     isEncryptedContent:
       code === 'invalid_encrypted_content' ||
-      /encrypted content .{0,200}could not be (verified|decrypted)/i.test(words),
+      /encrypted.content.{0,200}(could not be (verified|decrypted)|not issued to)/i.test(words),
     names: (field, pattern, which) => {
       if (param === '') return pattern.test(words)
       return which === 'alone' ? param === field : isField(param, field)
@@ -126,7 +142,7 @@ export function together(one: Learned, other: Learned): Learned {
     refused: {
       store: a.store || b.store,
       include: a.include || b.include,
-      carriedReasoning: a.carriedReasoning || b.carriedReasoning,
+      carriedReasoning: Math.max(a.carriedReasoning, b.carriedReasoning),
       summary: a.summary || b.summary,
       efforts: new Set([...a.efforts, ...b.efforts]),
     },
@@ -139,7 +155,9 @@ const noSuchPlace: ReadonlySet<number> = new Set([404, 405, 501])
 /** Whether an answer says that there is no such API, and not that there is no such model. */
 export function lacksApi({ status, said }: Refusal): boolean {
   const { code, message, isApi, objects } = said
-  if (!noSuchPlace.has(status)) return false
+  // GitHub Copilot's: of a model that it has by the other API alone.
+  if (code === 'unsupported_api_for_model') return true
+  if (status === undefined || !noSuchPlace.has(status)) return false
   const isAboutModel =
     /model_not_found|deployment/i.test(code) ||
     objects.some(({ param }) => param === 'model') ||

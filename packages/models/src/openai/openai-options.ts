@@ -32,7 +32,7 @@ export interface OpenAiOptions extends ServiceOptions {
   /** Which summary of its thoughts is asked for, over Responses; `auto` when absent, for models of OpenAI that think. */
   readonly reasoningSummary?: 'auto' | 'concise' | 'detailed' | 'none' | undefined
   /**
-   * The service's own tools, over Responses, as it wants them listed: `{ type: 'code_interpreter', … }`. `max_tool_calls` of
+   * The service's own tools, over Responses, as it wants them listed; chat completions have none: `{ type: 'code_interpreter', … }`. `max_tool_calls` of
    * `extraBody` bounds how often one request may use them; a budget wants that.
    */
   readonly serverTools?: readonly JsonObject[] | undefined

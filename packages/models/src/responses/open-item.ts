@@ -17,8 +17,11 @@ export interface OpenItem {
   readonly callId?: string
   /** What the item began with. */
   take(item: JsonObject): void
-  /** The whole item: what the deltas left out is filled in, and its blocks end. */
-  done(item: JsonObject): Progress
+  /**
+   * The whole item: what the deltas left out is filled in, and its blocks end. `wasCut`: the end of a response that was cut
+   * told it, which holds what had come of an item, too.
+   */
+  done(item: JsonObject, wasCut?: boolean): Progress
   /** The reply is over, and the whole item never came: `wasCut` says whether the reply was cut. */
   settle(wasCut: boolean): void
 }
@@ -113,14 +116,15 @@ export class MessageItem implements OpenItem {
     const before = this.#parts.get(place)
     if (before !== undefined) return before
     if (kind === 'refusal') this.#hasRefusal = true
-    const index = this.#feed.begin({ type: 'text', text: '' }, () => this.#originOf(kind))
+    const index = this.#feed.begin({ type: 'text', text: '' }, () => this.#originOf(part))
     const part: Part = { kind, index, text: '', annotations: [] }
     this.#parts.set(place, part)
     return part
   }
 
-  #originOf(kind: PartKind): ResponsesOrigin | undefined {
-    if (kind === 'text' && this.#phase === '') return undefined
+  /** Of a text that cites something, too: no other service knows these citations. */
+  #originOf({ kind, annotations }: Part): ResponsesOrigin | undefined {
+    if (kind === 'text' && this.#phase === '' && annotations.length === 0) return undefined
     return {
       api: responsesApi,
       ...(this.#phase !== '' && { phase: this.#phase }),
@@ -268,19 +272,17 @@ function citationsOf(annotations: readonly JsonObject[], text: string): readonly
   })
 }
 
-/** All of a text is quoted so many times at most: annotations are many and short, and each may stand for the whole text. */
-const mostQuotations = 16
+/** Most characters of a text that a citation repeats. */
+const longestCited = 500
 
 /** The service counts characters, not the halves that some consist of here. */
 function cutterOf(text: string): (start: number, end: number) => string {
   const characters = /[\uD800-\uDFFF]/.test(text) ? Array.from(text) : text
-  let left = mostQuotations * characters.length
   return (start, end) => {
-    const [from, to] = [Math.max(0, start), Math.min(end, characters.length)]
+    const from = Math.max(0, start)
     // Not so for what is no number, either.
-    if (!(to > from && to - from <= left)) return ''
-    left -= to - from
-    const cut = characters.slice(from, to)
+    if (!(end > from)) return ''
+    const cut = characters.slice(from, Math.min(end, from + longestCited))
     return typeof cut === 'string' ? cut : cut.join('')
   }
 }

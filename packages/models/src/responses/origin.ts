@@ -11,11 +11,11 @@ export const responsesApi = 'responses'
  * | item | block | `origin` beside `api` |
  * |---|---|---|
  * | `reasoning` | `thinking`: its summary, else its text; signature empty | `item`, with `encrypted_content` |
- * | `message`, `output_text` | `text`; annotations are its `citations` | `phase`, where there is one |
+ * | `message`, `output_text` | `text`; annotations are its `citations` | `phase`, where there is one; no `origin` where it has neither |
  * | `message`, `refusal` | `text` | `refusal: true`, and `phase` |
  * | `function_call` | `tool_use` by its `call_id` | `arguments` where the input does not give the same text; `namespace` |
  * | `custom_tool_call` | `tool_use`; the text is the field of its input that `freeform` names, else `input` | `custom: true`; `namespace` |
- * | what the service does by itself (`web_search_call`, …) | `server_tool_use`, then `…_tool_result` where it tells results | `item`, with the first |
+ * | what the service does by itself (`web_search_call`, …) | `server_tool_use`, then `…_tool_result`, which may be empty | `item`, with the first |
  * | any other | `responses_item` | `item` |
  */
 export interface ResponsesOrigin extends BlockOrigin {

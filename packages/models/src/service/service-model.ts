@@ -11,7 +11,7 @@ import { parseJson } from '../json-fields.ts'
 import type { KeyRing } from './credentials.ts'
 import { transportOf } from './endpoint.ts'
 import type { ServiceOptions } from './endpoint.ts'
-import { readErrorBody, tellsFailure } from './error-body.ts'
+import { readErrorBody, readErrorValue, tellsFailure } from './error-body.ts'
 import type { Said } from './error-body.ts'
 import { headerSafe } from './headers.ts'
 import { readReply, readWhole } from './read-reply.ts'
@@ -40,13 +40,14 @@ export interface Protocol {
    * other way. What is returned must not come to this again: each thing is learned once in a model's life.
    */
   afterRefusal?(refusal: Refusal): Protocol | undefined
-  /** A reply came: what the service takes is known. */
-  onReply?(): void
+  /** A reply came: what the service takes is known. What a person should know of that is a warning of the reply. */
+  onReply?(): readonly string[]
 }
 
 /** An answer that refuses a request. */
 export interface Refusal {
-  readonly status: number
+  /** Undefined for one that a stream told in place of a reply: nothing of that had come. */
+  readonly status: number | undefined
   readonly said: Said
 }
 
@@ -86,8 +87,9 @@ export function callService(
       const { protocol } = spoken
       const made = await makeCall(protocol, keys, limits, renamed(request, refusals), redacted)
       if (made.kind === 'reply') {
-        protocol.onReply?.()
-        return made.reply
+        const warnings = protocol.onReply?.() ?? []
+        const { reply } = made
+        return warnings.length === 0 ? reply : { ...reply, warnings: [...(reply.warnings ?? []), ...warnings] }
       }
       const next = refusals < mostRefusals ? protocol.afterRefusal?.(made.refusal) : undefined
       if (next === undefined) throw made.error
@@ -139,16 +141,44 @@ async function makeCall(
         const { error, said } = await failure(exchange, protocol)
         return { kind: 'refused', error, refusal: { status, said } }
       }
-      // Nothing is told of a call that was aborted.
-      const reader = protocol.reader(request, (update) => {
-        if (!signal.aborted) call.emit(update)
-      })
-      return { kind: 'reply', reply: await read(exchange, reader, protocol, limits) }
+      return await readAnswer(exchange, protocol, limits, { request, call })
     } finally {
       exchange.dispose()
     }
   } finally {
     protocol.release(body)
+  }
+}
+
+/** The reply, or what was refused in place of one: some services say so in a stream alone. */
+async function readAnswer(
+  exchange: Exchange,
+  protocol: Protocol,
+  limits: CallLimits,
+  { request, call }: { readonly request: ModelRequest; readonly call: ModelCallOptions },
+): Promise<Made> {
+  let hasBegun = false
+  let said: Said | undefined
+  // Nothing is told of a call that was aborted.
+  const reader = protocol.reader(request, (update) => {
+    if (update.type !== 'api_event') hasBegun = true
+    if (!call.signal.aborted) call.emit(update)
+  })
+  const listening: StreamReader = {
+    take(event, text) {
+      const progress = reader.take(event, text)
+      if (progress.kind === 'error_event') said = readErrorValue(progress.error)
+      return progress
+    },
+    end: () => reader.end(),
+    takeWhole: (answer) => reader.takeWhole(answer),
+    finish: () => reader.finish(),
+  }
+  try {
+    return { kind: 'reply', reply: await read(exchange, listening, protocol, limits) }
+  } catch (error) {
+    if (said === undefined || hasBegun || !(error instanceof ModelError)) throw error
+    return { kind: 'refused', error, refusal: { status: undefined, said } }
   }
 }
 

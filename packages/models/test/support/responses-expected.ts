@@ -80,7 +80,9 @@ function blocksOf(item: Fields, ownCalls: string[]): readonly Fields[] {
             cited_text: (text as string).slice(Number(start_index), Number(end_index)),
           })),
         }),
-        ...(item.phase !== undefined && { origin: { api: 'responses', phase: item.phase } }),
+        ...((item.phase !== undefined || (annotations as Fields[]).length > 0) && {
+          origin: { api: 'responses', ...(item.phase !== undefined && { phase: item.phase }) },
+        }),
       }))
     case 'function_call': {
       const { call_id: id, name, arguments: json, namespace } = item
@@ -117,6 +119,7 @@ function blocksOf(item: Fields, ownCalls: string[]): readonly Fields[] {
         {
           type: `${name}_tool_result`,
           tool_use_id: id,
+          origin: { api: 'responses' },
           content: (sources as Fields[]).map(({ url }) => ({ type: 'web_search_result', url: url!, title: url! })),
         },
       ]

@@ -1,4 +1,4 @@
-import { durationMs, longestDurationMs, mostBudgetUsd, waitMs } from '@halting/core/adapters'
+import { durationMs, isJsonObject, longestDurationMs, mostBudgetUsd, waitMs } from '@halting/core/adapters'
 import * as z from 'zod'
 import { permissionModes } from '../permissions/rule-book.ts'
 import { notificationChannels } from './fields.ts'
@@ -174,6 +174,12 @@ function isRunTime(text: string): boolean {
 
 const search = 'auto, service, off, or {"mcp": "server/tool"}'
 
+function isWebSearch(given: unknown): boolean {
+  if (!isJsonObject(given)) return ['auto', 'service', 'off'].includes(String(given)) && typeof given === 'string'
+  const { mcp, ...others } = given
+  return typeof mcp === 'string' && /^[^/]+\/.+$/.test(mcp) && Object.keys(others).length === 0
+}
+
 const tries = 'a whole number from 1 to 1000: how often an answer is sent back because a goal is not met'
 const columns = 'a whole number of columns from 0 to 100'
 const refresh = 'a number of seconds from 1 to 86400: how often it is run when nothing changes'
@@ -295,15 +301,7 @@ export const fieldTable: Readonly<Record<string, Field>> = {
   onLimit: stop(z.enum(['end', 'pause'], says('one of end, pause'))),
   pauseFor: stop(z.string(says(duration)).refine((text) => (durationMs(text) ?? 0) > 0, says(duration))),
   waitForLimits: stop(z.string(says(wait)).refine((text) => waitMs(text) !== undefined, says(wait))),
-  webSearch: stop(
-    z.union(
-      [
-        z.enum(['auto', 'service', 'off']),
-        z.strictObject({ mcp: z.string().refine((text) => /^[^/]+\/.+$/.test(text)) }),
-      ],
-      says(search),
-    ),
-  ),
+  webSearch: stop(z.unknown().refine(isWebSearch, says(search))),
   disableAllHooks: stop(truth),
   allowManagedHooksOnly: passOver(truth),
   allowManagedPermissionRulesOnly: passOver(truth),

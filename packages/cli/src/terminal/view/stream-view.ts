@@ -20,6 +20,7 @@ import {
 } from './message-blocks.ts'
 import { lapText } from './lap-text.ts'
 import { followTools } from './running-tools.ts'
+import { replyExtras } from '../../frontends/reply-extras.ts'
 import { todosOf, type TodoItem } from '../../frontends/todos.ts'
 import { toolBlock } from './tool-block.ts'
 import { toolTitle } from './tool-title.ts'
@@ -149,8 +150,9 @@ export function createStreamView({
       ? restOf(message.content)
       : message.content.flatMap((block) => [...said(block), ...endWriting()])
     beginReply()
-    const cut = aborted === true ? [dimBlock('  ', '(cut off here)', style)] : []
-    return [...endWriting(), ...told, ...cut]
+    const before = [...endWriting(), ...told]
+    const extras = replyExtras(message.content).flatMap((extra) => [...write(extra), ...endWriting()])
+    return [...before, ...extras, ...(aborted === true ? [dimBlock('  ', '(cut off here)', style)] : [])]
   }
   const beginReply = (): void => {
     isStreamed = false
@@ -159,19 +161,18 @@ export function createStreamView({
   /** What went by where the connection to a session was cut in the middle of a reply. */
   const restOf = (content: readonly ContentBlock[]): readonly Block[] => {
     let { text: came } = streamed
-    const texts = content.flatMap((block) =>
-      block.type === 'text' && typeof block.text === 'string' ? [block.text] : [],
-    )
-    return texts.slice(streamed.texts).flatMap((text) => {
-      if (came.startsWith(text)) {
-        came = came.slice(text.length)
-        return []
-      }
-      const isGoneOnWith = text.startsWith(came)
-      const rest = isGoneOnWith ? text.slice(came.length) : ''
-      came = isGoneOnWith ? '' : came
-      return rest === '' ? [] : [...write(rest), ...endWriting()]
-    })
+    return writtenTexts(content)
+      .slice(streamed.texts)
+      .flatMap((text) => {
+        if (came.startsWith(text)) {
+          came = came.slice(text.length)
+          return []
+        }
+        const isGoneOnWith = text.startsWith(came)
+        const rest = isGoneOnWith ? text.slice(came.length) : ''
+        came = isGoneOnWith ? '' : came
+        return rest === '' ? [] : [...write(rest), ...endWriting()]
+      })
   }
   const said = (block: ContentBlock): readonly Block[] => {
     if (block.type === 'text' && typeof block.text === 'string') return write(block.text)
@@ -353,9 +354,11 @@ export function createStreamView({
 }
 
 function textsOf(content: readonly ContentBlock[]): string {
-  return content
-    .flatMap((block) => (block.type === 'text' && typeof block.text === 'string' ? [block.text] : []))
-    .join('\n')
+  return writtenTexts(content).join('\n')
+}
+
+function writtenTexts(content: readonly ContentBlock[]): readonly string[] {
+  return content.flatMap((block) => (block.type === 'text' && typeof block.text === 'string' ? [block.text] : []))
 }
 
 /** What is steered is taken when a turn has begun; what follows up, before one does. */

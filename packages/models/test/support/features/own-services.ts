@@ -25,7 +25,7 @@ export const ownServices: readonly Service[] = [
     cells: allByAimock,
     searchTool: '"type":"web_search"',
     carriedByAimock: encryptedByAimock,
-    modelAt: (url) => openaiResponses({ ...key, model: 'gpt-5', baseUrl: `${url}/v1` }),
+    modelAt: (url) => openaiResponses({ ...key, model: 'gpt-5', baseUrl: `${url}/v1`, webSearch: true }),
   },
   {
     title: 'Chat completions, OpenAI',

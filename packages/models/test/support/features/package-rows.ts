@@ -6,7 +6,7 @@ const toGemini = (path: string): string => path.replace(/^.*\/models\//, '/v1bet
 
 const noSearch = { no: 'by an MCP server' }
 /** aimock writes no signatures for these. */
-const reasoningByUs = { ...allByAimock, 'reasoning carried over': 'own', 'web search': noSearch } as const
+const reasoningByUs = { ...allByAimock, 'reasoning carried over': 'own' } as const
 
 /** The rows of services behind provider packages: what is shown of each, and by whom. `npm run providers` shows it. */
 export const packageRows = [
@@ -14,7 +14,7 @@ export const packageRows = [
     title: 'Amazon Bedrock',
     package: '@ai-sdk/amazon-bedrock',
     wire: 'bedrock',
-    cells: reasoningByUs,
+    cells: { ...reasoningByUs, 'web search': noSearch },
     cacheMark: '"cachePoint":{"type":"default"}',
     signIn: { header: 'authorization', begins: 'AWS4-HMAC-SHA256 ' },
   },
@@ -23,6 +23,7 @@ export const packageRows = [
     package: '@ai-sdk/google-vertex',
     wire: 'gemini',
     cells: reasoningByUs,
+    searchTool: '"googleSearch":{',
     hasCallIds: false,
     pathAtAimock: toGemini,
     signIn: { header: 'x-goog-api-key', begins: 'key' },
@@ -31,7 +32,8 @@ export const packageRows = [
     title: 'Vertex AI, Claude',
     package: '@ai-sdk/google-vertex',
     wire: 'messages',
-    cells: { ...allByAimock, 'web search': noSearch },
+    cells: allByAimock,
+    searchTool: '"web_search_20250305"',
     cacheMark: '"cache_control":{"type":"ephemeral"}',
     carriedByAimock: '"signature":"',
     pathAtAimock: () => '/v1/messages',
@@ -40,7 +42,8 @@ export const packageRows = [
     title: 'Microsoft Foundry, Claude',
     package: '@ai-sdk/anthropic',
     wire: 'messages',
-    cells: { ...allByAimock, 'web search': noSearch },
+    cells: allByAimock,
+    searchTool: '"web_search_20250305"',
     cacheMark: '"cache_control":{"type":"ephemeral"}',
     carriedByAimock: '"signature":"',
     pathAtAimock: underV1,
@@ -60,6 +63,7 @@ export const packageRows = [
     package: '@ai-sdk/google',
     wire: 'gemini',
     cells: reasoningByUs,
+    searchTool: '"googleSearch":{',
     hasCallIds: false,
     pathAtAimock: toGemini,
     signIn: { header: 'x-goog-api-key', begins: 'key' },
@@ -69,14 +73,15 @@ export const packageRows = [
     package: '@ai-sdk/xai',
     wire: 'responses',
     // Its package refuses what aimock says of reasoning.
-    cells: { ...allByUs, PDFs: { no: 'the package refuses them' }, 'web search': noSearch },
+    cells: { ...allByUs, PDFs: { no: 'the package refuses them' } },
+    searchTool: '"type":"web_search"',
   },
   {
     title: 'Groq',
     package: '@ai-sdk/groq',
     wire: 'groq',
     // aimock has neither Groq's name for reasoning nor its place for usage.
-    cells: { ...reasoningByUs, PDFs: { no: 'the package refuses them' }, money: 'own' },
+    cells: { ...reasoningByUs, PDFs: { no: 'the package refuses them' }, 'web search': noSearch, money: 'own' },
     carried: '"reasoning":"Hm, a place."',
     pathAtAimock: underV1,
   },
@@ -85,7 +90,7 @@ export const packageRows = [
     package: '@ai-sdk/mistral',
     wire: 'mistral',
     // aimock tells usage where it was asked to, which Mistral does not need.
-    cells: { ...reasoningByUs, money: 'own' },
+    cells: { ...reasoningByUs, 'web search': noSearch, money: 'own' },
     carried: '"thinking":[{"type":"text","text":"Hm, a place."}]',
     pathAtAimock: underV1,
   },

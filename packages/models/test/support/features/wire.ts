@@ -293,7 +293,19 @@ function geminiChunks(reply: Reply): readonly JsonObject[] {
   ]
   return [
     {
-      candidates: [{ content: { role: 'model', parts }, finishReason: 'STOP', index: 0 }],
+      candidates: [
+        {
+          content: { role: 'model', parts },
+          finishReason: 'STOP',
+          index: 0,
+          ...(reply.found !== undefined && {
+            groundingMetadata: {
+              webSearchQueries: ['stones'],
+              groundingChunks: [{ web: { uri: reply.found, title: 'Found' } }],
+            },
+          }),
+        },
+      ],
       usageMetadata: {
         promptTokenCount: input,
         candidatesTokenCount: output,
