@@ -280,6 +280,18 @@ test('asks only for what rules leave of the allowed domains', async () => {
   expect([left.text, none.requests]).toEqual(['Permission rules deny results of every domain that was asked for. Nothing was searched.', []])
 }) // prettier-ignore
 
+test.each([
+  ['WebSearch(domain:docs.evil.example)', ['evil.example'], 'Permission rules deny something that a search of evil.example may find. Ask for narrower domains, or for none. Nothing was searched.'],
+  ['WebSearch(domain:evil.com)', ['com'], 'Permission rules deny something that a search of com may find. Ask for narrower domains, or for none. Nothing was searched.'],
+  ['WebSearch(domain:*.evil.example)', ['evil.example'], 'Permission rules deny something that a search of evil.example may find. Ask for narrower domains, or for none. Nothing was searched.'],
+  ['WebSearch(domain:evil.*)', undefined, 'A permission rule denies domains that no service can be told to leave out. Nothing was searched.'],
+])('what a service cannot be told to leave out is not searched: %s, %j', async (rule, allowed_domains, says) => {
+  const service = searcher([])
+  const input = allowed_domains === undefined ? {} : { allowed_domains }
+  const { text } = await runOf(world(service, { port: ruled([rule]), input }).options)
+  expect([text, service.requests]).toEqual([says, []])
+}) // prettier-ignore
+
 test('says so where the service cannot keep to the domains', async () => {
   const service = searcher([], { webSearch: { domains: 'none' } })
   const { text, isError } = await runOf(world(service, { port: ruled(['WebSearch(domain:evil.example)']) }).options)

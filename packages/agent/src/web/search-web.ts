@@ -30,10 +30,9 @@ const system =
 /** Searches the web by whoever the workspace says (spec R-SEARCH-10 to R-SEARCH-18). */
 export async function searchWeb(input: WebSearchInput, context: Context, workspace: Workspace): Promise<ToolOutput> {
   const { by = 'service', bounds } = workspace.webSearch ?? {}
-  const denied: SearchBounds = bounds?.(context.rights) ?? { blocked: [], denies: () => false }
+  const denied: SearchBounds = bounds?.(context.rights) ?? nothingDenied
   const lists = listsOf(input, denied)
-  if (lists === undefined)
-    return failure('Permission rules deny results of every domain that was asked for. Nothing was searched.')
+  if (typeof lists === 'string') return failure(`${lists} Nothing was searched.`)
   if (by === 'off') return failure('The setting webSearch is off. Nothing was searched.')
   if (by !== 'service') return searchByServer(by, { query: input.query, lists, denied }, context)
   const { ask } = context
@@ -43,14 +42,25 @@ export async function searchWeb(input: WebSearchInput, context: Context, workspa
   return searchByService({ query: input.query, lists, ask, model, isWanted: wanted(lists, denied) })
 }
 
-/** What is asked for and what is denied, as one list; undefined where nothing is left. */
-function listsOf(input: WebSearchInput, { blocked: denied, denies }: SearchBounds): Lists | undefined {
+const nothingDenied: SearchBounds = { blocked: [], denies: () => false, mayFindDenied: () => false }
+
+/**
+ * What is asked for and what is denied, as one list; why there is none where nothing is left. A service takes one of the two
+ * lists: of what is asked for, what has something denied below it is left out.
+ */
+function listsOf(input: WebSearchInput, { blocked: denied, denies, mayFindDenied }: SearchBounds): Lists | string {
   const named = (given: readonly string[] = []): readonly string[] =>
     given.flatMap((domain) => searchDomain(domain) ?? [])
   const asked = named(input.allowed_domains)
-  if (asked.length === 0) return { allowed: [], blocked: [...new Set([...named(input.blocked_domains), ...denied])] }
-  const allowed = [...new Set(asked)].filter((domain) => !denies(domain))
-  return allowed.length === 0 ? undefined : { allowed, blocked: [] }
+  if (asked.length === 0) {
+    if (mayFindDenied()) return 'A permission rule denies domains that no service can be told to leave out.'
+    return { allowed: [], blocked: [...new Set([...named(input.blocked_domains), ...denied])] }
+  }
+  const allowed = [...new Set(asked)].filter((domain) => !mayFindDenied(domain))
+  if (allowed.length > 0) return { allowed, blocked: [] }
+  const below = asked.filter((domain) => !denies(domain))
+  if (below.length === 0) return 'Permission rules deny results of every domain that was asked for.'
+  return `Permission rules deny something that a search of ${below.join(', ')} may find. Ask for narrower domains, or for none.`
 }
 
 /** Whether a result of this host is one that was asked for, and that no rule denies: whatever the service was told. */
