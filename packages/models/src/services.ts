@@ -66,6 +66,6 @@ export function modelNamed(name: string): NamedModel | undefined {
 }
 
 /** Bare names that only OpenAI uses. */
-function isOpenAis(name: string): boolean {
+export function isOpenAis(name: string): boolean {
   return /^(gpt-.|chatgpt-.|codex-.|o\d+(-|$))/.test(name)
 }

@@ -112,3 +112,37 @@ describe('of several files', () => {
     expect(ignored).toMatchObject([{ setting: 'aiSdk', text: 'one', forTrust: false }])
   })
 })
+
+describe('what is wrong', () => {
+  const secret = 'a-secret-of-nobody'
+  test.each([
+    [{ model: {} }, /aiSdk must be an object of folder, packages and models alone; it has "model"\.$/],
+    [
+      { models: { b: alias('m', { options: { apiKey: secret }, contextwindow: 5 }) } },
+      /aiSdk\.models\.b must be an object of package, .* alone; it has "contextwindow"\.$/,
+    ],
+    [
+      { models: { 'a b': alias('m', { options: { apiKey: secret } }) } },
+      /aiSdk\.models.* must be .*; it is an object\.$/,
+    ],
+    [
+      { models: { b: alias('m', { options: secret }) } },
+      /aiSdk\.models\.b\.options must be an object; it is a string\.$/,
+    ],
+    [
+      { packages: { tiny: { providerOptions: { tiny: [secret] } } } },
+      /aiSdk\.packages\.tiny\.providerOptions\.tiny must be an object; it is a list\.$/,
+    ],
+    [{ models: { b: { model: 'm' } } }, /aiSdk\.models\.b\.package must be .*; it is missing\.$/],
+    [{ models: { b: { package: './x', model: 'm' } } }, /aiSdk\.models\.b\.package must be .*; it is "\.\/x"\.$/],
+  ])('is named where it is, without what may be a key: %j', async (aiSdk, says) => {
+    const { write, ...owner } = place()
+    write(join(owner.home, '.halting/settings.json'), { aiSdk })
+    const failed = await loadSettings(owner).then(
+      () => 'nothing is wrong',
+      (thrown: unknown) => String(thrown),
+    )
+    expect(failed).toMatch(says)
+    expect(failed).not.toContain(secret)
+  })
+})
