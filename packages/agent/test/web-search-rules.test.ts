@@ -62,6 +62,11 @@ describe('rules about searches', () => {
   })
 
   test.each([
+    ['WebSearch(domain:https://a.com/)', 'the name of a host, without https://, port and path'],
+    ['WebSearch(domain:a.com/docs)', 'the name of a host'],
+    ['WebSearch(domain:a.com:443)', 'the name of a host'],
+    ['WebFetch(domain:https://a.com)', 'the name of a host'],
+    ['WebFetch(domain:a.com/)', 'the name of a host'],
     ['WebSearch(a.com)', 'WebSearch takes domain:name'],
     ['WebSearch(domain:)', 'WebSearch takes domain:name'],
     ['WebSearch(domain:mün*.de)', 'none that a host can have'],
@@ -119,6 +124,27 @@ describe('rules about searches', () => {
         const bounds = permissions.searchBounds()
         const isBlocked = bounds.blocked.some((domain) => found === domain || found.endsWith(`.${domain}`))
         expect(!bounds.denies(found) || isBlocked).toBe(true)
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  test('what may find nothing denied finds nothing denied', () => {
+    const label = fc.constantFrom('a', 'b', 'api-1', 'com')
+    const host = fc.array(label, { minLength: 1, maxLength: 4 }).map((labels) => [...labels, 'com'].join('.'))
+    const part = fc.constantFrom('a', 'b', '*', 'api-*', 'com')
+    const pattern = fc.array(part, { minLength: 2, maxLength: 4 }).map((labels) => labels.join('.'))
+    fc.assert(
+      fc.property(pattern, host, fc.nat(3), (denied, found, above) => {
+        const { mayFindDenied, denies, blocked } = createPermissions({
+          cwd: '/project',
+          deny: [`WebSearch(domain:${denied})`],
+        }).searchBounds()
+        if (!denies(found)) return
+        const labels = found.split('.')
+        expect(mayFindDenied(labels.slice(Math.min(above, labels.length - 1)).join('.'))).toBe(true)
+        const isBlocked = blocked.some((domain) => found === domain || found.endsWith(`.${domain}`))
+        expect(isBlocked || mayFindDenied()).toBe(true)
       }),
       { numRuns: 500 },
     )

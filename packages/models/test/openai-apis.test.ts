@@ -24,6 +24,13 @@ async function textOf(model: Model, request: Partial<ModelRequest> = {}): Promis
   return reply.message.content.map((block) => (block.type === 'text' ? block.text : block.type)).join()
 }
 
+/** What a person is told with a reply. */
+async function warningsOf(model: Model, request: Partial<ModelRequest> = {}): Promise<readonly string[]> {
+  const { reply, error } = await call(model, { request: requestOf(request) })
+  if (reply === undefined) throw error
+  return reply.warnings ?? []
+}
+
 const pathsOf = ({ asked }: ResponsesService): readonly string[] => asked.map(({ path }) => path)
 const onResponses = ({ path }: Asked): boolean => path === '/v1/responses'
 
@@ -108,6 +115,22 @@ describe('a service without the Responses API', () => {
     expect(pathsOf(service)).toEqual(['/v1/responses', '/v1/chat/completions', '/v1/chat/completions'])
     expect(service.asked[1]?.body).not.toHaveProperty('input')
     expect(new Set(service.asked.slice(0, 2).map(({ key }) => key)).size).toBe(2)
+  })
+
+  test('is told of once, with what to set', async () => {
+    const service = await startResponsesService(undefined, (asked) =>
+      onResponses(asked) ? { status: 404, body: '' } : undefined,
+    )
+    const model = modelAt(service)
+    expect([await warningsOf(model), await warningsOf(model)]).toEqual([
+      [
+        `gpt-5.2 is not available through the Responses API at ${service.url}/v1/responses. halting uses chat completions, ` +
+          'which may not carry its reasoning from one request to the next. ' +
+          'To skip this attempt, set openaiApi (or the option api) to chat_completions.',
+      ],
+      [],
+    ])
+    expect(await warningsOf(modelAt(service, { api: 'chat_completions' }))).toEqual([])
   })
 
   test('gets the fields by their names in chat completions', async () => {
@@ -345,6 +368,47 @@ describe('what a service refuses it is not sent again', () => {
     expect(service.asked.at(-1)?.body).not.toHaveProperty(without)
   })
 
+  const unsupported = (param: string): JsonObject => openAiError(`Unsupported parameter: '${param}'.`, param)
+  const told: readonly (readonly [string, Refuse, Partial<OpenAiOptions>, readonly RegExp[]])[] = [
+    ['include', refuseField((body) => 'include' in body, unsupported('include')), {}, [/no encrypted reasoning/]],
+    ['store', refuseField((body) => 'store' in body, unsupported('store')), {}, [/rejects the field "store"/]],
+    [
+      'a summary',
+      refuseField((body) => summaryIn(body) !== undefined, unsupported('reasoning.summary')),
+      {},
+      [/no summaries of the reasoning of gpt-5\.2/],
+    ],
+    [
+      'a summary that nobody wants',
+      refuseField((body) => 'reasoning' in body, unsupported('reasoning')),
+      { reasoningSummary: 'none', thinking: { type: 'disabled' } },
+      [],
+    ],
+    [
+      'an effort',
+      refuseField((body) => effortIn(body) === 'xhigh', openAiError("Invalid reasoning effort: 'xhigh'.")),
+      { effort: 'xhigh' },
+      [/^gpt-5\.2 does not support effort xhigh\. Effort high is used instead\.$/],
+    ],
+    [
+      'all of it',
+      refuseField((body) => 'reasoning' in body, unsupported('reasoning')),
+      { effort: 'low' },
+      [/no summaries/, /does not support effort low\. Its default effort is used instead\./],
+    ],
+    [
+      'the least effort, where thinking is off',
+      refuseField((body) => effortIn(body) === 'none', openAiError("Invalid reasoning effort: 'none'.")),
+      { thinking: { type: 'disabled' } },
+      [],
+    ],
+  ]
+  test.each(told)('and a person is told once what is gone without: %s', async (_name, refuse, options, expected) => {
+    const model = modelAt(await startResponsesService(undefined, refuse), options)
+    expect(await warningsOf(model)).toEqual(expected.map((words) => expect.stringMatching(words) as string))
+    expect(await warningsOf(model)).toEqual([])
+  })
+
   test('many things at once, each once, also side by side', async () => {
     const refusals = [0, 2, 6, 8].map((place) => cases[place]?.refuse)
     const refuse: Refuse = (asked) => refusals.map((one) => one?.(asked)).find((told) => told !== undefined)
@@ -487,6 +551,7 @@ describe('what was thought with another key', () => {
     const service = await startResponsesService(turns, refuse)
     const model = modelAt(service)
     const { reply } = await call(model, { request: requestOf({ messages: before }) })
+    expect(reply?.warnings).toEqual([expect.stringContaining('cannot read earlier reasoning of gpt-5.2')])
     const messages = [
       ...before,
       { role: 'assistant', by: 'gpt-5.2', content: reply?.message.content ?? [] },

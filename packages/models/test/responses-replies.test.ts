@@ -84,9 +84,35 @@ describe('items are known by their place', () => {
       why: 'an event came for an item of another kind',
       kept: false,
     })
-    expect(brokenBy(created, added(0, message('')), done(0, call('{}')))).toMatchObject({
-      why: 'an event came for an item of another kind',
-    })
+  })
+
+  test('items that all have the same place are told apart by their types and ids', () => {
+    const events = [
+      added(0, message('', { id: 'm1' })),
+      textDelta(0, 'One.'),
+      added(0, call('', { id: 'f1' })),
+      argumentsDelta(0, '{}'),
+      textDelta(0, ' Two.'),
+      done(0, call('{}', { id: 'f1' })),
+      done(0, message('One. Two.', { id: 'm1' })),
+      added(0, call('', { id: 'f2', call_id: 'call_2' })),
+      argumentsDelta(0, '{"a":1}'),
+      done(0, call('{"a":1}', { id: 'f2', call_id: 'call_2' })),
+      done(0, message('Three.', { id: 'm2' })),
+    ]
+    expect(contentOf(created, ...events, ended())).toEqual([
+      text('One. Two.'),
+      toolUse({}),
+      toolUse({ a: 1 }, { id: 'call_2' }),
+      text('Three.'),
+    ])
+  })
+
+  test('a call that was whole is not there twice, whatever its item is named', () => {
+    const again = { id: 'f2', call_id: 'call_1' }
+    const first = [created, added(0, call('', { id: 'f1' })), done(0, call('{}', { id: 'f1' }))]
+    expect(contentOf(...first, done(0, call('{}', again)), ended())).toEqual([toolUse({})])
+    expect(brokenBy(...first, added(0, call('', again)))).toMatchObject({ why: 'an item began twice' })
   })
 
   test('an item that begins twice, or goes on after it was whole, breaks the stream', () => {
@@ -393,7 +419,7 @@ describe('texts', () => {
     const long = { ...annotation, start_index: 0, end_index: 10_000 }
     const cited = [odd, long].map((one) => ({ ...event, annotation: one }))
     const [block] = contentOf(created, textDelta(0, 'x'.repeat(10_000)), ...cited, ended())
-    expect(block).toMatchObject({ citations: [{ cited_text: '' }, { cited_text: 'x'.repeat(500) }] })
+    expect(block).toMatchObject({ citations: [{ cited_text: 'x'.repeat(500) }, { cited_text: 'x'.repeat(500) }] })
     const content = [
       { type: 'output_text', text: said, annotations: [annotation, { type: 'file_path', file_id: 'f' }] },
     ]
@@ -402,6 +428,21 @@ describe('texts', () => {
     ])
   })
 })
+
+test.each(['a', '\u{1f600}'])(
+  'a citation quotes no more than so many characters, wherever it says that they stand',
+  (character) => {
+    const said = character.repeat(1_000)
+    const url = 'https://a.example'
+    const whole = { type: 'url_citation', url, title: 'A', start_index: -7, end_index: 5_000 }
+    const annotations = [whole, { ...whole, start_index: 3, end_index: 3 }]
+    const content = [{ type: 'output_text', text: said, annotations }]
+    const [block] = contentOf(created, done(0, message('', { content })), ended())
+    const citations = block !== undefined && 'citations' in block ? (block.citations as readonly JsonObject[]) : []
+    const quoted = citations.map(({ cited_text }) => cited_text)
+    expect(quoted).toEqual([character.repeat(500), ''])
+  },
+)
 
 describe('what the service does by itself', () => {
   const hosted = (item: JsonObject) =>
@@ -529,7 +570,7 @@ describe('usage', () => {
     expect(counted({ num_requests: 1 })).toMatchObject({ server_tool_use: { web_search_requests: 1 } })
     expect(counted({ num_requests: 0 })).toMatchObject({ server_tool_use: { web_search_requests: 2 } })
     const queries = searched(4, { type: 'search', queries: ['a', 'b', 'c'] })
-    expect(billed({}, ...events, queries)).toMatchObject({ server_tool_use: { web_search_requests: 5 } })
+    expect(billed({}, ...events, queries)).toMatchObject({ server_tool_use: { web_search_requests: 3 } })
     expect(billed({ tool_usage: { web_search: { num_requests: 0 } } })).not.toHaveProperty('server_tool_use')
   })
 })

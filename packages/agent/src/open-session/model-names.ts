@@ -9,10 +9,9 @@ import {
   refuseKeyName,
   withoutAlias,
 } from '@halting/models'
-import type { Settings } from '@halting/policy/settings'
+import { isAiSdkName, isAiSdkNameWhole, type Settings } from '@halting/policy/settings'
 import { nearest } from '../nearest.ts'
-import { isAiSdkName, isWellFormed } from '../providers/ai-sdk-name.ts'
-import { openAiApiOf } from './openai-api.ts'
+import { type AskedBy, modelSettingsOf } from './model-settings.ts'
 import { checkPackageName, isBehindPackage, nearestAlias } from '../providers/ai-sdk-models.ts'
 
 /**
@@ -22,7 +21,7 @@ import { checkPackageName, isBehindPackage, nearestAlias } from '../providers/ai
 export function checkModelName(name: string, env: SessionPorts['env'], settings: Pick<Settings, 'aiSdk'> = {}): void {
   if (isBehindPackage(name, settings)) {
     // A key in the place of a name is not repeated. Names of models may look like one.
-    if (isAiSdkName(name) && !isWellFormed(name)) refuseKeyName(name, env)
+    if (isAiSdkName(name) && !isAiSdkNameWhole(name)) refuseKeyName(name, env)
     return checkPackageName(name, settings)
   }
   // A name of a known service is looked at where its model is made.
@@ -40,17 +39,14 @@ export function keyFound(variables: readonly string[], env: SessionPorts['env'])
 }
 
 /** Known models of services whose key is in the environment, and that can be asked by the API in force. */
-export function modelsWithKey(run: ReachedBy): readonly KnownModel[] {
+export function modelsWithKey(run: AskedBy): readonly KnownModel[] {
   return askableModels(run).filter(({ keyVariables }) => keyFound(keyVariables, run.env) !== undefined)
 }
 
 /** Known models without those that the API in force does not have. */
-export function askableModels(run: ReachedBy): readonly KnownModel[] {
-  return knownModels().filter(({ name }) => askedAs(name, run.env, openAiApiOf(run)) !== undefined)
+export function askableModels(run: AskedBy): readonly KnownModel[] {
+  return knownModels().filter(({ name }) => askedAs(name, run.env, modelSettingsOf(run)) !== undefined)
 }
-
-/** What says by which API models are asked. */
-type ReachedBy = Parameters<typeof openAiApiOf>[0]
 
 /** The known name that was most likely meant: that of the same model at its service, else the nearest by letters. */
 export function nearestModel(name: string): string | undefined {

@@ -4,6 +4,7 @@ import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { ConfigurationError } from '@halting/core'
 import { isJsonObject } from '@halting/core/adapters'
+import { realPath } from '@halting/journal/files'
 import { isNodeInRange } from './node-range.ts'
 
 /** A package that is installed, and the file that an import of it loads. */
@@ -12,6 +13,8 @@ export interface FoundPackage {
   readonly version: string
   readonly folder: string
   readonly file: string
+  /** The command that puts another version of it in its place: the newest that this Node can run. */
+  readonly update: string
 }
 
 /** What is looked for, and where. */
@@ -68,12 +71,14 @@ function checked({ name, entry, folders }: PackageQuery, folder: string, manifes
   const { engines } = manifest
   const range = isJsonObject(engines) && typeof engines['node'] === 'string' ? engines['node'] : '*'
   const { node } = process.versions
+  const [inFolder] = folders.filter((each) => folder.startsWith(join(each, sep)))
+  // With a range npm takes a version for this Node. Without one it would stay with that of the folder's package.json.
+  const update = `npm install ${inFolder === undefined ? '-g' : `--prefix ${inFolder}`} ${name}@x`
   if (!isNodeInRange(range, node)) {
     const major = /^[^\d]*(\d+)(?:\.0)*$/.exec(range.trim())?.[1]
-    const [inFolder] = folders.filter((each) => folder.startsWith(join(each, sep)))
     throw new ConfigurationError(
       `${name} ${version} needs Node ${major ?? range}; this is ${node}. Start halting with such a Node, or install the package ` +
-        `again with this one, for which npm takes a version that fits: npm install ${inFolder === undefined ? '-g' : `--prefix ${inFolder}`} ${name}.`,
+        `again with this one, for which npm takes a version that fits: ${update}.`,
     )
   }
   const target = entryOf(manifest, entry)
@@ -84,7 +89,7 @@ function checked({ name, entry, folders }: PackageQuery, folder: string, manifes
       `${name} ${version} in ${folder} has ${what}.${entry === undefined ? ' Is it a provider package of the AI SDK?' : ' Set another "entry" in aiSdk of the settings, or none.'}`,
     )
   }
-  return { name, version, folder, file }
+  return { name, version, folder, file, update }
 }
 
 function isWithin(file: string, folder: string): boolean {
@@ -151,14 +156,25 @@ function globalModules(cwd: string): readonly string[] {
   const named = (process.env['NODE_PATH'] ?? '')
     .split(separator)
     .filter((path) => isAbsolute(path) && !isBelow(path, cwd))
-  return [...ofNode, ...ofNpm, ...named, ...modulesAround(dirname(fileURLToPath(import.meta.url)))]
+  return [...ofNode, ...ofNpm, ...named, ...modulesBeside(fileURLToPath(import.meta.url), cwd)]
 }
 
+/** By whichever link one gets there. */
 function isBelow(path: string, folder: string): boolean {
-  return path === folder || isWithin(path, folder)
+  const [inner, outer] = [realPath(path), realPath(folder)]
+  return inner === outer || isWithin(inner, outer)
 }
 
-/** As an import from this file would look for packages. */
+/**
+ * Where an import from this program would find packages, up to the outermost folder that it is installed in: the folders above
+ * may be those of a project, such as the home of a person.
+ */
+export function modulesBeside(program: string, cwd: string): readonly string[] {
+  const around = modulesAround(dirname(program))
+  const outermost = around.findLastIndex((modules) => isWithin(program, modules))
+  return outermost === -1 ? around.filter((modules) => !isBelow(modules, cwd)) : around.slice(0, outermost + 1)
+}
+
 function modulesAround(folder: string): readonly string[] {
   const parent = dirname(folder)
   const here = join(folder, 'node_modules')

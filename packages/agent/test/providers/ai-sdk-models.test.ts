@@ -7,6 +7,7 @@ import type { ModelReply } from '@halting/core'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { checkModelName } from '../../src/open-session/model-names.ts'
 import { AiSdkModels, priceOverridesOf, signInVariables } from '../../src/providers/ai-sdk-models.ts'
+import { withEnvironment } from '../../src/providers/scoped-environment.ts'
 import { installPackage, type PackageText, tinyProvider } from '../support/provider-packages.ts'
 
 interface Person {
@@ -76,7 +77,7 @@ describe('what cannot be used says what to do', () => {
     },
     'a package for a newer Node': {
       packages: { tiny: { source: 'this is not even JavaScript', manifest: { engines: { node: '>=99' } } } },
-      says: /tiny 1\.2\.3 needs Node 99; this is \d+\.\d+\.\d+\. .*npm install/,
+      says: /tiny 1\.2\.3 needs Node 99; this is \d+\.\d+\.\d+\. .*npm install --prefix \S+ tiny@x\.$/,
     },
     'no factory': {
       packages: { tiny: { source: 'export const nothing = 1' } },
@@ -98,7 +99,7 @@ describe('what cannot be used says what to do', () => {
       packages: {
         tiny: { source: "export const createTiny = () => () => ({ specificationVersion: 'v2', doStream() {} })" },
       },
-      says: /models of version v2 of the AI SDK; this program takes v3 and v4.*tiny@latest/,
+      says: /models of version v2 of the AI SDK; this program takes v3 and v4\. Install a newer one: npm install --prefix \S+ tiny@x\.$/,
     },
     'a package that is no provider': {
       packages: { tiny: { source: 'export const createTiny = () => 7' } },
@@ -124,7 +125,7 @@ describe('what cannot be used says what to do', () => {
     },
     'options that are not an object': {
       settings: { aiSdk: { packages: { tiny: { options: 'x' } } } },
-      says: /settings\.json:1: aiSdk\.packages\.tiny\.options must be an object; it is "x"/,
+      says: /settings\.json:1: aiSdk\.packages\.tiny\.options must be an object; it is a string/,
     },
     'a variable that is not set': {
       settings: { aiSdk: { packages: { tiny: { options: { apiKey: '${NOWHERE_KEY}' } } } } },
@@ -196,6 +197,18 @@ test('the environment of a session reaches its provider alone, at the same time'
   expect(answers).toMatchObject([{ region: 'one' }, { region: 'two' }, { region: null }, { region: 'one' }])
   expect(process.env['TINY_REGION']).toBe(undefined)
   expect(process.env['PATH']).not.toBe(undefined)
+})
+
+test('what is told of a reply is told outside of the scope of its provider', async () => {
+  const { models } = await person({ settings: { env: { TINY_REGION: 'one' } } })
+  const told = new Set<unknown>()
+  const emit = (): unknown => told.add(process.env['TINY_REGION'])
+  await models.model('ai-sdk:tiny/m').call(request, { signal: new AbortController().signal, emit })
+  const other = await person({ settings: { env: { TINY_REGION: 'two' } } })
+  await withEnvironment({ ...other.env, TINY_REGION: 'outer' }, () =>
+    models.model('ai-sdk:tiny/m').call(request, { signal: new AbortController().signal, emit }),
+  )
+  expect([...told]).toEqual([undefined, 'outer'])
 })
 
 test('sizes, prices and options of an alias, over those of its package', async () => {
@@ -290,6 +303,12 @@ test('commands do not get what options take keys from, nor secrets of clouds tha
     'AWS_SESSION_TOKEN',
     'AZURE_CLIENT_SECRET',
   ])
+  const inAddress = { baseURL: 'https://${USER_NAME}:${PASS}@${HOST}/${PATH_OF}?key=${QUERY}', organization: '${ORG}' }
+  const byok = { gateway: { byok: [{ apiKey: '${OWN_KEY}' }] } }
+  const addressed = await person({
+    settings: { aiSdk: { packages: { tiny: { options: inAddress, providerOptions: byok } } } },
+  })
+  expect(signInVariables(addressed.loaded.settings, [])).toEqual(['USER_NAME', 'PASS', 'QUERY', 'OWN_KEY'])
   expect(signInVariables({}, ['ai-sdk:tiny/m'])).toContain('AWS_SECRET_ACCESS_KEY')
 })
 

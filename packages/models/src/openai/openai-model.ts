@@ -1,10 +1,10 @@
 import { ConfigurationError, ModelError } from '@halting/core'
-import type { JsonObject, Model } from '@halting/core'
-import { wellFormedJson } from '@halting/core/adapters'
+import type { Json, JsonObject, Model } from '@halting/core'
+import { isJsonObject, wellFormedJson } from '@halting/core/adapters'
 import { releaseBody } from '../bytes/bodies.ts'
 import { sizesOf } from '../model-sizes.ts'
 import { createOwnReasoning } from '../responses/own-reasoning.ts'
-import { valueTaken } from '../responses/reasoning-effort.ts'
+import { reasoningEfforts, reasons, valueTaken } from '../responses/reasoning-effort.ts'
 import type { ReasoningEffort } from '../responses/reasoning-effort.ts'
 import { createResponsesBody, usesOf } from '../responses/responses-body.ts'
 import { ResponsesReader } from '../responses/responses-reader.ts'
@@ -12,6 +12,7 @@ import type { KeyHeader } from '../service/credentials.ts'
 import { headersOf, keyRingOf, urlUnder } from '../service/endpoint.ts'
 import type { Redactor } from '../service/redactor.ts'
 import { shownUrl } from '../service/secret-shapes.ts'
+import { openAiBaseUrl } from '../services.ts'
 import { callService, limitsOf } from '../service/service-model.ts'
 import type { Protocol, Refusal, Spoken } from '../service/service-model.ts'
 import type { ServiceLabels } from '../service/service-error.ts'
@@ -20,14 +21,13 @@ import { ChatReader } from './chat-reader.ts'
 import { asChatFields, asResponsesFields } from './extra-fields.ts'
 import { lacksApi, learn, nothingLearned, together } from './learned.ts'
 import type { Learned, OpenAiApi } from './learned.ts'
+import { noticesOfLearned } from './learned-notices.ts'
 import type { OpenAiCompatibleOptions } from './openai-options.ts'
 import { hasResponsesAlone } from './responses-models.ts'
 import { isOpenAiHost, mistralQuirks, quirksOf } from './service-quirks.ts'
 
 /** The header of a key of OpenAI's protocols. */
 export const chatKeyHeader: KeyHeader = (apiKey) => ['authorization', `Bearer ${apiKey}`]
-
-export const openAiBaseUrl = 'https://api.openai.com/v1'
 
 /** Which API is spoken at first, and whether the other one may be where the service does not have it. */
 export interface ApiChoice {
@@ -73,6 +73,8 @@ class Protocols {
   readonly #urls: Readonly<Record<OpenAiApi, string>>
   readonly #ownReasoning = createOwnReasoning()
   #known: Learned
+  /** What a person was told of. */
+  #told: Learned
   #hasResponses = false
 
   constructor(options: OpenAiCompatibleOptions, redactor: Redactor, choice: ApiChoice) {
@@ -94,6 +96,7 @@ class Protocols {
     }
     const outputLimitField = options.outputLimitField ?? quirksOf(hostname).outputLimitField
     this.#known = nothingLearned({ api: choice.api, outputLimitField })
+    this.#told = this.#known
     this.spoken = { protocol: this.#protocolOf(this.#known) }
   }
 
@@ -136,8 +139,37 @@ class Protocols {
       },
       onReply: () => {
         if (known.api === 'responses') this.#hasResponses = true
+        return this.#untold()
       },
     }
+  }
+
+  /** What was learned since the last reply, in words. */
+  #untold(): readonly string[] {
+    const [told, known] = [this.#told, this.#known]
+    if (told === known) return []
+    this.#told = known
+    const { model, reasoningSummary } = this.#options
+    return noticesOfLearned(told, known, {
+      model,
+      responsesUrl: shownUrl(this.#urls.responses),
+      effort: this.#effortFor(known.api),
+      mayReason: reasons(model) !== 'no',
+      wantsSummary:
+        known.api === 'responses' &&
+        reasoningSummary !== 'none' &&
+        (reasoningSummary !== undefined || reasons(model) === 'yes'),
+    })
+  }
+
+  /** What somebody asked for, as this API gets it. */
+  #effortFor(api: OpenAiApi): ReasoningEffort | undefined {
+    const { effort, extraBody = {} } = this.#options
+    const known = (value: Json | undefined): ReasoningEffort | undefined =>
+      reasoningEfforts.find((one) => one === value)
+    if (api === 'chat_completions') return known(extraBody.reasoning_effort) ?? highestOfChat(effort)
+    const { reasoning } = asResponsesFields(extraBody)
+    return effort ?? (isJsonObject(reasoning) ? known(reasoning.effort) : undefined)
   }
 
   /** Once a reply came by the Responses API, the service has it. */

@@ -277,11 +277,12 @@ const longestCited = 500
 
 /** The service counts characters, not the halves that some consist of here. */
 function cutterOf(text: string): (start: number, end: number) => string {
-  const cut = (start: number, end: number): string => text.slice(start, Math.min(end, start + longestCited))
-  const offsets: number[] = []
-  for (let offset = 0; offset < text.length; offset += (text.codePointAt(offset) ?? 0) > 0xffff ? 2 : 1) {
-    offsets.push(offset)
+  const characters = /[\uD800-\uDFFF]/.test(text) ? Array.from(text) : text
+  return (start, end) => {
+    const from = Math.max(0, start)
+    // Not so for what is no number, either.
+    if (!(end > from)) return ''
+    const cut = characters.slice(from, Math.min(end, from + longestCited))
+    return typeof cut === 'string' ? cut : cut.join('')
   }
-  const offsetOf = (place: number): number => offsets[place] ?? text.length
-  return (start, end) => cut(offsetOf(start), offsetOf(end))
 }

@@ -9,7 +9,7 @@ export const reasoningEfforts: readonly ReasoningEffort[] = ['none', 'minimal', 
  * The effort nearest to what is wanted that the service did not refuse; undefined where none is left, and then the
  * service's own is taken. Where little is wanted it is the next higher, else the next lower.
  */
-function effortTaken(wanted: ReasoningEffort, refused: ReadonlySet<string>): ReasoningEffort | undefined {
+export function effortTaken(wanted: ReasoningEffort, refused: ReadonlySet<string>): ReasoningEffort | undefined {
   const place = reasoningEfforts.indexOf(wanted)
   const candidates =
     wanted === 'none' || wanted === 'minimal'

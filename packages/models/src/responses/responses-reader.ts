@@ -2,7 +2,7 @@ import { isJsonObject } from '@halting/core/adapters'
 import type { ModelUpdate } from '@halting/core/adapters'
 import type { Json, JsonObject, ModelRequest } from '@halting/core'
 import { listOf, stringOf } from '../json-fields.ts'
-import { madeId } from '../openai/call-pieces.ts'
+import { madeId } from '../openai/wire-calls.ts'
 import { more, mostBlocks, mostCalls, ping, violation } from '../service/stream-reader.ts'
 import type { Assembled, Progress, StreamReader } from '../service/stream-reader.ts'
 import { BlockFeed } from './block-feed.ts'
@@ -21,7 +21,8 @@ export interface ResponsesReaderOptions {
  * Reads a stream of events of the Responses API: puts it into the shape of the Messages API, event by event, and lets
  * the same assembler make the message, so that one set of rules holds for all services.
  *
- * P1: an item is known by its place in the response. Its id names nothing: gateways give every event another one.
+ * P1: an item is known by its place in the response. Its id names nothing: gateways give every event another one. Only
+ *     where an item begins or ends at a place whose item is whole, or has another type, it is another item.
  * P2: what deltas left out is filled in by the events that end a part or an item, and by the one that ends the response.
  *     Where a text was streamed with gaps, the block has all of it; where the arguments of a call were, the stream broke.
  * P3: a call is complete when its item is done, or when the response ended by itself; never when it was cut.
@@ -40,6 +41,9 @@ export class ResponsesReader implements StreamReader {
   readonly #items = new Map<number, OpenItem>()
   /** Those that are known to have begun. */
   readonly #added = new Set<OpenItem>()
+  /** P1: items at a place that another item has, by that place and their type; and the ids that items came with. */
+  readonly #moved = new Map<string, OpenItem>()
+  readonly #ids = new Map<OpenItem, string>()
   #newest = -1
   #highest = -1
   #calls = 0
@@ -176,7 +180,7 @@ export class ResponsesReader implements StreamReader {
     if (!isJsonObject(item)) return violation(`${type} holds no item`)
     const isDone = type === 'response.output_item.done'
     const blocks = this.#feed.blocks
-    const open = this.#itemFor(event, item, isDone)
+    const open = this.#itemOf(event, item, isDone)
     if (!('isDone' in open)) return open
     if (item.type !== undefined && item.type !== open.type) return otherKind
     if (open instanceof CallItem && !open.mayBe(item, typeof event.output_index === 'number')) return anotherCall
@@ -188,6 +192,33 @@ export class ResponsesReader implements StreamReader {
     this.#added.add(open)
     open.take(item)
     return this.#feed.blocks > blocks ? more : ping
+  }
+
+  /** The item that begins or ends with an event: another than the one at its place, where types or ids tell so. */
+  #itemOf(event: JsonObject, item: JsonObject, isDone: boolean): OpenItem | Progress {
+    const place = typeof event.output_index === 'number' ? event.output_index : undefined
+    const type = stringOf(item.type)
+    const taken = place === undefined ? undefined : this.#items.get(place)
+    const known = place !== undefined && type !== '' ? this.#at(place, type) : undefined
+    const isElsewhere = known === undefined ? taken !== undefined && type !== '' : this.#isAnother(known, item)
+    const open = isElsewhere ? this.#open(this.#highest + 1, item) : (known ?? this.#itemFor(event, item, isDone))
+    if (!('isDone' in open)) return open
+    if (isElsewhere && place !== undefined) this.#moved.set(`${place} ${type}`, open)
+    if (!this.#ids.has(open)) this.#ids.set(open, stringOf(item.id))
+    return open
+  }
+
+  /** Whether this is not the item that was done before at its place: some services give all of them the same. */
+  #isAnother(known: OpenItem, { id, call_id: callId }: JsonObject): boolean {
+    const before = this.#ids.get(known) ?? ''
+    const isNamed = before !== '' && stringOf(id) !== '' && before !== stringOf(id)
+    return known.isDone && isNamed && (stringOf(callId) === '' || stringOf(callId) !== known.callId)
+  }
+
+  #at(place: number, type: string): OpenItem | undefined {
+    const moved = this.#moved.size === 0 ? undefined : this.#moved.get(`${place} ${type}`)
+    const known = moved ?? this.#items.get(place)
+    return known?.type === type ? known : undefined
   }
 
   #message(event: JsonObject, take: (item: MessageItem, place: number) => Progress): Progress {
@@ -224,7 +255,7 @@ export class ResponsesReader implements StreamReader {
       typeof given === 'number'
         ? given
         : ((goesOn ? this.#placeOfCall(item) : undefined) ?? (isNewest ? this.#newest : this.#highest + 1))
-    const known = this.#items.get(place)
+    const known = this.#at(place, stringOf(item.type)) ?? this.#items.get(place)
     return known ?? this.#open(place, item)
   }
 

@@ -40,8 +40,8 @@ export interface Protocol {
    * other way. What is returned must not come to this again: each thing is learned once in a model's life.
    */
   afterRefusal?(refusal: Refusal): Protocol | undefined
-  /** A reply came: what the service takes is known. */
-  onReply?(): void
+  /** A reply came: what the service takes is known. What a person should know of that is a warning of the reply. */
+  onReply?(): readonly string[]
 }
 
 /** An answer that refuses a request. */
@@ -87,8 +87,9 @@ export function callService(
       const { protocol } = spoken
       const made = await makeCall(protocol, keys, limits, renamed(request, refusals), redacted)
       if (made.kind === 'reply') {
-        protocol.onReply?.()
-        return made.reply
+        const warnings = protocol.onReply?.() ?? []
+        const { reply } = made
+        return warnings.length === 0 ? reply : { ...reply, warnings: [...(reply.warnings ?? []), ...warnings] }
       }
       const next = refusals < mostRefusals ? protocol.afterRefusal?.(made.refusal) : undefined
       if (next === undefined) throw made.error

@@ -1,4 +1,4 @@
-import { asResolved, isPlainHost, normalHost } from '../sandbox/domains.ts'
+import { asResolved, domainOfRule, isPlainHost, normalHost } from '../sandbox/domains.ts'
 import { matchesWildcard } from '@halting/core/adapters'
 
 // A search is about domains as services read them: `example.com` is that name and all below it.
@@ -39,12 +39,9 @@ export function searchDomain(given: string): string | undefined {
 
 /** @returns what a rule such as `WebSearch(domain:example.com)` is about, or why it is none. */
 export function searchSpec(spec: string): SearchSpec | { readonly kind: 'any' } | { readonly problem: string } {
-  const given = /^domain:(\S+)$/.exec(spec)?.[1]?.toLowerCase().replace(/\.$/, '')
-  if (given === undefined || given === '')
-    return { problem: 'WebSearch takes domain:name, such as WebSearch(domain:example.com)' }
-  if (given === '*') return { kind: 'any' }
-  const domain = asResolved(given)
-  return domain === undefined ? { problem: 'its domain is none that a host can have' } : { kind: 'search', domain }
+  const named = domainOfRule(spec, 'WebSearch(domain:example.com)')
+  if ('problem' in named) return named
+  return named.domain === '*' ? { kind: 'any' } : { kind: 'search', domain: named.domain }
 }
 
 /** Whether all that a search of the domain may find is what the pattern is about. */
@@ -121,6 +118,11 @@ export interface SearchBounds {
   readonly blocked: readonly string[]
   /** Whether a rule denies results of this host. */
   readonly denies: (host: string) => boolean
+  /**
+   * Whether a search of this domain and of what lies below it, or of any without one, may find what a rule denies though
+   * `blocked` is kept to; a service is told of `blocked` only where it is told of no allowed ones.
+   */
+  readonly mayFindDenied: (domain?: string) => boolean
 }
 
 export function searchBounds(deny: readonly Rule[]): SearchBounds {
@@ -129,5 +131,7 @@ export function searchBounds(deny: readonly Rule[]): SearchBounds {
     // A service knows no asterisk within a name: more is blocked than the rule says.
     blocked: [...new Set(patterns.map((pattern) => endOf(pattern)))].filter((domain) => domain !== ''),
     denies: (host) => patterns.some((pattern) => fits(pattern, normalHost(host))),
+    mayFindDenied: (domain) =>
+      patterns.some((pattern) => (domain === undefined ? endOf(pattern) === '' : mayFind(domain, pattern))),
   }
 }

@@ -1,0 +1,71 @@
+import { effortTaken } from '../responses/reasoning-effort.ts'
+import type { ReasoningEffort } from '../responses/reasoning-effort.ts'
+import type { RefusedFields } from '../responses/responses-body.ts'
+import type { Learned } from './learned.ts'
+
+/** Who was asked what, for the words about it. */
+export interface AskedModel {
+  readonly model: string
+  /** Where it is asked by the Responses API, without secrets. */
+  readonly responsesUrl: string
+  /** The effort that somebody named, as the API gets it. */
+  readonly effort: ReasoningEffort | undefined
+  readonly mayReason: boolean
+  /** A summary of what it thinks is asked for. */
+  readonly wantsSummary: boolean
+}
+
+type Field = Exclude<keyof RefusedFields, 'efforts'>
+
+/** What it means that a field is left out; undefined where it means nothing for this model. A field without its row does not compile. */
+const wordsByField: Readonly<Record<Field, (asked: AskedModel) => string | undefined>> = {
+  include: ({ model, mayReason }) =>
+    mayReason
+      ? `The service returns no encrypted reasoning of ${model}: its reasoning is not part of later requests.`
+      : undefined,
+  store: ({ model }) => `The service rejects the field "store": whether it stores requests to ${model} is not known.`,
+  carriedReasoning: ({ model }) =>
+    `The service cannot read earlier reasoning of ${model}, which may be that of another key or organization. ` +
+    'Requests leave it out; new reasoning is kept.',
+  summary: ({ model, wantsSummary }) =>
+    wantsSummary
+      ? `The service gives no summaries of the reasoning of ${model}: its reasoning is not shown.`
+      : undefined,
+}
+
+// True: keys of a record are those of its type.
+const fields = Object.keys(wordsByField) as Field[]
+
+/**
+ * What a person should know of what was learned since they were told last: what a request goes without, or is asked for
+ * in another way. Another name of the same field changes nothing for them (spec R-RESP-14).
+ */
+export function noticesOfLearned(told: Learned, known: Learned, asked: AskedModel): readonly string[] {
+  const { model, responsesUrl } = asked
+  const [before, now] = [told.refused, known.refused]
+  const notices: string[] = []
+  if (told.api !== known.api) {
+    notices.push(
+      `${model} is not available through the Responses API at ${responsesUrl}. halting uses chat completions, ` +
+        'which may not carry its reasoning from one request to the next. ' +
+        'To skip this attempt, set openaiApi (or the option api) to chat_completions.',
+    )
+  }
+  for (const field of fields) {
+    const words = !before[field] && now[field] ? wordsByField[field](asked) : undefined
+    if (words !== undefined) notices.push(words)
+  }
+  return [...notices, ...noticesOfEffort(before.efforts, now.efforts, asked)]
+}
+
+function noticesOfEffort(
+  before: ReadonlySet<string>,
+  now: ReadonlySet<string>,
+  { model, effort }: AskedModel,
+): readonly string[] {
+  if (effort === undefined) return []
+  const taken = effortTaken(effort, now)
+  if (taken === effortTaken(effort, before)) return []
+  const instead = taken === undefined ? 'Its default effort is used' : `Effort ${taken} is used`
+  return [`${model} does not support effort ${effort}. ${instead} instead.`]
+}
