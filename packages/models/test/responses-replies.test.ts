@@ -214,6 +214,14 @@ describe('what deltas leave out is filled in', () => {
     ])
   })
 
+  test('a call with an id of its own is another one, whatever was streamed at its place', () => {
+    const another = call('{"path":"b"}', { call_id: 'call_2' })
+    expect(contentOf(created, done(0, call('{}')), ended({ output: [another, call('{}')] }))).toEqual([
+      toolUse({}),
+      toolUse({ path: 'b' }, { id: 'call_2' }),
+    ])
+  })
+
   test('a response that the service still works on is no reply', () => {
     for (const status of ['in_progress', 'queued']) {
       const { response } = ended({ status, object: 'response', output: [call('{}')] })
