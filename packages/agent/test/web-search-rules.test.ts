@@ -62,6 +62,11 @@ describe('rules about searches', () => {
   })
 
   test.each([
+    ['WebSearch(domain:https://a.com/)', 'the name of a host, without https://, port and path'],
+    ['WebSearch(domain:a.com/docs)', 'the name of a host'],
+    ['WebSearch(domain:a.com:443)', 'the name of a host'],
+    ['WebFetch(domain:https://a.com)', 'the name of a host'],
+    ['WebFetch(domain:a.com/)', 'the name of a host'],
     ['WebSearch(a.com)', 'WebSearch takes domain:name'],
     ['WebSearch(domain:)', 'WebSearch takes domain:name'],
     ['WebSearch(domain:mün*.de)', 'none that a host can have'],

@@ -103,5 +103,13 @@ test('a price is that of the settings, the most urgent first, else the known one
   expect(priceOfModel('claude-sonnet-4-5', { modelPrices })).toEqual({ input: 1, output: 2 })
   expect(priceOfModel('anthropic/claude-sonnet-4-5', { modelPrices })).toEqual({ input: 1, output: 2 })
   expect(priceOfModel('claude-sonnet-4-5', {})?.input).toBeGreaterThan(0)
+  // As a run does that is started with either name.
+  expect(priceOfModel('gpt-5', {})).toEqual(priceOfModel('openai/gpt-5', {}))
+  expect(priceOfModel('gpt-5', {})?.input).toBeGreaterThan(0)
+  expect(priceOfModel('gpt-5', { modelPrices: [{ 'openai/gpt-5': { input: 7, output: 8 } }] })).toEqual({
+    input: 7,
+    output: 8,
+  })
   expect(priceOfModel('ollama/mine', {})).toBeUndefined()
+  expect(priceOfModel('openai-compatible/gpt-5', {})).toBeUndefined()
 })

@@ -90,6 +90,11 @@ describe('a model behind a package', () => {
       env: { ANTHROPIC_MODEL: 'ai-sdk:tiny/three' },
     })
     expect(said(named.stdout)).toMatchObject({ modelId: 'three' })
+    expect(named.stderr).not.toContain('effort')
+    const { stderr } = await halting(['-p', 'hi', '--effort', 'high'])
+    expect(stderr).toContain(
+      '--effort does not reach ai-sdk:tiny/one, which a provider package asks. Set its effort in providerOptions of aiSdk',
+    )
   })
 
   test('is found in a named folder, relative to its settings file, and through a link', async () => {

@@ -9,7 +9,7 @@ import type { OpenAiApi } from './openai/learned.ts'
 import type { ServiceOptions } from './service/endpoint.ts'
 import { keyVariablesOf, withoutAlias } from './known-models.ts'
 import { refuseKeyAsName } from './service/endpoint.ts'
-import { chatServices, modelNamed, openAiService } from './services.ts'
+import { chatServices, modelNamed, openAiBaseUrl, openAiService } from './services.ts'
 import type { ChatService, NamedModel } from './services.ts'
 import { MissingKeyError } from './missing-key-error.ts'
 import { endpointOf, messagesKeyHeader } from './anthropic/endpoint.ts'
@@ -76,7 +76,7 @@ export function serviceFromEnvironment(
   }
   const options = chatOptions(named.model, named.service, env, { ...common, ...forOpenAi })
   const endpoint = {
-    url: urlUnder(options.baseUrl, '/models', 'https://api.openai.com/v1'),
+    url: urlUnder(options.baseUrl, '/models', openAiBaseUrl),
     headers: headersOf({}, options.headers),
   }
   return createModelService({ model: named.model, endpoint, options, keyHeader: chatKeyHeader })

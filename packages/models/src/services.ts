@@ -9,14 +9,17 @@ export interface ChatService {
   /** The variable that holds the key. */
   readonly keyVariable?: string
   readonly needsKey: boolean
-  /** It has the Responses API, with all that chat completions have; by them it is asked when absent. */
+  /** It is asked by the Responses API, which has all that its chat completions have (0084); when absent, by chat completions. */
   readonly responses?: true
 }
+
+/** Where OpenAI's own service is. */
+export const openAiBaseUrl = 'https://api.openai.com/v1'
 
 /** OpenAI's own. */
 export const openAiService: ChatService = {
   prefix: 'openai',
-  baseUrl: 'https://api.openai.com/v1',
+  baseUrl: openAiBaseUrl,
   baseUrlVariable: 'OPENAI_BASE_URL',
   keyVariable: 'OPENAI_API_KEY',
   needsKey: true,
@@ -66,6 +69,6 @@ export function modelNamed(name: string): NamedModel | undefined {
 }
 
 /** Bare names that only OpenAI uses. */
-function isOpenAis(name: string): boolean {
+export function isOpenAis(name: string): boolean {
   return /^(gpt-.|chatgpt-.|codex-.|o\d+(-|$))/.test(name)
 }

@@ -262,6 +262,15 @@ describe('what a service refuses it is not sent again', () => {
       sent: { reasoning: { effort: 'high', summary: 'auto' } },
     },
     {
+      name: 'an effort that does not go with tools of the service',
+      refuse: refuseField(
+        (body) => effortIn(body) === 'minimal' && 'tools' in body,
+        openAiError("The following tools cannot be used with reasoning.effort 'minimal': web_search.", 'tools'),
+      ),
+      options: { effort: 'minimal', serverTools: [{ type: 'web_search' }] },
+      sent: { reasoning: { effort: 'low', summary: 'auto' } },
+    },
+    {
       name: 'any effort',
       refuse: refuseField(
         (body) => effortIn(body) !== undefined,
@@ -322,6 +331,18 @@ describe('what a service refuses it is not sent again', () => {
       ),
       options: { api: 'chat_completions', extraBody: { reasoning_effort: 'xhigh' } },
       sent: { reasoning_effort: 'medium' },
+    },
+    {
+      name: 'an effort that chat completions do not take beside tools',
+      refuse: refuseField(
+        (body) => body.reasoning_effort === 'high',
+        openAiError(
+          "Function tools with reasoning_effort are not supported for gpt-5.4 in /v1/chat/completions. To use function tools, use /v1/responses or set reasoning_effort to 'none'.",
+          'reasoning_effort',
+        ),
+      ),
+      options: { api: 'chat_completions', effort: 'high' },
+      sent: { reasoning_effort: 'none' },
     },
   ]
 
@@ -389,7 +410,7 @@ describe('what a service refuses it is not sent again', () => {
   })
 
   test('many things at once, each once, also side by side', async () => {
-    const refusals = [0, 2, 5, 7].map((place) => cases[place]?.refuse)
+    const refusals = [0, 2, 6, 8].map((place) => cases[place]?.refuse)
     const refuse: Refuse = (asked) => refusals.map((one) => one?.(asked)).find((told) => told !== undefined)
     const service = await startResponsesService(undefined, refuse)
     const model = modelAt(service, { effort: 'xhigh' })

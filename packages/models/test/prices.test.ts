@@ -2,7 +2,7 @@ import { ConfigurationError } from '@halting/core'
 import type { Usage } from '@halting/core'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createPrices, mergePriceOverrides, snapshotSource } from '../src/index.ts'
+import { createPrices, mergePriceOverrides, openai, snapshotSource } from '../src/index.ts'
 import type { ModelPrice } from '../src/index.ts'
 import { parsePriceOverrides } from '../src/prices/parse-overrides.ts'
 import { snapshotTable } from '../src/prices/snapshot.ts'
@@ -250,6 +250,9 @@ describe('prices from settings', () => {
     expect(problemsOf({ 'claude-x': { input: 1, output: 1 }, 'anthropic/claude-x': { input: 2, output: 2 } })).toEqual([
       '"claude-x" and "anthropic/claude-x" are the same model: give its price once.',
     ])
+    expect(problemsOf({ 'gpt-x': { input: 1, output: 1 }, 'openai/gpt-x': { input: 2, output: 2 } })).toEqual([
+      '"gpt-x" and "openai/gpt-x" are the same model: give its price once.',
+    ])
     for (const value of [null, [], 'claude', 3, undefined]) {
       expect(problemsOf(value)).toEqual([expect.stringMatching(/^Prices are given by model id, as an object, not as /)])
     }
@@ -339,4 +342,16 @@ test('of prices from several places the first that has a model counts, by whiche
       { 'claude-x': price(3), b: price(4) },
     ]),
   ).toEqual({ 'claude-x': price(1), a: price(2), b: price(4) })
+})
+
+test('a model of OpenAI has its price and its sizes with and without its service before its name', () => {
+  const known = createPrices()
+  const cost = (id: string, used: Usage): number | undefined => known.cost(id, used)
+  const used = usage({ input_tokens: million })
+  expect(cost('gpt-5', used)).toBe(cost('openai/gpt-5', used))
+  expect(cost('gpt-5', used)).toBeGreaterThan(0)
+  expect(createPrices({ 'gpt-5': { input: 7, output: 7 } }).cost('openai/gpt-5', used)).toBe(7)
+  const { contextWindow, maxOutputTokens } = openai({ model: 'gpt-5', id: 'openai/gpt-5', apiKey: 'key' })
+  expect(openai({ model: 'gpt-5', apiKey: 'key' })).toMatchObject({ contextWindow, maxOutputTokens })
+  expect(cost('openai-compatible/gpt-5', used)).toBeUndefined()
 })

@@ -59,7 +59,7 @@ export async function openModels(run: RunSettings, ports: ModelPorts, aroundMode
   const { settings, env, choices } = run
   // Every frontend shows replies while they arrive.
   const around: AroundModel = (model, account) => withRedactedStream(aroundModel?.(model, account) ?? model, env)
-  const loaded = loadedFor(run)
+  const loaded = loadedFor(run, ports)
   if (choices.script !== undefined)
     return { ...(await scriptedModels(choices.script, choices, ports, around)), ...loaded }
   checkNames(run)
@@ -80,7 +80,7 @@ export async function openModels(run: RunSettings, ports: ModelPorts, aroundMode
 /** The same models for looking at only: nothing is asked of them, so no key is needed. */
 export async function describeModels(run: RunSettings, ports: ModelPorts): Promise<Omit<Models, 'close'>> {
   const { choices, env, settings } = run
-  const loaded = loadedFor(run)
+  const loaded = loadedFor(run, ports)
   if (choices.script === undefined) {
     checkNames(run)
     const packages = new AiSdkModels({ settings, env, cwd: ports.cwd, thinking: thinkingOf(choices) })
@@ -145,7 +145,17 @@ function slips(
 
 type Loaded = Pick<Models, 'prices' | 'warnings' | 'loaded' | 'keepsFiles' | 'checkName'>
 
-function loadedFor(loaded: RunSettings): Loaded {
+/** An effort that somebody asked for, and that does not reach the model (spec R-PROV-18b). */
+function lostEffort({ choices, env, settings }: ModelRun, { nameOf }: ModelPorts): readonly string[] {
+  const name = mainModel(choices, env)
+  if (choices.effort === undefined || name === undefined || !isBehindPackage(name, settings)) return []
+  return [
+    `${nameOf('effort')} does not reach ${name}, which a provider package asks. ` +
+      'Set its effort in providerOptions of aiSdk in your settings.',
+  ]
+}
+
+function loadedFor(loaded: RunSettings, ports: ModelPorts): Loaded {
   const { settings, warnings, choices } = loaded
   const prices = createPrices(priceOverridesOf(settings))
   const keepsFiles = settings.fileCheckpointingEnabled !== false
@@ -153,7 +163,10 @@ function loadedFor(loaded: RunSettings): Loaded {
     loaded,
     checkName: (name) => checkModelName(name, loaded.env, settings),
     keepsFiles,
-    warnings: choices.script === undefined ? [...warnings, ...slips(choices, settings)] : warnings,
+    warnings:
+      choices.script === undefined
+        ? [...warnings, ...slips(choices, settings), ...lostEffort(loaded, ports)]
+        : warnings,
     prices,
   }
 }

@@ -13,6 +13,8 @@ export interface FoundPackage {
   readonly version: string
   readonly folder: string
   readonly file: string
+  /** The command that puts another version of it in its place: the newest that this Node can run. */
+  readonly update: string
 }
 
 /** What is looked for, and where. */
@@ -69,12 +71,14 @@ function checked({ name, entry, folders }: PackageQuery, folder: string, manifes
   const { engines } = manifest
   const range = isJsonObject(engines) && typeof engines['node'] === 'string' ? engines['node'] : '*'
   const { node } = process.versions
+  const [inFolder] = folders.filter((each) => folder.startsWith(join(each, sep)))
+  // With a range npm takes a version for this Node. Without one it would stay with that of the folder's package.json.
+  const update = `npm install ${inFolder === undefined ? '-g' : `--prefix ${inFolder}`} ${name}@x`
   if (!isNodeInRange(range, node)) {
     const major = /^[^\d]*(\d+)(?:\.0)*$/.exec(range.trim())?.[1]
-    const [inFolder] = folders.filter((each) => folder.startsWith(join(each, sep)))
     throw new ConfigurationError(
       `${name} ${version} needs Node ${major ?? range}; this is ${node}. Start halting with such a Node, or install the package ` +
-        `again with this one, for which npm takes a version that fits: npm install ${inFolder === undefined ? '-g' : `--prefix ${inFolder}`} ${name}.`,
+        `again with this one, for which npm takes a version that fits: ${update}.`,
     )
   }
   const target = entryOf(manifest, entry)
@@ -85,7 +89,7 @@ function checked({ name, entry, folders }: PackageQuery, folder: string, manifes
       `${name} ${version} in ${folder} has ${what}.${entry === undefined ? ' Is it a provider package of the AI SDK?' : ' Set another "entry" in aiSdk of the settings, or none.'}`,
     )
   }
-  return { name, version, folder, file }
+  return { name, version, folder, file, update }
 }
 
 function isWithin(file: string, folder: string): boolean {

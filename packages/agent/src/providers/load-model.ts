@@ -152,7 +152,7 @@ function checkedModel(made: unknown, wanted: ModelToLoad, factory: string): AiSd
     const isOlder = /^v[12]$/.test(version)
     throw new ConfigurationError(
       `${shownName(wanted)} has models of version ${version} of the AI SDK; this program takes v3 and v4. ` +
-        (isOlder ? `Install a newer one: npm install -g ${wanted.found.name}@latest.` : 'Install an older one.'),
+        (isOlder ? `Install a newer one: ${wanted.found.update}.` : 'Install an older one.'),
     )
   }
   throw new ConfigurationError(

@@ -114,17 +114,22 @@ function learnReasoning(known: Learned): Learned | undefined {
   return isKnown ? undefined : { ...known, refused }
 }
 
+/** It takes the value, but not with some tools of its own: these are what it names as its field. */
+const effortForTools = /tools cannot be used with reasoning[._]effort/i
+
 /** A value that the model does not take, or all of them where it does not know the field. */
 function learnEffort(known: Learned, about: About): Learned | undefined {
   const { api, refused } = known
   const name = api === 'responses' ? 'reasoning.effort' : 'reasoning_effort'
-  if (!about.names(name, /reasoning[._ ]?effort/i)) return undefined
+  if (!about.names(name, /reasoning[._ ]?effort/i) && !effortForTools.test(about.message)) return undefined
   const efforts = new Set([...refused.efforts, ...refusedEfforts(about)])
   return efforts.size === refused.efforts.size ? undefined : { ...known, refused: { ...refused, efforts } }
 }
 
 function refusedEfforts({ message }: About): readonly string[] {
-  const [before = '', listed = ''] = message.split(/supported values are|must be one of|expected one of/i)
+  const [before = '', listed = ''] = message.split(
+    /supported values are|must be one of|expected one of|set reasoning_effort to/i,
+  )
   const taken = reasoningEfforts.filter((one) => new RegExp(`\\b${one}\\b`).test(listed))
   if (taken.length > 0) return reasoningEfforts.filter((one) => !taken.includes(one))
   const named = reasoningEfforts.filter((one) => new RegExp(`['"\`]${one}['"\`]`).test(before))

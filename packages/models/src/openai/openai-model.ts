@@ -12,6 +12,7 @@ import type { KeyHeader } from '../service/credentials.ts'
 import { headersOf, keyRingOf, urlUnder } from '../service/endpoint.ts'
 import type { Redactor } from '../service/redactor.ts'
 import { shownUrl } from '../service/secret-shapes.ts'
+import { openAiBaseUrl } from '../services.ts'
 import { callService, limitsOf } from '../service/service-model.ts'
 import type { Protocol, Refusal, Spoken } from '../service/service-model.ts'
 import type { ServiceLabels } from '../service/service-error.ts'
@@ -27,8 +28,6 @@ import { isOpenAiHost, mistralQuirks, quirksOf } from './service-quirks.ts'
 
 /** The header of a key of OpenAI's protocols. */
 export const chatKeyHeader: KeyHeader = (apiKey) => ['authorization', `Bearer ${apiKey}`]
-
-export const openAiBaseUrl = 'https://api.openai.com/v1'
 
 /** Which API is spoken at first, and whether the other one may be where the service does not have it. */
 export interface ApiChoice {

@@ -1,6 +1,7 @@
 import type { Model } from '@halting/core'
 import { withRedactor } from '../service/endpoint.ts'
-import { makeOpenAiModel, openAiBaseUrl } from './openai-model.ts'
+import { openAiBaseUrl } from '../services.ts'
+import { makeOpenAiModel } from './openai-model.ts'
 import type { OpenAiCompatibleOptions, OpenAiOptions } from './openai-options.ts'
 
 /**

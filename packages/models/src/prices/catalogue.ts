@@ -1,3 +1,4 @@
+import { isOpenAis } from '../services.ts'
 import { snapshotTable } from './snapshot.ts'
 
 /** US dollars a million tokens. */
@@ -67,9 +68,17 @@ export function findRates(model: string, overrides: ReadonlyMap<string, ModelPri
 }
 const rates = new WeakMap<ModelPrice, readonly Rates[]>()
 
-/** `claude-x` and `anthropic/claude-x` are one model. */
+/** `claude-x` and `anthropic/claude-x` are one model, and so are `gpt-x` and `openai/gpt-x`. */
 export function bareId(model: string): string {
-  return model.replace(/^anthropic\//, '')
+  const [, ofOpenAi] = /^openai\/(.+)$/.exec(model) ?? []
+  return ofOpenAi !== undefined && isOpenAis(ofOpenAi) ? ofOpenAi : model.replace(/^anthropic\//, '')
+}
+
+/** The price of a model: that of the overrides, else that of the snapshot; undefined for a model that has none. */
+export function priceOf(model: string, overrides: Readonly<Record<string, ModelPrice>> = {}): ModelPrice | undefined {
+  const id = bareId(model)
+  const [, price] = Object.entries(overrides).find(([other]) => bareId(other) === id) ?? []
+  return price ?? find(model)?.price
 }
 
 /** What the snapshot knows of a model's sizes. */
@@ -80,7 +89,7 @@ export function figuresOf(model: string): ModelFigures | undefined {
 
 function find(model: string): Entry | undefined {
   const all = allEntries()
-  return all.get(model) ?? all.get(`anthropic/${model}`)
+  return all.get(model) ?? all.get(`${isOpenAis(model) ? 'openai' : 'anthropic'}/${model}`)
 }
 
 /** The snapshot, by id. */

@@ -9,7 +9,8 @@ import type { PriceOverrides } from './parse-overrides.ts'
 export type { PriceOverrides } from './parse-overrides.ts'
 
 /**
- * Prices from the snapshot, with overrides before it. Ids are exact, but `claude-x` and `anthropic/claude-x` are one.
+ * Prices from the snapshot, with overrides before it. Ids are exact, but `claude-x` and `anthropic/claude-x` are one,
+ * and so are `gpt-x` and `openai/gpt-x`.
  *
  * P1: `worstCase` is never below `cost` of any usage within its tokens and uses: both count in whole millionths of a
  *     millionth of a dollar, so that no rounding comes between them.

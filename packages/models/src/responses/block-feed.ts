@@ -3,7 +3,7 @@ import type { JsonObject, Usage } from '@halting/core'
 import { MessageAssembler } from '../anthropic/message-assembler.ts'
 import type { OpenBlock } from '../anthropic/open-block.ts'
 import { tellingEvent } from '../anthropic/telling-event.ts'
-import { madeId } from '../openai/call-pieces.ts'
+import { madeId } from '../openai/wire-calls.ts'
 import type { Assembled, Progress } from '../service/stream-reader.ts'
 
 /** What goes back with a block once it is complete; `input` is the streamed one of a call. */

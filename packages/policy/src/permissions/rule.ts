@@ -2,7 +2,7 @@ import { HaltingError } from '@halting/core'
 import { matchesWildcard } from '@halting/core/adapters'
 import { bracketReadings } from '../files/glob-pattern.ts'
 import { mcpToolName, validServerName } from '../mcp-names.ts'
-import { asResolved } from '../sandbox/domains.ts'
+import { domainOfRule } from '../sandbox/domains.ts'
 import { matchesCommand } from './matches-command.ts'
 import { type SearchSpec, searchSpec } from './search-domains.ts'
 import { type PathPattern, pathPattern, type PatternRoots, withLookAlikes } from './path-pattern.ts'
@@ -152,11 +152,9 @@ function commandSpec(spec: string): RuleSpec | Problem {
 }
 
 function domainSpec(spec: string): RuleSpec | Problem {
-  const given = /^domain:(\S+)$/.exec(spec)?.[1]?.toLowerCase().replace(/\.$/, '')
-  if (given === undefined || given === '')
-    return { problem: 'WebFetch takes domain:name, such as WebFetch(domain:*.example.com)' }
-  const domain = asResolved(given)
-  if (domain === undefined) return { problem: 'its domain is none that a host can have' }
+  const named = domainOfRule(spec, 'WebFetch(domain:*.example.com)')
+  if ('problem' in named) return named
+  const { domain } = named
   return { kind: 'domain', domain, matches: (host) => matchesWildcard(domain, host) }
 }
 

@@ -1,4 +1,4 @@
-import { asResolved, isPlainHost, normalHost } from '../sandbox/domains.ts'
+import { asResolved, domainOfRule, isPlainHost, normalHost } from '../sandbox/domains.ts'
 import { matchesWildcard } from '@halting/core/adapters'
 
 // A search is about domains as services read them: `example.com` is that name and all below it.
@@ -39,12 +39,9 @@ export function searchDomain(given: string): string | undefined {
 
 /** @returns what a rule such as `WebSearch(domain:example.com)` is about, or why it is none. */
 export function searchSpec(spec: string): SearchSpec | { readonly kind: 'any' } | { readonly problem: string } {
-  const given = /^domain:(\S+)$/.exec(spec)?.[1]?.toLowerCase().replace(/\.$/, '')
-  if (given === undefined || given === '')
-    return { problem: 'WebSearch takes domain:name, such as WebSearch(domain:example.com)' }
-  if (given === '*') return { kind: 'any' }
-  const domain = asResolved(given)
-  return domain === undefined ? { problem: 'its domain is none that a host can have' } : { kind: 'search', domain }
+  const named = domainOfRule(spec, 'WebSearch(domain:example.com)')
+  if ('problem' in named) return named
+  return named.domain === '*' ? { kind: 'any' } : { kind: 'search', domain: named.domain }
 }
 
 /** Whether all that a search of the domain may find is what the pattern is about. */

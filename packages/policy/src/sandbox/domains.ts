@@ -65,6 +65,23 @@ export function asResolved(domain: string): string | undefined {
   return resolved.includes('') ? undefined : resolved.join('.')
 }
 
+/**
+ * The domain that a rule such as `WebFetch(domain:NAME)` names, as it is resolved, or why it names none. An address of a page is
+ * none: no host has such a name, so that a rule with it would hold for nothing.
+ */
+export function domainOfRule(
+  spec: string,
+  example: string,
+): { readonly domain: string } | { readonly problem: string } {
+  const given = /^domain:(\S+)$/.exec(spec)?.[1]?.toLowerCase().replace(/\.$/, '')
+  if (given === undefined || given === '')
+    return { problem: `${example.slice(0, example.indexOf('('))} takes domain:name, such as ${example}` }
+  if (/[/:@#]/.test(given.replace(/^\[[\da-f:.]+\]$/, '')))
+    return { problem: `its domain is to be the name of a host, without https://, port and path, such as ${example}` }
+  const domain = asResolved(given)
+  return domain === undefined ? { problem: 'its domain is none that a host can have' } : { domain }
+}
+
 const reserved = new BlockList()
 for (const [network, bits] of [
   ['0.0.0.0', 8],

@@ -123,11 +123,7 @@ export function checkFile(text: SettingsText, nearest: Nearest = () => undefined
       values[path.at(-1) ?? name] = result.data
       return
     }
-    const [issue] = result.error.issues
-    const inner = (issue?.path ?? []).filter((part) => typeof part !== 'symbol')
-    const expected = issue?.message ?? 'something else'
-    const stops = field.whenWrong === 'stop'
-    add(wrong(file, name, [...path, ...inner], expected, valueAt(value, inner), stops))
+    add(problemOf(file, name, path, value, result.error.issues[0], field.whenWrong === 'stop'))
     // What is right in a list of what may run does not count beside what is not: the file was not looked at.
   }
 
@@ -275,6 +271,31 @@ function ruleProblem(rule: string, { projectDirectory }: SettingsText): string |
   }
 }
 
+/** What a schema found wrong with a value, first of all. */
+function problemOf(
+  file: PlacedText,
+  field: string,
+  path: readonly string[],
+  value: unknown,
+  issue: SchemaIssue | undefined,
+  stops: boolean,
+): Problem {
+  const inner = (issue?.path ?? []).filter((part) => typeof part !== 'symbol')
+  const expected = issue?.message ?? 'something else'
+  const at = [...path, ...inner]
+  const [stray] = issue?.keys ?? []
+  return stray === undefined
+    ? wrong(file, field, at, expected, valueAt(value, inner), stops)
+    : wrongKey(file, field, [...at, stray], expected, stops)
+}
+
+interface SchemaIssue {
+  readonly path: readonly PropertyKey[]
+  readonly message: string
+  /** Those that an object must not have. */
+  readonly keys?: readonly string[]
+}
+
 function wrong(
   file: PlacedText,
   field: string,
@@ -283,11 +304,34 @@ function wrong(
   value: unknown,
   stops: boolean,
 ): Problem {
-  const name = path.map((part, at) => (typeof part === 'number' ? `[${part}]` : at === 0 ? part : `.${part}`)).join('')
-  // Values of variables may be secrets.
-  const is = path[0] === 'env' ? kindOf(value) : shown(value)
+  const name = pathText(path)
+  const is = maySaySecrets(path, value) ? kindOf(value) : shown(value)
   const text = `${place(file, file.lines.lineOf(path))}: ${name} must be ${expected}; it is ${is}.`
   return { field, text, stops }
+}
+
+/** A key that an object does not have; of the others beside it nothing is shown. */
+function wrongKey(
+  file: PlacedText,
+  field: string,
+  path: readonly (string | number)[],
+  expected: string,
+  stops: boolean,
+): Problem {
+  const name = pathText(path.slice(0, -1))
+  const text = `${place(file, file.lines.lineOf(path))}: ${name} must be ${expected}; it has ${shown(path.at(-1))}.`
+  return { field, text, stops }
+}
+
+function pathText(path: readonly (string | number)[]): string {
+  return path.map((part, at) => (typeof part === 'number' ? `[${part}]` : at === 0 ? part : `.${part}`)).join('')
+}
+
+/** Values of variables, and what provider packages are set up with. */
+function maySaySecrets([group, ...inner]: readonly (string | number)[], value: unknown): boolean {
+  if (group === 'env') return true
+  const isOption = inner.includes('options') || inner.includes('providerOptions')
+  return group === 'aiSdk' && value !== undefined && (isOption || typeof value === 'object')
 }
 
 /** File and line, as editors open them. */

@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { parseAiSdkName } from '../../src/settings/ai-sdk-name.ts'
 import { loadSettings, projectOffers } from '../../src/settings/settings.ts'
 import { changeTrust } from '../../src/trust/trust-store.ts'
 
@@ -112,3 +113,48 @@ describe('of several files', () => {
     expect(ignored).toMatchObject([{ setting: 'aiSdk', text: 'one', forTrust: false }])
   })
 })
+
+describe('what is wrong', () => {
+  const secret = 'a-secret-of-nobody'
+  test.each([
+    [{ model: {} }, /aiSdk must be an object of folder, packages and models alone; it has "model"\.$/],
+    [
+      { models: { b: alias('m', { options: { apiKey: secret }, contextwindow: 5 }) } },
+      /aiSdk\.models\.b must be an object of package, .* alone; it has "contextwindow"\.$/,
+    ],
+    [
+      { models: { 'a b': alias('m', { options: { apiKey: secret } }) } },
+      /aiSdk\.models.* must be .*; it is an object\.$/,
+    ],
+    [
+      { models: { b: alias('m', { options: secret }) } },
+      /aiSdk\.models\.b\.options must be an object; it is a string\.$/,
+    ],
+    [
+      { packages: { tiny: { providerOptions: { tiny: [secret] } } } },
+      /aiSdk\.packages\.tiny\.providerOptions\.tiny must be an object; it is a list\.$/,
+    ],
+    [{ models: { b: { model: 'm' } } }, /aiSdk\.models\.b\.package must be .*; it is missing\.$/],
+    [{ models: { b: { package: './x', model: 'm' } } }, /aiSdk\.models\.b\.package must be .*; it is "\.\/x"\.$/],
+  ])('is named where it is, without what may be a key: %j', async (aiSdk, says) => {
+    const { write, ...owner } = place()
+    write(join(owner.home, '.halting/settings.json'), { aiSdk })
+    const failed = await loadSettings(owner).then(
+      () => 'nothing is wrong',
+      (thrown: unknown) => String(thrown),
+    )
+    expect(failed).toMatch(says)
+    expect(failed).not.toContain(secret)
+  })
+})
+test.each(['node_modules', '../tiny', 'https://example.com/tiny.tgz', `a${'b'.repeat(214)}`])(
+  'a package that no name of a model may have is refused in settings, too: %s',
+  async (name) => {
+    for (const aiSdk of [{ packages: { [name]: {} } }, { models: { mine: { package: name, model: 'm' } } }]) {
+      const { write, ...owner } = place()
+      write(join(owner.home, '.halting/settings.json'), { aiSdk })
+      await expect(loadSettings(owner)).rejects.toThrow('the name of an npm package')
+    }
+    expect(() => parseAiSdkName(`ai-sdk:${name}/m`)).toThrow('does not name a package')
+  },
+)

@@ -103,10 +103,7 @@ test.each([
     '{"budgets": [{"per": "day", "usd": 1, "folder": ""}]}',
     'budgets[0].folder must be a path from / or ~/ on; it is "".',
   ],
-  [
-    '{"budgets": [{"per": "day", "usd": 1, "limit": 2}]}',
-    `budgets[0] must be ${keys}; it is {"per":"day","usd":1,"limit":2}.`,
-  ],
+  ['{"budgets": [{"per": "day", "usd": 1, "limit": 2}]}', `budgets[0] must be ${keys}; it has "limit".`],
   [
     '{"budget": [{"per": "day", "usd": 1}]}',
     'there is no setting budget; did you mean budgets? Mend it, or take it away.',
