@@ -51,6 +51,13 @@ describe('openai', () => {
     expect(pathsOf(service)).toEqual(['/v1/chat/completions', '/v1/chat/completions', '/v1/responses'])
   })
 
+  test('knows two names of APIs, and refuses any other', () => {
+    for (const make of [openai, openaiCompatible]) {
+      const options = { model: 'gpt-5.2', baseUrl: 'http://127.0.0.1:9', api: 'response' as 'responses' }
+      expect(() => make(options)).toThrow('api must be responses or chat_completions, not "response".')
+    }
+  })
+
   test('names fields as the API does, whichever name they were given by', async () => {
     const service = await startResponsesService()
     const schema = { name: 'answer', schema: { type: 'object' }, strict: true }
