@@ -1,5 +1,6 @@
 import { stagesOf, type RecordedStage } from '@halting/core/after'
 import { accountOf, type Account } from '../account/account.ts'
+import { noticesOfRun } from '../account/recorded-notices.ts'
 import type { StepRecord } from '@halting/core/steps'
 import type { AnySession } from '../sessions/read-session.ts'
 import { many } from '../words/figures.ts'
@@ -16,6 +17,8 @@ export interface RunExplanation {
   readonly account: Account
   /** What of it nobody told. */
   readonly untold: UnreportedUsage
+  /** What models and their services gave notice of, such as that another API is used. */
+  readonly notices: readonly string[]
   /** What came after it. */
   readonly stages: readonly RecordedStage[]
   readonly goOn: NextStep
@@ -46,6 +49,7 @@ export function explainRuns(session: AnySession): (run: number, beside: BesideRu
       cwd,
       account,
       untold: unreportedUsageIn(records),
+      notices: noticesOfRun(records),
       stages: stages.get(account.run.runId) ?? [],
       goOn,
       before: endingsBefore(runs, run),
