@@ -129,6 +129,27 @@ describe('rules about searches', () => {
     )
   })
 
+  test('what may find nothing denied finds nothing denied', () => {
+    const label = fc.constantFrom('a', 'b', 'api-1', 'com')
+    const host = fc.array(label, { minLength: 1, maxLength: 4 }).map((labels) => [...labels, 'com'].join('.'))
+    const part = fc.constantFrom('a', 'b', '*', 'api-*', 'com')
+    const pattern = fc.array(part, { minLength: 2, maxLength: 4 }).map((labels) => labels.join('.'))
+    fc.assert(
+      fc.property(pattern, host, fc.nat(3), (denied, found, above) => {
+        const { mayFindDenied, denies, blocked } = createPermissions({
+          cwd: '/project',
+          deny: [`WebSearch(domain:${denied})`],
+        }).searchBounds()
+        if (!denies(found)) return
+        const labels = found.split('.')
+        expect(mayFindDenied(labels.slice(Math.min(above, labels.length - 1)).join('.'))).toBe(true)
+        const isBlocked = blocked.some((domain) => found === domain || found.endsWith(`.${domain}`))
+        expect(isBlocked || mayFindDenied()).toBe(true)
+      }),
+      { numRuns: 500 },
+    )
+  })
+
   test('rules that a person adds by an answer count at once', () => {
     const permissions = createPermissions({ cwd: '/project' })
     permissions.addRules('deny', ['WebSearch(domain:a.com)'])

@@ -41,6 +41,15 @@ async function optionsFor(
   return model.calls[0] as unknown as Options
 }
 
+test('what a provider nests without end in its usage is in no record', async () => {
+  const deep: unknown = JSON.parse(`${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`)
+  const raw = { iterations: [deep], server_tool_use: deep, cache_creation: deep }
+  const parts = [...text('ok'), finish('stop', { usage: { ...usage, raw } })]
+  const { reply, updates } = await call(fromAiSdk(modelOf(parts)))
+  expect(reply?.message.usage).toMatchObject({ input_tokens: 7 })
+  expect(JSON.stringify([reply, updates])).not.toContain('"a"')
+})
+
 describe('warnings of a provider', () => {
   const topK = { type: 'unsupported', feature: 'topK', details: 'Use topP.' }
   const warned = (warnings: readonly unknown[]) => [{ type: 'stream-start', warnings }, ...text('ok'), finish()]

@@ -1,7 +1,7 @@
 // Holds rules of docs/spec.md: R-PROV-20, R-PROV-21. What a provider says that cannot sign in.
 import { expect, onTestFinished, test } from 'vitest'
 import { type AiSdkModel, fromAiSdk } from '../src/ai-sdk/index.ts'
-import { createKeyRedactor, keyVariables } from '../src/index.ts'
+import { createKeyRedactor, keyVariables, noteSecretsOfOptions } from '../src/index.ts'
 import { createAnthropic } from './support/ai-sdk-providers.ts'
 import { call, recordOf } from './support/call.ts'
 
@@ -76,4 +76,33 @@ test('secrets that providers read are taken out of what is shown', () => {
   // Other programs sign in with those of clouds.
   expect(keyVariables()).toContain('AZURE_API_KEY')
   expect(keyVariables()).not.toContain('AWS_SECRET_ACCESS_KEY')
+})
+
+test('what options of a package hold of keys is in no error and in nothing that a session shows; what is none stays', async () => {
+  const secrets = {
+    apiKey: 'opt-Key-0123456789',
+    shortKey: 'Ab3dE6gH9',
+    baseURL: 'https://someone:opt-Pass-9876@host.example/v1?api-key=opt-Query-5555',
+    headers: { 'x-gateway': 'opt-Header-0123456789' },
+    credentials: { private_key: '-----BEGIN PRIVATE KEY-----\nopt/Private+0123456789\n-----END PRIVATE KEY-----\n' },
+    gateway: { byok: [{ apiKey: 'opt-Own-0123456789' }] },
+  }
+  const others = {
+    credentials: {
+      type: 'service_account',
+      project_id: 'opt-project-0123456789',
+      client_email: 'me@opt-project-0123456789.example',
+      token_uri: 'https://oauth2.googleapis.com/token',
+    },
+    tokenizer: 'cl100k_base',
+    promptCacheKey: 'opt-cache-0123456789',
+    region: 'eu-central-1-or-another',
+  }
+  noteSecretsOfOptions(secrets)
+  noteSecretsOfOptions(others)
+  const text = `${JSON.stringify(secrets)} ${[secrets.apiKey, secrets.shortKey, secrets.baseURL, secrets.credentials.private_key].join(' ')}`
+  const { error } = await call(fromAiSdk(throwing(new Error(text))))
+  for (const shown of [JSON.stringify(recordOf(error)), createKeyRedactor({})(text)])
+    expect(shown).not.toMatch(/opt-(?!project|cache)|Ab3d|Private\+/)
+  expect(createKeyRedactor({})(JSON.stringify(others))).toBe(JSON.stringify(others))
 })

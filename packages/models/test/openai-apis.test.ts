@@ -1,6 +1,6 @@
 // Which API a model of OpenAI is asked by, and what it learns from refusals (spec R-RESP-10 to R-RESP-13).
 import type { ServerResponse } from 'node:http'
-import type { JsonObject, Model, ModelRequest } from '@halting/core'
+import type { JsonObject, Model, ModelMessage, ModelRequest } from '@halting/core'
 import { describe, expect, test } from 'vitest'
 import { openai, openaiCompatible, openaiResponses } from '../src/index.ts'
 import type { OpenAiOptions } from '../src/index.ts'
@@ -269,6 +269,15 @@ describe('what a service refuses it is not sent again', () => {
       sent: { reasoning: { effort: 'high', summary: 'auto' } },
     },
     {
+      name: 'an effort that does not go with tools of the service',
+      refuse: refuseField(
+        (body) => effortIn(body) === 'minimal' && 'tools' in body,
+        openAiError("The following tools cannot be used with reasoning.effort 'minimal': web_search.", 'tools'),
+      ),
+      options: { effort: 'minimal', serverTools: [{ type: 'web_search' }] },
+      sent: { reasoning: { effort: 'low', summary: 'auto' } },
+    },
+    {
       name: 'any effort',
       refuse: refuseField(
         (body) => effortIn(body) !== undefined,
@@ -329,6 +338,18 @@ describe('what a service refuses it is not sent again', () => {
       ),
       options: { api: 'chat_completions', extraBody: { reasoning_effort: 'xhigh' } },
       sent: { reasoning_effort: 'medium' },
+    },
+    {
+      name: 'an effort that chat completions do not take beside tools',
+      refuse: refuseField(
+        (body) => body.reasoning_effort === 'high',
+        openAiError(
+          "Function tools with reasoning_effort are not supported for gpt-5.4 in /v1/chat/completions. To use function tools, use /v1/responses or set reasoning_effort to 'none'.",
+          'reasoning_effort',
+        ),
+      ),
+      options: { api: 'chat_completions', effort: 'high' },
+      sent: { reasoning_effort: 'none' },
     },
   ]
 
@@ -396,7 +417,7 @@ describe('what a service refuses it is not sent again', () => {
   })
 
   test('many things at once, each once, also side by side', async () => {
-    const refusals = [0, 2, 5, 7].map((place) => cases[place]?.refuse)
+    const refusals = [0, 2, 6, 8].map((place) => cases[place]?.refuse)
     const refuse: Refuse = (asked) => refusals.map((one) => one?.(asked)).find((told) => told !== undefined)
     const service = await startResponsesService(undefined, refuse)
     const model = modelAt(service, { effort: 'xhigh' })
@@ -548,5 +569,34 @@ describe('what was thought with another key', () => {
       (body.input as readonly JsonObject[]).flatMap(({ encrypted_content }) => encrypted_content ?? []),
     )
     expect(thoughts).toEqual([['old-1'], [], ['new-1']])
+  })
+
+  test('may be refused again, as by a gateway that asks another account each time', async () => {
+    let account = 0
+    const refuseOthers: Refuse = ({ body }) => {
+      const thoughts = (body.input as readonly JsonObject[]).flatMap(({ encrypted_content }) => encrypted_content ?? [])
+      if (thoughts.every((thought) => thought === `by ${account}`)) return undefined
+      return { status: 400, body: openAiError('It could not be verified.', null, 'invalid_encrypted_content') }
+    }
+    const turns = Array.from({ length: 6 }, (_, turn) => [reasoningItem(`by ${turn}`), messageItem('One.')])
+    const service = await startResponsesService(turns, refuseOthers)
+    const model = modelAt(service)
+    const messages: ModelMessage[] = [...before]
+    for (; account < turns.length; account++) {
+      const { reply, error } = await call(model, { request: requestOf({ messages: [...messages] }) })
+      expect(error).toBeUndefined()
+      messages.push({ role: 'assistant', by: 'gpt-5.2', content: reply?.message.content ?? [] })
+      messages.push({ role: 'user', content: 'On.' })
+    }
+    // Each turn is asked twice: with what was thought, and without.
+    expect(service.asked.length).toBe(2 * turns.length)
+    const never = await startResponsesService(turns, () => ({
+      status: 400,
+      body: openAiError('It could not be verified.', null, 'invalid_encrypted_content'),
+    }))
+    expect(recordOf((await call(modelAt(never), { request: requestOf({ messages }) })).error).kind).toBe(
+      'invalid_request',
+    )
+    expect(never.asked.length).toBe(2)
   })
 })

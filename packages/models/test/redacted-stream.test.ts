@@ -179,3 +179,21 @@ test('a key that comes with the first request is redacted in the reply to it, as
   const texts = seen.map((update) => (update.type === 'text_delta' ? update.text : ''))
   expect(texts.join('')).toBe('It is [REDACTED].')
 })
+
+test('a model that is a class says of itself what it said before', () => {
+  class Getters implements Model {
+    readonly id = 'getters'
+    readonly contextWindow = 9_000
+    get maxOutputTokens(): number {
+      return 4_000
+    }
+    get maxImageTokens(): number {
+      return 5
+    }
+    async call(): Promise<never> {
+      throw new Error('never asked')
+    }
+  }
+  const said = { id: 'getters', contextWindow: 9_000, maxOutputTokens: 4_000, maxImageTokens: 5 }
+  expect(withRedactedStream(new Getters(), {})).toMatchObject(said)
+})

@@ -1,6 +1,8 @@
 // How the events of the Responses API become a message: R-RESP-30 to R-RESP-41 of docs/spec.md.
 import type { ContentBlock, JsonObject } from '@halting/core'
 import { describe, expect, test } from 'vitest'
+import { ResponsesReader } from '../src/responses/responses-reader.ts'
+import { requestOf } from './support/call.ts'
 import {
   added,
   argumentsDelta,
@@ -82,9 +84,35 @@ describe('items are known by their place', () => {
       why: 'an event came for an item of another kind',
       kept: false,
     })
-    expect(brokenBy(created, added(0, message('')), done(0, call('{}')))).toMatchObject({
-      why: 'an event came for an item of another kind',
-    })
+  })
+
+  test('items that all have the same place are told apart by their types and ids', () => {
+    const events = [
+      added(0, message('', { id: 'm1' })),
+      textDelta(0, 'One.'),
+      added(0, call('', { id: 'f1' })),
+      argumentsDelta(0, '{}'),
+      textDelta(0, ' Two.'),
+      done(0, call('{}', { id: 'f1' })),
+      done(0, message('One. Two.', { id: 'm1' })),
+      added(0, call('', { id: 'f2', call_id: 'call_2' })),
+      argumentsDelta(0, '{"a":1}'),
+      done(0, call('{"a":1}', { id: 'f2', call_id: 'call_2' })),
+      done(0, message('Three.', { id: 'm2' })),
+    ]
+    expect(contentOf(created, ...events, ended())).toEqual([
+      text('One. Two.'),
+      toolUse({}),
+      toolUse({ a: 1 }, { id: 'call_2' }),
+      text('Three.'),
+    ])
+  })
+
+  test('a call that was whole is not there twice, whatever its item is named', () => {
+    const again = { id: 'f2', call_id: 'call_1' }
+    const first = [created, added(0, call('', { id: 'f1' })), done(0, call('{}', { id: 'f1' }))]
+    expect(contentOf(...first, done(0, call('{}', again)), ended())).toEqual([toolUse({})])
+    expect(brokenBy(...first, added(0, call('', again)))).toMatchObject({ why: 'an item began twice' })
   })
 
   test('an item that begins twice, or goes on after it was whole, breaks the stream', () => {
@@ -97,6 +125,38 @@ describe('items are known by their place', () => {
       kept: [text('One.')],
     })
     expect(contentOf(...whole, done(0, message('Another.')), ended())).toEqual([text('One.')])
+  })
+})
+
+describe('no call has the arguments of another one', () => {
+  const anywhere = ({ output_index: _, ...event }: JsonObject): JsonObject => event
+  const remove = (json: string): JsonObject => call(json, { call_id: 'call_2', name: 'remove' })
+  const both = [created, anywhere(added(0, call(''))), anywhere(added(1, remove('')))]
+
+  test('without places a call is known by its id', () => {
+    const ends = [anywhere(done(0, call('{"path":"a"}'))), anywhere(done(1, remove('{"path":"b"}')))]
+    const calls = [toolUse({ path: 'a' }), toolUse({ path: 'b' }, { id: 'call_2', name: 'remove' })]
+    expect(contentOf(...both, ...ends, ended())).toEqual(calls)
+    expect(contentOf(...both, ...ends.toReversed(), ended())).toEqual(calls)
+  })
+
+  test('pieces that cannot be told apart break the stream', () => {
+    const pieces = ['{"path":"a"}', '{"path":"b"}'].map((json) => anywhere(argumentsDelta(0, json)))
+    const whole = anywhere(done(0, call('{"path":"a"}')))
+    expect(brokenBy(...both, ...pieces, whole, anywhere(done(1, remove('{"path":"b"}'))))).toMatchObject({
+      why: 'the arguments of a call were not those that were streamed',
+    })
+  })
+
+  test('a call that ends as another one breaks the stream', () => {
+    const why = 'a call ended as another one'
+    const begun = [created, added(0, call(''))]
+    const another = call('{"path":"b"}', { call_id: 'call_2' })
+    expect(brokenBy(...begun, done(0, remove('{"path":"b"}')))).toEqual({ why, kept: false })
+    expect(brokenBy(...begun, anywhere(done(0, another)))).toEqual({ why, kept: false })
+    expect(brokenBy(...begun, ended({ output: [remove('{"path":"b"}')] }))).toEqual({ why, kept: false })
+    // Gateways turn ids.
+    expect(contentOf(...begun, done(0, another), ended())).toEqual([toolUse({ path: 'b' })])
   })
 })
 
@@ -143,6 +203,16 @@ describe('what deltas leave out is filled in', () => {
     ])
   })
 
+  test('a response that the service still works on is no reply', () => {
+    for (const status of ['in_progress', 'queued']) {
+      const { response } = ended({ status, object: 'response', output: [call('{}')] })
+      expect(readEvents([created, response as JsonObject]).assembled.kind).toBe('nothing')
+      const reader = new ResponsesReader('m', requestOf(), () => {})
+      expect(reader.takeWhole(response as JsonObject)).toBe(false)
+      expect(reader.finish().kind).toBe('nothing')
+    }
+  })
+
   test('calls whose ids turn are the same in their order, and none is there twice', () => {
     const streamed = [
       created,
@@ -175,6 +245,20 @@ describe('calls', () => {
     expect(contentOf(...begun, done(0, call('{"path":"a"}', { status: 'incomplete' })), ended(cut))).toEqual([])
     const whole = done(0, call('{"path":"a"}', { status: 'completed' }))
     expect(contentOf(...begun, whole, ended(cut, 'incomplete'))).toEqual([toolUse({ path: 'a' })])
+  })
+
+  test('of which only the end of a response that was cut tells are whole where the service says so', () => {
+    const cut = { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } }
+    const custom = { type: 'custom_tool_call', call_id: 'call_1', name: 'shell', input: 'rm -rf build' }
+    for (const status of ['in_progress', 'incomplete', undefined]) {
+      for (const whole of [call('{"path":"a"}', { status }), { ...custom, status }]) {
+        expect(contentOf(...begun.slice(0, 1), ended({ ...cut, output: [whole] }, 'incomplete'))).toEqual([])
+        const open = added(0, { ...whole, arguments: '', input: '' })
+        expect(contentOf(created, open, ended({ ...cut, output: [whole] }, 'incomplete'))).toEqual([])
+      }
+    }
+    const whole = call('{"path":"a"}', { status: 'completed' })
+    expect(contentOf(...begun, ended({ ...cut, output: [whole] }, 'incomplete'))).toEqual([toolUse({ path: 'a' })])
   })
 
   test('that were cut in a response that says that it completed are left out, too', () => {
@@ -335,7 +419,7 @@ describe('texts', () => {
     const long = { ...annotation, start_index: 0, end_index: 10_000 }
     const cited = [odd, long].map((one) => ({ ...event, annotation: one }))
     const [block] = contentOf(created, textDelta(0, 'x'.repeat(10_000)), ...cited, ended())
-    expect(block).toMatchObject({ citations: [{ cited_text: '' }, { cited_text: 'x'.repeat(500) }] })
+    expect(block).toMatchObject({ citations: [{ cited_text: 'x'.repeat(500) }, { cited_text: 'x'.repeat(500) }] })
     const content = [
       { type: 'output_text', text: said, annotations: [annotation, { type: 'file_path', file_id: 'f' }] },
     ]
@@ -344,6 +428,21 @@ describe('texts', () => {
     ])
   })
 })
+
+test.each(['a', '\u{1f600}'])(
+  'a citation quotes no more than so many characters, wherever it says that they stand',
+  (character) => {
+    const said = character.repeat(1_000)
+    const url = 'https://a.example'
+    const whole = { type: 'url_citation', url, title: 'A', start_index: -7, end_index: 5_000 }
+    const annotations = [whole, { ...whole, start_index: 3, end_index: 3 }]
+    const content = [{ type: 'output_text', text: said, annotations }]
+    const [block] = contentOf(created, done(0, message('', { content })), ended())
+    const citations = block !== undefined && 'citations' in block ? (block.citations as readonly JsonObject[]) : []
+    const quoted = citations.map(({ cited_text }) => cited_text)
+    expect(quoted).toEqual([character.repeat(500), ''])
+  },
+)
 
 describe('what the service does by itself', () => {
   const hosted = (item: JsonObject) =>
@@ -417,6 +516,9 @@ describe('what the service does by itself', () => {
     const cut = ended({ incomplete_details: { reason: 'max_output_tokens' } }, 'incomplete')
     const begun = { type: 'web_search_call', id: 'h_1' }
     expect(contentOf(created, textDelta(0, 'So.'), added(1, begun), cut)).toEqual([text('So.')])
+    const output = [message('So.'), { ...begun, status: 'in_progress' }]
+    const { response } = ended({ output, incomplete_details: { reason: 'max_output_tokens' } }, 'incomplete')
+    expect(contentOf({ type: 'response.incomplete', response: response ?? null })).toEqual([text('So.')])
     expect(
       readEvents([created, textDelta(0, 'So.'), done(0, message('So.')), added(1, begun)]).assembled,
     ).toMatchObject({
@@ -468,7 +570,7 @@ describe('usage', () => {
     expect(counted({ num_requests: 1 })).toMatchObject({ server_tool_use: { web_search_requests: 1 } })
     expect(counted({ num_requests: 0 })).toMatchObject({ server_tool_use: { web_search_requests: 2 } })
     const queries = searched(4, { type: 'search', queries: ['a', 'b', 'c'] })
-    expect(billed({}, ...events, queries)).toMatchObject({ server_tool_use: { web_search_requests: 5 } })
+    expect(billed({}, ...events, queries)).toMatchObject({ server_tool_use: { web_search_requests: 3 } })
     expect(billed({ tool_usage: { web_search: { num_requests: 0 } } })).not.toHaveProperty('server_tool_use')
   })
 })

@@ -11,7 +11,7 @@ import { requestOf } from './support/call.ts'
 const nothingRefused: RefusedFields = {
   store: false,
   include: false,
-  carriedReasoning: false,
+  carriedReasoning: 0,
   summary: false,
   efforts: new Set(),
 }
@@ -329,8 +329,8 @@ describe('a message of the model', () => {
   test('has no reasoning that the service refused, but what it wrote since', () => {
     const ownReasoning = createOwnReasoning()
     const own = { ...item, encrypted_content: `${'x'.repeat(100)}own` }
-    ownReasoning.note({ type: 'block', index: 0, messageId: 'm', block: thought(own) })
-    const more = { ownReasoning, refused: { ...nothingRefused, carriedReasoning: true } }
+    ownReasoning.note({ type: 'block', index: 0, messageId: 'm', block: thought(own) }, 1)
+    const more = { ownReasoning, refused: { ...nothingRefused, carriedReasoning: 1 } }
     expect(inputOf([assistant([thought(item), thought(own), said('Yes.')])], more)).toEqual([
       { ...sentItem, encrypted_content: own.encrypted_content },
       answer('Yes.'),

@@ -17,7 +17,7 @@ import { ceilingsOf, withLimits, withWait } from '../open-session/chosen-limits.
 import { countedLimits, withoutUndefined } from '../open-session/limits.ts'
 import { RunLimit } from '../open-session/run-limit.ts'
 import type { Models } from '../open-session/models.ts'
-import { openAiApiOf } from '../open-session/openai-api.ts'
+import { modelSettingsOf } from '../open-session/model-settings.ts'
 import { PartsOpening } from '../open-session/parts.ts'
 import { standingOptions } from '../open-session/standing.ts'
 import { noPlugins } from '../open-session/plugins.ts'
@@ -259,7 +259,7 @@ class Opening<Schema extends AnswerSchema> {
       modelNamed: (name) =>
         packages.has(name)
           ? packages.model(name)
-          : modelFromEnvironment(name, places.env, openAiApiOf({ settings: loaded.settings, env: places.env })),
+          : modelFromEnvironment(name, places.env, modelSettingsOf({ settings: loaded.settings, env: places.env })),
       prices: options.prices ?? (await pricesOf(loaded.settings)),
       apiKeySource: 'none',
       keepsFiles: true,

@@ -2,8 +2,7 @@ import { ConfigurationError, type Model, type Prices } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
 import type { Settings } from '@halting/policy/settings'
 import type { Environment } from '../tools/limits.ts'
-import { openAiApiOf } from '../open-session/openai-api.ts'
-import { searchOf } from '../open-session/web-search.ts'
+import { modelSettingsOf } from '../open-session/model-settings.ts'
 import type { AiSdkModels } from '../providers/ai-sdk-models.ts'
 import type { CodingAgentOptions } from './options.ts'
 
@@ -28,9 +27,7 @@ export async function modelOf(
   const name = isSaid ? (given ?? env['ANTHROPIC_MODEL']?.trim()) : named
   if (name !== undefined && packages.has(name)) return packages.load(name)
   try {
-    const search = searchOf(settings)
-    const openai = { ...openAiApiOf({ settings, env }).openai, ...search }
-    return modelFromEnvironment(name, env, { anthropic: search, openai })
+    return modelFromEnvironment(name, env, modelSettingsOf({ settings, env }))
   } catch (thrown) {
     if (apiKeyHelper === undefined) throw thrown
     throw new ConfigurationError(

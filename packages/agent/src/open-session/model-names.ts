@@ -12,7 +12,7 @@ import {
 import type { Settings } from '@halting/policy/settings'
 import { nearest } from '../nearest.ts'
 import { isAiSdkName, isWellFormed } from '../providers/ai-sdk-name.ts'
-import { openAiApiOf } from './openai-api.ts'
+import { type AskedBy, modelSettingsOf } from './model-settings.ts'
 import { checkPackageName, isBehindPackage, nearestAlias } from '../providers/ai-sdk-models.ts'
 
 /**
@@ -40,17 +40,14 @@ export function keyFound(variables: readonly string[], env: SessionPorts['env'])
 }
 
 /** Known models of services whose key is in the environment, and that can be asked by the API in force. */
-export function modelsWithKey(run: ReachedBy): readonly KnownModel[] {
+export function modelsWithKey(run: AskedBy): readonly KnownModel[] {
   return askableModels(run).filter(({ keyVariables }) => keyFound(keyVariables, run.env) !== undefined)
 }
 
 /** Known models without those that the API in force does not have. */
-export function askableModels(run: ReachedBy): readonly KnownModel[] {
-  return knownModels().filter(({ name }) => askedAs(name, run.env, openAiApiOf(run)) !== undefined)
+export function askableModels(run: AskedBy): readonly KnownModel[] {
+  return knownModels().filter(({ name }) => askedAs(name, run.env, modelSettingsOf(run)) !== undefined)
 }
-
-/** What says by which API models are asked. */
-type ReachedBy = Parameters<typeof openAiApiOf>[0]
 
 /** The known name that was most likely meant: that of the same model at its service, else the nearest by letters. */
 export function nearestModel(name: string): string | undefined {

@@ -16,9 +16,8 @@ import {
 } from '@halting/models'
 import type { Script } from '@halting/models/scripted'
 import { AiSdkModels, isBehindPackage, priceOverridesOf } from '../providers/ai-sdk-models.ts'
-import { searchOf } from './web-search.ts'
 import { checkModelName, slipOf } from './model-names.ts'
-import { openAiApiOf } from './openai-api.ts'
+import { modelSettingsOf } from './model-settings.ts'
 import type { RunSettings } from './run-settings.ts'
 
 /** The models of a run, what they cost, and what has to be ended after it. */
@@ -29,7 +28,7 @@ export interface Models {
   readonly compactModel?: Model
   /** For what comes after a run, where one was named. */
   readonly smallModel?: Model
-  /** Another one, by a name that people know. @throws ConfigurationError or ConfigurationError for one that cannot be asked */
+  /** Another one, by a name that people know. @throws ConfigurationError for one that cannot be asked */
   readonly modelNamed: (name: string) => Model
   /** Looks at a name before it is used for a subagent. @throws ConfigurationError for one that no known service has. */
   readonly checkName?: (name: string) => void
@@ -70,7 +69,8 @@ export async function openModels(run: RunSettings, ports: ModelPorts, aroundMode
   const credentials = helperOf(settings, env)
   const isHelped = credentials !== undefined && isOfMessagesApi(choices.model, env)
   const apiKeySource = isHelped ? 'apiKeyHelper' : keySourceOf(choices.model, env)
-  const asked = { anthropic: { credentials, ...searchOf(settings) }, openai: openAiOf(run) }
+  const { anthropic: ofSettings, openai } = modelSettingsOf(run)
+  const asked = { anthropic: { ...ofSettings, credentials }, openai }
   const models = environmentModels(run, asked, packages, (model, name) =>
     around(model, name !== undefined && packages.has(name) ? packages.accountOf(name) : accountOf(name, env, settings)),
   )
@@ -84,7 +84,7 @@ export async function describeModels(run: RunSettings, ports: ModelPorts): Promi
   if (choices.script === undefined) {
     checkNames(run)
     const packages = new AiSdkModels({ settings, env, cwd: ports.cwd, thinking: thinkingOf(choices) })
-    const described = { apiKey: 'not-needed', anthropic: searchOf(settings), openai: openAiOf(run) }
+    const described = { apiKey: 'not-needed', ...modelSettingsOf(run) }
     return { ...environmentModels(run, described, packages), ...loaded, apiKeySource: 'none' }
   }
   const models = await scriptedModels(choices.script, choices, ports)
@@ -113,8 +113,8 @@ export function checkAskable(
 ): void {
   if (name !== undefined && isBehindPackage(name, settings)) new AiSdkModels({ settings, env, cwd }).model(name)
   else {
-    const credentials = helperOf(settings, env)
-    modelFromEnvironment(name, env, { anthropic: { credentials }, ...openAiApiOf({ settings, env }) })
+    const { anthropic: ofSettings, openai } = modelSettingsOf({ settings, env })
+    modelFromEnvironment(name, env, { anthropic: { ...ofSettings, credentials: helperOf(settings, env) }, openai })
   }
 }
 
@@ -174,10 +174,6 @@ function loadedFor(loaded: RunSettings, ports: ModelPorts): Loaded {
 /** @throws ConfigurationError for a name of no known service. */
 function checkNames({ choices, env, settings }: ModelRun): void {
   for (const name of namesIn(choices, env)) checkModelName(name, env, settings)
-}
-
-function openAiOf(run: Pick<RunSettings, 'settings' | 'env'>): NonNullable<ModelSettings['openai']> {
-  return { ...openAiApiOf(run).openai, ...searchOf(run.settings) }
 }
 
 /** The key helper of the settings, where the environment has no key. It gives keys for the Messages API. */

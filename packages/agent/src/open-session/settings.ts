@@ -1,6 +1,6 @@
 export { type AutoCompact, type ErrorPolicyName, isShare, leastWindowTokens, type SessionChoices } from './choices.ts'
 export type { LimitSource, LimitSources, RunLimitDefault, WaitDefault } from './chosen-limits.ts'
-export { openAiApiOf } from './openai-api.ts'
+export { modelSettingsOf } from './model-settings.ts'
 export { askableModels, checkModelName, keyFound, modelsWithKey, nearestModel } from './model-names.ts'
 export {
   checkAskable,

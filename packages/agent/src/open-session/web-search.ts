@@ -14,11 +14,6 @@ export function webSearchOf(
   return { by: setting === 'off' ? 'off' : 'service', bounds }
 }
 
-/** `service` says that the service behind a gateway searches, too: options of its models. */
-export function searchOf({ webSearch }: Pick<Settings, 'webSearch'>): { readonly webSearch?: true } {
-  return webSearch === 'service' ? { webSearch: true } : {}
-}
-
 function searchServerOf(name: string, servers: Pick<SessionServers, 'options' | 'ask'> | undefined): SearchServer {
   const { server, tool } = searchServerNames(name)
   const toolName = mcpToolName(server, tool)

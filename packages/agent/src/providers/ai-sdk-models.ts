@@ -7,7 +7,7 @@ import {
   limitsFromEnvironment,
   mergePriceOverrides,
   modelAliases,
-  noteKeyInUse,
+  noteSecretsOfOptions,
   parsePriceOverrides,
   type PriceOverrides,
 } from '@halting/models'
@@ -215,7 +215,9 @@ export class AiSdkModels {
     const found = findPackage({ name: packageName, entry, folders: [...new Set([...definition.folders, own])], cwd })
     const { id, contextWindow, maxOutputTokens, maxServerToolUses } = definition
     const given = expanded(options, env, `options of ${name}`)
-    noteSecrets(given, false)
+    const givenToProvider = expanded(providerOptions, env, `providerOptions of ${name}`)
+    // They are taken out of what a session shows and stores.
+    for (const each of [given, givenToProvider]) noteSecretsOfOptions(each)
     const adapter = {
       ...limitsFromEnvironment(env),
       id,
@@ -223,7 +225,7 @@ export class AiSdkModels {
       ...(maxOutputTokens !== undefined && { maxOutputTokens }),
       ...(maxServerToolUses !== undefined && { maxServerToolUses }),
       // True: values of an object of objects stay objects.
-      providerOptions: expanded(providerOptions, env, `providerOptions of ${name}`) as Record<string, JsonObject>,
+      providerOptions: givenToProvider as Record<string, JsonObject>,
     }
     return { found, entry, factory, options: given, model, adapter, env, thinking }
   }
@@ -245,29 +247,28 @@ function expanded(value: JsonObject, env: Environment, where: string): JsonObjec
 
 const secretName = /key|token|secret|auth|passw|credential|cookie|signature|headers/i
 
-/** Keys that options hold are taken out of what a session shows and stores. */
-function noteSecrets(value: unknown, isSecret: boolean): void {
-  if (typeof value === 'string' && isSecret && value.length >= 16) noteKeyInUse(value)
-  if (Array.isArray(value)) for (const inner of value as readonly unknown[]) noteSecrets(inner, isSecret)
-  if (!isJsonObject(value)) return
-  for (const [name, inner] of Object.entries(value)) noteSecrets(inner, isSecret || secretName.test(name))
-}
-
 /** Variables that commands do not get: those that options take a secret from, and those of clouds where a model of the session signs in with them. */
 export function signInVariables({ aiSdk }: Pick<Settings, 'aiSdk'>, models: readonly string[]): readonly string[] {
   const said = [...Object.values(aiSdk?.models ?? {}), ...Object.values(aiSdk?.packages ?? {})]
   const named = new Set<string>()
-  for (const { options } of said) addVariables(options, false, named)
+  for (const { options, providerOptions } of said) addVariables([options, providerOptions], false, named)
   const isUsed = models.some((name) => isBehindPackage(name, aiSdk === undefined ? {} : { aiSdk }))
   return [...named, ...(isUsed ? cloudSecretVariables : [])]
 }
 
 function addVariables(value: unknown, isSecret: boolean, named: Set<string>): void {
-  if (typeof value === 'string' && isSecret)
-    for (const [, variable] of value.matchAll(/\$\{([A-Za-z_]\w*)/g)) if (variable !== undefined) named.add(variable)
+  if (typeof value === 'string')
+    for (const [, variable] of (isSecret ? value : secretPartsOf(value)).matchAll(/\$\{([A-Za-z_]\w*)/g))
+      if (variable !== undefined) named.add(variable)
   if (Array.isArray(value)) for (const inner of value as readonly unknown[]) addVariables(inner, isSecret, named)
   if (!isJsonObject(value)) return
   for (const [name, inner] of Object.entries(value)) addVariables(inner, isSecret || secretName.test(name), named)
+}
+
+/** What of an address stands before its host, or in its query. */
+function secretPartsOf(address: string): string {
+  const [, beforeHost = '', query = ''] = /^[a-z][a-z\d+.-]*:\/\/(?:([^/?#]*)@)?[^?]*(.*)$/is.exec(address) ?? []
+  return beforeHost + query
 }
 
 /** A known alias that was most likely meant; undefined where there is none near. */

@@ -4,6 +4,7 @@ import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { ConfigurationError } from '@halting/core'
 import { isJsonObject } from '@halting/core/adapters'
+import { realPath } from '@halting/journal/files'
 import { isNodeInRange } from './node-range.ts'
 
 /** A package that is installed, and the file that an import of it loads. */
@@ -155,14 +156,25 @@ function globalModules(cwd: string): readonly string[] {
   const named = (process.env['NODE_PATH'] ?? '')
     .split(separator)
     .filter((path) => isAbsolute(path) && !isBelow(path, cwd))
-  return [...ofNode, ...ofNpm, ...named, ...modulesAround(dirname(fileURLToPath(import.meta.url)))]
+  return [...ofNode, ...ofNpm, ...named, ...modulesBeside(fileURLToPath(import.meta.url), cwd)]
 }
 
+/** By whichever link one gets there. */
 function isBelow(path: string, folder: string): boolean {
-  return path === folder || isWithin(path, folder)
+  const [inner, outer] = [realPath(path), realPath(folder)]
+  return inner === outer || isWithin(inner, outer)
 }
 
-/** As an import from this file would look for packages. */
+/**
+ * Where an import from this program would find packages, up to the outermost folder that it is installed in: the folders above
+ * may be those of a project, such as the home of a person.
+ */
+export function modulesBeside(program: string, cwd: string): readonly string[] {
+  const around = modulesAround(dirname(program))
+  const outermost = around.findLastIndex((modules) => isWithin(program, modules))
+  return outermost === -1 ? around.filter((modules) => !isBelow(modules, cwd)) : around.slice(0, outermost + 1)
+}
+
 function modulesAround(folder: string): readonly string[] {
   const parent = dirname(folder)
   const here = join(folder, 'node_modules')

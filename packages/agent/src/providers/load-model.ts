@@ -1,12 +1,12 @@
 import { pathToFileURL } from 'node:url'
 import { realpathSync } from 'node:fs'
 import { ConfigurationError, type JsonObject, type Model, type Thinking } from '@halting/core'
-import { messageOf } from '@halting/core/adapters'
+import { messageOf, type ModelUpdate } from '@halting/core/adapters'
 import { createKeyRedactor } from '@halting/models'
 import { type AiSdkModel, type AiSdkOptions, fromAiSdk } from '@halting/models/ai-sdk'
 import type { Environment } from '../tools/limits.ts'
 import type { FoundPackage } from './find-package.ts'
-import { withEnvironment } from './scoped-environment.ts'
+import { asOutside, withEnvironment } from './scoped-environment.ts'
 
 // Loaded where a model behind a provider package of the AI SDK is named, and only there.
 
@@ -36,10 +36,12 @@ export async function loadModel(wanted: ModelToLoad): Promise<Model> {
   const model = fromAiSdk(made, adapter)
   return {
     ...model,
-    call: (request, call) =>
-      withEnvironment(env, () =>
-        model.call(thinking === undefined ? request : { ...request, thinking: request.thinking ?? thinking }, call),
-      ),
+    call(request, given) {
+      const asked = thinking === undefined ? request : { ...request, thinking: request.thinking ?? thinking }
+      // A tool, a hook or another session may begin with what is told.
+      const call = { ...given, emit: asOutside((update: ModelUpdate) => given.emit(update)) }
+      return withEnvironment(env, () => model.call(asked, call))
+    },
   }
 }
 

@@ -18,6 +18,14 @@ export function withEnvironment<Result>(env: Environment, action: () => Result):
   return scope.run(env, action)
 }
 
+/** The same function, as it runs where it is made: what a scope calls to tell what it did is none of the scope. */
+export function asOutside<Args extends readonly unknown[], Result>(
+  action: (...args: Args) => Result,
+): (...args: Args) => Result {
+  const here = scope.getStore()
+  return (...args) => (here === undefined ? scope.exit(action, ...args) : scope.run(here, action, ...args))
+}
+
 function isThatOfProcess(env: Environment): boolean {
   const own = outer ?? process.env
   const names = new Set([...Object.keys(own), ...Object.keys(env)])

@@ -10,6 +10,8 @@ export interface SearchSource {
 /** What a reply says of its searches beside its text. */
 export interface Found {
   readonly sources: readonly SearchSource[]
+  /** Hosts of all pages, also of those that were only opened, and of those whose address is too long to be shown. */
+  readonly hosts: readonly string[]
   /** Codes of searches that the service refused. */
   readonly errors: readonly string[]
 }
@@ -23,10 +25,14 @@ const mostTitleCharacters = 200
  */
 export function foundIn({ content }: Pick<AssistantMessage, 'content'>): Found {
   const sources = new Map<string, SearchSource>()
+  const hosts = new Set<string>()
   const errors: string[] = []
   const add = (value: unknown): void => {
-    const source = sourceOf(value)
-    if (source === undefined) return
+    const address = addressOf(value)
+    if (address === undefined) return
+    hosts.add(address.hostname)
+    const source = { url: address.href, title: titleOf(value) || address.href }
+    if (source.url.length > mostUrlCharacters) return
     const before = sources.get(source.url)
     if (before === undefined || before.title === before.url) sources.set(source.url, source)
   }
@@ -34,8 +40,24 @@ export function foundIn({ content }: Pick<AssistantMessage, 'content'>): Found {
   const cited = content.filter(({ type }) => type === 'text')
   const others = content.filter(({ type }) => type !== 'text')
   for (const block of [...cited, ...others]) for (const value of resultsIn(block)) add(value)
-  for (const block of others) errors.push(...errorsIn(block))
-  return { sources: [...sources.values()], errors }
+  for (const block of others) {
+    errors.push(...errorsIn(block))
+    if (isOfService(block)) for (const { hostname } of addressesIn(block)) hosts.add(hostname)
+  }
+  return { sources: [...sources.values()], hosts: [...hosts], errors }
+}
+
+/** A call of the service's own tools, or its result. */
+function isOfService({ type }: ContentBlock): boolean {
+  return type === 'server_tool_use' || type.endsWith('_tool_result')
+}
+
+/** Addresses in any field `url`: services say in several shapes which page they opened. */
+function addressesIn(value: unknown): readonly URL[] {
+  if (Array.isArray(value)) return (value as readonly unknown[]).flatMap(addressesIn)
+  if (!isJsonObject(value)) return []
+  const own = addressOf(value)
+  return [...(own === undefined ? [] : [own]), ...Object.values(value).flatMap(addressesIn)]
 }
 
 function resultsIn(block: ContentBlock): readonly unknown[] {
@@ -65,16 +87,17 @@ function errorsIn(block: ContentBlock): readonly string[] {
   })
 }
 
-function sourceOf(value: unknown): SearchSource | undefined {
-  if (!isJsonObject(value)) return undefined
-  const { url, title } = value
-  if (typeof url !== 'string' || url.length > mostUrlCharacters || !/^https?:\/\//i.test(url) || !URL.canParse(url))
-    return undefined
-  const address = new URL(url)
+/** Read as browsers do: white space around it, or a slash too few, is none of another address. */
+function addressOf(value: unknown): URL | undefined {
+  if (!isJsonObject(value) || typeof value['url'] !== 'string' || !URL.canParse(value['url'])) return undefined
+  const address = new URL(value['url'])
   // OpenAI marks the pages that it cites, and not the same ones among those that it found.
   if (address.searchParams.get('utm_source') === 'openai') address.searchParams.delete('utm_source')
-  const said = typeof title === 'string' ? plain(title) : ''
-  return { url: address.href, title: said === '' ? address.href : said }
+  return /^https?:$/.test(address.protocol) ? address : undefined
+}
+
+function titleOf(value: unknown): string {
+  return isJsonObject(value) && typeof value['title'] === 'string' ? plain(value['title']) : ''
 }
 
 /** One line: a title may say anything. */

@@ -30,10 +30,9 @@ const system =
 /** Searches the web by whoever the workspace says (spec R-SEARCH-10 to R-SEARCH-18). */
 export async function searchWeb(input: WebSearchInput, context: Context, workspace: Workspace): Promise<ToolOutput> {
   const { by = 'service', bounds } = workspace.webSearch ?? {}
-  const denied: SearchBounds = bounds?.(context.rights) ?? { blocked: [], denies: () => false }
+  const denied: SearchBounds = bounds?.(context.rights) ?? nothingDenied
   const lists = listsOf(input, denied)
-  if (lists === undefined)
-    return failure('Permission rules deny results of every domain that was asked for. Nothing was searched.')
+  if (typeof lists === 'string') return failure(`${lists} Nothing was searched.`)
   if (by === 'off') return failure('The setting webSearch is off. Nothing was searched.')
   if (by !== 'service') return searchByServer(by, { query: input.query, lists, denied }, context)
   const { ask } = context
@@ -43,14 +42,25 @@ export async function searchWeb(input: WebSearchInput, context: Context, workspa
   return searchByService({ query: input.query, lists, ask, model, isWanted: wanted(lists, denied) })
 }
 
-/** What is asked for and what is denied, as one list; undefined where nothing is left. */
-function listsOf(input: WebSearchInput, { blocked: denied, denies }: SearchBounds): Lists | undefined {
+const nothingDenied: SearchBounds = { blocked: [], denies: () => false, mayFindDenied: () => false }
+
+/**
+ * What is asked for and what is denied, as one list; why there is none where nothing is left. A service takes one of the two
+ * lists: of what is asked for, what has something denied below it is left out.
+ */
+function listsOf(input: WebSearchInput, { blocked: denied, denies, mayFindDenied }: SearchBounds): Lists | string {
   const named = (given: readonly string[] = []): readonly string[] =>
     given.flatMap((domain) => searchDomain(domain) ?? [])
   const asked = named(input.allowed_domains)
-  if (asked.length === 0) return { allowed: [], blocked: [...new Set([...named(input.blocked_domains), ...denied])] }
-  const allowed = [...new Set(asked)].filter((domain) => !denies(domain))
-  return allowed.length === 0 ? undefined : { allowed, blocked: [] }
+  if (asked.length === 0) {
+    if (mayFindDenied()) return 'A permission rule denies domains that no service can be told to leave out.'
+    return { allowed: [], blocked: [...new Set([...named(input.blocked_domains), ...denied])] }
+  }
+  const allowed = [...new Set(asked)].filter((domain) => !mayFindDenied(domain))
+  if (allowed.length > 0) return { allowed, blocked: [] }
+  const below = asked.filter((domain) => !denies(domain))
+  if (below.length === 0) return 'Permission rules deny results of every domain that was asked for.'
+  return `Permission rules deny something that a search of ${below.join(', ')} may find. Ask for narrower domains, or for none.`
 }
 
 /** Whether a result of this host is one that was asked for, and that no rule denies: whatever the service was told. */
@@ -128,7 +138,7 @@ function outputOf(
   replies: readonly AssistantMessage[],
   { isWanted, isCut }: Pick<ServiceSearch, 'isWanted'> & { readonly isCut: boolean },
 ): ToolOutput {
-  const { sources: all, errors } = foundIn({ content: replies.flatMap(({ content }) => content) })
+  const { sources: all, hosts, errors } = foundIn({ content: replies.flatMap(({ content }) => content) })
   const sources = all.filter((source) => isWanted(hostOf(source))).slice(0, mostSources)
   const text = replies.map(({ content }) => textOf(content)).join('').trim()
   const count = searchesIn(replies)
@@ -136,7 +146,7 @@ function outputOf(
   const why = [...new Set(errors)].map(wordsOfError)
   if (sources.length === 0 && why.length > 0) return { content: `${why.join(' ')} Nothing was found.`, isError: true, details }
   // The service was told not to look there: what it says may rest on such a page.
-  const isTainted = all.some((source) => !isWanted(hostOf(source)))
+  const isTainted = hosts.some((host) => !isWanted(host))
   const answer = isTainted
     ? '[The answer is left out: the service found pages of domains where it was told not to search, and it may rest on them.]'
     : text === ''
@@ -231,11 +241,21 @@ async function searchByServer(server: SearchServer, search: ServerSearch, { sign
   }
 } // prettier-ignore
 
-/** Hosts of the addresses in a text. */
+/**
+ * Hosts of the addresses in a text, whatever stands behind them: a comma or an asterisk may be a part of a host for `URL`, and
+ * JSON may write a slash with another one before it.
+ */
 function hostsIn(text: string): readonly string[] {
-  const addresses = text.match(/\bhttps?:\/\/[^\s"'<>)\]]+/gi) ?? []
-  return [...new Set(addresses.flatMap((url) => (URL.canParse(url) ? [new URL(url).hostname] : [])))]
+  const authorities = [...text.matchAll(/[\\/]{2,}([^\s\\/?#"'<>]+)/g)].map(([, authority = '']) => authority)
+  const hosts = authorities.flatMap((authority) => authority.split('@')).map((part) => hostAt.exec(part)?.[0] ?? '')
+  return [...new Set(hosts)].flatMap((host) => {
+    const url = `http://${host}`
+    return URL.canParse(url) ? [new URL(url).hostname] : []
+  })
 }
+
+/** Letters of any script, and a dot of any script between them. */
+const hostAt = /^[\p{L}\p{M}\p{N}\p{Cf}._%\u3002\uFF0E\uFF61-]+/u
 
 const mostCharacters = 50_000
 

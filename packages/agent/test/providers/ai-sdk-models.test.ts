@@ -7,6 +7,7 @@ import type { ModelReply } from '@halting/core'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { checkModelName } from '../../src/open-session/model-names.ts'
 import { AiSdkModels, priceOverridesOf, signInVariables } from '../../src/providers/ai-sdk-models.ts'
+import { withEnvironment } from '../../src/providers/scoped-environment.ts'
 import { installPackage, type PackageText, tinyProvider } from '../support/provider-packages.ts'
 
 interface Person {
@@ -198,6 +199,18 @@ test('the environment of a session reaches its provider alone, at the same time'
   expect(process.env['PATH']).not.toBe(undefined)
 })
 
+test('what is told of a reply is told outside of the scope of its provider', async () => {
+  const { models } = await person({ settings: { env: { TINY_REGION: 'one' } } })
+  const told = new Set<unknown>()
+  const emit = (): unknown => told.add(process.env['TINY_REGION'])
+  await models.model('ai-sdk:tiny/m').call(request, { signal: new AbortController().signal, emit })
+  const other = await person({ settings: { env: { TINY_REGION: 'two' } } })
+  await withEnvironment({ ...other.env, TINY_REGION: 'outer' }, () =>
+    models.model('ai-sdk:tiny/m').call(request, { signal: new AbortController().signal, emit }),
+  )
+  expect([...told]).toEqual([undefined, 'outer'])
+})
+
 test('sizes, prices and options of an alias, over those of its package', async () => {
   const { models, loaded } = await person({
     settings: {
@@ -290,6 +303,12 @@ test('commands do not get what options take keys from, nor secrets of clouds tha
     'AWS_SESSION_TOKEN',
     'AZURE_CLIENT_SECRET',
   ])
+  const inAddress = { baseURL: 'https://${USER_NAME}:${PASS}@${HOST}/${PATH_OF}?key=${QUERY}', organization: '${ORG}' }
+  const byok = { gateway: { byok: [{ apiKey: '${OWN_KEY}' }] } }
+  const addressed = await person({
+    settings: { aiSdk: { packages: { tiny: { options: inAddress, providerOptions: byok } } } },
+  })
+  expect(signInVariables(addressed.loaded.settings, [])).toEqual(['USER_NAME', 'PASS', 'QUERY', 'OWN_KEY'])
   expect(signInVariables({}, ['ai-sdk:tiny/m'])).toContain('AWS_SECRET_ACCESS_KEY')
 })
 

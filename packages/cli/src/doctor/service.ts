@@ -21,7 +21,7 @@ import {
   listedAliases,
   modelOf,
   nearestModel,
-  openAiApiOf,
+  modelSettingsOf,
   scriptGiven,
 } from '@halting/agent/session-settings'
 import { answersToAnyName, isListed } from '../setup/listed-models.ts'
@@ -47,7 +47,7 @@ export async function serviceFindings(patient: Patient, settings: Settings): Pro
     const credentials = helperOf(settings, env)
     service = serviceFromEnvironment(name, env, { anthropic: { credentials } })
     // A key may be missing: that is told by itself.
-    modelFromEnvironment(name, env, { apiKey: 'not-needed', ...openAiApiOf({ settings, env }) })
+    modelFromEnvironment(name, env, { apiKey: 'not-needed', ...modelSettingsOf({ settings, env }) })
   } catch (thrown) {
     return [{ what: 'model', state: 'broken', says: messageOf(thrown) }]
   }

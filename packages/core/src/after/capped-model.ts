@@ -1,18 +1,15 @@
 import type { Model } from '../model/model.ts'
+import { modelFacts } from '../model/model-facts.ts'
 
 /** The same model, of which replies of at most so many tokens are asked. */
 export function cappedModel(model: Model, mostOutputTokens: number): Model {
   const maxOutputTokens = Math.min(model.maxOutputTokens, mostOutputTokens)
-  const { id, contextWindow, maxServerToolUses, webSearch, extraPasses, maxImageTokens } = model
+  // The cap is the default, too.
+  const { defaultOutputTokens: _, ...facts } = modelFacts(model)
   const admit = model.admit?.bind(model)
   return {
-    id,
-    contextWindow,
+    ...facts,
     maxOutputTokens,
-    ...(maxServerToolUses !== undefined && { maxServerToolUses }),
-    ...(webSearch !== undefined && { webSearch }),
-    ...(extraPasses !== undefined && { extraPasses }),
-    ...(maxImageTokens !== undefined && { maxImageTokens }),
     // The cap is in the request that its call is given.
     ...(admit !== undefined && { admit }),
     call: (request, options) => model.call(request, options),

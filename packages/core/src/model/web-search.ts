@@ -1,4 +1,5 @@
 import type { Model, WebSearchUse } from './model.ts'
+import { modelFacts } from './model-facts.ts'
 
 /** Most searches of one request: each is reserved with its fee and everything that it reads again. */
 const mostWebSearches = 100
@@ -44,20 +45,16 @@ export function problemOfWebSearch({ id, webSearch }: Model, use: WebSearchUse):
  */
 export function withWebSearches(model: Model, use: WebSearchUse | undefined): Model {
   if (use === undefined) return model
-  const { id, contextWindow, maxOutputTokens, maxServerToolUses = 0, webSearch, extraPasses, maxImageTokens } = model
+  const { maxServerToolUses = 0, extraPasses } = model
   const { maxUses } = use
   return {
-    id,
-    contextWindow,
-    maxOutputTokens,
+    ...modelFacts(model),
     maxServerToolUses: maxServerToolUses + maxUses,
-    ...(webSearch !== undefined && { webSearch }),
     ...(extraPasses !== undefined && {
       extraPasses: extraPasses.map((pass) =>
         pass.fromInputTokens === undefined ? pass : { ...pass, uses: pass.uses + maxUses },
       ),
     }),
-    ...(maxImageTokens !== undefined && { maxImageTokens }),
     call: (request, options) => model.call(request, options),
   }
 }

@@ -1,6 +1,7 @@
 import { isJsonObject } from '@halting/core/adapters'
 import type { Json, JsonObject } from '@halting/core'
 import { listOf } from '../json-fields.ts'
+import { jsonCopyOf } from './json-copy.ts'
 import { isAbsent, noCountIn, numberOf } from '../told-counts.ts'
 
 /**
@@ -9,7 +10,8 @@ import { isAbsent, noCountIn, numberOf } from '../told-counts.ts'
  */
 export function reportedUsage(usage: Json | undefined): JsonObject {
   if (!isJsonObject(usage)) return {}
-  const raw = isJsonObject(usage.raw) ? usage.raw : {}
+  // What cannot be written, such as one that nests too deep, has no place in a record.
+  const raw = isJsonObject(usage.raw) && jsonCopyOf(usage.raw) !== undefined ? usage.raw : {}
   // The passes of the Messages API: the AI SDK adds up some of them, without their caches.
   if (listOf(raw.iterations).length > 0) return raw
   const input = isJsonObject(usage.inputTokens) ? usage.inputTokens : {}

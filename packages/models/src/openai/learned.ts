@@ -14,6 +14,8 @@ export const openAiApis: readonly OpenAiApi[] = ['responses', 'chat_completions'
  *
  * L1: each thing is learned once in a model's life. What was learned is never unlearned, so that a request is made again
  *     only a few times, whatever the service says (spec R-RESP-12).
+ * L2: reasoning may be refused again, but only where the model thought something since: a key may change while it runs,
+ *     and a gateway may ask another account each time.
  */
 export interface Learned {
   readonly api: OpenAiApi
@@ -24,12 +26,19 @@ export interface Learned {
 }
 
 export function nothingLearned({ api, outputLimitField }: Pick<Learned, 'api' | 'outputLimitField'>): Learned {
-  const refused = { store: false, include: false, carriedReasoning: false, summary: false, efforts: new Set<string>() }
+  const refused = { store: false, include: false, carriedReasoning: 0, summary: false, efforts: new Set<string>() }
   return { api, outputLimitField, isOutputLimitLearned: false, refused }
 }
 
-/** What is known after a refusal; undefined where it is about something that the request cannot do without. */
-export function learn(known: Learned, { status, said }: Refusal): Learned | undefined {
+/**
+ * What is known after a refusal; undefined where it is about something that the request cannot do without. `hasThought`:
+ * whether the model thought something in this process since reasoning was refused so often.
+ */
+export function learn(
+  known: Learned,
+  { status, said }: Refusal,
+  hasThought: (refusals: number) => boolean = () => false,
+): Learned | undefined {
   const about = aboutOf(said)
   // Reasoning is looked at late: some say of it in the stream.
   const isOfStream = status === undefined && about.isEncryptedContent && known.api === 'responses'
@@ -38,7 +47,10 @@ export function learn(known: Learned, { status, said }: Refusal): Learned | unde
   if (known.api === 'chat_completions') return learnOutputLimit(known, about) ?? learnEffort(known, about)
   const { refused } = known
   const without = (field: Partial<RefusedFields>): Learned => ({ ...known, refused: { ...refused, ...field } })
-  if (!refused.carriedReasoning && about.isEncryptedContent) return without({ carriedReasoning: true })
+  const { carriedReasoning } = refused
+  if (about.isEncryptedContent && (carriedReasoning === 0 || hasThought(carriedReasoning))) {
+    return without({ carriedReasoning: carriedReasoning + 1 })
+  }
   if (!refused.include && about.names('include', /encrypted content is not supported|reasoning\.encrypted_content/i)) {
     return without({ include: true })
   }
@@ -104,17 +116,22 @@ function learnReasoning(known: Learned): Learned | undefined {
   return isKnown ? undefined : { ...known, refused }
 }
 
+/** It takes the value, but not with some tools of its own: these are what it names as its field. */
+const effortForTools = /tools cannot be used with reasoning[._]effort/i
+
 /** A value that the model does not take, or all of them where it does not know the field. */
 function learnEffort(known: Learned, about: About): Learned | undefined {
   const { api, refused } = known
   const name = api === 'responses' ? 'reasoning.effort' : 'reasoning_effort'
-  if (!about.names(name, /reasoning[._ ]?effort/i)) return undefined
+  if (!about.names(name, /reasoning[._ ]?effort/i) && !effortForTools.test(about.message)) return undefined
   const efforts = new Set([...refused.efforts, ...refusedEfforts(about)])
   return efforts.size === refused.efforts.size ? undefined : { ...known, refused: { ...refused, efforts } }
 }
 
 function refusedEfforts({ message }: About): readonly string[] {
-  const [before = '', listed = ''] = message.split(/supported values are|must be one of|expected one of/i)
+  const [before = '', listed = ''] = message.split(
+    /supported values are|must be one of|expected one of|set reasoning_effort to/i,
+  )
   const taken = reasoningEfforts.filter((one) => new RegExp(`\\b${one}\\b`).test(listed))
   if (taken.length > 0) return reasoningEfforts.filter((one) => !taken.includes(one))
   const named = reasoningEfforts.filter((one) => new RegExp(`['"\`]${one}['"\`]`).test(before))
@@ -132,7 +149,7 @@ export function together(one: Learned, other: Learned): Learned {
     refused: {
       store: a.store || b.store,
       include: a.include || b.include,
-      carriedReasoning: a.carriedReasoning || b.carriedReasoning,
+      carriedReasoning: Math.max(a.carriedReasoning, b.carriedReasoning),
       summary: a.summary || b.summary,
       efforts: new Set([...a.efforts, ...b.efforts]),
     },

@@ -129,7 +129,9 @@ class Protocols {
       afterRefusal: (refusal) => {
         const isOther = known.api === 'responses' && this.#mayBeOther() && lacksApi(refusal)
         if (isOther && hasResponsesAlone(this.#options.model)) throw this.#responsesAreMissing(refusal)
-        const learned = isOther ? { ...known, api: 'chat_completions' as const } : learn(known, refusal)
+        const learned = isOther
+          ? { ...known, api: 'chat_completions' as const }
+          : learn(known, refusal, (refusals) => this.#ownReasoning.isAny(refusals))
         if (learned === undefined) return undefined
         // P1
         this.#known = known === this.#known ? learned : together(this.#known, learned)
@@ -215,10 +217,10 @@ class Protocols {
       }),
       reader: (request, emit) => {
         const noted: typeof emit = (update) => {
-          ownReasoning.note(update)
+          ownReasoning.note(update, refused.carriedReasoning)
           emit(update)
         }
-        return new ResponsesReader(model, request, refused.carriedReasoning ? noted : emit, { freeform })
+        return new ResponsesReader(model, request, refused.carriedReasoning > 0 ? noted : emit, { freeform })
       },
     }
   }

@@ -41,9 +41,14 @@ export class CallItem implements OpenItem {
     return this.#givenId
   }
 
-  /** Whether the service said that it was cut: then it is not in the reply. */
+  /** Whether it may have been cut: then it is not in the reply. */
   get isCut(): boolean {
     return this.#isCut
+  }
+
+  /** Whether an item may be this call, by what both are known by. Gateways turn ids, so without a place alone they tell. */
+  mayBe({ call_id, name }: JsonObject, hasPlace: boolean): boolean {
+    return isSame(this.#name, stringOf(name)) && (hasPlace || isSame(this.#givenId, stringOf(call_id)))
   }
 
   take({ call_id, name, namespace, arguments: json, input }: JsonObject): void {
@@ -71,12 +76,13 @@ export class CallItem implements OpenItem {
     return isSame ? ping : violation('the arguments of a call were not those that were streamed')
   }
 
-  done(item: JsonObject): Progress {
+  done(item: JsonObject, wasCut = false): Progress {
+    if (!this.mayBe(item, true)) return anotherCall
     this.take(item)
     const filled = this.fill(this.type === 'function_call' ? item.arguments : item.input)
     if (filled.kind === 'violation') return filled
     this.#isDone = true
-    this.#isCut = item.status === 'incomplete'
+    this.#isCut = item.status === 'incomplete' || (wasCut && item.status !== 'completed')
     if (!this.#isCut) this.#end()
     return filled
   }
@@ -130,6 +136,13 @@ export class CallItem implements OpenItem {
       ...(isCustom && { custom: true }),
     }
   }
+}
+
+/** What ran would be one call with the arguments of another. */
+export const anotherCall: Progress = violation('a call ended as another one')
+
+function isSame(known: string, given: string): boolean {
+  return known === '' || given === '' || known === given
 }
 
 /** Some services give the object itself instead of its text. */

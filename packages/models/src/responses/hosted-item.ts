@@ -83,21 +83,25 @@ export class HostedItem implements OpenItem {
     return this.#isDone
   }
 
-  /** How many web searches it was billed as: one for each query. Opening a page, and finding a text in it, are none. */
+  /**
+   * How many web searches it was billed as: one, however many queries it has, as `max_tool_calls` counts it. Opening a
+   * page, and finding a text in it, are none.
+   */
   get searches(): number {
     if (this.type !== 'web_search_call') return 0
     const action = isJsonObject(this.#item.action) ? this.#item.action : {}
     if (action.type === 'open_page' || action.type === 'find_in_page') return 0
-    return Math.max(1, listOf(action.queries).length)
+    return 1
   }
 
   take(item: JsonObject): void {
     this.#item = item
   }
 
-  done(item: JsonObject): Progress {
+  done(item: JsonObject, wasCut = false): Progress {
     this.#item = item
     this.#isDone = true
+    if (wasCut && item.status !== 'completed' && item.status !== 'failed') return more
     const input = this.#tool.input(item)
     if (Object.keys(input).length > 0) {
       this.#feed.delta(this.#index, { type: 'input_json_delta', partial_json: JSON.stringify(input) })

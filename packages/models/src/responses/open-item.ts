@@ -17,8 +17,11 @@ export interface OpenItem {
   readonly callId?: string
   /** What the item began with. */
   take(item: JsonObject): void
-  /** The whole item: what the deltas left out is filled in, and its blocks end. */
-  done(item: JsonObject): Progress
+  /**
+   * The whole item: what the deltas left out is filled in, and its blocks end. `wasCut`: the end of a response that was cut
+   * told it, which holds what had come of an item, too.
+   */
+  done(item: JsonObject, wasCut?: boolean): Progress
   /** The reply is over, and the whole item never came: `wasCut` says whether the reply was cut. */
   settle(wasCut: boolean): void
 }
@@ -274,11 +277,12 @@ const longestCited = 500
 
 /** The service counts characters, not the halves that some consist of here. */
 function cutterOf(text: string): (start: number, end: number) => string {
-  const cut = (start: number, end: number): string => text.slice(start, Math.min(end, start + longestCited))
-  const offsets: number[] = []
-  for (let offset = 0; offset < text.length; offset += (text.codePointAt(offset) ?? 0) > 0xffff ? 2 : 1) {
-    offsets.push(offset)
+  const characters = /[\uD800-\uDFFF]/.test(text) ? Array.from(text) : text
+  return (start, end) => {
+    const from = Math.max(0, start)
+    // Not so for what is no number, either.
+    if (!(end > from)) return ''
+    const cut = characters.slice(from, Math.min(end, from + longestCited))
+    return typeof cut === 'string' ? cut : cut.join('')
   }
-  const offsetOf = (place: number): number => offsets[place] ?? text.length
-  return (start, end) => cut(offsetOf(start), offsetOf(end))
 }

@@ -39,8 +39,11 @@ export interface RefusedFields {
   readonly store: boolean
   /** `include`: what was thought cannot be carried over, and sources of a search are not told. */
   readonly include: boolean
-  /** What was thought with another key, or for another organization: a session may have been resumed. */
-  readonly carriedReasoning: boolean
+  /**
+   * How often what was thought was refused: with another key, or for another organization. What the model did not think in
+   * this process since then is left out.
+   */
+  readonly carriedReasoning: number
   /** `reasoning.summary`. */
   readonly summary: boolean
   /** Values of `reasoning.effort`. */
@@ -59,7 +62,7 @@ const single: TurnKind = { opening: '', closing: '', merges: false, takesBreakpo
 export function createResponsesBody(options: ResponsesBodyOptions): (request: ModelRequest) => Uint8Array<ArrayBuffer> {
   const { freeform, id, refused, ownReasoning } = options
   const freeformResults = createFreeformResults()
-  const isReadable = (item: JsonObject): boolean => !refused.carriedReasoning || ownReasoning.has(item)
+  const isReadable = (item: JsonObject): boolean => ownReasoning.has(item, refused.carriedReasoning)
   const isFreeformResult = (result: ToolResultBlock): boolean => freeformResults.has(result)
   const items = { id, freeform, isReadable, isFreeformResult }
   const bodies = createBodies({

@@ -6,7 +6,7 @@ import { madeId } from '../openai/call-pieces.ts'
 import { more, mostBlocks, mostCalls, ping, violation } from '../service/stream-reader.ts'
 import type { Assembled, Progress, StreamReader } from '../service/stream-reader.ts'
 import { BlockFeed } from './block-feed.ts'
-import { CallItem } from './call-item.ts'
+import { anotherCall, CallItem } from './call-item.ts'
 import { HostedItem, hostedToolOf } from './hosted-item.ts'
 import { MessageItem, OtherItem, ReasoningItem } from './open-item.ts'
 import type { OpenItem } from './open-item.ts'
@@ -21,7 +21,8 @@ export interface ResponsesReaderOptions {
  * Reads a stream of events of the Responses API: puts it into the shape of the Messages API, event by event, and lets
  * the same assembler make the message, so that one set of rules holds for all services.
  *
- * P1: an item is known by its place in the response. Its id names nothing: gateways give every event another one.
+ * P1: an item is known by its place in the response. Its id names nothing: gateways give every event another one. Only
+ *     where an item begins or ends at a place whose item is whole, or has another type, it is another item.
  * P2: what deltas left out is filled in by the events that end a part or an item, and by the one that ends the response.
  *     Where a text was streamed with gaps, the block has all of it; where the arguments of a call were, the stream broke.
  * P3: a call is complete when its item is done, or when the response ended by itself; never when it was cut.
@@ -40,6 +41,9 @@ export class ResponsesReader implements StreamReader {
   readonly #items = new Map<number, OpenItem>()
   /** Those that are known to have begun. */
   readonly #added = new Set<OpenItem>()
+  /** P1: items at a place that another item has, by that place and their type; and the ids that items came with. */
+  readonly #moved = new Map<string, OpenItem>()
+  readonly #ids = new Map<OpenItem, string>()
   #newest = -1
   #highest = -1
   #calls = 0
@@ -72,7 +76,12 @@ export class ResponsesReader implements StreamReader {
   }
 
   takeWhole(answer: JsonObject): boolean {
-    return isResponse(answer) && this.#takeResponse(answer, '').kind === 'end' && this.#feed.problem === undefined
+    return (
+      isResponse(answer) &&
+      !isUnfinished(answer) &&
+      this.#takeResponse(answer, '').kind === 'end' &&
+      this.#feed.problem === undefined
+    )
   }
 
   finish(): Assembled {
@@ -134,7 +143,8 @@ export class ResponsesReader implements StreamReader {
         return this.#takeResponse(isJsonObject(event.response) ? event.response : {}, type.slice('response.'.length))
       default:
         if (isError(event)) return { kind: 'error_event', error: errorOf(event) }
-        return type === '' && isResponse(event) ? this.#takeResponse(event, '') : ping
+        if (type !== '' || !isResponse(event)) return ping
+        return isUnfinished(event) ? this.#takeBeginning(event, type) : this.#takeResponse(event, '')
     }
   }
 
@@ -170,9 +180,10 @@ export class ResponsesReader implements StreamReader {
     if (!isJsonObject(item)) return violation(`${type} holds no item`)
     const isDone = type === 'response.output_item.done'
     const blocks = this.#feed.blocks
-    const open = this.#itemFor(event, item, isDone)
+    const open = this.#itemOf(event, item, isDone)
     if (!('isDone' in open)) return open
     if (item.type !== undefined && item.type !== open.type) return otherKind
+    if (open instanceof CallItem && !open.mayBe(item, typeof event.output_index === 'number')) return anotherCall
     if (isDone) {
       const progress = open.isDone ? ping : open.done(item)
       return this.#feed.blocks > blocks && progress.kind === 'ping' ? more : progress
@@ -181,6 +192,33 @@ export class ResponsesReader implements StreamReader {
     this.#added.add(open)
     open.take(item)
     return this.#feed.blocks > blocks ? more : ping
+  }
+
+  /** The item that begins or ends with an event: another than the one at its place, where types or ids tell so. */
+  #itemOf(event: JsonObject, item: JsonObject, isDone: boolean): OpenItem | Progress {
+    const place = typeof event.output_index === 'number' ? event.output_index : undefined
+    const type = stringOf(item.type)
+    const taken = place === undefined ? undefined : this.#items.get(place)
+    const known = place !== undefined && type !== '' ? this.#at(place, type) : undefined
+    const isElsewhere = known === undefined ? taken !== undefined && type !== '' : this.#isAnother(known, item)
+    const open = isElsewhere ? this.#open(this.#highest + 1, item) : (known ?? this.#itemFor(event, item, isDone))
+    if (!('isDone' in open)) return open
+    if (isElsewhere && place !== undefined) this.#moved.set(`${place} ${type}`, open)
+    if (!this.#ids.has(open)) this.#ids.set(open, stringOf(item.id))
+    return open
+  }
+
+  /** Whether this is not the item that was done before at its place: some services give all of them the same. */
+  #isAnother(known: OpenItem, { id, call_id: callId }: JsonObject): boolean {
+    const before = this.#ids.get(known) ?? ''
+    const isNamed = before !== '' && stringOf(id) !== '' && before !== stringOf(id)
+    return known.isDone && isNamed && (stringOf(callId) === '' || stringOf(callId) !== known.callId)
+  }
+
+  #at(place: number, type: string): OpenItem | undefined {
+    const moved = this.#moved.size === 0 ? undefined : this.#moved.get(`${place} ${type}`)
+    const known = moved ?? this.#items.get(place)
+    return known?.type === type ? known : undefined
   }
 
   #message(event: JsonObject, take: (item: MessageItem, place: number) => Progress): Progress {
@@ -209,13 +247,23 @@ export class ResponsesReader implements StreamReader {
     return stringOf(event.type).endsWith('.done') ? ping : violation('more came of an item that was whole')
   }
 
-  /** P1: the item at the place of an event; without one, the newest of its type that is not whole, or another. */
+  /** P1: the item at the place of an event; without one, the call of that id, else the newest of its type that is not whole, or another. */
   #itemFor({ output_index: given }: JsonObject, item: JsonObject, goesOn: boolean): OpenItem | Progress {
     const newest = this.#items.get(this.#newest)
     const isNewest = goesOn && newest !== undefined && !newest.isDone && newest.type === stringOf(item.type)
-    const place = typeof given === 'number' ? given : isNewest ? this.#newest : this.#highest + 1
-    const known = this.#items.get(place)
+    const place =
+      typeof given === 'number'
+        ? given
+        : ((goesOn ? this.#placeOfCall(item) : undefined) ?? (isNewest ? this.#newest : this.#highest + 1))
+    const known = this.#at(place, stringOf(item.type)) ?? this.#items.get(place)
     return known ?? this.#open(place, item)
+  }
+
+  #placeOfCall({ call_id }: JsonObject): number | undefined {
+    const id = stringOf(call_id)
+    if (id === '') return undefined
+    for (const [place, { callId, isDone }] of this.#items) if (callId === id && !isDone) return place
+    return undefined
   }
 
   #open(place: number, item: JsonObject): OpenItem | Progress {
@@ -255,7 +303,7 @@ export class ResponsesReader implements StreamReader {
       const open = place === undefined ? this.#open(this.#highest + 1, item) : this.#items.get(place)
       if (open === undefined) continue
       if (!('isDone' in open)) return open
-      const taken = open.isDone ? ping : open.done(item)
+      const taken = open.isDone ? ping : open.done(item, ending.kind === 'cut')
       if (taken.kind === 'violation') return taken
     }
     this.#stop(response, ending)
@@ -289,6 +337,11 @@ function indexOf(index: Json | undefined): number {
 
 function isResponse({ object, output }: JsonObject): boolean {
   return object === 'response' || (object === undefined && Array.isArray(output))
+}
+
+/** Whether the service still works on a response: what is in it may be cut. */
+function isUnfinished({ status }: JsonObject): boolean {
+  return status === 'in_progress' || status === 'queued'
 }
 
 /** Services say it in several shapes, and an event of the reply has none of them. */

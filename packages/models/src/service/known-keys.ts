@@ -1,6 +1,7 @@
+import type { JsonObject } from '@halting/core'
 import { cloudSecretVariables, keyVariables } from '../known-models.ts'
 import { handedForms } from './secret-forms.ts'
-import { isSecret, secretsOf } from './secrets.ts'
+import { isSecret, secretsOf, secretsOfOptions } from './secrets.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -21,6 +22,16 @@ export function noteKeyInUse(key: string): void {
   used.add(key)
   const [oldest] = used
   if (used.size > mostKeys && oldest !== undefined) used.delete(oldest)
+}
+
+/** Notes all that options of a provider package of the AI SDK hold of keys: `createKeyRedactor` takes it out from then on. */
+export function noteSecretsOfOptions(options: JsonObject): void {
+  for (const secret of secretsOfOptions(options)) noteKeyInUse(secret)
+}
+
+/** The keys that were noted, as they are. */
+export function keysInUse(): ReadonlySet<string> {
+  return used
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Model, ModelReply } from '@halting/core'
-import { isJsonObject, type ModelCallOptions, type ModelUpdate } from '@halting/core/adapters'
+import { isJsonObject, type ModelCallOptions, modelFacts, type ModelUpdate } from '@halting/core/adapters'
 import { keyForms, redactedMark } from './known-keys.ts'
 
 /** A text that arrives in pieces, without the secrets in it, wherever a piece ends. */
@@ -102,7 +102,7 @@ export function withRedactedStream(model: Model, env: Readonly<Record<string, st
       return reply
     }
   return {
-    ...model,
+    ...modelFacts(model),
     call: redactedCall((...asked) => model.call(...asked)),
     ...(model.admit !== undefined && {
       async admit(asked: Parameters<NonNullable<Model['admit']>>[0]) {

@@ -2,7 +2,7 @@ import { isJsonObject } from '@halting/core/adapters'
 import { ModelError } from '@halting/core'
 import type { Json, ModelReply } from '@halting/core'
 import type { ModelCallOptions, ModelUpdate } from '@halting/core/adapters'
-import { noteKeyInUse } from './known-keys.ts'
+import { keysInUse, noteKeyInUse } from './known-keys.ts'
 import { redactedCause } from './redacted-cause.ts'
 import { withoutForms, withoutParts, writtenForms } from './secret-forms.ts'
 import { masked, withoutKeys } from './secret-shapes.ts'
@@ -39,7 +39,10 @@ export function createRedactor(given: readonly (string | undefined)[]): Redactor
     if (added.length > 0) own = [...own, ...added].slice(-mostSecrets)
   }
   add(...given)
-  const known = (): readonly string[] => [...own, ...proxySecrets(process.env), ...secretsOfEnvironment(process.env)]
+  // Another model's key is one, too, and so is what options of a provider package hold.
+  const known = (): readonly string[] => [
+    ...new Set([...own, ...keysInUse(), ...proxySecrets(process.env), ...secretsOfEnvironment(process.env)]),
+  ]
   const text = (said: string): string => withoutKeys(withoutSecrets(said, { own, known: known() }))
 
   const error = (thrown: ModelError): ModelError => {

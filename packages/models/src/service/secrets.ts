@@ -1,3 +1,5 @@
+import { isJsonObject } from '@halting/core/adapters'
+import type { Json } from '@halting/core'
 import { hasKeyPrefix, mayBeKey } from './secret-shapes.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -44,6 +46,31 @@ function secretsOfUrl(address: string): readonly string[] {
     .filter((value) => mayBeKey(value))
   const path = pathname.split('/').filter((part) => mayBeKey(part) && !part.includes('.'))
   return [...query, ...written, ...path, ...userOf(username, password)]
+}
+
+/** What an account's file, such as that of Google, says beside its key: it stands in files of any project. */
+const publicName = /[cC]ache_?[kK]ey$|^type$|(?:_|^)(?:id|uri|url|email|domain)$|Id$|Ur[il]$|Email$|Domain$/
+
+/** What stands under such a name is one though it is short: a word that is one by a part of its name, such as a tokenizer, is none. */
+const plainName = /(?:key|token|secret|password|credentials?)$/i
+
+/**
+ * What options of a provider hold that nobody else may see: what stands under the name of a secret, whatever is in it, and what
+ * stands in an address.
+ */
+export function secretsOfOptions(value: Json, name = '', isWithinSecret = false): readonly string[] {
+  const isNamed = !publicName.test(name) && secretName.test(name)
+  if (typeof value === 'string') {
+    const isHeld = isNamed || (isWithinSecret && !publicName.test(name))
+    if (isHeld && (value.length >= noWord || (plainName.test(name) && isSecret(value)))) return [value]
+    return secretsOfUrl(value).filter(isSecret)
+  }
+  const isWithin = isWithinSecret || isNamed || /headers/i.test(name)
+  if (Array.isArray(value)) {
+    return (value as readonly Json[]).flatMap((inner) => secretsOfOptions(inner, name, isWithin))
+  }
+  if (!isJsonObject(value)) return []
+  return Object.entries(value).flatMap(([inner, held = null]) => secretsOfOptions(held, inner, isWithin))
 }
 
 function userOf(username: string, password: string): readonly string[] {

@@ -118,6 +118,11 @@ export interface SearchBounds {
   readonly blocked: readonly string[]
   /** Whether a rule denies results of this host. */
   readonly denies: (host: string) => boolean
+  /**
+   * Whether a search of this domain and of what lies below it, or of any without one, may find what a rule denies though
+   * `blocked` is kept to; a service is told of `blocked` only where it is told of no allowed ones.
+   */
+  readonly mayFindDenied: (domain?: string) => boolean
 }
 
 export function searchBounds(deny: readonly Rule[]): SearchBounds {
@@ -126,5 +131,7 @@ export function searchBounds(deny: readonly Rule[]): SearchBounds {
     // A service knows no asterisk within a name: more is blocked than the rule says.
     blocked: [...new Set(patterns.map((pattern) => endOf(pattern)))].filter((domain) => domain !== ''),
     denies: (host) => patterns.some((pattern) => fits(pattern, normalHost(host))),
+    mayFindDenied: (domain) =>
+      patterns.some((pattern) => (domain === undefined ? endOf(pattern) === '' : mayFind(domain, pattern))),
   }
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { ModelError, type Model, type ModelRequest } from '@halting/core'
-import { totalTokensOf, sharedAbort } from '@halting/core/adapters'
+import { modelFacts, sharedAbort, totalTokensOf } from '@halting/core/adapters'
 import { gateObject, passService, type PassRequest } from './gate-service.ts'
 import { renewMs, type GateLimits } from './gate.ts'
 import { callHandler, type IngressOptions } from './ingress.ts'
@@ -119,25 +119,8 @@ export function gatedModel(
   session: string,
   neverSent: NeverSent = (init) => new ModelError(init),
 ): Model {
-  const {
-    id,
-    contextWindow,
-    maxOutputTokens,
-    defaultOutputTokens,
-    maxServerToolUses,
-    webSearch,
-    extraPasses,
-    maxImageTokens,
-  } = model
   return {
-    id,
-    contextWindow,
-    maxOutputTokens,
-    ...(defaultOutputTokens !== undefined && { defaultOutputTokens }),
-    ...(maxServerToolUses !== undefined && { maxServerToolUses }),
-    ...(webSearch !== undefined && { webSearch }),
-    ...(extraPasses !== undefined && { extraPasses }),
-    ...(maxImageTokens !== undefined && { maxImageTokens }),
+    ...modelFacts(model),
     async admit({ tokens, signal }) {
       const leave = await gate.enter(session, tokens, signal)
       const giveUp = (): void => {

@@ -1,6 +1,6 @@
 import { askedAs, reachableServices, serviceFromEnvironment } from '@halting/models'
 import { messageOf } from '@halting/core/adapters'
-import { helperOf, listedAliases, openAiApiOf, type RunSettings } from '@halting/agent/session-settings'
+import { helperOf, listedAliases, modelSettingsOf, type RunSettings } from '@halting/agent/session-settings'
 
 /** What a service answers that was asked for its models. */
 export type ListedModels =
@@ -26,7 +26,7 @@ export function askServices(
   timeoutMs: number = patienceMs,
 ): readonly AskedService[] {
   const credentials = helperOf(settings, env)
-  const api = openAiApiOf({ settings, env })
+  const reachedBy = modelSettingsOf({ settings, env })
   const found = reachableServices(env)
   const isMissing = credentials !== undefined && !found.some(({ prefix }) => prefix === 'anthropic')
   const services = isMissing ? [{ prefix: 'anthropic', isSetUp: true }, ...found] : found
@@ -42,7 +42,7 @@ export function askServices(
       switch (answer.kind) {
         case 'answered':
           if (answer.models === undefined) return { kind: 'none', why: 'it gives no list of its models' }
-          return plainNames(prefix, answer.models, (name) => askedAs(name, env, api))
+          return plainNames(prefix, answer.models, (name) => askedAs(name, env, reachedBy))
         case 'key_refused':
           return isSetUp ? { kind: 'none', why: `it refuses the key (${answer.status})` } : { kind: 'absent' }
         case 'failed':

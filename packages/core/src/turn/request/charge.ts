@@ -7,6 +7,7 @@ import { addUsage, noUsage, totalTokensOf, type Usage } from '../../messages.ts'
 import { billedParts, type BilledPart } from '../../model/billed-parts.ts'
 import { extraBounds } from '../../model/extra-passes.ts'
 import type { Model } from '../../model/model.ts'
+import { modelFacts } from '../../model/model-facts.ts'
 import { withWebSearches } from '../../model/web-search.ts'
 import type { ToldUsage } from '../../model/told-usage.ts'
 import { needsPrice } from '../../settings/check-settings.ts'
@@ -141,8 +142,12 @@ export function unreservedWorst(run: Run, bounds: RequestBounds): Room {
   const { model } = bounds
   const { maxServerToolUses = 0, extraPasses = [] } = model
   const isEndless = maxServerToolUses === Infinity || extraPasses.some(({ uses }) => uses === Infinity)
-  const bounded = isEndless ? { ...model, maxServerToolUses: 0, extraPasses: [] } : model
-  return worstByReply(run, bounds, bounded)
+  return worstByReply(run, bounds, isEndless ? withoutUses(model) : model)
+}
+
+/** For bounds alone. */
+function withoutUses(model: Model): Model {
+  return { ...modelFacts(model), maxServerToolUses: 0, extraPasses: [], call: (...asked) => model.call(...asked) }
 }
 
 export function noCharge(model: Model): Charge {

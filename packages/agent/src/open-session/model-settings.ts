@@ -1,0 +1,20 @@
+import type { ModelSettings } from '@halting/models'
+import type { Settings } from '@halting/policy/settings'
+import type { Environment } from '../tools/limits.ts'
+
+/** What decides how models are asked, whichever is named. */
+export interface AskedBy {
+  readonly settings: Pick<Settings, 'openaiApi' | 'webSearch'>
+  readonly env: Environment
+}
+
+/**
+ * What settings say of every model of the environment: the API of OpenAI's models, where no variable says it, and whether the
+ * service behind an address searches the web. All who make a model by its name go by this, so that none is made otherwise.
+ */
+export function modelSettingsOf({ settings, env }: AskedBy): Pick<ModelSettings, 'anthropic' | 'openai'> {
+  const { openaiApi: api, webSearch } = settings
+  const isSaid = (env['HALTING_OPENAI_API']?.trim() ?? '') !== ''
+  const search = webSearch === 'service' ? { webSearch: true } : {}
+  return { anthropic: search, openai: { ...(api !== undefined && !isSaid && { api }), ...search } }
+}

@@ -1,0 +1,70 @@
+// What is made of a model says all that the model says, also where that is a class with getters.
+import { expect, test } from 'vitest'
+import { cappedModel } from '../src/after/capped-model.ts'
+import { modelFacts } from '../src/adapters/index.ts'
+import { type Model, ModelError } from '../src/index.ts'
+import { withWebSearches } from '../src/model/web-search.ts'
+import { dollarATokenPrices as prices, run } from './support/harness.ts'
+
+/** None of its facts is a property of its own. */
+class Getters implements Model {
+  /** For the harness. */
+  readonly requests: readonly never[] = []
+  get id(): string {
+    return 'getters'
+  }
+  get contextWindow(): number {
+    return 9_000
+  }
+  get maxOutputTokens(): number {
+    return 4_000
+  }
+  get defaultOutputTokens(): number {
+    return 3_000
+  }
+  get maxServerToolUses(): number {
+    return Infinity
+  }
+  get webSearch(): { readonly domains: 'none' } {
+    return { domains: 'none' }
+  }
+  get extraPasses(): NonNullable<Model['extraPasses']> {
+    return []
+  }
+  get maxImageTokens(): number {
+    return 5
+  }
+  async call(): Promise<never> {
+    throw new ModelError({ kind: 'connection', message: 'It broke off.', billed: 'unknown' })
+  }
+}
+
+const facts = {
+  id: 'getters',
+  contextWindow: 9_000,
+  maxOutputTokens: 4_000,
+  defaultOutputTokens: 3_000,
+  maxServerToolUses: Infinity,
+  webSearch: { domains: 'none' },
+  extraPasses: [],
+  maxImageTokens: 5,
+}
+
+test('the facts of a class with getters are all there', () => {
+  expect(modelFacts(new Getters())).toEqual(facts)
+})
+
+test('a capped model has all of them but its caps', () => {
+  const { defaultOutputTokens: _, ...others } = facts
+  expect(cappedModel(new Getters(), 100)).toMatchObject({ ...others, maxOutputTokens: 100 })
+})
+
+test('a model that is bounded with searches has all of them but its uses', () => {
+  expect(withWebSearches(new Getters(), { maxUses: 2 })).toMatchObject(facts)
+})
+
+test('what a request without a report is charged stays a number, whoever uses tools without end', async () => {
+  const { terminal } = await run([], { model: new Getters(), prices, maxRetries: 0 })
+  expect(terminal.committedUsd).toBeGreaterThan(0)
+  expect(Number.isFinite(terminal.committedUsd)).toBe(true)
+})
