@@ -252,17 +252,21 @@ test.each([
 })
 
 test('what a model gave notice of is told by why, once, and by replay where it came', async () => {
+  const own = 'cccccccc-0000-4000-8000-000000000003'
   const scripted = scriptedModel([asks(['Read', { file_path: 'a.ts' }]), says('Done.')])
   const text = 'gpt-5 is not available through the Responses API.'
   const model: Model = {
     ...scripted,
     call: async (...asked) => ({ ...(await scripted.call(...asked)), warnings: [text] }),
   }
-  await keep(first, [], { model })
-  const { stdout } = await run(['why'])
+  await keep(own, [], { model })
+  // A later run of the same process says it no more, and it holds all the same.
+  await keep(own, [says('Again.')])
+  const { stdout } = await run(['why', own])
+  expect(stdout).toContain('run2 of the session')
   expect(stdout).toContain(`\n\nNotices\n! ${text}\n\nLimits\n`)
-  const json = JSON.parse((await run(['why', '--json'])).stdout) as { readonly notices: unknown }
+  const json = JSON.parse((await run(['why', own, '--json'])).stdout) as { readonly notices: unknown }
   expect(json.notices).toEqual([text])
-  const replayed = (await run(['replay'])).stdout
+  const replayed = (await run(['replay', own])).stdout
   expect(replayed.match(/notice +gpt-5 is not available/g)).toHaveLength(2)
 })

@@ -9,10 +9,11 @@ export function noticesOfReply(record: StepRecord): readonly string[] {
   return warnings.filter((warning): warning is string => typeof warning === 'string')
 }
 
-/** Most notices of one run that are told. */
+/** Most notices that are told. */
 const mostNotices = 10
 
-/** The notices of a run and its agents, each once. */
-export function noticesOfRun(records: readonly StepRecord[]): readonly string[] {
-  return [...new Set(records.flatMap(noticesOfReply))].slice(0, mostNotices)
+/** Notices that are known already, with those of a run and its agents, each once. */
+export function noticesWith(known: readonly string[], records: readonly StepRecord[]): readonly string[] {
+  const more = records.flatMap(noticesOfReply)
+  return more.length === 0 ? known : [...new Set([...known, ...more])].slice(0, mostNotices)
 }

@@ -7,7 +7,7 @@ import { pricesFor, readNamedSession } from '../foreign/session-prices.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
 import { findFile } from '../stored-sessions/find-session.ts'
-import { terminalOf, explainRuns, aboutRecord, foreignAccount, noticesOfRun } from '@halting/analysis/why'
+import { terminalOf, explainRuns, aboutRecord, foreignAccount, noticesWith } from '@halting/analysis/why'
 import { goOn, type GoOn } from './go-on.ts'
 import { recordedTerms } from './recorded-terms.ts'
 import { wayOn } from './way-on.ts'
@@ -26,7 +26,7 @@ export async function why(flags: Flags, [given]: readonly string[], program: Pro
   const next = heldBy === undefined ? await nextOf(session, path, flags, program) : { says: '' }
   if (wantsJson(flags)) {
     const stages = stagesOf(runs.flat().flatMap((record) => (record.type === 'stage' ? [record.stage] : [])))
-    const notices = noticesOfRun(runs.flat())
+    const notices = noticesWith([], runs.flat())
     const told = {
       sessionId,
       cwd: sessionCwd,
