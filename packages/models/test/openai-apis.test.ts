@@ -79,7 +79,7 @@ describe('openai', () => {
     '%s is refused by chat completions of OpenAI, before anything is asked',
     (model) => {
       expect(() => openai({ model, apiKey: 'key', api: 'chat_completions' })).toThrow(
-        `${model} is served by the Responses API alone, and chat completions are set for it. Take the setting back`,
+        `${model} is served by the Responses API alone, and chat completions are set for it. Remove what sets them (HALTING_OPENAI_API, openaiApi`,
       )
     },
   )
