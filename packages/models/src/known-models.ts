@@ -62,6 +62,8 @@ export const cloudSecretVariables: readonly string[] = [
   'AWS_SECRET_ACCESS_KEY',
   'AWS_SESSION_TOKEN',
   'AZURE_CLIENT_SECRET',
+  // A service account, in words of its own where there are no files.
+  'GOOGLE_PRIVATE_KEY',
 ]
 
 const families = ['sonnet', 'opus', 'haiku'] as const

@@ -51,6 +51,13 @@ describe('openai', () => {
     expect(pathsOf(service)).toEqual(['/v1/chat/completions', '/v1/chat/completions', '/v1/responses'])
   })
 
+  test('knows two names of APIs, and refuses any other', () => {
+    for (const make of [openai, openaiCompatible]) {
+      const options = { model: 'gpt-5.2', baseUrl: 'http://127.0.0.1:9', api: 'response' as 'responses' }
+      expect(() => make(options)).toThrow('api must be responses or chat_completions, not "response".')
+    }
+  })
+
   test('names fields as the API does, whichever name they were given by', async () => {
     const service = await startResponsesService()
     const schema = { name: 'answer', schema: { type: 'object' }, strict: true }
@@ -72,7 +79,7 @@ describe('openai', () => {
     '%s is refused by chat completions of OpenAI, before anything is asked',
     (model) => {
       expect(() => openai({ model, apiKey: 'key', api: 'chat_completions' })).toThrow(
-        `${model} is served by the Responses API alone, and chat completions are set for it. Take the setting back`,
+        `${model} is served by the Responses API alone, and chat completions are set for it. Remove what sets them (HALTING_OPENAI_API, openaiApi`,
       )
     },
   )
@@ -536,7 +543,10 @@ describe('what was thought with another key', () => {
         response.end(responsesBytes(replyEvents([messageItem('Yes.')])))
       })
       const model = openai({ model: 'gpt-5.2', baseUrl: server.url, apiKey: 'key' })
-      expect([await textOf(model, { messages: before }), server.bodies.length]).toEqual(['Yes.', 2])
+      const { reply, updates } = await call(model, { request: requestOf({ messages: before }) })
+      expect([reply?.message.content, server.bodies.length]).toEqual([[{ type: 'text', text: 'Yes.' }], 2])
+      const told = updates.flatMap((update) => (update.type === 'api_event' ? [update.event.type] : []))
+      expect(told.filter((type) => type === 'message_start')).toHaveLength(1)
     }
   })
 

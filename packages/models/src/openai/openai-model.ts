@@ -91,7 +91,7 @@ class Protocols {
     if (choice.api === 'chat_completions' && isOpenAi && hasResponsesAlone(options.model)) {
       throw new ConfigurationError(
         `${options.model} is served by the Responses API alone, and chat completions are set for it. ` +
-          'Take the setting back (openaiApi, or the option api), or name another model.',
+          'Remove what sets them (HALTING_OPENAI_API, openaiApi in settings, or the option api), or name another model.',
       )
     }
     const outputLimitField = options.outputLimitField ?? quirksOf(hostname).outputLimitField
