@@ -120,6 +120,9 @@ describe('items are known by their place', () => {
     expect(brokenBy(created, added(0, message('')), added(0, message('')))).toMatchObject({
       why: 'an item began twice',
     })
+    expect(brokenBy(created, done(0, message('One.')), added(0, message('')))).toMatchObject({
+      why: 'an item began twice',
+    })
     expect(brokenBy(...whole, textDelta(0, 'Two.'))).toEqual({
       why: 'more came of an item that was whole',
       kept: [text('One.')],
