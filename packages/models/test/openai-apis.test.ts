@@ -539,7 +539,10 @@ describe('what was thought with another key', () => {
         response.end(responsesBytes(replyEvents([messageItem('Yes.')])))
       })
       const model = openai({ model: 'gpt-5.2', baseUrl: server.url, apiKey: 'key' })
-      expect([await textOf(model, { messages: before }), server.bodies.length]).toEqual(['Yes.', 2])
+      const { reply, updates } = await call(model, { request: requestOf({ messages: before }) })
+      expect([reply?.message.content, server.bodies.length]).toEqual([[{ type: 'text', text: 'Yes.' }], 2])
+      const told = updates.flatMap((update) => (update.type === 'api_event' ? [update.event.type] : []))
+      expect(told.filter((type) => type === 'message_start')).toHaveLength(1)
     }
   })
 

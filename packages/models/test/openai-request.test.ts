@@ -334,6 +334,12 @@ describe('results of tools', () => {
     ])
   })
 
+  test.each(['', 'x'.repeat(41)])('of a call with an id that services refuse (%j) have one that they take', (id) => {
+    const [asking, answer] = messagesOf([assistant([callOf(id)]), user(result(id, 'one'))]) as JsonObject[]
+    expect(answer?.tool_call_id).toMatch(/^call_[a-zA-Z0-9]{9}$/)
+    expect(asking?.tool_calls).toMatchObject([{ id: answer?.tool_call_id }])
+  })
+
   test('that are errors say so, once', () => {
     expect(
       messagesOf([user(result('a', 'no such file', true), result('b', 'Error: no', true), result('c', [], true))]),

@@ -1,6 +1,7 @@
 // Holds R-PTC-1 to R-PTC-9 of docs/spec.md: code that runs at the service calls tools of the program, and tools are found by search.
 import { createMemorySteps, query, QueryEngine, resume, startRun, streamRun, tool } from '@halting/core'
-import type { JsonObject, RunEvent } from '@halting/core'
+import type { ContextManager, JsonObject, RunEvent } from '@halting/core'
+import { plainContext, textOf } from '@halting/core/adapters'
 import { describe, expect, test } from 'vitest'
 import { createPrices } from '../src/index.ts'
 import type { AnthropicOptions } from '../src/index.ts'
@@ -18,6 +19,7 @@ import {
   stopped,
 } from './support/program-service.ts'
 import { bytesOf, recordings } from './support/recordings.ts'
+import type { Answer } from './support/program-service.ts'
 import { beginStream, startRawServer } from './support/raw-server.ts'
 
 const serverTools = [{ type: codeVersion, name: 'code_execution' }] as const
@@ -58,6 +60,12 @@ const dice = [callOfCode('a', 'RollDie', { player: 'one' }), callOfCode('b', 'Lo
 const another = callOfCode('c', 'RollDie', { player: 'three' })
 const prices = createPrices({ 'claude-test': { input: 1, output: 10 } })
 const printed = 'It printed "one rolls 4" "a table" "three rolls 4".'
+
+/** The service answers, unless code waits for results: that goes on. */
+const answerOf =
+  (text: string): Answer =>
+  (body) =>
+    JSON.stringify(body.messages).includes('srvtoolu_1') ? endsProgram(body) : says(text)(body)
 
 describe('a program of the service', () => {
   test('calls two tools at once and then one, under a budget, and what it costs is what was billed', async () => {
@@ -158,6 +166,51 @@ describe('a program of the service', () => {
     }
     expect(service.refusals).toEqual([])
     expect(results).toMatchObject([{ terminal_reason: 'aborted_streaming' }, { result: 'It is late.' }])
+  })
+
+  test('that was interrupted is left out where a last answer is asked for: it does not go on', async () => {
+    const service = await startProgramService(
+      beginsProgram(...dice),
+      answerOf('A die was rolled.'),
+      says('It is late.'),
+    )
+    const die = rollDie(() => engine.interrupt())
+    const engine = new QueryEngine({ model: programModel(service.url), tools: [die, look] })
+    const results: unknown[] = []
+    for await (const _ of engine.submit('Roll.')) void _
+    for await (const message of engine.lastAnswer()) if (message.type === 'result') results.push(message)
+    for await (const message of engine.submit('And now?')) if (message.type === 'result') results.push(message)
+    expect(service.refusals).toEqual([])
+    expect(results).toMatchObject([{ result: 'A die was rolled.' }, { result: 'It is late.' }])
+    expect(JSON.stringify(service.bodies()[1]?.messages)).not.toContain('srvtoolu_1')
+  })
+
+  test('does not go on in a question about the conversation, whatever tools that lists', async () => {
+    const service = await startProgramService(beginsProgram(...dice), answerOf('A summary.'), endsProgram)
+    const asked: unknown[] = []
+    // Asks before the second request, and leaves the conversation as it is.
+    const context: ContextManager = {
+      ...plainContext,
+      beforeRequest({ state, system, tools }) {
+        const known = state.transcript.messages()
+        if (asked.length > 0 || known.length < 3) return undefined
+        const messages = [...known, { role: 'user', content: 'Sum it up.' } as const]
+        return {
+          trigger: 'auto',
+          async run({ ask }) {
+            const reply = await ask({ system, tools, toolChoice: 'auto', messages })
+            asked.push(reply.kind === 'answered' ? textOf(reply.message.content) : reply)
+            return { kind: 'gave_up', message: 'as it is' }
+          },
+        }
+      },
+    }
+    const options = { model: programModel(service.url), tools: [rollDie(), look], context }
+    const { reason } = await streamRun(startRun({ prompt: 'Roll.' }), { ...options, steps: createMemorySteps() }).result
+    expect([service.refusals, reason, asked]).toEqual([[], 'completed', ['A summary.']])
+    const [, question, next] = service.bodies().map(({ messages }) => JSON.stringify(messages))
+    expect(question).not.toContain('srvtoolu_1')
+    expect(next).toContain('srvtoolu_1')
   })
 
   test.each([

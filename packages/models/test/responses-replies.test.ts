@@ -187,6 +187,14 @@ describe('what deltas leave out is filled in', () => {
     expect(contentOf(...begun, done(0, call('{"path":"a"}')), ended())).toEqual([
       toolUse({ path: 'a' }, { origin: { api, arguments: '{"path": "a"}' } }),
     ])
+    const said = (json: string): JsonObject => ({
+      type: 'response.function_call_arguments.done',
+      output_index: 0,
+      arguments: json,
+    })
+    expect(contentOf(...begun, said('{"path":"a"}'), done(0, call('{"path":"a"}')), ended())).toEqual([
+      toolUse({ path: 'a' }, { origin: { api, arguments: '{"path": "a"}' } }),
+    ])
     expect(brokenBy(...begun, done(0, call('{"path":"ab"}')))).toEqual({
       why: 'the arguments of a call were not those that were streamed',
       kept: false,

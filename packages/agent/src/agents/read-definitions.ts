@@ -1,4 +1,4 @@
-import { isAiSdkName } from '../providers/ai-sdk-name.ts'
+import { isAiSdkName } from '@halting/policy/settings'
 import type { Dirent } from 'node:fs'
 import { opendir } from 'node:fs/promises'
 import { basename, join } from 'node:path'

@@ -1,7 +1,7 @@
 import { dirname } from 'node:path'
 import { wordsOf } from './argument-words.ts'
 import type { WrittenPrompt } from './commands.ts'
-import { isAiSdkName } from '../providers/ai-sdk-name.ts'
+import { isAiSdkName } from '@halting/policy/settings'
 import { briefingOffer, type BriefingTrust } from './offers.ts'
 
 /** What a command came to. */

@@ -9,9 +9,8 @@ import {
   refuseKeyName,
   withoutAlias,
 } from '@halting/models'
-import type { Settings } from '@halting/policy/settings'
+import { isAiSdkName, isAiSdkNameWhole, type Settings } from '@halting/policy/settings'
 import { nearest } from '../nearest.ts'
-import { isAiSdkName, isWellFormed } from '../providers/ai-sdk-name.ts'
 import { type AskedBy, modelSettingsOf } from './model-settings.ts'
 import { checkPackageName, isBehindPackage, nearestAlias } from '../providers/ai-sdk-models.ts'
 
@@ -22,7 +21,7 @@ import { checkPackageName, isBehindPackage, nearestAlias } from '../providers/ai
 export function checkModelName(name: string, env: SessionPorts['env'], settings: Pick<Settings, 'aiSdk'> = {}): void {
   if (isBehindPackage(name, settings)) {
     // A key in the place of a name is not repeated. Names of models may look like one.
-    if (isAiSdkName(name) && !isWellFormed(name)) refuseKeyName(name, env)
+    if (isAiSdkName(name) && !isAiSdkNameWhole(name)) refuseKeyName(name, env)
     return checkPackageName(name, settings)
   }
   // A name of a known service is looked at where its model is made.

@@ -11,11 +11,18 @@ import {
   parsePriceOverrides,
   type PriceOverrides,
 } from '@halting/models'
-import type { AiSdkAlias, AiSdkPackage, AiSdkSettings, Settings } from '@halting/policy/settings'
+import {
+  type AiSdkAlias,
+  aiSdkNameOf,
+  type AiSdkPackage,
+  type AiSdkSettings,
+  isAiSdkName,
+  parseAiSdkName,
+  type Settings,
+} from '@halting/policy/settings'
 import { expandVariables } from '../expand-variables.ts'
 import { nearest } from '../nearest.ts'
 import type { Environment } from '../tools/limits.ts'
-import { aiSdkNameOf, isAiSdkName, parseAiSdkName } from './ai-sdk-name.ts'
 import { findPackage } from './find-package.ts'
 import type { ModelToLoad } from './load-model.ts'
 

@@ -11,6 +11,7 @@ import { counted, many } from '../words/figures.ts'
 import { roundDetails, roundText } from '../words/goal-words.ts'
 import { agentPathOf } from './agent-path.ts'
 import { jsonText } from '../words/json-text.ts'
+import { replySources } from '../words/reply-sources.ts'
 import { openEntries } from '../transcript/open-entries.ts'
 
 /** A session as a person reads it: what was said and done in each run, with its figures. */
@@ -319,21 +320,9 @@ function saidParts(block: ContentBlock): readonly Part[] {
   if (block.type === 'redacted_thinking')
     return [{ kind: 'note', text: 'The model thought; the service does not show it.' }]
   if (block.type === 'image') return [{ kind: 'person', by: 'Image that the model made', content: [block] }]
-  const sources = block.type === 'ai_sdk_sources' && 'sources' in block ? sourcesText(block.sources) : ''
-  if (sources !== '') return [{ kind: 'note', text: 'Sources of the answer', more: sources }]
+  const sources = replySources(block)
+  if (sources.length > 0) return [{ kind: 'note', text: 'Sources of the answer', more: sources.join('\n') }]
   return [{ kind: 'note', text: `A block of the service: ${block.type}`, more: jsonText(block) }]
-}
-
-/** What a reply is founded on, a line each. A record may hold anything. */
-function sourcesText(sources: unknown): string {
-  if (!Array.isArray(sources)) return ''
-  const lines = sources.flatMap((source: unknown) => {
-    if (!isJsonObject(source)) return []
-    const { title, url, filename } = source
-    const words = [title, url ?? filename].flatMap((text) => (typeof text === 'string' && text !== '' ? [text] : []))
-    return words.length === 0 ? [] : [words.join(': ')]
-  })
-  return lines.join('\n')
 }
 
 function noteParts(entry: Exclude<TranscriptEntry, { readonly kind: 'user' | 'assistant' }>): readonly Part[] {

@@ -4,6 +4,7 @@ export { counted, elapsed, many, money, limitLabels, moneyAtMost } from './figur
 export { checkTail, checkText, goalFacts, goalName, goalVerdict, roundDetails, roundText } from './goal-words.ts'
 export { inputSummary } from './input-summary.ts'
 export { jsonText } from './json-text.ts'
+export { replySources } from './reply-sources.ts'
 export {
   limitPauseFacts,
   limitPauseText,

@@ -43,11 +43,12 @@ test('sources are lines of their own', async () => {
       sources: [
         { type: 'url', url: 'https://a.example/', title: 'A <b>' },
         { type: 'document', title: 'B', filename: 'b.pdf' },
+        { type: 'url', url: 'https://c.example/', title: 'https://c.example/' },
         3,
         {},
       ],
     },
   ])
-  expect(html).toContain('A &lt;b&gt;: https://a.example/\nB: b.pdf')
-  expect(markdown).toContain('A <b>: https://a.example/\nB: b.pdf')
+  expect(html).toContain('A &lt;b&gt;: https://a.example/\nB: b.pdf\nhttps://c.example/')
+  expect(markdown).toContain('A <b>: https://a.example/\nB: b.pdf\nhttps://c.example/')
 })

@@ -1,3 +1,4 @@
+import { replySources } from '@halting/analysis/words'
 import { isJsonObject } from '@halting/core/adapters'
 import type { ContentBlock } from '@halting/core'
 
@@ -7,32 +8,19 @@ import type { ContentBlock } from '@halting/core'
  */
 export function replyExtra(block: ContentBlock): string | undefined {
   switch (block.type) {
-    case 'ai_sdk_sources':
-      return sourceLines('sources' in block ? block.sources : undefined)
     case 'image':
     case 'document':
       return fileLine(block.type === 'image' ? 'An image' : 'A file', block.source)
-    default:
-      return undefined
+    default: {
+      const lines = replySources(block).map((source) => `- ${source}`)
+      return lines.length === 0 ? undefined : ['Sources:', '', ...lines].join('\n')
+    }
   }
 }
 
 /** All of a reply, in order. */
 export function replyExtras(content: readonly ContentBlock[]): readonly string[] {
   return content.flatMap((block) => replyExtra(block) ?? [])
-}
-
-function sourceLines(sources: unknown): string | undefined {
-  if (!Array.isArray(sources)) return undefined
-  const lines = sources.flatMap((source: unknown) => {
-    if (!isJsonObject(source)) return []
-    const [title, place] = [source['title'], source['url'] ?? source['filename']].map((text) =>
-      typeof text === 'string' ? text : '',
-    )
-    const words = [title, place].filter((text, index, all) => text !== '' && all.indexOf(text) === index)
-    return words.length === 0 ? [] : [`- ${words.join(': ')}`]
-  })
-  return lines.length === 0 ? undefined : ['Sources:', '', ...lines].join('\n')
 }
 
 function fileLine(what: string, source: unknown): string | undefined {

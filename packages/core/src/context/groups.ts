@@ -1,4 +1,4 @@
-import { isToolResult, type ModelMessage } from '../messages.ts'
+import { isToolResult, isToolUse, type ContentBlock, type ModelMessage } from '../messages.ts'
 
 /**
  * Whether a conversation may be cut before this message: what comes behind it stands by itself. Never between a call and its result, nor inside a
@@ -11,13 +11,25 @@ export function isCutPoint(messages: readonly ModelMessage[], index: number): bo
   return typeof message.content === 'string' || !message.content.some(isToolResult)
 }
 
+/** Whether code that runs at the service waits for results at the end of these messages: it would go on, whatever is asked behind them. */
+export function isCodeWaiting(messages: readonly ModelMessage[]): boolean {
+  const newest = messages.findLast(({ role }) => role === 'assistant')
+  if (newest === undefined || typeof newest.content === 'string') return false
+  return newest.content.some((block) => isToolUse(block) && callerOf(block) !== undefined)
+}
+
+/** The code that a block belongs to; undefined for none. */
+function callerOf(block: ContentBlock): string | undefined {
+  const { caller } = block as { readonly caller?: { readonly tool_id?: unknown } | null }
+  return typeof caller?.tool_id === 'string' ? caller.tool_id : undefined
+}
+
 /** Whether it calls tools for code that an earlier reply began, or has the result of such code. */
 function goesOnWithinService({ content }: ModelMessage): boolean {
   if (typeof content === 'string') return false
   const begun = new Set(content.map((block) => ('id' in block ? block.id : undefined)))
   return content.some((block) => {
-    const { caller } = block as { readonly caller?: { readonly tool_id?: unknown } | null }
-    const of = caller?.tool_id ?? ('tool_use_id' in block ? block.tool_use_id : undefined)
+    const of = callerOf(block) ?? ('tool_use_id' in block ? block.tool_use_id : undefined)
     return typeof of === 'string' && !begun.has(of)
   })
 }

@@ -11,13 +11,17 @@ interface Program {
 
 /**
  * The same list where each program in it has ended, or may go on: its calls stand in the newest reply, and its container is there for the
- * model known by `id`. Of one that cannot, the calls are sent as the model's own and the code is left out: the service would refuse them.
+ * model known by `id`. `mayGoOn`: not where a request lets nothing be called, which is to be answered and not to go on. Of one that cannot, the calls are sent as the model's own and the code is left out: the service would refuse them.
  */
-export function withoutLostPrograms(messages: readonly ModelMessage[], id: string): readonly ModelMessage[] {
+export function withoutLostPrograms(
+  messages: readonly ModelMessage[],
+  id: string,
+  mayGoOn: boolean,
+): readonly ModelMessage[] {
   const newest = messages.findLast(({ role }) => role === 'assistant')
   const lost = new Set<string>()
   for (const [codeId, { last, hasEnded }] of programsIn(messages)) {
-    if (!hasEnded && (last !== newest || liveContainerOf(last, id) === undefined)) lost.add(codeId)
+    if (!hasEnded && (!mayGoOn || last !== newest || liveContainerOf(last, id) === undefined)) lost.add(codeId)
   }
   return lost.size === 0 ? messages : messages.map((message) => withoutCode(message, lost))
 }

@@ -55,7 +55,7 @@ export function createRequestBody(options: RequestBodyOptions): (request: ModelR
   })
   return (request) => {
     const { system, tools, maxOutputTokens, webSearch } = request
-    const messages = runsCode ? withoutLostPrograms(request.messages, id) : request.messages
+    const messages = runsCode ? withoutLostPrograms(request.messages, id, mayCall(request)) : request.messages
     let tail = `],"max_tokens":${maxOutputTokens},"stream":true`
     if (request.toolChoice === 'none' && tools.length + serverTools.length > 0) tail += ',"tool_choice":{"type":"none"}'
     tail += thinkingField(request.thinking ?? options.thinking, maxOutputTokens)
@@ -65,6 +65,11 @@ export function createRequestBody(options: RequestBodyOptions): (request: ModelR
     if (container !== undefined) tail += `,"container":${JSON.stringify(container)}`
     return bodies(headOf(system, tools, webSearch), messages, `${tail}}`)
   }
+}
+
+/** Whether code that runs at the service may go on to call tools. */
+function mayCall({ tools, toolChoice }: ModelRequest): boolean {
+  return tools.length > 0 && toolChoice !== 'none'
 }
 
 function breakpointFields({ caching = true, cacheTtl = '5m' }: RequestBodyOptions): string {

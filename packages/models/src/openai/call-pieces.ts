@@ -1,9 +1,10 @@
-import { digestOf, isJsonObject } from '@halting/core/adapters'
-import type { Json, JsonObject } from '@halting/core'
+import { isJsonObject } from '@halting/core/adapters'
+import type { JsonObject } from '@halting/core'
 import { stringOf } from '../json-fields.ts'
 import { mostCalls } from '../service/stream-reader.ts'
 import { createObjectScanner } from './object-scanner.ts'
 import type { ObjectScanner } from './object-scanner.ts'
+import { argumentsText, madeId } from './wire-calls.ts'
 
 /** One call of a tool, as far as its pieces have come. */
 export interface PieceCall {
@@ -121,14 +122,6 @@ function isRepetition(call: PieceCall, input: string): boolean {
   return input.trim() === call.input.trim()
 }
 
-/** Nine letters and digits: the strictest of these services takes no others. */
-export function madeId(seed: string): string {
-  return digestOf(`call ${seed}`)
-    .replaceAll(/[^a-zA-Z0-9]/g, '')
-    .padEnd(9, '0')
-    .slice(0, 9)
-}
-
 interface Piece {
   readonly place: number | null
   readonly id: string
@@ -143,12 +136,7 @@ function readPiece(piece: JsonObject): Piece {
     place: typeof piece.index === 'number' ? piece.index : null,
     id: stringOf(piece.id),
     name: stringOf(called.name),
-    input: inputText(called.arguments),
+    input: argumentsText(called.arguments),
     extra: isJsonObject(piece.extra_content) ? piece.extra_content : undefined,
   }
-}
-
-/** Some services give the object itself instead of its text. */
-function inputText(input: Json | undefined): string {
-  return isJsonObject(input) ? JSON.stringify(input) : stringOf(input)
 }

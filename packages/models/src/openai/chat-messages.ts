@@ -9,9 +9,9 @@ import type {
 } from '@halting/core/adapters'
 import type { ContentBlock, Json, JsonObject, ModelMessage } from '@halting/core'
 import { listOf, stringOf } from '../json-fields.ts'
-import { madeId } from './call-pieces.ts'
 import { mergeDetails } from './chat-delta.ts'
 import { chatApi } from './chat-reader.ts'
+import { madeId, sentArguments, sentCallId, sentResult } from './wire-calls.ts'
 
 export interface ChatDialect {
   /** The id of the model that is asked: what is thought by another one is not shown to it. */
@@ -75,9 +75,7 @@ function imagesOf({ tool_use_id, content }: ToolResultBlock): readonly ContentBl
 
 function resultMessage({ tool_use_id, content, is_error }: ToolResultBlock, dialect: ChatDialect): JsonObject {
   const text = typeof content === 'string' ? content : content.map(resultText).join('\n')
-  // The protocol has no other place to say so.
-  const told = is_error === true && !/^error/i.test(text) ? `Error: ${text}` : text
-  return { role: 'tool', tool_call_id: callId(tool_use_id, dialect), content: told }
+  return { role: 'tool', tool_call_id: callId(tool_use_id, dialect), content: sentResult(text, is_error) }
 }
 
 function resultText(block: ContentBlock): string {
@@ -119,12 +117,10 @@ function textParts(text: string | null): readonly JsonObject[] {
 
 function chatCall({ id, name, input, origin }: ToolUseBlock, by: string | undefined, dialect: ChatDialect): JsonObject {
   const own = origin?.api === chatApi ? origin : undefined
-  // The text as the model wrote it: another one would not be found in the service's cache.
-  const written = typeof own?.arguments === 'string' ? own.arguments : JSON.stringify(input ?? {})
   return {
     id: callId(id, dialect),
     type: 'function',
-    function: { name, arguments: written },
+    function: { name, arguments: sentArguments(input, own) },
     // Strict services refuse the field.
     ...(own?.extra_content !== undefined && isAsked(by, dialect) && { extra_content: own.extra_content }),
   }
@@ -133,10 +129,9 @@ function chatCall({ id, name, input, origin }: ToolUseBlock, by: string | undefi
 /** The longest id that the strictest of the others takes. */
 const longestCallId = 40
 
-/** An id that this service takes: another one may have made it. The same for the call and its result. */
 function callId(id: string, { hasShortCallIds }: ChatDialect): string {
   if (hasShortCallIds) return /^[a-zA-Z0-9]{9}$/.test(id) ? id : madeId(id)
-  return id.length > longestCallId ? `call_${madeId(id)}` : id
+  return sentCallId(id, longestCallId)
 }
 
 type OwnThought = ThinkingBlock & { readonly origin: BlockOrigin }

@@ -8,7 +8,7 @@ import { tellingEvent } from '../anthropic/telling-event.ts'
 import { listOf, stringOf } from '../json-fields.ts'
 import { more, mostCalls, ping, violation } from '../service/stream-reader.ts'
 import type { Assembled, Progress, StreamReader } from '../service/stream-reader.ts'
-import { CallPieces, madeId } from './call-pieces.ts'
+import { CallPieces } from './call-pieces.ts'
 import type { PieceCall } from './call-pieces.ts'
 import { mergeDetails, partsOf } from './chat-delta.ts'
 import type { DeltaPart, ReasoningField } from './chat-delta.ts'
@@ -16,6 +16,7 @@ import { mergeChatReports, readChatUsage } from './chat-usage.ts'
 import { isCut, isFailure, meaningOf } from './finish-reason.ts'
 import { namelessTool } from '../service/nameless-tool.ts'
 import { refusedCallOf } from './refused-call.ts'
+import { keptArguments, madeId } from './wire-calls.ts'
 
 /** The `origin.api` of what this protocol wrote. */
 export const chatApi = 'chat_completions'
@@ -314,11 +315,11 @@ export class ChatReader implements StreamReader {
       return origin
     }
     const extra = this.#calls.calls.find(({ id }) => id === start.id)?.extra
-    const isSaid = input === undefined || JSON.stringify(input) === inputJson
-    if (extra === undefined && isSaid) return undefined
+    const written = keptArguments(inputJson, input)
+    if (extra === undefined && written.arguments === undefined) return undefined
     return {
       api: chatApi,
-      ...(!isSaid && { arguments: inputJson }),
+      ...written,
       ...(extra !== undefined && { extra_content: extra }),
     }
   }

@@ -1,5 +1,6 @@
 import { effortTaken } from '../responses/reasoning-effort.ts'
 import type { ReasoningEffort } from '../responses/reasoning-effort.ts'
+import type { RefusedFields } from '../responses/responses-body.ts'
 import type { Learned } from './learned.ts'
 
 /** Who was asked what, for the words about it. */
@@ -14,12 +15,33 @@ export interface AskedModel {
   readonly wantsSummary: boolean
 }
 
+type Field = Exclude<keyof RefusedFields, 'efforts'>
+
+/** What it means that a field is left out; undefined where it means nothing for this model. A field without its row does not compile. */
+const wordsByField: Readonly<Record<Field, (asked: AskedModel) => string | undefined>> = {
+  include: ({ model, mayReason }) =>
+    mayReason
+      ? `The service returns no encrypted reasoning of ${model}: its reasoning is not part of later requests.`
+      : undefined,
+  store: ({ model }) => `The service rejects the field "store": whether it stores requests to ${model} is not known.`,
+  carriedReasoning: ({ model }) =>
+    `The service cannot read earlier reasoning of ${model}, which may be that of another key or organization. ` +
+    'Requests leave it out; new reasoning is kept.',
+  summary: ({ model, wantsSummary }) =>
+    wantsSummary
+      ? `The service gives no summaries of the reasoning of ${model}: its reasoning is not shown.`
+      : undefined,
+}
+
+// True: keys of a record are those of its type.
+const fields = Object.keys(wordsByField) as Field[]
+
 /**
  * What a person should know of what was learned since they were told last: what a request goes without, or is asked for
  * in another way. Another name of the same field changes nothing for them (spec R-RESP-14).
  */
 export function noticesOfLearned(told: Learned, known: Learned, asked: AskedModel): readonly string[] {
-  const { model, responsesUrl, mayReason, wantsSummary } = asked
+  const { model, responsesUrl } = asked
   const [before, now] = [told.refused, known.refused]
   const notices: string[] = []
   if (told.api !== known.api) {
@@ -29,20 +51,9 @@ export function noticesOfLearned(told: Learned, known: Learned, asked: AskedMode
         'To skip this attempt, set openaiApi (or the option api) to chat_completions.',
     )
   }
-  if (mayReason && !before.include && now.include) {
-    notices.push(`The service returns no encrypted reasoning of ${model}: its reasoning is not part of later requests.`)
-  }
-  if (!before.store && now.store) {
-    notices.push(`The service rejects the field "store": whether it stores requests to ${model} is not known.`)
-  }
-  if (!before.carriedReasoning && now.carriedReasoning) {
-    notices.push(
-      `The service cannot read earlier reasoning of ${model}, which may be that of another key or organization. ` +
-        'Requests leave it out; new reasoning is kept.',
-    )
-  }
-  if (wantsSummary && !before.summary && now.summary) {
-    notices.push(`The service gives no summaries of the reasoning of ${model}: its reasoning is not shown.`)
+  for (const field of fields) {
+    const words = !before[field] && now[field] ? wordsByField[field](asked) : undefined
+    if (words !== undefined) notices.push(words)
   }
   return [...notices, ...noticesOfEffort(before.efforts, now.efforts, asked)]
 }

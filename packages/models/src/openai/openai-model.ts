@@ -12,6 +12,7 @@ import type { KeyHeader } from '../service/credentials.ts'
 import { headersOf, keyRingOf, urlUnder } from '../service/endpoint.ts'
 import type { Redactor } from '../service/redactor.ts'
 import { shownUrl } from '../service/secret-shapes.ts'
+import { openAiBaseUrl } from '../services.ts'
 import { callService, limitsOf } from '../service/service-model.ts'
 import type { Protocol, Refusal, Spoken } from '../service/service-model.ts'
 import type { ServiceLabels } from '../service/service-error.ts'
@@ -26,9 +27,7 @@ import { hasResponsesAlone } from './responses-models.ts'
 import { isOpenAiHost, mistralQuirks, quirksOf } from './service-quirks.ts'
 
 /** The header of a key of OpenAI's protocols. */
-export const chatKeyHeader: KeyHeader = (apiKey) => ['authorization', `Bearer ${apiKey}`]
-
-export const openAiBaseUrl = 'https://api.openai.com/v1'
+export const openAiKeyHeader: KeyHeader = (apiKey) => ['authorization', `Bearer ${apiKey}`]
 
 /** Which API is spoken at first, and whether the other one may be where the service does not have it. */
 export interface ApiChoice {
@@ -39,7 +38,7 @@ export interface ApiChoice {
 /** A model of OpenAI's protocols. @throws ConfigurationError for what no request can be made with. */
 export function makeOpenAiModel(options: OpenAiCompatibleOptions, redactor: Redactor, choice: ApiChoice): Model {
   const { model, id = model, serverTools = [], extraBody = {} } = options
-  const keys = keyRingOf(options, chatKeyHeader)
+  const keys = keyRingOf(options, openAiKeyHeader)
   const limits = limitsOf(options)
   const protocols = new Protocols(options, redactor, choice)
   const maxImageTokens = options.maxImageTokens ?? imageTokensOf(id) ?? imageTokensOf(model)

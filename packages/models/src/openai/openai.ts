@@ -2,7 +2,8 @@ import { ConfigurationError } from '@halting/core'
 import type { Model } from '@halting/core'
 import { openAiApis } from './learned.ts'
 import { withRedactor } from '../service/endpoint.ts'
-import { makeOpenAiModel, openAiBaseUrl } from './openai-model.ts'
+import { openAiBaseUrl } from '../services.ts'
+import { makeOpenAiModel } from './openai-model.ts'
 import type { OpenAiCompatibleOptions, OpenAiOptions } from './openai-options.ts'
 
 /**

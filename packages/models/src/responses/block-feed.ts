@@ -3,7 +3,7 @@ import type { JsonObject, Usage } from '@halting/core'
 import { MessageAssembler } from '../anthropic/message-assembler.ts'
 import type { OpenBlock } from '../anthropic/open-block.ts'
 import { tellingEvent } from '../anthropic/telling-event.ts'
-import { madeId } from '../openai/call-pieces.ts'
+import { madeId } from '../openai/wire-calls.ts'
 import type { Assembled, Progress } from '../service/stream-reader.ts'
 
 /** What goes back with a block once it is complete; `input` is the streamed one of a call. */
@@ -16,6 +16,8 @@ export class BlockFeed {
   readonly #origins = new Map<JsonObject, BlockOriginOf>()
   readonly #ids = new Set<string>()
   readonly #seed: string
+  /** How the message begins, until there is something of it: a response may be refused yet, or begin again. */
+  #beginning: JsonObject | undefined
   #blocks = 0
   #problem: Progress | undefined
 
@@ -43,7 +45,7 @@ export class BlockFeed {
   }
 
   start(message: JsonObject): void {
-    this.#feed({ type: 'message_start', message })
+    this.#beginning = { type: 'message_start', message }
   }
 
   /** Begins a block, and returns its index. */
@@ -88,6 +90,13 @@ export class BlockFeed {
   }
 
   #feed(event: JsonObject): Progress {
+    const beginning = this.#beginning
+    this.#beginning = undefined
+    if (beginning !== undefined) this.#tell(beginning)
+    return this.#tell(event)
+  }
+
+  #tell(event: JsonObject): Progress {
     const progress = tellingEvent(this.#emit, event, () => this.#assembler.take(event))
     if (progress.kind === 'violation') this.#problem ??= progress
     return progress

@@ -1,6 +1,6 @@
-import { isJsonObject } from '@halting/core/adapters'
 import type { Json, JsonObject } from '@halting/core'
 import { parseJson, stringOf } from '../json-fields.ts'
+import { argumentsText, keptArguments } from '../openai/wire-calls.ts'
 import { namelessTool } from '../service/nameless-tool.ts'
 import { ping, violation } from '../service/stream-reader.ts'
 import type { Progress } from '../service/stream-reader.ts'
@@ -57,7 +57,7 @@ export class CallItem implements OpenItem {
     this.#namespace ||= stringOf(namespace)
     if (this.#name === '') return
     this.#begin()
-    this.delta(this.#input === '' ? inputText(this.type === 'function_call' ? json : input) : '')
+    this.delta(this.#input === '' ? argumentsText(this.type === 'function_call' ? json : input) : '')
   }
 
   delta(text: string): Progress {
@@ -67,7 +67,7 @@ export class CallItem implements OpenItem {
 
   /** All of its arguments. */
   fill(whole: Json | undefined): Progress {
-    const text = inputText(whole)
+    const text = argumentsText(whole)
     if (text === '' || text === this.#input) return ping
     if (text.startsWith(this.#input)) return this.delta(text.slice(this.#input.length))
     if (text === this.#whole) return ping
@@ -127,11 +127,11 @@ export class CallItem implements OpenItem {
 
   #originOf(inputJson: string, input: JsonObject | undefined): ResponsesOrigin | undefined {
     const isCustom = this.type === 'custom_tool_call'
-    const isSaid = isCustom || input === undefined || JSON.stringify(input) === inputJson
-    if (isSaid && !isCustom && this.#namespace === '') return undefined
+    const written = isCustom ? {} : keptArguments(inputJson, input)
+    if (written.arguments === undefined && !isCustom && this.#namespace === '') return undefined
     return {
       api: responsesApi,
-      ...(!isSaid && { arguments: inputJson }),
+      ...written,
       ...(this.#namespace !== '' && { namespace: this.#namespace }),
       ...(isCustom && { custom: true }),
     }
@@ -143,11 +143,6 @@ export const anotherCall: Progress = violation('a call ended as another one')
 
 function isSame(known: string, given: string): boolean {
   return known === '' || given === '' || known === given
-}
-
-/** Some services give the object itself instead of its text. */
-function inputText(input: Json | undefined): string {
-  return isJsonObject(input) ? JSON.stringify(input) : stringOf(input)
 }
 
 function saysTheSame(one: string, other: string): boolean {

@@ -2,8 +2,8 @@ import { isJsonObject, isText, isToolResult, isToolUse } from '@halting/core/ada
 import type { BlockOrigin, OpaqueBlock, TextBlock, ToolResultBlock, ToolUseBlock } from '@halting/core/adapters'
 import type { ContentBlock, Json, JsonObject, ModelMessage } from '@halting/core'
 import { listOf, stringOf } from '../json-fields.ts'
-import { madeId } from '../openai/call-pieces.ts'
 import { documentText, imageUrl } from '../openai/chat-messages.ts'
+import { sentArguments, sentCallId, sentResult } from '../openai/wire-calls.ts'
 import { responsesApi } from './origin.ts'
 
 /** Tools whose calls are a text that the model writes as it likes, and not JSON, by their names. */
@@ -68,25 +68,20 @@ function documentPart(block: OpaqueBlock): JsonObject {
 
 function resultItem(result: ToolResultBlock, { isFreeformResult }: ItemOptions): JsonObject {
   const type = isFreeformResult(result) ? 'custom_tool_call_output' : 'function_call_output'
-  return { type, call_id: callId(result.tool_use_id), output: outputOf(result) }
+  return { type, call_id: sentCallId(result.tool_use_id, longestCallId), output: outputOf(result) }
 }
 
 function outputOf({ content, is_error }: ToolResultBlock): Json {
-  if (typeof content === 'string') return told(content, is_error)
+  if (typeof content === 'string') return sentResult(content, is_error)
   const parts = content.map((block) => partOf(block) ?? inputText(isText(block) ? block.text : JSON.stringify(block)))
   if (parts.every(({ type }) => type === 'input_text')) {
-    return told(parts.map(({ text }) => stringOf(text)).join('\n'), is_error)
+    return sentResult(parts.map(({ text }) => stringOf(text)).join('\n'), is_error)
   }
   if (is_error !== true) return parts
   const [first] = parts
   return first?.type === 'input_text'
-    ? [inputText(told(stringOf(first.text), is_error)), ...parts.slice(1)]
+    ? [inputText(sentResult(stringOf(first.text), is_error)), ...parts.slice(1)]
     : [inputText('Error:'), ...parts]
-}
-
-/** The protocol has no other place to say that a call failed. */
-function told(text: string, isError: boolean | undefined): string {
-  return isError === true && !/^error/i.test(text) ? `Error: ${text}` : text
 }
 
 function assistantItems(
@@ -152,15 +147,13 @@ function withoutLooseReasoning(items: readonly JsonObject[]): readonly JsonObjec
 function callItem(call: ToolUseBlock, isOwn: boolean, { freeform }: ItemOptions): JsonObject {
   const { name, input } = call
   const origin = originOf(call)
-  const shared = { call_id: callId(call.id), name }
+  const shared = { call_id: sentCallId(call.id, longestCallId), name }
   const space = isOwn && typeof origin?.namespace === 'string' ? { namespace: origin.namespace } : {}
   if (isFreeformCall(call)) {
     const field = Object.hasOwn(freeform, name) ? freeform[name]?.field : undefined
     return { type: 'custom_tool_call', ...shared, input: textIn(input, field ?? 'input'), ...space }
   }
-  // The text as the model wrote it: another one would not be found in the service's cache.
-  const written = typeof origin?.arguments === 'string' ? origin.arguments : JSON.stringify(input ?? {})
-  return { type: 'function_call', ...shared, arguments: written, ...space }
+  return { type: 'function_call', ...shared, arguments: sentArguments(input, origin), ...space }
 }
 
 /** Whether the model wrote a text of its own in place of JSON. */
@@ -187,8 +180,3 @@ function withoutFields(item: JsonObject, names: readonly string[]): JsonObject {
 
 /** The longest id of a call that the service takes. */
 const longestCallId = 64
-
-/** An id that the service takes: another one may have made it. The same for the call and its result. */
-function callId(id: string): string {
-  return id === '' || id.length > longestCallId ? `call_${madeId(id)}` : id
-}

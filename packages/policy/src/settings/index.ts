@@ -1,4 +1,5 @@
 export type { AiSdkAlias, AiSdkPackage, AiSdkSettings } from './ai-sdk.ts'
+export { type AiSdkName, aiSdkNameOf, isAiSdkName, isAiSdkNameWhole, parseAiSdkName } from './ai-sdk-name.ts'
 export {
   type AiSdkModelField,
   type AiSdkPackageField,

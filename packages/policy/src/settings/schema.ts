@@ -1,6 +1,7 @@
 import { durationMs, isJsonObject, longestDurationMs, mostBudgetUsd, waitMs } from '@halting/core/adapters'
 import * as z from 'zod'
 import { permissionModes } from '../permissions/rule-book.ts'
+import { isPackageName } from './ai-sdk-name.ts'
 import { notificationChannels } from './fields.ts'
 import { hookEvents } from './hook-settings.ts'
 
@@ -223,8 +224,6 @@ const identifier = 'the name of an export, such as createAmazonBedrock'
 const alias = 'an object: models by a name of letters, figures, dots, dashes and underscores'
 const object = z.record(z.string(), z.unknown(), says('an object'))
 
-const npmName = /^(?:@[\w~-][\w.~-]*\/)?[\w~-][\w.~-]*$/
-
 const aiSdkPackage = {
   entry: z
     .string(says(subpath))
@@ -246,11 +245,9 @@ const aiSdk = z.strictObject(
   {
     folder: filled('a path').optional(),
     packages: z
-      .record(
-        z.string().refine((name) => npmName.test(name), says(packageName)),
-        z.strictObject(aiSdkPackage, says(packageKeys)),
-        { error: ({ code }) => (code === 'invalid_key' ? `an object by ${packageName}` : 'an object by package') },
-      )
+      .record(z.string().refine(isPackageName, says(packageName)), z.strictObject(aiSdkPackage, says(packageKeys)), {
+        error: ({ code }) => (code === 'invalid_key' ? `an object by ${packageName}` : 'an object by package'),
+      })
       .optional(),
     models: z
       .record(
@@ -258,7 +255,7 @@ const aiSdk = z.strictObject(
         z.strictObject(
           {
             ...aiSdkPackage,
-            package: z.string(says(packageName)).refine((name) => npmName.test(name), says(packageName)),
+            package: z.string(says(packageName)).refine(isPackageName, says(packageName)),
             model: filled('the name of a model, as the provider knows it'),
             contextWindow: z.int(says(tokens)).min(1, says(tokens)).optional(),
             maxOutputTokens: z.int(says(tokens)).min(1, says(tokens)).optional(),

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import type { JsonObject } from '@halting/core'
+import { isAiSdkName } from '../settings/ai-sdk-name.ts'
 import type { Fields } from '../settings/fields.ts'
 import { tightening } from '../sandbox/sandbox-settings.ts'
 import { namedScripts, type NamedScript } from './hook-scripts.ts'
@@ -152,13 +153,8 @@ function offer(setting: string, value: unknown): Offer {
   const text = typeof value === 'string' ? value : JSON.stringify(value)
   // These take away all that asks or holds, or load a package: a trust that saw nothing of them does not cover them.
   const needsNaming =
-    setting === 'sandbox' || value === 'bypassPermissions' || (setting === 'model' && loadsPackage(text))
+    setting === 'sandbox' || value === 'bypassPermissions' || (setting === 'model' && isAiSdkName(text))
   return { setting, text, needsNaming, id: idOf([setting, value]) }
-}
-
-/** A model behind a package, which runs within the program. */
-function loadsPackage(model: string): boolean {
-  return model.startsWith('ai-sdk:')
 }
 
 /** A command that prints a key, or the status line, runs what its script holds, as a hook does. */
@@ -230,7 +226,7 @@ function hookOffer(
   const text = `${event}${matcher === '' ? '' : `(${matcher})`}: ${type === 'command' ? '' : `${type} `}${runs}${rest}`
   const scripts = handler.type === 'command' ? namedScripts(handler.command, projectDirectory) : []
   const { model } = more
-  const needsNaming = typeof model === 'string' && loadsPackage(model)
+  const needsNaming = typeof model === 'string' && isAiSdkName(model)
   return { setting: 'hooks', needsNaming, ...withScripts(text, scripts, ['hook', event, matcher, handler]) }
 }
 

@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { parseAiSdkName } from '../../src/settings/ai-sdk-name.ts'
 import { loadSettings, projectOffers } from '../../src/settings/settings.ts'
 import { changeTrust } from '../../src/trust/trust-store.ts'
 
@@ -146,3 +147,14 @@ describe('what is wrong', () => {
     expect(failed).not.toContain(secret)
   })
 })
+test.each(['node_modules', '../tiny', 'https://example.com/tiny.tgz', `a${'b'.repeat(214)}`])(
+  'a package that no name of a model may have is refused in settings, too: %s',
+  async (name) => {
+    for (const aiSdk of [{ packages: { [name]: {} } }, { models: { mine: { package: name, model: 'm' } } }]) {
+      const { write, ...owner } = place()
+      write(join(owner.home, '.halting/settings.json'), { aiSdk })
+      await expect(loadSettings(owner)).rejects.toThrow('the name of an npm package')
+    }
+    expect(() => parseAiSdkName(`ai-sdk:${name}/m`)).toThrow('does not name a package')
+  },
+)

@@ -1,5 +1,6 @@
 import type { CompactionReply, CompactionRequest } from '../../context/port.ts'
 import { messageOf } from '../../errors.ts'
+import { isCodeWaiting } from '../../context/groups.ts'
 import type { HookQuestion } from '../../hooks/questions.ts'
 import { ModelError } from '../../model/model-error.ts'
 import type { Model } from '../../model/model.ts'
@@ -49,7 +50,8 @@ export function questionPlan(run: Run, request: Question, model: Model, name: st
       const searching = webSearch !== undefined && { webSearch }
       const plain = { system, messages, tools, maxOutputTokens, idempotencyKey, ...searching }
       if (tools.length === 0) return plain
-      if (toolChoice === 'none') return { ...plain, toolChoice }
+      // Code of the service would take what is asked for later, and go on.
+      if (toolChoice === 'none' || isCodeWaiting(messages)) return { ...plain, toolChoice: 'none' as const }
       return thinking === null ? plain : { ...plain, thinking }
     },
   }

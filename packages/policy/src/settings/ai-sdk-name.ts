@@ -43,7 +43,7 @@ export function parseAiSdkName(name: string): AiSdkName {
 }
 
 /** Whether `parseAiSdkName` reads it. */
-export function isWellFormed(name: string): boolean {
+export function isAiSdkNameWhole(name: string): boolean {
   try {
     parseAiSdkName(name)
     return true
@@ -52,7 +52,10 @@ export function isWellFormed(name: string): boolean {
   }
 }
 
-/** Letters, figures, dots, dashes and underscores, perhaps with a scope: nothing that a folder could be reached by. */
-function isPackageName(text: string): boolean {
+/**
+ * Whether it is the plain name of an npm package: letters, figures, dots, dashes and underscores, perhaps with a scope. Nothing
+ * that a folder could be reached by.
+ */
+export function isPackageName(text: string): boolean {
   return text.length <= 214 && /^(?:@[\w~-][\w.~-]*\/)?[\w~-][\w.~-]*$/.test(text) && text !== 'node_modules'
 }

@@ -1,7 +1,7 @@
 // Holds rules of docs/spec.md: R-PROV-1, R-PROV-2.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { aiSdkNameOf, isAiSdkName, parseAiSdkName } from '../../src/providers/ai-sdk-name.ts'
+import { aiSdkNameOf, isAiSdkName, parseAiSdkName } from '../../src/settings/ai-sdk-name.ts'
 
 const word = fc.stringMatching(/^[a-z\d][a-z\d.-]{0,12}$/).filter((text) => text !== 'node_modules')
 const packageName = fc.oneof(

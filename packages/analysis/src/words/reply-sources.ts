@@ -1,0 +1,13 @@
+import type { ContentBlock } from '@halting/core'
+import { isJsonObject } from '@halting/core/adapters'
+
+/** What a block of a reply says the reply is founded on: title and place of each source. Empty for any other block. A record may hold anything. */
+export function replySources(block: ContentBlock): readonly string[] {
+  if (block.type !== 'ai_sdk_sources' || !('sources' in block) || !Array.isArray(block.sources)) return []
+  return block.sources.flatMap((source: unknown) => {
+    if (!isJsonObject(source)) return []
+    const { title, url, filename } = source
+    const words = [title, url ?? filename].flatMap((text) => (typeof text === 'string' && text !== '' ? [text] : []))
+    return words.length === 0 ? [] : [[...new Set(words)].join(': ')]
+  })
+}
