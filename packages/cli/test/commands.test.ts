@@ -138,6 +138,12 @@ describe('halting models', () => {
     const chat = await namesIn('--settings', '{"openaiApi":"chat_completions"}')
     expect(all.filter(isAlone).length).toBeGreaterThan(3)
     expect(chat).toEqual(all.filter((name) => !isAlone(name)))
+    expect(await run(['models', 'gpt-5-pro', '--settings', '{"openaiApi":"chat_completions"}'])).toMatchObject({
+      status: 2,
+      stderr:
+        'halting: The Responses API alone serves openai/gpt-5-pro, and chat completions are set. ' +
+        'Remove HALTING_OPENAI_API or openaiApi to list and use such models.\n',
+    })
   })
 
   test('names the nearest when there is none', async () => {

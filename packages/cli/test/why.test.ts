@@ -1,7 +1,8 @@
 // Holds rules of docs/spec.md: R-WHY-8 to R-WHY-10.
 import { readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { RunOptions } from '@halting/core'
+import type { Model, RunOptions } from '@halting/core'
+import { scriptedModel } from '@halting/core/testing'
 import { expect, test } from 'vitest'
 import { columnsOf } from '../src/io/columns.ts'
 import { barLines } from '../src/why/bars.ts'
@@ -161,6 +162,7 @@ test.each([40, 60, 80])('in %d columns no line but the command is longer', async
         cwd: here(),
         account,
         untold: unreportedUsageIn(records),
+        notices: [],
         stages: [],
         goOn,
         before: [],
@@ -179,6 +181,7 @@ test.each([40, 60, 80])('in %d columns no line but the command is longer', async
         cwd: here(),
         account: { ...account, slowest: [...long, ...slowest] },
         untold: { attempts: 2, unreported: 1, tokens: 123_456_789, usd: 12.5, chargedTokens: 0 },
+        notices: ['W '.repeat(150)],
         stages: [],
         goOn,
         before: [],
@@ -246,4 +249,24 @@ test.each([
   const { stdout } = await run(['why', session])
   expect(stdout.replaceAll(/[█░]+/g, '#')).toMatch(bar)
   expect(stdout).toMatch(new RegExp(`halting -p --resume ${session} ${flag}`))
+})
+
+test('what a model gave notice of is told by why, once, and by replay where it came', async () => {
+  const own = 'cccccccc-0000-4000-8000-000000000003'
+  const scripted = scriptedModel([asks(['Read', { file_path: 'a.ts' }]), says('Done.')])
+  const text = 'gpt-5 is not available through the Responses API.'
+  const model: Model = {
+    ...scripted,
+    call: async (...asked) => ({ ...(await scripted.call(...asked)), warnings: [text] }),
+  }
+  await keep(own, [], { model })
+  // A later run of the same process says it no more, and it holds all the same.
+  await keep(own, [says('Again.')])
+  const { stdout } = await run(['why', own])
+  expect(stdout).toContain('run2 of the session')
+  expect(stdout).toContain(`\n\nNotices\n! ${text}\n\nLimits\n`)
+  const json = JSON.parse((await run(['why', own, '--json'])).stdout) as { readonly notices: unknown }
+  expect(json.notices).toEqual([text])
+  const replayed = (await run(['replay', own])).stdout
+  expect(replayed.match(/notice +gpt-5 is not available/g)).toHaveLength(2)
 })

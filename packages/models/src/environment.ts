@@ -9,12 +9,12 @@ import type { OpenAiApi } from './openai/learned.ts'
 import type { ServiceOptions } from './service/endpoint.ts'
 import { keyVariablesOf, withoutAlias } from './known-models.ts'
 import { refuseKeyAsName } from './service/endpoint.ts'
-import { chatServices, modelNamed, openAiBaseUrl, openAiService } from './services.ts'
-import type { ChatService, NamedModel } from './services.ts'
+import { openAiLikeServices, modelNamed, openAiBaseUrl, openAiService } from './services.ts'
+import type { OpenAiLikeService, NamedModel } from './services.ts'
 import { MissingKeyError } from './missing-key-error.ts'
 import { endpointOf, messagesKeyHeader } from './anthropic/endpoint.ts'
 import { hasResponsesAlone } from './openai/responses-models.ts'
-import { chatKeyHeader } from './openai/openai-model.ts'
+import { openAiKeyHeader } from './openai/openai-model.ts'
 import { headersOf, urlUnder } from './service/endpoint.ts'
 import { createModelService } from './service/model-service.ts'
 import type { ModelService } from './service/model-service.ts'
@@ -51,7 +51,7 @@ export function modelFromEnvironment(name: string | undefined, env: Environment,
   const { anthropic: forAnthropic, openai: forOpenAi, ...common } = settings
   return named.kind === 'anthropic'
     ? anthropicFromEnvironment(named.model, env, { ...common, ...forAnthropic })
-    : chatFromEnvironment(named.model, named.service, env, { ...common, ...forOpenAi })
+    : openAiLikeFromEnvironment(named.model, named.service, env, { ...common, ...forOpenAi })
 }
 
 /**
@@ -74,12 +74,12 @@ export function serviceFromEnvironment(
     const endpoint = { url: all.href, headers }
     return createModelService({ model: named.model, endpoint, options, keyHeader: messagesKeyHeader })
   }
-  const options = chatOptions(named.model, named.service, env, { ...common, ...forOpenAi })
+  const options = openAiLikeOptions(named.model, named.service, env, { ...common, ...forOpenAi })
   const endpoint = {
     url: urlUnder(options.baseUrl, '/models', openAiBaseUrl),
     headers: headersOf({}, options.headers),
   }
-  return createModelService({ model: named.model, endpoint, options, keyHeader: chatKeyHeader })
+  return createModelService({ model: named.model, endpoint, options, keyHeader: openAiKeyHeader })
 }
 
 /**
@@ -94,7 +94,7 @@ function namedOrThrow(wanted: string, env: Environment): NamedModel {
   const named = modelNamed(wanted)
   refuseKeyAsName(wanted, { env, isKnownService: named !== undefined })
   if (named !== undefined) return named
-  const prefixes = ['anthropic', ...chatServices.map(({ prefix }) => prefix)].map((prefix) => `${prefix}/`)
+  const prefixes = ['anthropic', ...openAiLikeServices.map(({ prefix }) => prefix)].map((prefix) => `${prefix}/`)
   throw new ConfigurationError(
     `No supported service has a model "${wanted}". Write claude-… or gpt-…, or put the service before the name: ` +
       `${prefixes.join(', ')}. openai-compatible/ is whatever OPENAI_BASE_URL points to.`,
@@ -125,13 +125,13 @@ function messagesOptions(model: string, env: Environment, settings: Own<Anthropi
   }
 }
 
-function chatFromEnvironment(
+function openAiLikeFromEnvironment(
   model: string,
-  service: ChatService,
+  service: OpenAiLikeService,
   env: Environment,
   settings: Own<OpenAiOptions>,
 ): Model {
-  const options = chatOptions(model, service, env, settings)
+  const options = openAiLikeOptions(model, service, env, settings)
   if (service.needsKey && !hasCredentials(options) && !isOnThisMachine(options.baseUrl)) {
     const { id = model } = options
     const { keyVariable } = service
@@ -143,9 +143,9 @@ function chatFromEnvironment(
   return openaiCompatible(options)
 }
 
-function chatOptions(
+function openAiLikeOptions(
   model: string,
-  service: ChatService,
+  service: OpenAiLikeService,
   env: Environment,
   settings: Own<OpenAiOptions>,
 ): OpenAiCompatibleOptions {
@@ -170,7 +170,7 @@ function chatOptions(
   }
 }
 
-function apiOf({ responses }: ChatService, env: Environment, { api }: Pick<OpenAiOptions, 'api'>): OpenAiApi {
+function apiOf({ responses }: OpenAiLikeService, env: Environment, { api }: Pick<OpenAiOptions, 'api'>): OpenAiApi {
   return api ?? apiFrom(env) ?? (responses === true ? 'responses' : 'chat_completions')
 }
 
@@ -185,7 +185,7 @@ export function askedAs(
   { openai: settings = {} }: Pick<ModelSettings, 'openai'> = {},
 ): string | undefined {
   const listed = modelNamed(withoutAlias(name))
-  if (listed?.kind !== 'chat') return name
+  if (listed?.kind !== 'openai_like') return name
   const isTheirs = listed.service.prefix === 'openai-compatible' && keySourceOf(listed.model, env) === 'OPENAI_API_KEY'
   const known = isTheirs ? `openai/${listed.model}` : name
   const service = isTheirs ? openAiService : listed.service
@@ -200,7 +200,7 @@ function apiFrom(env: Environment): OpenAiApi | undefined {
   throw new ConfigurationError(`HALTING_OPENAI_API must be responses or chat_completions, not "${said}".`)
 }
 
-function baseUrlFrom({ prefix, baseUrl, baseUrlVariable }: ChatService, env: Environment): string | undefined {
+function baseUrlFrom({ prefix, baseUrl, baseUrlVariable }: OpenAiLikeService, env: Environment): string | undefined {
   const said = baseUrlVariable && read(env, baseUrlVariable)
   if (said === undefined || said === '') return baseUrl
   return prefix === 'ollama' ? ollamaUrl(said) : said
@@ -220,7 +220,7 @@ export interface LocalService {
 
 /** Services without a key of which a model may run on this machine. */
 export function localServices(env: Environment): readonly LocalService[] {
-  return chatServices.flatMap((service): readonly LocalService[] => {
+  return openAiLikeServices.flatMap((service): readonly LocalService[] => {
     const { prefix, baseUrlVariable, needsKey } = service
     const baseUrl = baseUrlFrom(service, env)
     if (needsKey || baseUrlVariable === undefined || service.baseUrl === undefined || baseUrl === undefined) return []
@@ -243,7 +243,7 @@ export interface ReachableService {
 export function reachableServices(env: Environment): readonly ReachableService[] {
   const messages = ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'ANTHROPIC_BASE_URL']
   const hasAddress = read(env, 'OPENAI_BASE_URL') !== undefined
-  const chat = chatServices.flatMap((service): readonly ReachableService[] => {
+  const others = openAiLikeServices.flatMap((service): readonly ReachableService[] => {
     const { prefix, needsKey, keyVariable, baseUrlVariable } = service
     if (prefix === (hasAddress ? 'openai' : 'openai-compatible')) return []
     const hasKey = keyVariable !== undefined && read(env, keyVariable) !== undefined
@@ -252,7 +252,7 @@ export function reachableServices(env: Environment): readonly ReachableService[]
     return isSetUp || isOnThisMachine(baseUrlFrom(service, env)) ? [{ prefix, isSetUp }] : []
   })
   const isAnthropicSetUp = messages.some((variable) => read(env, variable) !== undefined)
-  return [...(isAnthropicSetUp ? [{ prefix: 'anthropic', isSetUp: true }] : []), ...chat]
+  return [...(isAnthropicSetUp ? [{ prefix: 'anthropic', isSetUp: true }] : []), ...others]
 }
 
 /** OLLAMA_HOST may be a host, a host and a port, or an address; a server that listens everywhere is here. */

@@ -1,6 +1,6 @@
 import { allEntries, figuresOf } from './prices/catalogue.ts'
 import type { ModelFigures, ModelPrice } from './prices/catalogue.ts'
-import { chatServices, modelNamed } from './services.ts'
+import { openAiLikeServices, modelNamed } from './services.ts'
 
 /** A model that the price snapshot knows, behind a service that can be asked. */
 export interface KnownModel extends ModelFigures {
@@ -37,7 +37,7 @@ export function keyVariablesOf(name: string): readonly string[] | undefined {
 
 /** Every variable that a key, a token or a header with one is looked for in, whichever model is asked. */
 export function keyVariables(): readonly string[] {
-  const services = chatServices.flatMap(({ keyVariable }) => keyVariable ?? [])
+  const services = openAiLikeServices.flatMap(({ keyVariable }) => keyVariable ?? [])
   const ofMessagesApi = [
     'ANTHROPIC_API_KEY',
     'ANTHROPIC_AUTH_TOKEN',
@@ -62,6 +62,8 @@ export const cloudSecretVariables: readonly string[] = [
   'AWS_SECRET_ACCESS_KEY',
   'AWS_SESSION_TOKEN',
   'AZURE_CLIENT_SECRET',
+  // A service account, in words of its own where there are no files.
+  'GOOGLE_PRIVATE_KEY',
 ]
 
 const families = ['sonnet', 'opus', 'haiku'] as const

@@ -1,5 +1,5 @@
 /** A service that speaks OpenAI's protocols, and where a person says how to reach it. */
-export interface ChatService {
+export interface OpenAiLikeService {
   /** Comes before a model's name, with a slash. */
   readonly prefix: string
   /** Its address, where it has one of its own. */
@@ -17,7 +17,7 @@ export interface ChatService {
 export const openAiBaseUrl = 'https://api.openai.com/v1'
 
 /** OpenAI's own. */
-export const openAiService: ChatService = {
+export const openAiService: OpenAiLikeService = {
   prefix: 'openai',
   baseUrl: openAiBaseUrl,
   baseUrlVariable: 'OPENAI_BASE_URL',
@@ -27,7 +27,7 @@ export const openAiService: ChatService = {
 }
 
 /** Prefixes are those of the price snapshot, where it knows the service. */
-export const chatServices: readonly ChatService[] = [
+export const openAiLikeServices: readonly OpenAiLikeService[] = [
   openAiService,
   { prefix: 'openai-compatible', baseUrlVariable: 'OPENAI_BASE_URL', keyVariable: 'OPENAI_API_KEY', needsKey: false },
   local('ollama', 'http://127.0.0.1:11434/v1', 'OLLAMA_HOST'),
@@ -43,29 +43,29 @@ export const chatServices: readonly ChatService[] = [
   known('moonshotai', 'https://api.moonshot.ai/v1', 'MOONSHOT_API_KEY'),
 ]
 
-function known(prefix: string, baseUrl: string, keyVariable: string): ChatService {
+function known(prefix: string, baseUrl: string, keyVariable: string): OpenAiLikeService {
   return { prefix, baseUrl, keyVariable, needsKey: true }
 }
 
 /** One that runs on the machine of whoever asks, unless its variable says otherwise: at its usual port. */
-function local(prefix: string, baseUrl: string, baseUrlVariable: string): ChatService {
+function local(prefix: string, baseUrl: string, baseUrlVariable: string): OpenAiLikeService {
   return { prefix, baseUrl, baseUrlVariable, needsKey: false }
 }
 
 /** A model, and the service that has it. */
 export type NamedModel =
   | { readonly kind: 'anthropic'; readonly model: string }
-  | { readonly kind: 'chat'; readonly model: string; readonly service: ChatService }
+  | { readonly kind: 'openai_like'; readonly model: string; readonly service: OpenAiLikeService }
 
 /** What a model's name means; undefined for a name of no known service. A service's own names may have slashes too. */
 export function modelNamed(name: string): NamedModel | undefined {
   if (/^claude-./.test(name)) return { kind: 'anthropic', model: name }
   const [prefix = '', ...rest] = name.split('/')
   const model = rest.join('/')
-  if (model === '') return isOpenAis(name) ? { kind: 'chat', model: name, service: openAiService } : undefined
+  if (model === '') return isOpenAis(name) ? { kind: 'openai_like', model: name, service: openAiService } : undefined
   if (prefix === 'anthropic') return { kind: 'anthropic', model }
-  const service = chatServices.find((one) => one.prefix === prefix)
-  return service && { kind: 'chat', model, service }
+  const service = openAiLikeServices.find((one) => one.prefix === prefix)
+  return service && { kind: 'openai_like', model, service }
 }
 
 /** Bare names that only OpenAI uses. */

@@ -67,11 +67,12 @@ test('secrets that providers read are taken out of what is shown', () => {
   const env = {
     AWS_SECRET_ACCESS_KEY: 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY',
     AZURE_API_KEY: 'azure-0123456789abcdef',
+    GOOGLE_PRIVATE_KEY: '-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkq/0123456789+abcdef\n-----END PRIVATE KEY-----\n',
     AWS_REGION: 'eu-central-1-and-more',
   }
   const redact = createKeyRedactor(env)
-  for (const name of ['AWS_SECRET_ACCESS_KEY', 'AZURE_API_KEY'] as const)
-    expect(redact(`it is ${env[name]}!`)).toBe('it is [REDACTED]!')
+  for (const name of ['AWS_SECRET_ACCESS_KEY', 'AZURE_API_KEY', 'GOOGLE_PRIVATE_KEY'] as const)
+    expect(redact(`it is ${env[name].trim()}!`)).toBe('it is [REDACTED]!')
   expect(redact(env.AWS_REGION)).toBe(env.AWS_REGION)
   // Other programs sign in with those of clouds.
   expect(keyVariables()).toContain('AZURE_API_KEY')

@@ -13,14 +13,15 @@ const blocked: WebSearchUse = { maxUses: 3, blockedDomains: ['b.example'] }
 
 interface Asked {
   readonly provider: string
+  readonly providerOptions?: NonNullable<Parameters<typeof fromAiSdk>[1]>['providerOptions']
   readonly modelId?: string
   readonly parts?: readonly unknown[]
   readonly use?: WebSearchUse
 }
 
-async function asked({ provider, modelId = 'test-model', parts = [...text('ok'), finish()], use = { maxUses: 3 } }: Asked) {
+async function asked({ provider, providerOptions, modelId = 'test-model', parts = [...text('ok'), finish()], use = { maxUses: 3 } }: Asked) {
   const scripted = scriptedParts(parts, { provider })
-  const model = fromAiSdk({ ...scripted, modelId })
+  const model = fromAiSdk({ ...scripted, modelId }, { providerOptions })
   const { reply, error } = await call(model, { request: requestOf({ webSearch: use }) })
   const [options] = scripted.calls
   return { domains: model.webSearch?.domains, tools: options?.tools, options: options?.providerOptions, usage: reply?.message.usage, error }
@@ -53,6 +54,11 @@ describe('the web search of a provider', () => {
 
   test('is bounded where the tool has no number for it', async () => {
     expect((await asked({ provider: 'openai.responses' })).options).toMatchObject({ openai: { maxToolCalls: 3 } })
+    // Tools that options list have the calls that they had.
+    const providerOptions = { openai: { maxToolCalls: 2 } }
+    expect((await asked({ provider: 'openai.responses', providerOptions })).options).toMatchObject({
+      openai: { maxToolCalls: 5 },
+    })
   })
 })
 

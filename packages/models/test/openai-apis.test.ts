@@ -51,6 +51,13 @@ describe('openai', () => {
     expect(pathsOf(service)).toEqual(['/v1/chat/completions', '/v1/chat/completions', '/v1/responses'])
   })
 
+  test('knows two names of APIs, and refuses any other', () => {
+    for (const make of [openai, openaiCompatible]) {
+      const options = { model: 'gpt-5.2', baseUrl: 'http://127.0.0.1:9', api: 'response' as 'responses' }
+      expect(() => make(options)).toThrow('api must be responses or chat_completions, not "response".')
+    }
+  })
+
   test('names fields as the API does, whichever name they were given by', async () => {
     const service = await startResponsesService()
     const schema = { name: 'answer', schema: { type: 'object' }, strict: true }
@@ -72,7 +79,7 @@ describe('openai', () => {
     '%s is refused by chat completions of OpenAI, before anything is asked',
     (model) => {
       expect(() => openai({ model, apiKey: 'key', api: 'chat_completions' })).toThrow(
-        `${model} is served by the Responses API alone, and chat completions are set for it. Take the setting back`,
+        `${model} is served by the Responses API alone, and chat completions are set for it. Remove what sets them (HALTING_OPENAI_API, openaiApi`,
       )
     },
   )
@@ -148,6 +155,10 @@ describe('a service without the Responses API', () => {
       temperature: 0,
     })
     for (const name of ['text', 'max_tool_calls', 'store', 'include']) expect(body).not.toHaveProperty(name)
+    // A model knows a 404 of its own, and so asks both APIs once more.
+    await textOf(modelAt(service, { extraBody: { reasoning: { effort: 'low', summary: 'auto' } } }))
+    expect(service.asked[3]?.body).toMatchObject({ reasoning_effort: 'low' })
+    expect(service.asked[3]?.body).not.toHaveProperty('reasoning')
   })
 
   const aboutModel: readonly (readonly [string, unknown])[] = [
@@ -547,6 +558,22 @@ describe('what was thought with another key', () => {
     })
     const { error: thrown } = await call(openai({ model: 'gpt-5.2', baseUrl: server.url, apiKey: 'key' }))
     expect([recordOf(thrown).message.includes('Unknown parameter'), server.bodies.length]).toEqual([true, 1])
+  })
+
+  test('that a stream refuses once it has said something ends the reply there', async () => {
+    const error = { type: 'error', code: 'invalid_encrypted_content', message: 'It could not be verified.' }
+    const [created = {}, ...more] = replyEvents([messageItem('One.')])
+    const delta = { type: 'response.output_text.delta', output_index: 0, content_index: 0, delta: 'On' }
+    for (const said of [[delta], more.slice(0, -1)]) {
+      const server = await startRawServer((response) => {
+        beginStream(response)
+        response.end(responsesBytes([created, ...said, error]))
+      })
+      const model = openai({ model: 'gpt-5.2', baseUrl: server.url, apiKey: 'key' })
+      const { reply, error: thrown } = await call(model, { request: requestOf({ messages: before }) })
+      expect(recordOf(reply?.streamError ?? thrown).message).toContain('verified')
+      expect(server.bodies.length).toBe(1)
+    }
   })
 
   test('is left out once it was refused, and what is thought since goes along', async () => {

@@ -23,6 +23,8 @@ export interface CheckpointOptions {
   /** Folders within it that are not looked at: the program's own. */
   readonly hidden?: readonly string[]
   readonly limits?: Partial<LookLimits>
+  /** Takes keys out of commands, which stand in the log as words for a person. */
+  readonly redact?: (text: string) => string
   /** Told once, when files can no longer be kept. The work goes on. */
   readonly onProblem?: (problem: string) => void
 }
@@ -102,7 +104,10 @@ export class FileCheckpoints {
     const begun = await this.#inTurn(async () => {
       await this.#contents.open()
       const look = await this.#look()
-      const of = await this.#log.append({ type: 'command_start', ...callOf(call), command: shown(command) }, 'written')
+      const of = await this.#log.append(
+        { type: 'command_start', ...callOf(call), command: this.#shown(command) },
+        'written',
+      )
       return { look, of, moment: ++this.#moment }
     })
     try {
@@ -124,8 +129,11 @@ export class FileCheckpoints {
   /** A command begins that runs beside the conversation: what it changes, and when, is not known. */
   async background(call: CallOf, command: string): Promise<void> {
     await this.#inTurn(async () => {
-      const of = await this.#log.append({ type: 'command_start', ...callOf(call), command: shown(command) }, 'written')
-      const unseen = [`a command in the background (${headOf(command, 80)}) may have changed files`]
+      const of = await this.#log.append(
+        { type: 'command_start', ...callOf(call), command: this.#shown(command) },
+        'written',
+      )
+      const unseen = [`a command in the background (${headOf(this.#shown(command), 80)}) may have changed files`]
       await this.#log.append({ type: 'command_end', ...callOf(call), of, changes: [], unseen }, 'written')
     })
   }
@@ -143,6 +151,11 @@ export class FileCheckpoints {
     else this.#git ??= await GitProject.of(root, env)
     const look = await this.#git?.look(this.#files, this.#contents, this.#limits)
     return look ?? lookAtFolder(root, this.#files, this.#limits)
+  }
+
+  #shown(command: string): string {
+    const text = this.#options.redact?.(command) ?? command
+    return text.length > 200 ? `${headOf(text, 200)}...` : text
   }
 
   #withoutKnown(changes: SeenChanges['changes'], since: number): readonly FileChange[] {
@@ -173,10 +186,6 @@ export class FileCheckpoints {
 }
 
 /** As much of a command as a person needs to know it again. */
-function shown(command: string): string {
-  return command.length > 200 ? `${headOf(command, 200)}...` : command
-}
-
 /** Keys are `session/run/…`, and below the run name the calls that lead to it: the first is one of the main loop. */
 function callOf({ callId, toolName, idempotencyKey }: CallOf): ChangeCall {
   const [, run = '', call = callId] = /^[^/]*\/([^/]*)\/(?:(?:tool|agent):\d+:\d+:([^/]*))?/.exec(idempotencyKey) ?? []

@@ -1,3 +1,4 @@
+import { createKeyRedactor } from '@halting/models'
 import type { SessionChoices } from './choices.ts'
 import type { SessionPorts } from './ports.ts'
 import { checkpointsFolder, hiddenFromCheckpoints } from '../checkpoints/checkpoints-folder.ts'
@@ -27,6 +28,7 @@ export function checkpointsOf(
     cwd,
     // Git may run what a project configures.
     env: toolEnvironment(env, hiddenVariables),
+    redact: createKeyRedactor(env),
     onProblem: (problem) => note(wordNotice({ kind: 'checkpoints_stopped', problem })),
   })
 }

@@ -1,7 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Environment } from '../tools/limits.ts'
 
-const scope = new AsyncLocalStorage<Environment>()
+/** Undefined outside of a scope. `exit` would switch the hooks of the whole process off and on with each call. */
+const scope = new AsyncLocalStorage<Environment | undefined>()
 /** `process.env` as it was before it was scoped. */
 let outer: NodeJS.ProcessEnv | undefined
 
@@ -10,7 +11,7 @@ let outer: NodeJS.ProcessEnv | undefined
  * they start, do not. Where the variables are those of the process, nothing is changed.
  */
 export function withEnvironment<Result>(env: Environment, action: () => Result): Result {
-  if (isThatOfProcess(env)) return outer === undefined ? action() : scope.exit(action)
+  if (isThatOfProcess(env)) return outer === undefined ? action() : scope.run(undefined, action)
   if (outer === undefined) {
     outer = process.env
     process.env = scopedEnvironment(outer)
@@ -23,7 +24,7 @@ export function asOutside<Args extends readonly unknown[], Result>(
   action: (...args: Args) => Result,
 ): (...args: Args) => Result {
   const here = scope.getStore()
-  return (...args) => (here === undefined ? scope.exit(action, ...args) : scope.run(here, action, ...args))
+  return (...args) => scope.run(here, action, ...args)
 }
 
 function isThatOfProcess(env: Environment): boolean {

@@ -140,11 +140,15 @@ function outputOf(
 ): ToolOutput {
   const { sources: all, hosts, errors } = foundIn({ content: replies.flatMap(({ content }) => content) })
   const sources = all.filter((source) => isWanted(hostOf(source))).slice(0, mostSources)
-  const text = replies.map(({ content }) => textOf(content)).join('').trim()
+  const text = replies
+    .map(({ content }) => textOf(content))
+    .join('')
+    .trim()
   const count = searchesIn(replies)
   const details = { query, results: sources.map(({ title, url }) => ({ title, url })), searches: count }
   const why = [...new Set(errors)].map(wordsOfError)
-  if (sources.length === 0 && why.length > 0) return { content: `${why.join(' ')} Nothing was found.`, isError: true, details }
+  if (sources.length === 0 && why.length > 0)
+    return { content: `${why.join(' ')} Nothing was found.`, isError: true, details }
   // The service was told not to look there: what it says may rest on such a page.
   const isTainted = hosts.some((host) => !isWanted(host))
   const answer = isTainted
@@ -156,7 +160,7 @@ function outputOf(
   const rest = [...(sources.length === 0 ? [] : [sourceLines(sources)]), ...why]
   const none = sources.length === 0 ? ['[No page was found, or the service names none.]'] : []
   return { content: wellFormed([head, answer, ...none, ...rest].join('\n\n')), details }
-} // prettier-ignore
+}
 
 function sourceLines(sources: readonly SearchSource[]): string {
   return ['Sources:', ...sources.map(({ title, url }) => (title === url ? `- ${url}` : `- ${title}: ${url}`))].join(
@@ -217,7 +221,9 @@ const listNames = {
 async function searchByServer(server: SearchServer, search: ServerSearch, { signal }: Context): Promise<ToolOutput> {
   const schema = server.schema()
   if (schema === undefined)
-    return failure(`The setting webSearch names the MCP tool ${server.name}, which is not there now. Nothing was searched.`)
+    return failure(
+      `The setting webSearch names the MCP tool ${server.name}, which is not there now. Nothing was searched.`,
+    )
   const fields = isJsonObject(schema['properties']) ? schema['properties'] : {}
   const input: { [name: string]: JsonObject[string] } = { query: search.query }
   for (const kind of ['allowed', 'blocked'] as const) {
@@ -239,7 +245,7 @@ async function searchByServer(server: SearchServer, search: ServerSearch, { sign
     if (signal.aborted) throw thrown
     return failure(`${server.name} did not search: ${oneLine(messageOf(thrown))}.`)
   }
-} // prettier-ignore
+}
 
 /**
  * Hosts of the addresses in a text, whatever stands behind them: a comma or an asterisk may be a part of a host for `URL`, and

@@ -21,6 +21,16 @@ async function undo(): Promise<readonly string[]> {
   return left.map(({ path, why }) => `${path.slice(project.cwd.length + 1)}: ${why}`)
 }
 
+test('a key in a command is not in the log of changes', async () => {
+  open('folder', { redact: (text) => text.replaceAll('the-key-0123', '[REDACTED]') })
+  await bash('echo the-key-0123 > a')
+  await project.use('run1', 'Bash', { command: 'echo the-key-0123 > b', run_in_background: true })
+  const log = readFileSync(join(project.folder, 'changes.jsonl'), 'utf8')
+  expect(log).toContain('echo [REDACTED] > a')
+  expect(log).toContain('(echo [REDACTED] > b)')
+  expect(log).not.toContain('the-key-0123')
+})
+
 describe.each(['git', 'folder'] as const)('in a %s', (kind) => {
   test('binary files, modes, links, renames and deletions come back', async () => {
     open(kind)

@@ -302,6 +302,7 @@ test('commands do not get what options take keys from, nor secrets of clouds tha
     'AWS_SECRET_ACCESS_KEY',
     'AWS_SESSION_TOKEN',
     'AZURE_CLIENT_SECRET',
+    'GOOGLE_PRIVATE_KEY',
   ])
   const inAddress = { baseURL: 'https://${USER_NAME}:${PASS}@${HOST}/${PATH_OF}?key=${QUERY}', organization: '${ORG}' }
   const byok = { gateway: { byok: [{ apiKey: '${OWN_KEY}' }] } }

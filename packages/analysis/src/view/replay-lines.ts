@@ -3,6 +3,7 @@ import type { ContentBlock } from '@halting/core'
 import type { StageRecord } from '@halting/core/after'
 import type { StepRecord } from '@halting/core/steps'
 import { GoalRoundReader } from '../account/goal.ts'
+import { noticesOfReply } from '../account/recorded-notices.ts'
 import { ServiceWaitReader } from '../account/service-waits.ts'
 import { serviceWaitText } from '../words/service-words.ts'
 import { roundText } from '../words/goal-words.ts'
@@ -44,7 +45,10 @@ export function replayLines(record: StepRecord, beganAt: number): readonly Repla
             text: `${serviceWaitText(wait)}${inScope(wait.scope)}`,
           },
         ]
-      return resultTold(record, record.at + record.durationMs - beganAt)
+      return [
+        ...resultTold(record, record.at + record.durationMs - beganAt),
+        ...noticesOfReply(record).map((text) => ({ atMs: null, what: 'notice', text })),
+      ]
     }
     case 'control':
       return [{ atMs: record.at - beganAt, what: 'control', text: JSON.stringify(record.control) }]

@@ -1,5 +1,6 @@
 import { stagesOf, type RecordedStage } from '@halting/core/after'
 import { accountOf, type Account } from '../account/account.ts'
+import { noticesWith } from '../account/recorded-notices.ts'
 import type { StepRecord } from '@halting/core/steps'
 import type { AnySession } from '../sessions/read-session.ts'
 import { many } from '../words/figures.ts'
@@ -16,6 +17,8 @@ export interface RunExplanation {
   readonly account: Account
   /** What of it nobody told. */
   readonly untold: UnreportedUsage
+  /** What models and their services gave notice of in this session so far, such as that another API is used. */
+  readonly notices: readonly string[]
   /** What came after it. */
   readonly stages: readonly RecordedStage[]
   readonly goOn: NextStep
@@ -38,6 +41,8 @@ export interface BesideRun {
 export function explainRuns(session: AnySession): (run: number, beside: BesideRun) => RunExplanation {
   const { sessionId, cwd, runs, foreign } = session
   const stages = stagesByRun(runs)
+  let known: ReturnType<typeof noticesUntil> | undefined
+  const notices = (): ReturnType<typeof noticesUntil> => (known ??= noticesUntil(runs))
   return (run, { goOn = { says: '' }, about, heldBy }) => {
     const records = runs[run] ?? []
     const account = (foreign === undefined ? accountOf : foreignAccount)(records)
@@ -46,6 +51,7 @@ export function explainRuns(session: AnySession): (run: number, beside: BesideRu
       cwd,
       account,
       untold: unreportedUsageIn(records),
+      notices: notices()[run] ?? [],
       stages: stages.get(account.run.runId) ?? [],
       goOn,
       before: endingsBefore(runs, run),
@@ -53,6 +59,12 @@ export function explainRuns(session: AnySession): (run: number, beside: BesideRu
       ...(heldBy !== undefined && { heldBy }),
     }
   }
+}
+
+/** Of each run those of the runs before it, too: a model tells a thing once, and it holds from then on. */
+function noticesUntil(runs: AnySession['runs']): readonly (readonly string[])[] {
+  let notices: readonly string[] = []
+  return runs.map((records) => (notices = noticesWith(notices, records)))
 }
 
 function stagesByRun(runs: AnySession['runs']): ReadonlyMap<string, readonly RecordedStage[]> {

@@ -2,6 +2,7 @@
 export { sessionContinuation, type SessionContinuation } from './continuation.ts'
 export { explainRuns, type RunExplanation, type BesideRun } from './explain-runs.ts'
 export { aboutRecord, foreignAccount } from './foreign-account.ts'
+export { noticesWith } from '../account/recorded-notices.ts'
 export { terminalOf } from './terminal-of.ts'
 export { unreportedUsageText, type UnreportedUsage, unreportedUsageIn } from './unreported-usage.ts'
 export type { NextStep } from './next-step.ts'

@@ -65,6 +65,11 @@ async function packageFindings(name: string, patient: Patient, settings: Setting
   const says = behind === undefined ? found.says : `${found.says}; it is ${behind}`
   return [
     { ...found, says },
+    {
+      what: 'key',
+      state: 'note',
+      says: 'the package finds it: in options of aiSdk, or in variables that its documentation names',
+    },
     { what: 'package', state: 'good', says: 'it is installed and can be loaded; its service was not asked' },
   ]
 }

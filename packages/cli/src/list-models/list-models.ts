@@ -1,5 +1,5 @@
 import { ConfigurationError } from '@halting/core'
-import { type KnownModel, modelAliases, type ModelPrice } from '@halting/models'
+import { type KnownModel, knownModels, modelAliases, type ModelPrice } from '@halting/models'
 import { type Flags, wantsJson } from '../flags/flags.ts'
 import { type Style, styleFor } from '../io/style.ts'
 import { oneLine } from '../io/figures.ts'
@@ -17,6 +17,8 @@ export async function listModels(flags: Flags, [part]: readonly string[], progra
   const known = part === undefined ? all : all.filter(({ name }) => name.includes(part.toLowerCase()))
   const aliases = aliasesOf(run).filter(({ name, model }) => matches(part, name, model))
   if (part !== undefined && known.length + aliases.length === 0) {
+    const hidden = knownModels().filter(({ name }) => name.includes(part.toLowerCase()))
+    if (hidden.length > 0) throw new UsageError(hiddenText(hidden))
     const meant = nearestModel(part)
     throw new UsageError(
       `No known model has "${part}" in its name.${meant === undefined ? '' : ` Did you mean ${meant}?`} halting models lists all.`,
@@ -25,6 +27,15 @@ export async function listModels(flags: Flags, [part]: readonly string[], progra
   const style = styleFor(output.isTerminal.stdout, env)
   output.out(wantsJson(flags) ? jsonOf(known, aliases, env) : textOf(known, aliases, env, style))
   return 0
+}
+
+/** Models that the API in force does not have. */
+function hiddenText(hidden: readonly KnownModel[]): string {
+  const names = hidden.map(({ name }) => name).join(', ')
+  return (
+    `The Responses API alone serves ${names}, and chat completions are set. ` +
+    'Remove HALTING_OPENAI_API or openaiApi to list and use such models.'
+  )
 }
 
 function matches(part: string | undefined, ...names: readonly string[]): boolean {

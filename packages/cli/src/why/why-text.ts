@@ -21,7 +21,7 @@ import { type RunExplanation, unreportedUsageText, type UnreportedUsage } from '
 
 /** Why a run of a session stopped, and where it went; in lines of at most `width` columns but for the command. `now`: in milliseconds since 1970. */
 export function whyText(
-  { sessionId, cwd, account, untold, stages, goOn, before, about, heldBy }: RunExplanation,
+  { sessionId, cwd, account, untold, notices, stages, goOn, before, about, heldBy }: RunExplanation,
   width: number,
   style: Style,
   now: number = Date.now(),
@@ -44,6 +44,11 @@ export function whyText(
     ],
     goalLines(account, columns, style),
     [said(totalsLine(account, untold)), ...[unreportedUsageText(untold)].filter((text) => text !== '').map(said)],
+    withTitle(
+      'Notices',
+      notices.map((text) => said(`! ${text}`)),
+      style,
+    ),
     withTitle('Limits', barLines(limitRows(account), columns, style, longestLimit), style),
     withTitle('Time', barLines(timeRows(account), columns, style), style),
     waitLines(account).map(said),

@@ -7,7 +7,7 @@ import { pricesFor, readNamedSession } from '../foreign/session-prices.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
 import { findFile } from '../stored-sessions/find-session.ts'
-import { terminalOf, explainRuns, aboutRecord, foreignAccount } from '@halting/analysis/why'
+import { terminalOf, explainRuns, aboutRecord, foreignAccount, noticesWith } from '@halting/analysis/why'
 import { goOn, type GoOn } from './go-on.ts'
 import { recordedTerms } from './recorded-terms.ts'
 import { wayOn } from './way-on.ts'
@@ -26,12 +26,14 @@ export async function why(flags: Flags, [given]: readonly string[], program: Pro
   const next = heldBy === undefined ? await nextOf(session, path, flags, program) : { says: '' }
   if (wantsJson(flags)) {
     const stages = stagesOf(runs.flat().flatMap((record) => (record.type === 'stage' ? [record.stage] : [])))
+    const notices = noticesWith([], runs.flat())
     const told = {
       sessionId,
       cwd: sessionCwd,
       file: path ?? null,
       runs: runs.map(foreign === undefined ? accountOf : foreignAccount),
       ...(stages.length > 0 && { stages }),
+      ...(notices.length > 0 && { notices }),
       goOn: next,
       ...(heldBy !== undefined && { heldBy }),
       unpriced: session.unpriced,

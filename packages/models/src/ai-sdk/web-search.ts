@@ -46,7 +46,8 @@ const tools: readonly SearchTool[] = [
     name: 'web_search',
     // Packages drop a list of blocked ones that they do not know, and say nothing.
     domains: 'allowed',
-    args: ({ allowedDomains }) => (allowedDomains === undefined ? {} : { filters: { allowedDomains: [...allowedDomains] } }),
+    args: ({ allowedDomains }) =>
+      allowedDomains === undefined ? {} : { filters: { allowedDomains: [...allowedDomains] } },
     bound: ({ maxUses }, { openai, ...others }) => ({
       ...others,
       openai: { ...openai, maxToolCalls: maxUses + numberOf(openai?.maxToolCalls) },
@@ -70,7 +71,7 @@ const tools: readonly SearchTool[] = [
       ...listed('excludedDomains', blockedDomains),
     }),
   },
-] // prettier-ignore
+]
 
 function searchToolOf({ provider, modelId }: Provider): SearchTool | undefined {
   return tools.find((row) => row.provider.test(provider) && (row.model?.test(modelId) ?? true))

@@ -7,6 +7,8 @@ import type { Refusal } from '../service/service-model.ts'
 /** A protocol of OpenAI, and of services like it. */
 export type OpenAiApi = 'responses' | 'chat_completions'
 
+export const openAiApis: readonly OpenAiApi[] = ['responses', 'chat_completions']
+
 /**
  * What is known of a service: how it was made, and what it refused since.
  *

@@ -27,7 +27,7 @@ import { hasResponsesAlone } from './responses-models.ts'
 import { isOpenAiHost, mistralQuirks, quirksOf } from './service-quirks.ts'
 
 /** The header of a key of OpenAI's protocols. */
-export const chatKeyHeader: KeyHeader = (apiKey) => ['authorization', `Bearer ${apiKey}`]
+export const openAiKeyHeader: KeyHeader = (apiKey) => ['authorization', `Bearer ${apiKey}`]
 
 /** Which API is spoken at first, and whether the other one may be where the service does not have it. */
 export interface ApiChoice {
@@ -38,7 +38,7 @@ export interface ApiChoice {
 /** A model of OpenAI's protocols. @throws ConfigurationError for what no request can be made with. */
 export function makeOpenAiModel(options: OpenAiCompatibleOptions, redactor: Redactor, choice: ApiChoice): Model {
   const { model, id = model, serverTools = [], extraBody = {} } = options
-  const keys = keyRingOf(options, chatKeyHeader)
+  const keys = keyRingOf(options, openAiKeyHeader)
   const limits = limitsOf(options)
   const protocols = new Protocols(options, redactor, choice)
   const maxImageTokens = options.maxImageTokens ?? imageTokensOf(id) ?? imageTokensOf(model)
@@ -91,7 +91,7 @@ class Protocols {
     if (choice.api === 'chat_completions' && isOpenAi && hasResponsesAlone(options.model)) {
       throw new ConfigurationError(
         `${options.model} is served by the Responses API alone, and chat completions are set for it. ` +
-          'Take the setting back (openaiApi, or the option api), or name another model.',
+          'Remove what sets them (HALTING_OPENAI_API, openaiApi in settings, or the option api), or name another model.',
       )
     }
     const outputLimitField = options.outputLimitField ?? quirksOf(hostname).outputLimitField

@@ -1,4 +1,6 @@
+import { ConfigurationError } from '@halting/core'
 import type { Model } from '@halting/core'
+import { openAiApis } from './learned.ts'
 import { withRedactor } from '../service/endpoint.ts'
 import { openAiBaseUrl } from '../services.ts'
 import { makeOpenAiModel } from './openai-model.ts'
@@ -30,6 +32,10 @@ export function openaiResponses(options: OpenAiOptions): Model {
  * @throws ConfigurationError for an address, a key or a header that no request can be made with.
  */
 export function openaiCompatible(options: OpenAiCompatibleOptions): Model {
-  const api = options.api ?? 'chat_completions'
+  const { api = 'chat_completions' } = options
+  // Programs in JavaScript have no types, and another name would be chat completions without a word.
+  if (!openAiApis.includes(api)) {
+    throw new ConfigurationError(`api must be ${openAiApis.join(' or ')}, not ${JSON.stringify(api)}.`)
+  }
   return withRedactor(options, (redactor) => makeOpenAiModel(options, redactor, { api, mayFallBack: true }))
 }
