@@ -68,6 +68,6 @@ export const packedFiles = {
       /^examples\/fix-the-bug\/[\w./-]+\.(?:json|md|mjs)$/,
     ],
     entry: 'dist/main.js',
-    mostBytes: { packed: 1_895 * kilobyte, unpacked: 7_540 * kilobyte },
+    mostBytes: { packed: 1_900 * kilobyte, unpacked: 7_540 * kilobyte },
   },
 }
