@@ -3,7 +3,7 @@ import type { AssistantMessage, ContentBlock, Json, JsonObject, Usage } from '@h
 import type { ModelUpdate } from '@halting/core/adapters'
 import { listOf, stringOf } from '../json-fields.ts'
 import { isAbsent } from '../told-counts.ts'
-import { more, mostBlocks, ping, violation } from '../service/stream-reader.ts'
+import { more, mostBlocks, mostStarts, ping, violation } from '../service/stream-reader.ts'
 import type { Assembled, Progress } from '../service/stream-reader.ts'
 import { isProgramCall } from './message-bytes.ts'
 import { applyDelta, closeBlock, isNews, messagesOrigin, openBlock } from './open-block.ts'
@@ -279,9 +279,6 @@ export class MessageAssembler {
     }
   }
 }
-
-/** Most messages that may begin in one stream: services are known to begin two. */
-const mostStarts = 8
 
 /** What is billed is told with the end of a reply: what its beginning said was a foretaste. */
 function isTold(usage: Json | undefined): boolean {

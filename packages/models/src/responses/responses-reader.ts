@@ -3,7 +3,7 @@ import type { ModelUpdate } from '@halting/core/adapters'
 import type { Json, JsonObject, ModelRequest } from '@halting/core'
 import { listOf, stringOf } from '../json-fields.ts'
 import { madeId } from '../openai/wire-calls.ts'
-import { more, mostBlocks, mostCalls, ping, violation } from '../service/stream-reader.ts'
+import { more, mostBlocks, mostCalls, mostStarts, ping, violation } from '../service/stream-reader.ts'
 import type { Assembled, Progress, StreamReader } from '../service/stream-reader.ts'
 import { BlockFeed } from './block-feed.ts'
 import { anotherCall, CallItem } from './call-item.ts'
@@ -48,6 +48,7 @@ export class ResponsesReader implements StreamReader {
   #highest = -1
   #calls = 0
   #hasBegun = false
+  #starts = 0
   #hasEnded = false
   #isOver = false
   #id = ''
@@ -154,9 +155,10 @@ export class ResponsesReader implements StreamReader {
     const isAnother = type === 'response.created' && id !== '' && this.#id !== '' && id !== this.#id
     if (isAnother && this.#items.size > 0) return this.#feed.mixed()
     if (this.#hasBegun && !isAnother) return ping
+    if (++this.#starts > mostStarts) return violation('message after message began')
     this.#hasBegun = false
     this.#begin(response)
-    return more
+    return this.#starts === 1 ? more : ping
   }
 
   #begin({ id, model }: JsonObject): void {

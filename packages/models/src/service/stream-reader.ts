@@ -16,6 +16,8 @@ export const ping: Progress = { kind: 'ping' }
 /** Most calls that a reply may have, and most blocks: no model writes so many, and each of them is kept and told. */
 export const mostCalls = 1_000
 export const mostBlocks = 100_000
+/** Most messages that may begin in one stream: services are known to begin two. */
+export const mostStarts = 8
 
 export function violation(why: string): Progress {
   return { kind: 'violation', why }
