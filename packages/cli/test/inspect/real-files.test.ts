@@ -71,7 +71,11 @@ describe.skipIf(!isChromiumThere)('a file of a session in a browser (needs chrom
     2 * patienceMs,
   )
 
-  it.each(ways.flatMap((shown) => hostile.map((name) => ({ shown, name }))))(
+  const hostileShown = ways
+    .flatMap((shown, way) => hostile.map((name, at) => ({ shown, name, isDrawn: (way + at) % 2 === 0 })))
+    .filter(({ isDrawn }) => isWhole || isDrawn)
+
+  it.each(hostileShown)(
     'with script in every field is shown with its endings, runs nothing and asks nobody: $name, $shown',
     async ({ name, shown }) => {
       const path = pathOf('hostile', name)

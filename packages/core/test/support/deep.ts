@@ -1,4 +1,4 @@
-// How much is drawn at random: a twentieth for somebody who waits, a tenth with HALTING_DEEP=1, as `.ci/run` sets it, and all with HALTING_DEEP=all.
+// How much is drawn at random: a twentieth for somebody who waits, a sixteenth with HALTING_DEEP=1, as `.ci/run` sets it, and all with HALTING_DEEP=all.
 
 const depth = process.env['HALTING_DEEP']
 
@@ -8,7 +8,7 @@ export const isDeep: boolean = depth === '1' || depth === 'all'
 export const isWhole: boolean = depth === 'all'
 
 /** How many of so many cases are drawn. */
-export const drawn = (count: number): number => (isWhole ? count : Math.ceil(count / (isDeep ? 10 : 20)))
+export const drawn = (count: number): number => (isWhole ? count : Math.ceil(count / (isDeep ? 16 : 20)))
 
 /** All cases with HALTING_DEEP=all; of others one in `deep` for `.ci/run`, and one in `quick` for somebody who waits. */
 export function sampled<T>(

@@ -1,4 +1,4 @@
-// How much is drawn at random: a twentieth for somebody who waits, a tenth with HALTING_DEEP=1, as `.ci/run` sets it, and all with HALTING_DEEP=all; streams are cut at every byte then.
+// How much is drawn at random: a twentieth for somebody who waits, a sixteenth with HALTING_DEEP=1, as `.ci/run` sets it, and all with HALTING_DEEP=all; streams are cut at every byte then.
 
 import { drawn, isDeep, isWhole, sampled } from '../../../core/test/support/deep.ts'
 

@@ -194,7 +194,7 @@ async function harmIn(
 }
 
 describe.skipIf(!isBubblewrapThere)('a hostile .git (needs bubblewrap)', () => {
-  const step = isWhole ? 1 : 144
+  const step = isWhole ? 1 : 288
   const drawnOnes = every.filter((_, at) => at % step === 0)
   /** Of the commands it is another part each time. */
   const commandsFor = (at: number): readonly string[] => commands.filter((_, place) => (place + at) % step === 0)

@@ -1,5 +1,6 @@
 import type { Locator, Page } from 'playwright-core'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { isWhole } from '../../../../agent/test/support/deep.ts'
 import { isChromiumThere, withBrowser } from '../../support/browser.ts'
 import { everyView, type EveryView, type ViewName } from '../support/every-view.ts'
 import { hostileKey, inspectedSource, sourceFor, viewedSessions } from '../support/inspected-source.ts'
@@ -92,13 +93,16 @@ describe.skipIf(!isChromiumThere)('pictures of every view (needs chromium)', () 
     }
   })
 
-  it.each(views)('%s: they are read in the dark as well', async (view, regions) => {
-    const page = await shown(view, true)
-    for (const name of Object.keys(regions)) {
-      const { pale, forbidden } = await drawnIn(page, await saved(page, name, 'SVG'))
-      expect({ name, pale, forbidden }).toEqual({ name, pale: [], forbidden: [] })
-    }
-  })
+  it.each(views.filter((_, at) => isWhole || at % 2 === 0))(
+    '%s: they are read in the dark as well',
+    async (view, regions) => {
+      const page = await shown(view, true)
+      for (const name of Object.keys(regions)) {
+        const { pale, forbidden } = await drawnIn(page, await saved(page, name, 'SVG'))
+        expect({ name, pale, forbidden }).toEqual({ name, pale: [], forbidden: [] })
+      }
+    },
+  )
 
   it.each(['the list', 'a session'] as const)(
     '%s: as PNG they are twice as large, within what a browser paints',
