@@ -1,9 +1,20 @@
 // Holds invariants T1 to T3 of src/transcript.ts and rules of docs/spec.md: R-BUD-6, R-HOOK-1, R-STEP-2: runs that share their parts do not see each other.
 import * as fc from 'fast-check'
 import { explorePaths } from '../src/choices.ts'
-import { expect, test } from 'vitest'
-import { differences, oneState, replies, twoPrompts, type Decisions, type Name, type Schedule } from './twins.ts'
+import { afterAll, expect, test } from 'vitest'
+import {
+  differences,
+  forgetAskers,
+  oneState,
+  replies,
+  twoPrompts,
+  type Decisions,
+  type Name,
+  type Schedule,
+} from './twins.ts'
 import { drawn, isWhole } from '../../core/test/support/deep.ts'
+
+afterAll(forgetAskers)
 
 /** One goes on until it ends, then the other, but for the places of this path where the other one takes its turn. */
 function switching(decisions: Decisions): Schedule {

@@ -59,6 +59,11 @@ interface Going {
 /** Knows which run it is that asks, however deep in a part that both share. */
 const asker = new AsyncLocalStorage<{ readonly name: Name; readonly stage: Stage }>()
 
+/** Once used, it makes every promise of its process dearer until it is switched off: other tests may share that. */
+export function forgetAskers(): void {
+  asker.disable()
+}
+
 /** Runs that go on together, or one that goes on alone, and where each of them waits for its turn. */
 class Stage {
   readonly going = new Map<Name, Going>()
