@@ -78,7 +78,7 @@ const runTriggers: readonly HookTrigger[] = [
 // For somebody who waits each kind of garbage comes from a part of the hooks, and each hook gives a part of the kinds.
 const numbered = garbage.map((each, index) => [...each, index] as const)
 
-describe.each(sampled(numbered, { deep: 2, quick: 2 }))('a run goes on when what comes is %s', (_what, make, index) => {
+describe.each(sampled(numbered, { deep: 4, quick: 4 }))('a run goes on when what comes is %s', (_what, make, index) => {
   test.each(runTriggers.filter((_trigger, at) => isDeep || (at + index) % 5 === 0))(
     'from a hook at %s',
     async (trigger) => {

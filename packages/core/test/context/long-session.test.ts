@@ -167,7 +167,7 @@ describe('the same, killed in the middle and resumed', () => {
       const whole = begun()
       const state = await runOn(whole, { prompt, transcript: Transcript.empty() })
       expect(state.spent.compactions).toBeGreaterThanOrEqual(layers.clearResults === false ? 3 : 0)
-      const kills = isWhole ? 12 : 6
+      const kills = isWhole ? 12 : 3
       for (let kill = 1; kill <= kills; kill++) {
         const { model, options } = begun()
         const left = await killedAfter(Math.floor((records.length * kill) / (kills + 1)), options, { prompt })

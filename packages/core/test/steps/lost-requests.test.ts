@@ -76,7 +76,7 @@ describe.each(ways)('after a kill, where $name', (way) => {
   test('all that was asked is in what the run cost, also after a second kill, and in its replay', async () => {
     const { steps } = await run([], world() as never)
     let lost = 0
-    for (const count of sampled([...steps.records.keys()].slice(2), { deep: 3, quick: 3 })) {
+    for (const count of sampled([...steps.records.keys()].slice(2), { deep: 6, quick: 6 })) {
       const killed = await killedAfter(count, world())
       const first = await goOn(killed, way)
       for (let length = killed.length; length <= first.records.length; length++) {

@@ -51,7 +51,7 @@ describe.skipIf(allMeans.length === 0)('Confined commands (needs Landlock or bub
     async (kind, means) => {
       const { project: cwd, home } = world
       const all = confined(means)
-      const commands = sampled(all, { deep: 6, quick: 30 })
+      const commands = sampled(all, { deep: 12, quick: 30 })
       const env = { ...environmentWithoutRule(), TMPDIR: '/tmp', LANG: 'C.UTF-8' }
       // In a namespace of its own only this user has a name, and the folder above is another one.
       const asShown = (text: string): string =>

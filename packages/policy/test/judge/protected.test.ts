@@ -82,7 +82,7 @@ const elsewhere = `
   .split(/\s+/)
 
 describe.each(['default', 'acceptEdits'] as const)('in the mode %s', (mode) => {
-  test.each(sampled([...ofProject, ...elsewhere], { deep: 2, quick: 16 }))(
+  test.each(sampled([...ofProject, ...elsewhere], { deep: 4, quick: 16 }))(
     '%s is changed by no tool and no rule that does not name it',
     (name) => {
       const path = placed(name)
