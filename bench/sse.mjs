@@ -18,17 +18,17 @@ const protocols = {
   messages: {
     path: '/v1/messages',
     title: 'the Messages API',
-    ways: { halting: haltingMessages, [redacted]: haltingMessagesRedacted, [queried]: haltingMessagesQuery, '@anthropic-ai/sdk, events': anthropicEvents, '@anthropic-ai/sdk, message': anthropicMessage, pi: piMessages },
+    ways: { ...haltingWays(messagesModel), '@anthropic-ai/sdk, events': anthropicEvents, '@anthropic-ai/sdk, message': anthropicMessage, pi: piMessages },
   },
   chat: {
     path: '/v1/chat/completions',
     title: 'chat completions',
-    ways: { halting: haltingChat, [redacted]: haltingChatRedacted, [queried]: haltingChatQuery, 'openai, chunks': openaiChunks, 'openai, message': openaiMessage, pi: piChat },
+    ways: { ...haltingWays(chatModel), 'openai, chunks': openaiChunks, 'openai, message': openaiMessage, pi: piChat },
   },
   responses: {
     path: '/v1/responses',
     title: 'the Responses API',
-    ways: { halting: haltingResponses, [redacted]: haltingResponsesRedacted, [queried]: haltingResponsesQuery, 'openai, events': openaiEvents },
+    ways: { ...haltingWays(responsesModel), 'openai, events': openaiEvents },
   },
 }
 const alone = 'eventsource-parser and JSON.parse'
@@ -157,23 +157,18 @@ function responsesModel({ openaiResponses }, base) {
   return openaiResponses({ model: 'm', baseUrl: `${base}/v1`, apiKey })
 }
 
-async function haltingMessages(base, _protocol, bundled) {
-  return haltingWith(messagesModel(await import(bundled), base))
-}
-
-async function haltingChat(base, _protocol, bundled) {
-  return haltingWith(chatModel(await import(bundled), base))
-}
-
-/** As the sessions of the program read it: no key of this program is in a text that streams. */
-async function haltingMessagesRedacted(base, _protocol, bundled) {
-  const halting = await import(bundled)
-  return haltingWith(halting.withRedactedStream(messagesModel(halting, base), keys))
-}
-
-async function haltingChatRedacted(base, _protocol, bundled) {
-  const halting = await import(bundled)
-  return haltingWith(halting.withRedactedStream(chatModel(halting, base), keys))
+/** The ways of halting to read a protocol, by what makes its model. */
+function haltingWays(modelOf) {
+  const way = (readWith) => async (base, _protocol, bundled) => {
+    const halting = await import(bundled)
+    return readWith(halting, modelOf(halting, base))
+  }
+  return {
+    halting: way((_halting, model) => haltingWith(model)),
+    // As the sessions of the program read it: no key of this program is in a text that streams.
+    [redacted]: way((halting, model) => haltingWith(halting.withRedactedStream(model, keys))),
+    [queried]: way(queryWith),
+  }
 }
 
 /** A whole run, whose host is given each event of the service. */
@@ -186,30 +181,6 @@ function queryWith({ query }, model) {
     }
     return checked(text)
   }
-}
-
-async function haltingMessagesQuery(base, _protocol, bundled) {
-  const halting = await import(bundled)
-  return queryWith(halting, messagesModel(halting, base))
-}
-
-async function haltingChatQuery(base, _protocol, bundled) {
-  const halting = await import(bundled)
-  return queryWith(halting, chatModel(halting, base))
-}
-
-async function haltingResponses(base, _protocol, bundled) {
-  return haltingWith(responsesModel(await import(bundled), base))
-}
-
-async function haltingResponsesRedacted(base, _protocol, bundled) {
-  const halting = await import(bundled)
-  return haltingWith(halting.withRedactedStream(responsesModel(halting, base), keys))
-}
-
-async function haltingResponsesQuery(base, _protocol, bundled) {
-  const halting = await import(bundled)
-  return queryWith(halting, responsesModel(halting, base))
 }
 
 const anthropicBody = { model: 'm', max_tokens: 32_000, messages: [{ role: 'user', content: 'hi' }] }

@@ -1,7 +1,7 @@
 // Streams that are cut, repeated, reordered or full of garbage: in process, and over a real connection.
 import { ModelError } from '@halting/core'
-import { isJsonObject, isText, isToolUse } from '@halting/core/adapters'
-import type { ContentBlock, Json, JsonObject } from '@halting/core'
+import { isJsonObject, isToolUse } from '@halting/core/adapters'
+import type { Json, JsonObject } from '@halting/core'
 import type { ToolUseBlock } from '@halting/core/adapters'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -11,6 +11,7 @@ import { chunk, finish, piece, readChunks, usageChunk } from './support/chat-rea
 import { chatBytes, chatRecordings } from './support/chat-recordings.ts'
 import { beginStream, startRawServer } from './support/raw-server.ts'
 import { drawn } from './support/deep.ts'
+import { disorderIn, disturbed, isNothingToGoOnFrom, toldAndKept } from './support/disturbed-streams.ts'
 
 const all = chatRecordings.flatMap(({ chunks }) => chunks)
 
@@ -75,18 +76,11 @@ const garbage = fc.oneof(
   fc.dictionary(fc.string(), fc.jsonValue()),
 ) as fc.Arbitrary<JsonObject>
 
-const anyStream: fc.Arbitrary<readonly JsonObject[]> = fc.constantFrom(...chatRecordings).chain(({ chunks }) =>
-  fc.oneof(
-    fc.nat(chunks.length).map((length) => chunks.slice(0, length)),
-    fc.shuffledSubarray([...chunks]),
-    fc
-      .tuple(fc.nat(chunks.length), fc.nat(chunks.length))
-      .map(([from, to]) => [...chunks.slice(0, to), ...chunks.slice(from)]),
-    fc.tuple(fc.nat(chunks.length), fc.array(garbage)).map(([at, added]) => chunks.toSpliced(at, 0, ...added)),
-    fc.array(garbage),
-    fc.array(fc.oneof(anyPiece, anyText, { weight: 1, arbitrary: anyFinish })),
-  ),
-)
+const anyStream: fc.Arbitrary<readonly JsonObject[]> = fc
+  .constantFrom(...chatRecordings)
+  .chain(({ chunks }) =>
+    fc.oneof(...disturbed(chunks, garbage), fc.array(fc.oneof(anyPiece, anyText, { weight: 1, arbitrary: anyFinish }))),
+  )
 
 /** An object that was read from a text with its last brace: what the model wrote, also where that is no JSON. */
 function cameWhole({ input }: ToolUseBlock): boolean {
@@ -99,22 +93,12 @@ function isEmpty({ input }: ToolUseBlock): boolean {
   return JSON.stringify(input) === '{}'
 }
 
-/** What was thought, and white space: without anything else the request is made again. */
-function isNothingToGoOnFrom(block: ContentBlock): boolean {
-  return block.type === 'thinking' || (isText(block) && block.text.trim() === '')
-}
-
 describe('whatever comes', () => {
   test('a block that was told complete is in the message, unchanged and once', () => {
     fc.assert(
       fc.property(anyStream, fc.constantFrom('done', 'none'), (chunks, end) => {
-        const { assembled, updates, end: ended } = readChunks(chunks, end)
-        // Of two messages nothing is kept (spec R-WIRE-5d).
-        if (ended?.kind === 'violation' && ended.why.includes('two messages')) return
-        const told = updates.flatMap((update) => (update.type === 'block' ? [update] : []))
-        const inOrder = told.toSorted((a, b) => a.index - b.index).map(({ block }) => block)
-        const kept = assembled.kind === 'nothing' ? inOrder.filter(isNothingToGoOnFrom) : assembled.message.content
-        expect(kept).toEqual(inOrder)
+        const blocks = toldAndKept(readChunks(chunks, end))
+        expect(blocks?.kept).toEqual(blocks?.told)
       }),
       { numRuns: drawn(5000) },
     )
@@ -154,21 +138,7 @@ describe('whatever comes', () => {
   test('events that are told begin, go on and end in order', () => {
     fc.assert(
       fc.property(anyStream, (chunks) => {
-        const { updates } = readChunks(chunks)
-        const open = new Set<Json | undefined>()
-        const faults: string[] = []
-        let begun = 0
-        for (const update of updates) {
-          if (update.type !== 'api_event') continue
-          const { type, index } = update.event
-          if (type === 'content_block_start') {
-            if (index !== begun++) faults.push(`block ${JSON.stringify(index)} began after ${begun - 1} others`)
-            open.add(index)
-          }
-          if (type === 'content_block_delta' && !open.has(index)) faults.push('a delta for a block that is not open')
-          if (type === 'content_block_stop' && !open.delete(index)) faults.push('the end of a block that is not open')
-        }
-        expect(faults).toEqual([])
+        expect(disorderIn(readChunks(chunks).updates)).toEqual([])
       }),
       { numRuns: drawn(3000) },
     )

@@ -9,6 +9,7 @@ import type { OpenAiCompatibleOptions } from '../src/openai/openai-options.ts'
 import { call, requestOf } from './support/call.ts'
 import { chunk, finish } from './support/chat-read.ts'
 import { chatBytes } from './support/chat-recordings.ts'
+import { assistant, callOf, result, text, user } from './support/messages.ts'
 import { beginStream, startRawServer } from './support/raw-server.ts'
 
 const options: ChatBodyOptions = {
@@ -28,22 +29,8 @@ function messagesOf(messages: readonly ModelMessage[], more: Partial<ChatBodyOpt
   return bodyOf({ messages: deepFreeze(messages) }, more).messages
 }
 
-const user = (...content: readonly ContentBlock[]): ModelMessage => ({ role: 'user', content })
-const assistant = (content: readonly ContentBlock[], by?: string): ModelMessage => ({
-  role: 'assistant',
-  content,
-  ...(by !== undefined && { by }),
-})
-const text = (words: string): ContentBlock => ({ type: 'text', text: words })
 const image: ContentBlock = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'aGk=' } }
 const imagePart = { type: 'image_url', image_url: { url: 'data:image/png;base64,aGk=' } }
-const callOf = (id: string, input: unknown = {}): ContentBlock => ({ type: 'tool_use', id, name: 'Read', input })
-const result = (id: string, content: string | readonly ContentBlock[], is_error = false): ContentBlock => ({
-  type: 'tool_result',
-  tool_use_id: id,
-  content,
-  ...(is_error && { is_error }),
-})
 const api = 'chat_completions'
 
 describe('a body', () => {

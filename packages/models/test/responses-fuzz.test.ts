@@ -1,9 +1,10 @@
 // Streams of the Responses API that are cut, repeated, reordered or full of garbage, in process: R-RESP-30 to R-RESP-41.
-import { isJsonObject, isText, isToolUse } from '@halting/core/adapters'
-import type { ContentBlock, Json, JsonObject } from '@halting/core'
+import { isJsonObject, isToolUse } from '@halting/core/adapters'
+import type { JsonObject } from '@halting/core'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { drawn } from './support/deep.ts'
+import { disorderIn, disturbed, toldAndKept } from './support/disturbed-streams.ts'
 import {
   added,
   argumentsDelta,
@@ -89,33 +90,17 @@ const garbage = fc.oneof(
 
 const anyStream: fc.Arbitrary<readonly JsonObject[]> = fc.constantFrom(...responsesRecordings).chain(({ events }) =>
   fc.oneof(
-    fc.nat(events.length).map((length) => events.slice(0, length)),
-    fc.shuffledSubarray([...events]),
-    fc
-      .tuple(fc.nat(events.length), fc.nat(events.length))
-      .map(([from, to]) => [...events.slice(0, to), ...events.slice(from)]),
-    fc.tuple(fc.nat(events.length), fc.array(garbage)).map(([at, more]) => events.toSpliced(at, 0, ...more)),
-    fc.array(garbage),
+    ...disturbed(events, garbage),
     fc.tuple(fc.array(anyEvent, { maxLength: 20 }), anyEnd).map(([events_, end]) => [...events_, end]),
   ),
 )
-
-/** What was thought, and white space: without anything else the request is made again. */
-function isNothingToGoOnFrom(block: ContentBlock): boolean {
-  return block.type === 'thinking' || (isText(block) && block.text.trim() === '')
-}
 
 describe('whatever comes', () => {
   test('a block that was told complete is in the message, unchanged and once', () => {
     fc.assert(
       fc.property(anyStream, fc.boolean(), (events, isOver) => {
-        const { assembled, updates, end } = readEvents(events, { isOver })
-        // Of two messages nothing is kept (spec R-RESP-40).
-        if (end?.kind === 'violation' && end.why.includes('two messages')) return
-        const told = updates.flatMap((update) => (update.type === 'block' ? [update] : []))
-        const inOrder = told.toSorted((a, b) => a.index - b.index).map(({ block }) => block)
-        const kept = assembled.kind === 'nothing' ? inOrder.filter(isNothingToGoOnFrom) : assembled.message.content
-        expect(kept).toEqual(inOrder)
+        const blocks = toldAndKept(readEvents(events, { isOver }))
+        expect(blocks?.kept).toEqual(blocks?.told)
       }),
       { numRuns: drawn(5_000) },
     )
@@ -174,20 +159,7 @@ describe('whatever comes', () => {
   test('events that are told begin, go on and end in order', () => {
     fc.assert(
       fc.property(anyStream, (events) => {
-        const open = new Set<Json | undefined>()
-        const faults: string[] = []
-        let begun = 0
-        for (const update of readEvents(events).updates) {
-          if (update.type !== 'api_event') continue
-          const { type, index } = update.event
-          if (type === 'content_block_start') {
-            if (index !== begun++) faults.push(`block ${JSON.stringify(index)} began after ${begun - 1} others`)
-            open.add(index)
-          }
-          if (type === 'content_block_delta' && !open.has(index)) faults.push('a delta for a block that is not open')
-          if (type === 'content_block_stop' && !open.delete(index)) faults.push('the end of a block that is not open')
-        }
-        expect(faults).toEqual([])
+        expect(disorderIn(readEvents(events).updates)).toEqual([])
       }),
       { numRuns: drawn(3_000) },
     )

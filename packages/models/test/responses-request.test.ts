@@ -7,6 +7,7 @@ import { createOwnReasoning } from '../src/responses/own-reasoning.ts'
 import { createResponsesBody } from '../src/responses/responses-body.ts'
 import type { RefusedFields, ResponsesBodyOptions } from '../src/responses/responses-body.ts'
 import { requestOf } from './support/call.ts'
+import { assistant, callOf, result, text, user } from './support/messages.ts'
 
 const nothingRefused: RefusedFields = {
   store: false,
@@ -39,24 +40,10 @@ function inputOf(messages: readonly ModelMessage[], more: Partial<ResponsesBodyO
   return bodyOf({ messages: deepFreeze(messages) }, more).input
 }
 
-const user = (...content: readonly ContentBlock[]): ModelMessage => ({ role: 'user', content })
-const assistant = (content: readonly ContentBlock[], by?: string): ModelMessage => ({
-  role: 'assistant',
-  content,
-  ...(by !== undefined && { by }),
-})
-const text = (words: string): ContentBlock => ({ type: 'text', text: words })
 const said = (words: string, more: JsonObject = {}): ContentBlock => ({
   type: 'text',
   text: words,
   origin: { api: 'responses', ...more },
-})
-const callOf = (id: string, input: unknown = {}): ContentBlock => ({ type: 'tool_use', id, name: 'Read', input })
-const result = (id: string, content: string | readonly ContentBlock[], is_error = false): ContentBlock => ({
-  type: 'tool_result',
-  tool_use_id: id,
-  content,
-  ...(is_error && { is_error }),
 })
 const thought = (item: JsonObject): ContentBlock => ({
   type: 'thinking',

@@ -2,7 +2,7 @@ import { isJsonObject } from '@halting/core/adapters'
 import type { Json, JsonObject } from '@halting/core'
 import type { ModelUpdate } from '@halting/core/adapters'
 import { MessageAssembler } from '../anthropic/message-assembler.ts'
-import { tellingEvent } from '../anthropic/telling-event.ts'
+import { messageStart, tellingEvent } from '../anthropic/telling-event.ts'
 import { listOf, parseJson, stringOf } from '../json-fields.ts'
 import { namelessTool } from '../service/nameless-tool.ts'
 import type { Assembled } from '../service/stream-reader.ts'
@@ -303,17 +303,7 @@ export class PartReader {
   #start(): PartProgress {
     if (this.#isStarted) return more
     this.#isStarted = true
-    const message = {
-      id: this.#id,
-      type: 'message',
-      role: 'assistant',
-      model: this.#model,
-      content: [],
-      stop_reason: null,
-      stop_sequence: null,
-      usage: { input_tokens: 0, output_tokens: 0 },
-    }
-    return this.#send({ type: 'message_start', message })
+    return this.#send(messageStart(this.#id, this.#model))
   }
 
   /** Tells events on and feeds them to the assembler. */

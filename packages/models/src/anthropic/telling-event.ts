@@ -14,3 +14,20 @@ export function tellingEvent<T>(emit: (update: ModelUpdate) => void, event: Json
   emit({ type: 'api_event', event })
   return progress
 }
+
+/** The event that begins a message, for services whose events are put into this shape. What it costs comes at its end. */
+export function messageStart(id: string, model: string): JsonObject {
+  return {
+    type: 'message_start',
+    message: {
+      id,
+      type: 'message',
+      role: 'assistant',
+      model,
+      content: [],
+      stop_reason: null,
+      stop_sequence: null,
+      usage: { input_tokens: 0, output_tokens: 0 },
+    },
+  }
+}

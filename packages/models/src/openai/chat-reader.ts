@@ -4,7 +4,7 @@ import type { Json, JsonObject, ModelRequest } from '@halting/core'
 import type { ModelUpdate } from '@halting/core/adapters'
 import { MessageAssembler } from '../anthropic/message-assembler.ts'
 import type { OpenBlock } from '../anthropic/open-block.ts'
-import { tellingEvent } from '../anthropic/telling-event.ts'
+import { messageStart, tellingEvent } from '../anthropic/telling-event.ts'
 import { listOf, stringOf } from '../json-fields.ts'
 import { more, mostCalls, ping, violation } from '../service/stream-reader.ts'
 import type { Assembled, Progress, StreamReader } from '../service/stream-reader.ts'
@@ -163,17 +163,7 @@ export class ChatReader implements StreamReader {
 
   #begin({ id, model }: JsonObject): void {
     this.#hasBegun = true
-    const message = {
-      id: stringOf(id) || `chat-${madeId(this.#seed)}`,
-      type: 'message',
-      role: 'assistant',
-      model: stringOf(model) || this.#model,
-      content: [],
-      stop_reason: null,
-      stop_sequence: null,
-      usage: { input_tokens: 0, output_tokens: 0 },
-    }
-    this.#feed({ type: 'message_start', message })
+    this.#feed(messageStart(stringOf(id) || `chat-${madeId(this.#seed)}`, stringOf(model) || this.#model))
   }
 
   #takePart(part: DeltaPart): Progress {

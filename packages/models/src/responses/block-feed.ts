@@ -2,7 +2,7 @@ import type { BlockOrigin, ModelUpdate } from '@halting/core/adapters'
 import type { JsonObject, Usage } from '@halting/core'
 import { MessageAssembler } from '../anthropic/message-assembler.ts'
 import type { OpenBlock } from '../anthropic/open-block.ts'
-import { tellingEvent } from '../anthropic/telling-event.ts'
+import { messageStart, tellingEvent } from '../anthropic/telling-event.ts'
 import { madeId } from '../openai/wire-calls.ts'
 import type { Assembled, Progress } from '../service/stream-reader.ts'
 
@@ -44,8 +44,8 @@ export class BlockFeed {
     return id
   }
 
-  start(message: JsonObject): void {
-    this.#beginning = { type: 'message_start', message }
+  start(id: string, model: string): void {
+    this.#beginning = messageStart(id, model)
   }
 
   /** Begins a block, and returns its index. */

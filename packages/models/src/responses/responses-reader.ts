@@ -165,16 +165,7 @@ export class ResponsesReader implements StreamReader {
     if (this.#hasBegun) return
     this.#hasBegun = true
     this.#id = stringOf(id)
-    this.#feed.start({
-      id: this.#id || `response-${madeId(this.#seed)}`,
-      type: 'message',
-      role: 'assistant',
-      model: stringOf(model) || this.#model,
-      content: [],
-      stop_reason: null,
-      stop_sequence: null,
-      usage: { input_tokens: 0, output_tokens: 0 },
-    })
+    this.#feed.start(this.#id || `response-${madeId(this.#seed)}`, stringOf(model) || this.#model)
   }
 
   #takeItem(event: JsonObject, type: string): Progress {

@@ -1,0 +1,63 @@
+// What fuzz tests of both protocols of OpenAI draw, and hold of whatever comes.
+import type { ContentBlock, Json, JsonObject } from '@halting/core'
+import { isText } from '@halting/core/adapters'
+import type { ModelUpdate } from '@halting/core/adapters'
+import * as fc from 'fast-check'
+import type { Assembled, Progress } from '../../src/service/stream-reader.ts'
+
+/** A stream that was cut, reordered, repeated in part, or has garbage in it, or nothing else. */
+export function disturbed(
+  events: readonly JsonObject[],
+  garbage: fc.Arbitrary<JsonObject>,
+): readonly fc.Arbitrary<readonly JsonObject[]>[] {
+  return [
+    fc.nat(events.length).map((length) => events.slice(0, length)),
+    fc.shuffledSubarray([...events]),
+    fc
+      .tuple(fc.nat(events.length), fc.nat(events.length))
+      .map(([from, to]) => [...events.slice(0, to), ...events.slice(from)]),
+    fc.tuple(fc.nat(events.length), fc.array(garbage)).map(([at, more]) => events.toSpliced(at, 0, ...more)),
+    fc.array(garbage),
+  ]
+}
+
+/** What was thought, and white space: without anything else the request is made again. */
+export function isNothingToGoOnFrom(block: ContentBlock): boolean {
+  return block.type === 'thinking' || (isText(block) && block.text.trim() === '')
+}
+
+interface Read {
+  readonly assembled: Assembled
+  readonly updates: readonly ModelUpdate[]
+  readonly end: Progress | undefined
+}
+
+/** The blocks that were told complete, and those that are kept; undefined where two messages came, of which nothing is kept (R-WIRE-5d, R-RESP-40). */
+export function toldAndKept({
+  assembled,
+  updates,
+  end,
+}: Read): { readonly told: readonly ContentBlock[]; readonly kept: readonly ContentBlock[] } | undefined {
+  if (end?.kind === 'violation' && end.why.includes('two messages')) return undefined
+  const blocks = updates.flatMap((update) => (update.type === 'block' ? [update] : []))
+  const told = blocks.toSorted((a, b) => a.index - b.index).map(({ block }) => block)
+  return { told, kept: assembled.kind === 'nothing' ? told.filter(isNothingToGoOnFrom) : assembled.message.content }
+}
+
+/** What is wrong with the order in which events of blocks were told. */
+export function disorderIn(updates: readonly ModelUpdate[]): readonly string[] {
+  const open = new Set<Json | undefined>()
+  const faults: string[] = []
+  let begun = 0
+  for (const update of updates) {
+    if (update.type !== 'api_event') continue
+    const { type, index } = update.event
+    if (type === 'content_block_start') {
+      if (index !== begun++) faults.push(`block ${JSON.stringify(index)} began after ${begun - 1} others`)
+      open.add(index)
+    }
+    if (type === 'content_block_delta' && !open.has(index)) faults.push('a delta for a block that is not open')
+    if (type === 'content_block_stop' && !open.delete(index)) faults.push('the end of a block that is not open')
+  }
+  return faults
+}
