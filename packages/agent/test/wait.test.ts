@@ -385,6 +385,28 @@ describe('input', () => {
     })
   })
 
+  test('for a second, where the timer fires a little early', async () => {
+    const context = {
+      callId: 'call_1',
+      toolName: 'Wait',
+      agentType: null,
+      signal: new AbortController().signal,
+      state: AgentState.empty(),
+      idempotencyKey: 'key',
+      progress: () => undefined,
+      wait: {
+        ...wait().wait,
+        waitedMs: 999.2,
+        onEnd: (_ms: number, listener: (why: 'over') => void) => {
+          queueMicrotask(() => listener('over'))
+          return () => undefined
+        },
+      },
+    }
+    const output = await toolNamed(codingTools().tools, 'Wait').execute({ seconds: 1 } as never, context)
+    expect(output).toMatchObject({ content: 'Waited 1 s.' })
+  })
+
   test('says what belongs together', async () => {
     const { use } = codingTools()
     const text = async (input: unknown): Promise<string> => (await use('Wait', input)).text

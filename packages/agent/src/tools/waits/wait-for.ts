@@ -68,13 +68,14 @@ async function waitWatching<Value>(
   await watched.settled?.()
   const waitedMs = Math.round(wait.waitedMs)
   const isMet = end.kind === 'met'
-  const isAsked = isMet || (input.seconds !== undefined && end.kind === 'over')
+  const isTimeAsked = input.seconds !== undefined && end.kind === 'over'
+  const isAsked = isMet || isTimeAsked
   const shown = isMet ? watched.met(end.value) : watched.unmet(end.kind)
   if ('content' in shown) return shown
   const { said, line, output = '', details = {}, tasks } = shown
   const sentences = [
     said,
-    isAsked ? waitedWords(waitedMs) : endWords(end.kind, waitedMs),
+    isAsked ? waitedWords(waitedMs, isTimeAsked) : endWords(end.kind, waitedMs),
     isLowered ? `The time was lowered to ${spanWords(longestMs)}, the longest.` : '',
   ].filter((sentence) => sentence !== '')
   return {
@@ -85,8 +86,9 @@ async function waitWatching<Value>(
   }
 }
 
-function waitedWords(waitedMs: number): string {
-  return waitedMs < 1_000 ? '' : `Waited ${spanWords(waitedMs)}.`
+/** A timer may end a wait of a second some microseconds early: what was asked for is said in any case. */
+function waitedWords(waitedMs: number, isTimeAsked: boolean): string {
+  return waitedMs < 1_000 && !isTimeAsked ? '' : `Waited ${spanWords(waitedMs)}.`
 }
 
 function endWords(why: Unmet | 'met', waitedMs: number): string {
