@@ -7,7 +7,8 @@ import type { CallWait } from '@halting/core/adapters'
 import { describe, expect, test } from 'vitest'
 import { type Seen, watchFile } from '../src/tools/waits/file.ts'
 import { type LinePattern, linePatternOf, LineSearch } from '../src/tools/waits/line-pattern.ts'
-import { spanWords, waitUntil } from '../src/tools/waits/until.ts'
+import { waitUntil } from '../src/tools/waits/until.ts'
+import { spanWords } from '../src/tools/waits/wait-texts.ts'
 import { codingTools, type Harness, numberIn, runs, toolNamed, until } from './support/harness.ts'
 
 const background = (command: string) => ({ command, run_in_background: true })

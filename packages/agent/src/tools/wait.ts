@@ -1,6 +1,7 @@
 import type { InputCheck, Tool } from '@halting/core'
 import { isReadOnlyCommand } from '@halting/policy/shell'
 import { filledText, inputForm, oneOf, optional, wholeNumber } from './input.ts'
+import { wrongFields } from './waits/wait-texts.ts'
 import type { WaitInput } from './waits/watched.ts'
 import type { Workspace } from './workspace.ts'
 
@@ -10,26 +11,28 @@ const defaultSeconds = 600
 /** Waits in the place of the model: no request is made meanwhile (spec R-WAIT-10). */
 export function createWaitTool(workspace: Workspace): Tool<WaitInput> {
   const form = inputForm<WaitInput>('Wait', {
-    task_id: optional(filledText('Until this background command or agent has ended')),
-    seconds: optional(wholeNumber('For so long', { minimum: 1 })),
-    file_path: optional(filledText('Until this file exists')),
-    change: optional(oneOf('exists (when absent), changes or gone', ['exists', 'changes', 'gone'])),
-    command: optional(filledText('Until this command for bash exits with 0: it is run again and again')),
-    every_seconds: optional(wholeNumber('Between two runs; 5 when absent, longer after a while', { minimum: 1 })),
+    task_id: optional(filledText('Wait for this background command or agent to end')),
+    seconds: optional(wholeNumber('Wait for this many seconds', { minimum: 1 })),
+    file_path: optional(filledText('Wait for this file or folder to exist')),
+    change: optional(
+      oneOf('With file_path: exists (default), changes, or gone (deleted)', ['exists', 'changes', 'gone']),
+    ),
+    command: optional(filledText('Run this Bash command repeatedly until it exits with 0')),
+    every_seconds: optional(
+      wholeNumber('With command: seconds between runs (default: 5, longer over time)', { minimum: 1 }),
+    ),
     pattern: optional(
-      filledText(
-        'With task_id or command: until a new line of the output matches this, a regular expression as for Grep',
-      ),
+      filledText('With task_id or command: wait for a new line of output that matches this regular expression'),
     ),
     timeout_seconds: optional(
-      wholeNumber(`The longest wait; ${defaultSeconds} when absent, ${longestSeconds} at most`, { minimum: 1 }),
+      wholeNumber(`Maximum wait (default: ${defaultSeconds}, at most ${longestSeconds})`, { minimum: 1 }),
     ),
   })
   return {
     name: 'Wait',
     description:
-      'Waits without asking you: for the end or the output of a background task, a file, a command that begins to succeed, or some seconds. ' +
-      'Give one of task_id, file_path, command and seconds. Ends early when the user writes. Use it in place of polling or sleep.',
+      'Waits for one of: a background task (task_id), a file (file_path), a command that succeeds (command), or a time (seconds). ' +
+      'Use it instead of sleep or repeated checks: waiting costs no tokens. Returns early when the user sends a message.',
     inputSchema: form.schema,
     validate: (input) => checked(form.validate(input)),
     readOnly: ({ command }) => command === undefined || isReadOnlyCommand(command),
@@ -54,14 +57,15 @@ const subjects = ['task_id', 'seconds', 'file_path', 'command'] as const
 function checked(check: InputCheck<WaitInput>): InputCheck<WaitInput> {
   if (!check.valid) return check
   const { input } = check
-  const wrong = (problem: string): InputCheck<WaitInput> => ({ valid: false, message: `Wait: ${problem}.` })
+  const wrong = (problem: Parameters<typeof wrongFields>[0]): InputCheck<WaitInput> => ({
+    valid: false,
+    message: wrongFields(problem),
+  })
   const given = subjects.filter((name) => input[name] !== undefined)
-  if (given.length !== 1)
-    return wrong(`give one of ${subjects.join(', ')}${given.length === 0 ? '' : `, not ${given.join(' and ')}`}`)
+  if (given.length !== 1) return wrong(given.length === 0 ? 'none' : { several: given })
   const [subject] = given
-  if (input.pattern !== undefined && subject !== 'task_id' && subject !== 'command')
-    return wrong('pattern is for task_id and command; for the text of a file use a command such as grep -q')
-  if (input.change !== undefined && subject !== 'file_path') return wrong('change is for file_path')
-  if (input.every_seconds !== undefined && subject !== 'command') return wrong('every_seconds is for command')
+  if (input.pattern !== undefined && subject !== 'task_id' && subject !== 'command') return wrong('pattern')
+  if (input.change !== undefined && subject !== 'file_path') return wrong('change')
+  if (input.every_seconds !== undefined && subject !== 'command') return wrong('every_seconds')
   return check
 }

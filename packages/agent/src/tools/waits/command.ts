@@ -5,7 +5,18 @@ import { startCommand } from '../bash.ts'
 import { failed } from '../result.ts'
 import type { ShellEnd } from '../shell-command.ts'
 import { type LinePattern, LineSearch } from './line-pattern.ts'
-import { type Shown, shownPattern, type WaitCall, type Watched } from './watched.ts'
+import type { Shown, WaitCall, Watched } from './watched.ts'
+import {
+  commandFailed,
+  commandOutput,
+  commandPrinted,
+  commandSucceeded,
+  commandSuccess,
+  lastRun,
+  noBash,
+  noRunEnded,
+  runCount,
+} from './wait-texts.ts'
 
 /** One run takes at most so long: what hangs is ended, and counts as not yet. */
 const mostRunMs = 30_000
@@ -32,20 +43,19 @@ export async function watchShell(
 ): Promise<Watched<ToolOutput | undefined> | ToolOutput> {
   const { workspace, context, input } = call
   // Without Bash nobody runs commands.
-  if (context.rights !== undefined && !context.rights.tools.includes('Bash'))
-    return failed('Wait runs no command where there is no Bash tool. Wait for a task, a file or some seconds.')
+  if (context.rights !== undefined && !context.rights.tools.includes('Bash')) return failed(noBash)
   if (!isReadOnlyCommand(command)) await workspace.checkpoints?.background(context, command)
   const runs = new Runs(command, call, pattern)
   const shown = (said: string): Shown => {
     const { last, count } = runs
     return {
-      said: [said, ...(count === 0 ? [] : [runWords(count)])].join(' ').trim(),
+      said,
       ...(last !== undefined && { output: last.output }),
       details: { command, runs: count, exitCode: last?.end.exitCode ?? null },
     }
   }
   return {
-    what: pattern === undefined ? 'the command to exit with 0' : `the command to print ${shownPattern(input.pattern)}`,
+    what: input.pattern === undefined ? commandSuccess : commandOutput(input.pattern),
     watch(met) {
       void runs.goOn(met)
       return () => runs.stop()
@@ -53,10 +63,9 @@ export async function watchShell(
     met: (refusal) =>
       refusal ??
       (pattern === undefined
-        ? shown('The command exited with 0.')
-        : { ...shown(''), line: `The command printed: ${runs.last?.line ?? ''}` }),
-    unmet: () =>
-      shown(runs.last === undefined ? 'No run of the command has ended.' : `The last run ${howOf(runs.last)}.`),
+        ? shown(`${commandSucceeded} ${runCount(runs.count)}`)
+        : { ...shown(runCount(runs.count)), line: commandPrinted(runs.last?.line ?? '') }),
+    unmet: () => shown(runs.last === undefined ? noRunEnded : lastRun(howOf(runs.last), runs.count)),
     settled: () => runs.settled(),
   }
 }
@@ -138,17 +147,13 @@ class Runs {
       await search?.flush()
       return { end, output: shell.output.toString().replace(/\n+$/, ''), isLate, line }
     } catch (error) {
-      return failed(`The command could not be run: ${error instanceof Error ? error.message : String(error)}`)
+      return failed(commandFailed(error instanceof Error ? error.message : String(error)))
     }
   }
 }
 
-function howOf({ end, isLate }: Run): string {
-  if (isLate) return `hung, and was ended after ${mostRunMs / 1_000} s`
-  if (end.kind === 'not started') return `could not be started: ${end.detail ?? 'unknown'}`
-  return end.kind === 'exited' ? `exited with ${end.exitCode}` : `was ended by ${end.detail ?? 'a signal'}`
-}
-
-function runWords(count: number): string {
-  return count === 1 ? 'It ran once.' : `It ran ${count} times.`
+function howOf({ end, isLate }: Run): Parameters<typeof lastRun>[0] {
+  if (isLate) return { kind: 'late', seconds: mostRunMs / 1_000 }
+  if (end.kind === 'exited') return { kind: 'exited', exitCode: end.exitCode }
+  return { kind: end.kind === 'not started' ? 'not started' : 'signal', detail: end.detail }
 }

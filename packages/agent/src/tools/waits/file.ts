@@ -3,6 +3,7 @@ import { lstat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { codeOf } from '@halting/core/adapters'
 import { inOneLine } from '../shown-name.ts'
+import { fileChange, fileState, unknownFileProblem } from './wait-texts.ts'
 import type { Shown, WaitInput, Watched } from './watched.ts'
 
 /** What is seen of a place: of what is not there null. */
@@ -54,17 +55,16 @@ export function watchFile(
   let seen: Seen | undefined
   let problem: string | undefined
   const known = (): string => {
-    if (problem !== undefined) return `${named} cannot be looked at now: ${problem}.`
-    if (seen === undefined)
-      return `Nothing is known of ${named}: the system has not answered, as for a network folder that is gone.`
-    return seen === null ? `${named} is not there.` : `${named} is there: ${seen.size} bytes, changed ${timeOf(seen)}.`
+    if (problem !== undefined) return fileState(named, { problem })
+    if (seen === undefined) return fileState(named, 'no answer')
+    return fileState(named, seen === null ? 'missing' : { size: seen.size, changed: timeOf(seen) })
   }
   const shown = (): Shown => ({
     said: known(),
     details: { file_path: given, exists: seen === undefined ? null : seen !== null },
   })
   return {
-    what: `${named} ${change === 'exists' ? 'to be there' : change === 'gone' ? 'to be gone' : 'to change'}`,
+    what: fileChange(named, change),
     watch(met) {
       let isStopped = false
       let timer: NodeJS.Timeout | undefined
@@ -82,7 +82,7 @@ export function watchFile(
           if (isStopped) return
           // What is refused at first is told at once; later it may be a hitch.
           if (seen === undefined) return met(error instanceof Error ? error : new Error(String(error)))
-          problem = codeOf(error) ?? 'the system refused it'
+          problem = codeOf(error) ?? unknownFileProblem
         }
         const waited = performance.now() - began
         timer = setTimeout(() => void next(), Math.min(longestMs, Math.max(shortestMs, waited / 20)))
@@ -115,7 +115,7 @@ function isMet(
   )
 }
 
-function timeOf({ mtimeMs }: NonNullable<Seen>): string {
+function timeOf({ mtimeMs }: NonNullable<Seen>): string | null {
   const at = new Date(mtimeMs)
-  return Number.isNaN(at.getTime()) ? 'at an unknown time' : at.toISOString()
+  return Number.isNaN(at.getTime()) ? null : at.toISOString()
 }

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { headOf } from '@halting/core/adapters'
 import { ripgrepPath } from '../ripgrep.ts'
+import { patternProblems, ripgrepFailed } from './wait-texts.ts'
 
 /** A regular expression that lines are held against, in time that is linear in their length. */
 export interface LinePattern {
@@ -17,12 +18,11 @@ const mostMs = 10_000
 
 /** A pattern as Grep takes it, or in words what is wrong with it. */
 export async function linePatternOf(pattern: string): Promise<LinePattern | { readonly problem: string }> {
-  if (pattern.includes('\n')) return { problem: 'it has a line break, and single lines are held against it' }
+  if (pattern.includes('\n')) return { problem: patternProblems.lineBreak }
   const words = plainWordsOf(pattern)
   if (words !== undefined) return { everyMs: 100, firstIn: (text) => Promise.resolve(firstWith(words, text)) }
   const program = await ripgrepPath()
-  if (program === undefined)
-    return { problem: 'ripgrep is not installed for this platform (@vscode/ripgrep): give plain words' }
+  if (program === undefined) return { problem: patternProblems.noRipgrep }
   const nothing = await searchIn('', pattern, program)
   if (nothing.problem !== undefined) return { problem: nothing.problem }
   return { everyMs: 1_000, firstIn: async (text) => (await searchIn(text, pattern, program)).line }
@@ -58,7 +58,7 @@ function searchIn(
     child.stdin.on('error', () => undefined)
     child.once('error', (error) => {
       clearTimeout(timer)
-      resolve({ problem: `ripgrep could not be started: ${error.message}` })
+      resolve({ problem: ripgrepFailed(error.message) })
     })
     child.once('close', (exitCode) => {
       clearTimeout(timer)
@@ -73,7 +73,7 @@ function searchIn(
 /** ripgrep draws the place of an error above it. */
 function problemIn(problems: string): string {
   const [, error] = /^error: (.+)$/m.exec(problems) ?? []
-  return headOf(error ?? (problems.replace(/^rg: /, '').trim() || 'ripgrep takes too long for it'), longestProblem)
+  return headOf(error ?? (problems.replace(/^rg: /, '').trim() || patternProblems.tooSlow), longestProblem)
 }
 
 const mostWaiting = 8 * 1024 * 1024

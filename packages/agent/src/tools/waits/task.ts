@@ -6,7 +6,8 @@ import { failed } from '../result.ts'
 import { stateOf } from '../task-output.ts'
 import { isOfAgent, unknownTask } from '../task-stop.ts'
 import { type LinePattern, LineSearch } from './line-pattern.ts'
-import { type Shown, shownPattern, type WaitCall, type Watched } from './watched.ts'
+import { agentEnded, agentRunning, patternOfAgent, taskEnd, taskOutput, taskState, taskWrote } from './wait-texts.ts'
+import type { Shown, WaitCall, Watched } from './watched.ts'
 
 /** Characters of output beside a line that matched, or of a task that still runs: TaskOutput shows more. */
 const mostBeside = 4_000
@@ -20,7 +21,7 @@ export function watchTask(
   const { workspace, context } = call
   const agent = context.agents?.find(id)
   if (agent !== undefined) {
-    if (pattern !== undefined) return failed('pattern is for background commands: wait for the end of an agent.')
+    if (pattern !== undefined) return failed(patternOfAgent)
     return watchAgent(agent)
   }
   const task = workspace.tasks.get(id)
@@ -31,13 +32,10 @@ export function watchTask(
 function watchAgent(agent: AgentInBackground): Watched<undefined> {
   const shown = (): Shown =>
     agent.isWorking
-      ? { said: `${agent.id} still works.`, output: agent.said, details: { task_id: agent.id } }
-      : {
-          said: `${agent.id} has ended: what it came to is told before your next reply.`,
-          details: { task_id: agent.id },
-        }
+      ? { said: agentRunning(agent.id), output: agent.said, details: { task_id: agent.id } }
+      : { said: agentEnded(agent.id), details: { task_id: agent.id } }
   return {
-    what: `${agent.id} to end`,
+    what: taskEnd(agent.id),
     watch(met) {
       if (agent.isWorking) return agent.onEnd(() => met(undefined))
       met(undefined)
@@ -68,7 +66,7 @@ function watchCommand(
     ...(isOfAgent(context.agentType) ? {} : workspace.tasks.newsOfEnd(task)),
   })
   return {
-    what: pattern === undefined ? `${id} to end` : `${id} to write ${shownPattern(input.pattern)}`,
+    what: input.pattern === undefined ? taskEnd(id) : taskOutput(id, input.pattern),
     watch(met) {
       let isStopped = false
       const lines = pattern === undefined ? undefined : new LineSearch(pattern, workspace.redact, met)
@@ -86,10 +84,9 @@ function watchCommand(
       }
     },
     met(line) {
-      if (line !== undefined) return { ...shown('', mostBeside), line: `${id} wrote: ${line}` }
-      const without = pattern === undefined ? '' : ' No line of its output matched.'
-      return shown(`${id}: ${stateOf(task)}${without}`, shell.output.limit)
+      if (line !== undefined) return { ...shown('', mostBeside), line: taskWrote(id, line) }
+      return shown(taskState(id, stateOf(task), pattern !== undefined), shell.output.limit)
     },
-    unmet: () => shown(`${id}: ${stateOf(task)}`, mostBeside),
+    unmet: () => shown(taskState(id, stateOf(task), false), mostBeside),
   }
 }

@@ -58,16 +58,3 @@ class PlainWait implements CallWait {
     return () => clearTimeout(timer)
   }
 }
-
-/** So many milliseconds in words: `45 s`, `10 min`, `1 h 5 min`. */
-export function spanWords(ms: number): string {
-  const seconds = Math.round(ms / 1_000)
-  if (seconds < 60) return `${seconds} s`
-  const [hours, minutes, rest] = [Math.floor(seconds / 3_600), Math.floor(seconds / 60) % 60, seconds % 60]
-  const parts = [
-    [hours, 'h'],
-    [minutes, 'min'],
-    [hours === 0 ? rest : 0, 's'],
-  ] as const
-  return parts.flatMap(([count, unit]) => (count === 0 ? [] : [`${count} ${unit}`])).join(' ')
-}

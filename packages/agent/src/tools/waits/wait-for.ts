@@ -6,8 +6,9 @@ import { watchShell } from './command.ts'
 import { watchFile } from './file.ts'
 import { linePatternOf } from './line-pattern.ts'
 import { watchTask } from './task.ts'
-import { spanWords, type Unmet, waitOf, waitUntil } from './until.ts'
-import { type Shown, shownPattern, type WaitCall, type WaitInput, type Watched } from './watched.ts'
+import { waitOf, waitUntil } from './until.ts'
+import { endedEarly, lowered, spanWords, unusablePattern, waited } from './wait-texts.ts'
+import type { Shown, WaitCall, WaitInput, Watched } from './watched.ts'
 
 /** How long a call may wait. */
 export interface WaitTime {
@@ -26,8 +27,7 @@ export async function waitFor(
   const call: WaitCall = { input, workspace, context, wait: waitOf(context) }
   const { pattern: given } = input
   const pattern = given === undefined ? undefined : await linePatternOf(given)
-  if (pattern !== undefined && 'problem' in pattern)
-    return failed(`The pattern ${shownPattern(given)} cannot be used: ${pattern.problem}.`)
+  if (pattern !== undefined && 'problem' in pattern) return failed(unusablePattern(given ?? '', pattern.problem))
   if (input.task_id !== undefined) {
     const watched = watchTask(input.task_id, call, pattern)
     return 'content' in watched ? watched : waitWatching(watched, call, time)
@@ -67,16 +67,15 @@ async function waitWatching<Value>(
   const end = await waitUntil({ wait, signal: context.signal, longestMs }, watched.watch)
   await watched.settled?.()
   const waitedMs = Math.round(wait.waitedMs)
-  const isMet = end.kind === 'met'
   const isTimeAsked = input.seconds !== undefined && end.kind === 'over'
-  const isAsked = isMet || isTimeAsked
-  const shown = isMet ? watched.met(end.value) : watched.unmet(end.kind)
+  const isAsked = end.kind === 'met' || isTimeAsked
+  const shown = end.kind === 'met' ? watched.met(end.value) : watched.unmet(end.kind)
   if ('content' in shown) return shown
   const { said, line, output = '', details = {}, tasks } = shown
   const sentences = [
     said,
-    isAsked ? waitedWords(waitedMs, isTimeAsked) : endWords(end.kind, waitedMs),
-    isLowered ? `The time was lowered to ${spanWords(longestMs)}, the longest.` : '',
+    end.kind === 'met' || isTimeAsked ? waitedWords(waitedMs, isTimeAsked) : endedEarly(end.kind, waitedMs),
+    isLowered ? lowered(longestMs) : '',
   ].filter((sentence) => sentence !== '')
   return {
     content: [line, sentences.join(' '), output].filter((part) => part !== undefined && part !== '').join('\n'),
@@ -88,21 +87,5 @@ async function waitWatching<Value>(
 
 /** A timer may end a wait of a second some microseconds early: what was asked for is said in any case. */
 function waitedWords(waitedMs: number, isTimeAsked: boolean): string {
-  return waitedMs < 1_000 && !isTimeAsked ? '' : `Waited ${spanWords(waitedMs)}.`
-}
-
-function endWords(why: Unmet | 'met', waitedMs: number): string {
-  const span = spanWords(waitedMs)
-  switch (why) {
-    case 'met':
-      return ''
-    case 'over':
-      return `The time is over: waited ${span}.`
-    case 'limit':
-      return `The wait ended after ${span}, since the time limit of the run leaves no more: say what you have.`
-    case 'arrived':
-      return `The wait ended after ${span}, since the user has written or wants to stop. A message comes with your next turn, or once you have answered: do not wait again before you have seen it.`
-    case 'aborted':
-      return `Interrupted after ${span}.`
-  }
+  return waitedMs < 1_000 && !isTimeAsked ? '' : waited(waitedMs)
 }

@@ -1,5 +1,5 @@
 import type { Json, ToolContext, ToolOutput } from '@halting/core'
-import { type CallWait, headOf } from '@halting/core/adapters'
+import type { CallWait } from '@halting/core/adapters'
 import type { Workspace } from '../workspace.ts'
 import type { Unmet, Watch } from './until.ts'
 
@@ -20,14 +20,6 @@ export interface WaitInput {
   /** Of a background command or of `command`: waits for a line of its output that matches this regular expression. */
   readonly pattern?: string
   readonly timeout_seconds?: number
-}
-
-const longestShown = 80
-
-/** A pattern as it was given, between slashes, and not for ever. */
-export function shownPattern(pattern: string | undefined): string {
-  const given = pattern ?? ''
-  return `/${given.length <= longestShown ? given : `${headOf(given, longestShown)} ...`}/`
 }
 
 /** A call of Wait, and what it is handed. */

@@ -1,0 +1,125 @@
+// Holds R-TEXT-1 to R-TEXT-3 of docs/spec.md: docs/what-the-model-reads.md has all that models read. `HALTING_WRITE=1` writes it anew.
+import { once } from 'node:events'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { roughTokens } from '@halting/core/adapters'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { proseIn, proseOutsideTexts, renderTexts, textsFiles } from '../../core/test/support/model-texts.ts'
+import { here, installProgram, run } from './support/program.ts'
+
+installProgram()
+
+const page = new URL('../../../docs/what-the-model-reads.md', import.meta.url)
+
+/** Where everything that is prose is read by models: folders and files that have it in texts files alone. */
+const rooms = ['packages/agent/src/tools/wait.ts', 'packages/agent/src/tools/waits']
+
+/** The request of the program, as a service of the Messages API gets it. */
+interface Request {
+  readonly system: readonly { readonly text: string }[]
+  readonly tools: readonly ToolDefinition[]
+}
+
+interface ToolDefinition {
+  readonly name: string
+  readonly description: string
+  readonly input_schema: Schema
+}
+
+interface Schema {
+  readonly type?: string
+  readonly description?: string
+  readonly enum?: readonly string[]
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly items?: Schema
+  readonly required?: readonly string[]
+}
+
+let requested: Request | undefined
+const service = createServer(async (request, response) => {
+  let body = ''
+  for await (const part of request) body += String(part)
+  requested = JSON.parse(body) as Request
+  const error = { type: 'invalid_request_error', message: 'This service only listens.' }
+  response.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify({ type: 'error', error }))
+})
+beforeAll(async () => {
+  service.listen(0, '127.0.0.1')
+  await once(service, 'listening')
+})
+afterAll(() => void service.close())
+
+/** The first request with these flags. */
+async function requestWith(...flags: readonly string[]): Promise<Request> {
+  requested = undefined
+  const address = `http://127.0.0.1:${(service.address() as AddressInfo).port}`
+  const env = { ANTHROPIC_API_KEY: 'sk-ant-made-up', ANTHROPIC_BASE_URL: address }
+  const { stderr } = await run(['-p', 'hi', '--model', 'claude-sonnet-5-5', ...flags], { env })
+  if (requested === undefined) throw new Error(`nothing was asked: ${stderr}`)
+  return requested
+}
+
+test('the page has every text that models read', async () => {
+  const request = await requestWith()
+  const files = await textsFiles()
+  const text = `${[
+    '# What the model reads',
+    'Made by `packages/cli/test/what-the-model-reads.test.ts` from the program itself; `HALTING_WRITE=1` writes it anew. A change of a text is seen here.',
+    '## The system prompt of `halting -p`',
+    `\`\`\`text\n${withoutPlace(request.system.map((block) => block.text).join('\n\n'))}\n\`\`\``,
+    '## The tools of `halting -p`',
+    ...request.tools.map((tool) => renderTool(tool)),
+    '## What comes back, reminders and questions',
+    'Each text with the name of its constant or function; functions are called with samples.',
+    ...files.map((file) => renderTexts(file)),
+  ].join('\n\n')}\n`
+  const isToWrite = process.env['HALTING_WRITE'] === '1'
+  if (isToWrite) writeFileSync(page, text)
+  expect(isToWrite ? text : readFileSync(page, 'utf8')).toBe(text)
+})
+
+test('the default request has fewer than 4,000 tokens', async () => {
+  const { system, tools } = await requestWith()
+  expect(roughTokens.estimate(JSON.stringify(system)) + roughTokens.estimate(JSON.stringify(tools))).toBeLessThan(4_000)
+})
+
+test.each(rooms)('%s has prose for models in texts files alone', (path) => {
+  expect(proseOutsideTexts(path)).toEqual([])
+})
+
+test.each([
+  ["const a = 'the file was not found'", 1],
+  ['const a = `the file ${name} was not found`', 1],
+  ["throw new TypeError('the file was not found')", 0],
+  ["const a = { description: 'the file was not found' }", 0],
+  ["const a = flag('the file was not found')", 0],
+  ["const a = ['--no-config', 'task_id', 'one two']", 0],
+])('in %s prose is found %i times', (source, count) => {
+  expect(proseIn(source, 'a.ts')).toHaveLength(count)
+})
+
+/** The place where the test runs, the system and the day differ. */
+function withoutPlace(text: string): string {
+  return text
+    .replaceAll(here(), '/home/you/project')
+    .replace(/^Platform: .*$/m, 'Platform: linux 6.1')
+    .replace(/^Date: .*$/m, 'Date: 2026-01-31')
+}
+
+function renderTool({ name, description, input_schema: schema }: ToolDefinition): string {
+  return `### ${name}\n\n${description}\n\n${renderFields(schema, '').join('\n')}`
+}
+
+function renderFields({ properties = {}, required = [] }: Schema, indent: string): readonly string[] {
+  return Object.entries(properties).flatMap(([name, field]) => {
+    const { type = 'any', description = '', enum: choices, items } = field
+    const facts = [
+      type,
+      ...(choices === undefined ? [] : [choices.join(' | ')]),
+      ...(required.includes(name) ? ['required'] : []),
+    ]
+    const line = `${indent}- \`${name}\` (${facts.join(', ')})${description === '' ? '' : `: ${description}`}`
+    return [line, ...renderFields(items ?? field, `${indent}  `)]
+  })
+}
