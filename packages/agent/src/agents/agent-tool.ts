@@ -1,7 +1,8 @@
 import { headOf, type PermissionUpdate, type SpawnContext } from '@halting/core/adapters'
 import { ConfigurationError, type AgentTool, type ChildRun, type Goal, type Model } from '@halting/core'
 import type { PermissionMode } from '@halting/policy'
-import { matches } from '../hooks/matcher.ts'
+import { patchToolName } from '@halting/policy/files'
+import { matchedNames, matches } from '../hooks/matcher.ts'
 import { filledText, flag, inputForm, optional, text } from '../tools/input.ts'
 import { type AgentDefinition, generalAgent } from './definition.ts'
 import { modeOfAgent } from './mode-of-agent.ts'
@@ -188,10 +189,10 @@ function toolsOf(
   const has = all.filter(
     (tool) =>
       !ofTheSession.has(tool) &&
-      (tools === undefined || tools.some((entry) => isNamed(entry, tool))) &&
-      !disallowedTools.some((entry) => isNamed(entry, tool)),
+      (tools === undefined || tools.some((entry) => isNamed(entry, tool) || isPatchBy(entry, tool))) &&
+      !disallowedTools.some((entry) => isNamed(entry, tool) || (entry === 'Edit' && isPatchBy(entry, tool))),
   )
-  const left = has.filter((tool) => !guards.some((guard) => matches(guard, tool)))
+  const left = has.filter((tool) => !guards.some((guard) => matchedNames(tool).some((known) => matches(guard, known))))
   if (left.length === 0 && has.length > 0)
     throw new Error(
       `The agent ${name} has no tool left: hooks of agents are not called, and its PreToolUse hooks guard ${has.join(', ')}. Nothing was run.`,
@@ -199,6 +200,11 @@ function toolsOf(
   if (has.length === 0 && tools !== undefined && tools.length > 0)
     throw new Error(`None of the tools of the agent ${name} is there (${tools.join(', ')}). Nothing was run.`)
   return left
+}
+
+/** Whether the tool applies patches, which stands for Edit and Write where it is offered. */
+function isPatchBy(entry: string, tool: string): boolean {
+  return tool === patchToolName && (entry === 'Edit' || entry === 'Write')
 }
 
 /** `Name`, `*`, `mcp__server` and `mcp__server__*`. */

@@ -1,5 +1,5 @@
 import type { FlagFor } from '../flag-kinds.ts'
-import { type Flags, onAsks, permissionModes, backgrounds, permissionPrompts } from '../flags.ts'
+import { type Flags, onAsks, permissionModes, backgrounds, permissionPrompts, toolProfiles } from '../flags.ts'
 import { isToolName } from '../tool-names.ts'
 import { choice, filledText, list, single, type Reading } from '../values.ts'
 
@@ -12,6 +12,7 @@ type ToolsFlag =
   | 'allowedTools'
   | 'disallowedTools'
   | 'tools'
+  | 'toolProfile'
   | 'addDir'
   | 'dangerouslySkipPermissions'
   | 'allowDangerouslySkipPermissions'
@@ -91,6 +92,15 @@ export const toolsFlags: { readonly [Name in ToolsFlag]-?: FlagFor<NonNullable<F
     read: toolList,
     takesMore: isToolName,
     meaning: 'The only tools there are; "" for none, default for all',
+  },
+  toolProfile: {
+    names: ['--tool-profile'],
+    group: 'tools',
+    kind: 'value',
+    value: 'NAME',
+    read: choice(toolProfiles),
+    meaning:
+      'Tools that the model is offered: default, codex (apply_patch replaces Edit and Write) or small (six tools, short texts)',
   },
   addDir: {
     names: ['--add-dir'],
