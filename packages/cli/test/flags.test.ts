@@ -227,7 +227,7 @@ test.each([
   [['--max-turn', '3'], 'There is no flag --max-turn. Did you mean --max-turns?'],
   [['--allowTools', 'Read'], 'There is no flag --allowTools. Did you mean --allowedTools?'],
   [['--max-budget', '3'], 'There is no flag --max-budget. Did you mean --max-budget-usd?'],
-  [['--xyzzyplugh'], 'There is no flag --xyzzyplugh. halting --help lists all of them.'],
+  [['--xyzzyplugh'], 'There is no flag --xyzzyplugh. halting help flags lists all flags.'],
   [['--max-turns', '0'], '--max-turns takes a whole number of at least 1, not "0".'],
   [['--max-turns=-1'], '--max-turns takes a whole number of at least 1, not "-1".'],
   [['--max-turns'], '--max-turns needs a value: --max-turns N.'],
