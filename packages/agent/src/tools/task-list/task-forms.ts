@@ -2,7 +2,7 @@ import type { InputCheck, Json, JsonObject } from '@halting/core'
 import { isJsonObject } from '@halting/core/adapters'
 import { type Field, filledText, inputForm, type InputForm, oneOf, optional, text } from '../input.ts'
 import { type NewTask, subjectLine, type TaskFields } from './change-tasks.ts'
-import { emptySubject } from './task-list-texts.ts'
+import { emptySubject, expectedIds } from './task-list-texts.ts'
 
 /** Input of the TaskCreate tool. */
 export interface TaskCreateInput extends NewTask {}
@@ -27,7 +27,7 @@ const object: Field<JsonObject, true> = {
 const ids: Field<readonly string[], true> = {
   required: true,
   schema: { type: 'array', items: { type: 'string' } },
-  expected: 'a list of task ids, such as ["1", "2"]',
+  expected: expectedIds,
   accepts: (value): value is readonly string[] =>
     Array.isArray(value) && value.every((id) => typeof id === 'string'),
 }

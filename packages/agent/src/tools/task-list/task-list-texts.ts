@@ -80,6 +80,9 @@ export function taskText(task: Task, list: TaskList): string {
 
 // Errors.
 
+/** After "must be". */
+export const expectedIds = 'a list of task ids, such as ["1", "2"]'
+
 export const emptySubject = (toolName: string): string =>
   `${toolName}: subject is empty. Say in a few words what is to be done, such as "Run the tests".`
 
