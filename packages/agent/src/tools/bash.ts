@@ -197,7 +197,7 @@ const refusals = /permission denied|operation not permitted|read-only file syste
 function confinementNote({ exitCode }: ShellEnd, { output }: ShellCommand, { wall }: Workspace): string | undefined {
   if (exitCode === 0) return undefined
   const text = output.toString()
-  if (exitCode === notConfinedCode && text.includes('this command cannot be confined')) wall?.confiner?.forget()
+  if (exitCode === notConfinedCode && /this command cannot be confined/.test(text)) wall?.confiner?.forget()
   return refusals.test(text) ? ranConfined : undefined
 }
 

@@ -12,7 +12,7 @@ export type RipgrepEnd =
   | { readonly kind: 'failed'; readonly why: string }
   | { readonly kind: 'aborted' }
   /** It took too long, and was ended. */
-  | { readonly kind: 'out of time' }
+  | { readonly kind: 'timed out' }
 
 const longestProblems = 2000
 
@@ -76,7 +76,7 @@ function searchIn({ program, folder, file }: Held, options: RipgrepOptions, take
     const settle = (end: RipgrepEnd): void => {
       clearTimeout(timer)
       signal.removeEventListener('abort', kill)
-      resolve(signal.aborted ? { kind: 'aborted' } : isLate && !hasEnough ? { kind: 'out of time' } : end)
+      resolve(signal.aborted ? { kind: 'aborted' } : isLate && !hasEnough ? { kind: 'timed out' } : end)
     }
     const decoder = new StringDecoder('utf8')
     child.stdout?.on('data', (chunk: Buffer) => {
@@ -104,7 +104,7 @@ const longestProblem = 300
 
 /** What stands below results that may not be all. */
 export function searchNote(end: RipgrepEnd, limitMs: number): string {
-  if (end.kind === 'out of time') return `\n\n${searchTimedOut(limitMs)}`
+  if (end.kind === 'timed out') return `\n\n${searchTimedOut(limitMs)}`
   const problems = end.kind === 'done' ? end.problems : end.kind === 'failed' ? end.why : ''
   const [first = '', ...more] = problems.trim().split('\n')
   if (first === '') return ''

@@ -102,8 +102,8 @@ export async function searchFiles(input: GrepInput, workspace: Workspace, contex
 }
 
 function hintOfFailure(why: string, { type }: GrepInput): string {
-  if (why.includes('unrecognized file type') && type !== undefined) return `\n${useGlob(type)}`
-  return why.includes('regex parse error') ? `\n${escapeHint}` : ''
+  if (/unrecognized file type/.test(why) && type !== undefined) return `\n${useGlob(type)}`
+  return /regex parse error/.test(why) ? `\n${escapeHint}` : ''
 }
 
 /** Often nothing was meant to be found: longer advice costs more than it helps. */
