@@ -13,7 +13,17 @@ installProgram()
 const page = new URL('../../../docs/what-the-model-reads.md', import.meta.url)
 
 /** Where everything that is prose is read by models: folders and files that have it in texts files alone. */
-const rooms = ['packages/agent/src/tools/wait.ts', 'packages/agent/src/tools/waits']
+const rooms = [
+  'packages/agent/src/agents/agent-tool.ts',
+  'packages/agent/src/agents/definition.ts',
+  'packages/agent/src/coding-agent/system-prompt.ts',
+  'packages/agent/src/tools/person-tools.ts',
+  'packages/agent/src/tools/wait.ts',
+  'packages/agent/src/tools/waits',
+  'packages/agent/src/tools/web-fetch.ts',
+  'packages/agent/src/tools/web-search.ts',
+  'packages/agent/src/web',
+]
 
 /** The request of the program, as a service of the Messages API gets it. */
 interface Request {

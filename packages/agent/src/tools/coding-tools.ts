@@ -1,4 +1,6 @@
 import type { AnyLeafTool } from '@halting/core/adapters'
+import type { ToolProfile } from '@halting/policy/settings'
+import { createApplyPatchTool } from './apply-patch.ts'
 import { createBashTool } from './bash.ts'
 import { tellingChanges } from './telling-changes.ts'
 import { tellingProgress } from './telling-progress.ts'
@@ -15,17 +17,22 @@ import { createWebFetchTool } from './web-fetch.ts'
 import { createWebSearchTool } from './web-search.ts'
 import { Workspace, type WorkspaceOptions } from './workspace.ts'
 import { createWriteTool } from './write.ts'
+import { asOffered } from './tool-profile.ts'
 
 /**
- * The tools of a coding agent over one workspace. Whoever passes the workspace can `dispose()` of what commands leave
+ * The tools of a coding agent over one workspace, as a profile offers them; which of them `small` offers at all is the choice of a session. Whoever passes the workspace can `dispose()` of what commands leave
  * running; in any case it ends with the program.
  */
-export function createCodingTools(where: WorkspaceOptions | Workspace): readonly AnyLeafTool[] {
+export function createCodingTools(
+  where: WorkspaceOptions | Workspace,
+  { toolProfile = 'default' }: { readonly toolProfile?: ToolProfile } = {},
+): readonly AnyLeafTool[] {
   const workspace = where instanceof Workspace ? where : new Workspace(where)
   const tools: readonly AnyLeafTool[] = [
     createReadTool(workspace),
-    createWriteTool(workspace),
-    createEditTool(workspace),
+    ...(toolProfile === 'codex'
+      ? [createApplyPatchTool(workspace)]
+      : [createWriteTool(workspace), createEditTool(workspace)]),
     createBashTool(workspace),
     createGlobTool(workspace),
     createGrepTool(workspace),
@@ -37,5 +44,7 @@ export function createCodingTools(where: WorkspaceOptions | Workspace): readonly
     createWebFetchTool(workspace),
     createWebSearchTool(workspace),
   ]
-  return tools.map((tool) => tellingProgress(tellingChanges(tool, workspace)))
+  return tools
+    .map((tool) => asOffered(tool, toolProfile))
+    .map((tool) => tellingProgress(tellingChanges(tool, workspace)))
 }

@@ -92,6 +92,8 @@ export interface SaveOptions {
   readonly encoding?: TextEncoding
   /** What is to be replaced, as it was when it was read; where there is none nothing may stand there. */
   readonly over?: Stats
+  /** Whose owner and mode the file gets; those of `over` when absent. */
+  readonly rightsOf?: Stats
   /** Who keeps what the file was, and for which call. */
   readonly keeping?: { readonly checkpoints: FileCheckpoints | undefined; readonly call: CallOf }
   /** Who writes it, where it does. */
@@ -106,7 +108,7 @@ export interface SaveOptions {
 export async function saveFile(
   path: string,
   text: string,
-  { hasMark = false, encoding = 'utf-8', over, keeping, editor }: SaveOptions = {},
+  { hasMark = false, encoding = 'utf-8', over, rightsOf = over, keeping, editor }: SaveOptions = {},
 ): Promise<SeenFile> {
   const bytes = encodedText({ text, encoding, hasMark })
   // Without a mark only its zeros tell what it is.
@@ -116,9 +118,9 @@ export async function saveFile(
     )
   const save = async (): Promise<SeenFile> =>
     (editor === undefined ? undefined : await throughEditor(path, { text, bytes, over, editor })) ??
-    (await replaceFile(path, bytes, over))
+    (await replaceFile(path, bytes, { over, rightsOf }))
   if (keeping?.checkpoints === undefined) return save()
-  return keeping.checkpoints.around(keeping.call, path, { content: bytes, mode: over?.mode }, save)
+  return keeping.checkpoints.around(keeping.call, path, { content: bytes, mode: rightsOf?.mode }, save)
 }
 
 interface EditorWrite {
@@ -153,7 +155,11 @@ async function throughEditor(path: string, { text, bytes, over, editor }: Editor
 const longestPath = 4000
 
 /** In the folder that is at the path now, whatever comes to stand there meanwhile. */
-async function replaceFile(path: string, bytes: Uint8Array, over: Stats | undefined): Promise<SeenFile> {
+async function replaceFile(
+  path: string,
+  bytes: Uint8Array,
+  { over, rightsOf }: { readonly over: Stats | undefined; readonly rightsOf: Stats | undefined },
+): Promise<SeenFile> {
   // Part by part it could be made, and nobody could open it by its path.
   if (Buffer.byteLength(path) > longestPath)
     throw Object.assign(new Error('the path is too long'), { code: 'ENAMETOOLONG' })
@@ -161,7 +167,7 @@ async function replaceFile(path: string, bytes: Uint8Array, over: Stats | undefi
   const name = basename(path)
   const temporary = folder.pathOf(`.${name.slice(0, 40)}.${randomUUID()}.tmp`)
   try {
-    const stats = await written(temporary, bytes, over)
+    const stats = await written(temporary, bytes, rightsOf)
     await folder.check()
     await checkUnchanged(folder, path, over)
     await rename(temporary, folder.pathOf(name))
@@ -172,6 +178,30 @@ async function replaceFile(path: string, bytes: Uint8Array, over: Stats | undefi
   } finally {
     await folder.close()
   }
+}
+
+/**
+ * Deletes the file at a real path, in the folder that is there now.
+ * @throws NotWrittenError where it is not the file that was read
+ */
+export async function removeFile(
+  path: string,
+  { over, keeping }: { readonly over: Stats; readonly keeping?: SaveOptions['keeping'] },
+): Promise<void> {
+  const remove = async (): Promise<void> => {
+    const folder = await holdFolder(dirname(path), { makes: false })
+    try {
+      await folder.check()
+      await checkUnchanged(folder, path, over)
+      await rm(folder.pathOf(basename(path)))
+    } catch (thrown) {
+      throw errorNaming(thrown, path)
+    } finally {
+      await folder.close()
+    }
+  }
+  if (keeping?.checkpoints === undefined) return remove()
+  return keeping.checkpoints.around(keeping.call, path, 'deleted', remove)
 }
 
 /** Of what stands there now, just before it is replaced: to write takes time, and others write, too. */
@@ -190,12 +220,12 @@ function isSameFile(one: Stats | undefined, other: Stats | undefined): boolean {
   return one?.ino === other?.ino && one?.mtimeMs === other?.mtimeMs && one?.size === other?.size
 }
 
-async function written(path: string, bytes: Uint8Array, over: Stats | undefined): Promise<Stats> {
+async function written(path: string, bytes: Uint8Array, rightsOf: Stats | undefined): Promise<Stats> {
   const file = await open(path, constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY, 0o666)
   try {
     await file.writeFile(bytes)
     // Creation is subject to the umask; an existing mode is not.
-    if (over !== undefined) await takeOverRights(file, over)
+    if (rightsOf !== undefined) await takeOverRights(file, rightsOf)
     await file.sync()
     return await file.stat()
   } finally {

@@ -32,8 +32,8 @@ export interface WorkspaceOptions {
   readonly limits?: Partial<Limits>
   /** Paths that Grep and Glob must not show, such as `RulePermissions.deniesReading`. */
   readonly hides?: (path: string, rights?: CallerRights) => boolean
-  /** Where the path of a call led when it was judged, such as `RulePermissions.judgedPath`. `agentId`: the subagent that calls. */
-  readonly judged?: (callId: string, agentId?: string) => string | undefined
+  /** Where the path of a call led when it was judged, such as `RulePermissions.judgedPath`. `agentId`: the subagent that calls. `path`: which path of a call with several. */
+  readonly judged?: (callId: string, agentId?: string, path?: string) => string | undefined
   /** Gives the library that makes images smaller, or undefined for none; `sharp` where it is installed when absent. */
   readonly imageLibrary?: () => Promise<Sharp | undefined>
   /** Gives the address of the module that reads PDFs, or undefined for none; `unpdf` where it is installed when absent. */
@@ -183,7 +183,7 @@ export class Workspace {
    */
   realPathOf(path: string, context: Caller & Pick<ToolContext, 'callId'>): string {
     const real = realPath(path)
-    const judged = this.#judged(context.callId, agentIdOf(context))
+    const judged = this.#judged(context.callId, agentIdOf(context), path)
     if (judged !== undefined && judged !== real) throw new PathMovedError(path)
     return real
   }
