@@ -69,7 +69,7 @@ function checkingSubject<Input extends { readonly subject?: string }>(
   form: InputForm<Input>,
 ): InputForm<Input> {
   return {
-    schema: form.schema,
+    ...form,
     validate(input): InputCheck<Input> {
       const check = form.validate(input)
       const isEmpty = check.valid && check.input.subject !== undefined && subjectLine(check.input.subject) === ''
