@@ -33,7 +33,9 @@ async function session(env: Record<string, string>, options: Partial<CodingAgent
   const engine = await builder.engine()
   const messages: SdkMessage[] = []
   for await (const message of engine.submit('Go.')) messages.push(message)
-  const shown = model.requests[0]?.tools.map(({ name }) => name).filter((name) => [...tasks, 'TodoWrite'].includes(name))
+  const shown = model.requests[0]?.tools
+    .map(({ name }) => name)
+    .filter((name) => [...tasks, 'TodoWrite'].includes(name))
   const results = JSON.stringify(model.requests.at(-1)?.messages)
   return { shown, results }
 }
@@ -79,7 +81,11 @@ test.each([
 })
 
 test.each([
-  [['Read', 'TodoWrite'], ['Read', ...tasks], ['Read', ...tasks]],
+  [
+    ['Read', 'TodoWrite'],
+    ['Read', ...tasks],
+    ['Read', ...tasks],
+  ],
   [['TaskUpdate'], ['Read', 'TodoWrite'], ['TodoWrite']],
   [['TodoWrite'], ['Read', 'TodoWrite', ...tasks], ['TodoWrite']],
 ])('an agent that names %o has of %o the tools %o', (named, all, wanted) => {

@@ -176,7 +176,8 @@ function toolsOf(
   const has = all.filter(
     (tool) =>
       !ofTheSession.has(tool) &&
-      (tools === undefined || tools.some((entry) => isNamed(entry, tool) || isPatchBy(entry, tool) || isListBy(entry, tool, all))) &&
+      (tools === undefined ||
+        tools.some((entry) => isNamed(entry, tool) || isPatchBy(entry, tool) || isListBy(entry, tool, all))) &&
       !disallowedTools.some((entry) => isNamed(entry, tool) || (entry === 'Edit' && isPatchBy(entry, tool))),
   )
   const left = has.filter((tool) => !guards.some((guard) => matchedNames(tool).some((known) => matches(guard, known))))

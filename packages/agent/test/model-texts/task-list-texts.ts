@@ -8,7 +8,14 @@ const first: Task = {
   status: 'completed',
   blockedBy: [],
 }
-const second: Task = { ...first, id: '2', subject: 'Fix the parser', description: '', status: 'pending', owner: 'helper' }
+const second: Task = {
+  ...first,
+  id: '2',
+  subject: 'Fix the parser',
+  description: '',
+  status: 'pending',
+  owner: 'helper',
+}
 const third: Task = {
   ...second,
   id: '3',
@@ -34,7 +41,6 @@ export const samples: SamplesOf<typeof import('../../src/tools/task-list/task-li
     [second, list],
     [third, list],
   ],
-  emptySubject: [['TaskCreate']],
   unknownTasks: [
     [['9'], list],
     [['8', '9'], list],

@@ -43,9 +43,14 @@ export const otherRows: readonly Row[] = [
   update('addBlocks is the same from the other side', { taskId: '1', addBlocks: ['2'] }, 'Updated task #1 (blocks)', {
     given: twoTasks,
   }),
-  update('The status deleted removes a task', { taskId: '1', status: 'deleted' }, 'Deleted task #1. 0 of 1 completed.', {
-    given: twoTasks,
-  }),
+  update(
+    'The status deleted removes a task',
+    { taskId: '1', status: 'deleted' },
+    'Deleted task #1. 0 of 1 completed.',
+    {
+      given: twoTasks,
+    },
+  ),
   update('owner names who works on it', { taskId: '1', owner: 'me' }, 'Updated task #1 (owner)', { given: twoTasks }),
   update('A task that there is not', { taskId: '9', status: 'completed' }, 'Existing tasks: #1, #2.', {
     ...refused,
@@ -78,7 +83,7 @@ export const otherRows: readonly Row[] = [
     '0 of 2 completed',
     { how: 'The reference asks for it and takes more, and so does ours' },
   ),
-  todo('content is not empty', { todos: [thing('', 'pending')] }, 'content: a string that is not empty', refused),
+  todo('content is not empty', { todos: [thing('', 'pending')] }, 'content', refused),
   todo('All done', { todos: [thing('Test', 'completed')] }, 'All 1 completed.'),
   todo('An empty list clears it', { todos: [] }, 'The list is empty.'),
 
