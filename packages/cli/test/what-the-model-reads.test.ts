@@ -64,7 +64,21 @@ const rooms = [
   'packages/agent/src/tools/write-file.ts',
   'packages/agent/src/tools/write.ts',
   'packages/agent/src/web',
+  ...['collapse', 'compact', 'persons-words', 'shorten', 'summarize'].map(inCore('context')),
+  ...['evidence', 'judge-question', 'judged-goal'].map(inCore('goals')),
+  ...['media-problem', 'too-much'].map(inCore('media')),
+  ...['can-use-tool', 'output', 'permission-decision', 'schema', 'schema-check', 'schema-keywords'].map(
+    inCore('tools'),
+  ),
+  ...['schema-kinds', 'shortened', 'standard-schema', 'tool-result'].map(inCore('tools')),
+  ...['background-agents', 'check-media', 'pause-at-limit', 'tell-limits'].map(inCore('turn')),
+  ...['agent-result', 'agent-share', 'ask-permission', 'batch', 'close-calls'].map(inCore('turn/calls')),
+  ...['inspect-call', 'prepare-call', 'run-agent', 'save-result', 'start-agent'].map(inCore('turn/calls')),
 ]
+
+function inCore(folder: string): (name: string) => string {
+  return (name) => `packages/core/src/${folder}/${name}.ts`
+}
 
 /** The request of the program, as a service of the Messages API gets it. */
 interface Request {
