@@ -94,7 +94,7 @@ test('it has the tools, the prompt and the instructions of the program (R-LIB-1)
     cwd,
     permissionMode: 'default',
     instructions: [join(cwd, 'AGENTS.md')],
-    tools: expect.arrayContaining(['Read', 'Edit', 'Bash', 'Grep', 'TodoWrite']),
+    tools: expect.arrayContaining(['Read', 'Edit', 'Bash', 'Grep', 'TaskCreate', 'TaskUpdate']),
     session_id: builder.sessionId,
   })
   expect(messages.at(-1)).toMatchObject({ type: 'result', result: 'Done.' })
