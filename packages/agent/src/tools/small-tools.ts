@@ -8,7 +8,7 @@ export interface SmallTool {
 export const smallTools: Readonly<Record<string, SmallTool | undefined>> = {
   Read: {
     description: 'Read a file. Returns numbered lines. The number and the tab are not part of the file.',
-    fields: { file_path: '', offset: 'First line (default: 1)', limit: 'Number of lines (default: 2000)' },
+    fields: { file_path: '', offset: 'First line (default: 1)', limit: 'Number of lines' },
   },
   Write: {
     description: 'Create a file, or replace all of it. Read an existing file first.',

@@ -106,9 +106,7 @@ export function toolViewOf(name: string, input: unknown, cwd: string): ToolView 
       return plain('think', 'Update the plan')
     case 'ExitPlanMode': {
       const view = plain('switch_mode', 'Leave plan mode')
-      return field('plan') === ''
-        ? view
-        : { ...view, content: [{ type: 'content', content: { type: 'text', text: field('plan') } }] }
+      return field('plan') === '' ? view : { ...view, content: [textContent(field('plan'))] }
     }
     case 'Skill':
       return { ...plain('other', `Skill ${field('skill')}`), content: texts('args') }
