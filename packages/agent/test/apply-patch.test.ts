@@ -13,7 +13,8 @@ import { dirname, join, relative } from 'node:path'
 import * as fc from 'fast-check'
 import { createCodingTools, FileCheckpoints, Workspace, type WorkspaceOptions } from '@halting/agent'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { badCharacter, noPatch, notPatch } from '../src/tools/patches/patch-format-texts.ts'
+import { loneSurrogate } from '../src/tools/input-texts.ts'
+import { noPatch, notPatch } from '../src/tools/patches/patch-format-texts.ts'
 import {
   applied,
   changedSince,
@@ -135,7 +136,7 @@ describe('a patch', () => {
 
   test.each([
     ['nothing', {}, noPatch],
-    ['half a character', { input: '*** Begin Patch\n*** Add File: a\n+\uD800\n*** End Patch' }, badCharacter],
+    ['half a character', { input: '*** Begin Patch\n*** Add File: a\n+\uD800\n*** End Patch' }, loneSurrogate('input')],
     ['another text', { input: 'hello' }, notPatch({ kind: 'no begin' })],
     ['a patch that was cut off', { input: '*** Begin Patch\n*** Add File: a\n+text' }, notPatch({ kind: 'no end' })],
     ['an empty patch', { input: '*** Begin Patch\n*** End Patch' }, notPatch({ kind: 'no files' })],

@@ -46,6 +46,9 @@ export function resultViewOf({ name, title, content, details }: GoodCall, cwd: s
     }
     // The plan shows it.
     case 'TodoWrite':
+    case 'TaskCreate':
+    case 'TaskUpdate':
+    case 'TaskList':
       return titled
     case 'Glob':
     case 'Grep': {

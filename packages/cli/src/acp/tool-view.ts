@@ -104,6 +104,14 @@ export function toolViewOf(name: string, input: unknown, cwd: string): ToolView 
       }
     case 'TodoWrite':
       return plain('think', 'Update the plan')
+    case 'TaskCreate':
+      return { ...plain('think', `Add to the plan: ${field('subject')}`), content: texts('description') }
+    case 'TaskUpdate':
+      return plain('think', `Update task ${field('taskId')} of the plan`)
+    case 'TaskList':
+      return plain('think', 'Show the plan')
+    case 'TaskGet':
+      return plain('think', `Show task ${field('taskId')} of the plan`)
     case 'ExitPlanMode': {
       const view = plain('switch_mode', 'Leave plan mode')
       return field('plan') === '' ? view : { ...view, content: [textContent(field('plan'))] }

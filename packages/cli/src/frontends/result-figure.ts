@@ -31,7 +31,9 @@ export function resultFigure({ tool, content, details }: GoodResult): string {
       return searchFigure(fields)
     case 'WebFetch':
       return many(textOf(content).length, 'character')
-    case 'TodoWrite': {
+    case 'TodoWrite':
+    case 'TaskUpdate':
+    case 'TaskList': {
       const todos = todosOf(fields) ?? []
       const done = todos.filter(({ status }) => status === 'completed').length
       return todos.length === 0 ? '' : `${counted(done)} of ${counted(todos.length)} done`
@@ -39,6 +41,8 @@ export function resultFigure({ tool, content, details }: GoodResult): string {
     case 'Agent':
     case 'Task':
       return agentFigure(fields)
+    case 'TaskCreate':
+    case 'TaskGet':
     case 'Edit':
     case 'Write':
     case 'NotebookEdit':

@@ -50,7 +50,14 @@ export function toolOutcome(result: ToolResultShown): ToolOutcome {
       return patched(fields)
     case 'Bash':
       return { figure, body: commandBody(fields, content) }
-    case 'TodoWrite': {
+    case 'TaskCreate':
+      return { figure, body: nothing }
+    case 'TaskUpdate': {
+      const task = (todosOf(fields) ?? []).filter(({ id }) => id === fields['taskId'])
+      return { figure, body: (width, style) => todoLines(task, width, style, indent) }
+    }
+    case 'TodoWrite':
+    case 'TaskList': {
       const todos = todosOf(fields) ?? []
       return { figure: '', body: (width, style) => todoLines(todos, width, style, indent) }
     }

@@ -40,7 +40,13 @@ export function toolTitle(tool: string, input: unknown, cwd: string): ToolTitle 
       return { name: tool, about: `${text('pattern') ?? ''}${where}${files}` }
     }
     case 'TodoWrite':
+    case 'TaskList':
       return { name: 'Todos', about: '' }
+    case 'TaskCreate':
+      return { name: 'Todos', about: `add ${text('subject') ?? ''}` }
+    case 'TaskUpdate':
+    case 'TaskGet':
+      return { name: 'Todos', about: [taskNumber(fields['taskId']), text('status')].filter(Boolean).join(' ') }
     case 'Agent':
     case 'Task':
       return { name: 'Agent', about: [text('subagent_type'), text('description')].filter(Boolean).join(': ') }
@@ -62,6 +68,11 @@ export function toolTitle(tool: string, input: unknown, cwd: string): ToolTitle 
       return { name: shown, about: isJsonObject(input) && Object.keys(input).length === 0 ? '' : inputSummary(input) }
     }
   }
+}
+
+function taskNumber(id: unknown): string {
+  const isId = typeof id === 'string' || typeof id === 'number'
+  return isId ? `#${String(id).replace(/^\s*#\s*/, '')}` : ''
 }
 
 /** What a call of Wait names: a task, a command, a file or a time. */
