@@ -176,8 +176,8 @@ describe('a hunk', () => {
   })
 
   test.each([
-    ['blanks at line ends', 'one  \ntwo\n', ' one\n-two\n+2', 'one  \n2\n'],
-    ['blanks around lines', '\tone\n\ttwo\n', ' one\n-two\n+\t2', '\tone\n\t2\n'],
+    ['line ends', 'one  \ntwo\n', ' one\n-two\n+2', 'one  \n2\n'],
+    ['blanks', '\tone\n\ttwo\n', ' one\n-two\n+\t2', '\tone\n\t2\n'],
     ['punctuation', 'say “hi”\ntwo – 2\n', ' say "hi"\n-two - 2\n+2', 'say “hi”\n2\n'],
   ] as const)('fits but for %s, which is reported', async (ignored, before, hunk, after) => {
     const { patch, tree, cwd } = patching({ a: before })

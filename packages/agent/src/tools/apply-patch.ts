@@ -16,7 +16,7 @@ export interface ApplyPatchInput {
 export function createApplyPatchTool(workspace: Workspace): Tool<ApplyPatchInput> {
   return {
     name: patchToolName,
-    description: `Edit files with one patch: create, change, move and delete them. All of it is applied, or nothing. Format:
+    description: `Creates, changes, moves and deletes files by one patch. Applies all of it, or nothing. Format:
 *** Begin Patch
 *** Add File: new.txt
 +each line with a plus

@@ -78,7 +78,7 @@ export function shownResult(name: string, content: MessageContent): ToolCallCont
 
 function bounded(text: string): string {
   if (text.length <= mostCharacters) return text
-  return `${headOf(text, mostCharacters)}\n[... ${text.length - mostCharacters} characters more, which the model has]`
+  return `${headOf(text, mostCharacters)}\n[... ${text.length - mostCharacters} more characters, which the model has]`
 }
 
 /** Where a change begins: an editor that follows goes there. */

@@ -93,11 +93,11 @@ function readFigure(fields: Fields): string {
 function waitFigure({ outcome }: Fields): string {
   switch (outcome) {
     case 'over':
-      return 'time over'
+      return 'timed out'
     case 'limit':
       return 'no time left in the run'
     case 'arrived':
-      return 'ended by you'
+      return 'stopped by you'
     default:
       return ''
   }
@@ -111,7 +111,7 @@ function commandFigure({ backgroundTaskId: task, returnCodeInterpretation: says 
 function grepFigure(fields: Fields): string {
   const files = many(numberIn(fields, 'numFiles'), 'file')
   const lines = numberIn(fields, 'numLines')
-  const more = fields['truncated'] === true ? ', cut' : ''
+  const more = fields['truncated'] === true ? ', truncated' : ''
   if (lines === 0) return 'no match'
   return fields['mode'] === 'files_with_matches' ? files + more : `${many(lines, 'line')} in ${files}${more}`
 }
@@ -125,7 +125,7 @@ function searchFigure({ results }: Fields): string {
 function filesFigure(fields: Fields): string {
   const files = numberIn(fields, 'numFiles')
   if (files === 0) return 'no file'
-  return many(files, 'file') + (fields['truncated'] === true ? ', cut' : '')
+  return many(files, 'file') + (fields['truncated'] === true ? ', truncated' : '')
 }
 
 function agentFigure(fields: Fields): string {

@@ -68,8 +68,7 @@ function checkingSubject<Input extends { readonly subject?: string }>(
   form: InputForm<Input>,
 ): InputForm<Input> {
   return {
-    schema: form.schema,
-    canonicalInput: (input) => form.canonicalInput(input),
+    ...form,
     validate(input): InputCheck<Input> {
       const check = form.validate(input)
       const isEmpty = check.valid && check.input.subject !== undefined && subjectLine(check.input.subject) === ''

@@ -167,7 +167,7 @@ function dimHead(text: string, most: number): ToolOutcome['body'] {
 /** Why a call did not come to a result of its own. */
 const words: { readonly [status in Exclude<ToolStatus, 'done'>]: string } = {
   failed: 'failed',
-  invalid: 'not a valid call',
+  invalid: 'invalid call',
   denied: 'denied',
   not_run: 'not run',
   interrupted: 'interrupted',

@@ -1,8 +1,8 @@
 import { isJsonObject } from '@halting/core/adapters'
-import { relative } from 'node:path'
 import { inputSummary } from '@halting/analysis/words'
 import { mcpNameOf } from '../../io/mcp-name.ts'
 import { patchFileTitle, patchToolName, shownPatchFiles } from '../../frontends/patch-files.ts'
+import { shownPath } from '../../io/shown-path.ts'
 
 /** What a call is, as its line begins: the name of the tool for people, and what the call is about. */
 export interface ToolTitle {
@@ -81,13 +81,6 @@ function waitedFor(fields: { readonly [name: string]: unknown }, path: (name: st
   const subject = typeof task === 'string' ? task : typeof command === 'string' ? command : path('file_path')
   const words = subject === '' && typeof seconds === 'number' ? `${seconds} s` : subject
   return typeof pattern === 'string' ? `${words} /${pattern}/` : words
-}
-
-/** From the working directory where it lies below it. */
-export function shownPath(path: string, cwd: string): string {
-  if (!path.startsWith('/') || cwd === '') return path
-  const from = relative(cwd, path)
-  return from === '' ? '.' : from.startsWith('..') ? path : from
 }
 
 function rangeOf(offset: unknown, limit: unknown): string {
