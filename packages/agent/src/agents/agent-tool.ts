@@ -1,7 +1,8 @@
 import { headOf, type PermissionUpdate, type SpawnContext } from '@halting/core/adapters'
 import { ConfigurationError, type AgentTool, type ChildRun, type Goal, type Model } from '@halting/core'
 import type { PermissionMode } from '@halting/policy'
-import { matches } from '../hooks/matcher.ts'
+import { patchToolName } from '@halting/policy/files'
+import { matchedNames, matches } from '../hooks/matcher.ts'
 import { filledText, flag, inputForm, optional, text } from '../tools/input.ts'
 import * as texts from './agent-texts.ts'
 import { type AgentDefinition, generalAgent } from './definition.ts'
@@ -175,13 +176,18 @@ function toolsOf(
   const has = all.filter(
     (tool) =>
       !ofTheSession.has(tool) &&
-      (tools === undefined || tools.some((entry) => isNamed(entry, tool))) &&
-      !disallowedTools.some((entry) => isNamed(entry, tool)),
+      (tools === undefined || tools.some((entry) => isNamed(entry, tool) || isPatchBy(entry, tool))) &&
+      !disallowedTools.some((entry) => isNamed(entry, tool) || (entry === 'Edit' && isPatchBy(entry, tool))),
   )
-  const left = has.filter((tool) => !guards.some((guard) => matches(guard, tool)))
+  const left = has.filter((tool) => !guards.some((guard) => matchedNames(tool).some((known) => matches(guard, known))))
   if (left.length === 0 && has.length > 0) throw new Error(texts.allToolsGuarded(name, has))
   if (has.length === 0 && tools !== undefined && tools.length > 0) throw new Error(texts.noToolAvailable(name, tools))
   return left
+}
+
+/** Whether the tool applies patches, which stands for Edit and Write where it is offered. */
+function isPatchBy(entry: string, tool: string): boolean {
+  return tool === patchToolName && (entry === 'Edit' || entry === 'Write')
 }
 
 /** `Name`, `*`, `mcp__server` and `mcp__server__*`. */

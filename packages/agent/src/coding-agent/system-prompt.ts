@@ -1,3 +1,5 @@
+import { patchToolName } from '@halting/policy/files'
+import type { ToolProfile } from '@halting/policy/settings'
 import type { Place } from './surroundings.ts'
 import * as texts from './system-prompt-texts.ts'
 
@@ -5,14 +7,16 @@ import * as texts from './system-prompt-texts.ts'
 export interface Surroundings extends Place {
   /** Names of the available tools. */
   readonly tools: readonly string[]
+  readonly profile?: ToolProfile | undefined
 }
 
 /** The system prompt of the coding agent. */
-export function systemPrompt({ tools, ...place }: Surroundings): string {
+export function systemPrompt({ tools, profile, ...place }: Surroundings): string {
+  if (profile === 'small') return `${texts.smallPrompt}\n\n${surroundingsText(place)}`
   const rules = [
     ...general,
     tools.includes('AskUserQuestion') ? texts.someoneAnswers : texts.nobodyAnswers,
-    ...(tools.includes('Edit') || tools.includes('Write') ? editing : []),
+    ...(editors.some((name) => tools.includes(name)) ? editing : []),
     ...(tools.includes('Bash') ? commands : []),
   ]
   return [texts.role, rules.map((rule) => `- ${rule}`).join('\n'), surroundingsText(place)].join('\n\n')
@@ -27,6 +31,8 @@ export function surroundingsText({ cwd, directories, platform, date }: Place): s
     texts.dateLine(date),
   ].join('\n')
 }
+
+const editors = ['Edit', 'Write', patchToolName]
 
 const general = [
   texts.readFirst,
