@@ -360,7 +360,7 @@ describe('arguments', () => {
         'halting: --foo is not known here: it is passed over.',
         'halting: --from-later is not known here: it is passed over.',
         'halting: --bare is not known here: it is passed over.',
-        'halting: the plugin in /p is not there: there is no such folder.',
+        'halting: there is no plugin in /p: there is no such folder.',
         '',
       ].join('\n'),
     )
