@@ -357,10 +357,10 @@ describe('arguments', () => {
     expect(stderr).toBe(
       [
         'halting: --permission-mode auto is not supported: the mode is default, which asks.',
-        'halting: --foo.',
-        'halting: --from-later.',
-        'halting: --bare.',
-        'halting: the plugin in /p is not there: there is no such folder.',
+        'halting: ignored the unknown flag --foo.',
+        'halting: ignored the unknown flag --from-later.',
+        'halting: ignored the unknown flag --bare.',
+        'halting: there is no plugin in /p: there is no such folder.',
         '',
       ].join('\n'),
     )
