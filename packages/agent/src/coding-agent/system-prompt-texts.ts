@@ -37,7 +37,7 @@ export const platformLine = (platform: string): string => `Platform: ${platform}
 export const dateLine = (date: string): string => `Date: ${date}`
 
 /** The whole prompt for small models. */
-export const smallPrompt = [
+export const smallPrompt: string = [
   'You are a coding agent. Do the task of the user with your tools, then say briefly what you did.',
   '- Read code before you change it. Do not guess.',
   '- Make small edits, and change only what was asked.',

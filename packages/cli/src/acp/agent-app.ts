@@ -68,8 +68,7 @@ export function serveAgent({ opener, program, version }: AppOptions): ServedAgen
   const opened = async (wanted: Wanted, client: AgentContext, resume?: string): Promise<AcpSession> => {
     const { cwd, additionalDirectories, mcpServers } = wanted
     for (const path of [cwd, ...(additionalDirectories ?? [])])
-      if (!isAbsolute(path))
-        throw invalid(`A directory of a session is given as an absolute path, and "${path}" is none.`)
+      if (!isAbsolute(path)) throw invalid(`The directory of a session must be an absolute path: "${path}".`)
     const made = await opener
       .open({
         cwd,
@@ -169,7 +168,7 @@ async function listed(
   const sessions = await (opener.list?.(params) ?? listSessions(params, program)).catch((thrown: unknown) => {
     throw requestError(thrown)
   })
-  if (sessions === undefined) throw invalid(`"${params.cursor}" is no cursor of a list of sessions.`)
+  if (sessions === undefined) throw invalid(`Invalid cursor for the list of sessions: "${params.cursor}".`)
   return sessions
 }
 

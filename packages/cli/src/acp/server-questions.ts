@@ -94,9 +94,9 @@ export class ServerQuestions {
   async #fillIn({ server, request, sessionId, signal }: Asked): Promise<ElicitationAnswer> {
     const { client, capabilities } = this.#puts
     if ((capabilities.elicitation?.form ?? undefined) === undefined)
-      return this.#declined(server, request, 'this editor shows no forms')
+      return this.#declined(server, request, 'this editor does not support forms')
     const form = formOf(request.requestedSchema)
-    if (form === undefined) return this.#declined(server, request, 'no form can show what it asks for')
+    if (form === undefined) return this.#declined(server, request, 'a form cannot show what it asks for')
     const shown = {
       mode: 'form',
       sessionId,
@@ -108,7 +108,7 @@ export class ServerQuestions {
     const { action, content } = fieldsOf(said)
     const misfit = action === 'accept' ? misfitOf(form, fieldsOf(content)) : undefined
     if (misfit !== undefined)
-      return this.#declined(server, request, `the answer of the editor does not fit its form: ${misfit}`)
+      return this.#declined(server, request, `the answer of the editor does not match the form: ${misfit}`)
     return elicited(said)
   }
 
@@ -160,7 +160,7 @@ export class ServerQuestions {
 
   #declined(server: string, { message }: ElicitationRequest, because: string): ElicitationAnswer {
     const { note } = this.#puts
-    if (!this.#told.has(server)) note(`The server ${server} asked "${message}", which was declined: ${because}.`)
+    if (!this.#told.has(server)) note(`Declined a question of the server ${server}, "${message}": ${because}.`)
     this.#told.add(server)
     return { action: 'decline' }
   }

@@ -181,7 +181,7 @@ export function misfitOf(
     const field = Object.hasOwn(properties, name) ? properties[name] : undefined
     return field === undefined || !fits(field, value)
   })
-  return strange === undefined ? undefined : `${strange[0]} is not what was asked for`
+  return strange === undefined ? undefined : `${strange[0]} has the wrong type or value`
 }
 
 /** Whether a field takes a value. */

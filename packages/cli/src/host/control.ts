@@ -151,7 +151,7 @@ export class Control {
   #serve(message: JsonObject): void {
     const { request_id: id, request } = message
     if (typeof id !== 'string' && typeof id !== 'number') {
-      this.#ports.warn('a control request without a request_id cannot be answered, and is passed over.')
+      this.#ports.warn('ignored a control request without a request_id: it cannot be answered.')
       return
     }
     const subtype = isJsonObject(request) ? request['subtype'] : undefined
@@ -213,5 +213,5 @@ export class Control {
 }
 
 function withdrawn(): ControlError {
-  return new ControlError('withdrawn', 'The request was taken back.')
+  return new ControlError('withdrawn', 'The request was withdrawn.')
 }

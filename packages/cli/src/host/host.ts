@@ -144,7 +144,7 @@ class Host {
     hasLeft = true
     stdin.destroy()
     this.#tellHow()
-    this.#control.gone('The host has closed its side, and can answer nothing any more.')
+    this.#control.gone('The host closed its input and can no longer answer.')
     if (!signal.aborted) await this.#finish(left)
     await this.#end()
     // A host that takes turns back reads why not in a result.
@@ -211,13 +211,13 @@ class Host {
   #take(line: Line): void {
     if (line.kind === 'too long') return this.#refuseLong(line.head)
     if (line.kind === 'broken') {
-      this.#warn(`a line of stdin is passed over, because ${line.because}: ${oneLine(line.text, 100)}`)
+      this.#warn(`ignored a line on stdin that ${line.because}: ${oneLine(line.text, 100)}`)
       return
     }
     const { value } = line
     if (this.#control.take(value)) return
     if (value['type'] === 'user') this.#handIn.take(value)
-    else this.#warn(`a line of the type ${typeNamed(value)} is passed over.`)
+    else this.#warn(`ignored a line of the type ${typeNamed(value)}.`)
   }
 
   /** Where the host waits for an answer it gets one. */
@@ -226,8 +226,7 @@ class Host {
     const sender = senderOf(head)
     if (sender === 'message')
       this.#fails(`The message has ${size} and was not read. Send it in parts, or put it in a file and name the file.`)
-    else if (sender === undefined)
-      this.#warn(`a line of stdin is passed over, because it has ${size}: ${oneLine(head, 100)}`)
+    else if (sender === undefined) this.#warn(`ignored a line on stdin with ${size}: ${oneLine(head, 100)}`)
     else this.#control.refuse(sender.requestId, `The request has ${size} and was not read.`)
   }
 

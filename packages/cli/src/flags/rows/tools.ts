@@ -96,12 +96,12 @@ export const toolsFlags: { readonly [Name in ToolsFlag]-?: FlagFor<NonNullable<F
   },
   toolProfile: {
     names: ['--tool-profile'],
-    group: 'tools',
+    topic: 'tools',
     kind: 'value',
     value: 'NAME',
     read: choice(toolProfiles),
     meaning:
-      'Tools that the model is offered: default, codex (apply_patch replaces Edit and Write) or small (six tools, short texts)',
+      'Choose the tools to offer: default, codex (apply_patch instead of Edit and Write) or small (six tools, short texts)',
   },
   addDir: {
     names: ['--add-dir'],
