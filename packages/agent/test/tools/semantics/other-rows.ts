@@ -250,11 +250,11 @@ export const otherRows: readonly Row[] = [
     'mcp__mail__list',
   ),
   search('A word with + before it must be in the name', { query: '+mail send' }, 'next message on:\nmcp__mail__list'),
-  search('That nothing fits is told', { query: 'aeroplane' }, 'No tool fits "aeroplane"'),
+  search('That nothing fits is told', { query: 'aeroplane' }, 'No tool matches "aeroplane"'),
   search(
     'What is found comes with its schema at once',
     { query: 'mail' },
-    'You can call these from your next message on',
+    'You can call these tools from your next message on',
     { how: 'The schemas are in the next request, among its tools' },
   ),
   search('query is required', {}, 'query is missing', refused),
