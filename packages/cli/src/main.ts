@@ -2,6 +2,7 @@ import { checkAgreement, checkOnePrompt, checkOneSession, warningsOf } from './f
 import { type Command, isCommand, readWord, refuseSlip } from './flags/commands.ts'
 import type { Flags } from './flags/flags.ts'
 import { refuseFlagsOfOthers, refuseLimits } from './flags/flag-commands.ts'
+import type { HelpPage } from './flags/help.ts'
 import { argumentGroups, type Parsed, parseFlags } from './flags/parse.ts'
 import { FailedError } from './failed-error.ts'
 import { InterruptedError } from './interrupted-error.ts'
@@ -48,16 +49,20 @@ async function dispatch(program: Program): Promise<number> {
       const { mcp } = await import('./mcp/mcp.ts')
       return mcp(others, program)
     }
+    if (command === 'help') {
+      const { pageNamed } = await import('./flags/help-page.ts')
+      return showHelp(pageNamed(others), program)
+    }
     const read = parsed(others, command)
-    return serveProgramFlags(read.flags, program, command) ?? runCommand(command, read, program)
+    return serveProgramFlags(read, program, command) ?? runCommand(command, read, program)
   }
   if (isHosted(program.argv)) {
     const { hosted } = await import('./host/hosted.ts')
     const read = hosted(program)
-    return serveProgramFlags(read.flags, program) ?? read.serve()
+    return serveProgramFlags({ flags: read.flags, words: [] }, program) ?? read.serve()
   }
   const { flags, words } = parsed(program.argv)
-  const served = serveProgramFlags(flags, program)
+  const served = serveProgramFlags({ flags, words }, program)
   if (served !== undefined) return served
   const [word] = words
   if (word !== undefined && mayBeCommand(word, flags, program.argv)) {
@@ -183,9 +188,10 @@ const takesWord: ReadonlySet<Command | undefined> = new Set<Command>([
   'trust',
   ...takesSession,
 ])
-function serveProgramFlags(flags: Flags, program: Program, command?: Command): Promise<number> | undefined {
+
+function serveProgramFlags({ flags, words }: Parsed, program: Program, command?: Command): Promise<number> | undefined {
   if (flags.version === true) return showVersion(program)
-  return flags.help === true ? showHelp(program, command) : undefined
+  return flags.help === true ? showHelpOfCall({ flags, words }, program, command) : undefined
 }
 
 /** Who starts it for the first time has no key: that is told in words of its own, before anything else happens. */
@@ -227,7 +233,7 @@ async function runPrompt(flags: Flags, words: readonly string[], program: Progra
 }
 
 async function runCommand(
-  command: Exclude<Command, 'mcp'>,
+  command: Exclude<Command, 'mcp' | 'help'>,
   { flags, words }: Parsed,
   program: Program,
 ): Promise<number> {
@@ -349,9 +355,14 @@ async function runCluster(command: 'cluster' | 'serve', { flags, words }: Parsed
   return cluster(flags, words, program)
 }
 
-async function showHelp({ output }: Program, command: Command | undefined): Promise<number> {
-  const { helpFor } = await import('./flags/help.ts')
-  output.out(helpFor(command, output.width))
+async function showHelpOfCall({ flags, words }: Parsed, program: Program, command?: Command): Promise<number> {
+  const { pageForCall } = await import('./flags/help-page.ts')
+  return showHelp(pageForCall(command, flags, words), program)
+}
+
+async function showHelp(page: HelpPage, { output }: Program): Promise<number> {
+  const { helpText } = await import('./flags/help.ts')
+  output.out(helpText(page, output.width))
   return 0
 }
 

@@ -32,14 +32,32 @@ async function startService(status: number, body: string): Promise<Service> {
 
 const modelList = (...ids: readonly string[]): string => JSON.stringify({ data: ids.map((id) => ({ id })) })
 
-test('help and README name every command', async () => {
-  const help = (await run(['--help'])).stdout
+test('the first screen of help, and the README, name every command, and each has help of its own', async () => {
+  const screen = (await run(['--help'])).stdout
   const readme = readFileSync(fileURLToPath(new URL('../../../README.md', import.meta.url)), 'utf8')
-  const isIn = (text: string, command: string): boolean => new RegExp(`halting (?:approve\\|)?${command}\\b`).test(text)
-  const missing = commandNames.filter((command) => !isIn(help, command) || !isIn(readme, command))
-  expect(missing).toEqual([])
-  for (const other of ['sessions export', '--claude-code'])
-    expect([help, readme]).toEqual([expect.stringContaining(other), expect.stringContaining(other)])
+  const isOnScreen = (command: string): boolean => new RegExp(`^ {2}(?:[\\w-]+, )*${command}\\b`, 'm').test(screen)
+  const isInReadme = (command: string): boolean => new RegExp(`halting ${command}\\b`).test(readme)
+  expect(commandNames.filter((name) => name !== 'help' && !isOnScreen(name))).toEqual([])
+  expect(commandNames.filter((name) => !isInReadme(name))).toEqual([])
+  expect(screen).toContain('halting help flags')
+})
+
+test.each([
+  [['why', '--help'], ['help', 'why'], /^Usage: halting why \[SESSION\]\n/],
+  [['sessions', 'show', '--help'], ['help', 'sessions', 'show'], /^Usage: halting sessions show ID\n/],
+  [['mcp', 'add', '--help'], ['help', 'mcp', 'add'], /^Usage: halting mcp add \[flags\] NAME COMMAND/],
+  [['-p', '--help'], ['help', '-p'], /^Usage: halting -p "PROMPT" \[flags\]\n/],
+])('halting %j and halting %j print the same page', async (call, help, start) => {
+  const printed = await run(call)
+  expect(printed).toEqual({ status: 0, stderr: '', stdout: expect.stringMatching(start) as string })
+  expect(await run(help)).toEqual(printed)
+})
+
+test.each([
+  [['doctr', '--help'], 'halting: There is no command "doctr". Did you mean doctor?\n'],
+  [['help', 'doctr'], 'halting: There is no command "doctr". Did you mean doctor?\n'],
+])('halting %j names the nearest command', async (args, stderr) => {
+  expect(await run(args)).toEqual({ status: 2, stdout: '', stderr })
 })
 
 describe('a single word', () => {
@@ -47,7 +65,6 @@ describe('a single word', () => {
     [['doctr'], 'There is no command "doctr". Did you mean halting doctor?'],
     [['chek', '--max-turns', '3'], 'Did you mean halting check?'],
     [['Models'], 'Did you mean halting models?'],
-    [['help'], 'Instead: halting --help.'],
     [['login'], 'Instead: set ANTHROPIC_API_KEY;'],
     [['test'], '"test" is reserved for a later command.'],
     [['--verbose', 'wait'], '"wait" is reserved for a later command.'],

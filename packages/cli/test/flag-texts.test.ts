@@ -1,11 +1,14 @@
 // Help and refusals of flags, for every flag and command, as they were recorded: HALTING_WRITE=1 writes them anew, after a change of what a person reads.
 import { readFileSync, writeFileSync } from 'node:fs'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { checkAgreement } from '../src/flags/agreement.ts'
-import { commandNames } from '../src/flags/commands.ts'
+import { commandHelp, partHelp } from '../src/flags/command-help.ts'
+import { commandTable } from '../src/flags/command-table.ts'
+import { commandNames, isCommand } from '../src/flags/commands.ts'
 import type { Flags } from '../src/flags/flags.ts'
-import { helpFor } from '../src/flags/help.ts'
-import { refuseFlagsOfOthers, refuseLimits } from '../src/flags/flag-commands.ts'
+import { pageForCall, pageNamed } from '../src/flags/help-page.ts'
+import { flagTopics, type HelpPage, helpText } from '../src/flags/help.ts'
+import { flagsForRuns, flagsOf, refuseFlagsOfOthers, refuseLimits } from '../src/flags/flag-commands.ts'
 import { parseFlags } from '../src/flags/parse.ts'
 import { flagTable } from '../src/flags/table.ts'
 
@@ -31,14 +34,144 @@ function messageOf(work: () => unknown): string {
   }
 }
 
-test.each([60, 80, 120])('help of the program and of each command, %i columns wide', (width) => {
-  const texts = new Map<string, string[]>()
-  for (const command of commands) {
-    const text = helpFor(command, width)
-    texts.set(text, [...(texts.get(text) ?? []), command ?? 'halting'])
+const pages: readonly HelpPage[] = [
+  { kind: 'program' },
+  { kind: 'prompt' },
+  { kind: 'flags' },
+  ...flagTopics.map((topic) => ({ kind: 'flags', topic }) as const),
+  ...commandNames.map((command) => ({ kind: 'command', command }) as const),
+  ...Object.keys(partHelp).map((name) => pageNamed(name.split(' '))),
+]
+
+function titleOf(page: HelpPage): string {
+  switch (page.kind) {
+    case 'program':
+      return 'halting --help'
+    case 'prompt':
+      return 'halting -p --help'
+    case 'flags':
+      return `halting help flags ${page.topic ?? ''}`.trim()
+    case 'command':
+      return `halting ${page.command} ${page.part ?? ''}`.trim()
   }
-  const all = [...texts].map(([text, names]) => `== ${names.join(', ')}\n\n${text}`).join('\n')
-  expect(all).toBe(recorded(`help-${width}`, all))
+}
+
+describe.each([60, 80, 120])('help %i columns wide', (width) => {
+  test('is as recorded', () => {
+    // The flags of one topic are those of the page of all flags.
+    const shown = pages.filter((page) => page.kind !== 'flags' || page.topic === undefined)
+    const all = shown.map((page) => `== ${titleOf(page)}\n\n${helpText(page, width)}`).join('\n')
+    expect(all).toBe(recorded(`help-${width}`, all))
+  })
+
+  test('is not wider than that', () => {
+    const tooWide = pages.flatMap((page) =>
+      helpText(page, width)
+        .split('\n')
+        .filter((line) => line.length > width)
+        .map((line) => `${titleOf(page)}: ${line}`),
+    )
+    expect(tooWide).toEqual([])
+  })
+
+  test('begins with a first screen of at most 40 lines that names every command', () => {
+    const screen = helpText({ kind: 'program' }, width)
+    expect(screen.trimEnd().split('\n').length).toBeLessThanOrEqual(40)
+    const named = new Set(
+      [...screen.matchAll(/^ {2}([a-z][a-z-]*(?:, [a-z-]+)*) {2,}/gm)].flatMap(([, names = '']) => names.split(', ')),
+    )
+    expect(commandNames.filter((name) => name !== 'help' && !named.has(name))).toEqual([])
+    for (const page of ['halting COMMAND --help', 'halting help flags'])
+      expect(screen.replaceAll(/\s+/g, ' ')).toContain(page)
+  })
+})
+
+test('the help of a command is about that command, with a usage line, a sentence, its flags and an example', () => {
+  for (const command of commandNames) {
+    const text = helpText({ kind: 'command', command }, 80)
+    expect(text).toMatch(new RegExp(`^Usage: halting ${command}\\b`))
+    expect(text).toMatch(/\nExamples?:\n {2}.*halting/)
+    expect(text).toContain('--help')
+    // Their summaries and the first line of each fit a narrow terminal.
+    expect([command, commandHelp[command].summary.length]).toEqual([
+      command,
+      expect.toSatisfy((length: number) => length <= 42),
+    ])
+  }
+})
+
+test('the flags of a part of a command are flags of the command', () => {
+  for (const [name, { flags }] of Object.entries(partHelp)) {
+    const [command = ''] = name.split(' ')
+    if (!isCommand(command)) throw new Error(`${command} is not a command.`)
+    const known =
+      commandTable[command].takes === 'flags of runs' ? [...flagsOf(command), ...flagsForRuns()] : flagsOf(command)
+    expect([name, flags.filter((flag) => !known.includes(flagTable[flag]))]).toEqual([name, []])
+  }
+})
+
+test('each flag is in the help of all flags once, in one topic, and in that of each command that takes it', () => {
+  const rowsOf = (text: string, names: readonly string[]): number =>
+    text
+      .split('\n')
+      .filter(
+        (line) => line.startsWith(`  ${names.join(', ')}`) && !/[\w-]/.test(line.charAt(2 + names.join(', ').length)),
+      ).length
+  const all = helpText({ kind: 'flags' }, 80)
+  const rows = Object.values(flagTable)
+  for (const { names } of rows.filter(
+    ({ names: each }) => rows.filter((row) => row.names.includes(each[0] ?? '')).length === 1,
+  ))
+    expect([names, rowsOf(all, names)]).toEqual([names, 1])
+  const topics = flagTopics.flatMap((topic) => helpText({ kind: 'flags', topic }, 80).trimEnd().split('\n'))
+  for (const { names } of rows)
+    expect(topics.filter((line) => line.startsWith(`  ${names.join(', ')}`)).length).toBeGreaterThan(0)
+  for (const command of commandNames.filter((name) => name !== 'mcp')) {
+    const text = helpText({ kind: 'command', command }, 80)
+    expect([command, flagsOf(command).filter(({ names }) => rowsOf(text, names) !== 1)]).toEqual([command, []])
+    const { flags = [], topics = [] } = commandHelp[command]
+    const ofRuns = flagsForRuns().filter(
+      (flag) => topics.includes(flag.topic) || flags.some((name) => flagTable[name] === flag),
+    )
+    expect(ofRuns.length === 0).toBe(commandTable[command].takes === 'own flags')
+    expect([command, ofRuns.filter(({ names }) => !names.some((name) => text.includes(name)))]).toEqual([command, []])
+  }
+  expect(flagsForRuns().filter(({ names }) => rowsOf(helpText({ kind: 'prompt' }, 80), names) !== 1)).toEqual([])
+})
+
+test.each([
+  [[], { kind: 'program' }],
+  [['why'], { kind: 'command', command: 'why' }],
+  [['sessions', 'show'], { kind: 'command', command: 'sessions', part: 'show' }],
+  [['mcp', 'add'], { kind: 'command', command: 'mcp', part: 'add' }],
+  [['-p'], { kind: 'prompt' }],
+  [['--print'], { kind: 'prompt' }],
+  [['flags'], { kind: 'flags' }],
+  [['flags', 'sessions'], { kind: 'flags', topic: 'sessions' }],
+  [['limits'], { kind: 'flags', topic: 'limits' }],
+  [['--max-turns'], { kind: 'flags', topic: 'limits' }],
+  [['--help'], { kind: 'command', command: 'help' }],
+])('halting help %j', (argv, page) => {
+  expect(pageNamed(argv)).toEqual(page)
+})
+
+test.each([
+  [['doctr'], 'There is no command "doctr". Did you mean doctor?'],
+  [['xyzzyplugh'], 'There is no command "xyzzyplugh". halting --help lists all commands.'],
+  [['flags', 'limit'], `There is no topic "limit". Did you mean limits? Topics: ${flagTopics.join(', ')}.`],
+  [['--max-turn'], 'There is no flag --max-turn. Did you mean --max-turns?'],
+])('halting help %j is refused', (argv, message) => {
+  expect(messageOf(() => pageNamed(argv))).toBe(message)
+})
+
+test('--help shows the page of what it stands behind', () => {
+  expect(pageForCall('sessions', {}, ['show', 'abc'])).toEqual({ kind: 'command', command: 'sessions', part: 'show' })
+  expect(pageForCall('sessions', {}, ['abc'])).toEqual({ kind: 'command', command: 'sessions' })
+  expect(pageForCall(undefined, { print: true }, ['why'])).toEqual({ kind: 'prompt' })
+  expect(pageForCall(undefined, {}, ['Fix the build.'])).toEqual({ kind: 'program' })
+  expect(messageOf(() => pageForCall(undefined, {}, ['doctr']))).toBe(
+    'There is no command "doctr". Did you mean doctor?',
+  )
 })
 
 test('what is said of a flag without a value, with a wrong one, and of one that nobody knows', () => {

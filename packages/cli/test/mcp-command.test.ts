@@ -24,7 +24,7 @@ test('-h behind the command of a server is its own, and not a question for help'
   expect((await mcp('add', 'db', 'mcp-db', '-h', 'localhost', '--help')).status).toBe(0)
   const args = ['-h', 'localhost', '--help']
   expect(own()).toMatchObject({ projects: { [place.project]: { mcpServers: { db: { args } } } } })
-  expect((await mcp('add', '--help')).stdout).toContain('halting mcp add [FLAGS] NAME')
+  expect((await mcp('add', '--help')).stdout).toContain('halting mcp add [flags] NAME')
 })
 
 test('what of a server is left out is told', async () => {

@@ -3,7 +3,8 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { call, installProgram } from './support/program.ts'
-import { given, one, projectWithServers } from './support/servers.ts'
+import { pagesRefused, pageUnopened, questionUnanswered } from '../../agent/src/mcp/elicitation-texts.ts'
+import { askingServer, given, one, projectWithServers } from './support/servers.ts'
 
 installProgram()
 const { folder, told } = projectWithServers()
@@ -120,4 +121,25 @@ test('servers of a project that cannot be read stop nothing', async () => {
   writeFileSync(join(folder(), '.mcp.json'), '{"mcpServers": {')
   const { status, stderr } = await told(['-p', 'hi'], [{ content: 'Done.' }])
   expect([status, stderr]).toEqual([0, expect.stringContaining('No servers are taken from')])
+})
+
+test('where nobody can answer, a question of a server is declined, on stderr and in the transcript', async () => {
+  const asks = { command: process.execPath, args: [askingServer] }
+  const { status, stderr, results } = await told(
+    ['-p', 'hi', '--mcp-config', given({ asks }), '--allowedTools', 'mcp__asks'],
+    [
+      { content: [call('mcp__asks__form', {}), call('mcp__asks__page', {})] },
+      { content: [call('mcp__asks__needs-still', {})] },
+      { content: 'Done.' },
+    ],
+  )
+  const host = 'auth.example.com'
+  expect(results.map(({ content }) => content)).toEqual([
+    expect.stringContaining(questionUnanswered('asks', 'Your name?')),
+    expect.stringContaining(pageUnopened('asks', host)),
+    pagesRefused('asks', [host], 'no user'),
+  ])
+  expect(stderr).toContain('The MCP server asks asked "Your name?". Nobody can answer here, so it was declined.')
+  expect(stderr).toContain(`to open https://${host}/connect?state=abc (host: ${host}).`)
+  expect(status).toBe(0)
 })

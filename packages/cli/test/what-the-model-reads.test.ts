@@ -14,15 +14,66 @@ const page = new URL('../../../docs/what-the-model-reads.md', import.meta.url)
 
 /** Where everything that is prose is read by models: folders and files that have it in texts files alone. */
 const rooms = [
+  'packages/agent/src/agents/agent-tool.ts',
+  'packages/agent/src/agents/definition.ts',
+  'packages/agent/src/coding-agent/system-prompt.ts',
+  'packages/agent/src/tools/background-tasks.ts',
+  'packages/agent/src/tools/background.ts',
+  'packages/agent/src/tools/bash.ts',
+  'packages/agent/src/tools/bounded-output.ts',
+  'packages/agent/src/tools/changed-files.ts',
+  'packages/agent/src/tools/edit-file.ts',
+  'packages/agent/src/tools/edit-notebook.ts',
+  'packages/agent/src/tools/edit.ts',
+  'packages/agent/src/tools/editor-files.ts',
+  'packages/agent/src/tools/find-files.ts',
+  'packages/agent/src/tools/glob.ts',
+  'packages/agent/src/tools/grep.ts',
+  'packages/agent/src/tools/input-list.ts',
+  'packages/agent/src/tools/input.ts',
+  'packages/agent/src/tools/leave-running.ts',
+  'packages/agent/src/tools/left-running.ts',
+  'packages/agent/src/tools/line-reader.ts',
+  'packages/agent/src/tools/name-hints.ts',
+  'packages/agent/src/tools/nearest-place.ts',
+  'packages/agent/src/tools/notebook-edit.ts',
+  'packages/agent/src/tools/notebook.ts',
+  'packages/agent/src/tools/numbered-lines.ts',
+  'packages/agent/src/tools/output-spool.ts',
+  'packages/agent/src/tools/person-tools.ts',
+  'packages/agent/src/tools/precheck.ts',
+  'packages/agent/src/tools/read-notebook.ts',
+  'packages/agent/src/tools/read-pdf.ts',
+  'packages/agent/src/tools/read.ts',
+  'packages/agent/src/tools/ripgrep.ts',
+  'packages/agent/src/tools/search-files.ts',
+  'packages/agent/src/tools/search-globs.ts',
+  'packages/agent/src/tools/search-root.ts',
+  'packages/agent/src/tools/shell-command.ts',
+  'packages/agent/src/tools/start-folder.ts',
+  'packages/agent/src/tools/task-output.ts',
+  'packages/agent/src/tools/task-stop.ts',
+  'packages/agent/src/tools/task-words.ts',
+  'packages/agent/src/tools/telling-failures.ts',
+  'packages/agent/src/tools/text-file.ts',
   'packages/agent/src/tools/wait.ts',
   'packages/agent/src/tools/waits',
+  'packages/agent/src/tools/web-fetch.ts',
+  'packages/agent/src/tools/web-search.ts',
+  'packages/agent/src/tools/workspace.ts',
+  'packages/agent/src/tools/write-file.ts',
+  'packages/agent/src/tools/write.ts',
+  'packages/agent/src/web',
+]
+
+const coreRooms = [
   ...['collapse', 'compact', 'persons-words', 'shorten', 'summarize'].map(inCore('context')),
   ...['evidence', 'judge-question', 'judged-goal'].map(inCore('goals')),
   ...['media-problem', 'too-much'].map(inCore('media')),
   ...['can-use-tool', 'output', 'permission-decision', 'schema', 'schema-check', 'schema-keywords'].map(
     inCore('tools'),
   ),
-  ...['schema-kinds', 'shortened', 'standard-schema', 'tool-result'].map(inCore('tools')),
+  ...['schema-kinds', 'shortened', 'tool-result'].map(inCore('tools')),
   ...['background-agents', 'check-media', 'pause-at-limit', 'tell-limits'].map(inCore('turn')),
   ...['agent-result', 'agent-share', 'ask-permission', 'batch', 'close-calls'].map(inCore('turn/calls')),
   ...['inspect-call', 'prepare-call', 'run-agent', 'save-result', 'start-agent'].map(inCore('turn/calls')),
@@ -101,7 +152,7 @@ test('the default request has fewer than 4,000 tokens', async () => {
   expect(roughTokens.estimate(JSON.stringify(system)) + roughTokens.estimate(JSON.stringify(tools))).toBeLessThan(4_000)
 })
 
-test.each(rooms)('%s has prose for models in texts files alone', (path) => {
+test.each([...rooms, ...coreRooms])('%s has prose for models in texts files alone', (path) => {
   expect(proseOutsideTexts(path)).toEqual([])
 })
 

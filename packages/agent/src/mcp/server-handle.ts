@@ -58,6 +58,10 @@ export class ServerHandle {
     return this.#place.limits
   }
 
+  get elicitations(): ConnectionPlace['elicitations'] {
+    return this.#place.elicitations
+  }
+
   /** What it says that it is; undefined where it is not connected. */
   get info(): { readonly name: string; readonly version: string } | undefined {
     const { name, version } = this.#connection?.client.getServerVersion() ?? {}
@@ -96,6 +100,7 @@ export class ServerHandle {
 
   async end(): Promise<void> {
     this.#ending.abort(new Error('the session is over'))
+    this.elicitations.connectionLost()
     await this.#connecting
     await this.#connection?.close()
   }
@@ -134,6 +139,7 @@ export class ServerHandle {
     if (performance.now() - this.#since > this.#place.limits.stableMs) this.#tries = 0
     const connection = this.#connection
     this.#connection = undefined
+    this.elicitations.connectionLost()
     void connection?.close()
     this.#again(problem)
   }

@@ -1,7 +1,8 @@
-import type { CallToolResult } from '@modelcontextprotocol/client'
+import { type CallToolResult, UrlElicitationRequiredError } from '@modelcontextprotocol/client'
 import { headOf, messageOf, wellFormed } from '@halting/core/adapters'
 import type { Json, Tool, ToolContext, ToolOutput } from '@halting/core'
 import { isTimedOut, type ServerTool } from './connection.ts'
+import { pagesUnfinished } from './elicitation-texts.ts'
 import type { McpLimits } from './limits.ts'
 import { outputOfCall, type ShowOptions } from './results.ts'
 import { type ServerHandle, SessionOver } from './server-handle.ts'
@@ -51,8 +52,8 @@ async function call(
 ): Promise<ToolOutput> {
   const { limits } = options
   let told = 0
-  try {
-    const result: CallToolResult = await server.ask(signal, (client) =>
+  const callOnce = (): Promise<CallToolResult> =>
+    server.ask(signal, (client) =>
       client.callTool(
         { name, arguments: input },
         {
@@ -69,10 +70,47 @@ async function call(
         },
       ),
     )
-    return await outputOfCall(result, options)
+  const watch = server.elicitations.watchCall()
+  try {
+    const result = await callWithPages(callOnce, server, signal)
+    const output = typeof result === 'string' ? { content: result, isError: true } : await outputOfCall(result, options)
+    return withSentences(output, watch.end())
   } catch (thrown) {
     if (signal.aborted) throw thrown
-    return { content: problemOf(server, thrown, limits), isError: true }
+    return withSentences({ content: problemOf(server, thrown, limits), isError: true }, watch.end())
+  } finally {
+    watch.end()
+  }
+}
+
+/** A call that the server refuses until a person has opened a page is made once more after that. Gives the error of one that it refuses still. */
+async function callWithPages(
+  callOnce: () => Promise<CallToolResult>,
+  server: ServerHandle,
+  signal: AbortSignal,
+): Promise<CallToolResult | string> {
+  try {
+    return await callOnce()
+  } catch (thrown) {
+    if (!(thrown instanceof UrlElicitationRequiredError)) throw thrown
+    const opened = await server.elicitations.openPages(thrown.elicitations, signal)
+    if ('problem' in opened) return opened.problem
+    try {
+      return await callOnce()
+    } catch (again) {
+      if (again instanceof UrlElicitationRequiredError) return pagesUnfinished(server.name, opened.hosts)
+      throw again
+    }
+  }
+}
+
+function withSentences(output: ToolOutput, sentences: readonly string[]): ToolOutput {
+  if (sentences.length === 0) return output
+  const text = sentences.join('\n')
+  const { content } = output
+  return {
+    ...output,
+    content: typeof content === 'string' ? `${content}\n${text}` : [...content, { type: 'text', text }],
   }
 }
 

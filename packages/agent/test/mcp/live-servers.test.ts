@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { questionUnanswered } from '../../src/mcp/elicitation-texts.ts'
 import { call, hostile, notes, readyServers, textOf, until } from './support.ts'
 
 let folder = ''
@@ -58,7 +59,7 @@ test('tools that come while a server is there are told, and can be called', asyn
 
 test('a question to a person is declined where nobody is there, and is put to who is', async () => {
   const alone = await readyServers({ s: hostile('elicit') })
-  expect(JSON.parse(textOf(await call(alone, 'mcp__s__do')))).toEqual({ action: 'decline' })
+  expect(textOf(await call(alone, 'mcp__s__do'))).toBe(`{"action":"decline"}\n${questionUnanswered('s', 'Your name?')}`)
   const asked: unknown[] = []
   const servers = await readyServers(
     { s: hostile('elicit') },
@@ -104,7 +105,7 @@ test('resources are listed and read', async () => {
 test('a prompt of a server stands for what the server says', async () => {
   const servers = await readyServers({ 'my server': hostile('good') })
   const { signal } = new AbortController()
-  expect(servers.promptNames).toEqual(['mcp__my_server__greet'])
+  expect(servers.prompts).toEqual([{ name: 'mcp__my_server__greet', description: '', argumentHint: 'who [rest]' }])
   expect(await servers.prompt('/mcp__my_server__greet "Ada L" and all the others', signal)).toBe(
     'Greet Ada L and and all the others.',
   )

@@ -65,8 +65,7 @@ export function serveAgent({ opener, program, version }: AppOptions): ServedAgen
   const opened = async (wanted: Wanted, client: AgentContext, resume?: string): Promise<AcpSession> => {
     const { cwd, additionalDirectories, mcpServers } = wanted
     for (const path of [cwd, ...(additionalDirectories ?? [])])
-      if (!isAbsolute(path))
-        throw invalid(`A directory of a session is given as an absolute path, and "${path}" is none.`)
+      if (!isAbsolute(path)) throw invalid(`The directory of a session must be an absolute path: "${path}".`)
     const made = await opener
       .open({
         cwd,
@@ -123,7 +122,7 @@ export function serveAgent({ opener, program, version }: AppOptions): ServedAgen
       const listed = await (opener.list?.(params) ?? listSessions(params, program)).catch((thrown: unknown) => {
         throw requestError(thrown)
       })
-      if (listed === undefined) throw invalid(`"${params.cursor}" is no cursor of a list of sessions.`)
+      if (listed === undefined) throw invalid(`Invalid cursor for the list of sessions: "${params.cursor}".`)
       return listed
     })
     .onRequest(methods.agent.session.close, async ({ params }) => {

@@ -25,7 +25,7 @@ export async function openerOf(flags: Flags, program: Program): Promise<Opener> 
     ['--fork-session', flags.forkSession],
   ] as const)
     if (given !== undefined)
-      throw new UsageError(`halting acp opens the sessions that the editor asks for: leave out ${flag}.`)
+      throw new UsageError(`halting acp opens the sessions that the editor asks for. Remove ${flag}.`)
   if (flags.cluster !== undefined) return (await import('../cluster/acp-sessions.ts')).openerOnCluster(flags, program)
   const absolute = (folders: readonly string[]): readonly string[] => folders.map((path) => resolve(program.cwd, path))
   // A session is in a folder of the editor's: what lies there is not what was named at the start.
@@ -46,7 +46,7 @@ export async function openerOf(flags: Flags, program: Program): Promise<Opener> 
 async function openIn(request: OpenRequest, flags: Flags, program: Program): Promise<OpenedSession> {
   const { cwd, additionalDirectories, servers, resume, client, capabilities } = request
   if (statSync(cwd, { throwIfNoEntry: false })?.isDirectory() !== true)
-    throw invalid(`There is no directory ${cwd}. A session needs one that is there.`)
+    throw invalid(`The directory ${cwd} does not exist. A session needs an existing one.`)
   const notes = new Notes(program.output)
   const own: Flags = {
     ...flags,

@@ -40,6 +40,9 @@ export function resultViewOf({ name, title, content, details }: GoodCall, cwd: s
     }
     // The plan shows it.
     case 'TodoWrite':
+    case 'TaskCreate':
+    case 'TaskUpdate':
+    case 'TaskList':
       return titled
     case 'Glob':
     case 'Grep': {
@@ -69,7 +72,7 @@ export function shownResult(name: string, content: MessageContent): ToolCallCont
 
 function bounded(text: string): string {
   if (text.length <= mostCharacters) return text
-  return `${headOf(text, mostCharacters)}\n[... ${text.length - mostCharacters} characters more, which the model has]`
+  return `${headOf(text, mostCharacters)}\n[... ${text.length - mostCharacters} more characters, which the model has]`
 }
 
 /** Where a change begins: an editor that follows goes there. */

@@ -117,7 +117,7 @@ export function misfitOf({ properties = {}, required }: ElicitationSchema, conte
     const field = Object.hasOwn(properties, name) ? properties[name] : undefined
     return field === undefined || !fits(fieldsOf(field), value)
   })
-  return strange === undefined ? undefined : `${strange[0]} is not what was asked for`
+  return strange === undefined ? undefined : `${strange[0]} has the wrong type or value`
 }
 
 function fits(field: Fields, value: unknown): boolean {

@@ -57,10 +57,10 @@ export class ServerQuestions {
     const { client, capabilities } = this.#puts
     if (signal.aborted) return { action: 'cancel' }
     if ((capabilities.elicitation?.form ?? undefined) === undefined)
-      return this.#declined(server, message, 'this editor shows no forms')
+      return this.#declined(server, message, 'this editor does not support forms')
     if (this.#session === undefined) return this.#declined(server, message, 'the session was not open yet')
     const form = formOf(requestedSchema)
-    if (form === undefined) return this.#declined(server, message, 'no form can show what it asks for')
+    if (form === undefined) return this.#declined(server, message, 'a form cannot show what it asks for')
     const request = {
       mode: 'form',
       sessionId: this.#session.id,
@@ -74,7 +74,7 @@ export class ServerQuestions {
       const { action, content } = fieldsOf(said)
       const misfit = action === 'accept' ? misfitOf(form, fieldsOf(content)) : undefined
       if (misfit !== undefined)
-        return this.#declined(server, message, `the answer of the editor does not fit its form: ${misfit}`)
+        return this.#declined(server, message, `the answer of the editor does not match the form: ${misfit}`)
       return elicited(said)
     } catch (thrown) {
       if (signal.aborted) return { action: 'cancel' }
@@ -84,7 +84,7 @@ export class ServerQuestions {
 
   #declined(server: string, message: string, because: string): ElicitationAnswer {
     const { note } = this.#puts
-    if (!this.#told.has(server)) note(`The server ${server} asked "${message}", which was declined: ${because}.`)
+    if (!this.#told.has(server)) note(`Declined a question of the server ${server}, "${message}": ${because}.`)
     this.#told.add(server)
     return { action: 'decline' }
   }

@@ -34,7 +34,6 @@ const longestWord = 24
 
 /** Words that other programs of this kind have as commands, and what serves here in their place. */
 const elsewhere: Readonly<Record<string, string>> = {
-  help: 'halting --help',
   version: 'halting --version',
   login: 'set ANTHROPIC_API_KEY; halting setup tells which keys are found',
   auth: 'set ANTHROPIC_API_KEY; halting setup tells which keys are found',

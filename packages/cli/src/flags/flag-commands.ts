@@ -12,11 +12,16 @@ export function isOwned(command: Command | undefined, owners: readonly FlagOwner
   return owners.some((owner) => owner === command || owner.startsWith(`${command} `))
 }
 
-/** All flags of a command that takes none of runs, in the order of the table. */
+/** The flags that a command has in addition to those of runs, in the order of the table. */
 export function flagsOf(command: Command): readonly AnyFlag[] {
   return rows
     .filter(([name, row]) => name === 'help' || row.alsoOf?.includes(command) || isOwned(command, row.commands ?? []))
     .map(([, row]) => row)
+}
+
+/** The flags that a run takes, and each command that takes those of runs. */
+export function flagsForRuns(): readonly AnyFlag[] {
+  return rows.filter(([, { commands }]) => commands === undefined).map(([, row]) => row)
 }
 
 /** @throws UsageError for a flag that is of other commands. */
@@ -32,10 +37,10 @@ export function refuseFlagsOfOthers(flags: Flags, command: Command | undefined):
 export function refuseLimits(flags: Flags, command: Command | undefined): void {
   if (command === undefined || commandTable[command].takes !== 'own flags') return
   const { readsRecords } = commandTable[command]
-  for (const [name, { names, group, alsoOf }] of rows) {
+  for (const [name, { names, topic, alsoOf }] of rows) {
     if (flags[name] === undefined || alsoOf?.includes(command) === true) continue
-    const isLimit = alsoOf?.includes('what-if') === true && (group === 'limits' || group === 'goals')
-    if (group === 'goals' && !isLimit)
+    const isLimit = alsoOf?.includes('what-if') === true && (topic === 'limits' || topic === 'goals')
+    if (topic === 'goals' && !isLimit)
       throw new UsageError(`halting ${command} starts no run, so it has no use for ${names[0]}. It belongs to -p.`)
     if (!isLimit || readsRecords !== true) continue
     throw new UsageError(

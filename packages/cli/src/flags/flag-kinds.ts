@@ -1,15 +1,18 @@
 import type { Command } from './command-table.ts'
 import type { Reading } from './values.ts'
 
-export type FlagGroup =
+/** What a flag is about: the help of all flags has one section for each. */
+export type FlagTopic =
   | 'output'
   | 'model'
   | 'sessions'
   | 'limits'
-  | 'goals'
   | 'context'
+  | 'goals'
   | 'tools'
+  | 'hosts'
   | 'cluster'
+  | 'commands'
   | 'program'
 
 /** A command, or a part of it that alone takes a flag: `cluster dev`. */
@@ -18,7 +21,7 @@ export type FlagOwner = Command | `${Command} ${string}`
 interface Common {
   /** Every spelling, the one that help shows first. */
   readonly names: readonly string[]
-  readonly group: FlagGroup
+  readonly topic: FlagTopic
   /** The only commands that take it, in the order in which a refusal names them; runs and all commands when absent. */
   readonly commands?: readonly FlagOwner[]
   /** Commands that take it although they take no flags of runs. */
@@ -27,7 +30,10 @@ interface Common {
   readonly needs?: 'host' | 'stream'
   /** What a run takes in its place. */
   readonly insteadForRuns?: string
+  /** What it does, for help: an imperative, with the default in parentheses. */
   readonly meaning: string
+  /** What it does for a command where that differs. */
+  readonly meaningFor?: { readonly [name in Command]?: string }
 }
 
 interface SwitchFlag extends Common {

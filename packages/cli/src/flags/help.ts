@@ -1,82 +1,214 @@
-import { type Command, commandTable } from './command-table.ts'
-import type { AnyFlag, FlagGroup } from './flag-kinds.ts'
-import { flagsOf } from './flag-commands.ts'
+import { type CommandHelp, commandHelp, partHelp, type PartHelp, promptHelp } from './command-help.ts'
+import type { Command } from './command-table.ts'
+import { flagsForRuns, flagsOf } from './flag-commands.ts'
+import type { AnyFlag, FlagTopic } from './flag-kinds.ts'
 import { flagTable } from './table.ts'
+import { hanging, wrapped } from './wrap.ts'
 
-const titles: Readonly<Record<FlagGroup, string>> = {
-  output: 'What goes in and out',
-  model: 'The model and what it is told',
-  sessions: 'What is kept, and going on with it',
-  limits: 'When to stop',
-  goals: 'When it is done',
-  context: 'When the window fills up',
-  tools: 'What it may do',
-  cluster: 'Sessions on a cluster',
-  program: 'The program',
+/** What help is asked for: the program, `-p`, all flags, the flags of one topic, a command, or a part of one (`sessions show`). */
+export type HelpPage =
+  | { readonly kind: 'program' }
+  | { readonly kind: 'prompt' }
+  | { readonly kind: 'flags'; readonly topic?: FlagTopic }
+  | { readonly kind: 'command'; readonly command: Command; readonly part?: string }
+
+const titles: Readonly<Record<FlagTopic, string>> = {
+  output: 'Input and output',
+  model: 'Model and instructions',
+  sessions: 'Sessions',
+  limits: 'Limits',
+  context: 'Context window',
+  goals: 'Goals',
+  tools: 'Tools and permissions',
+  hosts: 'Hosts (with --input-format stream-json)',
+  cluster: 'Clusters',
+  commands: 'Flags of single commands',
+  program: 'Help and version',
 }
 
-/** How a command is used, or the program where that is the same. */
-export function helpFor(command: Command | undefined, width: number): string {
-  const hasOwn = command !== undefined && commandTable[command].takes === 'own flags'
-  return hasOwn ? commandHelp(command, width) : helpText(width)
-}
+// The keys of the table are the names of all topics.
+/** The topics of flags, in the order of help. */
+export const flagTopics = Object.keys(titles) as readonly FlagTopic[]
 
-/** How the program is used, in one screen or two. */
-function helpText(width: number): string {
-  // True: `titles` has a title for every group and no other key.
-  const groups = (Object.keys(titles) as FlagGroup[]).map((group) => {
-    const rows = Object.values(flagTable).filter((flag) => flag.group === group)
-    return [titles[group], ...rows.map((flag: AnyFlag) => row(flag, width))].join('\n')
-  })
-  // Commands may share a line.
-  const lines = new Set([...ownUsage, ...Object.values(commandTable).flatMap(({ usage: each }) => each)])
-  const usage = [...lines].join('\n')
-  return `halting: a coding agent that always stops, and says why\n\n${usage}\n\n${groups.join('\n\n')}\n\n${exits}\n`
-}
-
-/** How one command is used. */
-function commandHelp(command: Command, width: number): string {
-  const { usage } = commandTable[command]
-  const rows = flagsOf(command).map((flag) => row({ ...flag, meaning: meaningFor(command, flag.meaning) }, width))
-  return `${usage.join('\n')}\n\n${rows.join('\n')}\n\nhalting --help shows all commands and flags.\n`
-}
-
-/** Where a meaning is of some commands (`Of undo and setup: A. Of rewind: B`), what it says of this one. */
-function meaningFor(command: Command, meaning: string): string {
-  const [general, ...parts] = meaning.split(/(?:^|(?<=[.;]) )of (?=[^:]+: )/i)
-  if (general !== '') return meaning
-  for (const part of parts) {
-    const [, commands = '', said = ''] = /^([^:]+): (.*)$/.exec(part) ?? []
-    if (!commands.split(/[ ,]+/).includes(command)) continue
-    return said.charAt(0).toUpperCase() + said.slice(1).replace(/[.;]$/, '')
+/** The text of a page of help, no line wider than `width`. */
+export function helpText(page: HelpPage, width: number): string {
+  switch (page.kind) {
+    case 'program':
+      return firstScreen(width)
+    case 'prompt':
+      return promptPage(width)
+    case 'flags':
+      return flagsPage(page.topic, width)
+    case 'command':
+      return page.part === undefined
+        ? commandPage(page.command, width)
+        : partPage(page.command, `${page.command} ${page.part}`, width)
   }
-  return meaning
 }
 
-/** How the program itself is called. */
-const ownUsage = [
-  `  halting ["PROMPT"] [flags]    a conversation in the terminal, which may begin with a prompt`,
-  `  halting -p "PROMPT" [flags]   answer one prompt; what is piped in joins it`,
+/** Commands by what a person wants to do. Those that share a line share a summary. */
+const tasks: readonly (readonly [
+  title: string,
+  rows: readonly (readonly [names: readonly Command[], summary?: string])[],
+])[] = [
+  ['Set up', [[['setup']], [['doctor']], [['init']], [['demo']]]],
+  [
+    'Sessions and runs',
+    [
+      [['sessions']],
+      [['why']],
+      [['replay']],
+      [['undo']],
+      [['rewind']],
+      [['approve', 'deny'], 'Approve or deny a pending tool call'],
+    ],
+  ],
+  ['Cost and limits', [[['check']], [['context']], [['budget']], [['report']], [['inspect']], [['what-if']]]],
+  ['Permissions and settings', [[['permissions']], [['trust']], [['config']], [['models']], [['mcp']], [['memory']]]],
+  ['Automation', [[['loop']], [['acp']], [['serve', 'cluster'], 'Run a worker of a cluster; try a cluster']]],
 ]
 
-const exits = `Exit codes: 0 done, 1 failed, 2 not usable as given, 3 a limit, 4 a hook, 5 an approval is needed, 6 a goal is not met, 130 Ctrl-C, 143 SIGTERM.
-Keys: ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN; ANTHROPIC_BASE_URL and ANTHROPIC_MODEL are heeded.`
+const starts = [
+  ['halting ["PROMPT"]', 'Start an interactive session'],
+  ['halting -p "PROMPT"', 'Answer one prompt and exit'],
+  ['halting -c, -r [ID]', 'Continue the newest or a given one'],
+] as const
 
-const column = 34
-
-function row(flag: AnyFlag, width: number): string {
-  const name = `  ${flag.names.join(', ')}${flag.kind === 'switch' ? '' : ` ${flag.value}`}`
-  const lines = wrapped(flag.meaning, Math.max(30, width - column))
-  const head = name.length < column - 1 ? name.padEnd(column) : `${name}\n${' '.repeat(column)}`
-  return head + lines.join(`\n${' '.repeat(column)}`)
+/** At most 40 lines, also 60 columns wide. */
+function firstScreen(width: number): string {
+  const lines = tasks.flatMap(([title, rows]) => [
+    `${title}:`,
+    ...rows.map(([names, summary]) => listed(names.join(', '), summary ?? commandHelp[names[0] ?? 'help'].summary, 18)),
+  ])
+  return [
+    'halting: a coding agent that always stops, and reports why',
+    '',
+    ...starts.map(([call, summary]) => listed(call, summary, 23)),
+    '',
+    ...lines,
+    '',
+    'Limits: --max-turns, --max-budget-usd, --max-duration',
+    'More: halting COMMAND --help, halting help flags',
+    '',
+  ]
+    .flatMap((line) => (line.length > width ? hanging(line, 7, width) : [line]))
+    .join('\n')
 }
 
-function wrapped(text: string, width: number): readonly string[] {
-  const lines: string[] = []
-  for (const word of text.split(' ')) {
-    const last = lines.at(-1)
-    if (last === undefined || last.length + 1 + word.length > width) lines.push(word)
-    else lines[lines.length - 1] = `${last} ${word}`
-  }
-  return lines
+function listed(name: string, summary: string, column: number): string {
+  return `  ${name.padEnd(column - 2)}${summary}`
+}
+
+function promptPage(width: number): string {
+  return `${headOf(promptHelp, width)}\n${topicsOf(flagsForRuns(), width)}\n${exits(width)}`
+}
+
+function flagsPage(topic: FlagTopic | undefined, width: number): string {
+  const flags = Object.values(flagTable).filter((flag) => topic === undefined || flag.topic === topic)
+  return `${topicsOf(flags, width)}${topic === undefined ? `\n${exits(width)}` : ''}`
+}
+
+/** Flags under the titles of their topics. */
+function topicsOf(flags: readonly AnyFlag[], width: number): string {
+  return flagTopics
+    .map((topic) => {
+      const rows = flags.filter((flag) => flag.topic === topic)
+      return rows.length === 0 ? '' : `${titles[topic]}:\n${rows.map((flag) => flagRow(flag, width, true)).join('')}`
+    })
+    .filter((section) => section !== '')
+    .join('\n')
+}
+
+function commandPage(command: Command, width: number): string {
+  const help = commandHelp[command]
+  const own = (help.ownFlags ?? []).map(({ name, meaning }) => row(name, meaning, width))
+  const rows = describedFlags(command).map((flag) => flagRow(meantFor(command, flag), width, false))
+  return `${headOf(help, width)}\nFlags:\n${[...own, ...rows].join('')}${namedFlags(command, width)}${partsOf(command, width)}`
+}
+
+/** The flags that the help of a command describes: its own, and single ones of runs. */
+export function describedFlags(command: Command): readonly AnyFlag[] {
+  // `mcp` reads its arguments itself.
+  if (command === 'mcp') return [flagTable.help]
+  const { flags = [] } = commandHelp[command]
+  const described = new Set([...flagsOf(command), ...flags.map((name) => flagTable[name])])
+  return Object.values(flagTable).filter((flag) => described.has(flag))
+}
+
+function partPage(command: Command, name: string, width: number): string {
+  const help: PartHelp | undefined = partHelp[name]
+  if (help === undefined) return commandPage(command, width)
+  const own = (help.ownFlags ?? []).map(({ name: flag, meaning }) => row(flag, meaning, width))
+  const rows = [...help.flags, 'help' as const].map((flag) => flagRow(meantFor(command, flagTable[flag]), width, false))
+  return `${headOf(help, width)}\nFlags:\n${[...own, ...rows].join('')}`
+}
+
+function headOf({ usage, about, examples }: Omit<CommandHelp, 'summary'>, width: number): string {
+  const calls = usage.flatMap((call, at) => hanging(`${at === 0 ? 'Usage: ' : '       '}halting ${call}`, 11, width))
+  const shown = examples.flatMap((example) => hanging(`  ${example}`, 6, width))
+  return [...calls, '', ...wrapped(about, width), '', `Example${shown.length > 1 ? 's' : ''}:`, ...shown, ''].join('\n')
+}
+
+/** The flags of runs that have an effect on a command, by their names: `halting help flags` describes them. */
+function namedFlags(command: Command, width: number): string {
+  const { topics = [] } = commandHelp[command]
+  if (topics.length === 0) return ''
+  const described = describedFlags(command)
+  const lines = topics.flatMap((topic) => {
+    const flags = flagsForRuns().filter((flag) => flag.topic === topic && !described.includes(flag))
+    const names = flags.map(({ names: all }) => all.find((name) => name.startsWith('--')) ?? '')
+    return hanging(`  ${topic.padEnd(10)}${names.join(', ')}`, 12, width)
+  })
+  const title = wrapped('Flags of runs, by topic (halting help flags TOPIC describes them):', width)
+  return `\n${[...title, ...lines, ''].join('\n')}`
+}
+
+function partsOf(command: Command, width: number): string {
+  const names = Object.keys(partHelp).filter((name) => name.startsWith(`${command} `))
+  if (names.length === 0) return ''
+  const parts = names.map((name) => name.slice(command.length + 1))
+  const line =
+    names.length === 1
+      ? `More: halting ${names[0]} --help`
+      : `More: halting ${command} WHAT --help, where WHAT is ${parts.slice(0, -1).join(', ')} or ${parts.at(-1)}`
+  return `\n${hanging(line, 6, width).join('\n')}\n`
+}
+
+function meantFor(command: Command, flag: AnyFlag): AnyFlag {
+  const meaning = flag.meaningFor?.[command]
+  return meaning === undefined ? flag : { ...flag, meaning, meaningFor: {} }
+}
+
+/** With the commands that alone take it, where `namesCommands` is set. */
+function flagRow(flag: AnyFlag, width: number, namesCommands: boolean): string {
+  const name = `${flag.names.join(', ')}${flag.kind === 'switch' ? '' : ` ${flag.value}`}`
+  if (!namesCommands) return row(name, flag.meaning, width)
+  // Where a flag of runs means another thing to a command, the help of that command has it.
+  const others = Object.entries(flag.commands === undefined ? {} : (flag.meaningFor ?? {})).map(
+    ([command, meaning]) => ` With ${command}: ${meaning}.`,
+  )
+  const only = flag.commands === undefined ? '' : ` (only ${flag.commands.join(', ')})`
+  return row(name, `${flag.meaning}${only}${others.length === 0 ? '' : `.${others.join('')}`}`, width)
+}
+
+/** Where a description begins, if the terminal is wide enough. */
+const column = 34
+
+/** Under a long name, and everywhere on a narrow terminal, the description has lines of its own. */
+function row(name: string, meaning: string, width: number): string {
+  const indent = width < 76 ? 8 : column
+  const lines = wrapped(meaning, width - indent)
+  const isBeside = indent === column && name.length < column - 3
+  const first = isBeside ? [`  ${name.padEnd(column - 2)}${lines[0] ?? ''}`] : [...hanging(`  ${name}`, 6, width)]
+  const rest = (isBeside ? lines.slice(1) : lines).map((line) => `${' '.repeat(indent)}${line}`)
+  return `${[...first, ...rest].join('\n')}\n`
+}
+
+const notes = [
+  'Exit codes: 0 done, 1 error, 2 usage error, 3 a limit, 4 a hook, 5 approval needed, 6 goal not met, 7 a replayed session differs, 130 Ctrl-C, 143 SIGTERM.',
+  'Environment: ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN, ANTHROPIC_BASE_URL, ANTHROPIC_MODEL. Other services: halting models.',
+]
+
+function exits(width: number): string {
+  return `${notes.flatMap((note) => hanging(note, 2, width)).join('\n')}\n`
 }

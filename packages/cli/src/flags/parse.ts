@@ -108,7 +108,7 @@ function rowFor(argument: string, command?: Command): GivenFlag {
   if (row !== undefined) return { given, inline, name: row[0], flag: row[1] }
   const meant = nearestFlag(given)
   throw new UsageError(
-    `There is no flag ${given}. ${meant === undefined ? 'halting --help lists all of them.' : `Did you mean ${meant}?`}`,
+    `There is no flag ${given}. ${meant === undefined ? 'halting help flags lists all flags.' : `Did you mean ${meant}?`}`,
   )
 }
 

@@ -13,26 +13,13 @@ import { portsOf, type RunSettings, settingsFor } from '../flags/session-ports.t
 import { UsageError } from '../usage-error.ts'
 import { isAddress, type McpArguments, readMcpArguments } from './arguments.ts'
 
-const usage = [
-  'halting mcp list [--json]            the servers of this folder, and whether they answer',
-  'halting mcp get NAME [--json]        one of them',
-  'halting mcp add [FLAGS] NAME COMMAND [ARGUMENT …], or NAME URL',
-  '    --scope local (you, here; the default), project (.mcp.json), user (you, everywhere)',
-  '    --transport stdio|http|sse, -e NAME=VALUE, --header "NAME: VALUE"; what belongs to the server goes behind --',
-  '    --client-id ID, --callback-port PORT for a URL: how this program is registered there, for login',
-  'halting mcp add-json [--scope SCOPE] NAME JSON',
-  'halting mcp remove [--scope SCOPE] NAME',
-  'halting mcp login NAME              signs you in at a server with a URL, by a browser on this machine',
-  '    --no-browser (tells the address only), --client-id ID, --callback-port PORT',
-  '    MCP_CLIENT_SECRET in the environment is the secret of that id',
-  'halting mcp logout NAME              forgets it',
-].join('\n')
-
 /** `halting mcp`: the servers of the Model Context Protocol that sessions in this folder have. */
 export async function mcp(argv: readonly string[], program: Program): Promise<number> {
   const given = readMcpArguments(argv)
   if (argv.length === 0 || given.help) {
-    program.output.out(`${usage}\n`)
+    const { pageForCall } = await import('../flags/help-page.ts')
+    const { helpText } = await import('../flags/help.ts')
+    program.output.out(helpText(pageForCall('mcp', {}, given.words), program.output.width))
     return argv.length === 0 ? 2 : 0
   }
   const [what, ...words] = given.words

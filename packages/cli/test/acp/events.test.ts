@@ -230,12 +230,12 @@ test('a request that is made again says what failed: a reply that broke off, or 
   expect([titles([failed]), titles([written, failed])]).toEqual([
     [
       expect.stringMatching(
-        /^The model could not be asked: Overloaded\. It is asked again at .*\d\d:\d\d:\d\d \(retry 1 of 10\)\.$/,
+        /^The request failed: Overloaded\. It is asked again at .*\d\d:\d\d:\d\d \(retry 1 of 10\)\.$/,
       ),
     ],
     [
       expect.stringMatching(
-        /^The reply broke off: Overloaded\. It is asked again at .*\d\d:\d\d:\d\d \(retry 1 of 10\)\.$/,
+        /^The reply was interrupted: Overloaded\. It is asked again at .*\d\d:\d\d:\d\d \(retry 1 of 10\)\.$/,
       ),
     ],
   ])

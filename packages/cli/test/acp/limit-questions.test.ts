@@ -26,7 +26,7 @@ test('a question at a limit has an option for each offer, and the run goes on wh
   expect(await prompt(sessionId, 'Read')).toMatchObject({ stopReason: 'end_turn' })
   expect(asked).toMatchObject([
     {
-      toolCall: { title: 'Raise the turn limit of the run?', kind: 'other' },
+      toolCall: { title: 'Raise the turn limit of this run?', kind: 'other' },
       options: [
         { optionId: 'raise:3', kind: 'allow_once', name: 'Raise to 3 turns' },
         { optionId: 'raise:4', kind: 'allow_once', name: 'Raise to 4 turns' },
@@ -36,7 +36,7 @@ test('a question at a limit has an option for each offer, and the run goes on wh
   ])
   const ofLimit = updates().filter(({ toolCallId }) => String(toolCallId).startsWith('halting-limit-'))
   expect(ofLimit).toMatchObject([
-    { sessionUpdate: 'tool_call', content: [{ content: { text: '2 turns used of 2 turns.' } }] },
+    { sessionUpdate: 'tool_call', content: [{ content: { text: '2 turns of 2 turns used.' } }] },
     { sessionUpdate: 'tool_call_update', status: 'completed' },
   ])
   expect(wire.problems).toEqual([])

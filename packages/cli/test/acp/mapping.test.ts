@@ -82,7 +82,7 @@ describe('calls', () => {
     const untilMs = new Date(2030, 0, 7, 14, 5).getTime()
     const wait = { waitsFor: 'bash_1 to end', sinceMs: 0, untilMs, leftMs: 1 }
     expect(calls.start('a', 'Wait', { task_id: 'bash_1' })).toMatchObject([{ title: 'Wait for bash_1', kind: 'other' }])
-    const title = 'Wait for bash_1 (waits for bash_1 to end, at most until 2030-01-07 14:05)'
+    const title = 'Wait for bash_1 (waits for bash_1 to end, until 2030-01-07 14:05)'
     expect(calls.progress('a', wait)).toMatchObject([{ toolCallId: 'a', status: 'in_progress', title }])
     const [over] = calls.result('a', 'x', false, { outcome: 'over' })
     expect(over).toMatchObject({ title: 'Wait for bash_1 (time over)' })
@@ -221,7 +221,7 @@ test.each<
     { todos: [] },
     'Noted.',
     { newTodos: [{ content: 'a', status: 'completed' }, { content: 'b' }] },
-    { title: 'Update the plan (1 of 2 done)' },
+    { title: 'Update the todo list (1 of 2 done)' },
   ],
   ['NotebookEdit', { notebook_path: 'n.ipynb', new_source: 'x' }, 'Replaced cell 1 of n.ipynb.', {}, {}],
 ])('a result of %s says how much came of it, where, and how it begins', (name, input, result, details, expected) => {

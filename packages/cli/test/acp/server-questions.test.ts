@@ -180,7 +180,7 @@ describe('a question of a server', () => {
       because: string,
     ]
   >([
-    ['an editor without forms', {}, () => ({}), name, 'this editor shows no forms'],
+    ['an editor without forms', {}, () => ({}), name, 'this editor does not support forms'],
     ['an editor that fails', forms, () => Promise.reject(new Error('no window')), name, 'could not ask: no window'],
     ['an answer that does not fit', forms, () => ({ action: 'accept', content: { name: 7 } }), name, 'name is not'],
     [

@@ -327,7 +327,7 @@ test('requests that come with the end of stdin are answered', async () => {
 
 test.each([
   [{ elicitation: { form: {} } }, { action: 'accept', content: { name: 'Ada' } }, ''],
-  [{}, { action: 'decline' }, 'this editor shows no forms'],
+  [{}, { action: 'decline' }, 'this editor does not support forms'],
 ])(
   'what a server wants to know is asked by a form of the editor: %j (R-ACP-16)',
   async (capabilities, answer, note) => {

@@ -119,7 +119,7 @@ describe('the order of lines', () => {
     expect((await one.ask('initialize', { appendSystemPrompt: 'a' })).response).toEqual(first.response)
     expect(await one.ask('initialize', { appendSystemPrompt: 'b' })).toMatchObject({
       subtype: 'error',
-      error: 'The session is open already, and is not as this initialize says. Send it before the first message.',
+      error: 'The session is already open with other options. Send initialize before the first message.',
     })
     expect((await one.end()).status).toBe(0)
   })
@@ -223,10 +223,10 @@ describe('messages', () => {
     expect(lines.filter(isResult).map(({ result, errors }) => result ?? errors)).toEqual(['Much.', 'Two.'])
     expect(status).toBe(0)
     expect(stderr.split('\n')).toEqual([
-      'halting: a line of stdin is passed over, because it is no JSON: {"type":',
-      'halting: a line of stdin is passed over, because it is JSON, but no object: []',
-      'halting: a line of the type "stranger" is passed over.',
-      'halting: a line of the type that is no text is passed over.',
+      'halting: ignored a line on stdin that it is no JSON: {"type":',
+      'halting: ignored a line on stdin that is not a JSON object: []',
+      'halting: ignored a line of the type "stranger" is passed over.',
+      'halting: ignored a line of the type that is not a string is passed over.',
       '',
     ])
   })
@@ -258,7 +258,7 @@ describe('messages', () => {
     expect(status).toBe(0)
     expect(stderr.split('\n')).toEqual([
       'halting: The message has more than 32 MiB and was not read. Send it in parts, or put it in a file and name the file.',
-      expect.stringContaining('halting: a line of stdin is passed over, because it has more than 32 MiB: {"much":"xxx'),
+      expect.stringContaining('halting: ignored a line on stdin with more than 32 MiB: {"much":"xxx'),
       '',
     ])
   })
@@ -357,9 +357,9 @@ describe('arguments', () => {
     expect(stderr).toBe(
       [
         'halting: --permission-mode auto is not supported: the mode is default, which asks.',
-        'halting: --foo is not known here: it is passed over.',
-        'halting: --from-later is not known here: it is passed over.',
-        'halting: --bare is not known here: it is passed over.',
+        'halting: --foo.',
+        'halting: --from-later.',
+        'halting: --bare.',
         'halting: the plugin in /p is not there: there is no such folder.',
         '',
       ].join('\n'),
@@ -500,7 +500,7 @@ describe('arguments', () => {
     })
     expect(await run([...hostArgs, 'hi'])).toMatchObject({
       status: 2,
-      stderr: 'halting: With --input-format stream-json prompts come on stdin, as messages of a line each.\n',
+      stderr: 'halting: With --input-format stream-json, send prompts on stdin, one JSON message per line.\n',
     })
   })
 })

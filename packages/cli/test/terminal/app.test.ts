@@ -136,7 +136,7 @@ describe('at a limit', () => {
     expect(terminal.shown()).toMatch(/turn 3\/9/)
   })
 
-  test('w asks for one last answer, and nothing runs any more, whatever the model wants', async () => {
+  test('w asks for ask for a final answer, and nothing runs any more, whatever the model wants', async () => {
     const { terminal, say, settled, cwd } = await startApp({
       replies: [
         { content: ['One.', bash('true')] },
@@ -182,7 +182,7 @@ describe('keys', () => {
     type(key.up)
     await terminal.sees('> precious')
     type(key.ctrl('u'), key.ctrl('c'))
-    await terminal.sees('Ctrl+C again leaves')
+    await terminal.sees('Press Ctrl+C again to quit')
     type(key.ctrl('c'))
     expect(await app.ended).toBe(0)
   })
@@ -219,7 +219,7 @@ describe('keys', () => {
     await settled()
     type(key.escape)
     await terminal.sees('Esc again goes back')
-    expect(terminal.shown()).not.toContain('Go back to before')
+    expect(terminal.shown()).not.toContain('Rewind to before:')
   })
 
   test('what is written when a signal ends the program is in the history', async () => {
@@ -415,7 +415,7 @@ describe('commands', () => {
     say('first question')
     await settled()
     say('/clear')
-    await terminal.sees('A new session. The one before: /resume')
+    await terminal.sees('New session. The one before: /resume')
     expect(opened).toHaveLength(2)
     say('/resume')
     await terminal.sees('Go on with')
@@ -450,7 +450,7 @@ describe('commands', () => {
     type(key.escape)
     await terminal.sees('Esc again goes back')
     type(key.escape)
-    await terminal.sees('Go back to before')
+    await terminal.sees('Rewind to before:')
     type(key.enter)
     await terminal.sees('The conversation is where it was')
     await terminal.sees('> question two')
@@ -513,7 +513,7 @@ describe('commands', () => {
     ['/mcp', /This session has no servers\./],
     ['/hooks', /This session has no hooks\./],
     ['/memory', /nothing is kept of earlier sessions/],
-    ['/theme puce', /There is no theme puce/],
+    ['/theme puce', /Unknown theme puce/],
     ['/diff', /no repository|no changes/],
     ['/rewind', /not kept|Nothing was said|There is no file/],
     ['/compact', /There is no conversation to compact yet\./],
@@ -582,7 +582,7 @@ describe('a question', () => {
     await answering()
     type(key.ctrl('c'))
     await terminal.sees('■')
-    await terminal.sees('Ctrl+C again leaves')
+    await terminal.sees('Press Ctrl+C again to quit')
     type(key.ctrl('c'))
     expect(await app.ended).toBe(0)
   })
@@ -622,7 +622,7 @@ test('a file that is mentioned goes with the message, and is told by its name', 
   expect(terminal.all().join('\n')).toMatch(/> see @notes.txt#2\n {2}\+ \/\S+\n?\s*.*notes.txt, lines 2 to 2/)
   expect(terminal.all().join('\n')).not.toContain('secret line')
   type(key.escape, key.escape)
-  await terminal.sees('Go back to before')
+  await terminal.sees('Rewind to before:')
   type(key.enter)
   await terminal.sees('> see @notes.txt#2')
 })

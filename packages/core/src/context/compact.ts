@@ -5,6 +5,7 @@ import type { CompactionPlan } from './compaction-plan.ts'
 import { planCompaction } from './compaction-plan.ts'
 import { carriedWordsText, personsWordsOf, wordsWithin } from './persons-words.ts'
 import type { Compaction, CompactionResult, CompactionScope, CompactionTrigger, ContextView } from './port.ts'
+import type { Transcript } from '../transcript.ts'
 import { shortenText } from './shorten.ts'
 import { plainSummary, summarize } from './summarize.ts'
 import { compactedHeading, currentState, noSummaryReasons, onlyResultsShortened } from './context-texts.ts'
@@ -19,6 +20,8 @@ export interface CarriedText {
 export type CarryOver = (scope: {
   readonly signal: AbortSignal
   readonly messages: readonly ModelMessage[]
+  /** The whole conversation, with what earlier compactions replaced. */
+  readonly transcript: Transcript
   /** About how many tokens all of it may have. */
   readonly maxTokens: number
   /** Of a subagent whose conversation it is: its id, as in the state that its tools are given. */
@@ -106,11 +109,12 @@ function wordsOf({ view, plan }: Work): readonly TextBlock[] {
 
 async function carry({ signal }: CompactionScope, { view, plan, parts }: Work): Promise<readonly CarriedText[]> {
   if (parts.carryOver === undefined) return []
-  const messages = view.state.transcript.messages()
+  const { transcript } = view.state
+  const messages = transcript.messages()
   const tokensOf = (carried: CarriedText): number => view.tokensOf([{ role: 'user', content: [carriedBlock(carried)] }])
   let left = plan.carriedTokens
   try {
-    const given = await parts.carryOver({ signal, messages, maxTokens: left, ...agentOf(view) })
+    const given = await parts.carryOver({ signal, messages, transcript, maxTokens: left, ...agentOf(view) })
     return given.flatMap(({ title, text }) => {
       if (left <= 0) return []
       const whole = { title: shortenText(title, longestTitle), text }

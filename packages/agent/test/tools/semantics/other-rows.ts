@@ -66,16 +66,16 @@ export const otherRows: readonly Row[] = [
   ),
   web('A redirect within the host is followed', { url: '{site}/near', prompt }, '# Head'),
   web('A page that is not there is an error', { url: '{site}/none', prompt }, '(404, text/plain)', refused),
-  web('The URL must be whole', { url: 'example', prompt }, 'it is no URL: write it whole', refused),
+  web('The URL must be whole', { url: 'example', prompt }, 'it is not a valid URL; give the full URL', refused),
   web(
     'Reads pages and nothing else',
     { url: 'file:///etc/hostname', prompt },
-    'only https:// and http:// are fetched',
+    'only https:// and http:// URLs can be fetched',
     refused,
   ),
   web('JSON comes as it is', { url: '{site}/json', prompt }, '{"one":1}'),
 
-  online('Searches the web', { query: 'vitest' }, 'No model can be asked here', {
+  online('Searches the web', { query: 'vitest' }, 'Web search needs a model', {
     ...refused,
     how: 'In a run a model searches by the tool of its service, at its fee; a call outside of one, as here, searches nothing',
   }),
@@ -106,8 +106,8 @@ export const otherRows: readonly Row[] = [
     'questions must be a list of 4 at most',
     refused,
   ),
-  ask('No question is refused', { questions: [] }, 'questions is empty: ask at least one', refused),
-  ask('Each has two to four options', { questions: [{ question: 'Which one?' }] }, 'There was no answer', {
+  ask('No question is refused', { questions: [] }, 'questions is empty. Give at least one', refused),
+  ask('Each has two to four options', { questions: [{ question: 'Which one?' }] }, 'Not answered', {
     how: 'Up to ten, or none for a free answer',
   }),
   ask(
@@ -123,12 +123,12 @@ export const otherRows: readonly Row[] = [
   ask(
     'Where nobody answers that is said',
     { questions: [question] },
-    'There was no answer to this. Choose the most sensible reading',
+    'Not answered. Choose the most reasonable interpretation',
   ),
   ask(
     'header has 12 characters at most',
     { questions: [{ ...question, header: 'A header that is long' }] },
-    'There was no answer',
+    'Not answered',
     { how: 'Who shows it cuts it' },
   ),
 
@@ -137,7 +137,7 @@ export const otherRows: readonly Row[] = [
   exit(
     'Gives the plan to the person to approve',
     { plan: '1. Test\n2. Fix' },
-    'The person approved the plan. Plan mode is over',
+    'The user approved the plan. Plan mode has ended',
   ),
   exit('The plan is read from a file', {}, 'plan is missing', {
     ...refused,
@@ -157,7 +157,7 @@ export const otherRows: readonly Row[] = [
   agent(
     'An agent that there is not is an error, which names those that are',
     { description: 'Find it', prompt: 'Find the bug', subagent_type: 'none' },
-    'There is no agent \\"none\\". There are: general-purpose, reviewer',
+    'Unknown agent \\"none\\". Nothing was started. Use one of: general-purpose, reviewer',
     { ...refused },
   ),
   agent('description is required', { prompt: 'Find the bug' }, '"prompt":"Find the bug"', {
@@ -167,7 +167,7 @@ export const otherRows: readonly Row[] = [
   agent(
     'model chooses another model',
     { description: 'Find it', prompt: 'Find the bug', model: 'none' },
-    'There is no model',
+    'is not available to agents',
     {
       ...refused,
       how: 'Only models that a person named: what is paid is their choice',

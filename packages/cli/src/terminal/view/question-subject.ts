@@ -2,10 +2,11 @@ import { isJsonObject, messageOf } from '@halting/core/adapters'
 import type { Question } from '@halting/core/session'
 import type { Style } from '../../io/style.ts'
 import { everyCharacter, everyControl } from '../../io/seen.ts'
+import { shownPath } from '../../io/shown-path.ts'
+import { longestAction } from './action-question.ts'
 import { diffLines, hunkOfTexts, type Hunk } from './diff-lines.ts'
 import { foldedLines, hanging, headOfLines } from './lines.ts'
 import type { QuestionOptions } from './question-parts.ts'
-import { shownPath } from './tool-title.ts'
 
 /** What a call is about, in full as far as there is room: the command part by part, the change, the input (spec R-TERM-30). */
 export function subjectLines(
@@ -27,10 +28,12 @@ export function subjectLines(
     case 'Edit':
     case 'Write': {
       const path = raw('file_path')
+      // The question names it, cut where it is longer.
+      const named = shownPath(path, cwd)
       const hunk = toolName === 'Edit' ? editHunk(input, fileText?.(path)) : writeHunk(raw('content'), fileText?.(path))
       const further = furtherLines(input, ['file_path', 'old_string', 'new_string', 'content'], width)
       return [
-        ...hanging('  ', everyCharacter(shownPath(path, cwd)), width),
+        ...(everyCharacter(named).length > longestAction ? hanging('  ', everyCharacter(named), width) : []),
         ...further,
         ...diffLines([hunk], { width, style, most: Math.max(2, most - 1 - further.length) }),
       ]
@@ -122,9 +125,9 @@ export function editableInput({ toolName, input }: Question): EditableInput {
     read(text) {
       try {
         const read: unknown = JSON.parse(text)
-        return isJsonObject(read) ? read : 'This is JSON, and no object: { … } is needed.'
+        return isJsonObject(read) ? read : 'This must be a JSON object: { … }'
       } catch (error) {
-        return `This is no JSON: ${messageOf(error)}`
+        return `Not valid JSON: ${messageOf(error)}`
       }
     },
   }

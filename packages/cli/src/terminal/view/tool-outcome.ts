@@ -47,7 +47,14 @@ export function toolOutcome(result: ToolResultShown): ToolOutcome {
       return changed(fields)
     case 'Bash':
       return { figure, body: commandBody(fields, content) }
-    case 'TodoWrite': {
+    case 'TaskCreate':
+      return { figure, body: nothing }
+    case 'TaskUpdate': {
+      const task = (todosOf(fields) ?? []).filter(({ id }) => id === fields['taskId'])
+      return { figure, body: (width, style) => todoLines(task, width, style, indent) }
+    }
+    case 'TodoWrite':
+    case 'TaskList': {
       const todos = todosOf(fields) ?? []
       return { figure: '', body: (width, style) => todoLines(todos, width, style, indent) }
     }
@@ -133,7 +140,7 @@ function dimHead(text: string, most: number): ToolOutcome['body'] {
 /** Why a call did not come to a result of its own. */
 const words: { readonly [status in Exclude<ToolStatus, 'done'>]: string } = {
   failed: 'failed',
-  invalid: 'not a valid call',
+  invalid: 'invalid call',
   denied: 'denied',
   not_run: 'not run',
   interrupted: 'interrupted',

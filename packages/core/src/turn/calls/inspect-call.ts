@@ -67,12 +67,25 @@ export function inspectInput(
 }
 
 /** What fits stays as it is. */
-function fittingInput(tool: AnyTool, given: Json): { readonly input: Json; readonly problems: readonly string[] } {
+function fittingInput(tool: AnyTool, made: Json): { readonly input: Json; readonly problems: readonly string[] } {
+  const given = canonicalInput(tool, made)
   const problems = schemaProblems(tool.inputSchema, given)
   if (problems.length === 0) return { input: given, problems }
   const input = coercedInput(tool.inputSchema, given)
   if (input === given) return { input, problems }
   return { input: deepFreeze(input), problems: schemaProblems(tool.inputSchema, input) }
+}
+
+/** Plain JavaScript may give anything back, or change what it was given; only another object counts. */
+function canonicalInput(tool: AnyTool, made: Json): Json {
+  if (tool.canonicalInput === undefined || !isJsonObject(made)) return made
+  try {
+    const input: unknown = tool.canonicalInput(made)
+    disregard(input)
+    return input === made || !isJsonObject(input) ? made : deepFreeze(jsonOf(input))
+  } catch {
+    return made
+  }
 }
 
 function checkInput(tool: AnyTool, given: Json): InputCheck<unknown> {
