@@ -79,6 +79,14 @@ const coreRooms = [
   ...['inspect-call', 'prepare-call', 'run-agent', 'save-result', 'start-agent'].map(inCore('turn/calls')),
 ]
 
+const policyRooms = ['decide', 'permissions', 'plan-hook', 'plan-mode'].map(
+  (name) => `packages/policy/src/permissions/${name}.ts`,
+)
+
+const modelRooms = ['ai-sdk/media-part', 'ai-sdk/prompt', 'ai-sdk/user-turn', 'openai/chat-messages'].map(
+  (name) => `packages/models/src/${name}.ts`,
+)
+
 function inCore(folder: string): (name: string) => string {
   return (name) => `packages/core/src/${folder}/${name}.ts`
 }
@@ -152,9 +160,12 @@ test('the default request has fewer than 4,000 tokens', async () => {
   expect(roughTokens.estimate(JSON.stringify(system)) + roughTokens.estimate(JSON.stringify(tools))).toBeLessThan(4_000)
 })
 
-test.each([...rooms, ...coreRooms])('%s has prose for models in texts files alone', (path) => {
-  expect(proseOutsideTexts(path)).toEqual([])
-})
+test.each([...rooms, ...coreRooms, ...policyRooms, ...modelRooms])(
+  '%s has prose for models in texts files alone',
+  (path) => {
+    expect(proseOutsideTexts(path)).toEqual([])
+  },
+)
 
 test.each([
   ["const a = 'the file was not found'", 1],
