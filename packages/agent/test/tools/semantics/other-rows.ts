@@ -169,7 +169,7 @@ export const otherRows: readonly Row[] = [
     { how: 'Who shows it cuts it' },
   ),
 
-  enter('Goes into plan mode, with the consent of the person', {}, 'Plan mode: look and ask, and change nothing'),
+  enter('Goes into plan mode, with the consent of the person', {}, 'Plan mode: explore and ask, but change nothing'),
   enter('Takes no input', { plan: 'x' }, 'there is no field plan', refused),
   exit(
     'Gives the plan to the person to approve',
