@@ -63,5 +63,5 @@ test.each([
 ])('TodoWrite refuses %s in one line', async (_, input) => {
   const { text, isError } = await codingTools().use('TodoWrite', input)
   expect(isError).toBe(true)
-  expect(text).toMatch(/^TodoWrite: todos .*a list of 100 at most, each with content: .*The fields are: todos\.$/)
+  expect(text).toMatch(/^todos .*a list of at most 100 objects with content: .*Fields of TodoWrite: todos\.$/)
 })
