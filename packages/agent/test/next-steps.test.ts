@@ -1,4 +1,4 @@
-// Holds R-HAND-11 and R-HAND-12 of docs/spec.md: what a result says for the next call, and calls under other names.
+// Holds rules of docs/spec.md: R-HAND-11 to R-HAND-12: what a result says for the next call, and calls under other names.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'

@@ -132,7 +132,7 @@ describe('what was read counts', () => {
   test('no more once the conversation went back to before it', async () => {
     await look()
     expect((await run(['rewind', id, '1', '--yes'])).status).toBe(0)
-    const replies = [{ content: [edit] }, { expect: 'was not read', content: 'I see.' }]
+    const replies = [{ content: [edit] }, { expect: 'has not been read yet', content: 'I see.' }]
     expect((await ask('change it', replies, '--resume', id, ...edits)).stdout).toBe('I see.\n')
     expect(readFileSync(file(), 'utf8')).toBe('one\ntwo\n')
   })

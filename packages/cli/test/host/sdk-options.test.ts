@@ -134,7 +134,7 @@ describe('limits', () => {
     expect([told.results[0]?.subtype, told.requests.length]).toEqual(['error_max_budget_usd', 0])
   })
 
-  test('taskBudget is told to the model', async () => {
+  test('taskBudget is sent to the model', async () => {
     const told = await asked({ taskBudget: { total: 50_000 } })
     expect([answerOf(told), told.requests[0]?.text.includes('50000')]).toEqual(['Done.', true])
   })
@@ -427,7 +427,7 @@ describe('plugins', () => {
       plugins: [{ name: 'demo' }],
       plugin_errors: [{ plugin: 'inline[0]', type: 'manifest-validation-error', path: broken }],
     })
-    expect(told.stderr).toContain(`the plugin in ${broken} is not there: .claude-plugin/plugin.json is no JSON`)
+    expect(told.stderr).toContain(`there is no plugin in ${broken}: .claude-plugin/plugin.json is no JSON`)
   })
 
   test('settings of a project, trusted or not, load none', async () => {
