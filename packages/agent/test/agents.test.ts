@@ -559,15 +559,15 @@ describe('rules', () => {
     )
     await ranIn(made)
     expect(made.shown('a')).toMatchObject([
-      expect.stringContaining('was not read. Read it first'),
+      expect.stringContaining('has not been read yet'),
       expect.stringContaining('one'),
       expect.stringContaining('Updated'),
       expect.stringContaining('Created'),
     ])
-    expect(made.shown('b')).toEqual([expect.stringContaining('was not read. Read it first')])
+    expect(made.shown('b')).toEqual([expect.stringContaining('has not been read yet')])
     expect(made.shown('go').slice(3)).toMatchObject([
-      expect.stringContaining('has changed since it was read.'),
-      expect.stringContaining('was not read. Read it first'),
+      expect.stringContaining('has changed since you read it.'),
+      expect.stringContaining('has not been read yet'),
       expect.stringContaining('two'),
       expect.stringContaining('Updated'),
     ])

@@ -474,7 +474,7 @@ test('a file that was read before the conversation went back has to be read agai
   await session.rewind({ before: 'first' })
   session.prompt('change it')
   await session.settled()
-  expect(shown(model)).toContain('was not read')
+  expect(shown(model)).toContain('has not been read yet')
   expect(readFileSync(join(cwd, 'a.txt'), 'utf8')).toBe('one')
 })
 

@@ -170,12 +170,12 @@ test.each<
   [
     'Grep',
     { pattern: 'x' },
-    'a.ts\n\n[There is more. Narrow the search, or raise head_limit.]',
+    'a.ts\n\n[Only 2 results are shown. For more, repeat the call with "offset": 2, or narrow the search.]',
     { mode: 'files_with_matches', numLines: 1, numFiles: 1, truncated: true },
     {
       title: 'Grep x (1 file, cut)',
       locations: [{ path: '/work/a.ts' }],
-      text: '```\na.ts\n\n[There is more. Narrow the search, or raise head_limit.]\n```',
+      text: '```\na.ts\n\n[Only 2 results are shown. For more, repeat the call with "offset": 2, or narrow the search.]\n```',
     },
   ],
   [
