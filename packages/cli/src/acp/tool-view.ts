@@ -120,6 +120,8 @@ export function toolViewOf(name: string, input: unknown, cwd: string): ToolView 
       return plain('think', 'List the tasks')
     case 'TaskGet':
       return plain('think', `Show task ${field('taskId')}`)
+    case 'EnterPlanMode':
+      return plain('switch_mode', 'Enter plan mode')
     case 'ExitPlanMode': {
       const view = plain('switch_mode', 'Present the plan')
       return field('plan') === '' ? view : { ...view, content: [textContent(field('plan'))] }
