@@ -34,10 +34,10 @@ test('servers that are no good are named, and the run goes on without them', asy
       { name: 'odd', status: 'failed' },
     ],
   ])
-  expect(stderr).toContain('the MCP server dead is not there: it ended (exit code 3); it said: no licence found.')
-  expect(stderr).toContain('the MCP server silent is not there: it has not answered yet')
-  expect(stderr).toContain('the MCP server good: its tool Odd is left out: it has no name.')
-  expect(stderr).toContain('the MCP server odd is not there: it has neither a command nor a url.')
+  expect(stderr).toContain('MCP server dead is not available: it ended (exit code 3); it said: no licence found.')
+  expect(stderr).toContain('MCP server silent is not available: it has not answered yet')
+  expect(stderr).toContain('MCP server good: its tool Odd is left out: it has no name.')
+  expect(stderr).toContain('MCP server odd is not available: it has neither a command nor a url.')
   expect(performance.now() - begun).toBeLessThan(25_000)
   const pid = Number(readFileSync(note, 'utf8').split(' ')[1])
   expect(() => process.kill(pid, 0)).toThrow('ESRCH')

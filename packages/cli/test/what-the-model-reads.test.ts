@@ -18,6 +18,17 @@ const rooms = [
   'packages/agent/src/agents/definition.ts',
   'packages/agent/src/coding-agent/system-prompt.ts',
   'packages/agent/src/tools/apply-patch.ts',
+  'packages/agent/src/mcp/http-transport.ts',
+  'packages/agent/src/mcp/link.ts',
+  'packages/agent/src/mcp/needs-sign-in.ts',
+  'packages/agent/src/mcp/repair/content-blocks.ts',
+  'packages/agent/src/mcp/resource-tools.ts',
+  'packages/agent/src/mcp/results.ts',
+  'packages/agent/src/mcp/schema/merged-forms.ts',
+  'packages/agent/src/mcp/server-handle.ts',
+  'packages/agent/src/mcp/server-tool.ts',
+  'packages/agent/src/mcp/stdio-transport.ts',
+  'packages/agent/src/mcp/tool-search.ts',
   'packages/agent/src/tools/background-tasks.ts',
   'packages/agent/src/tools/background.ts',
   'packages/agent/src/tools/bash.ts',
@@ -54,11 +65,14 @@ const rooms = [
   'packages/agent/src/tools/shell-command.ts',
   'packages/agent/src/tools/small-tools.ts',
   'packages/agent/src/tools/start-folder.ts',
+  'packages/agent/src/tools/task-list',
   'packages/agent/src/tools/task-output.ts',
   'packages/agent/src/tools/task-stop.ts',
   'packages/agent/src/tools/task-words.ts',
   'packages/agent/src/tools/telling-failures.ts',
   'packages/agent/src/tools/text-file.ts',
+  'packages/agent/src/tools/todo-form.ts',
+  'packages/agent/src/tools/todo-write.ts',
   'packages/agent/src/tools/tool-profile.ts',
   'packages/agent/src/tools/wait.ts',
   'packages/agent/src/tools/waits',
@@ -68,7 +82,21 @@ const rooms = [
   'packages/agent/src/tools/write-file.ts',
   'packages/agent/src/tools/write.ts',
   'packages/agent/src/web',
+  ...['collapse', 'compact', 'persons-words', 'shorten', 'summarize'].map(inCore('context')),
+  ...['evidence', 'judge-question', 'judged-goal'].map(inCore('goals')),
+  ...['media-problem', 'too-much'].map(inCore('media')),
+  ...['can-use-tool', 'output', 'permission-decision', 'schema', 'schema-check', 'schema-keywords'].map(
+    inCore('tools'),
+  ),
+  ...['schema-kinds', 'shortened', 'standard-schema', 'tool-result'].map(inCore('tools')),
+  ...['background-agents', 'check-media', 'pause-at-limit', 'tell-limits'].map(inCore('turn')),
+  ...['agent-result', 'agent-share', 'ask-permission', 'batch', 'close-calls'].map(inCore('turn/calls')),
+  ...['inspect-call', 'prepare-call', 'run-agent', 'save-result', 'start-agent'].map(inCore('turn/calls')),
 ]
+
+function inCore(folder: string): (name: string) => string {
+  return (name) => `packages/core/src/${folder}/${name}.ts`
+}
 
 /** The request of the program, as a service of the Messages API gets it. */
 interface Request {
