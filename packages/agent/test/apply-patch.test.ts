@@ -192,12 +192,8 @@ describe('a hunk', () => {
   test.each([
     ['nowhere', ' zzz\n-yyy\n+x', { hunk: 1, kind: 'not found', old: ['zzz', 'yyy'] }],
     ['in several places', '-  run\n+  walk', { hunk: 1, kind: 'several', lines: [2, 5], count: 2 }],
-    [
-      'above the one before it',
-      '-class B\n+class C\n@@\n-class A\n+class D',
-      { hunk: 2, kind: 'out of order', line: 1 },
-    ],
-    ['not at the end', '-class A\n+class C\n*** End of File', { hunk: 1, kind: 'not at end', old: ['class A'] }],
+    ['above the one before it', '-class B\n+class C\n@@\n-class A\n+class D', { hunk: 2, kind: 'unordered', line: 1 }],
+    ['not at the end', '-class A\n+class C\n*** End of File', { hunk: 1, kind: 'elsewhere', old: ['class A'] }],
     ['below a line that is missing', ' @@', { hunk: 1, kind: 'nothing changed' }],
   ] as const)('that fits %s changes nothing', async (_name, hunk, why) => {
     const { patch, tree, cwd } = patching({ a: file, b: 'b\n' })
