@@ -306,6 +306,24 @@ describe('what an editor shows of a call', () => {
     ],
     ['mcp__files__list', null, { kind: 'other', title: 'mcp__files__list', locations: [], content: [] }],
     ['Edit', 'no object', { kind: 'edit', locations: [], content: [] }],
+    [
+      'apply_patch',
+      {
+        input:
+          '*** Begin Patch\n*** Update File: a\n@@\n x\n-one\n+1\n*** Update File: b\n*** Move to: c\n@@\n-b\n+c\n*** Add File: d\n+new\n*** End Patch',
+      },
+      {
+        title: 'Patch a, b → c, d (new file)',
+        kind: 'edit',
+        locations: [{ path: '/work/a' }, { path: '/work/c' }, { path: '/work/d' }],
+        content: [
+          { type: 'diff', path: '/work/a', oldText: 'x\none', newText: 'x\n1' },
+          { type: 'diff', path: '/work/c', oldText: 'b', newText: 'c' },
+          { type: 'diff', path: '/work/d', oldText: null, newText: 'new' },
+        ],
+      },
+    ],
+    ['apply_patch', { input: 'no patch' }, { kind: 'edit', locations: [] }],
   ])('%s', (name, input, expected) => {
     expect(toolViewOf(name, input, '/work')).toMatchObject(expected)
   })
