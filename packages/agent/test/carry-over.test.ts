@@ -126,7 +126,12 @@ describe('files', () => {
     await use('Write', { file_path: 'a', content: 'a' })
     const carryOver = createCarryOver(workspace, createPermissions({ cwd }))
     await expect(async () =>
-      carryOver({ signal: AbortSignal.abort(new Error('stop')), messages: [], transcript: Transcript.empty(), maxTokens: 100 }),
+      carryOver({
+        signal: AbortSignal.abort(new Error('stop')),
+        messages: [],
+        transcript: Transcript.empty(),
+        maxTokens: 100,
+      }),
     ).rejects.toThrow('stop')
   })
 })

@@ -41,10 +41,17 @@ describe('the tools', () => {
       taskList: [{ ...task, status: 'pending' }],
     })
     await use('TaskCreate', { subject: 'Change it', activeForm: 'Changing it', metadata: { size: 's', tries: 1 } })
-    const update = await use('TaskUpdate', { taskId: '#2', addBlockedBy: ['#1'], owner: 'me', metadata: { tries: null } })
+    const update = await use('TaskUpdate', {
+      taskId: '#2',
+      addBlockedBy: ['#1'],
+      owner: 'me',
+      metadata: { tries: null },
+    })
     expect(update).toMatchObject({
       isError: false,
-      text: expect.stringMatching(/task #2 \(owner, metadata, blockedBy\)\. 0 of 2 completed\. Next: #1 Read the code$/),
+      text: expect.stringMatching(
+        /task #2 \(owner, metadata, blockedBy\)\. 0 of 2 completed\. Next: #1 Read the code$/,
+      ),
       details: { success: true, taskId: '2', updatedFields: ['owner', 'metadata', 'blockedBy'] },
     })
     expect((await use('TaskList', {})).text).toBe(
@@ -107,14 +114,14 @@ describe('the tools', () => {
       [{ taskId: '3', addBlocks: ['1'] }, blockedByItself(['1', '3', '2', '1'])],
       [{ taskId: '1', addBlockedBy: ['1'] }, blockedByItself(['1', '1'])],
       [{ taskId: '1', status: 'pending' }, nothingToUpdate('1')],
-      [{ taskId: '1', subject: ' \n' }, emptySubject('TaskUpdate')],
+      [{ taskId: '1', subject: ' \n' }, emptySubject],
     ] as const
     for (const [input, error] of refusals) {
       const { isError, text } = await use('TaskUpdate', input)
       expect(isError).toBe(true)
       expect(text).toMatch(typeof error === 'string' ? new RegExp(`^${escaped(error)}$`) : error)
     }
-    expect(await use('TaskCreate', { subject: '  ' })).toMatchObject({ isError: true, text: emptySubject('TaskCreate') })
+    expect(await use('TaskCreate', { subject: '  ' })).toMatchObject({ isError: true, text: emptySubject })
     expect((await use('TaskList', {})).text).toBe(before.text)
   })
 
@@ -126,10 +133,20 @@ describe('the tools', () => {
 
   test('TaskUpdate and TaskCreate follow a list of TodoWrite, which keeps what is known of a task', async () => {
     const { use } = codingTools()
-    await use('TodoWrite', { todos: [{ content: 'a', status: 'in_progress' }, { content: 'b', status: 'pending' }] })
+    await use('TodoWrite', {
+      todos: [
+        { content: 'a', status: 'in_progress' },
+        { content: 'b', status: 'pending' },
+      ],
+    })
     await use('TaskCreate', { subject: 'c', description: 'more' })
     await use('TaskUpdate', { taskId: '1', status: 'completed' })
-    await use('TodoWrite', { todos: [{ content: 'c', status: 'pending' }, { content: 'a', status: 'completed' }] })
+    await use('TodoWrite', {
+      todos: [
+        { content: 'c', status: 'pending' },
+        { content: 'a', status: 'completed' },
+      ],
+    })
     expect((await use('TaskList', {})).text).toBe('#3 [pending] c\n#1 [completed] a')
     expect((await use('TaskGet', { taskId: '3' })).text).toContain('Description: more')
   })
@@ -173,7 +190,8 @@ type Operation = typeof operation extends fc.Arbitrary<infer Value> ? Value : ne
 function stepped(list: TaskList, call: Operation, index: number): readonly [TaskList, TranscriptEntry] {
   const change = changeBy(list, call)
   const id = `call_${index}`
-  const memos = change === undefined ? undefined : { memos: { [id]: JSON.parse(JSON.stringify(memoOfChange(change))) as Json } }
+  const memos =
+    change === undefined ? undefined : { memos: { [id]: JSON.parse(JSON.stringify(memoOfChange(change))) as Json } }
   const entry: TranscriptEntry = {
     kind: 'user',
     id: `entry_${index}`,
@@ -262,7 +280,10 @@ function isAcyclic(edges: readonly (readonly [number, number])[]): boolean {
 
 const plain = ({ tasks }: TaskList): unknown =>
   Object.fromEntries(
-    tasks.map(({ id, subject, status, blockedBy }) => [id, { subject, status, blockers: blockedBy.map(Number).toSorted() }]),
+    tasks.map(({ id, subject, status, blockedBy }) => [
+      id,
+      { subject, status, blockers: blockedBy.map(Number).toSorted() },
+    ]),
   )
 
 test('any calls give the list that a simple model gives, and its record gives the same list after a resume', () => {

@@ -81,7 +81,7 @@ const ifSaid = (expected: string) => ({ ...says('Heard.'), expect: expected })
 test('R-CMD-1, R-CMD-2: a slash command is sent as its text, with its arguments and what is piped in', async () => {
   put('.claude/commands/git/fix.md', '---\ndescription: Fixes.\n---\nFix $1, then $2.')
   const { init, all, stderr } = await lines('/git:fix 12 "the rest"', [ifSaid('Fix 12, then the rest.')])
-  expect(stderr).not.toContain("runs the project's command")
+  expect(stderr).not.toContain("is the project's command")
   expect(init['slash_commands']).toEqual(['git:fix'])
   expect(all.at(-1)).toMatchObject({ subtype: 'success', result: 'Heard.' })
   const piped = await run(['-p', '/git:fix 1 2', '--script', script([ifSaid('Fix 1, then 2.\n\nA log')])], {
@@ -90,7 +90,7 @@ test('R-CMD-1, R-CMD-2: a slash command is sent as its text, with its arguments 
   })
   expect(piped).toMatchObject({ status: 0, stdout: 'Heard.\n', stderr: '' })
   const unknown = await lines('/git:fox', [ifSaid('/git:fox')])
-  expect(unknown.stderr).toContain('Unknown command /git:fox. Sending it as written. Available: /git:fix.')
+  expect(unknown.stderr).toContain('Unknown command /git:fox; sending it as a prompt. Commands: /git:fix.')
 })
 
 test('R-CMD-3, R-CMD-4: what a command of the project runs and allows counts where it was trusted', async () => {
@@ -156,7 +156,7 @@ test('R-INIT-1: halting init writes an AGENTS.md, and never over one that is the
   const second = await run(['init'], { cwd })
   expect([second.status, second.stderr]).toEqual([
     2,
-    expect.stringContaining('is there already, and is left as it is.'),
+    expect.stringContaining('already exists and was not changed.'),
   ])
   expect(readFileSync(join(cwd, 'AGENTS.md'), 'utf8')).toBe('Mine.')
 })

@@ -65,7 +65,11 @@ export const runTool = (tool: AnyLeafTool, input: unknown): Promise<Told> => use
 async function useTool(
   tool: AnyLeafTool,
   input: unknown,
-  { signal = new AbortController().signal, agentType = null, memos = [] }: Partial<Pick<ToolContext, 'signal' | 'agentType' | 'memos'>>,
+  {
+    signal = new AbortController().signal,
+    agentType = null,
+    memos = [],
+  }: Partial<Pick<ToolContext, 'signal' | 'agentType' | 'memos'>>,
 ): Promise<Told> {
   const check = tool.validate?.(input) ?? { valid: false, message: `${tool.name} does not validate` }
   if (!check.valid) return told({ content: check.message, isError: true })

@@ -62,10 +62,16 @@ export function updatedTask(list: TaskList, given: string, fields: TaskFields): 
   const others = list.tasks.filter((task) => task.id !== id && blocks.includes(task.id))
   const itself = blocks.includes(id) ? blockedBy(after, [id]) : after
   const changed = [itself, ...others.map((task) => blockedBy(task, [id]))].filter(
-    (task) => !isDeepStrictEqual(task, list.tasks.find((each) => each.id === task.id)),
+    (task) =>
+      !isDeepStrictEqual(
+        task,
+        list.tasks.find((each) => each.id === task.id),
+      ),
   )
   const change = { changed, deleted: [] }
-  const path = changed.map((task) => cycleFrom(changedTaskList(list, change), task.id)).find((each) => each !== undefined)
+  const path = changed
+    .map((task) => cycleFrom(changedTaskList(list, change), task.id))
+    .find((each) => each !== undefined)
   if (path !== undefined) return { kind: 'cycle', path }
   const blocksMore = changed.some((task) => task.id !== id)
   return { kind: 'updated', before, change, fields: changedFields(before, after, blocksMore) }

@@ -2,7 +2,7 @@ import type { InputCheck, Json, JsonObject } from '@halting/core'
 import { isJsonObject } from '@halting/core/adapters'
 import { type Field, filledText, inputForm, type InputForm, oneOf, optional, text } from '../input.ts'
 import { type NewTask, subjectLine, type TaskFields } from './change-tasks.ts'
-import { emptySubject } from './task-list-texts.ts'
+import { emptySubject, expectedIds } from './task-list-texts.ts'
 
 /** Input of the TaskCreate tool. */
 export interface TaskCreateInput extends NewTask {}
@@ -27,9 +27,8 @@ const object: Field<JsonObject, true> = {
 const ids: Field<readonly string[], true> = {
   required: true,
   schema: { type: 'array', items: { type: 'string' } },
-  expected: 'a list of task ids, such as ["1", "2"]',
-  accepts: (value): value is readonly string[] =>
-    Array.isArray(value) && value.every((id) => typeof id === 'string'),
+  expected: expectedIds,
+  accepts: (value): value is readonly string[] => Array.isArray(value) && value.every((id) => typeof id === 'string'),
 }
 
 const fields = {
@@ -40,12 +39,10 @@ const fields = {
 }
 
 export const taskCreateForm: InputForm<TaskCreateInput> = checkingSubject(
-  'TaskCreate',
   inputForm<TaskCreateInput>('TaskCreate', fields),
 )
 
 export const taskUpdateForm: InputForm<TaskUpdateInput> = checkingSubject(
-  'TaskUpdate',
   inputForm<TaskUpdateInput>('TaskUpdate', {
     taskId: filledText('Such as "1"'),
     status: optional(oneOf('How far it is', ['pending', 'in_progress', 'completed', 'deleted'])),
@@ -64,16 +61,13 @@ export const taskGetForm: InputForm<TaskGetInput> = inputForm<TaskGetInput>('Tas
 export const taskListForm: InputForm<object> = inputForm<object>('TaskList', {})
 
 /** A subject of spaces alone is empty, too. */
-function checkingSubject<Input extends { readonly subject?: string }>(
-  toolName: string,
-  form: InputForm<Input>,
-): InputForm<Input> {
+function checkingSubject<Input extends { readonly subject?: string }>(form: InputForm<Input>): InputForm<Input> {
   return {
     ...form,
     validate(input): InputCheck<Input> {
       const check = form.validate(input)
       const isEmpty = check.valid && check.input.subject !== undefined && subjectLine(check.input.subject) === ''
-      return isEmpty ? { valid: false, message: emptySubject(toolName) } : check
+      return isEmpty ? { valid: false, message: emptySubject } : check
     },
   }
 }
@@ -85,7 +79,9 @@ function checkingSubject<Input extends { readonly subject?: string }>(
 export function shownSchema({ properties, required }: JsonObject, names: readonly string[]): JsonObject {
   const all = isJsonObject(properties) ? properties : {}
   const shown = Object.fromEntries(names.map((name) => [name, plain(all[name] ?? {})]))
-  const needed = Array.isArray(required) ? required.filter((name) => typeof name === 'string' && names.includes(name)) : []
+  const needed = Array.isArray(required)
+    ? required.filter((name) => typeof name === 'string' && names.includes(name))
+    : []
   return { type: 'object', properties: shown, ...(needed.length > 0 && { required: needed }) }
 }
 

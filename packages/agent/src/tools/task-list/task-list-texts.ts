@@ -39,8 +39,7 @@ export function progress(list: TaskList): string {
   if (list.tasks.length === 0) return 'The list is empty.'
   if (open.length === 0) return `All ${list.tasks.length} completed.`
   const next =
-    open.find(({ status }) => status === 'in_progress') ??
-    open.find((task) => openBlockers(list, task).length === 0)
+    open.find(({ status }) => status === 'in_progress') ?? open.find((task) => openBlockers(list, task).length === 0)
   const count = `${list.tasks.length - open.length} of ${list.tasks.length} completed.`
   return next === undefined ? count : `${count} Next: #${next.id} ${shortSubject(next.subject)}`
 }
@@ -80,8 +79,10 @@ export function taskText(task: Task, list: TaskList): string {
 
 // Errors.
 
-export const emptySubject = (toolName: string): string =>
-  `${toolName}: subject is empty. Say in a few words what is to be done, such as "Run the tests".`
+/** After "must be". */
+export const expectedIds = 'a list of task ids, such as ["1", "2"]'
+
+export const emptySubject = 'subject is empty. Say in a few words what is to be done, such as "Run the tests".'
 
 export function unknownTasks(ids: readonly string[], list: TaskList): string {
   const which = ids.length === 1 ? `There is no task ${idList(ids)}` : `There are no tasks ${idList(ids)}`

@@ -91,7 +91,8 @@ export function taskListOf(transcript: Iterable<TranscriptEntryLike>): TaskList 
       const changes = memo === undefined ? [] : changesOfMemo(memo)
       const input = written.get(block.tool_use_id)
       if (changes.length > 0) list = changes.reduce(changedTaskList, list)
-      else if (input !== undefined && block.is_error !== true) list = changedTaskList(list, replacement(list, todosIn(input)))
+      else if (input !== undefined && block.is_error !== true)
+        list = changedTaskList(list, replacement(list, todosIn(input)))
     }
   }
   return list
