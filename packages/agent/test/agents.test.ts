@@ -634,7 +634,7 @@ describe('rules', () => {
 
   test.each<[string, Partial<AgentDefinition>, string]>([
     ['in plan mode', { permissionMode: 'plan' }, 'not run: '],
-    ['without Bash', { disallowedTools: ['Bash'] }, 'not run: The agent reviewer does not have Bash.'],
+    ['without Bash', { disallowedTools: ['Bash'] }, 'not run: Agent reviewer does not have Bash.'],
     ['with a rule', { disallowedTools: ['Bash(echo:*)'] }, 'Denied by the rule Bash(echo:*)'],
   ])('R-CMD-3a: an agent %s runs by a skill what it might run by Bash, and no more', async (_what, more, told) => {
     mkdirSync(join(cwd, 'sub'))
