@@ -9,7 +9,7 @@ test('permissions tells what becomes of a command, part by part and by which rul
   const { status, stdout, stderr } = await run(['permissions', 'npm test && ls | sort; rm x > log', ...flags])
   expect({ status, stderr }).toEqual({ status: 1, stderr: '' })
   expect(stdout.split('\n')).toEqual([
-    'It does not run. Denied by the rule Bash(rm:*).',
+    'Denied. Denied by the rule Bash(rm:*).',
     '',
     '  allow  npm test  the rule Bash(npm test)',
     '  allow  ls        it changes nothing that needs a rule',
@@ -28,7 +28,7 @@ test('every character of the parts, the reasons and the rules is seen', async ()
     'Bash(rm\u{E0041}:*)',
   ])
   expect(stdout.split('\n')).toEqual([
-    'It does not run. Denied by the rule Bash(rm⟦U+E0041⟧:*).',
+    'Denied. Denied by the rule Bash(rm⟦U+E0041⟧:*).',
     '',
     '  ask    cat /etc/a⟦U+200B⟧b  no rule allows it to read /etc/a⟦U+200B⟧b; Bash(cat /etc/a⟦U+200B⟧b) would allow it',
     '  deny   rm⟦U+E0041⟧ x        the rule Bash(rm⟦U+E0041⟧:*)',

@@ -356,10 +356,10 @@ describe('arguments', () => {
     expect(status).toBe(0)
     expect(stderr).toBe(
       [
-        'halting: --permission-mode auto is not supported: the mode is default, which asks.',
-        'halting: --foo is not known here: it is passed over.',
-        'halting: --from-later is not known here: it is passed over.',
-        'halting: --bare is not known here: it is passed over.',
+        'halting: --permission-mode auto is not supported; using default (asks before changes).',
+        'halting: unknown flag --foo, ignored.',
+        'halting: unknown flag --from-later, ignored.',
+        'halting: unknown flag --bare, ignored.',
         'halting: there is no plugin in /p: there is no such folder.',
         '',
       ].join('\n'),
@@ -500,7 +500,7 @@ describe('arguments', () => {
     })
     expect(await run([...hostArgs, 'hi'])).toMatchObject({
       status: 2,
-      stderr: 'halting: With --input-format stream-json prompts come on stdin, as messages of a line each.\n',
+      stderr: 'halting: With --input-format stream-json, prompts are messages on stdin, one a line.\n',
     })
   })
 })
