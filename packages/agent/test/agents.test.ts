@@ -15,6 +15,7 @@ import { streamRun, resume, startRun, type RunOptions, type ModelRequest } from 
 import { isAgentTool, isToolResult, type SpawnContext } from '@halting/core/adapters'
 import { scriptedModel, transcriptProblems, type ScriptedReply } from '@halting/core/testing'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import * as texts from '../src/agents/agent-texts.ts'
 import { modeOfAgent } from '../src/agents/mode-of-agent.ts'
 import { sessionAgents } from '../src/agents/session-agents.ts'
 import { matches } from '../src/hooks/matcher.ts'
@@ -116,18 +117,15 @@ describe('the Agent tool', () => {
   })
 
   test('does not start one without any of its tools, nor one that is not there', () => {
-    expect(() => spawned([definition({ tools: ['WebSearch'] })])).toThrow('None of the tools of the agent reviewer')
+    expect(() => spawned([definition({ tools: ['WebSearch'] })])).toThrow('none of WebSearch is available here')
     expect(() => spawned([definition()], { subagent_type: 'rewiever' })).toThrow(
-      'There is no agent "rewiever". There are: general-purpose, reviewer. Nothing was run.',
+      texts.unknownAgent('rewiever', 'general-purpose, reviewer'),
     )
   })
 
   test.each([
-    [
-      { disallowedTools: ['bash'] },
-      'disallowedTools of the agent reviewer names bash: the tool is Bash. Nothing was run.',
-    ],
-    [{ tools: ['Read', 'edit'] }, 'tools of the agent reviewer names edit: the tool is Edit. Nothing was run.'],
+    [{ disallowedTools: ['bash'] }, texts.misspelledTool('disallowedTools', 'reviewer', 'bash', 'Bash')],
+    [{ tools: ['Read', 'edit'] }, texts.misspelledTool('tools', 'reviewer', 'edit', 'Edit')],
   ])('does not start one that names a tool in other capitals: %j', (more, message) => {
     expect(() => spawned([definition(more)])).toThrow(message)
   })
@@ -169,7 +167,7 @@ describe('the Agent tool', () => {
     expect(modelOf({ subagent_type: 'reviewer', model: 'large' })).toBe('large')
     expect(modelOf({ subagent_type: 'reviewer', model: 'inherit' })).toBeUndefined()
     expect(modelOf({})).toBeUndefined()
-    expect(() => modelOf({ model: 'opus' })).toThrow('There is no model "opus" for agents. There are: haiku, large.')
+    expect(() => modelOf({ model: 'opus' })).toThrow(texts.unknownModel('opus', ['haiku', 'large']))
     expect(tool.models).toEqual([small, large])
   })
 

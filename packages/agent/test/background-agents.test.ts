@@ -3,6 +3,7 @@ import { existsSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'n
 import { join } from 'node:path'
 import { streamRun, resume, startRun, type RunOptions, type ModelRequest } from '@halting/core'
 import { isToolResult, textOf, type SpawnContext } from '@halting/core/adapters'
+import { backgroundControls } from '../src/agents/agent-texts.ts'
 import { scriptedModel, transcriptProblems, type ScriptedReply } from '@halting/core/testing'
 import { beforeEach, describe, expect, test } from 'vitest'
 import {
@@ -47,7 +48,7 @@ describe('the Agent tool', () => {
     expect(spawned({})).not.toHaveProperty('background')
     expect(spawned({ run_in_background: true })).toMatchObject({
       background: true,
-      note: 'TaskOutput shows what it has said so far, TaskStop ends it.',
+      note: backgroundControls({ hasTaskOutput: true, hasTaskStop: true }),
     })
     expect(spawned({ run_in_background: true }, { tools: ['Read'] })).toMatchObject({ background: true, note: '' })
     expect(spawned({ subagent_type: 'watcher' })).toMatchObject({ background: true })

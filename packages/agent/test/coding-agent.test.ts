@@ -94,7 +94,7 @@ test('it has the tools, the prompt and the instructions of the program (R-LIB-1)
     cwd,
     permissionMode: 'default',
     instructions: [join(cwd, 'AGENTS.md')],
-    tools: expect.arrayContaining(['Read', 'Edit', 'Bash', 'Grep', 'TodoWrite']),
+    tools: expect.arrayContaining(['Read', 'Edit', 'Bash', 'Grep', 'TaskCreate', 'TaskUpdate']),
     session_id: builder.sessionId,
   })
   expect(messages.at(-1)).toMatchObject({ type: 'result', result: 'Done.' })
@@ -387,7 +387,7 @@ describe('servers', () => {
     const { builder } = await open([], {
       mcpServers: { gone: { command: 'false' }, far: { url: 'http://127.0.0.1:1/' } },
     })
-    expect(builder.notes.join('\n')).toMatch(/the MCP server gone is not there: .*\n.*far is not there: /)
+    expect(builder.notes.join('\n')).toMatch(/MCP server gone is not available: .*\n.*far is not available: /)
     expect(builder.notes.join('\n')).not.toContain('Invalid URL')
   })
 
@@ -395,7 +395,7 @@ describe('servers', () => {
     const gone = { type: 'stdio', command: 'sh', args: ['-c', 'exit 3'], env: {} } as const
     const instance = new McpServer({ name: 'own', version: '1.0.0' })
     const { builder } = await open([], { mcpServers: { gone, own: { type: 'sdk', instance } } })
-    expect(builder.notes.join()).toContain('the MCP server gone is not there: ')
+    expect(builder.notes.join()).toContain('MCP server gone is not available: ')
     expect(instance.isConnected()).toBe(true)
     await builder.dispose()
     expect(instance.isConnected()).toBe(false)

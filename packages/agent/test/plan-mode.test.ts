@@ -7,6 +7,7 @@ import { createPermissions, type PermissionMode, withPlanMode } from '@halting/p
 import { QueryEngine } from '@halting/core'
 import type { CanUseTool, CanUseToolOptions, PermissionAnswer } from '@halting/core/adapters'
 import { scriptedModel } from '@halting/core/testing'
+import { noQuestions, planApproved } from '../src/tools/person-texts.ts'
 import { runTool, temporaryFolder, toolNamed } from './support/harness.ts'
 
 const tools = createPersonTools()
@@ -38,10 +39,10 @@ test('a question is answered by what the person put into it (spec R-PLAN-2)', as
   ]
   const { text, details } = await runTool(ask, { questions, answers: { 'Which?': ['sqlite', 'postgres'] } })
   expect(text).toBe(
-    'The person was asked.\n\nWhich?\nAnswer: sqlite, postgres\n\nWhen?\nThere was no answer to this. Choose the most sensible reading, and say which one you chose.',
+    'Answers of the user:\n\nWhich?\nAnswer: sqlite, postgres\n\nWhen?\nNot answered. Choose the most reasonable interpretation and state it in your answer.',
   )
   expect(details).toEqual({ questions: 2, answers: { 'Which?': ['sqlite', 'postgres'] } })
-  expect((await runTool(ask, { questions: [] })).text).toBe('AskUserQuestion: questions is empty: ask at least one.')
+  expect((await runTool(ask, { questions: [] })).text).toBe(noQuestions)
   expect((await runTool(ask, { questions: Array.from({ length: 5 }, () => ({ question: 'a' })) })).isError).toBe(true)
 })
 
@@ -88,7 +89,7 @@ test('a yes to a plan ends plan mode; a mode that the answer names goes first (s
   const { results, suggestions } = await planned('plan', 'ExitPlanMode', { behavior: 'allow' })
   expect(results).toEqual([
     expect.stringContaining('Plan mode: nothing is changed until the plan is approved'),
-    'The person approved the plan. Plan mode is over: do it now.',
+    planApproved,
     'asked',
   ])
   expect(suggestions).toEqual([

@@ -8,7 +8,19 @@ import { describe, expect, test } from 'vitest'
 import { type Seen, watchFile } from '../src/tools/waits/file.ts'
 import { type LinePattern, linePatternOf, LineSearch } from '../src/tools/waits/line-pattern.ts'
 import { waitUntil } from '../src/tools/waits/until.ts'
-import { spanWords } from '../src/tools/waits/wait-texts.ts'
+import {
+  endedEarly,
+  fileChange,
+  fileState,
+  lowered,
+  noBash,
+  noRunEnded,
+  spanWords,
+  taskState,
+  unusablePattern,
+  waited,
+  wrongFields,
+} from '../src/tools/waits/wait-texts.ts'
 import { codingTools, type Harness, numberIn, runs, toolNamed, until } from './support/harness.ts'
 
 const background = (command: string) => ({ command, run_in_background: true })
@@ -89,7 +101,7 @@ describe('for a background task', () => {
       // What was shown is not waited for again.
       writeFileSync(join(cwd, 'go'), '')
       expect((await use('Wait', { task_id: 'bash_1', pattern })).text).toBe(
-        'bash_1: Ended with exit code 0. No line of its output matched.',
+        taskState('bash_1', 'Ended with exit code 0.', true),
       )
     },
   )
@@ -111,18 +123,13 @@ describe('for a background task', () => {
   test('says what is known when the wait ends early', async () => {
     const harness = codingTools()
     await harness.use('Bash', background('echo busy; sleep 1000'))
-    const word = {
-      over: 'The time is over: waited 7 s.',
-      limit: 'the time limit of the run leaves no more',
-      arrived: 'the user has written',
-    }
     for (const why of ['over', 'limit', 'arrived'] as const) {
       const { result, end, longest, told } = waiting(harness, { task_id: 'bash_1' })
       await until(() => longest.length === 1)
       end(why)
       const { content, isError, details } = await result
       expect(content).toContain('bash_1: Still running.')
-      expect(content).toContain(word[why])
+      expect(content).toContain(endedEarly(why, 7_000))
       expect([isError, longest, details]).toMatchObject([undefined, [600_000], { outcome: why, waitedMs: 7_000 }])
       expect(told).toEqual([
         { waitsFor: 'bash_1 to end', sinceMs: 1_000, untilMs: expect.any(Number), leftMs: 593_000 },
@@ -131,7 +138,10 @@ describe('for a background task', () => {
     const { result, longest, abort } = waiting(harness, { task_id: 'bash_1' })
     await until(() => longest.length === 1)
     abort()
-    expect(await result).toMatchObject({ isError: true, content: expect.stringContaining('Interrupted after 7 s.') })
+    expect(await result).toMatchObject({
+      isError: true,
+      content: expect.stringContaining(endedEarly('aborted', 7_000)),
+    })
   })
 
   test('that is not there names those that are; a pattern that is none says what is wrong', async () => {
@@ -143,7 +153,7 @@ describe('for a background task', () => {
       text: 'There is no task bash_7. Known: bash_1.',
     })
     const bad = await use('Wait', { task_id: 'bash_1', pattern: '(' })
-    expect(bad).toMatchObject({ isError: true, text: 'The pattern /(/ cannot be used: unclosed group.' })
+    expect(bad).toMatchObject({ isError: true, text: unusablePattern('(', 'unclosed group') })
   })
 
   test('a pattern that explodes elsewhere, and output without end', async () => {
@@ -169,7 +179,7 @@ describe('for a background task', () => {
     workspace.redact = (text) => text.replaceAll('hunter2', '[redacted]')
     await use('Bash', background('echo the password is hunter2; sleep 0.1; exit 0'))
     const found = await use('Wait', { task_id: 'bash_1', pattern: 'hunter' })
-    expect(found.text).toMatch(/No line of its output matched/)
+    expect(found.text).toContain(taskState('bash_1', 'Ended with exit code 0.', true))
     expect(found.text).toContain('the password is [redacted]')
   })
 })
@@ -181,7 +191,7 @@ describe('for a file', () => {
     const appears = use('Wait', { file_path: 'out/result.txt' })
     mkdirSync(join(cwd, 'out'))
     writeFileSync(path, 'one')
-    expect((await appears).text).toMatch(/^out\/result\.txt is there: 3 bytes, changed /)
+    expect((await appears).text).toMatch(/^out\/result\.txt exists: 3 bytes, changed \d/)
     const changes = use('Wait', { file_path: path, change: 'changes' })
     // Until it was looked at first, nobody can tell that it changed.
     let text = 'two words'
@@ -189,11 +199,11 @@ describe('for a file', () => {
       writeFileSync(join(cwd, 'new'), (text += '.'))
       renameSync(join(cwd, 'new'), path)
     }, 100)
-    expect((await changes).text).toMatch(/^.+ is there: \d\d bytes/)
+    expect((await changes).text).toMatch(/^.+ exists: \d\d bytes/)
     clearInterval(changing)
     const gone = use('Wait', { file_path: path, change: 'gone' })
     rmSync(path)
-    expect((await gone).text).toMatch(/is not there\./)
+    expect((await gone).text).toContain(fileState('out/result.txt', 'missing'))
   })
 
   test('of a name that would draw in a terminal is told in one line', async () => {
@@ -201,7 +211,7 @@ describe('for a file', () => {
     await until(() => given.told.length === 1)
     given.end('over')
     const name = String.raw`"a\u001b[2K\nhalting: done \u202eb"`
-    expect(given.told).toMatchObject([{ waitsFor: `${name} to be there` }])
+    expect(given.told).toMatchObject([{ waitsFor: fileChange(name, 'exists') }])
     const { content } = await given.result
     // How quick the first look was is not asked.
     expect(content).toContain(name)
@@ -235,7 +245,7 @@ describe('for a file', () => {
     await Promise.resolve()
     end('over')
     expect(await ended).toEqual({ kind: 'over' })
-    expect([watched.unmet('over').said, looks]).toEqual([expect.stringContaining('the system has not answered'), 1])
+    expect([watched.unmet('over').said, looks]).toEqual([fileState('/mnt/dead/file', 'no answer'), 1])
   })
 
   test('a look that is refused at first is told, later it is waited on', async () => {
@@ -262,7 +272,7 @@ describe('for a file', () => {
     const { result, told } = waiting(harness, { file_path: 'link' })
     await until(() => told.length === 1)
     symlinkSync('/nowhere/at/all', join(harness.cwd, 'link'))
-    expect((await result).content).toMatch(/^link is there/)
+    expect((await result).content).toMatch(/^link exists/)
   })
 
   test('nothing is told of what is behind a folder that became a link', async () => {
@@ -277,7 +287,7 @@ describe('for a file', () => {
     symlinkSync(elsewhere, judged)
     await new Promise((resolve) => setTimeout(resolve, 1_500))
     end('over')
-    expect((await result).content).toMatch(/^folder\/secret is not there\./)
+    expect((await result).content).toContain(fileState('folder/secret', 'missing'))
   })
 })
 
@@ -333,7 +343,7 @@ describe('for a command', () => {
     const { result, end, abort } = waiting(harness, { command: 'echo $$ > shell.pid; sleep 1000' })
     const id = await numberIn(join(harness.cwd, 'shell.pid'))
     end('over')
-    expect(await result).toMatchObject({ content: expect.stringContaining('No run of the command has ended.') })
+    expect(await result).toMatchObject({ content: expect.stringContaining(noRunEnded) })
     expect(runs(id)).toBe(false)
     rmSync(join(harness.cwd, 'shell.pid'))
     abort()
@@ -359,7 +369,7 @@ describe('for a command', () => {
       ...context,
       rights,
     })
-    expect(output).toMatchObject({ isError: true, content: expect.stringContaining('there is no Bash tool') })
+    expect(output).toMatchObject({ isError: true, content: noBash })
     expect(existsSync(join(harness.cwd, 'ran'))).toBe(false)
   })
 
@@ -411,13 +421,11 @@ describe('input', () => {
   test('says what belongs together', async () => {
     const { use } = codingTools()
     const text = async (input: unknown): Promise<string> => (await use('Wait', input)).text
-    expect(await text({})).toBe('Wait: give one of task_id, seconds, file_path, command.')
-    expect(await text({ seconds: 1, file_path: 'a' })).toBe(
-      'Wait: give one of task_id, seconds, file_path, command, not seconds and file_path.',
-    )
-    expect(await text({ file_path: 'a', pattern: 'b' })).toContain('pattern is for task_id and command')
-    expect(await text({ seconds: 1, change: 'gone' })).toBe('Wait: change is for file_path.')
-    expect(await text({ seconds: 1, every_seconds: 2 })).toBe('Wait: every_seconds is for command.')
+    expect(await text({})).toBe(wrongFields('none'))
+    expect(await text({ seconds: 1, file_path: 'a' })).toBe(wrongFields({ several: ['seconds', 'file_path'] }))
+    expect(await text({ file_path: 'a', pattern: 'b' })).toBe(wrongFields('pattern'))
+    expect(await text({ seconds: 1, change: 'gone' })).toBe(wrongFields('change'))
+    expect(await text({ seconds: 1, every_seconds: 2 })).toBe(wrongFields('every_seconds'))
     expect(await text({ seconds: 0 })).toContain('seconds must be a whole number, 1 or more')
     expect(await text({ task: 'bash_1' })).toContain('there is no field task')
   })
@@ -427,10 +435,7 @@ describe('input', () => {
     const { result, end, longest } = waiting(harness, { seconds: 1_000_000 })
     await until(() => longest.length === 1)
     end('over')
-    expect([longest, (await result).content]).toEqual([
-      [86_400_000],
-      'Waited 7 s. The time was lowered to 24 h, the longest.',
-    ])
+    expect([longest, (await result).content]).toEqual([[86_400_000], `${waited(7_000)} ${lowered(86_400_000)}`])
   })
 
   test('spans in words', () => {

@@ -8,6 +8,7 @@ import { createPermissions } from '@halting/policy'
 import { openWorkspace } from '../src/coding-agent/open-workspace.ts'
 import { markdownOf } from '../src/web/html-to-markdown.ts'
 import { targetOf } from '../src/web/target.ts'
+import * as texts from '../src/web/web-fetch-texts.ts'
 import { isDeep } from './support/deep.ts'
 import { codingTools, type Harness, runTool, temporaryFolder, toolNamed } from './support/harness.ts'
 
@@ -90,12 +91,12 @@ test.each([
   ['gzip', gzipSync('packed'), { 'content-type': 'text/plain', 'content-encoding': 'gzip' }, /\n\npacked$/],
   ['brotli', brotliCompressSync('packed'), { 'content-type': 'text/plain', 'content-encoding': 'br' }, /\n\npacked$/],
   ['no type', '<!DOCTYPE html><p>x', {}, /\n\nx$/],
-  ['nothing', '', { 'content-type': 'text/plain' }, /\n\n\[It has no text\.\]$/],
+  ['nothing', '', { 'content-type': 'text/plain' }, /\n\n\[The page has no text\.\]$/],
   [
     'a long page',
     'x'.repeat(6_000),
     { 'content-type': 'text/plain' },
-    /\n\nx{5000}\n\[\.\.\. 1000 characters left out\]$/,
+    /\n\nx{5000}\n\[\.\.\. 1000 characters omitted\]$/,
   ],
 ])('%s', async (_, body, headers: Record<string, string>, expected) => {
   const { url } = await site(answering(body, headers))
@@ -110,9 +111,9 @@ test.each([
     'a program',
     Buffer.from([1, 0, 2]),
     { 'content-type': 'application/octet-stream' },
-    'It is application/octet-stream, 3 bytes',
+    'Content of type application/octet-stream (3 bytes)',
   ],
-  ['bytes that are called text', Buffer.from([97, 0, 2]), { 'content-type': 'text/plain' }, 'which is not shown'],
+  ['bytes that are called text', Buffer.from([97, 0, 2]), { 'content-type': 'text/plain' }, 'cannot be shown'],
   ['an image that is none', 'GIF', { 'content-type': 'image/gif' }, 'It is not a PNG'],
   ['gzip that is none', 'abc', { 'content-type': 'text/plain', 'content-encoding': 'gzip' }, 'incorrect header check'],
 ])('%s is told and not shown (spec R-WEB-4)', async (_, body, headers: Record<string, string>, expected) => {
@@ -201,15 +202,13 @@ test('a redirect within the host is followed, another is told, one without end i
   const { use } = opened()
   const fetched = async (path: string) => (await use('WebFetch', { url: `${url}${path}` })).text
   expect(await fetched('/a')).toBe(`${url}/b (200, text/plain)\n\nhere`)
-  expect(await fetched('/host')).toBe(
-    `${url}/host redirects to another host: https://other.example/x?y=1\nIt was not followed. If that is the page that you want, fetch it by that URL.`,
-  )
-  expect(await fetched('/port')).toContain(`redirects to another host: ${other.url}/x`)
+  expect(await fetched('/host')).toBe(texts.redirectsElsewhere(`${url}/host`, 'https://other.example/x?y=1'))
+  expect(await fetched('/port')).toBe(texts.redirectsElsewhere(`${url}/port`, `${other.url}/x`))
   expect(await fetched('/meta')).toMatch(
-    /redirects to http:\/\/169\.254\.169\.254\/latest\/meta-data, which is not fetched: it leads to this machine/,
+    /redirects to http:\/\/169\.254\.169\.254\/latest\/meta-data, which was not fetched: it leads to this machine/,
   )
-  expect(await fetched('/local')).toContain('which is not fetched: it leads to this machine')
-  expect(await fetched('/file')).toContain('which is not fetched: only https:// and http:// are fetched')
+  expect(await fetched('/local')).toContain('which was not fetched: it leads to this machine')
+  expect(await fetched('/file')).toContain(`which was not fetched: ${texts.wrongScheme}`)
   expect(await fetched('/loop')).toBe(`http://127.0.0.1:${port}/loop was not fetched: it redirects more than 5 times.`)
   expect(asked.filter((path) => path === '/loop')).toHaveLength(6)
   expect(other.asked).toEqual([])
@@ -228,9 +227,9 @@ test.each([
 test.each([
   ['ftp://example.com/', 'only https:// and http://'],
   ['file:///etc/passwd', 'only https:// and http://'],
-  ['example.com/page', 'it is no URL'],
-  ['https://user:secret@example.com/', 'a name or a password'],
-  [`https://example.com/${'a'.repeat(2_000)}`, '2000 characters at most'],
+  ['example.com/page', 'it is not a valid URL'],
+  ['https://user:secret@example.com/', 'a user name or password'],
+  [`https://example.com/${'a'.repeat(2_000)}`, 'more than 2000 characters'],
 ])('%s is not fetched (spec R-WEB-1)', async (url, why) => {
   expect(await codingTools().use('WebFetch', { url })).toMatchObject({
     isError: true,
@@ -318,7 +317,7 @@ test.each(['127.0.0.1', '*.example.com', 'api-*.example.org', '*', 'bücher.exam
     }
     const { text, isError } = await tools.use('WebFetch', { url: places[denied] })
     expect([isError, asked]).toEqual([true, []])
-    expect(text).toMatch(/is not fetched: settings deny its domain \(sandbox\.network\.deniedDomains\)\.$/)
+    expect(text).toMatch(/was not fetched: the settings deny its domain \(sandbox\.network\.deniedDomains\)\.$/)
   },
 )
 

@@ -180,6 +180,7 @@ const takesWords: ReadonlySet<Command> = new Set<Command>([
 ])
 const takesSession: ReadonlySet<Command> = new Set<Command>(['replay', 'undo', 'why'])
 const takesWord: ReadonlySet<Command | undefined> = new Set<Command>([
+  'acp',
   'models',
   'context',
   'loop',
@@ -231,6 +232,14 @@ async function runPrompt(flags: Flags, words: readonly string[], program: Progra
   return headless(flags, words, program)
 }
 
+/** Editors append a word to their own call of `halting acp` to have a key set up in a terminal (spec R-ACP-19). */
+async function setUpForEditor([word]: readonly string[], program: Program): Promise<number> {
+  if (word !== 'setup')
+    throw new UsageError(`halting acp takes flags, or the word setup. "${word}" is neither: remove it.`)
+  const { setup } = await import('./setup/setup.ts')
+  return setup({}, program)
+}
+
 async function runCommand(
   command: Exclude<Command, 'mcp' | 'help'>,
   { flags, words }: Parsed,
@@ -238,6 +247,7 @@ async function runCommand(
 ): Promise<number> {
   switch (command) {
     case 'acp': {
+      if (words.length > 0) return setUpForEditor(words, program)
       const { acp } = await import('./acp/acp.ts')
       return acp(flags, program)
     }

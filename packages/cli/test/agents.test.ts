@@ -97,7 +97,7 @@ test('an agent in the background is told as a task by its id, and its messages a
     [
       { when: 'go', content: [call('Agent', input)] },
       { when: 'TASK-A', content: [call('Read', { file_path: 'port.txt' })] },
-      { when: 'works in the background as agent_', content: 'I wait.' },
+      { when: 'runs in the background as agent_', content: 'I wait.' },
       { when: '8080', content: 'It is 8080.' },
       { when: '<agent_result', content: 'Done.' },
     ],

@@ -94,6 +94,6 @@ test.each([
     status: 2,
     stdout: '',
     stderr:
-      'halting: There is no conversation to compact: halting -p begins a new one. A run makes room by itself when its window fills up; --autocompact says when.\n',
+      'halting: There is no conversation to compact: halting -p starts a new one. A run compacts automatically when its context window fills up; --autocompact sets when.\n',
   })
 })

@@ -63,7 +63,7 @@ test('max_turns: 3, and what to do next', async () => {
     text: { stdout: '' },
   })
   expect(end.text.stderr).toMatch(
-    /^halting: max_turns: Reached maximum number of turns \(2\) \(2 turns, [\d,]+ tokens, [^)$]+\)\. Raise --max-turns, or add --wrap-up for a last answer\.\nGo on: halting -p --resume [-0-9a-f]{36} --max-turns 4\n$/,
+    /^halting: max_turns: Reached maximum number of turns \(2\) \(2 turns, [\d,]+ tokens, [^)$]+\)\. Raise --max-turns, or add --wrap-up for a final answer\.\nGo on: halting -p --resume [-0-9a-f]{36} --max-turns 4\n$/,
   )
 })
 
@@ -103,7 +103,7 @@ test('advice does not say to name a model that was named (spec R-TEXT-5)', async
   const env = { CLAUDE_CODE_MAX_RETRIES: '0' }
   const models = ['--model', 'claude-sonnet-5-5', '--fallback-model', 'claude-opus-4-8']
   expect((await run(['-p', 'hi', '--script', failing()], { env })).stderr).toContain(
-    'or name another model with --model or --fallback-model; --wait-for-limits 8h waits until the service answers.',
+    'or choose another model with --model or --fallback-model; --wait-for-limits 8h waits until the service answers.',
   )
   expect((await run(['-p', 'hi', ...models, '--script', failing()], { env })).stderr).toMatch(
     /\)\. Run it again; --wait-for-limits 8h waits until the service answers\.\nGo on: halting -p --resume \S+\n$/,
@@ -125,7 +125,7 @@ test('max_budget_usd: 3, named budget_exhausted on the wire', async () => {
     ],
   })
   expect(end.text.stderr).toMatch(
-    /Raise --max-budget-usd to 0\.\d+ or more, or add --wrap-up for a last answer\.\nGo on: [^\n]+ --max-budget-usd 0\.\d+\n$/,
+    /Raise --max-budget-usd to 0\.\d+ or more, or add --wrap-up for a final answer\.\nGo on: [^\n]+ --max-budget-usd 0\.\d+\n$/,
   )
 })
 
@@ -299,7 +299,7 @@ test('model_error: 1, with what to check', async () => {
     reason: 'model_error',
   })
   expect(end.text.stderr).toContain('invalid x-api-key')
-  expect(end.text.stderr).toContain('Check the key; halting doctor tells where it comes from.')
+  expect(end.text.stderr).toContain('Check the API key; halting doctor shows where it comes from.')
 })
 
 test('refusal: 1', async () => {

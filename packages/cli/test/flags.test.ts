@@ -274,11 +274,11 @@ test.each([
   ],
   [
     ['--tools', 'Read,Bogus'],
-    '--tools takes names of Agent, Bash, Edit, Glob, Grep, NotebookEdit, Read, TaskOutput, TaskStop, TodoWrite, Wait, WebFetch, WebSearch, Write, default for all, or "" for none; there is no Bogus.',
+    '--tools takes names of Agent, Bash, Edit, Glob, Grep, NotebookEdit, Read, TaskCreate, TaskGet, TaskList, TaskOutput, TaskStop, TaskUpdate, TodoWrite, Wait, WebFetch, WebSearch, Write, default for all, or "" for none; there is no Bogus.',
   ],
   [
     ['--tools', 'Rea'],
-    '--tools takes names of Agent, Bash, Edit, Glob, Grep, NotebookEdit, Read, TaskOutput, TaskStop, TodoWrite, Wait, WebFetch, WebSearch, Write, default for all, or "" for none; there is no Rea. Did you mean Read?',
+    '--tools takes names of Agent, Bash, Edit, Glob, Grep, NotebookEdit, Read, TaskCreate, TaskGet, TaskList, TaskOutput, TaskStop, TaskUpdate, TodoWrite, Wait, WebFetch, WebSearch, Write, default for all, or "" for none; there is no Rea. Did you mean Read?',
   ],
   ...(
     [

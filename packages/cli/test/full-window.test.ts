@@ -92,7 +92,7 @@ describe('the same in text', () => {
       `finished work summarized: ${figures}`,
       `compacted: ${figures}`,
       `finished work summarized: ${figures}`,
-      `compacted after a refusal: ${figures}`,
+      `compacted, since the request was too long: ${figures}`,
     ]
     expect(news(stderr).join('\n')).toMatch(new RegExp(`^${told.map((line) => `↻ ${line}`).join('\n')}$`))
   })
@@ -121,9 +121,9 @@ describe('where no room can be made', () => {
     ])
     const { stderr } = await run(fullWindow('thrash'))
     expect(stderr).toMatch(/^halting: compaction_thrash: The conversation was full again [^\n]*\n$/)
-    expect(stderr).toMatch(/\)\. Raise --context-window, if more fits, or name such a model with --model\.\n$/)
+    expect(stderr).toMatch(/\)\. Raise --context-window, if more fits, or choose such a model with --model\.\n$/)
     const named = await run(fullWindow('thrash', '--model', 'claude-haiku-4-5', '--autocompact', '60%'))
-    expect(named.stderr).toMatch(/\)\. Raise --autocompact, or raise --context-window, if more fits\.\n$/)
+    expect(named.stderr).toMatch(/\)\. Raise --autocompact, or raise --context-window, if the model accepts more\.\n$/)
   })
 
   test('blocking_limit: when it is switched off, which is what to undo', async () => {

@@ -158,7 +158,7 @@ test('a call that a hook leaves open waits for a person, who is told', async () 
   expect(JSON.parse(readFileSync(join(cwd, 'note.json'), 'utf8'))).toMatchObject({
     hook_event_name: 'Notification',
     notification_type: 'permission_prompt',
-    message: 'halting needs your permission to use Write: A hook leaves this call open.',
+    message: 'halting needs your permission to use Write: A hook deferred the decision about this call.',
   })
 })
 

@@ -215,7 +215,7 @@ describe('what goes on', () => {
     expect(after([asked, update({ type: 'thinking_delta', index: 0, text: 'hm' })], 0)(79)).toBe(
       'turn 3 · thinking · 0:00',
     )
-    expect(after([asked, call], 9_000)(79)).toBe('turn 3 · writing a call of Write (9 s) · 0:09')
+    expect(after([asked, call], 9_000)(79)).toBe('turn 3 · writing a tool call (Write (9 s) · 0:09')
   })
 
   test('is the newest of several tools, those of a subagent too', () => {

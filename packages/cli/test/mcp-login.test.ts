@@ -40,7 +40,7 @@ test('a run names the server and the command, login signs in, and logout forgets
   const before = await run([...args, '--script', script([{ content: 'Done.' }]), '-p', 'who?'], placed())
   expect([before.status, before.stderr]).toEqual([0, expect.any(String)])
   expect(before.stdout).toContain('"mcp_servers":[{"name":"locked","status":"needs-auth"}]')
-  expect(before.stderr).toContain('halting mcp login locked signs you in')
+  expect(before.stderr).toContain('run `halting mcp login locked`')
   const { status, stdout, stderr } = await login(['locked', '--no-browser'])
   expect([status, stdout]).toEqual([0, `Signed in to locked (${pair.url}). halting mcp logout locked forgets it.\n`])
   const told = await run([...args, '--script', script(look), '-p', 'who?'], placed())

@@ -9,7 +9,7 @@ installProgram()
 
 const write = (name: string) => call('Write', { file_path: name, content: 'written' })
 
-test('in default mode reading runs, and writing is denied, told to the model and listed', async () => {
+test('in default mode reading runs, and writing is denied, sent to the model and listed', async () => {
   writeFileSync(join(here(), 'notes.txt'), 'the notes')
   const replies = script([
     { content: [call('Read', { file_path: 'notes.txt' })] },

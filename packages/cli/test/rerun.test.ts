@@ -67,7 +67,7 @@ describe('the command to paste continues a session that is stored', () => {
     { argv: ['-c', '--model', 'x', '--mcp-config', 'servers.json', '--', '-fix'], written: '-fix' },
   ])('$argv', ({ argv, written }) => {
     const { text, command } = rerun({ argv, written, prompt: written, sessionId }, missing)
-    expect(text).toBe('Continue with what was missing:')
+    expect(text).toBe('Allow them and continue:')
     expect(parseFlags(argumentsOf(command))).toEqual({
       flags: { print: true, resume: sessionId, model: 'x', mcpConfig: ['servers.json'], allowedTools: missing.rules },
       words: ['The calls that were denied are allowed now. Try them again.'],

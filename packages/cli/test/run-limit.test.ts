@@ -259,7 +259,7 @@ test('the model is told what is left of a limit, unless the settings say otherwi
     await session.settled()
     return texts
   }
-  expect(await told({})).toEqual(['Left of the limits of this run: 2 of 4 turns.'])
+  expect(await told({})).toEqual(['Remaining in this run: 2 of 4 turns.'])
   expect(await told({ limitReminders: false })).toEqual([])
 })
 

@@ -55,7 +55,7 @@ test('every service with a key or an address is asked at once, and who gives no 
     anthropic: { kind: 'models', names: ['claude-x', 'anthropic/other'], left: 0 },
     'openai-compatible': { kind: 'models', names: ['openai-compatible/mine'], left: 2 },
     ollama: { kind: 'none', why: 'it did not answer within 0.3 s' },
-    vllm: { kind: 'none', why: 'it refuses the key (401)' },
+    vllm: { kind: 'none', why: 'rejects the key (401)' },
     lmstudio: { kind: 'none', why: expect.stringContaining('ECONNREFUSED') as string },
     llamacpp: { kind: 'none', why: expect.any(String) as string },
   })
@@ -141,17 +141,17 @@ test('the list is there at once, grows at its end as services answer, and keeps 
     await Promise.resolve()
   }
   await answer('openai', { kind: 'models', names: ['gpt-y', 'openai/z'], left: 0 })
-  await answer('groq', { kind: 'none', why: 'it refuses the key (401)' })
+  await answer('groq', { kind: 'none', why: 'rejects the key (401)' })
   expect(lines().slice(0, -1)).toEqual([
     'Model',
     '  claude-x',
     '› gpt-y  now',
     '  openai/z  openai',
-    '  groq: it refuses the key (401)',
+    '  groq: rejects the key (401)',
     '  asking ollama …',
   ])
   await answer('ollama', { kind: 'absent' })
-  expect(lines().at(-2)).toBe('  groq: it refuses the key (401)')
+  expect(lines().at(-2)).toBe('  groq: rejects the key (401)')
   shown?.handleInput?.('\r')
   expect(await chosen).toBe('gpt-y')
 })

@@ -101,7 +101,7 @@ describe('a session', () => {
     expect(await ask('hi', [{ content: 'Hello.' }], '--session-id', id)).toEqual({
       status: 2,
       stdout: '',
-      stderr: `halting: The session ID ${id} is in use already. Go on with it: halting --resume ${id}\n`,
+      stderr: `halting: The session ID ${id} is in use already. Resume: halting --resume ${id}\n`,
     })
   })
 
@@ -207,7 +207,7 @@ describe('--resume', () => {
     const held = await ask('x', [{ content: 'x' }], '--resume', id)
     expect(held.status).toBe(2)
     expect(held.stderr).toContain(`is written by process ${holder.child.pid}`)
-    expect((await run(['sessions'])).stdout).toContain(`still running in process ${holder.child.pid}`)
+    expect((await run(['sessions'])).stdout).toContain(`running in process ${holder.child.pid}`)
     expect((await run(['sessions', 'delete', id, '--yes'])).status).toBe(2)
     holder.child.kill('SIGTERM')
     expect((await holder.ended).status).toBe(143)
@@ -216,7 +216,7 @@ describe('--resume', () => {
   test('without a prompt needs something to go on with', async () => {
     await ask('x', [{ content: 'x' }], '--session-id', id)
     expect((await goOn([{ content: 'y' }], id)).stderr).toBe(
-      `halting: There is nothing to go on with in the session ${id}: its last run ended (completed). Say what comes next: halting --resume ${id} -p "PROMPT"\n`,
+      `halting: The session ${id}: its last run ended (completed). Add one: halting --resume ${id} -p "PROMPT"\n`,
     )
   })
 

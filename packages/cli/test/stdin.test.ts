@@ -30,7 +30,7 @@ test('an open pipe that says nothing does not hang a prompt, and it is told', as
   })
   expect({ status, stdout, stderr }).toEqual({
     ...seen,
-    stderr: 'halting: nothing came on stdin for 3 s; going on without it. Add < /dev/null to save the wait.\n',
+    stderr: 'halting: no input on stdin for 3 s; continuing without it. Add < /dev/null to skip this wait.\n',
   })
 })
 
@@ -49,8 +49,7 @@ test('without a prompt and with nothing on stdin it says how it is used, before 
     expect(await run(args)).toEqual({
       status: 2,
       stdout: '',
-      stderr:
-        'halting: There is no prompt. Write it behind -p (halting -p "What does this project do?"), or pipe it in.\n',
+      stderr: 'halting: No prompt. Put it after -p (halting -p "What does this project do?"), or pipe it in.\n',
     })
 })
 
@@ -69,6 +68,6 @@ test('more than 10 MB on stdin is refused, with what to do instead', async () =>
   })
   expect({ status, stderr }).toEqual({
     status: 2,
-    stderr: 'halting: More than 10 MB came on stdin. Put it in a file, and name the file in the prompt.\n',
+    stderr: 'halting: stdin has more than 10 MB. Put it in a file and name the file in the prompt.\n',
   })
 })

@@ -86,11 +86,11 @@ test('R-WAIT-17: a wait is told when it begins, with the time at which it is ove
   printer.onEvent(inAgent(waits(fiveAfterTwo)))
   expect(lines.map((line) => line.trimEnd())).toEqual([
     '● Wait {}',
-    '  … waits for bash_1 to end, at most until 2030-01-07 14:05',
+    '  … waits for bash_1 to end, until 2030-01-07 14:05',
     '  ✓ bash_1: Ended with exit code 0. Waited 1 min 1 s. · 1 min 1 s',
     '● Agent {}',
     '● Wait {}',
-    '  … waits for bash_1 to end, at most until 2030-01-07 14:05',
+    '  … waits for bash_1 to end, until 2030-01-07 14:05',
   ])
 })
 

@@ -294,7 +294,7 @@ describe('halting rewind', () => {
     await halting('rewind', id, '1', '--yes')
     expect(read('old.txt')).toBe('old\n')
     const goOn = await halting('-p', '--script', script([done]), '--resume', id)
-    expect([goOn.status, goOn.stderr]).toEqual([2, expect.stringContaining('its conversation went back')])
+    expect([goOn.status, goOn.stderr]).toEqual([2, expect.stringContaining('its conversation was rewound')])
     expect((await ask('anew', [done])).status).toBe(0)
     expect((await halting('rewind', id)).stdout).toBe('   1  anew\n')
   })

@@ -88,7 +88,7 @@ test('without a rule nothing is searched, and one for its domains is enough', as
 
 test('what comes from a domain that a rule denies is left out', async () => {
   const evil = { ...page, url: 'https://www.evil.example/a', title: 'Evil' }
-  const file = searchScript([searching(), found(page, evil), { expect: 'The answer is left out', content: 'Done.', usage }])
+  const file = searchScript([searching(), found(page, evil), { expect: 'The answer is omitted', content: 'Done.', usage }])
   const { text, result } = await told(['--allowedTools', 'WebSearch', '--disallowedTools', 'WebSearch(domain:evil.example)'], file)
   expect([result?.result, text.includes('Evil'), text.includes('Guide'), text.includes('fake timers.')]).toEqual(['Done.', false, true, false])
 }) // prettier-ignore
@@ -144,7 +144,7 @@ test('an MCP server searches that settings of the person name, and never one of 
     file,
   )
   expect({ status, isOffered, result: result?.result }).toEqual({ status: 0, isOffered: true, result: 'Done.' })
-  expect(text).toContain('[find/web has searched the web.')
+  expect(text).toContain('[Results of find/web.')
   expect(text).toContain(
     String.raw`Found by find: {\"query\":\"vitest fake timers\",\"exclude_domains\":[\"b.example\"]}`,
   )

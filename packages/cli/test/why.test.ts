@@ -62,7 +62,7 @@ test('it tells the newest session: the ending, the limits, where it went, and th
   )
   expect(timeless).toContain('Rounds\n  next_turn once\n  left: 0 turns, 39 other rounds\n')
   expect(timeless).toContain(
-    `Raise --max-turns, or add --wrap-up for a last answer.\n  halting -p --resume ${second} --max-turns 4\n`,
+    `Raise --max-turns, or add --wrap-up for a final answer.\n  halting -p --resume ${second} --max-turns 4\n`,
   )
   const turns = /turns +(█+)(░*) {2}2 of 2/.exec(stdout)
   const dollars = /dollars +(█+)(░*) {2}\$2/.exec(stdout)
@@ -154,7 +154,7 @@ test('a damaged file is told by its line', async () => {
 test.each([40, 60, 80])('in %d columns no line but the command is longer', async (width) => {
   const { runs } = await readJournal(sessionPath(second))
   for (const records of runs) {
-    const goOn = { says: 'Raise --max-turns, or add --wrap-up for a last answer.' }
+    const goOn = { says: 'Raise --max-turns, or add --wrap-up for a final answer.' }
     const account = accountOf(records)
     const text = whyText(
       {

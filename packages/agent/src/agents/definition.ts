@@ -1,4 +1,5 @@
 import { type PermissionMode, generalAgentName } from '@halting/policy'
+import { generalPrompt } from './agent-texts.ts'
 
 /** A kind of subagent, as somebody described it. */
 export interface AgentDefinition {
@@ -40,10 +41,8 @@ export interface AgentDefinition {
 /** The agent that is asked when none is named. */
 export const generalAgent: AgentDefinition = {
   name: generalAgentName,
-  description: 'Any task of several steps, with all tools.',
-  prompt:
-    'You are an agent of halting, a coding agent in a terminal. You were given one task. Do it with the tools that you have, all of it and nothing else. ' +
-    'Look before you act, keep to the style and the conventions that you find, and check what you changed.',
+  description: 'Any multi-step task; has all tools.',
+  prompt: generalPrompt,
   disallowedTools: [],
   level: 'built-in',
 }

@@ -7,7 +7,7 @@ import { ChangeLog, type ChangeCall, type FileChange } from './change-log.ts'
 import { lookAtFolder } from './folder-look.ts'
 import { GitProject, isInRepository } from './git-look.ts'
 import { KeptContents } from './kept-contents.ts'
-import { isSameState, sha256Of, stateAt, statsAt, type KeptState } from './kept-state.ts'
+import { absent, isSameState, sha256Of, stateAt, statsAt, type KeptState } from './kept-state.ts'
 import { HeldFiles, lookLimits, type LookLimits, type ProjectLook, type SeenChanges } from './project-look.ts'
 
 /** The call that is about to change something. */
@@ -83,14 +83,12 @@ export class FileCheckpoints {
     this.#isOff = true
   }
 
-  /** Runs `save`, which writes this at a real path. */
-  async around<T>(call: CallOf, path: string, next: NextContent, save: () => Promise<T>): Promise<T> {
+  /** Runs `save`, which writes this at a real path, or deletes the file there. */
+  async around<T>(call: CallOf, path: string, next: NextContent | 'deleted', save: () => Promise<T>): Promise<T> {
     await this.#inTurn(async () => {
       const { state: before, content } = stateAt(path)
       if (before.kind === 'file' && content !== undefined) await this.#contents.keep(before.sha256, content)
-      const mode = next.mode === undefined ? null : next.mode & 0o7777
-      const sha256 = sha256Of(next.content)
-      const after: KeptState = { kind: 'file', sha256, bytes: next.content.length, mode }
+      const after = next === 'deleted' ? absent : stateOf(next)
       const madeFolders = before.kind === 'absent' ? missingAbove(path) : []
       const change: FileChange = { path, before, after, ...(madeFolders.length > 0 && { madeFolders }) }
       await this.#log.append({ type: 'change', ...callOf(call), changes: [change] }, 'synced')
@@ -185,7 +183,11 @@ export class FileCheckpoints {
   }
 }
 
-/** As much of a command as a person needs to know it again. */
+function stateOf({ content, mode }: NextContent): KeptState {
+  const permissions = mode === undefined ? null : mode & 0o7777
+  return { kind: 'file', sha256: sha256Of(content), bytes: content.length, mode: permissions }
+}
+
 /** Keys are `session/run/…`, and below the run name the calls that lead to it: the first is one of the main loop. */
 function callOf({ callId, toolName, idempotencyKey }: CallOf): ChangeCall {
   const [, run = '', call = callId] = /^[^/]*\/([^/]*)\/(?:(?:tool|agent):\d+:\d+:([^/]*))?/.exec(idempotencyKey) ?? []

@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { ConfigurationError } from '@halting/core'
 import { isJsonObject, isUuid } from '@halting/core/adapters'
 import { permissionModes } from '@halting/policy'
+import { toolProfiles } from '@halting/policy/settings'
 import type { CodingAgentOptions } from './options.ts'
 
 /** What a value must be, in words; undefined where it is that. */
@@ -36,6 +37,7 @@ const checks: { readonly [name: string]: Check } = {
   hooks: isList,
   stopHooks: isList,
   codingTools: isTexts,
+  toolProfile: oneOf(toolProfiles),
   system: is('a string', (value) => typeof value === 'string'),
   appendSystem: is('a string', (value) => typeof value === 'string'),
   outputSchema: is(

@@ -22,7 +22,7 @@ import { PartsOpening } from '../open-session/parts.ts'
 import { standingOptions } from '../open-session/standing.ts'
 import { noPlugins } from '../open-session/plugins.ts'
 import type { SessionPorts } from '../open-session/ports.ts'
-import type { RunSettings } from '../open-session/run-settings.ts'
+import { chosenSettings, type RunSettings } from '../open-session/run-settings.ts'
 import type { SessionFrontend } from '../open-session/session-options.ts'
 import { CodingAgentBuilder, type OpenedSession } from './builder.ts'
 import { checkedFolder } from './check-options.ts'
@@ -55,6 +55,7 @@ export async function codingAgent<const Schema extends AnswerSchema = JsonObject
   const loaded = await loadSettings({
     ...places,
     given: options.settings === undefined ? undefined : JSON.stringify(options.settings),
+    chosen: chosenSettings(options, nameOfOption),
     trustedBy: trustedBy(options, outer),
     defaultLimits: { maxTurns: { value: usualMaxTurns, from: 'the default' } },
   })
@@ -143,6 +144,7 @@ class Opening<Schema extends AnswerSchema> {
       tools: toolbox.tools,
       agentTool: agents?.tool,
       briefing,
+      toolProfile: settings.toolProfile,
       redacts: settings.redactSecrets === true,
       redactKeys,
       system: options.system,
@@ -333,6 +335,7 @@ function choicesOf<Schema extends AnswerSchema>(
     disallowedTools: options.disallowedTools,
     addDir: options.additionalDirectories,
     tools: options.codingTools,
+    toolProfile: options.toolProfile,
     sandbox: options.sandbox,
     protect: options.protect,
     agents: options.agents === undefined ? undefined : JSON.stringify(options.agents),

@@ -73,7 +73,7 @@ export function openWorkspace(options: OpenWorkspaceOptions): SessionWorkspace {
     additionalDirectories,
     env: options.env,
     confinementOf: (call) => permissions.confinementOf(call),
-    judged: (callId, agentId) => permissions.judgedPath(callId, agentId),
+    judged: (callId, agentId, path) => permissions.judgedPath(callId, agentId, path),
     hides: (path, rights) => permissions.deniesReading(path, rights),
     spoolFolder: resultFiles.spoolFolder,
     web: {

@@ -11,6 +11,7 @@ export function optionsOfTheLoop<Schema extends AnswerSchema>(
     system: _system,
     tools: _tools,
     codingTools: _codingTools,
+    toolProfile: _toolProfile,
     appendSystem: _appendSystem,
     outputSchema: _outputSchema,
     settingSources: _settingSources,

@@ -12,7 +12,7 @@ import type { StandardOutput } from '@halting/core/adapters'
 import type { HttpServer, InProcessServer, StdioServer } from '../mcp/config.ts'
 import type { McpOptions } from '../mcp/servers.ts'
 import type { PermissionMode } from '@halting/policy'
-import type { SettingSource } from '@halting/policy/settings'
+import type { SettingSource, ToolProfile } from '@halting/policy/settings'
 import type { BackgroundOptions } from '../tools/background.ts'
 import type { Environment } from '../tools/limits.ts'
 
@@ -39,8 +39,13 @@ type CodingToolName =
   | 'TaskOutput'
   | 'TaskStop'
   | 'Wait'
+  | 'TaskCreate'
+  | 'TaskUpdate'
+  | 'TaskList'
+  | 'TaskGet'
   | 'TodoWrite'
   | 'NotebookEdit'
+  | 'apply_patch'
   | 'WebFetch'
   | 'WebSearch'
   | 'AskUserQuestion'
@@ -71,6 +76,11 @@ export interface CodingAgentOptions<Schema extends AnswerSchema = AnswerSchema> 
   readonly tools?: readonly AnyTool[]
   /** Names of the coding agent's own tools that it has; all when absent. */
   readonly codingTools?: readonly CodingToolName[]
+  /**
+   * Which of its tools are offered, and in which words: `codex` offers `apply_patch` in place of Edit and Write, `small` six tools in short texts. As the
+   * settings say when absent, else `default`.
+   */
+  readonly toolProfile?: ToolProfile
   /** In place of the system prompt of the coding agent. */
   readonly system?: string
   /** Behind the system prompt. */

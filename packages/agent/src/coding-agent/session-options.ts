@@ -1,5 +1,6 @@
 import type { AnyTool, QueryOptions } from '@halting/core'
-import { isAgentTool } from '@halting/core/adapters'
+import { isAgentTool, type LargeResults } from '@halting/core/adapters'
+import type { ToolProfile } from '@halting/policy/settings'
 import type { Briefing } from '../instructions/briefing.ts'
 import { imageAdvice } from '../media/fit-image.ts'
 import { createPrepareContent } from '../media/prepare-content.ts'
@@ -19,6 +20,7 @@ export interface SessionParts extends SessionWorkspace {
   readonly redacts: boolean
   /** Takes the program's own keys out: of what tools show, and of what people say (spec R-SECRET-2). */
   readonly redactKeys: (text: string) => string
+  readonly toolProfile: ToolProfile | undefined
   /** In place of the system prompt of the coding agent. */
   readonly system: string | undefined
   /** Behind all else of the system prompt. */
@@ -45,7 +47,7 @@ export async function sessionOptions(parts: SessionParts): Promise<Required<Pick
   workspace.redactsSecrets = parts.redacts
   const tools = told.map((tool) => (isAgentTool(tool) ? tool : redactedTool(tool, redact)))
   const names = tools.map(({ name }) => name)
-  const ours = (): string => systemPrompt({ ...surroundingsOf(workspace), tools: names })
+  const ours = (): string => systemPrompt({ ...surroundingsOf(workspace), tools: names, profile: parts.toolProfile })
   const entries = Object.entries(briefing?.entries ?? {})
   return {
     system: [parts.system ?? ours(), redact(briefing?.system ?? ''), parts.appended]
@@ -55,10 +57,15 @@ export async function sessionOptions(parts: SessionParts): Promise<Required<Pick
     hooks: briefing?.hooks ?? [],
     userContext: Object.fromEntries(entries.map(([name, text]) => [name, redact(text)])),
     permissions,
-    largeResults: resultFiles,
+    largeResults: tools.some(({ name }) => name === 'Read') ? { ...resultFiles, readCall } : resultFiles,
     prepareContent: createPrepareContent(workspace.fitImage, parts.redactKeys),
     mediaLimits: { advice: imageAdvice },
   }
+}
+
+/** How the model reads a stored result. */
+function readCall(path: string): ReturnType<NonNullable<LargeResults['readCall']>> {
+  return { tool: 'Read', input: { file_path: path }, lineField: 'offset' }
 }
 
 /** Nothing that a tool shows has a secret: not to the model, not to hooks, not on disk. Known forms are loaded where that is wanted. */

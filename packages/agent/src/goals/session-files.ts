@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import type { CalledTool } from '@halting/core'
 import { isJsonObject } from '@halting/core/adapters'
+import { changedPathsOf, patchedFilesOf, patchToolName } from '@halting/policy/files'
 import { outlineOf, type CommandOutline, type OutlineWord } from '@halting/policy/shell'
 import { printsFromItsText } from './composing-commands.ts'
 
@@ -146,6 +147,10 @@ function writtenBy(call: CalledTool, cwd: string): Written {
       return path === undefined
         ? nothing
         : { ...nothing, paths: [resolve(cwd, path)], text: JSON.stringify(call.input) }
+    }
+    case patchToolName: {
+      const paths = changedPathsOf(patchedFilesOf(call.input)).map(({ path }) => resolve(cwd, path))
+      return { ...nothing, paths, text: JSON.stringify(call.input) }
     }
     case 'Bash':
       return writtenByCommand(call)

@@ -1,10 +1,21 @@
 import { isJsonObject, isToolResult, isToolUse, textOf } from '@halting/core/adapters'
+import { patchedFilesOf, patchToolName } from '@halting/policy/files'
 import type { AgentState, HookContext, Json, JsonObject, TranscriptEntry } from '@halting/core'
 
 /** Fields of an event on a tool call. */
 export function toolFields(call: { readonly name: string; readonly input: unknown; readonly id: string }): JsonObject {
   // Inputs come as JSON: they are made so where they enter.
-  return { tool_name: call.name, tool_input: call.input as Json, tool_use_id: call.id }
+  const fields = { tool_name: call.name, tool_input: call.input as Json, tool_use_id: call.id }
+  return call.name === patchToolName ? { ...fields, patch_files: patchFilesOf(call.input) } : fields
+}
+
+/** The files of a patch, so that hooks need not read patches. */
+function patchFilesOf(input: unknown): readonly JsonObject[] {
+  return patchedFilesOf(input).map((file) => ({
+    file_path: file.path,
+    change: file.kind,
+    ...(file.kind === 'update' && file.moveTo !== undefined && { move_to: file.moveTo }),
+  }))
 }
 
 /**

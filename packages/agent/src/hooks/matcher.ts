@@ -1,4 +1,5 @@
 import { isJsonObject } from '@halting/core/adapters'
+import { patchToolName } from '@halting/policy/files'
 import { runInNewContext } from 'node:vm'
 
 /** Only letters, digits and `_- ,|`: a list of names. */
@@ -27,10 +28,11 @@ export function matches(matcher: string, name: string): boolean {
 
 /**
  * What matchers are held against for a call: a command that Wait runs again and again is one of Bash, too, so that no guard of commands is got around.
- * Without an input, for any call of the tool.
+ * Without an input, for any call of the tool. A patch edits and writes files: matchers for Edit and Write fit it.
  */
 export function matchedNames(tool: string, input?: unknown): readonly string[] {
   const mayRunCommand = tool === 'Wait' && (input === undefined || (isJsonObject(input) && 'command' in input))
+  if (tool === patchToolName) return [tool, 'Edit', 'Write']
   return mayRunCommand ? [tool, 'Bash'] : [tool]
 }
 

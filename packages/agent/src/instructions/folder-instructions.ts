@@ -1,7 +1,7 @@
 import { dirname } from 'node:path'
 import { type AnyTool, type AgentState, type ToolContext, type ToolOutput } from '@halting/core'
 import { isAgentTool, isJsonObject, type AnyLeafTool } from '@halting/core/adapters'
-import { isInside, calledPath } from '@halting/policy/files'
+import { calledPath, changedPathsOf, isInside, patchedFilesOf, patchToolName } from '@halting/policy/files'
 import { realPath } from '@halting/journal/files'
 import { readPlaces, type ReadingRules } from './instruction-files.ts'
 import { blockOf, markOf } from './instruction-text.ts'
@@ -13,6 +13,14 @@ const fileFields: { readonly [tool: string]: string } = {
   Edit: 'file_path',
   Write: 'file_path',
   NotebookEdit: 'notebook_path',
+}
+
+/** The files that a call is about, as it writes their paths. */
+function filesOf(tool: string, input: unknown): readonly string[] {
+  if (tool === patchToolName) return changedPathsOf(patchedFilesOf(input)).map(({ path }) => path)
+  const field = fileFields[tool]
+  const given = field !== undefined && isJsonObject(input) ? input[field] : undefined
+  return typeof given === 'string' ? [given] : []
 }
 
 /** Characters that instructions add to a result. */
@@ -28,16 +36,15 @@ export function tellingFolders(
 ): (tool: AnyTool) => AnyTool {
   const told = new Map<string, string>()
   return (tool) => {
-    const field = fileFields[tool.name]
-    if (field === undefined || isAgentTool(tool)) return tool
+    if (!(tool.name in fileFields || tool.name === patchToolName) || isAgentTool(tool)) return tool
     return withFolders(tool, async (input, context) => {
-      const given = isJsonObject(input) ? input[field] : undefined
-      if (typeof given !== 'string') return ''
-      const path = calledPath(given, options.cwd)
+      const paths = filesOf(tool.name, input).map((path) => calledPath(path, options.cwd))
       const moment = momentOf(context.state)
-      const places = placesBelow(path, options).filter((place) => {
+      const around = new Map(paths.flatMap((path) => placesBelow(path, options)).map((place) => [place.path, place]))
+      const changed = new Set(paths.map(realPath))
+      const places = [...around.values()].filter((place) => {
         const real = realPath(place.path)
-        if (real === realPath(path) || isRead.has(real) || told.get(place.path) === moment) return false
+        if (changed.has(real) || isRead.has(real) || told.get(place.path) === moment) return false
         return !isShown(markOf(place.path), context.state)
       })
       if (places.length === 0) return ''

@@ -1,5 +1,6 @@
 import type { BackgroundOptions } from '../tools/background.ts'
 import type { PermissionMode } from '@halting/policy'
+import type { ToolProfile } from '@halting/policy/settings'
 
 /** When a conversation is compacted: as the window allows, never, at so many tokens, or at a share of the window. */
 export type AutoCompact = 'auto' | 'off' | number | `${number}%`
@@ -115,6 +116,8 @@ export interface SessionChoices {
   readonly disallowedTools?: readonly string[]
   /** Names of the built-in tools that the session has; `default` for all, `none` for none. */
   readonly tools?: readonly string[]
+  /** Which tools the model is offered, and in which words; by the settings when absent, else `default`. */
+  readonly toolProfile?: ToolProfile
   /** Further directories that the session may work in. */
   readonly addDir?: readonly string[]
   /** Variables with keys that commands get all the same. */

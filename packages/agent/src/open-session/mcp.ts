@@ -111,6 +111,7 @@ export function openServers({
     version,
     signIns,
     ownTool,
+    onUnanswered: (text) => ports.note(ports.wordNotice({ kind: 'server', text })),
     ...asked,
   })
   return {

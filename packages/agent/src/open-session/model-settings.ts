@@ -1,10 +1,12 @@
 import type { ModelSettings } from '@halting/models'
+import { patchToolName } from '@halting/policy/files'
 import type { Settings } from '@halting/policy/settings'
+import { patchAsText } from '../tools/patch-grammar.ts'
 import type { Environment } from '../tools/limits.ts'
 
 /** What decides how models are asked, whichever is named. */
 export interface AskedBy {
-  readonly settings: Pick<Settings, 'openaiApi' | 'webSearch'>
+  readonly settings: Pick<Settings, 'openaiApi' | 'webSearch' | 'toolProfile'>
   readonly env: Environment
 }
 
@@ -13,8 +15,10 @@ export interface AskedBy {
  * service behind an address searches the web. All who make a model by its name go by this, so that none is made otherwise.
  */
 export function modelSettingsOf({ settings, env }: AskedBy): Pick<ModelSettings, 'anthropic' | 'openai'> {
-  const { openaiApi: api, webSearch } = settings
+  const { openaiApi: api, webSearch, toolProfile } = settings
   const isSaid = (env['HALTING_OPENAI_API']?.trim() ?? '') !== ''
   const search = webSearch === 'service' ? { webSearch: true } : {}
-  return { anthropic: search, openai: { ...(api !== undefined && !isSaid && { api }), ...search } }
+  // Codex models write a patch as text: in JSON each of its line breaks would be escaped.
+  const freeform = toolProfile === 'codex' ? { freeform: { [patchToolName]: patchAsText } } : {}
+  return { anthropic: search, openai: { ...(api !== undefined && !isSaid && { api }), ...search, ...freeform } }
 }

@@ -42,6 +42,7 @@ export async function queryOptionsOf(
       ...toolbox,
       agentTool: agents?.tool,
       briefing,
+      toolProfile: settings.toolProfile,
       redacts: settings.redactSecrets === true,
       redactKeys: createKeyRedactor(env),
       system,

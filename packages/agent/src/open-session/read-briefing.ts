@@ -2,6 +2,7 @@ import type { BriefingPlaces } from '../instructions/places.ts'
 import type { MemoryPlace } from '../memory/places.ts'
 import { type Briefing as AgentBriefing, readBriefing as read } from '../instructions/briefing.ts'
 import type { InstructionFile } from '../instructions/instruction-files.ts'
+import type { ToolProfile } from '@halting/policy/settings'
 import type { SessionNotice } from './ports.ts'
 import type { RunSettings } from './run-settings.ts'
 import type { Toolbox } from './toolbox.ts'
@@ -15,13 +16,13 @@ export interface Briefing extends AgentBriefing {
 // Loaded where somebody wrote something for agents, and only there.
 
 export async function readBriefing(
-  { choices, trustedBy }: RunSettings,
+  { choices, settings, trustedBy }: RunSettings,
   places: BriefingPlaces,
   { workspace, permissions }: Toolbox,
   memory: MemoryPlace | undefined,
   skills: readonly string[] | undefined,
 ): Promise<Briefing> {
-  const showsSkills = wantsSkills(choices)
+  const showsSkills = wantsSkills(choices, settings.toolProfile)
   const briefing = await read({
     places,
     workspace,
@@ -37,8 +38,8 @@ export async function readBriefing(
   }
 }
 
-function wantsSkills({ tools = ['default'] }: RunSettings['choices']): boolean {
-  return tools.includes('default') || tools.includes('Skill')
+function wantsSkills({ tools = ['default'] }: RunSettings['choices'], profile: ToolProfile | undefined): boolean {
+  return (profile !== 'small' && tools.includes('default')) || tools.includes('Skill')
 }
 
 function fileRead({ path, text, importedBy }: InstructionFile): SessionNotice {

@@ -4,6 +4,7 @@ import { decidedBefore, environmentWith } from '../coding-agent/settings-of.ts'
 import { homeFolder } from '@halting/journal/files'
 import {
   type LoadedSettings,
+  type LoadOptions,
   loadSettings,
   type Origin,
   type Settings,
@@ -65,6 +66,7 @@ export async function settingsOf<Choices extends SessionChoices>(
     home: homeFolder(env),
     env,
     given: choices.settings,
+    chosen: chosenSettings(choices, nameOf),
     sources: choices.settingSources && sources.filter((source) => choices.settingSources?.includes(source)),
     // Who drives the program says which settings are read, and not that a person's money is spent: that is `ignoreStandingBudgets`.
     alwaysOwn: ['budgets', 'modelPrices'],
@@ -104,6 +106,14 @@ export async function settingsOf<Choices extends SessionChoices>(
     ...(waitSource !== undefined && { waitSource }),
     ...(runLimit !== undefined && { runLimit }),
   }
+}
+
+/** Choices that settings may say, too: an administrator's go before them. */
+export function chosenSettings(
+  { toolProfile }: Pick<SessionChoices, 'toolProfile'>,
+  nameOf: SessionPorts['nameOf'],
+): LoadOptions['chosen'] {
+  return toolProfile === undefined ? undefined : { name: nameOf('toolProfile'), content: { toolProfile } }
 }
 
 /** What is read from the files, and does not count for all that: it is not told as in force. */

@@ -5,6 +5,7 @@ import { randomUUID } from 'node:crypto'
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { createCodingTools } from '../tools/coding-tools.ts'
+import { isInProfile } from '../tools/tool-profile.ts'
 import { createPersonTools } from '../tools/person-tools.ts'
 import type { FileCheckpoints } from '../checkpoints/file-checkpoints.ts'
 import type { Session } from '@halting/core/session'
@@ -17,6 +18,7 @@ import type { PermissionUpdate } from '@halting/core/adapters'
 import { nearest } from '../nearest.ts'
 import { signInVariables } from '../providers/ai-sdk-models.ts'
 import { placesOf } from './briefing-places.ts'
+import { taskListToolsOf } from './task-list-tools.ts'
 import { toolEnvironment } from './tool-environment.ts'
 import { whose } from './whose.ts'
 
@@ -97,14 +99,17 @@ export function openToolbox(
   // Where nobody answers, a question would only cost a turn.
   const { planInstructions } = session
   const ofPerson = createPersonTools(planInstructions === undefined ? {} : { planInstructions })
-  const all = [...createCodingTools(workspace), ...(isPersonThere ? ofPerson : [])]
+  const { toolProfile = 'default' } = settings
+  const taskList = taskListToolsOf(toolset === undefined ? choices.tools : toolset.names, env)
+  const all = [...createCodingTools(workspace, { toolProfile, taskList }), ...(isPersonThere ? ofPerson : [])]
   const names = [...all.map(({ name }) => name), 'Agent']
   const own = toolset?.tools ?? []
   const ownNames = own.map(({ name }) => name)
   const hidden = new Set(permissions.toolsHiddenByDeny([...names, ...ownNames]))
-  const wanted = toolset === undefined ? wantedTools(choices.tools, names, ports) : exactly(toolset, names, ports)
+  const known = toolProfile === 'codex' ? [...names, 'Edit', 'Write'] : names
+  const wanted = toolset === undefined ? wantedTools(choices.tools, known, ports) : exactly(toolset, known, ports)
   const isShown = (name: string): boolean =>
-    !ownNames.includes(name) && !hidden.has(name) && (wanted?.has(name) ?? true)
+    !ownNames.includes(name) && !hidden.has(name) && isInProfile(name, wanted, toolProfile)
   return {
     workspace,
     permissions,
@@ -139,19 +144,19 @@ function wantedTools(
   given: readonly string[] = ['default'],
   known: readonly string[],
   ports: Pick<SessionPorts, 'wordNotice'>,
-): ReadonlySet<string> | undefined {
+): ReadonlySet<string> {
   // The tool that starts agents was called Task first.
   const names = given.map((name) => (name === 'Task' ? 'Agent' : name))
   refuseUnknown(names, [...known, 'default', 'none', 'Skill'], known, ports)
-  return names.includes('default') ? undefined : new Set(names)
+  return new Set(names)
 }
 
 function exactly(
   { names }: Toolset,
   known: readonly string[],
   ports: Pick<SessionPorts, 'wordNotice'>,
-): ReadonlySet<string> | undefined {
-  if (names === undefined) return undefined
+): ReadonlySet<string> {
+  if (names === undefined) return new Set(['default'])
   refuseUnknown(names, [...known, 'Skill'], known, ports)
   return new Set(names)
 }

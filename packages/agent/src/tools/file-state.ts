@@ -38,6 +38,13 @@ export type FileMemo = {
   }
 }
 
+/** The same of a tool that changes several files. */
+export type FilesMemo = {
+  readonly files: readonly FileMemo['file'][]
+  /** Paths of files that it deleted. */
+  readonly deleted: readonly string[]
+}
+
 /** Characters of one text that is kept, and of all. */
 const largestText = 64 * 1024
 const mostTexts = 4 * 1024 * 1024
@@ -80,6 +87,11 @@ export class FileStates {
     return fileMemoOf(seen)
   }
 
+  /** The model knows that the file is gone. */
+  deleted(realPath: string): void {
+    this.#forget(realPath)
+  }
+
   #put(seen: LastSeen & { readonly isRecorded: boolean }): void {
     const { realPath, text } = seen
     this.#told.delete(realPath)
@@ -111,7 +123,13 @@ export class FileStates {
     if (!goesOn && entries > 0) for (const [path, { isRecorded }] of this.#seen) if (isRecorded) this.#forget(path)
     const newest = new Map<string, LastSeen>()
     const take = (told: readonly Json[]): void => {
-      for (const seen of told.map(fileOfMemo)) if (seen !== undefined) newest.set(seen.realPath, seen)
+      for (const memo of told) {
+        for (const seen of filesOfMemo(memo)) newest.set(seen.realPath, seen)
+        for (const path of deletedInMemo(memo)) {
+          newest.delete(path)
+          this.#forget(path)
+        }
+      }
     }
     for (const entry of transcript.since(goesOn ? entries : 0))
       if (entry.kind === 'user' && entry.memos !== undefined) take(Object.values(entry.memos))
@@ -200,9 +218,19 @@ function fileMemoOf({ realPath: path, file, firstLine }: LastSeen): FileMemo {
   return { file: { path, modifiedMs, bytes, ...(hash !== undefined && { sha256: hash }), firstLine } }
 }
 
-/** Undefined for the memo of another tool. */
-function fileOfMemo(memo: Json): LastSeen | undefined {
-  const file = isJsonObject(memo) ? memo['file'] : undefined
+/** None for the memo of another tool. */
+function filesOfMemo(memo: Json): readonly LastSeen[] {
+  if (!isJsonObject(memo)) return []
+  const { file, files } = memo
+  return [file, ...(Array.isArray(files) ? (files as readonly Json[]) : [])].flatMap((each) => fileOfMemo(each) ?? [])
+}
+
+function deletedInMemo(memo: Json): readonly string[] {
+  const deleted = isJsonObject(memo) ? memo['deleted'] : undefined
+  return Array.isArray(deleted) ? deleted.filter((path) => typeof path === 'string') : []
+}
+
+function fileOfMemo(file: Json | undefined): LastSeen | undefined {
   if (!isJsonObject(file)) return undefined
   const { path, modifiedMs, bytes, sha256, firstLine } = file
   if (typeof path !== 'string' || typeof modifiedMs !== 'number' || typeof bytes !== 'number') return undefined

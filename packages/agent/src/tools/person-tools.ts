@@ -2,6 +2,7 @@ import type { JsonObject, Tool } from '@halting/core'
 import { headOf, isJsonObject, type AnyLeafTool } from '@halting/core/adapters'
 import { listOf } from './input-list.ts'
 import { type Field, filledText, flag, inputForm, optional, text } from './input.ts'
+import * as texts from './person-texts.ts'
 import { planModeWords } from '@halting/policy'
 
 /** One thing that a person can choose. */
@@ -45,7 +46,7 @@ const longestAnswer = 10_000
 
 const answers: Field<JsonObject, true> = {
   required: true,
-  schema: { type: 'object', description: 'Leave it out', additionalProperties: true },
+  schema: { type: 'object', description: 'Omit', additionalProperties: true },
   expected: 'an object',
   accepts: isJsonObject,
 }
@@ -53,18 +54,18 @@ const answers: Field<JsonObject, true> = {
 function createAskUserQuestionTool(): Tool<AskUserQuestionInput> {
   const form = inputForm<AskUserQuestionInput>('AskUserQuestion', {
     questions: listOf<Question>(
-      'The questions',
+      '1 to 4 questions',
       {
-        question: filledText('The whole question'),
-        header: optional(text('One or two words for it')),
+        question: filledText('The complete question'),
+        header: optional(text('A label of one or two words')),
         options: optional(
           listOf<QuestionOption>(
-            'The person may say something else, too',
-            { label: filledText('A few words'), description: optional(text('What it means')) },
+            'Choices; the user can also answer in their own words',
+            { label: filledText('A few words'), description: optional(text('What this choice means')) },
             { mostItems: 10 },
           ),
         ),
-        multiSelect: optional(flag('More than one can be chosen')),
+        multiSelect: optional(flag('Several can be chosen (default: false)')),
       },
       { mostItems: 4 },
     ),
@@ -73,31 +74,31 @@ function createAskUserQuestionTool(): Tool<AskUserQuestionInput> {
   return {
     name: 'AskUserQuestion',
     description:
-      'Asks the person, where the task leaves something open that you cannot find out and that would be costly to get wrong.',
+      'Asks the user. Use it only for what the task leaves open, you cannot find out, and would be costly to get wrong.',
     inputSchema: form.schema,
     validate(input) {
       const check = form.validate(input)
       if (!check.valid || check.input.questions.length > 0) return check
-      return { valid: false, message: 'AskUserQuestion: questions is empty: ask at least one.' }
+      return { valid: false, message: texts.noQuestions }
     },
     // What was answered is in the input: it can be told again.
     readOnly: true,
     concurrencySafe: false,
     execute({ questions, answers: said = {} }) {
-      const lines = questions.map(({ question }) => `${question}\n${headOf(answerOf(said[question]), longestAnswer)}`)
+      const answered = questions.map(({ question }) => texts.answerTo(question, answerText(said[question])))
       return {
-        content: `The person was asked.\n\n${lines.join('\n\n')}`,
+        content: texts.userAnswered(answered),
         details: { questions: questions.length, answers: said },
       }
     },
   }
 }
 
-function answerOf(said: JsonObject[string]): string {
-  if (said === undefined || said === null || said === '') {
-    return 'There was no answer to this. Choose the most sensible reading, and say which one you chose.'
-  }
-  return `Answer: ${typeof said === 'string' ? said : Array.isArray(said) ? said.join(', ') : JSON.stringify(said)}`
+/** What the user answered; undefined for nothing. */
+function answerText(given: JsonObject[string]): string | undefined {
+  if (given === undefined || given === null || given === '') return undefined
+  const all = typeof given === 'string' ? given : Array.isArray(given) ? given.join(', ') : JSON.stringify(given)
+  return headOf(all, longestAnswer)
 }
 
 function createEnterPlanModeTool(planWords: string): Tool<object> {
@@ -105,7 +106,7 @@ function createEnterPlanModeTool(planWords: string): Tool<object> {
   return {
     name: 'EnterPlanMode',
     description:
-      'Goes into plan mode, if the person agrees: nothing is changed until a plan is approved. For large changes.',
+      'Asks the user to switch to plan mode, in which nothing can change until they approve a plan. Use it before large changes.',
     inputSchema: form.schema,
     validate: (input) => form.validate(input),
     readOnly: true,
@@ -116,17 +117,18 @@ function createEnterPlanModeTool(planWords: string): Tool<object> {
 
 function createExitPlanModeTool(): Tool<ExitPlanModeInput> {
   const form = inputForm<ExitPlanModeInput>('ExitPlanMode', {
-    plan: filledText('The whole plan, as Markdown: what is to be changed, where, and how it is checked'),
+    plan: filledText('The complete plan as Markdown: what to change, where, and how to check it'),
   })
   return {
     name: 'ExitPlanMode',
-    description: 'Gives a plan to the person to approve. In plan mode nothing is changed before that.',
+    description:
+      'Submits a plan for the user to approve, which ends plan mode. In plan mode, nothing can change before that.',
     inputSchema: form.schema,
     validate: (input) => form.validate(input),
     readOnly: true,
     concurrencySafe: false,
     execute: ({ plan }) => ({
-      content: 'The person approved the plan. Plan mode is over: do it now.',
+      content: texts.planApproved,
       details: { plan },
     }),
   }

@@ -13,6 +13,7 @@ import {
   openInPlace,
   PathMovedError,
 } from '@halting/policy/files'
+import { ambiguousEncoding, changedMeanwhile } from './change-texts.ts'
 import { type AskedEditor, isSameText, unsavedText, writtenByEditor } from './editor-files.ts'
 import { hashOf, type SeenFile, seenFile } from './file-state.ts'
 import { takeOverRights } from './take-over-rights.ts'
@@ -31,9 +32,12 @@ export type LoadedFile =
       /** Names of it; beyond the first they are hard links. */
       readonly names: number
     }
-  /** It is there and cannot be taken as text; says why. */
-  | { readonly kind: 'not text'; readonly why: string; readonly seen: SeenFile; readonly stats: Stats }
-  | { readonly kind: 'not a file'; readonly why: string }
+  /** It is there and cannot be taken as text. */
+  | { readonly kind: 'not text'; readonly why: NotText; readonly seen: SeenFile; readonly stats: Stats }
+  | { readonly kind: 'not a file'; readonly what: 'directory' | 'special' }
+
+/** Too large, or not valid in the encoding that it seems to have. */
+type NotText = { readonly moreBytesThan: number } | 'UTF-8' | 'UTF-16'
 
 /**
  * Reads a whole file as UTF-8 or UTF-16, strictly: a byte that would not survive the way back makes it no text. What stands unsaved in the editor
@@ -42,8 +46,8 @@ export type LoadedFile =
 export async function loadFile(path: string, largestBytes: number, editor?: AskedEditor): Promise<LoadedFile> {
   const found = await openIfThere(path)
   if (found === undefined) return { kind: 'absent' }
-  if (found.kind === 'folder') return { kind: 'not a file', why: 'is a directory' }
-  if (found.kind === 'special') return { kind: 'not a file', why: 'is not a regular file' }
+  if (found.kind === 'folder') return { kind: 'not a file', what: 'directory' }
+  if (found.kind === 'special') return { kind: 'not a file', what: 'special' }
   try {
     const file = await loaded(found, largestBytes)
     return editor === undefined || file.kind !== 'text' ? file : await asInEditor(path, file, largestBytes, editor)
@@ -68,13 +72,14 @@ async function loaded(
   largestBytes: number,
 ): Promise<LoadedFile> {
   if (stats.size > largestBytes) {
-    return { kind: 'not text', why: `is larger than ${largestBytes} bytes`, seen: seenFile(stats, undefined), stats }
+    const why = { moreBytesThan: largestBytes }
+    return { kind: 'not text', why, seen: seenFile(stats, undefined), stats }
   }
   const bytes = await file.readFile()
   const seen = seenFile(stats, hashOf(bytes))
   const decoded = decodedText(bytes)
   if (decoded !== undefined) return { kind: 'text', ...decoded, seen, stats, names: stats.nlink }
-  return { kind: 'not text', why: `is not ${encodingOf(bytes) === 'utf-8' ? 'UTF-8' : 'UTF-16'} text`, seen, stats }
+  return { kind: 'not text', why: encodingOf(bytes) === 'utf-8' ? 'UTF-8' : 'UTF-16', seen, stats }
 }
 
 async function openIfThere(path: string): Promise<InPlace | undefined> {
@@ -92,6 +97,8 @@ export interface SaveOptions {
   readonly encoding?: TextEncoding
   /** What is to be replaced, as it was when it was read; where there is none nothing may stand there. */
   readonly over?: Stats
+  /** Whose owner and mode the file gets; those of `over` when absent. */
+  readonly rightsOf?: Stats
   /** Who keeps what the file was, and for which call. */
   readonly keeping?: { readonly checkpoints: FileCheckpoints | undefined; readonly call: CallOf }
   /** Who writes it, where it does. */
@@ -106,19 +113,17 @@ export interface SaveOptions {
 export async function saveFile(
   path: string,
   text: string,
-  { hasMark = false, encoding = 'utf-8', over, keeping, editor }: SaveOptions = {},
+  { hasMark = false, encoding = 'utf-8', over, rightsOf = over, keeping, editor }: SaveOptions = {},
 ): Promise<SeenFile> {
   const bytes = encodedText({ text, encoding, hasMark })
   // Without a mark only its zeros tell what it is.
   if (encoding !== 'utf-8' && encodingOf(bytes) !== encoding)
-    throw new NotWrittenError(
-      `${path} is ${nameOfEncoding(encoding)} without a byte order mark, and with this text nobody could tell. It was left as it is. Use Bash with iconv to give it a mark, or another encoding.`,
-    )
+    throw new NotWrittenError(ambiguousEncoding(path, nameOfEncoding(encoding)))
   const save = async (): Promise<SeenFile> =>
     (editor === undefined ? undefined : await throughEditor(path, { text, bytes, over, editor })) ??
-    (await replaceFile(path, bytes, over))
+    (await replaceFile(path, bytes, { over, rightsOf }))
   if (keeping?.checkpoints === undefined) return save()
-  return keeping.checkpoints.around(keeping.call, path, { content: bytes, mode: over?.mode }, save)
+  return keeping.checkpoints.around(keeping.call, path, { content: bytes, mode: rightsOf?.mode }, save)
 }
 
 interface EditorWrite {
@@ -153,7 +158,11 @@ async function throughEditor(path: string, { text, bytes, over, editor }: Editor
 const longestPath = 4000
 
 /** In the folder that is at the path now, whatever comes to stand there meanwhile. */
-async function replaceFile(path: string, bytes: Uint8Array, over: Stats | undefined): Promise<SeenFile> {
+async function replaceFile(
+  path: string,
+  bytes: Uint8Array,
+  { over, rightsOf }: { readonly over: Stats | undefined; readonly rightsOf: Stats | undefined },
+): Promise<SeenFile> {
   // Part by part it could be made, and nobody could open it by its path.
   if (Buffer.byteLength(path) > longestPath)
     throw Object.assign(new Error('the path is too long'), { code: 'ENAMETOOLONG' })
@@ -161,7 +170,7 @@ async function replaceFile(path: string, bytes: Uint8Array, over: Stats | undefi
   const name = basename(path)
   const temporary = folder.pathOf(`.${name.slice(0, 40)}.${randomUUID()}.tmp`)
   try {
-    const stats = await written(temporary, bytes, over)
+    const stats = await written(temporary, bytes, rightsOf)
     await folder.check()
     await checkUnchanged(folder, path, over)
     await rename(temporary, folder.pathOf(name))
@@ -174,15 +183,36 @@ async function replaceFile(path: string, bytes: Uint8Array, over: Stats | undefi
   }
 }
 
+/**
+ * Deletes the file at a real path, in the folder that is there now.
+ * @throws NotWrittenError where it is not the file that was read
+ */
+export async function removeFile(
+  path: string,
+  { over, keeping }: { readonly over: Stats; readonly keeping?: SaveOptions['keeping'] },
+): Promise<void> {
+  const remove = async (): Promise<void> => {
+    const folder = await holdFolder(dirname(path), { makes: false })
+    try {
+      await folder.check()
+      await checkUnchanged(folder, path, over)
+      await rm(folder.pathOf(basename(path)))
+    } catch (thrown) {
+      throw errorNaming(thrown, path)
+    } finally {
+      await folder.close()
+    }
+  }
+  if (keeping?.checkpoints === undefined) return remove()
+  return keeping.checkpoints.around(keeping.call, path, 'deleted', remove)
+}
+
 /** Of what stands there now, just before it is replaced: to write takes time, and others write, too. */
 async function checkUnchanged(folder: HeldFolder, path: string, over: Stats | undefined): Promise<void> {
   const there = await lstat(folder.pathOf(basename(path))).catch(() => undefined)
   // What is a link by now was none when it was judged. A rename would replace it and write nothing through it.
   if (there?.isSymbolicLink() === true) throw new PathMovedError(path)
-  if (!isSameFile(there, over))
-    throw new NotWrittenError(
-      `${path} was changed by another program at the same time. It was left as it is: read it again.`,
-    )
+  if (!isSameFile(there, over)) throw new NotWrittenError(changedMeanwhile(path))
 }
 
 /** As it was, as far as its stamps tell. */
@@ -190,12 +220,12 @@ function isSameFile(one: Stats | undefined, other: Stats | undefined): boolean {
   return one?.ino === other?.ino && one?.mtimeMs === other?.mtimeMs && one?.size === other?.size
 }
 
-async function written(path: string, bytes: Uint8Array, over: Stats | undefined): Promise<Stats> {
+async function written(path: string, bytes: Uint8Array, rightsOf: Stats | undefined): Promise<Stats> {
   const file = await open(path, constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY, 0o666)
   try {
     await file.writeFile(bytes)
     // Creation is subject to the umask; an existing mode is not.
-    if (over !== undefined) await takeOverRights(file, over)
+    if (rightsOf !== undefined) await takeOverRights(file, rightsOf)
     await file.sync()
     return await file.stat()
   } finally {

@@ -3,6 +3,7 @@ import { headOf, messageOf } from '@halting/core/adapters'
 import { failed } from '../tools/result.ts'
 import { get, PrivateAddressError, type Resolve, type Response } from './get.ts'
 import { pageOf, type PageOptions } from './page.ts'
+import * as texts from './web-fetch-texts.ts'
 import { type Reach, type Target, targetOf } from './target.ts'
 
 /** What a person decided about the web, and what tests put in the place of the world. */
@@ -31,18 +32,14 @@ export interface Fetched {
 
 export async function fetchPage(given: string, options: FetchOptions): Promise<Fetched> {
   const first = targetOf(given, options.web)
-  if (first.kind === 'refused') return not(failed(`${headOf(given, 200)} is not fetched: ${first.why}.`))
+  if (first.kind === 'refused') return not(failed(texts.urlRefused(headOf(given, 200), first.why)))
   const late = AbortSignal.timeout(mostMs)
   const signal = AbortSignal.any([options.signal, late])
   try {
     return await follow(first, { ...options, signal })
   } catch (thrown) {
     options.signal.throwIfAborted()
-    return not(
-      failed(
-        `${first.url.href} was not fetched: ${late.aborted ? `it took longer than ${mostMs / 1000} s` : why(thrown)}.`,
-      ),
-    )
+    return not(failed(texts.urlRefused(first.url.href, late.aborted ? texts.tooSlow(mostMs / 1000) : why(thrown))))
   }
 }
 
@@ -67,15 +64,15 @@ async function follow(first: Found, options: FetchOptions): Promise<Fetched> {
     if (status < 300 || status >= 400 || location === undefined) return shown(target, response, options)
     const next = targetOf(new URL(location, target.url), options.web)
     if (next.kind === 'refused')
-      return not(failed(`${target.url.href} redirects to ${headOf(location, 500)}, which is not fetched: ${next.why}.`))
+      return not(failed(texts.redirectRefused(target.url.href, headOf(location, 500), next.why)))
     if (next.host !== first.host || next.url.port !== first.url.port) return not(elsewhere(target, next))
     target = next
   }
-  return not(failed(`${first.url.href} was not fetched: it redirects more than ${mostRedirects} times.`))
+  return not(failed(texts.urlRefused(first.url.href, texts.tooManyRedirects(mostRedirects))))
 }
 
 function elsewhere(target: Found, next: Found): ToolOutput {
-  const content = `${target.url.href} redirects to another host: ${next.url.href}\nIt was not followed. If that is the page that you want, fetch it by that URL.`
+  const content = texts.redirectsElsewhere(target.url.href, next.url.href)
   return { content, details: { url: target.url.href, redirectedTo: next.url.href } }
 }
 
@@ -90,8 +87,8 @@ async function shown({ url }: Found, response: Response, options: FetchOptions):
   if (page.kind === 'image')
     return { output: { content: [{ type: 'text', text: head }, page.block], details, isError }, isKept: isGood }
   const left = page.text.length - options.maxCharacters
-  const rest = left > 0 ? `\n[... ${left} characters left out]` : isCut ? `\n[... cut after ${mostBytes} bytes]` : ''
-  const text = page.text.trim() === '' ? '[It has no text.]' : headOf(page.text, options.maxCharacters)
+  const rest = left > 0 ? texts.charactersLeftOut(left) : isCut ? texts.cutAfterBytes(mostBytes) : ''
+  const text = page.text.trim() === '' ? texts.emptyPage : headOf(page.text, options.maxCharacters)
   const output: ToolOutput = { content: `${head}\n\n${text}${rest}`, details, isError }
   const isAbout = isGood && page.type !== 'application/pdf' && page.text.trim() !== ''
   return { output, isKept: isGood, ...(isAbout && { page: { head, text: `${text}${rest}` } }) }

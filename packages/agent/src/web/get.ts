@@ -4,7 +4,8 @@ import type { LookupFunction, Socket } from 'node:net'
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
 import type { Readable } from 'node:stream'
 import { isPublicAddress } from '@halting/policy'
-import { privateAddress, type Target } from './target.ts'
+import type { Target } from './target.ts'
+import { privateAddress } from './web-fetch-texts.ts'
 
 /** Gives all addresses of a name. */
 export type Resolve = (host: string) => Promise<readonly LookupAddress[]>
@@ -54,7 +55,7 @@ export async function get(
     lookup: isPrivate ? undefined : guardedLookup(options.resolve),
     headers: {
       accept: 'text/markdown, text/html;q=0.9, text/*;q=0.8, application/json;q=0.8, */*;q=0.1',
-      'accept-encoding': 'gzip, br, deflate',
+      'accept-encoding': 'gzip,br,deflate',
       'user-agent': 'halting (coding agent)',
     },
   }

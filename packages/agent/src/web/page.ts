@@ -3,6 +3,7 @@ import { headOf, isPdf } from '@halting/core/adapters'
 import type { FitImage } from '../media/fit-image.ts'
 import type { PdfLibrary } from '../media/pdf-text.ts'
 import type { Response } from './get.ts'
+import * as texts from './web-fetch-texts.ts'
 
 /** What a response comes to for the model. */
 export type Page =
@@ -32,14 +33,14 @@ export async function pageOf({ body, contentType }: Response, options: PageOptio
     const range = { first: 1, last: 50, maxCharacters, signal, ...(library !== undefined && { library }) }
     const read = await pdfText(body, range)
     if (read.kind === 'text') return { kind: 'text', text: read.pages.join('\n\n'), type }
-    const why = read.kind === 'failed' ? read.why : 'Its text is shown where unpdf is installed (npm i unpdf).'
-    return { kind: 'refused', why: `It is a PDF. ${why}` }
+    const why = read.kind === 'failed' ? read.why : texts.noPdfLibrary
+    return { kind: 'refused', why: texts.pdfProblem(why) }
   }
   const isText = type === '' || type.startsWith('text/') || textTypes.test(type)
   if (!isText || (body.includes(0) && !/utf-?16/i.test(contentType)))
     return {
       kind: 'refused',
-      why: `It is ${type === '' ? 'no text' : headOf(type, 100)}, ${body.length} bytes, which is not shown.`,
+      why: texts.notText(headOf(type, 100), body.length),
     }
   const text = decodedText(body, contentType)
   const isHtml =

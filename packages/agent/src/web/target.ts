@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import { matchesWildcard } from '@halting/core/adapters'
 import { isDomainDenied, isPlainHost, isPublicAddress, normalHost } from '@halting/policy'
+import * as texts from './web-fetch-texts.ts'
 
 /** An address that may be asked, or why it may not. */
 export type Target =
@@ -23,25 +24,22 @@ const longestUrl = 2_000
  */
 export function targetOf(given: string | URL, { privateHosts = [], deniedDomains = [] }: Reach = {}): Target {
   const refused = (why: string): Target => ({ kind: 'refused', why })
-  if (String(given).length > longestUrl) return refused(`a URL has ${longestUrl} characters at most`)
+  if (String(given).length > longestUrl) return refused(texts.longUrl(longestUrl))
   let url: URL
   try {
     url = new URL(given)
   } catch {
-    return refused('it is no URL: write it whole, such as https://example.com/page')
+    return refused(texts.invalidUrl)
   }
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') return refused('only https:// and http:// are fetched')
-  if (url.username !== '' || url.password !== '') return refused('a URL with a name or a password in it is not fetched')
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') return refused(texts.wrongScheme)
+  if (url.username !== '' || url.password !== '') return refused(texts.urlWithCredentials)
   const host = normalHost(url.hostname)
-  if (!isPlainHost(host)) return refused('its host is not written as resolvers read it')
-  if (isDomainDenied(host, deniedDomains)) return refused('settings deny its domain (sandbox.network.deniedDomains)')
+  if (!isPlainHost(host)) return refused(texts.invalidHost)
+  if (isDomainDenied(host, deniedDomains)) return refused(texts.deniedDomain)
   const isPrivate = privateHosts.some((named) => matchesWildcard(normalHost(named), host))
-  if (!isPrivate && isIP(host) !== 0 && !isPublicAddress(host)) return refused(privateAddress)
-  if (!isPrivate && isIP(host) === 0 && !host.includes('.')) return refused(privateAddress)
+  if (!isPrivate && isIP(host) !== 0 && !isPublicAddress(host)) return refused(texts.privateAddress)
+  if (!isPrivate && isIP(host) === 0 && !host.includes('.')) return refused(texts.privateAddress)
   if (!isPrivate) url.protocol = 'https:'
   url.hash = ''
   return { kind: 'target', url, host, isPrivate }
 }
-
-export const privateAddress =
-  'it leads to this machine or a private network (a person can name hosts that may be fetched all the same in HALTING_PRIVATE_HOSTS)'

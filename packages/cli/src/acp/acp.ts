@@ -22,7 +22,7 @@ export async function acp(flags: Flags, program: Program): Promise<number> {
   if (stdin.isTTY)
     output.err(
       told(
-        'this is for editors, which talk to it over stdin and stdout: docs/guide/editors.md tells how to set one up.',
+        'this command is for editors, which talk to it over stdin and stdout. For the setup, see docs/guide/editors.md.',
       ),
     )
   const served = serveAgent({ opener: await openerOf(flags, program), program, version: versionOf(program) })

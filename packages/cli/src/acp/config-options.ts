@@ -60,11 +60,11 @@ export function changeOf(configId: string, value: unknown, shown: Shown): Settin
       return { model: asText }
     case ids.thinking: {
       const option = thinkingOptions(shown.thinking).find((one) => one.value === asText)
-      return option === undefined ? `There is no thinking "${asText}".` : { thinking: thinkingOf(asText) }
+      return option === undefined ? `Unknown value for thinking: "${asText}".` : { thinking: thinkingOf(asText) }
     }
     default: {
       const limits = limitChangeOf(configId, asText)
-      if (limits === undefined) return `There is no option "${configId}". There are ${allIds.join(', ')}.`
+      if (limits === undefined) return `Unknown option "${configId}". Options: ${allIds.join(', ')}.`
       return typeof limits === 'string' ? limits : { limits }
     }
   }
@@ -96,9 +96,9 @@ const budgets = [4_096, 16_384, 32_768]
 function thinkingOptions(current: Thinking | null): SessionConfigSelectOption[] {
   const own = current?.type === 'enabled' ? [current.budgetTokens] : []
   return [
-    { value: 'default', name: 'As the model does' },
+    { value: 'default', name: 'Model default' },
     { value: 'disabled', name: 'Off' },
-    { value: 'adaptive', name: 'As much as it finds right' },
+    { value: 'adaptive', name: 'Adaptive' },
     ...[...new Set([...budgets, ...own])]
       .toSorted((a, b) => a - b)
       .map((tokens) => ({ value: `enabled:${tokens}`, name: `Up to ${tokens} tokens` })),

@@ -2,6 +2,7 @@ import type { ClientCapabilities, SessionUpdate } from '@agentclientprotocol/sdk
 import type { Question, SessionEvent, SessionSnapshot } from '@halting/core/session'
 import type { RunEvent, RunResult } from '@halting/core'
 import { budgetWaitText, isToolResult, isToolUse, messageOf, spendsTurn } from '@halting/core/adapters'
+import { iterationText } from '../frontends/iteration-text.ts'
 import { longRetryText, serviceWaitText, waitOfEvent } from '../frontends/wait-text.ts'
 import { elapsed, oneLine } from '../io/figures.ts'
 import { type CallingAgent, CallUpdates } from './call-updates.ts'
@@ -58,9 +59,9 @@ export class EventUpdates {
         return this.#ending(event.terminal)
       case 'failed':
         if (event.isAfterRun === true) return this.note('warning', messageOf(event.error))
-        return this.#closeAll('The run ended before this call did.')
+        return this.#closeAll('The run ended before this call finished.')
       case 'closed':
-        return this.#closeAll('The run ended before this call did.')
+        return this.#closeAll('The run ended before this call finished.')
       case 'changed':
         return this.#goals.standing(this.#snapshot().goal)
       case 'run_start':
@@ -112,12 +113,15 @@ export class EventUpdates {
     if (!event.isWaiting) return []
     const text = serviceWaitText(waitOfEvent(event), Date.now())
     const whose = isMain ? 'The run' : 'An agent'
-    return this.note('warning', `${whose} ${text}. It wakes by itself; /retry asks now, and a cancel ends the run.`)
+    return this.note(
+      'warning',
+      `${whose} is ${text}. It continues automatically; /retry retries now, and cancelling ends the run.`,
+    )
   }
 
   #waited({ outcome, waitedMs }: Extract<RunEvent, { readonly type: 'service_waited' }>): readonly SessionUpdate[] {
     const ended = endsOfWaits[outcome]
-    return ended === undefined ? [] : this.note('info', `${ended}, after ${elapsed(waitedMs)}.`)
+    return ended === undefined ? [] : this.note('info', `${ended} after ${elapsed(waitedMs)}.`)
   }
 
   #ofLoop(event: RunEvent, by: CallsOf): readonly SessionUpdate[] {
@@ -194,7 +198,8 @@ export class EventUpdates {
   /** How often it may still happen is what a person wants to know of a recovery. One that they paid for themselves is none. */
   #lap({ transition, left }: Extract<RunEvent, { readonly type: 'lap' }>): readonly SessionUpdate[] {
     if (spendsTurn(transition) || transition === 'limit_raised' || !this.#by.notices) return []
-    return this.note('info', `Goes on: ${transition.replaceAll('_', ' ')} (${left[transition]} left).`)
+    const text = iterationText(transition) ?? transition.replaceAll('_', ' ')
+    return this.note('info', `${text.slice(0, 1).toUpperCase()}${text.slice(1)} (${left[transition]} left).`)
   }
 
   #retry(
@@ -204,8 +209,8 @@ export class EventUpdates {
     const at = longRetryText({ delayMs }, Date.now())
     // What comes at once is no news, where a client shows every note for good.
     if (!hadText && !this.#by.notices && at === undefined) return []
-    const what = hadText ? 'The reply broke off' : 'The model could not be asked'
-    const again = `It is asked again ${at ?? `in ${elapsed(delayMs)}`} (retry ${attempt} of ${maxRetries}).`
+    const what = hadText ? 'The reply was interrupted' : 'The request failed'
+    const again = `Retry ${attempt} of ${maxRetries} ${at ?? `in ${elapsed(delayMs)}`}.`
     return this.note('warning', `${what}: ${error.message.replace(/[.\s]+$/, '')}. ${again}`)
   }
 
@@ -232,7 +237,7 @@ export class EventUpdates {
 
   #compactionBegins(): readonly SessionUpdate[] {
     this.#compactions += 1
-    if (!this.#by.compaction) return this.#by.notices ? this.note('info', 'The conversation is made shorter.') : []
+    if (!this.#by.compaction) return this.#by.notices ? this.note('info', 'Compacting the conversation.') : []
     return [{ sessionUpdate: 'compaction_update', compactionId: this.#compactionId, status: 'in_progress' }]
   }
 
@@ -255,7 +260,7 @@ export class EventUpdates {
   }
 
   #ending(terminal: RunResult): readonly SessionUpdate[] {
-    const closed = this.#closeAll(`It did not run to its end: ${terminal.reason}.`)
+    const closed = this.#closeAll(`The run ended before this call finished: ${terminal.reason}.`)
     const severity = severityOf(terminal)
     return severity === undefined ? closed : [...closed, ...this.note(severity, sentenceOf(terminal))]
   }
@@ -265,9 +270,9 @@ export class EventUpdates {
 const endsOfWaits: {
   readonly [outcome in Extract<RunEvent, { readonly type: 'service_waited' }>['outcome']]: string | undefined
 } = {
-  over: 'The service is asked again',
-  retried: 'The service is asked now',
-  model: 'The other model is asked',
+  over: 'Retrying the service',
+  retried: 'Retrying the service now,',
+  model: 'Asking the other model',
   stopped: undefined,
   aborted: undefined,
 }

@@ -52,7 +52,7 @@ export class GoalUpdates {
   }
 
   #begin({ goals }: GoalStart): readonly SessionUpdate[] {
-    const closed = this.close('Another round of checks has begun.')
+    const closed = this.close('Another round of checks has started.')
     this.#rounds += 1
     const id = `halting-goal-${this.#rounds}`
     this.#open = { id, goals }

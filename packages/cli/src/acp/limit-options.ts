@@ -28,48 +28,47 @@ const inDollars = {
 const options: { readonly [limit in keyof LimitsInForce]: LimitOption } = {
   maxTurns: {
     id: '_halting.max_turns',
-    name: 'Most turns',
+    name: 'Turn limit',
     usual: [5, 10, 20, 30, 50, 100, 200, 500],
     valueOf: String,
     nameOf: settableLimits.maxTurns.shown,
-    describe: ({ turns }) => `Turns of one run before it stops; ${counted(turns)} used`,
+    describe: ({ turns }) => `Maximum turns of one run; ${counted(turns)} used`,
   },
   maxBudgetUsd: {
     id: '_halting.budget_usd',
-    name: 'Budget',
+    name: 'Session budget',
     ...inDollars,
-    describe: ({ sessionUsd }) => `US dollars of the session before it stops; ${money(sessionUsd)} used`,
+    describe: ({ sessionUsd }) => `Maximum US dollars of the session; ${money(sessionUsd)} used`,
   },
   maxTotalTokens: {
     id: '_halting.max_tokens',
-    name: 'Most tokens',
+    name: 'Token limit',
     usual: [100_000, 200_000, 500_000, 1_000_000, 2_000_000, 5_000_000, 10_000_000],
     valueOf: String,
     nameOf: settableLimits.maxTotalTokens.shown,
-    describe: ({ settledTokens }) =>
-      `Tokens of one run and its subagents before it stops; ${counted(settledTokens)} used`,
+    describe: ({ settledTokens }) => `Maximum tokens of one run and its subagents; ${counted(settledTokens)} used`,
   },
   maxDurationMs: {
     id: '_halting.max_duration',
-    name: 'Most time',
+    name: 'Time limit',
     usual: [5, 10, 20, 30, 60, 120, 240].map((minutes) => minutes * minute),
     valueOf: durationText,
     nameOf: (ms) => (ms % minute === 0 ? `${counted(ms / minute)} min` : elapsed(ms)),
-    describe: ({ usedMs }) => `Time that one run works before it stops; ${elapsed(usedMs)} used`,
+    describe: ({ usedMs }) => `Maximum working time of one run; ${elapsed(usedMs)} used`,
   },
   maxRunUsd: {
     id: '_halting.run_usd',
-    name: 'Budget of a run',
+    name: 'Run budget',
     ...inDollars,
-    describe: ({ settledUsd }) => `US dollars of one run before it stops; ${money(settledUsd)} used`,
+    describe: ({ settledUsd }) => `Maximum US dollars of one run; ${money(settledUsd)} used`,
   },
   maxToolCalls: {
     id: '_halting.max_tool_calls',
-    name: 'Most tool calls',
+    name: 'Tool call limit',
     usual: [10, 20, 50, 100, 200, 500, 1_000],
     valueOf: String,
     nameOf: settableLimits.maxToolCalls.shown,
-    describe: ({ toolCalls }) => `Tool calls of one run and its subagents before it stops; ${counted(toolCalls)} used`,
+    describe: ({ toolCalls }) => `Maximum tool calls of one run and its subagents; ${counted(toolCalls)} used`,
   },
 }
 
@@ -121,11 +120,11 @@ function triesOption({ tries, maxTries }: SessionGoal): SessionConfigOption {
   return {
     type: 'select',
     id: triesId,
-    name: 'Most tries',
+    name: 'Goal tries',
     category: 'other',
     currentValue: String(maxTries),
     options: all.map((limit) => ({ value: String(limit), name: settableLimits.maxGoalTries.shown(limit) })),
-    description: `How often an answer that does not meet the goal is sent back; ${counted(tries)} used`,
+    description: `Maximum number of times an answer that misses the goal is sent back; ${counted(tries)} used`,
   }
 }
 
@@ -141,7 +140,7 @@ export function limitChangeOf(id: string, value: string): LimitsChange | string 
   if (value === none && limit !== 'maxGoalTries') return { [limit]: null }
   const read = settableLimits[limit].read(value)
   if ('value' in read) return { [limit]: read.value }
-  return `"${value}" is no limit: give ${read.expected}${limit === 'maxGoalTries' ? '' : `, or "${none}"`}.`
+  return `Invalid limit "${value}": expected ${read.expected}${limit === 'maxGoalTries' ? '' : `, or "${none}"`}.`
 }
 
 function durationText(ms: number): string {

@@ -5,11 +5,12 @@ import { waitOfPeople } from '../flags/run-limit.ts'
 import { linesOfTold, oneLine, told } from '../io/figures.ts'
 import type { Output } from '../io/output.ts'
 import type { Program } from '../program.ts'
-import { listedAliases, modelsWithKey } from '@halting/agent/session-settings'
+import { checkModel, listedAliases, modelsWithKey } from '@halting/agent/session-settings'
 import { openLive } from '../flags/open-session.ts'
+import { settingsFor } from '../flags/session-ports.ts'
 import { UsageError } from '../usage-error.ts'
 import { clientFiles } from './client-files.ts'
-import { invalid } from './errors.ts'
+import { invalid, isMissingKey, type MissingKeyError } from './errors.ts'
 import type { Opener, OpenRequest, OpenedSession } from './opener.ts'
 import { withImages } from './prompt-content.ts'
 import { ServerQuestions } from './server-questions.ts'
@@ -25,7 +26,7 @@ export async function openerOf(flags: Flags, program: Program): Promise<Opener> 
     ['--fork-session', flags.forkSession],
   ] as const)
     if (given !== undefined)
-      throw new UsageError(`halting acp opens the sessions that the editor asks for: leave out ${flag}.`)
+      throw new UsageError(`halting acp opens the sessions that the editor asks for. Remove ${flag}.`)
   if (flags.cluster !== undefined) return (await import('../cluster/acp-sessions.ts')).openerOnCluster(flags, program)
   const absolute = (folders: readonly string[]): readonly string[] => folders.map((path) => resolve(program.cwd, path))
   // A session is in a folder of the editor's: what lies there is not what was named at the start.
@@ -36,6 +37,7 @@ export async function openerOf(flags: Flags, program: Program): Promise<Opener> 
   }
   return {
     open: (request) => openIn(request, own, program),
+    missingKey: () => missingKeyOf(own, program),
     async history(sessionId) {
       const file = await keptFile(sessionId, program)
       return file === undefined ? undefined : { entries: await entriesOf(file) }
@@ -43,10 +45,21 @@ export async function openerOf(flags: Flags, program: Program): Promise<Opener> 
   }
 }
 
+/** Settings of a project may name a key of their own: they are read when a session is opened there. */
+async function missingKeyOf(flags: Flags, program: Program): Promise<MissingKeyError | undefined> {
+  try {
+    checkModel(await settingsFor({ ...flags, settingSources: ['user'] }, program), program)
+    return undefined
+  } catch (thrown) {
+    // Whatever else is wrong is reported where a session is opened.
+    return isMissingKey(thrown) ? thrown : undefined
+  }
+}
+
 async function openIn(request: OpenRequest, flags: Flags, program: Program): Promise<OpenedSession> {
   const { cwd, additionalDirectories, servers, resume, client, capabilities } = request
   if (statSync(cwd, { throwIfNoEntry: false })?.isDirectory() !== true)
-    throw invalid(`There is no directory ${cwd}. A session needs one that is there.`)
+    throw invalid(`The directory ${cwd} does not exist. A session needs an existing one.`)
   const notes = new Notes(program.output)
   const own: Flags = {
     ...flags,

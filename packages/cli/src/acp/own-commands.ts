@@ -7,17 +7,17 @@ import type { Command } from './opener.ts'
 
 /** What this face itself does with a prompt: every editor has a field to write in, and few have buttons for these. */
 export const ownCommands: readonly Command[] = [
-  { name: 'continue', description: 'Goes on where the last run ended, at a limit or before its end' },
-  { name: 'retry', description: 'Asks a service now that the run waits for' },
-  { name: 'compact', description: 'Makes the conversation shorter', argumentHint: 'what to keep' },
+  { name: 'continue', description: 'Continue where the last run stopped' },
+  { name: 'retry', description: 'Retry now instead of waiting for a service' },
+  { name: 'compact', description: 'Compact the conversation', argumentHint: 'what to keep' },
   {
     name: 'until',
-    description: 'Goes on until a command exits with 0; without one, shows the goals and how they stand',
+    description: 'Work until a command exits with 0; without one, show the goals',
     argumentHint: 'COMMAND, + COMMAND, or off',
   },
   {
     name: 'goal',
-    description: 'Goes on until a model finds that something holds; a command (/until) is surer',
+    description: 'Work until a model judges a text to be true; a command (/until) is more reliable',
     argumentHint: 'what must hold, or off',
   },
 ]
@@ -40,7 +40,7 @@ export function setGoal(session: Session, name: GoalCommand, argument: string): 
   const read = readGoal(name, argument, goal, Date.now())
   if (read.kind === 'show') return goalRows(goal).join('\n')
   session.set(read.change)
-  return `${read.says}${session.snapshot.goal?.isChecked === false ? ' Nothing is checked in plan mode.' : ''}`
+  return `${read.says}${session.snapshot.goal?.isChecked === false ? ' Goals are not checked in plan mode.' : ''}`
 }
 
 /**

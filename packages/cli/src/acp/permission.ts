@@ -3,6 +3,7 @@ import type { LimitAnswer, LimitRequest } from '@halting/core'
 import type { Question } from '@halting/core/session'
 import type { PermissionAnswer, PermissionUpdate } from '@halting/core/adapters'
 import { offerLabel } from '../frontends/limit-question.ts'
+import { modeWords } from '../frontends/mode-words.ts'
 import { oneLine } from '../io/figures.ts'
 import { everyCharacter, everyCharacterInLine } from '../io/seen.ts'
 import { fieldsOf } from './fields.ts'
@@ -25,7 +26,10 @@ export function optionsFor({ toolName, suggestions }: Pick<Question, 'toolName' 
     {
       optionId: 'reject_always',
       kind: 'reject_always',
-      name: everyCharacterInLine(`Reject, and each same call of ${toolName} in this session`, longestName),
+      name: everyCharacterInLine(
+        `Reject, and reject this same ${toolName} call for the rest of the session`,
+        longestName,
+      ),
     },
   ]
 }
@@ -54,10 +58,10 @@ function savedBy(update: PermissionUpdate): string {
 }
 
 const places = {
-  session: 'this session',
-  localSettings: 'this project, for you',
-  projectSettings: 'this project, for all',
-  userSettings: 'every project',
+  session: 'in this session',
+  localSettings: 'in this project, for you',
+  projectSettings: 'in this project, for everyone',
+  userSettings: 'in all projects',
 } as const
 
 function changeIn(update: PermissionUpdate): string {
@@ -69,7 +73,7 @@ function changeIn(update: PermissionUpdate): string {
         .map(({ toolName, ruleContent }) => (ruleContent === undefined ? toolName : `${toolName}(${ruleContent})`))
         .join(', ')
     case 'setMode':
-      return `what the mode ${update.mode} allows`
+      return `what the mode "${modeWords(update.mode).name}" allows`
     case 'addDirectories':
     case 'removeDirectories':
       return `files in ${update.directories.join(', ')}`
@@ -93,7 +97,7 @@ export function limitOptions({ limit, offers }: Pick<LimitRequest, 'limit' | 'of
     kind: 'allow_once',
     name: offerLabel({ limit }, to),
   }))
-  return [...raises, { optionId: 'end', kind: 'reject_once', name: 'End here' }]
+  return [...raises, { optionId: 'end', kind: 'reject_once', name: 'Stop here' }]
 }
 
 /** What was chosen of these. */

@@ -56,7 +56,7 @@ export function choicesFor({ options }: PersonQuestion): PermissionOption[] {
       kind: 'allow_once',
       name: oneLine(label, 160) || `Choice ${index + 1}`,
     })),
-    { optionId: 'reject_once', kind: 'reject_once', name: 'No answer' },
+    { optionId: 'reject_once', kind: 'reject_once', name: 'Skip' },
   ]
 }
 

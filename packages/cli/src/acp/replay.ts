@@ -24,5 +24,5 @@ export function replayOf(entries: Iterable<TranscriptEntry>, cwd: string): reado
     for (const { tool_use_id: id, content: result, is_error: isError } of content.filter(isToolResult))
       updates.push(...calls.result(id, result, isError === true, entry.details?.[id]))
   }
-  return [...updates, ...calls.closeAll('What became of this call is not known.')]
+  return [...updates, ...calls.closeAll('The outcome of this call is unknown.')]
 }

@@ -48,10 +48,10 @@ function nextInEditor(terminal: RunResult): string {
   const limit = limitOfResult(terminal)
   if (limit === null) return standingAdvice(terminal)
   if (limit === 'noProgress' || limit === 'maxGoalTries') return ''
-  const option = `"${limitOptionNames[limit]}" in the options of the session`
+  const option = `"${limitOptionNames[limit]}" in the session options`
   return endingLimits[limit].raisedBy === 'continuing'
-    ? `Write what to do next, or /continue, to go on; ${option} raises the limit.`
-    : `Raise ${option}; then /continue goes on.`
+    ? `To continue, write the next prompt or /continue; ${option} raises the limit.`
+    : `Raise ${option}, then enter /continue.`
 }
 
 /** One sentence on an ending, its figures, and what to do next: what a person sees in every editor. */

@@ -4,7 +4,16 @@ import type { ToolCallContent, ToolCallLocation, ToolKind } from '@agentclientpr
 import { calledPath } from '@halting/policy/files'
 import { fieldsOf } from './fields.ts'
 import { oneLine } from '../io/figures.ts'
+import { mcpNameOf } from '../io/mcp-name.ts'
 import { everyCharacter } from '../io/seen.ts'
+import {
+  patchFileTitle,
+  patchToolName,
+  type ShownPatchFile,
+  shownPatchFiles,
+  sideOf,
+} from '../frontends/patch-files.ts'
+import { shownPath } from '../io/shown-path.ts'
 
 /** What an editor shows of a call, from its name and input alone. */
 export interface ToolView {
@@ -27,6 +36,8 @@ export function toolViewOf(name: string, input: unknown, cwd: string): ToolView 
     return typeof value === 'string' ? value : ''
   }
   const path = (key: string): string => (field(key) === '' ? '' : calledPath(field(key), cwd))
+  /** A path as people read it. */
+  const from = (key: string): string => (field(key) === '' ? '' : shownPath(field(key), cwd))
   const plain = (kind: ToolKind, title: string): ToolView => ({ title: shown(title), kind, locations: [], content: [] })
   const at = (key: string, view: ToolView, line?: number): ToolView =>
     path(key) === '' ? view : { ...view, locations: [{ path: path(key), ...(line !== undefined && { line }) }] }
@@ -41,12 +52,12 @@ export function toolViewOf(name: string, input: unknown, cwd: string): ToolView 
       const line = typeof offset === 'number' && offset >= 1 ? Math.floor(offset) : undefined
       return at(
         'file_path',
-        plain('read', `Read ${field('file_path')}${line === undefined ? '' : ` from line ${line}`}`),
+        plain('read', `Read ${from('file_path')}${line === undefined ? '' : ` from line ${line}`}`),
         line,
       )
     }
     case 'Edit': {
-      const view = at('file_path', plain('edit', `Edit ${field('file_path')}`))
+      const view = at('file_path', plain('edit', `Edit ${from('file_path')}`))
       const diff = {
         type: 'diff',
         path: path('file_path'),
@@ -56,37 +67,43 @@ export function toolViewOf(name: string, input: unknown, cwd: string): ToolView 
       return path('file_path') === '' ? view : { ...view, content: [diff] }
     }
     case 'Write': {
-      const view = at('file_path', plain('edit', `Write ${field('file_path')}`))
+      const view = at('file_path', plain('edit', `Write ${from('file_path')}`))
       if (path('file_path') === '') return view
       const oldText = textBefore(path('file_path'), cwd)
       return { ...view, content: [{ type: 'diff', path: path('file_path'), oldText, newText: field('content') }] }
     }
+    case patchToolName:
+      return patchView(fields, cwd)
     case 'NotebookEdit':
       return at('notebook_path', {
-        ...plain('edit', `Edit ${field('notebook_path')}`),
+        ...plain('edit', `Edit ${from('notebook_path')}`),
         content: [
           ...wholeInput(Object.fromEntries(Object.entries(fields).filter(([key]) => key !== 'new_source'))),
           ...(field('new_source') === '' ? [] : [textContent(fenced(field('new_source')))]),
         ],
       })
     case 'Bash': {
-      const command = `\`${field('command')}\``
-      const view = plain('execute', command)
-      const told = [...(view.title === command ? [] : [fenced(field('command'), 'sh')]), field('description')]
+      const title = `Run ${field('command')}`
+      const view = plain('execute', title)
+      const told = [...(view.title === title ? [] : [fenced(field('command'), 'sh')]), field('description')]
       const content = told.filter((text) => text !== '').map(textContent)
       return { ...view, content }
     }
     case 'Wait':
-      return at('file_path', { ...plain(...waitOf(fields, field)), content: texts('command', 'pattern') })
+      return at('file_path', {
+        ...plain(...waitOf(fields, field, from('file_path'))),
+        content: texts('command', 'pattern'),
+      })
     case 'Glob':
     case 'Grep': {
-      const where = [field('path'), field('glob'), field('type')].filter((text) => text !== '').join(' ')
-      return at('path', plain('search', `${name} ${field('pattern')}${where === '' ? '' : ` in ${where}`}`))
+      const where = [from('path'), field('glob'), field('type')].filter((text) => text !== '').join(' ')
+      const what = name === 'Glob' ? `Find files matching ${field('pattern')}` : `Search for "${field('pattern')}"`
+      return at('path', plain('search', `${what}${where === '' ? '' : ` in ${where}`}`))
     }
     case 'WebFetch':
       return { ...plain('fetch', `Fetch ${field('url')}`), content: texts('url', 'prompt') }
     case 'WebSearch':
-      return { ...plain('fetch', `Search the web for ${field('query')}`), content: wholeInput(fields) }
+      return { ...plain('fetch', `Search the web for "${field('query')}"`), content: wholeInput(fields) }
     case 'Agent':
     case 'Task':
       return {
@@ -94,31 +111,66 @@ export function toolViewOf(name: string, input: unknown, cwd: string): ToolView 
         content: texts('prompt'),
       }
     case 'TodoWrite':
-      return plain('think', 'Update the plan')
+      return plain('think', 'Update the todo list')
+    case 'TaskCreate':
+      return { ...plain('think', `Add a task: ${field('subject')}`), content: texts('description') }
+    case 'TaskUpdate':
+      return plain('think', `Update task ${field('taskId')}`)
+    case 'TaskList':
+      return plain('think', 'List the tasks')
+    case 'TaskGet':
+      return plain('think', `Show task ${field('taskId')}`)
     case 'ExitPlanMode': {
-      const view = plain('switch_mode', 'Leave plan mode')
-      return field('plan') === ''
-        ? view
-        : { ...view, content: [{ type: 'content', content: { type: 'text', text: field('plan') } }] }
+      const view = plain('switch_mode', 'Present the plan')
+      return field('plan') === '' ? view : { ...view, content: [textContent(field('plan'))] }
     }
     case 'Skill':
-      return { ...plain('other', `Skill ${field('skill')}`), content: texts('args') }
+      return { ...plain('other', `Use the skill ${field('skill')}`), content: texts('args') }
     case 'AskUserQuestion':
-      return plain('other', 'Ask the person')
-    default:
-      return { ...plain('other', name), content: wholeInput(fields) }
+      return plain('other', 'Ask a question')
+    default: {
+      const called = mcpNameOf(name)
+      const title = called === undefined ? name : `${called.tool} (MCP server ${called.server})`
+      return { ...plain('other', title), content: wholeInput(fields) }
+    }
   }
 }
 
+/** A patch with a diff for each of its files. */
+function patchView(fields: Readonly<Record<string, unknown>>, cwd: string): ToolView {
+  const files = shownPatchFiles(fields)
+  const title = shown(`Patch ${files.map((file) => patchFileTitle(file, (each) => shownPath(each, cwd))).join(', ')}`)
+  if (files.length === 0) return { title, kind: 'edit', locations: [], content: wholeInput(fields) }
+  const locations = files.map((file) => ({ path: calledPath(file.target ?? file.path, cwd) }))
+  return { title, kind: 'edit', locations, content: files.map((file) => patchDiff(file, cwd)) }
+}
+
+/** The change of one file of a patch: its hunks, or all of a file that is added or deleted. */
+function patchDiff({ kind, path, target, hunks }: ShownPatchFile, cwd: string): ToolCallContent {
+  const full = calledPath(path, cwd)
+  const before = kind === 'add' ? null : kind === 'delete' ? (textBefore(full, cwd) ?? '') : sideOf(hunks, '-')
+  const diff = {
+    type: 'diff',
+    path: calledPath(target ?? path, cwd),
+    oldText: before,
+    newText: sideOf(hunks, '+'),
+  } as const
+  return diff
+}
+
 /** Which kind a call of `Wait` is, and what it is about. */
-function waitOf({ seconds }: ReturnType<typeof fieldsOf>, field: (key: string) => string): readonly [ToolKind, string] {
+function waitOf(
+  { seconds }: ReturnType<typeof fieldsOf>,
+  field: (key: string) => string,
+  file: string,
+): readonly [ToolKind, string] {
   if (field('command') !== '') return ['execute', `Wait for \`${field('command')}\``]
-  const what = field('task_id') || field('file_path') || (typeof seconds === 'number' ? `${seconds} s` : '')
+  const what = field('task_id') || file || (typeof seconds === 'number' ? `${seconds} s` : '')
   return ['other', `Wait for ${what}`]
 }
 
 function shown(title: string): string {
-  return oneLine(everyCharacter(title), titleWidth) || 'Call of a tool'
+  return oneLine(everyCharacter(title), titleWidth) || 'Tool call'
 }
 
 export function textContent(text: string): ToolCallContent {

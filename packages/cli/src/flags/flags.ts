@@ -9,6 +9,8 @@ export type OutputFormat = (typeof outputFormats)[number]
 
 export const permissionModes = ['default', 'acceptEdits', 'plan', 'dontAsk', 'bypassPermissions'] as const
 
+export const toolProfiles = ['default', 'codex', 'small'] as const
+
 export const errorPolicies = ['continue', 'tools', 'hooks', 'all'] as const
 
 export const onLimits = ['end', 'pause'] as const

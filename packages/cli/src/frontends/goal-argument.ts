@@ -49,17 +49,17 @@ function changed(specs: readonly GoalSpec[], set: number): { readonly change: Se
 
 function setText(name: GoalCommand, text: string, goals: number): string {
   const what = oneLine(text, 200)
-  const all = goals === 1 ? '' : ` All ${goals} goals must hold.`
+  const all = goals === 1 ? '' : ` All ${goals} goals must be met.`
   return name === 'until'
-    ? `An answer counts as done when this exits with 0: ${what}.${all}`
-    : `An answer counts as done when a model finds that this holds: ${what}.${all} A command (/until) is surer.`
+    ? `An answer is accepted when this command exits with 0: ${what}.${all}`
+    : `An answer is accepted when a model judges this to be true: ${what}.${all} A command (/until) is more reliable.`
 }
 
 function offText(name: GoalCommand, same: readonly GoalSpec[], others: readonly GoalSpec[]): string {
-  const none = name === 'until' ? 'No command is checked' : 'No model judges the answers'
+  const kind = name === 'until' ? 'commands as goals' : 'goals judged by a model'
   const stays =
     others.length === 0
       ? ''
-      : ` ${name === 'until' ? '/goal off' : '/until off'} takes away the other ${others.length === 1 ? 'goal' : 'goals'}.`
-  return `${none}${same.length === 0 ? '' : ' any more'}.${stays}`
+      : ` ${name === 'until' ? '/goal off' : '/until off'} removes the other ${others.length === 1 ? 'goal' : 'goals'}.`
+  return `${same.length === 0 ? 'There were no' : 'Removed the'} ${kind}.${stays}`
 }

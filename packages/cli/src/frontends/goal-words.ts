@@ -18,9 +18,9 @@ export function goalNames(goals: readonly string[]): string {
 /** What a round of checks came to: `goal: npm test ✗ (try 2 of 10: 3 failed)`. `goals`: those that were checked. */
 export function goalLine(goals: readonly string[], event: GoalEnd): string {
   const { met, checks, tampered } = event
-  if (met) return `goal: ${goalNames(goals)} ✓${event.place === 'baseline' ? ' (it holds already)' : ''}`
+  if (met) return `goal: ${goalNames(goals)} ✓${event.place === 'baseline' ? ' (already met)' : ''}`
   const failed = checks.at(-1)
-  if (failed === undefined && tampered.length === 0) return `goal: ${goalNames(goals)}: not checked to its end`
+  if (failed === undefined && tampered.length === 0) return `goal: ${goalNames(goals)}: check not finished`
   const name = failed === undefined ? goalNames(goals) : goalNames([failed.name])
   const found = [placeText(event), findingText(event)].filter((text) => text !== '').join(': ')
   return `goal: ${name} ✗ (${found})`
@@ -29,7 +29,7 @@ export function goalLine(goals: readonly string[], event: GoalEnd): string {
 function placeText({ place, tries, maxTries }: GoalEnd): string {
   switch (place) {
     case 'baseline':
-      return 'before it began'
+      return 'before the run'
     case 'answer':
       return tries < maxTries ? `try ${tries + 1} of ${maxTries}` : `after ${triesText(tries)}`
     case 'turn':
@@ -46,8 +46,8 @@ function findingText({ checks, tampered }: Pick<GoalEnd, 'checks' | 'tampered'>)
   if (check === undefined) return ''
   const line = lineOfCheck(check)
   if (line !== '') return oneLine(line, longestFinding)
-  if (check.timedOut === true) return 'it took too long'
-  return check.exitCode === null ? 'it failed' : `exit code ${check.exitCode}`
+  if (check.timedOut === true) return 'timed out'
+  return check.exitCode === null ? 'failed' : `exit code ${check.exitCode}`
 }
 
 /** How the goals of a session stand, for a line with little room: `goal ✗ try 2/10`. */
@@ -60,7 +60,7 @@ export function goalStanding({ isChecked, last, tries, maxTries }: SessionGoal):
 
 /** One goal of a session, with what the last round found of it: `Goal: npm test (try 2 of 10: 3 failed)`. */
 export function goalEntry({ name, judged }: GoalSpec, { isChecked, last, tries, maxTries }: SessionGoal): string {
-  const what = `${judged === true ? 'Goal, as a model judges' : 'Goal'}: ${oneLine(name, 2 * longestName)}`
+  const what = `${judged === true ? 'Goal (judged by a model)' : 'Goal'}: ${oneLine(name, 2 * longestName)}`
   const failed = last?.checks.find((check) => check.name === name && !check.met)
   const isTampered = last !== null && last.tampered.length > 0
   const found = [
@@ -82,12 +82,12 @@ export function goalRows(goal: SessionGoal | null): readonly string[] {
     return [row, ...report.filter((line) => line.trim() !== '').map((line) => `  ${line}`)]
   })
   const more = [
-    ...(tries === 0 ? [] : [`sent back ${tries} of ${maxTries} times`]),
+    ...(tries === 0 ? [] : [`try ${tries} of ${maxTries}`]),
     ...(last !== null && last.tampered.length > 0 ? [findingText(last)] : []),
     ...(last?.flaky === true ? ['the check is flaky'] : []),
-    ...(isChecking ? ['it is being checked'] : []),
-    ...(isChecked ? [] : ['nothing is checked in plan mode']),
-    ...(last === null && isChecked && !isChecking ? ['it was not checked yet'] : []),
+    ...(isChecking ? ['check running'] : []),
+    ...(isChecked ? [] : ['not checked in plan mode']),
+    ...(last === null && isChecked && !isChecking ? ['not checked yet'] : []),
   ]
   return [...rows, ...(more.length === 0 ? [] : [`${more.join('; ')}.`])]
 }
@@ -95,15 +95,15 @@ export function goalRows(goal: SessionGoal | null): readonly string[] {
 function verdictText(check: GoalCheck | undefined): string {
   if (check === undefined) return ''
   if (check.met) return ' ✓'
-  return ` ✗ (${check.timedOut === true ? 'it took too long' : check.exitCode === null ? 'not met' : `exit code ${check.exitCode}`})`
+  return ` ✗ (${check.timedOut === true ? 'timed out' : check.exitCode === null ? 'not met' : `exit code ${check.exitCode}`})`
 }
 
 /** Of a run that is done: `goal met: npm test`; '' for one without goals. */
 export function metText(goal: GoalResult | undefined): string {
   if (goal?.met !== true) return ''
   const names = goalNames(goal.checks.map(({ name }) => name))
-  const judged = goal.judged === true ? ', as a model judges' : ''
-  return `goal met: ${names}${goal.heldFromStart === true ? ', held from the start' : ''}${judged}`
+  const judged = goal.judged === true ? ', judged by a model' : ''
+  return `goal met: ${names}${goal.heldFromStart === true ? ', already met at the start' : ''}${judged}`
 }
 
 const mostFiles = 5
@@ -117,15 +117,13 @@ export function goalRemarks(goal: GoalResult | undefined): readonly string[] {
     return oneLine(`${files.slice(0, mostFiles).join(', ')}${more}`, 300)
   }
   return [
-    ...(met === 'unknown' ? ['Whether the goal is met is not known.'] : []),
-    ...(tampered.length === 0 ? [] : [`What it is checked by has changed: ${named(tampered)}.`]),
+    ...(met === 'unknown' ? ['It is unknown whether the goal is met.'] : []),
+    ...(tampered.length === 0 ? [] : [`Protected files of the check changed: ${named(tampered)}.`]),
     ...(changedTests.length === 0
       ? []
       : [`The agent changed ${many(changedTests.length, 'test file')}: ${named(changedTests)}.`]),
     ...(flaky
-      ? [
-          'The check came to different verdicts with nothing changed in between; --until-stable 3 asks for passes in a row.',
-        ]
+      ? ['The check is flaky: its result changed although no file did. --until-stable 3 requires 3 passes in a row.']
       : []),
   ]
 }

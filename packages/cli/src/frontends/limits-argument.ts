@@ -35,7 +35,7 @@ const perWhat: { readonly [name in keyof LimitsToSet]?: string } = {
 const names = Object.keys(words) as readonly (keyof LimitsToSet)[]
 
 const usage =
-  '/limits turns 60, /limits usd 2.50, /limits tokens 500k, /limits time 20m, /limits run-usd 5, /limits calls 100, /limits tries 20; +20 adds, none takes a limit away.'
+  '/limits turns 60, /limits usd 2.50, /limits tokens 500k, /limits time 20m, /limits run-usd 5, /limits calls 100, /limits tries 20; +20 adds, none removes a limit.'
 
 /** `turns 60`, `turns +20`, `usd none`: what is set, and what a person is told of it. */
 export function readLimits(argument: string, inForce: LimitsToSet): ReadLimits {
@@ -44,17 +44,18 @@ export function readLimits(argument: string, inForce: LimitsToSet): ReadLimits {
   if (name === undefined || value === '' || more.length > 0) return { kind: 'wrong', says: usage }
   const [limit, [what]] = [settableLimits[name], words[name]]
   if (name === 'maxGoalTries' && inForce.maxGoalTries === null)
-    return { kind: 'wrong', says: 'There is no goal whose tries could be limited. /until COMMAND sets one.' }
+    return { kind: 'wrong', says: 'There is no goal, so there are no tries to limit. Set a goal with /until COMMAND.' }
   if (name !== 'maxGoalTries' && /^(?:none|off|no)$/i.test(value))
-    return { kind: 'change', change: { [name]: null }, says: `No limit of ${what}.` }
+    return { kind: 'change', change: { [name]: null }, says: `no limit of ${what}.` }
   const isMore = value.startsWith('+')
   const read = limit.read(isMore ? value.slice(1) : value)
   if (!('value' in read)) return { kind: 'wrong', says: `${value} is not ${read.expected}. ${usage}` }
   const before = inForce[name]
-  if (isMore && before === null) return { kind: 'wrong', says: `There is no limit of ${what} to add to.` }
+  if (isMore && before === null)
+    return { kind: 'wrong', says: `There is no limit of ${what} to add to. Set one without the +.` }
   const now = isMore ? (before ?? 0) + read.value : read.value
   if (name === 'maxGoalTries' && now > mostGoalTries)
-    return { kind: 'wrong', says: `${now} tries are too many; there may be ${mostGoalTries}.` }
+    return { kind: 'wrong', says: `${now} tries are too many (maximum: ${mostGoalTries}).` }
   const from = before === null ? 'no limit' : limit.shown(before)
   return {
     kind: 'change',

@@ -26,7 +26,7 @@ export function readLoop(argument: string): ReadLoop {
   const every = durationOrNone(time)
   if (!('value' in every)) {
     const isTime = /^-?\d/.test(time)
-    const why = isTime ? `${time} is not ${every.expected}.` : 'Say how often first.'
+    const why = isTime ? `${time} is not ${every.expected}.` : 'Give the interval first.'
     return { kind: 'wrong', says: `${why} ${loopUsage}` }
   }
   let rest = afterTime
@@ -44,7 +44,7 @@ export function readLoop(argument: string): ReadLoop {
     rest = rest.slice(all.length)
   }
   const prompt = rest.trim()
-  if (prompt === '') return { kind: 'wrong', says: `There is no prompt. ${loopUsage}` }
+  if (prompt === '') return { kind: 'wrong', says: `The prompt is missing. ${loopUsage}` }
   const bounds = { ...(rounds !== undefined && { rounds }), ...(forMs !== undefined && { forMs }) }
   return { kind: 'begin', terms: { prompt, everyMs: every.value, ...bounds } }
 }

@@ -99,12 +99,12 @@ export function endAtBound(
   { hasGoal, last }: { readonly hasGoal: boolean; readonly last: LoopRound | undefined },
 ): LoopEnd {
   if (hasGoal && last?.goalMet !== true)
-    return { because, exitCode: endings.goal_unmet.exitCode ?? 1, message: `${message}, and the goal is not met` }
+    return { because, exitCode: endings.goal_unmet.exitCode ?? 1, message: `${message}, but the goal is not met` }
   return { because, exitCode: last === undefined ? 0 : (endings[last.reason].exitCode ?? 1), message }
 }
 
 function goalMetText({ summary }: RunResult): string {
-  return summary.requests === 0 ? 'The goal holds already; nothing was asked' : 'The goal is met'
+  return summary.requests === 0 ? 'The goal was already met; no request was made' : 'The goal is met'
 }
 
 function isLasting(terminal: RunResult): boolean {

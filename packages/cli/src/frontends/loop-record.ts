@@ -117,10 +117,10 @@ export async function readLoop(place: SessionPlace): Promise<StoredLoop | undefi
   } catch (error) {
     if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return undefined
     if (!(error instanceof SyntaxError))
-      throw new UsageError(`The loop of the session cannot be read from ${path}: ${messageOf(error)}.`)
+      throw new UsageError(`Cannot read the loop of this session from ${path}: ${messageOf(error)}.`)
   }
   if (isStored(stored)) return stored
-  throw new UsageError(`${path} does not hold a loop that this version reads. Remove it, and begin the loop anew.`)
+  throw new UsageError(`${path} is not a loop that this version can read. Delete the file and start the loop again.`)
 }
 
 /** Puts a loop on record, in place of the one before; on disk when it resolves. */

@@ -2,7 +2,7 @@ import type { PermissionMode } from '@halting/policy'
 
 /** A permission mode in words for a person. */
 export interface ModeWords {
-  /** Within a line: `accept edits`. */
+  /** Within a line: `accepts edits`. */
   readonly short: string
   readonly name: string
   /** '' for a mode that is not known. */
@@ -11,21 +11,21 @@ export interface ModeWords {
 
 const words: { readonly [mode in PermissionMode]: ModeWords } = {
   default: {
-    short: 'asks',
+    short: 'asks before changes',
     name: 'Ask',
-    does: 'Asks before it changes a file or runs a command that no rule allows',
+    does: 'Asks before it changes a file or runs a command, unless a rule allows it',
   },
   acceptEdits: {
-    short: 'accept edits',
+    short: 'accepts edits',
     name: 'Accept edits',
     does: 'Changes files of the project without asking; asks before commands',
   },
-  plan: { short: 'plan mode', name: 'Plan', does: 'Reads and plans; changes nothing before a plan is approved' },
-  dontAsk: { short: 'asks nothing', name: "Don't ask", does: 'Never asks: what no rule allows is denied' },
+  plan: { short: 'plans only', name: 'Plan', does: 'Explores and plans; changes nothing until you approve the plan' },
+  dontAsk: { short: 'asks nothing', name: "Don't ask", does: 'Never asks: denies what no rule allows' },
   bypassPermissions: {
-    short: 'bypass permissions',
+    short: 'bypasses permissions',
     name: 'Bypass',
-    does: 'Asks about nothing; deny rules hold. For a machine that can be thrown away',
+    does: 'Never asks: allows all that no deny rule forbids. Only for disposable machines',
   },
 }
 

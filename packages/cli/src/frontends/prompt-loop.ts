@@ -232,7 +232,7 @@ export class PromptLoop {
     if (terms.rounds !== undefined && this.#round >= terms.rounds)
       return endAtBound('rounds', `${this.#round} of ${many(terms.rounds, 'round')} done`, state)
     const beginsAt = Math.max(this.#dueAt, clock.now())
-    return beginsAt >= this.#endsAt ? endAtBound('time', 'The time of the loop is over', state) : undefined
+    return beginsAt >= this.#endsAt ? endAtBound('time', 'The time limit of the loop is reached', state) : undefined
   }
 
   #onEvent(event: SessionEvent): void {

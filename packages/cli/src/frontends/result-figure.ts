@@ -3,6 +3,7 @@ import { isJsonObject } from '@halting/core/adapters'
 import { dollars } from '../io/dollars.ts'
 import { counted, many } from '../io/figures.ts'
 import { todosOf } from './todos.ts'
+import { patchToolName } from './patch-files.ts'
 
 /** A result of a call that went well. */
 export interface GoodResult {
@@ -30,7 +31,9 @@ export function resultFigure({ tool, content, details }: GoodResult): string {
       return searchFigure(fields)
     case 'WebFetch':
       return many(textOf(content).length, 'character')
-    case 'TodoWrite': {
+    case 'TodoWrite':
+    case 'TaskUpdate':
+    case 'TaskList': {
       const todos = todosOf(fields) ?? []
       const done = todos.filter(({ status }) => status === 'completed').length
       return todos.length === 0 ? '' : `${counted(done)} of ${counted(todos.length)} done`
@@ -38,9 +41,12 @@ export function resultFigure({ tool, content, details }: GoodResult): string {
     case 'Agent':
     case 'Task':
       return agentFigure(fields)
+    case 'TaskCreate':
+    case 'TaskGet':
     case 'Edit':
     case 'Write':
     case 'NotebookEdit':
+    case patchToolName:
     case 'AskUserQuestion':
     case 'EnterPlanMode':
     case 'ExitPlanMode':
@@ -87,11 +93,11 @@ function readFigure(fields: Fields): string {
 function waitFigure({ outcome }: Fields): string {
   switch (outcome) {
     case 'over':
-      return 'time over'
+      return 'timed out'
     case 'limit':
       return 'no time left in the run'
     case 'arrived':
-      return 'ended by you'
+      return 'stopped by you'
     default:
       return ''
   }
@@ -105,7 +111,7 @@ function commandFigure({ backgroundTaskId: task, returnCodeInterpretation: says 
 function grepFigure(fields: Fields): string {
   const files = many(numberIn(fields, 'numFiles'), 'file')
   const lines = numberIn(fields, 'numLines')
-  const more = fields['truncated'] === true ? ', cut' : ''
+  const more = fields['truncated'] === true ? ', truncated' : ''
   if (lines === 0) return 'no match'
   return fields['mode'] === 'files_with_matches' ? files + more : `${many(lines, 'line')} in ${files}${more}`
 }
@@ -119,7 +125,7 @@ function searchFigure({ results }: Fields): string {
 function filesFigure(fields: Fields): string {
   const files = numberIn(fields, 'numFiles')
   if (files === 0) return 'no file'
-  return many(files, 'file') + (fields['truncated'] === true ? ', cut' : '')
+  return many(files, 'file') + (fields['truncated'] === true ? ', truncated' : '')
 }
 
 function agentFigure(fields: Fields): string {

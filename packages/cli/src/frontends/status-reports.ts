@@ -85,6 +85,6 @@ export function contextReport({ totalTokens, maxTokens, categories }: ContextUsa
 /** When the conversation is compacted by itself. */
 export function compactionRemark({ compactsAt }: Pick<ContextUsage, 'compactsAt'>): string {
   return compactsAt === null
-    ? 'It is never made shorter by itself.'
-    : `It is made shorter at ${counted(compactsAt)} tokens.`
+    ? 'Automatic compaction is off.'
+    : `Compacts automatically at ${counted(compactsAt)} tokens.`
 }

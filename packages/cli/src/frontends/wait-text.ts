@@ -4,7 +4,7 @@ import { failureName, isJsonObject, longestQuietWaitMs } from '@halting/core/ada
 import { dollars } from '../io/dollars.ts'
 import { clockText, many, oneLine, rounded, timeLeft } from '../io/figures.ts'
 
-/** `waits for $2.10 reserved by 3 requests`; of a standing budget `waits for $2.10 of $20 a day reserved by 3 requests` */
+/** `waiting for $2.10 reserved by 3 requests`; of a standing budget `waiting for $2.10 of $20 a day reserved by 3 requests` */
 export function waitText({
   reservedUsd,
   reservedTokens,
@@ -18,13 +18,13 @@ export function waitText({
 }): string {
   const what = reservedUsd > 0 ? dollars(reservedUsd) : `${rounded(reservedTokens)} tokens`
   const of = budget === undefined ? '' : ` of ${oneLine(budget, 40)}`
-  return `waits for ${what}${of} reserved by ${many(holders, 'request')}`
+  return `waiting for ${what}${of} reserved by ${many(holders, 'request')}`
 }
 
 /** What is shown of a wait for a service. `error`: its status, or what kind of failure. */
 type ShownWait = Pick<WaitingRequest, 'untilMs' | 'error'>
 
-/** `waits for the service until 14:05 (429: Too many requests)` */
+/** `waiting for the service until 14:05 (429: Too many requests)` */
 export function serviceWaitText(
   { untilMs, error, message }: ShownWait & { readonly message: string },
   now: number,
@@ -32,18 +32,18 @@ export function serviceWaitText(
   const because = [error, oneLine(message, 200).replace(/[.\s]+$/, '')].filter((part) => part !== '')
   // A message of a service often begins with its status.
   const why = because[1]?.startsWith(error) === true ? because[1] : because.join(': ')
-  return `waits for the service until ${clockText(untilMs, now)}${why === '' ? '' : ` (${why})`}`
+  return `waiting for the service until ${clockText(untilMs, now)}${why === '' ? '' : ` (${why})`}`
 }
 
-/** `waits for the service, 12:31 left (429)`. */
+/** `waiting for the service, 12:31 left (429)`. */
 export function serviceCountdown({ untilMs, error }: ShownWait, now: number): string {
   const why = error === '' ? '' : ` (${oneLine(error, 40)})`
   return `${countdownText('the service', untilMs - now)}${why}`
 }
 
-/** `waits for bash_1 to end, 9:48 left` */
+/** `waiting for bash_1 to end, 9:48 left` */
 export function countdownText(what: string, leftMs: number): string {
-  return `waits for ${what}, ${timeLeft(leftMs)} left`
+  return `waiting for ${what}, ${timeLeft(leftMs)} left`
 }
 
 /** What a wait for a service is shown as by its event. */
@@ -68,12 +68,12 @@ export function endingMessage({ signal, retryAt }: Pick<RunResult, 'signal' | 'r
 
 /** Asks the services that a session waits for now, as `/retry` does; gives what the person is told. */
 export function retryServices(session: Pick<Session, 'retryNow'>): string {
-  return session.retryNow() ? 'The service is asked now.' : 'Nothing of this session waits for a service.'
+  return session.retryNow() ? 'Retrying now.' : 'This session is not waiting for a service.'
 }
 
 /** What a tool that waits tells when it begins to (spec R-WAIT-17). */
 export interface ToolWait {
-  /** Behind "waits for". */
+  /** Behind "waiting for". */
   readonly what: string
   /** When it waits no longer, in milliseconds since 1970. */
   readonly untilMs: number
@@ -89,7 +89,7 @@ export function toolWaitIn(data: unknown): ToolWait | undefined {
   return { what, untilMs, leftMs }
 }
 
-/** `waits for bash_1 to end, at most until 14:05`, by the clock of this machine. */
+/** `waiting for bash_1 to end, until 14:05 at the latest`, by the clock of this machine. */
 export function toolWaitText({ what, untilMs }: Pick<ToolWait, 'what' | 'untilMs'>, now: number): string {
-  return `waits for ${what}, at most until ${clockText(untilMs, now)}`
+  return `waiting for ${what}, until ${clockText(untilMs, now)} at the latest`
 }

@@ -53,7 +53,7 @@ export function followActivity(now: () => number = () => performance.now()): Act
     if (update.type !== 'api_event' || update.event['type'] !== 'content_block_start') return
     const { content_block: block } = update.event
     if (block === undefined || !isJsonObject(block) || block['type'] !== 'tool_use') return
-    begin(typeof block['name'] === 'string' ? `writing a call of ${block['name']}` : 'writing a call')
+    begin(typeof block['name'] === 'string' ? `writing a tool call (${block['name']})` : 'writing a tool call')
   }
 
   const onEvent = (event: RunEvent, agents: string): void => {

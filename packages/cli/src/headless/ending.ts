@@ -12,16 +12,16 @@ function anotherModel({ model, fallbackModel }: Flags): string {
     ...(model === undefined ? ['--model'] : []),
     ...(fallbackModel === undefined ? ['--fallback-model'] : []),
   ]
-  return flags.length === 0 ? 'Run it again.' : `Run it again, or name another model with ${flags.join(' or ')}.`
+  return flags.length === 0 ? 'Run it again.' : `Run it again, or choose another model with ${flags.join(' or ')}.`
 }
 
 /** Which variables hold the key and the address depends on the service: its messages and `halting doctor` name them. */
 const modelAdvice: Readonly<Record<string, string>> = {
-  authentication_failed: 'Check the key; halting doctor tells where it comes from.',
-  billing_error: 'Look at the billing of your account.',
-  model_not_found: 'Check the name of the model, and the base URL; halting doctor tells what the service has.',
-  connection: 'halting doctor looks at the proxy, the key and the way to the service.',
-  invalid_request: 'Check the name of the model, the base URL, and what the message says.',
+  authentication_failed: 'Check the API key; halting doctor shows where it comes from.',
+  billing_error: 'Check the billing of your account.',
+  model_not_found: 'Check the model name and the base URL; halting doctor lists the models of the service.',
+  connection: 'Run halting doctor to check the proxy, the key and the connection.',
+  invalid_request: 'Check the model name, the base URL and the message above.',
 }
 
 /** The exit code of a run: the table of endings, unless a signal ended it. */
@@ -65,14 +65,15 @@ function modelErrorAdvice(terminal: RunResult, flags: Flags, errorKind: string |
 
 /** What may reach a goal that was not met: more tries, unless they changed nothing; another model; what was changed put back. */
 function goalAdvice({ signal, goal }: RunResult, { model }: Flags): string {
-  if (signal.context['cause'] === 'finish_reason') return 'Leave out --finish-reasons: an answer is sent back then.'
+  if (signal.context['cause'] === 'finish_reason')
+    return 'Remove --finish-reasons: then an answer that misses the goal is sent back.'
   if (signal.context['cause'] === 'asks')
-    return 'Its answer called no tool: it asks something, or refuses. Answer it in the prompt.'
-  const another = model === undefined ? 'name another model with --model' : 'name another model'
+    return 'The last answer called no tool: it may be a question or a refusal. Reply to it in the prompt.'
+  const another = model === undefined ? 'choose another model with --model' : 'choose another model'
   if (goal !== undefined && goal.tampered.length > 0)
-    return `The agent is to leave it alone: say so in the prompt, or ${another}. If you changed it yourself, begin a new session, which takes it as it is.`
+    return `Tell the agent in the prompt not to change it, or ${another}. If you changed it yourself, start a new session, which accepts the change.`
   return signal.context['cause'] === 'stalled'
-    ? `Nothing changed between its tries: say in the prompt what else to try, or ${another}.`
+    ? `Nothing changed between the tries: suggest another approach in the prompt, or ${another}.`
     : `Raise --until-tries, or ${another}.`
 }
 
@@ -89,8 +90,8 @@ function adviceText(advice: EndingAdvice, terminal: RunResult, flags: Flags): st
       return anotherModel(flags)
     case 'inspect-failure':
       return flags.errorPolicy === undefined
-        ? 'See what failed above; --error-policy says whose errors end a run.'
-        : 'See what failed above; the error policy has it end the run.'
+        ? 'See the failure above; --error-policy sets which errors end a run.'
+        : 'See the failure above; the error policy ends the run for it.'
   }
 }
 

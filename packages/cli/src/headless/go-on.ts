@@ -26,8 +26,8 @@ export interface GoingOn {
 export async function goOn(journal: SessionJournal, { sessionId, flags }: GoingOn, program: Program): Promise<Ask> {
   const last = journal.ended.at(-1)
   if (journal.open !== undefined) return { ask: (session) => session.resume() }
-  if (last === undefined) throw promptNeeded(sessionId, 'nothing was said in it yet')
-  if (journal.isRewound === true) throw promptNeeded(sessionId, 'its conversation went back')
+  if (last === undefined) throw promptNeeded(sessionId, 'it has no prompt yet')
+  if (journal.isRewound === true) throw promptNeeded(sessionId, 'its conversation was rewound')
   const { reason } = last.terminal
   const { continuesWith } = endings[reason]
   if (continuesWith === 'answers') {
@@ -37,7 +37,7 @@ export async function goOn(journal: SessionJournal, { sessionId, flags }: GoingO
     if (!calls.some(({ id }) => answers[id] !== undefined)) {
       const commands = calls.map(({ id }) => `  halting approve ${sessionId} ${id}`)
       throw new UsageError(
-        `The session waits for an answer: ${calls.map(({ name }) => name).join(', ')}. Say it, or halting deny, and resume then:\n${commands.join('\n')}`,
+        `The session waits for permission: ${calls.map(({ name }) => name).join(', ')}. Approve each call (or use halting deny), then resume:\n${commands.join('\n')}`,
       )
     }
     const stillOpen = Object.fromEntries(calls.map(({ id, message }) => [id, { behavior: 'ask', message } as const]))
@@ -59,6 +59,6 @@ export async function goOn(journal: SessionJournal, { sessionId, flags }: GoingO
 
 function promptNeeded(sessionId: string, why: string): UsageError {
   return new UsageError(
-    `There is nothing to go on with in the session ${sessionId}: ${why}. Say what comes next: halting --resume ${sessionId} -p "PROMPT"`,
+    `The session ${sessionId} cannot continue without a prompt: ${why}. Add one: halting --resume ${sessionId} -p "PROMPT"`,
   )
 }

@@ -34,12 +34,12 @@ export function goalPart({ goal, reason }: Pick<RunResult, 'goal' | 'reason'>): 
   // Its own ending says so in its message.
   if (goal === undefined || reason === 'goal_unmet') return ''
   const { met, checks, heldFromStart, judged } = goal
-  if (met === 'unknown') return checks.length === 0 ? 'goal not checked' : 'goal not checked since something changed'
+  if (met === 'unknown') return checks.length === 0 ? 'goal not checked' : 'goal not checked after the last change'
   const failed = checks.at(-1)
   if (!met) return `goal not met${failed === undefined ? '' : `: ${goalNames([failed.name])}`}`
   const how = [
-    ...(judged === true ? ['as a model judges'] : []),
-    ...(heldFromStart === true ? ['it held from the start'] : []),
+    ...(judged === true ? ['judged by a model'] : []),
+    ...(heldFromStart === true ? ['already met at the start'] : []),
   ]
   return `goal met: ${goalNames(checks.map(({ name }) => name))}${how.length === 0 ? '' : ` (${how.join('; ')})`}`
 }
@@ -54,7 +54,7 @@ export function goalNotes(goal: GoalResult | undefined, stable = 1): readonly st
     ...(changedTests.length === 0 ? [] : [`The agent changed ${many(changedTests.length, 'test file')}: ${names}.`]),
     ...(flaky
       ? [
-          `The check is flaky: with nothing changed in between it came to different verdicts. --until-stable ${Math.max(3, 2 * stable)} asks for that many passes in a row.`,
+          `The check is flaky: its result changed although no file did. --until-stable ${Math.max(3, 2 * stable)} requires that many passes in a row.`,
         ]
       : []),
   ]

@@ -128,7 +128,7 @@ async function promptOf(written: string, given: Flags, program: Program): Promis
 function refuseCompact(prompt: string): void {
   if (!compactCommand.test(prompt)) return
   throw new UsageError(
-    'There is no conversation to compact: halting -p begins a new one. A run makes room by itself when its window fills up; --autocompact says when.',
+    'There is no conversation to compact: halting -p starts a new one. A run compacts automatically when its context window fills up; --autocompact sets when.',
   )
 }
 
@@ -138,7 +138,7 @@ function refuseGoalFlags(given: Flags, settings: LiveSession['run']['settings'])
   const flag = flagsOfGoals.find((name) => given[name] !== undefined && given[name] !== false)
   if (flag === undefined) return
   throw new UsageError(
-    `${flagTable[flag].names[0]} needs a goal: give --until CMD, such as --until "npm test", or --goal TEXT.`,
+    `${flagTable[flag].names[0]} needs a goal. Add --until CMD, such as --until "npm test", or --goal TEXT.`,
   )
 }
 
@@ -155,7 +155,5 @@ async function noPrompt({ print }: Flags, { env, stdin, output }: Program): Prom
     const why = whyNoScreen(env, { stdin, stdout: { isTTY: output.isTerminal.stdout } })
     if (why !== undefined) return new UsageError(why)
   }
-  return new UsageError(
-    'There is no prompt. Write it behind -p (halting -p "What does this project do?"), or pipe it in.',
-  )
+  return new UsageError('No prompt. Put it after -p (halting -p "What does this project do?"), or pipe it in.')
 }

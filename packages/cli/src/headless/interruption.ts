@@ -42,7 +42,7 @@ export function watchInterruption(output: Output): Interruption {
     firstAt = performance.now()
     if (name === 'SIGINT' && output.isTerminal.stderr) {
       // The terminal has shown ^C: on a line that goes or ends now, or on one of its own.
-      output.err(`${output.isLineTaken ? '' : '\n'}Stopping. Ctrl-C again leaves at once.\n`)
+      output.err(`${output.isLineTaken ? '' : '\n'}Stopping. Press Ctrl-C again to exit at once.\n`)
     }
     controller.abort(causes[caught])
   }

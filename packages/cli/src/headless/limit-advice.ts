@@ -28,15 +28,15 @@ export function limitAdvice(terminal: RunResult, { model, wrapUp }: Pick<Flags, 
   const { reason, signal, summary } = terminal
   const { limitNeededUsd, limitNeeded } = signal.context
   const canWrapUp = endings[reason].wrapsUp && wrapUp !== true
-  const lastAnswer = canWrapUp ? ', or add --wrap-up for a last answer' : ''
+  const lastAnswer = canWrapUp ? ', or add --wrap-up for a final answer' : ''
   const isMoney = endingLimits[limit].unit === 'usd'
   const needed = isMoney ? limitNeededUsd : endingLimits[limit].unit === 'tokens' ? limitNeeded : undefined
   // Nobody may have typed the flag: it is a default, or in the settings.
   const orSetting =
-    limit === 'maxRunUsd' ? ' (none: no limit; limits.maxRunUsd in your settings changes it for all runs)' : ''
+    limit === 'maxRunUsd' ? ' (none: no limit; limits.maxRunUsd in your settings sets it for all runs)' : ''
   if (typeof needed !== 'number') return `Raise ${flagOf(limit)}${orSetting}${lastAnswer}.`
   const isFirst = summary.requests === 0
-  const cheaper = isMoney && isFirst ? `, or name a cheaper model${model === undefined ? ' with --model' : ''}` : ''
+  const cheaper = isMoney && isFirst ? `, or choose a cheaper model${model === undefined ? ' with --model' : ''}` : ''
   const figure = isMoney ? usdFlag(needed) : needed
   return `Raise ${flagOf(limit)} to ${figure} or more${orSetting}${cheaper}${isFirst ? '' : lastAnswer}.`
 }
@@ -44,7 +44,7 @@ export function limitAdvice(terminal: RunResult, { model, wrapUp }: Pick<Flags, 
 /** What to do about a budget of the person that goes on beyond the run, behind when it resets; '' where it was none. */
 export function standingAdvice({ signal }: Pick<RunResult, 'signal'>): string {
   if (sharedBudgetOf(signal)?.kind !== 'standing') return ''
-  return 'Wait for the reset, raise the budget in your settings, or continue without it by --ignore-standing-budgets. halting budget shows what is left.'
+  return 'Wait for the reset, raise the budget in your settings, or ignore it with --ignore-standing-budgets. halting budget shows what is left.'
 }
 
 /** As it is typed behind the flag, rounded up to a cent. */

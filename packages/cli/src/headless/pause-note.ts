@@ -5,10 +5,10 @@ import { oneLine } from '../io/figures.ts'
 /** What a person should know of a run that stands still for more than some seconds: why, and when it goes on (spec R-SERV-15). Undefined for any other event. */
 export function pauseNote(event: RunEvent, now: number): string | undefined {
   if (event.type === 'service_wait' && event.isWaiting)
-    return `${serviceWaitText(waitOfEvent(event), now)}; wakes by itself`
+    return `${serviceWaitText(waitOfEvent(event), now)}; continues automatically`
   if (event.type !== 'retry') return undefined
   const when = longRetryText(event, now)
   if (when === undefined) return undefined
   const { attempt, maxRetries, error } = event
-  return `${oneLine(error.message, 300)} (trying again ${when}, ${attempt} of ${maxRetries})`
+  return `${oneLine(error.message, 300)} (retry ${attempt} of ${maxRetries} ${when})`
 }

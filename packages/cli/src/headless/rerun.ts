@@ -55,15 +55,15 @@ export function rerun(asked: Asked, { rules, mode }: Missing): { readonly text: 
   const command = `halting ${shellQuoted(withPrompt(prompt, [...session, ...flags, ...added]))}`
   if (command.length <= longestCommand && !groups.some(mayHoldSecrets))
     return {
-      text: isContinued ? 'Continue with what was missing:' : 'Run it again with what was missing:',
+      text: isContinued ? 'Allow them and continue:' : 'Allow them and run it again:',
       command: `  ${command}`,
     }
   return isContinued
     ? {
-        text: 'Continue with the flags of this call and these:',
+        text: 'Continue with the flags of this run, and add:',
         command: `  halting ${shellQuoted(withPrompt(prompt, [...session, ...added]))}`,
       }
-    : { text: 'Run the same again with:', command: `  ${shellQuoted(added)}` }
+    : { text: 'Run the same command again, and add:', command: `  ${shellQuoted(added)}` }
 }
 
 /** Behind `-p`, where no word is a command. */

@@ -15,7 +15,7 @@ export function roomNews(event: RunEvent): RoomNews | undefined {
       return event.compacted ? undefined : { kind: 'not compacted', text: `not compacted: ${event.message}` }
     case 'results_cleared': {
       const what = many(event.calls, 'old result')
-      return { kind: 'cleared', text: `${what} cleared, ${rounded(event.freedTokens)} tokens freed` }
+      return { kind: 'cleared', text: `${what} pruned, ${rounded(event.freedTokens)} tokens freed` }
     }
     default:
       return undefined
@@ -25,7 +25,7 @@ export function roomNews(event: RunEvent): RoomNews | undefined {
 const how = {
   auto: 'compacted',
   manual: 'compacted',
-  reactive: 'compacted after a refusal',
+  reactive: 'compacted, since the request was too long',
   collapse: 'finished work summarized',
 } as const
 

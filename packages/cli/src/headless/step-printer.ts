@@ -160,8 +160,8 @@ function retryText(
   { attempt, maxRetries, delayMs, error }: Extract<RunEvent, { readonly type: 'retry' }>,
   width: number,
 ): string {
-  const when = delayMs > 0 ? `in ${elapsed(delayMs)}` : 'at once'
-  return `! ${oneLine(error.message, 3 * width)} (trying again ${when}, ${attempt} of ${maxRetries})`
+  const when = delayMs > 0 ? `in ${elapsed(delayMs)}` : 'now'
+  return `! ${oneLine(error.message, 3 * width)} (retry ${attempt} of ${maxRetries} ${when})`
 }
 
 /** `parent`: the call that started the agent; null for the main loop. */

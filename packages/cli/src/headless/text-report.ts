@@ -165,7 +165,7 @@ function goOnLine(terminal: RunResult, sessionId: string, flags: Flags): string 
   const { command } = goOn(terminal, where)
   if (command === undefined) return ''
   const again = goalArguments(flags, command)
-  const when = sharedBudgetOf(terminal.signal)?.kind === 'standing' ? 'After the reset' : 'Go on'
+  const when = sharedBudgetOf(terminal.signal)?.kind === 'standing' ? 'After the reset' : 'Resume'
   return `${when}: ${[command, ...(again.length === 0 ? [] : [shellQuoted(again)])].join(' ')}\n`
 }
 
@@ -242,7 +242,7 @@ function longWaitIn(event: RunEvent): string | undefined {
   if (event.type === 'agent') return longWaitIn(event.event)
   const wait = event.type === 'tool_update' ? toolWaitIn(event.data) : undefined
   if (event.type !== 'tool_update' || wait === undefined || wait.leftMs <= longestQuietWaitMs) return undefined
-  return `${event.name} ${toolWaitText(wait, Date.now())}`
+  return `${event.name}: ${toolWaitText(wait, Date.now())}`
 }
 
 /** Tells what hooks say to the person, and which of them failed, as it happens: a guard that guarded nothing must not pass unseen. */

@@ -24,6 +24,8 @@ export interface ControlPorts {
   /** Writes one message of ours. */
   readonly write: (message: JsonObject) => void
   readonly serve: Serve
+  /** Writes a message that is part of no request; it gets `uuid` and `session_id`. */
+  readonly tell?: (message: JsonObject) => void
   /** Told of what no answer can be given to. */
   readonly warn: (text: string) => void
 }
@@ -85,6 +87,11 @@ export class Control {
     }
   }
 
+  /** Reports something to the host, unless it has gone. */
+  tell(message: JsonObject): void {
+    if (this.#gone === undefined) this.#ports.tell?.(message)
+  }
+
   /**
    * Asks the host. An abort of the signal takes the request back.
    * @throws ControlError when there is no answer, or it is an error.
@@ -144,7 +151,7 @@ export class Control {
   #serve(message: JsonObject): void {
     const { request_id: id, request } = message
     if (typeof id !== 'string' && typeof id !== 'number') {
-      this.#ports.warn('a control request without a request_id cannot be answered, and is passed over.')
+      this.#ports.warn('ignored a control request without a request_id: it cannot be answered.')
       return
     }
     const subtype = isJsonObject(request) ? request['subtype'] : undefined
@@ -206,5 +213,5 @@ export class Control {
 }
 
 function withdrawn(): ControlError {
-  return new ControlError('withdrawn', 'The request was taken back.')
+  return new ControlError('withdrawn', 'The request was withdrawn.')
 }

@@ -82,7 +82,7 @@ export class HostServer implements McpInstance {
     this.#asked.set(id, taken)
     const answer = await this.#send(message, taken.signal).then(
       ({ mcp_response: response }) =>
-        isJsonObject(response) ? { ...response, id } : failure(id, 'The host gave no answer of the server.'),
+        isJsonObject(response) ? { ...response, id } : failure(id, 'The host returned no answer from the server.'),
       (thrown: unknown) => failure(id, messageOf(thrown)),
     )
     this.#asked.delete(id)

@@ -46,8 +46,7 @@ export class HostServers {
   /** A message that a server in the host's process sends by itself. @throws UsageError, and Error where nobody is connected to it */
   receive({ server_name: name, message }: JsonObject): void {
     const server = typeof name === 'string' ? this.#servers.get(name) : undefined
-    if (server === undefined)
-      throw new UsageError(`There is no MCP server ${JSON.stringify(name ?? null)} of the host.`)
+    if (server === undefined) throw new UsageError(`The host has no MCP server ${JSON.stringify(name ?? null)}.`)
     if (!isJsonObject(message)) throw new UsageError('mcp_message needs a message, a JSON-RPC object.')
     server.receive(message)
   }

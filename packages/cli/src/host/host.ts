@@ -1,4 +1,6 @@
+import { randomUUID } from 'node:crypto'
 import { setImmediate, setTimeout } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import type { JsonObject, SdkMessage } from '@halting/core'
 import { messageOf, resultForHosts } from '@halting/core/adapters'
 import { ResumeRejectedError } from '@halting/journal'
@@ -20,6 +22,7 @@ import { answerInitialize, serveRequest } from './requests.ts'
 import { resultWithoutRun } from './result-without-run.ts'
 import type { Serving } from './serving.ts'
 import { StateLines, stateReaderOf } from './state-lines.ts'
+import { withStatusCommands } from './status-commands.ts'
 import { StatusQueue } from './status-queue.ts'
 
 /** How long a session that is being opened is waited for when a signal came. Hosts kill what is there after five seconds. */
@@ -82,6 +85,8 @@ class Host {
   /** From here on `initialize` comes too late. */
   #isOpening = false
   #opened: Opened | undefined
+  /** The commands that `commands_changed` had last. */
+  #toldCommands: readonly JsonObject[] | undefined
   /** Whether the last result line is an error: that of a run, or of a message that no run began with. */
   #lastError: 'none' | 'of_run' | 'of_message' = 'none'
   /** Why the session could not be opened. */
@@ -97,6 +102,7 @@ class Host {
     this.#control = new Control({
       write: (message) => this.#write(message),
       serve: (request) => this.#serve(request),
+      tell: (message) => this.#tell(message),
       warn: (text) => this.#warn(text),
     })
     this.#handIn = new HandIn({
@@ -138,7 +144,7 @@ class Host {
     hasLeft = true
     stdin.destroy()
     this.#tellHow()
-    this.#control.gone('The host has closed its side, and can answer nothing any more.')
+    this.#control.gone('The host closed its input and can no longer answer.')
     if (!signal.aborted) await this.#finish(left)
     await this.#end()
     // A host that takes turns back reads why not in a result.
@@ -205,13 +211,13 @@ class Host {
   #take(line: Line): void {
     if (line.kind === 'too long') return this.#refuseLong(line.head)
     if (line.kind === 'broken') {
-      this.#warn(`a line of stdin is passed over, because ${line.because}: ${oneLine(line.text, 100)}`)
+      this.#warn(`ignored a line on stdin that ${line.because}: ${oneLine(line.text, 100)}`)
       return
     }
     const { value } = line
     if (this.#control.take(value)) return
     if (value['type'] === 'user') this.#handIn.take(value)
-    else this.#warn(`a line of the type ${typeNamed(value)} is passed over.`)
+    else this.#warn(`ignored a line of the type ${typeNamed(value)}.`)
   }
 
   /** Where the host waits for an answer it gets one. */
@@ -220,8 +226,7 @@ class Host {
     const sender = senderOf(head)
     if (sender === 'message')
       this.#fails(`The message has ${size} and was not read. Send it in parts, or put it in a file and name the file.`)
-    else if (sender === undefined)
-      this.#warn(`a line of stdin is passed over, because it has ${size}: ${oneLine(head, 100)}`)
+    else if (sender === undefined) this.#warn(`ignored a line on stdin with ${size}: ${oneLine(head, 100)}`)
     else this.#control.refuse(sender.requestId, `The request has ${size} and was not read.`)
   }
 
@@ -352,8 +357,19 @@ class Host {
     this.#write(line)
     if (message.type !== 'system' || message.subtype !== 'init') return
     const ids = this.#states.begun()
-    if (this.#opened !== undefined) this.#states.tell(this.#opened.session)
+    if (this.#opened !== undefined) {
+      this.#states.tell(this.#opened.session)
+      this.#tellCommands(this.#opened)
+    }
     this.#replay(ids)
+  }
+
+  /** Servers bring commands after `initialize` was answered (spec R-HOST-21). */
+  #tellCommands({ about, commands }: Opened): void {
+    const now = withStatusCommands(commands())
+    if (this.#initialized === undefined || isDeepStrictEqual(now, this.#toldCommands ?? about['commands'])) return
+    this.#toldCommands = now
+    this.#tell({ type: 'system', subtype: 'commands_changed', commands: [...now] })
   }
 
   /** A message is told again when it is on disk: whoever kills the program after that finds it there. */
@@ -368,6 +384,10 @@ class Host {
     this.#replaying = this.#replaying.then(flush).then(tell)
     // What is wrong with the disk ends the run, which says so.
     this.#replaying.catch(() => undefined)
+  }
+
+  #tell(message: JsonObject): void {
+    this.#write({ ...message, uuid: randomUUID(), session_id: this.#sessionId() })
   }
 
   #sessionId(): string {

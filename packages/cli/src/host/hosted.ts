@@ -20,7 +20,7 @@ export function hosted(program: Program): Hosted {
   const warnings: string[] = []
   const argv = withKnownMode(program.argv, warnings)
   const { flags, words } = parseFlags(argv, {
-    onUnknown: (flag) => warnings.push(`unknown flag ${oneLine(flag, 100)}, ignored.`),
+    onUnknown: (flag) => warnings.push(`ignored the unknown flag ${oneLine(flag, 100)}.`),
   })
   const serve = async (): Promise<number> => {
     for (const line of [...warnings, ...warningsOf(flags)]) program.output.err(told(line))
@@ -32,7 +32,7 @@ export function hosted(program: Program): Hosted {
   if (flags.help === true || flags.version === true) return { flags, serve }
   checkAgreement(flags)
   if (words.length > 0)
-    throw new UsageError('With --input-format stream-json, prompts are messages on stdin, one a line.')
+    throw new UsageError('With --input-format stream-json, send prompts on stdin, one JSON message per line.')
   return { flags, serve }
 }
 
@@ -44,7 +44,7 @@ function withKnownMode(argv: readonly string[], warnings: string[]): readonly st
     const isJudged =
       argument === `--permission-mode=${judged}` || (argument === judged && argv[at - 1] === '--permission-mode')
     if (!isJudged) return argument
-    warnings.push(`--permission-mode ${judged} is not supported; using default (asks before changes).`)
+    warnings.push(`--permission-mode ${judged} is not supported. Using the mode default, which asks.`)
     return argument.replace(/auto$/, 'default')
   })
 }

@@ -56,7 +56,7 @@ export function givenBy(fields: JsonObject, flags: Flags): Given {
     title: filledIn(fields, 'title'),
     skills: textsOf(fields, 'skills'),
     warnings: plugins.includes(undefined)
-      ? ['initialize: plugins: each takes {"type": "local", "path": "…"}; one that is no such object is passed over.']
+      ? ['initialize: plugins: each must be {"type": "local", "path": "…"}; ignored those that are not.']
       : [],
     plugins: plugins.length === 0 ? undefined : plugins.map((plugin) => plugin?.path),
     names: { servers: servers !== undefined, hooks: fields['hooks'] !== undefined },
@@ -125,7 +125,7 @@ function objectOf(fields: JsonObject, name: string): JsonObject | undefined {
 function textOf(fields: JsonObject, name: string): string | undefined {
   const value = fields[name] ?? undefined
   if (value === undefined || typeof value === 'string') return value
-  throw wrong(name, 'a text')
+  throw wrong(name, 'a string')
 }
 
 /** Blanks say nothing. */
@@ -138,7 +138,7 @@ function aliasesOf(fields: JsonObject): Given['toolAliases'] {
   const aliases = objectOf(fields, 'toolAliases')
   if (aliases === undefined) return undefined
   for (const target of Object.values(aliases))
-    if (typeof target !== 'string' || target === '') throw wrong('toolAliases', 'an object of names of tools')
+    if (typeof target !== 'string' || target === '') throw wrong('toolAliases', 'an object of tool names')
   // Just looked at.
   return aliases as { readonly [written: string]: string }
 }
@@ -154,7 +154,7 @@ function listOf(fields: JsonObject, name: string, isOne: (value: Json) => boolea
   const values = typeof value === 'string' ? [value] : value
   if (values === undefined) return undefined
   if (Array.isArray(values) && values.every((one: Json) => isOne(one))) return values as readonly Json[]
-  throw wrong(name, 'a list of the right kind')
+  throw wrong(name, 'a list of the right type')
 }
 
 function wrong(name: string, expected: string): UsageError {

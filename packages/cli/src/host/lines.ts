@@ -77,9 +77,9 @@ function parsed(text: string): Line {
     // True: JSON gives nothing else.
     const value = JSON.parse(text) as Json
     if (isJsonObject(value)) return { kind: 'object', value }
-    return { kind: 'broken', because: 'it is JSON, but no object', text }
+    return { kind: 'broken', because: 'is not a JSON object', text }
   } catch {
-    return { kind: 'broken', because: 'it is no JSON', text }
+    return { kind: 'broken', because: 'is not valid JSON', text }
   }
 }
 
@@ -96,7 +96,7 @@ export function senderOf(head: string): 'message' | { readonly requestId: string
 
 /** The type of a line, for a warning. What has another type than a text may be too deep to be written. */
 export function typeNamed({ type }: JsonObject): string {
-  return typeof type === 'string' ? oneLine(JSON.stringify(type), 100) : 'that is no text'
+  return typeof type === 'string' ? oneLine(JSON.stringify(type), 100) : 'that is not a string'
 }
 
 /** A message as a line: JSON escapes line feeds, and these two end a line for some readers. */

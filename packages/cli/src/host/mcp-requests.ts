@@ -14,7 +14,7 @@ export const mcpRequests: { readonly [subtype: string]: ServeOne } = {
     return { response: {} }
   },
   async mcp_toggle({ serverName, enabled }, { opened }) {
-    if (typeof enabled !== 'boolean') throw new UsageError('The request needs enabled, true or false.')
+    if (typeof enabled !== 'boolean') throw new UsageError('The request needs "enabled": true or false.')
     await serversOf(opened).toggle(nameIn(serverName), { isOn: enabled })
     return { response: {} }
   },
@@ -25,11 +25,11 @@ export const mcpRequests: { readonly [subtype: string]: ServeOne } = {
 }
 
 function serversOf({ servers }: Serving['opened']): NonNullable<Serving['opened']['servers']> {
-  if (servers === undefined) throw new UsageError('This session can have no servers.')
+  if (servers === undefined) throw new UsageError('This session does not support MCP servers.')
   return servers
 }
 
 function nameIn(value: Json | undefined): string {
   if (typeof value === 'string' && value !== '') return value
-  throw new UsageError('The request needs serverName, a text.')
+  throw new UsageError('The request needs "serverName", a string.')
 }

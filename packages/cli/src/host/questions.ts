@@ -64,7 +64,9 @@ async function answerOf(request: Promise<JsonObject>, { callId }: Question): Pro
     const given = await request
     // It says which call it is for: a yes to another one is none to this.
     if ((given['toolUseID'] ?? callId) !== callId)
-      return new InvalidAnswer('The answer to can_use_tool is for another call: toolUseID is not its tool_use_id.')
+      return new InvalidAnswer(
+        'The answer to can_use_tool is for another call: toolUseID differs from its tool_use_id.',
+      )
     return permissionAnswer(given)
   } catch (thrown) {
     if (thrown instanceof ControlError && thrown.code === 'withdrawn') return undefined

@@ -12,9 +12,9 @@ export const reloadRequests: { readonly [subtype: string]: ServeOne } = {
   },
   async reload_plugins({ add_plugins: more, refuse_if_busy: refuses }, { opened }) {
     if (Array.isArray(more) && more.length > 0)
-      throw new ConfigurationError('Plugins are named when a session begins: add_plugins adds none. Nothing was read.')
+      throw new ConfigurationError('Plugins can be added only when a session starts. Nothing was reloaded.')
     if (refuses === true && opened.session.snapshot.status !== 'idle')
-      throw new ConfigurationError('A run goes on. Nothing was read.')
+      throw new ConfigurationError('A run is in progress. Nothing was reloaded.')
     await opened.readAnew()
     const { all, problems } = opened.plugins()
     return {

@@ -59,7 +59,7 @@ const table: { readonly [subtype: string]: ServeOne } = {
   },
   background_tasks() {
     throw new ConfigurationError(
-      'What a run waits for cannot be put in the background while it goes on: commands and agents begin there, with run_in_background.',
+      'A running call cannot be moved to the background. Start commands and agents there with run_in_background.',
     )
   },
   // What waits goes on in the run: the answer says whether anything did.
@@ -95,9 +95,7 @@ export function answerInitialize(
   const { subtype: _, ...asked } = fields
   const { subtype: __, ...begunWith } = first?.fields ?? {}
   if (!isDeepStrictEqual(asked, begunWith) && Object.keys(asked).length > 0)
-    throw new UsageError(
-      'The session is open already, and is not as this initialize says. Send it before the first message.',
-    )
+    throw new UsageError('The session is already open with other options. Send initialize before the first message.')
   const { permissionMode, status } = session.snapshot
   const { names, plugins } = first?.given ?? {}
   return {
@@ -140,7 +138,7 @@ async function rewindFiles(
         filesChanged: files,
         insertions,
         deletions,
-        ...(kept !== '' && { error: `Left as they are: ${kept}` }),
+        ...(kept !== '' && { error: `Not reverted: ${kept}` }),
       },
     }
   } catch (thrown) {
@@ -158,7 +156,7 @@ function applySettings(settings: Json | undefined, session: Session): void {
   const strangers = [...Object.keys(others), ...Object.keys(rules).map((name) => `permissions.${name}`)]
   if (strangers.length > 0)
     throw new UsageError(
-      `${strangers.join(', ')} cannot be set while the session is open, so nothing was. What can be: model, permissions.defaultMode, until, untilTries, limits.`,
+      `${strangers.join(', ')} cannot be set while the session is open. Nothing was set. Settable: model, permissions.defaultMode, until, untilTries, limits.`,
     )
   const changed = {
     ...(limits !== undefined && limitsGiven(limits)),
@@ -183,7 +181,7 @@ function limitsGiven(given: Json): LimitsChange {
     Object.entries(given).map(([key, value]) => {
       const name = byFlag.get(key)
       if (name === undefined)
-        throw new UsageError(`There is no limit ${oneLine(key, 100)}. There are ${[...byFlag.keys()].join(', ')}.`)
+        throw new UsageError(`Unknown limit ${oneLine(key, 100)}. Limits: ${[...byFlag.keys()].join(', ')}.`)
       if (value === null) return [name, null]
       const written = name === 'maxDurationMs' ? value : typeof value === 'number' ? String(value) : ''
       const read = settableLimits[name].read(typeof written === 'string' ? written : '')
@@ -210,5 +208,5 @@ function triesIn(untilTries: Json): number {
 
 function textIn(name: string, value: Json | undefined): string {
   if (typeof value === 'string' && value !== '') return value
-  throw new UsageError(`The request needs ${name}, a text.`)
+  throw new UsageError(`The request needs "${name}", a string.`)
 }

@@ -54,14 +54,14 @@ const answers: { readonly [name in StatusCommandName]: Answer } = {
   until({ session }, argument) {
     if (argument === '') return goalsOf(session)
     throw new UsageError(
-      'No message sets or takes away the command of a goal: it runs without a question. Start with --until, or send the request apply_flag_settings with until. Nothing was changed.',
+      'A message cannot set or remove a goal command, because it runs without a permission request. Start with --until, or send the request apply_flag_settings with until. Nothing was changed.',
     )
   },
   async why({ session, flush }, _argument, { flags, program }) {
     const { file, last, canResume } = session.snapshot
-    if (last === undefined && !canResume) return 'Nothing was run in this session yet.'
+    if (last === undefined && !canResume) return 'This session has no run yet.'
     const named = flags.cluster === undefined ? file : session.id
-    if (named === undefined) return 'This session is not kept on disk: there is no record to explain it from.'
+    if (named === undefined) return 'This session is not stored on disk, so there is no record to explain.'
     await flush?.()
     const { why } = await import('../why/why.ts')
     const { outputFormat: _, json: __, ...textFlags } = flags
@@ -88,7 +88,7 @@ function goalsOf({ snapshot }: Opened['session']): string {
 function checkGoalsOfStart({ snapshot }: Opened['session'], { goal }: Flags): void {
   if (goal === undefined && snapshot.goal?.goals.some(({ judged }) => judged !== true) !== true) return
   throw new UsageError(
-    'This session was started with goals, which no message changes. Nothing was changed. Start it again with --resume and other goals.',
+    'This session was started with goals, which a message cannot change. Nothing was changed. Start it again with --resume and other goals.',
   )
 }
 
@@ -103,7 +103,7 @@ function checkCeilings(change: LimitsChange, flags: Flags): void {
     if (wanted === undefined || ceiling === undefined || ceiling === Infinity || (wanted !== null && wanted <= ceiling))
       continue
     throw new UsageError(
-      `This session was started with at most ${settableLimits[name].shown(ceiling)}, which no message raises. Nothing was changed. Start it again with --resume and another limit.`,
+      `This session was started with a limit of ${settableLimits[name].shown(ceiling)}, which a message cannot raise. Nothing was changed. Start it again with --resume and another limit.`,
     )
   }
 }

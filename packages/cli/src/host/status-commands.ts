@@ -3,13 +3,13 @@ import type { JsonObject, MessageContent } from '@halting/core'
 
 /** Commands that the program answers by itself, without a model (spec R-HOST-20). `compact` is one of them as long as nothing was said. */
 export const statusCommands = [
-  { name: 'compact', description: 'Make the conversation shorter', argumentHint: '[what to keep]' },
-  { name: 'context', description: 'What fills the context window', argumentHint: '' },
-  { name: 'cost', description: 'What the last run and the session cost', argumentHint: '' },
-  { name: 'goal', description: 'Goals and how they stand; sets one that a model judges', argumentHint: '[TEXT | off]' },
-  { name: 'limits', description: 'Limits in force; sets one', argumentHint: '[turns|usd|tokens|time N]' },
-  { name: 'until', description: 'Commands that must pass before a run is done, and how they stand', argumentHint: '' },
-  { name: 'why', description: 'Why the last run stopped, and where turns and dollars went', argumentHint: '' },
+  { name: 'compact', description: 'Compact the conversation', argumentHint: '[what to keep]' },
+  { name: 'context', description: 'Show what fills the context window', argumentHint: '' },
+  { name: 'cost', description: 'Show what the last run and the session cost', argumentHint: '' },
+  { name: 'goal', description: 'Show the goals, or set one that a model judges', argumentHint: '[TEXT | off]' },
+  { name: 'limits', description: 'Show the limits, or set one', argumentHint: '[turns|usd|tokens|time N]' },
+  { name: 'until', description: 'Show the commands that must pass before a run is done', argumentHint: '' },
+  { name: 'why', description: 'Explain why the last run stopped and what it used', argumentHint: '' },
 ] as const
 
 export type StatusCommandName = (typeof statusCommands)[number]['name']

@@ -22,7 +22,7 @@ export function readUserMessage(line: JsonObject): HostMessage {
   if ((message['role'] ?? 'user') !== 'user') throw wrong('has a role that is not user')
   const when = priorities.find((one) => one === priority)
   if (priority !== undefined && priority !== null && when === undefined)
-    throw wrong('has a priority that is none of now, next and later')
+    throw wrong('has a priority other than now, next and later')
   return {
     content: contentOf(message['content']),
     ...(typeof uuid === 'string' && uuid !== '' && { id: uuid }),
@@ -34,11 +34,11 @@ export function readUserMessage(line: JsonObject): HostMessage {
 
 function contentOf(content: Json | undefined): MessageContent {
   if (typeof content === 'string') {
-    if (content.trim() === '') throw wrong('says nothing')
+    if (content.trim() === '') throw wrong('is empty')
     return content
   }
-  if (!Array.isArray(content)) throw wrong('has a content that is neither a text nor a list of blocks')
-  if (content.length === 0) throw wrong('says nothing')
+  if (!Array.isArray(content)) throw wrong('has a content that is neither a string nor a list of blocks')
+  if (content.length === 0) throw wrong('is empty')
   const stranger = content.find((block) => !isJsonObject(block) || typeof block['type'] !== 'string')
   if (stranger !== undefined) throw wrong('has a block without a type')
   // True as far as it was looked at; the session refuses blocks that no prompt has.
@@ -47,7 +47,7 @@ function contentOf(content: Json | undefined): MessageContent {
 
 function wrong(problem: string): UsageError {
   return new UsageError(
-    `A message of the host ${problem}. It takes {"type":"user","message":{"role":"user","content":"…"},"parent_tool_use_id":null,"session_id":""}.`,
+    `A message of the host ${problem}. Expected {"type":"user","message":{"role":"user","content":"…"},"parent_tool_use_id":null,"session_id":""}.`,
   )
 }
 

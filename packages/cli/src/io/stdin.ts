@@ -20,7 +20,7 @@ export async function readPiped(stdin: NodeJS.ReadStream, output: Output, hasPro
   const patience = setTimeout(() => {
     if (hasPrompt) {
       isAbandoned = true
-      output.err('halting: nothing came on stdin for 3 s; going on without it. Add < /dev/null to save the wait.\n')
+      output.err('halting: no input on stdin for 3 s; continuing without it. Add < /dev/null to skip this wait.\n')
       stdin.destroy()
     } else output.err('halting: waiting for the prompt on stdin\n')
   }, patienceMs)
@@ -29,7 +29,7 @@ export async function readPiped(stdin: NodeJS.ReadStream, output: Output, hasPro
       clearTimeout(patience)
       bytes += chunk.length
       if (bytes > largestBytes) {
-        throw new UsageError('More than 10 MB came on stdin. Put it in a file, and name the file in the prompt.')
+        throw new UsageError('stdin has more than 10 MB. Put it in a file and name the file in the prompt.')
       }
       chunks.push(chunk)
     }

@@ -138,7 +138,7 @@ function sessionsHere({ cwd, env }: Program, changed: () => void): Sessions {
     },
     comingBack({ session: { id, snapshot } }) {
       const isThere = snapshot.file !== undefined && snapshot.last !== undefined
-      return isThere ? `Go on with it: halting --resume ${id}\n` : ''
+      return isThere ? `Resume: halting --resume ${id}\n` : ''
     },
   }
 }

@@ -52,9 +52,9 @@ describe('a client that answers a question with', () => {
 test.each<readonly [what: string, answer: unknown, told: string]>([
   ['nothing', null, 'The person did not answer'],
   ['a word that nobody knows', { action: 'maybe' }, 'The person did not answer'],
-  ['no content', { action: 'accept' }, 'There was no answer to this.'],
-  ['content that is none', { action: 'accept', content: 7 }, 'There was no answer to this.'],
-  ['answers of other kinds', { action: 'accept', content: { answer1: { a: 1 } } }, 'There was no answer to this.'],
+  ['no content', { action: 'accept' }, 'Not answered.'],
+  ['content that is none', { action: 'accept', content: 7 }, 'Not answered.'],
+  ['answers of other kinds', { action: 'accept', content: { answer1: { a: 1 } } }, 'Not answered.'],
 ])('a form that comes back with %s is no answer', async (_what, answer, told) => {
   const model = scriptedModel([ask, 'Done.'])
   const { newSession, prompt } = await startAgent({

@@ -175,7 +175,11 @@ test('a person is asked with the diff and the rule that would be saved, and what
       }),
       options: [
         { optionId: 'allow_once', kind: 'allow_once', name: 'Allow once' },
-        { optionId: 'allow_always:0', kind: 'allow_always', name: 'Always allow Edit(/a.txt) (this project, for you)' },
+        {
+          optionId: 'allow_always:0',
+          kind: 'allow_always',
+          name: 'Always allow Edit(/a.txt) (in this project, for you)',
+        },
         {
           optionId: 'allow_always:1',
           kind: 'allow_always',
@@ -185,7 +189,7 @@ test('a person is asked with the diff and the rule that would be saved, and what
         {
           optionId: 'reject_always',
           kind: 'reject_always',
-          name: 'Reject, and each same call of Write in this session',
+          name: 'Reject, and reject this same Write in this session',
         },
       ],
     },

@@ -89,9 +89,9 @@ test('nothing that is typed runs on this machine, and what needs it says so', as
   expect(app.terminal.all().some((line) => line.startsWith('> !touch here'))).toBe(true)
   app.type(key.ctrl('c'))
   for (const [command, why] of [
-    ['/diff', 'the files of this one are on its worker.'],
-    ['/memory', 'this one has what its worker was started with.'],
-    ['/export', 'the record of this one is on the cluster.'],
+    ['/diff', 'the files of this session are on its worker.'],
+    ['/memory', 'this session has the settings of its worker.'],
+    ['/export', 'the record of this session is on the cluster.'],
   ] as const) {
     app.say(command)
     await app.terminal.sees(why)
@@ -119,13 +119,13 @@ test('steering, the queue, an interruption, going back, a new one and the list o
   await app.terminal.sees('■ Stopped')
   await app.settled()
   app.say('/rewind')
-  await app.terminal.sees('Go back to before')
+  await app.terminal.sees('Rewind to before:')
   app.type(key.enter)
   await app.terminal.sees('on the worker, stay as they are')
   app.type(key.ctrl('c'))
   const before = idOf(app)
   app.say('/clear')
-  await app.terminal.sees('A new session. The one before')
+  await app.terminal.sees('New session. The one before')
   expect(idOf(app)).not.toBe(before)
   app.say('/resume')
   await app.terminal.sees('Go on with')

@@ -35,10 +35,7 @@ describe('a round of checks', () => {
     ],
     [{ ...ends, met: true, checks: [passed] }, 'goal: npm test, npm run lint ✓'],
     [{ ...ends, checks: [{ ...failed, tail: '' }] }, 'goal: npm test ✗ (try 2 of 10: exit code 1)'],
-    [
-      { ...ends, checks: [{ ...failed, tail: '', timedOut: true }] },
-      'goal: npm test ✗ (try 2 of 10: it took too long)',
-    ],
+    [{ ...ends, checks: [{ ...failed, tail: '', timedOut: true }] }, 'goal: npm test ✗ (try 2 of 10: timed out)'],
   ])('is a line: %#', (end, line) => {
     expect(linesOf(false, begins, end)).toEqual([line])
   })
@@ -57,10 +54,10 @@ describe('a round of checks', () => {
 describe('the end of a run', () => {
   test.each([
     [result, 'goal met: npm test'],
-    [{ ...result, heldFromStart: true }, 'goal met: npm test (it held from the start)'],
-    [{ ...result, judged: true }, 'goal met: npm test (as a model judges)'],
+    [{ ...result, heldFromStart: true }, 'goal met: npm test (already met at the start)'],
+    [{ ...result, judged: true }, 'goal met: npm test (judged by a model)'],
     [{ ...result, met: false, checks: [failed] }, 'goal not met: npm test'],
-    [{ ...result, met: 'unknown', checks: [failed] }, 'goal not checked since something changed'],
+    [{ ...result, met: 'unknown', checks: [failed] }, 'goal not checked after the last change'],
     [{ ...result, met: 'unknown', checks: [] }, 'goal not checked'],
     [undefined, ''],
   ] as const)('says how the goal stands: %#', (goal, part) => {

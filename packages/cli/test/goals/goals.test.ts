@@ -77,8 +77,8 @@ describe('the goal is met', () => {
     expect(resultOf(skipped)).toMatchObject({ num_turns: 0, result: '', goal: { met: true, heldFromStart: true } })
     const asked = await pursue([say('Nothing to do.')], [], { cwd })
     expect(told(asked)).toEqual([
-      'goal: sh check.sh ✓ (it holds already)',
-      '✓ done · goal met: sh check.sh (it held from the start) · FIGURES',
+      'goal: sh check.sh ✓ (already met)',
+      '✓ done · goal met: sh check.sh (already met at the start) · FIGURES',
     ])
   })
 
@@ -88,7 +88,7 @@ describe('the goal is met', () => {
     expect(resultOf(ended)).toMatchObject({ num_turns: 2, goal: { met: true } })
   })
 
-  test('as a model judges by what a program printed, which the line and the result say', async () => {
+  test('judged by a model by what a program printed, which the line and the result say', async () => {
     const cwd = project()
     const printed = 'all of the twelve sums are right today'
     writeFileSync(join(cwd, 'check.sh'), `${npmTest}\necho "${printed}"\n`)
@@ -109,7 +109,7 @@ describe('the goal is met', () => {
         expect.stringContaining('✗ (before it began: Nothing shows that the goal is met'),
         expect.stringContaining('✗ (try 1 of 10: Nothing shows that the goal is met'),
         'goal: All sums are right. ✓',
-        '✓ done · goal met: All sums are right. (as a model judges) · FIGURES · 1 file changed +1 −1',
+        '✓ done · goal met: All sums are right. (judged by a model) · FIGURES · 1 file changed +1 −1',
       ],
     })
   })
@@ -153,7 +153,7 @@ describe('the goal is not met', () => {
         'goal: sh check.sh ✗ (try 1 of 2: 1 failed)',
         'goal: sh check.sh ✗ (try 2 of 2: 1 failed)',
         'goal: sh check.sh ✗ (after 2 tries: 1 failed)',
-        'halting: goal_unmet: The goal is not met after 2 tries: `sh check.sh` failed with exit code 1: 1 failed (FIGURES, 2 files changed +2 −0). Raise --until-tries, or name another model with --model.',
+        'halting: goal_unmet: The goal is not met after 2 tries: `sh check.sh` failed with exit code 1: 1 failed (FIGURES, 2 files changed +2 −0). Raise --until-tries, or choose another model with --model.',
         'Go on: halting -p --resume ID --until-tries 4',
         'Undo: halting undo ID',
       ],

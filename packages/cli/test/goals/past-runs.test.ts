@@ -41,7 +41,7 @@ test('why tells the goal: the tries, the check that failed with its last lines, 
   expect(stdout).toMatch(/goal tries +.* 1 of 1/)
   expect(stdout).toContain('goal_unmet once; 1 of 1 used')
   expect(stdout).toContain(
-    'Raise --until-tries, or name another model with --model. halting undo reverts\nwhat it changed.',
+    'Raise --until-tries, or choose another model with --model. halting undo reverts\nwhat it changed.',
   )
   expect(stdout).toContain(`halting -p --resume ${id} --until-tries 2`)
   expect(stdout.split('\n').filter((line) => columnsOf(line) > 80 && !line.startsWith('  halting '))).toEqual([])
@@ -114,7 +114,7 @@ test('a session that was killed in a check is read as it is, and once it went on
   const one = start(args, { cwd })
   await fileSays(join(cwd, 'rounds'))
   while (readFileSync(join(cwd, 'rounds'), 'utf8').length < 4) await new Promise((resolve) => setTimeout(resolve, 20))
-  // While it is being checked.
+  // While check running.
   const going = (await run(['why', id], { cwd })).stdout
   expect(going).toContain('It is still running')
   expect(going).toContain('Not known: the run has not ended; it did not hold at the start.')

@@ -69,7 +69,7 @@ test('what serving throws or rejects with is an error, and so is a request witho
     ['c', 'error', 'A control request needs a request with a subtype, such as {"subtype":"interrupt"}.'],
     ['d', 'error', 'A control request needs a request with a subtype, such as {"subtype":"interrupt"}.'],
   ])
-  expect(warnings).toEqual(['a control request without a request_id cannot be answered, and is passed over.'])
+  expect(warnings).toEqual(['ignored a control request without a request_id: it cannot be answered.'])
 })
 
 test('a request that takes long holds up none, and can be taken back', async () => {

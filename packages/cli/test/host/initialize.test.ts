@@ -73,7 +73,7 @@ test('plugins are said as flags say them; what is no folder is told, and counts 
   expect(flags).toEqual({ pluginDir: ['/o', '/p'], pluginDirNoMcp: ['/n', 'q'] })
   expect(plugins).toEqual(['/p', 'q', undefined, undefined])
   expect(warnings).toEqual([
-    'initialize: plugins: each takes {"type": "local", "path": "…"}; one that is no such object is passed over.',
+    'initialize: plugins: each must be {"type": "local", "path": "…"}; ignored those that are not.',
   ])
   expect(givenBy({ plugins: [] }, {}).plugins).toBeUndefined()
 })
@@ -96,13 +96,13 @@ test('what the session is to be is read; blanks say nothing', () => {
 })
 
 test.each([
-  [{ systemPrompt: [1] }, 'systemPrompt must be a list of the right kind'],
+  [{ systemPrompt: [1] }, 'systemPrompt must be a list of the right type'],
   [{ appendSystemPrompt: {} }, 'appendSystemPrompt must be a text'],
   [{ agents: [] }, 'agents must be an object'],
-  [{ toolAliases: { A: 1 } }, 'toolAliases must be an object of names of tools'],
+  [{ toolAliases: { A: 1 } }, 'toolAliases must be an object of tool names'],
   [{ hooks: 'all' }, 'hooks must be an object'],
-  [{ plugins: [1] }, 'plugins must be a list of the right kind'],
-  [{ sdkMcpServers: {} }, 'sdkMcpServers must be a list of the right kind'],
+  [{ plugins: [1] }, 'plugins must be a list of the right type'],
+  [{ sdkMcpServers: {} }, 'sdkMcpServers must be a list of the right type'],
 ])('%j is refused: %s', (fields, problem) => {
   expect(() => givenBy(fields, {})).toThrow(`initialize: ${problem}.`)
 })

@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { endHosts, host, hostArgs, isResult, kinds, user } from '../support/host.ts'
+import { given, one } from '../support/servers.ts'
 import { call, here, installProgram, run, script } from '../support/program.ts'
 
 installProgram()
@@ -41,6 +42,31 @@ describe('the order of lines', () => {
       expect(line).toMatchObject({ session_id: sessionId, uuid: expect.stringMatching(/^[\da-f-]{36}$/) as unknown })
     // An empty system prompt is sent as none.
     expect(one.service.requests[0]?.body).not.toHaveProperty('system')
+  })
+
+  test('commands that servers bring after initialize are reported behind the first line, once (R-HOST-21)', async () => {
+    const config = given({ s: one('slow', '', { SLOW_MS: '1500' }) })
+    const each = await host([{ content: 'Hello.' }, { content: 'Again.' }], {
+      args: ['--mcp-config', config],
+      env: { HALTING_MCP_WAIT_MS: '50' },
+    })
+    const { response } = await each.ask('initialize', {})
+    expect(JSON.stringify(response?.['commands'])).not.toContain('mcp__s__greet')
+    const isConnected = async (): Promise<boolean> =>
+      JSON.stringify((await each.ask('mcp_status')).response).includes('"connected"')
+    await expect.poll(isConnected, { timeout: 20_000 }).toBe(true)
+    await each.say('hi')
+    await each.say('again')
+    const { lines } = await each.end()
+    const changes = lines.filter(({ subtype }) => subtype === 'commands_changed')
+    expect(changes).toHaveLength(1)
+    expect(changes[0]?.['commands']).toContainEqual({
+      name: 'mcp__s__greet',
+      description: '',
+      argumentHint: 'who [rest]',
+    })
+    const init = kinds(lines).indexOf('system init')
+    expect(kinds(lines)[init + 1]).toBe('system commands_changed')
   })
 
   test('with --include-all-messages the states of the session stand behind the first line and the last', async () => {
@@ -119,7 +145,7 @@ describe('the order of lines', () => {
     expect((await one.ask('initialize', { appendSystemPrompt: 'a' })).response).toEqual(first.response)
     expect(await one.ask('initialize', { appendSystemPrompt: 'b' })).toMatchObject({
       subtype: 'error',
-      error: 'The session is open already, and is not as this initialize says. Send it before the first message.',
+      error: 'The session is already open with other options. Send initialize before the first message.',
     })
     expect((await one.end()).status).toBe(0)
   })
@@ -223,10 +249,10 @@ describe('messages', () => {
     expect(lines.filter(isResult).map(({ result, errors }) => result ?? errors)).toEqual(['Much.', 'Two.'])
     expect(status).toBe(0)
     expect(stderr.split('\n')).toEqual([
-      'halting: a line of stdin is passed over, because it is no JSON: {"type":',
-      'halting: a line of stdin is passed over, because it is JSON, but no object: []',
-      'halting: a line of the type "stranger" is passed over.',
-      'halting: a line of the type that is no text is passed over.',
+      'halting: ignored a line on stdin that it is no JSON: {"type":',
+      'halting: ignored a line on stdin that is not a JSON object: []',
+      'halting: ignored a line of the type "stranger" is passed over.',
+      'halting: ignored a line of the type that is not a string is passed over.',
       '',
     ])
   })
@@ -258,7 +284,7 @@ describe('messages', () => {
     expect(status).toBe(0)
     expect(stderr.split('\n')).toEqual([
       'halting: The message has more than 32 MiB and was not read. Send it in parts, or put it in a file and name the file.',
-      expect.stringContaining('halting: a line of stdin is passed over, because it has more than 32 MiB: {"much":"xxx'),
+      expect.stringContaining('halting: ignored a line on stdin with more than 32 MiB: {"much":"xxx'),
       '',
     ])
   })
@@ -356,10 +382,10 @@ describe('arguments', () => {
     expect(status).toBe(0)
     expect(stderr).toBe(
       [
-        'halting: --permission-mode auto is not supported; using default (asks before changes).',
-        'halting: unknown flag --foo, ignored.',
-        'halting: unknown flag --from-later, ignored.',
-        'halting: unknown flag --bare, ignored.',
+        'halting: --permission-mode auto is not supported: the mode is default, which asks.',
+        'halting: ignored the unknown flag --foo.',
+        'halting: ignored the unknown flag --from-later.',
+        'halting: ignored the unknown flag --bare.',
         'halting: there is no plugin in /p: there is no such folder.',
         '',
       ].join('\n'),
@@ -500,7 +526,7 @@ describe('arguments', () => {
     })
     expect(await run([...hostArgs, 'hi'])).toMatchObject({
       status: 2,
-      stderr: 'halting: With --input-format stream-json, prompts are messages on stdin, one a line.\n',
+      stderr: 'halting: With --input-format stream-json, send prompts on stdin, one JSON message per line.\n',
     })
   })
 })

@@ -94,7 +94,7 @@ test('what cannot be set is refused, and changes nothing', async () => {
       'without --allow-dangerously-skip-permissions',
     ],
     ['set_permission_mode', { mode: 'auto' }, 'There is no permission mode auto'],
-    ['set_permission_mode', {}, 'The request needs mode, a text.'],
+    ['set_permission_mode', {}, 'The request needs "mode, a text.'],
     ['set_model', { model: 'nonsense' }, 'nonsense'],
     ['set_max_thinking_tokens', { max_thinking_tokens: 'many' }, 'must be a whole number, or null'],
     ['apply_flag_settings', { settings: { hooks: {}, model: 'claude-haiku-4-5' } }, 'hooks cannot be set'],
@@ -103,7 +103,7 @@ test('what cannot be set is refused, and changes nothing', async () => {
     // The mode would be another one by then.
     ['apply_flag_settings', { settings: { permissions: { defaultMode: 'plan' }, model: 'nonsense' } }, 'nonsense'],
     ['background_tasks', {}, 'run_in_background'],
-    ['stop_task', {}, 'The request needs task_id'],
+    ['stop_task', {}, 'The request needs "task_id'],
   ] as const) {
     const answer = await one.ask(subtype, fields)
     expect(answer.subtype).toBe('error')
@@ -133,7 +133,7 @@ test('a host sets limits by the names of settings (spec R-LIM-10)', async () => 
     [5, 'limits must be an object'],
     [
       { maxSteps: 5 },
-      'There is no limit maxSteps. There are maxTurns, maxBudgetUsd, maxRunUsd, maxTokens, maxDuration, maxToolCalls.',
+      'Unknown limit maxSteps. There are maxTurns, maxBudgetUsd, maxRunUsd, maxTokens, maxDuration, maxToolCalls.',
     ],
     [{ maxTurns: 0 }, 'limits.maxTurns must be a whole number of at least 1, or null'],
     [{ maxRunUsd: '5' }, 'limits.maxRunUsd must be a number of US dollars above 0'],
@@ -155,7 +155,7 @@ test('a host sets limits by the names of settings (spec R-LIM-10)', async () => 
 test('a message raises no limit of the settings (spec R-LIM-10)', async () => {
   const settings = JSON.stringify({ limits: { maxRunUsd: 3 } })
   const one = await host([], { args: ['--settings', settings] })
-  expect((await one.say('/limits run-usd 4')).result).toContain('This session was started with at most $3.00')
+  expect((await one.say('/limits run-usd 4')).result).toContain('This session was started with a limit of $3.00')
   expect((await one.say('/limits run-usd 2')).result).toContain('$0.0000 of $2.00')
   await one.end()
 })

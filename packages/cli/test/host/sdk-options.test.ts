@@ -134,7 +134,7 @@ describe('limits', () => {
     expect([told.results[0]?.subtype, told.requests.length]).toEqual(['error_max_budget_usd', 0])
   })
 
-  test('taskBudget is told to the model', async () => {
+  test('taskBudget is sent to the model', async () => {
     const told = await asked({ taskBudget: { total: 50_000 } })
     expect([answerOf(told), told.requests[0]?.text.includes('50000')]).toEqual(['Done.', true])
   })

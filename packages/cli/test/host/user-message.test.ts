@@ -40,9 +40,9 @@ test.each([
   [{ type: 'user', message: { role: 'assistant', content: 'hi' } }, 'has a role that is not user'],
   [user(''), 'says nothing'],
   [user([]), 'says nothing'],
-  [user(7), 'has a content that is neither a text nor a list of blocks'],
+  [user(7), 'has a content that is neither a string nor a list of blocks'],
   [user(['hi']), 'has a block without a type'],
-  [user('hi', { priority: 'soon' }), 'has a priority that is none of now, next and later'],
+  [user('hi', { priority: 'soon' }), 'has a priority other than now, next and later'],
 ])('%j %s, and is told so with what is right', (line, problem) => {
   expect(() => readUserMessage(line as never)).toThrow(
     `A message of the host ${problem}. It takes {"type":"user","message":{"role":"user","content":"…"},"parent_tool_use_id":null,"session_id":""}.`,

@@ -28,7 +28,7 @@ const summaries = [
 const sessions = {
   /** Results cleared, finished work collapsed, compacted; then two refusals: what is staged, and a compaction after it. */
   everyLayer: [...times(7, read), ...times(18, think), readAll, ...times(15, think), refusal, refusal, done],
-  /** What fills the window comes back at once. */
+  /** Show what fills the context window comes back at once. */
   thrash: times(9, () => readAll),
   /** Nothing that makes room is on. */
   blocking: times(40, think),

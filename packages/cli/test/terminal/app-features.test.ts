@@ -175,7 +175,7 @@ describe('the background', () => {
     type(key.enter)
     await terminal.sees('Stopped:')
     say('/tasks')
-    await terminal.sees('Nothing goes on in the background.')
+    await terminal.sees('There are no background tasks.')
     expect(terminal.shown()).not.toContain('1 in the background')
   })
 })

@@ -136,7 +136,7 @@ describe('at a limit', () => {
     expect(terminal.shown()).toMatch(/turn 3\/9/)
   })
 
-  test('w asks for one last answer, and nothing runs any more, whatever the model wants', async () => {
+  test('w asks for ask for a final answer, and nothing runs any more, whatever the model wants', async () => {
     const { terminal, say, settled, cwd } = await startApp({
       replies: [
         { content: ['One.', bash('true')] },
@@ -182,7 +182,7 @@ describe('keys', () => {
     type(key.up)
     await terminal.sees('> precious')
     type(key.ctrl('u'), key.ctrl('c'))
-    await terminal.sees('Ctrl+C again leaves')
+    await terminal.sees('Press Ctrl+C again to quit')
     type(key.ctrl('c'))
     expect(await app.ended).toBe(0)
   })
@@ -219,7 +219,7 @@ describe('keys', () => {
     await settled()
     type(key.escape)
     await terminal.sees('Esc again goes back')
-    expect(terminal.shown()).not.toContain('Go back to before')
+    expect(terminal.shown()).not.toContain('Rewind to before:')
   })
 
   test('what is written when a signal ends the program is in the history', async () => {
@@ -270,6 +270,22 @@ describe('keys', () => {
     type(key.ctrl('t'))
     await settled()
     expect(shown()).toBe(1)
+  })
+
+  test('Ctrl+T shows the tasks of TaskCreate and TaskUpdate, also in a session that goes on', async () => {
+    const create = { type: 'tool_use', name: 'TaskCreate', input: { subject: 'the changelog' } }
+    const update = { type: 'tool_use', name: 'TaskUpdate', input: { taskId: '1', status: 'in_progress' } }
+    const first = await startApp({ replies: [{ content: [create] }, { content: [update] }, { content: 'Done.' }] })
+    first.say('go')
+    await first.settled()
+    first.type(key.ctrl('t'))
+    await first.terminal.sees(/▸ the changelog[\s\S]*▸ the changelog/)
+    first.app.leave(0)
+    await first.app.ended
+    const { terminal, type } = await startApp({ again: first, flags: { continue: true } })
+    await terminal.sees('▸ the changelog')
+    type(key.ctrl('t'))
+    await terminal.sees(/▸ the changelog[\s\S]*▸ the changelog/)
   })
 
   test('and where there are none says so above, and shows none', async () => {
@@ -415,7 +431,7 @@ describe('commands', () => {
     say('first question')
     await settled()
     say('/clear')
-    await terminal.sees('A new session. The one before: /resume')
+    await terminal.sees('New session. The one before: /resume')
     expect(opened).toHaveLength(2)
     say('/resume')
     await terminal.sees('Go on with')
@@ -450,7 +466,7 @@ describe('commands', () => {
     type(key.escape)
     await terminal.sees('Esc again goes back')
     type(key.escape)
-    await terminal.sees('Go back to before')
+    await terminal.sees('Rewind to before:')
     type(key.enter)
     await terminal.sees('The conversation is where it was')
     await terminal.sees('> question two')
@@ -513,7 +529,7 @@ describe('commands', () => {
     ['/mcp', /This session has no servers\./],
     ['/hooks', /This session has no hooks\./],
     ['/memory', /nothing is kept of earlier sessions/],
-    ['/theme puce', /There is no theme puce/],
+    ['/theme puce', /Unknown theme puce/],
     ['/diff', /no repository|no changes/],
     ['/rewind', /not kept|Nothing was said|There is no file/],
     ['/compact', /There is no conversation to compact yet\./],
@@ -582,7 +598,7 @@ describe('a question', () => {
     await answering()
     type(key.ctrl('c'))
     await terminal.sees('■')
-    await terminal.sees('Ctrl+C again leaves')
+    await terminal.sees('Press Ctrl+C again to quit')
     type(key.ctrl('c'))
     expect(await app.ended).toBe(0)
   })
@@ -622,7 +638,7 @@ test('a file that is mentioned goes with the message, and is told by its name', 
   expect(terminal.all().join('\n')).toMatch(/> see @notes.txt#2\n {2}\+ \/\S+\n?\s*.*notes.txt, lines 2 to 2/)
   expect(terminal.all().join('\n')).not.toContain('secret line')
   type(key.escape, key.escape)
-  await terminal.sees('Go back to before')
+  await terminal.sees('Rewind to before:')
   type(key.enter)
   await terminal.sees('> see @notes.txt#2')
 })

@@ -48,7 +48,7 @@ describe('a model that is silent', () => {
     expect(after(1_000, thinking)).toBe('  thinking · 0:13')
     expect(after(1_000, text('So'))).toBe('')
     expect(after(4_000)).toBe('  waiting for the rest of the reply · 0:05')
-    expect(after(60_000, call)).toBe('  writing a call of Write · 1:05')
+    expect(after(60_000, call)).toBe('  writing a tool call (Write) · 1:05')
     expect(after(60_000, end)).toBe('')
   })
 })

@@ -70,8 +70,8 @@ describe('a line', () => {
     ['/etc/hosts is what?', { kind: 'prompt' }],
     ['hello /help', { kind: 'prompt' }],
     ['/', { kind: 'prompt' }],
-    ['/hepl', { kind: 'unknown', says: 'There is no command /hepl. Did you mean /help?' }],
-    ['/zzzzzz', { kind: 'unknown', says: 'There is no command /zzzzzz. /help lists the commands.' }],
+    ['/hepl', { kind: 'unknown', says: 'Unknown command /hepl. Did you mean /help?' }],
+    ['/zzzzzz', { kind: 'unknown', says: 'Unknown command /zzzzzz. /help lists the commands.' }],
   ])('%j', (text, expected) => {
     expect(readCommand(text, ['help', 'limits'], ['fix-issue'])).toEqual(expected)
   })
@@ -110,7 +110,7 @@ describe('a command of the person', () => {
     expect(output.length).toBeLessThan(31_000)
     expect(output).toMatch(/^1\n2\n[\s\S]*characters left out[\s\S]*99999\n100000\n$/)
   })
-  test('is told to the model as what the user did', () => {
+  test('is sent to the model as what the user did', () => {
     const text = toldToModel({ command: 'ls', isForModel: true }, { output: ' \n', failed: 'exit code 2' })
     expect(text).toBe('The user ran this command themselves:\n$ ls\n(it printed nothing)\n(exit code 2)')
   })

@@ -57,7 +57,7 @@ describe('what people complain about', () => {
     type(key.ctrl('l'))
     say('/help')
     say('/clear')
-    await terminal.sees('A new session.')
+    await terminal.sees('New session.')
     say('second question')
     await settled()
     const all = terminal.all()
@@ -215,9 +215,9 @@ describe('what people complain about', () => {
       type(key.escape)
       await terminal.sees('Esc again goes back')
       type(key.escape)
-      await terminal.sees('Go back to before')
+      await terminal.sees('Rewind to before:')
       type(key.enter)
-      await terminal.sees('The files alone')
+      await terminal.sees('Only the files')
     }
     await goesBack()
     expect(terminal.shown()).toMatch(/1 file \+0 −1, 1 file stays? as/)
@@ -276,7 +276,7 @@ describe('what people complain about', () => {
       app.say('go')
       await app.settled()
       expect(app.terminal.shown()).toContain('✓ done · 1 turn')
-      expect(panelOf(app)).toMatch(/turn 1\/40 .* next stop: 39 turns/)
+      expect(panelOf(app)).toMatch(/turn 1\/40 .* next stop: in 39 turns/)
     })
 
     test('a loop that is stopped says so, and goes on where the person wants it', async () => {
@@ -345,7 +345,7 @@ describe('what people complain about', () => {
     await terminal.sees(/queued 1 for the next turn: "steer it"\n.*queued 1 after the run: "queue it"/)
     await settled()
     expect(terminal.shown()).toMatch(
-      /> steer it\n {2}taken at turn 2\nFirst end\.\n\n> queue it\n {2}taken at turn 3, where the run would have ended\nSecond end\./,
+      /> steer it\n {2}delivered at turn 2\nFirst end\.\n\n> queue it\n {2}delivered at turn 3, when the run would have ended\nSecond end\./,
     )
   })
 
@@ -359,7 +359,7 @@ describe('what people complain about', () => {
     const { terminal, say, type, settled } = app
     say('go')
     await settled()
-    expect(panelOf(app)).toContain('next stop: 0 turns')
+    expect(panelOf(app)).toContain('next stop: in 0 turns')
     await new Promise((resolve) => setTimeout(resolve, 550))
     type(key.enter)
     await terminal.sees('sleep 1')

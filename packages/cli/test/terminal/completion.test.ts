@@ -29,7 +29,7 @@ beforeAll(() => {
 afterAll(() => rmSync(cwd, { recursive: true }))
 
 const commands = [
-  { name: 'help', description: 'Commands and keys' },
+  { name: 'help', description: 'Show commands and keys' },
   {
     name: 'limits',
     description: 'Limits',

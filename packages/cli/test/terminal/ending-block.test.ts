@@ -38,7 +38,7 @@ describe('the ending of a run', () => {
     expect(shown([told.block])).toBe('✓ done · 7 turns · $0.31 · 2:10')
     expect(told.actions).toEqual([])
     expect(text('completed')).toBe(
-      '✓ done · 7 turns · $0.31 · 2:10 · 2 files changed +12 −3\n  Undone: todo "update the changelog".',
+      '✓ done · 7 turns · $0.31 · 2:10 · 2 files changed +12 −3\n  Not done: "update the changelog".',
     )
   })
 
@@ -47,9 +47,9 @@ describe('the ending of a run', () => {
     expect(text('max_budget_usd', context, '', { costUsd: 0.92, committedUsd: 0.97 })).toBe(
       `■ Stopped: the dollar budget is used up. $0.97 of $1.00, the next request could cost $0.08.
   [max_budget_usd]
-  7 turns, $0.92, up to $0.97, up to 12,345 tokens, 2:10, 2 files changed +12 −3. Undone: todo
-  "update the changelog".
-  ↵ +$0.50 and go on   t↵ the same and +20 turns   w↵ one last answer   y↵ /why   or type a prompt`,
+  7 turns, $0.92, up to $0.97, up to 12,345 tokens, 2:10, 2 files changed +12 −3. Not done: "update
+  the changelog".
+  ↵ +$0.50 and continue   t↵ the same, and +20 turns   w↵ final answer   y↵ /why   or type a prompt`,
     )
   })
 
@@ -72,14 +72,11 @@ describe('the ending of a run', () => {
       `■ Stopped: the dollar limit of the run is reached. $9.97 of $10.00, the next request could cost $0.08.
   [max_budget_usd]
   7 turns, $9.97, 12,345 tokens, 2:10.
-  Enter raises the limit of a run to $15.00 in this session, and the run goes on with its counters. /limits
-  run-usd sets another (none: no limit), as --max-run-usd does at the start and limits.maxRunUsd in your
-  settings for all sessions.
-  ↵ +$5.00 and go on   w↵ one last answer   y↵ /why   or type a prompt`,
+  Enter raises the limit to $15.00 a run in this session and continues. For another value: /limits run-usd N
+  (none: no limit). For all sessions: limits.maxRunUsd in your settings.
+  ↵ +$5.00 and continue   w↵ final answer   y↵ /why   or type a prompt`,
     )
-    expect(said({ ...context, neededUsd: 30, limitNeededUsd: 39.97 })).toContain(
-      'Enter raises the limit of a run to $39.97',
-    )
+    expect(said({ ...context, neededUsd: 30, limitNeededUsd: 39.97 })).toContain('Enter raises the limit to $39.97')
   })
 
   test('a standing budget says its name and when it resets, and nothing is raised (spec R-LIM-8)', () => {
@@ -97,10 +94,10 @@ describe('the ending of a run', () => {
     )
     const said = shown([block], 200)
     expect(said).toContain(
-      '■ Stopped: too little is left of $20 a day. $19.99 of $20.00, the next request could cost $0.50.',
+      '■ Stopped: the budget of $20 a day has too little left for the next request. $19.99 of $20.00, the next request could cost $0.50.',
     )
     expect(said).toContain(
-      'It resets at 2026-11-30T00:00:00+01:00. Wait for the reset, raise the budget in your settings, or continue without it by --ignore-standing-budgets. halting budget shows what is left.',
+      'It resets at 2026-11-30T00:00:00+01:00. Wait for the reset, raise the budget in your settings, or ignore it with --ignore-standing-budgets. halting budget shows what is left.',
     )
     // Neither more nor a last answer: nothing is left for it.
     expect(actions.map(({ typed }) => typed)).toEqual(['y'])
@@ -113,10 +110,10 @@ describe('the ending of a run', () => {
   [max_turns]
   7 turns, $0.31, 12,345 tokens,
   2:10, 2 files changed +12 −3.
-  Undone: todo "update the
+  Not done: "update the
   changelog".
-  ↵ +20 turns and go on
-  w↵ one last answer   y↵ /why
+  ↵ +20 turns and continue
+  w↵ final answer   y↵ /why
   or type a prompt`)
   })
 
@@ -141,21 +138,21 @@ describe('the ending of a run', () => {
       '✓ done · 7 turns · $0.31 · 2:10 · 2 files changed +12 −3 | ',
       '✓ done (It says why) · 7 turns · $0.31 · 2:10 · 2 files changed +12 −3 | ',
       '■ Stopped: a hook, a guard or a tool ended it. It says why.  [stop_requested] | y↵ /why',
-      '■ Stopped: the turn limit is reached. 40 of 40 turns.  [max_turns] | ↵ +20 turns and go on, w↵ one last answer, y↵ /why',
-      '■ Stopped: the limit of tool calls is reached. 40 of 40 tool calls.  [max_tool_calls] | ↵ +50 tool calls and go on, t↵ the same and +20 turns, w↵ one last answer, y↵ /why',
-      '■ Stopped: the dollar budget is used up. $1.00 of $1.00.  [max_budget_usd] | ↵ +$0.50 and go on, t↵ the same and +20 turns, w↵ one last answer, y↵ /why',
-      '■ Stopped: the token limit is reached. 95,000 of 100,000 tokens, the next request could need 9,000.  [token_limit] | ↵ +50,000 tokens and go on, t↵ the same and +20 turns, w↵ one last answer, y↵ /why',
+      '■ Stopped: the turn limit is reached. 40 of 40 turns.  [max_turns] | ↵ +20 turns and continue, w↵ final answer, y↵ /why',
+      '■ Stopped: the limit of tool calls is reached. 40 of 40 tool calls.  [max_tool_calls] | ↵ +50 tool calls and continue, t↵ the same, and +20 turns, w↵ final answer, y↵ /why',
+      '■ Stopped: the dollar budget is used up. $1.00 of $1.00.  [max_budget_usd] | ↵ +$0.50 and continue, t↵ the same, and +20 turns, w↵ final answer, y↵ /why',
+      '■ Stopped: the token limit is reached. 95,000 of 100,000 tokens, the next request could need 9,000.  [token_limit] | ↵ +50,000 tokens and continue, t↵ the same, and +20 turns, w↵ final answer, y↵ /why',
       '■ Stopped: the reply was cut at its longest, again and again.  [max_output_tokens] | ↵ have it go on, y↵ /why',
-      '■ Stopped: the time is up. 10:00 of 10:00.  [time_limit] | ↵ +10:00 and go on, t↵ the same and +20 turns, w↵ one last answer, y↵ /why',
-      '■ Stopped: it made no progress. It says why.  [no_progress] | ↵ have it try another way, w↵ one last answer, y↵ /why',
+      '■ Stopped: the time is up. 10:00 of 10:00.  [time_limit] | ↵ +10:00 and continue, t↵ the same, and +20 turns, w↵ final answer, y↵ /why',
+      '■ Stopped: it made no progress. It says why.  [no_progress] | ↵ have it try another way, w↵ final answer, y↵ /why',
       '■ Stopped: no room can be made. It says why.  [compaction_thrash] | y↵ /why',
       '■ Stopped: the context window is full. 199,000 of 197,000 tokens.  [blocking_limit] | ↵ /compact, y↵ /why',
       '■ Stopped: no answer fits the schema. It says why.  [structured_output_retry_exhausted] | y↵ /why',
       '■ Stopped: a hook stopped it after a tool. It says why.  [hook_stopped] | ↵ go on, y↵ /why',
       '■ Stopped: a stop hook ended it. It says why.  [stop_hook_prevented] | y↵ /why',
-      '■ Stopped: the goal is not met. It says why.  [goal_unmet] | ↵ +10 tries and go on, t↵ the same and +20 turns, m↵ another model, u↵ undo its changes, y↵ /why',
+      '■ Stopped: the goal is not met. It says why.  [goal_unmet] | ↵ +10 tries and continue, t↵ the same, and +20 turns, m↵ another model, u↵ undo its file changes, y↵ /why',
       '■ Stopped: a stop hook is not satisfied. It says why.  [stop_hook_unmet] | ↵ go on, y↵ /why',
-      '■ Stopped: a call waits for a yes or a no. It says why.  [needs_approval] | allow↵ let it run and go on, deny↵ deny and go on, y↵ /why',
+      '■ Stopped: a call waits for a yes or a no. It says why.  [needs_approval] | allow↵ allow it and continue, deny↵ deny and continue, y↵ /why',
       '■ Stopped: you asked it to stop. It says why.  [user_requested] | ↵ go on, y↵ /why',
       '■ Stopped: interrupted while the model wrote. It says why.  [aborted_streaming] | ↵ go on, y↵ /why',
       '■ Stopped: interrupted while tools ran. It says why.  [aborted_tools] | ↵ go on, y↵ /why',
@@ -183,7 +180,7 @@ describe('the ending of a run', () => {
   test('a goal that is met is named, with what a person should know of it', () => {
     expect(text('completed', {}, '', { goal })).toContain('✓ done · goal met: npm test · 7 turns')
     const held = { ...goal, heldFromStart: true, judged: true }
-    expect(text('completed', {}, '', { goal: held })).toContain('held from the start, as a model judges')
+    expect(text('completed', {}, '', { goal: held })).toContain('already met at the start, judged by a model')
     const tested = text('completed', {}, '', { goal: { ...goal, changedTests: ['a.test.js', 'b.test.js'] } })
     expect(tested).toContain('The agent changed 2 test files: a.test.js, b.test.js.')
     expect(text('completed', {}, '', { goal: { ...goal, flaky: true } })).toContain('--until-stable 3')
@@ -192,14 +189,14 @@ describe('the ending of a run', () => {
   test('an unmet goal says what it is checked by where that has changed, and one that is not known says so', () => {
     const unmet = { ...goal, met: false, tampered: ['package.json (scripts.test)'] }
     expect(text('goal_unmet', { used: 3, limit: 10 }, 'The goal is not met: x', { goal: unmet })).toContain(
-      'What it is checked by has changed: package.json (scripts.test).',
+      'Protected files of the check changed: package.json (scripts.test).',
     )
-    expect(text('aborted_tools', {}, 'x', { goal: { ...goal, met: 'unknown' } })).toContain('is not known')
+    expect(text('aborted_tools', {}, 'x', { goal: { ...goal, met: 'unknown' } })).toContain('is unknown')
   })
 
   test('what did not react to an abort is named', () => {
     expect(text('aborted_tools', {}, 'Interrupted by the user', { stillRunning: ['call_7'] })).toContain(
-      'Left behind, because they did not respond to the abort: call_7.',
+      'Still running, because they did not react to the abort: call_7.',
     )
   })
 })
@@ -257,9 +254,9 @@ describe('what is offered', () => {
   test('is taken by what is typed alone: a prompt that begins alike is a prompt', () => {
     const { actions } = ending('max_budget_usd', { used: 1, limit: 1 })
     expect(['', ' t ', 'w', 'y', 'try again', 'why', 'x'].map((typed) => actionFor(typed, actions)?.label)).toEqual([
-      '+$0.50 and go on',
-      'the same and +20 turns',
-      'one last answer',
+      '+$0.50 and continue',
+      'the same, and +20 turns',
+      'final answer',
       '/why',
       undefined,
       undefined,

@@ -46,11 +46,11 @@ describe('the line of a round', () => {
   test('stands in the place of what the model is told of it, and of nothing else', () => {
     const told = user('The goal is not met: and so on', 'loop')
     const view = streamView()
-    expect(printed(view, [begun, ended({}), told])).not.toContain('told to the model')
-    expect(printed(view, [user('Another word of the loop', 'loop')])).toContain('told to the model')
+    expect(printed(view, [begun, ended({}), told])).not.toContain('sent to the model')
+    expect(printed(view, [user('Another word of the loop', 'loop')])).toContain('sent to the model')
     const turn: RunEvent = { type: 'turn_start', request: 2, turn: 2 }
     expect(printed(streamView(), [begun, ended({ met: true }), turn, user('Another word', 'loop')])).toContain(
-      'told to the model',
+      'sent to the model',
     )
   })
 })

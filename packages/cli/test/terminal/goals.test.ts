@@ -31,7 +31,7 @@ describe('a run with a goal', () => {
       replies: [sets(1), { content: 'Done.' }, sets(3), { content: 'Done now.' }],
     })
     say('/until bash check.sh')
-    await terminal.sees('An answer counts as done when this exits with 0: bash check.sh.')
+    await terminal.sees('An answer is accepted when this command exits with 0: bash check.sh.')
     say('go')
     await terminal.sees('✓ done · goal met: bash check.sh')
     await settled()
@@ -43,7 +43,7 @@ describe('a run with a goal', () => {
     ])
     expect(terminal.shown()).toContain('· goal ✓ ·')
     // The line of the round says it.
-    expect(terminal.all().join('\n')).not.toContain('told to the model')
+    expect(terminal.all().join('\n')).not.toContain('sent to the model')
   })
 
   test('/until off in the middle of a run has it end with its answer', async () => {
@@ -54,7 +54,7 @@ describe('a run with a goal', () => {
     say('go')
     await terminal.sees('I work.')
     say('/until off')
-    await terminal.sees('No command is checked any more.')
+    await terminal.sees('commands as goals any more.')
     await terminal.sees('✓ done · 2 turns')
     expect(terminal.all().filter((line) => line.startsWith('⏺ goal'))).toHaveLength(1)
   })
@@ -70,7 +70,7 @@ describe('a run with a goal', () => {
     await settled()
     await offersTaken()
     type(key.enter)
-    await terminal.sees('told to the model: The goal is not met: `bash check.sh` failed with exit code 1.')
+    await terminal.sees('sent to the model: The goal is not met: `bash check.sh` failed with exit code 1.')
     await terminal.sees('✓ done · goal met: bash check.sh')
     // Nobody said anything.
     expect(terminal.all().filter((line) => line.startsWith('> '))).toEqual(['> go'])
@@ -91,7 +91,7 @@ describe('a run with a goal', () => {
     })
     say('go')
     await terminal.sees('Stopped: the goal is not met after 1 try')
-    await terminal.sees('↵ +10 tries and go on')
+    await terminal.sees('↵ +10 tries and continue')
     await settled()
     expect(existsSync(join(cwd, 'new.txt'))).toBe(true)
     say('u')
@@ -130,7 +130,7 @@ describe('a run with a goal', () => {
     await terminal.sees(/checking echo begun; sleep 60 0:0\d/)
     type(key.ctrl('c'))
     await terminal.sees('Stopped: interrupted')
-    await terminal.sees('Whether the goal is met is not known.')
+    await terminal.sees('It is unknown whether the goal is met.')
     expect(terminal.all().join('\n')).toContain('⏺ goal: echo begun; sleep 60: not checked to its end')
   })
 
@@ -154,7 +154,7 @@ describe('/until', () => {
     say('/until bash check.sh')
     await terminal.sees('exits with 0: bash check.sh.')
     say('/until + true')
-    await terminal.sees('All 2 goals must hold.')
+    await terminal.sees('All 2 goals must be met.')
     say('go')
     await terminal.sees('[goal_unmet]')
     await settled()

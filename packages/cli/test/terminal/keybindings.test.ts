@@ -47,7 +47,7 @@ describe('a file', () => {
   test('gives an action other keys, and takes them from the one that had them', () => {
     const { keysOf, warnings } = read({ tasks: 'ctrl+t', queue: ['alt+q', 'F2'] })
     expect([keysOf.tasks, keysOf.todos, keysOf.queue]).toEqual([['ctrl+t'], [], ['alt+q', 'f2']])
-    expect(warnings).toEqual(['keys.json: todos has no key any more: Ctrl+T is for another action.'])
+    expect(warnings).toEqual(['keys.json: todos has no key now: Ctrl+T is assigned to another action.'])
   })
 
   test('takes a key away with an empty list, which is no fault', () => {
@@ -55,21 +55,25 @@ describe('a file', () => {
   })
 
   test.each([
-    ['an unknown action', { queu: 'f2' }, 'keys.json: there is no action "queu". Did you mean queue?'],
-    ['an unknown key', { queue: 'ctrl+foo' }, 'keys.json: "ctrl+foo" for queue does not count: there is no key "foo".'],
+    ['an unknown action', { queu: 'f2' }, 'keys.json: unknown action "queu". Did you mean queue?'],
+    ['an unknown key', { queue: 'ctrl+foo' }, 'keys.json: ignored "ctrl+foo" for queue: unknown key "foo".'],
     [
       'an unknown modifier',
       { queue: 'hyper+q' },
-      'keys.json: "hyper+q" for queue does not count: there is no hyper+; there are ctrl+, shift+, alt+, super+.',
+      'keys.json: ignored "hyper+q" for queue: unknown modifier hyper+ (modifiers: ctrl+, shift+, alt+, super+).',
     ],
-    ['a letter', { queue: 'q' }, 'keys.json: "q" for queue does not count: "q" alone is typed: no key takes it away.'],
+    [
+      'a letter',
+      { queue: 'q' },
+      'keys.json: ignored "q" for queue: "q" alone types a character and cannot be assigned.',
+    ],
     [
       'a key that is another one for a terminal',
       { queue: 'ctrl+i' },
-      'keys.json: "ctrl+i" for queue does not count: a terminal sends the same for it as for tab.',
+      'keys.json: ignored "ctrl+i" for queue: terminals send the same code for it as for tab.',
     ],
-    ['no key at all', { queue: 7 }, 'keys.json: "queue" takes a key such as "ctrl+t", or a list of keys.'],
-    ['no object', ['a'], 'keys.json does not count: it must be a JSON object such as {"queue": "alt+q"}.'],
+    ['no key at all', { queue: 7 }, 'keys.json: "queue" must be a key such as "ctrl+t", or a list of keys.'],
+    ['no object', ['a'], 'keys.json: ignored, because it is not a JSON object such as {"queue": "alt+q"}.'],
   ])('tells %s, and the action keeps its keys', (_what, file, warning) => {
     const { keysOf, warnings } = read(file)
     expect([keysOf.queue, warnings]).toEqual([['alt+enter'], [warning]])
@@ -80,16 +84,16 @@ describe('a file', () => {
     expect([keysOf.todos, keysOf.tasks, warnings]).toEqual([
       ['f5'],
       ['f6'],
-      ['keys.json: F5 is for todos already, and not for tasks.'],
+      ['keys.json: ignored F5 for tasks: it is already assigned to todos.'],
     ])
   })
 
-  test('that is no JSON, or cannot be read, is told', async () => {
+  test('that is not JSON, or cannot be read, is told', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'halting-keys-'))
     onTestFinished(() => rmSync(folder, { recursive: true }))
     expect((await readKeybindings(folder)).warnings).toEqual([])
     writeFileSync(join(folder, 'keybindings.json'), '{"queue": ')
-    expect((await readKeybindings(folder)).warnings).toEqual([expect.stringContaining('is no JSON')])
+    expect((await readKeybindings(folder)).warnings).toEqual([expect.stringContaining('not valid JSON')])
     writeFileSync(join(folder, 'keybindings.json'), '\uFEFF{"queue": "f9"}')
     expect((await readKeybindings(folder)).keysOf.queue).toEqual(['f9'])
   })

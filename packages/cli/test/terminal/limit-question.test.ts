@@ -41,15 +41,15 @@ describe('the question at a limit', () => {
     expect(screen()).toBe(
       [
         '─'.repeat(80),
-        '? Raise the dollar limit of the run? $9.98 used of $10.00; the next request',
+        '? Raise the dollar limit of this run? $9.98 of $10.00 used; the next request',
         '  needs $10.40.',
-        ' 1 Raise to $15.00 · 2 Raise to $20.00 · o another value · n end here',
+        ' 1 Raise to $15.00 · 2 Raise to $20.00 · o another value · n stop here',
       ].join('\n'),
     )
   })
 
   test('counts down where an answer is not waited for without end', () => {
-    expect(put({ untilMs: 90_000 }, () => 30_000).screen()).toContain('Ends here in 1:00.')
+    expect(put({ untilMs: 90_000 }, () => 30_000).screen()).toContain('the run stops in 1:00.')
   })
 
   test.each<[string, readonly string[], readonly LimitAnswer[]]>([
@@ -70,7 +70,7 @@ describe('the question at a limit', () => {
     press('o', '9', key.enter)
     expect(screen()).toContain('maxRunUsd must be above 10, as it was')
     press(key.backspace, 'x', key.enter)
-    expect(screen()).toContain('Give ')
+    expect(screen()).toContain('Enter a number of US dollars')
     expect(answers).toEqual([])
   })
 })
@@ -85,7 +85,7 @@ test('the interactive program asks in the run, and goes on when the limit is rai
     flags: { maxTurns: 2, onLimit: 'pause' },
   })
   say('go')
-  await terminal.sees('Raise the turn limit of the run?')
+  await terminal.sees('Raise the turn limit of this run?')
   await answering()
   type('2')
   await settled()

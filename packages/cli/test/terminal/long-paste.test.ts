@@ -43,7 +43,7 @@ test('a long message that no run has taken stands in the editor again, before wh
     columns: 120,
   })
   type('first', key.enter)
-  await terminal.sees('Esc stops')
+  await terminal.sees('Esc stop')
   type(key.paste(pasted), key.altEnter)
   await terminal.sees('queued 1 after the run')
   type('draft', key.escape)

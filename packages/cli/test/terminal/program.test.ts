@@ -111,7 +111,7 @@ describe.skipIf(!hasTmux)('the program in a terminal', () => {
     window.text('hello')
     window.keys('Enter')
     await window.sees(/■ Stopped: the dollar limit of the run is reached\. .*the next\s+request could cost/)
-    await window.sees('Enter raises the limit of a run to $')
+    await window.sees('Enter raises the limit to $')
     // An empty line so soon after an ending is taken for a stray one.
     await new Promise((resolve) => setTimeout(resolve, 600))
     window.keys('Enter')

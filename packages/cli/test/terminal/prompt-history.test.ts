@@ -112,7 +112,7 @@ test('what cannot be written is told once, and remembered', async () => {
   history.add('one')
   history.add('two')
   await history.flush()
-  expect(problems).toEqual([expect.stringContaining('cannot be written (EISDIR')])
+  expect(problems).toEqual([expect.stringContaining('history.jsonl (EISDIR')])
   expect(textsOf(history)).toEqual(['one', 'two'])
 })
 
@@ -122,6 +122,6 @@ test.skipIf(process.platform === 'win32')('a pipe of that name is neither waited
   const history = await opened(folder)
   history.add('one')
   await history.flush()
-  expect(problems).toEqual([expect.stringContaining('cannot be written (ENXIO')])
+  expect(problems).toEqual([expect.stringContaining('history.jsonl (ENXIO')])
   expect(textsOf(history)).toEqual(['one'])
 })

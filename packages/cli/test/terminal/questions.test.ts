@@ -69,13 +69,14 @@ describe('the question whether a command may run', () => {
 
   test('marks the part that nothing allows, and offers the rule', () => {
     expect(put(asked, { explain: (command) => permissions.explain(command) }).screen()).toBe(`${ruler}
-? Bash: no rule covers "npm publish".
+? Run this command? No rule covers "npm publish".
   $ npm test -- a && npm publish
   ✓ npm test -- a  (the rule Bash(npm test *))
   ? npm publish  (it runs a program)
   Test, then publish
- y yes (Enter) · a always: Bash(npm publish *) [local ▾ Tab] · e edit · n no
- i tell it what to do instead`)
+ y yes (Enter)
+ a yes, do not ask again for Bash(npm publish *) [in this folder ▾ Tab] · e edit
+ n no · i no, and give other instructions`)
   })
 
   test.each([
@@ -90,8 +91,8 @@ describe('the question whether a command may run', () => {
 
   test('fits 33 columns', () => {
     expect(put(asked, { explain: (command) => permissions.explain(command) }).screen(33)).toBe(`${'─'.repeat(33)}
-? Bash: no rule covers "npm
-  publish".
+? Run this command? No rule
+  covers "npm publish".
   $ npm test -- a && npm publish
   ✓ npm test -- a  (the rule
     Bash(npm test *))
@@ -99,17 +100,19 @@ describe('the question whether a command may run', () => {
     program)
   Test, then publish
  y yes (Enter)
- a always: Bash(npm publish *)
- [local ▾ Tab]
+ a yes, do not ask again for
+ Bash(npm publish *) [in this
+ folder ▾ Tab]
  e edit · n no
- i tell it what to do instead`)
+ i no, and give other
+ instructions`)
   })
 
   test.each([
     ['y', [{ behavior: 'allow' }]],
     [keys.enter, [{ behavior: 'allow' }]],
     ['a', [{ behavior: 'allow', updatedPermissions: [rule] }]],
-    ['n', [{ behavior: 'deny', message: 'The person denied this call.' }]],
+    ['n', [{ behavior: 'deny', message: 'The user denied this call.' }]],
     [
       keys.escape,
       [{ behavior: 'deny', message: 'The person stopped the run in place of an answer.', interrupt: true }],
@@ -128,11 +131,11 @@ describe('the question whether a command may run', () => {
   test('Tab chooses where the rule is kept', () => {
     const { press, screen, answers } = put(asked)
     press(keys.tab)
-    expect(screen()).toContain('[user ▾ Tab]')
+    expect(screen()).toContain('[in all folders ▾ Tab]')
     press(keys.tab)
-    expect(screen()).toContain('[project ▾ Tab]')
+    expect(screen()).toContain('[in this folder, shared ▾ Tab]')
     press(keys.tab)
-    expect(screen()).toContain('[this session ▾ Tab]')
+    expect(screen()).toContain('[in this session ▾ Tab]')
     press(keys.tab, keys.tab, 'a')
     expect(answers).toEqual([
       ['q1', { behavior: 'allow', updatedPermissions: [{ ...rule, destination: 'userSettings' }] }],
@@ -141,9 +144,9 @@ describe('the question whether a command may run', () => {
 
   test('where nothing counts that is kept for the project, it is kept for the session, or for the person', () => {
     const { press, screen, answers } = put({ ...asked, suggestions: [{ ...rule, destination: 'session' }] })
-    expect(screen()).toContain('[this session ▾ Tab]')
+    expect(screen()).toContain('[in this session ▾ Tab]')
     press(keys.tab)
-    expect(screen()).toContain('[user ▾ Tab]')
+    expect(screen()).toContain('[in all folders ▾ Tab]')
     press(keys.tab, 'a')
     expect(answers).toEqual([['q1', { behavior: 'allow', updatedPermissions: [{ ...rule, destination: 'session' }] }]])
   })
@@ -152,10 +155,10 @@ describe('the question whether a command may run', () => {
     const { press, screen, answers } = put(question('Bash', { command: 'cp a b', timeout: 5 }))
     press('e', keys.left, 'x', ' ')
     expect(screen()).toBe(`${ruler}
-? Bash: no rule allows it.
-  Run this in its place:
+? Run this command?
+  Run this instead:
   > cp a x ▌b
- Enter run it · Esc back`)
+ Enter run · Esc back`)
     press(keys.enter)
     expect(answers).toEqual([['q1', { behavior: 'allow', updatedInput: { command: 'cp a x b', timeout: 5 } }]])
   })
@@ -167,7 +170,7 @@ describe('the question whether a command may run', () => {
     expect(screen()).toContain('y yes')
     press('i', '\u001B[200~use git mv\u001B[201~', keys.enter)
     expect(answers).toEqual([
-      ['q1', { behavior: 'deny', message: 'The person denied this call and says what to do instead: use git mv' }],
+      ['q1', { behavior: 'deny', message: 'The user denied this call and gave other instructions: use git mv' }],
     ])
   })
 })
@@ -232,14 +235,13 @@ describe('the question whether a file may be changed', () => {
 
   test('shows the change, with the numbers of its lines where the file is known', () => {
     expect(put(edit, { fileText: () => 'zero\none\ntwo\nthree\n' }).screen()).toBe(`${ruler}
-? Edit: no rule allows it.
-  a.ts
+? Edit a.ts?
     2   one
     3 - two
     3 + 2
     4   three
  y yes (Enter) · m yes, and accept edits from now on · e edit · n no
- i tell it what to do instead`)
+ i no, and give other instructions`)
     expect(put(edit).screen()).toContain('\n    - two\n    + 2\n')
   })
 
@@ -260,14 +262,14 @@ describe('the question whether a file may be changed', () => {
       .screen()
       .split('\n')
     expect(lines).toHaveLength(15)
-    expect(lines.slice(2, 5)).toEqual(['  new.ts', '     1 + line 0', '     2 + line 1'])
-    expect(lines.at(-2)).toBe('  … 40 more lines below: ↓ PgDn')
+    expect(lines.slice(2, 5)).toEqual(['     1 + line 0', '     2 + line 1', '     3 + line 2'])
+    expect(lines.at(-2)).toBe('  … 39 more lines below: ↓ PgDn')
   })
 
   test('the input is edited as JSON, and what is none is told and kept', () => {
     const { press, screen, answers } = put(edit)
     press('e', keys.backspace, keys.enter)
-    expect(screen()).toContain('This is no JSON')
+    expect(screen()).toContain('Not valid JSON')
     expect(answers).toEqual([])
     press('}', keys.enter)
     expect(answers).toEqual([['q1', { behavior: 'allow', updatedInput: edit.input }]])
@@ -305,7 +307,7 @@ describe('what somebody says yes to is seen', () => {
     const bash = { command: 'npm start', run_in_background: true }
     expect(put(question('Bash', bash)).screen()).toContain('  $ npm start\n  run_in_background: true\n')
     const edit = { file_path: '/work/app/a', old_string: 'x', new_string: 'y', replace_all: true }
-    expect(put(question('Edit', edit)).screen()).toContain('  a\n  replace_all: true\n    - x\n')
+    expect(put(question('Edit', edit)).screen()).toContain('? Edit a?\n  replace_all: true\n    - x\n')
     expect(put(question('Edit', { ...edit, replace_all: false })).screen()).not.toContain('replace_all')
     expect(put(question('Bash', { ...bash, 'a\u001B': '\u202E' })).screen()).toContain('a⟦U+001B⟧: ⟦U+202E⟧')
   })
@@ -336,11 +338,11 @@ describe('what somebody says yes to is seen', () => {
     const told = put(asked, { explain: why }).screen(200)
     expect(told).not.toContain(unseen)
     for (const text of [
-      `(an agent asks: agent${shownAs}1): no rule allows Read on /etc/a${shownAs}b.`,
+      `Asked by the agent agent${shownAs}1. No rule allows Read on /etc/a${shownAs}b.`,
       `$ cat /etc/a${shownAs}b`,
       `? cat /etc/a${shownAs}b  (no rule allows it to read /etc/a${shownAs}b)`,
       `✓ ls  (the rule Read(//etc/a${shownAs}b))`,
-      `always: Bash(cat /etc/a${shownAs}b)`,
+      `do not ask again for Bash(cat /etc/a${shownAs}b)`,
     ])
       expect(told).toContain(text)
   })
@@ -352,7 +354,9 @@ describe('what somebody says yes to is seen', () => {
       { command: ruleContent },
       { suggestions: [{ ...rule, rules: [{ toolName: 'Bash', ruleContent }] }] },
     )
-    expect(put(asked).screen(120)).toContain(String.raw`always: Bash(a \⏎⟦U+0009⟧b  c)`.replace('\\\\', '\\'))
+    expect(put(asked).screen(120)).toContain(
+      String.raw`do not ask again for Bash(a \⏎⟦U+0009⟧b  c)`.replace('\\\\', '\\'),
+    )
   })
 
   test('in a file that is written and in any other input, too', () => {
@@ -384,19 +388,19 @@ describe('what somebody says yes to is seen', () => {
     }))
     const command = 'npm test -- run && git push -u origin flaky && curl https://x.example/a && true'
     const asked = question('Bash', { command }, { suggestions: [{ ...rule, rules }] })
-    const { press, screen, answers } = put(asked, { rows: () => 14, explain: () => ({ parts: [] }) })
+    const { press, screen, answers } = put(asked, { rows: () => 18, explain: () => ({ parts: [] }) })
     const pages: string[] = [screen(33)]
     for (let page = 0; page < 30; page++) {
       press(keys.enter)
       if (answers.length > 0) break
       const text = screen(33)
       // One line of the screen is printed, one is the status.
-      expect(text.split('\n').length).toBeLessThanOrEqual(12)
+      expect(text.split('\n').length).toBeLessThanOrEqual(16)
       pages.push(text)
       press('\u001B[B')
     }
     expect(answers).toEqual([['q1', { behavior: 'allow' }]])
-    expect(pages[0]).toContain('? Bash: no rule allows it.\n')
+    expect(pages[0]).toContain('? Run this command?\n')
     for (const part of command.split(' ')) expect(pages.join('\n')).toContain(part)
   })
 
@@ -435,8 +439,8 @@ describe('several questions', () => {
     const { press, screen, answers } = put(first, {
       waiting: () => [...calls, question('WebFetch', { url: 'https://a.b' }, { id: 'q9' })],
     })
-    expect(screen()).toContain(' 3 more calls wait: Bash npm run lint, Bash rm a, WebFetch https://a.b\n')
-    expect(screen()).toContain('A yes to all 2 of Bash')
+    expect(screen()).toContain(' 3 more calls waiting: Bash npm run lint, Bash rm a, WebFetch https://a.b\n')
+    expect(screen()).toContain('A yes to all 2 Bash calls')
     press('A')
     expect(answers).toEqual([
       ['q0', { behavior: 'allow' }],
@@ -452,7 +456,7 @@ describe('several questions', () => {
     waiting = calls
     press('A')
     expect(answers).toEqual([])
-    expect(screen()).toContain(' 2 more calls wait: Bash npm run lint, Bash rm a\n')
+    expect(screen()).toContain(' 2 more calls waiting: Bash npm run lint, Bash rm a\n')
     waiting = [...calls, question('Bash', { command: 'npm run late' }, { id: 'q9' })]
     press('A')
     expect(answers.map(([id]) => id)).toEqual(['q0', 'q1'])
@@ -460,7 +464,7 @@ describe('several questions', () => {
 
   test('an agent that asks is named', () => {
     expect(put(question('Bash', { command: 'ls' }, { agentId: 'explore-1' })).screen()).toContain(
-      '? Bash (an agent asks: explore-1): no rule allows it.',
+      '? Run this command? Asked by the agent explore-1.',
     )
   })
 })
@@ -488,8 +492,8 @@ describe('questions of the model', () => {
 ? Port: Which port? (1 of 3)
 › 1 8080: the usual one
   2 3000
-  3 something else
- Enter choose · s skip · Esc stops the run`)
+  3 Other: type an answer
+ Enter choose · s skip · Esc stop the run`)
     press('2')
     press(' ', keys.down, keys.down, ' ')
     expect(screen()).toBe(`${ruler}
@@ -497,13 +501,13 @@ describe('questions of the model', () => {
   1 [x] lint
   2 [ ] types
 › 3 [x] tests
-  4 something else
- Space choose · Enter answer with those chosen · s skip · Esc stops the run`)
+  4 Other: type an answer
+ Space select · Enter submit the selection · s skip · Esc stop the run`)
     press(keys.enter)
     expect(screen()).toBe(`${ruler}
 ? Anything else? (3 of 3)
   > ▌
- Enter answer · Esc stops the run`)
+ Enter answer · Esc stop the run`)
     press('漢字', 'n', 'o', keys.enter)
     expect(answers).toEqual([
       [
@@ -527,7 +531,7 @@ describe('questions of the model', () => {
     ])
   })
 
-  test('Esc stops the run', () => {
+  test('Esc stop the run', () => {
     const { press, answers } = put(question('AskUserQuestion', input))
     press(keys.escape)
     expect(answers.map(([, answer]) => answer)).toMatchObject([{ behavior: 'deny', interrupt: true }])
@@ -547,9 +551,9 @@ describe('a plan', () => {
       '⏺ Plan\nFirst this.\nThen that.\n⏺ Plan (approved)',
     )
     expect(put(plan).screen()).toBe(`${ruler}
-? Is this the plan?
- y yes, and ask about edits · a yes, and accept edits · n no, keep planning
- i say what to change`)
+? Start implementing this plan?
+ y yes, and ask before edits · a yes, and accept edits · n no, keep planning
+ i no, and say what to change`)
   })
 
   test.each([
@@ -562,7 +566,7 @@ describe('a plan', () => {
     expect(answers).toEqual([['q1', expected]])
   })
 
-  test('what is to be changed is told to the model', () => {
+  test('what is to be changed is sent to the model', () => {
     const { press, answers } = put(plan)
     press('i', 'a', 'b', keys.enter)
     expect(answers).toEqual([['q1', { behavior: 'deny', message: 'The person says: ab' }]])
@@ -570,7 +574,7 @@ describe('a plan', () => {
 
   test('whether one comes first', () => {
     const { press, screen, answers } = put(question('EnterPlanMode', {}))
-    expect(screen()).toContain('Plan first?')
+    expect(screen()).toContain('Enter plan mode?')
     press('y')
     expect(answers).toEqual([['q1', { behavior: 'allow' }]])
   })

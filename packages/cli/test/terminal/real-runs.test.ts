@@ -111,7 +111,7 @@ I look.
   ☐ tell it
 Done.
 ✓ done · 5 turns · M:SS · 1 file changed +1 −1
-  Undone: todo "tell it".`)
+  Not done: "tell it".`)
 })
 
 test('a limit is told, and the run goes on where it was, with its counters', async () => {
@@ -127,7 +127,7 @@ test('a limit is told, and the run goes on where it was, with its counters', asy
         () => 0,
       ),
     ]),
-  ).toMatch(/^ turn 1\/1 · .* · next stop: 0 turns$/)
+  ).toMatch(/^ turn 1\/1 · .* · next stop: in 0 turns$/)
   session.resume({ maxTurns: 21 })
   await session.settled()
   expect(printed()).toBe(`
@@ -135,8 +135,8 @@ test('a limit is told, and the run goes on where it was, with its counters', asy
 ⏺ Glob * (1 file)
 ■ Stopped: the turn limit is reached. 1 of 1 turn.  [max_turns]
   1 turn, 15 tokens, M:SS.
-  ↵ +20 turns and go on   w↵ one last answer   y↵ /why   or type a prompt
-↻ run2 goes on with run1
+  ↵ +20 turns and continue   w↵ final answer   y↵ /why   or type a prompt
+↻ continuing run1, with its counters
 ⏺ Glob * (1 file)
 Two files.
 ✓ done · 3 turns · M:SS`)
@@ -152,7 +152,7 @@ test('a person who steers, and interrupts', async () => {
   session.prompt('go')
   await session.settled()
   expect(printed()).toMatch(
-    /^\n> go\n⏺ Glob \* \(1 file\)\n\n> use port 8080\n {2}taken at turn 2\n(?:I th\n)? {2}\(cut off here\)\n■ Stopped: interrupted while the model wrote\. Interrupted by the user\.\n {2}\[aborted_streaming\]\n/,
+    /^\n> go\n⏺ Glob \* \(1 file\)\n\n> use port 8080\n {2}delivered at turn 2\n(?:I th\n)? {2}\(cut off here\)\n■ Stopped: interrupted while the model wrote\. Interrupted by the user\.\n {2}\[aborted_streaming\]\n/,
   )
 })
 
@@ -194,15 +194,13 @@ test('a call that is asked about, and a subagent', async () => {
   })
   session.prompt('go')
   await session.settled()
-  expect(asked.map((text) => text.split('\n').slice(1, 3))).toEqual([
-    ['? Bash: no rule allows all of it.', '  $ touch x && rm x'],
-  ])
+  expect(asked.map((text) => text.split('\n').slice(1, 3))).toEqual([['? Run this command?', '  $ touch x && rm x']])
   expect(printed()).toBe(`
 > go
 ⏺ Agent explore: find usages (1 turn)
   They are in a.ts.
 ⏺ Bash touch x && rm x (denied)
-  The person denied this call.
+  The user denied this call.
 Then not.
 ✓ done · 3 turns · M:SS`)
 })

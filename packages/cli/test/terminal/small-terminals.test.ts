@@ -141,7 +141,7 @@ describe('the program', () => {
     })
     screen.setLive([{ render: () => ['still here'] }])
     await terminal.sees('still here')
-    expect(terminal.shown()).toContain('(this cannot be shown here)')
+    expect(terminal.shown()).toContain('(cannot be displayed)')
     await screen.stop()
   })
 })

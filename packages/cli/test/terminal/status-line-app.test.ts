@@ -57,7 +57,7 @@ describe('in the program', () => {
     }
     const all = terminal.all().join('\n')
     expect(all.match(/The statusLine command failed/g)).toHaveLength(1)
-    expect(all.replaceAll(/\s+/g, ' ')).toContain('(exit code 3: no jq here). The usual line is shown.')
+    expect(all.replaceAll(/\s+/g, ' ')).toContain('(exit code 3: no jq here). Showing the default line.')
     expect(all).not.toContain('half')
     expect(terminal.shown()).toMatch(/\n asks · scripted · /)
   })

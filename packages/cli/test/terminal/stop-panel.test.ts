@@ -46,17 +46,15 @@ function panel(more: Partial<PanelSnapshot> = {}, width = 140): string {
 describe('the stop panel', () => {
   test('tells what was used, what may be, and what would stop the run next', () => {
     expect(panel()).toBe(
-      ' turn 7/40 · $0.31 of $1.00 (+$0.05 reserved) · ctx 46 % (compacts at 80) · 2:10 · 123.5k tokens · next stop: max_budget_usd in ~14 turns',
+      ' turn 7/40 · $0.31 of $1.00 (+$0.05 reserved) · ctx 46 % (compacts at 80) · 2:10 · 123.5k tokens · next stop: dollar limit in ~14 turns',
     )
   })
 
   test('parts go from the right where there is no room, the next stop last', () => {
-    expect(panel({}, 100)).toBe(
-      ' turn 7/40 · $0.31 of $1.00 (+$0.05 reserved) · next stop: max_budget_usd in ~14 turns',
-    )
-    expect(panel({}, 60)).toBe(' turn 7/40 · next stop: max_budget_usd in ~14 turns')
-    expect(panel({}, 43)).toBe(' next stop: max_budget_usd in ~14 turns')
-    expect(panel({}, 33)).toBe(' max_budget_usd in ~14 turns')
+    expect(panel({}, 100)).toBe(' turn 7/40 · $0.31 of $1.00 (+$0.05 reserved) · next stop: dollar limit in ~14 turns')
+    expect(panel({}, 60)).toBe(' turn 7/40 · next stop: dollar limit in ~14 turns')
+    expect(panel({}, 43)).toBe(' next stop: dollar limit in ~14 turns')
+    expect(panel({}, 33)).toBe(' dollar limit in ~14 turns')
   })
 
   test('tells how the goal stands behind the turns, and what is checked before all else', () => {
@@ -70,15 +68,15 @@ describe('the stop panel', () => {
       last: null,
     }
     const unmet = { ...goal, tries: 2, last }
-    expect(panel({ goal }, 60)).toBe(' turn 7/40 · goal · next stop: max_budget_usd in ~14 turns')
-    expect(panel({ goal: unmet }, 80)).toBe(' turn 7/40 · goal ✗ try 2/10 · next stop: max_budget_usd in ~14 turns')
+    expect(panel({ goal }, 60)).toBe(' turn 7/40 · goal · next stop: dollar limit in ~14 turns')
+    expect(panel({ goal: unmet }, 80)).toBe(' turn 7/40 · goal ✗ try 2/10 · next stop: dollar limit in ~14 turns')
     expect(panel({ goal: { ...unmet, last: { ...last, met: true } } }, 80)).toContain('turn 7/40 · goal ✓ ·')
     expect(panel({ goal: { ...unmet, isChecked: false } }, 100)).toContain('goal not checked in plan mode')
     const activity = { type: 'goal_check', goals: ['npm test'], tries: 2, maxTries: 10, sinceMs: -11_000 } as const
     expect(panel({ goal: unmet, activity }, 80)).toBe(
-      ' checking npm test 0:12 · turn 7/40 · next stop: max_budget_usd in ~14 turns',
+      ' checking npm test 0:12 · turn 7/40 · next stop: dollar limit in ~14 turns',
     )
-    expect(panel({ goal: unmet, activity }, 33)).toBe(' max_budget_usd in ~14 turns')
+    expect(panel({ goal: unmet, activity }, 33)).toBe(' dollar limit in ~14 turns')
   })
 
   test('limits that nobody set are named when half of one is used (spec R-LIM-12)', () => {
@@ -92,15 +90,15 @@ describe('the stop panel', () => {
     expect(given(spent(0), turns)).toBe(' 7 turns · 0:00')
     expect(given({}, null)).toBe(' 0 turns · 0:00')
     expect(given(spent(4.99), dollars)).toBe(' 7 turns · $4.99 · 0:00')
-    expect(given(spent(5), dollars)).toBe(' 7 turns · $5.00 of $10.00 · 0:00 · next stop: max_budget_usd in ~9 turns')
-    expect(given({ turns: 500 }, turns)).toBe(' turn 500/1000 · 0:00 · next stop: 993 turns')
+    expect(given(spent(5), dollars)).toBe(' 7 turns · $5.00 of $10.00 · 0:00 · next stop: dollar limit in ~9 turns')
+    expect(given({ turns: 500 }, turns)).toBe(' turn 500/1000 · 0:00 · next stop: in 993 turns')
     // What somebody set is named from the start.
-    expect(given(spent(1), dollars, { maxTurns: 40 })).toBe(' turn 7/40 · $1.00 · 0:00 · next stop: 33 turns')
+    expect(given(spent(1), dollars, { maxTurns: 40 })).toBe(' turn 7/40 · $1.00 · 0:00 · next stop: in 33 turns')
     expect(given(spent(1), dollars, { maxRunUsd: 3 })).toBe(
-      ' 7 turns · $1.00 of $3.00 · 0:00 · next stop: max_budget_usd in ~9 turns',
+      ' 7 turns · $1.00 of $3.00 · 0:00 · next stop: dollar limit in ~9 turns',
     )
     expect(given(spent(1), dollars, { maxBudgetUsd: 2 })).toBe(
-      ' 7 turns · $1.00 of $2.00 · 0:00 · next stop: max_budget_usd in ~9 turns',
+      ' 7 turns · $1.00 of $2.00 · 0:00 · next stop: dollar limit in ~9 turns',
     )
     expect(given({ turns: 7, toolCalls: 12 }, turns, { maxToolCalls: 50 })).toBe(
       ' 7 turns · 0:00 · 12 of 50 tool calls',
@@ -164,7 +162,7 @@ describe('the stop panel', () => {
   test('without limits tells the turns that are left', () => {
     const nextStop = { reason: 'max_turns', turns: 993, isEstimate: false } as const
     expect(panel({ limits: noLimits, figures: { ...noFigures, turns: 1 }, nextStop })).toBe(
-      ' 1 turn · 0:00 · next stop: 993 turns',
+      ' 1 turn · 0:00 · next stop: in 993 turns',
     )
     expect(panel({ limits: noLimits, figures: noFigures, nextStop: null })).toBe(' 0 turns · 0:00 · next stop: none')
   })
@@ -178,11 +176,11 @@ describe('the stop panel', () => {
       during({ type: 'compacting', tokens: 161_000 }),
       during({ type: 'question' }),
     ]).toEqual([
-      ' retry 2/10 in 8 s (529) · turn 7/40 · next stop: max_budget_usd in ~14 turns',
-      ' resuming a cut reply, 1 of 3 · next stop: max_budget_usd in ~14 turns',
-      ' stop hook sent it back, 2 of 8 (lint) · next stop: max_budget_usd in ~14 turns',
-      ' compacting, 161.0k tokens · turn 7/40 · next stop: max_budget_usd in ~14 turns',
-      ' waiting for you · turn 7/40 · next stop: max_budget_usd in ~14 turns',
+      ' retry 2/10 in 8 s (529) · turn 7/40 · next stop: dollar limit in ~14 turns',
+      ' resuming a truncated reply, 1 of 3 · next stop: dollar limit in ~14 turns',
+      ' rejected by stop hook, 2 of 8 (lint) · next stop: dollar limit in ~14 turns',
+      ' compacting, 161.0k tokens · turn 7/40 · next stop: dollar limit in ~14 turns',
+      ' waiting for you · turn 7/40 · next stop: dollar limit in ~14 turns',
     ])
   })
 
@@ -190,10 +188,10 @@ describe('the stop panel', () => {
     const because = 'the linter has 17 complaints'
     const activity = { type: 'recovery', transition: 'stop_hook_blocking', used: 2, left: 6, because } as const
     expect([100, 80, 60, 50].map((width) => panel({ activity }, width))).toEqual([
-      ' stop hook sent it back, 2 of 8 (the linter has 17 compl…) · next stop: max_budget_usd in ~14 turns',
-      ' stop hook sent it back, 2 of 8 (the l… · next stop: max_budget_usd in ~14 turns',
-      ' stop hook sent it… · next stop: max_budget_usd in ~14 turns',
-      ' next stop: max_budget_usd in ~14 turns',
+      ' rejected by stop hook, 2 of 8 (the linter has 17 compl…) · next stop: dollar limit in ~14 turns',
+      ' rejected by stop hook, 2 of 8 (the lint… · next stop: dollar limit in ~14 turns',
+      ' rejected by stop ho… · next stop: dollar limit in ~14 turns',
+      ' rejected… · next stop: dollar limit in ~14 turns',
     ])
   })
 
@@ -221,18 +219,18 @@ describe('the stop panel', () => {
     const waiting = { ...running.figures, waitingRequests: 3 }
     expect(panel({ figures: waiting }, 140)).toContain('$0.31 of $1.00 (+$0.05 reserved, 3 waiting)')
     const activity = { type: 'budget_wait', reservedUsd: 2.1, reservedTokens: 4_000, holders: 3 } as const
-    expect(panel({ activity }, 140)).toMatch(/^ waits for \$2\.10 reserved by 3 requests · /)
+    expect(panel({ activity }, 140)).toMatch(/^ waiting for \$2\.10 reserved by 3 requests · /)
     expect(panel({ activity: { ...activity, budget: '$20 a day' } }, 140)).toMatch(
-      /^ waits for \$2\.10 of \$20 a day reserved by 3 requests · /,
+      /^ waiting for \$2\.10 of \$20 a day reserved by 3 requests · /,
     )
     const ofTokens = { ...activity, reservedUsd: 0, holders: 1 }
-    expect(panel({ activity: ofTokens }, 140)).toMatch(/^ waits for 4\.0k tokens reserved by 1 request · /)
+    expect(panel({ activity: ofTokens }, 140)).toMatch(/^ waiting for 4\.0k tokens reserved by 1 request · /)
   })
 
   test('limits of tokens and time are told with what was used of them', () => {
     const limits = { ...noLimits, maxTotalTokens: 500_000, maxDurationMs: 600_000 }
     expect(panel({ limits, figures: { ...running.figures, reservedTokens: 8_000 } }, 120)).toBe(
-      ' 7 turns · $0.31 (+$0.05 reserved) · ctx 46 % (compacts at 80) · 2:10 of 10:00 · next stop: max_budget_usd in ~14 turns',
+      ' 7 turns · $0.31 (+$0.05 reserved) · ctx 46 % (compacts at 80) · 2:10 of 10:00 · next stop: dollar limit in ~14 turns',
     )
   })
 })
@@ -268,11 +266,11 @@ describe('the status bar', () => {
 
   test('has mode, model and branch; keys go where there is no room', () => {
     expect(bar(110)).toBe(
-      ' accept edits · sonnet-5.5 · main* · 1 in the background · Esc stops · Enter steers · Alt+Enter queues',
+      ' accepts edits · sonnet-5.5 · main* · 1 in the background · Esc stops · Enter steers · Alt+Enter queues',
     )
-    expect(bar(100)).toBe(' accept edits · sonnet-5.5 · main* · 1 in the background · Esc stops · Enter steers')
-    expect(bar(80)).toBe(' accept edits · sonnet-5.5 · main* · 1 in the background · Esc stops')
-    expect(bar(33)).toBe(' accept edits · sonnet-5.5')
-    expect(bar(60, 'plan')).toBe(' plan mode · sonnet-5.5 · main* · 1 in the background')
+    expect(bar(100)).toBe(' accepts edits · sonnet-5.5 · main* · 1 in the background · Esc stops · Enter steers')
+    expect(bar(80)).toBe(' accepts edits · sonnet-5.5 · main* · 1 in the background · Esc stops')
+    expect(bar(33)).toBe(' accepts edits · sonnet-5.5')
+    expect(bar(60, 'plan')).toBe(' plans only · sonnet-5.5 · main* · 1 in the background')
   })
 })

@@ -190,11 +190,36 @@ describe('a call', () => {
             },
           },
         ),
+        ...call(
+          'TaskCreate',
+          { subject: 'four', description: 'More.' },
+          {
+            details: {
+              task: { id: '4', subject: 'four' },
+              taskList: [{ id: '4', subject: 'four', status: 'pending' }],
+            },
+          },
+        ),
+        ...call(
+          'TaskUpdate',
+          { taskId: '#4', status: 'completed' },
+          {
+            details: {
+              taskId: '4',
+              taskList: [
+                { id: '3', subject: 'three', status: 'pending' },
+                { id: '4', subject: 'four', status: 'completed' },
+              ],
+            },
+          },
+        ),
+        ...call('TaskList', {}, { details: { tasks: [{ id: '3', subject: 'three', status: 'in_progress' }] } }),
+        ...call('TaskGet', { taskId: '3' }, { content: 'Task #3: three\nStatus: in_progress' }),
         ...call('AskUserQuestion', {}, { details: { answers: { 'Which port?': '8080' } } }),
       ]),
     ).toBe(`⏺ Read a.ts:20-45 (26 of 300 lines)
 ⏺ Read /etc/a.pdf (pages 1–10 of 31)
-⏺ Grep x+ in src *.ts (12 lines in 3 files, cut)
+⏺ Grep x+ in src *.ts (12 lines in 3 files, truncated)
 ⏺ Grep x+ (no match)
 ⏺ Glob **/*.md (1 file)
 ⏺ WebFetch https://example.org/ (1,234 characters)
@@ -211,6 +236,14 @@ describe('a call', () => {
   ✓ one
   ▸ two
   ☐ three
+⏺ Todos add four
+⏺ Todos #4 completed (1 of 2 done)
+  ✓ four
+⏺ Todos
+  ▸ three
+⏺ Todos #3
+  Task #3: three
+  Status: in_progress
 ⏺ Question
   Which port?
   → 8080`)
@@ -250,7 +283,7 @@ describe('a call', () => {
   The text was not found.
 ⏺ Bash rm -rf / (denied)
   Denied by the rule Bash(rm *).
-⏺ Nothing (not a valid call)
+⏺ Nothing (invalid call)
   There is no tool Nothing.
 ⏺ Read b.ts (not run)
 ⏺ Bash make (interrupted)
@@ -321,11 +354,11 @@ describe('what happens beside calls', () => {
     ]
     const told = `
 > use port 8080
-  taken at turn 7
-! Overloaded (trying again in 8.0 s, 1 of 10)
+  delivered at turn 7
+! Overloaded (retry 1 of 10 in 8.0 s)
 ↻ compacted: 161.0k → 12.3k tokens
 ! lint failed
-↻ resuming a cut reply (2 left)
+↻ resuming a truncated reply (2 left)
 ! The reply may be incomplete.
 · hook: Run the tests.
 · hook: Said (told by halting, not by the user): no.
@@ -343,13 +376,13 @@ Done.`
     const view = streamView()
     const again = [text('Hello.'), reply([{ type: 'text', text: 'Hello.' }])]
     expect(printed(view, [text('Hel'), retry('Connection reset', 1), ...again])).toBe(
-      'Hel\n  (broke off here)\n! Connection reset (trying again in 8.0 s, 1 of 10)\nHello.',
+      'Hel\n  (interrupted here)\n! Connection reset (retry 1 of 10 in 8.0 s)\nHello.',
     )
   })
 
   test('of a session that goes on: nobody knows any more at which turn a message was taken', () => {
     expect(printed(streamView(), [user('use port 8080', 'steer'), user('and the docs', 'follow_up')])).toBe(
-      '\n> use port 8080\n  taken while a run went on\n\n> and the docs\n  taken where a run would have ended',
+      '\n> use port 8080\n  delivered during a run\n\n> and the docs\n  delivered when the run would have ended',
     )
   })
 
@@ -387,7 +420,7 @@ describe('what goes on', () => {
       { type: 'tool_update', callId: 'a', name: 'Wait', data },
     ])
     now = 12_000
-    expect(live(view)).toBe('⏺ Wait bash_1 /ready/ 0:12\n  waits for bash_1 to write "ready", 9:48 left')
+    expect(live(view)).toBe('⏺ Wait bash_1 /ready/ 0:12\n  waiting for bash_1 to write "ready", 9:48 left')
   })
 
   test('an agent has one line, with its turn, cost and call', () => {
@@ -416,7 +449,7 @@ describe('what goes on', () => {
     expect(live(view, 80)).toBe(
       '  ◦ turn 3 · Grep halt · $0.01 · 0:00 · explore: find usages\n  ◦ turn 1 · thinking · 0:00 · explore: find usages',
     )
-    expect(printed(view, [agentEnd])).toBe('⏺ Agent explore ended, max_turns: Reached maximum number of turns (3)')
+    expect(printed(view, [agentEnd])).toBe('⏺ Agent explore ended: max_turns (Reached maximum number of turns (3))')
   })
 
   test('the tail of a text and of thoughts stands below until it is finished', () => {
@@ -445,7 +478,7 @@ describe('what goes on', () => {
         text(' short.'),
         reply([{ type: 'text', text: 'It is short.' }]),
       ]),
-    ).toBe('I look\n  (broke off here)\nIt is short.')
+    ).toBe('I look\n  (interrupted here)\nIt is short.')
   })
 
   test('a call whose end nobody told runs no more when it has its result (spec R-CLU-13)', () => {

@@ -21,12 +21,12 @@ test('an editor is told that a wait begins and ends, and /retry ends it', async 
   const { newSession, prompt, updates, text } = await startAgent({ model, options: { waitForLimitsMs: wait } })
   const { sessionId } = await newSession()
   await prompt(sessionId, '/retry')
-  expect(text()).toContain('Nothing of this session waits for a service.')
+  expect(text()).toContain('This session is not waiting for a service.')
   const answered = prompt(sessionId, 'go')
   await vi.waitFor(() => expect(updates('notice')).toHaveLength(1))
   expect(await prompt(sessionId, '/retry')).toEqual({ stopReason: 'end_turn' })
   expect(await answered).toMatchObject({ stopReason: 'end_turn' })
-  expect(text()).toContain('The service is asked now.')
+  expect(text()).toContain('Retrying now.')
   expect(text()).toContain('Done.')
   expect(updates('notice').map(({ severity, title }) => [severity, title])).toEqual([
     [
@@ -35,7 +35,7 @@ test('an editor is told that a wait begins and ends, and /retry ends it', async 
         /^The run waits for the service until .* \(429: Too many requests\)\. It wakes by itself; \/retry/,
       ),
     ],
-    ['info', expect.stringMatching(/^The service is asked now, after /)],
+    ['info', expect.stringMatching(/^Retrying the service now,, after /)],
   ])
 })
 

@@ -19,12 +19,12 @@ test('a wait is counted down, r sent alone asks now, and a message that begins w
   await terminal.sees('red or blue?')
   expect(opened[0]?.session.snapshot).toMatchObject({ activity: { type: 'service_wait' }, queue: [{ when: 'next' }] })
   say('r')
-  await terminal.sees('The service is asked now.')
+  await terminal.sees('Retrying now.')
   await settled()
   expect(terminal.shown()).toContain('Red.')
   expect(terminal.shown()).not.toContain('retries now')
   say('/retry')
-  await terminal.sees('Nothing of this session waits for a service.')
+  await terminal.sees('This session is not waiting for a service.')
 })
 
 test('Esc ends a run that waits at once, and gives the message back', async () => {

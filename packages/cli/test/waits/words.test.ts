@@ -37,15 +37,15 @@ describe('a wait', () => {
     expect(serviceWaitText(wait, now)).toBe('waits for the service until 14:17 (429: Too many requests)')
     expect(serviceWaitText({ ...wait, message: '429 slow down' }, now)).toContain('(429 slow down)')
     expect(serviceWaitText({ untilMs: now, error: '', message: '' }, now)).toBe('waits for the service until 14:05:10')
-    expect(serviceCountdown(wait, now)).toBe('waits for the service, 12:31 left (429)')
+    expect(serviceCountdown(wait, now)).toBe('waiting for the service, 12:31 left (429)')
     expect(serviceCountdown(wait, now + hour)).toBe('waits for the service, 0:00 left (429)')
     expect(serviceCountdown({ untilMs: now + 500, error: '' }, now)).toBe('waits for the service, 0:01 left')
   })
 
   test('of a tool is told in the same way, with the day where it is another one', () => {
     const text = (untilMs: number): string => toolWaitText({ what: 'bash_1 to end', untilMs }, now)
-    expect(text(now + hour)).toBe('waits for bash_1 to end, at most until 15:05')
-    expect(text(now + 24 * hour)).toBe('waits for bash_1 to end, at most until 2026-11-30 14:05')
+    expect(text(now + hour)).toBe('waits for bash_1 to end, until 15:05')
+    expect(text(now + 24 * hour)).toBe('waits for bash_1 to end, until 2026-11-30 14:05')
     expect(countdownText('bash_1 to end', 1)).toBe('waits for bash_1 to end, 0:01 left')
     expect(countdownText('bash_1 to end', -1)).toBe('waits for bash_1 to end, 0:00 left')
   })

@@ -1,14 +1,14 @@
 import type { RunEvent } from '../events.ts'
 
-/** `Waits for money: $2.10 is reserved by 3 other requests.` Null for the end of a wait. */
+/** `Waiting for budget: $2.10 is reserved by 3 other requests.` Null for the end of a wait. */
 export function budgetWaitText(event: Extract<RunEvent, { readonly type: 'budget_wait' }>): string | null {
   if (!event.isWaiting) return null
   const { reservedUsd, reservedTokens, holders, budget } = event
   const others = holders === 1 ? '1 other request' : `${holders} other requests`
   if (budget !== undefined)
-    return `Waits for money: ${reservedDollars(reservedUsd)} of ${budget} is reserved by ${others}.`
-  if (reservedUsd > 0) return `Waits for money: ${reservedDollars(reservedUsd)} is reserved by ${others}.`
-  return `Waits for tokens: ${reservedTokens} are reserved by ${others}.`
+    return `Waiting for budget: ${reservedDollars(reservedUsd)} of ${budget} is reserved by ${others}.`
+  if (reservedUsd > 0) return `Waiting for budget: ${reservedDollars(reservedUsd)} is reserved by ${others}.`
+  return `Waiting for tokens: ${reservedTokens} are reserved by ${others}.`
 }
 
 /** Rounded up: what is reserved is not more. */

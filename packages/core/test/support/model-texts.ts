@@ -72,7 +72,17 @@ function renderedText(name: string, text: Text, samples: TextsFile['samples']): 
 }
 
 /** Functions that make the field of a tool's input: what they are given describes the field, and is rendered with the tool. */
-const fieldMakers = new Set(['text', 'filledText', 'wholeNumber', 'flag', 'oneOf', 'inputList', 'enumOf'])
+const fieldMakers = new Set([
+  'text',
+  'filledText',
+  'wholeNumber',
+  'flag',
+  'oneOf',
+  'inputList',
+  'enumOf',
+  'listOf',
+  'domains',
+])
 
 /**
  * Prose in the sources below a folder (or in one file) that is no description of a tool or a field, no error thrown at developers, and in no texts file.

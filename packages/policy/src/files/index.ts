@@ -33,3 +33,15 @@ export {
   openInPlace,
   NotWrittenError,
 } from './open-in-place.ts'
+export {
+  changedPathsOf,
+  parsePatch,
+  patchedFilesOf,
+  patchTextOf,
+  patchToolName,
+  type ParsedPatch,
+  type PatchedFile,
+  type PatchHunk,
+  type PatchLine,
+  type PatchProblem,
+} from './patch-format.ts'

@@ -1,3 +1,4 @@
+import { patchToolName } from '../files/patch-format.ts'
 import { analyseShell, mostWords, type ShellAnalysis, type SimpleCommand } from '../shell/analysis.ts'
 import { takesAnything } from '../shell/describe.ts'
 import type { Effect } from '../shell/effects.ts'
@@ -235,8 +236,10 @@ function reachOf(
 
 /** Rules about changing files say nothing about reading them. */
 function rulesForReading(rules: readonly PermissionRule[]): readonly PermissionRule[] {
-  return rules.filter(({ tool }) => tool !== 'Edit' && tool !== 'Write' && tool !== 'NotebookEdit')
+  return rules.filter(({ tool }) => !editingTools.has(tool))
 }
+
+const editingTools: ReadonlySet<string> = new Set(['Edit', 'Write', 'NotebookEdit', patchToolName])
 
 const elsewhere = 'which files it uses is known only when it runs'
 

@@ -16,9 +16,9 @@ import {
   type RuleDecision,
   rulesForEnds,
 } from './rule-book.ts'
-import { isAllowedWhole, ruleFor } from './rule-match.ts'
+import { isAllowedWhole, ruleForAny } from './rule-match.ts'
 import { parseRules } from './rule.ts'
-import { subjectOf, type Subject } from './subject.ts'
+import { type Subject, type Subjects, subjectsOf } from './subject.ts'
 import { rulesForUnjudged, unjudgedParts } from './unjudged.ts'
 
 /** Allow rules that are missing, and the mode that they need where the present one allows nothing. */
@@ -27,15 +27,16 @@ export interface Remedy {
   readonly mode?: PermissionMode
 }
 
-/** Deny rules first, also for a caller who never asked `denies`; then the order of spec R-RULE-1. `subject`: where the caller is to know what it was about. */
+/** Deny rules first, also for a caller who never asked `denies`; then the order of spec R-RULE-1. `subjects`: where the caller is to know what it was about. */
 export function decide(
   request: PermissionRequest,
   book: RuleBook,
-  subject: Subject = subjectOf(request.call, book.cwd),
+  subjects: Subjects = subjectsOf(request.call, book.cwd),
 ): RuleDecision {
-  const denied = ruleFor(book.deny, request.call.name, subject, book)
+  const [subject] = subjects
+  const denied = ruleForAny(book.deny, request.call.name, subjects, book)
   if (denied !== undefined) return { behavior: 'deny', message: `Denied by the rule ${denied.source}.` }
-  const asked = ruleFor(book.ask, request.call.name, subject, book)
+  const asked = ruleForAny(book.ask, request.call.name, subjects, book)
   if (asked !== undefined)
     return { behavior: 'ask', message: `the rule ${asked.source} has a person decide about this call.` }
   if (request.hookDecision === 'ask') return { behavior: 'ask', message: 'a hook has a person decide about this call.' }
@@ -53,7 +54,7 @@ export function decide(
       message: `Plan mode: nothing is changed until the plan is approved, so ${request.call.name} does not run.`,
     }
   }
-  return coverage(request, subject, book)
+  return coverage(request, subjects, book)
 }
 
 const allowed: RuleDecision = Object.freeze<RuleDecision>({ behavior: 'allow' })
@@ -94,7 +95,7 @@ function isAllowedWith(rules: readonly string[], request: PermissionRequest, boo
 }
 
 /** Tools that keep house within the session, or whose own calls are looked at one by one. */
-const housekeeping: ReadonlySet<string> = new Set('TodoWrite TaskOutput TaskStop Skill'.split(' '))
+const housekeeping: ReadonlySet<string> = new Set('TodoWrite TaskCreate TaskUpdate TaskList TaskGet TaskOutput TaskStop Skill'.split(' '))
 
 function changesNothing({ readOnly, tool, call }: PermissionRequest): boolean {
   return readOnly || isAgentTool(tool) || housekeeping.has(call.name)
@@ -160,13 +161,39 @@ function coverageOf(request: PermissionRequest, subject: Subject, book: RuleBook
  * other calls. To be asked about a call that these rules allow.
  */
 export function confinementFor(request: PermissionRequest, book: RuleBook): Confinement | undefined {
-  const subject = subjectOf(request.call, book.cwd)
+  const [subject] = subjectsOf(request.call, book.cwd)
   if (subject.kind !== 'command' || bareRule(book) !== undefined) return undefined
   return confinementOf(request, subject.command, partsOf(subject.command, book), book)
 }
 
-function coverage(request: PermissionRequest, subject: Subject, book: RuleBook): RuleDecision {
-  const found = coverageOf(request, subject, book)
+/** The coverage of all subjects of a call: what each of them is missing is missing. */
+function coverageOfAll(request: PermissionRequest, subjects: Subjects, book: RuleBook): Coverage {
+  const found = subjects.map((subject) => ({ subject, coverage: coverageOf(request, subject, book) }))
+  const missing = found.flatMap(({ subject, coverage: each }) =>
+    each.kind === 'missing' ? [{ ...each, subject }] : [],
+  )
+  const [first] = missing
+  if (first === undefined) return covered
+  if (missing.length === 1) return first
+  const paths = missing.map(({ subject }) => (subject.kind === 'path' ? subject.path : request.call.name))
+  // What no rule can allow makes rules for the others useless.
+  const rules = missing.some((each) => each.rules.length === 0) ? [] : missing.flatMap((each) => each.rules)
+  const obeyed = missing.find(({ subject }) => isObeyed(subject, book))
+  const why = obeyed?.why ?? `no rule allows ${request.call.name} on ${paths.join(', ')}.`
+  return { kind: 'missing', why, rules: [...new Set(rules)] }
+}
+
+/** Whether it changes a file that is run or obeyed later. */
+function isObeyed(subject: Subject, book: RuleBook): boolean {
+  return (
+    subject.kind === 'path' &&
+    subject.access.kind === 'edit' &&
+    subject.ends.some((end) => namesToSpell(book, end).size > 0)
+  )
+}
+
+function coverage(request: PermissionRequest, subjects: Subjects, book: RuleBook): RuleDecision {
+  const found = coverageOfAll(request, subjects, book)
   if (found.kind === 'allowed') return allowed
   return ask(found.why, isEnough(found.rules, request, book) ? found.rules : [])
 }
@@ -176,7 +203,7 @@ function isEnough(rules: readonly string[], request: PermissionRequest, book: Ru
   if (book.hasFixedAllow) return false
   try {
     const allow = [...book.allow, ...parseRules({ allow: rules }, book.cwd).allow]
-    return coverageOf(request, subjectOf(request.call, book.cwd), { ...book, allow }).kind === 'allowed'
+    return coverageOfAll(request, subjectsOf(request.call, book.cwd), { ...book, allow }).kind === 'allowed'
   } catch {
     // It cannot be written as a rule.
     return false
@@ -190,8 +217,9 @@ export function remedyFor(request: PermissionRequest, present: RuleBook): Remedy
   const mode = isPlanning ? { mode: book.mode } : {}
   const isAllowed = (tried: RuleBook): boolean => decide(request, tried).behavior === 'allow'
   if (isAllowed(book)) return isPlanning ? { rules: [], ...mode } : undefined
-  const found = coverageOf(request, subjectOf(request.call, book.cwd), book)
-  const subject = subjectOf(request.call, book.cwd)
+  const subjects = subjectsOf(request.call, book.cwd)
+  const found = coverageOfAll(request, subjects, book)
+  const [subject] = subjects
   const isByMode = subject.kind === 'command' && book.mode === 'bypassPermissions'
   const unjudged = isByMode ? rulesForUnjudged(unjudgedParts(subject.command, book)) : []
   const rules = unjudged.length > 0 ? unjudged : found.kind === 'allowed' ? [] : found.rules
@@ -200,14 +228,16 @@ export function remedyFor(request: PermissionRequest, present: RuleBook): Remedy
 
 /** What has a person asked about a call that `decide` asks about. */
 export function causeOf(request: PermissionRequest, book: RuleBook): AskCause {
-  const subject = subjectOf(request.call, book.cwd)
-  if (ruleFor(book.ask, request.call.name, subject, book) !== undefined) return { type: 'rule' }
+  const subjects = subjectsOf(request.call, book.cwd)
+  if (ruleForAny(book.ask, request.call.name, subjects, book) !== undefined) return { type: 'rule' }
   if (request.hookDecision === 'ask') return { type: 'hook' }
   if (decisionOfPersonTool(request.call.name, book.mode) !== undefined) return { type: 'other' }
+  const isMissing = (each: Subject): boolean => coverageOf(request, each, book).kind === 'missing'
+  const subject = subjects.length === 1 ? subjects[0] : (subjects.find(isMissing) ?? subjects[0])
   if (subject.kind === 'path') {
     const isOutside = !isInsideAny(subject.path, book.directories)
-    const isObeyed = subject.access.kind === 'edit' && subject.ends.some((end) => namesToSpell(book, end).size > 0)
-    return { type: isOutside ? 'workingDir' : isObeyed ? 'safetyCheck' : 'mode', blockedPath: subject.path }
+    const type = isOutside ? 'workingDir' : isObeyed(subject, book) ? 'safetyCheck' : 'mode'
+    return { type, blockedPath: subject.path }
   }
   const isInDoubt = subject.kind === 'command' && commandDoubt(subject.command, book) !== undefined
   return { type: isInDoubt || book.mode === 'bypassPermissions' ? 'safetyCheck' : 'other' }
@@ -225,7 +255,7 @@ export function suggestionsFor(
   const rules = remedyFor(request, book)?.rules ?? []
   // One key that is pressed for one command would let every other one run, too (spec R-LEARN-6a).
   const isForAll = rules.includes('Bash')
-  const subject = subjectOf(request.call, book.cwd)
+  const [subject] = subjectsOf(request.call, book.cwd)
   const editing: RuleBook = { ...book, mode: 'acceptEdits' }
   const isEdit = subject.kind === 'path' && subject.access.kind === 'edit' && book.mode === 'default'
   const byMode = isEdit && modes.includes('acceptEdits') && decide(request, editing).behavior === 'allow'

@@ -2,6 +2,7 @@ import { ConfigurationError, type PermissionDecision, type PermissionRequest, ty
 import { isJsonObject, type PermissionUpdate } from '@halting/core/adapters'
 import { resolve } from 'node:path'
 import { mcpToolName } from '../mcp-names.ts'
+import { patchToolName } from '../files/patch-format.ts'
 import { absolutePath, bothEnds, isExactPath } from '../files/paths.ts'
 import type { DeniedPatterns } from '../sandbox/describe.ts'
 import { type DomainLists, overlaps } from '../sandbox/domains.ts'
@@ -22,9 +23,9 @@ import {
   type WallPort,
 } from './rule-book.ts'
 import { allowsMore, checkUpdates, rulesLearned, withLearned, type Withdrawn, withWithdrawn } from './learned.ts'
-import { ruleFor } from './rule-match.ts'
+import { ruleForAny } from './rule-match.ts'
 import { searchBounds, type SearchBounds } from './search-domains.ts'
-import { type Subject, subjectOf } from './subject.ts'
+import { type Subjects, subjectOf, subjectsOf } from './subject.ts'
 
 /** Options of `createPermissions`. */
 export interface PermissionOptions {
@@ -81,9 +82,9 @@ export interface RulePermissions extends Permissions {
   explain(command: string): Explanation
   /**
    * Where the path of a call led when it was last judged; undefined for a call that was not, or has none. `agentId`: the subagent that calls; agents
-   * may use the same ids of calls.
+   * may use the same ids of calls. `path`: which of the paths of a patch is meant.
    */
-  judgedPath(callId: string, agentId?: string): string | undefined
+  judgedPath(callId: string, agentId?: string, path?: string): string | undefined
   /**
    * To what a command of Bash or Wait is confined, by how its call was last decided: undefined where a rule, a person, a hook or the mode
    * let it run as it is. A command that was not decided about, such as one of a call that another process began, is judged by itself.
@@ -150,7 +151,7 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
     ...(options.wall !== undefined && { wall: options.wall }),
   }
   const confinements = new Map<string, { readonly command: string; readonly confinement: Confinement | undefined }>()
-  const judged = new Map<string, string>()
+  const judged = new Map<string, ReadonlyMap<string, string>>()
   const { searchTool, whenAsked = 'ask', modes = permissionModes } = options
   const withdrawn: Withdrawn[] = []
   const known = new WeakMap<
@@ -175,19 +176,19 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
   const lastBook = (): RuleBook => (lastLearned === undefined ? book : bookOf({ learned: lastLearned }))
   const denies: Permissions['denies'] = (request) => {
     // A person may put another path in the place of the one that was decided about: these rules alone are asked then.
-    const subject = subjectOf(request.call, cwd)
-    noteJudged(judged, request, subject)
+    const subjects = subjectsOf(request.call, cwd)
+    noteJudged(judged, request, subjects)
     const present = bookFor(request)
-    const rule = ruleFor(present.deny, request.call.name, subject, present)
+    const rule = ruleForAny(present.deny, request.call.name, subjects, present)
     if (rule !== undefined) return `Denied by the rule ${rule.source}. Do not try to get around it.`
     const served = asCallOfServer(request, searchTool)
-    return (served === undefined ? undefined : denies(served)) ?? deniedAsWritten(request, present, subject)
+    return (served === undefined ? undefined : denies(served)) ?? deniedAsWritten(request, present, subjects)
   }
   const decideAs = (request: PermissionRequest, asked: 'deny' | 'ask'): RuleDecision | Promise<PermissionDecision> => {
-    const subject = subjectOf(request.call, cwd)
-    noteJudged(judged, request, subject)
+    const subjects = subjectsOf(request.call, cwd)
+    noteJudged(judged, request, subjects)
     const current = inMode(bookFor(request), request, modes)
-    const decision = decideAlsoOfServer(request, current, { subject, served: asCallOfServer(request, searchTool) })
+    const decision = decideAlsoOfServer(request, current, { subjects, served: asCallOfServer(request, searchTool) })
     noteConfinement(confinements, request, decision.behavior === 'allow' ? confinementFor(request, current) : undefined)
     if (decision.behavior !== 'ask') return decision
     // To a call that was asked about somebody answers, or has answered.
@@ -262,7 +263,7 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
       const present = bookOf(rights)
       return decide(request, present).behavior === 'allow' ? confinementFor(request, present) : undefined
     },
-    judgedPath: (callId, agentId) => judged.get(judgedKey(callId, agentId)),
+    judgedPath: (callId, agentId, path) => pathIn(judged.get(judgedKey(callId, agentId)), path),
     deniedPlaces(rights) {
       const { deny } = rights === undefined ? lastBook() : bookOf(rights)
       const named = (kinds: ReadonlySet<string>): DeniedPatterns['read'] =>
@@ -300,12 +301,15 @@ function unlessItFails(
  * What a rule says about the input of a call holds whatever name the model gave the tool (spec R-RULE-2a). A bare rule for that name speaks about a tool
  * that does not run.
  */
-function deniedAsWritten({ call, written }: PermissionRequest, book: RuleBook, judged: Subject): string | undefined {
+function deniedAsWritten({ call, written }: PermissionRequest, book: RuleBook, judged: Subjects): string | undefined {
   if (written === undefined) return undefined
   const aboutInput = book.deny.filter(({ spec }) => spec.kind !== 'any')
-  const subject = subjectOf({ ...call, name: written }, book.cwd)
-  const isSame = subject.kind === 'path' && judged.kind === 'path' && subject.path === judged.path
-  const rule = ruleFor(aboutInput, written, isSame ? { ...subject, ends: judged.ends } : subject, book)
+  const subjects = subjectsOf({ ...call, name: written }, book.cwd).map((subject) => {
+    if (subject.kind !== 'path') return subject
+    const same = judged.find((each) => each.kind === 'path' && each.path === subject.path)
+    return same?.kind === 'path' ? { ...subject, ends: same.ends } : subject
+  })
+  const rule = ruleForAny(aboutInput, written, subjects, book)
   return rule === undefined
     ? undefined
     : `Denied by the rule ${rule.source}: it was called as ${written}. Do not try to get around it.`
@@ -323,13 +327,13 @@ function asCallOfServer(request: PermissionRequest, searchTool?: string): Permis
 function decideAlsoOfServer(
   request: PermissionRequest,
   book: RuleBook,
-  { subject, served }: { readonly subject: Subject; readonly served: PermissionRequest | undefined },
+  { subjects, served }: { readonly subjects: Subjects; readonly served: PermissionRequest | undefined },
 ): RuleDecision {
-  const decision = decide(request, book, subject)
+  const decision = decide(request, book, subjects)
   if (served === undefined) return decision
   const decisions = [decide(served, book), decision]
   const isAsked = [request, served].some(
-    ({ call }) => ruleFor(book.ask, call.name, subjectOf(call, book.cwd), book) !== undefined,
+    ({ call }) => ruleForAny(book.ask, call.name, subjectsOf(call, book.cwd), book) !== undefined,
   )
   const order = isAsked ? (['deny', 'ask', 'allow'] as const) : (['deny', 'allow', 'ask'] as const)
   const found = order.map((behavior) => decisions.find((one) => one.behavior === behavior))
@@ -363,21 +367,34 @@ function bashRequest(command: string): PermissionRequest {
 
 const read: Access = { kind: 'read', toolName: 'Read' }
 const readers: ReadonlySet<string> = new Set(['Read', 'Grep', 'Glob'])
-const writers: ReadonlySet<string> = new Set(['Edit', 'Write', 'NotebookEdit'])
+const writers: ReadonlySet<string> = new Set(['Edit', 'Write', 'NotebookEdit', patchToolName])
 
 const mostJudged = 1_000
 
 /** What was looked at is what is opened: a path that leads elsewhere by then is not (spec R-PLACE-1a). */
-function noteJudged(judged: Map<string, string>, { call, agentId }: PermissionRequest, subject: Subject): void {
+function noteJudged(
+  judged: Map<string, ReadonlyMap<string, string>>,
+  { call, agentId }: PermissionRequest,
+  subjects: Subjects,
+): void {
   const key = judgedKey(call.id, agentId)
   judged.delete(key)
-  const real = subject.kind === 'path' ? subject.ends.at(-1) : undefined
-  if (real === undefined) return
-  judged.set(key, real)
+  const paths = new Map<string, string>()
+  for (const subject of subjects) {
+    const real = subject.kind === 'path' ? subject.ends.at(-1) : undefined
+    if (subject.kind === 'path' && real !== undefined) paths.set(subject.path, real)
+  }
+  if (paths.size === 0) return
+  judged.set(key, paths)
   for (const oldest of judged.keys()) {
     if (judged.size <= mostJudged) return
     judged.delete(oldest)
   }
+}
+
+/** Where a path led; of a call with one path that one, whatever its name. */
+function pathIn(judged: ReadonlyMap<string, string> = new Map(), path = ''): string | undefined {
+  return judged.get(path) ?? (judged.size === 1 ? [...judged.values()][0] : undefined)
 }
 
 function noteConfinement(

@@ -1,4 +1,5 @@
 import type { PermissionDecision } from '@halting/core'
+import { patchToolName } from '../files/patch-format.ts'
 import { bothEnds, isExactPath, isInside } from '../files/paths.ts'
 import type { WallMeans } from '../sandbox/wall-means.ts'
 import { otherNames } from './other-names.ts'
@@ -50,11 +51,13 @@ export interface RuleBook {
   readonly wall?: WallPort
 }
 
-/** How a path is used. Edit rules cover Write, Read rules cover Grep and Glob (spec R-RULE-3). */
-export type Access = { readonly kind: 'read' | 'edit'; readonly toolName: string }
+/**
+ * How a path is used. Edit rules cover Write, Read rules cover Grep and Glob (spec R-RULE-3). `asTool`: a tool whose rules cover this use, too.
+ */
+export type Access = { readonly kind: 'read' | 'edit'; readonly toolName: string; readonly asTool?: string }
 
-export function isPathRuleFor(rule: PermissionRule, { kind, toolName }: Access): boolean {
-  return rule.tool === toolName || rule.tool === (kind === 'read' ? 'Read' : 'Edit')
+export function isPathRuleFor(rule: PermissionRule, { kind, toolName, asTool }: Access): boolean {
+  return rule.tool === toolName || rule.tool === (kind === 'read' ? 'Read' : 'Edit') || rule.tool === asTool
 }
 
 /** What a rule that denies a path holds against: both of its ends, and other names of what is there. */
@@ -194,5 +197,7 @@ function pathForRule(end: string, cwd: string): string {
 
 /** Names of the tools that a bare deny rule removes altogether. */
 export function hiddenTools(deny: readonly PermissionRule[], names: readonly string[]): readonly string[] {
-  return names.filter((name) => deny.some((rule) => rule.spec.kind === 'any' && isAbout(rule, name)))
+  const isDenied = (name: string): boolean => deny.some((rule) => rule.spec.kind === 'any' && isAbout(rule, name))
+  // Each file of a patch is an edit: where no file may be edited no patch can be applied.
+  return names.filter((name) => isDenied(name) || (name === patchToolName && isDenied('Edit')))
 }

@@ -27,6 +27,20 @@ export function ruleFor(
   return rule ?? (subject.isSearch ? ruleForEnds(rules, access, within) : undefined)
 }
 
+/** The first deny or ask rule that speaks about any of the subjects of a call. */
+export function ruleForAny(
+  rules: readonly PermissionRule[],
+  toolName: string,
+  subjects: readonly Subject[],
+  book: RuleBook,
+): PermissionRule | undefined {
+  for (const subject of subjects) {
+    const rule = ruleFor(rules, toolName, subject, book)
+    if (rule !== undefined) return rule
+  }
+  return undefined
+}
+
 /** Whether one allow rule covers the whole call. Commands and changes of files are looked at part by part and end by end instead. */
 export function isAllowedWhole(rules: readonly PermissionRule[], toolName: string, subject: Subject): boolean {
   if (subject.kind === 'command' || (subject.kind === 'path' && subject.access.kind === 'edit')) return false

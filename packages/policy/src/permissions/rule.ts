@@ -1,3 +1,4 @@
+import { patchToolName } from '../files/patch-format.ts'
 import { HaltingError } from '@halting/core'
 import { matchesWildcard } from '@halting/core/adapters'
 import { bracketReadings } from '../files/glob-pattern.ts'
@@ -114,7 +115,7 @@ function allReadings(rule: PermissionRule, roots: PatternRoots): readonly Permis
 
 type Problem = { readonly problem: string }
 
-const pathTools: ReadonlySet<string> = new Set(['Read', 'Edit', 'Write', 'Glob', 'Grep', 'NotebookEdit'])
+const pathTools: ReadonlySet<string> = new Set(['Read', 'Edit', 'Write', 'Glob', 'Grep', 'NotebookEdit', patchToolName])
 const namedTools: ReadonlySet<string> = new Set(['Agent', 'Task', 'Skill'])
 
 function parseRule(source: string, roots: PatternRoots): PermissionRule | Problem {

@@ -1,4 +1,5 @@
 import { isJsonObject, type ToolUseBlock } from '@halting/core/adapters'
+import { changedPathsOf, patchedFilesOf, patchToolName } from '../files/patch-format.ts'
 import { bothEnds } from '../files/paths.ts'
 import { calledPath } from '../files/same-looking.ts'
 import type { Access } from './rule-book.ts'
@@ -67,6 +68,22 @@ export function subjectOf(call: ToolUseBlock, cwd: string): Subject {
       return { kind: 'tool' }
   }
 }
+
+/** What a call is about: one subject, or one for each path that a patch changes. */
+export function subjectsOf(call: ToolUseBlock, cwd: string): Subjects {
+  if (call.name !== patchToolName) return [subjectOf(call, cwd)]
+  const subjects = changedPathsOf(patchedFilesOf(call.input)).map((changed): Subject => {
+    const path = calledPath(changed.path, cwd)
+    const access: Access = { kind: 'edit', toolName: call.name, ...(changed.isNew && { asTool: 'Write' }) }
+    return { kind: 'path', path, ends: bothEnds(path), access, isSearch: false }
+  })
+  const [first, ...others] = subjects
+  // A text that is not a patch changes nothing.
+  return first === undefined ? [{ kind: 'tool' }] : [first, ...others]
+}
+
+/** All that a call is about; all but calls of `apply_patch` have one subject. */
+export type Subjects = readonly [Subject, ...Subject[]]
 
 function hostOf(url: string): string {
   try {

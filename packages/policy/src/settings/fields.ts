@@ -16,6 +16,11 @@ export const notificationChannels = [
 /** One of `notificationChannels`. */
 export type NotificationChannel = (typeof notificationChannels)[number]
 
+/** Which tools a model is offered, and in which words: all; `apply_patch` for Edit and Write; few and short. */
+export const toolProfiles = ['default', 'codex', 'small'] as const
+/** One of `toolProfiles`. */
+export type ToolProfile = (typeof toolProfiles)[number]
+
 /** Limits of a run by the names of their flags. */
 export const limitFieldNames = [
   'maxTurns',
@@ -137,6 +142,7 @@ export interface Fields {
   readonly model?: string
   readonly openaiApi?: 'responses' | 'chat_completions'
   readonly theme?: string
+  readonly toolProfile?: ToolProfile
   readonly preferredNotifChannel?: NotificationChannel
   readonly statusLine?: StatusLineSettings
   readonly mcpServers?: Readonly<Record<string, JsonObject>>

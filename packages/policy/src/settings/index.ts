@@ -10,6 +10,8 @@ export {
   type LimitSettings,
   type NotificationChannel,
   type StatusLineSettings,
+  type ToolProfile,
+  toolProfiles,
 } from './fields.ts'
 export {
   type SettingsWriterOptions,

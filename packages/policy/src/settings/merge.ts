@@ -6,7 +6,7 @@ import type { PermissionMode } from '../permissions/rule-book.ts'
 import { parseRules, type RuleText } from '../permissions/rule.ts'
 import { type AiSdkSettings, mergedAiSdk } from './ai-sdk.ts'
 import type { CountingFile, Note } from './counting-file.ts'
-import type { LimitSettings, NotificationChannel, StatusLineSettings, WebSearchSetting } from './fields.ts'
+import type { LimitSettings, NotificationChannel, StatusLineSettings, ToolProfile, WebSearchSetting } from './fields.ts'
 import type { HookGroup, HookSettings } from './hook-settings.ts'
 import type { ReadFile } from './read-files.ts'
 import { namesServer, replacedServers } from './replaced-servers.ts'
@@ -45,6 +45,7 @@ export interface Settings {
   readonly model?: string
   /** The API by which models of OpenAI, and of services like it, are asked; that of the service when absent. */
   readonly openaiApi?: 'responses' | 'chat_completions'
+  readonly toolProfile?: ToolProfile
   /** Colours of a face that has some, by a name of its own. */
   readonly theme?: string
   /** How a terminal calls a person who looks elsewhere; `auto` (bell and notification) when absent. */
@@ -145,6 +146,7 @@ const singleFields = [
   'smallModel',
   'statusLine',
   'theme',
+  'toolProfile',
   'until',
   'untilTimeout',
   'untilTries',

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
-import { ConfigurationError, type Json } from '@halting/core'
+import { ConfigurationError, type Json, type JsonObject } from '@halting/core'
 import { isJsonObject, messageOf } from '@halting/core/adapters'
 import { boundedFile } from '@halting/journal/files'
 import type { SettingsText } from './check-file.ts'
@@ -17,6 +17,8 @@ import {
 export interface ReadOptions extends PlacesOptions {
   /** What `--settings` gives: a file, or JSON itself. */
   readonly given?: string | undefined
+  /** Settings that a flag of their own sets: they count before `given`. */
+  readonly chosen?: { readonly name: string; readonly content: JsonObject } | undefined
   /** The levels that count beside an administrator's and the command line's; all when absent. */
   readonly sources?: readonly SettingSource[] | undefined
   /** Fields of the person's own files that count although `sources` leaves these out. */
@@ -28,7 +30,7 @@ export type ReadFile = SettingsText & { readonly problem?: string }
 
 /** Reads the files that are there, the most urgent first. @throws ConfigurationError for one that cannot be read or is no JSON. */
 export async function readSettingsFiles(options: ReadOptions): Promise<readonly ReadFile[]> {
-  const { given, cwd, sources, alwaysOwn = [] } = options
+  const { given, chosen, cwd, sources, alwaysOwn = [] } = options
   const isWanted = (level: SettingsLevel): boolean =>
     level === 'managed' || sources === undefined || sources.some((source) => source === level)
   const isPartly = (level: SettingsLevel): boolean => level === 'user' && alwaysOwn.length > 0 && !isWanted(level)
@@ -45,11 +47,10 @@ export async function readSettingsFiles(options: ReadOptions): Promise<readonly 
     }),
   )
   const files = [...found.filter((file) => file !== undefined), ...(await readMcpFiles(options, isWanted))]
-  if (given === undefined) return files
-  const flag = await readGiven(given, cwd)
   return [
     ...files.filter(({ level }) => level === 'managed'),
-    flag,
+    ...(chosen === undefined ? [] : [chosenFile(chosen, cwd)]),
+    ...(given === undefined ? [] : [await readGiven(given, cwd)]),
     ...files.filter(({ level }) => level !== 'managed'),
   ]
 }
@@ -99,6 +100,10 @@ async function readMcpFile(
   } catch (thrown) {
     return { content: {}, json: '', problem: `The MCP servers in ${path} are ignored: ${messageOf(thrown)}` }
   }
+}
+
+function chosenFile({ name, content }: NonNullable<ReadOptions['chosen']>, cwd: string): ReadFile {
+  return { level: 'flag', name, projectDirectory: cwd, content, json: JSON.stringify(content) }
 }
 
 async function readGiven(given: string, cwd: string): Promise<ReadFile> {

@@ -2,7 +2,7 @@ import { durationMs, isJsonObject, longestDurationMs, mostBudgetUsd, waitMs } fr
 import * as z from 'zod'
 import { permissionModes } from '../permissions/rule-book.ts'
 import { isPackageName } from './ai-sdk-name.ts'
-import { notificationChannels } from './fields.ts'
+import { notificationChannels, toolProfiles } from './fields.ts'
 import { hookEvents } from './hook-settings.ts'
 
 // What a settings file may hold. Loaded when there is a file with something to look at: zod is large.
@@ -313,6 +313,7 @@ export const fieldTable: Readonly<Record<string, Field>> = {
   passEnvironment: passOver(words('the name of a variable')),
   model: passOver(filled('the name of a model')),
   openaiApi: passOver(z.enum(openAiApis, says(`one of ${openAiApis.join(', ')}`))),
+  toolProfile: stop(z.enum(toolProfiles, says(`one of ${toolProfiles.join(', ')}`))),
   // Others have themes of other names in their files.
   theme: passOver(filled('dark, light or none')),
   preferredNotifChannel: passOver(z.enum(notificationChannels, says(`one of ${notificationChannels.join(', ')}`))),

@@ -20,7 +20,12 @@ export async function loadSettings(options: LoadOptions): Promise<LoadedSettings
 
 /** What the files of a project would have run or loosened, for the question about trust. */
 export async function projectOffers(options: LoadOptions): Promise<readonly Offer[]> {
-  const files = await readSettingsFiles({ ...options, given: undefined, sources: ['project', 'local'] })
+  const files = await readSettingsFiles({
+    ...options,
+    given: undefined,
+    chosen: undefined,
+    sources: ['project', 'local'],
+  })
   const { offersIn } = await import('./weigh-files.ts')
   return offersIn(files)
 }

@@ -27,6 +27,7 @@ const single = [
   'statusLine',
   'model',
   'openaiApi',
+  'toolProfile',
   'sandbox',
   'disableBypassPermissionsMode',
   'untilTries',

@@ -1,5 +1,9 @@
 import { refused, type Row, rowsOf } from './row.ts'
 
+const create = rowsOf('TaskCreate')
+const update = rowsOf('TaskUpdate')
+const list = rowsOf('TaskList')
+const get = rowsOf('TaskGet')
 const todo = rowsOf('TodoWrite')
 const web = rowsOf('WebFetch')
 const online = rowsOf('WebSearch')
@@ -22,13 +26,46 @@ const question = {
 }
 const prompt = 'What does it say?'
 
+const task = (subject: string): readonly [string, object] => [
+  'TaskCreate',
+  { subject, description: 'All of it', activeForm: `${subject}ing` },
+]
+const twoTasks = { calls: [task('Test'), task('Fix')] }
+
 export const otherRows: readonly Row[] = [
+  create('Adds a task with subject, description and activeForm', task('Test')[1], 'Created task #1: Test'),
+  create('description is required', { subject: 'Test' }, 'Created task #1: Test', { how: 'A task may go without one' }),
+  create('metadata is kept', { subject: 'Test', description: '', metadata: { size: 1 } }, 'Created task #1: Test'),
+  update('Sets the status', { taskId: '1', status: 'in_progress' }, 'Updated task #1 (status). 0 of 2 completed.', {
+    given: twoTasks,
+  }),
+  update('Adds blockers', { taskId: '2', addBlockedBy: ['1'] }, 'Updated task #2 (blockedBy)', { given: twoTasks }),
+  update('addBlocks is the same from the other side', { taskId: '1', addBlocks: ['2'] }, 'Updated task #1 (blocks)', {
+    given: twoTasks,
+  }),
+  update(
+    'The status deleted removes a task',
+    { taskId: '1', status: 'deleted' },
+    'Deleted task #1. 0 of 1 completed.',
+    {
+      given: twoTasks,
+    },
+  ),
+  update('owner names who works on it', { taskId: '1', owner: 'me' }, 'Updated task #1 (owner)', { given: twoTasks }),
+  update('A task that there is not', { taskId: '9', status: 'completed' }, 'Existing tasks: #1, #2.', {
+    ...refused,
+    given: twoTasks,
+  }),
+  list('Lists all tasks with id, status and subject', {}, '#1 [pending] Test\n#2 [pending] Fix', { given: twoTasks }),
+  get('Shows a task with its description', { taskId: '2' }, 'Description: All of it', { given: twoTasks }),
+  get('A task that there is not', { taskId: '9' }, 'Existing tasks: #1, #2.', { ...refused, given: twoTasks }),
+
   todo(
     'Keeps a list, each thing with content, status and activeForm',
     { todos: [thing('Test', 'in_progress'), thing('Fix', 'pending')] },
-    'The list is kept: 0 of 2 done. Go on with: Test',
+    '0 of 2 completed. Next: #1 Test',
   ),
-  todo('Each call replaces the list', { todos: [thing('Fix', 'pending')] }, '0 of 1 done', {
+  todo('Each call replaces the list', { todos: [thing('Fix', 'pending')] }, '0 of 1 completed', {
     given: { calls: [['TodoWrite', { todos: [thing('Test', 'pending')] }]] },
   }),
   todo(
@@ -37,18 +74,18 @@ export const otherRows: readonly Row[] = [
     'status: one of pending, in_progress, completed',
     refused,
   ),
-  todo('activeForm is required', { todos: [{ content: 'Test', status: 'pending' }] }, '0 of 1 done', {
+  todo('activeForm is required', { todos: [{ content: 'Test', status: 'pending' }] }, '0 of 1 completed', {
     how: 'content stands in for it',
   }),
   todo(
     'One thing is in_progress at a time',
     { todos: [thing('a', 'in_progress'), thing('b', 'in_progress')] },
-    '0 of 2 done',
+    '0 of 2 completed',
     { how: 'The reference asks for it and takes more, and so does ours' },
   ),
-  todo('content is not empty', { todos: [thing('', 'pending')] }, 'content: a string that is not empty', refused),
-  todo('All done', { todos: [thing('Test', 'completed')] }, 'all 1 done'),
-  todo('An empty list clears it', { todos: [] }, 'The list is empty now.'),
+  todo('content is not empty', { todos: [thing('', 'pending')] }, 'content', refused),
+  todo('All done', { todos: [thing('Test', 'completed')] }, 'All 1 completed.'),
+  todo('An empty list clears it', { todos: [] }, 'The list is empty.'),
 
   web('Turns HTML into Markdown', { url: '{site}/page', prompt }, '# Head', {}),
   web('A small model answers the prompt', { url: '{site}/page', prompt }, 'Some **bold** text', {
@@ -66,16 +103,16 @@ export const otherRows: readonly Row[] = [
   ),
   web('A redirect within the host is followed', { url: '{site}/near', prompt }, '# Head'),
   web('A page that is not there is an error', { url: '{site}/none', prompt }, '(404, text/plain)', refused),
-  web('The URL must be whole', { url: 'example', prompt }, 'it is no URL: write it whole', refused),
+  web('The URL must be whole', { url: 'example', prompt }, 'it is not a valid URL; give the full URL', refused),
   web(
     'Reads pages and nothing else',
     { url: 'file:///etc/hostname', prompt },
-    'only https:// and http:// are fetched',
+    'only https:// and http:// URLs can be fetched',
     refused,
   ),
   web('JSON comes as it is', { url: '{site}/json', prompt }, '{"one":1}'),
 
-  online('Searches the web', { query: 'vitest' }, 'No model can be asked here', {
+  online('Searches the web', { query: 'vitest' }, 'Web search needs a model', {
     ...refused,
     how: 'In a run a model searches by the tool of its service, at its fee; a call outside of one, as here, searches nothing',
   }),
@@ -106,8 +143,8 @@ export const otherRows: readonly Row[] = [
     'questions must be a list of 4 at most',
     refused,
   ),
-  ask('No question is refused', { questions: [] }, 'questions is empty: ask at least one', refused),
-  ask('Each has two to four options', { questions: [{ question: 'Which one?' }] }, 'There was no answer', {
+  ask('No question is refused', { questions: [] }, 'questions is empty. Give at least one', refused),
+  ask('Each has two to four options', { questions: [{ question: 'Which one?' }] }, 'Not answered', {
     how: 'Up to ten, or none for a free answer',
   }),
   ask(
@@ -123,12 +160,12 @@ export const otherRows: readonly Row[] = [
   ask(
     'Where nobody answers that is said',
     { questions: [question] },
-    'There was no answer to this. Choose the most sensible reading',
+    'Not answered. Choose the most reasonable interpretation',
   ),
   ask(
     'header has 12 characters at most',
     { questions: [{ ...question, header: 'A header that is long' }] },
-    'There was no answer',
+    'Not answered',
     { how: 'Who shows it cuts it' },
   ),
 
@@ -137,7 +174,7 @@ export const otherRows: readonly Row[] = [
   exit(
     'Gives the plan to the person to approve',
     { plan: '1. Test\n2. Fix' },
-    'The person approved the plan. Plan mode is over',
+    'The user approved the plan. Plan mode has ended',
   ),
   exit('The plan is read from a file', {}, 'plan is missing', {
     ...refused,
@@ -157,7 +194,7 @@ export const otherRows: readonly Row[] = [
   agent(
     'An agent that there is not is an error, which names those that are',
     { description: 'Find it', prompt: 'Find the bug', subagent_type: 'none' },
-    'There is no agent \\"none\\". There are: general-purpose, reviewer',
+    'Unknown agent \\"none\\". Nothing was started. Use one of: general-purpose, reviewer',
     { ...refused },
   ),
   agent('description is required', { prompt: 'Find the bug' }, '"prompt":"Find the bug"', {
@@ -167,7 +204,7 @@ export const otherRows: readonly Row[] = [
   agent(
     'model chooses another model',
     { description: 'Find it', prompt: 'Find the bug', model: 'none' },
-    'There is no model',
+    'is not available to agents',
     {
       ...refused,
       how: 'Only models that a person named: what is paid is their choice',
@@ -213,11 +250,11 @@ export const otherRows: readonly Row[] = [
     'mcp__mail__list',
   ),
   search('A word with + before it must be in the name', { query: '+mail send' }, 'next message on:\nmcp__mail__list'),
-  search('That nothing fits is told', { query: 'aeroplane' }, 'No tool fits "aeroplane"'),
+  search('That nothing fits is told', { query: 'aeroplane' }, 'No tool matches "aeroplane"'),
   search(
     'What is found comes with its schema at once',
     { query: 'mail' },
-    'You can call these from your next message on',
+    'You can call these tools from your next message on',
     { how: 'The schemas are in the next request, among its tools' },
   ),
   search('query is required', {}, 'query is missing', refused),

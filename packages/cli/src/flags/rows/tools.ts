@@ -1,5 +1,5 @@
 import type { FlagFor } from '../flag-kinds.ts'
-import { type Flags, onAsks, permissionModes, backgrounds, permissionPrompts } from '../flags.ts'
+import { type Flags, onAsks, permissionModes, backgrounds, permissionPrompts, toolProfiles } from '../flags.ts'
 import { isToolName } from '../tool-names.ts'
 import { choice, filledText, list, single, type Reading } from '../values.ts'
 
@@ -12,6 +12,7 @@ type ToolsFlag =
   | 'allowedTools'
   | 'disallowedTools'
   | 'tools'
+  | 'toolProfile'
   | 'addDir'
   | 'dangerouslySkipPermissions'
   | 'allowDangerouslySkipPermissions'
@@ -92,6 +93,15 @@ export const toolsFlags: { readonly [Name in ToolsFlag]-?: FlagFor<NonNullable<F
     read: toolList,
     takesMore: isToolName,
     meaning: 'Offer only these tools; "" for none, default for all',
+  },
+  toolProfile: {
+    names: ['--tool-profile'],
+    topic: 'tools',
+    kind: 'value',
+    value: 'NAME',
+    read: choice(toolProfiles),
+    meaning:
+      'Choose the tools to offer: default, codex (apply_patch instead of Edit and Write) or small (six tools, short texts)',
   },
   addDir: {
     names: ['--add-dir'],

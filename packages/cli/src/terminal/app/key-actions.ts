@@ -62,7 +62,7 @@ export function createKeyActions({
     },
     takeBack() {
       const text = app.handIn.takeBackLast()
-      if (text === undefined) hint('Nothing is queued')
+      if (text === undefined) hint('No message is queued')
       else app.editor.putBefore([text])
       return true
     },
@@ -71,7 +71,7 @@ export function createKeyActions({
       const wasRunning = stop()
       if (wasRunning || !app.editor.isEmpty) return 'alone'
       if (isSecond('interrupt')) runCommand(app, 'rewind')
-      else hint('Esc again goes back to an earlier message')
+      else hint('Press Esc again to rewind')
       return true
     },
     clear() {
@@ -84,8 +84,8 @@ export function createKeyActions({
         keepText(app.editor.take())
         return 'alone'
       }
-      if (stop()) hint('Stopping. Ctrl+C again leaves')
-      else hint('Ctrl+C again leaves')
+      if (stop()) hint('Stopping. Press Ctrl+C again to quit')
+      else hint('Press Ctrl+C again to quit')
       return true
     },
     leave() {
@@ -163,13 +163,13 @@ export function createKeyActions({
     if (isAsked()) {
       app.handIn.interrupt()
       before = { action: 'clear', at: now() }
-      hint('Stopping. Ctrl+C again leaves')
+      hint('Stopping. Press Ctrl+C again to quit')
       return true
     }
     // Behind a list the next one does what it does without the list: it clears the text, or stops the run.
     const isAlone = app.editor.isEmpty && app.open?.session.snapshot.status === 'idle'
     before = isAlone ? { action: 'clear', at: now() } : undefined
-    if (isAlone) hint('Ctrl+C again leaves')
+    if (isAlone) hint('Press Ctrl+C again to quit')
     return false
   }
 }

@@ -65,10 +65,7 @@ export function createLayout({
         ? []
         : [
             style.dim(
-              oneLine(
-                `${many(app.handIn.attached, 'output')} of commands ${app.handIn.attached === 1 ? 'goes' : 'go'} with the next message`,
-                width,
-              ),
+              oneLine(`the output of ${many(app.handIn.attached, 'command')} goes with the next message`, width),
             ),
           ]),
     ],
@@ -80,7 +77,7 @@ export function createLayout({
     render: (width) => (app.open === undefined ? [style.dim(fitted(' opening the session …', width))] : []),
   }
   const leaving: Component = {
-    render: (width) => (isLeaving() ? [style.dim(fitted(' leaving …', width))] : []),
+    render: (width) => (isLeaving() ? [style.dim(fitted(' quitting …', width))] : []),
   }
 
   function present() {
@@ -96,7 +93,7 @@ export function createLayout({
     if (hint() !== '') return [hint()]
     if (isAsked()) {
       const stop = key('clear')
-      return stop === '' ? ['Esc stops'] : [`Esc or ${stop} stops`, `${stop} twice leaves`]
+      return stop === '' ? ['Esc stop'] : [`Esc or ${stop} stop`, `${stop} twice quit`]
     }
     if (overlays.shown !== undefined) return []
     const here = app.cluster === undefined ? ['@ files', '! shell'] : []
@@ -133,8 +130,8 @@ function besideSession({ loops }: AppContext, { isShown }: StatusLines): Pick<St
 
 /** What keys do while a run goes on. */
 function runningHints(app: AppContext, key: (action: Action) => string): readonly string[] {
-  const retry = isWaiting(app) ? [`${retryKey} ${key('send')} retries now`] : []
-  return [...retry, `${key('interrupt')} stops`, `${key('send')} steers`, `${key('queue')} queues`]
+  const retry = isWaiting(app) ? [`${retryKey} ${key('send')} retry now`] : []
+  return [...retry, `${key('interrupt')} stop`, `${key('send')} steer`, `${key('queue')} queue`]
 }
 
 /** What the panel knows of limits beside the session's own: the usual ones, and standing budgets. */

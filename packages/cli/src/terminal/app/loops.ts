@@ -79,7 +79,7 @@ export class SessionLoop {
       return this.#app.changed()
     }
     const stored = await this.#onRecord()
-    if (stored === undefined) throw new UsageError('There is no loop to continue. /loop 10m x5 PROMPT begins one.')
+    if (stored === undefined) throw new UsageError('There is no loop to continue. Start one with /loop 10m x5 PROMPT.')
     const { session, here } = this.#open
     const past = (await here?.loops?.past(stored.id)) ?? { rounds: [], lastStartedAtMs: null }
     // The round that did not end is offered by the session itself: here it is continued as the loop's.
@@ -167,7 +167,7 @@ export class SessionLoop {
         break
       case 'broken':
         this.#app.fail(event.error)
-        this.#app.note('The loop ended, since a round could not be made. /loop begins another one.')
+        this.#app.note('The loop ended, because a round could not start. Start another with /loop.')
         this.#forget()
         break
     }
@@ -189,7 +189,7 @@ export class SessionLoop {
 /** `Every 10 min, 5 rounds: Check the build.` */
 function describeTerms({ prompt, everyMs, rounds, forMs }: LoopTerms): string {
   const bounds = [
-    everyMs === 0 ? 'Round after round' : `Every ${durationText(everyMs)}`,
+    everyMs === 0 ? 'Without a pause' : `Every ${durationText(everyMs)}`,
     ...(rounds === undefined ? [] : [many(rounds, 'round')]),
     ...(forMs === undefined ? [] : [`for ${durationText(forMs)}`]),
   ]

@@ -65,7 +65,7 @@ function usualLimitsOf({ limitSources = {}, runLimit }: LiveSession['run']): Usu
 /** The file of a session. @throws UsageError for one that is not kept. */
 export function fileOf({ file }: Pick<SessionSnapshot, 'file'>): string {
   if (file !== undefined) return file
-  throw new UsageError('This session is not kept on disk: there is nothing to read it from.')
+  throw new UsageError('This session is not stored on disk, so there is no record of it to read.')
 }
 
 function onThisMachine(live: LiveSession): OnThisMachine {
@@ -106,7 +106,7 @@ function onThisMachine(live: LiveSession): OnThisMachine {
     loops: loopStoreOf(live),
     async changeServer(name, how) {
       const { servers } = live
-      if (servers === undefined) throw new UsageError('This session has no servers.')
+      if (servers === undefined) throw new UsageError('This session has no MCP servers.')
       await (how === 'reconnect' ? servers.reconnect(name) : servers.toggle(name, { isOn: how === 'on' }))
     },
   }
@@ -128,7 +128,7 @@ function loopStoreOf({ session, journal, run }: LiveSession): LoopStore | undefi
 type Explanation = ReturnType<LiveSession['toolbox']['permissions']['explain']>
 
 function explained({ behavior, parts, message }: Explanation): readonly string[] {
-  const verdicts = { allow: 'It runs.', ask: 'You are asked.', deny: 'It does not run.' }
+  const verdicts = { allow: 'Allowed.', ask: 'Asks first.', deny: 'Denied.' }
   return [
     `${verdicts[behavior]} ${message === undefined ? '' : everyCharacterInLine(message, 300)}`.trimEnd(),
     ...parts.map(({ part, behavior: own, because, wouldAllow }) => {

@@ -41,10 +41,10 @@ export function askServices(
       const answer = await service.ask(timeoutMs)
       switch (answer.kind) {
         case 'answered':
-          if (answer.models === undefined) return { kind: 'none', why: 'it gives no list of its models' }
+          if (answer.models === undefined) return { kind: 'none', why: 'does not list its models' }
           return plainNames(prefix, answer.models, (name) => askedAs(name, env, reachedBy))
         case 'key_refused':
-          return isSetUp ? { kind: 'none', why: `it refuses the key (${answer.status})` } : { kind: 'absent' }
+          return isSetUp ? { kind: 'none', why: `rejects the key (${answer.status})` } : { kind: 'absent' }
         case 'failed':
           return isSetUp ? { kind: 'none', why: answer.message } : { kind: 'absent' }
       }

@@ -41,7 +41,9 @@ export function createSubmit(
     const typed = shellCommandIn(text)
     if (typed !== undefined && app.cluster !== undefined) {
       app.editor.setText(text)
-      return app.note(`Nothing was run: ! is for this machine, and the session is on the cluster ${app.cluster.url}.`)
+      return app.note(
+        `Not run: ! runs commands on this machine, and this session is on the cluster ${app.cluster.url}.`,
+      )
     }
     if (typed !== undefined) return shell.run(typed)
     const written = app.open?.commands.map(({ name }) => name) ?? []

@@ -34,16 +34,16 @@ export function chooseModel(
         // Rows are added at the end: the chosen one stays where it is.
         for (const name of listed.names) if (!known.has(name)) rows.push({ value: name, label: name, detail: service })
         for (const name of listed.names) known.add(name)
-        if (listed.names.length === 0) reasons.push(`${service}: it lists no model that writes text`)
+        if (listed.names.length === 0) reasons.push(`${service}: lists no text model`)
       }
       app.changed()
     })
   }
   return app.ask({
     title: 'Model',
-    hint: 'Enter takes it · letters narrow the list · /model NAME takes any other',
+    hint: 'Enter choose · type to filter · Esc cancel · /model NAME sets any other',
     first: Math.max(0, models.indexOf(model)),
     choices: () => rows,
-    notes: () => [...reasons, ...(waiting.size === 0 ? [] : [`asking ${[...waiting].join(', ')} …`])],
+    notes: () => [...reasons, ...(waiting.size === 0 ? [] : [`loading the models of ${[...waiting].join(', ')} …`])],
   })
 }

@@ -7,8 +7,8 @@ import type { Command } from './command.ts'
 import { openIn } from './session-commands.ts'
 
 const usage: { readonly [name in GoalCommand]: string } = {
-  until: '/until npm test · /until + npm run lint adds one · /until off · /goal TEXT has a model judge',
-  goal: '/goal TEXT · /goal off · /until COMMAND has a program check',
+  until: '/until npm test · /until + npm run lint: add one · /until off · /goal TEXT: judged by a model',
+  goal: '/goal TEXT · /goal off · /until COMMAND: checked by a command',
 }
 
 async function setGoal(app: AppContext, name: GoalCommand, argument: string): Promise<void> {
@@ -29,20 +29,20 @@ async function setGoal(app: AppContext, name: GoalCommand, argument: string): Pr
   }
   session.set(read.change)
   const isPaused = session.snapshot.goal?.isChecked === false
-  app.note(`${read.says}${isPaused ? ' Nothing is checked in plan mode.' : ''}`)
+  app.note(`${read.says}${isPaused ? ' Goals are not checked in plan mode.' : ''}`)
 }
 
 /** Goals of the session. */
 export const goalCommands: { readonly [name in GoalCommand]: Command } = {
   until: {
-    does: 'Go on until a command exits with 0; without one, show the goals and how they stand',
+    does: 'Work until a command exits with 0; without one, show the goals',
     argumentHint: '[COMMAND | + COMMAND | off]',
     needs: 'settings',
     values: () => ['off'],
     run: (app, argument) => setGoal(app, 'until', argument),
   },
   goal: {
-    does: 'Go on until a model finds that something holds; a command is surer',
+    does: 'Work until a model judges TEXT to be true (/until is more reliable)',
     argumentHint: '[TEXT | off]',
     needs: 'settings',
     values: () => ['off'],

@@ -17,8 +17,8 @@ const wellKnown: ReadonlySet<Action> = new Set<Action>([
 ])
 
 const inLine =
-  '!command runs it and shows it to the model, !!command does not. @path brings in a file, @path#20-45 these lines.'
-const inLineOfWorker = '@path brings in a file of the worker, @path#20-45 these lines.'
+  '!COMMAND runs it and shows the output to the model; !!COMMAND only runs it. @PATH adds a file, @PATH#20-45 those lines.'
+const inLineOfWorker = '@PATH adds a file of the worker, @PATH#20-45 those lines.'
 
 /** `/help`, and `?` on an empty line: the keys alone. */
 export function helpCommand(
@@ -27,7 +27,7 @@ export function helpCommand(
   ) => readonly { readonly name: string; readonly command: Pick<Command, 'does' | 'argumentHint'> }[],
 ): Command {
   return {
-    does: 'Commands and keys',
+    does: 'Show commands and keys',
     argumentHint: '[keys]',
     run(app, argument) {
       const written = app.open?.commands ?? []
@@ -56,7 +56,7 @@ function commandLines(
   return [
     style.bold('Commands'),
     ...rowsOf(own, width),
-    ...(files.length === 0 ? [] : [style.bold('Commands of files and servers'), ...rowsOf(files, width)]),
+    ...(files.length === 0 ? [] : [style.bold('Commands from files and servers'), ...rowsOf(files, width)]),
   ]
 }
 

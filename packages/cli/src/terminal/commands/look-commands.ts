@@ -7,7 +7,7 @@ import type { Command } from './command.ts'
 import { openIn } from './session-commands.ts'
 
 const transcript: Command = {
-  does: 'The whole conversation, with all results',
+  does: 'Show the whole conversation, with all results',
   async run(app) {
     const entries = await openIn(app).entries()
     const { style, cwd } = app
@@ -20,13 +20,13 @@ const transcript: Command = {
 }
 
 const history: Command = {
-  does: 'Search in what was said before',
+  does: 'Search your earlier prompts',
   async run(app) {
     const all = app.history.all.toReversed()
-    if (all.length === 0) return app.note('Nothing was said before.')
+    if (all.length === 0) return app.note('There are no earlier prompts.')
     const chosen = await app.ask({
-      title: 'Said before:',
-      hint: 'letters narrow the list · Enter takes it into the editor · Esc',
+      title: 'Earlier prompts:',
+      hint: 'Enter insert · type to filter · Esc cancel',
       choices: all.map(({ text, cwd, at }) => ({
         value: text,
         label: oneLine(text, 200),
@@ -41,12 +41,12 @@ const history: Command = {
 const diffLimits = { mostBytes: 2_000_000, timeoutMs: 10_000 }
 
 const diff: Command = {
-  does: 'What is changed in the repository since the last commit',
+  does: 'Show the changes since the last commit',
   needs: 'files',
   async run(app) {
     const text = await gitDiff(app.cwd, app.program.env)
-    if (text === undefined) return app.note('git tells no changes here: this is no repository, or it has no commit.')
-    if (text.trim() === '') return app.note('Nothing is changed since the last commit.')
+    if (text === undefined) return app.note('No changes to show: this is not a git repository, or it has no commit.')
+    if (text.trim() === '') return app.note('No changes since the last commit.')
     app.page({
       title: 'Changes since the last commit',
       linesFor: (width) => diffTextLines(text, width, app),
@@ -91,14 +91,14 @@ function diffTextLines(text: string, width: number, { style }: AppContext): read
 }
 
 const tasks: Command = {
-  does: 'What goes on in the background; Enter stops it',
+  does: 'List background tasks; Enter stops one',
   async run(app) {
     const session = app.open?.session
     const running = session?.snapshot.tasks.filter(({ status }) => status === 'running') ?? []
-    if (session === undefined || running.length === 0) return app.note('Nothing goes on in the background.')
+    if (session === undefined || running.length === 0) return app.note('There are no background tasks.')
     const id = await app.ask({
-      title: 'In the background',
-      hint: 'Enter stops it · Esc leaves it running',
+      title: 'Background tasks',
+      hint: 'Enter stop · type to filter · Esc cancel',
       choices: running.map((task) => ({
         value: task.id,
         label: oneLine(task.description, 100),
@@ -106,7 +106,7 @@ const tasks: Command = {
       })),
     })
     if (id === undefined) return
-    app.note((await session.stopTask(id)) ? `Stopped: ${id}` : `${id} had ended already.`)
+    app.note((await session.stopTask(id)) ? `Stopped: ${id}` : `${id} had already ended.`)
   },
 }
 

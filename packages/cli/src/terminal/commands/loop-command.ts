@@ -14,9 +14,9 @@ async function runLoop(app: AppContext, argument: string): Promise<void> {
     case 'on':
       return loop.resume()
     case 'off':
-      return app.note((await loop.stop()) ? 'No prompt is repeated any more.' : 'There is no loop.')
+      return app.note((await loop.stop()) ? 'The loop is ended.' : 'There is no loop.')
     case 'show': {
-      const rows = (await loop.description()) ?? ['No prompt is repeated.']
+      const rows = (await loop.description()) ?? ['There is no loop.']
       return app.tell((width) => [
         app.style.bold('Loop'),
         ...rows.flatMap((row) => hanging('  ', row, width)),
@@ -28,7 +28,7 @@ async function runLoop(app: AppContext, argument: string): Promise<void> {
 
 /** A prompt of the session that is repeated. */
 export const loopCommand: Command = {
-  does: 'Repeat a prompt at intervals, within a bound; without one, show the loop',
+  does: 'Repeat a prompt at intervals; without one, show the loop',
   argumentHint: '[10m x5 PROMPT | 10m for 2h PROMPT | on | off]',
   needs: 'record',
   values: () => ['on', 'off'],

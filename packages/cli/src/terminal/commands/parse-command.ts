@@ -16,5 +16,5 @@ export function readCommand(text: string, own: readonly string[], written: reado
   if (written.includes(name)) return { kind: 'written', name }
   const meant = nearest(name, [...own, ...written])
   const hint = meant === undefined ? '/help lists the commands.' : `Did you mean /${meant}?`
-  return { kind: 'unknown', says: `There is no command /${name}. ${hint}` }
+  return { kind: 'unknown', says: `Unknown command /${name}. ${hint}` }
 }

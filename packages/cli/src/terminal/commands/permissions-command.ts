@@ -1,4 +1,5 @@
 // Loaded when somebody looks at the rules.
+import { modeWords } from '../../frontends/mode-words.ts'
 import { columnsOf } from '../../io/columns.ts'
 import { oneLine } from '../../io/figures.ts'
 import { everyCharacterInLine } from '../../io/seen.ts'
@@ -13,15 +14,14 @@ import { openIn } from './session-commands.ts'
 /** `/permissions`, `/permissions COMMAND`, `/permissions remove [RULE]`. */
 export async function runPermissions(app: AppContext, argument: string): Promise<void> {
   const { here } = openIn(app)
-  if (here === undefined)
-    return tellLines(app, argument, ['The rules are those that the worker of the session was started with.'])
+  if (here === undefined) return tellLines(app, argument, ['The worker of the session sets its rules when it starts.'])
   if (/^remove(?:\s|$)/.test(argument)) return remove(app, here, argument.slice('remove'.length).trim())
   if (argument !== '') return tellLines(app, argument, here.explainCommand(argument))
   const rules = await here.rules()
   app.tell((width) => [
     app.style.bold(oneLine(titleOf(app), width)),
     ...(rules.length === 0 ? ['  No rules.'] : ruleLines(rules, width)),
-    app.style.dim(lineAfter('  ', '/permissions remove takes a rule away · /permissions COMMAND explains one', width)),
+    app.style.dim(lineAfter('  ', '/permissions remove: remove a rule · /permissions COMMAND: check a command', width)),
   ])
 }
 
@@ -34,7 +34,7 @@ function tellLines(app: AppContext, argument: string, lines: readonly string[]):
 }
 
 function titleOf(app: AppContext): string {
-  return `Permissions, mode ${openIn(app).session.snapshot.permissionMode}`
+  return `Permissions: ${modeWords(openIn(app).session.snapshot.permissionMode).short}`
 }
 
 /** Every character of a rule is seen, so that long ones take several lines (spec R-TERM-30b). */
@@ -66,7 +66,7 @@ async function remove(app: AppContext, here: OnThisMachine, rule: string): Promi
       ? only
       : await app.ask({
           title: 'Remove a rule',
-          hint: 'Enter removes it where it is written · type to filter · Esc cancels',
+          hint: 'Enter remove · type to filter · Esc cancel',
           choices: found.map((listed) => ({ value: listed, label: labelOf(listed), detail: detailOf(listed) })),
         })
   if (chosen !== undefined) app.note(await here.removeRule(chosen))
@@ -78,5 +78,5 @@ function noRule(rule: string, rules: readonly ListedRule[]): string {
     rules.map((listed) => listed.rule),
   )
   const shown = everyCharacterInLine(rule, 200)
-  return `There is no rule ${shown}.${meant === undefined ? ' /permissions lists them.' : ` Did you mean ${everyCharacterInLine(meant, 200)}?`}`
+  return `Unknown rule ${shown}.${meant === undefined ? ' /permissions lists them.' : ` Did you mean ${everyCharacterInLine(meant, 200)}?`}`
 }

@@ -32,37 +32,37 @@ function refuseWhileRunningHere(app: AppContext, what: string): boolean {
 function refuseWhileRunning(app: AppContext, what: string): boolean {
   const status = app.open?.session.snapshot.status
   if (status === undefined || status === 'idle' || status === 'closed') return false
-  app.note(`A run goes on. Stop it with Esc, and then ${what}.`)
+  app.note(`A run is in progress. Stop it with Esc, then ${what}.`)
   return true
 }
 
 /** @throws UsageError while none is open. */
 export function openIn({ open }: Pick<AppContext, 'open'>): OpenSession {
-  if (open === undefined) throw new UsageError('The session is being opened.')
+  if (open === undefined) throw new UsageError('The session is still opening.')
   return open
 }
 
 const clear: Command = {
-  does: 'Begin a new session; this one is kept',
+  does: 'Start a new session; this one stays stored',
   async run(app) {
-    if (refuseWhileRunningHere(app, 'begin a new session')) return
+    if (refuseWhileRunningHere(app, 'start a new session')) return
     const before = app.open?.session.id
     await app.change(
       flagsFor(app.flags, {}),
-      before === undefined ? 'A new session.' : `A new session. The one before: /resume ${before}`,
+      before === undefined ? 'New session.' : `New session. Back to the previous one: /resume ${before}`,
     )
   },
 }
 
 const resume: Command = {
-  does: 'Go on with another session',
+  does: 'Resume another session',
   argumentHint: '[ID]',
   async run(app, argument) {
-    if (refuseWhileRunningHere(app, 'choose another session')) return
+    if (refuseWhileRunningHere(app, 'resume another session')) return
     const id = argument === '' ? await chosenSession(app) : await namedSession(app, argument)
     if (id === undefined) return
-    if (id === app.open?.session.id) return app.note('This is that session.')
-    await app.change(flagsFor(app.flags, { resume: id }), `The session ${id}`)
+    if (id === app.open?.session.id) return app.note('That session is already open.')
+    await app.change(flagsFor(app.flags, { resume: id }), `Resumed session ${id}`)
   },
 }
 
@@ -86,8 +86,8 @@ async function chosenOfCluster(app: AppContext, cluster: ShownCluster): Promise<
     return undefined
   }
   return app.ask({
-    title: 'Go on with',
-    hint: 'Enter goes on with it · letters narrow the list · Esc stays',
+    title: 'Resume:',
+    hint: 'Enter resume · type to filter · Esc cancel',
     choices: others.map(({ sessionId, facts }) => ({
       value: sessionId,
       label: oneLine(sessionId, 60),
@@ -102,20 +102,20 @@ async function chosenHere(app: AppContext): Promise<string | undefined> {
   const all = await summariesOf((await storedSessions(whose(app.program), 'of this folder')).slice(0, 200))
   const others = all.filter(({ sessionId, problem }) => sessionId !== app.open?.session.id && problem === undefined)
   if (others.length === 0) {
-    app.note('No other session of this folder is kept.')
+    app.note('There is no other session for this folder.')
     return undefined
   }
   return app.ask({
-    title: 'Go on with',
-    hint: 'Enter goes on with it · letters narrow the list · Esc stays',
+    title: 'Resume:',
+    hint: 'Enter resume · type to filter · Esc cancel',
     choices: others.map(({ sessionId, changedAt, title, firstPrompt, turns, costUsd, ended, heldBy }) => ({
       value: sessionId,
-      label: firstPrompt === '' && title === undefined ? '(nothing was said)' : oneLine(title ?? firstPrompt, 60),
+      label: firstPrompt === '' && title === undefined ? '(no prompt)' : oneLine(title ?? firstPrompt, 60),
       detail: [
         changedAt.toISOString().slice(0, 16).replace('T', ' '),
         many(turns, 'turn'),
         ...(costUsd > 0 ? [money(costUsd)] : []),
-        heldBy === undefined ? (ended === 'open' ? 'did not end' : ended) : `still running in process ${heldBy}`,
+        heldBy === undefined ? (ended === 'open' ? 'unfinished' : ended) : `running in process ${heldBy}`,
         sessionId.slice(0, 8),
       ].join(', '),
       alsoFoundBy: `${sessionId} ${title ?? ''} ${firstPrompt}`,
@@ -124,14 +124,14 @@ async function chosenHere(app: AppContext): Promise<string | undefined> {
 }
 
 const fork: Command = {
-  does: 'Go on in a copy of this session; this one stays as it is',
+  does: 'Continue in a copy of this session',
   async run(app) {
     if (refuseWhileRunning(app, 'fork')) return
     const session = app.open?.session
     if (session === undefined) return
     await app.change(
       flagsFor(app.flags, { resume: session.id, forkSession: true }),
-      `A copy. The session before: /resume ${session.id}`,
+      `Continuing in a copy. Back to the original: /resume ${session.id}`,
     )
   },
 }
@@ -139,18 +139,18 @@ const fork: Command = {
 type WhatGoesBack = NonNullable<RewindOptions['what']>
 
 const rewind: Command = {
-  does: 'Go back to before a message',
+  does: 'Rewind to before a message',
   async run(app) {
-    if (refuseWhileRunning(app, 'go back')) return
+    if (refuseWhileRunning(app, 'rewind')) return
     const session = app.open?.session
     if (session === undefined) return
     const prompts = promptsIn(await openIn(app).entries())
     // Something may have been said while they were read.
-    if (refuseWhileRunning(app, 'go back')) return
-    if (prompts.length === 0) return app.note('Nothing was said yet that one could go back to.')
+    if (refuseWhileRunning(app, 'rewind')) return
+    if (prompts.length === 0) return app.note('There is no message to rewind to yet.')
     const before = await app.ask({
-      title: 'Go back to before',
-      hint: 'Enter chooses · Esc stays',
+      title: 'Rewind to before:',
+      hint: 'Enter choose · type to filter · Esc cancel',
       first: prompts.length - 1,
       choices: prompts.map(({ id, text }) => ({ value: id, label: oneLine(text, 200) })),
     })
@@ -159,12 +159,10 @@ const rewind: Command = {
     if (what === undefined) return
     const { content, files, left } = await session.rewind({ before, what })
     if (what !== 'files') app.editor.putBefore([saidText(content)])
-    const said = what === 'files' ? 'The files are' : 'The conversation is'
-    app.note(
-      `${said} where it was before that message${files.length === 0 ? '' : `; ${many(files.length, 'file')} changed back`}.`,
-    )
-    if (app.cluster !== undefined) app.note('Its files, on the worker, stay as they are.')
-    for (const { path, because } of left) app.note(`${path} stays as it is: ${because}`)
+    const said = what === 'files' ? 'Reverted the files' : 'Rewound the conversation'
+    app.note(`${said} to before that message${files.length === 0 ? '' : ` (${many(files.length, 'file')} reverted)`}.`)
+    if (app.cluster !== undefined) app.note('Files on the worker are not reverted.')
+    for (const { path, because } of left) app.note(`Not reverted: ${path} (${because})`)
   },
 }
 
@@ -173,16 +171,16 @@ export async function undoChanges(app: AppContext): Promise<void> {
   if (refuseWhileRunning(app, 'undo')) return
   const { session } = openIn(app)
   const before = promptsIn(await openIn(app).entries()).at(-1)
-  if (before === undefined) return app.note('Nothing was said yet that one could go back to.')
+  if (before === undefined) return app.note('There is no message to rewind to yet.')
   const would = await session.rewind({ before: before.id, what: 'files', dryRun: true })
   if (would.files.length === 0) {
-    app.note('No file was changed since your last message that could go back.')
-    for (const { path, because } of would.left) app.note(`${path} stays as it is: ${because}`)
+    app.note('No file changed since your last message can be reverted.')
+    for (const { path, because } of would.left) app.note(`Not reverted: ${path} (${because})`)
     return
   }
   const isSure = await app.ask({
-    title: `Change ${many(would.files.length, 'file')} back?`,
-    hint: 'Enter chooses · Esc does nothing',
+    title: `Revert ${many(would.files.length, 'file')}?`,
+    hint: 'Enter choose · Esc cancel',
     notes: () => would.files.slice(0, 8).map((path) => oneLine(path, 200)),
     choices: [
       {
@@ -195,8 +193,8 @@ export async function undoChanges(app: AppContext): Promise<void> {
   })
   if (isSure !== true || refuseWhileRunning(app, 'undo')) return
   const { files, left } = await session.rewind({ before: before.id, what: 'files' })
-  app.note(`${many(files.length, 'file')} changed back. The conversation stays as it is.`)
-  for (const { path, because } of left) app.note(`${path} stays as it is: ${because}`)
+  app.note(`Reverted ${many(files.length, 'file')}. The conversation is unchanged.`)
+  for (const { path, because } of left) app.note(`Not reverted: ${path} (${because})`)
 }
 
 /** What goes back; asked only where files were changed since then. */
@@ -205,20 +203,20 @@ async function askWhat(app: AppContext, before: string): Promise<WhatGoesBack | 
   if (would === undefined || (would.files.length === 0 && would.left.length === 0)) return 'conversation'
   const { files, insertions, deletions, left } = would
   const changes = `${many(files.length, 'file')} +${insertions} −${deletions}`
-  const stay = left.length === 0 ? '' : `, ${many(left.length, 'file')} stay as they are`
+  const stay = left.length === 0 ? '' : `, ${many(left.length, 'file')} cannot be reverted`
   return app.ask<WhatGoesBack>({
-    title: 'What goes back?',
-    hint: 'Enter does it · Esc does nothing',
+    title: 'Rewind what?',
+    hint: 'Enter rewind · Esc cancel',
     choices: [
-      { value: 'conversation', label: 'The conversation', detail: 'files stay as they are' },
+      { value: 'conversation', label: 'The conversation', detail: 'files stay unchanged' },
       { value: 'both', label: 'The conversation and the files', detail: changes + stay },
-      { value: 'files', label: 'The files alone', detail: changes + stay },
+      { value: 'files', label: 'Only the files', detail: changes + stay },
     ],
   })
 }
 
 const compact: Command = {
-  does: 'Make the conversation shorter',
+  does: 'Compact the conversation',
   argumentHint: '[what to keep]',
   run(app, argument) {
     app.open?.session.compact(argument === '' ? undefined : argument)

@@ -11,7 +11,7 @@ import { modeWords } from '../../frontends/mode-words.ts'
 import { nearest } from '../../flags/nearest.ts'
 
 const model: Command = {
-  does: 'Choose the model; acts with the next request',
+  does: 'Choose the model, from the next request on',
   argumentHint: '[NAME]',
   values: (app) => app.open?.session.snapshot.models ?? [],
   async run(app, argument) {
@@ -25,7 +25,7 @@ const model: Command = {
 }
 
 const retry: Command = {
-  does: 'Ask a service that is waited for now',
+  does: 'Retry now instead of waiting for a service',
   run(app) {
     const session = app.open?.session
     if (session !== undefined) app.note(retryServices(session))
@@ -70,7 +70,7 @@ const mode: Command = {
     if (argument !== '' && !modes.includes(argument)) {
       const meant = nearest(argument, modes)
       throw new UsageError(
-        `There is no mode ${argument}; there are ${modes.join(', ')}.${meant === undefined ? '' : ` Did you mean ${meant}?`}`,
+        `Unknown mode ${argument}${meant === undefined ? '' : ` (did you mean ${meant}?)`}. Modes: ${modes.join(', ')}.`,
       )
     }
     const chosen =
@@ -78,7 +78,7 @@ const mode: Command = {
         ? argument
         : await app.ask({
             title: 'Permission mode',
-            hint: 'Enter takes it · Shift+Tab goes through the first ones',
+            hint: 'Enter choose · Esc cancel · outside this list, Shift+Tab switches the mode',
             first: Math.max(0, modes.indexOf(now)),
             choices: modes.map((name) => ({ value: name, label: name, detail: modeWords(name).does })),
           })
@@ -89,19 +89,19 @@ const mode: Command = {
 }
 
 const theme: Command = {
-  does: 'Choose the colours: dark, light or none; kept for later sessions',
+  does: 'Choose and save the colours: dark, light or none',
   argumentHint: '[dark|light|none]',
   values: (app) => app.theme.names,
   async run(app, argument) {
     const { names, current } = app.theme
     const given = themeNamed(argument)
     if (argument !== '' && given === undefined)
-      throw new UsageError(`There is no theme ${oneLine(argument, 40)}; there are ${names.join(', ')}.`)
+      throw new UsageError(`Unknown theme ${oneLine(argument, 40)}. Themes: ${names.join(', ')}.`)
     const chosen =
       given ??
       (await app.ask({
         title: 'Theme',
-        hint: 'Enter takes it, and keeps it for later sessions',
+        hint: 'Enter choose and save · Esc cancel',
         first: names.indexOf(current),
         choices: names.map((name) => ({ value: name, label: name, ...(name === current && { detail: 'now' }) })),
       }))
@@ -110,7 +110,7 @@ const theme: Command = {
     app.screen.redraw()
     const { keepTheme } = await import('./keep-theme.ts')
     const path = await keepTheme(chosen, app.program)
-    app.note(`Theme: ${chosen}, here and in later sessions (theme in ${path}).`)
+    app.note(`Theme: ${chosen} (saved as theme in ${path}).`)
   },
 }
 

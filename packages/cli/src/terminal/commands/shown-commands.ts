@@ -19,7 +19,7 @@ function snapshotOf(app: AppContext): SessionSnapshot {
 }
 
 const limits: Command = {
-  does: 'Limits in force; /limits turns 60 sets one, also in the middle of a run',
+  does: 'Show the limits; /limits turns 60 sets one, also during a run',
   argumentHint: '[turns|usd|run-usd|tokens|time|calls|tries N]',
   values: () => ['turns', 'usd', 'run-usd', 'tokens', 'time', 'calls', 'tries'],
   run(app, argument) {
@@ -35,7 +35,7 @@ const limits: Command = {
 }
 
 const cost: Command = {
-  does: 'What the run and the session cost',
+  does: 'Show what the run and the session cost',
   run(app) {
     const snapshot = snapshotOf(app)
     app.tell((width) => {
@@ -46,7 +46,7 @@ const cost: Command = {
 }
 
 const context: Command = {
-  does: 'What fills the window',
+  does: 'Show what fills the context window',
   async run(app) {
     const usage = await app.open?.session.contextUsage()
     if (usage === undefined) return
@@ -63,7 +63,7 @@ const todos: Command = {
 }
 
 const permissions: Command = {
-  does: 'Show the permission mode and rules; explain a Bash command; remove a rule',
+  does: 'Show the permission mode and rules; check a Bash command; remove a rule',
   argumentHint: '[COMMAND | remove RULE]',
   values: () => ['remove'],
   async run(app, argument) {
@@ -75,7 +75,7 @@ const permissions: Command = {
 const doings = ['reconnect', 'on', 'off'] as const
 
 const mcp: Command = {
-  does: 'Servers of this session; connects one anew, switches one on or off',
+  does: 'List MCP servers; reconnect one, or switch it on or off',
   needs: 'settings',
   argumentHint: '[reconnect|on|off NAME]',
   values: () => doings,
@@ -85,11 +85,11 @@ const mcp: Command = {
       const [given = '', name = ''] = argument.split(/\s+/)
       const doing = doings.find((known) => known === given)
       if (doing === undefined || name === '')
-        throw new UsageError('/mcp lists the servers; /mcp reconnect NAME, /mcp on NAME, /mcp off NAME change one.')
+        throw new UsageError('Use /mcp, /mcp reconnect NAME, /mcp on NAME or /mcp off NAME.')
       await here?.changeServer(name, doing)
     }
     const servers = here?.servers() ?? []
-    if (servers.length === 0) return app.note('This session has no servers. halting mcp add brings one in.')
+    if (servers.length === 0) return app.note('This session has no MCP servers. Add one with halting mcp add.')
     app.tell((width) => [
       app.style.bold('Servers'),
       ...rowsOf(
@@ -101,7 +101,7 @@ const mcp: Command = {
 }
 
 const hooks: Command = {
-  does: 'Hooks of this session',
+  does: 'List the hooks of this session',
   needs: 'settings',
   run(app) {
     const all = app.open?.here?.hooks ?? []

@@ -70,9 +70,9 @@ export function listedCommands(
 
 /** Of a session on a cluster. */
 const why = {
-  files: 'the files of this one are on its worker.',
-  settings: 'this one has what its worker was started with.',
-  record: 'the record of this one is on the cluster.',
+  files: 'the files of this session are on its worker.',
+  settings: 'this session has the settings of its worker.',
+  record: 'the record of this session is on the cluster.',
 } satisfies Record<NonNullable<Command['needs']>, string>
 
 /** Runs the command of that name; what goes wrong is told. */
@@ -81,6 +81,6 @@ export function runCommand(app: AppContext, name: string, argument = ''): void {
   if (known === undefined) return
   const { needs } = table[known]
   if (needs !== undefined && app.cluster !== undefined)
-    return app.note(`/${known} is for sessions of this machine: ${why[needs]}`)
+    return app.note(`/${known} works only in sessions on this machine: ${why[needs]}`)
   void (async () => table[known].run(app, argument))().catch((thrown: unknown) => app.fail(thrown))
 }

@@ -27,7 +27,7 @@ function linesIn(text: string, width: number): readonly string[] {
 }
 
 const why: Command = {
-  does: 'Why the last run stopped, or what goes on; where turns, tokens, dollars and time went',
+  does: 'Explain why the last run stopped, or what is running, and what it used',
   async run(app) {
     const { why: told } = await import('../../why/why.ts')
     const open = openIn(app)
@@ -37,13 +37,13 @@ const why: Command = {
 }
 
 const memory: Command = {
-  does: 'Instructions and notes that the session was given',
+  does: 'Show the loaded instructions and memory notes',
   argumentHint: '[show TOPIC | forget ID]',
   needs: 'settings',
   async run(app, argument) {
     const { memory: told } = await import('../../memory/memory.ts')
     const [doing = 'list', ...words] = argument.split(/\s+/).filter(Boolean)
-    if (doing === 'dream') throw new UsageError('halting memory dream asks a model: run it in a shell.')
+    if (doing === 'dream') throw new UsageError('halting memory dream asks a model. Run it in a shell.')
     for (const path of app.open?.here?.memoryFiles ?? []) app.note(`Read: ${path}`)
     await tellBy(app, (program) => told(app.flags, [doing, ...words], program))
   },
@@ -61,18 +61,18 @@ const exportCommand: Command = {
     const ending = /\.([a-z]+)$/i.exec(file)?.[1]?.toLowerCase() ?? ''
     const format = Object.entries(formats).find(([name]) => name === ending)?.[1]
     if (format === undefined)
-      throw new UsageError(`/export writes .md, .html or .jsonl; "${oneLine(file, 80)}" is none.`)
+      throw new UsageError(`The file name must end in .md, .html or .jsonl: "${oneLine(file, 80)}".`)
     const { exportSession } = await import('../../export/export.ts')
     await tellBy(app, (program) => exportSession({ ...app.flags, format, output: file }, path, program))
   },
 }
 
 const copy: Command = {
-  does: 'Copy the last answer; with a number that code block of it',
+  does: 'Copy the last answer, or code block N of it',
   argumentHint: '[N]',
   async run(app, argument) {
     const said = lastAnswerIn(await openIn(app).entries())
-    if (said === undefined) return app.note('Nothing was answered yet.')
+    if (said === undefined) return app.note('There is no answer yet.')
     // Where it is pasted, it does what was seen: nothing that the screen left out goes with it.
     const answer = copyableText(said)
     const blocks = [...answer.matchAll(/^(`{3,}|~{3,})[^\n]*\n([\s\S]*?)^\1/gm)].map(([, , code = '']) => code)
@@ -82,7 +82,7 @@ const copy: Command = {
         blocks.length === 0 ? 'The answer has no code block.' : `The answer has code blocks 1 to ${blocks.length}.`,
       )
     app.screen.copy(wanted)
-    app.note(`Copied ${many(wanted.length, 'character')}, where the terminal lets programs copy (OSC 52).`)
+    app.note(`Copied ${many(wanted.length, 'character')}, if this terminal supports copying by programs (OSC 52).`)
   },
 }
 

@@ -45,10 +45,10 @@ function run(
 ): Promise<string | undefined> {
   return new Promise((resolve) => {
     const child = spawn('/bin/sh', ['-c', `${editor} "$1"`, 'sh', path], { stdio: 'inherit', env: { ...env }, cwd })
-    child.once('error', (error) => resolve(`${editor} could not be started: ${error.message}`))
+    child.once('error', (error) => resolve(`${editor} could not start: ${error.message}`))
     child.once('close', (code, signal) => {
       if (code === 0) resolve(undefined)
-      else resolve(`${editor} ended with ${signal ?? `exit code ${code}`}. Set VISUAL or EDITOR to another editor.`)
+      else resolve(`${editor} failed with ${signal ?? `exit code ${code}`}. Set VISUAL or EDITOR to another editor.`)
     })
   })
 }

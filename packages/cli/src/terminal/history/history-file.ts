@@ -56,7 +56,7 @@ export async function openHistory(options: HistoryOptions): Promise<PromptHistor
     } catch (thrown) {
       if (isTold) return
       isTold = true
-      options.onProblem(`What you say is not kept for later: ${path} cannot be written (${messageOf(thrown)}).`)
+      options.onProblem(`Your prompts are not saved to the history: cannot write ${path} (${messageOf(thrown)}).`)
     }
   }
   return {
@@ -80,7 +80,7 @@ const { O_APPEND, O_CREAT, O_NONBLOCK, O_WRONLY } = constants
 async function append(path: string, line: string): Promise<void> {
   const file = await open(path, O_APPEND | O_CREAT | O_NONBLOCK | O_WRONLY, 0o600)
   try {
-    if (!(await file.stat()).isFile()) throw new Error('it is no file')
+    if (!(await file.stat()).isFile()) throw new Error('it is not a file')
     await file.appendFile(line)
   } finally {
     await file.close()

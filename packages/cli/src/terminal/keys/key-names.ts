@@ -37,14 +37,14 @@ export function readKey(written: string): ReadKey {
   )
   const stranger = given.find((part) => !modifiers.some((known) => known === part))
   if (stranger !== undefined)
-    return { kind: 'wrong', why: `there is no ${stranger}+; there are ${modifiers.join('+, ')}+` }
+    return { kind: 'wrong', why: `unknown modifier ${stranger}+ (modifiers: ${modifiers.join('+, ')}+)` }
   const base = baseOf(last)
-  if (base === undefined) return { kind: 'wrong', why: `there is no key "${last}"` }
+  if (base === undefined) return { kind: 'wrong', why: `unknown key "${last}"` }
   if (given.length === 0 && base.length === 1 && base !== '?')
-    return { kind: 'wrong', why: `"${base}" alone is typed: no key takes it away` }
+    return { kind: 'wrong', why: `"${base}" alone types a character and cannot be assigned` }
   const key = [...modifiers.filter((modifier) => given.includes(modifier)), base].join('+')
   const same = sameKeys[key]
-  if (same !== undefined) return { kind: 'wrong', why: `a terminal sends the same for it as for ${same}` }
+  if (same !== undefined) return { kind: 'wrong', why: `terminals send the same code for it as for ${same}` }
   return { kind: 'key', key }
 }
 

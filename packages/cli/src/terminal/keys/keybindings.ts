@@ -27,24 +27,24 @@ export function bindingsOf(given: unknown, path: string): Keybindings {
     const action = actionNames.find((known) => known === name)
     if (action === undefined) {
       const meant = nearest(name, actionNames)
-      warnings.push(`${path}: there is no action "${name}".${meant === undefined ? '' : ` Did you mean ${meant}?`}`)
+      warnings.push(`${path}: unknown action "${name}".${meant === undefined ? '' : ` Did you mean ${meant}?`}`)
       continue
     }
     const keys = keysIn(value)
     if (keys === undefined) {
-      warnings.push(`${path}: "${name}" takes a key such as "ctrl+t", or a list of keys.`)
+      warnings.push(`${path}: "${name}" must be a key such as "ctrl+t", or a list of keys.`)
       continue
     }
     const taken: string[] = []
     for (const written of keys) {
       const read = readKey(written)
       if (read.kind === 'wrong') {
-        warnings.push(`${path}: "${written}" for ${name} does not count: ${read.why}.`)
+        warnings.push(`${path}: ignored "${written}" for ${name}: ${read.why}.`)
         continue
       }
       const other = owner.get(read.key)
       if (other !== undefined && other !== action) {
-        warnings.push(`${path}: ${shownKey(read.key)} is for ${other} already, and not for ${name}.`)
+        warnings.push(`${path}: ignored ${shownKey(read.key)} for ${name}: it is already assigned to ${other}.`)
         continue
       }
       owner.set(read.key, action)
@@ -57,7 +57,7 @@ export function bindingsOf(given: unknown, path: string): Keybindings {
     const keys = own.get(action) ?? actions[action].keys.filter((key) => !owner.has(key))
     if (keys.length === 0 && !own.has(action))
       warnings.push(
-        `${path}: ${action} has no key any more: ${actions[action].keys.map(shownKey).join(', ')} is for another action.`,
+        `${path}: ${action} has no key now: ${actions[action].keys.map(shownKey).join(', ')} is assigned to another action.`,
       )
     return [action, keys]
   })
@@ -68,7 +68,7 @@ export function bindingsOf(given: unknown, path: string): Keybindings {
 function entriesOf(given: unknown, path: string, warnings: string[]): readonly (readonly [string, unknown])[] {
   if (given === undefined) return []
   if (typeof given === 'object' && given !== null && !Array.isArray(given)) return Object.entries(given)
-  warnings.push(`${path} does not count: it must be a JSON object such as {"queue": "alt+q"}.`)
+  warnings.push(`${path}: ignored, because it is not a JSON object such as {"queue": "alt+q"}.`)
   return []
 }
 
@@ -86,8 +86,7 @@ export async function readKeybindings(folder: string): Promise<Keybindings> {
   const read = await boundedText(path, largestBytes)
   if (read.kind !== 'text') {
     const { keysOf } = bindingsOf(undefined, path)
-    const warnings =
-      read.kind === 'absent' ? [] : [`${path} ${read.why}: the keys are those that the program comes with.`]
+    const warnings = read.kind === 'absent' ? [] : [`${path} ${read.why}. Using the default keys.`]
     return { keysOf, warnings }
   }
   try {
@@ -96,7 +95,7 @@ export async function readKeybindings(folder: string): Promise<Keybindings> {
     const { keysOf } = bindingsOf(undefined, path)
     return {
       keysOf,
-      warnings: [`${path} is no JSON (${messageOf(thrown)}): the keys are those that the program comes with.`],
+      warnings: [`${path}: not valid JSON (${messageOf(thrown)}). Using the default keys.`],
     }
   }
 }

@@ -69,8 +69,8 @@ export function pager(options: PagerOptions): Component {
       const shown = lines.slice(at, at + room())
       const filler = Array.from({ length: room() - shown.length }, () => '')
       const end = Math.min(lines.length, at + room())
-      const place = lines.length === 0 ? 'nothing' : `${at + 1} to ${end} of ${lines.length}`
-      const hint = isTyping ? `/${search}▌` : `${note === '' ? place : note} · / finds · q leaves`
+      const place = lines.length === 0 ? 'empty' : `${at + 1} to ${end} of ${lines.length}`
+      const hint = isTyping ? `/${search}▌` : `${note === '' ? place : note} · / search · q close`
       return [style.bold(fitted(options.title, width)), ...shown, ...filler, style.dim(fitted(hint, width))]
     },
     handleInput(data) {

@@ -31,7 +31,7 @@ function linesOf(entry: TranscriptEntry, options: Options): readonly string[] {
     case 'user':
       return userLines(entry, options)
     case 'compact_boundary':
-      return ['', style.dim('↻ the conversation was made shorter here')]
+      return ['', style.dim('↻ the conversation was compacted here')]
     case 'media_removed':
       return ['', ...hanging('! ', entry.note, width).map(style.yellow)]
     default:
@@ -51,7 +51,7 @@ function userLines(
     return content.filter(isToolResult).flatMap((block) => {
       const text = textOf(block.content ?? '')
       const paint = block.is_error === true ? style.red : style.dim
-      return foldedLines(text.trimEnd() === '' ? '(nothing)' : text.trimEnd(), width - 2).map((line) =>
+      return foldedLines(text.trimEnd() === '' ? '(no output)' : text.trimEnd(), width - 2).map((line) =>
         paint(`  ${line}`),
       )
     })

@@ -71,7 +71,7 @@ export function pickList<T>(options: PickOptions<T>): Component {
       const left = found.length - shown.length
       return [
         fitted(`${options.title}${filter === '' ? '' : ` ${oneLine(filter, 60)}`}`, width),
-        ...(shown.length === 0 ? [style.dim(fitted('  nothing fits', width))] : shown),
+        ...(shown.length === 0 ? [style.dim(fitted('  no match', width))] : shown),
         ...(left > 0 ? [style.dim(fitted(`  and ${left} more`, width))] : []),
         ...notes().map((note) => style.dim(fitted(`  ${note}`, width))),
         style.dim(fitted(options.hint, width)),

@@ -1,6 +1,6 @@
 import type { Block } from './screen-port.ts'
 
-const notShown = '(this cannot be shown here)'
+const notShown = '(cannot be displayed)'
 
 /**
  * The lines of a block or component, at a width of at least one column. What cannot be drawn is said in its place: it must never end the program, and with it

@@ -62,7 +62,7 @@ export function runShellCommand(command: string, { cwd, env, signal, onOutput }:
         kept.append(text)
         onOutput(text)
       })
-    child.once('error', (error) => end(`it could not be started: ${whyNotStarted(error, cwd)}`))
+    child.once('error', (error) => end(`could not start: ${whyNotStarted(error, cwd)}`))
     child.once('exit', (code, name) => {
       const failed = signal.aborted ? 'stopped' : name !== null ? name : code === 0 ? undefined : `exit code ${code}`
       const timer = setTimeout(() => end(failed), lingerMs)

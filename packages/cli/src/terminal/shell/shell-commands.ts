@@ -80,7 +80,7 @@ function ranBlock({ command, isForModel }: ShellCommand, { output, failed }: Ran
   const mark = isForModel ? '! ' : '!! '
   return {
     render(width) {
-      const lines = output.trim() === '' ? ['(nothing was printed)'] : foldedLines(output.trimEnd(), width - 2)
+      const lines = output.trim() === '' ? ['(no output)'] : foldedLines(output.trimEnd(), width - 2)
       return [
         ...hanging(mark, command, width).map(style.bold),
         ...headOfLines(lines, printedLines, width - 2).map((line) => style.dim(`  ${line}`)),

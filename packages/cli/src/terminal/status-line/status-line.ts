@@ -59,7 +59,7 @@ export function createStatusLine(options: Options): StatusLine {
   function tell(why: string): void {
     if (hasTold) return
     hasTold = true
-    note(`The statusLine command failed (${oneLine(why, 300)}). The usual line is shown.`)
+    note(`The statusLine command failed (${oneLine(why, 300)}). Showing the default line.`)
   }
   const pace = createPace({ work: run, everyMs })
   const due = (): void => {

@@ -142,7 +142,7 @@ function optionLines(
   width: number,
 ): readonly { readonly lines: readonly string[]; readonly isMarked: boolean }[] {
   if (options.length === 0) return []
-  const all = [...options, { label: 'something else', description: '' }]
+  const all = [...options, { label: 'Other: type an answer', description: '' }]
   return all.map(({ label, description }, index) => {
     const box = multiSelect && index < options.length ? (chosen.has(index) ? '[x] ' : '[ ] ') : ''
     const pointer = index === row && !isWriting ? '›' : ' '
@@ -159,13 +159,13 @@ function keysFor(
     return options.length === 0
       ? [
           { key: 'Enter', label: 'answer' },
-          { key: 'Esc', label: 'stops the run' },
+          { key: 'Esc', label: 'stop the run' },
         ]
       : writingKeys('answer')
   return [
-    ...(multiSelect ? [{ key: 'Space', label: 'choose' }] : []),
-    { key: 'Enter', label: multiSelect ? 'answer with those chosen' : 'choose' },
+    ...(multiSelect ? [{ key: 'Space', label: 'select' }] : []),
+    { key: 'Enter', label: multiSelect ? 'submit the selection' : 'choose' },
     { key: 's', label: 'skip' },
-    { key: 'Esc', label: 'stops the run' },
+    { key: 'Esc', label: 'stop the run' },
   ]
 }

@@ -51,5 +51,5 @@ function hear(update: ModelUpdate, awaited: { what: string; seenAt: number }, no
   if (update.type !== 'api_event' || update.event['type'] !== 'content_block_start') return
   const { content_block: block } = update.event
   if (block === undefined || !isJsonObject(block) || block['type'] !== 'tool_use') return
-  awaited.what = typeof block['name'] === 'string' ? `writing a call of ${block['name']}` : 'writing a call'
+  awaited.what = typeof block['name'] === 'string' ? `writing a tool call (${block['name']})` : 'writing a tool call'
 }

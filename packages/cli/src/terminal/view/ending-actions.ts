@@ -73,24 +73,24 @@ function shownActions(
   switch (action.kind) {
     case 'raise-limit':
       if (raise === undefined || raise === 'unknown') return []
-      return [goOn(`+${raise.more} and go on`, raise.limits), ...withTurns(raise.limits, limits)]
+      return [goOn(`+${raise.more} and continue`, raise.limits), ...withTurns(raise.limits, limits)]
     case 'last-answer': {
       // Past a limit that nobody knows there is no room for an answer.
       if (raise === 'unknown') return []
       return [
-        { typed: 'w', label: 'one last answer', effect: { type: 'last_answer', limits: raise?.forOneRequest ?? {} } },
+        { typed: 'w', label: 'final answer', effect: { type: 'last_answer', limits: raise?.forOneRequest ?? {} } },
       ]
     }
     case 'prompt':
       return [says(action.label, action.text)]
     case 'retry':
-      return [canResume ? goOn('try again') : says('go on', 'Go on.')]
+      return [canResume ? goOn('try again') : says('continue', 'Go on.')]
     case 'compact':
       return [{ typed: '', label: '/compact', effect: { type: 'compact' } }]
     case 'approve':
       return approvals(terminal)
     case 'send-back':
-      return isRaised(raise) || !canResume ? [] : [goOn('send it back')]
+      return isRaised(raise) || !canResume ? [] : [goOn('send the answer back again')]
     case 'another-model':
       return [
         {
@@ -100,7 +100,7 @@ function shownActions(
         },
       ]
     case 'undo':
-      return canUndo ? [{ typed: 'u', label: 'undo its changes', effect: { type: 'undo' } }] : []
+      return canUndo ? [{ typed: 'u', label: 'undo its file changes', effect: { type: 'undo' } }] : []
     case 'explain':
       return [why]
   }
@@ -171,7 +171,7 @@ function withTurns(raised: LimitsChange, { maxTurns }: LimitsInForce): readonly 
   return [
     {
       typed: 't',
-      label: `the same and +${moreTurns} turns`,
+      label: `the same, and +${moreTurns} turns`,
       effect: { type: 'go_on', limits: { ...raised, maxTurns: maxTurns + moreTurns } },
     },
   ]
@@ -187,11 +187,11 @@ function approvals({ signal }: RunResult): readonly OfferedAction[] {
   })
   const them = ids.length === 1 ? 'it' : `all ${ids.length}`
   return [
-    { typed: 'allow', label: `let ${them} run and go on`, effect: all({ behavior: 'allow' }) },
+    { typed: 'allow', label: `allow ${them} and continue`, effect: all({ behavior: 'allow' }) },
     {
       typed: 'deny',
-      label: 'deny and go on',
-      effect: all({ behavior: 'deny', message: 'The person denied this call.' }),
+      label: 'deny and continue',
+      effect: all({ behavior: 'deny', message: 'The user denied this call.' }),
     },
   ]
 }

@@ -38,9 +38,9 @@ export function endingShown(input: EndingInput, style: Style): EndingShown {
 
 /** A run that has no ending: the program was gone before it could have one. It can be gone on with where it was. */
 export function unendedShown(style: Style): EndingShown {
-  const actions = [goOn('go on where it was'), why]
+  const actions = [goOn('continue where it stopped'), why]
   const said =
-    'The last run did not end: the program was gone before it could. What it had begun and not finished is not known.'
+    'The last run was cut off: the program ended before it did. The outcome of its unfinished tool calls is unknown.'
   return {
     actions,
     block: blockOf((width) => [
@@ -97,7 +97,7 @@ function stoppedBlock(
   const left =
     terminal.stillRunning.length === 0
       ? ''
-      : `Left behind, because they did not respond to the abort: ${terminal.stillRunning.join(', ')}.`
+      : `Still running, because they did not react to the abort: ${terminal.stillRunning.join(', ')}.`
   return blockOf((width) => [
     ...hanging('■ ', `${oneLine(endingSentence(terminal), 600)}  [${terminal.reason}]`, width).map(paint),
     ...hanging('  ', done, width),
@@ -122,7 +122,7 @@ function figuresLine(terminal: RunResult, changes: string): string {
 function undoneText(todos: readonly TodoItem[]): string {
   const [first, ...others] = undoneOf(todos)
   if (first === undefined) return ''
-  return `Undone: todo "${oneLine(first.content, 80)}"${others.length === 0 ? '' : ` and ${others.length} more`}.`
+  return `Not done: "${oneLine(first.content, 80)}"${others.length === 0 ? '' : ` and ${many(others.length, 'more todo')}`}.`
 }
 
 /** `Stopped: the dollar budget is used up. $0.97 of $1.00, the next request could cost $0.08.` (spec R-TERM-25). A run that ended by itself was not stopped. */
@@ -144,7 +144,8 @@ function endingSentence(terminal: RunResult): string {
 function limitSentence({ reason, signal }: RunResult): string {
   const { sentence } = endings[reason]
   const shared = sharedBudgetOf(signal)
-  if (shared?.kind === 'standing') return `too little is left of ${oneLine(shared.budget, 100)}`
+  if (shared?.kind === 'standing')
+    return `the budget of ${oneLine(shared.budget, 100)} has too little left for the next request`
   return limitOfResult({ reason, signal }) === 'maxRunUsd' ? 'the dollar limit of the run is reached' : sentence
 }
 
@@ -157,10 +158,8 @@ function raiseAdvice(terminal: RunResult, actions: readonly OfferedAction[]): st
   const raised = actions.find(({ effect }) => effect.type === 'go_on')?.effect
   const to = raised?.type === 'go_on' ? raised.limits.maxRunUsd : undefined
   const enter =
-    typeof to === 'number'
-      ? `Enter raises the limit of a run to ${dollars(to)} in this session, and the run goes on with its counters. `
-      : ''
-  return `${enter}/limits run-usd sets another (none: no limit), as --max-run-usd does at the start and limits.maxRunUsd in your settings for all sessions.`
+    typeof to === 'number' ? `Enter raises the limit to ${dollars(to)} a run in this session and continues. ` : ''
+  return `${enter}For another value: /limits run-usd N (none: no limit). For all sessions: limits.maxRunUsd in your settings.`
 }
 
 function detailText(detail: EndingDetail, terminal: RunResult): string {

@@ -47,7 +47,7 @@ export function limitQuestionView(options: LimitQuestionOptions): QuestionView {
         changed()
       },
     },
-    { key: 'n', label: 'end here', choose: () => say({ end: true }) },
+    { key: 'n', label: 'stop here', choose: () => say({ end: true }) },
   ]
   const handleWriting = (now: NonNullable<typeof writing>, data: string): void => {
     if (isPressed(data, 'escape')) writing = undefined
@@ -58,7 +58,7 @@ export function limitQuestionView(options: LimitQuestionOptions): QuestionView {
   /** Gives what is wrong with it; '' where it is taken. */
   const raiseTo = (given: string): string => {
     const read = settableLimits[limit].read(given.trim())
-    if (!('value' in read)) return `Give ${read.expected}.`
+    if (!('value' in read)) return `Enter ${read.expected}.`
     try {
       answer({ raise: { [limit]: read.value } })
       return ''
@@ -67,7 +67,10 @@ export function limitQuestionView(options: LimitQuestionOptions): QuestionView {
     }
   }
   const headLines = (width: number): readonly string[] => {
-    const left = request.untilMs === null ? '' : ` Ends here in ${timeLeft(request.untilMs - options.wallTime())}.`
+    const left =
+      request.untilMs === null
+        ? ''
+        : ` Without an answer, the run stops in ${timeLeft(request.untilMs - options.wallTime())}.`
     return [
       ruler(width, style),
       ...hanging('? ', `${limitQuestion(request)} ${limitReason(request)}${left}`, width).map(style.bold),
@@ -83,7 +86,7 @@ export function limitQuestionView(options: LimitQuestionOptions): QuestionView {
         ...headLines(width),
         ...writtenLines(field, width),
         ...(problem === '' ? [] : hanging('  ', everyCharacterInLine(problem, 300), width).map(style.red)),
-        ...choiceLines(writingKeys('raise it'), width, style),
+        ...choiceLines(writingKeys('raise'), width, style),
       ]
     },
     handleInput(data) {

@@ -100,5 +100,5 @@ export function roomBlock(event: RunEvent, style: Style): Block | undefined {
 /** Signals in spite of which a hook had the run go on. */
 export function overriddenText({ by, signals }: Extract<RunEvent, { readonly type: 'signals_overridden' }>): string {
   const named = signals.map((signal) => (signal.message === '' ? signal.reason : signal.message)).join('; ')
-  return `${by} let it continue despite ${many(signals.length, 'stop')}: ${named}`
+  return `${by} let the run continue despite ${many(signals.length, 'stop signal')}: ${named}`
 }

@@ -4,6 +4,7 @@ import type { Question } from '@halting/core/session'
 import { many } from '../../io/figures.ts'
 import { everyCharacter, everyCharacterInLine } from '../../io/seen.ts'
 import { mayHarm } from './harm.ts'
+import { actionQuestion } from './action-question.ts'
 import { hanging } from './lines.ts'
 import {
   choiceLines,
@@ -29,10 +30,10 @@ const destinations = [
   'projectSettings',
 ] as const satisfies readonly Destination[]
 const destinationNames: { readonly [destination in Destination]: string } = {
-  session: 'this session',
-  localSettings: 'local',
-  userSettings: 'user',
-  projectSettings: 'project',
+  session: 'in this session',
+  localSettings: 'in this folder',
+  userSettings: 'in all folders',
+  projectSettings: 'in this folder, shared',
 }
 
 function isOfProject(destination: Destination): boolean {
@@ -89,7 +90,7 @@ export function permissionQuestion(options: QuestionOptions): QuestionView {
       : [
           {
             key: 'a',
-            label: `always: ${rulesText(rule.rules)} [${destinationNames[destination]} ▾ Tab]`,
+            label: `yes, do not ask again for ${rulesText(rule.rules)} [${destinationNames[destination]} ▾ Tab]`,
             choose: () => say(allowing([{ ...rule, destination }])),
           },
         ]),
@@ -101,13 +102,17 @@ export function permissionQuestion(options: QuestionOptions): QuestionView {
       label: 'edit',
       choose: () => write({ type: 'edit', field: textField(editableInput(question).text), problem: '' }),
     },
-    { key: 'n', label: 'no', choose: () => say({ behavior: 'deny', message: 'The person denied this call.' }) },
-    { key: 'i', label: 'tell it what to do instead', choose: () => write({ type: 'instead', field: textField('') }) },
+    { key: 'n', label: 'no', choose: () => say({ behavior: 'deny', message: 'The user denied this call.' }) },
+    {
+      key: 'i',
+      label: 'no, and give other instructions',
+      choose: () => write({ type: 'instead', field: textField('') }),
+    },
     ...(alike.length > 1 && !isHarmful
       ? [
           {
             key: 'A',
-            label: `yes to all ${alike.length} of ${toolTitle(toolName, {}, '').name}`,
+            label: `yes to all ${alike.length} ${toolTitle(toolName, {}, '').name} calls`,
             choose: () => {
               for (const { id } of alike) answer(id, { behavior: 'allow' })
             },
@@ -131,7 +136,7 @@ export function permissionQuestion(options: QuestionOptions): QuestionView {
     if (now.type === 'instead')
       return say({
         behavior: 'deny',
-        message: `The person denied this call and says what to do instead: ${text.trim()}`,
+        message: `The user denied this call and gave other instructions: ${text.trim()}`,
       })
     const read = editableInput(question).read(text)
     if (typeof read !== 'string') return say({ behavior: 'allow', updatedInput: read })
@@ -183,14 +188,20 @@ export function permissionQuestion(options: QuestionOptions): QuestionView {
 /** More of them are not shown, and then not all are answered with one key. */
 const mostWaitingLines = 4
 
-/** What it is, who asks, and why. The rule that would allow it stands below. */
+/** The action, who asks, and why. The rule that would allow it is offered below. */
 function headLines({ question, style, cwd }: QuestionOptions, width: number): readonly string[] {
-  const { toolName, input, reason, agentId } = question
-  const { name } = toolTitle(toolName, input, cwd)
+  const { toolName, input, agentId } = question
+  const who = agentId === undefined ? [] : [`Asked by the agent ${everyCharacterInLine(agentId, 60)}.`]
+  const why = reasonOf(question)
+  const parts = [actionQuestion(toolName, input, cwd), ...who, ...(why === '' ? [] : [everyCharacterInLine(why, 400)])]
+  return hanging('? ', parts.join(' '), width).map(style.bold)
+}
+
+/** Why a call is asked about; '' where no more is to say than that no rule allows it. */
+function reasonOf({ toolName, reason }: Question): string {
   const why = reason.replace(/\s*The rules? .+ would allow it\.$/s, '').trim()
-  const who = agentId === undefined ? '' : ` (an agent asks: ${everyCharacterInLine(agentId, 60)})`
-  const said = why === '' ? 'may it run?' : everyCharacterInLine(why, 400)
-  return hanging('? ', `${everyCharacterInLine(name, 60)}${who}: ${said}`, width).map(style.bold)
+  const says = toolName === 'Bash' || toolName === 'Wait' ? /^no rule allows (?:all of )?it\.?$/i : /^no rule allows /i
+  return says.test(why) ? '' : why.slice(0, 1).toUpperCase() + why.slice(1)
 }
 
 function waitingLines(
@@ -207,18 +218,18 @@ function waitingLines(
     const said = isCommand && typeof input['command'] === 'string' ? input['command'] : about
     return everyCharacter(`${name} ${said}`).replaceAll('\n', '⏎')
   })
-  return hanging(' ', `${many(others.length, 'more call')} wait: ${named.join(', ')}`, width).map(style.dim)
+  return hanging(' ', `${many(others.length, 'more call')} waiting: ${named.join(', ')}`, width).map(style.dim)
 }
 
 function writingLines(writing: Writing, { style }: QuestionOptions, width: number): readonly string[] {
-  const asks = writing.type === 'edit' ? 'Run this in its place:' : 'What should it do instead?'
+  const asks = writing.type === 'edit' ? 'Run this instead:' : 'What should the agent do instead?'
   const problem =
     writing.type === 'edit' && writing.problem !== '' ? hanging('  ', writing.problem, width).map(style.red) : []
   return [
     ...hanging('  ', asks, width),
     ...writtenLines(writing.field, width),
     ...problem,
-    ...choiceLines(writingKeys(writing.type === 'edit' ? 'run it' : 'send'), width, style),
+    ...choiceLines(writingKeys(writing.type === 'edit' ? 'run' : 'send'), width, style),
   ]
 }
 

@@ -33,7 +33,7 @@ export function planQuestion({ question, answer, changed, style }: QuestionOptio
   const deny = (message: string): void => say({ behavior: 'deny', message })
   const instead: Choice = {
     key: 'i',
-    label: isPlan ? 'say what to change' : 'tell it what to do instead',
+    label: isPlan ? 'no, and say what to change' : 'no, and give other instructions',
     choose() {
       field = textField('')
       changed()
@@ -43,7 +43,7 @@ export function planQuestion({ question, answer, changed, style }: QuestionOptio
     ? [
         {
           key: 'y',
-          label: 'yes, and ask about edits',
+          label: 'yes, and ask before edits',
           choose: () => (isOffered('default') ? allow('default') : say({ behavior: 'allow' })),
         },
         ...(isOffered('acceptEdits')
@@ -58,7 +58,7 @@ export function planQuestion({ question, answer, changed, style }: QuestionOptio
       ]
     : [
         { key: 'y', label: 'yes, plan first', choose: () => say({ behavior: 'allow' }) },
-        { key: 'n', label: 'no, begin', choose: () => deny('The person wants no plan first: begin.') },
+        { key: 'n', label: 'no, start now', choose: () => deny('The person wants no plan first: begin.') },
         instead,
       ]
   return {
@@ -73,7 +73,9 @@ export function planQuestion({ question, answer, changed, style }: QuestionOptio
       ruler(width, style),
       ...hanging(
         '? ',
-        isPlan ? 'Is this the plan?' : 'Plan first? Nothing is changed until you approve the plan.',
+        isPlan
+          ? 'Start implementing this plan?'
+          : 'Enter plan mode? The agent explores and plans, and changes nothing until you approve the plan.',
         width,
       ).map(style.bold),
       ...(field === undefined

@@ -11,7 +11,7 @@ export interface StatusInput {
   readonly loop?: string
   /** `main*`; '' where there is no repository. */
   readonly branch: string
-  /** What the keys do now, the most needed first: `Esc stops`. */
+  /** What the keys do now, the most needed first: `Esc stop`. */
   readonly keys: readonly string[]
   /** They stand before the model: where there is no room, it goes before they do. */
   readonly areKeysFirst?: boolean
@@ -19,7 +19,7 @@ export interface StatusInput {
   readonly isShort?: boolean
 }
 
-/** `accept edits · sonnet-5.5 · main* · Esc stops · Enter steers`: mode first, keys go where there is no room (spec R-TERM-23). */
+/** `accepts edits · sonnet-5.5 · main* · Esc stop · Enter steer`: mode first, keys go where there is no room (spec R-TERM-23). */
 export function statusBar(input: () => StatusInput, style: Style): Component {
   return {
     render(width) {

@@ -8,7 +8,7 @@ import type { Component } from '../screen/screen-port.ts'
 import { dollars, dollarsAndMore } from '../../io/dollars.ts'
 import type { StandingFigures } from '../../frontends/status-reports.ts'
 import { serviceCountdown, waitText } from '../../frontends/wait-text.ts'
-import { lapText } from './lap-text.ts'
+import { iterationText } from '../../frontends/iteration-text.ts'
 
 export interface PanelSnapshot extends Pick<
   SessionSnapshot,
@@ -102,7 +102,7 @@ function activityText(activity: PanelSnapshot['activity'], now: number): string 
     }
     case 'recovery': {
       const { transition, used, left, because } = activity
-      const text = lapText(transition)
+      const text = iterationText(transition)
       const why = because === null ? '' : ` (${oneLine(because, 24)})`
       return text === undefined ? '' : `${text}, ${used} of ${used + left}${why}`
     }

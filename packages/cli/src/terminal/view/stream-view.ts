@@ -18,10 +18,10 @@ import {
   thinkingBlock,
   toldBlock,
 } from './message-blocks.ts'
-import { lapText } from './lap-text.ts'
+import { iterationText } from '../../frontends/iteration-text.ts'
 import { followTools } from './running-tools.ts'
 import { replyExtras } from '../../frontends/reply-extras.ts'
-import { todosOf, type TodoItem } from '../../frontends/todos.ts'
+import { todosAfter, type TodoItem } from '../../frontends/todos.ts'
 import { toolBlock } from './tool-block.ts'
 import { toolTitle } from './tool-title.ts'
 
@@ -197,7 +197,7 @@ export function createStreamView({
       calls.delete(block.tool_use_id)
       tools.over(block.tool_use_id)
       agents.over(block.tool_use_id)
-      todos = (name === 'TodoWrite' && status === 'done' ? todosOf(result) : undefined) ?? todos
+      todos = (status === 'done' ? todosAfter(name, result) : undefined) ?? todos
       if (result !== undefined) changes.add(result)
       const title = toolTitle(name, input, cwd)
       const shown = { tool: name, title, status, content: block.content, details: result, durationMs }
@@ -220,7 +220,7 @@ export function createStreamView({
         // Of the program itself: a person knows the folder. The pager shows it.
         return entry.hook !== undefined && isBuiltinHook(entry.hook) ? [] : [toldBlock('hook', content, style)]
       case 'loop':
-        return goals.hasTold() ? [] : [toldBlock('told to the model', content, style)]
+        return goals.hasTold() ? [] : [toldBlock('sent to the model', content, style)]
       case 'interruption':
         // The ending tells it.
         return []
@@ -258,8 +258,8 @@ export function createStreamView({
     const before = room === undefined ? [] : [...endWriting(), room]
     switch (event.type) {
       case 'run_start': {
-        const { runId, continues } = event.run
-        return continues === undefined ? [] : [dimBlock('↻ ', `${runId} goes on with ${continues}`, style)]
+        const { continues } = event.run
+        return continues === undefined ? [] : [dimBlock('↻ ', `continuing ${continues}, with its counters`, style)]
       }
       case 'turn_start':
         turn = event.turn
@@ -267,7 +267,7 @@ export function createStreamView({
         return before
       case 'model_start': {
         // Whoever was asked is gone: another worker of a cluster asks again.
-        const cut = isStreamed ? [...endWriting(), dimBlock('  ', '(broke off here)', style)] : []
+        const cut = isStreamed ? [...endWriting(), dimBlock('  ', '(interrupted here)', style)] : []
         beginReply()
         return [...cut, ...before]
       }
@@ -289,7 +289,7 @@ export function createStreamView({
         const told = message === retryTold ? [] : [noticeBlock(`${message} (${retryText(event)})`, style)]
         retryTold = message
         // What came of the reply stays where it is, and comes again.
-        const cut = isStreamed ? [dimBlock('  ', '(broke off here)', style)] : []
+        const cut = isStreamed ? [dimBlock('  ', '(interrupted here)', style)] : []
         beginReply()
         return [...endWriting(), ...cut, ...told]
       }
@@ -363,18 +363,18 @@ function writtenTexts(content: readonly ContentBlock[]): readonly string[] {
 
 /** What is steered is taken when a turn has begun; what follows up, before one does. */
 function takenText(origin: 'steer' | 'follow_up', turn: number | undefined): string {
-  if (origin === 'steer') return turn === undefined ? 'taken while a run went on' : `taken at turn ${turn}`
+  if (origin === 'steer') return turn === undefined ? 'delivered during a run' : `delivered at turn ${turn}`
   return turn === undefined
-    ? 'taken where a run would have ended'
-    : `taken at turn ${turn + 1}, where the run would have ended`
+    ? 'delivered when the run would have ended'
+    : `delivered at turn ${turn + 1}, when the run would have ended`
 }
 
 function retryText({ attempt, maxRetries, delayMs }: Extract<RunEvent, { readonly type: 'retry' }>): string {
-  return `trying again ${delayMs > 0 ? `in ${elapsed(delayMs)}` : 'at once'}, ${attempt} of ${maxRetries}`
+  return `retry ${attempt} of ${maxRetries} ${delayMs > 0 ? `in ${elapsed(delayMs)}` : 'now'}`
 }
 
 function lapBlocks({ transition, left }: Extract<RunEvent, { readonly type: 'lap' }>, style: Style): readonly Block[] {
-  const text = lapText(transition)
+  const text = iterationText(transition)
   if (text === undefined) return []
   const more = left[transition]
   return [dimBlock('↻ ', more === null ? text : `${text} (${more} left)`, style)]
@@ -382,8 +382,8 @@ function lapBlocks({ transition, left }: Extract<RunEvent, { readonly type: 'lap
 
 function agentBlocks(ended: EndedAgent | undefined, style: Style): readonly Block[] {
   if (ended === undefined) return []
-  const why = ended.message === '' ? '' : `: ${ended.message}`
-  return [dimBlock('⏺ ', `Agent ${ended.name} ended, ${ended.reason}${why}`, style)]
+  const why = ended.message === '' ? '' : ` (${ended.message})`
+  return [dimBlock('⏺ ', `Agent ${ended.name} ended: ${ended.reason}${why}`, style)]
 }
 
 type GoalEvent = Extract<RunEvent, { readonly type: 'goal_start' | 'goal_end' }>

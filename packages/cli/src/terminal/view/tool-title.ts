@@ -1,7 +1,8 @@
 import { isJsonObject } from '@halting/core/adapters'
-import { relative } from 'node:path'
 import { inputSummary } from '@halting/analysis/words'
 import { mcpNameOf } from '../../io/mcp-name.ts'
+import { patchFileTitle, patchToolName, shownPatchFiles } from '../../frontends/patch-files.ts'
+import { shownPath } from '../../io/shown-path.ts'
 
 /** What a call is, as its line begins: the name of the tool for people, and what the call is about. */
 export interface ToolTitle {
@@ -23,6 +24,13 @@ export function toolTitle(tool: string, input: unknown, cwd: string): ToolTitle 
     case 'Edit':
     case 'Write':
       return { name: tool, about: path('file_path') }
+    case patchToolName:
+      return {
+        name: 'Patch',
+        about: shownPatchFiles(input)
+          .map((file) => patchFileTitle(file, (each) => shownPath(each, cwd)))
+          .join(', '),
+      }
     case 'NotebookEdit':
       return { name: tool, about: path('notebook_path') }
     case 'Grep':
@@ -32,7 +40,13 @@ export function toolTitle(tool: string, input: unknown, cwd: string): ToolTitle 
       return { name: tool, about: `${text('pattern') ?? ''}${where}${files}` }
     }
     case 'TodoWrite':
+    case 'TaskList':
       return { name: 'Todos', about: '' }
+    case 'TaskCreate':
+      return { name: 'Todos', about: `add ${text('subject') ?? ''}` }
+    case 'TaskUpdate':
+    case 'TaskGet':
+      return { name: 'Todos', about: [taskNumber(fields['taskId']), text('status')].filter(Boolean).join(' ') }
     case 'Agent':
     case 'Task':
       return { name: 'Agent', about: [text('subagent_type'), text('description')].filter(Boolean).join(': ') }
@@ -56,19 +70,17 @@ export function toolTitle(tool: string, input: unknown, cwd: string): ToolTitle 
   }
 }
 
+function taskNumber(id: unknown): string {
+  const isId = typeof id === 'string' || typeof id === 'number'
+  return isId ? `#${String(id).replace(/^\s*#\s*/, '')}` : ''
+}
+
 /** What a call of Wait names: a task, a command, a file or a time. */
 function waitedFor(fields: { readonly [name: string]: unknown }, path: (name: string) => string): string {
   const { task_id: task, command, pattern, seconds } = fields
   const subject = typeof task === 'string' ? task : typeof command === 'string' ? command : path('file_path')
   const words = subject === '' && typeof seconds === 'number' ? `${seconds} s` : subject
   return typeof pattern === 'string' ? `${words} /${pattern}/` : words
-}
-
-/** From the working directory where it lies below it. */
-export function shownPath(path: string, cwd: string): string {
-  if (!path.startsWith('/') || cwd === '') return path
-  const from = relative(cwd, path)
-  return from === '' ? '.' : from.startsWith('..') ? path : from
 }
 
 function rangeOf(offset: unknown, limit: unknown): string {

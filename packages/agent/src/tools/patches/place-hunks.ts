@@ -1,0 +1,193 @@
+import type { PatchHunk } from '@halting/policy/files'
+
+/** How exactly the lines of a hunk are those of the file. */
+export type Exactness = 'exact' | 'line ends' | 'blanks' | 'punctuation'
+
+/** Where a hunk was placed that does not fit exactly. Counted from 1. */
+export interface InexactPlace {
+  readonly hunk: number
+  readonly line: number
+  readonly ignored: Exclude<Exactness, 'exact'>
+}
+
+/** Why a hunk cannot be placed. Hunks and lines are counted from 1. */
+export type Misplaced = {
+  readonly hunk: number
+} & (
+  | { readonly kind: 'no anchor'; readonly anchor: string }
+  | { readonly kind: 'not found'; readonly old: readonly string[] }
+  /** It is in the file, above the hunk before it. */
+  | { readonly kind: 'out of order'; readonly line: number }
+  | { readonly kind: 'not at end'; readonly old: readonly string[] }
+  | { readonly kind: 'several'; readonly lines: readonly number[]; readonly count: number }
+  | { readonly kind: 'nothing changed' }
+)
+
+/** The text with all hunks applied, or the first that cannot be placed. */
+export type Patched =
+  | {
+      readonly kind: 'patched'
+      readonly text: string
+      readonly inexact: readonly InexactPlace[]
+      /** The first line that is changed, counted from 1. */
+      readonly firstLine: number
+    }
+  | { readonly kind: 'misplaced'; readonly why: Misplaced }
+
+interface FileLine {
+  readonly text: string
+  /** The line end; empty for a last line without one, undefined for a line that the patch adds. */
+  readonly end: string | undefined
+}
+
+interface Place {
+  readonly at: number
+  readonly exactness: Exactness
+}
+
+/**
+ * Applies hunks to a text, from top to bottom. Lines outside the hunks and lines that a hunk keeps stay byte for byte; added lines end as their
+ * neighbours do, and the last line has a line end if it had one before.
+ */
+export function patchedText(text: string, hunks: readonly PatchHunk[]): Patched {
+  const lines = linesOf(text)
+  const file = new SearchedLines(lines.map((line) => line.text))
+  const result: FileLine[] = []
+  const inexact: InexactPlace[] = []
+  let [copied, firstLine] = [0, 0]
+  for (const [index, hunk] of hunks.entries()) {
+    const place = placeOf(file, hunk, copied)
+    if (!('at' in place)) return { kind: 'misplaced', why: { ...place, hunk: index + 1 } }
+    const { at, exactness } = place
+    result.push(...lines.slice(copied, at))
+    if (firstLine === 0) firstLine = result.length + 1
+    if (exactness !== 'exact') inexact.push({ hunk: index + 1, line: at + 1, ignored: exactness })
+    copied = at
+    for (const line of placedLines(file, hunk, at)) {
+      const old = lines[copied]
+      if (line.sign === '+') result.push({ text: line.text, end: undefined })
+      else if (line.sign === ' ' && old !== undefined) result.push(old)
+      if (line.sign !== '+') copied += 1
+    }
+  }
+  result.push(...lines.slice(copied))
+  return { kind: 'patched', text: joined(result, lines), inexact, firstLine: Math.max(1, firstLine) }
+}
+
+function linesOf(text: string): readonly FileLine[] {
+  return (text.match(/[^\n]*\n|[^\n]+$/g) ?? []).map((line) => {
+    const end = line.endsWith('\r\n') ? '\r\n' : line.endsWith('\n') ? '\n' : ''
+    return { text: line.slice(0, line.length - end.length), end }
+  })
+}
+
+function joined(result: readonly FileLine[], before: readonly FileLine[]): string {
+  const usual = before.find(({ end }) => end !== '')?.end ?? '\n'
+  const isOpen = before.at(-1)?.end === ''
+  let [text, previous] = ['', usual]
+  for (const [index, line] of result.entries()) {
+    const end = line.end === undefined || line.end === '' ? previous : line.end
+    text += line.text + (isOpen && index === result.length - 1 ? '' : end)
+    previous = end
+  }
+  return text
+}
+
+/** The lines of a file as each degree of exactness compares them. */
+class SearchedLines {
+  readonly lines: readonly string[]
+  readonly #folded = new Map<Exactness, readonly string[]>()
+
+  constructor(lines: readonly string[]) {
+    this.lines = lines
+  }
+
+  /** Where these lines are, one below the other, from a line on. */
+  places(wanted: readonly string[], from: number, exactness: Exactness): readonly number[] {
+    const fold = folds[exactness]
+    const lines = this.#folded.get(exactness) ?? this.lines.map(fold)
+    this.#folded.set(exactness, lines)
+    const folded = wanted.map(fold)
+    const found: number[] = []
+    for (let at = from; at + folded.length <= lines.length; at += 1)
+      if (folded.every((line, index) => lines[at + index] === line)) found.push(at)
+    return found
+  }
+}
+
+const folds: Readonly<Record<Exactness, (line: string) => string>> = {
+  exact: (line) => line,
+  'line ends': (line) => line.trimEnd(),
+  blanks: (line) => line.trim(),
+  punctuation: (line) =>
+    line
+      .trim()
+      .replaceAll(/[\u2010-\u2015\u2212]/g, '-')
+      .replaceAll(/[\u2018-\u201B]/g, "'")
+      .replaceAll(/[\u201C-\u201F]/g, '"')
+      .replaceAll(/[\u00A0\u2002-\u200A\u202F\u205F\u3000]/g, ' '),
+}
+
+const degrees = ['exact', 'line ends', 'blanks', 'punctuation'] as const
+
+/** The places of the first degree of exactness that has any. */
+function firstPlaces(
+  file: SearchedLines,
+  wanted: readonly string[],
+  from: number,
+): { readonly places: readonly number[]; readonly exactness: Exactness } | undefined {
+  for (const exactness of degrees) {
+    const places = file.places(wanted, from, exactness)
+    if (places.length > 0) return { places, exactness }
+  }
+  return undefined
+}
+
+type Reason<Why = Misplaced> = Why extends Misplaced ? Omit<Why, 'hunk'> : never
+
+function placeOf(file: SearchedLines, hunk: PatchHunk, from: number): Place | Reason {
+  if (hunk.lines.every(({ sign }) => sign === ' ')) return { kind: 'nothing changed' }
+  const old = oldLines(hunk)
+  let start = from
+  for (const anchor of hunk.anchors) {
+    const found = firstPlaces(file, [anchor], start)?.places[0]
+    if (found === undefined) {
+      // Where the lines themselves are in one place the line above is not needed.
+      const without = old.length === 0 ? undefined : placeOf(file, { ...hunk, anchors: [] }, from)
+      return without !== undefined && 'at' in without ? without : { kind: 'no anchor', anchor }
+    }
+    start = found + 1
+  }
+  if (old.length === 0) return { at: hunk.anchors.length > 0 ? start : file.lines.length, exactness: 'exact' }
+  if (hunk.isAtEnd) return placeAtEnd(file, old, start)
+  // The line of an anchor may be the first of the hunk, too.
+  const found = firstPlaces(file, old, start) ?? (start > from ? firstPlaces(file, old, start - 1) : undefined)
+  const [first, ...others] = found?.places ?? []
+  if (found === undefined || first === undefined) {
+    const above = firstPlaces(file, old, 0)?.places[0]
+    if (above !== undefined && above < from) return { kind: 'out of order', line: above + 1 }
+    // Some models write an empty line for the end of the file.
+    return old.length > 1 && old.at(-1) === '' ? placeAtEnd(file, old.slice(0, -1), start) : { kind: 'not found', old }
+  }
+  if (others.length > 0 && hunk.anchors.length === 0)
+    return { kind: 'several', lines: found.places.slice(0, 5).map((at) => at + 1), count: found.places.length }
+  return { at: first, exactness: found.exactness }
+}
+
+function placeAtEnd(file: SearchedLines, old: readonly string[], from: number): Place | Reason {
+  const at = file.lines.length - old.length
+  const found = at < from ? undefined : firstPlaces(file, old, at)
+  return found === undefined ? { kind: 'not at end', old } : { at, exactness: found.exactness }
+}
+
+function oldLines({ lines }: PatchHunk): readonly string[] {
+  return lines.flatMap(({ sign, text }) => (sign === '+' ? [] : [text]))
+}
+
+/** The lines of a hunk that are there: an empty one behind the last line of the file is not. */
+function placedLines(file: SearchedLines, hunk: PatchHunk, at: number): PatchHunk['lines'] {
+  const missing = at + oldLines(hunk).length - file.lines.length
+  if (missing <= 0) return hunk.lines
+  const last = hunk.lines.findLastIndex(({ sign }) => sign !== '+')
+  return hunk.lines.filter((_, index) => index !== last)
+}

@@ -1,0 +1,31 @@
+import type { IterationReason } from '@halting/core'
+
+/** Why the loop iterates again, in words; undefined for a plain next turn. */
+const iterationTexts: { readonly [transition in IterationReason]: string | undefined } = {
+  next_turn: undefined,
+  user_input: undefined,
+  continuation_requested: 'continuing: a hook allowed it',
+  stop_hook_blocking: 'rejected by stop hook',
+  // The line of the check says it.
+  goal_unmet: undefined,
+  token_budget_continuation: 'continuing towards the token target',
+  structured_output_retry: 'retrying: the answer does not match the schema',
+  pause_turn: 'continuing after a pause of the service',
+  max_output_tokens_recovery: 'resuming a truncated reply',
+  max_output_tokens_escalate: 'retrying with a higher output limit',
+  model_fallback: 'switching to the fallback model',
+  media_recovery: 'retrying without images',
+  reactive_compact_retry: 'compacted, retrying',
+  collapse_drain_retry: 'replaced finished work by summaries, retrying',
+  no_progress_nudge: 'reminded the model that it is repeating itself',
+  wrap_up: 'asking for a final answer',
+  limit_raised: undefined,
+}
+
+/** The reason of an iteration in words; undefined for a next turn. An unknown name is returned with spaces. */
+export function iterationText(transition: string): string | undefined {
+  // True: it is one of its keys.
+  return Object.hasOwn(iterationTexts, transition)
+    ? iterationTexts[transition as IterationReason]
+    : transition.replaceAll('_', ' ')
+}

@@ -1,0 +1,231 @@
+import { isJsonObject } from '@halting/core/adapters'
+
+/** A line of a hunk: stays, is removed, is added. */
+export interface PatchLine {
+  readonly sign: ' ' | '-' | '+'
+  readonly text: string
+}
+
+/** One change within a file. */
+export interface PatchHunk {
+  /** Lines above the change, such as `class Parser`, the outermost first. */
+  readonly anchors: readonly string[]
+  readonly lines: readonly PatchLine[]
+  /** The last of the lines is the last of the file. */
+  readonly isAtEnd: boolean
+}
+
+/** What a patch does to one file. Paths are as they are written. */
+export type PatchedFile =
+  | { readonly kind: 'add'; readonly path: string; readonly content: string }
+  | { readonly kind: 'delete'; readonly path: string }
+  | {
+      readonly kind: 'update'
+      readonly path: string
+      readonly moveTo?: string
+      readonly hunks: readonly PatchHunk[]
+    }
+
+/** Why a text is not a patch. Lines are counted from 1, in the patch. */
+export type PatchProblem =
+  | { readonly kind: 'no begin' | 'no end' | 'no files' | 'text after end' }
+  | { readonly kind: 'no header' | 'no sign' | 'no plus'; readonly line: number; readonly text: string }
+  | { readonly kind: 'no path' | 'bad path'; readonly line: number }
+  | { readonly kind: 'no hunks'; readonly line: number; readonly path: string }
+
+/** A patch, or why it is not one. */
+export type ParsedPatch =
+  | { readonly kind: 'patch'; readonly files: readonly PatchedFile[] }
+  | { readonly kind: 'problem'; readonly problem: PatchProblem }
+
+/** The name of the tool that applies patches. */
+export const patchToolName = 'apply_patch'
+
+/** The text of a call of `apply_patch`; undefined for an input without one. Some models name the field `patch`. */
+export function patchTextOf(input: unknown): string | undefined {
+  if (typeof input === 'string') return input
+  if (!isJsonObject(input)) return undefined
+  const text = input['input'] ?? input['patch']
+  return typeof text === 'string' ? text : undefined
+}
+
+/** The files of a call of `apply_patch`; none for an input that is not a patch. */
+export function patchedFilesOf(input: unknown): readonly PatchedFile[] {
+  const text = patchTextOf(input)
+  const parsed = text === undefined ? undefined : parsePatch(text)
+  return parsed?.kind === 'patch' ? parsed.files : []
+}
+
+/** Every path that a patch changes, in its order. `isNew`: nothing is there yet. */
+export function changedPathsOf(files: readonly PatchedFile[]): readonly { path: string; isNew: boolean }[] {
+  return files.flatMap((file) => [
+    { path: file.path, isNew: file.kind === 'add' },
+    ...(file.kind === 'update' && file.moveTo !== undefined ? [{ path: file.moveTo, isNew: true }] : []),
+  ])
+}
+
+const begin = '*** Begin Patch'
+const end = '*** End Patch'
+const endOfFile = '*** End of File'
+const headers = { add: '*** Add File:', update: '*** Update File:', delete: '*** Delete File:' } as const
+const moveTo = '*** Move to:'
+
+class PatchError extends Error {
+  readonly problem: PatchProblem
+
+  constructor(problem: PatchProblem) {
+    super(problem.kind)
+    this.problem = problem
+  }
+}
+
+/** Reads a patch: also one in a here-document or a Markdown fence, and one without its last line where it is complete all the same. */
+export function parsePatch(text: string): ParsedPatch {
+  try {
+    const lines = text.replaceAll('\r\n', '\n').split('\n')
+    const files = new PatchReader(lines).files()
+    if (files.length === 0) throw new PatchError({ kind: 'no files' })
+    return { kind: 'patch', files }
+  } catch (thrown) {
+    if (thrown instanceof PatchError) return { kind: 'problem', problem: thrown.problem }
+    throw thrown
+  }
+}
+
+/** The word that ends a here-document which the line begins. */
+const hereDocument = /<<-?\s*\\?(['"]?)(\w+)\1/
+const fence = /^```\w*$/
+
+class PatchReader {
+  readonly #lines: readonly string[]
+  #at = 0
+  /** Behind the last line of the sections. */
+  readonly #last: number
+  readonly #wrapper: string | undefined
+
+  constructor(lines: readonly string[]) {
+    this.#lines = lines
+    const first = lines.findIndex((line) => line.trim() !== '')
+    const wrapping = lines[first]?.trim() ?? ''
+    const isWrapped = wrapping !== begin && lines[first + 1]?.trim() === begin
+    this.#wrapper = !isWrapped ? undefined : fence.test(wrapping) ? '```' : hereDocument.exec(wrapping)?.[2]
+    if (first === -1 || (wrapping !== begin && this.#wrapper === undefined)) throw new PatchError({ kind: 'no begin' })
+    this.#at = first + (isWrapped ? 2 : 1)
+    this.#last = this.#findEnd()
+  }
+
+  /** The last line that is the mark of the end; where it is missing, the end of a text that is complete without it. */
+  #findEnd(): number {
+    const lines = this.#lines
+    const at = lines.findLastIndex((line) => line.trimEnd() === end || (line.trim() === end && !line.startsWith('+')))
+    if (at >= this.#at) {
+      const rest = lines.slice(at + 1).map((line) => line.trim())
+      const isClean = rest.every((line) => line === '' || isClosing(line, this.#wrapper))
+      if (!isClean) throw new PatchError({ kind: 'text after end' })
+      return at
+    }
+    const last = lines.findLastIndex((line) => line.trim() !== '')
+    const text = lines[last]?.trim() ?? ''
+    if (this.#wrapper !== undefined && isClosing(text, this.#wrapper)) return last
+    // A reply that was cut off would end anywhere else.
+    if (text === endOfFile || text.startsWith(headers.delete)) return last + 1
+    throw new PatchError({ kind: 'no end' })
+  }
+
+  files(): readonly PatchedFile[] {
+    const files: PatchedFile[] = []
+    for (;;) {
+      this.#skipBlank()
+      if (this.#at >= this.#last) return files
+      files.push(this.#file())
+    }
+  }
+
+  get #line(): string {
+    return this.#lines[this.#at] ?? ''
+  }
+
+  #skipBlank(): void {
+    while (this.#at < this.#last && this.#line.trim() === '') this.#at += 1
+  }
+
+  #file(): PatchedFile {
+    const header = this.#line.trim()
+    const kind = (['add', 'update', 'delete'] as const).find((each) => header.startsWith(headers[each]))
+    if (kind === undefined) throw this.#wrong('no header')
+    const headerLine = this.#at + 1
+    const path = this.#path(headers[kind])
+    if (kind === 'delete') return { kind, path }
+    if (kind === 'add') return { kind, path, content: this.#added() }
+    const target = this.#line.trim().startsWith(moveTo) && this.#at < this.#last ? this.#path(moveTo) : undefined
+    const hunks = this.#hunks()
+    if (hunks.length === 0 && target === undefined) throw new PatchError({ kind: 'no hunks', line: headerLine, path })
+    return { kind, path, hunks, ...(target !== undefined && { moveTo: target }) }
+  }
+
+  #wrong(kind: 'no header' | 'no sign' | 'no plus'): PatchError {
+    return new PatchError({ kind, line: this.#at + 1, text: this.#line })
+  }
+
+  #path(header: string): string {
+    const path = this.#line.trim().slice(header.length).trim()
+    if (path === '') throw new PatchError({ kind: 'no path', line: this.#at + 1 })
+    if (path.includes('\0')) throw new PatchError({ kind: 'bad path', line: this.#at + 1 })
+    this.#at += 1
+    return path
+  }
+
+  #added(): string {
+    let content = ''
+    for (; this.#at < this.#last && !this.#line.startsWith('***'); this.#at += 1) {
+      if (this.#line.startsWith('+')) content += `${this.#line.slice(1)}\n`
+      else if (this.#isBlankToHeader()) break
+      else throw this.#wrong('no plus')
+    }
+    return content
+  }
+
+  /** Whether only blank lines are left before the next header. */
+  #isBlankToHeader(): boolean {
+    let at = this.#at
+    while (at < this.#last && this.#lines[at]?.trim() === '') at += 1
+    return at > this.#at && (at >= this.#last || this.#lines[at]?.startsWith('***') === true)
+  }
+
+  #hunks(): readonly PatchHunk[] {
+    const hunks: PatchHunk[] = []
+    for (;;) {
+      this.#skipBlank()
+      if (this.#at >= this.#last || this.#line.startsWith('***')) return hunks
+      hunks.push(this.#hunk())
+    }
+  }
+
+  #hunk(): PatchHunk {
+    const anchors: string[] = []
+    for (; this.#at < this.#last && this.#line.startsWith('@@'); this.#at += 1) {
+      const anchor = this.#line.slice(2).replace(/^ /, '')
+      // Line numbers of a unified diff are often wrong: the lines say where.
+      if (anchor.trim() !== '' && !/^-\d+(?:,\d+)? \+\d+(?:,\d+)? @@/.test(anchor)) anchors.push(anchor)
+    }
+    const lines: PatchLine[] = []
+    for (; this.#at < this.#last && !/^(?:\*\*\*|@@)/.test(this.#line); this.#at += 1) lines.push(this.#hunkLine())
+    const isAtEnd = this.#at < this.#last && this.#line.trim() === endOfFile
+    if (isAtEnd) this.#at += 1
+    else while (lines.at(-1)?.sign === ' ' && lines.at(-1)?.text === '') lines.pop()
+    if (lines.length === 0) throw this.#wrong('no sign')
+    return { anchors, lines, isAtEnd }
+  }
+
+  #hunkLine(): PatchLine {
+    const line = this.#line
+    const sign = line === '' ? ' ' : line[0]
+    if (sign !== ' ' && sign !== '-' && sign !== '+') throw this.#wrong('no sign')
+    return { sign, text: line.slice(1) }
+  }
+}
+
+/** Whether a line ends what the patch was wrapped in. */
+function isClosing(line: string, wrapper: string | undefined): boolean {
+  return wrapper !== undefined && line.replace(/["')]+$/, '') === wrapper
+}
