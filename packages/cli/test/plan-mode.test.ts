@@ -19,7 +19,7 @@ test('a plan waits for a person; a yes ends plan mode', async () => {
   const asked = await run(['-p', 'go', '--permission-mode', 'plan', '--session-id', id, '--script', first, ...flags])
   expect([asked.status, existsSync(join(here(), 'planned.txt'))]).toEqual([5, false])
   const [waiting] = JSON.parse(asked.stdout).stop.context.pending
-  expect(waiting).toMatchObject({ name: 'ExitPlanMode', message: 'a person approves the plan.' })
+  expect(waiting).toMatchObject({ name: 'ExitPlanMode', message: 'the user decides whether the plan is approved.' })
   expect((await run(['approve', id, waiting.id])).status).toBe(0)
   const rest = script([{ expect: 'approved the plan', content: [writing] }, { content: 'Done.' }])
   const allowed = ['--permission-mode', 'plan', '--allowedTools', 'Write']

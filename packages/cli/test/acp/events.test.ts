@@ -99,7 +99,7 @@ test('a call that runs by another input than the model wrote is shown with that'
     sessionUpdate: 'tool_call_update',
     toolCallId: 'b1',
     status: 'in_progress',
-    title: '`ls`',
+    title: 'Run ls',
     locations: [],
     content: [],
     rawInput: { command: 'ls' },
@@ -135,7 +135,7 @@ describe('what goes on beside', () => {
       {
         sessionUpdate: 'notice',
         severity: 'warning',
-        title: expect.stringMatching(/Overloaded\. .* 3\.0 s \(retry 2 of 10\)/),
+        title: expect.stringMatching(/Overloaded\. Retry 2 of 10 in 3\.0 s/),
       },
     ])
     // Nothing of the reply was shown: there is nothing to explain.
@@ -149,7 +149,7 @@ describe('what goes on beside', () => {
     expect(told([half, ...events], {})).toHaveLength(2)
     const lap = { type: 'lap', transition: 'model_fallback', left: { model_fallback: 0 } } as never
     expect(told([lap])).toEqual([
-      { sessionUpdate: 'notice', severity: 'info', title: 'Goes on: model fallback (0 left).' },
+      { sessionUpdate: 'notice', severity: 'info', title: 'Switching to the fallback model (0 left).' },
     ])
   })
 
@@ -278,12 +278,12 @@ test('a request that is made again says what failed: a reply that broke off, or 
   expect([titles([failed]), titles([written, failed])]).toEqual([
     [
       expect.stringMatching(
-        /^The request failed: Overloaded\. It is asked again at .*\d\d:\d\d:\d\d \(retry 1 of 10\)\.$/,
+        /^The request failed: Overloaded\. Retry 1 of 10 at .*\d\d:\d\d:\d\d\.$/,
       ),
     ],
     [
       expect.stringMatching(
-        /^The reply was interrupted: Overloaded\. It is asked again at .*\d\d:\d\d:\d\d \(retry 1 of 10\)\.$/,
+        /^The reply was interrupted: Overloaded\. Retry 1 of 10 at .*\d\d:\d\d:\d\d\.$/,
       ),
     ],
   ])

@@ -27,6 +27,7 @@ import { allowsMore, checkUpdates, rulesLearned, withLearned, type Withdrawn, wi
 import { ruleForAny } from './rule-match.ts'
 import { searchBounds, type SearchBounds } from './search-domains.ts'
 import { type Subjects, subjectOf, subjectsOf } from './subject.ts'
+import { deniedAsCalled, deniedByRule, doNotBypass, notAllowed } from './permission-texts.ts'
 
 /** Options of `createPermissions`. */
 export interface PermissionOptions {
@@ -181,7 +182,7 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
     noteJudged(judged, request, subjects)
     const present = bookFor(request)
     const rule = ruleForAny(present.deny, request.call.name, subjects, present)
-    if (rule !== undefined) return `Denied by the rule ${rule.source}. Do not try to get around it.`
+    if (rule !== undefined) return doNotBypass(deniedByRule(rule.source))
     const served = asCallOfServer(request, searchTool)
     return (served === undefined ? undefined : denies(served)) ?? deniedAsWritten(request, present, subjects)
   }
@@ -194,9 +195,7 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
     if (decision.behavior !== 'ask') return decision
     // To a call that was asked about somebody answers, or has answered.
     const isDenied = request.wasAsked !== true && (asked === 'deny' || current.mode === 'dontAsk')
-    return isDenied
-      ? unlessItFails(request, { behavior: 'deny', message: `Not allowed: ${decision.message}` })
-      : decision
+    return isDenied ? unlessItFails(request, { behavior: 'deny', message: notAllowed(decision.message) }) : decision
   }
   const suggest: NonNullable<Permissions['suggest']> = (request) =>
     suggestionsFor(
@@ -324,9 +323,7 @@ function deniedAsWritten({ call, written }: PermissionRequest, book: RuleBook, j
     return same?.kind === 'path' ? { ...subject, ends: same.ends } : subject
   })
   const rule = ruleForAny(aboutInput, written, subjects, book)
-  return rule === undefined
-    ? undefined
-    : `Denied by the rule ${rule.source}: it was called as ${written}. Do not try to get around it.`
+  return rule === undefined ? undefined : doNotBypass(deniedAsCalled(rule.source, written))
 }
 
 /** To read a resource is to ask its server, and so may be a search: the rules for that server speak about it too. */
