@@ -114,17 +114,14 @@ describe('the tools', () => {
       [{ taskId: '3', addBlocks: ['1'] }, blockedByItself(['1', '3', '2', '1'])],
       [{ taskId: '1', addBlockedBy: ['1'] }, blockedByItself(['1', '1'])],
       [{ taskId: '1', status: 'pending' }, nothingToUpdate('1')],
-      [{ taskId: '1', subject: ' \n' }, emptySubject('TaskUpdate')],
+      [{ taskId: '1', subject: ' \n' }, emptySubject],
     ] as const
     for (const [input, error] of refusals) {
       const { isError, text } = await use('TaskUpdate', input)
       expect(isError).toBe(true)
       expect(text).toMatch(typeof error === 'string' ? new RegExp(`^${escaped(error)}$`) : error)
     }
-    expect(await use('TaskCreate', { subject: '  ' })).toMatchObject({
-      isError: true,
-      text: emptySubject('TaskCreate'),
-    })
+    expect(await use('TaskCreate', { subject: '  ' })).toMatchObject({ isError: true, text: emptySubject })
     expect((await use('TaskList', {})).text).toBe(before.text)
   })
 

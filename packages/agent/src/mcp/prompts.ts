@@ -67,5 +67,5 @@ export async function promptNamed(
 
 function listOf({ offered }: ServerHandle): string {
   const names = offered.prompts.map(({ name }) => name)
-  return names.length === 0 ? 'It has none.' : `It has: ${names.join(', ').slice(0, 1_000)}.`
+  return names.length === 0 ? 'It has no prompts.' : `It has: ${names.join(', ').slice(0, 1_000)}.`
 }

@@ -4,6 +4,7 @@ import type { Json, Tool, ToolContext, ToolOutput } from '@halting/core'
 import { isTimedOut, type ServerTool } from './connection.ts'
 import { pagesUnfinished } from './elicitation-texts.ts'
 import type { McpLimits } from './limits.ts'
+import * as texts from './mcp-texts.ts'
 import { outputOfCall, type ShowOptions } from './results.ts'
 import { type ServerHandle, SessionOver } from './server-handle.ts'
 
@@ -18,13 +19,13 @@ export function serverTool(
   server: ServerHandle,
   options: ServerToolOptions,
 ): Tool {
-  const said = description ?? annotations?.title ?? title ?? `${ownName} of the server ${server.name}`
+  const said = description ?? annotations?.title ?? title ?? texts.undescribedTool(ownName, server.name)
   const { schema, ownNames, note, problems } = shown
   const isHidden = problems.length > 0 && schema['properties'] === undefined
   const notes = [
     cut(said, options.limits.descriptionCharacters),
     ...(note === undefined ? [] : [wellFormed(note)]),
-    ...(isHidden ? ['(Its input schema cannot be shown; the server checks the input.)'] : []),
+    ...(isHidden ? [texts.hiddenSchema] : []),
   ]
   return {
     name,
@@ -134,10 +135,9 @@ function problemOf(server: ServerHandle, thrown: unknown, limits: McpLimits): st
   const words = cut(messageOf(thrown).replace(/\s+/g, ' '), 1_000)
   if (thrown instanceof SessionOver) return words
   // A server has words of its own for what took too long within it.
-  if (isTimedOut(thrown))
-    return `The server ${server.name} did not answer within ${limits.toolMs / 1_000} s (MCP_TOOL_TIMEOUT). What it had begun may be done, or go on.`
+  if (isTimedOut(thrown)) return texts.timedOut(server.name, limits.toolMs / 1_000)
   if (server.status !== 'connected' && server.problem !== undefined)
-    return `The server ${server.name} is gone: ${cut(server.problem, 500)}. What it had begun may be done or not.`
+    return texts.connectionLost(server.name, cut(server.problem, 500))
   return words
 }
 

@@ -151,8 +151,8 @@ export function openServers(given: SessionServersOptions): SessionServers {
 }
 
 function problemOf({ name, status, problem, leftOut = [] }: McpServerStatus): readonly string[] {
-  if (status === 'connected') return leftOut.map((part) => `the MCP server ${name}: ${part}.`)
+  if (status === 'connected') return leftOut.map((part) => `MCP server ${name}: ${part}.`)
   if (status === 'disabled') return []
-  const why = status === 'pending' ? 'it has not answered yet; its tools come when it does' : (problem ?? status)
-  return [`the MCP server ${name} is not there: ${why}.`]
+  const why = status === 'pending' ? 'it has not answered yet; its tools are added when it does' : (problem ?? status)
+  return [`MCP server ${name} is not available: ${why}.`]
 }

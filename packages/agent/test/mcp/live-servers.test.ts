@@ -14,8 +14,8 @@ test('servers that could not be told apart are not both there', async () => {
   const servers = await readyServers({ 'a b': hostile('good'), a_b: hostile('good'), '..': hostile('good') })
   expect(servers.statuses.map(({ status, problem }) => [status, problem])).toEqual([
     ['connected', undefined],
-    ['failed', 'in names of tools it cannot be told from a b'],
-    ['failed', 'its name has no letter or digit in it'],
+    ['failed', 'its tools would have the same names as those of a b'],
+    ['failed', 'its name has no letter or digit'],
   ])
 })
 
@@ -24,7 +24,7 @@ test('every kind of content is shown, or said', async () => {
   expect(textOf(await call(servers, 'mcp__s__do')).split('\n')).toEqual([
     'a text',
     '<image>',
-    '[an image that cannot be shown: It is not a PNG, JPEG, GIF or WebP file.]',
+    '[image, not shown: It is not a PNG, JPEG, GIF or WebP file.]',
     '[audio (audio/wav), not shown]',
     '[resource mem://one: one, text/plain]',
     '[resource mem://two]',
@@ -98,7 +98,7 @@ test('resources are listed and read', async () => {
   )
   expect(await call(servers, 'ReadMcpResource', { server: 't', uri: 'mem://one' })).toMatchObject({
     isError: true,
-    content: 'There is no server "t" with resources. Servers with resources: s.',
+    content: 'No MCP server "t" with resources. Servers with resources: s.',
   })
 })
 
@@ -126,7 +126,7 @@ describe('tools that take more than a tenth of the window', () => {
     servers.onChange(() => void told++)
     expect(textOf(await call(servers, 'ToolSearch', { query: 'say something' }))).toContain('mcp__s__say: does say')
     expect([told, servers.names.at(-1)]).toEqual([1, 'mcp__s__say'])
-    expect(textOf(await call(servers, 'ToolSearch', { query: 'zebra' }))).toContain('No tool fits "zebra"')
+    expect(textOf(await call(servers, 'ToolSearch', { query: 'zebra' }))).toContain('No tool matches "zebra"')
     await call(servers, 'ToolSearch', { query: 'select:mcp__s__do' })
     expect(servers.names).toContain('mcp__s__do')
   })

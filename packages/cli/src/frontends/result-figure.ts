@@ -3,6 +3,7 @@ import { isJsonObject } from '@halting/core/adapters'
 import { dollars } from '../io/dollars.ts'
 import { counted, many } from '../io/figures.ts'
 import { todosOf } from './todos.ts'
+import { patchToolName } from './patch-files.ts'
 
 /** A result of a call that went well. */
 export interface GoodResult {
@@ -45,6 +46,7 @@ export function resultFigure({ tool, content, details }: GoodResult): string {
     case 'Edit':
     case 'Write':
     case 'NotebookEdit':
+    case patchToolName:
     case 'AskUserQuestion':
     case 'EnterPlanMode':
     case 'ExitPlanMode':

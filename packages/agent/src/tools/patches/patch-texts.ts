@@ -72,9 +72,16 @@ function summaryLine({ kind, path, moveTo, lines: { added, removed }, inexact, n
   const counts = added === null || removed === null || kind === 'delete' ? '' : ` (+${added} -${removed})`
   const target = moveTo === undefined ? '' : ` -> ${moveTo}`
   const places = inexact.map(
-    ({ hunk, line, ignored }) => `\n  Hunk ${hunk} was placed at line ${line}, ignoring ${ignored}. Check the result.`,
+    ({ hunk, line, ignored }) =>
+      `\n  Hunk ${hunk} was placed at line ${line}, ignoring ${ignoredText[ignored]}. Check the result.`,
   )
   return `${{ add: 'A', update: 'M', delete: 'D' }[kind]} ${path}${target}${counts}${notes}${places.join('')}`
+}
+
+const ignoredText: Readonly<Record<InexactPlace['ignored'], string>> = {
+  'line ends': 'blanks at line ends',
+  blanks: 'blanks around lines',
+  punctuation: 'the kind of punctuation',
 }
 
 // Patches that failed while files were written.

@@ -2,7 +2,7 @@ import type { InputCheck, Json, JsonObject } from '@halting/core'
 import { isJsonObject } from '@halting/core/adapters'
 import { type Field, filledText, inputForm, type InputForm, oneOf, optional, text } from '../input.ts'
 import { type NewTask, subjectLine, type TaskFields } from './change-tasks.ts'
-import { emptySubject } from './task-list-texts.ts'
+import { emptySubject, expectedIds } from './task-list-texts.ts'
 
 /** Input of the TaskCreate tool. */
 export interface TaskCreateInput extends NewTask {}
@@ -27,7 +27,7 @@ const object: Field<JsonObject, true> = {
 const ids: Field<readonly string[], true> = {
   required: true,
   schema: { type: 'array', items: { type: 'string' } },
-  expected: 'a list of task ids, such as ["1", "2"]',
+  expected: expectedIds,
   accepts: (value): value is readonly string[] => Array.isArray(value) && value.every((id) => typeof id === 'string'),
 }
 
@@ -39,12 +39,10 @@ const fields = {
 }
 
 export const taskCreateForm: InputForm<TaskCreateInput> = checkingSubject(
-  'TaskCreate',
   inputForm<TaskCreateInput>('TaskCreate', fields),
 )
 
 export const taskUpdateForm: InputForm<TaskUpdateInput> = checkingSubject(
-  'TaskUpdate',
   inputForm<TaskUpdateInput>('TaskUpdate', {
     taskId: filledText('Such as "1"'),
     status: optional(oneOf('How far it is', ['pending', 'in_progress', 'completed', 'deleted'])),
@@ -63,16 +61,13 @@ export const taskGetForm: InputForm<TaskGetInput> = inputForm<TaskGetInput>('Tas
 export const taskListForm: InputForm<object> = inputForm<object>('TaskList', {})
 
 /** A subject of spaces alone is empty, too. */
-function checkingSubject<Input extends { readonly subject?: string }>(
-  toolName: string,
-  form: InputForm<Input>,
-): InputForm<Input> {
+function checkingSubject<Input extends { readonly subject?: string }>(form: InputForm<Input>): InputForm<Input> {
   return {
     ...form,
     validate(input): InputCheck<Input> {
       const check = form.validate(input)
       const isEmpty = check.valid && check.input.subject !== undefined && subjectLine(check.input.subject) === ''
-      return isEmpty ? { valid: false, message: emptySubject(toolName) } : check
+      return isEmpty ? { valid: false, message: emptySubject } : check
     },
   }
 }

@@ -79,8 +79,10 @@ export function taskText(task: Task, list: TaskList): string {
 
 // Errors.
 
-export const emptySubject = (toolName: string): string =>
-  `${toolName}: subject is empty. Say in a few words what is to be done, such as "Run the tests".`
+/** After "must be". */
+export const expectedIds = 'a list of task ids, such as ["1", "2"]'
+
+export const emptySubject = 'subject is empty. Say in a few words what is to be done, such as "Run the tests".'
 
 export function unknownTasks(ids: readonly string[], list: TaskList): string {
   const which = ids.length === 1 ? `There is no task ${idList(ids)}` : `There are no tasks ${idList(ids)}`

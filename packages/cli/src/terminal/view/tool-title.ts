@@ -1,6 +1,7 @@
 import { isJsonObject } from '@halting/core/adapters'
 import { inputSummary } from '@halting/analysis/words'
 import { mcpNameOf } from '../../io/mcp-name.ts'
+import { patchFileTitle, patchToolName, shownPatchFiles } from '../../frontends/patch-files.ts'
 import { shownPath } from '../../io/shown-path.ts'
 
 /** What a call is, as its line begins: the name of the tool for people, and what the call is about. */
@@ -23,6 +24,13 @@ export function toolTitle(tool: string, input: unknown, cwd: string): ToolTitle 
     case 'Edit':
     case 'Write':
       return { name: tool, about: path('file_path') }
+    case patchToolName:
+      return {
+        name: 'Patch',
+        about: shownPatchFiles(input)
+          .map((file) => patchFileTitle(file, (each) => shownPath(each, cwd)))
+          .join(', '),
+      }
     case 'NotebookEdit':
       return { name: tool, about: path('notebook_path') }
     case 'Grep':
