@@ -1,6 +1,6 @@
 // Holds R-RES-12b of docs/spec.md: a session that another version recorded with other texts is resumed and replayed by this one.
 import { expect, test } from 'vitest'
-import { replay, resume, type RunOptions, type StepRecord } from '../../src/index.ts'
+import { replay, resume, type Permissions, type StepRecord } from '../../src/index.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { unknownTool } from '../../src/turn/calls/call-texts.ts'
 import { lastAnswerPrompt, remainingLimits, runEnding } from '../../src/turn/turn-texts.ts'
@@ -15,15 +15,17 @@ const script = ({ messages }: { readonly messages: readonly { readonly role: str
   return turn < 4 ? calls('Look') : 'That is all.'
 }
 
-const options = (): RunOptions => ({
+const permissions: Permissions = {
+  denies: () => undefined,
+  decide: ({ call }) =>
+    call.name === 'Write' ? { behavior: 'deny', message: 'A rule denies it.' } : { behavior: 'allow' },
+}
+
+const options = () => ({
   model: scriptedModel(script),
   clock: createFakeClock({ autoAdvance: true }),
   tools: [reader('Look'), reader('Strict', 'read', { schema: { type: 'object', required: ['path'] } }), tool('Write')],
-  permissions: {
-    denies: () => undefined,
-    decide: ({ call }) =>
-      call.name === 'Write' ? { behavior: 'deny', message: 'A rule denies it.' } : { behavior: 'allow' },
-  },
+  permissions,
   maxTurns: 4,
   wrapUp: true,
   limitReminders: true,
