@@ -59,7 +59,8 @@ export function inputForm<Input>(
     schema,
     canonicalInput: (given) => withoutEmpty(renamedFields(given, known, aliases), known),
     validate(received) {
-      const given = isJsonObject(received) ? this.canonicalInput(received) : received
+      // Not under other names: who calls this has had them replaced before the call was judged.
+      const given = isJsonObject(received) ? withoutEmpty(received, known) : received
       const input = problemsOf(given, known).length === 0 ? given : coercedInput(schema, jsonOf(given))
       const problems = problemsOf(input, known)
       // True: every field was found by its own check to be what `Input` says, and there are no others.
