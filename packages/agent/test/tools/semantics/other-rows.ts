@@ -169,7 +169,7 @@ export const otherRows: readonly Row[] = [
     { how: 'Who shows it cuts it' },
   ),
 
-  enter('Goes into plan mode, with the consent of the person', {}, 'Plan mode: look and ask, and change nothing'),
+  enter('Goes into plan mode, with the consent of the person', {}, 'Plan mode: explore and ask, but change nothing'),
   enter('Takes no input', { plan: 'x' }, 'there is no field plan', refused),
   exit(
     'Gives the plan to the person to approve',
@@ -235,12 +235,7 @@ export const otherRows: readonly Row[] = [
   skill('Gives the text of a skill', { skill: 'release' }, 'Tag the commit, then build.'),
   skill('args go with it', { skill: 'release', args: 'v2' }, 'Tag the commit, then build. v2'),
   skill('A name with a slash before it', { skill: '/release' }, 'Tag the commit'),
-  skill(
-    'A skill that there is not is an error',
-    { skill: 'none' },
-    'There is no skill none. There are: release',
-    refused,
-  ),
+  skill('A skill that there is not is an error', { skill: 'none' }, 'Unknown skill none. Use one of: release', refused),
 
   search('Finds tools by words', { query: 'send message' }, 'mcp__chat__send_message'),
   search('select: takes them by name', { query: 'select:mcp__chat__send_message,mcp__mail__list' }, 'mcp__mail__list'),
