@@ -54,7 +54,8 @@ export function inputForm<Input>(
   aliases: FieldAliases<Input> = {},
 ): InputForm<Input> {
   const known = new Map<string, Field<unknown, boolean>>(Object.entries(fields))
-  const schema = schemaOfFields(known)
+  // The check refuses other fields: saying so in the schema would cost tokens in every request.
+  const { additionalProperties: _, ...schema } = schemaOfFields(known)
   return {
     schema,
     canonicalInput: (given) => withoutEmpty(renamedFields(given, known, aliases), known),

@@ -115,7 +115,7 @@ describe('in a run', () => {
         tools: [reads],
         permissions,
       })
-      expect(JSON.parse(resultTexts(result)[0] ?? '')).toEqual({ path: 'a', count: 3 })
+      expect(JSON.parse(String(resultTexts(result)[0]))).toEqual({ path: 'a', count: 3 })
       expect(judged).toEqual([{ path: 'a', count: 3 }])
     }
   })
