@@ -115,6 +115,6 @@ test('there is nothing to sign in to at a program, or at what is no server here'
   expect((await mcp('login', 'none')).stderr).toContain('There is no server none.')
   writeFileSync(join(place.project, '.mcp.json'), JSON.stringify({ mcpServers: { theirs: { url: 'https://x.example/' } } }))
   const theirs = await mcp('login', 'theirs')
-  expect([theirs.status, theirs.stderr]).toEqual([2, expect.stringContaining('it does not count')])
+  expect([theirs.status, theirs.stderr]).toEqual([2, expect.stringContaining('it is ignored')])
   expect((await mcp('login', 'own', '--callback-port', '0')).stderr).toContain('--callback-port takes a port')
 }) // prettier-ignore

@@ -107,7 +107,7 @@ describe('the servers of a project', () => {
     writeFileSync(join(folder(), '.mcp.json'), given(servers))
     const { init, stderr } = await told(['-p', 'hi'], [{ content: 'Done.' }])
     expect(init['mcp_servers']).toEqual([])
-    expect(stderr).toContain('is not trusted (nobody has trusted it): its mcpServers (2) do not count.')
+    expect(stderr).toContain('(not reviewed yet): mcpServers (2).')
     const trusting = await told(['-p', 'hi', '--trust'], [{ content: 'Done.' }], { ANTHROPIC_API_KEY: 'sk-1' })
     expect(trusting.init['mcp_servers']).toEqual([...connected('a'), { name: 'b', status: 'failed' }])
     expect(trusting.stderr).toContain('the variable ANTHROPIC_API_KEY is not set')
@@ -120,7 +120,7 @@ describe('the servers of a project', () => {
 test('servers of a project that cannot be read stop nothing', async () => {
   writeFileSync(join(folder(), '.mcp.json'), '{"mcpServers": {')
   const { status, stderr } = await told(['-p', 'hi'], [{ content: 'Done.' }])
-  expect([status, stderr]).toEqual([0, expect.stringContaining('No servers are taken from')])
+  expect([status, stderr]).toEqual([0, expect.stringContaining('The MCP servers in ')])
 })
 
 test('where nobody can answer, a question of a server is declined, on stderr and in the transcript', async () => {

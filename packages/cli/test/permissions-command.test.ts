@@ -87,7 +87,7 @@ test('two commands are no two prompts', async () => {
   expect({ status, stderr }).toEqual({
     status: 2,
     stderr:
-      'halting: halting permissions takes one command of bash. Put all of it in quotes: halting permissions "npm test".\n',
+      'halting: halting permissions takes one Bash command. Put it in quotes: halting permissions "npm test".\n',
   })
 })
 

@@ -34,7 +34,7 @@ const mostReports = 20
 /**
  * The questions of one server to a person (spec R-MCP-11).
  *
- * E1: each question has an answer in bounded time: that of a call, or until the connection is lost.
+ * E1: each question has an answer in bounded time: that of a call, and not after the call or the connection has ended.
  * E2: an address is never fetched here.
  */
 export class Elicitations {
@@ -45,6 +45,8 @@ export class Elicitations {
   readonly #calls = new Set<Set<string>>()
   readonly #reported = new Set<string>()
   #lost = sharedAbort()
+  /** Aborts when no call is running any more: what was asked during it needs no answer. */
+  #calling = sharedAbort()
 
   constructor(options: ElicitationOptions) {
     this.#options = options
@@ -107,7 +109,10 @@ export class Elicitations {
     this.#calls.add(sentences)
     return {
       end: () => {
-        this.#calls.delete(sentences)
+        if (this.#calls.delete(sentences) && this.#calls.size === 0) {
+          this.#calling.abort(new Error('the call ended'))
+          this.#calling = sharedAbort()
+        }
         return [...sentences]
       },
     }
@@ -116,7 +121,8 @@ export class Elicitations {
   async #put(request: ElicitationRequest, signal: AbortSignal): Promise<ElicitationAnswer> {
     const { elicit, server, limits } = this.#options
     if (elicit === undefined) return { action: 'decline' }
-    const limit = timeLimit(limits.toolMs, AbortSignal.any([signal, this.#lost.signal]))
+    const ends = [signal, this.#lost.signal, ...(this.#calls.size > 0 ? [this.#calling.signal] : [])]
+    const limit = timeLimit(limits.toolMs, AbortSignal.any(ends))
     try {
       const { action, content } = await unlessAborted(elicit(server, request, limit.signal), limit.signal)
       return { action, ...(request.mode === 'form' && content !== undefined && { content }) }

@@ -176,7 +176,7 @@ function refuseUnknown(
 function directoryOf(path: string, { cwd, nameOf }: Pick<SessionPorts, 'cwd' | 'nameOf'>): string {
   const directory = resolve(cwd, path)
   if (statSync(directory, { throwIfNoEntry: false })?.isDirectory() === true) return directory
-  throw new ConfigurationError(`${nameOf('addDir')} takes a directory that is there; "${path}" is not.`)
+  throw new ConfigurationError(`${nameOf('addDir')} takes an existing directory, not "${path}".`)
 }
 
 /** Agents and hooks are told the mode by the rules: that which was set is the one. */

@@ -19,7 +19,7 @@ export function unknownToolWarning(flag: string, rule: string): string | undefin
   const name = /^[^(]*/.exec(rule)?.[0] ?? ''
   if (isKnown(name)) return undefined
   const meant = nearest(name, toolNames)
-  return `${flag}: there is no tool ${name}${meant === undefined ? '' : `. Did you mean ${meant}?`}`
+  return `${flag}: unknown tool ${name}${meant === undefined ? '' : ` (did you mean ${meant}?)`}`
 }
 
 function isKnown(name: string): boolean {

@@ -82,8 +82,6 @@ describe('a result over the limit', () => {
     const save = ended.steps.records.find((record) => 'key' in record && record.key.includes('save:'))
     expect(JSON.stringify(save)).toContain(JSON.stringify(readCall('/kept/c1.txt')))
   })
-    expect(textsOf(again)).toEqual([shown])
-  })
 
   test.each<[string, LargeResults['readCall']]>([
     ['throws', () => { throw new Error('bug') }], // prettier-ignore
