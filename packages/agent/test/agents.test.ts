@@ -570,15 +570,15 @@ describe('rules', () => {
     )
     await ranIn(made)
     expect(made.shown('a')).toMatchObject([
-      expect.stringContaining('was not read. Read it first'),
+      expect.stringContaining('has not been read yet'),
       expect.stringContaining('one'),
       expect.stringContaining('Updated'),
       expect.stringContaining('Created'),
     ])
-    expect(made.shown('b')).toEqual([expect.stringContaining('was not read. Read it first')])
+    expect(made.shown('b')).toEqual([expect.stringContaining('has not been read yet')])
     expect(made.shown('go').slice(3)).toMatchObject([
-      expect.stringContaining('has changed since it was read.'),
-      expect.stringContaining('was not read. Read it first'),
+      expect.stringContaining('has changed since you read it.'),
+      expect.stringContaining('has not been read yet'),
       expect.stringContaining('two'),
       expect.stringContaining('Updated'),
     ])
@@ -634,7 +634,7 @@ describe('rules', () => {
 
   test.each<[string, Partial<AgentDefinition>, string]>([
     ['in plan mode', { permissionMode: 'plan' }, 'not run: '],
-    ['without Bash', { disallowedTools: ['Bash'] }, 'not run: The agent reviewer does not have Bash.'],
+    ['without Bash', { disallowedTools: ['Bash'] }, 'not run: Agent reviewer does not have Bash.'],
     ['with a rule', { disallowedTools: ['Bash(echo:*)'] }, 'Denied by the rule Bash(echo:*)'],
   ])('R-CMD-3a: an agent %s runs by a skill what it might run by Bash, and no more', async (_what, more, told) => {
     mkdirSync(join(cwd, 'sub'))

@@ -125,9 +125,7 @@ describe('a folder that nobody trusted (R-LIB-2)', () => {
   test('adds nothing that runs or loosens, and its deny rules count', async () => {
     write('.claude/settings.json', JSON.stringify(settings))
     const { model, builder } = await open(script)
-    expect(builder.notes.join('\n')).toMatch(
-      /^Ignored settings \(.* is not trusted, .*permissions\.allow/,
-    )
+    expect(builder.notes.join('\n')).toMatch(/^Ignored settings \(.* is not trusted, .*permissions\.allow/)
     const result = await ask(await builder.engine(), 'go')
     expect(result.permission_denials.map(({ tool_name }) => tool_name)).toEqual(['Write', 'Bash'])
     expect([existsSync(join(cwd, 'ran')), existsSync(join(cwd, 'new.txt'))]).toEqual([false, false])
@@ -489,7 +487,7 @@ test('a file that was read before the conversation went back has to be read agai
   await session.rewind({ before: 'first' })
   session.prompt('change it')
   await session.settled()
-  expect(shown(model)).toContain('was not read')
+  expect(shown(model)).toContain('has not been read yet')
   expect(readFileSync(join(cwd, 'a.txt'), 'utf8')).toBe('one')
 })
 

@@ -347,7 +347,7 @@ describe('what somebody says yes to is seen', () => {
     const path = `/etc/a${unseen}b`
     const why = (command: string): ReturnType<NonNullable<QuestionOptions['explain']>> => ({
       parts: [
-        { part: command, behavior: 'ask', because: `no rule allows it to read ${path}` },
+        { part: command, behavior: 'ask', because: `no rule allows reading ${path}` },
         { part: 'ls', behavior: 'allow', because: `the rule Read(/${path})` },
       ],
     })
@@ -365,7 +365,7 @@ describe('what somebody says yes to is seen', () => {
     for (const text of [
       `Asked by the agent agent${shownAs}1. No rule allows Read on /etc/a${shownAs}b.`,
       `$ cat /etc/a${shownAs}b`,
-      `? cat /etc/a${shownAs}b  (no rule allows it to read /etc/a${shownAs}b)`,
+      `? cat /etc/a${shownAs}b  (no rule allows reading /etc/a${shownAs}b)`,
       `✓ ls  (the rule Read(//etc/a${shownAs}b))`,
       `do not ask again for Bash(cat /etc/a${shownAs}b)`,
     ])
