@@ -111,9 +111,7 @@ describe('a folder that nobody trusted (R-LIB-2)', () => {
   test('adds nothing that runs or loosens, and its deny rules count', async () => {
     write('.claude/settings.json', JSON.stringify(settings))
     const { model, builder } = await open(script)
-    expect(builder.notes.join('\n')).toMatch(
-      /^Ignored settings \(.* is not trusted, .*permissions\.allow/,
-    )
+    expect(builder.notes.join('\n')).toMatch(/^Ignored settings \(.* is not trusted, .*permissions\.allow/)
     const result = await ask(await builder.engine(), 'go')
     expect(result.permission_denials.map(({ tool_name }) => tool_name)).toEqual(['Write', 'Bash'])
     expect([existsSync(join(cwd, 'ran')), existsSync(join(cwd, 'new.txt'))]).toEqual([false, false])

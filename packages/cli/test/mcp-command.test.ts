@@ -47,7 +47,10 @@ test("servers of a project are for all who have it, and no link of it leads to w
   rmSync(file)
   symlinkSync(secret, file)
   const linked = await mcp('add', '--scope', 'project', 'a', 'cmd')
-  expect([linked.status, linked.stderr]).toEqual([2, expect.stringContaining('.mcp.json is a link and was not changed')])
+  expect([linked.status, linked.stderr]).toEqual([
+    2,
+    expect.stringContaining('.mcp.json is a link and was not changed'),
+  ])
   expect(readlinkSync(file)).toBe(secret)
 })
 

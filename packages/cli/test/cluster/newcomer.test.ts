@@ -71,9 +71,7 @@ test('an address with a path keeps it, of the cluster and of its administration'
 
 test('the port for requests is not the administration', async () => {
   const { url } = await answering(400, '{"code":400,"message":"bad path: /query","source":"ingress"}')
-  await expect(sessionsOfCluster({ cluster: url, admin: url })).rejects.toThrow(
-    'Set --admin to the admin address',
-  )
+  await expect(sessionsOfCluster({ cluster: url, admin: url })).rejects.toThrow('Set --admin to the admin address')
 })
 
 test('who waits for a worker that is not there is told what the engine tries, once', async () => {

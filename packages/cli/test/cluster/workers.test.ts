@@ -127,7 +127,9 @@ test('an opening has no more tries of a goal than the worker gives', () => {
   expect(flagsOfSession({ untilTries: 20 }, { maxGoalTries: 500 }).untilTries).toBe(20)
   expect(flagsOfSession({ untilTries: 20 }, { maxGoalTries: 3 }).untilTries).toBe(3)
   for (const maxGoalTries of [2.5, 1_001])
-    expect(() => readOpening({ maxGoalTries })).toThrow('maxGoalTries in the opening of a session must be a whole number up to 1000')
+    expect(() => readOpening({ maxGoalTries })).toThrow(
+      'maxGoalTries in the opening of a session must be a whole number up to 1000',
+    )
 })
 
 test('no request sets a limit beyond those that the worker was started with', () => {
@@ -139,9 +141,7 @@ test('no request sets a limit beyond those that the worker was started with', ()
   })
   for (const limits of [{ maxTurns: 51 }, { maxTurns: null }, { maxTurns: 2, maxTotalTokens: 10 }])
     expect(() => session.set({ limits })).toThrow(ConfigurationError)
-  expect(() => session.set({ limits: { maxTotalTokens: 10 } })).toThrow(
-    'limited to 9 by --max-tokens',
-  )
+  expect(() => session.set({ limits: { maxTotalTokens: 10 } })).toThrow('limited to 9 by --max-tokens')
   expect(changes).toEqual([])
   session.set({ limits: { maxTurns: 50, maxTotalTokens: 9, maxBudgetUsd: null } })
   session.set({ model: 'other' })

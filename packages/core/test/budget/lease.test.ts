@@ -80,7 +80,12 @@ describe('a lease', () => {
     expect(terminal.signal.toJSON()).toEqual({
       reason: 'cost_limit',
       message: `Nothing is left of the budget of acme: this session has used $0, and the next request may cost up to $${input + 1_024}`,
-      context: { usedUsd: 0, budget: 'cannot use the tenant acme', neededUsd: input + 1_024, availableUsd: input + 1_000 },
+      context: {
+        usedUsd: 0,
+        budget: 'cannot use the tenant acme',
+        neededUsd: input + 1_024,
+        availableUsd: input + 1_000,
+      },
       source: 'lease',
     })
   })
