@@ -76,7 +76,7 @@ export function clusterInTerminal(url: string, admin: string | undefined): Clust
       const { hasBegun, goesOn } = left.get(id) ?? { hasBegun: false, goesOn: false }
       if (!hasBegun) return ''
       const command = `halting ${shellQuoted(['--cluster', url, '--resume', id])}`
-      return goesOn ? `It continues on the cluster. Reconnect: ${command}\n` : `Continue it: ${command}\n`
+      return goesOn ? `The run continues on the cluster. Resume: ${command}\n` : `Resume: ${command}\n`
     },
   }
 }

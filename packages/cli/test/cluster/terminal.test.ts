@@ -42,7 +42,7 @@ test('a worker that is killed, and a connection that is cut, tell nothing twice 
   await app.terminal.sees('? Write')
   expect(cluster.kill(idOf(app))).toBe(true)
   cluster.cutOff(true)
-  await app.terminal.sees('It is asked again')
+  await app.terminal.sees('Retry ')
   cluster.cutOff(false)
   await app.terminal.sees('? Write')
   await answering()
