@@ -137,12 +137,12 @@ export const promisesOfWorkBeside = [
   [
     'background: what an agent says ends its own words',
     ['tools/background-agents'],
-    ['turn/tasks.ts', "shown.replaceAll(/<(?=\\s*\\/?\\s*agent_result)/gi, '&lt;')", 'shown'],
+    ['turn/turn-texts.ts', ".replaceAll(/<(?=\\s*\\/?\\s*agent_result)/gi, '&lt;')", ''],
   ],
   [
     'background: what an agent says is as long as it likes',
     ['tools/background-agents'],
-    ['turn/tasks.ts', 'result.length <= mostOfResult\n', 'result.length >= 0\n'],
+    ['turn/turn-texts.ts', '(text.length <= limit)', '(text.length >= 0)'],
   ],
   [
     'background: is waited for in the last turn',

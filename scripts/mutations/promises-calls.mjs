@@ -30,7 +30,7 @@ export const promisesOfCalls = [
     ['tools/broken-runs'],
     [
       'turn/calls/finish-call.ts',
-      "hasHooksAfter(run, call.name, ran.result) ? withheld(ran.result, 'broke') : ran.result",
+      "hasHooksAfter(run, call.name, ran.result) ? withheld(ran.result, 'failed') : ran.result",
       'ran.result',
     ],
   ],
@@ -73,7 +73,7 @@ export const promisesOfCalls = [
     ['garbage'],
     [
       'tools/permission-decision.ts',
-      'plainTextOf(message) }\n      : noDecision',
+      'plainTextOf(message) }\n      : undecided',
       "plainTextOf(message) }\n      : { behavior: 'allow' }",
     ],
   ],

@@ -4,7 +4,7 @@ export const promisesOfJudges = [
   [
     'judge: a verdict without quotes counts',
     ['goals/judged-goal'],
-    ['goals/judged-goal.ts', "if (quotes.length === 0) return ['- there is no quote']\n", ''],
+    ['goals/judged-goal.ts', 'if (quotes.length === 0) return [noQuote]\n', ''],
   ],
   [
     'judge: one quote that counts is enough',
@@ -52,7 +52,7 @@ export const promisesOfJudges = [
     'judge: what was typed in between makes a quote longer',
     ['goals/judged-goal'],
     ['goals/evidence.ts', "passage.replaceAll(/\\s+/g, ' ').trim()", 'passage'],
-    ['goals/evidence.ts', 'const leastQuote = 20', 'const leastQuote = 12'],
+    ['goals/evidence-limits.ts', 'const leastQuote = 20', 'const leastQuote = 12'],
   ],
   [
     'judge: a quote that the model wrote counts',

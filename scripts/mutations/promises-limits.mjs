@@ -166,7 +166,7 @@ export const promisesOfLimits = [
   [
     'pause: a model that spoke last is asked again without a word',
     ['limits/pause'],
-    ['turn/pause-at-limit.ts', "run.appendUser(goOnText, 'loop')", 'undefined'],
+    ['turn/pause-at-limit.ts', "run.appendUser(limitRaised, 'loop')", 'undefined'],
   ],
   [
     'pause: a limit is raised beyond what is allowed',

@@ -227,7 +227,7 @@ export const promisesOfTurns = [
   [
     'result: stopped after the reply',
     ['order-of-evaluation'],
-    ['turn/after-reply.ts', /    closeNotRun\(run, calls, `the run stopped[^\n]*\n/, ''],
+    ['turn/after-reply.ts', /    closeNotRun\(run, calls, runStoppedBy[^\n]*\n/, ''],
   ],
   [
     'order: guards before the inbox',

@@ -3,10 +3,11 @@ import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'nod
 import { join } from 'node:path'
 import { createCarryOver, Workspace, createCodingTools } from '@halting/agent'
 import { createPermissions, type PermissionOptions } from '@halting/policy'
-import { QueryEngine, type ModelMessage, type SdkMessage } from '@halting/core'
-import { contextLayers, type CarriedText } from '@halting/core/adapters'
+import { type Json, QueryEngine, type SdkMessage, Transcript, type TranscriptEntry } from '@halting/core'
+import { contextLayers, noUsage, type CarriedText } from '@halting/core/adapters'
 import { scriptedModel } from '@halting/core/testing'
 import { describe, expect, test } from 'vitest'
+import { taskListTitle } from '../src/tools/task-list/task-list-texts.ts'
 import { codingTools, temporaryFolder, type Harness } from './support/harness.ts'
 
 type Rules = Partial<Omit<PermissionOptions, 'cwd'>>
@@ -14,14 +15,20 @@ type Rules = Partial<Omit<PermissionOptions, 'cwd'>>
 /** What would be carried over now. */
 async function carriedBy(
   { workspace, cwd }: Pick<Harness, 'workspace' | 'cwd'>,
-  { messages = [], maxTokens = 20_000, rules = {} }: Given = {},
+  { entries = [], maxTokens = 20_000, rules = {} }: Given = {},
 ): Promise<readonly CarriedText[]> {
   const carryOver = createCarryOver(workspace, createPermissions({ cwd, whenAsked: 'deny', ...rules }))
-  return carryOver({ signal: new AbortController().signal, messages, maxTokens })
+  const transcript = Transcript.of(entries)
+  return carryOver({
+    signal: new AbortController().signal,
+    messages: transcript.messages(),
+    transcript,
+    maxTokens,
+  })
 }
 
 interface Given {
-  readonly messages?: readonly ModelMessage[]
+  readonly entries?: readonly TranscriptEntry[]
   readonly maxTokens?: number
   readonly rules?: Rules
 }
@@ -119,52 +126,66 @@ describe('files', () => {
     await use('Write', { file_path: 'a', content: 'a' })
     const carryOver = createCarryOver(workspace, createPermissions({ cwd }))
     await expect(async () =>
-      carryOver({ signal: AbortSignal.abort(new Error('stop')), messages: [], maxTokens: 100 }),
+      carryOver({
+        signal: AbortSignal.abort(new Error('stop')),
+        messages: [],
+        transcript: Transcript.empty(),
+        maxTokens: 100,
+      }),
     ).rejects.toThrow('stop')
   })
 })
 
-const todos = (...contents: readonly string[]) => ({
-  todos: contents.map((content, index) => ({
-    content,
-    status: ['completed', 'in_progress', 'pending'][index] ?? 'pending',
-    activeForm: content,
-  })),
-})
-const calling = (id: string, input: unknown): ModelMessage => ({
-  role: 'assistant',
-  content: [{ type: 'tool_use', id, name: 'TodoWrite', input }],
-})
-const resulting = (id: string, isError = false): ModelMessage => ({
-  role: 'user',
-  content: [{ type: 'tool_result', tool_use_id: id, content: '.', ...(isError && { is_error: true as const }) }],
-})
+describe('the task list', () => {
+  const entry = (id: string, name: string, input: Json, memo?: Json): readonly TranscriptEntry[] => [
+    {
+      kind: 'assistant',
+      id: `asked_${id}`,
+      message: {
+        id: `msg_${id}`,
+        role: 'assistant',
+        model: 'm',
+        content: [{ type: 'tool_use', id, name, input }],
+        stop_reason: 'tool_use',
+        usage: noUsage,
+      },
+    },
+    {
+      kind: 'user',
+      id: `answered_${id}`,
+      origin: 'tool_results',
+      message: { role: 'user', content: [{ type: 'tool_result', tool_use_id: id, content: '.' }] },
+      ...(memo !== undefined && { memos: { [id]: memo } }),
+    },
+  ]
+  const boundary: TranscriptEntry = {
+    kind: 'compact_boundary',
+    id: 'compacted',
+    messages: [{ role: 'user', content: 'A summary.' }],
+    trigger: 'auto',
+    preTokens: 9,
+    postTokens: 1,
+  }
 
-describe('the list of things to do', () => {
-  test('is that of the newest call that was not refused', async () => {
-    const messages = [
-      calling('t1', todos('old')),
-      resulting('t1'),
-      calling('t2', todos('read', 'write', 'test')),
-      resulting('t2'),
-      calling('t3', todos('refused')),
-      resulting('t3', true),
-      calling('t4', { todos: 'none' }),
-      resulting('t4'),
-    ]
-    const text = '[x] read\n[>] write\n[ ] test'
-    expect(await carriedBy(codingTools(), { messages })).toEqual([{ title: 'The list of things to do', text }])
+  test('is carried over, also by the next compaction', async () => {
+    const harness = codingTools()
+    const entries: TranscriptEntry[] = []
+    for (const [id, subject] of [
+      ['a', 'Read'],
+      ['b', 'Write'],
+    ] as const) {
+      const { output } = await harness.use('TaskCreate', { subject })
+      entries.push(...entry(id, 'TaskCreate', { subject }, output.memo))
+    }
+    const list = [{ title: taskListTitle, text: '#1 [pending] Read\n#2 [pending] Write' }]
+    expect(await carriedBy(harness, { entries })).toEqual(list)
+    expect(await carriedBy(harness, { entries: [...entries, boundary] })).toEqual(list)
   })
 
-  test('is carried again by the next compaction, and not when it was emptied', async () => {
-    const carried: ModelMessage = {
-      role: 'user',
-      content: [{ type: 'text', text: 'The list of things to do, as of now:\n\n[>] write' }],
-    }
-    const again = [{ title: 'The list of things to do', text: '[>] write' }]
-    expect(await carriedBy(codingTools(), { messages: [carried] })).toEqual(again)
-    const messages = [carried, calling('t1', todos()), resulting('t1')]
-    expect(await carriedBy(codingTools(), { messages })).toEqual([])
+  test('is not carried over when it is empty', async () => {
+    const entries = entry('a', 'TodoWrite', { todos: [{ content: 'Read', status: 'pending' }] })
+    const emptied = [...entries, ...entry('b', 'TodoWrite', { todos: [] })]
+    expect(await carriedBy(codingTools(), { entries: emptied })).toEqual([])
   })
 })
 

@@ -94,7 +94,7 @@ test('it has the tools, the prompt and the instructions of the program (R-LIB-1)
     cwd,
     permissionMode: 'default',
     instructions: [join(cwd, 'AGENTS.md')],
-    tools: expect.arrayContaining(['Read', 'Edit', 'Bash', 'Grep', 'TodoWrite']),
+    tools: expect.arrayContaining(['Read', 'Edit', 'Bash', 'Grep', 'TaskCreate', 'TaskUpdate']),
     session_id: builder.sessionId,
   })
   expect(messages.at(-1)).toMatchObject({ type: 'result', result: 'Done.' })
@@ -112,7 +112,7 @@ describe('a folder that nobody trusted (R-LIB-2)', () => {
     write('.claude/settings.json', JSON.stringify(settings))
     const { model, builder } = await open(script)
     expect(builder.notes.join('\n')).toMatch(
-      / is not trusted: these of its settings do not count: .*permissions\.allow/,
+      /^Ignored settings \(.* is not trusted, .*permissions\.allow/,
     )
     const result = await ask(await builder.engine(), 'go')
     expect(result.permission_denials.map(({ tool_name }) => tool_name)).toEqual(['Write', 'Bash'])
@@ -126,7 +126,7 @@ describe('a folder that nobody trusted (R-LIB-2)', () => {
     const result = await ask(await builder.engine(), 'go')
     expect(result.permission_denials.map(({ tool_name }) => tool_name)).toEqual(['Bash'])
     expect([existsSync(join(cwd, 'ran')), existsSync(join(cwd, 'new.txt'))]).toEqual([true, true])
-    expect(builder.notes.join('\n')).toContain('was not trusted with env (')
+    expect(builder.notes.join('\n')).toMatch(/^Ignored settings \(added after .* was trusted\): env/m)
   })
 
   test('counts as one with `trust: false`, whatever the environment and the records say', async () => {
@@ -143,7 +143,7 @@ describe('a folder that nobody trusted (R-LIB-2)', () => {
     const result = await ask(await builder.engine(), 'go')
     expect(result.permission_denials.map(({ tool_name }) => tool_name)).toEqual(['Write', 'Bash'])
     expect([builder.permissions.mode, existsSync(join(cwd, 'ran'))]).toEqual(['default', false])
-    expect(builder.notes.join()).toContain('(trust: false)')
+    expect(builder.notes.join()).toContain('trust: false')
   })
 
   test('is not looked at with no sources', async () => {
@@ -244,7 +244,7 @@ describe('the session (R-LIB-5)', () => {
   test('is written by one engine, and by one process', async () => {
     const { builder } = await open(['Hello.'])
     const engine = await builder.engine()
-    await expect(builder.withCapability(new UseTools()).engine()).rejects.toThrow('This session has an engine')
+    await expect(builder.withCapability(new UseTools()).engine()).rejects.toThrow('This session already has an engine')
     await ask(engine, 'hi')
     const { builder: second } = await open([], { resume: builder.sessionId })
     await expect(second.engine()).rejects.toMatchObject({ code: 'driver' })
@@ -258,15 +258,15 @@ describe('the session (R-LIB-5)', () => {
     [{ resume: 'a', sessionId: '11111111-1111-4111-8111-111111111111' }, 'Give sessionId or resume'],
     [{ resume: { newest: true }, persistSession: false }, 'A session that goes on is kept'],
     [{ sessionId: '../../other' }, 'sessionId of codingAgent must be a UUID'],
-    [{ cwd: '/nowhere/at/all' }, 'cwd must be a folder that is there'],
-    [{ cwd: 'no\0path' }, 'cwd must be a folder that is there'],
+    [{ cwd: '/nowhere/at/all' }, 'cwd must be an existing folder'],
+    [{ cwd: 'no\0path' }, 'cwd must be an existing folder'],
     [{ tools: [null] as never }, 'tools of codingAgent must be a list of tools'],
     [{ model: {} as never }, 'model.id must be a text'],
-    [{ apiKey: 'x' } as never, 'codingAgent has no option apiKey. Give a model that has its key'],
+    [{ apiKey: 'x' } as never, 'codingAgent has no option apiKey. Pass a model that has its key'],
     [{ stepsFor: () => undefined } as never, 'codingAgent has no option stepsFor'],
-    [{ additionalDirectories: ['none'] }, 'additionalDirectories takes folders that are there; "none" is not'],
+    [{ additionalDirectories: ['none'] }, 'additionalDirectories takes existing folders, not "none"'],
     [{ permissionMode: 'yolo' as never }, 'permissionMode of codingAgent must be one of default, '],
-    [{ disallowedTools: 'Bash' as never }, 'disallowedTools of codingAgent must be a list of texts'],
+    [{ disallowedTools: 'Bash' as never }, 'disallowedTools of codingAgent must be a list of strings'],
     [{ settingSources: ['users'] as never }, 'settingSources of codingAgent must be a list of user, project, local'],
     [{ mcpServers: { a: 1 } as never }, 'mcpServers of codingAgent must be servers by name'],
     [{ mcpServers: { a: { type: 'stdio' } as never } }, 'each with a command, a url or an instance'],
@@ -274,14 +274,14 @@ describe('the session (R-LIB-5)', () => {
     [{ mcpServers: { a: { command: 'sh', args: '-c' as never } } }, 'each with a command, a url or an instance'],
     [{ outputSchema: 1 as never }, 'outputSchema of codingAgent must be a Standard Schema or a JSON Schema'],
     [{ stopWhen: [] } as never, 'codingAgent has no option stopWhen. Register each guard'],
-    [{ permissions: {} } as never, 'codingAgent has no option permissions. Give allowedTools'],
+    [{ permissions: {} } as never, 'codingAgent has no option permissions. Use allowedTools'],
     [{ maxTurn: 3 } as never, 'There is no option maxTurn'],
-    [{ settings: endless }, 'settings of codingAgent must be an object that can be written as JSON'],
-    [{ codingTools: ['Reed'] }, 'there is no Reed'],
+    [{ settings: endless }, 'settings of codingAgent must be a JSON-serializable object'],
+    [{ codingTools: ['Reed'] }, 'unknown tool Reed'],
     [{ outputSchema: { type: 'whatever' } }, 'The JSON Schema cannot be used'],
     [{ settings: { permissions: { deny: [1] } } }, 'deny'],
     [{ mcpServers: { x: { type: 'stdio', command: '' } } }, 'each with a command, a url or an instance'],
-    [{ cwd: '' }, 'cwd must be a folder'],
+    [{ cwd: '' }, 'cwd must be an existing folder'],
   ])('that cannot be opened says why: %j', async (options, words) => {
     await expect(open([], options)).rejects.toThrow(
       expect.objectContaining({ code: 'configuration', message: expect.stringContaining(words) }),
@@ -387,7 +387,7 @@ describe('servers', () => {
     const { builder } = await open([], {
       mcpServers: { gone: { command: 'false' }, far: { url: 'http://127.0.0.1:1/' } },
     })
-    expect(builder.notes.join('\n')).toMatch(/the MCP server gone is not there: .*\n.*far is not there: /)
+    expect(builder.notes.join('\n')).toMatch(/MCP server gone is not available: .*\n.*far is not available: /)
     expect(builder.notes.join('\n')).not.toContain('Invalid URL')
   })
 
@@ -395,12 +395,12 @@ describe('servers', () => {
     const gone = { type: 'stdio', command: 'sh', args: ['-c', 'exit 3'], env: {} } as const
     const instance = new McpServer({ name: 'own', version: '1.0.0' })
     const { builder } = await open([], { mcpServers: { gone, own: { type: 'sdk', instance } } })
-    expect(builder.notes.join()).toContain('the MCP server gone is not there: ')
+    expect(builder.notes.join()).toContain('MCP server gone is not available: ')
     expect(instance.isConnected()).toBe(true)
     await builder.dispose()
     expect(instance.isConnected()).toBe(false)
     const opening = open([], { mcpServers: { own: { type: 'sdk', instance } }, codingTools: ['Reed'] })
-    await expect(opening).rejects.toThrow('there is no Reed')
+    await expect(opening).rejects.toThrow('unknown tool Reed')
     expect(instance.isConnected()).toBe(false)
   })
 })
@@ -443,7 +443,7 @@ test('a hook that wants a call interrupted ends that run, and not those after it
 test('it is talked to as a session: questions, a rewind, and its end is that of the builder (R-LIB-10)', async () => {
   const { builder } = await open([edit, 'Done.', 'Again.'], { onAsk: 'wait' })
   const session = await builder.session()
-  await expect(builder.engine()).rejects.toThrow('This session has an engine')
+  await expect(builder.engine()).rejects.toThrow('This session already has an engine')
   session.listen((event) => {
     if (event.type === 'question') session.answer(event.question.id, { behavior: 'allow' })
   })

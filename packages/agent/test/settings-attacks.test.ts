@@ -99,34 +99,34 @@ describe.skipIf(process.platform !== 'linux')('a link that leads out of the proj
 
 describe('what forbids and stands under another name stops the program: it would be taken for what is in force (spec R-CONF-5)', () => {
   test.each([
-    [{ deny: ['Bash'] }, 'there is no setting deny; deny stands in permissions: {"permissions": {"deny": …}}.'],
-    [{ 'permissions.deny': ['Bash'] }, 'there is no setting permissions.deny; deny stands in permissions: '],
-    [{ 'permissions.ask': ['Bash'] }, 'there is no setting permissions.ask; ask stands in permissions: '],
-    [{ permissions: { dney: ['Bash'] } }, 'there is no setting permissions.dney; did you mean deny? Mend it, or take it away.'],
-    [{ permissoins: { deny: ['Bash'] } }, 'there is no setting permissoins; did you mean permissions?'],
+    [{ deny: ['Bash'] }, 'unknown setting deny. Move deny into permissions: {"permissions": {"deny": …}}.'],
+    [{ 'permissions.deny': ['Bash'] }, 'unknown setting permissions.deny. Move deny into permissions: '],
+    [{ 'permissions.ask': ['Bash'] }, 'unknown setting permissions.ask. Move ask into permissions: '],
+    [{ permissions: { dney: ['Bash'] } }, 'unknown setting permissions.dney. Did you mean deny? Fix or remove it.'],
+    [{ permissoins: { deny: ['Bash'] } }, 'unknown setting permissoins. Did you mean permissions?'],
     [
       { sandbox: { network: { allowManagedDomainsOnyl: true } } },
-      'there is no setting sandbox.network.allowManagedDomainsOnyl; did you mean allowManagedDomainsOnly?',
+      'unknown setting sandbox.network.allowManagedDomainsOnyl. Did you mean allowManagedDomainsOnly?',
     ],
-    [{ snadbox: { enabled: true } }, 'there is no setting snadbox; did you mean sandbox?'],
-    [{ sandbox: { enalbed: true } }, 'there is no setting sandbox.enalbed; did you mean enabled?'],
+    [{ snadbox: { enabled: true } }, 'unknown setting snadbox. Did you mean sandbox?'],
+    [{ sandbox: { enalbed: true } }, 'unknown setting sandbox.enalbed. Did you mean enabled?'],
     [
       { sandbox: { network: { deniedDomians: ['x'] } } },
-      'there is no setting sandbox.network.deniedDomians; did you mean deniedDomains?',
+      'unknown setting sandbox.network.deniedDomians. Did you mean deniedDomains?',
     ],
     [
       { sandbox: { filesystem: { denyRaed: ['x'] } } },
-      'there is no setting sandbox.filesystem.denyRaed; did you mean denyRead?',
+      'unknown setting sandbox.filesystem.denyRaed. Did you mean denyRead?',
     ],
     [
       { sandbox: { enabled: true, denyRead: ['~/x'] } },
-      'there is no setting sandbox.denyRead; did you mean sandbox.filesystem.denyRead?',
+      'unknown setting sandbox.denyRead. Did you mean sandbox.filesystem.denyRead?',
     ],
     [
       { sandbox: { filesystem: { deniedDomains: ['x.org'] } } },
-      'there is no setting sandbox.filesystem.deniedDomains; did you mean sandbox.network.deniedDomains?',
+      'unknown setting sandbox.filesystem.deniedDomains. Did you mean sandbox.network.deniedDomains?',
     ],
-    [{ hoosk: {} }, 'there is no setting hoosk; did you mean hooks?'],
+    [{ hoosk: {} }, 'unknown setting hoosk. Did you mean hooks?'],
   ])('%j', async (content, message) => {
     for (const name of [own, projects]) {
       lay(name, content)
@@ -178,11 +178,11 @@ describe('files of other programs', () => {
     const { settings, warnings } = await load()
     expect(settings.hooks).toEqual({ Stop: [{ matcher: '', hooks: [command] }] })
     expect(warnings).toEqual([
-      `${join(root, own)}:1: hooks.Stop[0].hooks[0] is of the type "agent"; command, http and prompt are served. It does not count.`,
+      `${join(root, own)}:1: hooks.Stop[0].hooks[0] has the type "agent". Supported types: command, http, prompt. Ignored.`,
     ])
     for (const event of ['PreToolUse', 'PermissionRequest', 'UserPromptSubmit']) {
       lay(own, { hooks: { [event]: [group] } })
-      expect(await stopped()).toContain(`hooks.${event}[0].hooks[0] is of the type "agent"`)
+      expect(await stopped()).toContain(`hooks.${event}[0].hooks[0] has the type "agent"`)
     }
   })
 

@@ -1,8 +1,9 @@
-// Spec R-TODO-1, R-TODO-2: the list of things to do.
+// Spec R-TODO-1, R-TODO-2, R-TODO-4: TodoWrite.
 import { expect, test } from 'vitest'
-import type { ModelMessage, ToolContext } from '@halting/core'
-import { createTodoWriteTool } from '@halting/agent'
-import { todoListOf } from '../src/context/todo-list.ts'
+import { noUsage } from '@halting/core/adapters'
+import type { Json, TranscriptEntry } from '@halting/core'
+import { taskListOf } from '../src/tools/task-list/task-list.ts'
+import { todosWritten } from '../src/tools/task-list/task-list-texts.ts'
 import { codingTools } from './support/harness.ts'
 
 const list = [
@@ -11,47 +12,63 @@ const list = [
   { content: 'Run the tests', status: 'in_progress', activeForm: 'Running the tests' },
 ]
 
-test('TodoWrite keeps the list and names what is being done', async () => {
+test('TodoWrite replaces the list, says what is next, and gives programs the list before', async () => {
   const { use } = codingTools()
+  const newTodos = [list[0], { ...list[1], activeForm: 'Change it' }, list[2]]
   expect(await use('TodoWrite', { todos: list })).toMatchObject({
     isError: false,
-    text: 'The list is kept: 1 of 3 done. Go on with: Run the tests',
-    details: { oldTodos: [], newTodos: [list[0], { ...list[1], activeForm: 'Change it' }, list[2]] },
+    text: expect.stringMatching(/1 of 3 completed. Next: #3 Run the tests$/),
+    details: { oldTodos: [], newTodos },
   })
-  expect((await use('TodoWrite', { todos: [list[1]] })).text).toBe(
-    'The list is kept: 0 of 1 done. Go on with: Change it',
-  )
-  expect((await use('TodoWrite', { todos: [list[0]] })).text).toBe('The list is kept: all 1 done.')
-  expect((await use('TodoWrite', { todos: [] })).text).toBe('The list is empty now.')
+  expect(await use('TodoWrite', { todos: [list[1]] })).toMatchObject({
+    text: expect.stringMatching(/0 of 1 completed. Next: #2 Change it$/),
+    details: { oldTodos: newTodos, newTodos: [newTodos[1]] },
+  })
+  expect((await use('TodoWrite', { todos: [list[0]] })).text).toContain('All 1 completed.')
+  expect((await use('TodoWrite', { todos: [] })).text).toBe(todosWritten({ tasks: [], lastId: 4 }))
 })
 
-test('TodoWrite says what was on the list before: of the newest call that was not refused', async () => {
-  const before = [{ content: 'Old', status: 'pending', activeForm: 'Old' }]
-  const called = (id: string, todos: unknown): ModelMessage => ({
-    role: 'assistant',
-    content: [{ type: 'tool_use', id, name: 'TodoWrite', input: { todos } }],
-  })
-  const answered = (id: string, isError: boolean): ModelMessage => ({
-    role: 'user',
-    content: [{ type: 'tool_result', tool_use_id: id, content: 'x', is_error: isError }],
-  })
-  const messages = [
-    called('a', before),
-    answered('a', false),
-    called('b', 'wrong'),
-    answered('b', true),
-    called('c', []),
+/** A call of TodoWrite as sessions of earlier versions have it: without a memo. */
+function called(id: string, todos: Json, isError = false): readonly TranscriptEntry[] {
+  const input = { todos }
+  return [
+    {
+      kind: 'assistant',
+      id: `asked_${id}`,
+      message: {
+        id: `msg_${id}`,
+        role: 'assistant',
+        model: 'm',
+        content: [{ type: 'tool_use', id, name: 'TodoWrite', input }],
+        stop_reason: 'tool_use',
+        usage: noUsage,
+      },
+    },
+    {
+      kind: 'user',
+      id: `answered_${id}`,
+      origin: 'tool_results',
+      message: {
+        role: 'user',
+        content: [{ type: 'tool_result', tool_use_id: id, content: 'x', ...(isError && { is_error: true }) }],
+      },
+    },
   ]
-  // Of the run the tool reads the conversation alone.
-  const context = { callId: 'c', state: { messages: () => messages } } as unknown as ToolContext
-  const output = await createTodoWriteTool().execute({ todos: [] }, context)
-  expect(output).toMatchObject({ details: { oldTodos: before, newTodos: [] } })
+}
+
+const subjects = (entries: readonly TranscriptEntry[]): readonly string[] =>
+  taskListOf(entries).tasks.map(({ id, status, subject }) => `${id} ${status} ${subject}`)
+
+test('calls of earlier versions are the list, too: the newest that was not refused', () => {
+  const old = [{ content: 'Old', status: 'pending', activeForm: 'Old' }]
+  const entries = [...called('a', old), ...called('b', 'wrong', true)]
+  expect(subjects(entries)).toEqual(['1 pending Old'])
+  expect(subjects([...entries, ...called('c', [])])).toEqual([])
 })
 
-test('a list that was written as a text is the list afterwards, too (spec R-TODO-1)', () => {
-  const input = { todos: JSON.stringify([{ content: 'Check', status: 'IN_PROGRESS' }]) }
-  const content = [{ type: 'tool_use', id: 'a', name: 'TodoWrite', input }] as const
-  expect(todoListOf([{ role: 'assistant', content }])?.text).toBe('[>] Check')
+test('a list that was written as a text is the list afterwards, too', () => {
+  const todos = JSON.stringify([{ content: 'Check', status: 'IN_PROGRESS' }])
+  expect(subjects(called('a', todos))).toEqual(['1 in_progress Check'])
 })
 
 test.each([
@@ -63,5 +80,6 @@ test.each([
 ])('TodoWrite refuses %s in one line', async (_, input) => {
   const { text, isError } = await codingTools().use('TodoWrite', input)
   expect(isError).toBe(true)
-  expect(text).toMatch(/^TodoWrite: todos .*a list of 100 at most, each with content: .*The fields are: todos\.$/)
+  expect(text).toMatch(/todos .*100.*content.*todos/)
+  expect(text).not.toContain('\n')
 })

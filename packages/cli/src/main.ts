@@ -37,7 +37,7 @@ function workingDirectory(): string {
   try {
     return process.cwd()
   } catch {
-    throw new UsageError('The working directory is gone: it was deleted or moved. Change to one that is there.')
+    throw new UsageError('The working directory no longer exists. Change to an existing directory.')
   }
 }
 
@@ -87,7 +87,7 @@ function commandIn(
   const chosen = groups.find(({ flag }) => flag === 'continue' || flag === 'resume' || flag === 'forkSession')
   if (chosen !== undefined)
     throw new UsageError(
-      `"${word}" is a command, and ${chosen.tokens[0]} asks for a conversation. Nothing ran. The command: halting ${word}. A prompt: put -- before it, or -p.`,
+      `"${word}" is a command, and ${chosen.tokens[0]} starts a session. Nothing ran. For the command, use halting ${word}. For a prompt, put -- or -p before it.`,
     )
   return { command: word, others: groups.toSpliced(at, 1).flatMap(({ tokens }) => tokens) }
 }
@@ -103,7 +103,7 @@ async function askSlip(word: string, command: Command, program: Program): Promis
   if (!stdin.isTTY || !output.isTerminal.stdout || !output.isTerminal.stderr) return refuseSlip(word, command)
   const { askLine } = await import('./io/ask.ts')
   output.err(`There is no command "${word}".\n`)
-  const question = `Run halting ${command} (c), send it as a prompt (p), or leave (Enter)? [c/p/Q] `
+  const question = `Run halting ${command} (c), send it as a prompt (p), or quit (Enter)? [c/p/Q] `
   const answer = (await askLine(question, { stdin, stderr: process.stderr }))?.toLowerCase() ?? ''
   const rest = argumentGroups(program.argv).flatMap(({ flag, tokens }) => (flag === undefined ? [] : tokens))
   if (answer.startsWith('c')) return dispatch({ ...program, argv: [command, ...rest] })
@@ -120,8 +120,7 @@ function isHosted(argv: readonly string[]): boolean {
   )
 }
 
-const oneCommand =
-  'halting permissions takes one command of bash. Put all of it in quotes: halting permissions "npm test".'
+const oneCommand = 'halting permissions takes one Bash command. Put it in quotes: halting permissions "npm test".'
 
 function parsed(argv: readonly string[], command?: Command): Parsed {
   const read = parseFlags(argv, { command })
@@ -133,7 +132,7 @@ function parsed(argv: readonly string[], command?: Command): Parsed {
   const [word] = read.words
   if (command !== undefined && !takesWord.has(command) && !takesWords.has(command) && word !== undefined) {
     throw new UsageError(
-      `halting ${command} takes flags only. If "${command} ${word} …" is a prompt, put it in quotes behind -p.`,
+      `halting ${command} takes only flags. To send "${command} ${word} …" as a prompt, put it in quotes after -p.`,
     )
   }
   refuseFlagsOfOthers(read.flags, command)
@@ -146,11 +145,11 @@ function parsed(argv: readonly string[], command?: Command): Parsed {
 function refuseFlagsOfClusters({ cluster, tenant }: Flags, command?: Command): void {
   if (cluster !== undefined && !ofClusters.has(command))
     throw new UsageError(
-      '--cluster belongs to -p, acp, sessions, why, what-if, report, inspect, approve, deny and cluster budget.',
+      '--cluster is only valid with -p, acp, sessions, why, what-if, report, inspect, approve, deny and cluster budget.',
     )
   const isOfOpening = cluster !== undefined && beginsSessions.has(command)
   if (tenant !== undefined && command !== 'serve' && command !== 'cluster' && !isOfOpening)
-    throw new UsageError('--tenant belongs to halting serve, and to what begins a session with --cluster.')
+    throw new UsageError('--tenant needs halting serve, or a new session with --cluster.')
 }
 
 /** What begins a session; on a cluster its opening names the tenant. */
@@ -181,6 +180,7 @@ const takesWords: ReadonlySet<Command> = new Set<Command>([
 ])
 const takesSession: ReadonlySet<Command> = new Set<Command>(['replay', 'undo', 'why'])
 const takesWord: ReadonlySet<Command | undefined> = new Set<Command>([
+  'acp',
   'models',
   'context',
   'loop',
@@ -232,6 +232,14 @@ async function runPrompt(flags: Flags, words: readonly string[], program: Progra
   return headless(flags, words, program)
 }
 
+/** Editors append a word to their own call of `halting acp` to have a key set up in a terminal (spec R-ACP-19). */
+async function setUpForEditor([word]: readonly string[], program: Program): Promise<number> {
+  if (word !== 'setup')
+    throw new UsageError(`halting acp takes flags, or the word setup. "${word}" is neither: remove it.`)
+  const { setup } = await import('./setup/setup.ts')
+  return setup({}, program)
+}
+
 async function runCommand(
   command: Exclude<Command, 'mcp' | 'help'>,
   { flags, words }: Parsed,
@@ -239,6 +247,7 @@ async function runCommand(
 ): Promise<number> {
   switch (command) {
     case 'acp': {
+      if (words.length > 0) return setUpForEditor(words, program)
       const { acp } = await import('./acp/acp.ts')
       return acp(flags, program)
     }
@@ -381,5 +390,5 @@ function isUsage(thrown: unknown): boolean {
 
 function toldError(thrown: unknown): string {
   if ((isUsage(thrown) && thrown instanceof Error) || thrown instanceof FailedError) return thrown.message
-  return `something broke that should not: ${thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown)}`
+  return `internal error: ${thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown)}`
 }

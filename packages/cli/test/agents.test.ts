@@ -97,7 +97,7 @@ test('an agent in the background is told as a task by its id, and its messages a
     [
       { when: 'go', content: [call('Agent', input)] },
       { when: 'TASK-A', content: [call('Read', { file_path: 'port.txt' })] },
-      { when: 'works in the background as agent_', content: 'I wait.' },
+      { when: 'runs in the background as agent_', content: 'I wait.' },
       { when: '8080', content: 'It is 8080.' },
       { when: '<agent_result', content: 'Done.' },
     ],
@@ -139,7 +139,7 @@ test('--agents gives more, and rules, --tools and limits take away', async () =>
     expect((await told(without, done)).init).toMatchObject({ tools: expect.not.arrayContaining(['Agent']) })
   const wrong = await told(['--agents', '{"helper": {"prompt": "p"}}'], done)
   expect([wrong.status, wrong.lines]).toEqual([2, []])
-  expect(wrong.stderr).toContain('What --agents gives has an agent helper: it has no description.')
+  expect(wrong.stderr).toContain('The value of --agents has an agent helper: it has no description.')
 })
 
 test('what may still be started is told when it is used up', async () => {

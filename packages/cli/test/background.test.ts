@@ -203,7 +203,7 @@ test('killed while it waits, it goes on: the model is told that the command is l
     [other, 'task_notification', 'completed'],
   ])
   const summary = String(told[0]?.['summary'])
-  expect(summary).toContain('is lost: the process that ran it is gone.')
+  expect(summary).toContain('is lost: the process that ran it no longer exists.')
   // It was killed with nobody to end its commands, and says so where that can be seen.
   const fate = process.platform === 'linux' ? `It still runs as process group ${id}, ` : 'unknown'
   expect(summary).toContain(fate)

@@ -186,7 +186,7 @@ test('halting check names the standing budgets that count here, and refuses a mo
       { per: 'month', usd: 5, folder: '/elsewhere' },
     ],
   })
-  expect((await halting('check')).stdout).toContain('\nStanding budgets hold, too: $20 a day.\n')
+  expect((await halting('check')).stdout).toContain('\nStanding budgets also apply: $20 a day.\n')
   expect(JSON.parse((await halting('check', '--json')).stdout)).toMatchObject({ standingBudgets: ['$20 a day'] })
   expect((await halting('check', '--ignore-standing-budgets')).stdout).not.toContain('Standing budgets')
   expect(existsSync(ledger)).toBe(false)

@@ -32,12 +32,12 @@ test('check prints what is likely first, then what a run cannot exceed with the 
 test('check says in words where no figure helps, and which flag gives one (spec R-LIM-66)', async () => {
   const { stdout } = await run(['check', '--max-run-usd', 'none'])
   const words = (label: string, rest: string) => expect(stdout).toContain(`  ${label.padEnd(12)}     -  ${rest}\n`)
-  words('cost', 'not bounded by these options; add --max-budget-usd')
-  words('tokens', 'not bounded by these options; add --max-tokens or --max-budget-usd')
-  words('tool calls', 'not bounded by these options; add --max-tool-calls')
-  words('time', 'not bounded by these options; add --max-duration')
-  words('requests', 'far more than a run makes: iterations, each with at most 11 attempts, and at most 50 subagents')
-  expect(stdout).toMatch(/\n {2}turns +1,000 {2}the default of --max-turns\n/)
+  words('cost', 'no limit; add --max-budget-usd')
+  words('tokens', 'no limit; add --max-tokens or --max-budget-usd')
+  words('tool calls', 'no limit; add --max-tool-calls')
+  words('time', 'no limit; add --max-duration')
+  words('requests', 'far above any real run: iterations, each with at most 11 attempts, and at most 50 subagents')
+  expect(stdout).toMatch(/\n {2}turns +1,000 {2}default of --max-turns\n/)
   // A figure of billions is none that anybody can use.
   expect(stdout).not.toMatch(/\d,\d{3},\d{3}/)
 })
@@ -53,19 +53,19 @@ test('with a budget tokens are bounded by it, too, at the least that a model of 
   )
   const free = { 'claude-haiku-5-5': { input: 0, output: 1 } }
   expect(await tokens('--fallback-model', 'haiku', '--settings', JSON.stringify({ modelPrices: free }))).toBe(
-    '-  not bounded by these options; add --max-tokens',
+    '-  no limit; add --max-tokens',
   )
 })
 
 test('the default of $10 a run is printed with how it is lifted (spec R-LIM-68)', async () => {
   const { stdout } = await run(['check'])
   expect(stdout).toMatch(
-    /\n {2}The longest has about \d+ turns, [\d.]+M tokens and \$[\d.]+; then --max-run-usd ends it\.\n/,
+    /\n {2}A long run has about \d+ turns, [\d.]+M tokens and \$[\d.]+; then --max-run-usd ends it\.\n/,
   )
   expect(stdout).toMatch(
-    /\n {2}cost +\$10\.00 {2}the default of --max-run-usd, reserved before each request; --max-run-usd none lifts it\n/,
+    /\n {2}cost +\$10\.00 {2}default of --max-run-usd, reserved before each request; --max-run-usd none removes it\n/,
   )
-  expect(stdout).toMatch(/\n {2}tokens +100,000,000 {2}the default of --max-run-usd at \$0\.1 a million tokens, /)
+  expect(stdout).toMatch(/\n {2}tokens +100,000,000 {2}default of --max-run-usd at \$0\.1 a million tokens, /)
   const own = await run(['check', '--settings', '{"limits":{"maxRunUsd":4}}'])
   expect(own.stdout).toMatch(/\n {2}cost +\$4\.00 {2}--max-run-usd, reserved before each request\n/)
   const json: unknown = JSON.parse((await run(['check', '--json'])).stdout)
@@ -86,9 +86,9 @@ test('a run that pauses at its limits may have them raised, and waits for an ans
 test('a model without a price is bounded in tokens and turns alone', async () => {
   const { stdout } = await run(['check', '--model', 'ollama/llama3'])
   expect(stdout).toMatch(/\n {2}A run of 10 turns uses about [\d.]+k tokens, one of 50 turns about [\d.]+M tokens\.\n/)
-  expect(stdout).toContain('  -  not bounded by these options: there is no price for ollama/llama3\n')
-  expect(stdout).toMatch(/\n {2}turns +200 {2}the default of --max-turns where a model has no price\n/)
-  expect(stdout).toContain('  -  not bounded by these options; add --max-tokens\n')
+  expect(stdout).toContain('  -  no limit: there is no price for ollama/llama3\n')
+  expect(stdout).toMatch(/\n {2}turns +200 {2}default of --max-turns for a model without a price\n/)
+  expect(stdout).toContain('  -  no limit; add --max-tokens\n')
 })
 
 test('the guide quotes what it prints', async () => {
@@ -118,10 +118,10 @@ test('check names the goals, and how often and how long they may be checked (spe
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
   expect(stdout).toContain(
     [
-      'It is done when, with at most 3 tries:',
+      'Done when (with at most 3 tries):',
       '  this exits with 0, 2 times in a row, within 1 min 30 s each time: test -e a',
-      '  a model finds, 2 times in a row, within 1 min 30 s each time: It works.',
-      'It is checked after each turn that changed something, too.',
+      '  a model confirms 2 times in a row (time limit 1 min 30 s): It works.',
+      'Also checked after each turn that changed something.',
     ].join('\n'),
   )
   expect(JSON.parse((await run([...args, '--json'])).stdout)).toMatchObject({
@@ -154,7 +154,7 @@ test('check takes no prompt', async () => {
 test('check forecasts what a run is likely to come to, and which flag ends it', async () => {
   const { stdout } = await run(['check', '--max-turns', '5', '--max-budget-usd', '20'])
   expect(stdout).toMatch(
-    /\n {2}The longest has about 5 turns, [\d.]+k tokens and \$[\d.]+; then --max-turns ends it\.\n {2}A turn is one request/,
+    /\n {2}A long run has about 5 turns, [\d.]+k tokens and \$[\d.]+; then --max-turns ends it\.\n {2}A turn is one request/,
   )
   // Who types a budget has no default beside it.
   expect(stdout).toMatch(/\n {2}cost +\$20\.00 {2}--max-budget-usd, reserved before each request\n/)
@@ -170,10 +170,10 @@ test('check says what is missing where no request fits, by flag', async () => {
   const { status, stdout } = await run(['check', '--max-budget-usd', '0.001', '--max-tokens', '500'])
   expect(status).toBe(0)
   expect(stdout).toMatch(
-    /^At --max-budget-usd 0\.001 claude-sonnet-5-5 cannot begin; it needs \$[\d.]+\.\nGive --max-budget-usd [\d.]+ or more, or name a cheaper model with --model\.\n/,
+    /^claude-sonnet-5-5 cannot start with --max-budget-usd 0\.001: its first request needs \$[\d.]+\.\nSet --max-budget-usd [\d.]+ or more, or choose a cheaper model with --model\.\n/,
   )
   expect(stdout).toMatch(
-    /\nAt --max-tokens 500 claude-sonnet-5-5 cannot begin; it needs [\d,]+ tokens\.\nGive --max-tokens \d+ or more\.\n\nEvery run/,
+    /\nclaude-sonnet-5-5 cannot start with --max-tokens 500: its first request needs [\d,]+ tokens\.\nSet --max-tokens \d+ or more\.\n\nEvery run/,
   )
 })
 

@@ -158,7 +158,7 @@ describe('halting models', () => {
     expect(await run(['models', 'gpt-5-pro', '--settings', '{"openaiApi":"chat_completions"}'])).toMatchObject({
       status: 2,
       stderr:
-        'halting: The Responses API alone serves openai/gpt-5-pro, and chat completions are set. ' +
+        'halting: Only the Responses API serves openai/gpt-5-pro, but chat completions are configured. ' +
         'Remove HALTING_OPENAI_API or openaiApi to list and use such models.\n',
     })
   })
@@ -184,7 +184,7 @@ describe('the name of a model', () => {
     const { status, stderr } = await run(['-p', 'hi', '--model', name])
     expect(status).toBe(2)
     expect(stderr).toBe(
-      `halting: No known service has a model "${name}". Did you mean ${meant}? halting models lists them.\n`,
+      `halting: No known service has a model "${name}". Did you mean ${meant}? halting models lists known models.\n`,
     )
   })
 
@@ -192,7 +192,7 @@ describe('the name of a model', () => {
     const { url, seen } = await startService(400, '{}')
     for (const slip of ['claude-sonet-5-5', 'claude-sonnet-5.5']) {
       const { stderr } = await run(['-p', 'hi', '--model', slip], { env: { ANTHROPIC_BASE_URL: url } })
-      expect(stderr).toContain('Did you mean claude-sonnet-5-5? It is asked for as it is written.')
+      expect(stderr).toContain('(did you mean claude-sonnet-5-5?). Sending it as written.')
     }
     expect(seen).toHaveLength(2)
   })
@@ -212,10 +212,10 @@ describe('halting doctor', () => {
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
     expect(stdout).toMatch(/^ok {2}model +claude-sonnet-5-5 \(the default\)/)
     expect(stdout).toMatch(/\nok {2}key +from ANTHROPIC_API_KEY\n/)
-    expect(stdout).toContain(`${url} answers, and has claude-sonnet-5-5`)
+    expect(stdout).toContain(`${url} responds and has claude-sonnet-5-5`)
     for (const what of ['proxy', 'node', 'ripgrep', 'git', 'sandbox', 'settings'])
       expect(stdout).toContain(`  ${what} `)
-    expect(stdout).toMatch(/A run can begin\.\n$/)
+    expect(stdout).toMatch(/A run can start\.\n$/)
     expect(stdout).not.toContain('secret-key')
     expect(seen).toEqual([{ url: '/v1/models?limit=1000', key: 'secret-key' }])
   })
@@ -230,7 +230,7 @@ describe('halting doctor', () => {
     })
     expect(refused.status).toBe(1)
     expect(refused.stdout).toContain('refuses the key (401)')
-    expect(refused.stdout).toContain('Set another one in OPENAI_API_KEY.')
+    expect(refused.stdout).toContain('Set a valid key in OPENAI_API_KEY.')
     expect(refused.stdout).not.toContain('k-123')
   })
 
@@ -278,7 +278,7 @@ describe('halting doctor', () => {
     const { stdout } = await run(['doctor', '--model', 'openai-compatible/mine'], {
       env: { OPENAI_BASE_URL: `${url}/v1` },
     })
-    expect(stdout).toContain('answers, and has mine')
+    expect(stdout).toContain('responds and has mine')
   })
 
   test('tells the settings that were found, and what of them is passed over', async () => {
@@ -287,7 +287,7 @@ describe('halting doctor', () => {
     mkdirSync(join(work, '.claude'))
     writeFileSync(join(work, '.claude/settings.json'), '{"hooks":{},"permissions":{}}')
     const found = await run(['doctor', '--script', script([{ content: 'Hi.' }])], { cwd: work })
-    expect(found.stdout).toContain('.claude/settings.json: nothing in it counts; passed over: hooks, permissions')
+    expect(found.stdout).toContain('.claude/settings.json: nothing in it applies; ignores hooks, permissions')
     writeFileSync(join(work, '.claude/settings.json'), '{')
     const broken = await run(['doctor', '--script', script([{ content: 'Hi.' }])], { cwd: work })
     expect([broken.status, broken.stdout]).toEqual([1, expect.stringMatching(/!! {2}settings .*is no JSON/)])
@@ -297,7 +297,7 @@ describe('halting doctor', () => {
 
 test('a mistake that is told steers no terminal', async () => {
   const { stderr } = await run(['-p', 'x', '--settings', '\u001B[2Jnowhere'])
-  expect(stderr).toBe('halting: --settings takes a file that is there, or JSON; "nowhere" is neither.\n')
+  expect(stderr).toBe('halting: --settings takes an existing file or JSON, not "nowhere".\n')
 })
 
 test('a working directory that is gone is told', () => {
@@ -306,6 +306,6 @@ test('a working directory that is gone is told', () => {
   const { status, stderr } = spawnSync('sh', ['-c', commands], { encoding: 'utf8' })
   expect([status, stderr]).toEqual([
     2,
-    'halting: The working directory is gone: it was deleted or moved. Change to one that is there.\n',
+    'halting: The working directory no longer exists. Change to an existing directory.\n',
   ])
 })

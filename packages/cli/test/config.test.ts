@@ -22,7 +22,7 @@ function lay(path: string, content: unknown): string {
 const halting = (...args: readonly string[]): ReturnType<typeof run> => run(args, { cwd: project, env: { HOME: home } })
 
 const byDefault = [
-  { setting: 'limits.maxRunUsd', value: 10, from: 'default of -p and of the interactive program' },
+  { setting: 'limits.maxRunUsd', value: 10, from: 'default of -p and the interactive program' },
   { setting: 'waitForLimits', value: 'none', from: 'default of -p; 24h in the interactive program and in editors' },
 ]
 
@@ -67,9 +67,9 @@ test('headers of hooks are not shown, whether they count or not', async () => {
 })
 
 test.each([
-  ['no JSON', '{"a":', 'is no JSON: Unexpected end of JSON input (line 1). Mend it, or take it away.'],
-  ['no object', '[]', 'must hold one JSON object.'],
-  ['a folder', undefined, 'cannot be read: it is no file. Take it away, or leave such files out with --setting-sources user.'],
+  ['no JSON', '{"a":', 'is not valid JSON: Unexpected end of JSON input (line 1). Fix or delete it.'],
+  ['no object', '[]', 'must contain one JSON object.'],
+  ['a folder', undefined, 'cannot be read: it is no file. Fix or delete it, or ignore project settings with --setting-sources user.'],
 ])('a file that stops the program, %s, is told as a problem, as JSON too', async (_what, text, problem) => {
   const path = join(project, '.claude/settings.json')
   if (text === undefined) mkdirSync(path)
@@ -85,7 +85,7 @@ test.each([
 test('a model of the settings that looks like a key is told and not repeated, and a run goes on with the default', async () => {
   lay(join(home, '.claude/settings.json'), { model: 'sk-ant-api03-geheimgeheimgeheimgeheim' })
   const { status, stdout } = await halting('config')
-  expect([status, stdout]).toEqual([0, expect.stringContaining('model in the settings does not count: ')])
+  expect([status, stdout]).toEqual([0, expect.stringContaining('model in the settings is ignored: ')])
   expect(stdout).not.toContain('geheim')
 })
 

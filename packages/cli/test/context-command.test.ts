@@ -18,11 +18,11 @@ test('context tells what fills the window with the next request, without a key',
     'system prompt 1,000 0.5 %',
     `tools ${tool} 0.1 %`,
     `Read ${tool}`,
-    'what you said 104 0.1 %',
+    'your messages 104 0.1 %',
     `free ${shown(200_000 - used)} 99.3 %`,
     '',
-    'A turn reads this for $0.0017 the first time, and for $0.0002 while the service has it in its cache.',
-    expect.stringMatching(/^Auto-compact begins at 167,000 tokens, and frees at least \d\d,\d{3} of them\.$/),
+    'Reading it costs $0.0017 the first time, and $0.0002 while the service has it cached.',
+    expect.stringMatching(/^Compacts automatically at 167,000 tokens, and frees at least \d\d,\d{3}\.$/),
     '',
   ])
 })
@@ -33,10 +33,10 @@ test('it heeds the flags and variables of a run', async () => {
   const env = { DISABLE_AUTO_COMPACT: '1' }
   const off = await run(['context', '--context-window', '50k', '--tools', ''], { env })
   expect(off.stdout).toContain('of 50,000 that fit')
-  expect(off.stdout).toContain('Auto-compact is off: a run ends at 47,000 tokens.')
-  expect(off.stdout).not.toMatch(/tools|what you said/)
+  expect(off.stdout).toContain('Automatic compaction is off: a run ends at 47,000 tokens.')
+  expect(off.stdout).not.toMatch(/tools|your messages/)
   const unpriced = await run(['context', '--script', script([{ content: 'never said' }])])
-  expect(unpriced.stdout).toContain('scripted has no price: halting models lists those that have one.')
+  expect(unpriced.stdout).toContain('scripted has no known price. halting models lists models with prices.')
 })
 
 test.each([['--json'], ['--output-format', 'json']])(
@@ -65,5 +65,5 @@ test.each([
 
 test('a word that is nearly it is told', async () => {
   expect((await run(['contex'])).stderr).toContain('Did you mean halting context?')
-  expect((await run(['compact'])).stderr).toContain('Instead: a run makes room by itself; --autocompact says when.')
+  expect((await run(['compact'])).stderr).toContain('Instead: runs compact automatically; --autocompact sets when.')
 })

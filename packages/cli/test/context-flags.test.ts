@@ -58,10 +58,10 @@ describe('when a conversation is made shorter', () => {
 })
 
 test.each([
-  [{ DISABLE_AUTO_COMPACT: 'maybe' }, 'DISABLE_AUTO_COMPACT must be 1 or 0; it is "maybe".'],
+  [{ DISABLE_AUTO_COMPACT: 'maybe' }, 'DISABLE_AUTO_COMPACT must be 1 or 0, not "maybe".'],
   [
     { CLAUDE_AUTOCOMPACT_PCT_OVERRIDE: '130' },
-    'CLAUDE_AUTOCOMPACT_PCT_OVERRIDE must be a number of percent from 1 to 100; it is "130".',
+    'CLAUDE_AUTOCOMPACT_PCT_OVERRIDE must be a percentage from 1 to 100, not "130".',
   ],
   [
     { CLAUDE_CODE_MAX_CONTEXT_TOKENS: '200k' },

@@ -52,7 +52,7 @@ test('the demo leaves the example as it is and removes its copy', async () => {
 
 test('--keep keeps the folder, in which the check passes now', async () => {
   const { stdout } = await run(['demo', '--keep'])
-  const [, folder = ''] = /The folder is kept: (.+)\n/.exec(stdout) ?? []
+  const [, folder = ''] = /\nFolder: (.+)\n$/.exec(stdout) ?? []
   const { status, stdout: said } = check(folder)
   expect({ status, last: said.trimEnd().split('\n').at(-1) }).toEqual({ status: 0, last: '7 of 7 hold, 0 errors' })
 })

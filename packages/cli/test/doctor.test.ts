@@ -55,7 +55,7 @@ test('a model that setup wrote has the price that setup gave it', async () => {
   expect((await writes({ model: 'ollama/qwen3:8b', yes: true })).status).toBe(0)
   const { status, text } = await looks()
   expect([status, text]).toEqual([0, expect.stringMatching(/^ok {2}model +ollama\/qwen3:8b \(the settings\), free\n/)])
-  expect(text).toMatch(/A run can begin\.\n$/)
+  expect(text).toMatch(/A run can start\.\n$/)
 })
 
 test('where the service lacks the model no run can begin, and both say so', async () => {
@@ -64,13 +64,13 @@ test('where the service lacks the model no run can begin, and both say so', asyn
   writeFileSync(join(home, '.halting/settings.json'), JSON.stringify({ model: 'ollama/qwen3' }))
   const looked = await looks()
   expect(looked.status).toBe(1)
-  expect(looked.text).toMatch(/\n!! {2}service .* has no qwen3 in its list of 1\n +Name one .*: ollama\/other:1b\n/)
-  expect(looked.text).not.toContain('A run can begin')
+  expect(looked.text).toMatch(/\n!! {2}service .* qwen3 is not among its 1 models\n +Choose one .*: ollama\/other:1b\n/)
+  expect(looked.text).not.toContain('A run can start')
   const written = await writes()
   expect(written.text).toContain('has no model qwen3: it has ollama/other:1b.')
-  expect(written.text).not.toContain('A run can begin: it asks ollama/qwen3.')
+  expect(written.text).not.toContain('A run can start')
   expect((await writes({ model: 'ollama/other:1b', yes: true })).status).toBe(0)
-  expect((await looks()).text).toMatch(/A run can begin\.\n$/)
+  expect((await looks()).text).toMatch(/A run can start\.\n$/)
 })
 
 test('setup says of a model without a price that it has none', async () => {

@@ -207,7 +207,7 @@ describe('what the table reads', () => {
     expect(parseFlags(['--resume']).flags).toEqual({ resume: '' })
     expect(parseFlags(['-r', '--verbose']).flags).toEqual({ resume: '', verbose: true })
     expect(parseFlags(['-r', 'what was it?'])).toEqual({ flags: { resume: '' }, words: ['what was it?'] })
-    expect(() => parseFlags(['--resume='])).toThrow('--resume takes something that is not empty, not "".')
+    expect(() => parseFlags(['--resume='])).toThrow('--resume takes a value that is not empty, not "".')
   })
 
   test('what stands after -- is the prompt', () => {
@@ -239,16 +239,16 @@ test.each([
   [['--until-stable', '101'], '--until-stable takes a whole number from 1 to 100, not "101".'],
   [
     ['--until-timeout', '10'],
-    '--until-timeout takes a time with its unit, such as 90s, 10m or 1h30m (24 days at most), not "10".',
+    '--until-timeout takes a duration with a unit, such as 90s, 10m or 1h30m (at most 24 days), not "10".',
   ],
-  [['--goal', ' '], '--goal takes something that is not empty, not " ".'],
-  [['--protect', ''], '--protect takes something that is not empty, not "".'],
+  [['--goal', ' '], '--goal takes a value that is not empty, not " ".'],
+  [['--protect', ''], '--protect takes a value that is not empty, not "".'],
   [['--model', '--verbose'], '--model needs a value: --model NAME.'],
-  [['--verbose=perhaps'], '--verbose takes no value, but "perhaps" was given.'],
+  [['--verbose=perhaps'], '--verbose takes no value (received "perhaps").'],
   [['--max-budget-usd', 'free'], '--max-budget-usd takes a number of US dollars above 0, such as 0.50, not "free".'],
   [
     ['--max-duration', '90'],
-    '--max-duration takes a time with its unit, such as 90s, 10m or 1h30m (24 days at most), not "90".',
+    '--max-duration takes a duration with a unit, such as 90s, 10m or 1h30m (at most 24 days), not "90".',
   ],
   [['--session-id', '12'], '--session-id takes a UUID, such as 3f2a8c1e-5b7d-4e9a-8c61-0d2b4f6a7e93, not "12".'],
   [
@@ -256,12 +256,12 @@ test.each([
     '--permission-mode takes one of default, acceptEdits, plan, dontAsk, bypassPermissions, not "plann". Did you mean plan?',
   ],
   [['--input-format', 'json'], '--input-format takes one of text, stream-json, not "json".'],
-  [['--debug'], '--debug belongs to --input-format stream-json.'],
+  [['--debug'], '--debug needs --input-format stream-json.'],
   [
     ['--permission-prompt-tool', 'ask'],
     '--permission-prompt-tool takes stdio, or a tool of a server such as mcp__auth__ask, not "ask".',
   ],
-  [['--allowedTools', 'Bash('], '--allowedTools takes a list in which every parenthesis is closed, not "Bash(".'],
+  [['--allowedTools', 'Bash('], '--allowedTools takes a list with balanced parentheses, not "Bash(".'],
   [['--output-format', 'stream-json'], '--output-format stream-json needs --verbose.'],
   [
     ['--include-partial-messages'],
@@ -270,15 +270,15 @@ test.each([
   [['--system-prompt', 'a', '--system-prompt-file', 'b'], 'Give --system-prompt or --system-prompt-file, not both.'],
   [
     ['--dangerously-skip-permissions', '--permission-mode', 'plan'],
-    '--dangerously-skip-permissions and --permission-mode plan contradict each other.',
+    '--dangerously-skip-permissions and --permission-mode plan cannot be combined.',
   ],
   [
     ['--tools', 'Read,Bogus'],
-    '--tools takes names of Agent, Bash, Edit, Glob, Grep, NotebookEdit, Read, TaskOutput, TaskStop, TodoWrite, Wait, WebFetch, WebSearch, Write, default for all, or "" for none; there is no Bogus.',
+    '--tools takes names of Agent, Bash, Edit, Glob, Grep, NotebookEdit, Read, TaskCreate, TaskGet, TaskList, TaskOutput, TaskStop, TaskUpdate, TodoWrite, Wait, WebFetch, WebSearch, Write, default for all, or "" for none; there is no Bogus.',
   ],
   [
     ['--tools', 'Rea'],
-    '--tools takes names of Agent, Bash, Edit, Glob, Grep, NotebookEdit, Read, TaskOutput, TaskStop, TodoWrite, Wait, WebFetch, WebSearch, Write, default for all, or "" for none; there is no Rea. Did you mean Read?',
+    '--tools takes names of Agent, Bash, Edit, Glob, Grep, NotebookEdit, Read, TaskCreate, TaskGet, TaskList, TaskOutput, TaskStop, TaskUpdate, TodoWrite, Wait, WebFetch, WebSearch, Write, default for all, or "" for none; there is no Rea. Did you mean Read?',
   ],
   ...(
     [
@@ -298,13 +298,13 @@ test.each([
   ],
   [
     ['--json'],
-    '--json belongs to halting budget, check, cluster budget, config, context, doctor, memory, models, permissions, replay, report, rewind, sessions, setup, trust, undo, what-if and why. A run takes --output-format json.',
+    '--json belongs to halting budget, check, cluster budget, config, context, doctor, memory, models, permissions, replay, report, rewind, sessions, setup, trust, undo, what-if and why. For a run, use --output-format json.',
   ],
   [['--keep'], '--keep belongs to halting demo.'],
-  [['--add-dir', 'nowhere'], '--add-dir takes a directory that is there; "nowhere" is not.'],
+  [['--add-dir', 'nowhere'], '--add-dir takes an existing directory, not "nowhere".'],
   [
     ['two'],
-    'There are two prompts, "hi" and "two". Put the whole prompt in quotes; a flag that takes a list is given once for each value.',
+    'Received two prompts, "hi" and "two". Put the prompt in quotes, and repeat a list flag for each value.',
   ],
 ])('%j is refused with exit code 2 before anything runs, and told what is right', async (args, message) => {
   expect(await run(['-p', 'hi', '--script', script([{ content: 'never said' }]), ...args])).toEqual({
@@ -344,7 +344,7 @@ test('a rule for a tool that nobody knows is warned of', async () => {
   ])
   expect({ status, stderr }).toEqual({
     status: 0,
-    stderr: 'halting: --disallowedTools: there is no tool Bsh. Did you mean Bash?\n',
+    stderr: 'halting: --disallowedTools: unknown tool Bsh (did you mean Bash?)\n',
   })
 })
 
@@ -352,7 +352,7 @@ test('--allowedTools takes rules for tools of servers, and warns of one for a to
   const replies = script([{ content: 'ok' }])
   expect(
     await run(['-p', 'hi', '--script', replies, '--allowedTools', 'mcp__a__b,Bogus', '--tools', 'default']),
-  ).toEqual({ status: 0, stdout: 'ok\n', stderr: 'halting: --allowedTools: there is no tool Bogus\n' })
+  ).toEqual({ status: 0, stdout: 'ok\n', stderr: 'halting: --allowedTools: unknown tool Bogus\n' })
 })
 
 test('halting help flags names every flag', async () => {

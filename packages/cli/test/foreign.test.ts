@@ -161,7 +161,7 @@ test('--resume goes on with a copy of it, once it is there with that one', async
   const flags = ['--script', script(), '--output-format', 'json']
   const first = await run(['-p', 'What was it?', '--resume', '155c6d30', ...flags])
   expect(first.stderr).toContain(
-    `halting: goes on with a session of Claude Code (${claudeFile()}, which stays as it is) as the session ${polling}`,
+    `halting: continuing a session of Claude Code as session ${polling} (${claudeFile()} is not changed)`,
   )
   expect(JSON.parse(first.stdout)).toMatchObject({ result: 'It was ready.', session_id: polling, is_error: false })
   const again = await run(['-p', 'And now?', '--resume', polling, ...flags])
@@ -176,7 +176,7 @@ test('--fork-session gives it another id; a session of Codex goes on, too', asyn
   const flags = ['--script', script(), '--output-format', 'json']
   const forked = await run(['-p', 'x', '--resume', codex, '--fork-session', '--session-id', id, ...flags])
   expect(JSON.parse(forked.stdout)).toMatchObject({ session_id: id, is_error: false })
-  expect(forked.stderr).toContain('goes on with a session of Codex')
+  expect(forked.stderr).toContain('continuing a session of Codex')
 })
 
 test('without a prompt it says what is needed and leaves nothing; another folder is an error', async () => {

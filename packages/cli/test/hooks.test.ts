@@ -34,7 +34,7 @@ test('hooks of --settings run; each is told in the stream behind init and before
   const settings = JSON.stringify({ hooks })
   const flags = ['-p', 'write', '--script', script, '--settings', settings, '--permission-mode', 'acceptEdits']
   const { stdout, stderr, status } = await run([...flags, ...stream], { cwd })
-  expect([status, stderr]).toEqual([0, expect.stringContaining('there is no setting hooks.Never')])
+  expect([status, stderr]).toEqual([0, expect.stringContaining('unknown setting hooks.Never')])
   // Lines of the stream have these fields.
   const lines = stdout
     .trim()
@@ -158,7 +158,7 @@ test('a call that a hook leaves open waits for a person, who is told', async () 
   expect(JSON.parse(readFileSync(join(cwd, 'note.json'), 'utf8'))).toMatchObject({
     hook_event_name: 'Notification',
     notification_type: 'permission_prompt',
-    message: 'halting needs your permission to use Write: A hook leaves this call open.',
+    message: 'halting needs your permission to use Write: A hook deferred the decision about this call.',
   })
 })
 

@@ -90,7 +90,7 @@ test('R-CMD-1, R-CMD-2: a slash command is sent as its text, with its arguments 
   })
   expect(piped).toMatchObject({ status: 0, stdout: 'Heard.\n', stderr: '' })
   const unknown = await lines('/git:fox', [ifSaid('/git:fox')])
-  expect(unknown.stderr).toContain('there is no command /git:fox: it is sent as it is written. There are /git:fix.')
+  expect(unknown.stderr).toContain('Unknown command /git:fox; sending it as a prompt. Commands: /git:fix.')
 })
 
 test('R-CMD-3, R-CMD-4: what a command of the project runs and allows counts where it was trusted', async () => {
@@ -156,7 +156,7 @@ test('R-INIT-1: halting init writes an AGENTS.md, and never over one that is the
   const second = await run(['init'], { cwd })
   expect([second.status, second.stderr]).toEqual([
     2,
-    expect.stringContaining('is there already, and is left as it is.'),
+    expect.stringContaining('already exists and was not changed.'),
   ])
   expect(readFileSync(join(cwd, 'AGENTS.md'), 'utf8')).toBe('Mine.')
 })

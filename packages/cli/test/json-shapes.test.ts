@@ -1,6 +1,7 @@
 // What programs read of sessions with --json: its fields, frozen here, and told in the guides.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { createFakeClock } from '@halting/core/testing'
 import { beforeAll, expect, test } from 'vitest'
 import { asks, keep, says } from './support/kept-session.ts'
 import { installProgram, run } from './support/program.ts'
@@ -12,7 +13,14 @@ const guide = (name: string): string =>
   readFileSync(join(import.meta.dirname, '../../../docs/guide', `${name}.md`), 'utf8')
 
 beforeAll(async () => {
-  await keep(id, [asks(['Edit', { file_path: 'a' }]), says('done')], { maxBudgetUsd: 50 })
+  // Every step takes some milliseconds, however fast the machine is.
+  let calls = 0
+  const fake = createFakeClock({ autoAdvance: true })
+  const clock = {
+    now: () => fake.now() + 5 * ++calls,
+    after: (ms: number, callback: () => void) => fake.after(ms, callback),
+  }
+  await keep(id, [asks(['Edit', { file_path: 'a' }]), says('done')], { maxBudgetUsd: 50, clock })
 })
 
 type Json = { readonly [field: string]: Json } | readonly Json[] | string | number | boolean | null

@@ -49,7 +49,7 @@ test('a large result is a file of the session, which the agent may search and re
   expect(shown.content.length).toBeLessThanOrEqual(50_000)
   expect(shown.content).toMatch(/^1\n2\n3\n[^]*19999\n20000$/)
   expect(shown.content).toContain(
-    `The whole result (${whole.length} characters) is in ${join(directory, files[0] ?? '')}: search it`,
+    `The complete result (${whole.length} characters) is in ${join(directory, files[0] ?? '')}. Search it, or use Read with {"file_path":"${join(directory, files[0] ?? '')}","offset":`,
   )
   expect(found?.content).toContain('12345')
   expect([found?.is_error, denied?.is_error]).toEqual([undefined, true])
@@ -78,7 +78,9 @@ test('of output beyond the bound of Bash all is a file that Read opens, and noth
   const user = linesOf(stdout).find(({ type }) => type === 'user')
   const text = JSON.stringify(user?.['message'])
   expect(text).toContain(`characters left out ...]`)
-  expect(text).toContain(`[The whole output is in ${join(session, 'tool-results', name)}: search it, or read the part`)
+  expect(text).toContain(
+    `[The complete output is in ${join(session, 'tool-results', name)}. Search it, or use Read with`,
+  )
   expect(text.length).toBeLessThan(40_000)
   expect(readdirSync(session)).not.toContain('tool-output')
 })

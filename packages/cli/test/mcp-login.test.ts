@@ -40,7 +40,7 @@ test('a run names the server and the command, login signs in, and logout forgets
   const before = await run([...args, '--script', script([{ content: 'Done.' }]), '-p', 'who?'], placed())
   expect([before.status, before.stderr]).toEqual([0, expect.any(String)])
   expect(before.stdout).toContain('"mcp_servers":[{"name":"locked","status":"needs-auth"}]')
-  expect(before.stderr).toContain('halting mcp login locked signs you in')
+  expect(before.stderr).toContain('run `halting mcp login locked`')
   const { status, stdout, stderr } = await login(['locked', '--no-browser'])
   expect([status, stdout]).toEqual([0, `Signed in to locked (${pair.url}). halting mcp logout locked forgets it.\n`])
   const told = await run([...args, '--script', script(look), '-p', 'who?'], placed())
@@ -115,6 +115,6 @@ test('there is nothing to sign in to at a program, or at what is no server here'
   expect((await mcp('login', 'none')).stderr).toContain('There is no server none.')
   writeFileSync(join(place.project, '.mcp.json'), JSON.stringify({ mcpServers: { theirs: { url: 'https://x.example/' } } }))
   const theirs = await mcp('login', 'theirs')
-  expect([theirs.status, theirs.stderr]).toEqual([2, expect.stringContaining('it does not count')])
+  expect([theirs.status, theirs.stderr]).toEqual([2, expect.stringContaining('it is ignored')])
   expect((await mcp('login', 'own', '--callback-port', '0')).stderr).toContain('--callback-port takes a port')
 }) // prettier-ignore

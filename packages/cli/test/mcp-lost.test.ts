@@ -24,8 +24,8 @@ test('calls a server that dies in every call again, and ends with a result', asy
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
   expect(lines.at(-1)).toMatchObject({ type: 'result', subtype: 'success', result: 'Done.' })
   expect(results.map(({ content }) => content)).toEqual([
-    expect.stringContaining('The server s is gone: it ended (exit code 9)'),
-    expect.stringContaining('The server s is gone: it ended (exit code 9)'),
+    expect.stringContaining('Lost the connection to the MCP server s: it ended (exit code 9)'),
+    expect.stringContaining('Lost the connection to the MCP server s: it ended (exit code 9)'),
   ])
 })
 
@@ -38,7 +38,7 @@ test('calls a server that forgot its session over HTTP again, and ends with a re
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
   expect(lines.at(-1)).toMatchObject({ type: 'result', subtype: 'success', result: 'Done.' })
   expect(results.map(({ content }) => content)).toEqual([
-    expect.stringContaining('The server s was started anew and did not take this'),
+    expect.stringContaining('The MCP server s restarted and did not receive this call'),
     'did it in session 2',
   ])
 })

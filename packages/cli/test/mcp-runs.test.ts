@@ -3,7 +3,8 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { call, installProgram } from './support/program.ts'
-import { given, one, projectWithServers } from './support/servers.ts'
+import { pagesRefused, pageUnopened, questionUnanswered } from '../../agent/src/mcp/elicitation-texts.ts'
+import { askingServer, given, one, projectWithServers } from './support/servers.ts'
 
 installProgram()
 const { folder, told } = projectWithServers()
@@ -33,10 +34,10 @@ test('servers that are no good are named, and the run goes on without them', asy
       { name: 'odd', status: 'failed' },
     ],
   ])
-  expect(stderr).toContain('the MCP server dead is not there: it ended (exit code 3); it said: no licence found.')
-  expect(stderr).toContain('the MCP server silent is not there: it has not answered yet')
-  expect(stderr).toContain('the MCP server good: its tool Odd is left out: it has no name.')
-  expect(stderr).toContain('the MCP server odd is not there: it has neither a command nor a url.')
+  expect(stderr).toContain('MCP server dead is not available: it ended (exit code 3); it said: no licence found.')
+  expect(stderr).toContain('MCP server silent is not available: it has not answered yet')
+  expect(stderr).toContain('MCP server good: its tool Odd is left out: it has no name.')
+  expect(stderr).toContain('MCP server odd is not available: it has neither a command nor a url.')
   expect(performance.now() - begun).toBeLessThan(25_000)
   const pid = Number(readFileSync(note, 'utf8').split(' ')[1])
   expect(() => process.kill(pid, 0)).toThrow('ESRCH')
@@ -106,7 +107,7 @@ describe('the servers of a project', () => {
     writeFileSync(join(folder(), '.mcp.json'), given(servers))
     const { init, stderr } = await told(['-p', 'hi'], [{ content: 'Done.' }])
     expect(init['mcp_servers']).toEqual([])
-    expect(stderr).toContain('is not trusted (nobody has trusted it): its mcpServers (2) do not count.')
+    expect(stderr).toContain('(not reviewed yet): mcpServers (2).')
     const trusting = await told(['-p', 'hi', '--trust'], [{ content: 'Done.' }], { ANTHROPIC_API_KEY: 'sk-1' })
     expect(trusting.init['mcp_servers']).toEqual([...connected('a'), { name: 'b', status: 'failed' }])
     expect(trusting.stderr).toContain('the variable ANTHROPIC_API_KEY is not set')
@@ -119,5 +120,26 @@ describe('the servers of a project', () => {
 test('servers of a project that cannot be read stop nothing', async () => {
   writeFileSync(join(folder(), '.mcp.json'), '{"mcpServers": {')
   const { status, stderr } = await told(['-p', 'hi'], [{ content: 'Done.' }])
-  expect([status, stderr]).toEqual([0, expect.stringContaining('No servers are taken from')])
+  expect([status, stderr]).toEqual([0, expect.stringContaining('The MCP servers in ')])
+})
+
+test('where nobody can answer, a question of a server is declined, on stderr and in the transcript', async () => {
+  const asks = { command: process.execPath, args: [askingServer] }
+  const { status, stderr, results } = await told(
+    ['-p', 'hi', '--mcp-config', given({ asks }), '--allowedTools', 'mcp__asks'],
+    [
+      { content: [call('mcp__asks__form', {}), call('mcp__asks__page', {})] },
+      { content: [call('mcp__asks__needs-still', {})] },
+      { content: 'Done.' },
+    ],
+  )
+  const host = 'auth.example.com'
+  expect(results.map(({ content }) => content)).toEqual([
+    expect.stringContaining(questionUnanswered('asks', 'Your name?')),
+    expect.stringContaining(pageUnopened('asks', host)),
+    pagesRefused('asks', [host], 'no user'),
+  ])
+  expect(stderr).toContain('The MCP server asks asked "Your name?". Nobody can answer here, so it was declined.')
+  expect(stderr).toContain(`to open https://${host}/connect?state=abc (host: ${host}).`)
+  expect(status).toBe(0)
 })

@@ -46,7 +46,7 @@ test('servers are added to each scope, shown without their keys, and taken away'
   expect(listed.stdout).toContain(`mine: ${process.execPath} ${server} good -e  connected, 2 tools`)
   expect(listed.stdout).toMatch(/web: http:\/\/127\.0\.0\.1:9\/mcp {2}failed \(.+\)/)
   expect(listed.stdout).not.toContain('shared')
-  expect(listed.stderr).toContain('its mcpServers do not count')
+  expect(listed.stderr).toContain('Ignored until you trust ')
   const one = await mcp('get', 'mine', '--json')
   expect(one.status).toBe(0)
   expect(JSON.parse(one.stdout)).toMatchObject({
@@ -59,7 +59,7 @@ test('servers are added to each scope, shown without their keys, and taken away'
   const waiting = await mcp('get', 'shared')
   expect([waiting.status, waiting.stderr]).toEqual([
     2,
-    expect.stringContaining('it does not count: the folder is not trusted'),
+    expect.stringContaining('it is ignored: the folder is not trusted'),
   ])
 
   expect((await mcp('remove', 'mine')).stdout).toBe(`Removed mine from ${join(place.config, 'mcp.json')}\n`)

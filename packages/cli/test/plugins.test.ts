@@ -35,7 +35,7 @@ test('halting -p --plugin-dir: a command, and the hook beside it, without a ques
 test('one that is not there is told, and the run goes on', async () => {
   const { status, stdout, stderr } = await run(['-p', 'go', '--plugin-dir', 'nowhere', '--script', script([done])])
   expect([status, stdout]).toEqual([0, 'Done.\n'])
-  expect(stderr).toContain(`halting: the plugin in ${join(here(), 'nowhere')} is not there: there is no such folder.\n`)
+  expect(stderr).toContain(`halting: there is no plugin in ${join(here(), 'nowhere')}: there is no such folder.\n`)
 })
 
 test('the session is an agent of a plugin; its servers are those of --mcp-config alone with --strict-mcp-config', async () => {
@@ -61,7 +61,7 @@ test('settings that call no hooks call none of a plugin, and that is told', asyn
   const flags = ['-p', 'go', '--plugin-dir', 'h', '--script', script([done])]
   const off = await run([...flags, '--settings', '{"disableAllHooks":true}'])
   expect(off).toMatchObject({ status: 0, stdout: 'Done.\n' })
-  expect(off.stderr).toContain('hooks of plugins (h) do not count: disableAllHooks in ')
+  expect(off.stderr).toContain('hooks of plugins (h) are ignored because of disableAllHooks in ')
   expect((await run(flags)).stdout).toBe('')
 })
 

@@ -37,7 +37,7 @@ describe('a model behind a package', () => {
     const { stdout, stderr } = await halting(['-p', 'hi', '--model', 'ai-sdk:tiny/a/b:c'], {
       env: { TINY_KEY: 'not-a-secret' },
     })
-    expect(stderr).toContain('there is no price for ai-sdk:tiny/a/b:c')
+    expect(stderr).toContain('no price is known for ai-sdk:tiny/a/b:c')
     expect(said(stdout)).toEqual({
       modelId: 'a/b:c',
       options: { apiKey: 'not-a-secret', region: 'eu' },
@@ -94,7 +94,7 @@ describe('a model behind a package', () => {
     expect(named.stderr).not.toContain('effort')
     const { stderr } = await halting(['-p', 'hi', '--effort', 'high'])
     expect(stderr).toContain(
-      '--effort does not reach ai-sdk:tiny/one, which a provider package asks. Set its effort in providerOptions of aiSdk',
+      '--effort has no effect on ai-sdk:tiny/one, which uses a provider package. Set its effort in providerOptions of aiSdk',
     )
   })
 
@@ -150,7 +150,7 @@ test('an untrusted folder loads no package, and a word says so', async () => {
   for (const more of [[], ['--trust']]) {
     const { stdout, stderr } = await halting(['-p', 'hi', '--model', 'mine', ...more])
     expect(said(stdout)).toMatchObject({ modelId: 'm' })
-    expect(stderr).toMatch(/aiSdk in .* does not count/)
+    expect(stderr).toMatch(/aiSdk in .* is ignored/)
     expect(stderr).toContain('model')
   }
   expect(existsSync(canary)).toBe(false)

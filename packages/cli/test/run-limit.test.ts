@@ -107,7 +107,7 @@ describe('a limit of dollars of a run', () => {
     const { open, projectSettings, notes } = await world()
     projectSettings({ limits: { maxRunUsd: 50 } })
     expect(boundsOf(await open({}, printed))).toEqual([10, 1_000])
-    expect(notes.join('')).toMatch(/limits\.maxRunUsd in .* \(50\) does not count: .*the default of -p is 10\./)
+    expect(notes.join('')).toMatch(/limits\.maxRunUsd in .* \(50\) is ignored: .*\(10 in the default of -p\)\./)
     projectSettings({ limits: { maxRunUsd: 1 } })
     expect(boundsOf(await open({}, printed))).toEqual([1, 1_000])
   })
@@ -149,14 +149,14 @@ describe('a model without a price', () => {
     const said = notes.filter((note) => note.includes('there is no price'))
     expect(said).toHaveLength(1)
     expect(said[0]).toContain(
-      `there is no price for ${unpriced}, so a run is not limited to $10 (the default of -p): it ends after 200 turns.`,
+      `no price is known for ${unpriced}, so the limit of $10 (the default of -p) cannot be enforced; the run ends after 200 turns.`,
     )
   })
 
   test('takes the turns that somebody said, and nothing where the limit was taken away', async () => {
     const { open, notes } = await world()
     expect(boundsOf(await open({ model: unpriced, maxTurns: 30 }, printed))).toEqual([null, 30])
-    expect(notes.join('')).toContain('it ends after 30 turns')
+    expect(notes.join('')).toContain('the run ends after 30 turns')
     expect(boundsOf(await open({ model: unpriced, maxRunUsd: Infinity }, printed))).toEqual([null, 1_000])
     expect(boundsOf(await open({ model: unpriced }))).toEqual([null, 1_000])
   })
@@ -166,7 +166,7 @@ describe('a model without a price', () => {
     ownSettings({ limits: { maxBudgetUsd: 20 } })
     const live = await open({ model: unpriced }, printed)
     expect([...boundsOf(live), live.session.snapshot.limits.maxBudgetUsd]).toEqual([null, 200, null])
-    expect(notes.join('')).toContain('is not limited to $10 (the default of -p) or $20 of the session')
+    expect(notes.join('')).toContain('the limit of $10 (the default of -p) or $20 of the session cannot be enforced')
     live.session.set({ model: priced })
     expect([...boundsOf(live), live.session.snapshot.limits.maxBudgetUsd]).toEqual([10, 1_000, 20])
   })
@@ -259,7 +259,7 @@ test('the model is told what is left of a limit, unless the settings say otherwi
     await session.settled()
     return texts
   }
-  expect(await told({})).toEqual(['Left of the limits of this run: 2 of 4 turns.'])
+  expect(await told({})).toEqual(['Remaining in this run: 2 of 4 turns.'])
   expect(await told({ limitReminders: false })).toEqual([])
 })
 
@@ -344,7 +344,7 @@ describe('the real program', () => {
     const around = await world(endless(220, 10))
     const { status, stderr } = await started(around, ['-p', 'go', '--model', unpriced])
     expect(status).toBe(3)
-    expect(stderr).toContain('it ends after 200 turns')
+    expect(stderr).toContain('the run ends after 200 turns')
     expect(stderr).toContain('max_turns: Reached maximum number of turns (200)')
   })
 
@@ -377,7 +377,7 @@ describe('the real program', () => {
   test('halting config shows the default and whose it is', async () => {
     const around = await world()
     const { stdout } = await started(around, ['config'])
-    expect(stdout).toContain('limits.maxRunUsd = 10  default of -p and of the interactive program')
+    expect(stdout).toContain('limits.maxRunUsd = 10  default of -p and the interactive program')
     const json = JSON.parse(
       (await started(around, ['config', '--json', '--max-run-usd', 'none', '--wait-for-limits', 'none'])).stdout,
     ) as {

@@ -171,7 +171,7 @@ describe('cleanupPeriodDays', () => {
     age(31)
     const { status, stdout, stderr } = await run(busy())
     expect([status, stdout]).toEqual([0, 'Hello.\n'])
-    expect(stderr).toBe('halting: removed 1 session not touched for 30 days (cleanupPeriodDays).\n')
+    expect(stderr).toBe('halting: removed 1 session not used for 30 days (cleanupPeriodDays).\n')
     expect(sessions()).toHaveLength(1)
     // The one that is gone on with stays, however old it is.
     rmSync(join(folder(), 'projects/.last-cleanup'))
@@ -196,7 +196,7 @@ describe('cleanupPeriodDays', () => {
       const { status, stderr } = await run([...hello(), '--settings', JSON.stringify({ cleanupPeriodDays: days })])
       expect([
         status,
-        stderr.includes('--settings: cleanupPeriodDays must be a whole number of days from 1 on'),
+        stderr.includes('--settings: cleanupPeriodDays must be a whole number of days, at least 1'),
       ]).toEqual([2, true])
     }
   })

@@ -91,7 +91,7 @@ describe('a session', () => {
     writeFileSync(join(here(), '.halting'), 'a file')
     const { status, stdout, stderr } = await ask('hi', [{ content: 'Hello.' }])
     expect([status, stdout]).toEqual([0, 'Hello.\n'])
-    expect(stderr).toMatch(/^halting: this session is not kept: [^\n]+\n$/)
+    expect(stderr).toMatch(/^halting: this session is not stored: [^\n]+\n$/)
     expect(await ask('hi', [{ content: 'Hello.' }], '--session-id', id)).toMatchObject({ status: 2, stdout: '' })
     rmSync(join(here(), '.halting'))
   })
@@ -479,15 +479,15 @@ test.each([
   [['--fork-session'], '--fork-session needs --resume ID or --continue.'],
   [
     ['--resume', id, '--session-id', other],
-    '--session-id names a new session: with --resume or --continue it needs --fork-session.',
+    '--session-id sets the ID of a new session. With --resume or --continue, add --fork-session.',
   ],
   [
     ['--continue', '--no-session-persistence'],
-    '--no-session-persistence keeps nothing, so it does not go with --resume or --continue.',
+    '--no-session-persistence stores nothing, so it cannot be combined with --resume or --continue.',
   ],
   [
     ['--on-ask', 'defer', '--no-session-persistence'],
-    '--on-ask defer needs a session that is kept: leave --no-session-persistence out.',
+    '--on-ask defer needs a stored session. Remove --no-session-persistence.',
   ],
   [['--yes'], '--yes belongs to halting cluster dev, sessions, setup, trust, undo and rewind.'],
   [['--message', 'm'], '--message belongs to halting deny.'],

@@ -124,7 +124,7 @@ test('settings that are not right are told, and nothing runs', async () => {
   expect(await run(['-p', 'hi', '--settings', 'none.json'])).toEqual({
     status: 2,
     stdout: '',
-    stderr: 'halting: --settings takes a file that is there, or JSON; "none.json" is neither.\n',
+    stderr: 'halting: --settings takes an existing file or JSON, not "none.json".\n',
   })
 })
 

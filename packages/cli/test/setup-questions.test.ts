@@ -103,7 +103,7 @@ describe('the first start', () => {
 
   test('asks for the demo what the demo asks: its example is looked for', async () => {
     const { program } = terminal(['d'], {})
-    await expect(firstStart(missing, {}, program, async () => 0)).rejects.toThrow('The example is not there')
+    await expect(firstStart(missing, {}, program, async () => 0)).rejects.toThrow('The example was not found')
   })
 
   test('asks nobody where a prompt stands behind -p', async () => {

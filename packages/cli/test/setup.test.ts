@@ -97,7 +97,7 @@ describe('keys', () => {
   test('where the model that is asked has one, nothing is written', async () => {
     const { status, stdout } = await setup(['--yes'], { ANTHROPIC_API_KEY: 'k' })
     expect([status, existsSync(settingsPath())]).toEqual([0, false])
-    expect(stdout).toContain('A run can begin: it asks claude-sonnet-5-5. Nothing needs to be written.')
+    expect(stdout).toContain('A run can start with claude-sonnet-5-5. Nothing needs to be written.')
   })
 
   test('without any, and without a model on this machine, it says what to do', async () => {

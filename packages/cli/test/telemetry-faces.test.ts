@@ -62,7 +62,7 @@ test('an agent in the background: its run lies below the call that started it, a
   const replies = [
     { when: 'go', content: [call('Agent', input)] },
     { when: 'TASK-A', content: [call('Bash', { command: 'echo 8080' })] },
-    { when: 'works in the background as agent_', content: 'I wait.' },
+    { when: 'runs in the background as agent_', content: 'I wait.' },
     { when: '8080', content: 'It is 8080.' },
     { when: '<agent_result', content: 'Done.' },
   ]

@@ -114,7 +114,7 @@ describe('trusted, only what the question named', () => {
     const { stderr } = await open()
     // The rule is the same by its content; the hook is not.
     expect(canaries()).toEqual(['canary-bash'])
-    expect(stderr).toContain('bring what was not named then and does not count: hooks, permissions.allow.')
+    expect(stderr).toContain('Ignored because it was added after you trusted ')
   })
 
   test('a folder that is put in the place of a trusted one', async () => {

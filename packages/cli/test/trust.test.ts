@@ -187,7 +187,7 @@ describe('a repository that attacks whoever opens it', () => {
       permissionMode: 'default',
       trust: { trusted: true, because: '--trust, for this run' },
     })
-    expect(stderr).toContain('was not named then and does not count: ')
+    expect(stderr).toContain('Ignored because it was added after you trusted ')
     // Its allow rules, its hooks and its servers count; no program in its bin does, and no start-up file.
     expect(canaries().filter((name) => !name.startsWith('canary-hook-'))).toEqual(['canary-bash', 'canary-mcp'])
     expect(canaries()).toContain('canary-hook-Stop-claude')
@@ -228,7 +228,7 @@ describe('a repository that attacks whoever opens it', () => {
     expect(readdirSync(project)).toEqual(['.claude', 'one'])
     lay(project, { '.claude/settings.json': { permissions: { allow: ['Bash(touch one)', 'Bash(touch two)'] } } })
     const later = await halting(['-p', 'hi', '--script', asked])
-    expect(later.stderr).toContain(`its settings bring what was not named then and does not count: permissions.allow.`)
+    expect(later.stderr).toMatch(/Ignored because it was added after you trusted .*: permissions\.allow\. /)
     expect(readdirSync(project)).toEqual(['.claude', 'one'])
     expect(await halting(['trust', '--yes'])).toMatchObject({ status: 0 })
     await halting(['-p', 'hi', '--script', asked])
@@ -377,7 +377,7 @@ describe('settings of the person', () => {
   test('a model of another program that is not known is told, and the default is asked', async () => {
     lay(home, { '.claude/settings.json': { model: 'opusplan-x' } })
     const { stderr } = await halting(['check'])
-    expect(stderr).toContain('model in the settings does not count: No known service has a model "opusplan-x".')
+    expect(stderr).toContain('model in the settings is ignored: No known service has a model "opusplan-x".')
     lay(home, { '.claude/settings.json': { model: 'opus[1m]' } })
     expect(await halting(['check'])).toMatchObject({
       stderr: '',
@@ -459,7 +459,7 @@ describe('halting config (spec R-TRUST-9)', () => {
           { setting: 'env.TOKEN', value: '(set)', from: mine },
           { setting: 'permissions.deny', value: 'Bash(rm *)', from: theirs },
           { setting: 'permissions.deny', value: 'Read(./.env)', from: mine },
-          { setting: 'limits.maxRunUsd', value: 10, from: 'default of -p and of the interactive program' },
+          { setting: 'limits.maxRunUsd', value: 10, from: 'default of -p and the interactive program' },
           {
             setting: 'waitForLimits',
             value: 'none',
@@ -473,10 +473,10 @@ describe('halting config (spec R-TRUST-9)', () => {
             setting: 'modelPrices',
             text: '{}',
             from: theirs,
-            why: 'it is read from your own settings and from --settings only',
+            why: 'only your own settings and --settings can set it',
           },
         ],
-        trust: { folder: project, trusted: false, because: 'nobody has trusted it' },
+        trust: { folder: project, trusted: false, because: 'not reviewed yet' },
         warnings: expect.arrayContaining([expect.stringContaining('is not trusted')]) as unknown,
       },
     ])
@@ -484,7 +484,7 @@ describe('halting config (spec R-TRUST-9)', () => {
     for (const line of [
       'In force\n',
       `permissions.deny = Bash(rm *)  ${theirs}\n`,
-      'Does not count\n',
+      'Ignored\n',
       `permissions.allow: Bash  ${theirs}: the folder is not trusted\n`,
     ])
       expect(text).toContain(line)
@@ -498,7 +498,7 @@ describe('halting config (spec R-TRUST-9)', () => {
     expect(stdout).toMatch(/:1: permissions\.deny must be a list.*\n.*:2: permissions\.ask\[0\] is no rule/)
     lay(home, { '.claude/settings.json': '{"modl":1}' })
     expect((await halting(['config'])).stdout).toContain(
-      'there is no setting modl; it is passed over. Did you mean model?',
+      'unknown setting modl, ignored. Did you mean model?',
     )
   })
 })
@@ -511,21 +511,21 @@ test('what --trust does not let in, the line on stderr does not promise of it', 
       env: { EDITOR: 'x' },
     },
   })
-  const shows = 'halting trust shows them and has them count'
+  const shows = 'Review with `halting trust`'
   const play = ['-p', 'hi', '--script', script([{ content: 'ok' }])]
-  expect((await halting(play)).stderr).toContain(`${shows}; --trust does so for one run, without sandbox, env.`)
-  expect((await halting([...play, '--trust'])).stderr).toContain(`does not count: sandbox, env. ${shows}.`)
+  expect((await halting(play)).stderr).toContain(`${shows}, or trust for one run with --trust (except sandbox, env).`)
+  expect((await halting([...play, '--trust'])).stderr).toContain(`: sandbox, env. ${shows}.`)
   const { ignored } = JSON.parse((await halting(['config', '--trust', '--json'])).stdout) as {
     readonly ignored: readonly { readonly why: string }[]
   }
-  expect(ignored.map(({ why }) => why)).toEqual(Array(2).fill('it counts only where halting trust has named it'))
+  expect(ignored.map(({ why }) => why)).toEqual(Array(2).fill('it needs to be reviewed with halting trust'))
 })
 
 test('where nothing can be written, halting trust says so and what to do', async () => {
   writeFileSync(join(home, '.halting'), 'a file in the place of the folder')
   const { status, stderr } = await halting(['trust', '--yes'])
   expect(status).toBe(2)
-  expect(stderr).toContain(`Who is trusted cannot be written to ${join(home, '.halting', 'trust.json')}: `)
+  expect(stderr).toContain(`Cannot write the trusted folders to ${join(home, '.halting', 'trust.json')}: `)
   expect(stderr).toContain('or trust for one run with --trust.')
 })
 

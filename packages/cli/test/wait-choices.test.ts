@@ -60,7 +60,7 @@ describe('who says how long a run waits', () => {
   test('who opens a session elsewhere does not raise what its settings say, and is told', async () => {
     const said = { own: { waitForLimits: '1h' }, flags: { waitForLimits: 2 * hour }, choicesOnlyLower: true }
     const { ms, warnings } = await waitOf(said)
-    expect([ms, warnings]).toEqual([hour, [expect.stringMatching(/^--wait-for-limits does not count: .*3600 s/)]])
+    expect([ms, warnings]).toEqual([hour, [expect.stringMatching(/^--wait-for-limits is ignored: .*3600 s/)]])
   })
 })
 
@@ -89,6 +89,6 @@ test('check and config name it; what is no time is refused', async () => {
   const refused = await run(['-p', 'x', '--wait-for-limits', '40d'], options)
   expect([refused.status, refused.stderr]).toEqual([
     2,
-    expect.stringContaining('such as 90s or 8h (744h at most), or none'),
+    expect.stringContaining('such as 90s or 8h (at most 744h), or none'),
   ])
 })

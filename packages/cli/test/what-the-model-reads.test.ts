@@ -17,13 +17,86 @@ const rooms = [
   'packages/agent/src/agents/agent-tool.ts',
   'packages/agent/src/agents/definition.ts',
   'packages/agent/src/coding-agent/system-prompt.ts',
+  'packages/agent/src/tools/apply-patch.ts',
+  'packages/agent/src/mcp/http-transport.ts',
+  'packages/agent/src/mcp/link.ts',
+  'packages/agent/src/mcp/needs-sign-in.ts',
+  'packages/agent/src/mcp/repair/content-blocks.ts',
+  'packages/agent/src/mcp/resource-tools.ts',
+  'packages/agent/src/mcp/results.ts',
+  'packages/agent/src/mcp/schema/merged-forms.ts',
+  'packages/agent/src/mcp/server-handle.ts',
+  'packages/agent/src/mcp/server-tool.ts',
+  'packages/agent/src/mcp/stdio-transport.ts',
+  'packages/agent/src/mcp/tool-search.ts',
+  'packages/agent/src/tools/background-tasks.ts',
+  'packages/agent/src/tools/background.ts',
+  'packages/agent/src/tools/bash.ts',
+  'packages/agent/src/tools/bounded-output.ts',
+  'packages/agent/src/tools/changed-files.ts',
+  'packages/agent/src/tools/edit-file.ts',
+  'packages/agent/src/tools/edit-notebook.ts',
+  'packages/agent/src/tools/edit.ts',
+  'packages/agent/src/tools/editor-files.ts',
+  'packages/agent/src/tools/find-files.ts',
+  'packages/agent/src/tools/glob.ts',
+  'packages/agent/src/tools/grep.ts',
+  'packages/agent/src/tools/input-list.ts',
+  'packages/agent/src/tools/input.ts',
+  'packages/agent/src/tools/leave-running.ts',
+  'packages/agent/src/tools/left-running.ts',
+  'packages/agent/src/tools/line-reader.ts',
+  'packages/agent/src/tools/name-hints.ts',
+  'packages/agent/src/tools/nearest-place.ts',
+  'packages/agent/src/tools/notebook-edit.ts',
+  'packages/agent/src/tools/notebook.ts',
+  'packages/agent/src/tools/numbered-lines.ts',
+  'packages/agent/src/tools/output-spool.ts',
+  'packages/agent/src/tools/patches',
   'packages/agent/src/tools/person-tools.ts',
+  'packages/agent/src/tools/precheck.ts',
+  'packages/agent/src/tools/read-notebook.ts',
+  'packages/agent/src/tools/read-pdf.ts',
+  'packages/agent/src/tools/read.ts',
+  'packages/agent/src/tools/ripgrep.ts',
+  'packages/agent/src/tools/search-files.ts',
+  'packages/agent/src/tools/search-globs.ts',
+  'packages/agent/src/tools/search-root.ts',
+  'packages/agent/src/tools/shell-command.ts',
+  'packages/agent/src/tools/small-tools.ts',
+  'packages/agent/src/tools/start-folder.ts',
+  'packages/agent/src/tools/task-list',
+  'packages/agent/src/tools/task-output.ts',
+  'packages/agent/src/tools/task-stop.ts',
+  'packages/agent/src/tools/task-words.ts',
+  'packages/agent/src/tools/telling-failures.ts',
+  'packages/agent/src/tools/text-file.ts',
+  'packages/agent/src/tools/todo-form.ts',
+  'packages/agent/src/tools/todo-write.ts',
+  'packages/agent/src/tools/tool-profile.ts',
   'packages/agent/src/tools/wait.ts',
   'packages/agent/src/tools/waits',
   'packages/agent/src/tools/web-fetch.ts',
   'packages/agent/src/tools/web-search.ts',
+  'packages/agent/src/tools/workspace.ts',
+  'packages/agent/src/tools/write-file.ts',
+  'packages/agent/src/tools/write.ts',
   'packages/agent/src/web',
+  ...['collapse', 'compact', 'persons-words', 'shorten', 'summarize'].map(inCore('context')),
+  ...['evidence', 'judge-question', 'judged-goal'].map(inCore('goals')),
+  ...['media-problem', 'too-much'].map(inCore('media')),
+  ...['can-use-tool', 'output', 'permission-decision', 'schema', 'schema-check', 'schema-keywords'].map(
+    inCore('tools'),
+  ),
+  ...['schema-kinds', 'shortened', 'standard-schema', 'tool-result'].map(inCore('tools')),
+  ...['background-agents', 'check-media', 'pause-at-limit', 'tell-limits'].map(inCore('turn')),
+  ...['agent-result', 'agent-share', 'ask-permission', 'batch', 'close-calls'].map(inCore('turn/calls')),
+  ...['inspect-call', 'prepare-call', 'run-agent', 'save-result', 'start-agent'].map(inCore('turn/calls')),
 ]
+
+function inCore(folder: string): (name: string) => string {
+  return (name) => `packages/core/src/${folder}/${name}.ts`
+}
 
 /** The request of the program, as a service of the Messages API gets it. */
 interface Request {
@@ -80,6 +153,7 @@ test('the page has every text that models read', async () => {
     `\`\`\`text\n${withoutPlace(request.system.map((block) => block.text).join('\n\n'))}\n\`\`\``,
     '## The tools of `halting -p`',
     ...request.tools.map((tool) => renderTool(tool)),
+    ...(await profileSections(request)),
     '## What comes back, reminders and questions',
     'Each text with the name of its constant or function; functions are called with samples.',
     ...files.map((file) => renderTexts(file)),
@@ -89,9 +163,32 @@ test('the page has every text that models read', async () => {
   expect(isToWrite ? text : readFileSync(page, 'utf8')).toBe(text)
 })
 
+/** The profiles of `toolProfile`: what is not the same by default. */
+async function profileSections(usual: Request): Promise<readonly string[]> {
+  const usualTools = new Set(usual.tools.map(renderTool))
+  const [codex, small] = [await requestWith('--tool-profile', 'codex'), await requestWith('--tool-profile', 'small')]
+  return [
+    '## The tools of `--tool-profile codex`',
+    'Tools that differ from the default. Edit and Write are not offered.',
+    ...codex.tools.map(renderTool).filter((tool) => !usualTools.has(tool)),
+    '## The system prompt of `--tool-profile small`',
+    `\`\`\`text\n${withoutPlace(small.system.map((block) => block.text).join('\n\n'))}\n\`\`\``,
+    '## The tools of `--tool-profile small`',
+    ...small.tools.map(renderTool),
+  ]
+}
+
+function tokensOf({ system, tools }: Request): number {
+  return roughTokens.estimate(JSON.stringify(system)) + roughTokens.estimate(JSON.stringify(tools))
+}
+
+test('the request of the profile small has at most 1,100 tokens, that of codex fewer than 4,000', async () => {
+  expect(tokensOf(await requestWith('--tool-profile', 'small'))).toBeLessThanOrEqual(1_100)
+  expect(tokensOf(await requestWith('--tool-profile', 'codex'))).toBeLessThan(4_000)
+})
+
 test('the default request has fewer than 4,000 tokens', async () => {
-  const { system, tools } = await requestWith()
-  expect(roughTokens.estimate(JSON.stringify(system)) + roughTokens.estimate(JSON.stringify(tools))).toBeLessThan(4_000)
+  expect(tokensOf(await requestWith())).toBeLessThan(4_000)
 })
 
 test.each(rooms)('%s has prose for models in texts files alone', (path) => {

@@ -1,8 +1,7 @@
-import { lastAnswerPrompt } from './prompts.ts'
 import { lapsLeft, type IterationReason } from './allowance.ts'
 import { after, firstOf, type Eventually } from './eventually.ts'
 import { finish } from './finish.ts'
-import { noProgressReminder } from './guards/no-progress.ts'
+import { noProgressReminder } from './guards/guard-texts.ts'
 import type { RaisableLimit } from './limit-question.ts'
 import type { FinishedRun } from './run-context.ts'
 import { goalAtEnding } from './turn/goals.ts'
@@ -12,6 +11,7 @@ import { outcomeAfterRaise, pauseAtLimit } from './turn/pause-at-limit.ts'
 import type { Draft, Outcome, Route } from './turn/outcome.ts'
 import type { LapDetails, Run } from './turn/run.ts'
 import { addHookMessages, runHooks, type HookRun } from './turn/run-hooks.ts'
+import { runEnding } from './turn/turn-texts.ts'
 
 /**
  * The only way round the loop, and the only way out of it: undefined means that the run goes round again.
@@ -157,9 +157,8 @@ const neverOverridden: ReadonlySet<string> = new Set(['user_requested', 'error',
 function asksForLastAnswer(run: Run, draft: Draft): boolean {
   if (!run.context.settings.wrapUp || !draft.wrapsUp) return false
   if (run.spent.closing !== null || lapsLeft('wrap_up', run.spent.laps, run.context.limits) <= 0) return false
-  const text = `The run ends here: ${draft.signal.message}. ${lastAnswerPrompt}`
   const closing = { reason: draft.reason, signal: draft.signal.toJSON(), signals: run.signals.toJSON() }
-  run.appendUser(text, 'loop')
+  run.appendUser(runEnding(draft.signal.message), 'loop')
   run.update({ closing })
   return true
 }

@@ -18,7 +18,7 @@ import { contextOf, settingsOf, type RunOptions } from './options.ts'
 import type { FinishedRun } from './run-context.ts'
 import { initMessage } from './sdk/init-message.ts'
 import type { SdkMessages, SdkPermissionDenial } from './sdk/sdk-messages.ts'
-import { compactCommand, lastAnswerPrompt, Prompts } from './prompts.ts'
+import { compactCommand, Prompts } from './prompts.ts'
 import { resumeOn } from './resume.ts'
 import { asked, wayOn, type RunRequest } from './run-request.ts'
 import { completeOptions, runsBeforeOf, sessionIdOf, type QueryOptions } from './query-options.ts'
@@ -47,6 +47,7 @@ import { systemClock } from './steps/system-clock.ts'
 import type { RunResult } from './endings/terminal.ts'
 import type { PermissionDecision } from './tools/permission-decision.ts'
 import { Transcript } from './transcript.ts'
+import { lastAnswerPrompt } from './turn/turn-texts.ts'
 
 let sessionsMade = 0
 

@@ -18,6 +18,7 @@ import type { Run } from './turn/run.ts'
 import { addHookMessages, noSubject, runHooks, type HookSubject } from './turn/run-hooks.ts'
 import { activeMs, committedUsd } from './turn/figures.ts'
 import { leaveBrokenTasks, leaveTasks } from './turn/tasks.ts'
+import { interruptedReply, interruptedTools } from './turn/turn-texts.ts'
 
 /** Ends the run: says what has to be said, and puts the one terminal on record. */
 export async function finish(run: Run, draft: Draft): Promise<FinishedRun> {
@@ -75,8 +76,7 @@ function sayEnding(run: Run, draft: Draft): void {
   if (what === undefined) return
   if ('type' in what) return run.attach(what)
   if ('interruption' in what) {
-    const text =
-      what.interruption === 'tools' ? '[Request interrupted by user for tool use]' : '[Request interrupted by user]'
+    const text = what.interruption === 'tools' ? interruptedTools : interruptedReply
     return run.appendUser([{ type: 'text', text }], 'interruption')
   }
   const id = run.entryId('error')

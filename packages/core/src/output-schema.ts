@@ -3,13 +3,13 @@ import { isJsonObject, type JsonObject } from './json.ts'
 import { headOf } from './text.ts'
 import {
   checkStandard,
-  gavePromise,
   isStandardSchema,
   jsonSchemaOf,
   type StandardJsonSchema,
   type StandardOutput,
   type StandardSchema,
 } from './tools/standard-schema.ts'
+import { checkFailed, outputInstruction, outputNotJson, outputTooDeep, returnedPromise } from './tools/schema-texts.ts'
 
 /** Whether an answer fits what the caller wants. */
 export interface OutputSchema<Output = unknown> {
@@ -52,7 +52,7 @@ export function outputSchema<Schema extends StandardSchema>(
   return outputThatFits(shown, (value) => {
     const checked = checkedBy<StandardOutput<Schema>>(schema, value)
     if (checked.valid) return { fits: true, value: checked.input }
-    if (checked.isAsync === true) throw new ConfigurationError(`The output schema ${gavePromise}.`)
+    if (checked.isAsync === true) throw new ConfigurationError(`The output schema ${returnedPromise}.`)
     return { fits: false, message: checked.message }
   })
 }
@@ -64,7 +64,7 @@ function checkedBy<Output>(schema: StandardSchema, value: unknown): ReturnType<t
     return checkStandard(schema as StandardSchema<unknown, Output>, value)
   } catch (thrown) {
     if (thrown instanceof RangeError) throw thrown
-    return { valid: false, message: `its check failed: ${messageOf(thrown)}` }
+    return { valid: false, message: checkFailed(messageOf(thrown)) }
   }
 }
 
@@ -74,10 +74,10 @@ export function outputThatFits<Output>(
   check: (value: unknown) => OutputCheck<Output>,
 ): OutputSchema<Output> {
   return {
-    instruction: `When you are done, answer with one JSON value alone, without any text or code fence around it. It must fit this JSON Schema:\n${JSON.stringify(jsonSchema)}`,
+    instruction: outputInstruction(JSON.stringify(jsonSchema)),
     check(answer) {
       const read = jsonIn(answer)
-      if ('problem' in read) return { fits: false, message: `it is not JSON (${headOf(read.problem, 200)})` }
+      if ('problem' in read) return { fits: false, message: outputNotJson(headOf(read.problem, 200)) }
       return checkedAt(check, read.value)
     },
   }
@@ -88,7 +88,7 @@ function checkedAt<Output>(check: (value: unknown) => OutputCheck<Output>, value
     return check(value)
   } catch (thrown) {
     // A schema that names itself goes as deep as the answer does.
-    if (thrown instanceof RangeError) return { fits: false, message: 'it is nested too deeply to be checked' }
+    if (thrown instanceof RangeError) return { fits: false, message: outputTooDeep }
     throw thrown
   }
 }

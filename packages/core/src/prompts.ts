@@ -3,10 +3,6 @@ import type { Eventually } from './eventually.ts'
 import { holdsMedia } from './media/places.ts'
 import type { MessageContent } from './messages.ts'
 
-/** Asks for the last answer of a run, which has no tools. */
-export const lastAnswerPrompt =
-  'Give your last answer now, without tools: what is done, what is not, and what you would do next.'
-
 /** What a program does to what a person says before a run begins with it: images made smaller, for instance. */
 export type PrepareContent = (content: MessageContent) => Eventually<MessageContent>
 
@@ -64,6 +60,5 @@ async function prepared(prepare: PrepareContent, prompt: MessageContent): Promis
   }
 }
 
-export const goOnPrompt: string = 'Continue from where you left off.'
 /** A command that users of coding agents know. What is said behind it are instructions for the summary. */
 export const compactCommand: RegExp = /^\/compact(?:\s+([\s\S]*))?$/

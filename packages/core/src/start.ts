@@ -34,6 +34,7 @@ import { recordedAnswer, type PermissionDecision } from './tools/permission-deci
 import { notRun, resultBlock } from './tools/tool-result.ts'
 import { openCallsOf } from './open-calls.ts'
 import { Transcript } from './transcript.ts'
+import { notRunReasons } from './tools/result-texts.ts'
 
 /** What a run begins with: a prompt, or answers to calls that wait, over the session so far. */
 export interface StartOptions {
@@ -187,7 +188,7 @@ function decisionsOf(approvals: NonNullable<StartOptions['approvals']>): NonNull
 function withCallsClosed(state: RunState): RunState {
   const calls = openCallsOf(state.transcript)
   if (calls.length === 0) return state
-  const result = notRun('it waited for approval, and something else was said instead')
+  const result = notRun(notRunReasons.notApproved)
   const content = calls.map(({ id }) => resultBlock(id, result))
   const message = { role: 'user', content } as const
   const closed = withEntry(state, { kind: 'user', id: entryId(state, 'tool_results'), message, origin: 'tool_results' })

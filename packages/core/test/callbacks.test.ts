@@ -245,10 +245,10 @@ describe('a callback that throws', () => {
     const result = await ended([calls('Write', 'Fail', 'Write')], { tools, errorPolicy: bug })
     expect([result.terminal.reason, resultTexts(result)]).toEqual([
       'error',
-      ['written', 'bug', 'Not run: the run broke before this call'],
+      ['written', 'bug', 'Not run: the run failed before this call'],
     ])
     const two = await ended([calls('Fail', 'Write')], { tools, errorPolicy: bug })
-    expect(resultTexts(two)).toEqual(['bug', 'Not run: the run broke before this call'])
+    expect(resultTexts(two)).toEqual(['bug', 'Not run: the run failed before this call'])
   })
 
   test('an error policy, leaves calls that ran together with their own results', async () => {
@@ -296,7 +296,7 @@ test('a deaf tool that started early is named when the message is cut', async ()
   expect([result.terminal.reason, result.terminal.stillRunning, resultTexts(result)]).toEqual([
     'aborted_streaming',
     ['call_0_0'],
-    [expect.stringContaining('may still be at work')],
+    [expect.stringContaining('may still be running')],
   ])
 })
 

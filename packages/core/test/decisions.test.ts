@@ -399,7 +399,7 @@ describe('a stream that breaks after completed blocks', () => {
     expect([resumed.transitions, resumed.terminal.reason, said(resumed)]).toEqual([
       ['max_output_tokens_recovery'],
       'completed',
-      [['loop', 'Your reply broke off because the connection was lost. Go on exactly where it stopped.']],
+      [['loop', 'The connection was lost during your reply. Continue exactly where your reply stopped.']],
     ])
     const failed = await run([broken, broken, 'never'])
     expect([failed.transitions, failed.terminal.reason, failures(failed)]).toEqual([

@@ -97,7 +97,7 @@ interface FigureTold {
 
 function figuresTold(entry: TranscriptEntry): readonly FigureTold[] {
   if (entry.kind !== 'user' || entry.origin !== 'loop' || typeof entry.message.content !== 'string') return []
-  const [, told] = /^Left of the limits of this run: (.*)\.$/.exec(entry.message.content) ?? []
+  const [, told] = /^Remaining in this run: (.*)\.$/.exec(entry.message.content) ?? []
   return (told ?? '').split('; ').flatMap((part) => {
     const [, left, limit, figure] = /^\$?([\d.]+) of \$?([\d.]+) ?(\w.*)?$/.exec(part) ?? []
     if (left === undefined) return []

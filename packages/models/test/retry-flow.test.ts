@@ -286,7 +286,7 @@ describe.each(protocols)('a connection that drops (%s)', (protocol) => {
     expect(messages.length).toBe(3)
     expect(messages[1]).toContain('I will read 日本.md.')
     expect(messages[2]).toContain(
-      'Your reply broke off because the connection was lost. Go on exactly where it stopped.',
+      'The connection was lost during your reply. Continue exactly where your reply stopped.',
     )
   })
 

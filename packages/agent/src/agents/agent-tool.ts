@@ -176,7 +176,8 @@ function toolsOf(
   const has = all.filter(
     (tool) =>
       !ofTheSession.has(tool) &&
-      (tools === undefined || tools.some((entry) => isNamed(entry, tool) || isPatchBy(entry, tool))) &&
+      (tools === undefined ||
+        tools.some((entry) => isNamed(entry, tool) || isPatchBy(entry, tool) || isListBy(entry, tool, all))) &&
       !disallowedTools.some((entry) => isNamed(entry, tool) || (entry === 'Edit' && isPatchBy(entry, tool))),
   )
   const left = has.filter((tool) => !guards.some((guard) => matchedNames(tool).some((known) => matches(guard, known))))
@@ -188,6 +189,14 @@ function toolsOf(
 /** Whether the tool applies patches, which stands for Edit and Write where it is offered. */
 function isPatchBy(entry: string, tool: string): boolean {
   return tool === patchToolName && (entry === 'Edit' || entry === 'Write')
+}
+
+const taskTools: readonly string[] = ['TaskCreate', 'TaskUpdate', 'TaskList', 'TaskGet']
+
+/** Whether the tool writes the task list in place of a named one, which is not offered in this session (spec R-TODO-5b). */
+function isListBy(entry: string, tool: string, all: readonly string[]): boolean {
+  if (all.includes(entry)) return false
+  return entry === 'TodoWrite' ? taskTools.includes(tool) : tool === 'TodoWrite' && taskTools.includes(entry)
 }
 
 /** `Name`, `*`, `mcp__server` and `mcp__server__*`. */

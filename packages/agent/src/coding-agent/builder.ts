@@ -134,7 +134,9 @@ export class CodingAgentBuilder<Output = unknown> extends AgentBuilder {
     this.#check()
     const session = this.#session
     if (session.state === 'taken')
-      throw new ConfigurationError('This session has an engine: one writes it. Open another session with codingAgent.')
+      throw new ConfigurationError(
+        'This session already has an engine, and only one may write it. Open another session with codingAgent.',
+      )
     session.state = 'taken'
     try {
       const kept = await session.onDisk?.open(session.version)

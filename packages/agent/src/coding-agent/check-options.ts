@@ -14,9 +14,12 @@ const is =
   (value) =>
     fits(value) ? undefined : what
 
-const isTexts = is('a list of texts', (value) => Array.isArray(value) && value.every((one) => typeof one === 'string'))
+const isTexts = is(
+  'a list of strings',
+  (value) => Array.isArray(value) && value.every((one) => typeof one === 'string'),
+)
 const isFlag = is('true or false', (value) => typeof value === 'boolean')
-const isText = is('a text that is not empty', (value) => typeof value === 'string' && value !== '')
+const isText = is('a non-empty string', (value) => typeof value === 'string' && value !== '')
 const isFunction = is('a function', (value) => typeof value === 'function')
 const isList = is('a list', Array.isArray)
 const oneOf = (names: readonly string[]): Check =>
@@ -27,13 +30,16 @@ const sources: readonly string[] = ['user', 'project', 'local']
 /** The options of `codingAgent` that are not those of the loop, which looks at its own. A list that is a text would be a list of letters. */
 const checks: { readonly [name: string]: Check } = {
   model: is('a model or the name of one', (value) => typeof value === 'string' || isJsonObject(value)),
-  tools: is('a list of tools, such as tool() makes', (value) => Array.isArray(value) && value.every(isJsonObject)),
+  tools: is(
+    'a list of tools, such as those made by tool()',
+    (value) => Array.isArray(value) && value.every(isJsonObject),
+  ),
   hooks: isList,
   stopHooks: isList,
   codingTools: isTexts,
   toolProfile: oneOf(toolProfiles),
-  system: is('a text', (value) => typeof value === 'string'),
-  appendSystem: is('a text', (value) => typeof value === 'string'),
+  system: is('a string', (value) => typeof value === 'string'),
+  appendSystem: is('a string', (value) => typeof value === 'string'),
   outputSchema: is(
     'a Standard Schema or a JSON Schema',
     (value) => (typeof value === 'object' && value !== null) || typeof value === 'function',
@@ -42,7 +48,7 @@ const checks: { readonly [name: string]: Check } = {
     `a list of ${sources.join(', ')}`,
     (value) => Array.isArray(value) && value.every((one) => sources.includes(String(one))),
   ),
-  settings: is('an object that can be written as JSON', (value) => isJsonObject(value) && isWritable(value)),
+  settings: is('a JSON-serializable object', (value) => isJsonObject(value) && isWritable(value)),
   trust: isFlag,
   permissionMode: oneOf(permissionModes),
   allowedTools: isTexts,
@@ -61,7 +67,7 @@ const checks: { readonly [name: string]: Check } = {
     (value) => isJsonObject(value) && Object.values(value).every(isServer),
   ),
   elicit: isFunction,
-  sessionId: is('a UUID, such as randomUUID() gives', (value) => typeof value === 'string' && isUuid(value)),
+  sessionId: is('a UUID, such as from randomUUID()', (value) => typeof value === 'string' && isUuid(value)),
   resume: is(
     "a session's id or { newest: true }",
     (value) => (typeof value === 'string' && value !== '') || (isJsonObject(value) && value['newest'] === true),
@@ -73,21 +79,21 @@ const checks: { readonly [name: string]: Check } = {
 
 /** Options of the loop that a session brings itself, with what is to be given in their place. */
 const brought: { readonly [name: string]: string } = {
-  permissions: 'Give allowedTools, disallowedTools and permissionMode.',
+  permissions: 'Use allowedTools, disallowedTools and permissionMode.',
   stopWhen: 'Register each guard: .withCapability(new UseHook(guard)).',
-  output: 'Give outputSchema.',
-  steps: 'Leave it out: persistSession says whether the session is kept.',
-  moreTools: 'Give tools or mcpServers.',
-  session: 'Give resume or sessionId.',
-  transcript: 'Give resume.',
-  stepsFor: 'Leave it out: persistSession says whether the session is kept.',
-  apiKey: 'Give a model that has its key, such as anthropic(name, { apiKey }) of @halting/models.',
+  output: 'Use outputSchema.',
+  steps: 'Remove it; persistSession sets whether the session is stored.',
+  moreTools: 'Use tools or mcpServers.',
+  session: 'Use resume or sessionId.',
+  transcript: 'Use resume.',
+  stepsFor: 'Remove it; persistSession sets whether the session is stored.',
+  apiKey: 'Pass a model that has its key, such as anthropic(name, { apiKey }) of @halting/models.',
 }
 
 /** Plain JavaScript may give anything. Returns the folder. @throws ConfigurationError for what cannot be served. */
 export function checkedFolder(options: Pick<CodingAgentOptions, 'cwd' | 'additionalDirectories'>): string {
   const given: unknown = options
-  if (!isJsonObject(given)) throw new ConfigurationError('codingAgent must be given an object, such as { cwd }.')
+  if (!isJsonObject(given)) throw new ConfigurationError('codingAgent takes an object, such as { cwd }.')
   for (const [name, instead] of Object.entries(brought))
     if (given[name] !== undefined) throw new ConfigurationError(`codingAgent has no option ${name}. ${instead}`)
   for (const [name, check] of Object.entries(checks)) {
@@ -95,12 +101,11 @@ export function checkedFolder(options: Pick<CodingAgentOptions, 'cwd' | 'additio
     if (problem !== undefined) throw new ConfigurationError(`${name} of codingAgent must be ${problem}.`)
   }
   const { cwd } = options
-  if (!isFolder(cwd))
-    throw new ConfigurationError(`cwd must be a folder that is there, but it is ${JSON.stringify(cwd)}.`)
+  if (!isFolder(cwd)) throw new ConfigurationError(`cwd must be an existing folder, not ${JSON.stringify(cwd)}.`)
   const folder = resolve(cwd)
   const stranger = options.additionalDirectories?.find((path) => !isFolder(resolve(folder, path)))
   if (stranger !== undefined)
-    throw new ConfigurationError(`additionalDirectories takes folders that are there; "${stranger}" is not.`)
+    throw new ConfigurationError(`additionalDirectories takes existing folders, not "${stranger}".`)
   return folder
 }
 

@@ -29,41 +29,41 @@ export function noticeText(notice: SessionNotice): string {
       return `read ${notice.path}`
     case 'untrusted_settings': {
       const { trusted, folder, because } = notice.folder
-      const what = trusted ? 'was not trusted with' : 'is not trusted: these of its settings do not count:'
-      return `${folder} ${what} ${settingsIn(notice)} (${because}). halting trust shows them and has them count.`
+      const why = trusted ? `added after ${folder} was trusted` : `${folder} is not trusted, ${because}`
+      return `Ignored settings (${why}): ${settingsIn(notice)}. Review with \`halting trust\`.`
     }
     case 'trust_needed':
-      return 'halting trust shows them and has them count.'
+      return 'Review with `halting trust`.'
     case 'plugin_problem':
       return `the plugin ${notice.problem.plugin}: ${notice.problem.message}.`
     case 'plugin_hooks_off':
-      return `hooks of plugins (${notice.plugins.join(', ')}) do not count: ${notice.setting} in ${notice.from}.`
+      return `hooks of plugins (${notice.plugins.join(', ')}) are ignored because of ${notice.setting} in ${notice.from}.`
     case 'unreadable_agents':
-      return `What agents gives ${notice.problem}. It takes { name: { description: '…', prompt: '…' } }.`
+      return `The option agents ${notice.problem}. Use { name: { description: '…', prompt: '…' } }.`
     case 'unknown_agent':
-      return `There is no agent ${notice.name}.`
+      return `Unknown agent ${notice.name}.`
     case 'unknown_tool':
-      return `codingTools takes names of ${[...notice.known, 'Skill'].join(', ')}; there is no ${notice.name}.`
+      return `codingTools: unknown tool ${notice.name}. Use names from ${[...notice.known, 'Skill'].join(', ')}.`
     case 'commands_stopped':
       return `stopped with the session: ${notice.commands.join('; ')}`
     case 'run_left_open':
-      return 'The last run did not end. It is closed first.'
+      return 'The previous run was interrupted. It is closed first.'
     case 'session_taken_over':
-      return `continues a session of ${notice.program} (${notice.path}) as the session ${notice.sessionId}`
+      return `continuing a session of ${notice.program} (${notice.path}) as session ${notice.sessionId}`
     case 'no_price':
-      return `there is no price for ${notice.models.join(', ')}, so that limits of dollars in the settings do not hold; maxTurns is ${notice.maxTurns}`
+      return `no price is known for ${notice.models.join(', ')}, so dollar limits in the settings cannot be enforced; maxTurns is ${notice.maxTurns}`
     case 'session_not_stored':
       return `this session is not stored: ${notice.why}`
     case 'checkpoints_stopped':
-      return `what files were is not kept any more: ${notice.problem}`
+      return `file contents are no longer saved for undo: ${notice.problem}`
     case 'sessions_removed':
-      return `removed ${notice.sessions} sessions that nobody used for ${notice.days} days`
+      return `removed ${notice.sessions} sessions not used for ${notice.days} days`
     case 'sandbox_file_created':
-      return `a command in the sandbox has made ${notice.path}, which programs obey outside of it`
+      return `a sandboxed command created ${notice.path}, which programs outside the sandbox execute`
     case 'budgets_ignored':
       return notice.uncounted === undefined
         ? `standing budgets are ignored: ${notice.budgets.join(', ')}`
-        : `what is spent is not counted for standing budgets: ${notice.uncounted}`
+        : `cost is not recorded for standing budgets: ${notice.uncounted}`
     case 'sandbox_network_refused':
       return `the sandbox refused the network: ${notice.host}: ${notice.why}`
   }

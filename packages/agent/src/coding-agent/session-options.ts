@@ -1,5 +1,5 @@
 import type { AnyTool, QueryOptions } from '@halting/core'
-import { isAgentTool } from '@halting/core/adapters'
+import { isAgentTool, type LargeResults } from '@halting/core/adapters'
 import type { ToolProfile } from '@halting/policy/settings'
 import type { Briefing } from '../instructions/briefing.ts'
 import { imageAdvice } from '../media/fit-image.ts'
@@ -57,10 +57,15 @@ export async function sessionOptions(parts: SessionParts): Promise<Required<Pick
     hooks: briefing?.hooks ?? [],
     userContext: Object.fromEntries(entries.map(([name, text]) => [name, redact(text)])),
     permissions,
-    largeResults: resultFiles,
+    largeResults: tools.some(({ name }) => name === 'Read') ? { ...resultFiles, readCall } : resultFiles,
     prepareContent: createPrepareContent(workspace.fitImage, parts.redactKeys),
     mediaLimits: { advice: imageAdvice },
   }
+}
+
+/** How the model reads a stored result. */
+function readCall(path: string): ReturnType<NonNullable<LargeResults['readCall']>> {
+  return { tool: 'Read', input: { file_path: path }, lineField: 'offset' }
 }
 
 /** Nothing that a tool shows has a secret: not to the model, not to hooks, not on disk. Known forms are loaded where that is wanted. */

@@ -8,7 +8,8 @@ import { readLines } from '../tools/line-reader.ts'
 import { numberedLines } from '../tools/numbered-lines.ts'
 import { createReadTool, isBinary, startOf } from '../tools/read.ts'
 import type { Workspace } from '../tools/workspace.ts'
-import { todoListOf } from './todo-list.ts'
+import { taskListOf } from '../tools/task-list/task-list.ts'
+import { taskLines, taskListTitle } from '../tools/task-list/task-list-texts.ts'
 
 /** Files that are carried over a compaction, or told to be gone. */
 const mostFiles = 5
@@ -18,18 +19,19 @@ const fileTokens = 5_000
 const charactersPerToken = 3
 
 /**
- * What the coding agent carries over a compaction (spec R-CARRY-1): the list of things to do, and the files that were last read or written, as they
+ * What the coding agent carries over a compaction (spec R-CARRY-1): the task list, and the files that were last read or written, as they
  * are at that moment. Only what the permissions let Read without asking.
  */
 export function createCarryOver(workspace: Workspace, permissions: Permissions): CarryOver {
   const tool: AnyTool = createReadTool(workspace)
-  return async ({ signal, messages, maxTokens, agentId }) => {
+  return async ({ signal, transcript, maxTokens, agentId }) => {
     const files = workspace.filesOfAgent(agentId)
-    const todo = todoListOf(messages)
-    const carried: CarriedText[] = todo === undefined ? [] : [todo]
-    let left = maxTokens * charactersPerToken - (todo?.text.length ?? 0)
+    const tasks = taskLines(taskListOf(transcript))
+    const carried: CarriedText[] = tasks === '' ? [] : [{ title: taskListTitle, text: tasks }]
+    const listCount = carried.length
+    let left = maxTokens * charactersPerToken - tasks.length
     for (const seen of files.newestFirst) {
-      if (carried.length - (todo === undefined ? 0 : 1) >= mostFiles || left < leastCharacters) break
+      if (carried.length - listCount >= mostFiles || left < leastCharacters) break
       signal.throwIfAborted()
       if (!(await mayRead(seen.realPath, permissions, tool))) continue
       // Half of what is left, so that one long file leaves something for the next.

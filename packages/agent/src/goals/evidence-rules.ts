@@ -18,7 +18,7 @@ const claims: ReadonlySet<string> = new Set(['Agent', 'Task', 'WebFetch', 'WebSe
 
 /** Tools whose results are what they were given, what the program says of itself, or what a person chose of what the model offered. */
 const echoes: ReadonlySet<string> = new Set(
-  'Edit Write NotebookEdit apply_patch TodoWrite AskUserQuestion EnterPlanMode ExitPlanMode ToolSearch TaskStop'.split(
+  'Edit Write NotebookEdit apply_patch TodoWrite TaskCreate TaskUpdate TaskList TaskGet AskUserQuestion EnterPlanMode ExitPlanMode ToolSearch TaskStop'.split(
     ' ',
   ),
 )

@@ -121,8 +121,7 @@ function eventBound(mostBytes: number): TransformStream<Uint8Array, Uint8Array> 
       }
       if (Math.max(most, ofEvent) > mostBytes)
         controller.error(new Error('The server sent a message that is too large.'))
-      else if (linesLeft < 0 || bytesLeft < 0)
-        controller.error(new Error('The server floods: it sends more than anybody asked for.'))
+      else if (linesLeft < 0 || bytesLeft < 0) controller.error(new Error('The server sent too much data too fast.'))
       else controller.enqueue(chunk)
     },
   })

@@ -75,7 +75,7 @@ export function readMcpServer(given: JsonObject, env: Environment): McpServerEnt
     const { username, password } = new URL(address)
     // Nothing asks with it, and the error of that would tell it.
     if (username !== '' || password !== '')
-      return { problem: 'its url has a name or a password in it: give it a header with them' }
+      return { problem: 'its url contains a user name or password; put them in a header' }
     const oauth = registeredClient(given['oauth'], expand)
     return {
       type: kind,

@@ -6,7 +6,8 @@ import type { McpServerConfig } from './config.ts'
 import type { McpLimits } from './limits.ts'
 import type { ConnectionPlace } from './connection-place.ts'
 import { Link } from './link.ts'
-import { NeedsSignIn, signInAdvice } from './needs-sign-in.ts'
+import * as texts from './connection-texts.ts'
+import { NeedsSignIn } from './needs-sign-in.ts'
 import type { Reports } from './repair/reports.ts'
 import { nameFor } from './repair/values.ts'
 import { type ShownSchema, shownSchemaOf } from './schema/shown-schema.ts'
@@ -72,7 +73,7 @@ export async function connect(
     const client = await unlessAborted(link.open({ signal: inTime, timeout: place.limits.connectMs }), inTime)
     Object.assign(client, {
       onclose: () => {
-        if (isReady && !isClosed) events.onGone(link.stdio?.problem ?? 'the connection ended')
+        if (isReady && !isClosed) events.onGone(link.stdio?.problem ?? texts.connectionClosed)
       },
     })
     const look = (within: AbortSignal): Promise<Offered> =>
@@ -159,7 +160,7 @@ function problemOf(
   >
   const words = messageOf(thrown)
   if ([status, code].some((one) => one === 401 || one === 403) || /unauthorized/i.test(words))
-    return new NeedsSignIn(signInAdvice(name, stdio === undefined && signIns !== undefined))
+    return new NeedsSignIn(texts.signInAdvice(name, stdio === undefined && signIns !== undefined))
   const said = stdio?.lastWords === undefined || stdio.lastWords === '' ? '' : `; it said: ${stdio.lastWords}`
   if (stdio?.problem !== undefined) return new Error(`${stdio.problem}${said}`)
   if (isLate || isTimedOut(thrown))

@@ -20,8 +20,10 @@ export {
   signInsFolder,
 } from '@halting/policy'
 export type { ElicitationAnswer, ElicitationRequest } from './connection-place.ts'
+export type { Elicit } from './elicitations.ts'
 export { defaultMcpLimits, type McpLimits } from './limits.ts'
 export type { McpStatus } from './server-handle.ts'
+export type { PromptCommand } from './prompts.ts'
 export { pluginServers } from './plugin-servers.ts'
 export { openServers, serversOf, type SessionServers, type SessionServersOptions } from './session-servers.ts'
 export { signIn, type SignInOptions } from './sign-in/sign-in.ts'

@@ -4,6 +4,8 @@ export interface McpLimits {
   readonly connectMs: number
   /** One call of a tool. */
   readonly toolMs: number
+  /** How long a call waits for a person to finish on a page, after they agreed to open it. */
+  readonly pageMs: number
   /** How long the first request waits for servers after the first of them is there, and how long in all. */
   readonly waitAfterFirstMs: number
   readonly waitMs: number
@@ -26,6 +28,7 @@ export interface McpLimits {
 export const defaultMcpLimits: McpLimits = Object.freeze({
   connectMs: 30_000,
   toolMs: 600_000,
+  pageMs: 120_000,
   waitAfterFirstMs: 2_000,
   waitMs: 5_000,
   outputTokens: 25_000,

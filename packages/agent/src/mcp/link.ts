@@ -12,15 +12,15 @@ import {
 import { messageOf } from '@halting/core/adapters'
 import { boundedFetch } from './bounded-fetch.ts'
 import type { HttpServer, McpServerConfig } from './config.ts'
-import type { ConnectionPlace, ElicitationAnswer } from './connection-place.ts'
+import type { ConnectionPlace } from './connection-place.ts'
 import { HttpTransport } from './http-transport.ts'
-import { moreScopeAdvice, NeedsSignIn, signInAdvice } from './needs-sign-in.ts'
+import { moreScopeAdvice, signInAdvice } from './connection-texts.ts'
+import { NeedsSignIn } from './needs-sign-in.ts'
 import { Reports } from './repair/reports.ts'
 import { TolerantTransport } from './repair/tolerant-transport.ts'
 import { tokenSource } from './sign-in/token-source.ts'
 import { StdioTransport } from './stdio-transport.ts'
-import { settledWithin, timeLimit } from '../time-limit.ts'
-import { unlessAborted } from './unless-aborted.ts'
+import { settledWithin } from '../time-limit.ts'
 
 interface OpenOptions {
   readonly signal: AbortSignal
@@ -194,10 +194,10 @@ function wayTo(server: McpServerConfig, place: ConnectionPlace): Way {
 }
 
 function clientFor(place: ConnectionPlace, versions: Versions): Client {
-  const { version, directories, elicit, limits } = place
+  const { version, directories, elicitations, limits } = place
   const timeoutMs = Math.min(mostProbeMs, limits.connectMs * probeShare)
   const options: ClientOptions = {
-    capabilities: { roots: {}, elicitation: {} },
+    capabilities: { roots: {}, elicitation: { form: {}, url: {} } },
     // No schema of a server comes here: its `outputSchema` is dropped (`repair`). The client's own validator would be loaded for nothing.
     jsonSchemaValidator: {
       getValidator: () => (input) => ({ valid: true, data: input as never, errorMessage: undefined }),
@@ -209,23 +209,13 @@ function clientFor(place: ConnectionPlace, versions: Versions): Client {
   client.setRequestHandler('roots/list', () => ({
     roots: directories.map((path) => ({ uri: pathToFileURL(path).href })),
   }))
-  client.setRequestHandler('elicitation/create', async (request, { mcpReq }) => {
-    const { params } = request
-    if (elicit === undefined || !('requestedSchema' in params)) return { action: 'decline' as const }
-    const { message, requestedSchema } = params
-    // A question that nobody answers holds up the server as long as a call may take, and not longer.
-    const limit = timeLimit(limits.toolMs, mcpReq.signal)
-    const asked = elicit({ message, requestedSchema }, limit.signal)
-    const { action, content } = await answerWithin(asked, limit.signal).finally(() => limit.clear())
+  client.setRequestHandler('elicitation/create', async ({ params }, { mcpReq }) => {
+    const { action, content } = await elicitations.answer(params, mcpReq.signal)
     // A copy, which the client may write to.
     return { action, ...(content !== undefined && { content: structuredClone(content) as Record<string, string> }) }
   })
+  client.setNotificationHandler('notifications/elicitation/complete', ({ params }) =>
+    elicitations.complete(params.elicitationId),
+  )
   return client
-}
-
-function answerWithin(answer: Promise<ElicitationAnswer>, signal: AbortSignal): Promise<ElicitationAnswer> {
-  return unlessAborted(answer, signal).catch((thrown: unknown): ElicitationAnswer => {
-    if (signal.aborted) return { action: 'cancel' }
-    throw thrown
-  })
 }

@@ -5,10 +5,26 @@ import { type McpContent, shownBlocks } from './results.ts'
 import type { ServerHandle } from './server-handle.ts'
 import type { ServerToolOptions } from './server-tool.ts'
 
-export function promptNamesOf({ name, offered }: ServerHandle): readonly string[] {
+/** A prompt of a server, as a command without its slash. */
+export interface PromptCommand {
+  readonly name: string
+  readonly description: string
+  /** Its arguments in order: `who [rest]`. */
+  readonly argumentHint: string
+}
+
+export function promptCommandsOf({ name, offered }: ServerHandle): readonly PromptCommand[] {
   // One with a name of another form cannot be asked for.
-  const names = offered.prompts.filter((prompt) => /^[^\s\p{C}]{1,128}$/u.test(prompt.name))
-  return names.map((prompt) => `mcp__${validServerName(name)}__${prompt.name}`)
+  const usable = offered.prompts.filter((prompt) => /^[^\s\p{C}]{1,128}$/u.test(prompt.name))
+  return usable.map((prompt) => ({
+    name: `mcp__${validServerName(name)}__${prompt.name}`,
+    description: prompt.description ?? prompt.title ?? '',
+    argumentHint: hintOf(prompt.arguments),
+  }))
+}
+
+function hintOf(wanted: readonly { readonly name: string; readonly required?: boolean | undefined }[] = []): string {
+  return wanted.map((one) => (one.required === true ? one.name : `[${one.name}]`)).join(' ')
 }
 
 /** @throws Error that says what is wrong with the command */
@@ -27,10 +43,7 @@ export async function promptNamed(
   const wanted = prompt.arguments ?? []
   const given = wordsOf(rest)
   const missing = wanted.slice(given.length).find(({ required }) => required === true)
-  if (missing !== undefined)
-    throw new Error(
-      `/mcp__${server}__${name} needs ${wanted.map((one) => (one.required === true ? one.name : `[${one.name}]`)).join(' ')}.`,
-    )
+  if (missing !== undefined) throw new Error(`/mcp__${server}__${name} needs ${hintOf(wanted)}.`)
   // The last argument takes all the words that are left.
   const values = wanted.map(
     ({ name: field }, index) =>
@@ -54,5 +67,5 @@ export async function promptNamed(
 
 function listOf({ offered }: ServerHandle): string {
   const names = offered.prompts.map(({ name }) => name)
-  return names.length === 0 ? 'It has none.' : `It has: ${names.join(', ').slice(0, 1_000)}.`
+  return names.length === 0 ? 'It has no prompts.' : `It has: ${names.join(', ').slice(0, 1_000)}.`
 }

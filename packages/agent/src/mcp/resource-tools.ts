@@ -1,6 +1,7 @@
 import { messageOf, wellFormed } from '@halting/core/adapters'
 import type { Tool, ToolContext, ToolOutput } from '@halting/core'
 import { filledText, inputForm, optional } from '../tools/input.ts'
+import * as texts from './mcp-texts.ts'
 import { shownResources } from './results.ts'
 import type { ServerHandle } from './server-handle.ts'
 import type { ServerToolOptions } from './server-tool.ts'
@@ -23,11 +24,11 @@ export function createListResources(
   options: ServerToolOptions,
 ): Tool<ListInput> {
   const form = inputForm<ListInput>('ListMcpResources', {
-    server: optional(filledText('The server whose resources to list; all when left out')),
+    server: optional(filledText('The server whose resources to list (default: all)')),
   })
   return {
     name: 'ListMcpResources',
-    description: 'Lists the resources that servers (MCP) offer: files, records, pages. ReadMcpResource reads one.',
+    description: 'Lists the resources of MCP servers: files, records, pages. Read one with ReadMcpResource.',
     inputSchema: form.schema,
     readOnly: true,
     validate: (input) => form.validate(input),
@@ -62,9 +63,11 @@ async function listed(server: ServerHandle, { signal }: ToolContext, options: Se
       ),
     ]
     const left = rows.length - mostResources
-    const more = left > 0 ? [`... and ${left} more`] : []
+    const more = left > 0 ? [texts.moreResources(left)] : []
     const notes = leftOut.map((problem) => `  (${problem})`)
-    return [`${server.name}: ${rows.length} resources`, ...rows.slice(0, mostResources), ...more, ...notes].join('\n')
+    return [texts.resourceCount(server.name, rows.length), ...rows.slice(0, mostResources), ...more, ...notes].join(
+      '\n',
+    )
   } catch (thrown) {
     if (signal.aborted) throw thrown
     return `${server.name}: ${messageOf(thrown).slice(0, 500)}`
@@ -83,11 +86,11 @@ export function createReadResource(
 ): Tool<ReadInput> {
   const form = inputForm<ReadInput>('ReadMcpResource', {
     server: filledText('The server that has it'),
-    uri: filledText('Its URI, as ListMcpResources gives it'),
+    uri: filledText('Its URI, from ListMcpResources'),
   })
   return {
     name: 'ReadMcpResource',
-    description: 'Reads a resource of a server (MCP) by its URI.',
+    description: 'Reads a resource of an MCP server by its URI.',
     inputSchema: form.schema,
     readOnly: true,
     validate: (input) => form.validate(input),
@@ -98,7 +101,7 @@ export function createReadResource(
         const { contents } = await handle.ask(signal, (client) =>
           client.readResource({ uri }, { signal, timeout: options.limits.toolMs, cacheMode: 'bypass' }),
         )
-        return { content: contents.length === 0 ? '(it holds nothing)' : await shownResources(contents, options) }
+        return { content: contents.length === 0 ? texts.emptyResource : await shownResources(contents, options) }
       } catch (thrown) {
         if (signal.aborted) throw thrown
         return { content: wellFormed(messageOf(thrown).slice(0, 1_000)), isError: true }
@@ -109,8 +112,5 @@ export function createReadResource(
 
 function noServer(server: string | undefined, servers: readonly ServerHandle[]): string {
   const names = servers.filter(({ offered }) => offered.hasResources).map(({ name }) => name)
-  const there = names.length === 0 ? 'No server offers resources.' : `Servers with resources: ${names.join(', ')}.`
-  return server === undefined
-    ? there
-    : `There is no server ${JSON.stringify(server.slice(0, 100))} with resources. ${there}`
+  return server === undefined ? texts.resourceServers(names) : texts.unknownServer(server.slice(0, 100), names)
 }

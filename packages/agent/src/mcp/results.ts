@@ -2,6 +2,7 @@ import { headOf, jsonOf, tailOf, wellFormed } from '@halting/core/adapters'
 import type { ContentBlock, Json, ToolOutput } from '@halting/core'
 import type { FitImage } from '../media/fit-image.ts'
 import { charactersPerToken, type McpLimits } from './limits.ts'
+import * as texts from './mcp-texts.ts'
 
 /** What of a server's answer is read; the client has looked at its shape. */
 export interface McpContent {
@@ -31,8 +32,7 @@ export async function outputOfCall(
   const details = detailsOf(structuredContent)
   const [only] = all
   return {
-    content:
-      all.length === 0 ? '(the tool gave nothing back)' : all.length === 1 && only?.type === 'text' ? only.text : all,
+    content: all.length === 0 ? texts.emptyResult : all.length === 1 && only?.type === 'text' ? only.text : all,
     ...(isError === true && { isError }),
     ...(details !== undefined && { details }),
   }
@@ -58,7 +58,7 @@ export async function shownBlocks(
     if (shown.type !== 'text' || shown.text !== '') blocks.push(shown)
   }
   const left = images - options.limits.imagesOfResult
-  if (left > 0) blocks.push(textBlock(`[${left} more images are not shown]`))
+  if (left > 0) blocks.push(textBlock(texts.imagesLeftOut(left)))
   return bounded(blocks, options)
 }
 
@@ -75,28 +75,26 @@ async function shownBlock(block: McpContent, fitImage: FitImage): Promise<Conten
     case 'image':
       return imageBlock(textOf(block['data']), fitImage)
     case 'audio':
-      return textBlock(`[audio (${textOf(block['mimeType'])}), not shown]`)
+      return textBlock(texts.audioBlock(textOf(block['mimeType'])))
     case 'resource_link': {
       const { uri, name, title, description, mimeType } = block
       const about = [title ?? name, mimeType, description].filter((part) => part !== undefined).map(textOf)
-      return textBlock(`[resource ${textOf(uri)}: ${about.join(', ').slice(0, 1_000)}]`)
+      return textBlock(texts.resourceLink(textOf(uri), about.join(', ').slice(0, 1_000)))
     }
     case 'resource':
       return resourceBlock(block['resource'], fitImage)
     default:
-      return textBlock(`[${block.type.slice(0, 40)}: not shown]`)
+      return textBlock(texts.unknownBlock(block.type.slice(0, 40)))
   }
 }
 
 /** What a resource holds, with the address that it has. */
 async function resourceBlock(resource: unknown, fitImage: FitImage): Promise<ContentBlock> {
   const { uri, text, blob, mimeType } = fieldsOf(resource)
-  if (typeof text === 'string') return textBlock(`[resource ${textOf(uri)}]\n${text}`)
-  if (typeof blob !== 'string') return textBlock(`[resource ${textOf(uri)}: it holds nothing]`)
+  if (typeof text === 'string') return textBlock(texts.resourceText(textOf(uri), text))
+  if (typeof blob !== 'string') return textBlock(texts.emptyPart(textOf(uri)))
   if (textOf(mimeType).startsWith('image/')) return imageBlock(blob, fitImage)
-  return textBlock(
-    `[resource ${textOf(uri)}: ${Math.ceil((blob.length * 3) / 4)} bytes of ${textOf(mimeType) || 'data'}, not shown]`,
-  )
+  return textBlock(texts.binaryResource(textOf(uri), Math.ceil((blob.length * 3) / 4), textOf(mimeType)))
 }
 
 function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
@@ -106,7 +104,7 @@ function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
 
 async function imageBlock(data: string, fitImage: FitImage): Promise<ContentBlock> {
   const fitted = await fitImage(Buffer.from(data, 'base64'))
-  return fitted.kind === 'image' ? fitted.block : textBlock(`[an image that cannot be shown: ${fitted.why}]`)
+  return fitted.kind === 'image' ? fitted.block : textBlock(texts.unusableImage(fitted.why))
 }
 
 /** What resources hold, within the bound for one result. */
@@ -118,7 +116,7 @@ export async function shownResources(
   for (const resource of resources.slice(0, options.limits.imagesOfResult))
     blocks.push(await resourceBlock(resource, options.fitImage))
   const left = resources.length - blocks.length
-  return bounded([...blocks, ...(left > 0 ? [textBlock(`[${left} more parts are not shown]`)] : [])], options)
+  return bounded([...blocks, ...(left > 0 ? [textBlock(texts.partsLeftOut(left))] : [])], options)
 }
 
 /** A message of more blocks is one that services may refuse, and each costs more than its text. */
@@ -136,7 +134,7 @@ function bounded(blocks: readonly ContentBlock[], { limits }: ShowOptions): read
 function headAndTail(whole: string, most: number, { outputTokens }: ShowOptions['limits']): string {
   if (whole.length <= most) return whole
   const half = Math.floor(most / 2)
-  const note = `\n\n[... ${whole.length - most} characters left out here: a result of a server has at most ${outputTokens} tokens (MAX_MCP_OUTPUT_TOKENS). Ask for a smaller part. ...]\n\n`
+  const note = texts.middleLeftOut(whole.length - most, outputTokens)
   return `${headOf(whole, most - half)}${note}${tailOf(whole, half)}`
 }
 

@@ -2,6 +2,7 @@ import { messageOf, sharedAbort } from '@halting/core/adapters'
 import type { McpServerConfig } from './config.ts'
 import { connect, type Connection, type Offered } from './connection.ts'
 import type { ConnectionPlace } from './connection-place.ts'
+import * as texts from './mcp-texts.ts'
 import { unlessAborted } from './unless-aborted.ts'
 import { timeLimit } from '../time-limit.ts'
 import { NeedsSignIn } from './needs-sign-in.ts'
@@ -58,6 +59,10 @@ export class ServerHandle {
     return this.#place.limits
   }
 
+  get elicitations(): ConnectionPlace['elicitations'] {
+    return this.#place.elicitations
+  }
+
   /** What it says that it is; undefined where it is not connected. */
   get info(): { readonly name: string; readonly version: string } | undefined {
     const { name, version } = this.#connection?.client.getServerVersion() ?? {}
@@ -68,7 +73,7 @@ export class ServerHandle {
   async connected(signal: AbortSignal): Promise<Connection> {
     if (this.#connection === undefined && this.status === 'pending') await unlessAborted(this.#connecting, signal)
     if (this.#connection !== undefined) return this.#connection
-    throw new Error(`The server ${this.name} is not connected: ${this.problem ?? this.status}.`)
+    throw new Error(texts.notConnected(this.name, this.problem ?? this.status))
   }
 
   /**
@@ -85,17 +90,16 @@ export class ServerHandle {
       return await question(connection.client, connection.reports)
     } catch (thrown) {
       const denial = await connection.denial(thrown)
-      if (denial !== undefined) throw new NeedsSignIn(`The server ${this.name} did not do this: ${denial.message}.`)
+      if (denial !== undefined) throw new NeedsSignIn(texts.notPermitted(this.name, denial.message))
       if (!connection.hasLostSession(thrown)) throw thrown
-      if (this.#connection === connection) this.#gone('its session was over')
-      throw new SessionOver(
-        `The server ${this.name} was started anew and did not take this. It is connected to again: call once more.`,
-      )
+      if (this.#connection === connection) this.#gone(texts.sessionExpired)
+      throw new SessionOver(texts.restarted(this.name))
     }
   }
 
   async end(): Promise<void> {
     this.#ending.abort(new Error('the session is over'))
+    this.elicitations.connectionLost()
     await this.#connecting
     await this.#connection?.close()
   }
@@ -134,6 +138,7 @@ export class ServerHandle {
     if (performance.now() - this.#since > this.#place.limits.stableMs) this.#tries = 0
     const connection = this.#connection
     this.#connection = undefined
+    this.elicitations.connectionLost()
     void connection?.close()
     this.#again(problem)
   }

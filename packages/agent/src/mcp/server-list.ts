@@ -179,11 +179,12 @@ export class ServerList {
     const { name, server } = entry
     if ('problem' in server) return { entry, problem: server.problem }
     const valid = validServerName(name)
-    if (valid === '') return { entry, problem: 'its name has no letter or digit in it' }
+    if (valid === '') return { entry, problem: 'its name has no letter or digit' }
     const other = this.#slots.find(
       (slot) => slot.handle !== undefined && slot.entry.name !== name && validServerName(slot.entry.name) === valid,
     )
-    if (other !== undefined) return { entry, problem: `in names of tools it cannot be told from ${other.entry.name}` }
+    if (other !== undefined)
+      return { entry, problem: `its tools would have the same names as those of ${other.entry.name}` }
     return { entry, handle: this.#connect({ ...entry, server }) }
   }
 }

@@ -1,8 +1,10 @@
-import type { CallToolResult } from '@modelcontextprotocol/client'
+import { type CallToolResult, UrlElicitationRequiredError } from '@modelcontextprotocol/client'
 import { headOf, messageOf, wellFormed } from '@halting/core/adapters'
 import type { Json, Tool, ToolContext, ToolOutput } from '@halting/core'
 import { isTimedOut, type ServerTool } from './connection.ts'
+import { pagesUnfinished } from './elicitation-texts.ts'
 import type { McpLimits } from './limits.ts'
+import * as texts from './mcp-texts.ts'
 import { outputOfCall, type ShowOptions } from './results.ts'
 import { type ServerHandle, SessionOver } from './server-handle.ts'
 
@@ -17,13 +19,13 @@ export function serverTool(
   server: ServerHandle,
   options: ServerToolOptions,
 ): Tool {
-  const said = description ?? annotations?.title ?? title ?? `${ownName} of the server ${server.name}`
+  const said = description ?? annotations?.title ?? title ?? texts.undescribedTool(ownName, server.name)
   const { schema, ownNames, note, problems } = shown
   const isHidden = problems.length > 0 && schema['properties'] === undefined
   const notes = [
     cut(said, options.limits.descriptionCharacters),
     ...(note === undefined ? [] : [wellFormed(note)]),
-    ...(isHidden ? ['(Its input schema cannot be shown; the server checks the input.)'] : []),
+    ...(isHidden ? [texts.hiddenSchema] : []),
   ]
   return {
     name,
@@ -51,8 +53,8 @@ async function call(
 ): Promise<ToolOutput> {
   const { limits } = options
   let told = 0
-  try {
-    const result: CallToolResult = await server.ask(signal, (client) =>
+  const callOnce = (): Promise<CallToolResult> =>
+    server.ask(signal, (client) =>
       client.callTool(
         { name, arguments: input },
         {
@@ -69,10 +71,47 @@ async function call(
         },
       ),
     )
-    return await outputOfCall(result, options)
+  const watch = server.elicitations.watchCall()
+  try {
+    const result = await callWithPages(callOnce, server, signal)
+    const output = typeof result === 'string' ? { content: result, isError: true } : await outputOfCall(result, options)
+    return withSentences(output, watch.end())
   } catch (thrown) {
     if (signal.aborted) throw thrown
-    return { content: problemOf(server, thrown, limits), isError: true }
+    return withSentences({ content: problemOf(server, thrown, limits), isError: true }, watch.end())
+  } finally {
+    watch.end()
+  }
+}
+
+/** A call that the server refuses until a person has opened a page is made once more after that. Gives the error of one that it refuses still. */
+async function callWithPages(
+  callOnce: () => Promise<CallToolResult>,
+  server: ServerHandle,
+  signal: AbortSignal,
+): Promise<CallToolResult | string> {
+  try {
+    return await callOnce()
+  } catch (thrown) {
+    if (!(thrown instanceof UrlElicitationRequiredError)) throw thrown
+    const opened = await server.elicitations.openPages(thrown.elicitations, signal)
+    if ('problem' in opened) return opened.problem
+    try {
+      return await callOnce()
+    } catch (again) {
+      if (again instanceof UrlElicitationRequiredError) return pagesUnfinished(server.name, opened.hosts)
+      throw again
+    }
+  }
+}
+
+function withSentences(output: ToolOutput, sentences: readonly string[]): ToolOutput {
+  if (sentences.length === 0) return output
+  const text = sentences.join('\n')
+  const { content } = output
+  return {
+    ...output,
+    content: typeof content === 'string' ? `${content}\n${text}` : [...content, { type: 'text', text }],
   }
 }
 
@@ -96,10 +135,9 @@ function problemOf(server: ServerHandle, thrown: unknown, limits: McpLimits): st
   const words = cut(messageOf(thrown).replace(/\s+/g, ' '), 1_000)
   if (thrown instanceof SessionOver) return words
   // A server has words of its own for what took too long within it.
-  if (isTimedOut(thrown))
-    return `The server ${server.name} did not answer within ${limits.toolMs / 1_000} s (MCP_TOOL_TIMEOUT). What it had begun may be done, or go on.`
+  if (isTimedOut(thrown)) return texts.timedOut(server.name, limits.toolMs / 1_000)
   if (server.status !== 'connected' && server.problem !== undefined)
-    return `The server ${server.name} is gone: ${cut(server.problem, 500)}. What it had begun may be done or not.`
+    return texts.connectionLost(server.name, cut(server.problem, 500))
   return words
 }
 

@@ -6,10 +6,10 @@ import { createFitImage, type FitImage } from '../media/fit-image.ts'
 import type { Sandbox } from '@halting/policy/sandbox'
 import { ProcessTable } from '../tools/process-table.ts'
 import type { McpServerEntry } from './config.ts'
-import type { ElicitationAnswer, ElicitationRequest } from './connection-place.ts'
+import { type Elicit, Elicitations } from './elicitations.ts'
 import { charactersPerToken, type McpLimits, mcpLimitsFrom } from './limits.ts'
 import { mcpToolName, uniqueToolName } from '@halting/policy'
-import { promptNamed, promptNamesOf } from './prompts.ts'
+import { type PromptCommand, promptCommandsOf, promptNamed } from './prompts.ts'
 import { createListResources, createReadResource } from './resource-tools.ts'
 import { ServerHandle } from './server-handle.ts'
 import { type McpServerStatus, ServerList, type ServersReplaced, type Usable } from './server-list.ts'
@@ -35,8 +35,10 @@ export interface McpOptions {
   readonly contextWindow?: number
   /** Tools that are not to be shown, such as those that a bare deny rule takes away. */
   readonly hides?: (toolName: string) => boolean
-  /** Asks a person what a server wants to know; without it every such question is declined. */
-  readonly elicit?: (server: string, request: ElicitationRequest, signal: AbortSignal) => Promise<ElicitationAnswer>
+  /** Puts a question of a server to a person; without it every question is declined. */
+  readonly elicit?: Elicit
+  /** Reports, once for each question, that it was declined because `elicit` is missing. */
+  readonly onUnanswered?: (sentence: string) => void
   /** What servers are told of this program. */
   readonly version?: string
   /** Who a person is at servers that ask for it (`SignIns`); without it a header with a token is the one way. */
@@ -101,8 +103,18 @@ export class McpServers {
   }
 
   #connect({ name, server, toolMs = this.#limits.toolMs }: Usable): ServerHandle {
-    const { cwd, directories = [cwd], env = process.env, sandbox, signIns, elicit, version = '0' } = this.#options
+    const {
+      cwd,
+      directories = [cwd],
+      env = process.env,
+      sandbox,
+      signIns,
+      elicit,
+      onUnanswered,
+      version = '0',
+    } = this.#options
     const { killGraceMs, messageBytes } = this.#limits
+    const limits = { ...this.#limits, toolMs }
     const place = {
       name,
       signIns,
@@ -113,11 +125,9 @@ export class McpServers {
       messageBytes,
       sandbox,
       directories,
-      limits: { ...this.#limits, toolMs },
+      limits,
       version,
-      ...(elicit !== undefined && {
-        elicit: (request: ElicitationRequest, signal: AbortSignal) => elicit(name, request, signal),
-      }),
+      elicitations: new Elicitations({ server: name, limits, elicit, onUnanswered }),
     }
     return new ServerHandle(name, server, place, () => this.#changed())
   }
@@ -208,8 +218,8 @@ export class McpServers {
   }
 
   /** Prompts of the servers, as commands without their slash. */
-  get promptNames(): readonly string[] {
-    return this.#handles.flatMap((handle) => promptNamesOf(handle))
+  get prompts(): readonly PromptCommand[] {
+    return this.#handles.flatMap((handle) => promptCommandsOf(handle))
   }
 
   /**

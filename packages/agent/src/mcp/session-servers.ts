@@ -7,11 +7,12 @@ import { redactSecrets } from '@halting/core/redact'
 import type { Environment } from '../tools/limits.ts'
 import type { Workspace } from '../tools/workspace.ts'
 import { type McpServerEntry, readMcpServer } from './config.ts'
+import type { PromptCommand } from './prompts.ts'
 import type { McpServerStatus, ServersReplaced } from './server-list.ts'
 import { McpServers, type McpOptions } from './servers.ts'
 
 /** Options of the MCP servers of a session. */
-export interface SessionServersOptions extends Pick<McpOptions, 'elicit' | 'signIns'> {
+export interface SessionServersOptions extends Pick<McpOptions, 'elicit' | 'onUnanswered' | 'signIns'> {
   readonly entries: readonly McpServerEntry[]
   readonly workspace: Workspace
   readonly permissions: RulePermissions
@@ -40,8 +41,8 @@ export interface SessionServers {
   tools(): readonly AnyTool[]
   /** What a prompt stands for. It rejects for one that its server does not have. */
   prompt(text: string, signal: AbortSignal): ReturnType<McpServers['prompt']>
-  /** Prompts, as commands without their slash. */
-  promptNames(): readonly string[]
+  /** Prompts, as commands. */
+  prompts(): readonly PromptCommand[]
   /** How each is once it has answered or failed. */
   settled(): Promise<readonly McpServerStatus[]>
   /** How each is now. */
@@ -98,6 +99,7 @@ export function openServers(given: SessionServersOptions): SessionServers {
     ...(version !== undefined && { version }),
     signIns,
     ...(elicit !== undefined && { elicit }),
+    ...(given.onUnanswered !== undefined && { onUnanswered: given.onUnanswered }),
     ...(contextWindow !== undefined && { contextWindow }),
   })
   const redacted = new WeakMap<AnyTool, AnyTool>()
@@ -123,7 +125,7 @@ export function openServers(given: SessionServersOptions): SessionServers {
       return {
         init: {
           mcp_servers: servers.statuses.map(({ name, status }) => ({ name, status })),
-          slash_commands: servers.promptNames,
+          slash_commands: servers.prompts.map(({ name }) => name),
         },
         problems: servers.statuses.flatMap(problemOf),
       }
@@ -134,7 +136,7 @@ export function openServers(given: SessionServersOptions): SessionServers {
     },
     tools: () => servers.names.flatMap((name) => moreTools(name) ?? []),
     prompt: (text, signal) => servers.prompt(text, signal),
-    promptNames: () => servers.promptNames,
+    prompts: () => servers.prompts,
     async settled() {
       await servers.settled()
       return servers.statuses
@@ -149,8 +151,8 @@ export function openServers(given: SessionServersOptions): SessionServers {
 }
 
 function problemOf({ name, status, problem, leftOut = [] }: McpServerStatus): readonly string[] {
-  if (status === 'connected') return leftOut.map((part) => `the MCP server ${name}: ${part}.`)
+  if (status === 'connected') return leftOut.map((part) => `MCP server ${name}: ${part}.`)
   if (status === 'disabled') return []
-  const why = status === 'pending' ? 'it has not answered yet; its tools come when it does' : (problem ?? status)
-  return [`the MCP server ${name} is not there: ${why}.`]
+  const why = status === 'pending' ? 'it has not answered yet; its tools are added when it does' : (problem ?? status)
+  return [`MCP server ${name} is not available: ${why}.`]
 }

@@ -7,6 +7,7 @@ import { type Piped, spawnPiped } from '@halting/policy'
 import { endGroup, markVariable, type ProcessGroup } from '../tools/process-group.ts'
 import type { ProcessTable } from '../tools/process-table.ts'
 import type { StdioServer } from './config.ts'
+import * as texts from './connection-texts.ts'
 import { Flood } from './flood.ts'
 
 export interface StdioPlace {
@@ -110,7 +111,7 @@ export class StdioTransport implements Transport {
       // What it started ends with it: nobody can ask it for anything any more.
       void endGroup({ ...group, knownBy: 'mark' }, this.#place.killGraceMs)
     }
-    this.#fail(`it ended (${signal ?? `exit code ${code}`})`)
+    this.#fail(texts.serverEnded(signal ?? `exit code ${code}`))
   }
 
   #fail(problem: string): void {
@@ -132,14 +133,14 @@ export class StdioTransport implements Transport {
     if (this.#isClosed || rest.length === 0) return
     this.#parts.push(rest)
     this.#length += rest.length
-    if (this.#length > this.#place.messageBytes) this.#fail('it sent a message that is too large')
+    if (this.#length > this.#place.messageBytes) this.#fail(texts.largeMessage)
   }
 
   #line(line: string): void {
     if (line.trim() === '') return
     const message = messageIn(line)
     const kind = message === undefined ? 'noise' : 'id' in message && !('method' in message) ? 'answer' : 'unasked'
-    if (!this.#flood.lets(kind, line.length)) return this.#fail('it floods: it sends more than anybody asked for')
+    if (!this.#flood.lets(kind, line.length)) return this.#fail(texts.floods)
     if (message !== undefined) this.onmessage?.(message)
   }
 }

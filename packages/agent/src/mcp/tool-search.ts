@@ -1,4 +1,5 @@
 import type { AnyTool, Tool } from '@halting/core'
+import * as texts from './mcp-texts.ts'
 import { filledText, inputForm, optional, wholeNumber } from '../tools/input.ts'
 
 interface ToolSearchInput {
@@ -18,16 +19,16 @@ export function createToolSearch(
   show: (names: readonly string[]) => void,
 ): Tool<ToolSearchInput> {
   const form = inputForm<ToolSearchInput>('ToolSearch', {
-    query: filledText(
-      'Words of what the tool should do, +WORD for one that must be in the name, or select:NAME,NAME for tools by their full names',
+    query: filledText('What the tool should do; +WORD must be in its name; select:NAME,NAME finds tools by full name'),
+    max_results: optional(
+      wholeNumber(`Maximum number of tools (default: ${usualFound}, at most ${mostFound})`, { minimum: 1 }),
     ),
-    max_results: optional(wholeNumber(`How many, ${mostFound} at most; ${usualFound} when left out`, { minimum: 1 })),
   })
   const named = (): string => servers().join(', ').slice(0, 1_000)
   return {
     name: 'ToolSearch',
     get description() {
-      return `Finds further tools, which are too many to be listed here. They come from these servers: ${named()}. What is found can be called by its name from your next message on.`
+      return texts.toolSearchDescription(named())
     },
     inputSchema: form.schema,
     readOnly: true,
@@ -36,12 +37,9 @@ export function createToolSearch(
     execute({ query, max_results: most = usualFound }) {
       const found = search(query, all()).slice(0, query.startsWith('select:') ? mostFound : Math.min(most, mostFound))
       show(found.map(({ name }) => name))
-      if (found.length === 0)
-        return `No tool fits ${JSON.stringify(query.slice(0, 200))}. Try other words. The servers are: ${named()}.`
-      return [
-        'You can call these from your next message on:',
-        ...found.map(({ name, description }) => `${name}: ${firstOf(description)}`),
-      ].join('\n')
+      if (found.length === 0) return texts.noToolFits(query.slice(0, 200), named())
+      const lines = found.map(({ name, description }) => texts.foundTool(name, firstOf(description)))
+      return [texts.toolsFound, ...lines].join('\n')
     },
   }
 }

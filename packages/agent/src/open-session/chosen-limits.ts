@@ -47,9 +47,7 @@ export function withLimits<Choices extends SessionChoices>(
       continue
     }
     if (choice !== undefined)
-      warnings.push(
-        `${nameOf(name)} does not count: the settings limit it to ${ceiling}, which it may not exceed; halting config tells which.`,
-      )
+      warnings.push(`${nameOf(name)} is ignored: the settings limit it to ${ceiling}. halting config shows which.`)
     const value = set === null ? Infinity : (set ?? (name === 'maxRunUsd' ? runLimit?.maxRunUsd : undefined))
     if (value === undefined) continue
     limitSources[name] = set === undefined ? 'default' : 'settings'
@@ -79,7 +77,7 @@ export function withWait<Choices extends SessionChoices>(
   if (chosen !== undefined && chosen <= ceiling) return { choices, waitSource: 'choice' }
   if (chosen !== undefined)
     warnings.push(
-      `${nameOf('waitForLimits')} does not count: the settings let a run wait for at most ${ceiling / 1_000} s; halting config tells which.`,
+      `${nameOf('waitForLimits')} is ignored: the settings limit waits to ${ceiling / 1_000} s. halting config shows which.`,
     )
   const waitForLimits = set ?? waitDefault?.ms
   if (waitForLimits === undefined) return { choices }
@@ -144,7 +142,7 @@ export function heldToManaged(session: Session, { managedLimits = {} }: Pick<Set
         const [most, wanted] = [managedLimits[name] ?? Infinity, change.limits?.[inSession[name]]]
         if (wanted !== undefined && (wanted ?? Infinity) > most)
           throw new ConfigurationError(
-            `limits.${name} is at most ${most} by an administrator's settings; halting config tells which. Nothing was set.`,
+            `limits.${name} is limited to ${most} by an administrator's settings (see halting config). Nothing was set.`,
           )
       }
       set(change)

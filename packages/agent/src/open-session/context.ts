@@ -36,12 +36,12 @@ function autoCompactFrom(env: SessionPorts['env']): AutoCompact {
   if (given === '') return 'auto'
   const percent = /^\d+(\.\d+)?$/.test(given) ? Number(given) : Number.NaN
   if (isShare(percent)) return `${percent}%`
-  throw new ConfigurationError(`${name} must be a number of percent from 1 to 100; it is "${given}".`)
+  throw new ConfigurationError(`${name} must be a percentage from 1 to 100, not "${given}".`)
 }
 
 function isSet(env: SessionPorts['env'], name: string): boolean {
   const given = env[name]?.trim().toLowerCase() ?? ''
   if (['1', 'true', 'yes', 'on'].includes(given)) return true
   if (['', '0', 'false', 'no', 'off'].includes(given)) return false
-  throw new ConfigurationError(`${name} must be 1 or 0; it is "${given}".`)
+  throw new ConfigurationError(`${name} must be 1 or 0, not "${given}".`)
 }

@@ -25,7 +25,7 @@ export function initOf(
     },
     get slash_commands() {
       const names = [...ownCommands, ...(written.briefing?.init.slash_commands ?? [])]
-      return [...new Set(names), ...(servers?.promptNames() ?? [])]
+      return [...new Set(names), ...(servers?.prompts() ?? []).map(({ name }) => name)]
     },
     get skills() {
       return written.briefing?.init.skills ?? []

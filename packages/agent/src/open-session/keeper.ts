@@ -21,7 +21,7 @@ export const keeperOfSession: Pick<ToolboxSession, 'keep' | 'suggestFor'> = {
     const other = updates.find(({ destination }) => destination !== 'session')
     if (other === undefined) return
     throw new ConfigurationError(
-      `A session of a cluster keeps no settings of its worker (${other.destination}). What is allowed for the session holds for its life: destination "session".`,
+      `A session on a cluster cannot change the settings of its worker (${other.destination}). Use the destination "session".`,
     )
   },
 }

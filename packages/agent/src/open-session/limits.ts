@@ -68,7 +68,7 @@ export function countFrom(
   const given = env[name]?.trim() ?? ''
   if (given === '') return undefined
   if (/^\d+$/.test(given) && Number(given) >= least) return Number(given)
-  throw new ConfigurationError(`${name} must be a whole number of at least ${least}; it is "${given}".`)
+  throw new ConfigurationError(`${name} must be a whole number of at least ${least}, not "${given}".`)
 }
 
 /** Each of its fields may be undefined. */

@@ -50,18 +50,18 @@ async function serversGiven(
   const isJson = given.trimStart().startsWith('{')
   const what = isJson ? `What ${name} gives` : `What ${name} gives (${given})`
   const wrong = (problem: string): ConfigurationError =>
-    new ConfigurationError(`${what} ${problem}. It takes a file, or JSON: {"mcpServers": {"name": {"command": "…"}}}.`)
+    new ConfigurationError(`${what} ${problem}. Use a file, or JSON: {"mcpServers": {"name": {"command": "…"}}}.`)
   const text = isJson ? given : await givenFile(given, cwd, `${name} takes a file, or JSON`)
   let content: unknown
   try {
     content = JSON.parse(text)
   } catch {
-    throw wrong('is no JSON')
+    throw wrong('is not valid JSON')
   }
   const servers = isJsonObject(content) ? content['mcpServers'] : undefined
   if (!isJsonObject(servers)) throw wrong('has no mcpServers')
   const stranger = Object.entries(servers).find(([, server]) => !isJsonObject(server))
-  if (stranger !== undefined) throw wrong(`has a server that is no object: ${stranger[0]}`)
+  if (stranger !== undefined) throw wrong(`has a server that is not an object: ${stranger[0]}`)
   // True: each was looked at.
   return servers as Readonly<Record<string, JsonObject>>
 }
@@ -111,6 +111,7 @@ export function openServers({
     version,
     signIns,
     ownTool,
+    onUnanswered: (text) => ports.note(ports.wordNotice({ kind: 'server', text })),
     ...asked,
   })
   return {

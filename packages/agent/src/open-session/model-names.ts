@@ -29,7 +29,7 @@ export function checkModelName(name: string, env: SessionPorts['env'], settings:
   refuseKeyName(name, env)
   const meant = nearestAlias(name, settings) ?? nearestModel(name)
   throw new ConfigurationError(
-    `No known service has a model "${name}".${meant === undefined ? '' : ` Did you mean ${meant}?`} halting models lists them.`,
+    `No known service has a model "${name}".${meant === undefined ? '' : ` Did you mean ${meant}?`} halting models lists known models.`,
   )
 }
 

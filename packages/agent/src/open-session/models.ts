@@ -137,9 +137,7 @@ function slips(
 ): readonly string[] {
   return [model, fallbackModel, compactModel, smallModel].flatMap((name) => {
     const meant = name === undefined || isBehindPackage(name, settings) ? undefined : slipOf(name)
-    return meant === undefined
-      ? []
-      : [`No model "${name}" is known. Did you mean ${meant}? It is asked for as it is written.`]
+    return meant === undefined ? [] : [`Unknown model ${name} (did you mean ${meant}?). Sending it as written.`]
   })
 }
 
@@ -150,7 +148,7 @@ function lostEffort({ choices, env, settings }: ModelRun, { nameOf }: ModelPorts
   const name = mainModel(choices, env)
   if (choices.effort === undefined || name === undefined || !isBehindPackage(name, settings)) return []
   return [
-    `${nameOf('effort')} does not reach ${name}, which a provider package asks. ` +
+    `${nameOf('effort')} has no effect on ${name}, which uses a provider package. ` +
       'Set its effort in providerOptions of aiSdk in your settings.',
   ]
 }

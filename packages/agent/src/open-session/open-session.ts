@@ -278,7 +278,7 @@ class SessionOpening<Choices extends SessionChoices> {
           description,
           argumentHint,
         })),
-        ...(servers?.promptNames() ?? []).map((name) => ({ name, description: '', argumentHint: '' })),
+        ...(servers?.prompts() ?? []),
       ],
       agents: () => written.agents?.told ?? [],
       plugins: () => written.plugins,

@@ -13,7 +13,7 @@ export async function readAnswerSchema(
 ): Promise<OutputSchema> {
   const isSchema = given.trimStart().startsWith('{')
   const name = nameOf('jsonSchema')
-  const takes = `${name} takes a JSON Schema or a file that holds one`
+  const takes = `${name} takes a JSON Schema or a file that contains one`
   const schema = parseSchema(isSchema ? given : await givenFile(given, cwd, takes), name)
   // Loaded when used: it is the largest thing in this program.
   const { jsonSchemaOutput } = await import('../json-schema/index.ts')

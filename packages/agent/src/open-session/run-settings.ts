@@ -134,7 +134,7 @@ function withModel<Choices extends SessionChoices>(
   const isSaid =
     choices.model !== undefined || choices.script !== undefined || (env['ANTHROPIC_MODEL']?.trim() ?? '') !== ''
   if (isSaid) return choices
-  const model = modelOf(settings, env, (message) => warnings.push(`model in the settings does not count: ${message}`))
+  const model = modelOf(settings, env, (message) => warnings.push(`model in the settings is ignored: ${message}`))
   return model === undefined ? choices : { ...choices, model }
 }
 
@@ -149,7 +149,7 @@ function withSmallModel<Choices extends SessionChoices>(
   const named = env['ANTHROPIC_SMALL_FAST_MODEL']?.trim() || settings.smallModel
   if (named === undefined) return choices
   const smallModel = modelOf({ ...settings, model: named }, env, (message) =>
-    warnings.push(`The small model does not count: ${message}`),
+    warnings.push(`The small model is ignored: ${message}`),
   )
   return smallModel === undefined ? choices : { ...choices, smallModel }
 }
@@ -163,7 +163,7 @@ function withoutRules<Choices extends SessionChoices>(
 ): Choices {
   if (settings.allowManagedPermissionRulesOnly !== true || choices.allowedTools === undefined) return choices
   warnings.push(
-    `${name} does not count: an administrator's settings say allowManagedPermissionRulesOnly; halting config tells which.`,
+    `${name} is ignored: an administrator's settings set allowManagedPermissionRulesOnly (see halting config).`,
   )
   const { allowedTools: _, ...others } = choices
   // True: every choice is optional.

@@ -38,14 +38,15 @@ async function prepareSaid(
   if (command !== undefined && command.name === 'compact') return { text: prompt, blocks: [], notes }
   if (written !== undefined && briefing !== undefined) {
     const { name, path, inPlaceOf } = written
-    if (inPlaceOf !== undefined) notes.push(`/${name} is that of the project (${path}), and not yours (${inPlaceOf}).`)
+    if (inPlaceOf !== undefined)
+      notes.push(`/${name} is the project's command (${path}); yours (${inPlaceOf}) is hidden.`)
     const made = await briefing.expand(written, command?.given ?? '', signal)
     notes.push(...made.notes)
     said = made
   } else if (command !== undefined && !command.name.startsWith('mcp__')) {
     const known = briefing?.prompts.commands.map(({ name }) => `/${name}`) ?? []
-    const there = known.length === 0 ? '' : ` There are ${known.slice(0, 20).join(', ')}.`
-    notes.push(`there is no command /${command.name}: it is sent as it is written.${there}`)
+    const there = known.length === 0 ? '' : ` Commands: ${known.slice(0, 20).join(', ')}.`
+    notes.push(`Unknown command /${command.name}; sending it as a prompt.${there}`)
   }
   const { blocks, notes: more } = await mentioned(said.written, workspace, permissions, signal)
   return { text: said.text, blocks, notes: [...notes, ...more] }

@@ -31,7 +31,7 @@ export function serversOnDemand(open: () => Promise<SessionServers>): SessionSer
     tools: () => opened?.tools() ?? [],
     prompt: async (text, signal) => opened?.prompt(text, signal),
     statuses: () => opened?.statuses() ?? [],
-    promptNames: () => opened?.promptNames() ?? [],
+    prompts: () => opened?.prompts() ?? [],
     settled: async () => opened?.settled() ?? [],
     async replace(entries): Promise<ServersReplaced> {
       if (entries.length === 0 && opening === undefined) return { added: [], removed: [], errors: {} }

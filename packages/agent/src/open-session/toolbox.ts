@@ -18,6 +18,7 @@ import type { PermissionUpdate } from '@halting/core/adapters'
 import { nearest } from '../nearest.ts'
 import { signInVariables } from '../providers/ai-sdk-models.ts'
 import { placesOf } from './briefing-places.ts'
+import { taskListToolsOf } from './task-list-tools.ts'
 import { toolEnvironment } from './tool-environment.ts'
 import { whose } from './whose.ts'
 
@@ -99,7 +100,8 @@ export function openToolbox(
   const { planInstructions } = session
   const ofPerson = createPersonTools(planInstructions === undefined ? {} : { planInstructions })
   const { toolProfile = 'default' } = settings
-  const all = [...createCodingTools(workspace, { toolProfile }), ...(isPersonThere ? ofPerson : [])]
+  const taskList = taskListToolsOf(toolset === undefined ? choices.tools : toolset.names, env)
+  const all = [...createCodingTools(workspace, { toolProfile, taskList }), ...(isPersonThere ? ofPerson : [])]
   const names = [...all.map(({ name }) => name), 'Agent']
   const own = toolset?.tools ?? []
   const ownNames = own.map(({ name }) => name)
@@ -174,7 +176,7 @@ function refuseUnknown(
 function directoryOf(path: string, { cwd, nameOf }: Pick<SessionPorts, 'cwd' | 'nameOf'>): string {
   const directory = resolve(cwd, path)
   if (statSync(directory, { throwIfNoEntry: false })?.isDirectory() === true) return directory
-  throw new ConfigurationError(`${nameOf('addDir')} takes a directory that is there; "${path}" is not.`)
+  throw new ConfigurationError(`${nameOf('addDir')} takes an existing directory, not "${path}".`)
 }
 
 /** Agents and hooks are told the mode by the rules: that which was set is the one. */

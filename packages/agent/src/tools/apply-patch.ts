@@ -1,8 +1,9 @@
 import type { Tool } from '@halting/core'
 import { isInsideAny, parsePatch, patchedFilesOf, patchTextOf, patchToolName } from '@halting/policy/files'
 import { realPath } from '@halting/journal/files'
+import { loneSurrogate } from './input-texts.ts'
 import { isWritable } from './input.ts'
-import { badCharacter, noPatch, notPatch } from './patches/patch-format-texts.ts'
+import { noPatch, notPatch } from './patches/patch-format-texts.ts'
 import { tellingFailures } from './telling-failures.ts'
 import type { Workspace } from './workspace.ts'
 
@@ -15,7 +16,7 @@ export interface ApplyPatchInput {
 export function createApplyPatchTool(workspace: Workspace): Tool<ApplyPatchInput> {
   return {
     name: patchToolName,
-    description: `Edit files with one patch: create, change, move and delete them. All of it is applied, or nothing. Format:
+    description: `Creates, changes, moves and deletes files by one patch. Applies all of it, or nothing. Format:
 *** Begin Patch
 *** Add File: new.txt
 +each line with a plus
@@ -28,16 +29,21 @@ export function createApplyPatchTool(workspace: Workspace): Tool<ApplyPatchInput
 *** Delete File: old.txt
 *** End Patch
 Copy unchanged and removed lines exactly from the file: they must be there once below the @@ line, so give about 3 unchanged lines before and after a change. Order hunks from top to bottom, with one section for each file. Add *** End of File after a hunk at the end of the file. Read a file before you delete it.`,
-    // Models name the field `patch`, too: `validate` says what is missing.
     inputSchema: {
       type: 'object',
       properties: { input: { type: 'string', description: 'The patch' } },
+      required: ['input'],
+      additionalProperties: false,
+    },
+    canonicalInput(given) {
+      const { patch, ...others } = given
+      return patch === undefined || 'input' in given ? given : { ...others, input: patch }
     },
     readOnly: false,
     validate(input) {
       const text = patchTextOf(input)
       if (text === undefined) return { valid: false, message: noPatch }
-      if (!isWritable(text)) return { valid: false, message: badCharacter }
+      if (!isWritable(text)) return { valid: false, message: loneSurrogate('input') }
       const parsed = parsePatch(text)
       return parsed.kind === 'patch'
         ? { valid: true, input: { input: text } }

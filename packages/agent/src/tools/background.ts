@@ -1,5 +1,6 @@
 import type { TranscriptEntry } from '@halting/core'
 import { type Background, isJsonObject, type TaskStarted } from '@halting/core/adapters'
+import { earlierDetached, earlierEnded, earlierRuns } from './task-texts.ts'
 import { detachedOf, isRunning, type ProcessGroup } from './process-group.ts'
 import type { Workspace } from './workspace.ts'
 
@@ -84,10 +85,7 @@ function fateOf({ trace }: TaskStarted): string | undefined {
   const [, groupId, mark] = /^(\d{1,9}) ([\w-]{36})$/.exec(trace ?? '') ?? []
   if (process.platform !== 'linux' || groupId === undefined || mark === undefined) return undefined
   const group: ProcessGroup = { groupId: Number(groupId), mark, knownBy: 'mark', leaves: 'detached' }
-  if (isRunning(group))
-    return `It still runs as process group ${groupId}, and what it writes may be lost; kill -- -${groupId} ends it.`
+  if (isRunning(group)) return earlierRuns(groupId)
   const detached = detachedOf(group)
-  return detached.length === 0
-    ? 'It has ended by now, and how is unknown.'
-    : `What it detached still runs: ${detached.join(', ')}.`
+  return detached.length === 0 ? earlierEnded : earlierDetached(detached.join(', '))
 }

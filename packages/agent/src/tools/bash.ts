@@ -5,6 +5,21 @@ import { SandboxError, notConfinedCode } from '@halting/policy'
 import { answerOfExitOne, isReadOnlyCommand } from '@halting/policy/shell'
 import { filledText, flag, inputForm, optional, text, wholeNumber } from './input.ts'
 import { failed } from './result.ts'
+import {
+  backIn,
+  bashNotStarted,
+  commandInterrupted,
+  commandTimedOut,
+  commandTooLong,
+  exitCode,
+  noOutput,
+  notRunInterrupted,
+  outside,
+  outsideAndGone,
+  ranConfined,
+  shellKilled,
+  timeoutLowered,
+} from './shell-texts.ts'
 import type { ShellCommand, ShellEnd } from './shell-command.ts'
 import { goneNote, startFolder } from './start-folder.ts'
 import { tellingTail } from './telling-tail.ts'
@@ -22,27 +37,31 @@ export interface BashInput {
 /** Runs bash commands. The working directory holds from call to call; variables and functions do not. */
 export function createBashTool(workspace: Workspace): Tool<BashInput> {
   const { limits } = workspace
-  const form = inputForm<BashInput>('Bash', {
-    command: filledText('The command for bash'),
-    timeout: optional(
-      wholeNumber(
-        `Milliseconds after which the command is ended; ${limits.bashTimeoutMs} when absent, ${limits.bashMaxTimeoutMs} at most`,
-        { minimum: 0 },
+  const form = inputForm<BashInput>(
+    'Bash',
+    {
+      command: filledText('Command for bash'),
+      timeout: optional(
+        wholeNumber(`Milliseconds (default: ${limits.bashTimeoutMs}, at most ${limits.bashMaxTimeoutMs})`, {
+          minimum: 0,
+        }),
       ),
-    ),
-    description: optional(text('What it does, in five to ten words')),
-    run_in_background: optional(
-      flag('Start it and go on at once; read it with TaskOutput, wait for it with Wait, end it with TaskStop'),
-    ),
-  })
+      description: optional(text('What the command does, in 5 to 10 words')),
+      run_in_background: optional(
+        flag('Return immediately. Then use Wait to wait for it, TaskOutput to read it, TaskStop to stop it'),
+      ),
+    },
+    { cmd: 'command', timeout_ms: 'timeout' },
+  )
   return {
     name: 'Bash',
     description:
-      'Runs a command in bash and returns its output and exit code. The working directory is kept between calls, ' +
-      'variables are not. There is no input to read from. Prefer Read, Edit, Write, Glob and Grep for files. ' +
-      `Of output beyond ${limits.bashOutputCharacters} characters the head and the tail are shown` +
-      (workspace.spoolFolder === undefined ? '.' : ', and the file that has all of it.'),
+      'Runs a bash command. Returns its output, and its exit code if it fails. The working directory persists between calls, ' +
+      'variables do not. stdin is closed. For files, prefer Read, Edit, Write, Glob and Grep. ' +
+      `Output over ${limits.bashOutputCharacters} characters is shortened in the middle` +
+      (workspace.spoolFolder === undefined ? '.' : '; all of it is in a file.'),
     inputSchema: form.schema,
+    canonicalInput: (input) => form.canonicalInput(input),
     validate: (input) => form.validate(input),
     readOnly: ({ command, run_in_background: isBackground }) => isBackground !== true && isReadOnlyCommand(command),
     // The directory holds from call to call, so commands follow one another.
@@ -70,12 +89,12 @@ async function startInBackground(
   // TaskOutput shows its head and tail.
   started.shell.spool?.drop()
   // Loaded when used.
-  const { endOf, shownCommand, startedWords } = await import('./task-words.ts')
+  const { endOf, shownCommand, startedInBackground } = await import('./task-words.ts')
   const { tasks } = workspace
   tasks.redact = workspace.redact
   const task = tasks.add(command, started.shell, { endOf, shownCommand })
   return {
-    content: startedWords(task, tasks.atEnd, typeof context.agentType === 'string' ? 'agent' : 'main'),
+    content: startedInBackground(task.id, tasks.atEnd, typeof context.agentType === 'string' ? 'agent' : 'main'),
     details: { backgroundTaskId: task.id },
     tasks: [task.started],
   }
@@ -83,7 +102,7 @@ async function startInBackground(
 
 async function run(input: BashInput, workspace: Workspace, context: ToolContext): Promise<ToolOutput> {
   const { signal, agentType } = context
-  if (signal.aborted) return failed('Interrupted before the command was started. It did not run.')
+  if (signal.aborted) return failed(notRunInterrupted)
   const started = await startCommand(input.command, workspace, context)
   if (started.kind === 'failed') return started.result
   const { shell } = started
@@ -96,9 +115,7 @@ async function run(input: BashInput, workspace: Workspace, context: ToolContext)
   stopTelling()
   const reason = await cut.settled()
   const lowered =
-    input.timeout !== undefined && input.timeout > bashMaxTimeoutMs
-      ? `The timeout was lowered to ${bashMaxTimeoutMs} ms, the longest.`
-      : undefined
+    input.timeout !== undefined && input.timeout > bashMaxTimeoutMs ? timeoutLowered(bashMaxTimeoutMs) : undefined
   const answer = reason === undefined && end.exitCode === 1 ? answerOfExitOne(input.command) : undefined
   const isAgent = typeof agentType === 'string'
   const confined = started.isConfined ? confinementNote(end, shell, workspace) : undefined
@@ -139,7 +156,7 @@ export async function startCommand(command: string, workspace: Workspace, contex
     if (thrown instanceof SandboxError) return { kind: 'failed', result: failed(thrown.message) }
     // Node throws for an argument or environment that is too long to start anything with.
     if (codeOf(thrown) !== 'E2BIG') throw thrown
-    return { kind: 'failed', result: failed('The command is too long to start. Write it to a file and run that file.') }
+    return { kind: 'failed', result: failed(commandTooLong) }
   }
 }
 
@@ -180,10 +197,8 @@ const refusals = /permission denied|operation not permitted|read-only file syste
 function confinementNote({ exitCode }: ShellEnd, { output }: ShellCommand, { wall }: Workspace): string | undefined {
   if (exitCode === 0) return undefined
   const text = output.toString()
-  if (exitCode === notConfinedCode && text.includes('this command cannot be confined')) wall?.confiner?.forget()
-  return refusals.test(text)
-    ? 'It ran confined: read-only, without network, and without files outside of the project and the system. An allow rule for it lets it run unconfined.'
-    : undefined
+  if (exitCode === notConfinedCode && /this command cannot be confined/.test(text)) wall?.confiner?.forget()
+  return refusals.test(text) ? ranConfined : undefined
 }
 
 interface Ended {
@@ -191,7 +206,7 @@ interface Ended {
   readonly shell: ShellCommand
   readonly reason: CutReason
   readonly timeoutMs: number
-  /** Says that the timeout was more than there is. */
+  /** Reports that the timeout was over the maximum. */
   readonly lowered: string | undefined
   /** What the exit code says, where it is an answer and no failure. */
   readonly answer: string | undefined
@@ -206,15 +221,18 @@ function toldResult(
   workspace: Workspace,
 ): ToolOutput {
   const output = shell.output.toString().replace(/\n+$/, '')
-  const notes = [
-    outcomeOf(end, reason, timeoutMs, answer),
+  const isFine = end.exitCode === 0 || answer !== undefined
+  const isError = reason !== undefined || end.kind !== 'exited' || !isFine
+  const outcome = outcomeOf(end, reason, timeoutMs, answer)
+  // How it failed, and then the end of a long output before its beginning: that is where the reason is.
+  const parts = [
+    isError ? outcome : undefined,
+    isError ? shell.output.tailFirst().replace(/\n+$/, '') : output === '' ? noOutput : output,
+    isError ? undefined : outcome,
     confined,
     lowered,
     directoryNote(end, workspace, isAgent),
-  ].filter((note) => note !== undefined)
-  const isFine = end.exitCode === 0 || answer !== undefined
-  const isError = reason !== undefined || end.kind !== 'exited' || !isFine
-  const shown = output === '' && !isError ? ['(no output)'] : output === '' ? [] : [output]
+  ].filter((part) => part !== undefined && part !== '')
   const details: Json = {
     stdout: output,
     stderr: '',
@@ -224,7 +242,7 @@ function toldResult(
     ...(answer !== undefined && { returnCodeInterpretation: answer }),
   }
   const spooled = shell.spool?.end()
-  return { content: [...shown, ...notes].join('\n'), isError, details, ...(spooled !== undefined && { spooled }) }
+  return { content: parts.join('\n'), isError, details, ...(spooled !== undefined && { spooled }) }
 }
 
 function outcomeOf(
@@ -233,14 +251,11 @@ function outcomeOf(
   timeoutMs: number,
   answer: string | undefined,
 ): string | undefined {
-  if (reason === 'aborted') return 'Interrupted: the command and all that it started were ended before it was done.'
-  if (reason === 'timed out') {
-    return `Timed out after ${timeoutMs} ms: the command and all that it started were ended. Set timeout higher, or run_in_background.`
-  }
-  if (end.kind === 'not started') return `bash could not be started: ${end.detail ?? 'unknown'}`
-  if (end.kind === 'killed') return `The shell was ended by ${end.detail ?? 'a signal'}.`
-  if (end.exitCode === 0) return undefined
-  return answer === undefined ? `Exit code ${end.exitCode}` : `Exit code ${end.exitCode}: ${answer}.`
+  if (reason === 'aborted') return commandInterrupted
+  if (reason === 'timed out') return commandTimedOut(timeoutMs)
+  if (end.kind === 'not started') return bashNotStarted(end.detail)
+  if (end.kind === 'killed') return shellKilled(end.detail)
+  return end.exitCode === 0 ? undefined : exitCode(end.exitCode, answer)
 }
 
 /**
@@ -249,13 +264,10 @@ function outcomeOf(
 function directoryNote({ directory }: ShellEnd, workspace: Workspace, isAgent: boolean): string | undefined {
   if (isAgent) {
     const hasMoved = directory !== undefined && directory !== realPath(workspace.shellDirectory)
-    return (
-      goneNote(workspace) ?? (hasMoved ? `The next command starts in ${workspace.shellDirectory} again.` : undefined)
-    )
+    return goneNote(workspace) ?? (hasMoved ? backIn(workspace.shellDirectory) : undefined)
   }
   if (directory === undefined) return goneNote(workspace)
   if (workspace.moveShell(directory) === 'moved') return goneNote(workspace)
   const gone = goneNote(workspace)
-  const now = gone === undefined ? `: the working directory is ${workspace.cwd} again.` : `. ${gone}`
-  return `${directory} is outside the directories of this session${now}`
+  return gone === undefined ? outside(directory, workspace.cwd) : outsideAndGone(directory, gone)
 }

@@ -1,6 +1,19 @@
 import { headOf, tailOf } from '@halting/core/adapters'
+import { headComesLast, outputLeftOut, tailComesFirst } from './shell-texts.ts'
 
-const noteLength = 80
+const noteLength = 120
+
+/** All of it, or its ends and how much lies between them. */
+interface Ends {
+  readonly whole: string | undefined
+  readonly head: string
+  readonly tail: string
+  readonly leftOut: number
+}
+
+function wholly(whole: string): Ends {
+  return { whole, head: whole, tail: '', leftOut: 0 }
+}
 
 /**
  * Text that streams in without bound and is kept within one: its head and its tail, and how much lay between.
@@ -57,27 +70,37 @@ export class BoundedOutput {
   }
 
   toString(): string {
-    if (this.#redact !== undefined) return this.#redacted(this.#redact)
-    if (this.#length <= this.limit) return this.#head
-    const kept = this.limit - noteLength
-    // One unit more, so that half a pair at the end is seen as one.
-    if (kept <= 0) return headOf(`${this.#head} `, this.limit)
-    const head = headOf(this.#head, Math.ceil(kept / 2))
-    const tail = tailOf(this.#head + this.#tail, Math.floor(kept / 2))
-    const leftOut = this.#length - head.length - tail.length
-    return `${head}\n\n[... ${leftOut} characters left out ...]\n\n${tail}`
+    const { whole, head, tail, leftOut } = this.#ends()
+    return whole ?? `${head}\n\n${outputLeftOut(leftOut)}\n\n${tail}`
   }
 
-  #redacted(redact: (text: string) => string): string {
+  /** As `toString`, with the end before the beginning where it is shortened: of a failure the last lines matter most. */
+  tailFirst(): string {
+    const { whole, head, tail, leftOut } = this.#ends()
+    return whole ?? `${tailComesFirst}\n${tail.replace(/\n+$/, '')}\n\n${headComesLast(leftOut)}\n${head}`
+  }
+
+  #ends(): Ends {
+    if (this.#redact !== undefined) return this.#redacted(this.#redact)
+    if (this.#length <= this.limit) return wholly(this.#head)
+    const kept = this.limit - noteLength
+    // One unit more, so that half a pair at the end is seen as one.
+    if (kept <= 0) return wholly(headOf(`${this.#head} `, this.limit))
+    const head = headOf(this.#head, Math.ceil(kept / 2))
+    const tail = tailOf(this.#head + this.#tail, Math.floor(kept / 2))
+    return { whole: undefined, head, tail, leftOut: this.#length - head.length - tail.length }
+  }
+
+  #redacted(redact: (text: string) => string): Ends {
     const whole = this.#head + this.#tail
     const isWhole = whole.length === this.#length
     // Where the tail was cut, its first word may be the rest of something.
     const tail = redact(isWhole ? whole : this.#tail.replace(/^\S+/, ''))
-    if (isWhole && tail.length <= this.limit) return tail
+    if (isWhole && tail.length <= this.limit) return wholly(tail)
     const kept = this.limit - noteLength
     const head = redact(isWhole ? whole : this.#head)
-    if (kept <= 0) return headOf(`${head} `, this.limit)
+    if (kept <= 0) return wholly(headOf(`${head} `, this.limit))
     const [first, last] = [headOf(head, Math.ceil(kept / 2)), tailOf(tail, Math.floor(kept / 2))]
-    return `${first}\n\n[... ${this.#length - first.length - last.length} characters left out ...]\n\n${last}`
+    return { whole: undefined, head: first, tail: last, leftOut: this.#length - first.length - last.length }
   }
 }

@@ -2,6 +2,7 @@ import { lstat } from 'node:fs/promises'
 import type { ToolContext } from '@halting/core'
 import { codeOf, type CallerRights, headOf } from '@halting/core/adapters'
 import { openInPlace } from '@halting/policy/files'
+import { diffCut, externalChanges, fileGone, moreFiles, whatHasChanged } from './change-texts.ts'
 import { type FileStates, type LastSeen, hashOf, seenFile } from './file-state.ts'
 import { shownName } from './shown-name.ts'
 import { decodedText } from './text-encoding.ts'
@@ -78,10 +79,10 @@ async function noteOf(
     // A rule may have come to deny it since.
     const known = index < mostShown && now !== undefined && seen.text !== undefined && !hides(seen.realPath, rights)
     const diff = known ? await shortDiff(seen.text, now) : ''
-    told.push(isGone ? `${name} is gone, or no file any more` : diff === '' ? name : `${name}:\n${diff}`)
+    told.push(isGone ? fileGone(name) : diff === '' ? name : `${name}:\n${diff}`)
   }
-  const more = changes.length > mostNamed ? [`and ${changes.length - mostNamed} more`] : []
-  return `[Changed on disk since you saw it, not by your Edit or Write: read again before you rely on it.\n${[...told, ...more].join('\n')}]`
+  const more = changes.length > mostNamed ? [moreFiles(changes.length - mostNamed)] : []
+  return externalChanges([...told, ...more].join('\n'))
 }
 
 /** The lines that changed, as far as there is room for them. */
@@ -95,7 +96,7 @@ async function shortDiff(before: string, after: string): Promise<string> {
     ...hunk.lines.map((line) => headOf(line, 200)),
   ])
   const shown = headOf(lines.slice(0, diffLines).join('\n'), diffCharacters)
-  return lines.length > diffLines || shown.length === diffCharacters ? `${shown}\n[... more]` : shown
+  return lines.length > diffLines || shown.length === diffCharacters ? `${shown}\n${diffCut}` : shown
 }
 
 /** The change of a file since the model saw it, for the refusal of a call that did not know of it; nothing where it is not known. */
@@ -104,5 +105,5 @@ export async function whatChanged(real: string, now: LoadedFile, files: FileStat
   if (now.kind !== 'text' || before === undefined) return ''
   files.tells(real, `${now.seen.modifiedMs} ${now.seen.bytes}`)
   const diff = now.text.length > comparedBytes ? '' : await shortDiff(before, now.text)
-  return diff === '' ? '' : ` What changed:\n${diff}`
+  return diff === '' ? '' : whatHasChanged(diff)
 }

@@ -11,6 +11,7 @@ import { createNotebookEditTool } from './notebook-edit.ts'
 import { createReadTool } from './read.ts'
 import { createTaskOutputTool } from './task-output.ts'
 import { createTaskStopTool } from './task-stop.ts'
+import { createTaskTools } from './task-list/task-tools.ts'
 import { createTodoWriteTool } from './todo-write.ts'
 import { createWaitTool } from './wait.ts'
 import { createWebFetchTool } from './web-fetch.ts'
@@ -19,13 +20,23 @@ import { Workspace, type WorkspaceOptions } from './workspace.ts'
 import { createWriteTool } from './write.ts'
 import { asOffered } from './tool-profile.ts'
 
+/** Options of `createCodingTools`. */
+export interface CodingToolsOptions {
+  readonly toolProfile?: ToolProfile
+  /**
+   * How a model writes the task list: `tasks` (default), with TaskCreate, TaskUpdate, TaskList and TaskGet; `todos`, with TodoWrite; or `both`. Calls of
+   * the others are accepted, also where a model is not shown them: a session may go on that used them.
+   */
+  readonly taskList?: 'tasks' | 'todos' | 'both'
+}
+
 /**
  * The tools of a coding agent over one workspace, as a profile offers them; which of them `small` offers at all is the choice of a session. Whoever passes the workspace can `dispose()` of what commands leave
  * running; in any case it ends with the program.
  */
 export function createCodingTools(
   where: WorkspaceOptions | Workspace,
-  { toolProfile = 'default' }: { readonly toolProfile?: ToolProfile } = {},
+  { toolProfile = 'default', taskList = 'tasks' }: CodingToolsOptions = {},
 ): readonly AnyLeafTool[] {
   const workspace = where instanceof Workspace ? where : new Workspace(where)
   const tools: readonly AnyLeafTool[] = [
@@ -39,7 +50,8 @@ export function createCodingTools(
     createTaskOutputTool(workspace),
     createTaskStopTool(workspace),
     createWaitTool(workspace),
-    createTodoWriteTool(),
+    ...createTaskTools().map((tool) => (taskList === 'todos' ? notOffered(tool) : tool)),
+    taskList === 'tasks' ? notOffered(createTodoWriteTool()) : createTodoWriteTool(),
     createNotebookEditTool(workspace),
     createWebFetchTool(workspace),
     createWebSearchTool(workspace),
@@ -47,4 +59,9 @@ export function createCodingTools(
   return tools
     .map((tool) => asOffered(tool, toolProfile))
     .map((tool) => tellingProgress(tellingChanges(tool, workspace)))
+}
+
+/** Accepted, and shown to no model. */
+function notOffered(tool: AnyLeafTool): AnyLeafTool {
+  return { ...tool, offeredTo: () => false }
 }

@@ -1,14 +1,28 @@
 import type { ToolOutput } from '@halting/core'
 import { headOf } from '@halting/core/adapters'
+import {
+  changedSinceRead,
+  emptyOldString,
+  fileEdited,
+  hardLinks,
+  missingToEdit,
+  notAFile,
+  notRead,
+  notText,
+  oldStringAmbiguous,
+  oldStringMissing,
+  placesSeparator,
+} from './change-texts.ts'
 import { askedEditor } from './editor-files.ts'
 import { numberedLines } from './numbered-lines.ts'
 import { changeOf } from './patch.ts'
-import { notRead, type Planning, type Refused, refused } from './precheck.ts'
+import { type Planning, type Refused, refused } from './precheck.ts'
 import { type Replaced, replaceIn } from './replace.ts'
 import { failed } from './result.ts'
 import { isShownIn } from './shown.ts'
 import { type LoadedFile, loadFile, saveFile } from './text-file.ts'
-import { createFile, namesNote, type Where } from './write-file.ts'
+import type { Workspace } from './workspace.ts'
+import { createFile, type Where } from './write-file.ts'
 
 /** Input of the Edit tool. */
 export interface EditInput {
@@ -41,28 +55,26 @@ async function planEdit(
   const file = await loadFile(real, workspace.limits.editBytes, editor)
   const { old_string: oldText, new_string: newText, replace_all: all = false } = input
   if (file.kind === 'absent')
-    return oldText === ''
-      ? { kind: 'create' }
-      : refused(`There is no file ${path}. Use Write to make it.${workspace.lookAlikesNote(real, context.rights)}`)
-  if (file.kind === 'not a file') return refused(`${path} ${file.why}; Edit changes files.`)
+    return oldText === '' ? { kind: 'create' } : refused(missingToEdit(path, await hintsFor(real, workspace, context)))
+  if (file.kind === 'not a file') return refused(notAFile(path, file.what, 'Edit'))
   const freshness = workspace.filesOf(context).freshness(real, file.seen, isShownIn(context))
   if (freshness === 'never read') return refused(notRead(path))
   if (freshness === 'changed') {
     const { whatChanged } = await import('./changed-files.ts')
     const what = await whatChanged(real, file, workspace.filesOf(context))
-    return refused(`${path} has changed since it was read. Read it again, then edit it.${what}`)
+    return refused(changedSinceRead(path) + what)
   }
-  if (file.kind === 'not text')
-    return refused(`${path} ${file.why}, so Edit would damage it. Use Bash with a program for it.`)
-  if (oldText === '' && file.text !== '')
-    return refused(`${path} is there and is not empty, and old_string is. Name the text to replace.`)
+  if (file.kind === 'not text') return refused(notText(path, file.why, 'Edit'))
+  if (oldText === '' && file.text !== '') return refused(emptyOldString(path))
   const replaced = replaceIn(file.text, { oldText, newText, all })
   if (replaced.kind === 'not found') {
     // Loaded when used: most edits match.
     const { whyNotFound } = await import('./nearest-place.ts')
-    return refused(`${path}: old_string is not in the file. ${whyNotFound(file.text, oldText)}`)
+    return refused(oldStringMissing(path, whyNotFound(file.text, oldText)))
   }
-  return replaced.kind === 'ambiguous' ? refused(`${path}: ${whyNot(replaced)}`) : { kind: 'change', file, replaced }
+  return replaced.kind === 'ambiguous'
+    ? refused(ambiguous(path, file.text, oldText, replaced))
+    : { kind: 'change', file, replaced }
 }
 
 /** Why an edit of the file at a real path cannot be made as things are now. */
@@ -94,22 +106,46 @@ export async function editFile(
   const saved = await saveFile(real, replaced.text, { hasMark, encoding, over, keeping, editor })
   const shownFrom = Math.max(1, replaced.firstLine - linesBefore)
   const memo = workspace.filesOf(context).saw(real, saved, shownFrom, replaced.text)
-  const count = replaced.count === 1 ? '' : ` in ${replaced.count} places`
   const change = await changeOf(path, file.text, replaced.text)
   return {
-    content: `Edited ${path}${count}.${namesNote(file)} It now reads:\n${snippet(replaced.text, replaced.firstLine, newText)}`,
+    content: fileEdited(
+      path,
+      replaced.count,
+      hardLinks(file.names),
+      snippet(replaced.text, replaced.firstLine, newText),
+    ),
     details: { filePath: path, oldString: oldText, newString: newText, replaceAll: all, ...change },
     memo,
   }
 }
 
-function whyNot(replaced: Extract<Replaced, { readonly kind: 'ambiguous' }>): string {
-  const more = replaced.count > replaced.lines.length ? ', ...' : ''
-  return (
-    `old_string is in the file ${replaced.count} times (lines ${replaced.lines.join(', ')}${more}). ` +
-    'Take more of the lines around it so that it is there once, or set replace_all.'
-  )
+/** Loaded when used: most files are there. */
+async function hintsFor(real: string, workspace: Workspace, { rights }: Planning['context']): Promise<string> {
+  const { nameHints } = await import('./name-hints.ts')
+  return nameHints(real, workspace, rights)
 }
+
+const mostPlaces = 3
+const linesOfPlace = 8
+
+/** With the lines around the first places, so that the next call can name one of them. */
+function ambiguous(
+  path: string,
+  text: string,
+  oldText: string,
+  { count, lines: found }: Extract<Replaced, { readonly kind: 'ambiguous' }>,
+): string {
+  const lines = text.split(/\r?\n/)
+  const length = Math.min(oldText.split('\n').length, linesOfPlace)
+  const places = found.slice(0, mostPlaces).map((line) => {
+    const start = Math.max(0, line - 1 - linesBeforePlace)
+    return headOf(numberedLines(lines.slice(start, line - 1 + length + linesBeforePlace), start + 1, 300), 2_000)
+  })
+  const numbers = found.join(', ') + (count > found.length ? ', ...' : '')
+  return oldStringAmbiguous(path, count, numbers, places.join(`\n${placesSeparator}\n`))
+}
+
+const linesBeforePlace = 2
 
 /** How far above a change the model is shown the file again. */
 const linesBefore = 20

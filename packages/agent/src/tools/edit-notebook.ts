@@ -5,7 +5,10 @@ import { redactedMark } from '@halting/core/redact'
 import { withCell, withoutCell, withNewCell } from './notebook-text.ts'
 import { type Cell, type Notebook, parseNotebook, placeOf } from './notebook.ts'
 import { changeOf } from './patch.ts'
-import { notRead, type Planning, type Refused, refused } from './precheck.ts'
+import { changedSinceRead, losesSecretsOfCell, notAFile, notRead, notText } from './change-texts.ts'
+import { nameHints } from './name-hints.ts'
+import { cellChanged, cellIdNeeded, cellTooDeep, missingNotebook, notANotebook, unknownCell } from './notebook-texts.ts'
+import { type Planning, type Refused, refused } from './precheck.ts'
 import { failed } from './result.ts'
 import { isShownIn } from './shown.ts'
 import { type LoadedFile, loadFile, saveFile } from './text-file.ts'
@@ -43,21 +46,18 @@ async function planNotebookEdit(
   { workspace, context }: Planning,
 ): Promise<NotebookPlan> {
   const file = await loadFile(real, workspace.limits.editBytes)
-  if (file.kind === 'absent')
-    return refused(`There is no notebook ${path}.${workspace.lookAlikesNote(real, context.rights)}`)
-  if (file.kind === 'not a file') return refused(`${path} ${file.why}; NotebookEdit changes files.`)
+  if (file.kind === 'absent') return refused(missingNotebook(path, await nameHints(real, workspace, context.rights)))
+  if (file.kind === 'not a file') return refused(notAFile(path, file.what, 'NotebookEdit'))
   const freshness = workspace.filesOf(context).freshness(real, file.seen, isShownIn(context))
   if (freshness === 'never read') return refused(notRead(path))
-  if (freshness === 'changed') return refused(`${path} has changed since it was read. Read it again, then edit it.`)
-  if (file.kind === 'not text') return refused(`${path} ${file.why}, so NotebookEdit would damage it.`)
+  if (freshness === 'changed') return refused(changedSinceRead(path))
+  if (file.kind === 'not text') return refused(notText(path, file.why, 'NotebookEdit'))
   const notebook = parseNotebook(file.text)
-  if (notebook.kind === 'none') return refused(`${path} ${notebook.why}, so it is no notebook. Use Edit.`)
-  const changed = changedWhole(file.text, notebook, input)
-  if (changed.kind === 'refused') return refused(`${path}: ${changed.why}`)
+  if (notebook.kind === 'none') return refused(notANotebook(path, notebook.why))
+  const changed = changedWhole(path, file.text, notebook, input)
+  if (changed.kind === 'refused') return refused(changed.why)
   return losesSecrets(changed.before, input.new_source, workspace.redact)
-    ? refused(
-        `The cell holds secrets that were shown as ${redactedMark}, and new_source has that in their place: they would be lost.`,
-      )
+    ? refused(losesSecretsOfCell(redactedMark))
     : { kind: 'change', file, changed }
 }
 
@@ -94,7 +94,8 @@ export async function editNotebook(
     new_source: input.new_source,
     ...change,
   }
-  return { content: `${changed.did} ${path}.`, details, memo }
+  const content = cellChanged(input.edit_mode ?? 'replace', changed.id, input.cell_type ?? 'code', path)
+  return { content, details, memo }
 }
 
 type Changed =
@@ -103,21 +104,21 @@ type Changed =
       readonly text: string
       readonly id: string
       readonly before: string
-      readonly did: string
     }
   | { readonly kind: 'refused'; readonly why: string }
 
-/** What is nested very deeply can be read and not be written again. */
+/** A very deeply nested cell can be parsed but not serialized. */
 function changedWhole(...given: Parameters<typeof changedText>): Changed {
   try {
     return changedText(...given)
   } catch (thrown) {
     if (!(thrown instanceof RangeError)) throw thrown
-    return { kind: 'refused', why: 'the cell is nested too deeply for NotebookEdit. Use Edit.' }
+    return { kind: 'refused', why: cellTooDeep(given[0]) }
   }
 }
 
 function changedText(
+  path: string,
   text: string,
   notebook: Extract<Notebook, { kind: 'notebook' }>,
   input: NotebookEditInput,
@@ -126,29 +127,24 @@ function changedText(
   const { cells } = notebook
   const place = id === undefined ? -1 : placeOf(cells, id)
   const cell = cells[place]
-  if (id !== undefined && cell === undefined) return { kind: 'refused', why: noCell(id, cells) }
+  if (id !== undefined && cell === undefined) return { kind: 'refused', why: noCell(path, id, cells) }
   if (mode === 'insert') {
     const added = newCell(notebook.json, type ?? 'code', source)
     const its = typeof added['id'] === 'string' ? added['id'] : `cell-${place + 1}`
-    const did = `Inserted the ${type ?? 'code'} cell ${its} into`
-    return { kind: 'changed', text: withNewCell(text, place + 1, added), id: its, before: '', did }
+    return { kind: 'changed', text: withNewCell(text, place + 1, added), id: its, before: '' }
   }
   // The check of the input has seen to it that there is one.
-  if (cell === undefined) return { kind: 'refused', why: 'cell_id is missing.' }
+  if (cell === undefined) return { kind: 'refused', why: cellIdNeeded(mode) }
   const about = { kind: 'changed', id: cell.id, before: cell.source } as const
-  if (mode === 'delete') return { ...about, text: withoutCell(text, place), did: `Deleted the cell ${cell.id} of` }
-  return {
-    ...about,
-    text: withCell(text, place, replacedCell(cell, type ?? cell.type, source)),
-    did: `Replaced the cell ${cell.id} of`,
-  }
+  if (mode === 'delete') return { ...about, text: withoutCell(text, place) }
+  return { ...about, text: withCell(text, place, replacedCell(cell, type ?? cell.type, source)) }
 }
 
-function noCell(id: string, cells: readonly Cell[]): string {
+function noCell(path: string, id: string, cells: readonly Cell[]): string {
   const known = cells.map((cell) => cell.id)
   const shown = known.slice(0, 20).join(', ')
   const more = known.length > 20 ? ', ...' : ''
-  return `there is no cell ${headOf(id, 100)}. ${known.length === 0 ? 'The notebook has none.' : `There are ${headOf(shown, 1000)}${more}.`}`
+  return unknownCell(path, headOf(id, 100), headOf(shown, 1000) + more)
 }
 
 /** As the format wants it: outputs are of code alone, and from nbformat 4.5 on a cell has an id. */

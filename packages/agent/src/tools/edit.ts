@@ -1,36 +1,43 @@
 import type { Tool } from '@halting/core'
-import { filledText, flag, inputForm, isWritable, optional, text } from './input.ts'
+import { notRead, sameStrings } from './change-texts.ts'
+import { loneSurrogate } from './input-texts.ts'
+import { filledText, flag, inputForm, isWritable, optional, pathAliases, text } from './input.ts'
 import type { EditInput } from './edit-file.ts'
 import { tellingFailures } from './telling-failures.ts'
 import type { Workspace } from './workspace.ts'
 
 /** Replaces text in a file that was read and has not changed since. */
 export function createEditTool(workspace: Workspace): Tool<EditInput> {
-  const form = inputForm<EditInput>('Edit', {
-    file_path: filledText('Absolute, or from the working directory'),
-    old_string: text('The text to replace, exactly as it stands in the file, without line numbers'),
-    new_string: text('The text to put in its place'),
-    replace_all: optional(flag('Replace every place where it occurs')),
-  })
+  const form = inputForm<EditInput>(
+    'Edit',
+    {
+      file_path: filledText('Absolute or relative to the working directory'),
+      old_string: text('Text to replace, exactly as in the file, without line numbers'),
+      new_string: text('Replacement text'),
+      replace_all: optional(flag('Replace all occurrences (default: false)')),
+    },
+    { ...pathAliases, old_str: 'old_string', new_str: 'new_string', old_text: 'old_string', new_text: 'new_string' },
+  )
   return {
     name: 'Edit',
     description:
-      'Replaces text in a file. old_string must be in the file exactly once, unless replace_all is true. ' +
-      'The file must have been read before, and not changed since. An empty old_string makes a new file.',
+      'Replaces text in a file. Read the file first. old_string must occur exactly once, unless replace_all is true. ' +
+      'An empty old_string creates a new file.',
     inputSchema: form.schema,
+    canonicalInput: (input) => form.canonicalInput(input),
     validate(input) {
       const check = form.validate(input)
       if (!check.valid) return check
       const { old_string: oldText, new_string: newText } = check.input
-      if (!isWritable(newText)) return invalid('new_string has half a character in it (a lone surrogate)')
-      return oldText === newText ? invalid('old_string and new_string are the same: there is nothing to change') : check
+      if (!isWritable(newText)) return invalid(loneSurrogate('new_string'))
+      return oldText === newText ? invalid(sameStrings) : check
     },
     readOnly: false,
     async precheck(input, context) {
       const path = workspace.pathOf(input.file_path)
       const planning = { workspace, context }
       // Loaded when used.
-      const [{ notRead, whyNotChanged }, { whyNotEdited }] = await Promise.all([
+      const [{ whyNotChanged }, { whyNotEdited }] = await Promise.all([
         import('./precheck.ts'),
         import('./edit-file.ts'),
       ])
@@ -54,6 +61,6 @@ export function createEditTool(workspace: Workspace): Tool<EditInput> {
   }
 }
 
-function invalid(why: string): { readonly valid: false; readonly message: string } {
-  return { valid: false, message: `Edit: ${why}.` }
+function invalid(message: string): { readonly valid: false; readonly message: string } {
+  return { valid: false, message }
 }

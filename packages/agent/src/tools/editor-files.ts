@@ -1,4 +1,5 @@
 import { NotWrittenError } from '@halting/policy/files'
+import { notWrittenAborted } from './change-texts.ts'
 
 /**
  * Files as the editor of the person has them: what stands there unsaved is what Read shows and Edit changes, and what is written is seen there at once.
@@ -51,6 +52,6 @@ function withoutReturns(text: string): string {
 /** Writes through the editor. False where that does not write this file. @throws NotWrittenError where nobody waits any more. */
 export async function writtenByEditor(path: string, text: string, { files, signal }: AskedEditor): Promise<boolean> {
   if (files.write === undefined) return false
-  if (signal.aborted) throw new NotWrittenError(`${path} was not written: the call was aborted.`)
+  if (signal.aborted) throw new NotWrittenError(notWrittenAborted(path))
   return files.write(path, text, signal)
 }

@@ -1,9 +1,24 @@
+import { lstatSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { ToolContext, ToolOutput } from '@halting/core'
 import { BestNames, rankedGlob } from './ranked-names.ts'
 import { failed } from './result.ts'
 import { runRipgrep, searchNote, withoutVersionControl } from './ripgrep.ts'
 import { isHidden, type Root, searchRoot } from './search-root.ts'
+import {
+  bracketsAsName,
+  filesCut,
+  ignoredFiles,
+  interrupted,
+  noFiles,
+  onlySameLooking,
+  patternIsFolder,
+  rootIsFile,
+  sameLookingFiles,
+  searchFailed,
+  tooManyAlternatives,
+  tryPattern,
+} from './search-texts.ts'
 import { exactPath, shownName } from './shown-name.ts'
 import type { Workspace } from './workspace.ts'
 
@@ -22,7 +37,7 @@ export async function findFiles(
   const { signal, rights } = context
   const root = await searchRoot(path, workspace, context)
   if (root.kind === 'refused') return failed(root.why)
-  if (!root.isDirectory) return failed(`${root.path} is a file. path must be a directory.`)
+  if (!root.isDirectory) return failed(rootIsFile(root.path))
   return find(pattern, root, workspace, { signal, rights })
 }
 
@@ -34,7 +49,7 @@ async function find(
 ): Promise<ToolOutput> {
   const { globFiles, searchCharacters } = workspace.limits
   const glob = rankedGlob(pattern)
-  if (glob === undefined) return failed('Glob: the pattern has too many alternatives in braces. Use several patterns.')
+  if (glob === undefined) return failed(tooManyAlternatives)
   const names = new BestNames(glob)
   let files: string[] = []
   let characters = 0
@@ -64,35 +79,44 @@ async function find(
       return 'more'
     },
   )
-  if (end.kind === 'aborted') return failed('Interrupted before the search was done.')
+  if (end.kind === 'aborted') return failed(interrupted)
   const { lookAlikes, passedOver } = names
   const [only, ...others] = lookAlikes
   // A search that was ended early may have missed another one.
   const isOnly = only !== undefined && others.length === 0 && end.kind === 'done'
   if (isOnly) list(only)
   const count = isOnly ? 1 : names.count
-  if (end.kind === 'failed' && count === 0) return failed(`Glob failed: ${end.why}`)
+  if (end.kind === 'failed' && count === 0) return failed(searchFailed('Glob', end.why))
   const problem = searchNote(end, workspace.limits.searchMs)
   const details = { filenames: files, numFiles: count, truncated: count > files.length }
   if (count === 0) {
-    const same =
+    const hints =
       lookAlikes.length === 0
-        ? ''
-        : ` Names that look the same, with other characters: ${lookAlikes.map(exactPath).join(', ')}.`
-    return { content: `No file below ${root.path} matches ${pattern}.${same}${problem}`, details }
+        ? hintsFor(pattern, root, workspace, rights)
+        : sameLookingFiles(lookAlikes.map(exactPath).join(', '))
+    return { content: noFiles(pattern, root.path, hints) + problem, details }
   }
   const notes = [
-    ...(count > files.length
-      ? [`${files.length} of ${count} files, the ones changed last. Narrow the pattern to see others.`]
-      : []),
-    ...(passedOver > 0 ? [bracketNote(passedOver)] : []),
-    ...(isOnly ? [`No name is exactly as in the pattern. This one looks the same: ${exactPath(only)}`] : []),
+    ...(count > files.length ? [filesCut(files.length, count)] : []),
+    ...(passedOver > 0 ? [`[${bracketsAsName(passedOver)}]`] : []),
+    ...(isOnly ? [`[${onlySameLooking(exactPath(only))}]`] : []),
   ]
-  return { content: files.join('\n') + notes.map((note) => `\n\n[${note}]`).join('') + problem, details }
+  return { content: files.join('\n') + notes.map((note) => `\n\n${note}`).join('') + problem, details }
 }
 
-/** What is said where brackets were taken as part of a name and files fit them as a set of characters, too. */
-export function bracketNote(passedOver: number): string {
-  const files = passedOver === 1 ? '1 file that fits' : `${passedOver} files that fit`
-  return `Brackets are read as part of a name here, because there are such names. Left out: ${files} only with brackets as sets of characters.`
+/** What to call next where nothing matches. */
+function hintsFor(pattern: string, root: Root, workspace: Workspace, rights: ToolContext['rights']): string {
+  const path = root.path === workspace.cwd ? undefined : root.path
+  const last = pattern.split('/').at(-1) ?? ''
+  const isAnywhere = !pattern.includes('/') || pattern.startsWith('**/')
+  if (isFolder(pattern, root) && !isHidden(pattern, root, workspace, rights)) return patternIsFolder(pattern, path)
+  return (isAnywhere || last === '' ? '' : tryPattern(`**/${last}`, path)) + ignoredFiles
+}
+
+function isFolder(name: string, { real }: Root): boolean {
+  try {
+    return lstatSync(resolve(real, name), { throwIfNoEntry: false })?.isDirectory() === true
+  } catch {
+    return false
+  }
 }

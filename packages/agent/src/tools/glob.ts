@@ -1,31 +1,36 @@
-import { isAbsolute } from 'node:path'
-import type { Tool } from '@halting/core'
-import { filledText, inputForm, optional } from './input.ts'
+import { isAbsolute, join } from 'node:path'
+import type { JsonObject, Tool } from '@halting/core'
+import { isJsonObject } from '@halting/core/adapters'
+import { filledText, inputForm, optional, searchAliases } from './input.ts'
 import type { GlobInput } from './find-files.ts'
+import { unsupportedPattern } from './search-texts.ts'
 import { tellingFailures } from './telling-failures.ts'
 import type { Workspace } from './workspace.ts'
 
 /** Finds files by name, the ones changed last first. */
 export function createGlobTool(workspace: Workspace): Tool<GlobInput> {
   const { globFiles } = workspace.limits
-  const form = inputForm<GlobInput>('Glob', {
-    pattern: filledText(
-      'What the path of a file must look like, such as src/**/*.ts; without a slash it holds at any depth',
-    ),
-    path: optional(filledText('The directory; the working directory when absent')),
-  })
+  const form = inputForm<GlobInput>(
+    'Glob',
+    {
+      pattern: filledText('For example src/**/*.ts. Without a slash it matches at any depth'),
+      path: optional(filledText('Directory to search (default: working directory)')),
+    },
+    searchAliases,
+  )
   return {
     name: 'Glob',
     description:
-      `Finds files by a glob pattern, the ones changed last first, ${globFiles} at most. ` +
-      'What .gitignore names is left out. To look into files use Grep.',
+      `Finds files by glob pattern. Returns at most ${globFiles} paths, most recently changed first. ` +
+      'Skips files that .gitignore excludes. To search file contents, use Grep.',
     inputSchema: form.schema,
+    canonicalInput: (input) => withoutRoot(form.canonicalInput(input)),
     validate(input) {
-      const check = form.validate(input)
+      const check = form.validate(isJsonObject(input) ? withoutRoot(form.canonicalInput(input)) : input)
       const isOutside =
         check.valid && (isAbsolute(check.input.pattern) || check.input.pattern.split('/').includes('..'))
       if (!isOutside) return check
-      return { valid: false, message: 'Glob: pattern must be relative and without "..". Put the directory into path.' }
+      return { valid: false, message: unsupportedPattern }
     },
     readOnly: true,
     execute: (input, context) =>
@@ -35,4 +40,24 @@ export function createGlobTool(workspace: Workspace): Tool<GlobInput> {
         return findFiles(input, workspace, context)
       }),
   }
+}
+
+const wildcards = /[*?[\]{}!\\]/
+
+/**
+ * A pattern that begins with an absolute path, with `~/` or with `..` searches that directory: it moves to `path`, which is what rules judge. Its other
+ * segments stay the pattern.
+ */
+function withoutRoot(input: JsonObject): JsonObject {
+  const { pattern, path } = input
+  if (typeof pattern !== 'string' || !/^(?:\/|~\/|(?:\.\/)*\.\.\/)/.test(pattern)) return input
+  if (path !== undefined && typeof path !== 'string') return input
+  const segments = pattern.split('/')
+  const wild = segments.findIndex((segment) => wildcards.test(segment))
+  const count = wild === -1 ? segments.length - 1 : wild
+  const root = segments.slice(0, count).join('/')
+  const rest = segments.slice(count).join('/')
+  if (rest === '') return input
+  const base = path === undefined || !root.startsWith('.') ? root || '/' : join(path, root)
+  return { ...input, pattern: rest, path: base }
 }

@@ -1,7 +1,8 @@
 import { isJsonObject } from '@halting/core/adapters'
+import { expectedList } from './input-texts.ts'
 import { type Field, type Fields, schemaOfFields } from './input.ts'
 
-/** What a list may hold at most. */
+/** Bounds of a list. */
 export interface ListBounds {
   readonly mostItems: number
 }
@@ -25,7 +26,7 @@ export function listOf<Item>(
   return {
     required: true,
     schema: { type: 'array', description, items, maxItems: mostItems },
-    expected: `a list of ${mostItems} at most, each with ${each}`,
+    expected: expectedList(mostItems, each),
     accepts: (value): value is readonly Item[] =>
       Array.isArray(value) && value.length <= mostItems && value.every(fits),
   }

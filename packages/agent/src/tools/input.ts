@@ -1,5 +1,15 @@
 import type { InputCheck, Json, JsonObject } from '@halting/core'
-import { coercedInput, jsonOf } from '@halting/core/adapters'
+import { coercedInput, headOf, isJsonObject, jsonOf } from '@halting/core/adapters'
+import {
+  expectedChoice,
+  expectedKinds,
+  expectedNumber,
+  invalidInput,
+  missingField,
+  notAnObject,
+  unknownField,
+  wrongField,
+} from './input-texts.ts'
 
 // Written by hand: importing zod costs 55 to 75 ms here, and these few forms need none of it.
 
@@ -7,9 +17,11 @@ import { coercedInput, jsonOf } from '@halting/core/adapters'
 export interface Field<Value, Required extends boolean> {
   readonly required: Required
   readonly schema: JsonObject
-  /** What is right, in words for the model. */
+  /** What a value must be, for the model. */
   readonly expected: string
   accepts(value: unknown): value is Value
+  /** An empty text means that the field is absent, where it is optional. */
+  readonly emptyIsAbsent?: true
 }
 
 export type Fields<Input> = {
@@ -19,23 +31,69 @@ export type Fields<Input> = {
 export interface InputForm<Input> {
   readonly schema: JsonObject
   validate(input: unknown): InputCheck<Input>
+  /** The input with its fields under their own names, for `Tool.canonicalInput`. */
+  canonicalInput(input: JsonObject): JsonObject
 }
 
-/** Makes the form of a tool's input. What is plainly meant is taken as it is meant; every problem is told at once, each with what is right. */
-export function inputForm<Input>(toolName: string, fields: Fields<Input>): InputForm<Input> {
+/** Other names of fields: those that tools of other agents have. */
+export type FieldAliases<Input> = { readonly [alias: string]: keyof Input & string }
+
+/** What other tools call the place of a search. */
+export const searchAliases = { file_path: 'path', directory: 'path', dir: 'path' } as const
+
+/** What other tools call the path of a file. */
+export const pathAliases = { path: 'file_path', file: 'file_path', filename: 'file_path' } as const
+
+/**
+ * Makes the form of a tool's input. An input that plainly means a valid one is accepted as that one; otherwise the answer reports every problem, each
+ * with what is valid.
+ */
+export function inputForm<Input>(
+  toolName: string,
+  fields: Fields<Input>,
+  aliases: FieldAliases<Input> = {},
+): InputForm<Input> {
   const known = new Map<string, Field<unknown, boolean>>(Object.entries(fields))
   const schema = schemaOfFields(known)
   return {
     schema,
-    validate(given) {
+    canonicalInput: (given) => withoutEmpty(renamedFields(given, known, aliases), known),
+    validate(received) {
+      const given = isJsonObject(received) ? this.canonicalInput(received) : received
       const input = problemsOf(given, known).length === 0 ? given : coercedInput(schema, jsonOf(given))
       const problems = problemsOf(input, known)
       // True: every field was found by its own check to be what `Input` says, and there are no others.
       if (problems.length === 0) return { valid: true, input: input as Input }
       const names = [...known].map(([name, field]) => (field.required ? name : `${name}?`)).join(', ')
-      return { valid: false, message: `${toolName}: ${problems.join('; ')}. The fields are: ${names}.` }
+      return { valid: false, message: invalidInput(problems.join('; '), toolName, names) }
     },
   }
+}
+
+/** Where a field and its alias are both there, both stay: the check reports the alias. */
+function renamedFields<Input>(
+  input: JsonObject,
+  known: ReadonlyMap<string, unknown>,
+  aliases: FieldAliases<Input>,
+): JsonObject {
+  const nameOf = (name: string): string => {
+    if (known.has(name)) return name
+    const canonical = Object.hasOwn(aliases, name) ? aliases[name] : undefined
+    const field = canonical ?? name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+    return known.has(field) && !Object.hasOwn(input, field) ? field : name
+  }
+  const names = Object.keys(input).map(nameOf)
+  if (names.every((name) => Object.hasOwn(input, name)) || new Set(names).size < names.length) return input
+  return Object.fromEntries(Object.entries(input).map(([name, value]) => [nameOf(name), value]))
+}
+
+function withoutEmpty(input: JsonObject, known: ReadonlyMap<string, Field<unknown, boolean>>): JsonObject {
+  const isAbsent = ([name, value]: readonly [string, unknown]): boolean => {
+    const field = known.get(name)
+    return value === '' && field?.required === false && field.emptyIsAbsent === true
+  }
+  const entries = Object.entries(input)
+  return entries.some(isAbsent) ? Object.fromEntries(entries.filter((entry) => !isAbsent(entry))) : input
 }
 
 /** The JSON Schema of an object with these fields and no others. */
@@ -46,42 +104,50 @@ export function schemaOfFields(known: ReadonlyMap<string, Field<unknown, boolean
 }
 
 function problemsOf(input: unknown, known: ReadonlyMap<string, Field<unknown, boolean>>): readonly string[] {
-  if (typeof input !== 'object' || input === null || Array.isArray(input)) return ['the input must be an object']
+  if (typeof input !== 'object' || input === null || Array.isArray(input)) return [notAnObject]
   const given = new Map<string, unknown>(Object.entries(input))
-  const unknown = [...given.keys()].filter((name) => !known.has(name)).map((name) => `there is no field ${name}`)
+  const unknown = [...given.keys()].filter((name) => !known.has(name)).map(unknownField)
   const wrong = [...known].flatMap(([name, field]) => {
     const value = given.get(name)
-    if (value === undefined) return field.required ? [`${name} is missing: ${field.expected}`] : []
-    return field.accepts(value) ? [] : [`${name} must be ${field.expected}`]
+    if (value === undefined) return field.required ? [missingField(name, field.expected)] : []
+    return field.accepts(value) ? [] : [wrongField(name, field.expected, shownValue(value))]
   })
   return [...wrong, ...unknown]
+}
+
+const longestShown = 60
+
+function shownValue(value: unknown): string {
+  const json = JSON.stringify(value) ?? String(value)
+  return json.length <= longestShown ? json : `${headOf(json, longestShown)}...`
 }
 
 export function text(description: string): Field<string, true> {
   return {
     required: true,
     schema: { type: 'string', description },
-    expected: 'a string',
+    expected: expectedKinds.text,
     accepts: (value): value is string => typeof value === 'string',
   }
 }
 
-/** A string in which something must stand, and no NUL: no path, command or pattern may contain one. */
+/** A non-empty string without NUL: no path, command or pattern may contain one. The check refuses an empty one; models need not be told. */
 export function filledText(description: string): Field<string, true> {
   return {
     required: true,
-    schema: { type: 'string', description, minLength: 1 },
-    expected: 'a string that is not empty and has no NUL in it',
+    schema: { type: 'string', description },
+    expected: expectedKinds.filledText,
     accepts: (value): value is string => typeof value === 'string' && value !== '' && !value.includes('\0'),
+    emptyIsAbsent: true,
   }
 }
 
-/** It has no upper bound: what is more than a tool does is lowered by the tool, which says so. */
+/** Without an upper bound: a tool lowers what is more than its maximum, and reports that. */
 export function wholeNumber(description: string, { minimum }: { readonly minimum: number }): Field<number, true> {
   return {
     required: true,
-    schema: { type: 'integer', description, minimum },
-    expected: `a whole number, ${minimum} or more`,
+    schema: { type: 'integer', description },
+    expected: expectedNumber(minimum),
     accepts: (value): value is number => Number.isSafeInteger(value) && Number(value) >= minimum,
   }
 }
@@ -90,7 +156,7 @@ export function flag(description: string): Field<boolean, true> {
   return {
     required: true,
     schema: { type: 'boolean', description },
-    expected: 'true or false',
+    expected: expectedKinds.flag,
     accepts: (value): value is boolean => typeof value === 'boolean',
   }
 }
@@ -100,7 +166,7 @@ export function oneOf<Choice extends string>(description: string, choices: reado
   return {
     required: true,
     schema: { type: 'string', description, enum: choices },
-    expected: `one of ${choices.join(', ')}`,
+    expected: expectedChoice(choices.join(', ')),
     accepts: (value): value is Choice => typeof value === 'string' && list.includes(value),
   }
 }

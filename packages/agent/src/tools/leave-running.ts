@@ -3,6 +3,14 @@ import type { BackgroundTask, BackgroundTasks } from './background-tasks.ts'
 import type { LeftRunning } from './left-running.ts'
 import type { LeftBehind, ProcessTable } from './process-table.ts'
 import type { ShellCommand } from './shell-command.ts'
+import {
+  leftChildren,
+  leftCommand,
+  leftDetached,
+  leftRunningChildren,
+  leftRunningCommand,
+  processNumbers,
+} from './task-texts.ts'
 import { shownCommand } from './task-words.ts'
 
 /** What commands of a session left; a `Workspace` is one. */
@@ -31,13 +39,12 @@ function leaveTask(task: BackgroundTask, policy: Background['atEnd'], workspace:
   const { groupId = 0 } = shell
   if (policy === 'keep') {
     const output = workspace.left.addTask(task, workspace.redactsSecrets !== true)
-    const where = `process group ${groupId}${output === undefined ? '' : `, output to ${output}`}`
-    return [{ type: 'left', id, how: 'kept', description: `${id} ${command} (${where})` }]
+    return [{ type: 'left', id, how: 'kept', description: leftRunningCommand(id, command, groupId, output) }]
   }
   const detached = policy === 'stop' ? [] : shell.leaveDetached()
   task.isTold = true
   void workspace.tasks.stop(task)
-  const end: TaskLeft = { type: 'left', id, how: 'stopped', description: `${id} ${command}` }
+  const end: TaskLeft = { type: 'left', id, how: 'stopped', description: leftCommand(id, command) }
   return [end, ...livingOn(detached, command, shell.pipe, workspace)]
 }
 
@@ -51,11 +58,11 @@ function leaveRest({ group, origin }: LeftBehind, policy: Background['atEnd'], w
   if (policy === 'keep') {
     processes.leave(rest)
     workspace.left.addPipe(origin.pipe)
-    const description = `what ${command} left behind (process group ${rest.groupId})`
+    const description = leftRunningChildren(command, rest.groupId)
     return [...left, { type: 'left', id: null, how: 'kept', description }]
   }
   void processes.end(rest)
-  return [...left, { type: 'left', id: null, how: 'stopped', description: `what ${command} left behind` }]
+  return [...left, { type: 'left', id: null, how: 'stopped', description: leftChildren(command) }]
 }
 
 function livingOn(
@@ -66,6 +73,6 @@ function livingOn(
 ): readonly TaskLeft[] {
   if (detached.length === 0) return []
   left.addPipe(pipe)
-  const which = detached.length === 1 ? `process ${detached[0]}` : `processes ${detached.join(', ')}`
-  return [{ type: 'left', id: null, how: 'kept', description: `what ${command} detached (${which})` }]
+  const which = processNumbers(detached.length, detached.join(', '))
+  return [{ type: 'left', id: null, how: 'kept', description: leftDetached(command, which) }]
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { headOf } from '@halting/core/adapters'
 import { StringDecoder } from 'node:string_decoder'
+import { lineCut } from './path-texts.ts'
 import { encodingOf, type TextEncoding } from './text-encoding.ts'
 
 /** Part of a text file, as lines without their ends. */
@@ -155,7 +156,7 @@ class LineTaker {
 
 function cutLine(kept: string, length: number, lineCharacters: number): string {
   if (length > lineCharacters + 1) {
-    return `${headOf(kept, lineCharacters)} [... ${length - lineCharacters} characters of this line left out]`
+    return headOf(kept, lineCharacters) + lineCut(length - lineCharacters)
   }
   return kept.endsWith('\r') ? kept.slice(0, -1) : kept
 }

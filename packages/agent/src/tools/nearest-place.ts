@@ -1,32 +1,41 @@
 import { headOf } from '@halting/core/adapters'
 import { redactedMark } from '@halting/core/redact'
+import {
+  copyFromFile,
+  differences,
+  firstOfSeveral,
+  foldedMatch,
+  lineDifference,
+  lineNumbersIncluded,
+  lineRange,
+  matchExactly,
+  moreMatchLines,
+  nothingSimilar,
+  oldStringRedacted,
+  similarLine,
+  similarLines,
+} from './edit-texts.ts'
 import { numberedLines } from './numbered-lines.ts'
 import { closestLines } from './similar-lines.ts'
 
 /** Texts beyond this are not looked through: it would take seconds. */
 const longestText = 1_000_000
 const longestOld = 100_000
-const mostLines = 12
-const lineCharacters = 200
-const snippetCharacters = 2000
+// Enough to copy `old_string` from without another Read.
+const mostLines = 40
+const lineCharacters = 500
+const snippetCharacters = 6000
 
-/** Says why a text that was to be replaced is not in a file: the place that is most like it, and what differs there. Bounded. */
+/** Explains why a text is not in a file: the most similar place as it is now, and what differs there. Bounded. */
 export function whyNotFound(fileText: string, oldString: string): string {
   // Line ends of either kind match each other.
   const [text, oldText] = [fileText.replaceAll('\r\n', '\n'), oldString.replaceAll('\r\n', '\n')]
-  if (oldText.includes(redactedMark) && !text.includes(redactedMark))
-    return `old_string has ${redactedMark} where the file has a secret that was not shown. Take lines without it.`
-  if (text.length > longestText || oldText.length > longestOld)
-    return 'It must match exactly, spaces and indentation too, without line numbers. Read the place again.'
+  if (oldText.includes(redactedMark) && !text.includes(redactedMark)) return oldStringRedacted(redactedMark)
+  if (text.length > longestText || oldText.length > longestOld) return matchExactly
   const near = foldedPlace(text, oldText) ?? similarPlace(text, oldText)
-  if (near === undefined) return 'Nothing in the file is like it. Read the file, or search it with Grep.'
+  if (near === undefined) return nothingSimilar
   const lines = text.split(near.ends)
-  return [
-    near.why,
-    shownLines(lines, near),
-    ...difference(lines, oldText, near),
-    'Take the text as the file has it.',
-  ].join('\n')
+  return [near.why, shownLines(lines, near), ...difference(lines, oldText, near), copyFromFile].join('\n')
 }
 
 interface Near {
@@ -47,11 +56,11 @@ interface Fold {
 }
 
 const spaces: Fold = {
-  what: 'white space',
+  what: differences.spaces,
   both: (text) => text.replace(/[^\S\n]+/g, ' ').replace(/^ | $/gm, ''),
 }
 const lookAlikes: Fold = {
-  what: 'characters that look alike (quotes, dashes, spaces, accents)',
+  what: differences.lookAlikes,
   both: (text) =>
     text
       .normalize('NFKC')
@@ -61,9 +70,9 @@ const lookAlikes: Fold = {
       .replace(/[\u200B-\u200F\u2060\uFEFF]/g, '')
       .replace(/[\u00A0\u2000-\u200A\u202F\u205F\u3000]/g, ' '),
 }
-const letterCase: Fold = { what: 'upper and lower case', both: (text) => text.toLowerCase() }
+const letterCase: Fold = { what: differences.letterCase, both: (text) => text.toLowerCase() }
 const escapes: Fold = {
-  what: 'escapes (old_string has \\n, \\t, \\" or \\\\ as two characters, or the other way round)',
+  what: differences.escapes,
   both: (text) =>
     text
       .replaceAll('\\\\', '\\')
@@ -72,14 +81,14 @@ const escapes: Fold = {
   old: (text) => text.replaceAll('\\n', '\n'),
 }
 const lineNumbers: Fold = {
-  what: 'the line numbers of Read, which are no part of the file',
+  what: differences.lineNumbers,
   old: (text) => text.replace(/^ {0,6}\d+(?:\t|\u2192)/gm, ''),
 }
 const lineEnds: Fold = {
-  what: 'line ends (the file has carriage returns alone)',
+  what: differences.lineEnds,
   both: (text) => text.replaceAll('\r', '\n'),
 }
-const outerSpace: Fold = { what: 'white space around it', old: (text) => text.trim() }
+const outerSpace: Fold = { what: differences.outerSpace, old: (text) => text.trim() }
 
 /** In this order: the first that makes them the same says what differs. */
 const folds: readonly (readonly Fold[])[] = [
@@ -107,13 +116,12 @@ function foldedPlace(text: string, oldText: string): Near | undefined {
     const at = whole.indexOf(old)
     if (at === -1) continue
     const line = lineAt(whole, at)
-    const more = whole.indexOf(old, at + old.length) === -1 ? '' : ' It is the first of several such places.'
+    const more = whole.indexOf(old, at + old.length) === -1 ? '' : firstOfSeveral
     const what = fold.map((each) => each.what).join(' and ')
     const count = old.split('\n').length
     const isPrefix = fold.length === 1 && fold[0] === lineNumbers
-    const why = isPrefix
-      ? `old_string has ${what}. Without them it is ${linesOf(line, count)}:${more}`
-      : `The nearest place is ${linesOf(line, count)}; what differs is ${what}.${more}`
+    const lines = lineRange(line + 1, line + count)
+    const why = (isPrefix ? lineNumbersIncluded(lines) : foldedMatch(lines, what)) + more
     return { line, count, why, ends: fold.includes(lineEnds) ? /[\r\n]/ : '\n' }
   }
   return undefined
@@ -126,12 +134,9 @@ function similarPlace(text: string, oldText: string): Near | undefined {
   const found = closestLines(text.split('\n'), old)
   if (found === undefined) return undefined
   const { line, sameLines } = found
-  const told = old.length === 1 ? 'it is like old_string' : `${sameLines} of its ${old.length} lines are the same`
-  return { line, count: old.length, why: `The nearest place is ${linesOf(line, old.length)}: ${told}.`, ends: '\n' }
-}
-
-function linesOf(line: number, count: number): string {
-  return count === 1 ? `line ${line + 1}` : `lines ${line + 1} to ${line + count}`
+  const lines = lineRange(line + 1, line + old.length)
+  const why = old.length === 1 ? similarLine(lines) : similarLines(lines, sameLines, old.length)
+  return { line, count: old.length, why, ends: '\n' }
 }
 
 function lineAt(text: string, place: number): number {
@@ -142,7 +147,7 @@ function lineAt(text: string, place: number): number {
 
 function shownLines(lines: readonly string[], { line, count }: Near): string {
   const shown = lines.slice(line, line + Math.min(count, mostLines))
-  const rest = count > mostLines ? `\n[... ${count - mostLines} more lines]` : ''
+  const rest = count > mostLines ? `\n${moreMatchLines(count - mostLines)}` : ''
   return headOf(numberedLines(shown, line + 1, lineCharacters), snippetCharacters) + rest
 }
 
@@ -153,7 +158,7 @@ function difference(lines: readonly string[], oldText: string, { line, count }: 
     const [has, wanted] = [lines[line + index] ?? '', old[index] ?? '']
     if (isThere(has, wanted, index === 0, index === old.length - 1)) continue
     const [file, given] = around(has, wanted)
-    return [`Line ${line + index + 1} of the file has ${file}, old_string has ${given}.`]
+    return [lineDifference(line + index + 1, file, given)]
   }
   return []
 }

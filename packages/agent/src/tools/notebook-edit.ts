@@ -1,36 +1,45 @@
 import type { Tool } from '@halting/core'
 import type { NotebookEditInput } from './edit-notebook.ts'
+import { notRead } from './change-texts.ts'
 import { filledText, inputForm, oneOf, optional, text } from './input.ts'
+import { cellIdNeeded } from './notebook-texts.ts'
 import { tellingFailures } from './telling-failures.ts'
 import type { Workspace } from './workspace.ts'
 
 /** Changes one cell of a notebook that was read and has not changed since. All else of the file stays byte for byte. */
 export function createNotebookEditTool(workspace: Workspace): Tool<NotebookEditInput> {
-  const form = inputForm<NotebookEditInput>('NotebookEdit', {
-    notebook_path: filledText('The .ipynb file'),
-    cell_id: optional(filledText('As Read shows it. With insert the new cell comes behind it; at the top when absent')),
-    new_source: text('Empty with delete'),
-    cell_type: optional(oneOf('When absent that which it has; code for a new one', ['code', 'markdown'])),
-    edit_mode: optional(oneOf('replace when absent', ['replace', 'insert', 'delete'])),
-  })
+  const form = inputForm<NotebookEditInput>(
+    'NotebookEdit',
+    {
+      notebook_path: filledText('Path of the .ipynb file'),
+      cell_id: optional(
+        filledText('As Read shows it. With insert: the cell before the new one (default: insert at the top)'),
+      ),
+      new_source: text('New content; empty with delete'),
+      cell_type: optional(oneOf('Default: unchanged; code for a new cell', ['code', 'markdown'])),
+      edit_mode: optional(oneOf('Default: replace', ['replace', 'insert', 'delete'])),
+    },
+    { path: 'notebook_path', file_path: 'notebook_path', source: 'new_source' },
+  )
   return {
     name: 'NotebookEdit',
     description:
-      'Replaces, inserts or deletes one cell of a Jupyter notebook that was read before. The outputs of a replaced cell are cleared.',
+      'Replaces, inserts or deletes one cell of a Jupyter notebook. Read it first. Replacing a cell clears its outputs.',
     inputSchema: form.schema,
+    canonicalInput: (input) => form.canonicalInput(input),
     validate(input) {
       const check = form.validate(input)
       if (!check.valid) return check
       const { cell_id: id, edit_mode: mode = 'replace' } = check.input
       if (id !== undefined || mode === 'insert') return check
-      return { valid: false, message: `NotebookEdit: cell_id is missing: ${mode} needs the id of a cell.` }
+      return { valid: false, message: cellIdNeeded(mode) }
     },
     readOnly: false,
     async precheck(input, context) {
       const path = workspace.pathOf(input.notebook_path)
       const planning = { workspace, context }
       // Loaded when used.
-      const [{ notRead, whyNotChanged }, { whyNotEdited }] = await Promise.all([
+      const [{ whyNotChanged }, { whyNotEdited }] = await Promise.all([
         import('./precheck.ts'),
         import('./edit-notebook.ts'),
       ])

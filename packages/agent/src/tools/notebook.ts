@@ -1,5 +1,6 @@
 import { isJsonObject } from '@halting/core/adapters'
 import type { Json, JsonObject } from '@halting/core'
+import { notNotebookReasons } from './notebook-texts.ts'
 
 /** A cell of a Jupyter notebook, as far as the tools look at it. */
 export interface Cell {
@@ -21,11 +22,11 @@ export function parseNotebook(text: string): Notebook {
   try {
     json = JSON.parse(text)
   } catch {
-    return { kind: 'none', why: 'is not JSON' }
+    return { kind: 'none', why: notNotebookReasons.json }
   }
   // What JSON.parse gives is JSON.
   const cells = isJsonObject(json) ? json['cells'] : undefined
-  if (!isJsonObject(json) || !Array.isArray(cells)) return { kind: 'none', why: 'has no list of cells (nbformat 4)' }
+  if (!isJsonObject(json) || !Array.isArray(cells)) return { kind: 'none', why: notNotebookReasons.cells }
   return { kind: 'notebook', json, cells: cells.map((cell: Json, index) => cellOf(cell, index)) }
 }
 

@@ -1,11 +1,10 @@
 import { headOf } from '@halting/core/adapters'
+import { lineCut } from './path-texts.ts'
 
-/** Lines as `cat -n` shows them: a right-aligned number, a tab, the text. Long lines are cut, and it is said. */
+/** Lines as `cat -n` shows them: a right-aligned number, a tab, the text. Long lines are cut, with a note. */
 function numberedLine(number: number, line: string, lineCharacters: number): string {
   const shown =
-    line.length <= lineCharacters
-      ? line
-      : `${headOf(line, lineCharacters)} [... ${line.length - lineCharacters} characters of this line left out]`
+    line.length <= lineCharacters ? line : headOf(line, lineCharacters) + lineCut(line.length - lineCharacters)
   return `${String(number).padStart(6)}\t${shown}`
 }
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { closeSync, lstatSync, mkdirSync, openSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { spoolCut } from './shell-texts.ts'
 
 /** The most that is written of one output, and of one that is looked through for secrets. */
 const mostBytes = 64 * 1024 * 1024
@@ -90,5 +91,5 @@ export class OutputSpool {
 }
 
 function cutNote(bytes: number): string {
-  return `\n[Only the first ${bytes} bytes were kept.]\n`
+  return `\n${spoolCut(bytes)}\n`
 }

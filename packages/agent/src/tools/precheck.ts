@@ -47,8 +47,3 @@ export async function whyNotChanged(
   }))
   return typeof content === 'string' && content !== '' ? content : undefined
 }
-
-/** For a file that is to be changed and was not read. */
-export function notRead(path: string): string {
-  return `${path} was not read. Read it first, then edit it.`
-}

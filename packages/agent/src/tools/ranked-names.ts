@@ -8,7 +8,7 @@ import {
 } from '@halting/policy/files'
 
 /** How well a name fits a pattern: the index of the first reading of the pattern that it fits, or that it only looks the same. */
-type Fit = number | 'looks the same'
+type Fit = number | 'same-looking'
 
 /** The readings of a glob, in the order in which they count, and how a name fits them. */
 export interface RankedGlob {
@@ -30,7 +30,7 @@ export function rankedGlob(pattern: string): RankedGlob | undefined {
       if (at !== -1) return at
       if (folded.length === 0) return undefined
       const same = foldedName(name)
-      return folded.some((matcher) => matcher?.(same) === true) ? 'looks the same' : undefined
+      return folded.some((matcher) => matcher?.(same) === true) ? 'same-looking' : undefined
     },
   }
 }
@@ -90,8 +90,8 @@ export class BestNames {
 
   take(name: string): Taken {
     const fit = this.#glob.fitOf(name)
-    if (fit === 'looks the same' && this.#same.length < mostLookAlikes) this.#same.push(name)
-    if (fit === undefined || fit === 'looks the same') return 'no'
+    if (fit === 'same-looking' && this.#same.length < mostLookAlikes) this.#same.push(name)
+    if (fit === undefined || fit === 'same-looking') return 'no'
     if (this.#best !== undefined && fit > this.#best) {
       this.#passedOver += 1
       return 'no'

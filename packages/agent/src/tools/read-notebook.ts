@@ -2,6 +2,17 @@ import { stripVTControlCharacters } from 'node:util'
 import type { ContentBlock, JsonObject, ToolOutput } from '@halting/core'
 import { headOf } from '@halting/core/adapters'
 import type { FitImage } from '../media/fit-image.ts'
+import {
+  cellBeyondEnd,
+  cellCut,
+  cellImageNotShown,
+  cellRange,
+  noCells,
+  outputCut,
+  outputNotShown,
+  outputsLeftOut,
+  tooManyImages,
+} from './notebook-texts.ts'
 import { type Cell, parseNotebook, textOf } from './notebook.ts'
 import { failed } from './result.ts'
 
@@ -26,24 +37,21 @@ export async function readNotebook(
   const notebook = parseNotebook(text)
   if (notebook.kind === 'none') return undefined
   const { cells } = notebook
-  if (cells.length === 0) return { content: `${path} is a notebook without cells.` }
+  if (cells.length === 0) return { content: noCells(path) }
   const wanted = cells.slice(firstCell - 1, firstCell - 1 + mostCells)
-  if (wanted.length === 0) return failed(`${path} has ${cells.length} cells only.`)
+  if (wanted.length === 0) return failed(cellBeyondEnd(path, cells.length, firstCell))
   const shown = new Shown(fitImage)
   let count = 0
   for (const cell of wanted) {
     const left = maxCharacters - shown.characters
     const source = sourceText(cell)
     if (count > 0 && source.length > left) break
-    shown.add(source.length <= left ? source : `${headOf(source, left)}\n[... cut: the cell is longer than one Read]`)
+    shown.add(source.length <= left ? source : `${headOf(source, left)}\n${cellCut}`)
     await addOutputs(shown, cell.outputs, maxCharacters)
     count++
   }
   const last = firstCell - 1 + count
-  if (last < cells.length || firstCell > 1)
-    shown.add(
-      `[Cells ${firstCell} to ${last}, ${cells.length} in all.${last < cells.length ? ` Go on with offset ${last + 1}.` : ''}]`,
-    )
+  if (last < cells.length || firstCell > 1) shown.add(cellRange(path, firstCell, last, cells.length))
   return {
     content: shown.content,
     details: { type: 'notebook', filePath: path, cells: count, totalCells: cells.length },
@@ -68,9 +76,9 @@ class Shown {
   }
 
   async addImage(data: string): Promise<void> {
-    if (this.#images >= mostImages) return this.add('[An image, left out: there are too many.]')
+    if (this.#images >= mostImages) return this.add(tooManyImages)
     const image = await this.#fitImage(Buffer.from(data, 'base64'))
-    if (image.kind === 'refused') return this.add(`[An image that cannot be shown. ${headOf(image.why, 300)}]`)
+    if (image.kind === 'refused') return this.add(cellImageNotShown(headOf(image.why, 300)))
     this.#images++
     this.#endText()
     this.#blocks.push(image.block)
@@ -95,8 +103,7 @@ function sourceText({ id, type, source }: Cell): string {
 /** Each of them takes some room, so that their number has a bound, too. */
 async function addOutputs(shown: Shown, outputs: readonly JsonObject[], maxCharacters: number): Promise<void> {
   for (const [index, output] of outputs.entries()) {
-    if (index > 0 && shown.characters >= maxCharacters)
-      return shown.add(`[... ${outputs.length - index} more outputs left out]`)
+    if (index > 0 && shown.characters >= maxCharacters) return shown.add(outputsLeftOut(outputs.length - index))
     await addOutput(shown, output, maxCharacters)
   }
 }
@@ -115,12 +122,12 @@ async function addOutput(shown: Shown, output: JsonObject, maxCharacters: number
   // Beside an image it only says that there is one.
   if (image === undefined && plain !== '') return addText(shown, plain, maxCharacters)
   const other = Object.keys(kinds)[0]
-  if (image === undefined && other !== undefined) shown.add(`[Output of the type ${headOf(other, 60)}, not shown.]`)
+  if (image === undefined && other !== undefined) shown.add(outputNotShown(headOf(other, 60)))
 }
 
 function addText(shown: Shown, given: string, maxCharacters: number): void {
   const text = stripVTControlCharacters(given).trimEnd()
   const room = Math.min(outputCharacters, Math.max(maxCharacters - shown.characters, 200))
   const left = text.length - room
-  shown.add(`<output>\n${left > 0 ? `${headOf(text, room)}\n[... ${left} characters left out]` : text}\n</output>`)
+  shown.add(`<output>\n${left > 0 ? `${headOf(text, room)}\n${outputCut(left)}` : text}\n</output>`)
 }

@@ -1,7 +1,16 @@
 import type { ToolOutput } from '@halting/core'
 import { headOf, pdfPagesOf } from '@halting/core/adapters'
 import { type PdfLibrary, pdfText } from '../media/pdf-text.ts'
-import { byBash } from './pdf-by-bash.ts'
+import {
+  morePages,
+  noPdfLibrary,
+  noSuchPage,
+  pageCut,
+  pageHeading,
+  pageWithoutText,
+  unreadablePdf,
+  wrongPages,
+} from './pdf-texts.ts'
 import { failed } from './result.ts'
 
 const defaultPages = 10
@@ -22,38 +31,29 @@ export async function readPdf(
   { pages, maxCharacters, signal, library }: PdfRange,
 ): Promise<ToolOutput> {
   const wanted = pagesOf(pages)
-  if (wanted === undefined) return failed(`pages is written as 3, 1-5 or 10-, and not as ${headOf(pages ?? '', 40)}.`)
+  if (wanted === undefined) return failed(wrongPages(JSON.stringify(headOf(pages ?? '', 40))))
   const read = await pdfText(bytes, { ...wanted, maxCharacters, signal, ...(library !== undefined && { library }) })
-  if (read.kind === 'no library') {
-    const count = pdfPagesOf(bytes)
-    const size =
-      count === undefined ? ' whose pages cannot be counted' : ` of ${count} ${count === 1 ? 'page' : 'pages'}`
-    return failed(`${path} is a PDF${size}. Read shows its text where unpdf is installed (npm i unpdf). ${byBash}`)
-  }
-  if (read.kind === 'failed') return failed(`${path} is a PDF that cannot be read. ${headOf(read.why, 300)} ${byBash}`)
+  if (read.kind === 'no library') return failed(noPdfLibrary(path, pdfPagesOf(bytes)))
+  if (read.kind === 'failed') return failed(unreadablePdf(path, headOf(read.why, 300)))
   const { pageCount } = read
-  if (wanted.first > pageCount)
-    return failed(`${path} has ${pageCount} page${pageCount === 1 ? '' : 's'}, so there is no page ${wanted.first}.`)
+  if (wanted.first > pageCount) return failed(noSuchPage(path, pageCount, wanted.first))
   const shown: string[] = []
   let left = maxCharacters
   for (const [index, text] of read.pages.entries()) {
     const number = wanted.first + index
-    const clean = text.trim() === '' ? noText : text.trimEnd()
+    const clean = text.trim() === '' ? pageWithoutText : text.trimEnd()
     if (shown.length > 0 && clean.length > left) break
-    shown.push(`--- page ${number} of ${pageCount} ---\n${clean.length > left ? cut(clean, left) : clean}`)
+    shown.push(`${pageHeading(number, pageCount)}\n${clean.length > left ? cut(clean, left) : clean}`)
     left -= clean.length
   }
   const last = wanted.first + shown.length - 1
-  if (last < pageCount)
-    shown.push(`[Pages ${wanted.first} to ${last}, ${pageCount} in all. Go on with pages ${last + 1}-.]`)
+  if (last < pageCount) shown.push(morePages(path, wanted.first, last, pageCount))
   const details = { type: 'pdf', filePath: path, firstPage: wanted.first, lastPage: last, totalPages: pageCount }
   return { content: shown.join('\n'), details }
 }
 
-const noText = '[No text: it may be a picture. pdftoppm -png -r 100 -f N -l N FILE OUT in Bash makes an image of it.]'
-
 function cut(text: string, length: number): string {
-  return `${headOf(text, length)}\n[... the page is longer than one Read]`
+  return `${headOf(text, length)}\n${pageCut}`
 }
 
 function pagesOf(given: string | undefined): { readonly first: number; readonly last: number } | undefined {

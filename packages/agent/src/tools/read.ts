@@ -1,15 +1,30 @@
 import type { Stats } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
-import { basename, dirname, extname, join } from 'node:path'
+import { extname } from 'node:path'
 import type { Tool, ToolContext, ToolOutput } from '@halting/core'
 import { codeOf, imageFactsOf, isPdf } from '@halting/core/adapters'
-import { firstEntries, holdFolder, openInPlace } from '@halting/policy/files'
+import { openInPlace } from '@halting/policy/files'
 import { type FileMemo, type FileStates, hashOf, seenFile } from './file-state.ts'
 import { isImage } from './image.ts'
-import { filledText, inputForm, optional, wholeNumber } from './input.ts'
+import { filledText, inputForm, optional, pathAliases, wholeNumber } from './input.ts'
 import { type LinesRead, readLines, sourceOf } from './line-reader.ts'
 import { numberedLines } from './numbered-lines.ts'
-import { byBash } from './pdf-by-bash.ts'
+import {
+  binaryFile,
+  damagedImage,
+  emptyFile,
+  imageNotShown,
+  imageTooLarge,
+  missingFile,
+  moreLines,
+  offsetBeyondEnd,
+  offsetNotReached,
+  pdfTooLarge,
+  readDirectory,
+  readSpecialFile,
+  scanStopped,
+  undecodedBytes,
+} from './read-texts.ts'
 import { failed } from './result.ts'
 import { tellingFailures } from './telling-failures.ts'
 import { decodedText, encodedText, encodingOf, nameOfEncoding } from './text-encoding.ts'
@@ -29,20 +44,26 @@ export interface ReadInput {
 /** Reads text as numbered lines, images as images, notebooks by cell and PDFs as text, and remembers what was read for Edit and Write. */
 export function createReadTool(workspace: Workspace): Tool<ReadInput> {
   const { limits } = workspace
-  const form = inputForm<ReadInput>('Read', {
-    file_path: filledText('Absolute, or from the working directory'),
-    offset: optional(wholeNumber('The first line or cell, counted from 1', { minimum: 0 })),
-    limit: optional(wholeNumber(`How many lines; ${limits.readLines} when absent`, { minimum: 0 })),
-    pages: optional(filledText('Of a PDF, such as 3, 1-5 or 10-; the first 10 when absent, 20 at most')),
-  })
+  const form = inputForm<ReadInput>(
+    'Read',
+    {
+      file_path: filledText('Absolute or relative to the working directory'),
+      offset: optional(wholeNumber('First line or notebook cell (default: 1)', { minimum: 0 })),
+      limit: optional(
+        wholeNumber(`Maximum number of lines or cells (default: ${limits.readLines} lines)`, { minimum: 0 }),
+      ),
+      pages: optional(filledText('PDF pages: 3, 1-5 or 10- (default: 1-10, at most 20)')),
+    },
+    pathAliases,
+  )
   return {
     name: 'Read',
     description:
-      'Reads a file. Text comes as numbered lines (the number and the tab after it are not part of the file); ' +
-      'images (PNG, JPEG, GIF, WebP) as such, notebooks (.ipynb) as cells with their outputs, PDFs as text. ' +
-      `${limits.readLines} lines at most unless limit says otherwise, each cut at ${limits.lineCharacters} characters. ` +
-      'A file must be read before Edit or Write may change it.',
+      'Reads a file. Returns text with line numbers (number and tab are not part of the file), images (PNG, JPEG, GIF, WebP), ' +
+      'notebooks (.ipynb) as cells with outputs, and PDFs as text. ' +
+      `Lines are cut at ${limits.lineCharacters} characters. Required before Edit or Write changes an existing file.`,
     inputSchema: form.schema,
+    canonicalInput: (input) => form.canonicalInput(input),
     validate: (input) => form.validate(input),
     readOnly: true,
     execute(input, context) {
@@ -74,9 +95,7 @@ async function readFound(
   const notebook = isNotebook ? await readNotebookFile(input, found, workspace) : undefined
   if (notebook !== undefined) return notebook
   if (isBinary(start)) {
-    return failed(
-      `${path} is a binary file, which Read cannot show. Use Bash with a program for it, such as file or xxd.`,
-    )
+    return failed(binaryFile(path))
   }
   return readText(input, found, workspace, signal)
 }
@@ -106,42 +125,16 @@ async function regularFile(path: string, workspace: Workspace, context: ToolCont
     real = workspace.realPathOf(path, context)
     const found = await openInPlace(real)
     if (found.kind === 'file') return { ...found, path, real, files: workspace.filesOf(context) }
-    if (found.kind === 'folder')
-      return refused(`${path} is a directory. Use Glob, or ls in Bash, to see what is in it.`)
-    return refused(`${path} is not a regular file (a device, pipe or socket), which Read does not open.`)
+    return refused(found.kind === 'folder' ? readDirectory(path) : readSpecialFile(path))
   } catch (thrown) {
     const code = codeOf(thrown)
     if (code === 'ENOENT' || code === 'ENOTDIR') {
-      const same = workspace.lookAlikesNote(real, context.rights)
-      const similar = same === '' ? await similarNames(real, workspace, context.rights) : same
-      return refused(`There is no file ${path}. The working directory is ${workspace.cwd}.${similar}`)
+      // Loaded when used.
+      const { nameHints } = await import('./name-hints.ts')
+      return refused(missingFile(path, workspace.cwd, await nameHints(real, workspace, context.rights)))
     }
     throw thrown
   }
-}
-
-const mostNames = 10_000
-
-/** Of the folder that was judged, and of what may be read. */
-async function similarNames(real: string, workspace: Workspace, rights: ToolContext['rights']): Promise<string> {
-  const stem = stemOf(real)
-  const folder = await holdFolder(dirname(real)).catch(() => undefined)
-  try {
-    const names =
-      folder === undefined ? [] : firstEntries(folder.pathOf('.'), mostNames).entries.map(({ name }) => name)
-    const isSimilar = (name: string): boolean =>
-      stemOf(name) === stem && !workspace.hides(join(dirname(real), name), rights)
-    const similar = names.filter(isSimilar).slice(0, 3)
-    return similar.length === 0 ? '' : ` Beside it there is ${similar.join(', ')}.`
-  } catch {
-    return ''
-  } finally {
-    await folder?.close()
-  }
-}
-
-function stemOf(path: string): string {
-  return basename(path, extname(path)).toLowerCase()
 }
 
 const startBytes = 8192
@@ -155,15 +148,11 @@ export async function startOf(file: FileHandle): Promise<Buffer> {
 async function readImageFile({ path, real, file, stats, files }: FoundFile, workspace: Workspace): Promise<ToolOutput> {
   const { imageFileBytes } = workspace.limits
   // So much is not taken into memory, whatever could be made of it.
-  if (stats.size > imageFileBytes)
-    return failed(`${path} has ${stats.size} bytes, ${imageFileBytes} at most. Make a smaller copy and read that.`)
+  if (stats.size > imageFileBytes) return failed(imageTooLarge(path, stats.size, imageFileBytes))
   const bytes = await file.readFile()
-  if (imageFactsOf(bytes) !== undefined && imageFactsOf(bytes)?.size === undefined)
-    return failed(
-      `${path} cannot be shown as an image. It is damaged or cut off: it does not tell its width and height.`,
-    )
+  if (imageFactsOf(bytes) !== undefined && imageFactsOf(bytes)?.size === undefined) return failed(damagedImage(path))
   const image = await workspace.fitImage(bytes)
-  if (image.kind === 'refused') return failed(`${path} cannot be shown as an image. ${image.why}`)
+  if (image.kind === 'refused') return failed(imageNotShown(path, image.why))
   return {
     memo: files.saw(real, seenFile(stats, hashOf(bytes))),
     content: [image.block],
@@ -185,8 +174,7 @@ async function readPdfFile(
   signal: AbortSignal,
 ): Promise<ToolOutput> {
   const { imageFileBytes } = limits
-  if (stats.size > imageFileBytes)
-    return failed(`${path} is a PDF of ${stats.size} bytes, and Read shows ${imageFileBytes} at most. ${byBash}`)
+  if (stats.size > imageFileBytes) return failed(pdfTooLarge(path, stats.size, imageFileBytes))
   const { readPdf } = await import('./read-pdf.ts')
   return readPdf(path, await file.readFile(), { pages, maxCharacters: limits.readCharacters, signal, library })
 }
@@ -258,13 +246,12 @@ async function readText(
   if (read.lines.length > 0) {
     // The lines are cut already.
     const shown = numberedLines(read.lines, firstLine, Number.POSITIVE_INFINITY)
-    return { content: shown + moreNote(read, firstLine) + bytesNote(read), details, memo: note() }
+    return { content: shown + moreNote(path, read, firstLine) + bytesNote(read), details, memo: note() }
   }
-  if (read.wasCut)
-    return failed(`${path} was not read to its end: line ${firstLine} lies beyond ${limits.readBytes} bytes. ${byPart}`)
-  if (read.lineCount === 0) return { content: `${path} is there and is empty.`, details, memo: note() }
-  const lines = read.lineCount === 1 ? '1 line' : `${read.lineCount} lines`
-  return failed(`${path} has ${lines}; there is no line ${firstLine}. Read it with a lower offset.`)
+  if (read.wasCut) return failed(offsetNotReached(path, firstLine, limits.readBytes))
+  if (read.lineCount === 0) return { content: emptyFile(path), details, memo: note() }
+  // It was read to its end, so its lines were counted.
+  return failed(offsetBeyondEnd(path, read.lineCount ?? 0, firstLine))
 }
 
 /** What stands in the editor where it is not on disk yet, as it would be saved; undefined for what is as it is on disk. */
@@ -291,19 +278,14 @@ async function keptText(file: FileHandle, { size }: Stats, hash: string | undefi
 
 const keptBytes = 64 * 1024
 
-const byPart = 'Use Bash with a program for it, such as tail.'
-
 /** What the lines do not show as it is. */
 function bytesNote({ lines, encoding }: LinesRead): string {
   if (!lines.some((line) => line.includes('\uFFFD'))) return ''
   const name = encoding === 'utf-8' ? 'UTF-8' : nameOfEncoding(encoding)
-  return `\n\n[\uFFFD stands for bytes that are no ${name} text. With such bytes Edit does not change the file.]`
+  return `\n\n${undecodedBytes(name)}`
 }
 
-function moreNote({ lines, lineCount, hasMore, wasCut }: LinesRead, firstLine: number): string {
-  if (wasCut && !hasMore) return `\n\n[The file goes on and was not read to its end. ${byPart}]`
-  if (!hasMore) return ''
-  const next = firstLine + lines.length
-  const total = lineCount === undefined ? 'more' : `${lineCount} in all`
-  return `\n\n[Lines ${firstLine} to ${next - 1}, ${total}. Go on with offset ${next}.]`
+function moreNote(path: string, { lines, lineCount, hasMore, wasCut }: LinesRead, firstLine: number): string {
+  if (wasCut && !hasMore) return `\n\n${scanStopped}`
+  return hasMore ? `\n\n${moreLines(path, firstLine, firstLine + lines.length - 1, lineCount)}` : ''
 }

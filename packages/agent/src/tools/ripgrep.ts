@@ -3,6 +3,7 @@ import { basename } from 'node:path'
 import { StringDecoder } from 'node:string_decoder'
 import { type HeldFolder, holdFolder, type InPlace, openInPlace } from '@halting/policy/files'
 import { headOf } from '@halting/core/adapters'
+import { noRipgrep, ripgrepExit, ripgrepNotStarted, searchIncomplete, searchTimedOut } from './search-texts.ts'
 
 /** How a search ended. A value: also a ripgrep that is missing is told, not thrown. */
 export type RipgrepEnd =
@@ -11,7 +12,7 @@ export type RipgrepEnd =
   | { readonly kind: 'failed'; readonly why: string }
   | { readonly kind: 'aborted' }
   /** It took too long, and was ended. */
-  | { readonly kind: 'out of time' }
+  | { readonly kind: 'timed out' }
 
 const longestProblems = 2000
 
@@ -28,11 +29,7 @@ type Take = (text: string) => 'more' | 'enough'
 /** Runs ripgrep in a folder, or on one file of it, both by real paths, and hands over its output piece by piece. `take` returns 'enough' to end it early. */
 export async function runRipgrep(options: RipgrepOptions, take: Take): Promise<RipgrepEnd> {
   const program = await ripgrepPath()
-  if (program === undefined)
-    return {
-      kind: 'failed',
-      why: 'ripgrep is not installed for this platform (@vscode/ripgrep). Use grep or find in Bash.',
-    }
+  if (program === undefined) return { kind: 'failed', why: noRipgrep }
   if (options.signal.aborted) return { kind: 'aborted' }
   // The folder or file that was judged is held, and searched, whatever stands at its path by then.
   const folder = await holdFolder(options.cwd)
@@ -79,7 +76,7 @@ function searchIn({ program, folder, file }: Held, options: RipgrepOptions, take
     const settle = (end: RipgrepEnd): void => {
       clearTimeout(timer)
       signal.removeEventListener('abort', kill)
-      resolve(signal.aborted ? { kind: 'aborted' } : isLate && !hasEnough ? { kind: 'out of time' } : end)
+      resolve(signal.aborted ? { kind: 'aborted' } : isLate && !hasEnough ? { kind: 'timed out' } : end)
     }
     const decoder = new StringDecoder('utf8')
     child.stdout?.on('data', (chunk: Buffer) => {
@@ -90,16 +87,14 @@ function searchIn({ program, folder, file }: Held, options: RipgrepOptions, take
     child.stderr?.on('data', (chunk: Buffer) => {
       problems = headOf(problems + chunk.toString(), longestProblems)
     })
-    child.once('error', (error) => settle({ kind: 'failed', why: `ripgrep could not be started: ${error.message}` }))
+    child.once('error', (error) => settle({ kind: 'failed', why: ripgrepNotStarted(error.message) }))
     child.once('close', (exitCode) => {
       // 0: found, 1: nothing found, 2: problems, possibly beside results.
       // Some of it could not be read: the rest was searched.
       const isPartly = exitCode === 2 && /^rg: .*\(os error \d+\)/.test(problems)
       const isFine = exitCode === 0 || exitCode === 1 || hasEnough || isPartly
       settle(
-        isFine
-          ? { kind: 'done', problems }
-          : { kind: 'failed', why: problems.trim() || `exit code ${String(exitCode)}` },
+        isFine ? { kind: 'done', problems } : { kind: 'failed', why: problems.trim() || ripgrepExit(String(exitCode)) },
       )
     })
   })
@@ -109,12 +104,11 @@ const longestProblem = 300
 
 /** What stands below results that may not be all. */
 export function searchNote(end: RipgrepEnd, limitMs: number): string {
-  if (end.kind === 'out of time') return `\n\n[The search was ended after ${limitMs} ms: there may be more. Narrow it.]`
+  if (end.kind === 'timed out') return `\n\n${searchTimedOut(limitMs)}`
   const problems = end.kind === 'done' ? end.problems : end.kind === 'failed' ? end.why : ''
   const [first = '', ...more] = problems.trim().split('\n')
   if (first === '') return ''
-  const others = more.length === 0 ? '' : ` (and ${more.length} more)`
-  return `\n\n[Not all could be searched: ${headOf(first.replace(/^rg: /, ''), longestProblem)}${others}]`
+  return `\n\n${searchIncomplete(headOf(first.replace(/^rg: /, ''), longestProblem), more.length)}`
 }
 
 /** What the search is told of the file: on Linux the descriptor that it gets, elsewhere the name in its folder. */

@@ -5,6 +5,21 @@ import { failed } from './result.ts'
 import { runRipgrep, searchNote, withoutVersionControl } from './ripgrep.ts'
 import { chosenGlobs } from './search-globs.ts'
 import { isHidden, type Root, searchRoot } from './search-root.ts'
+import {
+  allSkipped,
+  escapeHint,
+  filterWords,
+  ignoredFiles,
+  interrupted,
+  literalPipe,
+  noMatches,
+  resultsCut,
+  searchFailed,
+  tryIgnoringCase,
+  tryOtherFolder,
+  tryWithoutFilters,
+  useGlob,
+} from './search-texts.ts'
 import { shownName } from './shown-name.ts'
 import type { Workspace } from './workspace.ts'
 
@@ -75,16 +90,41 @@ export async function searchFiles(input: GrepInput, workspace: Workspace, contex
   const end = await runRipgrep({ args, ...whereOf(root), signal, limitMs: workspace.limits.searchMs }, (text) =>
     taken.take(text),
   )
-  if (end.kind === 'aborted') return failed('Interrupted before the search was done.')
-  if (end.kind === 'failed' && taken.lines.length === 0) return failed(`Grep failed: ${end.why}`)
+  if (end.kind === 'aborted') return failed(interrupted)
+  if (end.kind === 'failed' && taken.lines.length === 0)
+    return failed(searchFailed('Grep', end.why) + hintOfFailure(end.why, input))
   const { lines, isCut } = taken
   const details = { mode, numLines: lines.length, numFiles: taken.files.size, truncated: isCut }
   const problem = note + searchNote(end, workspace.limits.searchMs)
-  if (lines.length === 0) return { content: `No match.${problem}`, details }
-  return {
-    content: lines.join('\n') + (isCut ? '\n\n[There is more. Narrow the search, or raise head_limit.]' : '') + problem,
-    details,
-  }
+  if (lines.length === 0) return { content: nothingFound(input, taken, root, workspace) + problem, details }
+  const more = isCut ? `\n\n${resultsCut(lines.length, bounds.skipped + lines.length)}` : ''
+  return { content: lines.join('\n') + more + problem, details }
+}
+
+function hintOfFailure(why: string, { type }: GrepInput): string {
+  if (/unrecognized file type/.test(why) && type !== undefined) return `\n${useGlob(type)}`
+  return /regex parse error/.test(why) ? `\n${escapeHint}` : ''
+}
+
+/** Often nothing was meant to be found: longer advice costs more than it helps. */
+const mostHints = 2
+
+/** What was searched, and what to try next. */
+function nothingFound(input: GrepInput, { hasSkipped }: TakenLines, root: Root, { cwd }: Workspace): string {
+  const { pattern, glob, type, offset = 0 } = input
+  if (hasSkipped) return allSkipped(offset)
+  const filters = [
+    ...(glob === undefined ? [] : [`${filterWords.glob} ${glob}`]),
+    ...(type === undefined ? [] : [`${filterWords.type} ${type}`]),
+  ]
+  const hints = [
+    ...(/\\\|/.test(pattern) ? [literalPipe] : []),
+    ...(filters.length > 0 ? [tryWithoutFilters] : []),
+    ...(root.path === cwd ? [] : [tryOtherFolder(cwd)]),
+    ...(input['-i'] !== true && /\p{L}/u.test(pattern) ? [tryIgnoringCase] : []),
+    ignoredFiles,
+  ]
+  return noMatches(pattern, root.path, filters.join(filterWords.and), hints.slice(0, mostHints).join(''))
 }
 
 function whereOf({ real, isDirectory }: Root): { readonly cwd: string; readonly file?: string } {
@@ -116,6 +156,8 @@ class TakenLines {
   readonly lines: string[] = []
   readonly files = new Set<string>()
   isCut = false
+  /** There were results that the offset skips. */
+  hasSkipped = false
   readonly #mode: GrepMode
   readonly #root: Root
   readonly #maxLines: number
@@ -143,6 +185,7 @@ class TakenLines {
       if (line === undefined) continue
       if (this.#toSkip > 0) {
         this.#toSkip -= 1
+        this.hasSkipped = true
         continue
       }
       this.isCut =

@@ -1,9 +1,9 @@
 import type { ToolContext } from '@halting/core'
 import { hasCounterparts } from '@halting/policy/files'
-import { bracketNote } from './find-files.ts'
 import { BestNames, globOfPath, rankedGlob } from './ranked-names.ts'
 import { runRipgrep, withoutVersionControl } from './ripgrep.ts'
 import { isHidden, type Root } from './search-root.ts'
+import { bracketsAsName, globNote, globSameLooking, noNameFitsGlob } from './search-texts.ts'
 import { exactPath } from './shown-name.ts'
 import type { Workspace } from './workspace.ts'
 
@@ -44,11 +44,12 @@ export async function chosenGlobs(
   })
   const { best, passedOver, lookAlikes } = names
   if (end.kind !== 'done') return { globs: readings, note: '' }
-  if (best !== undefined) return { globs: [best], note: passedOver > 0 ? `\n\n[glob: ${bracketNote(passedOver)}]` : '' }
+  if (best !== undefined)
+    return { globs: [best], note: passedOver > 0 ? `\n\n${globNote(bracketsAsName(passedOver))}` : '' }
   const [only, ...others] = lookAlikes
   if (only === undefined) return asWritten
   const shown = lookAlikes.map(exactPath).join(', ')
   return others.length > 0
-    ? { globs: [glob], note: `\n\n[No name fits the glob. Names that look the same, with other characters: ${shown}.]` }
-    : { globs: [globOfPath(only)], note: `\n\n[No name is exactly as in the glob. This one looks the same: ${shown}]` }
+    ? { globs: [glob], note: `\n\n${noNameFitsGlob(shown)}` }
+    : { globs: [globOfPath(only)], note: `\n\n${globSameLooking(shown)}` }
 }

@@ -3,6 +3,7 @@ import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { ToolContext } from '@halting/core'
 import { type InPlace, openInPlace, PathMovedError } from '@halting/policy/files'
+import { missingRoot, specialRoot } from './search-texts.ts'
 import type { Workspace } from './workspace.ts'
 
 export interface Root {
@@ -24,13 +25,13 @@ export async function searchRoot(
   const root = path === undefined ? workspace.cwd : workspace.pathOf(path)
   const real = workspace.realPathOf(root, context)
   const kind = await kindOf(real)
-  if (kind === 'none')
-    return {
-      kind: 'refused',
-      why: `There is nothing at ${root}. The working directory is ${workspace.cwd}.${workspace.lookAlikesNote(real, context.rights)}`,
-    }
+  if (kind === 'none') {
+    // Loaded when used.
+    const { nameHints } = await import('./name-hints.ts')
+    return { kind: 'refused', why: missingRoot(root, workspace.cwd, await nameHints(real, workspace, context.rights)) }
+  }
   // Reading a pipe would wait for ever.
-  if (kind === 'special') return { kind: 'refused', why: `${root} is neither a file nor a directory.` }
+  if (kind === 'special') return { kind: 'refused', why: specialRoot(root) }
   return { kind: 'root', path: root, real, isDirectory: kind === 'folder' }
 }
 

@@ -10,6 +10,7 @@ import { environmentWithoutRule } from '@halting/policy/git'
 import type { Environment, Limits } from './limits.ts'
 import { markVariable, type ProcessGroup } from './process-group.ts'
 import type { ProcessTable } from './process-table.ts'
+import { notConfinable } from './shell-texts.ts'
 import { whyNotStarted } from '../not-started.ts'
 import type { Sandbox, SandboxedCommand } from '@halting/policy/sandbox'
 import { SandboxError, type SessionWall } from '@halting/policy'
@@ -188,7 +189,7 @@ function spawnShell(
 function confinerOf({ wall }: ShellPlace): { readonly confiner: Wall; readonly diesWithUs: boolean } {
   const means = wall?.means()
   if (wall === undefined || means === undefined || means.kind === 'none' || means.kind === 'off')
-    throw new SandboxError('The command was to be confined, and nothing can confine it any more. It did not run.')
+    throw new SandboxError(notConfinable)
   const { home, memory } = wall
   wall.confiner ??= new Wall({ means, home, memory })
   return { confiner: wall.confiner, diesWithUs: means.kind === 'bubblewrap' }

@@ -2,6 +2,14 @@ import { statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { homeFolder } from '@halting/policy/files'
 import type { Environment } from './limits.ts'
+import {
+  allDirectoriesGone,
+  beginWithCd,
+  directoryGone,
+  directoryNow,
+  notRunGone,
+  targetMissing,
+} from './shell-texts.ts'
 
 /** Where a command starts, or why it does not start at all. */
 export type StartFolder =
@@ -26,28 +34,22 @@ export function startFolder(command: string, position: ShellPosition): StartFold
   if (isFolder(shellDirectory)) return { kind: 'there', directory: shellDirectory }
   const target = firstFolder(command, position.env)
   if (target !== undefined && isFolder(target)) return { kind: 'there', directory: target }
-  const gone = `The working directory ${shellDirectory} is gone, so nothing was run.`
+  const gone = notRunGone(shellDirectory)
   if (shellDirectory !== cwd && isFolder(cwd)) {
     position.resetShell()
-    return { kind: 'gone', why: `${gone} The working directory is ${cwd} now.` }
+    return { kind: 'gone', why: gone + directoryNow(cwd) }
   }
-  const missing = target === undefined ? '' : ` There is no folder ${target}.`
-  const near = shellWord(nearestFolder(cwd))
-  return {
-    kind: 'gone',
-    why:
-      `${gone}${missing} Begin each command with a folder that exists, by its full path: cd ${near} && ... ` +
-      `If the directory is made again, commands start in it as before.`,
-  }
+  const missing = target === undefined ? '' : targetMissing(target)
+  return { kind: 'gone', why: gone + missing + beginWithCd(shellWord(nearestFolder(cwd))) }
 }
 
 /** What is said when a command has ended and the working directory is gone; the next command is then written for another one. */
 export function goneNote(position: Omit<ShellPosition, 'env'>): string | undefined {
   const { cwd, shellDirectory } = position
   if (isFolder(shellDirectory)) return undefined
-  if (!isFolder(cwd)) return `The working directory ${cwd} is gone: begin the next command with cd and a full path.`
+  if (!isFolder(cwd)) return allDirectoriesGone(cwd)
   position.resetShell()
-  return `The working directory ${shellDirectory} is gone. It is ${cwd} now.`
+  return directoryGone(shellDirectory, cwd)
 }
 
 /** Quoted for bash where that is needed. */

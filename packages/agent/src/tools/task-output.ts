@@ -2,7 +2,20 @@ import type { Tool, ToolOutput } from '@halting/core'
 import type { AgentInBackground } from '@halting/core/adapters'
 import { type BackgroundTask, noteShown } from './background-tasks.ts'
 import { filledText, flag, inputForm, optional, wholeNumber } from './input.ts'
-import { isOfAgent, unknownTask } from './task-stop.ts'
+import { isOfAgent, taskAliases, unknownTask } from './task-stop.ts'
+import {
+  agentEnded,
+  agentWorking,
+  noOutputYet,
+  noWordsYet,
+  resultFollows,
+  stillRunning,
+  stoppedByTool,
+  taskExited,
+  taskKilled,
+  taskNotStarted,
+  waitLowered,
+} from './task-texts.ts'
 import type { Workspace } from './workspace.ts'
 
 /** Input of the TaskOutput tool. */
@@ -19,24 +32,28 @@ const longestWaitMs = 600_000
 
 /** Shows what a background command has written, its head and tail, and whether it still runs; of an agent its newest words. */
 export function createTaskOutputTool(workspace: Workspace): Tool<TaskOutputInput> {
-  const form = inputForm<TaskOutputInput>('TaskOutput', {
-    task_id: filledText('The id that Bash or Agent gave'),
-    block: optional(flag('Wait for its end first; true when absent')),
-    timeout: optional(
-      wholeNumber(`Milliseconds to wait; ${defaultWaitMs} when absent, ${longestWaitMs} at most`, { minimum: 0 }),
-    ),
-  })
+  const form = inputForm<TaskOutputInput>(
+    'TaskOutput',
+    {
+      task_id: filledText('Id from Bash or Agent'),
+      block: optional(flag('Wait for its end (default: true)')),
+      timeout: optional(
+        wholeNumber(`Milliseconds to wait (default: ${defaultWaitMs}, at most ${longestWaitMs})`, { minimum: 0 }),
+      ),
+    },
+    taskAliases,
+  )
   return {
     name: 'TaskOutput',
-    description:
-      'Shows the output of a background command or of an agent of the background, and whether it still runs. Waits for its end unless block is false.',
+    description: 'Returns the output and state of a background command or agent. For long waits use Wait.',
     inputSchema: form.schema,
+    canonicalInput: (input) => form.canonicalInput(input),
     validate: (input) => form.validate(input),
     readOnly: true,
     async execute({ task_id: id, block = true, timeout = defaultWaitMs }, context): Promise<ToolOutput> {
       const { signal, agents, agentType } = context
       const waitMs = block ? Math.min(timeout, longestWaitMs) : 0
-      const note = timeout > longestWaitMs ? `\nThe timeout was lowered to ${longestWaitMs} ms, the longest.` : ''
+      const note = timeout > longestWaitMs ? `\n${waitLowered(longestWaitMs)}` : ''
       const agent = agents?.find(id)
       if (agent !== undefined) return wordsOfAgent(agent, waitMs, signal, note)
       const task = workspace.tasks.get(id)
@@ -47,7 +64,7 @@ export function createTaskOutputTool(workspace: Workspace): Tool<TaskOutputInput
       const state = stateOf(task)
       noteShown(task, context)
       return {
-        content: `${state}\n${output === '' ? '(no output yet)' : output}${note}`,
+        content: `${state}\n${output === '' ? noOutputYet : output}${note}`,
         details: { task_id: id, state },
         // To an agent it is told beside: the main conversation is to hear of it.
         ...(isOfAgent(agentType) ? {} : workspace.tasks.newsOfEnd(task)),
@@ -58,10 +75,10 @@ export function createTaskOutputTool(workspace: Workspace): Tool<TaskOutputInput
 
 /** Whether it runs, or how it ended, in a sentence. */
 export function stateOf({ state }: BackgroundTask): string {
-  if (state === 'running') return 'Still running.'
-  if (state === 'stopped') return 'Ended by TaskStop.'
-  if (state.kind === 'not started') return `Could not be started: ${state.detail ?? 'unknown'}`
-  return state.kind === 'exited' ? `Ended with exit code ${state.exitCode}.` : `Ended by ${state.detail ?? 'a signal'}.`
+  if (state === 'running') return stillRunning
+  if (state === 'stopped') return stoppedByTool
+  if (state.kind === 'not started') return taskNotStarted(state.detail)
+  return state.kind === 'exited' ? taskExited(state.exitCode) : taskKilled(state.detail)
 }
 
 /** Its end is told by the loop, with what it came to. */
@@ -72,8 +89,8 @@ async function wordsOfAgent(
   note: string,
 ): Promise<ToolOutput> {
   if (agent.isWorking && waitMs > 0) await endOrTimeout((settle) => agent.onEnd(settle), waitMs, signal)
-  const state = agent.isWorking ? 'Still working.' : 'Ended.'
-  const said = agent.isWorking ? agent.said || '(it has said nothing yet)' : 'What it came to is told with its end.'
+  const state = agent.isWorking ? agentWorking : agentEnded
+  const said = agent.isWorking ? agent.said || noWordsYet : resultFollows
   return { content: `${state}\n${said}${note}`, details: { task_id: agent.id, state } }
 }
 

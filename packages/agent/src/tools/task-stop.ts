@@ -2,6 +2,7 @@ import type { Tool, ToolContext, ToolOutput } from '@halting/core'
 import type { AgentInBackground } from '@halting/core/adapters'
 import { filledText, inputForm } from './input.ts'
 import { failed } from './result.ts'
+import { alreadyEnded, earlierTask, taskStopped, unknownTaskId } from './task-texts.ts'
 import type { Workspace } from './workspace.ts'
 
 /** Input of the TaskStop tool. */
@@ -9,15 +10,23 @@ export interface TaskStopInput {
   readonly task_id: string
 }
 
+/** What other tools call the id of a task. */
+export const taskAliases = { bash_id: 'task_id', shell_id: 'task_id', id: 'task_id' } as const
+
 /** Ends a background command of this session, with everything that it started, or an agent that works in the background. */
 export function createTaskStopTool(workspace: Workspace): Tool<TaskStopInput> {
-  const form = inputForm<TaskStopInput>('TaskStop', {
-    task_id: filledText('The id that Bash or Agent gave'),
-  })
+  const form = inputForm<TaskStopInput>(
+    'TaskStop',
+    {
+      task_id: filledText('Id from Bash or Agent'),
+    },
+    taskAliases,
+  )
   return {
     name: 'TaskStop',
-    description: 'Ends a background command or an agent of the background by its id.',
+    description: 'Stops a background command or agent.',
     inputSchema: form.schema,
+    canonicalInput: (input) => form.canonicalInput(input),
     validate: (input) => form.validate(input),
     readOnly: false,
     // Ending what has ended changes nothing.
@@ -27,10 +36,10 @@ export function createTaskStopTool(workspace: Workspace): Tool<TaskStopInput> {
       if (agent !== undefined) return stopAgent(agent)
       const task = workspace.tasks.get(id)
       if (task === undefined) return unknownTask(id, workspace, agents)
-      if (task.state !== 'running') return { content: `${id} had ended already.` }
+      if (task.state !== 'running') return { content: alreadyEnded(id) }
       await workspace.tasks.stop(task)
       const details = { task_id: id, command: task.command }
-      const content = `Ended ${id} (${task.command}).`
+      const content = taskStopped(id, task.command)
       // What an agent ended is told to the main conversation, too.
       return { content, details, ...(isOfAgent(agentType) ? {} : workspace.tasks.newsOfEnd(task)) }
     },
@@ -45,14 +54,13 @@ export function isOfAgent(agentType: ToolContext['agentType']): boolean {
 /** The loop tells of its end, and of what it had found. */
 async function stopAgent(agent: AgentInBackground): Promise<ToolOutput> {
   const { id, description } = agent
-  if (!agent.isWorking) return { content: `${id} had ended already.` }
+  if (!agent.isWorking) return { content: alreadyEnded(id) }
   await agent.stop()
-  return { content: `Stopped ${id} (${description}).`, details: { task_id: id } }
+  return { content: taskStopped(id, description), details: { task_id: id } }
 }
 
 export function unknownTask(id: string, workspace: Workspace, agents: ToolContext['agents']): ToolOutput {
-  if (workspace.tasks.isEarlier(id))
-    return failed(`${id} is of an earlier process of this session, which is gone: it cannot be reached from here.`)
+  if (workspace.tasks.isEarlier(id)) return failed(earlierTask(id))
   const known = [...workspace.tasks.ids, ...(agents?.ids ?? [])]
-  return failed(`There is no task ${id}. ${known.length === 0 ? 'None was started.' : `Known: ${known.join(', ')}.`}`)
+  return failed(unknownTaskId(id, known.join(', ')))
 }

@@ -13,6 +13,7 @@ import {
   openInPlace,
   PathMovedError,
 } from '@halting/policy/files'
+import { ambiguousEncoding, changedMeanwhile } from './change-texts.ts'
 import { type AskedEditor, isSameText, unsavedText, writtenByEditor } from './editor-files.ts'
 import { hashOf, type SeenFile, seenFile } from './file-state.ts'
 import { takeOverRights } from './take-over-rights.ts'
@@ -31,9 +32,12 @@ export type LoadedFile =
       /** Names of it; beyond the first they are hard links. */
       readonly names: number
     }
-  /** It is there and cannot be taken as text; says why. */
-  | { readonly kind: 'not text'; readonly why: string; readonly seen: SeenFile; readonly stats: Stats }
-  | { readonly kind: 'not a file'; readonly why: string }
+  /** It is there and cannot be taken as text. */
+  | { readonly kind: 'not text'; readonly why: NotText; readonly seen: SeenFile; readonly stats: Stats }
+  | { readonly kind: 'not a file'; readonly what: 'directory' | 'special' }
+
+/** Too large, or not valid in the encoding that it seems to have. */
+type NotText = { readonly moreBytesThan: number } | 'UTF-8' | 'UTF-16'
 
 /**
  * Reads a whole file as UTF-8 or UTF-16, strictly: a byte that would not survive the way back makes it no text. What stands unsaved in the editor
@@ -42,8 +46,8 @@ export type LoadedFile =
 export async function loadFile(path: string, largestBytes: number, editor?: AskedEditor): Promise<LoadedFile> {
   const found = await openIfThere(path)
   if (found === undefined) return { kind: 'absent' }
-  if (found.kind === 'folder') return { kind: 'not a file', why: 'is a directory' }
-  if (found.kind === 'special') return { kind: 'not a file', why: 'is not a regular file' }
+  if (found.kind === 'folder') return { kind: 'not a file', what: 'directory' }
+  if (found.kind === 'special') return { kind: 'not a file', what: 'special' }
   try {
     const file = await loaded(found, largestBytes)
     return editor === undefined || file.kind !== 'text' ? file : await asInEditor(path, file, largestBytes, editor)
@@ -68,13 +72,14 @@ async function loaded(
   largestBytes: number,
 ): Promise<LoadedFile> {
   if (stats.size > largestBytes) {
-    return { kind: 'not text', why: `is larger than ${largestBytes} bytes`, seen: seenFile(stats, undefined), stats }
+    const why = { moreBytesThan: largestBytes }
+    return { kind: 'not text', why, seen: seenFile(stats, undefined), stats }
   }
   const bytes = await file.readFile()
   const seen = seenFile(stats, hashOf(bytes))
   const decoded = decodedText(bytes)
   if (decoded !== undefined) return { kind: 'text', ...decoded, seen, stats, names: stats.nlink }
-  return { kind: 'not text', why: `is not ${encodingOf(bytes) === 'utf-8' ? 'UTF-8' : 'UTF-16'} text`, seen, stats }
+  return { kind: 'not text', why: encodingOf(bytes) === 'utf-8' ? 'UTF-8' : 'UTF-16', seen, stats }
 }
 
 async function openIfThere(path: string): Promise<InPlace | undefined> {
@@ -113,9 +118,7 @@ export async function saveFile(
   const bytes = encodedText({ text, encoding, hasMark })
   // Without a mark only its zeros tell what it is.
   if (encoding !== 'utf-8' && encodingOf(bytes) !== encoding)
-    throw new NotWrittenError(
-      `${path} is ${nameOfEncoding(encoding)} without a byte order mark, and with this text nobody could tell. It was left as it is. Use Bash with iconv to give it a mark, or another encoding.`,
-    )
+    throw new NotWrittenError(ambiguousEncoding(path, nameOfEncoding(encoding)))
   const save = async (): Promise<SeenFile> =>
     (editor === undefined ? undefined : await throughEditor(path, { text, bytes, over, editor })) ??
     (await replaceFile(path, bytes, { over, rightsOf }))
@@ -209,10 +212,7 @@ async function checkUnchanged(folder: HeldFolder, path: string, over: Stats | un
   const there = await lstat(folder.pathOf(basename(path))).catch(() => undefined)
   // What is a link by now was none when it was judged. A rename would replace it and write nothing through it.
   if (there?.isSymbolicLink() === true) throw new PathMovedError(path)
-  if (!isSameFile(there, over))
-    throw new NotWrittenError(
-      `${path} was changed by another program at the same time. It was left as it is: read it again.`,
-    )
+  if (!isSameFile(there, over)) throw new NotWrittenError(changedMeanwhile(path))
 }
 
 /** As it was, as far as its stamps tell. */

@@ -1,25 +1,30 @@
 import type { JsonObject, Tool } from '@halting/core'
-import { headOf } from '@halting/core/adapters'
-import { todosBefore } from '../context/todo-list.ts'
+import { changedTaskList, memoOfChange, replacement, taskListAt } from './task-list/task-list.ts'
+import { todosWritten } from './task-list/task-list-texts.ts'
 import { type Todo, todoForm, type TodoWriteInput } from './todo-form.ts'
 
-/**
- * Keeps the list of things to do. The conversation is where it stands: the newest call is the list, also after a resume, and a compaction
- * carries it over (spec R-CARRY-1a).
- */
+/** Replaces the task list of the conversation as a whole (spec R-TODO-1). Shown to a model in place of the tools for single tasks. */
 export function createTodoWriteTool(): Tool<TodoWriteInput> {
   return {
     name: 'TodoWrite',
     description:
-      'Keeps the list of things to do, for work of three steps or more: each call replaces it. ' +
-      'One thing is in_progress at a time; it is completed as soon as it is done and checked.',
+      'Replaces the todo list. Use it for work of 3 or more steps. Have one item in_progress at a time; set it completed as soon as it is done and checked.',
     inputSchema: todoForm.schema,
     validate: (input) => todoForm.validate(input),
     // It changes what the model knows, and nothing else.
     readOnly: true,
-    execute({ todos }, { state, callId }) {
-      const details: JsonObject = { oldTodos: todosBefore(state.messages(), callId), newTodos: todos.map(wireTodo) }
-      return { content: told(todos), details }
+    concurrencySafe: false,
+    execute({ todos }, context) {
+      const list = taskListAt(context)
+      const oldTodos = list.tasks.map(({ subject, status, activeForm }) =>
+        wireTodo({ content: subject, status, ...(activeForm !== undefined && { activeForm }) }),
+      )
+      const change = replacement(list, todos)
+      return {
+        content: todosWritten(changedTaskList(list, change)),
+        details: { oldTodos, newTodos: todos.map(wireTodo) },
+        memo: memoOfChange(change),
+      }
     },
   }
 }
@@ -27,12 +32,4 @@ export function createTodoWriteTool(): Tool<TodoWriteInput> {
 /** As programs that read `tool_use_result` know it. */
 function wireTodo({ content, status, activeForm = content }: Todo): JsonObject {
   return { content, status, activeForm }
-}
-
-function told(todos: readonly Todo[]): string {
-  const open = todos.filter(({ status }) => status !== 'completed')
-  const [next] = [...open.filter(({ status }) => status === 'in_progress'), ...open]
-  if (todos.length === 0) return 'The list is empty now.'
-  if (next === undefined) return `The list is kept: all ${todos.length} done.`
-  return `The list is kept: ${todos.length - open.length} of ${todos.length} done. Go on with: ${headOf(next.content, 200)}`
 }

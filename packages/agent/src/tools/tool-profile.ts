@@ -30,11 +30,11 @@ function asSmallTool(tool: AnyLeafTool): AnyLeafTool {
   if (small === undefined) return tool
   const { properties, required = [] } = tool.inputSchema
   const all = isJsonObject(properties) ? properties : {}
-  const offered = Object.entries(small.fields).flatMap(([name, description]) => {
+  const offered = Object.entries(small.fields).flatMap(([name, field]) => {
     const schema = all[name]
     if (!isJsonObject(schema)) return []
     const { description: _, minLength: __, minimum: ___, ...form } = schema
-    return [[name, description === '' ? form : { ...form, description }]]
+    return [[name, { ...form, ...field }]]
   })
   const inputSchema = { type: 'object', properties: Object.fromEntries(offered), required }
   return { ...tool, description: small.description, inputSchema }

@@ -20,6 +20,7 @@ import type { leaveRunning as LeaveRunning } from './leave-running.ts'
 import { LeftRunning } from './left-running.ts'
 import { type Environment, type Limits, limitsFrom } from './limits.ts'
 import { ProcessTable } from './process-table.ts'
+import { lookAlikes } from './path-texts.ts'
 import { exactName } from './shown-name.ts'
 
 /** Options of `Workspace`. */
@@ -172,9 +173,7 @@ export class Workspace {
   /** A sentence that names files of the same folder whose names look the same and may be read; empty without any. */
   lookAlikesNote(real: string, rights: CallerRights | undefined): string {
     const names = lookAlikesOf(real).filter((path) => !this.hides(path, rights))
-    return names.length === 0
-      ? ''
-      : ` There are names that look the same, with other characters: ${names.slice(0, 3).map(exactName).join(', ')}.`
+    return names.length === 0 ? '' : lookAlikes(names.slice(0, 3).map(exactName).join(', '))
   }
 
   /**
@@ -205,9 +204,9 @@ export class Workspace {
     const running = this.tasks.running.filter((task) => !this.left.has(task))
     const { leftBehind } = this.processes
     if (running.length + leftBehind.length === 0) return []
-    const { shownCommand } = await import('./task-words.ts')
-    const left = leftBehind.map(({ origin }) => `what ${shownCommand(origin.command, this.redact)} left behind`)
-    return [...running.map(({ id, started }) => `${id} ${started.description}`), ...left]
+    const { leftChildren, leftCommand, shownCommand } = await import('./task-words.ts')
+    const left = leftBehind.map(({ origin }) => leftChildren(shownCommand(origin.command, this.redact)))
+    return [...running.map(({ id, started }) => leftCommand(id, started.description)), ...left]
   }
 
   /** Ends all that commands of this session left running. Resolves when it is gone. */

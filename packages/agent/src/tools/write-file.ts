@@ -1,5 +1,16 @@
 import type { ToolContext, ToolOutput } from '@halting/core'
 import { redactedMark } from '@halting/core/redact'
+import {
+  changedSinceRead,
+  encodingKept,
+  existsUnread,
+  fileCreated,
+  fileUpdated,
+  hardLinks,
+  lineEndsChanged,
+  losesSecretsOfFile,
+  notAFile,
+} from './change-texts.ts'
 import { askedEditor } from './editor-files.ts'
 import { changeOf, creationOf, type FileChange, lineCountOf } from './patch.ts'
 import { type Planning, type Refused, refused } from './precheck.ts'
@@ -33,19 +44,17 @@ async function planWrite(
 ): Promise<WritePlan> {
   const editor = askedEditor(workspace.editor, context.signal)
   const existing = await loadFile(real, workspace.limits.editBytes, editor)
-  if (existing.kind === 'not a file') return refused(`${path} ${existing.why}; Write writes files.`)
+  if (existing.kind === 'not a file') return refused(notAFile(path, existing.what, 'Write'))
   if (existing.kind === 'absent') return { kind: 'create' }
   const freshness = workspace.filesOf(context).freshness(real, existing.seen, isShownIn(context))
-  if (freshness === 'never read') return refused(`${path} is there and was not read. Read it first, then write it.`)
+  if (freshness === 'never read') return refused(existsUnread(path))
   if (freshness === 'changed') {
     const { whatChanged } = await import('./changed-files.ts')
     const what = await whatChanged(real, existing, workspace.filesOf(context))
-    return refused(`${path} has changed since it was read. Read it again, then write it.${what}`)
+    return refused(changedSinceRead(path) + what)
   }
   if (existing.kind === 'text' && losesSecrets(existing.text, content, workspace.redact))
-    return refused(
-      `${path} holds secrets that were shown as ${redactedMark}, and the content has that in their place: they would be lost. Change the other lines with Edit.`,
-    )
+    return refused(losesSecretsOfFile(path, redactedMark))
   return { kind: 'replace', existing }
 }
 
@@ -77,7 +86,7 @@ export async function writeFile(
     const saved = await saveFile(real, content, { over: existing.stats, keeping, editor })
     const memo = workspace.filesOf(context).saw(real, saved, 1, content)
     const details = { type: 'update', filePath: path, ...untold }
-    return { content: `Updated ${path} (${linesOf(content)}).`, details, memo }
+    return { content: fileUpdated(path, lineCountOf(content)), details, memo }
   }
   const { encoding, stats: over } = existing
   // The model does not see the mark, so it can neither keep nor drop it.
@@ -86,7 +95,7 @@ export async function writeFile(
   const memo = workspace.filesOf(context).saw(real, saved, 1, content)
   const change = await changeOf(path, existing.text, content)
   return {
-    content: `Updated ${path} (${linesOf(content)}).${formNote(existing, content)}${namesNote(existing)}`,
+    content: fileUpdated(path, lineCountOf(content)) + formNote(existing, content) + hardLinks(existing.names),
     details: { type: 'update', filePath: path, ...change },
     memo,
   }
@@ -105,24 +114,16 @@ export async function createFile(
   const saved = await saveFile(real, content, { keeping, editor })
   const memo = workspace.filesOf(context).saw(real, saved, 1, content)
   const details = { type: 'create', filePath: path, ...creationOf(content) }
-  return { content: `Created ${path} (${linesOf(content)}).${same}`, details, memo }
+  return { content: fileCreated(path, lineCountOf(content)) + same, details, memo }
 }
 
 type ExistingText = Extract<LoadedFile, { readonly kind: 'text' }>
 
 /** What a reader of lines does not see. */
 function formNote({ text, encoding, hasMark }: ExistingText, content: string): string {
-  const kept = [...(encoding === 'utf-8' ? [] : [nameOfEncoding(encoding)]), ...(hasMark ? ['a byte order mark'] : [])]
   const isPlainNow = text.includes('\r\n') && content.includes('\n') && !content.includes('\r\n')
-  return (
-    (kept.length === 0 ? '' : ` It has ${kept.join(' and ')}, as before.`) +
-    (isPlainNow ? ' Its lines ended with CRLF, and now with LF.' : '')
-  )
-}
-
-/** The file is replaced and not written over, so that nobody sees a part of it: its other names keep what it was. */
-export function namesNote({ names }: ExistingText): string {
-  return names > 1 ? ` It had ${names} names (hard links): only this one has the change.` : ''
+  const kept = encodingKept(encoding === 'utf-8' ? undefined : nameOfEncoding(encoding), hasMark)
+  return kept + (isPlainNow ? lineEndsChanged : '')
 }
 
 /** The model saw the mark and not the secret, so a mark more than the file had stands for one. */
@@ -133,8 +134,3 @@ export function losesSecrets(text: string, content: string, redact: Workspace['r
 
 /** What was there was no text. */
 const untold: FileChange = { structuredPatch: [], linesAdded: null, linesRemoved: null }
-
-function linesOf(content: string): string {
-  const count = lineCountOf(content)
-  return count === 1 ? '1 line' : `${count} lines`
-}

@@ -1,5 +1,6 @@
 import type { Tool } from '@halting/core'
-import { filledText, inputForm, isWritable, text } from './input.ts'
+import { loneSurrogate } from './input-texts.ts'
+import { filledText, inputForm, isWritable, pathAliases, text } from './input.ts'
 import { tellingFailures } from './telling-failures.ts'
 import type { Workspace } from './workspace.ts'
 
@@ -11,19 +12,24 @@ export interface WriteInput {
 
 /** Writes a whole file in one step. A file that is there must have been read, and not changed since. */
 export function createWriteTool(workspace: Workspace): Tool<WriteInput> {
-  const form = inputForm<WriteInput>('Write', {
-    file_path: filledText('Absolute, or from the working directory'),
-    content: text('All that the file is to contain'),
-  })
+  const form = inputForm<WriteInput>(
+    'Write',
+    {
+      file_path: filledText('Absolute or relative to the working directory'),
+      content: text('The whole new content of the file'),
+    },
+    { ...pathAliases, contents: 'content', file_text: 'content' },
+  )
   return {
     name: 'Write',
     description:
-      'Writes a file, making the folders above it. An existing file must have been read first; to change part of it use Edit.',
+      'Creates or replaces a file; creates missing directories. Read an existing file first. To change a part of it, use Edit.',
     inputSchema: form.schema,
+    canonicalInput: (input) => form.canonicalInput(input),
     validate(input) {
       const check = form.validate(input)
       if (!check.valid || isWritable(check.input.content)) return check
-      return { valid: false, message: 'Write: content has half a character in it (a lone surrogate).' }
+      return { valid: false, message: loneSurrogate('content') }
     },
     readOnly: false,
     async precheck(input, context) {

@@ -1,4 +1,5 @@
 // Holds rules of docs/spec.md: R-MCP-1 to R-MCP-5, R-MCP-10.
+import { timedOut } from '../../src/mcp/mcp-texts.ts'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -117,10 +118,7 @@ describe('a call', () => {
   test('of a server that never answers ends with its time', async () => {
     const servers = await readyServers({ s: hostile('hang') }, { limits: { toolMs: 300 } })
     const output = await call(servers, 'mcp__s__do')
-    expect([output.isError, textOf(output)]).toEqual([
-      true,
-      'The server s did not answer within 0.3 s (MCP_TOOL_TIMEOUT). What it had begun may be done, or go on.',
-    ])
+    expect([output.isError, textOf(output)]).toEqual([true, timedOut('s', 0.3)])
   })
 
   test('ends at once when the run is aborted, and the server is told', async () => {
@@ -141,7 +139,7 @@ describe('a call', () => {
     )
     const text = textOf(await call(servers, 'mcp__large__do'))
     expect(text.length).toBeLessThan(4_400)
-    expect(text).toContain('496000 characters left out here')
+    expect(text).toContain('496000 characters omitted here')
     const output = await call(servers, 'mcp__huge__do')
     expect([output.isError, textOf(output)]).toEqual([true, expect.stringContaining('too large')])
   })

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { questionUnanswered } from '../../src/mcp/elicitation-texts.ts'
 import { call, hostile, notes, readyServers, textOf, until } from './support.ts'
 
 let folder = ''
@@ -13,8 +14,8 @@ test('servers that could not be told apart are not both there', async () => {
   const servers = await readyServers({ 'a b': hostile('good'), a_b: hostile('good'), '..': hostile('good') })
   expect(servers.statuses.map(({ status, problem }) => [status, problem])).toEqual([
     ['connected', undefined],
-    ['failed', 'in names of tools it cannot be told from a b'],
-    ['failed', 'its name has no letter or digit in it'],
+    ['failed', 'its tools would have the same names as those of a b'],
+    ['failed', 'its name has no letter or digit'],
   ])
 })
 
@@ -23,7 +24,7 @@ test('every kind of content is shown, or said', async () => {
   expect(textOf(await call(servers, 'mcp__s__do')).split('\n')).toEqual([
     'a text',
     '<image>',
-    '[an image that cannot be shown: It is not a PNG, JPEG, GIF or WebP file.]',
+    '[image, not shown: It is not a PNG, JPEG, GIF or WebP file.]',
     '[audio (audio/wav), not shown]',
     '[resource mem://one: one, text/plain]',
     '[resource mem://two]',
@@ -58,7 +59,7 @@ test('tools that come while a server is there are told, and can be called', asyn
 
 test('a question to a person is declined where nobody is there, and is put to who is', async () => {
   const alone = await readyServers({ s: hostile('elicit') })
-  expect(JSON.parse(textOf(await call(alone, 'mcp__s__do')))).toEqual({ action: 'decline' })
+  expect(textOf(await call(alone, 'mcp__s__do'))).toBe(`{"action":"decline"}\n${questionUnanswered('s', 'Your name?')}`)
   const asked: unknown[] = []
   const servers = await readyServers(
     { s: hostile('elicit') },
@@ -97,14 +98,14 @@ test('resources are listed and read', async () => {
   )
   expect(await call(servers, 'ReadMcpResource', { server: 't', uri: 'mem://one' })).toMatchObject({
     isError: true,
-    content: 'There is no server "t" with resources. Servers with resources: s.',
+    content: 'No MCP server "t" with resources. Servers with resources: s.',
   })
 })
 
 test('a prompt of a server stands for what the server says', async () => {
   const servers = await readyServers({ 'my server': hostile('good') })
   const { signal } = new AbortController()
-  expect(servers.promptNames).toEqual(['mcp__my_server__greet'])
+  expect(servers.prompts).toEqual([{ name: 'mcp__my_server__greet', description: '', argumentHint: 'who [rest]' }])
   expect(await servers.prompt('/mcp__my_server__greet "Ada L" and all the others', signal)).toBe(
     'Greet Ada L and and all the others.',
   )
@@ -125,7 +126,7 @@ describe('tools that take more than a tenth of the window', () => {
     servers.onChange(() => void told++)
     expect(textOf(await call(servers, 'ToolSearch', { query: 'say something' }))).toContain('mcp__s__say: does say')
     expect([told, servers.names.at(-1)]).toEqual([1, 'mcp__s__say'])
-    expect(textOf(await call(servers, 'ToolSearch', { query: 'zebra' }))).toContain('No tool fits "zebra"')
+    expect(textOf(await call(servers, 'ToolSearch', { query: 'zebra' }))).toContain('No tool matches "zebra"')
     await call(servers, 'ToolSearch', { query: 'select:mcp__s__do' })
     expect(servers.names).toContain('mcp__s__do')
   })

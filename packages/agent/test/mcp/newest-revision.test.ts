@@ -129,7 +129,7 @@ describe('a server that is talked to over a pipe', () => {
     })
     const servers = await readyServers({ s: heard.server })
     expect(servers.names).toEqual(['mcp__s__odd', 'mcp__s__a'])
-    expect(textOf(await call(servers, 'mcp__s__odd'))).toBe('[video: not shown]\nknown')
+    expect(textOf(await call(servers, 'mcp__s__odd'))).toBe('[video, not shown]\nknown')
   })
 
   test('may ask a person within a call, and a call with its questions has one time', async () => {

@@ -50,7 +50,7 @@ test("a project's servers count where its folder is trusted, and those that were
   write('project/.mcp.json', { mcpServers: { a: { command: 'x', env: { K: '2' } }, b: { command: 'y' } } })
   expect(await servers()).toEqual([])
   expect((await loadSettings(owner)).ignored).toMatchObject([
-    { why: 'it was not in what was trusted: it came later' },
+    { why: 'added after you trusted the folder' },
     {},
   ])
 })
@@ -116,7 +116,7 @@ test('a file that cannot be read stops nothing, and what is no server is passed 
   const { settings, warnings } = await loadSettings(owner)
   expect(settings.mcpServers).toBeUndefined()
   expect(warnings).toEqual([
-    expect.stringContaining('No servers are taken from'),
+    expect.stringContaining('The MCP servers in '),
     expect.stringContaining('mcpServers'),
   ])
 })
@@ -132,7 +132,7 @@ test("what a person allows their own server in all projects is not for the proje
     return [
       texts,
       settings.permissions?.deny.length,
-      warnings.filter((text) => text.includes('your own server a')).length,
+      warnings.filter((text) => text.includes('applies to your server a,')).length,
     ]
   }
   // One for all servers is for all; those that deny stay.

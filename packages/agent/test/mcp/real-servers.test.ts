@@ -35,7 +35,7 @@ test('server-everything, by stdio', async () => {
   const { progress } = await call(servers, 'mcp__everything__trigger-long-running-operation', { duration: 1, steps: 2 })
   expect(progress[0]).toMatchObject({ progress: 1, total: 2 })
   expect(textOf(await call(servers, 'ListMcpResources'))).toContain('everything: ')
-  expect(servers.promptNames.length).toBeGreaterThan(2)
+  expect(servers.prompts.length).toBeGreaterThan(2)
   expect(
     textOf({ content: (await servers.prompt('/mcp__everything__simple-prompt', new AbortController().signal)) ?? '' }),
   ).not.toBe('')

@@ -60,12 +60,12 @@ describe('a tool that is odd', () => {
   const deep = (levels: number): Json => (levels === 0 ? {} : { properties: { a: deep(levels - 1) } })
   test.each([
     ['a text', { type: 'object', properties: 'none' }, 'the properties of its input schema are not an object'],
-    ['of a text', { type: 'string' }, 'its input schema is not one of an object'],
+    ['of a text', { type: 'string' }, 'its input schema does not describe an object'],
     ['nested too deeply', deep(3_000), 'its input schema is nested too deeply'],
   ])('by a schema that is %s is there without fields, and named', async (_, inputSchema, why) => {
     const servers = await readyServers({ s: saying([tool('odd', { inputSchema }), good]) })
     expect(servers.statuses).toMatchObject([
-      { status: 'connected', tools: 2, leftOut: [`its tool odd has no fields here: ${why}`] },
+      { status: 'connected', tools: 2, leftOut: [`its tool odd is shown without fields: ${why}`] },
     ])
   })
 
@@ -97,11 +97,11 @@ describe('a tool that is odd', () => {
 describe('a result', () => {
   const text = { type: 'text', text: 'known' }
   test.each<readonly [string, JsonObject | Json, string]>([
-    ['an unknown type', { type: 'video', data: 'x' }, 'known\n[video: not shown]'],
-    ['no type', { text: 'x' }, 'known\n[a block without a type: not shown]'],
-    ['text: null', { type: 'text', text: null }, 'known\n[text: not shown, it has no content]'],
+    ['an unknown type', { type: 'video', data: 'x' }, 'known\n[video, not shown]'],
+    ['no type', { text: 'x' }, 'known\n[block without a type, not shown]'],
+    ['text: null', { type: 'text', text: null }, 'known\n[text, not shown: it has no content]'],
     ['text that is a number', { type: 'text', text: 7 }, 'known\n7'],
-    ['an image without data', { type: 'image', mimeType: 'image/png' }, 'known\n[image: not shown, it has no content]'],
+    ['an image without data', { type: 'image', mimeType: 'image/png' }, 'known\n[image, not shown: it has no content]'],
     ['an image without a type', { type: 'image', data }, 'known\n<image>'],
     [
       'an image as a data URL',
@@ -112,11 +112,11 @@ describe('a result', () => {
     [
       'an empty resource',
       { type: 'resource', resource: { uri: 'mem://x' } },
-      'known\n[resource: not shown, it has no content]',
+      'known\n[resource, not shown: it has no content]',
     ],
     ['annotations that are none', { ...text, annotations: 'none', _meta: 7 }, 'known\nknown'],
     ['a text for a block', 'bare', 'known\nbare'],
-    ['null for a block', null, 'known\n[a part that is not a block: not shown]'],
+    ['null for a block', null, 'known\n[invalid part, not shown]'],
   ])('with %s keeps its other blocks', async (_, block, shown) => {
     const content = [text, block] as never[]
     const servers = await readyServers({ s: saying([good], { content }) })
@@ -143,7 +143,7 @@ describe('a result', () => {
     for (let level = 0; level < 3_000; level++) deep = { a: deep }
     const servers = await readyServers({ s: saying([good], { content: [text], structuredContent: deep }) })
     expect(textOf(await call(servers, 'mcp__s__good'))).toBe(
-      'known\n[structured content: not shown, it is nested too deeply]',
+      'known\n[structured content, not shown: nested too deeply]',
     )
   })
 })

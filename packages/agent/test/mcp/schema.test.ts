@@ -146,7 +146,7 @@ describe('alternatives at the top', () => {
       required: ['id', 'kind'],
     })
     expect(description).toBe(
-      'Gets it. Fields go together in one of these ways: (1) By path: kind = "path", path, [limit]; (2) kind = "url", url, [limit].',
+      'Gets it. Use one of these combinations of fields: (1) By path: kind = "path", path, [limit]; (2) kind = "url", url, [limit].',
     )
   })
 
@@ -244,7 +244,7 @@ describe('alternatives at the top', () => {
       type: 'object',
       allOf: many(300, (at) => ({ anyOf: [{ required: [`a${at}`] }, { required: [`b${at}`] }] })),
     })
-    expect(note).toMatch(/^Fields go together in one of these ways: /)
+    expect(note).toMatch(/^Use one of these combinations of fields: /)
     expect(note.length).toBeLessThan(1_600)
   })
 })

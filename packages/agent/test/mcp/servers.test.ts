@@ -56,7 +56,7 @@ describe('a server as files give it', () => {
       { url: 'http://x/', oauth: { clientSecret: 's' } },
       'its oauth has a clientSecret: give it in the variable MCP_CLIENT_SECRET to halting mcp login',
     ],
-    [{ url: 'http://me:${KEY}@x/' }, 'its url has a name or a password in it: give it a header with them'],
+    [{ url: 'http://me:${KEY}@x/' }, 'its url contains a user name or password; put them in a header'],
   ])('%j is refused in words', (given, problem) => {
     expect(readMcpServer(given, env)).toEqual({ problem })
   })

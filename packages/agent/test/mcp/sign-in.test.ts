@@ -47,7 +47,7 @@ test('signed in by the code flow with PKCE, state and the resource; then its too
   const { folder, signIns } = kept()
   const before = await readyServers({ locked: at(pair.url) }, { signIns })
   expect(before.statuses).toMatchObject([
-    { status: 'needs-auth', problem: 'it wants to know who is asking: halting mcp login locked signs you in, or give it a header with a token' },
+    { status: 'needs-auth', problem: 'authentication required: run `halting mcp login locked`, or add a header with a token' },
   ]) // prettier-ignore
   const [page] = await signedIn(pair, signIns)
   const query = page?.searchParams
@@ -134,7 +134,7 @@ test.each([
   const before = await readyServers({ locked: at(pair.url) }, { signIns })
   expect(before.statuses).toMatchObject([{ status }])
   const told = status === 'connected' ? textOf(await call(before, 'mcp__locked__whoami')) : before.statuses[0]?.problem
-  expect(told).toContain('halting mcp login locked signs you in')
+  expect(told).toContain('run `halting mcp login locked`')
   const [page] = await signedIn(pair, signIns)
   // What it says where it refuses; else what its metadata names.
   expect(page?.searchParams.get('scope')).toBe(status === 'connected' ? 'tools' : 'list')
@@ -152,7 +152,7 @@ test('a call that needs more than was granted says so, and the next sign-in asks
   const output = await call(servers, 'mcp__locked__whoami')
   expect([output.isError, textOf(output)]).toEqual([
     true,
-    'The server locked did not do this: it wants the permission "write", which it was not given: halting mcp login locked asks you for it.',
+    'The MCP server locked did not do this: it requires the permission "write": run `halting mcp login locked`.',
   ])
   const [second] = await signedIn(pair, signIns)
   expect(second?.searchParams.get('scope')).toBe('read write')
@@ -167,7 +167,7 @@ test('a header of a person with too few permissions is told, and no sign-in is o
   pair.valid.add('mine')
   const servers = await readyServers({ locked: at(pair.url, { authorization: 'Bearer mine' }) }, { signIns })
   expect(textOf(await call(servers, 'mcp__locked__whoami'))).toContain(
-    'it wants the permission "write", which it was not given: give it a header with a token that has it',
+    'it requires the permission "write": use a header with a token that has it',
   )
 })
 

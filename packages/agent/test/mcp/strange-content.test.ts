@@ -94,7 +94,7 @@ test('a server that was started anew by its owner is connected to again, and no 
   })
   const servers = await readyServers({ s: server })
   expect(textOf(await call(servers, 'mcp__s__a'))).toBe('done')
-  expect(textOf(await call(servers, 'mcp__s__a'))).toMatch(/started anew and did not take this.*call once more/)
+  expect(textOf(await call(servers, 'mcp__s__a'))).toMatch(/restarted and did not receive this call.*call again/)
   await until(() => servers.statuses[0]?.status === 'connected')
   expect(textOf(await call(servers, 'mcp__s__a'))).toBe('done')
   expect(calls).toEqual(['known', 'unknown', 'known'])
@@ -107,7 +107,7 @@ test('a call whose stream ends without an answer is over, and its outcome unknow
   const output = await call(await readyServers({ s: server }), 'mcp__s__a')
   expect([output.isError, textOf(output)]).toEqual([
     true,
-    'The server ended the connection before it answered. What it had begun may be done or not.',
+    'The MCP server closed the connection before it answered. The call may have taken effect: check before you repeat it.',
   ])
 })
 
@@ -137,8 +137,8 @@ test('a denied server is not asked for resources', async () => {
     { s: hostile('good'), open: hostile('good') },
     { hides: (name) => name.startsWith('mcp__s__') },
   )
-  expect(textOf(await call(servers, 'ListMcpResources'))).toMatch(/^open: 1 resources/)
-  expect(textOf(await call(servers, 'ReadMcpResource', { server: 's', uri: 'mem://one' }))).toMatch(/no server "s"/)
+  expect(textOf(await call(servers, 'ListMcpResources'))).toMatch(/^open: 1 resource\n/)
+  expect(textOf(await call(servers, 'ReadMcpResource', { server: 's', uri: 'mem://one' }))).toMatch(/No MCP server "s"/)
 })
 
 test.each([
@@ -171,7 +171,7 @@ test('deep data takes no more memory than it has characters', async () => {
     { limits: { outputTokens: 1_000, imagesOfResult: 1 }, fitImage: () => Promise.reject(new Error('no image')) },
   )
   // In lines it had 50 million characters.
-  expect(content).toMatch(/\[\.\.\. 9\d{4} characters left out here/)
+  expect(content).toMatch(/\[\.\.\. 9\d{4} characters omitted here/)
   const small = await outputOfCall(
     { structuredContent: { a: [1] } },
     { limits: { outputTokens: 1_000, imagesOfResult: 1 }, fitImage: () => Promise.reject(new Error('no image')) },

@@ -13,7 +13,7 @@ test("nobody sets a limit beyond an administrator's while a session is open", ()
   })
   session.set({ limits: { maxRunUsd: 5, maxTotalTokens: 900, maxTurns: null, maxToolCalls: 3 } })
   for (const limits of [{ maxRunUsd: 5.01 }, { maxRunUsd: null }, { maxTotalTokens: 1_001 }])
-    expect(() => session.set({ limits })).toThrow(/is at most \d+ by an administrator's settings/)
+    expect(() => session.set({ limits })).toThrow(/is limited to \d+ by an administrator's settings/)
   expect(changes).toHaveLength(1)
 })
 
@@ -33,7 +33,7 @@ test('a flag beyond it is named and does not count; a lower one does', () => {
   expect(limited({ maxTurns: 61 })).toEqual([
     { maxTurns: 50, maxRunUsd: Infinity },
     { maxTurns: 'settings', maxRunUsd: 'settings' },
-    ['--maxTurns does not count: the settings limit it to 60, which it may not exceed; halting config tells which.'],
+    ['--maxTurns is ignored: the settings limit it to 60. halting config shows which.'],
   ])
 })
 

@@ -125,13 +125,13 @@ describe('what cannot be used says what to do', () => {
     },
     'options that are not an object': {
       settings: { aiSdk: { packages: { tiny: { options: 'x' } } } },
-      says: /settings\.json:1: aiSdk\.packages\.tiny\.options must be an object; it is a string/,
+      says: /settings\.json:1: aiSdk\.packages\.tiny\.options must be an object \(received a string\)/,
     },
     'a variable that is not set': {
       settings: { aiSdk: { packages: { tiny: { options: { apiKey: '${NOWHERE_KEY}' } } } } },
       says: /the variable NOWHERE_KEY in the options of ai-sdk:tiny\/m is not set/,
     },
-    'a name without a model': { model: 'ai-sdk:tiny', says: /"ai-sdk:tiny" names no model/ },
+    'a name without a model': { model: 'ai-sdk:tiny', says: /"ai-sdk:tiny" does not name a model/ },
     'a key in the place of a name': {
       model: 'ai-sdk:sk-ant-api03-0123456789abcdef0123456789abcdef',
       says: /looks like a key, and is not repeated here/,
@@ -143,7 +143,7 @@ describe('what cannot be used says what to do', () => {
     },
     'a key that nobody knows': {
       settings: { aiSdk: { models: { mine: { package: 'tiny', model: 'm', apiKey: 'x' } } } },
-      says: /aiSdk\.models\.mine must be an object of package, model/,
+      says: /aiSdk\.models\.mine must be an object with only package, model/,
     },
     'an alias with the name of another model': {
       settings: { aiSdk: { models: { 'gpt-5': { package: 'tiny', model: 'm' } } } },
@@ -273,7 +273,7 @@ describe('an administrator', () => {
       managed: { allowManagedProvidersOnly: true, aiSdk: { folder: '../home/.halting', packages: { named: {} } } },
     })
     expect(config).not.toBe('')
-    expect(loaded.warnings.join()).toContain('providers of the AI SDK of another file do not count')
+    expect(loaded.warnings.join()).toContain('AI SDK providers in another file are ignored')
     expect(models.has('mine')).toBe(false)
     expect(() => models.model('ai-sdk:tiny/m')).toThrow(
       "tiny is not loaded: an administrator's settings say allowManagedProvidersOnly, and their aiSdk does not name it",

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import type { AnyLeafTool } from '@halting/core/adapters'
-import { AgentState, type ToolContext, type ToolOutput } from '@halting/core'
+import { AgentState, type Json, type ToolContext, type ToolOutput } from '@halting/core'
 import { createCodingTools, type Limits, Workspace, type WorkspaceOptions } from '@halting/agent'
 import { onTestFinished } from 'vitest'
 import { temporaryFolder } from '../../../policy/test/support/temporary-folder.ts'
@@ -36,14 +36,22 @@ export function codingTools(limits: Partial<Limits> = {}, options: Partial<Works
   const workspace = new Workspace({ ...options, cwd, limits })
   onTestFinished(() => workspace.dispose())
   const tools = createCodingTools(workspace)
+  /** The task list of the calls so far. */
+  const memos: Json[] = []
   return {
     cwd,
     workspace,
     tools,
-    use: (name, input, signal = new AbortController().signal) => useTool(toolNamed(tools, name), input, { signal }),
+    async use(name, input, signal = new AbortController().signal) {
+      const told = await useTool(toolNamed(tools, name), input, { signal, memos })
+      if (told.output.memo !== undefined && taskTools.has(name)) memos.push(told.output.memo)
+      return told
+    },
     useInAgent: (name, input) => useTool(toolNamed(tools, name), input, { agentType: 'helper' }),
   }
 }
+
+const taskTools = new Set(['TaskCreate', 'TaskUpdate', 'TodoWrite'])
 
 export function toolNamed(tools: readonly AnyLeafTool[], name: string): AnyLeafTool {
   const tool = tools.find((candidate) => candidate.name === name)
@@ -57,14 +65,18 @@ export const runTool = (tool: AnyLeafTool, input: unknown): Promise<Told> => use
 async function useTool(
   tool: AnyLeafTool,
   input: unknown,
-  { signal = new AbortController().signal, agentType = null }: Partial<Pick<ToolContext, 'signal' | 'agentType'>>,
+  {
+    signal = new AbortController().signal,
+    agentType = null,
+    memos = [],
+  }: Partial<Pick<ToolContext, 'signal' | 'agentType' | 'memos'>>,
 ): Promise<Told> {
   const check = tool.validate?.(input) ?? { valid: false, message: `${tool.name} does not validate` }
   if (!check.valid) return told({ content: check.message, isError: true })
   // Of the run the tools read the conversation alone, which is empty here.
   const state = AgentState.empty()
   const rest = { idempotencyKey: 'key', progress: () => undefined }
-  const context = { callId: 'call_1', toolName: tool.name, agentType, signal, state, ...rest }
+  const context = { callId: 'call_1', toolName: tool.name, agentType, signal, state, memos, ...rest }
   // The tool's own check has passed: the input is what `execute` is written for.
   const output = await tool.execute(check.input as never, context)
   return told(typeof output === 'string' ? { content: output } : output)

@@ -1,3 +1,4 @@
+import { patchPaths } from '../words/patch-paths.ts'
 import { StopSignal, StopSignals, type EndingReason } from '@halting/core'
 import { sharedBudgetOf, type SharedBudgetEnd, type StopSignalJson } from '@halting/core/adapters'
 import { usdOf, type RunIdentity, beginningOf, type StepRecord } from '@halting/core/steps'
@@ -272,5 +273,5 @@ function stepFigures(
 function subjectOf(input: unknown): string {
   if (typeof input !== 'object' || input === null) return ''
   const text = Object.values(input).find((value) => typeof value === 'string')
-  return typeof text === 'string' ? text.slice(0, 200) : ''
+  return typeof text === 'string' ? (patchPaths(text) ?? text).slice(0, 200) : ''
 }

@@ -1,4 +1,5 @@
 import { isJsonObject } from '@halting/core/adapters'
+import { patchPaths } from '../words/patch-paths.ts'
 
 /** Longer labels are cut: they are told in a line. */
 export const longestLabel = 200
@@ -11,5 +12,5 @@ export function callLabel(tool: string, input: unknown): string {
 function subjectOf(input: unknown): string {
   if (!isJsonObject(input)) return ''
   const text = Object.values(input).find((value) => typeof value === 'string')
-  return typeof text === 'string' ? text.slice(0, longestLabel).replaceAll(/\s+/g, ' ') : ''
+  return typeof text === 'string' ? (patchPaths(text) ?? text).slice(0, longestLabel).replaceAll(/\s+/g, ' ') : ''
 }

@@ -4,15 +4,22 @@ import type { TranscriptCall } from './session-transcript.ts'
 /** Lines of a change, as a patch has them: a sign, and the line. */
 export type ChangeLines = readonly string[]
 
-/** What a call of Edit or Write changed: as its result tells, else as it was asked for. None for other calls. */
+/** What a call of Edit, Write or apply_patch changed: as its result tells, else as it was asked for. None for other calls. */
 export function changeLines({ name, input, details, isError }: TranscriptCall): ChangeLines {
   if (isError || !isJsonObject(input)) return []
+  if (name === 'apply_patch') return patchLines(input['input'] ?? input['patch'])
   const hunks = isJsonObject(details) ? details['structuredPatch'] : undefined
   if (Array.isArray(hunks) && hunks.length > 0) return hunks.flatMap(hunkLines)
   const { old_string: before, new_string: after, content } = input
   if (name === 'Edit' && typeof before === 'string' && typeof after === 'string')
     return [...signed('-', before), ...signed('+', after)]
   return name === 'Write' && typeof content === 'string' ? signed('+', content) : []
+}
+
+/** A patch is its own form of a change: all but the marks around it. */
+function patchLines(patch: unknown): readonly string[] {
+  if (typeof patch !== 'string') return []
+  return patch.split('\n').filter((line) => line !== '' && !/^\*\*\* (?:Begin|End) Patch\s*$/.test(line))
 }
 
 function hunkLines(hunk: unknown): readonly string[] {

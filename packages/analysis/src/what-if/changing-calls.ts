@@ -7,7 +7,7 @@ import type { Trajectory } from './trajectory.ts'
 /** Tools that only look, by the names that agents of this kind give them. Of a command it is not known. */
 const looking: ReadonlySet<string> = new Set(
   (
-    'Read Glob Grep LS NotebookRead WebFetch WebSearch TodoWrite TodoRead TaskOutput BashOutput ToolSearch ' +
+    'Read Glob Grep LS NotebookRead WebFetch WebSearch TodoWrite TodoRead TaskCreate TaskUpdate TaskList TaskGet TaskOutput BashOutput ToolSearch ' +
     'update_plan view_image web_search read_file list_dir grep_files'
   ).split(' '),
 )

@@ -5,6 +5,8 @@ import {
   agent,
   type ClientCapabilities,
   type InitializeResponse,
+  type ListSessionsRequest,
+  type ListSessionsResponse,
   type McpServer,
   methods,
   PROTOCOL_VERSION,
@@ -13,6 +15,7 @@ import {
 import { createKeyRedactor } from '@halting/models'
 import type { Program } from '../program.ts'
 import { AcpSession } from './acp-session.ts'
+import { authenticate, authMethodsFor } from './authentication.ts'
 import { invalid, requestError } from './errors.ts'
 import type { Opener } from './opener.ts'
 import { replayOf } from './replay.ts'
@@ -88,9 +91,10 @@ export function serveAgent({ opener, program, version }: AppOptions): ServedAgen
   }
 
   const app = agent({ name: 'halting' })
-    .onRequest(methods.agent.initialize, ({ params }) => {
+    .onRequest(methods.agent.initialize, async ({ params }) => {
       capabilities = params.clientCapabilities ?? {}
-      return initialized(params.protocolVersion, version)
+      const authMethods = authMethodsFor(await opener.missingKey?.(), capabilities)
+      return { ...initialized(params.protocolVersion, version), authMethods }
     })
     .onRequest(methods.agent.session.new, async ({ params, client }) => {
       const session = await open(params, client)
@@ -118,13 +122,7 @@ export function serveAgent({ opener, program, version }: AppOptions): ServedAgen
       if ((await opener.history(params.sessionId)) === undefined) throw RequestError.sessionNotFound(params.sessionId)
       return (await open(params, client, params.sessionId)).settings
     })
-    .onRequest(methods.agent.session.list, async ({ params }) => {
-      const listed = await (opener.list?.(params) ?? listSessions(params, program)).catch((thrown: unknown) => {
-        throw requestError(thrown)
-      })
-      if (listed === undefined) throw invalid(`Invalid cursor for the list of sessions: "${params.cursor}".`)
-      return listed
-    })
+    .onRequest(methods.agent.session.list, ({ params }) => listed(params, opener, program))
     .onRequest(methods.agent.session.close, async ({ params }) => {
       await close(params.sessionId)
       return {}
@@ -149,6 +147,9 @@ export function serveAgent({ opener, program, version }: AppOptions): ServedAgen
     .onRequest(methods.agent.session.setConfigOption, ({ params }) => ({
       configOptions: known(params.sessionId).setOption(params.configId, params.value),
     }))
+    .onRequest(methods.agent.authenticate, ({ params }) =>
+      authenticate(params.methodId, async () => opener.missingKey?.()),
+    )
 
   return {
     app,
@@ -159,12 +160,22 @@ export function serveAgent({ opener, program, version }: AppOptions): ServedAgen
   }
 }
 
+async function listed(
+  params: ListSessionsRequest,
+  opener: Opener,
+  program: AppOptions['program'],
+): Promise<ListSessionsResponse> {
+  const sessions = await (opener.list?.(params) ?? listSessions(params, program)).catch((thrown: unknown) => {
+    throw requestError(thrown)
+  })
+  if (sessions === undefined) throw invalid(`Invalid cursor for the list of sessions: "${params.cursor}".`)
+  return sessions
+}
+
 function initialized(theirs: number, version: string): InitializeResponse {
   return {
     protocolVersion: Math.min(theirs, PROTOCOL_VERSION),
     agentInfo: { name: 'halting', title: 'Halting', version },
-    // A key comes from the environment, or from settings.
-    authMethods: [],
     agentCapabilities: {
       loadSession: true,
       promptCapabilities: { image: true, embeddedContext: true },

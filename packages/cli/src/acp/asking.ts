@@ -7,15 +7,18 @@ import {
 } from '@agentclientprotocol/sdk'
 import type { LimitAnswer, LimitRequest } from '@halting/core'
 import type { Question, Session, SessionEvent } from '@halting/core/session'
-import { messageOf, type PermissionAnswer } from '@halting/core/adapters'
+import { checkedLimitAnswer, messageOf, type PermissionAnswer } from '@halting/core/adapters'
 import type { EventUpdates } from './event-updates.ts'
 import { everyCharacter } from '../io/seen.ts'
 import { fieldsOf } from './fields.ts'
+import { limitAnswerOfForm, limitForm } from './limit-form.ts'
 import type { Outbox } from './outbox.ts'
 import { limitQuestion, limitReason } from '../frontends/limit-question.ts'
 import { answerOf, limitAnswerOf, limitOptions, optionsFor, outcomeOf, rejection, unasked } from './permission.ts'
 import { personQuestionsIn, type PersonQuestion } from '../frontends/person-questions.ts'
 import { answersOfForm, choiceOf, choicesFor, formFor } from './person-questions.ts'
+
+const mostLimitForms = 3
 
 interface Asks {
   readonly session: Session
@@ -103,14 +106,15 @@ export class Asking {
     let answer: LimitAnswer = { end: true }
     try {
       await outbox.flush()
-      const options = limitOptions(request)
-      const asked = { toolCall: { toolCallId, title, kind: 'other', status: 'pending' }, options } as const
       const { signal } = controller
       // Not every client answers a question that was withdrawn.
       const withdrawn = new Promise<never>((_, reject) =>
         signal.addEventListener('abort', () => reject(new Error('withdrawn'))),
       )
-      answer = limitAnswerOf(request, await Promise.race([this.#request(asked, signal), withdrawn]))
+      const asked = this.#hasForms
+        ? this.#limitByForm(request, { toolCallId, message: `${title} ${text}` }, signal)
+        : this.#limitByOptions(request, { toolCallId, title }, signal)
+      answer = await Promise.race([asked, withdrawn])
     } catch {
       // Nobody waits for it where it was withdrawn; a client that cannot ask ends the run as the limit says.
     }
@@ -120,6 +124,43 @@ export class Asking {
     if (!controller.signal.aborted) session.answerLimit(request.id, answer)
   }
 
+  get #hasForms(): boolean {
+    return (this.#asks.capabilities.elicitation?.form ?? undefined) !== undefined
+  }
+
+  async #limitByOptions(
+    request: LimitRequest,
+    about: { readonly toolCallId: string; readonly title: string },
+    signal: AbortSignal,
+  ): Promise<LimitAnswer> {
+    const toolCall = { ...about, kind: 'other', status: 'pending' } as const
+    return limitAnswerOf(request, await this.#request({ toolCall, options: limitOptions(request) }, signal))
+  }
+
+  /** A value that does not help is asked for again, three times in all. */
+  async #limitByForm(
+    request: LimitRequest,
+    { toolCallId, message }: { readonly toolCallId: string; readonly message: string },
+    signal: AbortSignal,
+  ): Promise<LimitAnswer> {
+    const { session, client } = this.#asks
+    let problem = ''
+    for (let time = 0; time < mostLimitForms; time++) {
+      const form = limitForm(request, { sessionId: session.id, toolCallId, message: `${problem} ${message}`.trim() })
+      const said: unknown = await client.request(methods.client.elicitation.create, form, {
+        cancellationSignal: signal,
+      })
+      try {
+        const read = limitAnswerOfForm(request, said)
+        if (typeof read !== 'string') return checkedLimitAnswer(request, read)
+        problem = read
+      } catch (thrown) {
+        problem = messageOf(thrown)
+      }
+    }
+    return { end: true }
+  }
+
   /** What the model asks the person: as one form, or one question after another. */
   async #askPerson(
     question: Question,
@@ -127,8 +168,8 @@ export class Asking {
     toolCallId: string,
     signal: AbortSignal,
   ): Promise<PermissionAnswer> {
-    const { session, client, capabilities } = this.#asks
-    if ((capabilities.elicitation?.form ?? undefined) !== undefined) {
+    const { session, client } = this.#asks
+    if (this.#hasForms) {
       const form = formFor(asked, { sessionId: session.id, toolCallId })
       const said: unknown = await client.request(methods.client.elicitation.create, form, {
         cancellationSignal: signal,

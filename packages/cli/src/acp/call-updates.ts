@@ -3,7 +3,7 @@ import type { PlanEntry, SessionUpdate } from '@agentclientprotocol/sdk'
 import { redactedValue } from '@halting/agent'
 import type { MessageContent, ToolStatus } from '@halting/core'
 import { oneLine } from '../io/figures.ts'
-import { todosOf } from '../frontends/todos.ts'
+import { todosAfter, todosOf, type TodoItem } from '../frontends/todos.ts'
 import { toolWaitIn, toolWaitText } from '../frontends/wait-text.ts'
 import { fieldsOf } from './fields.ts'
 import { liveOutput } from './outbox.ts'
@@ -15,6 +15,8 @@ interface ToldCall {
   readonly name: string
   readonly input: unknown
   readonly view: ToolView
+  /** Undefined for a call of the session itself. */
+  readonly agent: CallingAgent | undefined
 }
 
 interface OpenCall extends ToldCall {
@@ -75,7 +77,7 @@ export class CallUpdates {
     if (this.#open.has(id) || this.#ended.has(id)) return []
     const view = this.viewOf(name, input, agent)
     const { title, kind, locations, content } = view
-    this.#open.set(id, { name, input, status, view })
+    this.#open.set(id, { name, input, status, view, agent })
     return [
       {
         sessionUpdate: 'tool_call',
@@ -89,13 +91,12 @@ export class CallUpdates {
         rawInput: input ?? {},
         ...(agent !== undefined && { _meta: { 'halting/agent': agent } }),
       },
-      ...this.#planOf(name, input),
+      ...this.#planOf(agent === undefined && name === 'TodoWrite' ? todosOf(input) : undefined),
     ]
   }
 
-  /** The list of things to do is the plan that editors show; each time all of it. */
-  #planOf(name: string, input: unknown): readonly SessionUpdate[] {
-    const todos = name === 'TodoWrite' ? todosOf(input) : undefined
+  /** The task list of the session is the plan that editors show, each time all of it; an agent has a list of its own, which is not shown. */
+  #planOf(todos: readonly TodoItem[] | undefined): readonly SessionUpdate[] {
     if (todos === undefined) return []
     const entries = todos.map(({ content, status }) => ({
       content: oneLine(content, longestEntry),
@@ -111,7 +112,7 @@ export class CallUpdates {
     if (open === undefined) return this.#announce({ id, name, input, agent, status: 'in_progress' })
     if (open.status === 'in_progress') return []
     const view = this.viewOf(name, input, agent)
-    this.#open.set(id, { name, input, status: 'in_progress', view })
+    this.#open.set(id, { name, input, status: 'in_progress', view, agent })
     const isChanged = !isDeepStrictEqual(open.input, input)
     const { title, locations, content } = view
     return [
@@ -121,7 +122,7 @@ export class CallUpdates {
         status: 'in_progress',
         ...(isChanged && { title, locations, content, rawInput: input ?? {} }),
       },
-      ...(isChanged ? this.#planOf(name, input) : []),
+      ...(isChanged && agent === undefined && name === 'TodoWrite' ? this.#planOf(todosOf(input)) : []),
     ]
   }
 
@@ -155,12 +156,15 @@ export class CallUpdates {
     if (call === undefined) return []
     // It is told of once.
     this.#ended.delete(id)
-    const { name, view, status } = call
+    const { name, view, status, agent } = call
     const shown = isError
       ? { content: shownResult(name, content) }
       : resultViewOf({ name, title: view.title, content, details }, this.#cwd)
     const fields = Object.fromEntries(Object.entries(shown).filter(([, value]) => value.length > 0))
-    return [{ sessionUpdate: 'tool_call_update', toolCallId: id, status, ...fields }]
+    // The input of TodoWrite was the plan already.
+    const isPlan = !isError && agent === undefined && name !== 'TodoWrite'
+    const todos = isPlan ? todosAfter(name, details) : undefined
+    return [{ sessionUpdate: 'tool_call_update', toolCallId: id, status, ...fields }, ...this.#planOf(todos)]
   }
 
   /** Every call that was told and has not ended has failed. */

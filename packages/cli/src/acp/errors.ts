@@ -15,13 +15,22 @@ export function invalid(message: string): RequestError {
 /** What went wrong, as a client is told. */
 export function requestError(thrown: unknown): RequestError {
   if (thrown instanceof RequestError) return thrown
-  if (isWithoutKey(thrown)) return new RequestError(authenticationRequired, printable(thrown.message))
+  if (isMissingKey(thrown)) return missingKeyError(thrown)
   const isUsage =
     thrown instanceof UsageError || (thrown instanceof Error && 'code' in thrown && thrown.code === 'configuration')
   return new RequestError(isUsage ? invalidParams : internalError, printable(messageOf(thrown)))
 }
 
-/** A model cannot be made for want of a key: the error names the variables that it is looked for in. */
-function isWithoutKey(thrown: unknown): thrown is Error {
-  return thrown instanceof Error && 'keyVariables' in thrown
+/** No model can be made because a key is missing. */
+export interface MissingKeyError extends Error {
+  /** Where it is looked for. */
+  readonly keyVariables: readonly string[]
+}
+
+export function isMissingKey(thrown: unknown): thrown is MissingKeyError {
+  return thrown instanceof Error && 'keyVariables' in thrown && Array.isArray(thrown.keyVariables)
+}
+
+export function missingKeyError({ message, keyVariables }: MissingKeyError): RequestError {
+  return new RequestError(authenticationRequired, printable(message), { keyVariables, command: 'halting setup' })
 }

@@ -2,6 +2,7 @@ import type { AgentContext, ClientCapabilities, ListSessionsResponse, McpServer 
 import type { Session } from '@halting/core/session'
 import type { TranscriptEntry } from '@halting/core'
 import type { Prepared } from '@halting/agent/open-session'
+import type { MissingKeyError } from './errors.ts'
 import type { GivenPrompt } from './prompt-content.ts'
 
 /** What a client asks for when it opens a session. */
@@ -45,6 +46,8 @@ export interface Opener {
     readonly cwd?: string | null
     readonly cursor?: string | null
   }): Promise<ListSessionsResponse | undefined>
+  /** Why the model of the flags and the person's settings cannot be asked, where its key is missing. Absent where keys are elsewhere. */
+  missingKey?(): Promise<MissingKeyError | undefined>
   /** Removes one; from this machine when absent. @throws what the client is told */
   remove?(sessionId: string): Promise<void>
 }

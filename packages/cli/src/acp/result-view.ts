@@ -5,6 +5,7 @@ import { resultFigure } from '../frontends/result-figure.ts'
 import { fieldsOf } from './fields.ts'
 import { shownBlock } from './prompt-content.ts'
 import { absolute, fenced, textContent } from './tool-view.ts'
+import { patchToolName } from '../frontends/patch-files.ts'
 
 /** A call that has its result. */
 export interface GoodCall {
@@ -38,8 +39,16 @@ export function resultViewOf({ name, title, content, details }: GoodCall, cwd: s
       const line = changedAt(details)
       return { ...titled, ...(line !== undefined && { locations: [line] }) }
     }
+    case patchToolName: {
+      const { files } = fieldsOf(details)
+      const lines = (Array.isArray(files) ? files : []).flatMap((file) => changedAt(file) ?? [])
+      return { ...titled, ...(lines.length > 0 && { locations: lines }) }
+    }
     // The plan shows it.
     case 'TodoWrite':
+    case 'TaskCreate':
+    case 'TaskUpdate':
+    case 'TaskList':
       return titled
     case 'Glob':
     case 'Grep': {
@@ -74,7 +83,8 @@ function bounded(text: string): string {
 
 /** Where a change begins: an editor that follows goes there. */
 function changedAt(details: unknown): ToolCallLocation | undefined {
-  const { filePath, structuredPatch } = fieldsOf(details)
+  const { filePath: path, movedTo, structuredPatch } = fieldsOf(details)
+  const filePath = movedTo ?? path
   const { newStart, lines } = fieldsOf(Array.isArray(structuredPatch) ? structuredPatch[0] : undefined)
   if (typeof filePath !== 'string' || typeof newStart !== 'number' || newStart < 1) return undefined
   // A patch begins with lines that stay.

@@ -6,6 +6,13 @@ import { fieldsOf } from './fields.ts'
 import { oneLine } from '../io/figures.ts'
 import { mcpNameOf } from '../io/mcp-name.ts'
 import { everyCharacter } from '../io/seen.ts'
+import {
+  patchFileTitle,
+  patchToolName,
+  type ShownPatchFile,
+  shownPatchFiles,
+  sideOf,
+} from '../frontends/patch-files.ts'
 import { shownPath } from '../io/shown-path.ts'
 
 /** What an editor shows of a call, from its name and input alone. */
@@ -62,6 +69,8 @@ export function toolViewOf(name: string, input: unknown, cwd: string): ToolView 
       const oldText = textBefore(path('file_path'), cwd)
       return { ...view, content: [{ type: 'diff', path: path('file_path'), oldText, newText: field('content') }] }
     }
+    case patchToolName:
+      return patchView(fields, cwd)
     case 'NotebookEdit':
       return at('notebook_path', {
         ...plain('edit', `Edit ${from('notebook_path')}`),
@@ -99,11 +108,17 @@ export function toolViewOf(name: string, input: unknown, cwd: string): ToolView 
       }
     case 'TodoWrite':
       return plain('think', 'Update the todo list')
+    case 'TaskCreate':
+      return { ...plain('think', `Add a task: ${field('subject')}`), content: texts('description') }
+    case 'TaskUpdate':
+      return plain('think', `Update task ${field('taskId')}`)
+    case 'TaskList':
+      return plain('think', 'List the tasks')
+    case 'TaskGet':
+      return plain('think', `Show task ${field('taskId')}`)
     case 'ExitPlanMode': {
       const view = plain('switch_mode', 'Present the plan')
-      return field('plan') === ''
-        ? view
-        : { ...view, content: [{ type: 'content', content: { type: 'text', text: field('plan') } }] }
+      return field('plan') === '' ? view : { ...view, content: [textContent(field('plan'))] }
     }
     case 'Skill':
       return { ...plain('other', `Use the skill ${field('skill')}`), content: texts('args') }
@@ -122,6 +137,28 @@ function searchTitle(tool: 'Glob' | 'Grep', pattern: string, where: string): str
 function otherTitle(tool: string): string {
   const called = mcpNameOf(tool)
   return called === undefined ? tool : `${called.tool} (MCP server ${called.server})`
+}
+
+/** A patch with a diff for each of its files. */
+function patchView(fields: Readonly<Record<string, unknown>>, cwd: string): ToolView {
+  const files = shownPatchFiles(fields)
+  const title = shown(`Patch ${files.map((file) => patchFileTitle(file, (each) => shownPath(each, cwd))).join(', ')}`)
+  if (files.length === 0) return { title, kind: 'edit', locations: [], content: wholeInput(fields) }
+  const locations = files.map((file) => ({ path: calledPath(file.target ?? file.path, cwd) }))
+  return { title, kind: 'edit', locations, content: files.map((file) => patchDiff(file, cwd)) }
+}
+
+/** The change of one file of a patch: its hunks, or all of a file that is added or deleted. */
+function patchDiff({ kind, path, target, hunks }: ShownPatchFile, cwd: string): ToolCallContent {
+  const full = calledPath(path, cwd)
+  const before = kind === 'add' ? null : kind === 'delete' ? (textBefore(full, cwd) ?? '') : sideOf(hunks, '-')
+  const diff = {
+    type: 'diff',
+    path: calledPath(target ?? path, cwd),
+    oldText: before,
+    newText: sideOf(hunks, '+'),
+  } as const
+  return diff
 }
 
 /** Which kind a call of `Wait` is, and what it is about. */

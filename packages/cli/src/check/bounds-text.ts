@@ -111,7 +111,7 @@ const rows: readonly (readonly [BoundName, string, (value: number) => string])[]
 
 /** What no run exceeds, a line each: the figure and its reason, or in words that there is none that helps (spec R-LIM-65, R-LIM-66). */
 export function boundsText(bounds: HelpfulBounds, halts: boolean, style: Style): readonly string[] {
-  const verdict = halts ? style.green('halts') : style.red('may go on for ever')
+  const verdict = halts ? style.green('halts') : style.red('may never stop')
   const cells = rows.flatMap(([name, label, shown]) => {
     const bound = bounds[name]
     return bound === undefined ? [] : [[label, figureOf(bound, shown), reasonOf(bound)] as const]
@@ -133,18 +133,18 @@ function figureOf(bound: HelpfulBound, shown: (value: number) => string): string
 
 function reasonOf(bound: HelpfulBound): string {
   const flags = inFlags(bound.because)
-  const because = bound.default === true ? `the default of ${flags}${ofDefault(bound)}` : flags
+  const because = bound.default === true ? `default of ${flags}${ofDefault(bound)}` : flags
   if (bound.bounded && bound.useful !== false) return because
-  if (bound.add !== undefined) return `not bounded by these options; add ${bound.add.join(' or ')}`
-  return bound.bounded ? `far more than a run makes: ${because}` : `not bounded by these options: ${because}`
+  if (bound.add !== undefined) return `no limit; add ${bound.add.join(' or ')}`
+  return bound.bounded ? `far above any real run: ${because}` : `no limit: ${because}`
 }
 
 /** What is to be known of a default: that of dollars can be taken away, and one of turns stands in its place where it cannot be kept. */
 function ofDefault(bound: Bound): string {
   const runUsd: FlagLimit = 'maxRunUsd'
-  if (bound.because.startsWith(`${runUsd},`)) return `; ${flagOf(runUsd)} none lifts it`
+  if (bound.because.startsWith(`${runUsd},`)) return `; ${flagOf(runUsd)} none removes it`
   const isInPlace = bound.bounded && bound.because === 'maxTurns' && bound.value === turnsWithoutPrice
-  return isInPlace ? ' where a model has no price' : ''
+  return isInPlace ? ' for a model without a price' : ''
 }
 
 const optionNames = {
@@ -155,7 +155,7 @@ const optionNames = {
   maxTokens: flagOf('maxTotalTokens'),
   maxToolCalls: flagOf('maxToolCalls'),
   maxDurationMs: flagOf('maxDurationMs'),
-  spentBeforeUsd: 'what the session has spent',
+  spentBeforeUsd: 'cost of the session so far',
   laps: 'iterations',
 } as const
 

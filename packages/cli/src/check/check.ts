@@ -51,7 +51,7 @@ export async function check(given: Flags, program: Program): Promise<number> {
   const sections = [
     forecastText({ ...likely, model: oneLine(models.model.id, 100) }, limitsOf(options)),
     boundsText(helpful, halts, styleFor(output.isTerminal.stdout, env)),
-    standingBudgets.length === 0 ? [] : [`Standing budgets hold, too: ${standingBudgets.join(', ')}.`],
+    standingBudgets.length === 0 ? [] : [`Standing budgets also apply: ${standingBudgets.join(', ')}.`],
     ...remarks.map((remark) => [asFlagsAreCalled(remark, options)]),
     goalsText(goals),
     after.map(afterText),
@@ -107,15 +107,15 @@ type Goals = Awaited<ReturnType<typeof goalOptions>>
 function goalsText({ until = [], maxGoalTries = usualGoalTries, stopWhenMet, skipIfMet }: Goals): readonly string[] {
   if (until.length === 0) return []
   const lines = until.map(({ name, judged, timeoutMs = usualCheckMs, stable = 1 }) => {
-    const what = judged === true ? 'a model finds' : 'this exits with 0'
-    const passes = stable === 1 ? '' : `, ${stable} times in a row`
-    return `  ${what}${passes}, within ${elapsed(timeoutMs)} each time: ${oneLine(name, 200)}`
+    const what = judged === true ? 'a model confirms' : 'this exits with 0'
+    const passes = stable === 1 ? '' : ` ${stable} times in a row`
+    return `  ${what}${passes} (time limit ${elapsed(timeoutMs)}): ${oneLine(name, 200)}`
   })
   const when = [
-    ...(skipIfMet === true ? ['It ends at once where that holds before the first request.'] : []),
-    ...(stopWhenMet === true ? ['It is checked after each turn that changed something, too.'] : []),
+    ...(skipIfMet === true ? ['Ends at once if this is met before the first request.'] : []),
+    ...(stopWhenMet === true ? ['Also checked after each turn that changed something.'] : []),
   ]
-  return [`It is done when, with at most ${triesText(maxGoalTries)}:`, ...lines, ...when]
+  return [`Done when (with at most ${triesText(maxGoalTries)}):`, ...lines, ...when]
 }
 
 function goalsJson({ until = [], maxGoalTries = usualGoalTries }: Goals): object {
@@ -148,5 +148,5 @@ function afterText({ stage, maxTurns, maxBudgetUsd, maxTotalTokens, maxDurationM
     money(maxBudgetUsd),
     elapsed(maxDurationMs),
   ].join(', ')
-  return `After a run that completed: ${stage}, at most ${bounds}; within the budget of the session.`
+  return `After a completed run: ${stage}, at most ${bounds}, within the budget of the session.`
 }

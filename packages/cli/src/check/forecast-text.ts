@@ -22,15 +22,15 @@ function missingLines({ model, first }: Forecast, given: GivenLimits): readonly 
     if (limit === undefined || usd === null || usd <= limit) continue
     const flag = flagOf(name)
     lines.push(
-      `At ${flag} ${limit} ${model} cannot begin; it needs ${moneyAtMost(usd)}.`,
-      `Give ${flag} ${usdFlag(usd)} or more, or name a cheaper model with --model.`,
+      `${model} cannot start with ${flag} ${limit}: its first request needs ${moneyAtMost(usd)}.`,
+      `Set ${flag} ${usdFlag(usd)} or more, or choose a cheaper model with --model.`,
     )
   }
   const { maxTokens } = given
   if (maxTokens !== undefined && tokens > maxTokens) {
     lines.push(
-      `At --max-tokens ${maxTokens} ${model} cannot begin; it needs ${counted(tokens)} tokens.`,
-      `Give --max-tokens ${tokens} or more.`,
+      `${model} cannot start with --max-tokens ${maxTokens}: its first request needs ${counted(tokens)} tokens.`,
+      `Set --max-tokens ${tokens} or more.`,
     )
   }
   return lines
@@ -54,12 +54,12 @@ function likelyLines({ model, likely, shorter, assumes }: Forecast): readonly st
       : `one of ${many(size.turns, 'turn')} about ${likelyFigure(size)}`,
   )
   const figures = [`about ${many(turns, 'turn')}`, `${rounded(tokens)} tokens`, ...(usd === null ? [] : [cents(usd)])]
-  const end = endsBy === null ? 'no limit ends it before that' : `then ${ends[endsBy]}`
+  const end = endsBy === null ? 'no limit ends it earlier' : `then ${ends[endsBy]}`
   return [
     `Likely with ${model}:`,
     ...(runs.length === 0 ? [] : [`  ${runs.join(', ')}.`]),
-    `  The longest has ${figures.slice(0, -1).join(', ')} and ${figures.at(-1)}; ${end}.`,
-    `  A turn is one request with its tool calls, estimated at ${counted(assumes.writtenTokens)} tokens written and ${counted(assumes.readTokens)} read.`,
+    `  A long run has ${figures.slice(0, -1).join(', ')} and ${figures.at(-1)}; ${end}.`,
+    `  A turn is one request and its tool calls, estimated at ${counted(assumes.writtenTokens)} output and ${counted(assumes.readTokens)} tool result tokens.`,
   ]
 }
 

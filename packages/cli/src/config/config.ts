@@ -27,7 +27,7 @@ export async function config(flags: Flags, program: Program): Promise<number> {
     output.out(
       wantsJson(flags)
         ? `${JSON.stringify({ problems })}\n`
-        : `No run can begin with these settings:\n${problems.map((problem) => `  ${problem}\n`).join('')}`,
+        : `A run cannot start with these settings:\n${problems.map((problem) => `  ${problem}\n`).join('')}`,
     )
     return 2
   }
@@ -56,7 +56,7 @@ interface Report {
 
 function confinementOf(flags: Flags, { settings }: RunSettings, { cwd, env }: Program): string {
   if (flags.sandbox === true || settings.sandbox?.some(({ enabled }) => enabled === true) === true)
-    return 'the sandbox confines all commands'
+    return 'All commands run in the sandbox'
   return wallSummary(wallOf({ cwd, env, home: homeFolder(env) }, settings).means())
 }
 
@@ -86,7 +86,7 @@ function defaultLimits({ choices, limitSources, waitSource }: RunSettings): RunS
           {
             setting: 'limits.maxRunUsd',
             value: choices.maxRunUsd,
-            from: 'default of -p and of the interactive program',
+            from: 'default of -p and the interactive program',
           },
         ]
       : []),
@@ -126,22 +126,20 @@ function textOf({ files, settings, ignored, trust, warnings, confinement }: Repo
   const part = (title: string, lines: readonly string[]): readonly string[] =>
     lines.length === 0 ? [] : [style.bold(title), ...lines.map((text) => `  ${text}`), '']
   return [
-    ...(files.length === 0
-      ? ['No settings file is there: everything is as the flags and the environment say.', '']
-      : []),
+    ...(files.length === 0 ? ['No settings files. Flags and environment variables apply.', ''] : []),
     ...part(
-      'Files, the most urgent first',
+      'Files (highest priority first)',
       files.map(({ level, name }) => `${level.padEnd(8)} ${line(name)}`),
     ),
     ...part(
-      'In force',
+      'Effective settings',
       settings.flatMap(({ setting, value: given, from, runsAnything: free }) => [
         `${line(setting)} = ${value(given)}  ${style.dim(line(from))}`,
         ...(free === undefined ? [] : [`  ${style.yellow(line(free))}`]),
       ]),
     ),
     ...part(
-      'Does not count',
+      'Ignored',
       ignored.map(({ setting, text, from, why }) => `${setting}: ${line(text)}  ${style.dim(`${line(from)}: ${why}`)}`),
     ),
     ...part(

@@ -8,24 +8,24 @@ const labels: { readonly [kind in ContextKind]: string } = {
   memory: 'memory files',
   tool: 'tools',
   summary: 'summaries',
-  person: 'what you said',
-  program: 'what the program said',
+  person: 'your messages',
+  program: 'program messages',
   text: 'answers',
   thinking: 'thinking',
-  call: 'calls of tools',
-  result: 'results of tools',
-  cleared: 'cleared results',
+  call: 'tool calls',
+  result: 'tool results',
+  cleared: 'pruned tool results',
 }
 
 /** What fills the window, a line for each kind and each name, and what happens when it is full. */
 export function usageText(usage: ContextUsage, width: number, style: Style): string {
   const { model, figures, isCounted } = usage
   const { usedTokens, windowTokens } = figures
-  const how = isCounted ? 'by the last count of the service' : 'estimated'
+  const how = isCounted ? 'as last counted by the service' : 'estimated'
   const room = Number.isFinite(windowTokens)
-    ? ` of ${counted(windowTokens)} that fit (${percent(usedTokens / windowTokens)})`
+    ? ` of ${counted(windowTokens)} (${percent(usedTokens / windowTokens)})`
     : ''
-  const head = `The next request to ${oneLine(model, 100)} has about ${counted(usedTokens)} tokens${room}, ${how}.`
+  const head = `The next request to ${oneLine(model, 100)} uses about ${counted(usedTokens)}${room} tokens, ${how}.`
   const rows = rowsOf(usage)
   const labelled = Math.min(Math.max(...rows.map(({ label }) => columnsOf(label))), Math.max(20, width - 24))
   const table = rows.map(({ label, tokens, isWithin }) => {
@@ -72,12 +72,13 @@ function notesOf({ model, inputUsd, autoCompact, figures, compactionFreesTokens 
   const { blocking } = figures.thresholds
   const cost =
     inputUsd === null
-      ? `${oneLine(model, 100)} has no price: halting models lists those that have one.`
-      : `A turn reads this for ${moneyAtMost(inputUsd.uncached)} the first time, and for ${moneyAtMost(inputUsd.cached)} while the service has it in its cache.`
+      ? `${oneLine(model, 100)} has no known price. halting models lists models with prices.`
+      : `Reading it costs ${moneyAtMost(inputUsd.uncached)} the first time, and ${moneyAtMost(inputUsd.cached)} while the service has it cached.`
   const full =
     autoCompact === null
-      ? `Auto-compact is off${Number.isFinite(blocking) ? `: a run ends at ${counted(blocking)} tokens` : ''}.`
-      : `Auto-compact begins at ${counted(autoCompact.atTokens)} tokens, and frees at least ${counted(autoCompact.freesTokens)} of them.`
-  const now = compactionFreesTokens > 0 ? [`Compacting now would free about ${counted(compactionFreesTokens)}.`] : []
+      ? `Automatic compaction is off${Number.isFinite(blocking) ? `: a run ends at ${counted(blocking)} tokens` : ''}.`
+      : `Compacts automatically at ${counted(autoCompact.atTokens)} tokens, and frees at least ${counted(autoCompact.freesTokens)}.`
+  const now =
+    compactionFreesTokens > 0 ? [`Compacting now would free about ${counted(compactionFreesTokens)} tokens.`] : []
   return [cost, full, ...now]
 }

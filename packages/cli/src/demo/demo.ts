@@ -29,7 +29,7 @@ export async function demo({ keep = false }: Flags, program: Program): Promise<n
   const { output } = program
   const example = fileURLToPath(new URL('examples/fix-the-bug/', program.home))
   if (!existsSync(example))
-    throw new UsageError(`The example is not there: ${example}. It comes with the package and the repository.`)
+    throw new UsageError(`The example was not found: ${example}. Reinstall halting; the package contains it.`)
   const folder = mkdtempSync(join(tmpdir(), 'halting-demo-'))
   const remove = (): void => {
     if (!keep) rmSync(folder, { recursive: true, force: true })
@@ -66,7 +66,7 @@ async function play({ example, folder, keep }: Stage, program: Program, interrup
   try {
     say(
       style.bold(
-        'The model is scripted: it answers from a file, over HTTP on this machine. No key, no network, no cost.',
+        'The model is scripted: its answers come from a file, over HTTP on this machine. No key, no network, no cost.',
       ),
     )
     say(style.dim(`Folder: ${folder} (a copy). Allowed: reading, ${rules.join(', ')}.`))
@@ -82,7 +82,7 @@ async function play({ example, folder, keep }: Stage, program: Program, interrup
       say(`\n${style.bold('What changed')}\n`)
       say(coloured(changesBetween(example, folder), style))
       say(endingText(terminal, models.model.id, interruption, style))
-      if (keep) say(`\nThe folder is kept: ${folder}`)
+      if (keep) say(`\nFolder: ${folder}`)
     }
     const session = createSession({
       options,
@@ -137,7 +137,7 @@ function endingText(terminal: RunResult, model: string, interruption: Interrupti
       `${many(summary.turns, 'turn')}, ${many(summary.requests, 'request')}, ${many(summary.toolResults, 'tool result')}`,
     ],
     ['tokens', `${counted(input)} in, ${counted(output)} out`],
-    ['cost', `${money(terminal.costUsd)} at the prices of ${model}, had it been real`],
+    ['cost', `${money(terminal.costUsd)} at the prices of ${model} (not charged)`],
     ['duration', elapsed(terminal.durationMs)],
     ['exit code', String(exitCodeOf(terminal, interruption.exitCode))],
   ]

@@ -14,7 +14,7 @@ export async function budgetFindings(program: Program, run: RunSettings): Promis
   const owner = { cwd: program.cwd, env: program.env }
   const { ledgerTrouble, reportBudgets } = await import('@halting/agent/budgets')
   const { path, trouble } = ledgerTrouble(owner)
-  if (trouble !== undefined) return [broken(trouble, '--ignore-standing-budgets continues without them.')]
+  if (trouble !== undefined) return [broken(trouble, 'Use --ignore-standing-budgets to run without them.')]
   try {
     const ports = portsOf(program, run.choices)
     const names = await standingNames(run, await describeModels(run, ports), ports)

@@ -44,6 +44,6 @@ function textOf(findings: readonly Finding[], style: Style): string {
     ...(todo === undefined ? [] : [`${' '.repeat(width + 6)}${line(todo)}`]),
   ])
   const broken = findings.filter(({ state }) => state === 'broken').length
-  const verdict = broken === 0 ? 'A run can begin.' : 'A run cannot begin until what is marked !! is put right.'
+  const verdict = broken === 0 ? 'A run can start.' : 'Fix the items marked !! first.'
   return `${lines.join('\n')}\n\n${verdict}\n`
 }

@@ -13,7 +13,7 @@ function node(): Finding {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
   const isEnough = major > 20 || (major === 20 && minor >= 19)
   if (isEnough) return { what: 'node', state: 'good', says: process.version }
-  return { what: 'node', state: 'broken', says: process.version, todo: 'Install Node 20.19 or a later one.' }
+  return { what: 'node', state: 'broken', says: process.version, todo: 'Install Node 20.19 or later.' }
 }
 
 async function ripgrep(): Promise<Finding> {
@@ -23,8 +23,8 @@ async function ripgrep(): Promise<Finding> {
   return {
     what: 'ripgrep',
     state: 'note',
-    says: 'not there for this platform: the tools Grep and Glob give errors',
-    todo: 'Install halting again with its dependencies (@vscode/ripgrep), or let the model search with Bash.',
+    says: 'not available on this platform: the tools Grep and Glob fail',
+    todo: 'Reinstall halting with its dependencies (@vscode/ripgrep), or let the model search with Bash.',
   }
 }
 
@@ -35,7 +35,7 @@ function git({ cwd }: Patient): Finding {
       what: 'git',
       state: 'note',
       says: 'not found',
-      todo: 'Install git, so that changes can be looked at and undone.',
+      todo: 'Install git to review and revert changes.',
     }
   }
   const { status, stdout } = spawnSync('git', ['rev-parse', '--show-toplevel'], { cwd, encoding: 'utf8' })
@@ -43,8 +43,8 @@ function git({ cwd }: Patient): Finding {
   return {
     what: 'git',
     state: 'note',
-    says: `${version}; ${cwd} is in no repository`,
-    todo: 'git init, so that changes can be looked at and undone.',
+    says: `${version}; ${cwd} is not in a repository`,
+    todo: 'Run git init to review and revert changes.',
   }
 }
 
@@ -57,7 +57,7 @@ function confinement(patient: Patient): Finding {
     what: 'confinement',
     state: 'note',
     says,
-    todo: 'Install perl (with a kernel that has Landlock) or bubblewrap, such as by apt install bubblewrap.',
+    todo: 'Install bubblewrap (apt install bubblewrap), or perl on a kernel with Landlock.',
   }
 }
 
@@ -68,11 +68,11 @@ function sandbox({ cwd }: Patient): Finding {
   return {
     what: 'sandbox',
     ...(isThere
-      ? ({ state: 'good', says: `${program} is there, for --sandbox` } as const)
+      ? ({ state: 'good', says: `${program} is installed, for --sandbox` } as const)
       : ({
           state: 'note',
-          says: `${program} is not there, so --sandbox cannot be used`,
-          todo: 'Install bubblewrap, such as by apt install bubblewrap.',
+          says: `${program} is not installed, so --sandbox does not work`,
+          todo: 'Install bubblewrap (apt install bubblewrap).',
         } as const)),
   }
 }

@@ -62,22 +62,22 @@ async function packageFindings(name: string, patient: Patient, settings: Setting
   const model = await new AiSdkModels({ settings, env, cwd }).load(name)
   const behind = listedAliases(settings).find((alias) => alias.name === name)?.model
   const found = modelFinding(name, patient, settings, model.contextWindow)
-  const says = behind === undefined ? found.says : `${found.says}; it is ${behind}`
+  const says = behind === undefined ? found.says : `${found.says}; alias of ${behind}`
   return [
     { ...found, says },
     {
       what: 'key',
       state: 'note',
-      says: 'the package finds it: in options of aiSdk, or in variables that its documentation names',
+      says: 'found by the package, in options of aiSdk or in the variables that its documentation names',
     },
-    { what: 'package', state: 'good', says: 'it is installed and can be loaded; its service was not asked' },
+    { what: 'package', state: 'good', says: 'installed and loadable; its service was not contacted' },
   ]
 }
 
 async function scriptFinding(path: string, patient: Patient): Promise<Finding> {
   try {
     await scriptGiven(path, { cwd: patient.cwd, nameOf: flagOf })
-    return { what: 'model', state: 'good', says: `a script, ${path}: no key and no network are needed` }
+    return { what: 'model', state: 'good', says: `script ${path}: needs no key and no network` }
   } catch (thrown) {
     return { what: 'model', state: 'broken', says: messageOf(thrown) }
   }
@@ -95,15 +95,17 @@ function modelFinding(
   const says = `${name} (${from})${window === undefined ? '' : `, ${counted(window)} tokens`}`
   if (price !== undefined) {
     const cost =
-      price.input === 0 && price.output === 0 ? 'free' : `$${price.input} in and $${price.output} out a million`
+      price.input === 0 && price.output === 0
+        ? 'free'
+        : `$${price.input} in and $${price.output} out per million tokens`
     return { what: 'model', state: 'good', says: `${says}, ${cost}` }
   }
   const meant = isBehindPackage(name, settings) ? undefined : nearestModel(name)
   return {
     what: 'model',
     state: 'note',
-    says: `${says}, of which no price is known: --max-budget-usd cannot be used`,
-    todo: `Set its price with modelPrices in the settings.${meant === undefined ? '' : ` Or did you mean ${meant}?`}`,
+    says: `${says}, no known price: --max-budget-usd cannot be used`,
+    todo: `Set its price with modelPrices in your settings.${meant === undefined ? '' : ` Did you mean ${meant}?`}`,
   }
 }
 
@@ -114,25 +116,25 @@ function keyFinding(name: string, service: ModelService, { env }: Patient, setti
     return { what: 'key', state: 'good', says: 'from apiKeyHelper' }
   }
   const variables = keyVariablesOf(name) ?? []
-  if (variables.length === 0) return { what: 'key', state: 'good', says: 'none is needed' }
+  if (variables.length === 0) return { what: 'key', state: 'good', says: 'not needed' }
   const isHere = /^https?:\/\/(localhost|127\.|\[::1\])/.test(service.origin)
   return {
     what: 'key',
     state: isHere ? 'note' : 'broken',
-    says: `none found${isHere ? ', and a service on this machine may need none' : ''}`,
+    says: `not found${isHere ? ' (a service on this machine may not need one)' : ''}`,
     todo: `Set ${variables.join(' or ')}.`,
   }
 }
 
 function proxyFindings({ proxyVariable }: ModelService): readonly Finding[] {
   if (proxyVariable === undefined) return [{ what: 'proxy', state: 'good', says: 'none' }]
-  return [{ what: 'proxy', state: 'good', says: `the one in ${proxyVariable}; NO_PROXY says for what there is none` }]
+  return [{ what: 'proxy', state: 'good', says: `from ${proxyVariable}; NO_PROXY lists exceptions` }]
 }
 
 async function answerFindings(name: string, service: ModelService, key: Finding): Promise<readonly Finding[]> {
   const { origin, model } = service
   if (key.state === 'broken') {
-    return [{ what: 'service', state: 'note', says: `${origin} was not asked, for want of a key` }]
+    return [{ what: 'service', state: 'note', says: `${origin} was not contacted because there is no key` }]
   }
   const answer = await service.ask(patienceMs)
   switch (answer.kind) {
@@ -150,8 +152,8 @@ async function answerFindings(name: string, service: ModelService, key: Finding)
         {
           what: 'service',
           state: 'broken',
-          says: `${origin} answers, and refuses the key (${answer.status})`,
-          todo: `Set another one in ${keyVariablesOf(name)?.join(' or ') ?? 'the settings'}.`,
+          says: `${origin} rejects the key (${answer.status})`,
+          todo: `Set a valid key in ${keyVariablesOf(name)?.join(' or ') ?? 'the settings'}.`,
         },
       ]
     case 'answered': {
@@ -159,18 +161,18 @@ async function answerFindings(name: string, service: ModelService, key: Finding)
       const prefix = name.endsWith(model) ? name.slice(0, name.length - model.length) : ''
       const asGiven = (own: string): string => `${prefix}${own}`
       if (models === undefined)
-        return [{ what: 'service', state: 'good', says: `${origin} answers; it gives no list of models` }]
+        return [{ what: 'service', state: 'good', says: `${origin} responds; it does not list its models` }]
       if (isListed(model, models))
-        return [{ what: 'service', state: 'good', says: `${origin} answers, and has ${model}` }]
+        return [{ what: 'service', state: 'good', says: `${origin} responds and has ${model}` }]
       return [
         {
           what: 'service',
           state: answersToAnyName(name) ? 'note' : 'broken',
-          says: `${origin} answers, and has no ${model} in its list of ${models.length}`,
+          says: `${origin} responds, but ${model} is not among its ${models.length} models`,
           todo:
             models.length === 0
-              ? 'Have it get the model, or name one of another service with --model.'
-              : `Name one that it has with --model: ${models.slice(0, 5).map(asGiven).join(', ')}${models.length > 5 ? ' …' : ''}`,
+              ? 'Download the model there, or choose another with --model.'
+              : `Choose one of its models with --model: ${models.slice(0, 5).map(asGiven).join(', ')}${models.length > 5 ? ' …' : ''}`,
         },
       ]
     }

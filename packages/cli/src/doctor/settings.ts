@@ -12,7 +12,7 @@ export async function settingsFindings(
     const run = await settingsFor(patient.flags, patient)
     const { files, warnings } = run
     if (files.length === 0) {
-      return { run, findings: [{ what: 'settings', state: 'good', says: 'no settings file is there' }] }
+      return { run, findings: [{ what: 'settings', state: 'good', says: 'no settings files' }] }
     }
     return { run, findings: [...files.map(findingOf), ...warnings.map(noted)] }
   } catch (thrown) {
@@ -25,9 +25,8 @@ export async function settingsFindings(
 }
 
 function findingOf({ name, served, passedOver }: FoundFile): Finding {
-  const counts =
-    served.length === 0 ? 'nothing in it counts' : `${served.join(', ')} ${served.length === 1 ? 'counts' : 'count'}`
-  const ignored = passedOver.length === 0 ? '' : `; passed over: ${passedOver.join(', ')}`
+  const counts = served.length === 0 ? 'nothing in it applies' : `applies ${served.join(', ')}`
+  const ignored = passedOver.length === 0 ? '' : `; ignores ${passedOver.join(', ')}`
   return { what: 'settings', state: passedOver.length === 0 ? 'good' : 'note', says: `${name}: ${counts}${ignored}` }
 }
 

@@ -24,7 +24,7 @@ export function checkAgreement(flags: Flags): void {
     (flags.permissionMode ?? 'bypassPermissions') !== 'bypassPermissions'
   ) {
     throw new UsageError(
-      `--dangerously-skip-permissions and --permission-mode ${flags.permissionMode} contradict each other.`,
+      `--dangerously-skip-permissions and --permission-mode ${flags.permissionMode} cannot be combined.`,
     )
   }
 }
@@ -33,7 +33,7 @@ export function checkAgreement(flags: Flags): void {
 export function refusePause({ onLimit }: Flags): void {
   if (onLimit !== 'pause') return
   throw new UsageError(
-    '--on-limit pause needs somebody who can raise a limit: the interactive program, an editor (halting acp), a host (--input-format stream-json) or a cluster (--cluster). Elsewhere, raise the limit and continue with --resume.',
+    '--on-limit pause works only where someone can raise the limit: in the interactive program, an editor (halting acp), a host (--input-format stream-json) or on a cluster (--cluster). Otherwise, raise the limit and continue with --resume.',
   )
 }
 
@@ -46,7 +46,7 @@ export function checkOneSession(command: string, [, second]: readonly string[]):
 export function checkOnePrompt([first, second]: readonly string[]): void {
   if (second !== undefined) {
     throw new UsageError(
-      `There are two prompts, "${first}" and "${second}". Put the whole prompt in quotes; a flag that takes a list is given once for each value.`,
+      `Received two prompts, "${first}" and "${second}". Put the prompt in quotes, and repeat a list flag for each value.`,
     )
   }
 }
@@ -62,13 +62,14 @@ function checkSession({ resume, sessionId, forkSession, noSessionPersistence, on
   if (resume !== undefined && flags.continue === true) throw new UsageError('Give --resume or --continue, not both.')
   if (forkSession === true && !goesOn) throw new UsageError('--fork-session needs --resume ID or --continue.')
   if (sessionId !== undefined && goesOn && forkSession !== true) {
-    throw new UsageError('--session-id names a new session: with --resume or --continue it needs --fork-session.')
+    throw new UsageError('--session-id sets the ID of a new session. With --resume or --continue, add --fork-session.')
   }
   if (noSessionPersistence !== true) return
   if (goesOn)
-    throw new UsageError('--no-session-persistence keeps nothing, so it does not go with --resume or --continue.')
-  if (onAsk === 'defer')
-    throw new UsageError('--on-ask defer needs a session that is kept: leave --no-session-persistence out.')
+    throw new UsageError(
+      '--no-session-persistence stores nothing, so it cannot be combined with --resume or --continue.',
+    )
+  if (onAsk === 'defer') throw new UsageError('--on-ask defer needs a stored session. Remove --no-session-persistence.')
 }
 
 /** Words of warning about what is accepted and has no effect. */

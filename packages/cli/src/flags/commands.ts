@@ -35,9 +35,9 @@ const longestWord = 24
 /** Words that other programs of this kind have as commands, and what serves here in their place. */
 const elsewhere: Readonly<Record<string, string>> = {
   version: 'halting --version',
-  login: 'set ANTHROPIC_API_KEY; halting setup tells which keys are found',
-  auth: 'set ANTHROPIC_API_KEY; halting setup tells which keys are found',
-  'setup-token': 'set ANTHROPIC_AUTH_TOKEN; halting doctor tells whether it is found',
+  login: 'set ANTHROPIC_API_KEY; halting setup shows which keys it finds',
+  auth: 'set ANTHROPIC_API_KEY; halting setup shows which keys it finds',
+  'setup-token': 'set ANTHROPIC_AUTH_TOKEN; halting doctor shows whether it finds it',
   logout: 'unset ANTHROPIC_API_KEY',
   configure: 'halting setup',
   onboard: 'halting setup',
@@ -54,7 +54,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   stats: 'halting report',
   ui: 'halting inspect',
   dashboard: 'halting inspect',
-  compact: 'a run makes room by itself; --autocompact says when',
+  compact: 'runs compact automatically; --autocompact sets when',
   exec: 'halting -p "PROMPT"',
   chat: 'halting',
   print: 'halting -p "PROMPT"',
@@ -67,7 +67,7 @@ const elsewhere: Readonly<Record<string, string>> = {
 export function readWord(word: string): { readonly kind: 'prompt' } | { readonly kind: 'slip'; readonly of: Command } {
   if (word.length > longestWord)
     throw new UsageError(
-      'One word of so many characters may be a key: nothing ran, and nothing was sent. To send it as a prompt, put it behind -p.',
+      'A single word this long may be an API key: nothing ran, and nothing was sent. To send it as a prompt, put it after -p.',
     )
   const name = word.toLowerCase()
   if (reserved.has(name)) throw new UsageError(`"${word}" is reserved for a later command. ${asPrompt(word)}`)

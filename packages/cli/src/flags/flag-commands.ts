@@ -41,10 +41,10 @@ export function refuseLimits(flags: Flags, command: Command | undefined): void {
     if (flags[name] === undefined || alsoOf?.includes(command) === true) continue
     const isLimit = alsoOf?.includes('what-if') === true && (topic === 'limits' || topic === 'goals')
     if (topic === 'goals' && !isLimit)
-      throw new UsageError(`halting ${command} starts no run, so it has no use for ${names[0]}. It belongs to -p.`)
+      throw new UsageError(`halting ${command} starts no run, so ${names[0]} has no effect. Use it with halting -p.`)
     if (!isLimit || readsRecords !== true) continue
     throw new UsageError(
-      `halting ${command} has no use for ${names[0]}. halting what-if tells where other limits would have stopped a session.`,
+      `${names[0]} has no effect with halting ${command}. To see where other limits would have stopped a session, use halting what-if.`,
     )
   }
 }
@@ -57,7 +57,7 @@ export function refuseFlagsThatNeed(needed: 'host' | 'stream', flags: Flags): vo
     const flag = names.find((each) => each.startsWith('--'))
     throw new UsageError(
       needed === 'host'
-        ? `${flag} belongs to --input-format stream-json.`
+        ? `${flag} needs --input-format stream-json.`
         : `${flag} needs --output-format stream-json (and that --verbose).`,
     )
   }

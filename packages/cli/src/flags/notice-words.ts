@@ -23,50 +23,50 @@ export function wordNotice(notice: SessionNotice): string {
       const { folder, ignored } = notice
       const path = oneLine(folder.folder, 200)
       return folder.trusted
-        ? `${path} is trusted (${folder.because}), but its settings bring what was not named then and does not count: ${kinds(ignored)}. ${todoFor(ignored)}`
-        : `${path} is not trusted (${folder.because}): its ${kinds(ignored)} do not count. ${todoFor(ignored)}`
+        ? `Ignored because it was added after you trusted ${path}: ${kinds(ignored)}. ${todoFor(ignored)}`
+        : `Ignored until you trust ${path} (${folder.because}): ${kinds(ignored)}. ${todoFor(ignored)}`
     }
     case 'trust_needed':
       return todoFor(notice.ignored)
     case 'plugin_problem': {
       const { plugin, message, path } = notice.problem
-      const what = path === undefined ? `the plugin ${plugin}` : `the plugin in ${oneLine(path, 200)} is not there`
+      const what = path === undefined ? `the plugin ${plugin}` : `there is no plugin in ${oneLine(path, 200)}`
       return oneLine(`${what}: ${message}.`, 500)
     }
     case 'plugin_hooks_off':
-      return `hooks of plugins (${notice.plugins.join(', ')}) do not count: ${notice.setting} in ${oneLine(notice.from, 200)}.`
+      return `hooks of plugins (${notice.plugins.join(', ')}) are ignored because of ${notice.setting} in ${oneLine(notice.from, 200)}.`
     case 'unreadable_agents':
-      return `What --agents gives ${notice.problem}. It takes JSON: {"name": {"description": "…", "prompt": "…"}}.`
+      return `The value of --agents ${notice.problem}. Use JSON: {"name": {"description": "…", "prompt": "…"}}.`
     case 'unknown_tool': {
       const { name, nearest, known } = notice
-      const meant = nearest === undefined ? '' : ` Did you mean ${nearest}?`
-      return `--tools takes names of ${known.toSorted().join(', ')}, default for all, or "" for none; there is no ${name}.${meant}`
+      const meant = nearest === undefined ? '' : ` (did you mean ${nearest}?)`
+      return `--tools: unknown tool ${name}${meant}. Use names from ${known.toSorted().join(', ')}, default for all, or "" for none.`
     }
     case 'unknown_agent': {
       const { name, nearest, known } = notice
-      const names = known.length === 0 ? 'There is none here.' : `There are ${known.slice(0, 20).join(', ')}.`
-      return `--agent: there is no agent ${oneLine(name, 100)}.${nearest === undefined ? '' : ` Did you mean ${nearest}?`} ${names}`
+      const names = known.length === 0 ? 'No agents are defined.' : `Agents: ${known.slice(0, 20).join(', ')}.`
+      return `--agent: unknown agent ${oneLine(name, 100)}${nearest === undefined ? '' : ` (did you mean ${nearest}?)`}. ${names}`
     }
     case 'commands_stopped':
       return `stopped with the run: ${notice.commands.join('; ')}.`
     case 'run_left_open':
-      return 'the run before did not end. It is closed first: what it had begun and not finished is told as unknown.'
+      return 'the previous run was interrupted. It is closed first; unfinished tool calls are reported as unknown.'
     case 'session_taken_over':
-      return `goes on with a session of ${notice.program} (${notice.path}, which stays as it is) as the session ${notice.sessionId}`
+      return `continuing a session of ${notice.program} as session ${notice.sessionId} (${notice.path} is not changed)`
     case 'no_price':
       return noPrice(notice)
     case 'session_not_stored':
-      return `this session is not kept: ${notice.why}`
+      return `this session is not stored: ${notice.why}`
     case 'checkpoints_stopped':
-      return `what files were is not kept any more, so halting undo cannot bring it back: ${notice.problem}`
+      return `file contents are no longer saved, so halting undo cannot restore them: ${notice.problem}`
     case 'sessions_removed':
-      return `removed ${many(notice.sessions, 'session')} not touched for ${many(notice.days, 'day')} (cleanupPeriodDays).`
+      return `removed ${many(notice.sessions, 'session')} not used for ${many(notice.days, 'day')} (cleanupPeriodDays).`
     case 'sandbox_file_created':
-      return `a command in the sandbox has made ${oneLine(notice.path, 300)}, which programs obey outside of it: look at it before you go on`
+      return `a sandboxed command created ${oneLine(notice.path, 300)}, which programs outside the sandbox execute. Inspect it before you continue.`
     case 'budgets_ignored':
       return notice.uncounted === undefined
-        ? `standing budgets refuse nothing in this session; what it spends is counted where its model has a price (${notice.budgets.join(', ')}).`
-        : `what this session spends is not counted for standing budgets: ${oneLine(notice.uncounted, 500)}`
+        ? `standing budgets are not enforced in this session (${notice.budgets.join(', ')}); its cost is recorded if the model has a price.`
+        : `the cost of this session is not recorded for standing budgets: ${oneLine(notice.uncounted, 500)}`
     case 'sandbox_network_refused':
       return `the sandbox refused the network: ${notice.host}: ${notice.why}`
   }
@@ -78,18 +78,17 @@ function noPrice(notice: SessionNotice & { readonly kind: 'no_price' }): string 
     ...(maxRunUsd === undefined ? [] : [`$${maxRunUsd}${from === undefined ? '' : ` (${from})`}`]),
     ...(maxBudgetUsd === undefined ? [] : [`$${maxBudgetUsd} of the session`]),
   ]
-  const turns = maxTurns === Infinity ? 'nothing else limits it' : `it ends after ${many(maxTurns, 'turn')}`
+  const turns = maxTurns === Infinity ? 'there is no other limit' : `the run ends after ${many(maxTurns, 'turn')}`
   return oneLine(
-    `there is no price for ${models.join(', ')}, so a run is not limited to ${limits.join(' or ')}: ${turns}. --max-turns says how many, and modelPrices in your settings gives a price.`,
+    `no price is known for ${models.join(', ')}, so the limit of ${limits.join(' or ')} cannot be enforced; ${turns}. Set --max-turns, or a price with modelPrices in your settings.`,
     500,
   )
 }
 
 function todoFor(waiting: Ignored): string {
-  const shows = 'halting trust shows them and has them count'
   const named = waiting.filter(({ onlyByName }) => onlyByName === true)
-  if (named.length === waiting.length) return `${shows}.`
-  return `${shows}; --trust does so for one run${named.length === 0 ? '' : `, without ${kinds(named)}`}.`
+  if (named.length === waiting.length) return 'Review with `halting trust`.'
+  return `Review with \`halting trust\`, or trust for one run with --trust${named.length === 0 ? '' : ` (except ${kinds(named)})`}.`
 }
 
 function kinds(waiting: Ignored): string {

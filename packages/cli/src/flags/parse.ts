@@ -138,7 +138,7 @@ function nameIn(argument: string): string {
 function switchValue(given: string, inline: string | undefined): boolean {
   if (inline === undefined || inline === 'true') return true
   if (inline === 'false') return false
-  throw new UsageError(`${given} takes no value, but "${inline}" was given.`)
+  throw new UsageError(`${given} takes no value (received "${inline}").`)
 }
 
 function nextValue(flag: ValueFlag<unknown> | ListFlag, given: string, left: string[]): string {

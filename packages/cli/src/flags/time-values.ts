@@ -10,7 +10,7 @@ export function namedMoment(given: string): Reading<NamedMoment> {
     return { value: { kind: 'day', year, month, day } }
   const at = /^\d{4}-\d{2}-\d{2}T/.test(given) ? Date.parse(given) : Number.NaN
   if (Number.isFinite(at)) return { value: { kind: 'moment', at } }
-  return { expected: 'a time ago (12h, 7d, 2w), a day (2026-11-01) or a moment (2026-11-01T08:00Z)' }
+  return { expected: 'an age (12h, 7d, 2w), a day (2026-11-01) or a time (2026-11-01T08:00Z)' }
 }
 
 /** There is no 31st of February. */

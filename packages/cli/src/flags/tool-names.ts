@@ -2,8 +2,8 @@ import { nearest } from './nearest.ts'
 
 /** Names of tools that coding agents have; those that people know from elsewhere, and our own. */
 const toolNames: readonly string[] = (
-  'Read Write Edit Bash Glob Grep Agent TodoWrite WebFetch WebSearch TaskOutput TaskStop Wait Skill AskUserQuestion ' +
-  'EnterPlanMode ExitPlanMode NotebookEdit Task MultiEdit LS ToolSearch ListMcpResources ReadMcpResource'
+  'Read Write Edit Bash Glob Grep Agent TaskCreate TaskUpdate TaskList TaskGet TodoWrite WebFetch WebSearch TaskOutput TaskStop Wait Skill AskUserQuestion ' +
+  'EnterPlanMode ExitPlanMode NotebookEdit apply_patch Task MultiEdit LS ToolSearch ListMcpResources ReadMcpResource'
 ).split(' ')
 
 /** Whether a text reads like `Tool`, `Tool(spec)` or `mcp__server__tool`: several of them, parted by commas, too. */
@@ -19,7 +19,7 @@ export function unknownToolWarning(flag: string, rule: string): string | undefin
   const name = /^[^(]*/.exec(rule)?.[0] ?? ''
   if (isKnown(name)) return undefined
   const meant = nearest(name, toolNames)
-  return `${flag}: there is no tool ${name}${meant === undefined ? '' : `. Did you mean ${meant}?`}`
+  return `${flag}: unknown tool ${name}${meant === undefined ? '' : ` (did you mean ${meant}?)`}`
 }
 
 function isKnown(name: string): boolean {

@@ -20,7 +20,7 @@ export function text(given: string): Reading<string> {
 }
 
 export function filledText(given: string): Reading<string> {
-  return given.trim() === '' ? { expected: 'something that is not empty' } : { value: given }
+  return given.trim() === '' ? { expected: 'a value that is not empty' } : { value: given }
 }
 
 export function wholeNumber(given: string): Reading<number> {
@@ -122,7 +122,7 @@ export function standingBudget(given: string): Reading<readonly string[]> {
   const isModel = model.length === 0 || /^\S+$/.test(model.join(':'))
   return 'value' in dollars(usd) && isModel
     ? { value: [given] }
-    : { expected: 'a number of US dollars above 0, such as 20, with a model after a colon: 5:claude-opus-*' }
+    : { expected: 'a number of US dollars above 0, optionally with a model: 20 or 5:claude-opus-*' }
 }
 
 /** `90s`, `10m`, `1h30m`; in milliseconds. */
@@ -130,7 +130,7 @@ export function duration(given: string): Reading<number> {
   const value = durationMs(given) ?? 0
   return value >= 1 && value <= longestDurationMs
     ? { value }
-    : { expected: 'a time with its unit, such as 90s, 10m or 1h30m (24 days at most)' }
+    : { expected: 'a duration with a unit, such as 90s, 10m or 1h30m (at most 24 days)' }
 }
 
 /** The same, or no time at all: `0`, `0s`. */
@@ -139,7 +139,7 @@ export function durationOrNone(given: string): Reading<number> {
   const read = duration(given)
   return 'value' in read
     ? read
-    : { expected: 'a time with its unit, such as 90s, 10m or 1h30m (24 days at most), or 0' }
+    : { expected: 'a duration with a unit, such as 90s, 10m or 1h30m (at most 24 days), or 0' }
 }
 
 /** How often a loop may repeat its prompt. */
@@ -154,7 +154,7 @@ export function loopRounds(given: string): Reading<number> {
 export function waitTime(given: string): Reading<number> {
   const value = waitMs(given)
   return value === undefined
-    ? { expected: 'a time with its unit, such as 90s or 8h (744h at most), or none' }
+    ? { expected: 'a duration with a unit, such as 90s or 8h (at most 744h), or none' }
     : { value }
 }
 
@@ -187,19 +187,19 @@ export function list(given: string): Reading<readonly string[]> {
     }
   }
   if (current !== '') values.push(current)
-  return depth === 0 ? { value: values } : { expected: 'a list in which every parenthesis is closed' }
+  return depth === 0 ? { value: values } : { expected: 'a list with balanced parentheses' }
 }
 
 /** One value, whatever is in it: paths have commas and spaces. */
 export function single(given: string): Reading<readonly string[]> {
-  return given === '' ? { expected: 'something that is not empty' } : { value: [given] }
+  return given === '' ? { expected: 'a value that is not empty' } : { value: [given] }
 }
 
 /** A public key of an engine, as its server tells it. */
 export function identityKey(given: string): Reading<readonly string[]> {
   return /^publickeyv1_[1-9A-HJ-NP-Za-km-z]{32,44}$/.test(given)
     ? { value: [given] }
-    : { expected: 'a public key as the engine tells it: publickeyv1_...' }
+    : { expected: 'a public key of the engine, such as publickeyv1_...' }
 }
 
 const knownFinishReasons: readonly string[] =

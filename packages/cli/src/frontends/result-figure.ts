@@ -3,6 +3,7 @@ import { isJsonObject } from '@halting/core/adapters'
 import { dollars } from '../io/dollars.ts'
 import { counted, many } from '../io/figures.ts'
 import { todosOf } from './todos.ts'
+import { patchToolName } from './patch-files.ts'
 
 /** A result of a call that went well. */
 export interface GoodResult {
@@ -30,7 +31,9 @@ export function resultFigure({ tool, content, details }: GoodResult): string {
       return searchFigure(fields)
     case 'WebFetch':
       return many(textOf(content).length, 'character')
-    case 'TodoWrite': {
+    case 'TodoWrite':
+    case 'TaskUpdate':
+    case 'TaskList': {
       const todos = todosOf(fields) ?? []
       const done = todos.filter(({ status }) => status === 'completed').length
       return todos.length === 0 ? '' : `${counted(done)} of ${counted(todos.length)} done`
@@ -38,9 +41,12 @@ export function resultFigure({ tool, content, details }: GoodResult): string {
     case 'Agent':
     case 'Task':
       return agentFigure(fields)
+    case 'TaskCreate':
+    case 'TaskGet':
     case 'Edit':
     case 'Write':
     case 'NotebookEdit':
+    case patchToolName:
     case 'AskUserQuestion':
     case 'EnterPlanMode':
     case 'ExitPlanMode':

@@ -1,19 +1,32 @@
 import { isJsonObject } from '@halting/core/adapters'
 
-/** One thing on the list of TodoWrite. */
+/** One item of the task list. */
 export interface TodoItem {
+  /** Absent in a list of TodoWrite. */
+  readonly id?: string
   readonly content: string
   readonly status: 'pending' | 'in_progress' | 'completed'
 }
 
-/** The list in the input of a call, or in its structured result; undefined where there is none. What is no item is passed over. */
+/** Tools after whose calls the task list is another one. */
+const changing: ReadonlySet<string> = new Set(['TodoWrite', 'TaskCreate', 'TaskUpdate'])
+
+/** The task list after a call that succeeded, from its structured result; undefined where the call leaves it as it was. */
+export function todosAfter(tool: string, result: unknown): readonly TodoItem[] | undefined {
+  return changing.has(tool) ? todosOf(result) : undefined
+}
+
+/** The list in the input of TodoWrite, or in a structured result; undefined where there is none. What is not an item is skipped. */
 export function todosOf(given: unknown): readonly TodoItem[] | undefined {
   if (!isJsonObject(given)) return undefined
-  const list = given['newTodos'] ?? given['todos']
+  const list = given['newTodos'] ?? given['todos'] ?? given['taskList'] ?? given['tasks']
   if (!Array.isArray(list)) return undefined
   return (list as readonly unknown[]).flatMap((item) => {
-    if (!isJsonObject(item) || typeof item['content'] !== 'string') return []
-    const { content, status } = item
-    return [{ content, status: status === 'completed' || status === 'in_progress' ? status : 'pending' }]
+    if (!isJsonObject(item)) return []
+    const { id, status } = item
+    const content = item['content'] ?? item['subject']
+    if (typeof content !== 'string') return []
+    const known = status === 'completed' || status === 'in_progress' ? status : 'pending'
+    return [{ ...(typeof id === 'string' && { id }), content, status: known }]
   })
 }

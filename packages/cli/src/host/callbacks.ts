@@ -24,26 +24,33 @@ function isGone(thrown: unknown): boolean {
   return thrown instanceof ControlError && thrown.code === 'gone'
 }
 
-/** Asks the host what a server wants to know (spec R-HOST-13). A host that cannot answer has declined. */
+/** Puts a question of a server to the host (spec R-HOST-13). A host that cannot answer has declined. */
 export async function elicitByHost(
-  control: Pick<Control, 'request'>,
+  control: Pick<Control, 'request' | 'tell'>,
   server: string,
-  { message, requestedSchema }: ElicitationRequest,
+  asked: ElicitationRequest,
   signal: AbortSignal,
 ): Promise<ElicitationAnswer> {
-  const schema = jsonOf(requestedSchema ?? null)
-  const properties = isJsonObject(schema) && isJsonObject(schema['properties']) ? Object.keys(schema['properties']) : []
-  const request = {
-    subtype: 'elicitation',
-    mcp_server_name: server,
-    message,
-    mode: 'form',
-    ...(isJsonObject(schema) && { requested_schema: schema, property_order: properties }),
-  }
+  const { mode = 'form', message, completed, elicitationId: id = '' } = asked
+  const request = { subtype: 'elicitation', mcp_server_name: server, message, mode, ...fieldsFor(asked) }
   try {
-    return elicited(await control.request(request, { signal }))
+    const answer = elicited(await control.request(request, { signal }))
+    if (mode === 'form') return answer
+    const isFinished = { type: 'system', subtype: 'elicitation_complete', mcp_server_name: server, elicitation_id: id }
+    if (completed?.aborted === true) control.tell(isFinished)
+    else completed?.addEventListener('abort', () => control.tell(isFinished), { once: true })
+    return { action: answer.action }
   } catch (thrown) {
     if (thrown instanceof ControlError) return { action: thrown.code === 'refused' ? 'decline' : 'cancel' }
     throw thrown
   }
+}
+
+/** The fields of a form, or the address of a page. */
+function fieldsFor({ mode, requestedSchema, url = '', elicitationId = '' }: ElicitationRequest): JsonObject {
+  if (mode === 'url') return { url, elicitation_id: elicitationId }
+  const schema = jsonOf(requestedSchema ?? null)
+  if (!isJsonObject(schema)) return {}
+  const properties = isJsonObject(schema['properties']) ? Object.keys(schema['properties']) : []
+  return { requested_schema: schema, property_order: properties }
 }

@@ -24,6 +24,8 @@ export interface ControlPorts {
   /** Writes one message of ours. */
   readonly write: (message: JsonObject) => void
   readonly serve: Serve
+  /** Writes a message that is part of no request; it gets `uuid` and `session_id`. */
+  readonly tell?: (message: JsonObject) => void
   /** Told of what no answer can be given to. */
   readonly warn: (text: string) => void
 }
@@ -83,6 +85,11 @@ export class Control {
       default:
         return false
     }
+  }
+
+  /** Reports something to the host, unless it has gone. */
+  tell(message: JsonObject): void {
+    if (this.#gone === undefined) this.#ports.tell?.(message)
   }
 
   /**

@@ -1,4 +1,6 @@
+import { randomUUID } from 'node:crypto'
 import { setImmediate, setTimeout } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import type { JsonObject, SdkMessage } from '@halting/core'
 import { messageOf, resultForHosts } from '@halting/core/adapters'
 import { ResumeRejectedError } from '@halting/journal'
@@ -20,6 +22,7 @@ import { answerInitialize, serveRequest } from './requests.ts'
 import { resultWithoutRun } from './result-without-run.ts'
 import type { Serving } from './serving.ts'
 import { StateLines, stateReaderOf } from './state-lines.ts'
+import { withStatusCommands } from './status-commands.ts'
 import { StatusQueue } from './status-queue.ts'
 
 /** How long a session that is being opened is waited for when a signal came. Hosts kill what is there after five seconds. */
@@ -82,6 +85,8 @@ class Host {
   /** From here on `initialize` comes too late. */
   #isOpening = false
   #opened: Opened | undefined
+  /** The commands that `commands_changed` had last. */
+  #toldCommands: readonly JsonObject[] | undefined
   /** Whether the last result line is an error: that of a run, or of a message that no run began with. */
   #lastError: 'none' | 'of_run' | 'of_message' = 'none'
   /** Why the session could not be opened. */
@@ -97,6 +102,7 @@ class Host {
     this.#control = new Control({
       write: (message) => this.#write(message),
       serve: (request) => this.#serve(request),
+      tell: (message) => this.#tell(message),
       warn: (text) => this.#warn(text),
     })
     this.#handIn = new HandIn({
@@ -351,8 +357,19 @@ class Host {
     this.#write(line)
     if (message.type !== 'system' || message.subtype !== 'init') return
     const ids = this.#states.begun()
-    if (this.#opened !== undefined) this.#states.tell(this.#opened.session)
+    if (this.#opened !== undefined) {
+      this.#states.tell(this.#opened.session)
+      this.#tellCommands(this.#opened)
+    }
     this.#replay(ids)
+  }
+
+  /** Servers bring commands after `initialize` was answered (spec R-HOST-21). */
+  #tellCommands({ about, commands }: Opened): void {
+    const now = withStatusCommands(commands())
+    if (this.#initialized === undefined || isDeepStrictEqual(now, this.#toldCommands ?? about['commands'])) return
+    this.#toldCommands = now
+    this.#tell({ type: 'system', subtype: 'commands_changed', commands: [...now] })
   }
 
   /** A message is told again when it is on disk: whoever kills the program after that finds it there. */
@@ -367,6 +384,10 @@ class Host {
     this.#replaying = this.#replaying.then(flush).then(tell)
     // What is wrong with the disk ends the run, which says so.
     this.#replaying.catch(() => undefined)
+  }
+
+  #tell(message: JsonObject): void {
+    this.#write({ ...message, uuid: randomUUID(), session_id: this.#sessionId() })
   }
 
   #sessionId(): string {

@@ -15,9 +15,9 @@ export async function init({ cwd, output }: Program): Promise<number> {
     await writeFile(path, text, { flag: 'wx' })
   } catch (thrown) {
     if (thrown instanceof Error && 'code' in thrown && thrown.code === 'EEXIST')
-      throw new UsageError(`${oneLine(path, 300)} is there already, and is left as it is.`)
+      throw new UsageError(`${oneLine(path, 300)} already exists and was not changed.`)
     throw new UsageError(`${oneLine(path, 300)} cannot be written: ${messageOf(thrown)}.`)
   }
-  output.out(`Written: ${oneLine(path, 300)}. Read it, and put in what only you know.\n`)
+  output.out(`Written: ${oneLine(path, 300)}. Review it, and add what only you know.\n`)
   return 0
 }

@@ -21,7 +21,7 @@ export async function listModels(flags: Flags, [part]: readonly string[], progra
     if (hidden.length > 0) throw new UsageError(hiddenText(hidden))
     const meant = nearestModel(part)
     throw new UsageError(
-      `No known model has "${part}" in its name.${meant === undefined ? '' : ` Did you mean ${meant}?`} halting models lists all.`,
+      `No known model matches "${part}".${meant === undefined ? '' : ` Did you mean ${meant}?`} halting models lists all models.`,
     )
   }
   const style = styleFor(output.isTerminal.stdout, env)
@@ -33,7 +33,7 @@ export async function listModels(flags: Flags, [part]: readonly string[], progra
 function hiddenText(hidden: readonly KnownModel[]): string {
   const names = hidden.map(({ name }) => name).join(', ')
   return (
-    `The Responses API alone serves ${names}, and chat completions are set. ` +
+    `Only the Responses API serves ${names}, but chat completions are configured. ` +
     'Remove HALTING_OPENAI_API or openaiApi to list and use such models.'
   )
 }
@@ -50,7 +50,7 @@ async function reachedBy(flags: Flags, program: Program): Promise<ReachedBy> {
     return await settingsFor(flags, program)
   } catch (thrown) {
     if (!(thrown instanceof ConfigurationError)) throw thrown
-    program.output.err(`Models of the settings are not listed: ${oneLine(thrown.message, Infinity)}\n`)
+    program.output.err(`Models from your settings are not listed: ${oneLine(thrown.message, Infinity)}\n`)
     return { settings: {}, env: program.env }
   }
 }
@@ -100,14 +100,14 @@ function textOf(
     lines.push(`  ${name.padEnd(width)}  ${size(model.contextWindow).padStart(5)}  ${rates(model)}`)
   }
   if (ofSettings.length > 0) {
-    lines.push(...(service === undefined ? [] : ['']), `${style.bold('aiSdk')}  ${style.dim('of the settings')}`)
+    lines.push(...(service === undefined ? [] : ['']), `${style.bold('aiSdk')}  ${style.dim('from your settings')}`)
     for (const { name, contextWindow, model, price } of ofSettings) {
       const cost = price === undefined ? 'no price' : `$${price.input} / $${price.output}`
       lines.push(`  ${name.padEnd(width)}  ${size(contextWindow).padStart(5)}  ${cost}, ${oneLine(model, 300)}`)
     }
   }
   const aliases = Object.entries(modelAliases()).map(([alias, name]) => `${alias} is ${name}`)
-  return `${lines.join('\n')}\n\n${style.dim(`Name, context window, dollars a million tokens in and out. ${aliases.join(', ')}.`)}\n`
+  return `${lines.join('\n')}\n\n${style.dim(`Name, context window, US dollars per million input and output tokens. ${aliases.join(', ')}.`)}\n`
 }
 
 function keyLine(variables: readonly string[], env: Program['env']): string {

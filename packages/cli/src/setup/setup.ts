@@ -81,7 +81,7 @@ async function change(
       isReady: true,
       written: false,
       chosen,
-      says: `A run can begin: it asks ${chosen.model}. Nothing needs to be written.${withoutPrice(chosen, settings)}`,
+      says: `A run can start with ${chosen.model}. Nothing needs to be written.${withoutPrice(chosen, settings)}`,
     }
   const path = ownSettingsFile({ ...program, home: homeFolder(program.env) })
   const { text } = await settingsFileText(path)

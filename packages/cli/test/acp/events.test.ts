@@ -182,6 +182,24 @@ test('a list of things to do is a plan, each time all of it', async () => {
   expect(wire.problems).toEqual([])
 })
 
+test('so is the list of TaskCreate and TaskUpdate, after each change of it', async () => {
+  const create = (subject: string) => ({ name: 'TaskCreate', input: { subject } })
+  const update = { name: 'TaskUpdate', input: { taskId: '1', status: 'completed' } }
+  const model = scriptedModel([{ toolCalls: [create('First'), create('Then')] }, { toolCalls: [update] }, 'Done.'])
+  const { newSession, prompt, updates, wire } = await startAgent({ model })
+  const { sessionId } = await newSession()
+  await prompt(sessionId, 'go')
+  expect(updates('plan')).toHaveLength(3)
+  expect(updates('plan').at(-1)).toEqual({
+    sessionUpdate: 'plan',
+    entries: [
+      { content: 'First', priority: 'medium', status: 'completed' },
+      { content: 'Then', priority: 'medium', status: 'pending' },
+    ],
+  })
+  expect(wire.problems).toEqual([])
+})
+
 test.each([
   ['as a form', { elicitation: { form: {} } }],
   ['as choices', {}],

@@ -1,6 +1,6 @@
 // Holds rules of docs/spec.md: R-PAUSE-13.
 import type { RequestPermissionRequest } from '@agentclientprotocol/sdk'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { scriptedModel, type ScriptedReply } from '@halting/core/testing'
 import { startAgent } from '../support/acp-agent.ts'
 
@@ -78,4 +78,47 @@ test('a question that nobody answers in time is over, also for a client that doe
   expect(await started.prompt(sessionId, 'Read')).toMatchObject({ stopReason: 'max_turn_requests' })
   const ofLimit = started.updates().filter(({ toolCallId }) => String(toolCallId).startsWith('halting-limit-'))
   expect(ofLimit).toMatchObject([{ status: 'pending' }, { sessionUpdate: 'tool_call_update', status: 'failed' }])
+})
+
+describe('an editor with forms', () => {
+  const capabilities = { elicitation: { form: {} } }
+
+  /** Answers each form in turn; gives the stop reason and the messages of the forms. */
+  async function answering(...contents: readonly (Record<string, string> | undefined)[]) {
+    const asked: string[] = []
+    const { newSession, prompt, wire } = await startAgent({
+      model: scriptedModel(reads(3)),
+      options,
+      capabilities,
+      elicitation({ message }) {
+        const content = contents[asked.length]
+        asked.push(message)
+        return content === undefined ? { action: 'cancel' } : { action: 'accept', content }
+      },
+    })
+    const { sessionId } = await newSession()
+    const { stopReason } = await prompt(sessionId, 'Read')
+    expect(wire.problems).toEqual([])
+    return { stopReason, asked }
+  }
+
+  test.each([
+    ['an offer', { choice: 'raise:4' }, 'end_turn'],
+    ['another value', { choice: 'end', other: '12' }, 'end_turn'],
+    ['the end', { choice: 'end' }, 'max_turn_requests'],
+    ['nothing', {}, 'max_turn_requests'],
+    ['no answer', undefined, 'max_turn_requests'],
+  ])('is asked about a limit by a form: %s', async (_what, content, stopReason) => {
+    expect(await answering(content)).toEqual({
+      stopReason,
+      asked: ['Raise the turn limit of the run? 2 turns used of 2 turns.'],
+    })
+  })
+
+  test('is asked again for a value that does not help, three times in all', async () => {
+    const { stopReason, asked } = await answering({ other: 'many' }, { other: '2' }, { other: '4' })
+    expect([stopReason, asked.length]).toEqual(['end_turn', 3])
+    expect(asked[1]).toContain('Give a whole number')
+    expect((await answering({ other: 'a' }, { other: 'b' }, { other: 'c' }, { other: '4' })).asked).toHaveLength(3)
+  })
 })

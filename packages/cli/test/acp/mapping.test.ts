@@ -223,6 +223,14 @@ test.each<
     { newTodos: [{ content: 'a', status: 'completed' }, { content: 'b' }] },
     { title: 'Update the todo list (1 of 2 done)' },
   ],
+  [
+    'TaskList',
+    {},
+    '#1 [completed] a',
+    { tasks: [{ id: '1', subject: 'a', status: 'completed' }] },
+    { title: 'List the tasks (1 of 1 done)' },
+  ],
+  ['TaskGet', { taskId: '1' }, 'Task #1: a', { task: {} }, { text: 'Task #1: a' }],
   ['NotebookEdit', { notebook_path: 'n.ipynb', new_source: 'x' }, 'Replaced cell 1 of n.ipynb.', {}, {}],
 ])('a result of %s says how much came of it, where, and how it begins', (name, input, result, details, expected) => {
   const calls = new CallUpdates('/work')
@@ -231,6 +239,24 @@ test.each<
   const content = text === undefined ? {} : { content: [{ type: 'content', content: { type: 'text', text } }] }
   const update = { sessionUpdate: 'tool_call_update', toolCallId: 'c', status: 'completed', ...fields, ...content }
   expect(calls.result('c', result, false, details)).toEqual([update])
+})
+
+test('a change of the task list is the plan, but for the list of an agent', () => {
+  const details = { taskList: [{ id: '1', subject: 'a', status: 'pending' }] }
+  const entries = [{ content: 'a', priority: 'medium', status: 'pending' }]
+  const calls = new CallUpdates('/work')
+  expect(calls.announce('c', 'TaskCreate', { subject: 'a' })).toMatchObject([{ title: 'Add a task: a' }])
+  expect(calls.result('c', 'Created task #1: a', false, details)).toMatchObject([
+    { toolCallId: 'c', status: 'completed' },
+    { sessionUpdate: 'plan', entries },
+  ])
+  expect(calls.announce('u', 'TaskUpdate', { taskId: '#9' })).toMatchObject([{ title: 'Update task #9' }])
+  expect(calls.result('u', 'There is no task #9.', true, { taskId: '9' })).toMatchObject([{ status: 'failed' }])
+  const agent = { agentType: 'helper', callId: 'a' }
+  calls.announce('a/c', 'TaskCreate', { subject: 'a' }, agent)
+  expect(calls.result('a/c', 'Created task #1: a', false, details)).toHaveLength(1)
+  const todos = [{ content: 'a', status: 'pending' }]
+  expect(calls.announce('a/t', 'TodoWrite', { todos }, agent)).toHaveLength(1)
 })
 
 test('a change tells its first line, and not that of the lines around it', () => {

@@ -29,7 +29,7 @@ test('a prompt is answered after all that was told of it, and every line fits th
     '_halting.run_usd',
     '_halting.max_tool_calls',
   ])
-  // The default of -p and of the interactive program is not for editors (spec R-LIM-5).
+  // The default of -p and the interactive program is not for editors (spec R-LIM-5).
   expect(configOptions?.find(({ id }) => id === '_halting.run_usd')).toMatchObject({ currentValue: 'none' })
   expect(await prompt(sessionId, 'Write a.txt')).toEqual({
     stopReason: 'end_turn',

@@ -3,7 +3,7 @@ import type { AgentContext, ClientCapabilities } from '@agentclientprotocol/sdk'
 import { describe, expect, test } from 'vitest'
 import type { ElicitationRequest } from '@halting/agent/mcp'
 import type { Session, SessionEvent } from '@halting/core/session'
-import { formOf, misfitOf } from '../../src/acp/server-form.ts'
+import { formOf, misfitOf } from '../../src/frontends/elicitation-form.ts'
 import { ServerQuestions } from '../../src/acp/server-questions.ts'
 import { fits } from '../support/acp-schema.ts'
 
@@ -86,6 +86,10 @@ describe('a form', () => {
     form(
       {
         name: { type: 'string', maxLength: 3 },
+        mail: { type: 'string', format: 'email' },
+        site: { type: 'string', format: 'uri' },
+        day: { type: 'string', format: 'date' },
+        at: { type: 'string', format: 'date-time' },
         size: { type: 'string', enum: ['s', 'l'] },
         age: { type: 'integer', minimum: 1 },
         sure: { type: 'boolean' },
@@ -98,6 +102,11 @@ describe('a form', () => {
   test.each<readonly [content: { readonly [name: string]: unknown }, misfit: string | undefined]>([
     [{ age: 7, name: 'Ada', size: 'l', sure: false, some: ['b'] }, undefined],
     [{ name: 'Ada' }, 'age is missing'],
+    [{ age: 7, mail: 'a@b', site: 'https://a.example', day: '2026-01-31', at: '2026-01-31T12:00:00Z' }, undefined],
+    [{ age: 7, mail: 'ab' }, 'mail has the wrong type'],
+    [{ age: 7, site: 'here' }, 'site has the wrong type'],
+    [{ age: 7, day: '2026-13-01' }, 'day has the wrong type'],
+    [{ age: 7, at: 'today' }, 'at has the wrong type'],
     [{ age: 7.5 }, 'age has the wrong type'],
     [{ age: 0 }, 'age has the wrong type'],
     [{ age: '7' }, 'age has the wrong type'],
@@ -110,7 +119,7 @@ describe('a form', () => {
     [{ age: 7, constructor: 'x' }, 'constructor has the wrong type'],
   ])('takes %j: %s', (content, misfit) => {
     expect(given).toBeDefined()
-    expect(misfitOf(given ?? {}, content)?.slice(0, misfit?.length)).toBe(misfit)
+    expect(misfitOf(given ?? { properties: {} }, content)?.slice(0, misfit?.length)).toBe(misfit)
   })
 })
 
@@ -118,7 +127,7 @@ describe('a question of a server', () => {
   const name: ElicitationRequest = { message: 'Your name?', requestedSchema: form({ name: { type: 'string' } }) }
 
   function world(capabilities: ClientCapabilities, said: (asked: unknown, signal: AbortSignal) => unknown) {
-    const [notes, asked] = [[] as string[], [] as unknown[]]
+    const [notes, asked, notified] = [[] as string[], [] as unknown[], [] as unknown[][]]
     const listeners: ((event: SessionEvent) => void)[] = []
     const client = {
       request: async (
@@ -129,6 +138,7 @@ describe('a question of a server', () => {
         asked.push(params)
         return said(params, cancellationSignal)
       },
+      notify: async (...notification: unknown[]) => void notified.push(notification),
     } as unknown as AgentContext
     const questions = new ServerQuestions({ client, capabilities, note: (text) => void notes.push(text) })
     const session = {
@@ -136,7 +146,7 @@ describe('a question of a server', () => {
       listen: (listener: (event: SessionEvent) => void) => void listeners.push(listener),
     } as unknown as Session
     const tell = (event: SessionEvent): void => listeners.forEach((listener) => listener(event))
-    return { questions, session, notes, asked, tell }
+    return { questions, session, notes, asked, notified, tell }
   }
   const forms = { elicitation: { form: {} } }
   const never = (_asked: unknown, signal: AbortSignal) =>
@@ -227,5 +237,72 @@ describe('a question of a server', () => {
     tell({ type: 'failed', error: 'x', givenBack: [] })
     expect(await last).toEqual({ action: 'cancel' })
     expect(notes).toEqual([])
+  })
+
+  const page = {
+    mode: 'url',
+    message: 'Connect\u202E',
+    url: 'https://auth.example.com/connect?state=abc',
+    elicitationId: 'e1',
+  } as const
+  const pages = { elicitation: { url: {} } }
+
+  test.each([
+    [{ action: 'accept', content: { name: 'Ada' } }, { action: 'accept' }],
+    [{ action: 'decline' }, { action: 'decline' }],
+    [{ action: 'cancel' }, { action: 'cancel' }],
+    [null, { action: 'decline' }],
+  ])('a page is put by its whole address, and reported as finished: %j', async (said, answer) => {
+    const { questions, session, asked, notified } = world(pages, () => said)
+    questions.attach(session)
+    const finished = new AbortController()
+    expect(await questions.ask('crm', { ...page, completed: finished.signal }, waits)).toEqual(answer)
+    const shown = {
+      mode: 'url',
+      sessionId: 's1',
+      message: 'The server crm asks you to open a page at auth.example.com: Connect⟦U+202E⟧',
+      url: page.url,
+      elicitationId: 'e1',
+      _meta: { 'halting/server': 'crm' },
+    }
+    expect(asked).toEqual([shown])
+    expect(fits('CreateElicitationRequest', shown)).toBeUndefined()
+    finished.abort()
+    expect(notified).toEqual([['elicitation/complete', { elicitationId: 'e1' }]])
+  })
+
+  test.each([
+    [{ outcome: { outcome: 'selected', optionId: 'open' } }, 'accept', 'completed'],
+    [{ outcome: { outcome: 'selected', optionId: 'decline' } }, 'decline', 'failed'],
+    [{ outcome: { outcome: 'cancelled' } }, 'cancel', 'failed'],
+    [{ outcome: { outcome: 'selected', optionId: 'other' } }, 'decline', 'failed'],
+  ])('an editor without such a view asks about a call that shows the address: %j', async (said, action, status) => {
+    const { questions, session, asked, notified } = world(forms, () => said)
+    questions.attach(session)
+    expect(await questions.ask('crm', page, waits)).toEqual({ action })
+    expect(asked).toMatchObject([
+      {
+        sessionId: 's1',
+        toolCall: {
+          title: 'Open a page at auth.example.com?',
+          content: [{ content: { text: expect.stringContaining(page.url) } }],
+        },
+        options: [{ optionId: 'open' }, { optionId: 'decline' }],
+      },
+    ])
+    expect(fits('RequestPermissionRequest', asked[0])).toBeUndefined()
+    expect(notified).toMatchObject([
+      ['session/update', { update: { sessionUpdate: 'tool_call', toolCallId: 'halting-page-1' } }],
+      ['session/update', { update: { sessionUpdate: 'tool_call_update', toolCallId: 'halting-page-1', status } }],
+    ])
+  })
+
+  test('a page is withdrawn with its call', async () => {
+    const { questions, session } = world(forms, never)
+    questions.attach(session)
+    const call = new AbortController()
+    const answer = questions.ask('crm', page, call.signal)
+    setImmediate(() => call.abort())
+    expect(await answer).toEqual({ action: 'cancel' })
   })
 })

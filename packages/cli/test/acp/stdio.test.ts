@@ -208,6 +208,7 @@ test('without a key a session is not opened, and a client is told to give one', 
   await expect(agent.request(methods.agent.session.new, { cwd: here(), mcpServers: [] })).rejects.toMatchObject({
     code: -32000,
     message: expect.stringContaining('ANTHROPIC_API_KEY'),
+    data: { keyVariables: ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN'], command: 'halting setup' },
   })
   await expect(
     agent.request(methods.agent.session.new, { cwd: join(here(), 'nowhere'), mcpServers: [] }),
@@ -216,6 +217,36 @@ test('without a key a session is not opened, and a client is told to give one', 
     message: expect.stringContaining('nowhere'),
   })
   expect(wire.problems).toEqual([])
+})
+
+test.each([
+  ['a client with a terminal', { auth: { terminal: true } }, ['setup', 'environment']],
+  ['any other client', {}, ['environment']],
+])('without a key %s is offered ways to one (R-ACP-19)', async (_what, capabilities, ids) => {
+  const { agent, wire, initialized } = await talk([], { capabilities })
+  expect(initialized.authMethods?.map(({ id }) => id)).toEqual(ids)
+  const terminal = initialized.authMethods?.find((method) => 'type' in method && method.type === 'terminal')
+  expect(terminal === undefined ? [] : [terminal]).toMatchObject(
+    ids.filter((id) => id === 'setup').map(() => ({ type: 'terminal', args: ['setup'] })),
+  )
+  const authenticate = (methodId: string) => agent.request(methods.agent.authenticate, { methodId })
+  await expect(authenticate('environment')).rejects.toMatchObject({ code: -32000, data: { command: 'halting setup' } })
+  await expect(authenticate('setup')).rejects.toMatchObject({ code: -32602 })
+  await expect(authenticate('other')).rejects.toMatchObject({ code: -32602 })
+  expect(wire.problems).toEqual([])
+})
+
+test('with a key there is nothing to authenticate, and a client that does so all the same is answered', async () => {
+  const { agent, initialized } = await talk([], { env: { ANTHROPIC_API_KEY: 'made-up' } })
+  expect(initialized.authMethods).toEqual([])
+  expect(await agent.request(methods.agent.authenticate, { methodId: 'environment' })).toEqual({})
+})
+
+test('halting acp setup sets up a key in a terminal, whatever flags stand before it (R-ACP-19)', async () => {
+  const { status, stdout } = await start(['acp', '--max-turns', '5', 'setup'], {}).ended
+  expect([status, stdout]).toEqual([1, expect.stringContaining('ANTHROPIC_API_KEY')])
+  const other = await start(['acp', 'sutep'], {}).ended
+  expect([other.status, other.stderr]).toEqual([2, expect.stringContaining('"sutep" is neither')])
 })
 
 test('a client may load what it has open: what was said so far comes again', async () => {

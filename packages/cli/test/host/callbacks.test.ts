@@ -68,3 +68,41 @@ test('a host that knows no such request has declined; one that is gone, or is no
   host.control.gone('The host has gone.')
   expect(await elicitByHost(host.control, 'auth', { message: 'Who?' }, signal)).toEqual({ action: 'cancel' })
 })
+
+test.each([
+  [{ action: 'accept', content: { name: 'A' } }, { action: 'accept' }],
+  [{ action: 'decline' }, { action: 'decline' }],
+  [{ action: 'cancel' }, { action: 'cancel' }],
+  [{ action: 'open' }, { action: 'decline' }],
+])('a page that a server asks to be opened is put to the host: %j', async (said, answer) => {
+  const host = hostOf(() => said)
+  const finished = new AbortController()
+  const page = { mode: 'url', message: 'Sign in', url: 'https://a.example/x', elicitationId: 'e1' } as const
+  expect(await elicitByHost(host.control, 'auth', { ...page, completed: finished.signal }, signal)).toEqual(answer)
+  expect(host.asked()).toEqual([
+    {
+      subtype: 'elicitation',
+      mcp_server_name: 'auth',
+      message: 'Sign in',
+      mode: 'url',
+      url: 'https://a.example/x',
+      elicitation_id: 'e1',
+    },
+  ])
+  expect(host.told()).toEqual([])
+  finished.abort()
+  expect(host.told()).toEqual([
+    { type: 'system', subtype: 'elicitation_complete', mcp_server_name: 'auth', elicitation_id: 'e1' },
+  ])
+})
+
+test('two questions at once are answered each by its own request', async () => {
+  const host = hostOf()
+  const [first, second] = [
+    elicitByHost(host.control, 'a', question, signal),
+    elicitByHost(host.control, 'b', question, signal),
+  ]
+  host.answer(1, { action: 'decline' })
+  host.answer(0, { action: 'accept', content: { name: 'A' } })
+  expect([await first, await second]).toEqual([{ action: 'accept', content: { name: 'A' } }, { action: 'decline' }])
+})

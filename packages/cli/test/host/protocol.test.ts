@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { endHosts, host, hostArgs, isResult, kinds, user } from '../support/host.ts'
+import { given, one } from '../support/servers.ts'
 import { call, here, installProgram, run, script } from '../support/program.ts'
 
 installProgram()
@@ -41,6 +42,31 @@ describe('the order of lines', () => {
       expect(line).toMatchObject({ session_id: sessionId, uuid: expect.stringMatching(/^[\da-f-]{36}$/) as unknown })
     // An empty system prompt is sent as none.
     expect(one.service.requests[0]?.body).not.toHaveProperty('system')
+  })
+
+  test('commands that servers bring after initialize are reported behind the first line, once (R-HOST-21)', async () => {
+    const config = given({ s: one('slow', '', { SLOW_MS: '1500' }) })
+    const each = await host([{ content: 'Hello.' }, { content: 'Again.' }], {
+      args: ['--mcp-config', config],
+      env: { HALTING_MCP_WAIT_MS: '50' },
+    })
+    const { response } = await each.ask('initialize', {})
+    expect(JSON.stringify(response?.['commands'])).not.toContain('mcp__s__greet')
+    const isConnected = async (): Promise<boolean> =>
+      JSON.stringify((await each.ask('mcp_status')).response).includes('"connected"')
+    await expect.poll(isConnected, { timeout: 20_000 }).toBe(true)
+    await each.say('hi')
+    await each.say('again')
+    const { lines } = await each.end()
+    const changes = lines.filter(({ subtype }) => subtype === 'commands_changed')
+    expect(changes).toHaveLength(1)
+    expect(changes[0]?.['commands']).toContainEqual({
+      name: 'mcp__s__greet',
+      description: '',
+      argumentHint: 'who [rest]',
+    })
+    const init = kinds(lines).indexOf('system init')
+    expect(kinds(lines)[init + 1]).toBe('system commands_changed')
   })
 
   test('with --include-all-messages the states of the session stand behind the first line and the last', async () => {
@@ -357,10 +383,10 @@ describe('arguments', () => {
     expect(stderr).toBe(
       [
         'halting: --permission-mode auto is not supported: the mode is default, which asks.',
-        'halting: --foo.',
-        'halting: --from-later.',
-        'halting: --bare.',
-        'halting: the plugin in /p is not there: there is no such folder.',
+        'halting: ignored the unknown flag --foo.',
+        'halting: ignored the unknown flag --from-later.',
+        'halting: ignored the unknown flag --bare.',
+        'halting: there is no plugin in /p: there is no such folder.',
         '',
       ].join('\n'),
     )

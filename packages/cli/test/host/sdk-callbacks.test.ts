@@ -4,7 +4,9 @@ import { join } from 'node:path'
 import { createSdkMcpServer, type Options, type PermissionResult, tool } from '@anthropic-ai/claude-agent-sdk'
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
+import { pagesRefused } from '../../../agent/src/mcp/elicitation-texts.ts'
 import { installProgram } from '../support/program.ts'
+import { askingServer } from '../support/servers.ts'
 import { answerOf, asking, endFolders, folderOfSession, Said, shownTools, toolResults, use } from './support/sdk.ts'
 
 installProgram()
@@ -226,5 +228,40 @@ await server.connect(new StdioServerTransport())
       },
     })
     expect(toolResults(told)).toEqual(['accept form: Who?'])
+  })
+
+  const asks = { command: process.execPath, args: [askingServer] }
+  test('a page is put to the host with its address, and it is reported when the person has finished', async () => {
+    const seen: unknown[] = []
+    const told = await asking('go', [use('mcp__asks__page', {}), use('mcp__asks__needs', {}), done], {
+      options: {
+        mcpServers: { asks },
+        allowedTools: ['mcp__asks'],
+        onElicitation: async (request) => {
+          seen.push(request)
+          return { action: 'accept' }
+        },
+      },
+    })
+    const page = {
+      serverName: 'asks',
+      mode: 'url',
+      message: 'Connect your account',
+      url: 'https://auth.example.com/connect?state=abc',
+      elicitationId: 'page-1',
+    }
+    expect(seen).toMatchObject([page, page])
+    expect(toolResults(told)).toEqual(['{"action":"accept"}', 'connected'])
+    const finished = told.messages.filter(
+      (message) => message.type === 'system' && message.subtype === 'elicitation_complete',
+    )
+    expect(finished[0]).toMatchObject({ mcp_server_name: 'asks', elicitation_id: 'page-1', session_id: told.results[0]?.session_id }) // prettier-ignore
+  })
+
+  test('without a callback, forms and pages are declined', async () => {
+    const told = await asking('go', [use('mcp__asks__form', {}), use('mcp__asks__needs-still', {}), done], {
+      options: { mcpServers: { asks }, allowedTools: ['mcp__asks'] },
+    })
+    expect(toolResults(told)).toEqual(['{"action":"decline"}', pagesRefused('asks', ['auth.example.com'], 'declined')])
   })
 })

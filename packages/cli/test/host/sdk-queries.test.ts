@@ -1,9 +1,10 @@
 // Spec R-HOST-3, R-HOST-5, R-HOST-6: what the methods of a query of the official SDK ask for, one test a row.
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import type { Options, Query, SDKMessage, SDKUserMessage } from '@anthropic-ai/claude-agent-sdk'
+import type { Options, Query, SDKMessage, SDKUserMessage, SlashCommand } from '@anthropic-ai/claude-agent-sdk'
 import { describe, expect, test } from 'vitest'
 import { installProgram } from '../support/program.ts'
+import { server } from '../support/servers.ts'
 import { answerOf, asking, endFolders, folderOfSession, model, Said, use } from './support/sdk.ts'
 
 installProgram()
@@ -326,6 +327,36 @@ describe('what is read anew', () => {
       { plugins: [{ name: 'good', version: '2.0.0' }, { name: 'better' }], plugin_errors: [] },
     ])
   })
+})
+
+test('supportedCommands has those of files, and once servers are there their prompts', async () => {
+  const cwd = folderOfSession()
+  mkdirSync(join(cwd, '.halting', 'commands'), { recursive: true })
+  writeFileSync(
+    join(cwd, '.halting', 'commands', 'review.md'),
+    '---\ndescription: Reviews a file\nargument-hint: FILE\n---\nReview $1.\n',
+  )
+  const seen: (readonly SlashCommand[])[] = []
+  const said = new Said()
+  said.say('hi')
+  await asking(said, [done], {
+    options: {
+      cwd,
+      settingSources: ['project'],
+      mcpServers: { s: { command: process.execPath, args: [server, 'good'] } },
+    },
+    begun: async (query) => void seen.push(await query.supportedCommands()),
+    during: async (message, query) => {
+      if (message.type !== 'result') return
+      seen.push(await query.supportedCommands())
+      said.end()
+    },
+  })
+  const review = { name: 'review', description: 'Reviews a file', argumentHint: 'FILE' }
+  expect(seen[0]).toContainEqual(review)
+  expect(seen.at(-1)).toEqual(
+    expect.arrayContaining([review, { name: 'mcp__s__greet', description: '', argumentHint: 'who [rest]' }]),
+  )
 })
 
 test('what initialize is answered with: commands, models, agents, account', async () => {

@@ -174,7 +174,7 @@ test('what does not go together is refused before anything is served', async () 
   for (const [args, said] of [
     [['none'], 'No conversation found'],
     [['./none/'], 'There is no file or folder ./none/.'],
-    [['--max-budget-usd', '1'], 'halting inspect has no use for --max-budget-usd.'],
+    [['--max-budget-usd', '1'], '--max-budget-usd has no effect with halting inspect.'],
     [['--force'], '--output FILE'],
     [['--all', 'x'], '--all shows the sessions of all folders'],
     [['--all', '--output', 'x.html'], 'Leave out --all'],

@@ -7,6 +7,7 @@ import {
   type ClientCapabilities,
   type ClientConnection,
   client,
+  type CreateElicitationRequest,
   type CreateElicitationResponse,
   methods,
   type NewSessionResponse,
@@ -34,7 +35,7 @@ interface ClientAnswers {
     asked: RequestPermissionRequest,
     signal: AbortSignal,
   ) => Promise<RequestPermissionResponse> | RequestPermissionResponse
-  readonly elicitation?: () => CreateElicitationResponse
+  readonly elicitation?: (asked: CreateElicitationRequest) => CreateElicitationResponse
   readonly readFile?: (asked: ReadTextFileRequest) => string | Promise<string>
   readonly writeFile?: (asked: WriteTextFileRequest) => void
 }
@@ -161,7 +162,7 @@ function clientFor({ permission, elicitation, readFile, writeFile }: ClientAnswe
   app.onRequest(methods.client.session.requestPermission, ({ params, signal }) =>
     permission === undefined ? { outcome: { outcome: 'cancelled' } } : permission(params, signal),
   )
-  if (elicitation !== undefined) app.onRequest(methods.client.elicitation.create, elicitation)
+  if (elicitation !== undefined) app.onRequest(methods.client.elicitation.create, ({ params }) => elicitation(params))
   if (readFile !== undefined)
     app.onRequest(methods.client.fs.readTextFile, async ({ params }) => ({ content: await readFile(params) }))
   if (writeFile !== undefined)

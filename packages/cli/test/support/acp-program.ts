@@ -4,6 +4,7 @@ import {
   type ClientCapabilities,
   client,
   type ClientConnection,
+  type InitializeResponse,
   methods,
   ndJsonStream,
   type RequestPermissionResponse,
@@ -14,6 +15,7 @@ import { type Running, start } from './program.ts'
 
 export interface Talk extends Running {
   readonly agent: ClientConnection['agent']
+  readonly initialized: InitializeResponse
   readonly wire: Wire
   /** Lines of stdout that are no message. */
   readonly strangers: string[]
@@ -80,8 +82,11 @@ export async function talk(args: readonly string[], options: TalkOptions = {}): 
   // Node's own type of web streams and that of the library are the same streams.
   const writable = Writable.toWeb(toAgent) as WritableStream<Uint8Array>
   const { agent } = app.connect(ndJsonStream(writable, readable))
-  await agent.request(methods.agent.initialize, { protocolVersion: 1, clientCapabilities: capabilities })
-  return { ...running, agent, wire, strangers, asked, exited: async () => (await running.ended).status }
+  const initialized = await agent.request(methods.agent.initialize, {
+    protocolVersion: 1,
+    clientCapabilities: capabilities,
+  })
+  return { ...running, agent, initialized, wire, strangers, asked, exited: async () => (await running.ended).status }
 }
 
 export const say = (text: string) => [{ type: 'text' as const, text }]

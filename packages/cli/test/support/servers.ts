@@ -6,6 +6,9 @@ import { type Ended, here, linesOf, run, script } from './program.ts'
 
 export const server = fileURLToPath(new URL('../../../agent/test/mcp/hostile-server.mjs', import.meta.url))
 
+/** A server each of whose tools asks the person something. */
+export const askingServer = fileURLToPath(new URL('../../../agent/test/mcp/asking-server.mjs', import.meta.url))
+
 /** A server that does as `mode` says, as files give it. */
 export const one = (mode: string, note = '', env: object = {}): object => ({
   command: process.execPath,

@@ -122,7 +122,7 @@ describe('/theme', () => {
     mkdirSync(join(home, '.halting'), { recursive: true })
     writeFileSync(settingsOf(home), 'no JSON')
     say('/theme dark')
-    await terminal.sees('holds no JSON object')
+    await terminal.sees('does not contain a JSON object')
     say('hello')
     await settled()
     expect(terminal.written).toContain('\u001B[1m>\u001B[22m hello')

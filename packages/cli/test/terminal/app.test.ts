@@ -272,6 +272,22 @@ describe('keys', () => {
     expect(shown()).toBe(1)
   })
 
+  test('Ctrl+T shows the tasks of TaskCreate and TaskUpdate, also in a session that goes on', async () => {
+    const create = { type: 'tool_use', name: 'TaskCreate', input: { subject: 'the changelog' } }
+    const update = { type: 'tool_use', name: 'TaskUpdate', input: { taskId: '1', status: 'in_progress' } }
+    const first = await startApp({ replies: [{ content: [create] }, { content: [update] }, { content: 'Done.' }] })
+    first.say('go')
+    await first.settled()
+    first.type(key.ctrl('t'))
+    await first.terminal.sees(/▸ the changelog[\s\S]*▸ the changelog/)
+    first.app.leave(0)
+    await first.app.ended
+    const { terminal, type } = await startApp({ again: first, flags: { continue: true } })
+    await terminal.sees('▸ the changelog')
+    type(key.ctrl('t'))
+    await terminal.sees(/▸ the changelog[\s\S]*▸ the changelog/)
+  })
+
   test('and where there are none says so above, and shows none', async () => {
     const { terminal, type, say, settled } = await startApp({ replies: [{ content: 'Done.' }] })
     type(key.ctrl('t'))

@@ -112,7 +112,7 @@ describe('the question whether a command may run', () => {
     ['y', [{ behavior: 'allow' }]],
     [keys.enter, [{ behavior: 'allow' }]],
     ['a', [{ behavior: 'allow', updatedPermissions: [rule] }]],
-    ['n', [{ behavior: 'deny', message: 'The person denied this call.' }]],
+    ['n', [{ behavior: 'deny', message: 'The user denied this call.' }]],
     [
       keys.escape,
       [{ behavior: 'deny', message: 'The person stopped the run in place of an answer.', interrupt: true }],
@@ -170,7 +170,7 @@ describe('the question whether a command may run', () => {
     expect(screen()).toContain('y yes')
     press('i', '\u001B[200~use git mv\u001B[201~', keys.enter)
     expect(answers).toEqual([
-      ['q1', { behavior: 'deny', message: 'The person denied this call and says what to do instead: use git mv' }],
+      ['q1', { behavior: 'deny', message: 'The user denied this call and gave other instructions: use git mv' }],
     ])
   })
 })

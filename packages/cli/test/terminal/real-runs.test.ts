@@ -200,7 +200,7 @@ test('a call that is asked about, and a subagent', async () => {
 ⏺ Agent explore: find usages (1 turn)
   They are in a.ts.
 ⏺ Bash touch x && rm x (denied)
-  The person denied this call.
+  The user denied this call.
 Then not.
 ✓ done · 3 turns · M:SS`)
 })

@@ -190,6 +190,31 @@ describe('a call', () => {
             },
           },
         ),
+        ...call(
+          'TaskCreate',
+          { subject: 'four', description: 'More.' },
+          {
+            details: {
+              task: { id: '4', subject: 'four' },
+              taskList: [{ id: '4', subject: 'four', status: 'pending' }],
+            },
+          },
+        ),
+        ...call(
+          'TaskUpdate',
+          { taskId: '#4', status: 'completed' },
+          {
+            details: {
+              taskId: '4',
+              taskList: [
+                { id: '3', subject: 'three', status: 'pending' },
+                { id: '4', subject: 'four', status: 'completed' },
+              ],
+            },
+          },
+        ),
+        ...call('TaskList', {}, { details: { tasks: [{ id: '3', subject: 'three', status: 'in_progress' }] } }),
+        ...call('TaskGet', { taskId: '3' }, { content: 'Task #3: three\nStatus: in_progress' }),
         ...call('AskUserQuestion', {}, { details: { answers: { 'Which port?': '8080' } } }),
       ]),
     ).toBe(`⏺ Read a.ts:20-45 (26 of 300 lines)
@@ -211,6 +236,14 @@ describe('a call', () => {
   ✓ one
   ▸ two
   ☐ three
+⏺ Todos add four
+⏺ Todos #4 completed (1 of 2 done)
+  ✓ four
+⏺ Todos
+  ▸ three
+⏺ Todos #3
+  Task #3: three
+  Status: in_progress
 ⏺ Question
   Which port?
   → 8080`)

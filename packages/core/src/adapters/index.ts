@@ -2,7 +2,7 @@
 // of those of the main entry: options of constructors, entries of a transcript, figures of events.
 export type { ExecutionFigures } from '../agent-state.ts'
 export type { Background, TaskEnded, TaskLeft, TaskNews, TaskNote, TaskStarted } from '../background.ts'
-export { triesText } from '../goals/words.ts'
+export { triesText } from '../goals/goal-texts.ts'
 export { lineOfCheck } from '../goals/report.ts'
 export { mostGoalTries, mostStablePasses, usualCheckMs, usualGoalTries } from '../goals/run-goals.ts'
 export { spendsTurn, type RetriesLeft, type Ranking } from '../allowance.ts'
@@ -155,7 +155,7 @@ export {
 } from '../tools/tool.ts'
 export { isOfPerson, type Attachment } from '../transcript.ts'
 export { wellFormed, wellFormedJson } from '../well-formed.ts'
-export { withheldByHook } from '../tools/tool-result.ts'
+export { withheldByHook } from '../tools/result-texts.ts'
 export type { AskModel, HookQuestion } from '../hooks/questions.ts'
 export type { ToolAliases } from '../tools/called-tool.ts'
 export type { HookCompaction, HookToolOutput, HookContextInit } from '../hooks/hook-context.ts'

@@ -1,3 +1,5 @@
+import { tokenTargetReminder } from '../turn/turn-texts.ts'
+
 /** What the check of the token target remembers between two answers (spec R-GATE-2, R-GATE-3). */
 export type BudgetTracker = {
   /** Continuation nudges so far. */
@@ -78,7 +80,7 @@ export function checkTokenBudget(check: TokenBudgetCheck): {
     return {
       decision: {
         action: 'continue',
-        nudgeMessage: nudgeMessage(pct, turnTokens, budget),
+        nudgeMessage: tokenTargetReminder(pct, turnTokens, budget),
         continuationCount,
         pct,
         turnTokens,
@@ -108,9 +110,4 @@ export function checkTokenBudget(check: TokenBudgetCheck): {
 export function tokenTargetBound(budget: number | null | undefined): number {
   if (budget === null || budget === undefined || budget <= 0) return 0
   return freeContinuations + 2 * Math.ceil((completionThreshold * budget) / diminishingThreshold)
-}
-
-function nudgeMessage(pct: number, turnTokens: number, budget: number): string {
-  const figures = `${turnTokens.toLocaleString('en-US')} of ${budget.toLocaleString('en-US')} tokens (${pct} %)`
-  return `You have used ${figures} of the target for this task. Keep working on it; do not summarize or stop yet.`
 }

@@ -13,6 +13,7 @@ import type { RunState } from '../state.ts'
 import { InvalidAnswer, problemOfAnswer } from '../tools/answer-shape.ts'
 import type { PermissionDecision } from '../tools/permission-decision.ts'
 import { agentStateOf } from '../turn/agent-view.ts'
+import { cannotAsk } from '../tools/permission-texts.ts'
 
 /** What one execution of an agent may be given beside its state. */
 export interface ExecuteOptions {
@@ -153,7 +154,7 @@ function askFor(running: RunStream, onApproval: NonNullable<ExecuteOptions['onAp
   const asked = Promise.resolve().then(() => onApproval({ callId, name, input, message }))
   void asked
     .catch((error: unknown): PermissionDecision => {
-      return { behavior: 'deny', message: `Nobody could be asked: ${messageOf(error)}` }
+      return { behavior: 'deny', message: cannotAsk(messageOf(error)) }
     })
     .then((decision) => {
       // Nobody is there to be told of an error: the run is.

@@ -3,6 +3,7 @@ import type { Model } from '../model/model.ts'
 import type { TranscriptEntry } from '../transcript.ts'
 import { isCutPoint } from './groups.ts'
 import type { CollapseStage, Compaction, ContextView } from './port.ts'
+import { conversationContinues, workQuestion, workQuestionFor, workSummary } from './context-texts.ts'
 
 type Staged = Extract<TranscriptEntry, { readonly kind: 'collapse_staged' }>
 
@@ -98,10 +99,10 @@ function questionOf(
       system,
       tools,
       maxOutputTokens: summaryTokens,
-      messages: [...shown, { role: 'user', content: instruction }],
+      messages: [...shown, { role: 'user', content: workQuestion }],
     }
   }
-  const content = `${instruction}\n\nSummarize only messages ${from + 1} to ${to} of the ${messages.length} above.`
+  const content = workQuestionFor(from + 1, to, messages.length)
   return {
     system,
     tools,
@@ -111,10 +112,7 @@ function questionOf(
   }
 }
 
-const opening: ModelMessage = Object.freeze({ role: 'user', content: '[The conversation goes on from here.]' })
-
-const instruction =
-  'Summarize the work above in at most 300 words, for somebody who goes on with it and no longer sees it: what was done and found out, which files and names matter (exactly as written), what failed and why. Call no tool and answer nothing else.'
+const opening: ModelMessage = Object.freeze({ role: 'user', content: conversationContinues })
 
 /**
  * Puts all staged summaries in the place of what they are of; undefined when there are none, or when that leaves as many tokens as `below` or more. It
@@ -152,7 +150,7 @@ function collapsed(
   let next = 0
   for (const { from, to, summary } of staged) {
     if (summary === '' || !isSpan(messages, from, to, next)) continue
-    const content = `[${to - from} messages were replaced by this summary of what was done in them.]\n\n<summary>\n${summary}\n</summary>`
+    const content = workSummary(to - from, summary)
     const short: ModelMessage = { role: 'user', content }
     if (tokensOf([short]) >= tokensOf(messages.slice(from, to))) continue
     shown.push(...messages.slice(next, from), short)

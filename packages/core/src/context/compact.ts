@@ -3,10 +3,12 @@ import type { ModelMessage, TextBlock } from '../messages.ts'
 import type { Model } from '../model/model.ts'
 import type { CompactionPlan } from './compaction-plan.ts'
 import { planCompaction } from './compaction-plan.ts'
-import { carriedWordsText, compactedOpening, personsWordsOf, wordsWithin } from './persons-words.ts'
+import { carriedWordsText, personsWordsOf, wordsWithin } from './persons-words.ts'
 import type { Compaction, CompactionResult, CompactionScope, CompactionTrigger, ContextView } from './port.ts'
+import type { Transcript } from '../transcript.ts'
 import { shortenText } from './shorten.ts'
 import { plainSummary, summarize } from './summarize.ts'
+import { compactedHeading, currentState, noSummaryReasons, onlyResultsShortened } from './context-texts.ts'
 
 /** A text that is carried over a compaction: the state of a file that is worked on, a list of things to do. */
 export interface CarriedText {
@@ -18,6 +20,8 @@ export interface CarriedText {
 export type CarryOver = (scope: {
   readonly signal: AbortSignal
   readonly messages: readonly ModelMessage[]
+  /** The whole conversation, with what earlier compactions replaced. */
+  readonly transcript: Transcript
   /** About how many tokens all of it may have. */
   readonly maxTokens: number
   /** Of a subagent whose conversation it is: its id, as in the state that its tools are given. */
@@ -55,25 +59,25 @@ async function compact(scope: CompactionScope, work: Work): Promise<CompactionRe
     replaced.length === 0
       ? undefined
       : await summarize(scope, view, replaced, { model: parts.model, maxTokens: plan.summaryTokens })
-  if (scope.signal.aborted) return gaveUp('aborted')
+  if (scope.signal.aborted) return gaveUp(noSummaryReasons.aborted)
   // Nobody was there to ask, and there is still room: it is tried again before the next request.
   if (summarized?.kind === 'failed' && trigger !== 'reactive' && !isFull(view)) return gaveUp(summarized.message)
   const summary =
     summarized === undefined
-      ? 'Only long results of the newest calls were shortened.'
+      ? onlyResultsShortened
       : summarized.kind === 'summary'
         ? shortenText(summarized.text, plan.summaryTokens * longestToken)
         : plainSummary(replaced, summarized.message)
   const carried = await carry(scope, work)
   const first: ModelMessage = {
     role: 'user',
-    content: [block(heading(replaced.length, summary)), ...wordsOf(work), ...carried.map(carriedBlock)],
+    content: [block(compactedHeading(replaced.length, summary)), ...wordsOf(work), ...carried.map(carriedBlock)],
   }
   const messages = [first, ...kept]
   const postTokens = view.fixedTokens + view.tokensOf(messages)
   // Measured alike: what the service counted may be far from any estimate.
   if (postTokens >= view.fixedTokens + view.tokensOf(view.state.transcript.messages()))
-    return gaveUp('it would be no shorter')
+    return gaveUp(noSummaryReasons.notShorter)
   return { kind: 'compacted', messages, preTokens: view.estimatedTokens, postTokens, summary, personsWords: 'carried' }
 }
 
@@ -95,10 +99,6 @@ function block(text: string): TextBlock {
   return { type: 'text', text }
 }
 
-function heading(count: number, summary: string): string {
-  return `${compactedOpening} ${count} messages before the next ones were replaced by this summary.\n\n<summary>\n${summary}\n</summary>`
-}
-
 function wordsOf({ view, plan }: Work): readonly TextBlock[] {
   const all = personsWordsOf(view.state.transcript, plan.kept)
   if (all.length === 0) return []
@@ -109,11 +109,12 @@ function wordsOf({ view, plan }: Work): readonly TextBlock[] {
 
 async function carry({ signal }: CompactionScope, { view, plan, parts }: Work): Promise<readonly CarriedText[]> {
   if (parts.carryOver === undefined) return []
-  const messages = view.state.transcript.messages()
+  const { transcript } = view.state
+  const messages = transcript.messages()
   const tokensOf = (carried: CarriedText): number => view.tokensOf([{ role: 'user', content: [carriedBlock(carried)] }])
   let left = plan.carriedTokens
   try {
-    const given = await parts.carryOver({ signal, messages, maxTokens: left, ...agentOf(view) })
+    const given = await parts.carryOver({ signal, messages, transcript, maxTokens: left, ...agentOf(view) })
     return given.flatMap(({ title, text }) => {
       if (left <= 0) return []
       const whole = { title: shortenText(title, longestTitle), text }
@@ -139,5 +140,5 @@ function agentOf({ state }: ContextView): { readonly agentId?: string } {
 const longestTitle = 500
 
 function carriedBlock({ title, text }: CarriedText): TextBlock {
-  return block(`${title}, as of now:\n\n${text}`)
+  return block(currentState(title, text))
 }

@@ -2,6 +2,15 @@ import { isText, isToolResult, textOf, type ModelMessage, type UserMessage } fro
 import { holdsMedia } from '../media/places.ts'
 import type { Transcript, TranscriptEntry, UserOrigin } from '../transcript.ts'
 import { shortenText } from './shorten.ts'
+import {
+  allUserMessages,
+  attachedMedia,
+  compactedOpening,
+  earlierOpenings,
+  earlierUserMessages,
+  messagesOmitted,
+  someUserMessages,
+} from './context-texts.ts'
 
 const ofAPerson: ReadonlySet<UserOrigin> = new Set<UserOrigin>(['prompt', 'steer', 'follow_up'])
 
@@ -47,16 +56,13 @@ function isReplacement(
   return entry.kind === 'compact_boundary' && entry.personsWords !== 'carried'
 }
 
-/** How the message begins that a compaction leaves. */
-export const compactedOpening = 'This conversation was made shorter:'
-const allWords = 'Everything that the person has said so far, in order and word for word:'
-const shortenedWords =
-  'What the person has said so far, in order and word for word; where it was too much, places that were left out are marked:'
+const openings: readonly string[] = [compactedOpening, ...earlierOpenings]
+const wordsOpenings: readonly string[] = [allUserMessages, someUserMessages, ...earlierUserMessages]
 
 /** What people said, as a compaction leaves it. */
 export function carriedWordsText(words: readonly string[], isShortened: boolean): string {
   const said = words.map((text) => `<message>\n${text}\n</message>`).join('\n')
-  return `${isShortened ? shortenedWords : allWords}\n\n${said}`
+  return `${isShortened ? someUserMessages : allUserMessages}\n\n${said}`
 }
 
 /**
@@ -66,9 +72,9 @@ export function carriedWordsText(words: readonly string[], isShortened: boolean)
 function carriedWordsIn({ content }: UserMessage): readonly string[] | undefined {
   if (typeof content === 'string') return undefined
   const [heading, ...rest] = content.flatMap((block) => (isText(block) ? [block.text] : []))
-  if (heading === undefined || !heading.startsWith(compactedOpening)) return undefined
+  if (heading === undefined || !openings.some((opening) => heading.startsWith(opening))) return undefined
   for (const text of rest) {
-    const start = [allWords, shortenedWords].find((said) => text.startsWith(`${said}\n\n<message>\n`))
+    const start = wordsOpenings.find((said) => text.startsWith(`${said}\n\n<message>\n`))
     if (start === undefined || !text.endsWith(messageEnd)) continue
     return text.slice(`${start}\n\n<message>\n`.length, -messageEnd.length).split('\n</message>\n<message>\n')
   }
@@ -81,7 +87,7 @@ function addWords(words: string[], message: UserMessage): void {
   const { content } = message
   if (typeof content !== 'string' && content.some(isToolResult)) return
   const text = textOf(content).trim()
-  const said = holdsMedia(message) ? `${text}\n[with an image or a document]`.trim() : text
+  const said = holdsMedia(message) ? `${text}\n${attachedMedia}`.trim() : text
   if (said !== '') words.push(said)
 }
 
@@ -166,7 +172,7 @@ function withGaps(kept: readonly (string | undefined)[]): readonly string[] {
       missing++
       continue
     }
-    if (missing > 0) words.push(`[${missing} ${missing === 1 ? 'message was' : 'messages were'} left out here.]`)
+    if (missing > 0) words.push(messagesOmitted(missing))
     missing = 0
     words.push(text)
   }

@@ -1,5 +1,6 @@
 import { isText, isToolResult, type ContentBlock, type ModelMessage, type ToolResultBlock } from '../messages.ts'
 import { headOf, tailOf } from '../text.ts'
+import { charactersOmitted } from './context-texts.ts'
 
 /** The line that stands for what is left out has at most so many characters. */
 const noteLength = 60
@@ -13,7 +14,7 @@ export function shortenText(text: string, maxLength: number): string {
   const room = Math.max(0, maxLength - noteLength)
   const head = headOf(text, Math.ceil(room * 0.6))
   const tail = tailOf(text, Math.floor(room * 0.4))
-  const shorter = `${head}\n[… ${text.length - head.length - tail.length} characters were left out here …]\n${tail}`
+  const shorter = `${head}\n${charactersOmitted(text.length - head.length - tail.length)}\n${tail}`
   return shorter.length < text.length ? shorter : text
 }
 

@@ -7,6 +7,14 @@ import { compactionRequests } from './port.ts'
 import type { CompactionReply, CompactionScope, ContextView } from './port.ts'
 import { shortenText, withShortResults } from './shorten.ts'
 import { usableSummary } from './summary-text.ts'
+import {
+  calledTool,
+  messagesLeftOut,
+  noSummaryReasons,
+  plainSummaryText,
+  summaryQuestion,
+  wroteText,
+} from './context-texts.ts'
 
 /** What came of asking for a summary. `unable`: nobody can summarize it; `failed`: nobody was there to do it, or to pay for it. */
 export type Summarized =
@@ -31,10 +39,10 @@ export async function summarize(
   messages: readonly ModelMessage[],
   { model: own, maxTokens }: { readonly model?: Model | undefined; readonly maxTokens: number },
 ): Promise<Summarized> {
-  const instruction: ModelMessage = { role: 'user', content: instructionWith(scope.instructions) }
+  const instruction: ModelMessage = { role: 'user', content: summaryQuestion(scope.instructions) }
   let model = own ?? view.model
   let learned = Infinity
-  let last: Summarized = { kind: 'unable', message: 'the question was too long' }
+  let last: Summarized = { kind: 'unable', message: noSummaryReasons.tooLong }
   let step = 0
   let hasCalled = false
   for (let asks = 0; asks < compactionRequests; asks++) {
@@ -55,7 +63,7 @@ export async function summarize(
     const came = read(reply)
     if (isOwn && !hasCalled && isCallAlone(reply)) {
       hasCalled = true
-      last = { kind: 'unable', message: 'the model called a tool in place of a summary' }
+      last = { kind: 'unable', message: noSummaryReasons.toolCall }
       continue
     }
     if (came.kind === 'too_long') {
@@ -85,12 +93,12 @@ function read(reply: CompactionReply): Read {
   switch (reply.kind) {
     case 'answered': {
       const text = usableSummary(reply.message)
-      return text === undefined ? { kind: 'unable', message: 'the model gave no summary' } : { kind: 'summary', text }
+      return text === undefined ? { kind: 'unable', message: noSummaryReasons.empty } : { kind: 'summary', text }
     }
     case 'over_budget':
-      return { kind: 'failed', message: 'the budget has no room for a summary' }
+      return { kind: 'failed', message: noSummaryReasons.budget }
     case 'aborted':
-      return { kind: 'failed', message: 'aborted' }
+      return { kind: 'failed', message: noSummaryReasons.aborted }
     case 'failed':
       if (reply.error.kind === 'prompt_too_long') return { kind: 'too_long', error: reply.error }
       return { kind: reply.error.retryable ? 'failed' : 'unable', message: reply.error.message }
@@ -130,33 +138,8 @@ function withoutMiddle(message: ModelMessage, room: number, tokensOf: ContextVie
 
 const leftOut: ModelMessage = Object.freeze({
   role: 'user',
-  content: '[Messages were left out here: there was no room for them.]',
+  content: messagesLeftOut,
 })
-
-function instructionWith(wanted: string): string {
-  return wanted === '' ? instruction : `${instruction}\n\nThis was asked for as well:\n${wanted}`
-}
-
-const instruction = `The conversation so far is about to be replaced by a summary, so that there is room to go on. Write that summary now. Call no tool, and answer nothing that was asked above.
-
-Whoever goes on knows nothing but your summary, the person's own messages (they are carried over word for word: do not repeat them) and the newest messages. Write under these headings, and leave out what there is nothing to say about:
-
-## Task
-What is to be achieved, and how it will be known that it is done.
-
-## Decisions
-What was decided, each with its reason, and what was ruled out.
-
-## Files
-Each file that was read, changed or made: its path, what matters in it, and its state. Names, signatures and values exactly as they stand.
-
-## What failed
-What was tried and did not work, with the error, so that it is not tried again.
-
-## Open work
-What is under way, in which step exactly, and what comes next.
-
-Be exact and short. Copy identifiers, paths, commands and error messages as they are.`
 
 /** What can be said of messages without asking anybody: the calls that were made, and the last words. */
 export function plainSummary(messages: readonly ModelMessage[], why: string): string {
@@ -164,16 +147,10 @@ export function plainSummary(messages: readonly ModelMessage[], why: string): st
   for (const { role, content } of messages) {
     if (role !== 'assistant' || typeof content === 'string') continue
     const text = textOf(content).trim()
-    if (text !== '') lines.push(`- said: ${shortenText(text, 300).replaceAll('\n', ' ')}`)
+    if (text !== '') lines.push(wroteText(shortenText(text, 300).replaceAll('\n', ' ')))
     for (const block of content)
-      if (isToolUse(block)) lines.push(`- called ${block.name} ${shortenText(JSON.stringify(block.input) ?? '', 160)}`)
+      if (isToolUse(block)) lines.push(calledTool(block.name, shortenText(JSON.stringify(block.input) ?? '', 160)))
   }
   const newest = lines.slice(-60)
-  const gone = lines.length - newest.length
-  const list = newest.length === 0 ? ['- nothing'] : newest
-  return [
-    `There is no summary (${why}). What was done, the newest last:`,
-    ...(gone > 0 ? [`- (${gone} earlier steps are not listed)`] : []),
-    ...list,
-  ].join('\n')
+  return plainSummaryText(why, lines.length - newest.length, newest)
 }

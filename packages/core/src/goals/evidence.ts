@@ -2,6 +2,19 @@ import { blocksOf, isToolResult, textOf, type ToolResultBlock } from '../message
 import type { Changes } from './changes.ts'
 import type { Transcript, TranscriptEntry } from '../transcript.ts'
 import { formsOf, longestShared, OwnWords, withoutShared, type CalledTool, type RecordedCall } from './own-words.ts'
+import { leastQuote } from './evidence-limits.ts'
+import {
+  quoteAssembled,
+  quoteEmpty,
+  quoteNotFound,
+  quoteOfAgent,
+  quotePartOfAgent,
+  quoteStale,
+  quoteTooLong,
+  quoteTooShort,
+  quoteUnknown,
+  quoteWithoutWords,
+} from './judge-texts.ts'
 
 /**
  * Why the result of a call shows nothing, whatever it says: it reads a file back that this session wrote, or a model wrote it. Undefined where it may be
@@ -20,11 +33,8 @@ export interface RecordedResult {
   readonly refusal: string | undefined
 }
 
-/** Characters that a quote has at least, with runs of white space as one. */
-export const leastQuote = 20
-/** Characters of a quote and quotes of a verdict that are looked at; what goes beyond is refused. */
+/** Characters of a quote; a longer one is refused. */
 const longestQuote = 2_000
-export const mostQuotes = 10
 /** A quote of punctuation says nothing. */
 const leastLetters = 8
 /** A part of so many letters and digits that stands in an earlier input may have come from there. */
@@ -55,14 +65,14 @@ export class Evidence {
 
   /** Why a quote does not count; undefined where it does. */
   refusalOf(quote: string): string | undefined {
-    if (quote.length > longestQuote) return `it is longer than ${longestQuote} characters`
+    if (quote.length > longestQuote) return quoteTooLong(longestQuote)
     const wanted = quote.replaceAll(/\s/g, '')
-    if (wanted === '') return 'it is empty'
+    if (wanted === '') return quoteEmpty
     const found = this.results.flatMap((result) => {
       const passage = result.texts.map((text) => this.#passageOf(text, wanted)).find((each) => each !== undefined)
       return passage === undefined ? [] : [{ result, passage }]
     })
-    if (found.length === 0) return 'no result of a tool since the prompt holds it, word for word'
+    if (found.length === 0) return quoteNotFound
     let refusal: string | undefined
     for (const { result, passage } of found) {
       const problem = result.refusal ?? this.#problemOf(passage, result)
@@ -90,8 +100,7 @@ export class Evidence {
   }
 
   #problemOf(passage: string, result: RecordedResult): string | undefined {
-    if (Array.from(passage.replaceAll(/\s+/g, ' ').trim()).length < leastQuote)
-      return `it has fewer than ${leastQuote} characters`
+    if (Array.from(passage.replaceAll(/\s+/g, ' ').trim()).length < leastQuote) return quoteTooShort
     for (const letters of formsOf(passage)) {
       const problem = this.#problemOfLetters(letters, result)
       if (problem !== undefined) return problem
@@ -100,14 +109,14 @@ export class Evidence {
   }
 
   #problemOfLetters(letters: string, { call, at }: RecordedResult): string | undefined {
-    if (letters.length < leastLetters) return 'it has hardly any letters or digits'
-    if (this.#own.hasWhole(letters)) return 'the agent itself wrote it, in a text or in the input of a tool'
+    if (letters.length < leastLetters) return quoteWithoutWords
+    if (this.#own.hasWhole(letters)) return quoteOfAgent
     const shared = longestShared(letters, this.#own.sharedBefore(letters, at, longestOfInput), longestOfInput)
-    if (shared !== undefined) return `the agent itself wrote a part of it, in the input of a tool ("${shared}")`
+    if (shared !== undefined) return quotePartOfAgent(shared)
     const isNew = withoutShared(letters, this.#own.sharedBefore(letters, at, wordOfInput), wordOfInput)
     const isNewInCall = withoutShared(letters, this.#own.sharedWithCall(letters, call.id, wordOfCall), wordOfCall)
     const count = isNew.filter((each, index) => each && isNewInCall[index] === true).length
-    return count < leastNew ? 'it can be put together from inputs of tools that the agent wrote' : undefined
+    return count < leastNew ? quoteAssembled : undefined
   }
 }
 
@@ -128,7 +137,7 @@ function resultsOf(
       const call = place === undefined ? undefined : calls[place]
       if (place === undefined || call === undefined || call.at >= at) continue
       const isStale = at < fresh.at || (at === fresh.at && index < fresh.index)
-      const refusal = isStale ? 'it came before the last change' : refusalBy(noEvidence, call, calls.slice(0, place))
+      const refusal = isStale ? quoteStale : refusalBy(noEvidence, call, calls.slice(0, place))
       results.push({ call, at, texts: textsOf(block), refusal })
     }
   }
@@ -140,7 +149,7 @@ function refusalBy(noEvidence: NoEvidence, call: CalledTool, earlier: readonly C
   try {
     return noEvidence(call, earlier)
   } catch {
-    return 'it cannot be told what it shows'
+    return quoteUnknown
   }
 }
 

@@ -3,9 +3,28 @@ import type { CompactionReply } from '../context/port.ts'
 import { textOf, type ModelMessage, type UserMessage } from '../messages.ts'
 import type { Model } from '../model/model.ts'
 import { headOf } from '../text.ts'
-import { Evidence, mostQuotes, type NoEvidence } from './evidence.ts'
+import { Evidence, type NoEvidence } from './evidence.ts'
+import { mostQuotes } from './evidence-limits.ts'
 import type { Goal, GoalContext, GoalVerdict } from './goal.ts'
-import { judgementOf, judgeQuestion, judgeSystem, roomIn, type Judgement } from './judge-question.ts'
+import { judgementOf, judgeQuestion, roomIn, type Judgement } from './judge-question.ts'
+import {
+  afterEmptyAnswer,
+  judgeAborted,
+  judgedMet,
+  judgedUnmet,
+  judgedWithoutEvidence,
+  judgeFailed,
+  judgeOverBudget,
+  judgeSystem,
+  judgeUnreadable,
+  missingUnknown,
+  noQuote,
+  nothingToQuote,
+  quoteRefusal,
+  tooManyQuotes,
+  unreadableAnswer,
+  uselessEvidence,
+} from './judge-texts.ts'
 
 /** How a judged goal is judged. */
 export interface JudgedGoalOptions {
@@ -30,7 +49,6 @@ const usualTimeoutMs = 600_000
 const mostReplyTokens = 4_000
 /** Characters of what a judge says that go into a report. */
 const longestReport = 4_000
-const longestShownQuote = 200
 
 /**
  * A goal in words, which a model judges: for what no program can check (spec R-GOAL-50). Prefer a command where there is one. The judge is asked within
@@ -68,7 +86,7 @@ async function judge(goal: string, options: JudgedGoalOptions, context: GoalCont
   const { transcript } = context.state
   const evidence = new Evidence(transcript, context.changes, options.noEvidence ?? (() => undefined))
   // Without anything to quote there is one verdict, and no question is needed for it.
-  if (evidence.isEmpty) return unmet(`Nothing shows that the goal is met: ${nothingToQuote(evidence)}\n${howToShow}`)
+  if (evidence.isEmpty) return unmet(withoutQuotes(evidence))
   const room = roomIn(options.model?.contextWindow)
   const question = (tokens: number): string => judgeQuestion(goal, transcript, evidence.results, tokens)
   let messages: Conversation = [userMessage(question(room))]
@@ -106,66 +124,50 @@ type Read =
 function readReply(reply: CompactionReply, evidence: Evidence): Read {
   switch (reply.kind) {
     case 'aborted':
-      return { kind: 'verdict', verdict: unmet('The judge was not heard: the check was aborted.') }
+      return { kind: 'verdict', verdict: unmet(judgeAborted) }
     case 'over_budget':
-      return { kind: 'verdict', verdict: unmet('The judge was not asked: the budget has no room for the question.') }
+      return { kind: 'verdict', verdict: unmet(judgeOverBudget) }
     case 'failed': {
       const { kind, message } = reply.error
-      const verdict = unmet(`The judge could not be asked: ${headOf(message, 1_000)}`)
+      const verdict = unmet(judgeFailed(headOf(message, 1_000)))
       return { kind: kind === 'prompt_too_long' ? 'too_long' : 'verdict', verdict }
     }
     case 'answered': {
       const judgement = reply.streamError === null ? judgementOf(textOf(reply.message.content)) : undefined
       if (judgement !== undefined) return readJudgement(judgement, evidence)
-      const problem = 'That is not the one JSON object that was asked for, whole and with "met" as true or false.'
-      return { kind: 'again', problem, verdict: unmet('The judge gave no verdict that can be read.') }
+      return { kind: 'again', problem: unreadableAnswer, verdict: unmet(judgeUnreadable) }
     }
   }
 }
 
 function readJudgement({ met, evidence: quotes, missing }: Judgement, evidence: Evidence): Read {
   if (!met) {
-    const what = missing.trim() === '' ? 'The judge did not say what.' : headOf(missing.trim(), longestReport)
-    return { kind: 'verdict', verdict: unmet(`A model judged that the goal is not met. Missing: ${what}`) }
+    const what = missing.trim() === '' ? missingUnknown : headOf(missing.trim(), longestReport)
+    return { kind: 'verdict', verdict: unmet(judgedUnmet(what)) }
   }
   const refusals = refusalsOf(quotes, evidence)
-  if (refusals.length === 0) return { kind: 'verdict', verdict: { met: true, report: metReport(quotes) } }
+  if (refusals.length === 0) return { kind: 'verdict', verdict: { met: true, report: judgedMet(quotes) } }
   const list = refusals.join('\n')
   return {
     kind: 'again',
-    problem: `You said that the goal is met, but this evidence does not count:\n${list}\nQuote other lines, all of which count, or say that the goal is not met.`,
-    verdict: unmet(`A model judged that the goal is met, but its evidence does not count:\n${list}\n${howToShow}`),
+    problem: uselessEvidence(list),
+    verdict: unmet(judgedWithoutEvidence(list)),
   }
 }
 
 /** Lines for the quotes that do not count, and for there being none. */
 function refusalsOf(quotes: readonly string[], evidence: Evidence): readonly string[] {
-  if (quotes.length === 0) return ['- there is no quote']
-  if (quotes.length > mostQuotes) return [`- there are more than ${mostQuotes} quotes`]
+  if (quotes.length === 0) return [noQuote]
+  if (quotes.length > mostQuotes) return [tooManyQuotes]
   return quotes.flatMap((quote) => {
     const refusal = evidence.refusalOf(quote)
-    return refusal === undefined ? [] : [`- ${shown(quote)}: ${refusal}`]
+    return refusal === undefined ? [] : [quoteRefusal(quote, refusal)]
   })
 }
 
-function metReport(quotes: readonly string[]): string {
-  return `A model judged that the goal is met, by:\n${quotes.map((quote) => `- ${shown(quote)}`).join('\n')}`
-}
-
-function shown(quote: string): string {
-  const plain = quote.replaceAll(/\s+/g, ' ').trim()
-  const cut = headOf(plain, longestShownQuote)
-  return `"${cut}${cut === plain ? '' : ' …'}"`
-}
-
-const howToShow =
-  'Show it by the result of a tool after your last change: run a program that reports it by itself, with its output as it is. What you print, name or write ' +
-  'yourself does not count, nor does what you read back from a file that you wrote, nor what an agent says.'
-
-function nothingToQuote({ results }: Evidence): string {
+function withoutQuotes({ results }: Evidence): string {
   const last = results.at(-1)
-  if (last === undefined) return 'no tool has given a result since the prompt.'
-  return `no result since the last change can be quoted (the last one, of ${headOf(last.call.name, 100)}: ${last.refusal ?? ''}).`
+  return nothingToQuote(last && { tool: headOf(last.call.name, 100), why: last.refusal ?? '' })
 }
 
 function unmet(report: string): GoalVerdict {
@@ -182,6 +184,6 @@ function userMessage(content: string): Conversation[0] {
 /** A service takes no empty message of a model. */
 function askedAgain([question]: Conversation, reply: CompactionReply, problem: string): Conversation {
   const said = reply.kind === 'answered' ? headOf(textOf(reply.message.content), 20_000) : ''
-  if (said.trim() === '') return [userMessage(`${question.content}\n\nYour last answer was empty.`)]
+  if (said.trim() === '') return [userMessage(afterEmptyAnswer(question.content))]
   return [question, { role: 'assistant', content: [{ type: 'text', text: said }] }, userMessage(problem)]
 }

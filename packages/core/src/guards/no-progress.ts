@@ -42,23 +42,3 @@ export function noProgress(options: NoProgressOptions = {}): Guard {
     },
   }
 }
-
-const beforeHint =
-  'You are repeating the same tool calls and getting the same results. Stop and think: what do you expect to change? '
-const afterHint = 'Otherwise try something different, or say what keeps you from going on.'
-
-/** What the model is told before a run that goes in circles is stopped, where no tool waits for it. */
-export const noProgressNudge: string =
-  beforeHint +
-  'If you are waiting for something, wait longer inside the call before it looks again, such as with `sleep 60`. ' +
-  afterHint
-
-/**
- * The same where a tool waits: `waitTool` is its name, or undefined where there is none. With a name of four letters, as `Wait` is, it is as long as
- * `noProgressNudge`, so that what-if reckons with the same tokens.
- */
-export function noProgressReminder(waitTool: string | undefined): string {
-  if (waitTool === undefined) return noProgressNudge
-  const hint = `If you are waiting for something, call ${waitTool} and say for what and for how long: it returns when that has come. `
-  return beforeHint + hint + afterHint
-}

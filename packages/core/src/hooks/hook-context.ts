@@ -8,6 +8,7 @@ import { noFigures, type HookFigures } from './hook-figures.ts'
 import type { AskModel, HookQuestion } from './questions.ts'
 import type { HookOutcome, HookTrigger } from './hook-outcome.ts'
 import { transcriptChange, type TranscriptChange } from './transcript-change.ts'
+import { deniedByHook } from '../tools/permission-texts.ts'
 
 /** What a `HookContext` is made of. */
 export interface HookContextInit {
@@ -132,7 +133,7 @@ export class HookContext {
    * beforeToolUse: denies the call; the reason goes to the model. beforeCompact: skips a compaction that is not needed at once (`auto`, `manual`).
    */
   withBlocked(reason: string): HookContext {
-    return this.#with({ blocked: plainTextOf(reason) || denied })
+    return this.#with({ blocked: plainTextOf(reason) || deniedByHook })
   }
 
   /**
@@ -197,8 +198,6 @@ export class HookContext {
     }
   }
 }
-
-const denied = 'A hook denied this call.'
 
 /** The operations behind `withState`, beside those on the transcript: signals raised, going on asked for, metadata added. */
 function stateChanges(before: AgentState, after: AgentState): HookOutcome {

@@ -1,6 +1,7 @@
 import { checkAnswer } from '../tools/answer-shape.ts'
 import type { CanUseTool, CanUseToolOptions, PermissionAnswer } from '../tools/can-use-tool.ts'
 import type { Question, SessionEvent } from './session.ts'
+import { requestWithdrawn } from '../tools/permission-texts.ts'
 
 /** One that is open, and who waits for it. */
 interface OpenQuestion {
@@ -8,7 +9,7 @@ interface OpenQuestion {
   readonly settle: (answer: PermissionAnswer, because: 'answered' | 'withdrawn') => void
 }
 
-const withdrawn: PermissionAnswer = Object.freeze({ behavior: 'deny', message: 'The question was withdrawn.' })
+const withdrawn: PermissionAnswer = Object.freeze({ behavior: 'deny', message: requestWithdrawn })
 
 /** Calls that wait for a person. An answer counts once; one to a question that is withdrawn is passed over. */
 export class Questions {

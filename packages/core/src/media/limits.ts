@@ -1,5 +1,6 @@
 import { ConfigurationError } from '../errors.ts'
 import { fieldsOf, refuse } from '../given.ts'
+import { sizeAdvice } from './media-texts.ts'
 
 /** What a service takes of images and documents; the defaults are what every service of the Messages API takes. */
 export interface MediaLimits {
@@ -35,7 +36,7 @@ export const defaultMediaLimits: MediaLimits = Object.freeze<MediaLimits>({
   images: 100,
   pdfPages: 100,
   encodedBytes: 28 * megabyte,
-  advice: 'Make it smaller.',
+  advice: sizeAdvice,
 })
 
 /** The defaults, and what was chosen in their place. */

@@ -3,6 +3,17 @@ import { bytesOfBase64 } from './bytes.ts'
 import { imageFactsOf, type ImageFacts } from './image-facts.ts'
 import { defaultMediaLimits, type MediaLimits } from './limits.ts'
 import { isPdf, pdfPagesOf } from './pdf-pages.ts'
+import {
+  documentTooLarge,
+  imageTooLarge,
+  imageTooWide,
+  imageTypeMismatch,
+  notPdf,
+  pdfTooLong,
+  undeclaredType,
+  unknownImageType,
+  unsupportedImage,
+} from './media-texts.ts'
 
 /** An image or a document. */
 export type MediaBlock = ImageBlock | (OpaqueBlock & { readonly type: 'document' })
@@ -64,20 +75,19 @@ export function mediaProblem(block: ContentBlock, limits: MediaLimits = defaultM
 
 function imageProblem({ declaredType, encodedBytes, image }: MediaFacts, limits: MediaLimits): string | undefined {
   const { imageTypes, imageSidePx, imageEncodedBytes, advice } = limits
-  const type = image?.type ?? declaredType ?? 'of no type'
+  const type = image?.type ?? declaredType ?? undeclaredType
   // Of a type that is not among ours the caller said that it is taken, and nothing else is known.
   const isTaken = imageTypes.includes(type) && (image !== undefined || !readable.has(type))
   if (!isTaken) {
-    const is = image === undefined ? `of no known type by its bytes (declared as ${declaredType ?? 'nothing'})` : type
-    return `The image is ${is}; ${imageTypes.join(', ')} are accepted. Convert it.`
+    const is = image === undefined ? unknownImageType(declaredType ?? 'nothing') : type
+    return unsupportedImage(is, imageTypes)
   }
   if (image !== undefined && declaredType !== image.type)
-    return `The image is declared as ${declaredType ?? 'nothing'}, but by its bytes it is ${image.type}.`
+    return imageTypeMismatch(declaredType ?? 'nothing', image.type)
   const { width, height } = image?.size ?? { width: 0, height: 0 }
-  if (Math.max(width, height) > imageSidePx)
-    return `The image is ${width}x${height} px; at most ${imageSidePx}x${imageSidePx} are accepted. ${advice}`
+  if (Math.max(width, height) > imageSidePx) return imageTooWide(width, height, imageSidePx, advice)
   if (encodedBytes > imageEncodedBytes)
-    return `The image has ${megabytes(encodedBytes)} encoded; at most ${megabytes(imageEncodedBytes)} are accepted. ${advice}`
+    return imageTooLarge(megabytes(encodedBytes), megabytes(imageEncodedBytes), advice)
   return undefined
 }
 
@@ -85,12 +95,9 @@ const readable: ReadonlySet<string> = new Set(defaultMediaLimits.imageTypes)
 
 function documentProblem(facts: MediaFacts, { pdfPages, encodedBytes: mostBytes }: MediaLimits): string | undefined {
   const { declaredType, encodedBytes, pages } = facts
-  if (declaredType === 'application/pdf' && !facts.isPdf)
-    return 'The document is declared as application/pdf, but by its bytes it is none.'
-  if (pages !== undefined && pages > pdfPages)
-    return `The PDF has ${pages} pages; at most ${pdfPages} are accepted. Give a part of it.`
-  if (encodedBytes > mostBytes)
-    return `The document has ${megabytes(encodedBytes)} encoded; at most ${megabytes(mostBytes)} are accepted. Give a part of it.`
+  if (declaredType === 'application/pdf' && !facts.isPdf) return notPdf
+  if (pages !== undefined && pages > pdfPages) return pdfTooLong(pages, pdfPages)
+  if (encodedBytes > mostBytes) return documentTooLarge(megabytes(encodedBytes), megabytes(mostBytes))
   return undefined
 }
 

@@ -1,6 +1,7 @@
 import type { MediaLimits } from './limits.ts'
 import { mediaFactsOf, type MediaBlock } from './media-problem.ts'
 import type { MediaPlace, PlacedMedia } from './places.ts'
+import { largeAmongMany, mostEncoded, mostImages, mostPages } from './media-texts.ts'
 
 /** What a request has of images and documents in all. */
 export interface MediaTotals {
@@ -81,14 +82,13 @@ const weights: { readonly [measure in (typeof measures)[number]]: (block: MediaB
 }
 
 const reasons: { readonly [measure in (typeof measures)[number]]: (limits: MediaLimits) => string } = {
-  images: ({ images }) => `a request takes at most ${images} images`,
-  encodedBytes: ({ encodedBytes }) =>
-    `the images and documents of a request have at most ${Math.floor(encodedBytes / 1024 / 1024)} MB`,
-  pdfPages: ({ pdfPages }) => `a request takes at most ${pdfPages} pages of PDF`,
+  images: ({ images }) => mostImages(images),
+  encodedBytes: ({ encodedBytes }) => mostEncoded(Math.floor(encodedBytes / 1024 / 1024)),
+  pdfPages: ({ pdfPages }) => mostPages(pdfPages),
 }
 
 function largeReason({ manyImages, sidePxOfMany }: MediaLimits): string {
-  return `a request with more than ${manyImages} images takes none over ${sidePxOfMany} px`
+  return largeAmongMany(manyImages, sidePxOfMany)
 }
 
 function halfOf(limit: number): number {

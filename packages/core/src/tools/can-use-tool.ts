@@ -6,6 +6,16 @@ import { InvalidAnswer, problemOfAnswer } from './answer-shape.ts'
 import { decisionOf, type PermissionDecision } from './permission-decision.ts'
 import { permissionUpdatesOf, type PermissionUpdate } from './permission-update.ts'
 import type { AskCause, Permissions } from './permissions.ts'
+import {
+  cannotAsk,
+  deniedByUser,
+  invalidAnswer,
+  noAnswerInTime,
+  permissionsNotSaved,
+  unknownMode,
+  wrongBehavior,
+  wrongUpdates,
+} from './permission-texts.ts'
 
 /**
  * Asks a person about a call that rules, mode and hooks leave open (spec R-ASK-1). The answer is on record before it counts.
@@ -44,22 +54,21 @@ export function answerOf(given: unknown, { modes = [] }: Permissions): Permissio
   if (problem !== undefined) return new InvalidAnswer(problem)
   const { behavior, updatedPermissions, message, interrupt } = fieldsOf(given) ?? {}
   if (behavior === 'deny') {
-    const said = message === undefined || message === '' ? 'The person denied this call.' : plainTextOf(message)
+    const said = message === undefined || message === '' ? deniedByUser : plainTextOf(message)
     return { behavior, message: said, ...(interrupt === true && { interrupt }) }
   }
   const decision = decisionOf(given)
-  if (decision.behavior === 'ask' || decision.behavior === 'fail') return wrong('it must be allow or deny')
+  if (decision.behavior === 'ask' || decision.behavior === 'fail') return wrong(wrongBehavior)
   if (updatedPermissions === undefined || updatedPermissions === null) return decision
   const updates = permissionUpdatesOf(updatedPermissions)
-  if (typeof updates === 'string') return wrong(`updatedPermissions: ${updates}`)
+  if (typeof updates === 'string') return wrong(wrongUpdates(updates))
   const mode = updates.find((update) => update.type === 'setMode' && !modes.includes(update.mode))
-  if (mode?.type === 'setMode')
-    return wrong(`updatedPermissions: there is no mode ${mode.mode} (${modes.join(', ') || 'none'})`)
+  if (mode?.type === 'setMode') return wrong(wrongUpdates(unknownMode(mode.mode, modes)))
   return decision.behavior === 'allow' ? { ...decision, updatedPermissions: updates } : decision
 }
 
 function wrong(what: string): PermissionAnswer {
-  return { behavior: 'deny', message: `The answer was not understood: ${what}.` }
+  return { behavior: 'deny', message: invalidAnswer(what) }
 }
 
 /** What it changes is kept first: an answer that counts is kept (spec R-ASK-5). Never rejects. */
@@ -69,7 +78,7 @@ export async function keptAnswer(permissions: Permissions, answer: PermissionAns
     await permissions.keep?.(answer.updatedPermissions)
     return answer
   } catch (error) {
-    return { behavior: 'deny', message: `The permissions could not be changed: ${messageOf(error)}` }
+    return { behavior: 'deny', message: permissionsNotSaved(messageOf(error)) }
   }
 }
 
@@ -79,9 +88,9 @@ export function changesPermissions(given: PermissionDecision): boolean {
 }
 
 export function failedAnswer(thrown: unknown): PermissionAnswer {
-  return { behavior: 'deny', message: `Nobody could be asked: ${messageOf(thrown)}` }
+  return { behavior: 'deny', message: cannotAsk(messageOf(thrown)) }
 }
 
 export function lateAnswer(timeoutMs: number): PermissionAnswer {
-  return { behavior: 'deny', message: `Nobody answered within ${timeoutMs / 1000} s.` }
+  return { behavior: 'deny', message: noAnswerInTime(timeoutMs / 1_000) }
 }

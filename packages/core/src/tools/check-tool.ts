@@ -28,6 +28,7 @@ const others: readonly (readonly [field: string, check: Given])[] = [
   ['asksModel', optional(isYesOrNo)],
   ['waits', optional(isYesOrNo)],
   ['offeredTo', optional(isFunction)],
+  ['canonicalInput', optional(isFunction)],
   ['validate', optional(isFunction)],
   ['precheck', optional(isFunction)],
   ['models', optional(isListOf(isModel))],

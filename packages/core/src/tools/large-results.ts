@@ -1,4 +1,5 @@
 import { isFunction, isObject, isPositive, optional, type Given } from '../given.ts'
+import type { ReadCall } from './result-texts.ts'
 
 /** The text of one result, whole, as hooks left it. */
 export interface LargeResult {
@@ -20,6 +21,11 @@ export interface LargeResults {
    * gives the same. What it throws is told to the model: the rest is then lost.
    */
   save(result: LargeResult, options: { readonly signal: AbortSignal }): PromiseLike<string> | string
+  /**
+   * The call of a tool by which the model reads a stored result, such as `{ tool: 'Read', input: { file_path: name }, lineField: 'offset' }`. The note
+   * in the shortened result names it. `name` is what `save` returned. What it throws leaves the call out.
+   */
+  readCall?(name: string): ReadCall | undefined
 }
 
 const mostCharacters = 50_000
@@ -32,4 +38,8 @@ export function largeResultLimit(contextWindow: number): number {
   return Math.min(mostCharacters, Math.floor(contextWindow / 2))
 }
 
-export const isLargeResults: Given = isObject('an object with save', { save: isFunction, limit: optional(isPositive) })
+export const isLargeResults: Given = isObject('an object with save', {
+  save: isFunction,
+  limit: optional(isPositive),
+  readCall: optional(isFunction),
+})

@@ -4,11 +4,12 @@ import { isInstance, messageOf } from '../errors.ts'
 import { jsonOf } from '../json.ts'
 import { StopSignal } from '../endings/signal.ts'
 import { AgentStopException } from '../endings/stop-exception.ts'
+import { noOutputText, toolStoppedRun } from './result-texts.ts'
 import type { ToolResult } from './tool-result.ts'
 
 // Whatever a tool gives or throws has a meaning (spec R-TOOL-16): nothing it does ends the run, but for a stop that it throws.
 
-const noOutput: ToolResult = Object.freeze<ToolResult>({ status: 'done', content: '(no output)', isError: false })
+const noOutput: ToolResult = Object.freeze<ToolResult>({ status: 'done', content: noOutputText, isError: false })
 
 /** Nothing is an empty result, and what is neither text nor blocks is told as JSON. */
 export function resultOfOutput(output: unknown): ToolResult {
@@ -59,7 +60,7 @@ function withTasks(result: ToolResult, given: unknown): ToolResult {
 export function resultOfThrown(thrown: unknown): ToolResult {
   if (!isInstance(thrown, AgentStopException)) return failed(thrown)
   const signal = stopSignalOf(thrown)
-  return { status: 'done', content: signal.message || 'The run stops here.', isError: false, stop: signal.toJSON() }
+  return { status: 'done', content: signal.message || toolStoppedRun, isError: false, stop: signal.toJSON() }
 }
 
 function failed(thrown: unknown): ToolResult {

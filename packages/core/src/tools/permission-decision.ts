@@ -3,6 +3,7 @@ import { messageOf } from '../errors.ts'
 import { disregard } from '../eventually.ts'
 import { jsonOf } from '../json.ts'
 import { permissionUpdatesOf, type PermissionUpdate } from './permission-update.ts'
+import { invalidAnswer, invalidDenial, noDecision, rulesFailed, wrongUpdates } from './permission-texts.ts'
 
 /** What the rules say about a call. */
 export type PermissionDecision =
@@ -21,7 +22,7 @@ export type PermissionDecision =
 
 /** What was given as a decision, read once, as JSON. What is none denies: nothing is allowed that was not said to be. */
 export function decisionOf(given: unknown): PermissionDecision {
-  if (typeof given !== 'object' || given === null) return noDecision
+  if (typeof given !== 'object' || given === null) return undecided
   try {
     // Plain JavaScript may give any fields, or none.
     const { behavior, message, updatedInput } = given as { readonly [field: string]: unknown }
@@ -29,7 +30,7 @@ export function decisionOf(given: unknown): PermissionDecision {
       return updatedInput === undefined ? { behavior } : { behavior, updatedInput: jsonOf(updatedInput) }
     return behavior === 'deny' || behavior === 'ask' || behavior === 'fail'
       ? { behavior, message: plainTextOf(message) }
-      : noDecision
+      : undecided
   } catch (error) {
     return failedRules(error)
   }
@@ -46,20 +47,20 @@ export function recordedAnswer(given: unknown): PermissionDecision {
       return decision
     const updates = permissionUpdatesOf(updatedPermissions)
     if (typeof updates !== 'string') return { ...decision, updatedPermissions: updates }
-    return { behavior: 'deny', message: `The answer was not understood: updatedPermissions: ${updates}.` }
+    return { behavior: 'deny', message: invalidAnswer(wrongUpdates(updates)) }
   } catch (error) {
     return failedRules(error)
   }
 }
 
-const noDecision: PermissionDecision = Object.freeze<PermissionDecision>({
+const undecided: PermissionDecision = Object.freeze<PermissionDecision>({
   behavior: 'deny',
-  message: "There was no decision: { behavior: 'allow' | 'deny' | 'ask' } is needed.",
+  message: noDecision,
 })
 
 /** A rule set that throws denies. */
 export function failedRules(error: unknown): PermissionDecision & { readonly behavior: 'deny' } {
-  return { behavior: 'deny', message: `The permission rules failed: ${messageOf(error)}` }
+  return { behavior: 'deny', message: rulesFailed(messageOf(error)) }
 }
 
 /** What deny rules gave: why the call is denied, or undefined. What is neither a text nor nothing denies. */
@@ -67,5 +68,5 @@ export function denialOf(given: unknown): string | undefined {
   if (given === undefined || given === null || given === false) return undefined
   if (typeof given === 'string') return given
   disregard(given)
-  return 'The deny rules gave something that is neither a text nor undefined.'
+  return invalidDenial
 }

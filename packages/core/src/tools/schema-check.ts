@@ -1,3 +1,5 @@
+import { tooLarge, wholeInput } from './schema-texts.ts'
+
 /** What is wrong, and where: a path from the value that was checked. */
 export interface Problem {
   readonly path: string
@@ -21,7 +23,7 @@ const mostSteps = 1_000_000
 export function spend(walk: Walk, steps: number): boolean {
   if (walk.exceeded !== undefined) return false
   walk.steps += steps
-  if (walk.steps > mostSteps) walk.exceeded = 'the input is too large to be checked'
+  if (walk.steps > mostSteps) walk.exceeded = tooLarge
   return walk.exceeded === undefined
 }
 
@@ -63,6 +65,6 @@ const longestPath = 200
 /** How a place is named to the model. */
 export function placeOf(path: string): string {
   const place = path.startsWith('.') ? path.slice(1) : path
-  if (place === '') return 'the input'
+  if (place === '') return wholeInput
   return place.length <= longestPath ? place : `${place.slice(0, 100)}…${place.slice(-80)}`
 }

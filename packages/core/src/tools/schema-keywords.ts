@@ -2,6 +2,7 @@ import { isJsonObject, isSameJson, type Json, type JsonObject } from '../json.ts
 import { aboutPart, accept, joined, mostProblems, none, spend, wrong, type Check, type PartOf } from './schema-check.ts'
 import { isFullyChecked, type TargetOf } from './schema-coverage.ts'
 import { listCheck, numberCheck, objectCheck, stringCheck } from './schema-kinds.ts'
+import { forbiddenForm, notOneOf, notTheValue, wrongForm, wrongType } from './schema-texts.ts'
 
 /** What references within a schema are about. */
 export interface SchemaResource {
@@ -107,7 +108,7 @@ function present(checks: readonly (Check | undefined)[]): readonly Check[] {
 function formsCheck(forms: Json | undefined, partOf: PartOf): Check | undefined {
   if (!Array.isArray(forms)) return undefined
   const checks = forms.map(partOf)
-  const problem = wrong('fits none of the forms it may have')
+  const problem = wrong(wrongForm)
   return (value, walk) => (checks.some((check) => check(value, walk) === none) ? none : problem)
 }
 
@@ -116,8 +117,7 @@ function typeCheck(type: Json | undefined): Check | undefined {
   const [only, ...more] = [...new Set(names)].map(typeTest)
   if (only === undefined) return undefined
   const fits = more.length === 0 ? only : (value: unknown) => only(value) || more.some((test) => test(value))
-  const words = `must be ${names.join(' or ')}, not `
-  return (value) => (fits(value) ? none : wrong(words + nameOf(value)))
+  return (value) => (fits(value) ? none : wrong(wrongType(names, nameOf(value))))
 }
 
 function typeTest(type: string): (value: unknown) => boolean {
@@ -147,7 +147,7 @@ function nameOf(value: unknown): string {
 function enumCheck(allowed: Json | undefined): Check | undefined {
   if (!Array.isArray(allowed)) return undefined
   const values: readonly unknown[] = allowed
-  const problem = wrong(`must be one of ${values.map((option) => JSON.stringify(option)).join(', ')}`)
+  const problem = wrong(notOneOf(values.map((option) => JSON.stringify(option))))
   const simple = new Set(values.filter((option) => typeof option !== 'object' || option === null))
   const others = values.filter((option) => typeof option === 'object' && option !== null)
   return (value, walk) => {
@@ -157,7 +157,7 @@ function enumCheck(allowed: Json | undefined): Check | undefined {
 }
 
 function constCheck(constant: Json | undefined): Check {
-  const problem = wrong(`must be ${JSON.stringify(constant)}`)
+  const problem = wrong(notTheValue(JSON.stringify(constant)))
   return (value, walk) => (isSameJson(constant, value, (parts) => spend(walk, parts * aboutPart)) ? none : problem)
 }
 
@@ -165,7 +165,7 @@ function constCheck(constant: Json | undefined): Check {
 function notCheck(excluded: Json | undefined, targetOf: TargetOf, partOf: PartOf): Check | undefined {
   if (excluded === undefined || !isFullyChecked(excluded, targetOf)) return undefined
   const check = partOf(excluded)
-  const problem = wrong('has a form that is excluded')
+  const problem = wrong(forbiddenForm)
   return (value, walk) => (check(value, walk) === none ? problem : none)
 }
 

@@ -11,17 +11,17 @@ import {
   type PartOf,
   type Problem,
 } from './schema-check.ts'
-import { many } from '../text.ts'
+import { isDuplicate, isMissing, outOfRange, unknownField, wrongLength } from './schema-texts.ts'
 
 // What a schema says about values of one kind. Values of other kinds pass: the type of the schema is what is about them.
 
 export function numberCheck(schema: JsonObject): Check | undefined {
   const tests = [
-    test(schema['minimum'], 'must be at least', (value, limit) => value >= limit),
-    test(schema['maximum'], 'must be at most', (value, limit) => value <= limit),
-    test(schema['exclusiveMinimum'], 'must be above', (value, limit) => value > limit),
-    test(schema['exclusiveMaximum'], 'must be below', (value, limit) => value < limit),
-    test(schema['multipleOf'], 'must be a multiple of', isMultiple),
+    test(schema['minimum'], 'minimum', (value, limit) => value >= limit),
+    test(schema['maximum'], 'maximum', (value, limit) => value <= limit),
+    test(schema['exclusiveMinimum'], 'exclusiveMinimum', (value, limit) => value > limit),
+    test(schema['exclusiveMaximum'], 'exclusiveMaximum', (value, limit) => value < limit),
+    test(schema['multipleOf'], 'multipleOf', isMultiple),
   ].filter((one) => one !== undefined)
   if (tests.length === 0) return undefined
   return (value) => {
@@ -31,9 +31,13 @@ export function numberCheck(schema: JsonObject): Check | undefined {
   }
 }
 
-function test(limit: Json | undefined, words: string, holds: (value: number, limit: number) => boolean) {
+function test(
+  limit: Json | undefined,
+  bound: Parameters<typeof outOfRange>[1],
+  holds: (value: number, limit: number) => boolean,
+) {
   if (typeof limit !== 'number') return undefined
-  return { holds: (value: number) => holds(value, limit), problem: wrong(`${words} ${limit}`) }
+  return { holds: (value: number) => holds(value, limit), problem: wrong(outOfRange(limit, bound)) }
 }
 
 /** Of fractions as nearly as they can be told, so that 0.3 is a multiple of 0.1. In doubt it is one. */
@@ -49,8 +53,8 @@ export function stringCheck(schema: JsonObject): Check | undefined {
   const { minLength, maxLength } = schema
   if (typeof minLength !== 'number' && typeof maxLength !== 'number') return undefined
   const [least, most] = [atLeast(minLength), atMost(maxLength)]
-  const short = wrong(`must have at least ${many(least, 'character')}`)
-  const long = wrong(`must have at most ${many(most, 'character')}`)
+  const short = wrong(wrongLength(least, 'least', 'character'))
+  const long = wrong(wrongLength(most, 'most', 'character'))
   return (value, walk) => {
     if (typeof value !== 'string') return none
     const isShorter = value.length < least
@@ -97,8 +101,8 @@ export function listCheck(schema: JsonObject, partOf: PartOf): Check | undefined
 function sizeCheck(minItems: Json | undefined, maxItems: Json | undefined) {
   if (typeof minItems !== 'number' && typeof maxItems !== 'number') return undefined
   const [least, most] = [atLeast(minItems), atMost(maxItems)]
-  const short = wrong(`must have at least ${many(least, 'item')}`)
-  const long = wrong(`must have at most ${many(most, 'item')}`)
+  const short = wrong(wrongLength(least, 'least', 'item'))
+  const long = wrong(wrongLength(most, 'most', 'item'))
   return (length: number) => (length < least ? short : length > most ? long : none)
 }
 
@@ -107,7 +111,7 @@ function repetition(items: readonly unknown[]): readonly Problem[] {
   const seen = new Set<unknown>()
   for (const [index, item] of items.entries()) {
     if (typeof item === 'object' && item !== null) continue
-    if (seen.has(item)) return [{ path: `[${index}]`, says: 'must not be there twice' }]
+    if (seen.has(item)) return [{ path: `[${index}]`, says: isDuplicate }]
     seen.add(item)
   }
   return none
@@ -144,14 +148,14 @@ export function objectCheck(schema: JsonObject, partOf: PartOf): Check | undefin
   }
 }
 
-const missing = wrong('is missing')
+const missing = wrong(isMissing)
 
 /** What `additionalProperties` says. Names that a pattern may allow are not judged: no pattern is tried. */
 function otherFields(schema: JsonObject, names: readonly string[], partOf: PartOf): Check | undefined {
   if (isJsonObject(schema['patternProperties'])) return undefined
   const { additionalProperties } = schema
   if (additionalProperties !== false) return partSchema(additionalProperties, partOf)
-  const problem = wrong(`is not known; there are ${names.join(', ') || 'no fields'}`)
+  const problem = wrong(unknownField(names))
   return () => problem
 }
 

@@ -19,6 +19,7 @@ import {
   type PartOf,
   type Walk,
 } from './schema-check.ts'
+import { forbidden, moreProblems, tooDeep } from './schema-texts.ts'
 
 /** Says what is wrong with a value, in words for a model; nothing when it fits. */
 export type SchemaCheck = (value: unknown) => readonly string[]
@@ -61,7 +62,7 @@ function checkOf(schema: JsonObject): SchemaCheck {
     if (walk.exceeded !== undefined) return [walk.exceeded]
     if (problems === none) return noProblems
     const told = problems.slice(0, mostProblems).map(({ path, says }) => `${placeOf(path)} ${says}`)
-    return problems.length > mostProblems ? [...told, 'and more'] : told
+    return problems.length > mostProblems ? [...told, moreProblems] : told
   }
 }
 
@@ -104,8 +105,8 @@ function partFor(schema: JsonObject, resource: SchemaResource, partOf: PartOf): 
 
 function mayGoOn(walk: Walk): boolean {
   if (walk.exceeded !== undefined) return false
-  if (walk.level >= mostLevels) walk.exceeded = 'the input is nested too deeply to be checked'
+  if (walk.level >= mostLevels) walk.exceeded = tooDeep
   return spend(walk, 1)
 }
 
-const refuse: Check = () => wrong('is not allowed')
+const refuse: Check = () => wrong(forbidden)

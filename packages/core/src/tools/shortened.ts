@@ -1,16 +1,8 @@
 import { isText, type ContentBlock } from '../messages.ts'
 import { headOf, tailOf } from '../text.ts'
+import { completeOutputNote, omittedNote, type Whole } from './result-texts.ts'
 
 type Content = string | readonly ContentBlock[]
-
-/** What became of the whole. */
-export type Whole =
-  | {
-      readonly savedAs: string
-      /** It holds more than the text that is shortened. */
-      readonly isMore?: true
-    }
-  | { readonly lostBecause: string }
 
 /** All text of a result, with a line end between its blocks. */
 export function wholeTextOf(content: Content): string {
@@ -48,10 +40,7 @@ export function shortened(content: Content, limit: number, whole: Whole): Conten
 
 /** The content of which a tool has cut the middle itself, with where the whole is below it. */
 export function withWhole(content: Content, whole: Whole): Content {
-  const note =
-    'savedAs' in whole
-      ? `[The whole output is in ${whole.savedAs}: search it, or read the part of it that you need.]`
-      : `[What is left out was not kept: ${whole.lostBecause}.]`
+  const note = completeOutputNote(whole)
   return typeof content === 'string' ? `${content}\n${note}` : [...content, { type: 'text', text: note }]
 }
 
@@ -66,15 +55,18 @@ interface Cut {
 
 function cutOf(text: string, limit: number, whole: Whole): Cut {
   // As long as the note can be, so that its figures, which depend on the cut, do not move it.
-  const longest = noteOf(text.length, text.length, text.length, whole).length + lineEndsAround
+  const { length } = text
+  const longest =
+    omittedNote({ characters: length, lines: length, line: length }, length, whole).length + lineEndsAround
   const room = Math.max(0, limit - longest)
   const head = headAtLineEnd(headOf(text, Math.ceil(room / 2)))
   const tail = tailAtLineStart(tailOf(text, Math.floor(room / 2)))
-  const tailStart = text.length - tail.length
-  const leftOut = text.length - head.length - tail.length
+  const tailStart = length - tail.length
+  const characters = length - head.length - tail.length
   const before = head === '' ? '' : head.endsWith('\n') ? '\n' : '\n\n'
   const after = tail === '' ? '' : '\n\n'
-  const note = noteOf(text.length, leftOut, lineEndsIn(text, head.length, tailStart), whole)
+  const lines = lineEndsIn(text, head.length, tailStart)
+  const note = omittedNote({ characters, lines, line: lineEndsIn(text, 0, head.length) + 1 }, length, whole)
   return { head, note: `${before}${note}${after}`, tail, tailStart }
 }
 
@@ -97,15 +89,6 @@ function lineEndsIn(text: string, start: number, end: number): number {
   let count = 0
   for (let at = text.indexOf('\n', start); at !== -1 && at < end; at = text.indexOf('\n', at + 1)) count++
   return count
-}
-
-function noteOf(length: number, leftOut: number, lines: number, whole: Whole): string {
-  const inLines = lines === 0 ? '' : ` (${lines} ${lines === 1 ? 'line' : 'lines'})`
-  const rest =
-    'savedAs' in whole
-      ? `The whole result${whole.isMore === true ? '' : ` (${length} characters)`} is in ${whole.savedAs}: search it, or read the part of it that you need.`
-      : `They were not kept: ${whole.lostBecause}. If you need them, ask for a smaller part.`
-  return `[... ${leftOut} characters${inLines} left out here. ${rest} ...]`
 }
 
 /** The note stands where the text breaks off: the blocks keep their order. */

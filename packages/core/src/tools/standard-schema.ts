@@ -4,6 +4,7 @@ import { disregard } from '../eventually.ts'
 import { fieldsOf } from '../given.ts'
 import { deepFreeze, isJsonObject, type JsonObject } from '../json.ts'
 import type { InputCheck } from './tool.ts'
+import { doesNotMatch, moreCount, schemaReturnedPromise } from './schema-texts.ts'
 
 // The interfaces of https://standardschema.dev, declared here so that no library is needed for them.
 
@@ -88,10 +89,6 @@ export function jsonSchemaOf(schema: StandardSchema, words: SchemaWords): JsonOb
 /** The most issues that the model is told of; it corrects these first. */
 const mostIssues = 20
 
-/** A check that is not awaited. zod answers with a promise, too, where something in its schema throws: that cannot be told from the other. */
-export const gavePromise =
-  'gave a promise, which is not waited for: it checks asynchronously, or a transformation of it threw (zod answers with a promise then)'
-
 /** What a Standard Schema says of an input. */
 type StandardCheck<Output> = InputCheck<Output> & {
   /** It gave a promise. */
@@ -113,7 +110,7 @@ export function checkStandard<Output>(schema: StandardSchema<unknown, Output>, i
     return {
       valid: false,
       isAsync: true,
-      message: `its schema ${gavePromise}`,
+      message: schemaReturnedPromise,
     }
   }
   const issues = 'issues' in result ? (result.issues ?? undefined) : undefined
@@ -125,8 +122,7 @@ export function checkStandard<Output>(schema: StandardSchema<unknown, Output>, i
   return {
     valid: false,
     message:
-      [...told, ...(left > 0 ? [`and ${left} more`] : [])].filter((words) => words !== '').join('; ') ||
-      'the input does not fit',
+      [...told, ...(left > 0 ? [moreCount(left)] : [])].filter((words) => words !== '').join('; ') || doesNotMatch,
   }
 }
 

@@ -5,6 +5,14 @@ import type { ContentBlock, ToolResultBlock } from '../messages.ts'
 import type { OpenAgent } from '../open-agent.ts'
 import type { StopSignalJson } from '../endings/signal.ts'
 import type { AbortCause } from '../cancel/abort.ts'
+import {
+  interrupted,
+  interruptedStillRunning,
+  notRunText,
+  silentFailure,
+  unknownOutcomeText,
+  withheldText,
+} from './result-texts.ts'
 
 /** What a call came to, as recorded. Every call has exactly one, its own or a synthetic one. */
 export type ToolResult = {
@@ -35,7 +43,7 @@ export type ToolResult = {
 export function resultBlock(callId: string, result: ToolResult): ToolResultBlock {
   const { content, isError } = result
   // The API refuses an empty result that is marked as an error.
-  const said = content.length === 0 && isError ? 'The tool failed and said nothing.' : content
+  const said = content.length === 0 && isError ? silentFailure : content
   return isError
     ? { type: 'tool_result', tool_use_id: callId, content: said, is_error: true }
     : { type: 'tool_result', tool_use_id: callId, content: said }
@@ -45,14 +53,12 @@ export function resultBlock(callId: string, result: ToolResult): ToolResultBlock
 
 /** `settled`: it ended, or never began. `still_running`: it did not heed the abort and was left behind. */
 export function abortedResult(abort: AbortCause, how: 'settled' | 'still_running'): ToolResult {
-  if (how === 'settled') return { status: 'interrupted', content: 'Interrupted by user', isError: true, abort }
-  const content =
-    'Interrupted by user. The tool did not react and may still be at work: look before you rely on anything it touches.'
-  return { status: 'interrupted', content, isError: true, abort, stillRunning: true }
+  if (how === 'settled') return { status: 'interrupted', content: interrupted, isError: true, abort }
+  return { status: 'interrupted', content: interruptedStillRunning, isError: true, abort, stillRunning: true }
 }
 
 export function notRun(why: string): ToolResult {
-  return { status: 'not_run', content: `Not run: ${why}`, isError: true }
+  return { status: 'not_run', content: notRunText(why), isError: true }
 }
 
 export function invalid(message: string): ToolResult {
@@ -66,10 +72,15 @@ export function denied(message: string): ToolResult {
 /** It ended, and may not be told as it is: the run broke, was aborted or lost its process before the hooks that look at results had seen it. */
 export function withheld(
   { status, isError, tasks, agent }: ToolResult,
-  how: 'broke' | 'was aborted' | 'lost its process',
+  how: Parameters<typeof withheldText>[0],
 ): ToolResult {
-  const content = `The call ended, but its result is withheld: the run ${how} before the hooks that look at results had seen it.`
-  return { status, content, isError, ...(tasks !== undefined && { tasks }), ...(agent !== undefined && { agent }) }
+  return {
+    status,
+    content: withheldText(how),
+    isError,
+    ...(tasks !== undefined && { tasks }),
+    ...(agent !== undefined && { agent }),
+  }
 }
 
 /** What stands on record for a result that hooks are to look at first. A stop that the tool asked for is raised before they are called. */
@@ -77,9 +88,6 @@ export function unseenResult(result: ToolResult): ToolResult {
   const { stop } = result
   return { ...withheld(result, 'lost its process'), ...(stop !== undefined && { stop }), unseen: true }
 }
-
-/** What is told in place of a result that a hook was to redact. */
-export const withheldByHook = 'The call ended, but its result is withheld: a hook that redacts results failed.'
 
 /** What a hook has the model told in place of the result. What a program would be told beside it tells of what was replaced. */
 export function replacedResult(
@@ -91,8 +99,6 @@ export function replacedResult(
 
 export const unknownOutcome: ToolResult = Object.freeze<ToolResult>({
   status: 'unknown',
-  content:
-    'The outcome of this call is unknown: the process ended while it ran. It may have taken effect in full, in part or not at all. ' +
-    'Look at the current state before you go on, and do not simply run it again.',
+  content: unknownOutcomeText,
   isError: true,
 })

@@ -142,6 +142,12 @@ export interface Tool<Input = ToolInput> {
    * for a tool that needs something of it, such as `Model.webSearch`. What it throws counts as false.
    */
   offeredTo?(model: Model): boolean
+  /**
+   * The input with other names and forms replaced by those of the schema, such as `file_path` by `path`. Called before the schema, rules, hooks and
+   * `validate` see the call, so that all of them see the same input. It must be pure, and give its own results back unchanged. What it throws counts
+   * as no change.
+   */
+  canonicalInput?(input: JsonObject): JsonObject
   /** A stricter check than the schema; may change the input (defaults). Throwing counts as invalid. */
   validate?(input: unknown): InputCheck<Input>
   /**

@@ -25,6 +25,7 @@ import { draftOf, ends, goesOn, onward, type Draft, type Outcome, type Route } f
 import type { Run } from './run.ts'
 import { stepWithQuestions } from './step-with-questions.ts'
 import { waitForTasks } from './tasks.ts'
+import { invalidOutput, stopHookFeedback } from './turn-texts.ts'
 
 type Stage = (run: Run, message: AssistantMessage) => Eventually<Outcome | undefined>
 
@@ -85,11 +86,10 @@ function retryOutput(problem: string): Outcome {
     context: { problem },
     source: 'structured_output',
   })
-  const text = `Your answer does not fit the required schema: ${problem}. Answer again with nothing but JSON that fits it.`
   const retry: Route = {
     transition: 'structured_output_retry',
     take(run) {
-      run.appendUser(text, 'loop')
+      run.appendUser(invalidOutput(problem), 'loop')
       return 'taken'
     },
   }
@@ -193,7 +193,7 @@ function sendBack(run: Run, blocks: readonly HookBlock[]): Outcome {
     transition: 'stop_hook_blocking',
     take(from) {
       if (taken >= cap) return 'declined'
-      for (const { reason } of blocks) from.appendUser(`Stop hook feedback: ${reason}`, 'hook')
+      for (const { reason } of blocks) from.appendUser(stopHookFeedback(reason), 'hook')
       from.update({ stopHookActive: true, stopHookBlocks: repeats })
       return 'taken'
     },

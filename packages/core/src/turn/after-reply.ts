@@ -14,6 +14,7 @@ import { ends, type Draft, type Outcome } from './outcome.ts'
 import type { RecordPosition } from './record-position.ts'
 import type { Run } from './run.ts'
 import { addHookMessages, noSubject, runHooks, type HookRun } from './run-hooks.ts'
+import { notRunReasons, runStoppedBy } from '../tools/result-texts.ts'
 
 /** The model replied. An incomplete reply is recovered; any other is appended. Then its tool calls run, or the answer is checked. */
 export function afterReply(run: Run, reply: Answer): Eventually<Outcome> {
@@ -39,7 +40,7 @@ const nobody: readonly string[] = Object.freeze([])
 
 function endModelRefusal(run: Run, reply: Answer): Outcome {
   appendReply(run, reply)
-  closeNotRun(run, reply.calls, 'the model refused to go on')
+  closeNotRun(run, reply.calls, notRunReasons.refused)
   const standing = standingAfter(run, guardsAt(run, 'after_reply', run.turnEnd))
   if (standing !== undefined) return ends(standing)
   return ends(refusalDraft(reply.message))
@@ -63,7 +64,7 @@ function goOnWith(
       ? undefined
       : (overBudgetDraft(run) ?? overTokensDraft(run) ?? loweredTimeDraft(run) ?? standingAfter(run, raisedBy))
   if (stop !== undefined) {
-    closeNotRun(run, calls, `the run stopped (${stop.signal.toString()})`)
+    closeNotRun(run, calls, runStoppedBy(stop.signal.toString()))
     addHookMessages(run, messages)
     return ends(stop)
   }

@@ -13,6 +13,7 @@ import { lostAgent } from './calls/lost-agent.ts'
 import { startChild } from './calls/run-agent.ts'
 import type { Run } from './run.ts'
 import { tasksIn } from './tasks.ts'
+import { lostAgentEnd } from './calls/call-texts.ts'
 
 /**
  * Subagents that work beside the main loop, in this process. They write nothing in the run: what one came to is read in a poll or an effect, and is on
@@ -143,7 +144,7 @@ class AgentBeside implements AgentInBackground {
       child = childOfOpen(run, this.#open)
     } catch {
       const { spent } = lostAgent(run, name)
-      const summary = `${description} was begun by a process that is gone, and cannot go on in this one. What it did is unknown: look at the current state before you go on.`
+      const summary = lostAgentEnd(description)
       const task = { type: 'ended', id, status: 'unknown', summary } as const
       this.came = recorded ?? { task, end: { id, spent: spent && agentFigures(spent) } }
       return

@@ -9,6 +9,7 @@ import { mediaErrorDraft } from './endings.ts'
 import { ends, type Outcome } from './outcome.ts'
 import { isAsked } from './request/is-asked.ts'
 import type { Run } from './run.ts'
+import { mediaRemoved, olderMediaRemoved } from './turn-texts.ts'
 
 // Images and documents that a service would refuse never go out: one that is in the conversation would be refused in every later request too.
 
@@ -49,13 +50,14 @@ function removalDue(run: Run): MediaRemoval | undefined {
   run.mediaSeen = { length: run.transcript.length, totals }
   if (problems.length === 0 && !isTooMuch(totals, mediaLimits)) return undefined
   const noted = new Map<string, MediaPlace[]>()
-  for (const { placed, what } of problems) addTo(noted, `[${nameOf(placed)} was removed here. ${what}]`, placed.at)
+  for (const { placed, what } of problems)
+    addTo(noted, mediaRemoved(isImage(placed) ? 'image' : 'document', what), placed.at)
   const refused = refusedOf(run, problems)
   if (refused === null) {
     const bad = new Set(problems.map(({ placed: { block } }) => block))
     const rest = allMedia(run.transcript.messages()).filter(({ block }) => !bad.has(block))
     for (const { why, at } of mediaDropped(rest, mediaLimits))
-      for (const place of at) addTo(noted, `[An older image or document was removed here: ${why}.]`, place)
+      for (const place of at) addTo(noted, olderMediaRemoved(why), place)
   }
   if (noted.size === 0) return undefined
   return { removed: [...noted].map(([note, at]) => ({ note, at })), refused }
@@ -67,8 +69,8 @@ function addTo(noted: Map<string, MediaPlace[]>, note: string, at: MediaPlace): 
   else places.push(at)
 }
 
-function nameOf({ block }: PlacedMedia): string {
-  return block.type === 'image' ? 'An image' : 'A document'
+function isImage({ block }: PlacedMedia): boolean {
+  return block.type === 'image'
 }
 
 interface Look {

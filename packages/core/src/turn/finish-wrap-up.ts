@@ -9,6 +9,7 @@ import { endIncomplete } from './incomplete.ts'
 import { draftOf, ends, type Outcome } from './outcome.ts'
 import { endUnanswered } from './recover.ts'
 import type { Run } from './run.ts'
+import { notRunReasons } from '../tools/result-texts.ts'
 
 /** How a run ends that is for a last answer alone. No limit ends a run so: by it `finishWrapUp` knows one from the other. */
 export const lastAnswerEnding: NonNullable<RunProgress['closing']> = Object.freeze({
@@ -25,7 +26,7 @@ export function finishWrapUp(run: Run, reply: Reply): Eventually<Outcome> {
   if (ended !== undefined) return ended
   if (reply.kind === 'answered') {
     appendReply(run, reply)
-    closeNotRun(run, toolCallsOf(reply.message), 'this was the last answer of the run')
+    closeNotRun(run, toolCallsOf(reply.message), notRunReasons.lastAnswer)
   }
   const signal = StopSignal.fromJSON(closing?.signal)
   run.setContinuation(run.continuation.withStopSignals(StopSignals.fromJSON(closing?.signals)))

@@ -12,6 +12,7 @@ import { jsonOf, type Json } from '../json.ts'
 import { headOf } from '../text.ts'
 import type { Run } from './run.ts'
 import type { AskIn } from './step-with-questions.ts'
+import { checkAbandoned, checkFailed, checkTimedOut, filesUnreadable, noVerdict } from '../goals/goal-texts.ts'
 
 /** What a round of checks came to, as its step records it. JSON. */
 export type RoundRecord = {
@@ -72,7 +73,7 @@ export async function checkRound(
     if (aborted !== undefined) return { ...nothingYet, aborted }
     return {
       ...nothingYet,
-      report: `The files around the checks could not be looked at: ${headOf(messageOf(error), 1_000)}`,
+      report: filesUnreadable(headOf(messageOf(error), 1_000)),
     }
   }
 }
@@ -224,17 +225,16 @@ async function checkOnce(
 /** A check that answers after its time is up is late, whatever it says. */
 function timedOut(settled: Settled<unknown>, timeoutMs: number): GoalVerdict {
   const { report = '' } = settled.kind === 'value' ? verdictOf(settled) : {}
-  return { met: false, report: `${report}\nThe check was ended after ${timeoutMs / 1_000} s.`.trimStart() }
+  return { met: false, report: checkTimedOut(report, timeoutMs / 1_000) }
 }
 
 /** What was given, read once. Anything but a clear yes is a no. */
 function verdictOf(settled: Settled<unknown>): GoalVerdict {
-  if (settled.kind === 'left') return { met: false, report: 'The check was left behind.' }
-  if (settled.kind === 'threw') return { met: false, report: `The check failed: ${messageOf(settled.error)}` }
+  if (settled.kind === 'left') return { met: false, report: checkAbandoned }
+  if (settled.kind === 'threw') return { met: false, report: checkFailed(messageOf(settled.error)) }
   try {
     const { met, report, exitCode, unusable } = fieldsOf(settled.value) ?? {}
-    if (typeof met !== 'boolean')
-      return { met: false, report: 'The check gave no verdict: { met: true } or { met: false, report } is needed.' }
+    if (typeof met !== 'boolean') return { met: false, report: noVerdict }
     return {
       met,
       ...(typeof report === 'string' && { report }),
@@ -242,6 +242,6 @@ function verdictOf(settled: Settled<unknown>): GoalVerdict {
       ...(typeof unusable === 'string' && unusable !== '' ? { unusable: headOf(unusable, 1_000), met: false } : {}),
     }
   } catch (error) {
-    return { met: false, report: `The check failed: ${messageOf(error)}` }
+    return { met: false, report: checkFailed(messageOf(error)) }
   }
 }

@@ -9,7 +9,14 @@ import { changesOf } from '../goals/changes.ts'
 import { standingRound, type GoalProgress } from '../goals/progress.ts'
 import { digestOfReport } from '../goals/report.ts'
 import { goalOf } from '../goals/run-goals.ts'
-import { baselineText, sentBackText, takenOverText, triesText, unmetLine, type LimitsLeft } from '../goals/words.ts'
+import {
+  baselineText,
+  sentBackText,
+  takenOverText,
+  triesText,
+  unmetLine,
+  type LimitsLeft,
+} from '../goals/goal-texts.ts'
 import { hashText } from '../hash.ts'
 import type { Json } from '../json.ts'
 import type { RunProgress } from '../state.ts'

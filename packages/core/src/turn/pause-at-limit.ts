@@ -26,6 +26,7 @@ import { committedUsd } from './figures.ts'
 import { isRunNarrower } from './limits-left.ts'
 import { goesOn, type Draft, type Outcome, type Route } from './outcome.ts'
 import type { Run } from './run.ts'
+import { limitRaised } from './turn-texts.ts'
 
 // A run that would end at a limit of its own asks a person first, where it may pause (spec R-PAUSE-1).
 
@@ -261,10 +262,8 @@ export function outcomeAfterRaise(run: Run, { routes }: Outcome, draft: Draft): 
 const anotherTurn: Route = { transition: 'next_turn', take: askToGoOn }
 const sameTurn: Route = { transition: 'limit_raised', take: askToGoOn }
 
-const goOnText = 'A limit of this run was reached here, and a person has raised it. Go on where you stopped.'
-
 /** Services want the last word to be the user's. */
 function askToGoOn(run: Run): 'taken' {
-  if (run.transcript.messages().at(-1)?.role === 'assistant') run.appendUser(goOnText, 'loop')
+  if (run.transcript.messages().at(-1)?.role === 'assistant') run.appendUser(limitRaised, 'loop')
   return 'taken'
 }

@@ -24,6 +24,7 @@ import { leaseDraft, overBudgetDraft, standingCutDraft } from './over-budget.ts'
 import { draftOf, ends, goesOn, onward, type Outcome, type Route } from './outcome.ts'
 import { canEscalate } from './request/current-model.ts'
 import type { Run } from './run.ts'
+import { connectionLost, outputLimitReached, rejectedImageRemoved } from './turn-texts.ts'
 
 /** For every reply that is not an answer: how the run can go on, and how it ends if it cannot. */
 export function recover(run: Run, reply: Exclude<Reply, Answer>): Eventually<Outcome> {
@@ -110,7 +111,7 @@ function mediaRoute(error: ModelErrorJson): Route {
 
 /** A note in the place of the one that the refusal names, or of all: an image that stays would be refused in every later request too. */
 function removeMedia(run: Run, { message }: ModelErrorJson, named?: MediaPlace): void {
-  const note = `[An image was removed here: the service refused it (${message}).]`
+  const note = rejectedImageRemoved(message)
   const entry = { kind: 'media_removed', id: run.entryId('media_removed'), note } as const
   run.append(named === undefined ? entry : { ...entry, at: [named] })
   // The notes take the place of images that were counted, so the count no longer holds.
@@ -157,7 +158,7 @@ export function recoverCut(run: Run, reply: Answer): Outcome {
     transition: 'max_output_tokens_recovery',
     take(from) {
       appendReply(from, reply)
-      from.appendUser(resumeMessage, 'loop')
+      from.appendUser(outputLimitReached, 'loop')
       return 'taken'
     },
   }
@@ -174,9 +175,6 @@ const escalate: Route = {
   take: (run) => (canEscalate(run) ? 'taken' : 'declined'),
 }
 
-const resumeMessage: string =
-  'Your reply was cut off at the output limit. Go on exactly where it stopped, without an apology or a summary; break what is left into smaller parts.'
-
 /** The stream broke after complete text. The model is asked to continue once; after that it is an error. */
 export function recoverBroken(run: Run, reply: Answer, error: ModelErrorJson): Outcome {
   appendReply(run, reply)
@@ -188,13 +186,11 @@ const resumeBroken: Route = {
   transition: 'max_output_tokens_recovery',
   take(run) {
     if (run.spent.resumedBrokenReply) return 'declined'
-    run.appendUser(brokenMessage, 'loop')
+    run.appendUser(connectionLost, 'loop')
     run.update({ resumedBrokenReply: true })
     return 'taken'
   },
 }
-
-const brokenMessage = 'Your reply broke off because the connection was lost. Go on exactly where it stopped.'
 
 /** The service paused a long turn (`pause_turn`). The reply is appended, and the request is made again to continue it. */
 export function resumePaused(run: Run, reply: Answer): Outcome {

@@ -14,12 +14,12 @@ import type { StepResult } from '../steps/steps.ts'
 import { AgentStopException } from '../endings/stop-exception.ts'
 import { StopSignal } from '../endings/signal.ts'
 import { stopSignalOf } from '../tools/output.ts'
-import { withheldByHook } from '../tools/tool-result.ts'
 import type { ErrorPolicy } from '../run-context.ts'
 import { hookFigures } from './limits-left.ts'
 import type { RecordPosition } from './record-position.ts'
 import type { Run } from './run.ts'
 import { stepWithQuestions } from './step-with-questions.ts'
+import { withheldByHook } from '../tools/result-texts.ts'
 
 /** The result of all hooks of one trigger. */
 export interface HookRun {

@@ -1,10 +1,10 @@
 import { after, type Eventually } from '../eventually.ts'
 import type { LimitsTold } from '../state.ts'
-import { many } from '../text.ts'
 import type { Outcome } from './outcome.ts'
-import { leftOf, limitsInUse, type LimitedFigure, type LimitUse } from './limits-left.ts'
+import { leftOf, limitsInUse, type LimitUse } from './limits-left.ts'
 import { isAsked } from './request/is-asked.ts'
 import type { Run } from './run.ts'
+import { remainingLimits } from './turn-texts.ts'
 
 /** Shares of a limit at which the model is told what is left of it, in percent. */
 const sharesTold = [50, 80, 95] as const
@@ -51,14 +51,6 @@ function dueLimits(run: Run): readonly DueLimit[] {
 
 function reminderOf(due: readonly DueLimit[], before: LimitsTold = {}): LimitsReminder {
   const told = Object.fromEntries(due.map(({ of, limit, percent }) => [of, { limit, percent }]))
-  const parts = due.map((use) => leftText[use.of](leftOf(use), use.limit))
-  return { text: `Left of the limits of this run: ${parts.join('; ')}.`, told: { ...before, ...told } }
-}
-
-const leftText: { readonly [figure in LimitedFigure]: (left: number, limit: number) => string } = {
-  turns: (left, limit) => `${left} of ${many(limit, 'turn')}`,
-  toolCalls: (left, limit) => `${left} of ${many(limit, 'tool call')}`,
-  tokens: (left, limit) => `${left} of ${limit} tokens`,
-  usd: (left, limit) => `$${left.toFixed(2)} of $${limit.toFixed(2)}`,
-  ms: (left, limit) => `${Math.round(left / 1_000)} of ${Math.round(limit / 1_000)} seconds`,
+  const text = remainingLimits(due.map((use) => ({ of: use.of, left: leftOf(use), limit: use.limit })))
+  return { text, told: { ...before, ...told } }
 }

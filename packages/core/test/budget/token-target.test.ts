@@ -32,7 +32,7 @@ describe('the token-budget gate (spec R-GATE-1 to R-GATE-4)', () => {
   })
 
   const nudge = (figures: string) =>
-    `You have used ${figures} of the target for this task. Keep working on it; do not summarize or stop yet.`
+    `You have used ${figures} intended for this task. Keep working on it; do not summarize or stop yet.`
 
   test.each([
     // [tracker, tokens so far, continues, diminishing, next count, next delta]
@@ -40,31 +40,31 @@ describe('the token-budget gate (spec R-GATE-1 to R-GATE-4)', () => {
       'below the line for the first time',
       tracker(0),
       1_000,
-      { nudged: '1,000 of 10,000 tokens (10 %)', pct: 10, delta: 1_000 },
+      { nudged: '1,000 of the 10,000 tokens (10 %)', pct: 10, delta: 1_000 },
     ],
     [
       'one token below 90 %',
       tracker(1, 4_000, 4_000),
       8_999,
-      { nudged: '8,999 of 10,000 tokens (90 %)', pct: 90, delta: 4_999 },
+      { nudged: '8,999 of the 10,000 tokens (90 %)', pct: 90, delta: 4_999 },
     ],
     [
       'no gain, but only two continuations',
       tracker(2, 0, 1_000),
       1_000,
-      { nudged: '1,000 of 10,000 tokens (10 %)', pct: 10, delta: 0 },
+      { nudged: '1,000 of the 10,000 tokens (10 %)', pct: 10, delta: 0 },
     ],
     [
       'a small gain after a large one',
       tracker(3, 500, 1_000),
       1_499,
-      { nudged: '1,499 of 10,000 tokens (15 %)', pct: 15, delta: 499 },
+      { nudged: '1,499 of the 10,000 tokens (15 %)', pct: 15, delta: 499 },
     ],
     [
       'a large gain after a small one',
       tracker(3, 499, 1_000),
       1_500,
-      { nudged: '1,500 of 10,000 tokens (15 %)', pct: 15, delta: 500 },
+      { nudged: '1,500 of the 10,000 tokens (15 %)', pct: 15, delta: 500 },
     ],
   ] as const)('goes on: %s', (_name, from, tokens, { nudged, pct, delta }) => {
     const continuationCount = from.continuationCount + 1

@@ -112,7 +112,7 @@ describe('a built agent that waits for a person', () => {
       },
     })
     expect([ended.stopReason(), done]).toEqual(['completed', []])
-    expect(JSON.stringify(ended.messages())).toContain('Nobody could be asked: dialog closed')
+    expect(JSON.stringify(ended.messages())).toContain('Denied: nobody could be asked for permission: dialog closed')
   })
 
   test('is refused when nobody could ever answer; a driver of its own takes answers itself', async () => {

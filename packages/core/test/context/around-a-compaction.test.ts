@@ -279,7 +279,9 @@ describe('a compaction that a person asks for', () => {
       )
       expect(resultOf(messages)).toMatchObject({ subtype: 'success', is_error: false, num_turns: 0 })
       const question = model.requests.find(isQuestion)
-      expect(textOf(question?.messages.at(-1)?.content ?? '')).toMatch(/This was asked for as well:\nkeep the ports$/)
+      expect(textOf(question?.messages.at(-1)?.content ?? '')).toMatch(
+        /Additional instructions from the user:\nkeep the ports$/,
+      )
       expect(engine.transcript.messages().length).toBeLessThan(before)
       expect(messages.some((message) => message.type === 'system' && message.subtype === 'compact_boundary')).toBe(true)
       expect(resultOf(await all(engine.submit('second'))).subtype).toBe('success')

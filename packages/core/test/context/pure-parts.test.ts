@@ -116,7 +116,7 @@ describe('a text that is too long', () => {
         const shorter = shortenText(text, maxLength)
         if (shorter === text) return
         const [, head = '', count, tail = ''] =
-          /^([\s\S]*)\n\[… (\d+) characters were left out here …\]\n([\s\S]*)$/.exec(shorter) ?? []
+          /^([\s\S]*)\n\[\.\.\. (\d+) characters omitted \.\.\.\]\n([\s\S]*)$/.exec(shorter) ?? []
         expect(text.startsWith(head)).toBe(true)
         expect(text.endsWith(tail)).toBe(true)
         expect(head.length + Number(count) + tail.length).toBe(text.length)
@@ -194,11 +194,8 @@ describe('what people said', () => {
         // The least that is kept of the first and of the newest, and the line that tells of a gap.
         expect(sizeOf(carried.words)).toBeLessThanOrEqual(Math.max(budget, 2 * tokensOf('x'.repeat(400))) + 16)
         const gone =
-          words.length -
-          carried.words.filter((text) => !/^\[\d+ messages? (was|were) left out here\.\]$/.test(text)).length
-        const told = carried.words.flatMap(
-          (text) => /^\[(\d+) messages? (was|were) left out here\.\]$/.exec(text)?.[1] ?? [],
-        )
+          words.length - carried.words.filter((text) => !/^\[\d+ messages? omitted here\.\]$/.test(text)).length
+        const told = carried.words.flatMap((text) => /^\[(\d+) messages? omitted here\.\]$/.exec(text)?.[1] ?? [])
         expect(told.reduce((sum, count) => sum + Number(count), 0)).toBe(gone)
       }),
       { numRuns },
@@ -214,7 +211,7 @@ describe('what people said', () => {
     expect(carried).toHaveLength(22)
     const { words: fewer } = wordsWithin(words, 500, tokensOf)
     expect(fewer[0]).toBe('the task')
-    expect(fewer[1]).toMatch(/^\[\d+ messages were left out here\.\]$/)
+    expect(fewer[1]).toMatch(/^\[\d+ messages omitted here\.\]$/)
     expect(fewer.at(-1)).toBe('the newest')
     expect(fewer.at(-2)).toContain('19 yyy')
   })

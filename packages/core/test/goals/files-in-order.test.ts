@@ -55,14 +55,14 @@ test('what a person changed between two prompts counts as theirs, and is told', 
     between: () => (place.text = 'exit 0 # mine'),
   })
   expect([reason, goal?.tampered]).toEqual(['completed', []])
-  expect(told).toContain('counts as yours: check.sh')
+  expect(told).toContain('the new versions apply: check.sh')
 })
 
 test('what the agent changed does not become right by a further prompt', async () => {
   const place = folder()
   const { reason, goal, told } = await prompts(place, { first: () => (place.text = 'true'), between: () => {} })
   expect([reason, goal?.tampered]).toEqual(['goal_unmet', ['check.sh']])
-  expect(told).not.toContain('counts as yours')
+  expect(told).not.toContain('the new versions apply')
 })
 
 test('nor does a change after a run that ended with something left to check', async () => {

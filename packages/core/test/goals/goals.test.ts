@@ -73,7 +73,7 @@ describe('an answer', () => {
     const back = toldTo(state).find((text) => text.startsWith('The goal is not met'))
     expect(back).toContain('`npm test` failed with exit code 1')
     expect(back).toContain('line 1\nline 2')
-    expect(back).toContain('try 1 of 10. Left: 7 turns.')
+    expect(back).toContain('attempt 1 of 10. Left: 7 turns.')
   })
 
   test('ends as goal_unmet when the tries are used up', async () => {
@@ -336,7 +336,7 @@ describe('the files around the checks', () => {
       ['package.json (scripts.test)'],
       1,
     ])
-    expect(toldTo(state).join('\n')).toContain('Put back as it was: package.json (scripts.test)')
+    expect(toldTo(state).join('\n')).toContain('Restore their original content: package.json (scripts.test)')
   })
 
   test('what changed while the checks ran is named, and what they said then does not count', async () => {
@@ -353,7 +353,7 @@ describe('the files around the checks', () => {
       ['package.json (scripts.test)'],
     ])
     expect(toldTo(state).join('\n')).toContain(
-      'what it is checked by has changed, so what the check said does not count. Put back as it was: package.json',
+      'protected files changed while the check ran, so its result does not count. Restore their original content: package.json',
     )
   })
 

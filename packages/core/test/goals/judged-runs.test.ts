@@ -45,7 +45,7 @@ test('an answer without work is sent back unseen by the judge; with a result tha
   expect([model.requests.length, judge.requests.length]).toEqual([3, 2])
   expect(state.spent.modelUsage['judge']).toBeDefined()
   const sentBack = JSON.stringify([...state.transcript])
-  expect(sentBack).toContain('no tool has given a result since the prompt')
+  expect(sentBack).toContain('there is no tool result since the prompt')
 })
 
 test('killed after every record, it comes to the same, and no question that was answered is asked again', async () => {

@@ -80,7 +80,7 @@ describe('a reply that did not end by itself', () => {
     const result = await run([reply, 'more'], { tools: [tool('Write')], stopWhen: finishReason('refusal') })
     expect([result.terminal.signal.toJSON(), resultTexts(result)]).toEqual([
       ended('refusal'),
-      ['Not run: the model refused to go on'],
+      ['Not run: the model refused to continue'],
     ])
   })
 

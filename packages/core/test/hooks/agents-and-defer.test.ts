@@ -82,7 +82,7 @@ describe('a call that a hook leaves open', () => {
       const { terminal } = await run(reply, { tools: [echo], hooks })
       expect([terminal.reason, terminal.signal.context, ran]).toEqual([
         'needs_approval',
-        { pending: [{ id: 'c1', name: 'Echo', message: 'A hook leaves this call open.' }] },
+        { pending: [{ id: 'c1', name: 'Echo', message: 'A hook deferred the decision about this call.' }] },
         [],
       ])
     }

@@ -61,7 +61,7 @@ describe('before a tool', () => {
       const { terminal } = await run(script, { tools: [echo()], hooks })
       expect([terminal.reason, terminal.signal.context['pending']]).toEqual([
         'needs_approval',
-        [{ id: 'c1', name: 'Echo', message: 'A hook wants a person to approve this call.' }],
+        [{ id: 'c1', name: 'Echo', message: 'A hook requires approval of this call.' }],
       ])
     }
   })
@@ -142,7 +142,7 @@ describe('before a tool', () => {
   test('rules that throw deny', async () => {
     const permissions: Permissions = { denies: () => { throw new Error('rule bug') }, decide: () => ({ behavior: 'allow' }) } // prettier-ignore
     expect(resultTexts(await run(script, { tools: [echo()], permissions }))).toEqual([
-      'The permission rules failed: rule bug',
+      'Denied: the permission rules failed: rule bug',
     ])
   })
 })

@@ -9,7 +9,7 @@ import {
   type RunEvent,
   type RunOptions,
 } from '../../src/index.ts'
-import { withheldByHook } from '../../src/tools/tool-result.ts'
+import { withheldByHook } from '../../src/tools/result-texts.ts'
 import { scriptedModel } from '../../src/testing/index.ts'
 import { calls, hook, isLive, json, reader, resultTexts, run, tool, type Run } from '../support/harness.ts'
 

@@ -220,7 +220,7 @@ function expectWithin(plan: Plan, { spent }: RunState, begun: Begun, events: rea
   expect(begun.size).toBeLessThanOrEqual(callsBegun(events))
 }
 
-const line = /^Left of the limits of this run: (.*)\.$/
+const line = /^Remaining in this run: (.*)\.$/
 const shares = [50, 80, 95]
 
 /** What the model was told of its limits, in order. */

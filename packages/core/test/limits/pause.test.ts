@@ -141,9 +141,9 @@ describe('a run that pauses at its limit of turns', () => {
     const { terminal } = await run([], { model, maxTotalTokens: 3_000, ...options })
     expect([terminal.reason, asked.length]).toEqual(['completed', 1])
     const last = (request: number) => model.requests[request]?.messages.at(-1)
-    expect(JSON.stringify(last(1))).toContain('a person has raised it')
+    expect(JSON.stringify(last(1))).toContain('the user raised it')
     const turns = await run(looks(3), { tools: [look], maxTurns: 2, ...answering('double').options })
-    expect(JSON.stringify(turns.model.requests)).not.toContain('a person has raised it')
+    expect(JSON.stringify(turns.model.requests)).not.toContain('the user raised it')
   })
 })
 

@@ -23,9 +23,9 @@ describe('limitReminders', () => {
   test('tell what is left of turns at 50, 80 and 95 %, once each', async () => {
     const { state } = await run(looks(19), { tools: [look], maxTurns: 20, limitReminders: true })
     expect(toldTo(state)).toEqual([
-      'Left of the limits of this run: 10 of 20 turns.',
-      'Left of the limits of this run: 4 of 20 turns.',
-      'Left of the limits of this run: 1 of 20 turns.',
+      'Remaining in this run: 10 of 20 turns.',
+      'Remaining in this run: 4 of 20 turns.',
+      'Remaining in this run: 1 of 20 turns.',
     ])
   })
 
@@ -36,7 +36,7 @@ describe('limitReminders', () => {
       maxToolCalls: 6,
       limitReminders: true,
     })
-    expect(toldTo(state)).toEqual(['Left of the limits of this run: 3 of 6 turns; 3 of 6 tool calls.'])
+    expect(toldTo(state)).toEqual(['Remaining in this run: 3 of 6 turns; 3 of 6 tool calls.'])
   })
 
   test('tell of the dollar limit that leaves less', async () => {
@@ -50,7 +50,7 @@ describe('limitReminders', () => {
       }),
       limitReminders: true,
     })
-    expect(toldTo(state)[0]).toMatch(/^Left of the limits of this run: \$\d+\.00 of \$50000\.00\.$/)
+    expect(toldTo(state)[0]).toMatch(/^Remaining in this run: \$\d+\.00 of \$50000\.00\.$/)
   })
 
   test('say nothing without a limit that is half used, or where nobody asked for them', async () => {
@@ -71,7 +71,7 @@ describe('limitReminders', () => {
       limitReminders: true,
     })
     const { state, terminal } = await going.end()
-    expect([terminal.reason, toldTo(state)]).toEqual(['completed', ['Left of the limits of this run: 6 of 12 turns.']])
+    expect([terminal.reason, toldTo(state)]).toEqual(['completed', ['Remaining in this run: 6 of 12 turns.']])
   })
 
   test('tell anew of a limit of which the same share is used after it was raised', async () => {
@@ -87,8 +87,8 @@ describe('limitReminders', () => {
       limitReminders: true,
     })
     expect(toldTo((await going.end()).state)).toEqual([
-      'Left of the limits of this run: 5 of 10 turns.',
-      'Left of the limits of this run: 6 of 12 turns.',
+      'Remaining in this run: 5 of 10 turns.',
+      'Remaining in this run: 6 of 12 turns.',
     ])
   })
 

@@ -132,5 +132,5 @@ test('a run that goes on after its ending has the calls of before on its count, 
   const reminders = [...state.transcript].flatMap((entry) =>
     entry.kind === 'user' && entry.origin === 'loop' ? [entry.message.content] : [],
   )
-  expect(reminders).toEqual(['Left of the limits of this run: 1 of 2 turns; 2 of 4 tool calls.'])
+  expect(reminders).toEqual(['Remaining in this run: 1 of 2 turns; 2 of 4 tool calls.'])
 })

@@ -37,8 +37,10 @@ import {
   type Going,
 } from '../support/harness.ts'
 import { killedAfter } from '../support/killed.ts'
+import { noProgressNudge } from '../../src/guards/guard-texts.ts'
+import { answerAgain } from '../../src/turn/turn-texts.ts'
 
-const inFull = 'Your next answer takes the place of the one before: give it in full.'
+const inFull = answerAgain
 
 describe('the end of what a tool started', () => {
   test('is told before the next request, as a message of no person, with what it is about', async () => {
@@ -98,7 +100,7 @@ describe('the end of what a tool started', () => {
     const ended = await run(script, { tools: [start, reader('Look')], background, stopWhen: noProgress() })
     expect(said(ended)).toEqual([
       ['loop', '[a] task a ended.'],
-      ['loop', expect.stringMatching('You are repeating the same tool calls')],
+      ['loop', expect.stringMatching(noProgressNudge.slice(0, 40))],
     ])
   })
 
@@ -309,7 +311,7 @@ describe('what goes on when a run does not end by itself', () => {
       { tools, background: processWith().background },
       { prompt: 'and?', transcript, runId: 'run2' },
     )
-    expect(said(two)).toEqual([['loop', expect.stringContaining('[a] a (task a) was left running')]])
+    expect(said(two)).toEqual([['loop', expect.stringContaining('[a] a (task a) was still running')]])
   })
 
   test('what an agent of the background started stands there with its end, unless it has ended before that', async () => {
@@ -478,7 +480,9 @@ describe('a later run of the session', () => {
 
   test('is told what was stopped when the one before ended', async () => {
     const first = processWith({ atEnd: 'stop' })
-    expect(await next(first, first.background)).toEqual([['loop', '[a] task a was stopped when the run before ended.']])
+    expect(await next(first, first.background)).toEqual([
+      ['loop', '[a] task a was stopped when the previous run ended.'],
+    ])
   })
 
   test('in the same process goes on with what was kept, and is told nothing', async () => {
@@ -492,7 +496,7 @@ describe('a later run of the session', () => {
     expect(await next(first, second)).toEqual([
       [
         'loop',
-        '[a] a (task a) was left running when the run before ended, and cannot be reached by its id any more. Nobody knows.',
+        '[a] a (task a) was still running when the previous run ended, and can no longer be reached by its id. Nobody knows.',
       ],
     ])
   })

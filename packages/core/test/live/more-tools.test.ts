@@ -41,7 +41,7 @@ test('they are taken away by a shorter list and by null; a call of one that is g
   const run = await going.end()
   const { model } = run
   expect(names(model.requests)).toEqual([['Look'], ['Look', 'Late'], ['Look'], ['Look']])
-  expect(resultTexts(run).at(-1)).toBe('There is no tool named "Late". There are: Look.')
+  expect(resultTexts(run).at(-1)).toBe('There is no tool named "Late". Available tools: Look.')
 })
 
 test('a resume knows which there were without being told', async () => {

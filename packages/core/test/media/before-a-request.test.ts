@@ -75,7 +75,7 @@ describe('what a person gives', () => {
       source: { type: 'base64', media_type: 'application/pdf', data: pdf(101).toString('base64') },
     } as const
     const { terminal, state } = await run(['never'], {}, { prompt: [huge, document, huge] })
-    const pages = 'The PDF has 101 pages; at most 100 are accepted. Give a part of it.'
+    const pages = 'The PDF has 101 pages; at most 100 are accepted. Send a part of it.'
     expect(terminal.signal.message).toBe(`${sentence} ${pages}`)
     expect(removals(state.transcript)).toEqual([
       [

@@ -178,7 +178,7 @@ describe('what a service would refuse is told with what would be right', () => {
       { advice: 'Install sharp.' },
       'The image has 5.4 MB encoded; at most 5 MB are accepted. Install sharp.',
     ],
-    [imageOf(gifHead(2, 2)), {}, 'The image is declared as image/png, but by its bytes it is image/gif.'],
+    [imageOf(gifHead(2, 2)), {}, 'The image is declared as image/png, but its content is image/gif.'],
     [
       imageOf(gifHead(2, 2), 'image/gif'),
       { imageTypes: ['image/png'] },
@@ -187,26 +187,26 @@ describe('what a service would refuse is told with what would be right', () => {
     [
       imageOf(Buffer.from('BM and more'), 'image/bmp'),
       {},
-      `The image is of no known type by its bytes (declared as image/bmp); ${types} are accepted. Convert it.`,
+      `The image is in an unknown format (declared as image/bmp); ${types} are accepted. Convert it.`,
     ],
     [imageOf(Buffer.from('BM and more'), 'image/bmp'), { imageTypes: ['image/bmp'] }, undefined],
     [
       imageOf(Buffer.from('nothing')),
       {},
-      `The image is of no known type by its bytes (declared as image/png); ${types} are accepted. Convert it.`,
+      `The image is in an unknown format (declared as image/png); ${types} are accepted. Convert it.`,
     ],
     [document(pdf(100)), {}, undefined],
-    [document(pdf(101)), {}, 'The PDF has 101 pages; at most 100 are accepted. Give a part of it.'],
+    [document(pdf(101)), {}, 'The PDF has 101 pages; at most 100 are accepted. Send a part of it.'],
     [document(pdf(101)), { pdfPages: 600 }, undefined],
     [
       document(Buffer.from('PK and more')),
       {},
-      'The document is declared as application/pdf, but by its bytes it is none.',
+      'The document is declared as application/pdf, but its content is not a PDF.',
     ],
     [
       document(Buffer.concat([pdf(1), Buffer.alloc(3 * 1024 * 1024)])),
       { encodedBytes: 3 * 1024 * 1024 },
-      'The document has 4.1 MB encoded; at most 3 MB are accepted. Give a part of it.',
+      'The document has 4.1 MB encoded; at most 3 MB are accepted. Send a part of it.',
     ],
   ])('%#', (block, limits, problem) => {
     expect(mediaProblem(block, { ...defaultMediaLimits, ...limits })).toBe(problem)

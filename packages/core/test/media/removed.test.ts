@@ -116,7 +116,7 @@ describe('an image that the service refuses', () => {
   const refusal = (message: string): ScriptedReply => ({ error: { kind: 'image', message, status: 400 } })
   const named = 'messages.0.content.1.image.source.base64: image exceeds 5 MB maximum'
   const prompt = [image, image, text('what is this?')]
-  const gone = text(`[An image was removed here: the service refused it (${named}).]`)
+  const gone = text(`[An image was removed here: the service rejected it (${named}).]`)
 
   test('and names gives way alone', async () => {
     const { terminal, model } = await run([refusal(named), 'a dot'], {}, { prompt })

@@ -109,7 +109,7 @@ describe('a driver that fails', () => {
     })
     expect([result.terminal.reason, result.terminal.error?.message]).toEqual(['error', 'The run broke: disk full'])
     expect([resultTexts(result), ran]).toEqual([
-      ['Look done', unknown, 'Not run: the run broke before this call'],
+      ['Look done', unknown, 'Not run: the run failed before this call'],
       ['Look', 'Write'],
     ])
     expect(result.terminal.summary.toolResults).toBe(3)
@@ -121,7 +121,7 @@ describe('a driver that fails', () => {
       tools: [tool('Write', 'first'), tool('Other', 'x')],
       steps: failing('result', 'tool:2:0:call_1_0'),
     })
-    expect(resultTexts(result)).toEqual(['first', unknown, 'Not run: the run broke before this call'])
+    expect(resultTexts(result)).toEqual(['first', unknown, 'Not run: the run failed before this call'])
   })
 
   test('leaves calls that ran together with their own results, also the one beside the record that failed', async () => {
@@ -139,7 +139,7 @@ describe('a driver that fails', () => {
       hooks: [hook('afterInference', () => {}, { id: 'watch' })],
       steps: failing('result', 'hook:afterInference:2::watch'),
     })
-    expect(resultTexts(result)).toEqual(['first', 'Not run: the run broke before this call'])
+    expect(resultTexts(result)).toEqual(['first', 'Not run: the run failed before this call'])
   })
 
   test('tells what hooks said beside calls that had ended, behind the results and once', async () => {

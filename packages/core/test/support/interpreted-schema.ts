@@ -9,7 +9,7 @@ export function interpretedProblems(schema: JsonObject, value: unknown, path = '
     Array.isArray(choices) &&
     !choices.some((choice) => isJsonObject(choice) && interpretedProblems(choice, value, path).length === 0)
   ) {
-    return [`${where} fits none of the forms it may have`]
+    return [`${where} matches none of the allowed forms`]
   }
   const types = typesOf(schema)
   if (types.length > 0 && !types.some((type) => hasType(type, value)))
@@ -39,7 +39,7 @@ function objectProblems(schema: JsonObject, value: JsonObject, path: string): re
     if (isJsonObject(partSchema)) problems.push(...interpretedProblems(partSchema, part, inside(path, name)))
     else if (schema['additionalProperties'] === false) {
       problems.push(
-        `${inside(path, name)} is not known; there are ${Object.keys(properties).join(', ') || 'no fields'}`,
+        `${inside(path, name)} is an unknown field; the fields are ${Object.keys(properties).join(', ') || 'none'}`,
       )
     }
   }

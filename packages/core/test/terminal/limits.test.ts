@@ -7,6 +7,7 @@ import { scriptedModel } from '../../src/testing/index.ts'
 import { ask } from '../support/engine.ts'
 import { calls, dollarATokenPrices, hanging, reader, tool } from '../support/harness.ts'
 import { expectEnding } from './ending.ts'
+import { noProgressNudge } from '../../src/guards/guard-texts.ts'
 
 const forever = () => calls('Look')
 const tools = [reader('Look')]
@@ -79,7 +80,7 @@ describe('limits', () => {
     const script = () => ({ text: 'part', stopReason: 'max_tokens', usage: { output_tokens: 100 } })
     const asked = await ask(script, { model: scriptedModel(script, { maxOutputTokens: 100, defaultOutputTokens: 50 }) })
     const resume =
-      'Your reply was cut off at the output limit. Go on exactly where it stopped, without an apology or a summary; break what is left into smaller parts.'
+      'Your reply was cut off at the output limit. Continue exactly where it stopped, without an apology or a recap. Split what remains into smaller parts.'
     expectEnding(asked, 'max_output_tokens', {
       message: 'The reply was cut at 100 output tokens, again and again',
       source: 'model',
@@ -120,12 +121,7 @@ describe('limits', () => {
       message: 'No progress: The same tool calls with the same results came 5 times in a row',
       source: 'noProgress',
       context: { cycleLength: 1, repeats: 5, used: 5, limit: 5 },
-      said: [
-        [
-          'loop',
-          'You are repeating the same tool calls and getting the same results. Stop and think: what do you expect to change? If you are waiting for something, wait longer inside the call before it looks again, such as with `sleep 60`. Otherwise try something different, or say what keeps you from going on.',
-        ],
-      ],
+      said: [['loop', noProgressNudge]],
       results: Array.from({ length: 10 }, () => 'read'),
     })
   })
@@ -133,7 +129,7 @@ describe('limits', () => {
   test('terminal: structured_output_retry_exhausted', async () => {
     const asked = await ask(() => 'no JSON', { output: { check: () => ({ fits: false, message: 'it is not JSON' }) } })
     const again =
-      'Your answer does not fit the required schema: it is not JSON. Answer again with nothing but JSON that fits it.'
+      'Your answer does not match the required schema: it is not JSON. Answer again with only JSON that matches it.'
     expectEnding(asked, 'structured_output_retry_exhausted', {
       message: 'The answer does not fit the output schema: it is not JSON',
       source: 'structured_output',

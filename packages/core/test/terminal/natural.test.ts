@@ -156,7 +156,7 @@ describe('graceful endings', () => {
       message: 'The model refused to answer',
       source: 'model',
       context: { stopReason: 'refusal' },
-      results: ['!Not run: the model refused to go on'],
+      results: ['!Not run: the model refused to continue'],
     })
   })
 })

@@ -187,7 +187,7 @@ describe('whoever asked', () => {
   test('a parent is told that its agent ended without a text, which is no error; the record of the agent says no_answer', async () => {
     const asked = await run(script, { tools: [agent] })
     expect(results(asked)).toEqual([
-      { type: 'tool_result', tool_use_id: 'call_0_0', content: '(The agent ended without a text.)' },
+      { type: 'tool_result', tool_use_id: 'call_0_0', content: '(The agent ended without an answer.)' },
     ])
     expect(asked.state.transcript.at(2)).toMatchObject({ details: { call_0_0: { reason: 'no_answer' } } })
     const inner = asked.events.flatMap((event): RunEvent[] => (event.type === 'agent' ? [event.event] : []))

@@ -29,7 +29,7 @@ import {
 } from '../support/harness.ts'
 
 const deafResult =
-  'Interrupted by user. The tool did not react and may still be at work: look before you rely on anything it touches.'
+  'Interrupted by user. The tool did not stop and may still be running. Check the state of what it changes before you rely on it.'
 const causes: readonly (readonly [AbortCause, string, string, string, boolean])[] = [
   // cause, ends while streaming as, ends in tools as, message, whether an interruption is said
   ['user', 'aborted_streaming', 'aborted_tools', 'Interrupted by the user', true],

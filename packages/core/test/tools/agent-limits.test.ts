@@ -52,7 +52,7 @@ describe('a limit of one agent', () => {
         tool_use_id: 'call_0_0',
         is_error: true,
         content: expect.stringMatching(
-          /^The agent was stopped before it was done \(cost_limit: Reached maximum budget \(\$20000\).*Its last words were:\n\nseen 0\n\nseen 1/s,
+          /^The agent was stopped before it was done \(cost_limit: Reached maximum budget \(\$20000\).*Its last output:\n\nseen 0\n\nseen 1/s,
         ),
       },
     ])
@@ -67,7 +67,7 @@ describe('a limit of one agent', () => {
     })
     expect(ended.terminal.reason).toBe('completed')
     expect(resultTexts(ended)).toEqual([
-      expect.stringMatching(/token_limit: Token limit reached: \d+\/20000 used.*Its last words were:/s),
+      expect.stringMatching(/token_limit: Token limit reached: \d+\/20000 used.*Its last output:/s),
     ])
     const used = ended.model.requests.filter(isOfAgent).length * 3_100
     expect(used).toBeLessThanOrEqual(20_000)

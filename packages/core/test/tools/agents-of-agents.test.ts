@@ -26,6 +26,7 @@ import {
   until,
 } from '../support/harness.ts'
 import { killedBefore } from '../support/killed.ts'
+import { lastResultOfAgent } from '../../src/turn/calls/call-texts.ts'
 
 type Spawn = (input: { readonly prompt: string }, context: SpawnContext) => ChildRun
 
@@ -81,7 +82,7 @@ describe('a subagent that starts another', () => {
     expect(shown.find(([prompt]) => prompt === 'a')).toEqual(['a', ['Agent', 'Look']])
     expect(begun(events)).toHaveLength(2)
     const toB = model.requests.findLast((request) => promptOf(request) === 'b')
-    expect(JSON.stringify(toB?.messages.at(-1))).toContain('Subagents start no further ones at this depth (2).')
+    expect(JSON.stringify(toB?.messages.at(-1))).toContain('Agents at depth 2 cannot start other agents.')
   })
 
   test('is told its depth, its tools and its mode', async () => {
@@ -219,7 +220,7 @@ describe('a subagent', () => {
     const { state, model, terminal } = await run(writing, { tools: [agent(), tool('Write')], permissions })
     expect([terminal.reason, resultTexts({ state })]).toEqual(['completed', ['could not']])
     const last = model.requests.findLast((request) => promptOf(request) === 'a')
-    expect(JSON.stringify(last?.messages)).toContain('Nobody is asked about calls of subagents here.')
+    expect(JSON.stringify(last?.messages)).toContain('Calls of subagents cannot be approved in this run')
   })
 
   test('with rules that cannot be understood is not started', async () => {
@@ -239,9 +240,9 @@ describe('a subagent', () => {
     [
       'what it had said',
       { text: 'I see a bug in a.ts.', ...calls('Look') },
-      'Its last words were:\n\nI see a bug in a.ts.',
+      'Its last output:\n\nI see a bug in a.ts.',
     ],
-    ['the last result that it saw', calls('Look'), 'It had said nothing yet. The last result that it saw:\n\na.ts: 12'],
+    ['the last result that it saw', calls('Look'), lastResultOfAgent('a.ts: 12', 2_000)],
   ])('that is stopped by a limit tells %s', async (_what, reply, told) => {
     const limited = agent(({ prompt }) => ({ prompt, maxTurns: 1 }))
     const stopped = byPrompt({ go: [asks('a'), 'done'], a: [reply] })

@@ -131,7 +131,7 @@ describe('a call that a person has to approve', () => {
     )
     expect([terminal.reason, terminal.summary.toolResults]).toEqual(['completed', 2])
     expect(transcriptProblems(messages)).toEqual([])
-    const why = 'Not run: it waited for approval, and something else was said instead'
+    const why = 'Not run: it was waiting for approval when a new message arrived'
     expect(messages.at(-3)).toEqual({ role: 'user', content: [{ type: 'tool_result', tool_use_id: 'call_0_1', content: why, is_error: true }, { type: 'tool_result', tool_use_id: 'call_0_2', content: why, is_error: true }] }) // prettier-ignore
   })
 

@@ -97,8 +97,8 @@ describe('rules are asked once for a call that they see while its message stream
     ['allow', rules, both, ['read']],
     ['allow later', later, both, ['read']],
     ['deny', { ...rules, denies: () => 'no' }, ['denies c'], ['no']],
-    ['throw', throwing, both, ['The permission rules failed: no rules']],
-    ['reject', refusing, both, ['The permission rules failed: no rules']],
+    ['throw', throwing, both, ['Denied: the permission rules failed: no rules']],
+    ['reject', refusing, both, ['Denied: the permission rules failed: no rules']],
     ['ask', ask, both, []],
   ] as const)('and %s', async (_what, permissions, questions, texts) => {
     const log: string[] = []

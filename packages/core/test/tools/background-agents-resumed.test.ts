@@ -66,7 +66,7 @@ describe('a run with agents in the background that was killed', () => {
       expect([count, terminal.reason]).toEqual([count, 'completed'])
       expect(said({ state: { ...state, startLength: 1 } }).map(([, text]) => text)).toContainEqual(
         expect.stringMatching(
-          /was begun by a process that is gone, and cannot go on in this one\. What it did is unknown/,
+          /was started by a process that no longer exists, so it cannot continue\. What it did is unknown/,
         ),
       )
       expect([count, state.spent.totalTokens]).toEqual([count, chargesIn(steps.records) + openTokens(steps.records)])

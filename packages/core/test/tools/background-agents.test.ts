@@ -38,7 +38,7 @@ describe('an agent in the background', () => {
       byPrompt({ go: [calls(start('sub')), 'wait', 'done'], sub: [`${'a'.repeat(20_000)}${'b'.repeat(20_000)}`] }),
       { tools: [agent()] },
     )
-    const shown = `${'a'.repeat(15_000)}\n(… 10000 characters left out …)\n${'b'.repeat(15_000)}`
+    const shown = `${'a'.repeat(15_000)}\n(... 10000 characters omitted ...)\n${'b'.repeat(15_000)}`
     expect(/<agent_result id="\w+">\n(.*)\n<\/agent_result>/s.exec(said(ended)[0]?.[1] ?? '')?.[1]).toBe(shown)
   })
 
@@ -53,7 +53,7 @@ describe('an agent in the background', () => {
     })
     expect(ended.terminal.reason).toBe('completed')
     expect(resultTexts(ended)).toEqual([
-      expect.stringMatching(/^The agent works in the background as agent_\w+\. You are told when it ends/),
+      expect.stringMatching(/^The agent runs in the background as agent_\w+\. You receive its answer when it ends/),
       'looked',
     ])
     expect(said(ended)).toEqual([
@@ -117,7 +117,7 @@ describe('an agent in the background', () => {
       .since(0)
       .flatMap((entry) => (entry.kind === 'attachment' ? (entry.tasks ?? []) : []))
     expect(left).toMatchObject([
-      { type: 'left', how: 'stopped', callId: 'call_0_0', result: 'Its last words were:\n\nso far' },
+      { type: 'left', how: 'stopped', callId: 'call_0_0', result: 'Its last output:\n\nso far' },
     ])
     // What was in flight is charged at its worst case, as everywhere.
     expect(ended.state.spent.totalTokens).toBeGreaterThan(3 * 15)
@@ -163,13 +163,10 @@ describe('an agent in the background', () => {
       // Of the seven one is started. Of the six that are left half may be started by it.
       { tools: [agent(), reader('Look')], maxSubagents: 7 },
     )
-    const usedUp = /^(This run|This agent) may start (\d) subagents, and they are used up(.*)\. Do the work yourself\.$/
+    const usedUp =
+      /^(This run|This agent) can start at most (\d) subagents?, and the limit is reached(.*)\. Do the work yourself\.$/
     const refused = (texts: readonly unknown[]) => texts.flatMap((text) => usedUp.exec(String(text))?.slice(1) ?? [])
-    expect(refused(resultTexts(ended))).toEqual([
-      'This run',
-      '7',
-      ' until those that work in the background have ended',
-    ])
+    expect(refused(resultTexts(ended))).toEqual(['This run', '7', ' until the agents in the background end'])
     const inside = ofAgents(ended.events).flatMap(({ event }) =>
       event.type === 'message' ? resultsIn(event.entry) : [],
     )
@@ -190,7 +187,7 @@ describe('an agent in the background', () => {
     expect(inner).toContain('run_end')
     const told = ofAgents(ended.events).flatMap(({ event }) => (event.type === 'message' ? resultsIn(event.entry) : []))
     expect(told.map(({ content }) => content)).toEqual([
-      '(Agents of an agent do not work in the background: this one was waited for.)\n\ndeep',
+      '(Subagents cannot start agents in the background, so this agent ran to its end first.)\n\ndeep',
     ])
     expect(said(ended)[0]?.[1]).toContain('with it')
     expect(ended.state.spent.subagents).toBe(2)
@@ -221,7 +218,7 @@ describe('an agent in the background', () => {
     const ended = await going.end()
     expect(seen).toEqual([
       [true, 'so far'],
-      [false, 'Its last words were:\n\nso far'],
+      [false, 'Its last output:\n\nso far'],
     ])
     expect(said(ended)[0]?.[1]).toMatch(/was stopped\..*so far/s)
     expect(ended.terminal.reason).toBe('completed')
@@ -325,7 +322,7 @@ test('one that a limit stopped, and of which the model was not told any more, ha
     if (message.type === 'system' && message.subtype === 'task_notification') statuses.push(message.status)
   expect(statuses).toEqual(['failed'])
   expect(JSON.stringify(model.requests.at(-1)?.messages)).toMatch(
-    /The agent Agent \(look around\) had ended when the run before did\..*was stopped before it was done/,
+    /The agent Agent \(look around\) had already ended when the previous run ended\..*was stopped before it was done/,
   )
 })
 
@@ -351,7 +348,7 @@ test('one that works when the run breaks is stopped, named and paid, and the run
   const { transcript } = ended.state
   const next = await run(['hello'], { tools }, { prompt: 'and?', transcript, runId: 'run2' })
   expect(said(next)).toEqual([
-    ['loop', expect.stringMatching(/was stopped when the run before ended\..*Its last words were:\n\nso far/s)],
+    ['loop', expect.stringMatching(/was stopped when the previous run ended\..*Its last output:\n\nso far/s)],
   ])
 })
 

@@ -26,9 +26,9 @@ import {
 import { ended } from '../support/watched.ts'
 
 const unknownOutcome = expect.stringMatching(/^The outcome of this call is unknown/u) as string
-const notRun = 'Not run: the run broke before this call'
+const notRun = 'Not run: the run failed before this call'
 const withheld =
-  'The call ended, but its result is withheld: the run broke before the hooks that look at results had seen it.'
+  'The call ended, but its result is withheld: the run failed before the hooks that inspect results had run.'
 const redact = hook('afterToolUse', (context: HookContext) =>
   context.withToolOutput(String(context.toolOutput?.text).replaceAll('secret', '***')),
 )

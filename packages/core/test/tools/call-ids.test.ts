@@ -358,7 +358,7 @@ describe('calls with one id that start early', () => {
       [
         ['same', 'seen 0'],
         ['same_2', 'seen 1'],
-        ['same_3', expect.stringContaining('may still be at work')],
+        ['same_3', expect.stringContaining('may still be running')],
       ],
     ])
   })

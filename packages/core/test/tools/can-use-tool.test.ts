@@ -109,7 +109,7 @@ test('a hook that leaves a call open leaves it for later, and not for the callba
 
 test.each([
   ['denies with its message', () => ({ behavior: 'deny', message: 'not now' }), 'not now'],
-  ['throws', () => Promise.reject(new Error('boom')), 'Nobody could be asked: boom'],
+  ['throws', () => Promise.reject(new Error('boom')), 'Denied: nobody could be asked for permission: boom'],
   [
     'gives updates that are none',
     () => ({ behavior: 'allow', updatedPermissions: [{ type: 'x' }] }),
@@ -148,7 +148,10 @@ test('an answer that is long in coming is waited for without the time limit, and
   expect(going.events.some(({ type }) => type === 'run_end')).toBe(false)
   await clock.advance(1_000)
   const result = await going.end()
-  expect([result.terminal.reason, resultTexts(result)]).toEqual(['completed', ['Nobody answered within 60 s.']])
+  expect([result.terminal.reason, resultTexts(result)]).toEqual([
+    'completed',
+    ['Denied: nobody answered the permission request within 60 s. Continue without this call.'],
+  ])
 })
 
 test('a question that nobody answered in time is withdrawn by its signal, and the run is not', async () => {
@@ -222,7 +225,7 @@ test('what cannot be kept denies the call, and says why', async () => {
   const canUseTool: CanUseTool = () => ({ behavior: 'allow', updatedPermissions: [rule('Echo', 'userSettings')] })
   const { permissions } = rules({ keep: () => Promise.reject(new Error('the disk is full')) })
   const result = await run([twice[0] ?? '', 'done'], { tools, permissions, canUseTool })
-  expect(resultTexts(result)).toEqual(['The permissions could not be changed: the disk is full'])
+  expect(resultTexts(result)).toEqual(['Denied: the permissions could not be changed: the disk is full'])
 })
 
 test('what a subagent was allowed holds for the run, and what the run was allowed for its subagents', async () => {
@@ -389,16 +392,20 @@ test('what is given with approvals is kept before it counts, once, and holds for
 })
 
 test.each([
-  [{ keep: () => Promise.reject(new Error('full')) }, yesAlways(), 'The permissions could not be changed: full'],
+  [
+    { keep: () => Promise.reject(new Error('full')) },
+    yesAlways(),
+    'Denied: the permissions could not be changed: full',
+  ],
   [
     {},
     { behavior: 'allow', updatedPermissions: [{ type: 'setMode', mode: 'none', destination: 'session' }] },
-    'The answer was not understood: updatedPermissions: there is no mode none (default, acceptEdits).',
+    'Denied: the answer to the permission request is invalid: updatedPermissions: there is no mode none (default, acceptEdits).',
   ],
   [
     {},
     { behavior: 'allow', updatedPermissions: 'all' },
-    'The answer was not understood: updatedPermissions: a list is needed.',
+    'Denied: the answer to the permission request is invalid: updatedPermissions: a list is needed.',
   ],
 ] as const)('an approval that cannot be kept or read denies: %j %j', async (more, answer, message) => {
   const { permissions } = rules(more)

@@ -144,11 +144,11 @@ describe('a call that cannot run', () => {
   test('of an unknown tool is answered with the names there are', async () => {
     const result = await run([calls('Grap'), calls('Grep'), 'done'], { tools: [reader('Grep'), reader('Read')] })
     expect([resultTexts(result), toolEnds(result)]).toEqual([
-      ['There is no tool named "Grap". There are: Grep, Read.', 'read'],
+      ['There is no tool named "Grap". Available tools: Grep, Read.', 'read'],
       { call_0_0: 'invalid', call_1_0: 'done' },
     ])
     expect(resultTexts(await run([calls('Grep'), 'done']))).toEqual([
-      'There is no tool named "Grep". There are no tools in this run.',
+      'There is no tool named "Grep". This run has no tools.',
     ])
   })
 
@@ -205,7 +205,12 @@ describe('results', () => {
       { type: 'tool_result', tool_use_id: 'call_0_1', content: blocks },
       { type: 'tool_result', tool_use_id: 'call_0_2', content: 'exit code 1', is_error: true },
       { type: 'tool_result', tool_use_id: 'call_0_3', content: 'boom', is_error: true },
-      { type: 'tool_result', tool_use_id: 'call_0_4', content: 'The tool failed and said nothing.', is_error: true },
+      {
+        type: 'tool_result',
+        tool_use_id: 'call_0_4',
+        content: 'The tool failed without an error message.',
+        is_error: true,
+      },
     ])
     expect(result.state.transcript.at(2)).toMatchObject({ details: { call_0_1: { lines: 3 } } })
     expect(toolEnds(result)).toEqual({

@@ -77,7 +77,7 @@ describe('what is told of garbage', () => {
     expect(await told(throws(revoked))).toEqual(['thrown: something that cannot be read', 'failed'])
     expect(await told(throws(() => 10n))).toEqual(['thrown: 10', 'failed'])
     expect(await told(throws(() => undefined))).toEqual(['thrown: undefined', 'failed'])
-    expect(await told(throws(() => ''))).toEqual(['The tool failed and said nothing.', 'failed'])
+    expect(await told(throws(() => ''))).toEqual(['The tool failed without an error message.', 'failed'])
   })
 
   test('that was given: what can be read of it', async () => {
@@ -125,7 +125,7 @@ describe('what is told of garbage', () => {
   test('of which nothing can be shown: that there was none', async () => {
     const empty = (isError: boolean) => () => ({ content: [{ type: 'text', text: '' }] as const, isError })
     expect(await told(empty(false))).toEqual(['(no output)', 'done'])
-    expect(await told(empty(true))).toEqual(['The tool failed and said nothing.', 'failed'])
+    expect(await told(empty(true))).toEqual(['The tool failed without an error message.', 'failed'])
   })
 
   test('as details: what JSON holds of it', async () => {

@@ -31,8 +31,8 @@ describe('arguments that are not a JSON object', () => {
     ['{"path": tru}', 'character 10 is "t", after "{\\"path\\": ", where a value was expected'],
     ["{'path': 1}", `character 2 is "'", after "{", where a name in quotes or "}" was expected`],
     ['{"a":1}{"b":2}', 'character 8 is "{", after "{\\"a\\":1}", where the end of the text was expected'],
-    ['[1]', 'are not one JSON object'],
-    ['null', 'are not one JSON object'],
+    ['[1]', 'must be one JSON object'],
+    ['null', 'must be one JSON object'],
   ])('%s', async (text, problem) => {
     const ran: unknown[] = []
     const tool = loose(ran)

@@ -29,6 +29,7 @@ import {
   type Run,
 } from '../support/harness.ts'
 import { killedAfter } from '../support/killed.ts'
+import { lostReasons } from '../../src/tools/result-texts.ts'
 
 const lines = (count: number): string => Array.from({ length: count }, (_, index) => `line ${index + 1}\n`).join('')
 const long = lines(200)
@@ -63,11 +64,37 @@ describe('a result over the limit', () => {
     const leftOut = long.length - head.length - 1 - tail.length
     const linesOut = 200 - `${head}\n${tail}`.split('\n').length + 1
     expect(note).toBe(
-      `[... ${leftOut} characters (${linesOut} lines) left out here. The whole result (${long.length} characters) is in /kept/c1.txt: ` +
-        'search it, or read the part of it that you need. ...]',
+      `[... ${leftOut} characters (${linesOut} lines) omitted. The complete result (${long.length} characters) is in /kept/c1.txt. ` +
+        'Search it, or read the part that you need. ...]',
     )
     expect(kept).toEqual([{ callId: 'c1', toolName: 'Look', text: long, idempotencyKey: 'session/run1/save:1:0:c1' }])
     expect(ended.model.requests[1]?.messages.at(-1)?.content).toEqual(results(ended))
+  })
+
+  test('names the call that reads on, which is on record with the name', async () => {
+    const readCall = (path: string) => ({ tool: 'Read', input: { file_path: path }, lineField: 'offset' })
+    const { largeResults } = keeper({ readCall })
+    const script = [calls({ name: 'Look', id: 'c1' }), 'done']
+    const ended = await run(script, { tools: [reader('Look', long)], largeResults })
+    const [shown = ''] = textsOf(ended)
+    const line = shown.split('\n\n')[0]?.split('\n').length ?? 0
+    expect(shown).toContain(`use Read with {"file_path":"/kept/c1.txt","offset":${line + 1}}.`)
+    const save = ended.steps.records.find((record) => 'key' in record && record.key.includes('save:'))
+    expect(JSON.stringify(save)).toContain(JSON.stringify(readCall('/kept/c1.txt')))
+  })
+
+  test.each<[string, LargeResults['readCall']]>([
+    ['throws', () => { throw new Error('bug') }], // prettier-ignore
+    ['gives nothing', () => undefined],
+    ['gives no input', () => ({ tool: 'Read' }) as never],
+    ['gives no tool', () => ({ input: {} }) as never],
+    ['gives an input without end', () => ({ tool: 'Read', input: { file_path: 'x'.repeat(5_000) } })],
+  ])('a readCall that %s is left out', async (_what, readCall) => {
+    const ended = await run([calls('Look'), 'done'], {
+      tools: [reader('Look', long)],
+      largeResults: keeper({ readCall }).largeResults,
+    })
+    expect(textsOf(ended)[0]).toContain('.txt. Search it, or read the part that you need. ...]')
   })
 
   test('of exactly the limit is shown whole, and one more character is too many', async () => {
@@ -225,16 +252,16 @@ describe('a save that fails', () => {
       () => {
         throw new Error(' ')
       },
-      'keeping them failed',
+      lostReasons.unknown,
     ],
-    ['gives nothing', () => undefined as never, 'what keeps results gave no name for it'],
-    ['gives an empty name', () => '', 'what keeps results gave no name for it'],
-    ['gives a name without end', () => 'x'.repeat(5_000), 'what keeps results gave no name for it'],
+    ['gives nothing', () => undefined as never, lostReasons.noName],
+    ['gives an empty name', () => '', lostReasons.noName],
+    ['gives a name without end', () => 'x'.repeat(5_000), lostReasons.noName],
   ])('%s: the result is cut all the same, and it says why', async (_what, save, why) => {
     const { largeResults } = keeper({ save })
     const ended = await run([calls('Look'), 'done'], { tools: [reader('Look', long)], largeResults })
     const [shown = ''] = textsOf(ended)
-    expect(shown).toContain(`left out here. They were not kept: ${why}. If you need them, ask for a smaller part. ...]`)
+    expect(shown).toContain(`omitted. They could not be saved: ${why}. If you need them, request a smaller part. ...]`)
     expect([ended.terminal.reason, shown.length <= 600, long.startsWith(shown.slice(0, 50))]).toEqual([
       'completed',
       true,
@@ -248,7 +275,7 @@ describe('a save that fails', () => {
     const ended = await going.end()
     const [shown = '', other] = textsOf(ended)
     expect([ended.terminal.reason, other]).toEqual(['aborted_tools', 'Interrupted by user'])
-    expect([shown.length <= 600, shown.includes('They were not kept: the run was aborted.')]).toEqual([true, true])
+    expect([shown.length <= 600, shown.includes('They could not be saved: the run was aborted.')]).toEqual([true, true])
     expect(ended.steps.records.some((record) => 'key' in record && record.key.includes('tool:1:1:'))).toBe(false)
     // The abort is in the record of the step: it is played back as it was.
     const again = await replay(json(ended.steps.records) as never, {
@@ -272,7 +299,7 @@ describe('a save that fails', () => {
     })
     const going = begin([calls('Look')], { tools: [reader('Look', long)], largeResults })
     const ended = await going.end()
-    expect([heard, textsOf(ended)[0]?.includes('not kept: the run was aborted')]).toEqual([true, true])
+    expect([heard, textsOf(ended)[0]?.includes(`could not be saved: ${lostReasons.aborted}`)]).toEqual([true, true])
   })
 
   test('is not asked after an abort', async () => {
@@ -283,7 +310,7 @@ describe('a save that fails', () => {
     })
     const going = begin([calls('Look')], { tools: [look], largeResults })
     const ended = await going.end()
-    expect([kept, textsOf(ended)[0]?.includes('not kept: the run was aborted')]).toEqual([[], true])
+    expect([kept, textsOf(ended)[0]?.includes(`could not be saved: ${lostReasons.aborted}`)]).toEqual([[], true])
   })
 
   test('nor for an early start whose message was aborted', async () => {
@@ -304,7 +331,11 @@ describe('a save that fails', () => {
     let started = false
     const ended = await going.end()
     const [shown = ''] = textsOf(ended)
-    expect([kept, shown.length <= 600, shown.includes('not kept: the run was aborted')]).toEqual([[], true, true])
+    expect([kept, shown.length <= 600, shown.includes(`could not be saved: ${lostReasons.aborted}`)]).toEqual([
+      [],
+      true,
+      true,
+    ])
   })
 })
 
@@ -319,11 +350,11 @@ test('where the run breaks before the result is kept, what is shown is within th
   const ended = await going.end()
   const [shown = ''] = textsOf(ended)
   expect(ended.terminal.reason).toBe('error')
-  expect([shown.length <= 600, shown.includes('not kept: the run broke'), shown.endsWith('redacted')]).toEqual([
-    true,
-    true,
-    true,
-  ])
+  expect([
+    shown.length <= 600,
+    shown.includes(`could not be saved: ${lostReasons.failed}`),
+    shown.endsWith('redacted'),
+  ]).toEqual([true, true, true])
 })
 
 test('where the run breaks while other results are entered, so is what is shown of a call that had ended', async () => {
@@ -335,7 +366,7 @@ test('where the run breaks while other results are entered, so is what is shown 
     ...failingAt('hook:'),
   })
   const [, shown = ''] = textsOf(await going.end())
-  expect([shown.length <= 600, shown.includes('not kept: the run broke')]).toEqual([true, true])
+  expect([shown.length <= 600, shown.includes(`could not be saved: ${lostReasons.failed}`)]).toEqual([true, true])
 })
 
 /** A driver that cannot write the records of steps of this name. */
@@ -508,7 +539,7 @@ describe('what is shown', () => {
         const told = wholeTextOf(shown)
         expect(told.length).toBeLessThanOrEqual(Math.max(limit, longestNote))
         expect(told).not.toMatch(/\p{Surrogate}/u)
-        expect(told.split('left out here.').length).toBe(2)
+        expect(told.split('omitted.').length).toBe(2)
         expect(shown.filter(({ type }) => type === 'image').length).toBe(
           blocks.filter(({ type }) => type === 'image').length,
         )
@@ -530,7 +561,7 @@ describe('a result of which the tool has put the whole elsewhere', () => {
     const ended = await run([calls({ name: 'Look', id: 'c1' }), 'done'], { tools: [spooling()], largeResults })
     expect(kept).toEqual([expect.objectContaining({ callId: 'c1', text: 'head\ntail', spooled: '/spool/1' })])
     expect(textsOf(ended)).toEqual([
-      'head\ntail\n[The whole output is in /kept/c1.txt: search it, or read the part of it that you need.]',
+      'head\ntail\n[The complete output is in /kept/c1.txt. Search it, or read the part that you need.]',
     ])
     expect(JSON.stringify(ended.state.transcript.messages())).not.toContain('/spool')
   })
@@ -539,7 +570,7 @@ describe('a result of which the tool has put the whole elsewhere', () => {
     const { largeResults } = keeper()
     const [shown = ''] = textsOf(await run([calls('Look'), 'done'], { tools: [spooling(long)], largeResults }))
     expect(shown.length).toBeLessThanOrEqual(600)
-    expect(shown).toMatch(/The whole result is in \/kept\//)
+    expect(shown).toMatch(/The complete result is in \/kept\//)
   })
 
   test('is not handed over where a hook put another result in its place', async () => {
@@ -552,7 +583,7 @@ describe('a result of which the tool has put the whole elsewhere', () => {
   test('says why the rest was not kept, and is as it is where nothing keeps results', async () => {
     const lost = keeper({ save: () => Promise.reject(new Error('the disk is full')) })
     const ended = await run([calls('Look'), 'done'], { tools: [spooling()], largeResults: lost.largeResults })
-    expect(textsOf(ended)).toEqual(['head\ntail\n[What is left out was not kept: the disk is full.]'])
+    expect(textsOf(ended)).toEqual(['head\ntail\n[The omitted part could not be saved: the disk is full.]'])
     expect(textsOf(await run([calls('Look'), 'done'], { tools: [spooling()] }))).toEqual(['head\ntail'])
   })
 })

@@ -7,7 +7,7 @@ const redact = hook('afterToolUse', (context: HookContext) =>
   context.withToolOutput(String(context.toolOutput?.text).replaceAll('secret', '***')),
 )
 const withheld =
-  'The call ended, but its result is withheld: the run was aborted before the hooks that look at results had seen it.'
+  'The call ended, but its result is withheld: the run was aborted before the hooks that inspect results had run.'
 
 /** All that a reader of the run is told. */
 const told = ({ events, state, terminal }: Run): string => JSON.stringify([events, [...state.transcript], terminal])

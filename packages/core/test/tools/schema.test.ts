@@ -19,11 +19,11 @@ describe('the schema checker says what is right', () => {
     [path, { path: undefined }, ['path is missing']],
     [path, { path: 3 }, ['path must be string, not number']],
     [path, { path: '' }, ['path must have at least 1 character']],
-    [path, { path: 'a', extra: 1 }, ['extra is not known; there are path']],
+    [path, { path: 'a', extra: 1 }, ['extra is an unknown field; the fields are path']],
     [path, [], ['the input must be object, not array']],
     [path, null, ['the input must be object, not null']],
     [path, undefined, ['the input must be object, not undefined']],
-    [{ type: 'object', additionalProperties: false }, { a: 1 }, ['a is not known; there are no fields']],
+    [{ type: 'object', additionalProperties: false }, { a: 1 }, ['a is an unknown field; the fields are none']],
     [{}, 'anything', []],
     [{ type: ['string', 'null'] }, null, []],
     [{ type: ['string', 'null'] }, 1, ['the input must be string or null, not number']],
@@ -38,7 +38,7 @@ describe('the schema checker says what is right', () => {
       [1, 'x', 2, null],
       ['[1] must be number, not string', '[3] must be number, not null'],
     ],
-    [{ anyOf: [{ type: 'string' }, { type: 'number' }] }, true, ['the input fits none of the forms it may have']],
+    [{ anyOf: [{ type: 'string' }, { type: 'number' }] }, true, ['the input matches none of the allowed forms']],
     [{ oneOf: [{ type: 'string' }, { type: 'number' }] }, 1, []],
     [
       { type: 'object', properties: { list: { type: 'array', items: path } } },
@@ -65,8 +65,8 @@ describe('further keywords', () => {
   }
   test.each([
     [{ exclusiveMinimum: 0, exclusiveMaximum: 2 }, 1, []],
-    [{ exclusiveMinimum: 0 }, 0, ['the input must be above 0']],
-    [{ exclusiveMaximum: 2 }, 2, ['the input must be below 2']],
+    [{ exclusiveMinimum: 0 }, 0, ['the input must be greater than 0']],
+    [{ exclusiveMaximum: 2 }, 2, ['the input must be less than 2']],
     [{ multipleOf: 5 }, 7, ['the input must be a multiple of 5']],
     [{ multipleOf: 2 }, 10_000_000_000_001, ['the input must be a multiple of 2']],
     [{ multipleOf: 0.1 }, 0.3, []],
@@ -76,7 +76,7 @@ describe('further keywords', () => {
     [{ maxLength: 2 }, '😀😀', []],
     [{ maxItems: 1 }, [1, 2], ['the input must have at most 1 item']],
     [{ uniqueItems: true }, ['a', 1, '1', null, {}, {}], []],
-    [{ uniqueItems: true }, ['a', 1, 'a'], ['[2] must not be there twice']],
+    [{ uniqueItems: true }, ['a', 1, 'a'], ['[2] is a duplicate']],
     [{ prefixItems: [text], items: { type: 'number' } }, ['a', 1, 'b'], ['[2] must be number, not string']],
     [{ items: [text], additionalItems: false }, [1, 2], ['[0] must be string, not number', '[1] is not allowed']],
     [{ prefixItems: [text] }, ['a', 1], []],
@@ -87,12 +87,12 @@ describe('further keywords', () => {
     [{ patternProperties: { '^x': text }, additionalProperties: false }, { y: 1 }, []],
     [{ allOf: [{ required: ['a'] }, { required: ['b'] }] }, {}, ['a is missing', 'b is missing']],
     [{ allOf: [text], minLength: 2 }, 'a', ['the input must have at least 2 characters']],
-    [{ not: text }, 'a', ['the input has a form that is excluded']],
+    [{ not: text }, 'a', ['the input matches a form that is not allowed']],
     [{ not: text }, 1, []],
     [
       { anyOf: [text, { type: 'null' }], oneOf: [{ const: 'a' }] },
       'b',
-      ['the input fits none of the forms it may have'],
+      ['the input matches none of the allowed forms'],
     ],
     [{ const: { a: [1, { b: null }] } }, { a: [1, { b: null }] }, []],
     [{ const: { a: 1, b: 2 } }, { b: 2, a: 1 }, []],
@@ -283,7 +283,7 @@ describe('no input and no schema', () => {
     ).toHaveLength(20)
     const name = 'n'.repeat(10_000)
     expect(schemaProblems({ additionalProperties: false }, { [name]: 1 })).toEqual([
-      `${'n'.repeat(100)}…${'n'.repeat(80)} is not known; there are no fields`,
+      `${'n'.repeat(100)}…${'n'.repeat(80)} is an unknown field; the fields are none`,
     ])
   })
 })

@@ -25,6 +25,7 @@ import {
   tool,
   until,
 } from '../support/harness.ts'
+import { agentLimitReached } from '../../src/turn/calls/call-texts.ts'
 
 const agent = (
   spawn: (input: { readonly prompt: string }) => ChildRun = ({ prompt }) => ({ prompt }),
@@ -171,7 +172,7 @@ describe('a subagent', () => {
     going.loop.abort()
     expect(resultTexts(await going.end())).toEqual([
       expect.stringMatching(
-        /^The agent was stopped before it was done \(.+\)\. Its last words were:\n\nIt is in a\.ts:7\.$/,
+        /^The agent was stopped before it was done \(.+\)\. Its last output:\n\nIt is in a\.ts:7\.$/,
       ),
     ])
   })
@@ -270,7 +271,7 @@ describe('a subagent', () => {
     const script = byPrompt({ go: [calls(spawnCall('sub')), calls(spawnCall('sub')), 'done'], sub: ['found'] })
     expect(resultTexts(await run(script, { tools: [agent()], maxSubagents: 1 }))).toEqual([
       'found',
-      'This run may start 1 subagents, and they are used up. Do the work yourself.',
+      agentLimitReached(1, 'run', false),
     ])
   })
 

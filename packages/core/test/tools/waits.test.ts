@@ -263,7 +263,7 @@ describe('the reminder of a run that goes in circles', () => {
 
   test('names the tool that waits, where there is one', async () => {
     const [with_, without] = [await circles([look, waiting(1)]), await circles([look])]
-    expect(said(with_)).toEqual([['loop', expect.stringContaining('call Wait and say for what and for how long')]])
+    expect(said(with_)).toEqual([['loop', expect.stringContaining('call Wait instead')]])
     expect(said(without)).toEqual([['loop', expect.stringContaining('`sleep 60`')]])
     // What-if reckons with one length.
     expect(said(with_)[0]?.[1].length).toBe(noProgressNudge.length)

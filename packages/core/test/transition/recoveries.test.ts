@@ -179,7 +179,7 @@ describe('transition: media_recovery', () => {
   const refused: ScriptedReply = { error: { kind: 'image', message: 'too large', status: 400 } }
   const image = tinyImage
   const prompt = [image, { type: 'text', text: 'what is this?' } as const]
-  const note = { type: 'text', text: '[An image was removed here: the service refused it (too large).]' }
+  const note = { type: 'text', text: '[An image was removed here: the service rejected it (too large).]' }
 
   test('puts a note in the place of the image, once, then image_error', async () => {
     const { transitions, terminal, model } = await run(() => refused, {}, { prompt })

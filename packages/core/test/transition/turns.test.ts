@@ -206,7 +206,7 @@ describe('transition: token_budget_continuation', () => {
     expect(said({ state })).toEqual([
       [
         'loop',
-        'You have used 1,000 of 5,000 tokens (20 %) of the target for this task. Keep working on it; do not summarize or stop yet.',
+        'You have used 1,000 of the 5,000 tokens (20 %) intended for this task. Keep working on it; do not summarize or stop yet.',
       ],
     ])
   })
@@ -266,7 +266,7 @@ describe('transition: wrap_up', () => {
     expect(said({ state })).toEqual([
       [
         'loop',
-        'The run ends here: Reached maximum number of turns (2). Give your last answer now, without tools: what is done, what is not, and what you would do next.',
+        'This run is ending: Reached maximum number of turns (2). Give your final answer now, without calling tools: what is done, what is not done, and what to do next.',
       ],
     ])
     expect(state.transcript.at(-1)).toMatchObject({

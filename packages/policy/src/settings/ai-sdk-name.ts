@@ -36,7 +36,7 @@ export function parseAiSdkName(name: string): AiSdkName {
   }
   if (model.trim() === '' || model !== model.trim()) {
     throw new ConfigurationError(
-      `"${name}" names no model. Write ai-sdk:${packageName}/MODEL with the name that the provider has for it.`,
+      `"${name}" does not name a model. Write ai-sdk:${packageName}/MODEL with the name that the provider has for it.`,
     )
   }
   return { package: packageName, model }

@@ -74,11 +74,11 @@ export function checkFile(text: SettingsText, nearest: Nearest = () => undefined
     add({
       field: 'file',
       stops: true,
-      text: `${place(file, line)}: ${shown(key)} stands twice in one object; keep one.`,
+      text: `${place(file, line)}: ${shown(key)} appears twice in one object. Remove one.`,
     })
   }
   if (file.lines.isTooDeep) {
-    const problem = { field: 'file', stops: true, text: `${place(file, 1)}: it is nested too deeply to be read.` }
+    const problem = { field: 'file', stops: true, text: `${place(file, 1)}: nested too deeply to read.` }
     return { fields: { others: [] }, problems: [problem], warnings }
   }
   const others: string[] = []
@@ -107,7 +107,7 @@ export function checkFile(text: SettingsText, nearest: Nearest = () => undefined
   if (unknown > mostUnknown) {
     const left = unknown - mostUnknown
     warnings.push(
-      `${file.name}: there ${left === 1 ? 'is one more setting' : `are ${left} more settings`} that nobody knows; passed over.`,
+      `${file.name}: ${left === 1 ? '1 more unknown setting is' : `${left} more unknown settings are`} ignored.`,
     )
   }
 
@@ -115,7 +115,7 @@ export function checkFile(text: SettingsText, nearest: Nearest = () => undefined
     const field = fieldTable[name]
     if (field === undefined) return
     if (name === 'permissions.defaultMode' && file.level === 'user' && modesOfOthers.has(value)) {
-      add({ ...wrong(file, name, path, 'a mode of this program', value, false), stops: false })
+      add({ ...wrong(file, name, path, 'a mode of halting', value, false), stops: false })
       return
     }
     const result = field.schema.safeParse(value)
@@ -134,7 +134,7 @@ export function checkFile(text: SettingsText, nearest: Nearest = () => undefined
       const problem = ruleProblem(rule, file)
       if (problem === undefined) return true
       const where = place(file, file.lines.lineOf(['permissions', behavior, index]))
-      const text = `${where}: permissions.${behavior}[${index}] is no rule, ${shown(rule)}: ${problem}.`
+      const text = `${where}: permissions.${behavior}[${index}] is not a valid rule (${shown(rule)}): ${problem}.`
       add({ field: `permissions.${behavior}`, text, stops: behavior !== 'allow' })
       return false
     })
@@ -197,7 +197,7 @@ function checkHooks(
   tellUnknown: TellUnknown,
 ): HookSettings | undefined {
   if (!isJsonObject(hooks)) {
-    add(wrong(file, 'hooks', ['hooks'], 'an object: lists by event, such as {"PreToolUse": [...]}', hooks, true))
+    add(wrong(file, 'hooks', ['hooks'], 'an object of lists by event, such as {"PreToolUse": [...]}', hooks, true))
     return undefined
   }
   const checked: [string, readonly HookGroup[]][] = []
@@ -222,7 +222,7 @@ function checkHooks(
       const [issue] = result.error.issues
       const inner = (issue?.path ?? []).filter((part) => typeof part !== 'symbol')
       const path = ['hooks', event, index, ...inner]
-      add(wrong(file, 'hooks', path, issue?.message ?? 'something else', valueAt(group, inner), true))
+      add(wrong(file, 'hooks', path, issue?.message ?? 'another value', valueAt(group, inner), true))
     }
     checked.push([event, good])
   }
@@ -248,7 +248,7 @@ function withoutStrangers(
     const type = isJsonObject(hook) ? hook['type'] : undefined
     if (typeof type !== 'string' || !foreignTypes.has(type)) return true
     const path = ['hooks', event, index, 'hooks', at]
-    const text = `${place(file, file.lines.lineOf(path))}: hooks.${event}[${index}].hooks[${at}] is of the type ${shown(type)}; command, http and prompt are served.`
+    const text = `${place(file, file.lines.lineOf(path))}: hooks.${event}[${index}].hooks[${at}] has the type ${shown(type)}. Supported types: command, http, prompt.`
     add({ field: 'hooks', text, stops: guardedEvents.has(event) })
     return false
   })
@@ -281,7 +281,7 @@ function problemOf(
   stops: boolean,
 ): Problem {
   const inner = (issue?.path ?? []).filter((part) => typeof part !== 'symbol')
-  const expected = issue?.message ?? 'something else'
+  const expected = issue?.message ?? 'another value'
   const at = [...path, ...inner]
   const [stray] = issue?.keys ?? []
   return stray === undefined
@@ -306,7 +306,7 @@ function wrong(
 ): Problem {
   const name = pathText(path)
   const is = maySaySecrets(path, value) ? kindOf(value) : shown(value)
-  const text = `${place(file, file.lines.lineOf(path))}: ${name} must be ${expected}; it is ${is}.`
+  const text = `${place(file, file.lines.lineOf(path))}: ${name} must be ${expected} (${is === 'missing' ? 'it is missing' : `received ${is}`}).`
   return { field, text, stops }
 }
 
@@ -319,7 +319,7 @@ function wrongKey(
   stops: boolean,
 ): Problem {
   const name = pathText(path.slice(0, -1))
-  const text = `${place(file, file.lines.lineOf(path))}: ${name} must be ${expected}; it has ${shown(path.at(-1))}.`
+  const text = `${place(file, file.lines.lineOf(path))}: ${name} must be ${expected}. Remove ${shown(path.at(-1))}.`
   return { field, text, stops }
 }
 
@@ -362,24 +362,22 @@ function strayGuard(file: PlacedText, path: Path, near: string | undefined): Pro
   const problem = (would: string): Problem => ({
     field: group === 'limits' || limitNames.includes(key) ? 'limits' : 'permissions',
     stops: true,
-    text: `${place(file, file.lines.lineOf(path))}: there is no setting ${name}; ${would}.`,
+    text: `${place(file, file.lines.lineOf(path))}: unknown setting ${name}. ${would}.`,
   })
   const meant = inner === undefined && key.startsWith(permissionPrefix) ? key.slice(permissionPrefix.length) : key
   if (inner === undefined && guards.has(meant))
-    return problem(`${meant} stands in permissions: {"permissions": {"${meant}": …}}`)
+    return problem(`Move ${meant} into permissions: {"permissions": {"${meant}": …}}`)
   const home = group === 'sandbox' && guardsOfSandbox.has(key) ? groupOfSandbox(key) : undefined
-  if (home !== undefined) return problem(`did you mean sandbox.${home}.${key}? Mend it, or take it away`)
+  if (home !== undefined) return problem(`Did you mean sandbox.${home}.${key}? Fix or remove it`)
   if (inner === undefined && limitNames.includes(key))
-    return problem(`${key} stands in limits: {"limits": {"${key}": …}}`)
+    return problem(`Move ${key} into limits: {"limits": {"${key}": …}}`)
   if (group === 'limits' && inner !== undefined)
     return problem(
-      near === undefined
-        ? `the limits are ${limitNames.join(', ')}`
-        : `did you mean limits.${near}? Mend it, or take it away`,
+      near === undefined ? `Limits: ${limitNames.join(', ')}` : `Did you mean limits.${near}? Fix or remove it`,
     )
   const guarding = inner === undefined ? guardingGroups : group === 'sandbox' ? guardsOfSandbox : guards
   const isGuard = guarding.has(near ?? '')
-  return isGuard ? problem(`did you mean ${near}? Mend it, or take it away`) : undefined
+  return isGuard ? problem(`Did you mean ${near}? Fix or remove it`) : undefined
 }
 
 function groupOfSandbox(key: string): string | undefined {
@@ -393,7 +391,7 @@ function nameOf(path: Path): string {
 }
 
 function unknownKey(file: PlacedText, path: Path, meant: string | undefined): string {
-  return `${place(file, file.lines.lineOf(path))}: there is no setting ${nameOf(path)}; it is passed over.${meant === undefined ? '' : ` Did you mean ${meant}?`}`
+  return `${place(file, file.lines.lineOf(path))}: unknown setting ${nameOf(path)}, ignored.${meant === undefined ? '' : ` Did you mean ${meant}?`}`
 }
 
 const longest = 60

@@ -97,7 +97,7 @@ async function fileFor(destination: Kept, options: SettingsWriterOptions): Promi
   const [first] = paths
   if (first === undefined)
     throw new ConfigurationError(
-      'There is no project here to keep permissions for: it is your home folder. Keep them in your own settings.',
+      'Your home folder is not a project. Store the permissions in your own settings (userSettings).',
     )
   return first
 }
@@ -115,14 +115,14 @@ async function checkProject(
   const { trusted, folder } = await folderTrust({ ...options, once: options.trustedBy })
   if (trusted) return
   throw new ConfigurationError(
-    `${folder} is not trusted, so that nothing is kept in its settings: it would not count. halting trust has it count, or keep it in your own settings (userSettings).`,
+    `${folder} is not trusted, so a rule in its settings would be ignored. Trust it with halting trust, or store the rule in your own settings (userSettings).`,
   )
 }
 
 /** @throws ConfigurationError for a link that a repository brings, which would have another file written. */
 function checkInProject(path: string, cwd: string): void {
   if (!isInside(realPath(path), realPath(cwd)))
-    throw new ConfigurationError(`${path} leads out of the project. Nothing was changed.`)
+    throw new ConfigurationError(`${path} is a link to a file outside the project. Nothing was changed.`)
 }
 
 /** What a person has just allowed needs no second question: it is on record as if it had been named. */
@@ -186,10 +186,14 @@ function withList(text: string, name: string, change: (list: readonly Entry[]) =
   const content: unknown = text.trim() === '' ? {} : JSON.parse(text.replace(/^\uFEFF/, ''))
   const permissions = isJsonObject(content) ? content['permissions'] : undefined
   if (permissions !== undefined && !isJsonObject(permissions))
-    throw new ConfigurationError('permissions in the settings file is no object. Mend it; nothing was changed.')
+    throw new ConfigurationError(
+      'permissions in the settings file is not an object. Nothing was changed; fix it first.',
+    )
   const found = permissions?.[name]
   if (found !== undefined && !Array.isArray(found))
-    throw new ConfigurationError(`permissions.${name} in the settings file is no list. Mend it; nothing was changed.`)
+    throw new ConfigurationError(
+      `permissions.${name} in the settings file is not a list. Nothing was changed; fix it first.`,
+    )
   // Entries of JSON.
   const list = (found ?? []) as readonly Entry[]
   const next = change(list)

@@ -50,20 +50,20 @@ function weighed(limitsOf: LimitsIn, byDefault: FileLimit | undefined, refusals:
   for (const limit of limitsOf(['local', 'project'])) {
     if (base !== undefined && limit.value > base.value)
       ignored.push({ limit, why: refusals.ofProject(base), isSilent: base === byDefault })
-    else if (limit.value === Infinity) ignored.push({ limit, why: 'a project does not take a limit away' })
+    else if (limit.value === Infinity) ignored.push({ limit, why: 'a project cannot remove a limit' })
     else if (inForce === undefined || limit.value < inForce.value) inForce = limit
   }
   return { inForce: inForce === byDefault ? undefined : inForce, managed, ignored }
 }
 
 const ofLimits: Refusals = {
-  ofPerson: (managed) => `it would raise the limit of ${managed.from}, which is ${shown(managed)}`,
-  ofProject: (base) => `a project does not raise a limit; that of ${base.from} is ${shown(base)}`,
+  ofPerson: (managed) => `the limit in ${managed.from} is ${shown(managed)}, and cannot be raised`,
+  ofProject: (base) => `a project cannot raise a limit (${shown(base)} in ${base.from})`,
 }
 
 const ofWaits: Refusals = {
-  ofPerson: (managed) => `it is longer than that of ${managed.from}, which is ${shown(managed)}`,
-  ofProject: (base) => `a project has no run wait longer; that of ${base.from} is ${shown(base)}`,
+  ofPerson: (managed) => `the limit in ${managed.from} is ${shown(managed)}, and cannot be raised`,
+  ofProject: (base) => `a project cannot lengthen waits (${shown(base)} in ${base.from})`,
 }
 
 /**
@@ -83,7 +83,7 @@ export function mergedLimits(counting: readonly CountingFile[], defaults: Defaul
       ignored.push({ setting, text, from: limit.from, why, forTrust: false })
       // Where each frontend has a default of its own, another one may well heed it.
       if (isSilent !== true || setting !== waitSetting)
-        warnings.push(`${setting} in ${limit.from} (${text}) does not count: ${why}.`)
+        warnings.push(`${setting} in ${limit.from} (${text}) is ignored: ${why}.`)
     }
   }
   for (const name of limitFieldNames) {

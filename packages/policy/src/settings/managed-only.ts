@@ -53,7 +53,7 @@ const locks: readonly Lock[] = [
   },
   {
     name: 'allowManagedProvidersOnly',
-    what: 'providers of the AI SDK',
+    what: 'AI SDK providers',
     isSet: (fields) => fields.allowManagedProvidersOnly,
     taken: ({ aiSdk }) => ({
       setting: 'aiSdk',
@@ -65,8 +65,8 @@ const locks: readonly Lock[] = [
     without: ({ aiSdk: _, ...others }) => others,
     unlocked: ({ allowManagedProvidersOnly: _, ...others }) => others,
   },
-  ofSandbox('network', 'allowManagedDomainsOnly', 'allowedDomains', 'domains of the sandbox'),
-  ofSandbox('filesystem', 'allowManagedReadPathsOnly', 'allowRead', 'paths that the sandbox opens'),
+  ofSandbox('network', 'allowManagedDomainsOnly', 'allowedDomains', 'sandbox domains'),
+  ofSandbox('filesystem', 'allowManagedReadPathsOnly', 'allowRead', 'sandbox read paths'),
 ]
 
 /** One in a group of `sandbox`, about a list that stands beside it. */
@@ -120,7 +120,7 @@ export function withoutOthers<File extends SettingsText>(
     let { fields } = result
     for (const lock of locks) {
       if (lock.isSet(fields) === undefined) continue
-      warnings.push(`${lock.name} in ${file.name} does not count: it is an administrator's.`)
+      warnings.push(`${lock.name} in ${file.name} is ignored: only an administrator can set it.`)
       fields = lock.unlocked(fields)
     }
     for (const { lock, by } of closed) {
@@ -137,5 +137,7 @@ export function withoutOthers<File extends SettingsText>(
 function tell(what: string, by: string, files: number, warnings: string[]): void {
   if (files === 0) return
   const whose = files === 1 ? 'another file' : `${files} other files`
-  warnings.push(`${what} of ${whose} do not count: ${by} lets in an administrator's alone; halting config tells them.`)
+  warnings.push(
+    `${what} in ${whose} are ignored because ${by} allows only those of an administrator. halting config lists them.`,
+  )
 }

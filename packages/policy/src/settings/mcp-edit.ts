@@ -50,7 +50,7 @@ async function modeOfProjectFile(path: string): Promise<number> {
   const found = await lstat(path).catch(() => undefined)
   if (found?.isSymbolicLink() === true)
     throw new ConfigurationError(
-      `${path} is a link. It is not changed: put a file in its place, or change what it leads to.`,
+      `${path} is a link and was not changed. Replace it with a file, or edit the file it points to.`,
     )
   return (found?.mode ?? 0o666 & ~process.umask()) & 0o777
 }
@@ -66,7 +66,7 @@ async function write(path: string, content: JsonObject, mode: number | undefined
 
 async function lockOwn(path: string): Promise<() => Promise<void>> {
   await makeDurableFolder(dirname(path))
-  return lockFile(`${path}.lock`, 'which servers there are')
+  return lockFile(`${path}.lock`, 'the MCP servers')
 }
 
 async function contentOf(path: string): Promise<JsonObject> {
@@ -83,7 +83,7 @@ async function contentOf(path: string): Promise<JsonObject> {
   } catch {
     // Told below: what V8 says of it would quote the file.
   }
-  throw new ConfigurationError(`${path} holds no JSON object. Mend it, or take it away.`)
+  throw new ConfigurationError(`${path} does not contain a JSON object. Fix or delete the file.`)
 }
 
 function serversIn(content: JsonObject, scope: McpScope, owner: PlacesOptions): Servers {

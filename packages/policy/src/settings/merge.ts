@@ -317,7 +317,7 @@ function mergedPermissions(
         if (server === undefined) rules[behavior].push({ rule, projectDirectory })
         else
           warnings.push(
-            `permissions.allow in ${file.name}: ${rule} is about your own server ${server}. The project has another one of that name, which it does not allow.`,
+            `permissions.allow in ${file.name}: ${rule} applies to your server ${server}, not to the project's server of the same name.`,
           )
       }
     for (const path of fields.additionalDirectories ?? []) {
@@ -326,9 +326,7 @@ function mergedPermissions(
         directories.push(absolutePath(path, projectDirectory))
         note('permissions.additionalDirectories', path, file)
       } else
-        warnings.push(
-          `permissions.additionalDirectories in ${file.name}: ${JSON.stringify(path)} ${problem}; it is passed over.`,
-        )
+        warnings.push(`permissions.additionalDirectories in ${file.name}: ${JSON.stringify(path)} ${problem}, ignored.`)
     }
     if (fields.defaultMode !== undefined && defaultMode === undefined) {
       defaultMode = fields.defaultMode
@@ -351,10 +349,10 @@ function mergedPermissions(
 
 function directoryProblem(path: string, file: ReadFile): string | undefined {
   const { projectDirectory } = file
-  if (!isDirectory(absolutePath(path, projectDirectory))) return 'is no directory'
+  if (!isDirectory(absolutePath(path, projectDirectory))) return 'is not a directory'
   // What was trusted was a name: a link of that name would lead wherever the next pull has it lead.
   const real = absolutePath(path, realPath(projectDirectory))
-  return isOfProject(file) && realPath(real) !== real ? 'leads through a link' : undefined
+  return isOfProject(file) && realPath(real) !== real ? 'is reached through a link' : undefined
 }
 
 /** The most urgent of each name. Whoever disables one of the project's takes it away. */

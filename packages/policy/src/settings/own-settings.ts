@@ -44,7 +44,7 @@ function textOf(bytes: Buffer, path: string): string {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
   } catch {
-    throw new ConfigurationError(`${path} is no UTF-8. Mend it, or take it away; nothing was changed.`)
+    throw new ConfigurationError(`${path} is not valid UTF-8. Nothing was changed; fix or delete the file.`)
   }
 }
 
@@ -94,8 +94,10 @@ function checkJson(text: string, path: string): void {
   } catch {
     // Told below: what V8 says of it would quote the file.
   }
-  const hint = /^\s*(?:\/\/|\/\*)/m.test(text) ? ' (comments are none)' : ''
-  throw new ConfigurationError(`${path} holds no JSON object${hint}. Mend it, or take it away; nothing was changed.`)
+  const hint = /^\s*(?:\/\/|\/\*)/m.test(text) ? ' (comments are not allowed)' : ''
+  throw new ConfigurationError(
+    `${path} does not contain a JSON object${hint}. Nothing was changed; fix or delete the file.`,
+  )
 }
 
 /** Settings of which the texts are no secret, and may be shown. */

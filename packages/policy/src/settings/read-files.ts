@@ -98,7 +98,7 @@ async function readMcpFile(
     if (text === undefined || !text.includes('"mcpServers"')) return undefined
     return parse(text, path)
   } catch (thrown) {
-    return { content: {}, json: '', problem: `No servers are taken from ${path}: ${messageOf(thrown)}` }
+    return { content: {}, json: '', problem: `The MCP servers in ${path} are ignored: ${messageOf(thrown)}` }
   }
 }
 
@@ -108,12 +108,12 @@ function chosenFile({ name, content }: NonNullable<ReadOptions['chosen']>, cwd: 
 
 async function readGiven(given: string, cwd: string): Promise<ReadFile> {
   if (given.trimStart().startsWith('{')) {
-    return { level: 'flag', name: '--settings', projectDirectory: cwd, ...parse(given, 'What --settings gives') }
+    return { level: 'flag', name: '--settings', projectDirectory: cwd, ...parse(given, 'The value of --settings') }
   }
   const path = resolve(cwd, given)
   const text = await readIfThere(path)
   if (text === undefined) {
-    throw new ConfigurationError(`--settings takes a file that is there, or JSON; "${given}" is neither.`)
+    throw new ConfigurationError(`--settings takes an existing file or JSON, not "${given}".`)
   }
   return { level: 'flag', name: given, projectDirectory: cwd, ...parse(text, given) }
 }
@@ -134,7 +134,7 @@ async function readIfThere(
     const code = thrown instanceof Error && 'code' in thrown ? thrown.code : undefined
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
     const isOfProject = level === 'project' || level === 'local'
-    const out = isOfProject ? ' Take it away, or leave such files out with --setting-sources user.' : ''
+    const out = isOfProject ? ' Fix or delete it, or ignore project settings with --setting-sources user.' : ''
     throw new ConfigurationError(`The settings in ${path} cannot be read: ${messageOf(thrown)}.${out}`)
   }
 }
@@ -151,7 +151,7 @@ async function readPlace({ level, path }: SettingsPlace, text: string, cwd: stri
       ...common,
       content: {},
       json: '',
-      problem: `${messageOf(thrown)} It belongs to another user, and is passed over.`,
+      problem: `${messageOf(thrown)} The file belongs to another user and is ignored.`,
     }
   }
 }
@@ -171,10 +171,10 @@ function parse(text: string, name: string): Pick<SettingsText, 'content' | 'json
     value = JSON.parse(json)
   } catch (thrown) {
     throw new ConfigurationError(
-      `${name} is no JSON: ${withoutText(messageOf(thrown))}${placeOf(thrown, json)}. Mend it, or take it away.`,
+      `${name} is not valid JSON: ${withoutText(messageOf(thrown))}${placeOf(thrown, json)}. Fix or delete it.`,
     )
   }
-  if (!isJsonObject(value)) throw new ConfigurationError(`${name} must hold one JSON object.`)
+  if (!isJsonObject(value)) throw new ConfigurationError(`${name} must contain one JSON object.`)
   return { content: value, json }
 }
 

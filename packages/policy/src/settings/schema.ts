@@ -17,10 +17,11 @@ function filled(expected: string): z.ZodType<string> {
 }
 
 const truth = z.boolean(says('true or false'))
-const words = (expected: string): z.ZodType<string[]> => z.array(filled(expected), says(`a list: ${expected} each`))
+const words = (expected: string): z.ZodType<string[]> =>
+  z.array(filled(expected), says(`a list, each entry ${expected}`))
 const seconds = z.number(says('a number of seconds')).positive(says('a number of seconds above 0')).optional()
 
-const scalar = z.union([z.string(), z.number(), z.boolean()], says('a text'))
+const scalar = z.union([z.string(), z.number(), z.boolean()], says('a string'))
 
 const sandbox = z.looseObject(
   {
@@ -75,7 +76,7 @@ const handler = z.discriminatedUnion(
   [
     z.looseObject({
       type: z.literal('command'),
-      command: filled('a command, as text'),
+      command: filled('a command (a string)'),
       timeout: seconds,
       async: truth.optional(),
       once: truth.optional(),
@@ -83,13 +84,13 @@ const handler = z.discriminatedUnion(
     z.looseObject({
       type: z.literal('http'),
       url: filled(address).refine((url) => /^https?:\/\//i.test(url) && URL.canParse(url), says(address)),
-      headers: z.record(z.string(), z.string(says('a text')), says('an object: texts by header')).optional(),
+      headers: z.record(z.string(), z.string(says('a string')), says('an object of strings by header name')).optional(),
       timeout: seconds,
       once: truth.optional(),
     }),
     z.looseObject({
       type: z.literal('prompt'),
-      prompt: filled('a prompt, as text'),
+      prompt: filled('a prompt (a string)'),
       model: filled('the name of a model').optional(),
       timeout: seconds,
       once: truth.optional(),
@@ -104,8 +105,8 @@ const handler = z.discriminatedUnion(
 export const hookGroupSchema: z.ZodType = z.looseObject(
   {
     matcher: z
-      .string(says('a text'))
-      .refine(isPattern, says('the names of tools, such as Edit|Write, or a regular expression'))
+      .string(says('a string'))
+      .refine(isPattern, says('tool names, such as Edit|Write, or a regular expression'))
       .optional(),
     hooks: z.array(handler, says('a list, such as [{"type": "command", "command": "…"}]')),
   },
@@ -144,12 +145,11 @@ interface Field {
 
 const stop = (schema: z.ZodType): Field => ({ schema, whenWrong: 'stop' })
 const passOver = (schema: z.ZodType): Field => ({ schema, whenWrong: 'pass over' })
-const ownPlace = 'a path from / or ~/ on'
-const days =
-  'a whole number of days from 1 on: sessions that were not touched for so long are removed. A large one, such as 3650, keeps them'
+const ownPlace = 'a path that begins with / or ~/'
+const days = 'a whole number of days, at least 1, after which unused sessions are removed (3650 keeps them)'
 
 const noLimit = ', or null for no limit'
-const whole = `a whole number from 1 on${noLimit}`
+const whole = `a whole number of at least 1${noLimit}`
 const count = z.int(says(whole)).min(1, says(whole)).nullable().optional()
 const money = `a number of US dollars above 0${noLimit}`
 const dollars = z.number(says(money)).positive(says(money)).nullable().optional()
@@ -181,9 +181,9 @@ function isWebSearch(given: unknown): boolean {
   return typeof mcp === 'string' && /^[^/]+\/.+$/.test(mcp) && Object.keys(others).length === 0
 }
 
-const tries = 'a whole number from 1 to 1000: how often an answer is sent back because a goal is not met'
+const tries = 'a whole number from 1 to 1000 (how often an answer is sent back while a goal is not met)'
 const columns = 'a whole number of columns from 0 to 100'
-const refresh = 'a number of seconds from 1 to 86400: how often it is run when nothing changes'
+const refresh = 'a refresh interval of 1 to 86400 seconds'
 const wait = 'a duration of at most 31 days (744h), such as 8h, or none'
 const duration = 'a duration, such as 90s, 10m or 1h'
 
@@ -198,7 +198,7 @@ const ofOthers = (
 const openAiApis = ['responses', 'chat_completions'] as const
 
 const budgetDollars = `a number of US dollars above 0, and at most ${mostBudgetUsd}`
-const budgetKeys = 'an object of per, usd, model and folder alone, such as {"per": "day", "usd": 20}'
+const budgetKeys = 'an object with only per, usd, model and folder, such as {"per": "day", "usd": 20}'
 
 const budgets = z.array(
   z.strictObject(
@@ -216,12 +216,12 @@ const budgets = z.array(
   says('a list, such as [{"per": "day", "usd": 20}]'),
 )
 
-const tokens = 'a whole number of tokens from 1 on'
-const uses = 'a whole number of uses from 0 on'
-const packageName = 'the name of an npm package, such as @ai-sdk/amazon-bedrock: no path and no URL'
+const tokens = 'a whole number of tokens, at least 1'
+const uses = 'a whole number of uses, at least 0'
+const packageName = 'the name of an npm package, such as @ai-sdk/amazon-bedrock (not a path or URL)'
 const subpath = 'a subpath of the package, such as anthropic'
 const identifier = 'the name of an export, such as createAmazonBedrock'
-const alias = 'an object: models by a name of letters, figures, dots, dashes and underscores'
+const alias = 'an object of models by name (letters, digits, dots, dashes, underscores)'
 const object = z.record(z.string(), z.unknown(), says('an object'))
 
 const aiSdkPackage = {
@@ -234,12 +234,12 @@ const aiSdkPackage = {
     .refine((text) => /^[\w$]+$/.test(text), says(identifier))
     .optional(),
   options: object.optional(),
-  providerOptions: z.record(z.string(), object, says('an object: options by the name of a provider')).optional(),
+  providerOptions: z.record(z.string(), object, says('an object of options by provider name')).optional(),
   folder: filled('a path').optional(),
 }
-const packageKeys = 'an object of entry, factory, options, providerOptions and folder alone'
+const packageKeys = 'an object with only entry, factory, options, providerOptions and folder'
 const modelKeys =
-  'an object of package, model, entry, factory, options, providerOptions, folder, contextWindow, maxOutputTokens, maxServerToolUses and price alone'
+  'an object with only package, model, entry, factory, options, providerOptions, folder, contextWindow, maxOutputTokens, maxServerToolUses and price'
 
 const aiSdk = z.strictObject(
   {
@@ -268,14 +268,14 @@ const aiSdk = z.strictObject(
       )
       .optional(),
   },
-  says('an object of folder, packages and models alone'),
+  says('an object with only folder, packages and models'),
 )
 
 /** Fields by their name; those of `permissions` with it before them. */
 export const fieldTable: Readonly<Record<string, Field>> = {
-  apiKeyHelper: passOver(filled('a command, as text')),
+  apiKeyHelper: passOver(filled('a command (a string)')),
   modelPrices: stop(
-    z.record(z.string(), z.looseObject({}, says('an object of prices')), says('an object: prices by model id')),
+    z.record(z.string(), z.looseObject({}, says('an object of prices')), says('an object of prices by model ID')),
   ),
   cleanupPeriodDays: stop(z.int(says(days)).min(1, says(days))),
   redactSecrets: stop(truth),
@@ -307,8 +307,8 @@ export const fieldTable: Readonly<Record<string, Field>> = {
   sandbox: stop(sandbox),
   env: passOver(
     z
-      .record(z.string(), scalar, says('an object: texts by the name of a variable'))
-      .refine(canBeSet, says('an object: texts by the name of a variable, without = in a name and without NUL')),
+      .record(z.string(), scalar, says('an object of strings by variable name'))
+      .refine(canBeSet, says('an object of strings by variable name, without = in a name and without NUL')),
   ),
   passEnvironment: passOver(words('the name of a variable')),
   model: passOver(filled('the name of a model')),
@@ -321,7 +321,7 @@ export const fieldTable: Readonly<Record<string, Field>> = {
     z.looseObject(
       {
         type: z.literal('command', says('command')),
-        command: filled('a command, as text'),
+        command: filled('a command (a string)'),
         padding: z.int(says(columns)).min(0, says(columns)).max(100, says(columns)).optional(),
         refreshInterval: z.number(says(refresh)).min(1, says(refresh)).max(86_400, says(refresh)).optional(),
       },
@@ -332,7 +332,7 @@ export const fieldTable: Readonly<Record<string, Field>> = {
     z.record(
       z.string(),
       z.looseObject({}, says('an object, such as {"command": "npx", "args": ["-y", "a-server"]}')),
-      says('an object: servers by name'),
+      says('an object of servers by name'),
     ),
   ),
   includeCoAuthoredBy: passOver(truth),
@@ -347,6 +347,6 @@ export const fieldTable: Readonly<Record<string, Field>> = {
   'permissions.defaultMode': stop(z.enum(permissionModes, says(`one of ${permissionModes.join(', ')}`))),
   'permissions.additionalDirectories': passOver(words('a path')),
   'permissions.disableBypassPermissionsMode': stop(
-    z.union([z.literal('disable'), z.boolean()], says('"disable", or left out')),
+    z.union([z.literal('disable'), z.boolean()], says('"disable", or omitted')),
   ),
 }

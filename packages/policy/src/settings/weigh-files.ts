@@ -126,10 +126,10 @@ function ofProject(
     const why =
       trust?.trusted === true
         ? runsScripts.has(offer.setting)
-          ? 'it was not in what was trusted: it came later, or a script that it runs has changed'
+          ? 'added or changed (or its script changed) after you trusted the folder'
           : offer.needsNaming
-            ? 'it counts only where halting trust has named it'
-            : 'it was not in what was trusted: it came later'
+            ? 'it needs to be reviewed with halting trust'
+            : 'added after you trusted the folder'
         : 'the folder is not trusted'
     ignored.push({
       setting: offer.setting,
@@ -148,9 +148,9 @@ function ofProject(
   for (const setting of never) {
     const value = fields[setting]
     if (value === undefined) continue
-    const why = 'it is read from your own settings and from --settings only'
+    const why = 'only your own settings and --settings can set it'
     ignored.push({ setting, text: JSON.stringify(value), from: file.name, why, forTrust: false })
-    warnings.push(`${setting} in ${file.name} does not count: ${why}.`)
+    warnings.push(`${setting} in ${file.name} is ignored: ${why}.`)
   }
   return letIn(fields, { lets, isSandboxed, projectDirectory: file.projectDirectory, letsServer })
 }
@@ -195,16 +195,16 @@ function tellProblems(
     const more =
       others === 0
         ? ''
-        : ` There ${others === 1 ? 'is one more' : `are ${others} more`} in this file; halting config tells them.`
-    const out = isOfProject(file) ? ' Mend it, or leave such files out with --setting-sources user.' : ''
+        : ` ${others === 1 ? '1 more problem' : `${others} more problems`} in this file: see halting config.`
+    const out = isOfProject(file) ? ' To ignore project settings, use --setting-sources user.' : ''
     throw new SettingsError(
       `${first.text}${out}${more}`,
       counting.map(({ text }) => text),
     )
   }
-  for (const { text } of counting.slice(0, mostTold)) warnings.push(`${text} It does not count.`)
+  for (const { text } of counting.slice(0, mostTold)) warnings.push(`${text} Ignored.`)
   if (counting.length > mostTold)
-    warnings.push(`${file.name}: ${counting.length - mostTold} more values are not right and do not count.`)
+    warnings.push(`${file.name}: ${counting.length - mostTold} more invalid values are ignored.`)
 }
 
 function foundFile({ file, fields }: CountingFile): FoundFile {

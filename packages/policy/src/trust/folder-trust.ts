@@ -38,7 +38,7 @@ export async function folderTrust(question: TrustQuestion): Promise<FolderTrust>
     return {
       ...common,
       trusted: true,
-      because: `${question.once}, for this run`,
+      because: `${question.once} for this run`,
       lets: (offer) => !offer.needsNaming || isNamed(offer),
     }
   }
@@ -53,11 +53,11 @@ export async function folderTrust(question: TrustQuestion): Promise<FolderTrust>
       if (record !== undefined)
         return { ...common, trusted: true, because: `you trusted ${at}${since(record.since)}`, lets: needsNoName }
       if (claudes.has(at))
-        return { ...common, trusted: true, because: `Claude Code has ${at} as trusted`, lets: needsNoName }
+        return { ...common, trusted: true, because: `trusted as ${at} in Claude Code`, lets: needsNoName }
     }
     if (dirname(at) === at) break
   }
-  return { ...common, trusted: false, because: 'nobody has trusted it', lets: () => false }
+  return { ...common, trusted: false, because: 'not reviewed yet', lets: () => false }
 }
 
 function needsNoName({ needsNaming }: Offer): boolean {

@@ -44,10 +44,10 @@ export async function readTrust(owner: TrustOwner): Promise<ReadRecords> {
   const path = trustFile(owner)
   const read = await readOwn(path)
   if (read.kind === 'absent') return none
-  if (read.kind === 'unfit') return { ...none, problem: `${path} ${read.why}: no folder is trusted by it.` }
+  if (read.kind === 'unfit') return { ...none, problem: `${path} ${read.why}: its trusted folders are ignored.` }
   const records = recordsIn(read.text)
   return records === undefined
-    ? { ...none, problem: `${path} is damaged: no folder is trusted by it. Mend it, or take it away.` }
+    ? { ...none, problem: `${path} is damaged: its trusted folders are ignored. Fix or delete it.` }
     : { records }
 }
 
@@ -75,11 +75,11 @@ export async function changeTrust(
 async function lockTrust(path: string): Promise<() => Promise<void>> {
   try {
     await makeDurableFolder(dirname(path))
-    return await lockFile(`${path}.lock`, 'what is trusted')
+    return await lockFile(`${path}.lock`, 'the trusted folders')
   } catch (thrown) {
     if (thrown instanceof ConfigurationError) throw thrown
     throw new ConfigurationError(
-      `Who is trusted cannot be written to ${path}: ${messageOf(thrown)}. Make its folder writable, or trust for one run with --trust.`,
+      `Cannot write the trusted folders to ${path}: ${messageOf(thrown)}. Make its folder writable, or trust for one run with --trust.`,
     )
   }
 }
@@ -93,7 +93,7 @@ export async function lockFile(path: string, what: string): Promise<() => Promis
     const taken = await takeLock(path)
     if (taken.kind === 'locked') return () => taken.release()
     if (performance.now() > until) {
-      throw new ConfigurationError(`Another process (${taken.holder.pid}) changes ${what}. Try again.`)
+      throw new ConfigurationError(`Another process (${taken.holder.pid}) is changing ${what}. Try again.`)
     }
     await wait(20)
   }
@@ -152,14 +152,14 @@ type OwnFile =
 async function readOwn(path: string): Promise<OwnFile> {
   try {
     // A pipe in its place would hold the program up.
-    if (!(await stat(path)).isFile()) return { kind: 'unfit', why: 'is no file' }
+    if (!(await stat(path)).isFile()) return { kind: 'unfit', why: 'is not a file' }
     const file = await open(path, 'r')
     try {
       const { uid, mode, size } = await file.stat()
       const own = process.getuid?.()
       if (own !== undefined && uid !== own) return { kind: 'unfit', why: 'belongs to another user' }
       if (own !== undefined && (mode & 0o022) !== 0)
-        return { kind: 'unfit', why: 'can be written by others (chmod 600 it)' }
+        return { kind: 'unfit', why: 'is writable by others (run chmod 600)' }
       if (size > largestBytes) return { kind: 'unfit', why: 'is too large' }
       return { kind: 'read', text: await file.readFile('utf8') }
     } finally {

@@ -48,10 +48,10 @@ describe('a name that is not one says what to write', () => {
     ['ai-sdk:file:x/m', 'paths and URLs are not accepted'],
     ['ai-sdk:', 'paths and URLs are not accepted'],
     ['ai-sdk:node_modules/m', 'paths and URLs are not accepted'],
-    ['ai-sdk:@ai-sdk/xai', 'names no model. Write ai-sdk:@ai-sdk/xai/MODEL'],
-    ['ai-sdk:@ai-sdk/xai/', 'names no model'],
-    ['ai-sdk:groq', 'names no model'],
-    ['ai-sdk:groq/ x', 'names no model'],
+    ['ai-sdk:@ai-sdk/xai', 'does not name a model. Write ai-sdk:@ai-sdk/xai/MODEL'],
+    ['ai-sdk:@ai-sdk/xai/', 'does not name a model'],
+    ['ai-sdk:groq', 'does not name a model'],
+    ['ai-sdk:groq/ x', 'does not name a model'],
   ])('%s', (name, says) => {
     expect(() => parseAiSdkName(name)).toThrow(says)
   })

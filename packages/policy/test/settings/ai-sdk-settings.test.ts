@@ -30,7 +30,7 @@ describe('a project', () => {
     for (const trustedBy of [undefined, '--trust']) {
       const { settings, warnings, ignored } = await loadSettings({ ...owner, trustedBy })
       expect(settings.aiSdk).toBe(undefined)
-      expect(warnings.join()).toMatch(/aiSdk in .* does not count: it is read from your own settings/)
+      expect(warnings.join()).toMatch(/aiSdk in .* is ignored: only your own settings/)
       expect(warnings.join()).not.toContain('k-1')
       expect(ignored).toMatchObject([{ setting: 'aiSdk', forTrust: false }])
     }
@@ -117,25 +117,25 @@ describe('of several files', () => {
 describe('what is wrong', () => {
   const secret = 'a-secret-of-nobody'
   test.each([
-    [{ model: {} }, /aiSdk must be an object of folder, packages and models alone; it has "model"\.$/],
+    [{ model: {} }, /aiSdk must be an object with only folder, packages and models\. Remove "model"\.$/],
     [
       { models: { b: alias('m', { options: { apiKey: secret }, contextwindow: 5 }) } },
-      /aiSdk\.models\.b must be an object of package, .* alone; it has "contextwindow"\.$/,
+      /aiSdk\.models\.b must be an object with only package, .* and price\. Remove "contextwindow"\.$/,
     ],
     [
       { models: { 'a b': alias('m', { options: { apiKey: secret } }) } },
-      /aiSdk\.models.* must be .*; it is an object\.$/,
+      /aiSdk\.models.* must be .* \(received an object\)\.$/,
     ],
     [
       { models: { b: alias('m', { options: secret }) } },
-      /aiSdk\.models\.b\.options must be an object; it is a string\.$/,
+      /aiSdk\.models\.b\.options must be an object \(received a string\)\.$/,
     ],
     [
       { packages: { tiny: { providerOptions: { tiny: [secret] } } } },
-      /aiSdk\.packages\.tiny\.providerOptions\.tiny must be an object; it is a list\.$/,
+      /aiSdk\.packages\.tiny\.providerOptions\.tiny must be an object \(received a list\)\.$/,
     ],
-    [{ models: { b: { model: 'm' } } }, /aiSdk\.models\.b\.package must be .*; it is missing\.$/],
-    [{ models: { b: { package: './x', model: 'm' } } }, /aiSdk\.models\.b\.package must be .*; it is "\.\/x"\.$/],
+    [{ models: { b: { model: 'm' } } }, /aiSdk\.models\.b\.package must be .* \(it is missing\)\.$/],
+    [{ models: { b: { package: './x', model: 'm' } } }, /aiSdk\.models\.b\.package must be .* \(received "\.\/x"\)\.$/],
   ])('is named where it is, without what may be a key: %j', async (aiSdk, says) => {
     const { write, ...owner } = place()
     write(join(owner.home, '.halting/settings.json'), { aiSdk })

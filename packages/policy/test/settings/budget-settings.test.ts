@@ -56,11 +56,11 @@ test.each([shared, local])('budgets of a project are ignored and named: %s', asy
   for (const trustedBy of [false, 'test'] as const) {
     const { settings, ignored, warnings, offers, root } = await load({ [file]: { budgets: [day] } }, trustedBy)
     expect(settings.budgets).toBeUndefined()
-    const why = 'it is read from your own settings and from --settings only'
+    const why = 'only your own settings and --settings can set it'
     expect(ignored).toEqual([
       { setting: 'budgets', text: '[{"per":"day","usd":20}]', from: join(root, file), why, forTrust: false },
     ])
-    expect(warnings).toEqual([`budgets in ${join(root, file)} does not count: ${why}.`])
+    expect(warnings).toEqual([`budgets in ${join(root, file)} is ignored: ${why}.`])
     expect(offers).toEqual([])
   }
 })
@@ -73,40 +73,40 @@ test('budgets of a project that are wrong stop nothing', async () => {
   expect(settings.budgets).toHaveLength(1)
 })
 
-const keys = 'an object of per, usd, model and folder alone, such as {"per": "day", "usd": 20}'
+const keys = 'an object with only per, usd, model and folder, such as {"per": "day", "usd": 20}'
 const dollars = 'a number of US dollars above 0, and at most 1000000'
 
 test.each([
-  ['{"budgets": {"per": "day"}}', 'budgets must be a list, such as [{"per": "day", "usd": 20}]; it is {"per":"day"}.'],
-  ['{"budgets": [20]}', `budgets[0] must be ${keys}; it is 20.`],
-  ['{"budgets": [{"per": "day"}]}', `budgets[0].usd must be ${dollars}; it is missing.`],
-  ['{"budgets": [{"per": "day", "usd": 0}]}', `budgets[0].usd must be ${dollars}; it is 0.`],
-  ['{"budgets": [{"per": "day", "usd": -5}]}', `budgets[0].usd must be ${dollars}; it is -5.`],
-  ['{"budgets": [{"per": "day", "usd": 1e999}]}', `budgets[0].usd must be ${dollars}; it is Infinity.`],
-  ['{"budgets": [{"per": "day", "usd": 1000001}]}', `budgets[0].usd must be ${dollars}; it is 1000001.`],
-  ['{"budgets": [{"per": "day", "usd": null}]}', `budgets[0].usd must be ${dollars}; it is null.`],
-  ['{"budgets": [{"per": "day", "usd": "20"}]}', `budgets[0].usd must be ${dollars}; it is "20".`],
+  ['{"budgets": {"per": "day"}}', 'budgets must be a list, such as [{"per": "day", "usd": 20}] (received {"per":"day"}).'],
+  ['{"budgets": [20]}', `budgets[0] must be ${keys} (received 20).`],
+  ['{"budgets": [{"per": "day"}]}', `budgets[0].usd must be ${dollars} (it is missing).`],
+  ['{"budgets": [{"per": "day", "usd": 0}]}', `budgets[0].usd must be ${dollars} (received 0).`],
+  ['{"budgets": [{"per": "day", "usd": -5}]}', `budgets[0].usd must be ${dollars} (received -5).`],
+  ['{"budgets": [{"per": "day", "usd": 1e999}]}', `budgets[0].usd must be ${dollars} (received Infinity).`],
+  ['{"budgets": [{"per": "day", "usd": 1000001}]}', `budgets[0].usd must be ${dollars} (received 1000001).`],
+  ['{"budgets": [{"per": "day", "usd": null}]}', `budgets[0].usd must be ${dollars} (received null).`],
+  ['{"budgets": [{"per": "day", "usd": "20"}]}', `budgets[0].usd must be ${dollars} (received "20").`],
   [
     '{"budgets": [{"per": "day", "usd": 1}, {"per": "week", "usd": 1}]}',
-    'budgets[1].per must be day or month; it is "week".',
+    'budgets[1].per must be day or month (received "week").',
   ],
-  ['{"budgets": [{"usd": 1}]}', 'budgets[0].per must be day or month; it is missing.'],
+  ['{"budgets": [{"usd": 1}]}', 'budgets[0].per must be day or month (it is missing).'],
   [
     '{"budgets": [{"per": "day", "usd": 1, "model": " "}]}',
-    'budgets[0].model must be the id of a model, such as claude-opus-*; it is " ".',
+    'budgets[0].model must be the id of a model, such as claude-opus-* (received " ").',
   ],
   [
     '{"budgets": [{"per": "day", "usd": 1, "folder": "work"}]}',
-    'budgets[0].folder must be a path from / or ~/ on; it is "work".',
+    'budgets[0].folder must be a path that begins with / or ~/ (received "work").',
   ],
   [
     '{"budgets": [{"per": "day", "usd": 1, "folder": ""}]}',
-    'budgets[0].folder must be a path from / or ~/ on; it is "".',
+    'budgets[0].folder must be a path that begins with / or ~/ (received "").',
   ],
-  ['{"budgets": [{"per": "day", "usd": 1, "limit": 2}]}', `budgets[0] must be ${keys}; it has "limit".`],
+  ['{"budgets": [{"per": "day", "usd": 1, "limit": 2}]}', `budgets[0] must be ${keys}. Remove "limit".`],
   [
     '{"budget": [{"per": "day", "usd": 1}]}',
-    'there is no setting budget; did you mean budgets? Mend it, or take it away.',
+    'unknown setting budget. Did you mean budgets? Fix or remove it.',
   ],
 ])('a wrong budget of the person stops the program, with file and field: %s', async (text, problem) => {
   const error: unknown = await load({ [own]: text }).catch((thrown: unknown) => thrown)

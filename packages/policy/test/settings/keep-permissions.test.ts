@@ -137,7 +137,7 @@ test('the file that is there is changed, also that of other agents; a link of th
   const outside = join(options.home, 'outside.json')
   writeFileSync(outside, '{}')
   symlinkSync(outside, join(options.cwd, '.claude/settings.json'))
-  await expect(settingsWriter(options)([rules(['Bash(d)'], 'projectSettings')])).rejects.toThrow(/out of the project/)
+  await expect(settingsWriter(options)([rules(['Bash(d)'], 'projectSettings')])).rejects.toThrow(/outside the project/)
   expect(readFileSync(outside, 'utf8')).toBe('{}')
 })
 
@@ -189,7 +189,7 @@ test('a rule is removed from the file that it is written in, and every other byt
   mkdirSync(join(options.cwd, '.claude'))
   const link = join(options.cwd, '.claude/settings.json')
   symlinkSync(outside, link)
-  await expect(removeStoredRule({ ...stored, path: link, level: 'project' }, options)).rejects.toThrow(/leads out/)
+  await expect(removeStoredRule({ ...stored, path: link, level: 'project' }, options)).rejects.toThrow(/outside the project/)
 })
 
 test('whatever the list holds, the text is gone from it and all else is as it was', () => {

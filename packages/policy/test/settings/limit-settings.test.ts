@@ -86,7 +86,7 @@ test('a project lowers what the person set without trust, and never raises it or
   ])
   expect(warnings).toHaveLength(3)
   expect(warnings[0]).toMatch(
-    /^limits\.maxRunUsd in .*settings\.json \(50\) does not count: a project does not raise a limit; that of .*settings\.json is 5\.$/,
+    /^limits\.maxRunUsd in .*settings\.json \(50\) is ignored: a project cannot raise a limit \(5 in .*settings\.json\)\.$/,
   )
   expect(offers).toBe(0)
 })
@@ -96,7 +96,7 @@ test('a project lowers a default, and does not raise it; a person does both', as
   const raised = await load({ [shared]: limits({ maxRunUsd: 11 }) }, { defaultLimits })
   expect(raised.settings).toEqual({})
   expect(raised.ignored.map(({ why }) => why)).toEqual([
-    'a project does not raise a limit; that of default of -p is 10',
+    'a project cannot raise a limit (10 in default of -p)',
   ])
   expect((await load({ [shared]: limits({ maxRunUsd: 11 }) })).settings).toEqual({ limits: { maxRunUsd: 11 } })
   expect((await load({ [shared]: limits({ maxRunUsd: 9 }) }, { defaultLimits })).settings).toEqual({
@@ -135,14 +135,14 @@ test('--settings goes before the file of the person', async () => {
 test.each([
   [
     '{"limits": {"maxTurns": 0}}',
-    /settings\.json:1: limits\.maxTurns must be a whole number from 1 on, or null .*0\.$/,
+    /settings\.json:1: limits\.maxTurns must be a whole number of at least 1, or null .*0\)\.$/,
   ],
   ['{"limits": {"maxTurns": 1.5}}', /limits\.maxTurns must be a whole number/],
   [
     '{"limits": {"maxRunUsd": -1}}',
-    /limits\.maxRunUsd must be a number of US dollars above 0, or null for no limit; it is -1\.$/,
+    /limits\.maxRunUsd must be a number of US dollars above 0, or null for no limit \(received -1\)\.$/,
   ],
-  ['{"limits": {"maxBudgetUsd": 1e999}}', /limits\.maxBudgetUsd must be .* it is Infinity\.$/],
+  ['{"limits": {"maxBudgetUsd": 1e999}}', /limits\.maxBudgetUsd must be .* \(received Infinity\)\.$/],
   ['{"limits": {"maxTokens": "NaN"}}', /limits\.maxTokens must be a whole number/],
   ['{"limits": {"maxToolCalls": true}}', /limits\.maxToolCalls must be a whole number/],
   ['{"limits": {"maxDuration": 600}}', /limits\.maxDuration must be a duration of at most 24 days, such as 90s/],
@@ -150,15 +150,15 @@ test.each([
   ['{"limits": {"maxDuration": "999h"}}', /limits\.maxDuration must be a duration/],
   [
     '{\n"limits": {"maxturns": 5}}',
-    /settings\.json:2: there is no setting limits\.maxturns; did you mean limits\.maxTurns\? Mend it, or take it away\.$/,
+    /settings\.json:2: unknown setting limits\.maxturns\. Did you mean limits\.maxTurns\? Fix or remove it\.$/,
   ],
-  ['{"limits": {"steps": 5}}', /there is no setting limits\.steps; the limits are maxTurns, maxRunUsd, /],
-  ['{"maxTurns": 5}', /there is no setting maxTurns; maxTurns stands in limits: \{"limits": \{"maxTurns": …\}\}\.$/],
-  ['{"Limits": {"maxTurns": 5}}', /there is no setting Limits; did you mean limits\? Mend it, or take it away\.$/],
-  ['{"limits": 5}', /limits must be an object, such as \{"maxRunUsd": 5\}; it is 5\.$/],
+  ['{"limits": {"steps": 5}}', /unknown setting limits\.steps\. Limits: maxTurns, maxRunUsd, /],
+  ['{"maxTurns": 5}', /unknown setting maxTurns\. Move maxTurns into limits: \{"limits": \{"maxTurns": …\}\}\.$/],
+  ['{"Limits": {"maxTurns": 5}}', /unknown setting Limits\. Did you mean limits\? Fix or remove it\.$/],
+  ['{"limits": 5}', /limits must be an object, such as \{"maxRunUsd": 5\} \(received 5\)\.$/],
 ])('%s stops the program, whoever wrote it', async (text, problem) => {
   await expect(load({ [own]: text })).rejects.toThrow(problem)
-  await expect(load({ [shared]: text })).rejects.toThrow(/Mend it, or leave such files out/)
+  await expect(load({ [shared]: text })).rejects.toThrow(/ignore project settings, use --setting-sources user/)
 })
 
 test('reminders are a choice of the person alone', async () => {

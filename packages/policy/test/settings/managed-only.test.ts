@@ -53,7 +53,7 @@ test('allowManagedHooksOnly: only the hooks of an administrator are called', asy
     })),
   )
   expect(warnings).toEqual([
-    "hooks of 4 other files do not count: /managed.json lets in an administrator's alone; halting config tells them.",
+    "hooks in 4 other files are ignored because /managed.json allows only those of an administrator. halting config lists them.",
   ])
   expect(origins[0]).toEqual({ setting: 'allowManagedHooksOnly', value: true, from: '/managed.json' })
 })
@@ -94,7 +94,7 @@ test('allowManagedPermissionRulesOnly: only the rules of an administrator allow;
     ['flag', 'project', 'user'].map(() => ['permissions.allow', 'Bash(make)']),
   )
   expect(warnings).toEqual([
-    "allow rules of 3 other files do not count: /managed.json lets in an administrator's alone; halting config tells them.",
+    "allow rules in 3 other files are ignored because /managed.json allows only those of an administrator. halting config lists them.",
   ])
 })
 
@@ -110,13 +110,13 @@ test.each(['flag', 'local', 'project', 'user'] as const)(
   async (level) => {
     const { settings, warnings } = await weighed({}, { [level]: { allowManagedHooksOnly: true, hooks } })
     expect(settings.hooks).toEqual(hooks)
-    expect(warnings).toEqual([`allowManagedHooksOnly in /${level}.json does not count: it is an administrator's.`])
+    expect(warnings).toEqual([`allowManagedHooksOnly in /${level}.json is ignored: only an administrator can set it.`])
   },
 )
 
 test('a wrong value of an administrator stops the program', async () => {
   await expect(weighed({ allowManagedHooksOnly: 'yes' }, {})).rejects.toThrow(
-    '/managed.json:1: allowManagedHooksOnly must be true or false; it is "yes".',
+    '/managed.json:1: allowManagedHooksOnly must be true or false (received "yes").',
   )
 })
 
@@ -175,7 +175,7 @@ test('allowManagedDomainsOnly: the sandbox reaches the domains of an administrat
     })),
   )
   expect(warnings).toEqual([
-    "domains of the sandbox of 3 other files do not count: /managed.json lets in an administrator's alone; halting config tells them.",
+    "sandbox domains in 3 other files are ignored because /managed.json allows only those of an administrator. halting config lists them.",
   ])
 })
 
@@ -199,10 +199,10 @@ test('in any other file they say nothing, and a wrong value stops the program', 
   )
   expect(sandboxSettingsOf(settings.sandbox ?? []).allowedDomains).toEqual(['evil.example'])
   expect(warnings).toEqual([
-    "sandbox.network.allowManagedDomainsOnly in /user.json does not count: it is an administrator's.",
+    "sandbox.network.allowManagedDomainsOnly in /user.json is ignored: only an administrator can set it.",
   ])
   await expect(weighed({ sandbox: { network: { allowManagedDomainsOnly: 'yes' } } }, {})).rejects.toThrow(
-    '/managed.json:1: sandbox.network.allowManagedDomainsOnly must be true or false; it is "yes".',
+    '/managed.json:1: sandbox.network.allowManagedDomainsOnly must be true or false (received "yes").',
   )
 })
 
@@ -242,7 +242,7 @@ test('managed-settings.d: what is wrong in a file there stops the program, and s
   const wrong = administered({ 'managed-settings.d/a.json': { permissions: { deny: 'Bash' } } })
   await expect(wrong.load()).rejects.toThrow('a.json:1: permissions.deny must be a list')
   const broken = administered({ 'managed-settings.d/a.json': '{' })
-  await expect(broken.load()).rejects.toThrow('a.json is no JSON')
+  await expect(broken.load()).rejects.toThrow('a.json is not valid JSON')
   const { root, dropIns, load } = administered({})
   rmSync(dropIns, { recursive: true })
   symlinkSync(dropIns, dropIns)

@@ -44,67 +44,67 @@ const own = '~/.claude/settings.json'
 
 describe('an invalid value that guards, limits or keeps something stops the program, with line, field and what would be right (spec R-CONF-3)', () => {
   test.each([
-    ['{\n"permissions": []}', ':2: permissions must be an object, such as {"deny": ["Read(./.env)"]}; it is [].'],
+    ['{\n"permissions": []}', ':2: permissions must be an object, such as {"deny": ["Read(./.env)"]} (received []).'],
     [
       '{"permissions":\n{\n"deny": "Bash"}}',
-      ':3: permissions.deny must be a list: a rule, such as Read(./.env) each; it is "Bash".',
+      ':3: permissions.deny must be a list, each entry a rule, such as Read(./.env) (received "Bash").',
     ],
-    ['{"permissions":{"deny":["Bash",\n7]}}', ':2: permissions.deny[1] must be a rule, such as Read(./.env); it is 7.'],
+    ['{"permissions":{"deny":["Bash",\n7]}}', ':2: permissions.deny[1] must be a rule, such as Read(./.env) (received 7).'],
     [
       '{"permissions":{"ask":["Bash",\n"",\n"Bash("]}}',
-      ':2: permissions.ask[1] must be a rule, such as Bash(git push *); it is "".',
+      ':2: permissions.ask[1] must be a rule, such as Bash(git push *) (received "").',
     ],
     [
       '{"permissions":{"ask":[\n"Bash("]}}',
-      ':2: permissions.ask[0] is no rule, "Bash(": a rule is Tool or Tool(spec), such as Read or Bash(npm test).',
+      ':2: permissions.ask[0] is not a valid rule ("Bash("): a rule is Tool or Tool(spec), such as Read or Bash(npm test).',
     ],
     [
       '{"permissions":{"defaultMode":"plam"}}',
-      ':1: permissions.defaultMode must be one of default, acceptEdits, plan, dontAsk, bypassPermissions; it is "plam".',
+      ':1: permissions.defaultMode must be one of default, acceptEdits, plan, dontAsk, bypassPermissions (received "plam").',
     ],
     [
       '{"permissions":{"disableBypassPermissionsMode":"no"}}',
-      'permissions.disableBypassPermissionsMode must be "disable", or left out; it is "no".',
+      'permissions.disableBypassPermissionsMode must be "disable", or omitted (received "no").',
     ],
-    ['{"hooks":{"PreToolUse":{}}}', ':1: hooks.PreToolUse must be a list, such as [{"hooks": [...]}]; it is {}.'],
+    ['{"hooks":{"PreToolUse":{}}}', ':1: hooks.PreToolUse must be a list, such as [{"hooks": [...]}] (received {}).'],
     [
       '{"hooks":{"PreToolUse":[{"hooks":[\n{"type":"command"}]}]}}',
-      ':2: hooks.PreToolUse[0].hooks[0].command must be a command, as text; it is missing.',
+      ':2: hooks.PreToolUse[0].hooks[0].command must be a command (a string) (it is missing).',
     ],
     [
       '{"hooks":{"PreToolUse":[{"hooks":[{"type":"comand","command":"x"}]}]}}',
-      'hooks.PreToolUse[0].hooks[0].type must be command, http or prompt; it is "comand".',
+      'hooks.PreToolUse[0].hooks[0].type must be command, http or prompt (received "comand").',
     ],
     [
       '{"hooks":{"PreToolUse":[{"matcher":"Bash(","hooks":[]}]}}',
-      'hooks.PreToolUse[0].matcher must be the names of tools, such as Edit|Write, or a regular expression; it is "Bash(".',
+      'hooks.PreToolUse[0].matcher must be tool names, such as Edit|Write, or a regular expression (received "Bash(").',
     ],
     [
       '{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"x","timeout":-1}]}]}}',
-      'hooks.Stop[0].hooks[0].timeout must be a number of seconds above 0; it is -1.',
+      'hooks.Stop[0].hooks[0].timeout must be a number of seconds above 0 (received -1).',
     ],
     [
       '{"sandbox":{"network":{"deniedDomains":"evil.example"}}}',
-      ':1: sandbox.network.deniedDomains must be a list: a domain each; it is "evil.example".',
+      ':1: sandbox.network.deniedDomains must be a list, each entry a domain (received "evil.example").',
     ],
-    ['{"sandbox":{"filesystem":{"denyRead":[1]}}}', ':1: sandbox.filesystem.denyRead[0] must be a path; it is 1.'],
+    ['{"sandbox":{"filesystem":{"denyRead":[1]}}}', ':1: sandbox.filesystem.denyRead[0] must be a path (received 1).'],
     [
       '{"sandbox":{"network":[]}}',
-      ':1: sandbox.network must be an object, such as {"allowedDomains": ["example.com"]}; it is [].',
+      ':1: sandbox.network must be an object, such as {"allowedDomains": ["example.com"]} (received []).',
     ],
     [
       '{"hooks":{"Stop":[{"hooks":[{"type":"comand","command":"x"}]}]}}',
-      ':1: hooks.Stop[0].hooks[0].type must be command, http or prompt; it is "comand".',
+      ':1: hooks.Stop[0].hooks[0].type must be command, http or prompt (received "comand").',
     ],
     [
       '{"hooks":{"Stop":[{"hooks":["x"]}]}}',
-      ':1: hooks.Stop[0].hooks[0] must be an object with a type: command, http or prompt; it is "x".',
+      ':1: hooks.Stop[0].hooks[0] must be an object with a type: command, http or prompt (received "x").',
     ],
-    ['{"sandbox":{"enabled":"yes"}}', ':1: sandbox.enabled must be true or false; it is "yes".'],
-    ['{"cleanupPeriodDays":0}', 'cleanupPeriodDays must be a whole number of days from 1 on'],
-    ['{"modelPrices":[]}', ':1: modelPrices must be an object: prices by model id; it is [].'],
-    ['{"permissions":{"deny":["Bash"]},\n"permissions":{}}', ':2: "permissions" stands twice in one object; keep one.'],
-    ['{"permissions":{"deny":["Bash"],"d\\u0065ny":[]}}', ':1: "deny" stands twice in one object; keep one.'],
+    ['{"sandbox":{"enabled":"yes"}}', ':1: sandbox.enabled must be true or false (received "yes").'],
+    ['{"cleanupPeriodDays":0}', 'cleanupPeriodDays must be a whole number of days, at least 1'],
+    ['{"modelPrices":[]}', ':1: modelPrices must be an object of prices by model ID (received []).'],
+    ['{"permissions":{"deny":["Bash"]},\n"permissions":{}}', ':2: "permissions" appears twice in one object. Remove one.'],
+    ['{"permissions":{"deny":["Bash"],"d\\u0065ny":[]}}', ':1: "deny" appears twice in one object. Remove one.'],
   ])('%s', async (text, message) => {
     const where = place()
     const path = where.write(own, text)
@@ -116,14 +116,14 @@ describe('an invalid value that guards, limits or keeps something stops the prog
     async (text) => {
       const where = place()
       where.write('.claude/settings.json', text)
-      await expect(load(where)).rejects.toThrow(/settings\.json (?:is no JSON: .*|must hold one JSON object\.)/s)
+      await expect(load(where)).rejects.toThrow(/settings\.json (?:is not valid JSON: .*|must contain one JSON object\.)/s)
     },
   )
 
   test('one that is nested without end', async () => {
     const where = place()
     where.write(own, `{"a":${'['.repeat(5_000)}${']'.repeat(5_000)}}`)
-    await expect(load(where)).rejects.toThrow(':1: it is nested too deeply to be read.')
+    await expect(load(where)).rejects.toThrow(':1: nested too deeply to read.')
   })
 
   test.each([
@@ -137,7 +137,7 @@ describe('an invalid value that guards, limits or keeps something stops the prog
   ])('the line of a mistake in JSON is told: %j', async (text, line) => {
     const where = place()
     where.write(own, text)
-    await expect(load(where)).rejects.toThrow(new RegExp(`is no JSON: .*\\(line ${line}\\b`, 's'))
+    await expect(load(where)).rejects.toThrow(new RegExp(`is not valid JSON: .*\\(line ${line}\\b`, 's'))
   })
 
   test('a pipe in its place, or more than 1 MB, is told and never waited for', async () => {
@@ -153,42 +153,42 @@ describe('an invalid value that guards, limits or keeps something stops the prog
 
 describe('an invalid value that runs, allows or chooses something is told, and does not count (spec R-CONF-4)', () => {
   test.each([
-    [{ model: 7 }, 'model must be the name of a model; it is 7.'],
-    [{ env: { A: {} } }, 'env.A must be a text; it is an object.'],
+    [{ model: 7 }, 'model must be the name of a model (received 7).'],
+    [{ env: { A: {} } }, 'env.A must be a string (received an object).'],
     [
       { env: { 'A=B': 'x' } },
-      'env must be an object: texts by the name of a variable, without = in a name and without NUL; it is an object.',
+      'env must be an object of strings by variable name, without = in a name and without NUL (received an object).',
     ],
     [
       { env: { A: '\u0000' } },
-      'env must be an object: texts by the name of a variable, without = in a name and without NUL; it is an object.',
+      'env must be an object of strings by variable name, without = in a name and without NUL (received an object).',
     ],
-    [{ statusLine: 'x' }, 'statusLine must be an object, such as {"type": "command", "command": "…"}; it is "x".'],
+    [{ statusLine: 'x' }, 'statusLine must be an object, such as {"type": "command", "command": "…"} (received "x").'],
     [
       { statusLine: { type: 'command', command: 'x', padding: -1 } },
-      'statusLine.padding must be a whole number of columns from 0 to 100; it is -1.',
+      'statusLine.padding must be a whole number of columns from 0 to 100 (received -1).',
     ],
     [
       { statusLine: { type: 'command', command: 'x', refreshInterval: 0.5 } },
-      'statusLine.refreshInterval must be a number of seconds from 1 to 86400: how often it is run when nothing changes; it is 0.5.',
+      'statusLine.refreshInterval must be a refresh interval of 1 to 86400 seconds (received 0.5).',
     ],
-    [{ statusLine: { type: 'static', command: 'x' } }, 'statusLine.type must be command; it is "static".'],
-    [{ apiKeyHelper: '' }, 'apiKeyHelper must be a command, as text; it is "".'],
+    [{ statusLine: { type: 'static', command: 'x' } }, 'statusLine.type must be command (received "static").'],
+    [{ apiKeyHelper: '' }, 'apiKeyHelper must be a command (a string) (received "").'],
     [
       { permissions: { allow: 'Bash' } },
-      'permissions.allow must be a list: a rule, such as Bash(npm test) each; it is "Bash".',
+      'permissions.allow must be a list, each entry a rule, such as Bash(npm test) (received "Bash").',
     ],
     [
       { permissions: { allow: ['Bash(:*:*)'] } },
-      'permissions.allow[0] is no rule, "Bash(:*:*)": :* stands only at the end; use * elsewhere.',
+      'permissions.allow[0] is not a valid rule ("Bash(:*:*)"): :* stands only at the end; use * elsewhere.',
     ],
-    [{ permissions: { additionalDirectories: [7] } }, 'permissions.additionalDirectories[0] must be a path; it is 7.'],
-    [{ permissions: { defaultMode: 'auto' } }, 'permissions.defaultMode must be a mode of this program; it is "auto".'],
+    [{ permissions: { additionalDirectories: [7] } }, 'permissions.additionalDirectories[0] must be a path (received 7).'],
+    [{ permissions: { defaultMode: 'auto' } }, 'permissions.defaultMode must be a mode of halting (received "auto").'],
   ])('%j', async (content, message) => {
     const where = place()
     const path = where.write(own, { ...content, redactSecrets: true })
     const { settings, warnings } = await load(where)
-    expect(warnings).toEqual([`${path}:1: ${message} It does not count.`])
+    expect(warnings).toEqual([`${path}:1: ${message} Ignored.`])
     expect(settings).toMatchObject({ redactSecrets: true })
     expect(settings.permissions?.allow ?? []).toEqual([])
     expect(settings.model ?? settings.env ?? settings.apiKeyHelper ?? settings.permissions?.defaultMode).toBeUndefined()
@@ -217,10 +217,10 @@ test('unknown keys are told with the nearest name, in permissions and hooks too 
   const path = where.write(own, '{"modle":"x",\n"permissions":{"dney":[]},\n"hooks":{"PreToolsUse":[]},"\\u001b[2J":1}')
   const { warnings } = await load(where, { nearest: (_given, known) => known.at(0) })
   expect(warnings).toEqual([
-    `${path}:1: there is no setting modle; it is passed over. Did you mean apiKeyHelper?`,
-    `${path}:3: there is no setting \\u001b[2J; it is passed over. Did you mean apiKeyHelper?`,
-    `${path}:2: there is no setting permissions.dney; it is passed over. Did you mean allow?`,
-    `${path}:3: there is no setting hooks.PreToolsUse; it is passed over. Did you mean SessionStart?`,
+    `${path}:1: unknown setting modle, ignored. Did you mean apiKeyHelper?`,
+    `${path}:3: unknown setting \\u001b[2J, ignored. Did you mean apiKeyHelper?`,
+    `${path}:2: unknown setting permissions.dney, ignored. Did you mean allow?`,
+    `${path}:3: unknown setting hooks.PreToolsUse, ignored. Did you mean SessionStart?`,
   ])
 })
 
@@ -253,7 +253,7 @@ test('what nobody knows in a hook, or in the group that it stands in, is told wi
     nearest: (given) => (given === 'mathcer' ? 'matcher' : undefined),
   })
   const lost = (name: string, meant = ''): string =>
-    `${path}:1: there is no setting hooks.PreToolUse[0].${name}; it is passed over.${meant}`
+    `${path}:1: unknown setting hooks.PreToolUse[0].${name}, ignored.${meant}`
   expect(warnings).toEqual([
     lost('mathcer', ' Did you mean matcher?'),
     lost('hooks[0].if'),
@@ -332,7 +332,7 @@ describe('files are merged (spec R-CONF-1)', () => {
     const { settings, warnings } = await load(where)
     expect(settings.permissions?.additionalDirectories).toEqual([join(where.cwd, 'there')])
     expect(warnings).toEqual([
-      `permissions.additionalDirectories in ${path}: "gone" is no directory; it is passed over.`,
+      `permissions.additionalDirectories in ${path}: "gone" is not a directory, ignored.`,
     ])
   })
 })

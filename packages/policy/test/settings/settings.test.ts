@@ -85,7 +85,7 @@ test('a project that was cloned sets no price; it is told', async () => {
   ).toEqual({
     settings: {},
     warnings: [
-      'modelPrices in ./.halting/settings.local.json does not count: it is read from your own settings and from --settings only.',
+      'modelPrices in ./.halting/settings.local.json is ignored: only your own settings and --settings can set it.',
     ],
   })
 })
@@ -106,7 +106,7 @@ test('who works in their own home has no project there', async () => {
 
 test('a file of a project that is no JSON stops the program: what it forbids would not count', async () => {
   await expect(load({ files: { '.claude/settings.json': '// a comment\n{}' } })).rejects.toThrow(
-    /settings\.json is no JSON: .*Mend it, or take it away\.$/s,
+    /settings\.json is not valid JSON: .*Fix or delete it\.$/s,
   )
 })
 
@@ -121,7 +121,7 @@ test.skipIf(process.getuid?.() !== 0)(
     chownSync(path, 12_345, 12_345)
     const { settings, warnings } = await loadSettings({ cwd: root, home: join(root, 'home'), env: {} })
     expect(settings).toEqual({})
-    expect(warnings).toEqual([expect.stringMatching(/is no JSON: .*It belongs to another user, and is passed over\.$/)])
+    expect(warnings).toEqual([expect.stringMatching(/is not valid JSON: .*The file belongs to another user and is ignored\.$/)])
   },
 )
 
@@ -138,13 +138,13 @@ test('the sandbox is that of every file, the most urgent first; of a project wit
 
 describe('what cannot be read is told with its place', () => {
   test.each([
-    [{ given: 'nowhere.json' }, '--settings takes a file that is there, or JSON; "nowhere.json" is neither.'],
-    [{ given: '{"apiKeyHelper":' }, /^What --settings gives is no JSON: .*Mend it, or take it away\.$/],
-    [{ files: { '~/.halting/settings.json': '{,}' } }, /settings\.json is no JSON: /],
-    [{ files: { '~/.halting/settings.json': '[1]' } }, /settings\.json must hold one JSON object\.$/],
-    [{ given: '{"apiKeyHelper":7}' }, '--settings: apiKeyHelper must be a command, as text; it is 7.'],
-    [{ given: '{"apiKeyHelper":" "}' }, '--settings: apiKeyHelper must be a command, as text; it is " ".'],
-    [{ given: '{"modelPrices":[]}' }, '--settings: modelPrices must be an object: prices by model id; it is [].'],
+    [{ given: 'nowhere.json' }, '--settings takes an existing file or JSON, not "nowhere.json".'],
+    [{ given: '{"apiKeyHelper":' }, /^The value of --settings is not valid JSON: .*Fix or delete it\.$/],
+    [{ files: { '~/.halting/settings.json': '{,}' } }, /settings\.json is not valid JSON: /],
+    [{ files: { '~/.halting/settings.json': '[1]' } }, /settings\.json must contain one JSON object\.$/],
+    [{ given: '{"apiKeyHelper":7}' }, '--settings: apiKeyHelper must be a command (a string) (received 7).'],
+    [{ given: '{"apiKeyHelper":" "}' }, '--settings: apiKeyHelper must be a command (a string) (received " ").'],
+    [{ given: '{"modelPrices":[]}' }, '--settings: modelPrices must be an object of prices by model ID (received []).'],
   ] as const)('%j', async (laid, message) => {
     await expect(load(laid as Laid)).rejects.toThrow(message)
   })

@@ -33,7 +33,7 @@ test("a person's own counts; a project lowers it, and what would raise it is nam
   expect(origins).toEqual([{ setting: 'waitForLimits', value: '8h', from: 'user' }])
   expect(ignored.map(({ text }) => text)).toEqual(['"9h"'])
   expect(warnings).toEqual([
-    'waitForLimits in project ("9h") does not count: a project has no run wait longer; that of user is 8h.',
+    'waitForLimits in project ("9h") is ignored: a project cannot lengthen waits (8h in user).',
   ])
   expect(mergedLimits([file('local', 'none'), file('user', '8h')]).settings).toEqual({ waitForLimits: 0 })
 })
@@ -54,7 +54,7 @@ test('a value that is no time stops the program', async () => {
   const given = (waitForLimits: unknown) =>
     loadSettings({ cwd: '/', home: '/nowhere', env: {}, given: JSON.stringify({ waitForLimits }), sources: [] })
   await expect(given('40 days')).rejects.toThrow(
-    /waitForLimits must be a duration of at most 31 days \(744h\), such as 8h, or none; it is "40 days"/,
+    /waitForLimits must be a duration of at most 31 days \(744h\), such as 8h, or none \(received "40 days"\)/,
   )
   await expect(given(8)).rejects.toThrow(/waitForLimits must be/)
   expect((await given('8h')).settings).toEqual({ waitForLimits: 28_800_000 })

@@ -47,7 +47,7 @@ test.each([
       expect.objectContaining({
         setting: 'hooks',
         forTrust: true,
-        why: 'it was not in what was trusted: it came later, or a script that it runs has changed',
+        why: 'added or changed (or its script changed) after you trusted the folder',
       }),
     ],
   ])

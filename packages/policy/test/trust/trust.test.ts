@@ -97,7 +97,7 @@ describe('a project that nobody trusts', () => {
         additionalDirectories: [],
       },
     })
-    expect(trust).toMatchObject({ folder: owner.cwd, trusted: false, because: 'nobody has trusted it' })
+    expect(trust).toMatchObject({ folder: owner.cwd, trusted: false, because: 'not reviewed yet' })
     expect(ignored.filter(({ forTrust }) => forTrust).map(({ setting }) => setting)).toEqual([
       'hooks',
       'apiKeyHelper',
@@ -124,7 +124,7 @@ describe('a project that nobody trusts', () => {
     })
     expect((await loadSettings(owner)).settings.permissions?.deny).toHaveLength(1)
     write(join(owner.cwd, '.claude/settings.json'), { permissions: { deny: ['Read(../x)'] } })
-    await expect(loadSettings(owner)).rejects.toThrow(/settings\.json:1: permissions\.deny\[0\] is no rule/)
+    await expect(loadSettings(owner)).rejects.toThrow(/settings\.json:1: permissions\.deny\[0\] is not a valid rule/)
   })
 })
 
@@ -378,8 +378,8 @@ describe('the file of records (spec R-TRUST-6)', () => {
     spoil(trustFile(owner))
     const { settings, warnings } = await loadSettings(owner)
     expect(settings.hooks).toBeUndefined()
-    expect(warnings.join('\n')).toContain('no folder is trusted by it')
-    await expect(trustNow(owner)).rejects.toThrow('no folder is trusted by it')
+    expect(warnings.join('\n')).toContain('its trusted folders are ignored')
+    await expect(trustNow(owner)).rejects.toThrow('its trusted folders are ignored')
   })
 
   test('a record of Claude Code that others may write does not count', async () => {

@@ -77,7 +77,7 @@ export function namedHandlers({ push, status, size }: NamedHandlersOptions): {
     resume: plain('resume', ['limits']),
     compact: plain('compact', ['instructions']),
     approve: decided(['updatedInput'], (given) => ({ behavior: 'allow', ...given })),
-    deny: decided(['message'], ({ message = 'A person denied this call.' }) => ({ behavior: 'deny', message })),
+    deny: decided(['message'], ({ message = 'The user denied this call.' }) => ({ behavior: 'deny', message })),
     setLimits: handler(['limits'], ({ limits }) => {
       if (limits === undefined) throw badInput('Give the limits: { "limits": { "maxTurns": 20 } }.')
       return { type: 'set', change: { limits } }

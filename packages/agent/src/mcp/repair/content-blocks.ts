@@ -1,5 +1,6 @@
 import { isJsonObject } from '@halting/core/adapters'
 import type { Json, JsonObject } from '@halting/core'
+import * as texts from '../mcp-texts.ts'
 import type { Repair } from './reports.ts'
 import { defined, isDeeperThan, listIn, nameFor, textIn, withValidMeta } from './values.ts'
 
@@ -15,7 +16,7 @@ export const repairCallResult: Repair = (result) => {
   // What has content in another form is no result.
   if (blocks === undefined) return result
   const isDeep = structuredContent !== undefined && isDeeperThan(deepestData, structuredContent)
-  const note = isDeep ? [textBlock('[structured content: not shown, it is nested too deeply]')] : []
+  const note = isDeep ? [textBlock(texts.deepContent)] : []
   return defined({
     ...rest,
     content: [...blocks.map(contentBlock), ...note],
@@ -50,7 +51,7 @@ export const repairResourceContents: Repair = (result) => {
   if (parts === undefined || contents === undefined) return result
   return defined({
     ...rest,
-    contents: parts.map((part) => resourceOf(part) ?? { uri: '', text: '[a part of it has no content: not shown]' }),
+    contents: parts.map((part) => resourceOf(part) ?? { uri: '', text: texts.partWithoutContent }),
     ...(rest['resultType'] !== undefined && {
       ttlMs: Number.isInteger(ttlMs) && Number(ttlMs) >= 0 ? ttlMs : 0,
       cacheScope: cacheScope === 'public' ? cacheScope : 'private',
@@ -71,13 +72,13 @@ function dataOf(data: Json | undefined, { resultType }: JsonObject): Json | unde
 
 function contentBlock(block: Json): JsonObject {
   if (typeof block === 'string') return textBlock(block)
-  if (!isJsonObject(block)) return textBlock('[a part that is not a block: not shown]')
+  if (!isJsonObject(block)) return textBlock(texts.invalidBlock)
   const { type } = block
   const read = typeof type === 'string' && Object.hasOwn(readers, type) ? readers[type]?.(block) : undefined
   if (read !== undefined) return read
-  const name = nameFor(type) || 'a block without a type'
+  const name = nameFor(type) || texts.untypedBlock
   const isKnown = typeof type === 'string' && Object.hasOwn(readers, type)
-  return textBlock(`[${name}: not shown${isKnown ? ', it has no content' : ''}]`)
+  return textBlock(isKnown ? texts.emptyBlock(name) : texts.unknownBlock(name))
 }
 
 /** The kinds of blocks, with the fields that are used here; undefined where one has no content. */

@@ -14,7 +14,7 @@ export const repairTools: Repair = listRepair('tools', 'tool', (tool, report) =>
   const { name, title, description, inputSchema, annotations } = tool
   if (typeof name !== 'string' || name === '') return leftOut('tool', tool, 'it has no name', report)
   const { schema, problem } = objectSchema(inputSchema)
-  if (problem !== undefined) report(`its tool ${nameFor(name)} has no fields here: ${problem}`)
+  if (problem !== undefined) report(`its tool ${nameFor(name)} is shown without fields: ${problem}`)
   return defined({
     name,
     title: textIn(title),
@@ -37,7 +37,7 @@ export const repairPrompts: Repair = listRepair('prompts', 'prompt', (prompt, re
   })
   // Arguments have an order: a prompt without one of them would get the words of another.
   if (!read.every((argument) => argument !== undefined))
-    return leftOut('prompt', prompt, 'an argument of it has no name', report)
+    return leftOut('prompt', prompt, 'one of its arguments has no name', report)
   return defined({ name, title: textIn(title), description: textIn(description), arguments: read })
 })
 
@@ -151,7 +151,7 @@ function objectSchema(given: Json | undefined): ReadSchema {
   if (!isJsonObject(given)) return { ...anyObject, problem: 'its input schema is not an object' }
   const { type, properties, required, $schema, ...rest } = given
   const kinds = Array.isArray(type) ? type : [type ?? 'object']
-  if (!kinds.includes('object')) return { ...anyObject, problem: 'its input schema is not one of an object' }
+  if (!kinds.includes('object')) return { ...anyObject, problem: 'its input schema does not describe an object' }
   const isAbsent = properties === undefined || properties === null || isEmptyList(properties)
   if (!isAbsent && !isJsonObject(properties))
     return { ...anyObject, problem: 'the properties of its input schema are not an object' }

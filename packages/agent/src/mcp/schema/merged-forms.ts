@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isJsonObject } from '@halting/core/adapters'
 import type { Json, JsonObject } from '@halting/core'
+import { fieldForms, refusedCombinations } from '../mcp-texts.ts'
 import { isLegacySchema, targetOf } from './pointer.ts'
 
 export interface MergedForms {
@@ -38,7 +39,7 @@ const mostCharacters = 1_500
 export function mergedForms(given: JsonObject): MergedForms {
   const { anyOf, oneOf, allOf, $ref, not, enum: values, const: same, ...rest } = given
   const others = [not, values, same].some((part) => part !== undefined)
-  const otherNote = others ? 'The server refuses some combinations of fields.' : undefined
+  const otherNote = others ? refusedCombinations : undefined
   if ([anyOf, oneOf, allOf, $ref].every((part) => part === undefined))
     return { schema: rest, ...(otherNote !== undefined && { note: otherNote }) }
   const isTooLong = JSON.stringify(given).length > mostCompared
@@ -200,9 +201,8 @@ function definedEntries(fields: JsonObject): readonly (readonly [string, Json])[
 function wordsOf(forms: readonly Form[]): string | undefined {
   const told = [...new Set(forms.map(fieldsOf))]
   if (told.length < 2) return undefined
-  const shown = told.slice(0, mostTold).map((fields, index) => `(${index + 1}) ${fields}`)
-  const left = told.length - shown.length
-  return `Fields go together in one of these ways: ${shown.join('; ')}${left > 0 ? `; and ${left} more` : ''}.`
+  const shown = told.slice(0, mostTold)
+  return fieldForms(shown, told.length - shown.length)
 }
 
 function cut(text: string): string {

@@ -1,5 +1,6 @@
 import { isJsonObject, wellFormedJson } from '@halting/core/adapters'
 import type { Json, JsonObject } from '@halting/core'
+import { renamedField } from '../mcp-texts.ts'
 import { mergedForms } from './merged-forms.ts'
 import { isPointer, targetOf, unescaped } from './pointer.ts'
 import { validSchema, type ValidSchema } from './valid-schema.ts'
@@ -129,7 +130,7 @@ function freeName(name: string, taken: ReadonlySet<string>, counts: Map<string, 
 function withOwnName(field: Json | undefined, name: string): Json | undefined {
   if (!isJsonObject(field)) return field
   const { description } = field
-  const own = `The server calls it ${JSON.stringify(name.slice(0, 200))}.`
+  const own = renamedField(name.slice(0, 200))
   return { ...field, description: typeof description === 'string' ? `${description} ${own}` : own }
 }
 

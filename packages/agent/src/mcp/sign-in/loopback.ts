@@ -41,14 +41,14 @@ export async function listenOnLoopback({ port = 0, state }: LoopbackOptions): Pr
   let isTaken = false
   const server = createServer((request, response) => {
     const callback = isTaken ? undefined : callbackIn(request, address(server), state)
-    if (callback === undefined) return told(response, 400, 'This is no answer that is waited for.')
+    if (callback === undefined) return told(response, 400, 'This page is not part of the current sign-in.')
     isTaken = true
     told(
       response,
       200,
       callback.kind === 'code'
-        ? 'You can close this page: the terminal goes on.'
-        : 'Nobody was signed in. You can close this page.',
+        ? 'You can close this page and return to the terminal.'
+        : 'The sign-in failed. You can close this page.',
     )
     take(callback)
   })

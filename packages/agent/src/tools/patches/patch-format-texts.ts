@@ -2,7 +2,6 @@
 import type { PatchProblem } from '@halting/policy/files'
 
 export const noPatch = 'the field input is missing. It must be a string with a patch that starts with *** Begin Patch.'
-export const badCharacter = 'the patch contains half a character (a lone surrogate). Write the whole character.'
 
 /** Why a text is not a patch. */
 export function notPatch(problem: PatchProblem): string {

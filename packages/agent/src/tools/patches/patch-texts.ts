@@ -19,7 +19,6 @@ export const targetExists = (path: string, target: string): string =>
   `${path} cannot be moved: ${target} already exists. Choose another path, or delete that file in a separate patch first.`
 export const missing = (path: string, lookAlikes: string): string =>
   `${path} does not exist. Find the path with Glob, or create the file with *** Add File.${lookAlikes}`
-export const unusable = (path: string, why: string): string => `${path} ${why}, so it cannot be patched. Use Bash.`
 export const unread = (path: string): string =>
   `${path} was not read. Read it before you delete it, or delete it with Bash.`
 export const changedSince = (path: string): string =>
@@ -73,9 +72,16 @@ function summaryLine({ kind, path, moveTo, lines: { added, removed }, inexact, n
   const counts = added === null || removed === null || kind === 'delete' ? '' : ` (+${added} -${removed})`
   const target = moveTo === undefined ? '' : ` -> ${moveTo}`
   const places = inexact.map(
-    ({ hunk, line, ignored }) => `\n  Hunk ${hunk} was placed at line ${line}, ignoring ${ignored}. Check the result.`,
+    ({ hunk, line, ignored }) =>
+      `\n  Hunk ${hunk} was placed at line ${line}, ignoring ${ignoredText[ignored]}. Check the result.`,
   )
   return `${{ add: 'A', update: 'M', delete: 'D' }[kind]} ${path}${target}${counts}${notes}${places.join('')}`
+}
+
+const ignoredText: Readonly<Record<InexactPlace['ignored'], string>> = {
+  'line ends': 'blanks at line ends',
+  blanks: 'blanks around lines',
+  punctuation: 'the kind of punctuation',
 }
 
 // Patches that failed while files were written.

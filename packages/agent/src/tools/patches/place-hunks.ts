@@ -1,7 +1,7 @@
 import type { PatchHunk } from '@halting/policy/files'
 
 /** How exactly the lines of a hunk are those of the file. */
-export type Exactness = 'exact' | 'blanks at line ends' | 'blanks around lines' | 'punctuation'
+export type Exactness = 'exact' | 'line ends' | 'blanks' | 'punctuation'
 
 /** Where a hunk was placed that does not fit exactly. Counted from 1. */
 export interface InexactPlace {
@@ -117,8 +117,8 @@ class SearchedLines {
 
 const folds: Readonly<Record<Exactness, (line: string) => string>> = {
   exact: (line) => line,
-  'blanks at line ends': (line) => line.trimEnd(),
-  'blanks around lines': (line) => line.trim(),
+  'line ends': (line) => line.trimEnd(),
+  blanks: (line) => line.trim(),
   punctuation: (line) =>
     line
       .trim()
@@ -128,7 +128,7 @@ const folds: Readonly<Record<Exactness, (line: string) => string>> = {
       .replaceAll(/[\u00A0\u2002-\u200A\u202F\u205F\u3000]/g, ' '),
 }
 
-const degrees = ['exact', 'blanks at line ends', 'blanks around lines', 'punctuation'] as const
+const degrees = ['exact', 'line ends', 'blanks', 'punctuation'] as const
 
 /** The places of the first degree of exactness that has any. */
 function firstPlaces(

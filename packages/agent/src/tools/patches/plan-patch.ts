@@ -1,6 +1,7 @@
 import { headOf, type PrecheckContext } from '@halting/core/adapters'
 import { redactedMark } from '@halting/core/redact'
 import { isInside, isInsideAny, type PatchedFile } from '@halting/policy/files'
+import { notAFile, notText } from '../change-texts.ts'
 import { askedEditor } from '../editor-files.ts'
 import { numberedLines } from '../numbered-lines.ts'
 import { isShownIn } from '../shown.ts'
@@ -19,7 +20,6 @@ import {
   secretLost,
   targetExists,
   unread,
-  unusable,
 } from './patch-texts.ts'
 import { type InexactPlace, patchedText } from './place-hunks.ts'
 
@@ -121,7 +121,8 @@ async function planFile({ file, at, moveTo }: LocatedFile, planning: Planning): 
   if (file.kind === 'add')
     return before.kind === 'absent' ? { kind: 'add', at, text: file.content } : existsAlready(path)
   if (before.kind === 'absent') return missing(path, workspace.lookAlikesNote(real, context.rights))
-  if (before.kind !== 'text') return unusable(path, before.why)
+  if (before.kind === 'not a file') return notAFile(path, before.what, 'apply_patch')
+  if (before.kind === 'not text') return notText(path, before.why, 'apply_patch')
   // Whether lines fit says what the file contains.
   if ([path, real].some((place) => workspace.hides(place, context.rights))) return hiddenFile(path)
   if (file.kind === 'delete') {

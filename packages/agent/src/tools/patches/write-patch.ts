@@ -9,7 +9,7 @@ import { failed } from '../result.ts'
 import { tellingFailures } from '../telling-failures.ts'
 import { loadFile, removeFile, type SaveOptions, saveFile } from '../text-file.ts'
 import type { Workspace } from '../workspace.ts'
-import { namesNote } from '../write-file.ts'
+import { hardLinks } from '../change-texts.ts'
 import { applied, changedMeanwhile, failedMidway, notApplied, notRestored, type PatchedSummary } from './patch-texts.ts'
 import { type LocatedFile, type PatchPath, pathsOf, type PlannedFile, planPatch, type TextFile } from './plan-patch.ts'
 
@@ -201,7 +201,7 @@ function summaryOf(file: PlannedFile, { linesAdded: added, linesRemoved: removed
   const { kind, at } = file
   if (kind !== 'update') return { kind, path: at.path, lines, inexact: [], notes: '' }
   const { moveTo, inexact, before } = file
-  return { kind, path: at.path, moveTo: moveTo?.path, lines, inexact, notes: namesNote(before) }
+  return { kind, path: at.path, moveTo: moveTo?.path, lines, inexact, notes: hardLinks(before.names) }
 }
 
 /** Folders that are missing above a path, the innermost first. */

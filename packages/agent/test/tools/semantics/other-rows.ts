@@ -1,5 +1,9 @@
 import { refused, type Row, rowsOf } from './row.ts'
 
+const create = rowsOf('TaskCreate')
+const update = rowsOf('TaskUpdate')
+const list = rowsOf('TaskList')
+const get = rowsOf('TaskGet')
 const todo = rowsOf('TodoWrite')
 const web = rowsOf('WebFetch')
 const online = rowsOf('WebSearch')
@@ -22,13 +26,46 @@ const question = {
 }
 const prompt = 'What does it say?'
 
+const task = (subject: string): readonly [string, object] => [
+  'TaskCreate',
+  { subject, description: 'All of it', activeForm: `${subject}ing` },
+]
+const twoTasks = { calls: [task('Test'), task('Fix')] }
+
 export const otherRows: readonly Row[] = [
+  create('Adds a task with subject, description and activeForm', task('Test')[1], 'Created task #1: Test'),
+  create('description is required', { subject: 'Test' }, 'Created task #1: Test', { how: 'A task may go without one' }),
+  create('metadata is kept', { subject: 'Test', description: '', metadata: { size: 1 } }, 'Created task #1: Test'),
+  update('Sets the status', { taskId: '1', status: 'in_progress' }, 'Updated task #1 (status). 0 of 2 completed.', {
+    given: twoTasks,
+  }),
+  update('Adds blockers', { taskId: '2', addBlockedBy: ['1'] }, 'Updated task #2 (blockedBy)', { given: twoTasks }),
+  update('addBlocks is the same from the other side', { taskId: '1', addBlocks: ['2'] }, 'Updated task #1 (blocks)', {
+    given: twoTasks,
+  }),
+  update(
+    'The status deleted removes a task',
+    { taskId: '1', status: 'deleted' },
+    'Deleted task #1. 0 of 1 completed.',
+    {
+      given: twoTasks,
+    },
+  ),
+  update('owner names who works on it', { taskId: '1', owner: 'me' }, 'Updated task #1 (owner)', { given: twoTasks }),
+  update('A task that there is not', { taskId: '9', status: 'completed' }, 'Existing tasks: #1, #2.', {
+    ...refused,
+    given: twoTasks,
+  }),
+  list('Lists all tasks with id, status and subject', {}, '#1 [pending] Test\n#2 [pending] Fix', { given: twoTasks }),
+  get('Shows a task with its description', { taskId: '2' }, 'Description: All of it', { given: twoTasks }),
+  get('A task that there is not', { taskId: '9' }, 'Existing tasks: #1, #2.', { ...refused, given: twoTasks }),
+
   todo(
     'Keeps a list, each thing with content, status and activeForm',
     { todos: [thing('Test', 'in_progress'), thing('Fix', 'pending')] },
-    'The list is kept: 0 of 2 done. Go on with: Test',
+    '0 of 2 completed. Next: #1 Test',
   ),
-  todo('Each call replaces the list', { todos: [thing('Fix', 'pending')] }, '0 of 1 done', {
+  todo('Each call replaces the list', { todos: [thing('Fix', 'pending')] }, '0 of 1 completed', {
     given: { calls: [['TodoWrite', { todos: [thing('Test', 'pending')] }]] },
   }),
   todo(
@@ -37,18 +74,18 @@ export const otherRows: readonly Row[] = [
     'status: one of pending, in_progress, completed',
     refused,
   ),
-  todo('activeForm is required', { todos: [{ content: 'Test', status: 'pending' }] }, '0 of 1 done', {
+  todo('activeForm is required', { todos: [{ content: 'Test', status: 'pending' }] }, '0 of 1 completed', {
     how: 'content stands in for it',
   }),
   todo(
     'One thing is in_progress at a time',
     { todos: [thing('a', 'in_progress'), thing('b', 'in_progress')] },
-    '0 of 2 done',
+    '0 of 2 completed',
     { how: 'The reference asks for it and takes more, and so does ours' },
   ),
-  todo('content is not empty', { todos: [thing('', 'pending')] }, 'content: a string that is not empty', refused),
-  todo('All done', { todos: [thing('Test', 'completed')] }, 'all 1 done'),
-  todo('An empty list clears it', { todos: [] }, 'The list is empty now.'),
+  todo('content is not empty', { todos: [thing('', 'pending')] }, 'content', refused),
+  todo('All done', { todos: [thing('Test', 'completed')] }, 'All 1 completed.'),
+  todo('An empty list clears it', { todos: [] }, 'The list is empty.'),
 
   web('Turns HTML into Markdown', { url: '{site}/page', prompt }, '# Head', {}),
   web('A small model answers the prompt', { url: '{site}/page', prompt }, 'Some **bold** text', {
@@ -213,11 +250,11 @@ export const otherRows: readonly Row[] = [
     'mcp__mail__list',
   ),
   search('A word with + before it must be in the name', { query: '+mail send' }, 'next message on:\nmcp__mail__list'),
-  search('That nothing fits is told', { query: 'aeroplane' }, 'No tool fits "aeroplane"'),
+  search('That nothing fits is told', { query: 'aeroplane' }, 'No tool matches "aeroplane"'),
   search(
     'What is found comes with its schema at once',
     { query: 'mail' },
-    'You can call these from your next message on',
+    'You can call these tools from your next message on',
     { how: 'The schemas are in the next request, among its tools' },
   ),
   search('query is required', {}, 'query is missing', refused),

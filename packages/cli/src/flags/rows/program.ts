@@ -52,7 +52,7 @@ export const programFlags: { readonly [Name in ProgramFlag]-?: FlagFor<NonNullab
       'what-if',
       'why',
     ],
-    insteadForRuns: 'A run takes --output-format json.',
+    insteadForRuns: 'For a run, use --output-format json.',
     meaning: 'Print JSON',
   },
   all: {

@@ -191,7 +191,7 @@ function approvals({ signal }: RunResult): readonly OfferedAction[] {
     {
       typed: 'deny',
       label: 'deny and continue',
-      effect: all({ behavior: 'deny', message: 'The person denied this call.' }),
+      effect: all({ behavior: 'deny', message: 'The user denied this call.' }),
     },
   ]
 }

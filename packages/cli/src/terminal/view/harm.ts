@@ -1,5 +1,6 @@
 import { isJsonObject } from '@halting/core/adapters'
 import { isAbsolute, relative, resolve } from 'node:path'
+import { patchToolName, shownPatchFiles } from '../../frontends/patch-files.ts'
 
 /** Commands that delete, or write over what cannot be had back. What merely looks like one counts: nothing but the default answer depends on it. */
 const harmful = [
@@ -20,6 +21,13 @@ export function mayHarm(tool: string, input: unknown, cwd: string): boolean {
   const path = input['file_path'] ?? input['notebook_path']
   if (tool === 'Edit' || tool === 'Write' || tool === 'NotebookEdit')
     return typeof path !== 'string' || isOutside(path, cwd)
+  if (tool === patchToolName) {
+    const files = shownPatchFiles(input)
+    const paths = files.flatMap((file) => [file.path, file.target ?? file.path])
+    return (
+      files.length === 0 || files.some(({ kind }) => kind === 'delete') || paths.some((each) => isOutside(each, cwd))
+    )
+  }
   const command = input['command']
   if ((tool !== 'Bash' && tool !== 'Wait') || typeof command !== 'string') return false
   return harmful.some((pattern) => pattern.test(command)) || writesOutside(command, cwd)

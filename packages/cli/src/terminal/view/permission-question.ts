@@ -103,7 +103,7 @@ export function permissionQuestion(options: QuestionOptions): QuestionView {
       label: 'edit',
       choose: () => write({ type: 'edit', field: textField(editableInput(question).text), problem: '' }),
     },
-    { key: 'n', label: 'no', choose: () => say({ behavior: 'deny', message: 'The person denied this call.' }) },
+    { key: 'n', label: 'no', choose: () => say({ behavior: 'deny', message: 'The user denied this call.' }) },
     { key: 'i', label: giveOther, choose: () => write({ type: 'instead', field: textField('') }) },
     ...(alike.length > 1 && !isHarmful
       ? [
@@ -133,7 +133,7 @@ export function permissionQuestion(options: QuestionOptions): QuestionView {
     if (now.type === 'instead')
       return say({
         behavior: 'deny',
-        message: `The person denied this call and says what to do instead: ${text.trim()}`,
+        message: `The user denied this call and gave other instructions: ${text.trim()}`,
       })
     const read = editableInput(question).read(text)
     if (typeof read !== 'string') return say({ behavior: 'allow', updatedInput: read })

@@ -7,6 +7,7 @@ import { longestAction } from './action-question.ts'
 import { diffLines, hunkOfTexts, type Hunk } from './diff-lines.ts'
 import { foldedLines, hanging, headOfLines } from './lines.ts'
 import type { QuestionOptions } from './question-parts.ts'
+import { patchFileTitle, patchToolName, shownPatchFiles } from '../../frontends/patch-files.ts'
 
 /** What a call is about, in full as far as there is room: the command part by part, the change, the input (spec R-TERM-30). */
 export function subjectLines(
@@ -38,9 +39,29 @@ export function subjectLines(
         ...diffLines([hunk], { width, style, most: Math.max(2, most - 1 - further.length) }),
       ]
     }
+    case patchToolName:
+      return patchQuestionLines(input, { cwd, style, width, most })
     default:
       return headOfLines(inputLines(Object.entries(input), width), most, width)
   }
+}
+
+/** Each file of a patch with its changes; the last of many lines are left out. */
+function patchQuestionLines(
+  input: Question['input'],
+  { cwd, style, width, most }: Pick<QuestionOptions, 'cwd' | 'style'> & { width: number; most: number },
+): readonly string[] {
+  const files = shownPatchFiles(input)
+  if (files.length === 0) return headOfLines(inputLines(Object.entries(input), width), most, width)
+  const titles = files.map((file) =>
+    hanging('  ', everyCharacter(patchFileTitle(file, (path) => shownPath(path, cwd))), width),
+  )
+  // No file is left out: nobody says yes to a change that they have not seen the name of.
+  const each = Math.max(2, Math.floor((most - titles.flat().length) / files.length))
+  return files.flatMap(({ hunks }, index) => {
+    const shown = hunks.map((lines) => ({ oldStart: null, newStart: null, lines: lines.map(everyControl) }))
+    return [...(titles[index] ?? []), ...(shown.length === 0 ? [] : diffLines(shown, { width, style, most: each }))]
+  })
 }
 
 function inputLines(entries: readonly (readonly [string, unknown])[], width: number): readonly string[] {
@@ -111,6 +132,7 @@ export interface EditableInput {
 const telling: { readonly [tool: string]: string | undefined } = {
   Bash: 'command',
   Wait: 'command',
+  [patchToolName]: 'input',
   WebFetch: 'url',
   WebSearch: 'query',
 }

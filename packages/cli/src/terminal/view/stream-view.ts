@@ -21,7 +21,7 @@ import {
 import { iterationText } from '../../frontends/iteration-text.ts'
 import { followTools } from './running-tools.ts'
 import { replyExtras } from '../../frontends/reply-extras.ts'
-import { todosOf, type TodoItem } from '../../frontends/todos.ts'
+import { todosAfter, type TodoItem } from '../../frontends/todos.ts'
 import { toolBlock } from './tool-block.ts'
 import { toolTitle } from './tool-title.ts'
 
@@ -197,7 +197,7 @@ export function createStreamView({
       calls.delete(block.tool_use_id)
       tools.over(block.tool_use_id)
       agents.over(block.tool_use_id)
-      todos = (name === 'TodoWrite' && status === 'done' ? todosOf(result) : undefined) ?? todos
+      todos = (status === 'done' ? todosAfter(name, result) : undefined) ?? todos
       if (result !== undefined) changes.add(result)
       const title = toolTitle(name, input, cwd)
       const shown = { tool: name, title, status, content: block.content, details: result, durationMs }

@@ -7,6 +7,7 @@ import { changeCount, countOf, diffLines, hunksOf } from './diff-lines.ts'
 import { foldedLines, hanging, headOfLines, tailOfLines } from './lines.ts'
 import { todosOf } from '../../frontends/todos.ts'
 import { todoLines } from './todos.ts'
+import { patchToolName } from '../../frontends/patch-files.ts'
 
 /** A call that has its result. */
 export interface ToolResultShown {
@@ -45,9 +46,18 @@ export function toolOutcome(result: ToolResultShown): ToolOutcome {
     case 'Write':
     case 'NotebookEdit':
       return changed(fields)
+    case patchToolName:
+      return patched(fields)
     case 'Bash':
       return { figure, body: commandBody(fields, content) }
-    case 'TodoWrite': {
+    case 'TaskCreate':
+      return { figure, body: nothing }
+    case 'TaskUpdate': {
+      const task = (todosOf(fields) ?? []).filter(({ id }) => id === fields['taskId'])
+      return { figure, body: (width, style) => todoLines(task, width, style, indent) }
+    }
+    case 'TodoWrite':
+    case 'TaskList': {
       const todos = todosOf(fields) ?? []
       return { figure: '', body: (width, style) => todoLines(todos, width, style, indent) }
     }
@@ -90,6 +100,30 @@ function changed(fields: Fields): ToolOutcome {
     figure: fields['type'] === 'create' ? `${figure} (new file)`.trimStart() : figure,
     body: (width, style) => diffLines(hunks, { width, style, most: mostLines.diff }),
   }
+}
+
+/** The changes of each file of a patch. */
+function patched({ files }: Fields): ToolOutcome {
+  const parts = (Array.isArray(files) ? files.filter(isJsonObject) : []).map((file) => ({
+    file,
+    outcome: changed(file),
+  }))
+  const sum = (name: string): number =>
+    parts.reduce((total, { file }) => total + (typeof file[name] === 'number' ? file[name] : 0), 0)
+  const count = changeCount(sum('linesAdded'), sum('linesRemoved'))
+  return {
+    figure: parts.length === 1 ? count : `${count} in ${parts.length} files`,
+    body: (width, style) =>
+      parts.flatMap(({ file, outcome }) => {
+        const lines = outcome.body(width, style)
+        const isNamed = parts.length > 1 && lines.length > 0
+        return [...(isNamed ? hanging(indent, everyCharacter(nameOfFile(file)), width, style.dim) : []), ...lines]
+      }),
+  }
+}
+
+function nameOfFile({ filePath }: Fields): string {
+  return typeof filePath === 'string' ? filePath : ''
 }
 
 function commandBody(fields: Fields, content: ToolResultShown['content']): ToolOutcome['body'] {

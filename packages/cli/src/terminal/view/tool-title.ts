@@ -1,6 +1,7 @@
 import { isJsonObject } from '@halting/core/adapters'
 import { inputSummary } from '@halting/analysis/words'
 import { mcpNameOf } from '../../io/mcp-name.ts'
+import { patchFileTitle, patchToolName, shownPatchFiles } from '../../frontends/patch-files.ts'
 import { shownPath } from '../../io/shown-path.ts'
 
 /** What a call is, as its line begins: the name of the tool for people, and what the call is about. */
@@ -23,6 +24,13 @@ export function toolTitle(tool: string, input: unknown, cwd: string): ToolTitle 
     case 'Edit':
     case 'Write':
       return { name: tool, about: path('file_path') }
+    case patchToolName:
+      return {
+        name: 'Patch',
+        about: shownPatchFiles(input)
+          .map((file) => patchFileTitle(file, (each) => shownPath(each, cwd)))
+          .join(', '),
+      }
     case 'NotebookEdit':
       return { name: tool, about: path('notebook_path') }
     case 'Grep':
@@ -32,7 +40,13 @@ export function toolTitle(tool: string, input: unknown, cwd: string): ToolTitle 
       return { name: tool, about: `${text('pattern') ?? ''}${where}${files}` }
     }
     case 'TodoWrite':
+    case 'TaskList':
       return { name: 'Todos', about: '' }
+    case 'TaskCreate':
+      return { name: 'Todos', about: `add ${text('subject') ?? ''}` }
+    case 'TaskUpdate':
+    case 'TaskGet':
+      return { name: 'Todos', about: [taskNumber(fields['taskId']), text('status')].filter(Boolean).join(' ') }
     case 'Agent':
     case 'Task':
       return { name: 'Agent', about: [text('subagent_type'), text('description')].filter(Boolean).join(': ') }
@@ -54,6 +68,11 @@ export function toolTitle(tool: string, input: unknown, cwd: string): ToolTitle 
       return { name: shown, about: isJsonObject(input) && Object.keys(input).length === 0 ? '' : inputSummary(input) }
     }
   }
+}
+
+function taskNumber(id: unknown): string {
+  const isId = typeof id === 'string' || typeof id === 'number'
+  return isId ? `#${String(id).replace(/^\s*#\s*/, '')}` : ''
 }
 
 /** What a call of Wait names: a task, a command, a file or a time. */

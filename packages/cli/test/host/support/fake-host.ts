@@ -8,6 +8,8 @@ interface FakeHost {
   readonly ids: () => readonly string[]
   /** Ids of the requests that were taken back. */
   readonly cancelled: () => readonly unknown[]
+  /** What it was told, in order. */
+  readonly told: () => readonly JsonObject[]
   /** Answers the request of this place. */
   readonly answer: (at: number, response: JsonObject) => void
   readonly refuse: (at: number, error: string) => void
@@ -30,6 +32,7 @@ export function hostOf(reply?: (request: JsonObject) => JsonObject | undefined):
       )
     },
     serve: () => ({}),
+    tell: (line) => void lines.push(line),
     warn: () => undefined,
   })
   const say = (at: number, response: JsonObject): void => {
@@ -42,6 +45,7 @@ export function hostOf(reply?: (request: JsonObject) => JsonObject | undefined):
     // True: as above.
     asked: () => requests().map(({ request }) => request as JsonObject),
     cancelled: () => lines.filter(({ type }) => type === 'control_cancel_request').map(({ request_id: id }) => id),
+    told: () => lines.filter(({ type }) => type === 'system'),
     answer: (at, response) => say(at, { subtype: 'success', response }),
     refuse: (at, error) => say(at, { subtype: 'error', error }),
   }

@@ -6,9 +6,9 @@ import { tasksIn } from '../tasks.ts'
 import { endings } from '../../endings/table.ts'
 import type { RunResult } from '../../endings/terminal.ts'
 import type { RunState } from '../../state.ts'
-import { tailOf } from '../../text.ts'
 import type { ChildRun } from '../../tools/tool.ts'
 import { abortedResult, type ToolResult } from '../../tools/tool-result.ts'
+import { agentEnd, agentStoppedEarly, lastResultOfAgent, lastTextOfAgent, noAnswerOfAgent } from './call-texts.ts'
 
 /**
  * The result for the parent: the child's answer, or why the child was stopped before its end (spec R-SUB-6), with what its tools started and saw
@@ -29,7 +29,7 @@ function toldOfChild(ended: FinishedRun, child: ChildRun): ToolResult {
     const { abort: _cause, ...result } = abortedResult('parent', 'settled')
     const why = whyStopped(terminal)
     const words = wordsOf(state)
-    if (words !== '') return { ...result, content: `${why} ${lastWords(words)}` }
+    if (words !== '') return { ...result, content: `${why} ${lastTextOfAgent(words, mostOfTexts)}` }
     return terminal.signal.reason === 'user_requested' ? result : { ...result, content: why }
   }
   const details = {
@@ -41,7 +41,7 @@ function toldOfChild(ended: FinishedRun, child: ChildRun): ToolResult {
   const noted = (text: string): string => (note === '' ? text : `${note}\n\n${text}`)
   if (endings[terminal.reason].parentResult === 'done') {
     const answer = lastAnswer(state)
-    const content = noted(answer === '' ? '(The agent ended without a text.)' : answer)
+    const content = noted(answer === '' ? noAnswerOfAgent : answer)
     return { status: 'done', content, isError: false, details }
   }
   const why = whyStopped(terminal)
@@ -60,13 +60,13 @@ export function endOfAgent(ended: FinishedRun, child: ChildRun, description: str
   const { state } = ended
   if (isCutByParent(ended, child)) {
     const result = foundSoFar(state)
-    return { status: 'stopped', summary: `${description} was stopped.`, ...(result !== '' && { result }) }
+    return { status: 'stopped', summary: agentEnd(description, 'stopped'), ...(result !== '' && { result }) }
   }
   const { status, content } = resultOfChild(ended, { ...child, note: '' })
   const result = typeof content === 'string' ? content : textOf(content)
   return status === 'done'
-    ? { status: 'completed', summary: `${description} has ended.`, result }
-    : { status: 'failed', summary: `${description} was stopped before it was done.`, result }
+    ? { status: 'completed', summary: agentEnd(description, 'ended'), result }
+    : { status: 'failed', summary: agentEnd(description, 'failed'), result }
 }
 
 /** A timer of the platform may be that early. */
@@ -83,7 +83,7 @@ const mostOfTexts = 8_000
 const mostOfResult = 2_000
 
 function whyStopped({ signal }: RunResult): string {
-  return `The agent was stopped before it was done (${signal.toString()}).`
+  return agentStoppedEarly(signal.toString())
 }
 
 /** All its texts. */
@@ -96,13 +96,9 @@ function wordsOf({ transcript, startLength }: RunState): string {
   return said.join('\n\n')
 }
 
-function lastWords(texts: string): string {
-  return `Its last words were:\n\n${cut(texts, mostOfTexts)}`
-}
-
 function foundSoFar(state: RunState): string {
   const texts = wordsOf(state)
-  if (texts !== '') return lastWords(texts)
+  if (texts !== '') return lastTextOfAgent(texts, mostOfTexts)
   const seen = state.transcript
     .since(state.startLength)
     .flatMap((entry) =>
@@ -116,9 +112,5 @@ function foundSoFar(state: RunState): string {
           .filter(isText)
           .map(({ text }) => text)
           .join('\n')
-  return shown === '' ? '' : `It had said nothing yet. The last result that it saw:\n\n${cut(shown, mostOfResult)}`
-}
-
-function cut(text: string, limit: number): string {
-  return text.length <= limit ? text : `(the end of ${text.length} characters)\n${tailOf(text, limit)}`
+  return shown === '' ? '' : lastResultOfAgent(shown, mostOfResult)
 }

@@ -5,6 +5,7 @@ import { agentsTaken } from '../../agent-figures.ts'
 import type { Run } from '../run.ts'
 import { callsLeft } from './call-limit.ts'
 import type { AgentShare, ToolPhase } from './tool-phase.ts'
+import { agentLimitReached, noAgentsAtDepth } from './call-texts.ts'
 
 /**
  * What each agent of this message may use: what is left after the calls of the message, in equal parts. It is the same whatever runs beside what, so a
@@ -54,10 +55,7 @@ export function refuseAgent(
 
 function refusal({ context, spent, identity }: Run): string | undefined {
   const { maxSubagents, maxSubagentDepth } = context.settings
-  if (maxSubagentDepth === 0 && maxSubagents > 0)
-    return `Subagents start no further ones at this depth (${identity.depth}). Do the work yourself.`
+  if (maxSubagentDepth === 0 && maxSubagents > 0) return noAgentsAtDepth(identity.depth)
   if (agentsTaken(spent) < maxSubagents) return undefined
-  const whose = identity.depth === 0 ? 'This run' : 'This agent'
-  const until = spent.subagents < maxSubagents ? ' until those that work in the background have ended' : ''
-  return `${whose} may start ${maxSubagents} subagents, and they are used up${until}. Do the work yourself.`
+  return agentLimitReached(maxSubagents, identity.depth === 0 ? 'run' : 'agent', spent.subagents < maxSubagents)
 }

@@ -28,6 +28,8 @@ import type { Run } from '../run.ts'
 import { stepWithQuestions } from '../step-with-questions.ts'
 import type { ValidCall } from './call.ts'
 import type { CallPlace } from './recorded-calls.ts'
+import { interrupted } from '../../tools/result-texts.ts'
+import { hookAsks, hookDefers, notAllowedInAgent } from './call-texts.ts'
 
 /**
  * Deny rules on the model's own input, before any hook sees the call. Gives why it is denied, if it is.
@@ -81,7 +83,7 @@ export function askRules(run: Run, request: PermissionRequest): unknown {
   return run.context.permissions.decide({ figures: () => hookFigures(run), ...ofCaller(run, request) })
 }
 
-const deferred: PermissionDecision = Object.freeze({ behavior: 'ask', message: 'A hook leaves this call open.' })
+const deferred: PermissionDecision = Object.freeze({ behavior: 'ask', message: hookDefers })
 
 /** The request with who calls, the mode that was set and what was learned, where there is any. */
 function ofCaller({ context, identity }: Run, request: PermissionRequest): PermissionRequest {
@@ -169,12 +171,12 @@ function failInstead(
   })
 }
 
-const interruptedDecision: PermissionDecision = Object.freeze({ behavior: 'deny', message: 'Interrupted by user' })
+const interruptedDecision: PermissionDecision = Object.freeze({ behavior: 'deny', message: interrupted })
 
 /** Of hooks and rules, deny counts before ask, and ask before allow. */
 function withHookDecision(decision: PermissionDecision, { hookDecision }: PermissionRequest): PermissionDecision {
-  const hookAsks = hookDecision === 'ask' && decision.behavior === 'allow'
-  return hookAsks ? { behavior: 'ask', message: 'A hook wants a person to approve this call.' } : decision
+  const isAsked = hookDecision === 'ask' && decision.behavior === 'allow'
+  return isAsked ? { behavior: 'ask', message: hookAsks } : decision
 }
 
 /** Asks the person through the `StepEngine`. Without `canUseTool`, with `onAsk: 'end'`, the decision stays `ask`, and the run ends as `needs_approval`. */
@@ -213,7 +215,7 @@ function answerGiven(run: Run, callId: string): PermissionDecision | undefined {
 
 /** Who answers later finds no agent that waits: it goes on without (spec R-PERM-6c). */
 function deniedInAgent(message: string): PermissionDecision {
-  return { behavior: 'deny', message: `Not allowed: ${message} Nobody is asked about calls of subagents here.` }
+  return { behavior: 'deny', message: notAllowedInAgent(message) }
 }
 
 /** What a person said before this run began. */

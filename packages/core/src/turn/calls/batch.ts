@@ -9,6 +9,7 @@ import { prepareCall } from './prepare-call.ts'
 import { runCall } from './run-call.ts'
 import { beyondLimit } from './call-limit.ts'
 import type { ToolPhase } from './tool-phase.ts'
+import { notRunReasons } from '../../tools/result-texts.ts'
 
 /** Runs the calls batch by batch, in call order. After an abort, a stop or a pending approval no further call starts. */
 export function runBatches(run: Run, phase: ToolPhase): Eventually<void> {
@@ -107,7 +108,7 @@ function mayJoin({ context }: Run, { calls }: ToolPhase, index: number): boolean
 
 function skippedResult(phase: ToolPhase): ToolResult | undefined {
   if (phase.abort !== undefined) return abortedResult(phase.abort, 'settled')
-  return phase.isStopped ? notRun('the run stopped before this call') : undefined
+  return phase.isStopped ? notRun(notRunReasons.runStopped) : undefined
 }
 
 function skipCall(run: Run, phase: ToolPhase, index: number, result: ToolResult): void {

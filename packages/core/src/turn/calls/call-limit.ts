@@ -6,6 +6,7 @@ import { notRun, type ToolResult } from '../../tools/tool-result.ts'
 import { draftOf, type Draft } from '../outcome.ts'
 import type { Run } from '../run.ts'
 import type { ToolPhase } from './tool-phase.ts'
+import { callLimitReached } from './call-texts.ts'
 
 // How many calls of tools a run may make, those of its agents with them (spec R-CALLS-1).
 
@@ -46,7 +47,7 @@ function isPassed(run: Run, phase: ToolPhase, left: number): boolean {
 
 /** The result of a call that was one too many. */
 export function beyondLimit({ callLimit }: ToolPhase): ToolResult {
-  return notRun(`the limit of ${many(callLimit, 'tool call')} is reached`)
+  return notRun(callLimitReached(callLimit))
 }
 
 /** How the run ends where the message asked for more calls than were left; undefined where it did not. */

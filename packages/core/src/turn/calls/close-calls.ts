@@ -15,6 +15,7 @@ import type { EarlyStarts } from './early-starts.ts'
 import { enterResults } from './enter-results.ts'
 import { enterEnded, hasHooksAfter } from './finish-call.ts'
 import { unsavedResult } from './save-result.ts'
+import { lostReasons, notRunReasons } from '../../tools/result-texts.ts'
 
 // Every tool call has a result, on every path. Here the results of calls that did not run are written.
 
@@ -35,12 +36,12 @@ function appendResults(run: Run, blocks: readonly ToolResultBlock[]): void {
 
 /** Gives a result to calls of the last message that have none: a hook or a limit may end the run between two phases. */
 export function closeOpenCalls(run: Run): void {
-  closeNotRun(run, openCallsOf(run.transcript), 'the run ended first')
+  closeNotRun(run, openCallsOf(run.transcript), notRunReasons.runEnded)
 }
 
 /** The run broke while tools ran. A call that ended keeps its result, one that had begun is unknown, the others did not run. */
 export function closeBrokenCalls(run: Run): void {
-  const why = 'the run broke before this call'
+  const why = notRunReasons.runFailed
   const phase = run.tools
   if (phase !== undefined && !phase.isEntered) {
     enterEnded(run, phase)
@@ -74,7 +75,7 @@ export function closeAbortedCalls(
       // No hook is asked after an abort.
       const { name } = known?.call ?? call
       const left = hasHooksAfter(run, name, result) ? withheld(result, 'was aborted') : result
-      results.push(unsavedResult(run, left, 'the run was aborted'))
+      results.push(unsavedResult(run, left, lostReasons.aborted))
     }
     return results
   })

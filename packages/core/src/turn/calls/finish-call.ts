@@ -12,6 +12,7 @@ import { isAgentTool } from '../../tools/tool.ts'
 import { enterAgent, noteChanges } from './enter-agent.ts'
 import { enterResult, unsavedResult } from './save-result.ts'
 import type { RaisedStop, ToolPhase } from './tool-phase.ts'
+import { lostReasons } from '../../tools/result-texts.ts'
 
 /** Enters a call that ran, in call order: clock and figures, its event, post-hooks, what it shows, then the error policy. */
 export function finishCall(run: Run, phase: ToolPhase, ran: CallRun): Eventually<undefined> {
@@ -84,8 +85,8 @@ export function enterEnded(run: Run, phase: ToolPhase): void {
     const { call, index } = callOf(ran.call)
     if (phase.result(index) !== undefined) continue
     if (phase.entering !== ran) enterRan(run, phase, ran)
-    const result = hasHooksAfter(run, call.name, ran.result) ? withheld(ran.result, 'broke') : ran.result
-    phase.setResult(index, unsavedResult(run, result, 'the run broke'))
+    const result = hasHooksAfter(run, call.name, ran.result) ? withheld(ran.result, 'failed') : ran.result
+    phase.setResult(index, unsavedResult(run, result, lostReasons.failed))
   }
   // What calls paid that did not end is paid.
   for (const index of phase.calls.keys()) {

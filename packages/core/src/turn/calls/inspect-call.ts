@@ -11,13 +11,26 @@ import { schemaProblems } from '../../tools/schema.ts'
 import { isAgentTool, type AnyTool, type InputCheck } from '../../tools/tool.ts'
 import type { Run } from '../run.ts'
 import type { InspectedCall, ValidCall } from './call.ts'
+import {
+  fieldsOfTool,
+  invalidArguments,
+  invalidInput,
+  noCheckResult,
+  unknownTool,
+  type JsonError,
+} from './call-texts.ts'
 
 export function inspectCall(run: Run, call: ToolUseBlock, index: number): InspectedCall {
   const received = invalidJsonOf(call.input)
   if (received !== undefined) return { kind: 'invalid', call, index, message: invalidJsonMessage(call.name, received) }
   const tool = calledTool(call.name, run.context)
   if (tool === undefined)
-    return { kind: 'invalid', call, index, message: unknownTool(calledName(call.name, run.context), run) }
+    return {
+      kind: 'invalid',
+      call,
+      index,
+      message: unknownTool(calledName(call.name, run.context), [...run.context.tools.keys()]),
+    }
   // Everybody who judges the call sees the tool that would run.
   return inspectInput(tool, tool.name === call.name ? call : { ...call, name: tool.name }, {
     index,
@@ -54,12 +67,25 @@ export function inspectInput(
 }
 
 /** What fits stays as it is. */
-function fittingInput(tool: AnyTool, given: Json): { readonly input: Json; readonly problems: readonly string[] } {
+function fittingInput(tool: AnyTool, made: Json): { readonly input: Json; readonly problems: readonly string[] } {
+  const given = canonicalInput(tool, made)
   const problems = schemaProblems(tool.inputSchema, given)
   if (problems.length === 0) return { input: given, problems }
   const input = coercedInput(tool.inputSchema, given)
   if (input === given) return { input, problems }
   return { input: deepFreeze(input), problems: schemaProblems(tool.inputSchema, input) }
+}
+
+/** Plain JavaScript may give anything back, or change what it was given; only another object counts. */
+function canonicalInput(tool: AnyTool, made: Json): Json {
+  if (tool.canonicalInput === undefined || !isJsonObject(made)) return made
+  try {
+    const input: unknown = tool.canonicalInput(made)
+    disregard(input)
+    return input === made || !isJsonObject(input) ? made : deepFreeze(jsonOf(input))
+  } catch {
+    return made
+  }
 }
 
 function checkInput(tool: AnyTool, given: Json): InputCheck<unknown> {
@@ -79,7 +105,7 @@ function checkOf(checked: unknown, input: unknown): InputCheck<unknown> {
     if (checked.valid === true) return { valid: true, input: 'input' in checked ? checked.input : input }
     if ('message' in checked && typeof checked.message === 'string') return { valid: false, message: checked.message }
   }
-  return { valid: false, message: 'its check gave no answer ({ valid, input } or { valid, message })' }
+  return { valid: false, message: noCheckResult }
 }
 
 /** Characters of what is wrong with an input: the model corrects the first of it first. */
@@ -90,7 +116,7 @@ function invalidMessage(tool: AnyTool, problem: string): string {
   const line = headOf(problem, mostCharacters)
     .replaceAll(/\s*[\n\r\u2028\u2029]\s*/g, ' ')
     .replace(/\.$/, '')
-  return `Invalid input for ${tool.name}: ${line}. Nothing was run.`
+  return invalidInput(tool.name, line)
 }
 
 /** Characters of arguments that are not JSON which the model is shown, and of what stands before the error. */
@@ -100,19 +126,16 @@ const mostBefore = 30
 /** What is wrong with arguments that are not a JSON object, where, and what was received (spec R-TOOL-2b). */
 function invalidJsonMessage(name: string, received: string): string {
   const shown = shortenText(received, mostReceived)
-  return `The arguments of ${name} ${jsonProblemText(received)}. Nothing was run. Received ${received.length} characters: ${shown}`
+  return invalidArguments(name, jsonErrorOf(received), shown, received.length)
 }
 
-function jsonProblemText(received: string): string {
+function jsonErrorOf(received: string): JsonError {
   const problem = jsonProblemOf(received)
-  if (problem === undefined) return 'were refused by the service, or are nested too deeply'
+  if (problem === undefined) return 'refused'
   const { kind, at, expected } = problem
-  if (kind === 'not_an_object') return 'are not one JSON object'
+  if (kind === 'not_an_object') return kind
   const character = String.fromCodePoint(received.codePointAt(at) ?? 0)
-  const where =
-    kind === 'cut' ? `they were cut off after ${at} characters` : `character ${at + 1} is ${JSON.stringify(character)}`
-  const before = JSON.stringify(received.slice(Math.max(0, at - mostBefore), at))
-  return `are not valid JSON: ${where}, after ${before}, where ${expected} was expected`
+  return { kind, at, character, before: received.slice(Math.max(0, at - mostBefore), at), expected }
 }
 
 /** The names of the fields, where there are few enough to be read. */
@@ -120,12 +143,7 @@ function fieldsOf({ inputSchema: { properties, required } }: AnyTool): string {
   const names = isJsonObject(properties) ? Object.keys(properties) : []
   if (names.length === 0 || names.length > 30) return ''
   const needed: readonly unknown[] = Array.isArray(required) ? required : []
-  return `. Its fields are ${names.map((name) => (needed.includes(name) ? name : `${name}?`)).join(', ')}`
-}
-
-function unknownTool(name: string, { context }: Run): string {
-  const names = [...context.tools.keys()]
-  return `There is no tool named ${JSON.stringify(name)}. ${names.length === 0 ? 'There are no tools in this run.' : `There are: ${names.join(', ')}.`}`
+  return fieldsOfTool(names.map((name) => (needed.includes(name) ? name : `${name}?`)))
 }
 
 /** A predicate that throws or gives no boolean counts as false: what is not known to be harmless is not. */

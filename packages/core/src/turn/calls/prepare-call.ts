@@ -14,6 +14,8 @@ import type { InspectedCall, PreparedCall, ValidCall } from './call.ts'
 import { precheckOf } from './execute-call.ts'
 import { inspectInput } from './inspect-call.ts'
 import type { ToolPhase } from './tool-phase.ts'
+import { notRunReasons } from '../../tools/result-texts.ts'
+import { inputChangedByHook } from './call-texts.ts'
 
 /** A call that the record leaves undecided is judged by what was set before the run goes on (spec R-SET-4c). */
 export function prepareCall(
@@ -51,10 +53,9 @@ function askHooks(run: Run, phase: ToolPhase, inspected: ValidCall): Eventually<
     if (verdict.aborted !== undefined) {
       return answeredWithoutRunning(inspected, abortedResult(verdict.aborted, 'settled'))
     }
-    if (hooks.raised.length > 0)
-      return answeredWithoutRunning(inspected, notRun('a hook stopped the run before this call'))
+    if (hooks.raised.length > 0) return answeredWithoutRunning(inspected, notRun(notRunReasons.hookStopped))
     const changed = verdict.input === undefined ? inspected : withInput(inspected, verdict.input.value)
-    if (changed.kind === 'invalid') return invalidCall(phase, changed, `A hook changed the input. ${changed.message}`)
+    if (changed.kind === 'invalid') return invalidCall(phase, changed, inputChangedByHook(changed.message))
     return permit(run, phase, changed, verdict.permission)
   })
 }
@@ -147,7 +148,7 @@ function ready(run: Run, phase: ToolPhase, inspected: ValidCall): Eventually<Pre
 
 function begin(run: Run, phase: ToolPhase, inspected: ValidCall): PreparedCall {
   if (phase.recorded(inspected.index) === undefined && phase.batchEnd === 'passed')
-    return answeredWithoutRunning(inspected, notRun('it was not run when the calls after it were'))
+    return answeredWithoutRunning(inspected, notRun(notRunReasons.skipped))
   if (isAgentTool(inspected.tool)) {
     // What is left for those below is divided before any of this message counts.
     agentShare(run, phase)

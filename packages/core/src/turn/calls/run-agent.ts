@@ -19,6 +19,7 @@ import type { AgentOutcome, ValidCall } from './call.ts'
 import type { Child } from './child-run.ts'
 import { lostAgent } from './lost-agent.ts'
 import { agentName } from './recorded-calls.ts'
+import { waitedForAgent } from './call-texts.ts'
 
 export interface AgentCall extends ValidCall {
   readonly tool: AnyAgentTool
@@ -50,7 +51,7 @@ export function unstartedAgent(
 /** Only the main loop has agents in the background. */
 function waitedFor(child: ChildRun): ChildRun {
   if (child.background !== true) return child
-  return { ...child, note: '(Agents of an agent do not work in the background: this one was waited for.)' }
+  return { ...child, note: waitedForAgent }
 }
 
 /** Where a subagent begins, and by which call. */

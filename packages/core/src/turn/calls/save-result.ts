@@ -2,11 +2,14 @@ import type { AbortCause } from '../../cancel/abort.ts'
 import type { Settled } from '../../cancel/settle.ts'
 import { messageOf } from '../../errors.ts'
 import { after, type Eventually } from '../../eventually.ts'
+import { fieldsOf } from '../../given.ts'
+import { isJsonObject, jsonOf } from '../../json.ts'
 import type { ToolUseBlock } from '../../messages.ts'
 import type { EffectScope } from '../../steps/steps.ts'
 import { headOf } from '../../text.ts'
 import { largeResultLimit, type LargeResults } from '../../tools/large-results.ts'
-import { shortened, textLengthOf, wholeTextOf, withWhole, type Whole } from '../../tools/shortened.ts'
+import { lostReasons, type ReadCall, type Whole } from '../../tools/result-texts.ts'
+import { shortened, textLengthOf, wholeTextOf, withWhole } from '../../tools/shortened.ts'
 import type { ToolResult } from '../../tools/tool-result.ts'
 import type { RecordPosition } from '../record-position.ts'
 import { currentModel } from '../request/current-model.ts'
@@ -51,10 +54,10 @@ export function enterResult(
     return undefined
   }
   // What is entered if the run breaks before the step is done.
-  phase.setShortened(index, unsavedResult(run, result, 'the run broke'), result)
+  phase.setShortened(index, unsavedResult(run, result, lostReasons.failed), result)
   const step = run.step<SaveRecord>(name, (scope) =>
     largeResults === null || limit === undefined
-      ? { limit: Number.MAX_SAFE_INTEGER, whole: { lostBecause: 'nothing keeps results any more' } }
+      ? { limit: Number.MAX_SAFE_INTEGER, whole: { lostBecause: lostReasons.noStore } }
       : save(run, largeResults, { call, text: wholeTextOf(result.content), spooled: result.spooled, limit }, scope),
   )
   return after(step, ({ value }) => {
@@ -104,7 +107,7 @@ function save(
 ): Eventually<SaveRecord> {
   const { abort } = run.ports
   const lost = (lostBecause: string): SaveRecord => ({ limit, whole: { lostBecause } })
-  const cut = (aborted: AbortCause): SaveRecord => ({ ...lost('the run was aborted'), aborted })
+  const cut = (aborted: AbortCause): SaveRecord => ({ ...lost(lostReasons.aborted), aborted })
   const cause = abort.causeNow()
   if (cause !== undefined) return cut(cause)
   const about = { callId: call.id, toolName: call.name, text, idempotencyKey }
@@ -119,8 +122,8 @@ function save(
           return abort.cause === undefined ? lost(reasonOf(settled.error)) : cut(abort.cause)
         case 'value':
           return isName(settled.value)
-            ? { limit, whole: { savedAs: settled.value } }
-            : lost('what keeps results gave no name for it')
+            ? { limit, whole: { savedAs: settled.value, ...readCallOf(largeResults, settled.value) } }
+            : lost(lostReasons.noName)
       }
     },
   )
@@ -134,9 +137,22 @@ function isName(given: unknown): given is string {
   return typeof given === 'string' && given !== '' && given.length <= longestName
 }
 
+/** On record: a result is shown alike whatever the program says later. */
+function readCallOf(largeResults: LargeResults, name: string): { readonly readCall?: ReadCall } {
+  try {
+    const { tool, input, lineField } = fieldsOf(largeResults.readCall?.(name)) ?? {}
+    if (typeof tool !== 'string' || tool === '' || tool.length > longestName) return {}
+    const fields = jsonOf(input)
+    if (!isJsonObject(fields) || JSON.stringify(fields).length > longestName) return {}
+    return { readCall: { tool, input: fields, ...(typeof lineField === 'string' && { lineField }) } }
+  } catch {
+    return {}
+  }
+}
+
 function reasonOf(error: unknown): string {
   const reason = messageOf(error)
     .replaceAll(/\s+/g, ' ')
     .replace(/[. ]+$/, '')
-  return reason === '' ? 'keeping them failed' : headOf(reason, longestReason)
+  return reason === '' ? lostReasons.unknown : headOf(reason, longestReason)
 }

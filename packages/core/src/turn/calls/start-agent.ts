@@ -10,6 +10,7 @@ import type { CallRun, PreparedCall } from './call.ts'
 import type { Child } from './child-run.ts'
 import { agentName, toolStepName } from './recorded-calls.ts'
 import type { AgentCall } from './run-agent.ts'
+import { agentStarted } from './call-texts.ts'
 
 type RunningCall = Extract<PreparedCall, { readonly kind: 'run' }>
 
@@ -64,8 +65,7 @@ function startedAgent(
     startedAt: run.spent.now,
     settings: run.spent.settings,
   }
-  const then = (run.context.background?.atEnd ?? 'wait') === 'wait' ? whatThen.wait : whatThen.stop
-  const content = `The agent works in the background as ${id}. You are told when it ends, with its answer. ${then}`
+  const content = agentStarted(id, (run.context.background?.atEnd ?? 'wait') === 'wait' ? 'wait' : 'stop')
   return {
     status: 'done',
     content: note === '' ? content : `${content} ${note}`,
@@ -75,8 +75,3 @@ function startedAgent(
     agent,
   }
 }
-
-const whatThen = {
-  wait: 'The run waits for it: do not wait yourself, and stop it when it is needed no longer.',
-  stop: 'It is stopped when the run ends.',
-} as const

@@ -1,7 +1,68 @@
-import type { ElicitationPropertySchema, ElicitationSchema, EnumOption, StringFormat } from '@agentclientprotocol/sdk'
-import { headOf } from '@halting/core/adapters'
-import { everyCharacter } from '../io/seen.ts'
-import { fieldsOf } from './fields.ts'
+import type { ElicitationRequest } from '@halting/agent/mcp'
+import { headOf, isJsonObject } from '@halting/core/adapters'
+import { everyCharacter, everyCharacterInLine } from '../io/seen.ts'
+
+/** A choice of a field: what the server receives, and what a person sees. */
+export interface FormOption {
+  readonly const: string
+  readonly title: string
+}
+
+interface Named {
+  readonly title?: string
+  readonly description?: string
+}
+
+export interface TextFormField extends Named {
+  readonly type: 'string'
+  readonly oneOf?: FormOption[]
+  readonly minLength?: number
+  readonly maxLength?: number
+  readonly format?: 'email' | 'uri' | 'date' | 'date-time'
+  readonly default?: string
+}
+
+export interface NumberFormField extends Named {
+  readonly type: 'number' | 'integer'
+  readonly minimum?: number
+  readonly maximum?: number
+  readonly default?: number
+}
+
+export interface BooleanFormField extends Named {
+  readonly type: 'boolean'
+  readonly default?: boolean
+}
+
+export interface ListFormField extends Named {
+  readonly type: 'array'
+  readonly items: { readonly anyOf: FormOption[] }
+  readonly minItems?: number
+  readonly maxItems?: number
+  readonly default?: string[]
+}
+
+export type FormField = TextFormField | NumberFormField | BooleanFormField | ListFormField
+
+/** A form as editors and the terminal show it. */
+export interface Form {
+  readonly type: 'object'
+  readonly properties: { [name: string]: FormField }
+  readonly required?: string[]
+}
+
+function fieldsOf(value: unknown): { readonly [name: string]: unknown } {
+  return isJsonObject(value) ? value : {}
+}
+
+/** `The server crm asks you to open a page at auth.example.com: Connect your account` */
+export function pageQuestion(
+  server: string,
+  { message, url = '' }: Pick<ElicitationRequest, 'message' | 'url'>,
+): string {
+  const host = URL.canParse(url) ? new URL(url).host : ''
+  return `The server ${everyCharacterInLine(server, 100)} asks you to open a page at ${host}: ${seenText(message)}`
+}
 
 /** More of them nobody fills in. */
 const mostFields = 50
@@ -14,8 +75,8 @@ export function seenText(text: string): string {
   return seen.length <= longestText ? seen : `${headOf(seen, longestText)} [... ${seen.length - longestText} more]`
 }
 
-/** What a server wants to know, as a form of the protocol: what it says of each field and nothing else. Undefined for what no form shows. */
-export function formOf(requested: unknown): ElicitationSchema | undefined {
+/** What a server asks for, as a form: what it says of each field and nothing else. Undefined for what no form shows. */
+export function formOf(requested: unknown): Form | undefined {
   const { type, properties, required } = fieldsOf(requested)
   const given = Object.entries(fieldsOf(properties))
   if (type !== 'object' || given.length > mostFields) return undefined
@@ -25,14 +86,14 @@ export function formOf(requested: unknown): ElicitationSchema | undefined {
   return {
     type: 'object',
     // Each was looked at.
-    properties: Object.fromEntries(shown) as { [name: string]: ElicitationPropertySchema },
-    ...(textsIn(required) !== undefined && { required: textsIn(required) ?? null }),
+    properties: Object.fromEntries(shown) as Form['properties'],
+    ...(textsIn(required) !== undefined && { required: textsIn(required) ?? [] }),
   }
 }
 
 type Fields = ReturnType<typeof fieldsOf>
 
-function fieldOf(about: Fields): ElicitationPropertySchema | undefined {
+function fieldOf(about: Fields): FormField | undefined {
   const words = { ...shownText('title', about), ...shownText('description', about) }
   switch (about['type']) {
     case 'string': {
@@ -65,10 +126,10 @@ function fieldOf(about: Fields): ElicitationPropertySchema | undefined {
   }
 }
 
-const formats: readonly StringFormat[] = ['email', 'uri', 'date', 'date-time']
+const formats: readonly NonNullable<TextFormField['format']>[] = ['email', 'uri', 'date', 'date-time']
 
 /** What can be chosen, in each of the forms that servers write it in; undefined where it is no list of texts. */
-function optionsIn(about: Fields): EnumOption[] | undefined {
+function optionsIn(about: Fields): FormOption[] | undefined {
   const names = textsIn(about['enumNames']) ?? []
   const plain = textsIn(about['enum'])?.map((value, index) => ({
     const: value,
@@ -110,27 +171,33 @@ const isNumber = (value: unknown): value is number => Number.isFinite(value)
 const isBoolean = (value: unknown): value is boolean => typeof value === 'boolean'
 
 /** What is wrong with an answer to a form, in words; undefined for one that fits. A client that lies is no person. */
-export function misfitOf({ properties = {}, required }: ElicitationSchema, content: Fields): string | undefined {
+export function misfitOf(
+  { properties, required }: Pick<Form, 'properties' | 'required'>,
+  content: Fields,
+): string | undefined {
   const missing = required?.find((name) => !Object.hasOwn(content, name))
   if (missing !== undefined) return `${missing} is missing`
   const strange = Object.entries(content).find(([name, value]) => {
     const field = Object.hasOwn(properties, name) ? properties[name] : undefined
-    return field === undefined || !fits(fieldsOf(field), value)
+    return field === undefined || !fits(field, value)
   })
   return strange === undefined ? undefined : `${strange[0]} has the wrong type or value`
 }
 
-function fits(field: Fields, value: unknown): boolean {
-  const { minimum = -Infinity, maximum = Infinity, minLength = 0, maxLength = Infinity, oneOf, items, type } = field
+/** Whether a field takes a value. */
+export function fits(given: FormField, value: unknown): boolean {
+  const field = fieldsOf(given)
+  const { minimum = -Infinity, maximum = Infinity, minLength = 0, maxLength = Infinity, oneOf, items, type, format } = field
   const isWithin = (size: number, least: unknown, most: unknown): boolean =>
     size >= Number(least) && size <= Number(most)
   const isOption = (options: unknown, chosen: unknown): boolean =>
     Array.isArray(options) && options.some((option: unknown) => fieldsOf(option)['const'] === chosen)
   switch (type) {
     case 'string':
-      return (
-        isText(value) && (oneOf === undefined ? isWithin(value.length, minLength, maxLength) : isOption(oneOf, value))
-      )
+      if (!isText(value)) return false
+      return oneOf === undefined
+        ? isWithin(value.length, minLength, maxLength) && hasFormat(format, value)
+        : isOption(oneOf, value)
     case 'number':
     case 'integer':
       return isNumber(value) && isWithin(value, minimum, maximum) && (type === 'number' || Number.isInteger(value))
@@ -145,5 +212,22 @@ function fits(field: Fields, value: unknown): boolean {
         chosen.every((one) => isOption(fieldsOf(items)['anyOf'], one))
       )
     }
+  }
+}
+
+/** Loose where the server knows better: an address of mail needs an @ alone. */
+function hasFormat(format: unknown, text: string): boolean {
+  if (text === '') return true
+  switch (format) {
+    case 'email':
+      return /^[^\s@]+@[^\s@]+$/.test(text)
+    case 'uri':
+      return URL.canParse(text)
+    case 'date':
+      return /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text))
+    case 'date-time':
+      return /^\d{4}-\d\d-\d\dT/.test(text) && !Number.isNaN(Date.parse(text))
+    default:
+      return true
   }
 }

@@ -1,0 +1,188 @@
+import { randomUUID } from 'node:crypto'
+import { isJsonObject, sharedAbort } from '@halting/core/adapters'
+import type { ElicitationAnswer, ElicitationRequest } from './connection-place.ts'
+import { pagesRefused, pagesUnusable, pageUnopened, questionUnanswered, quoted } from './elicitation-texts.ts'
+import type { McpLimits } from './limits.ts'
+import { timeLimit } from '../time-limit.ts'
+import { unlessAborted } from './unless-aborted.ts'
+
+/** Puts a question of a server to a person. */
+export type Elicit = (server: string, request: ElicitationRequest, signal: AbortSignal) => Promise<ElicitationAnswer>
+
+interface ElicitationOptions {
+  readonly server: string
+  readonly limits: Pick<McpLimits, 'toolMs' | 'pageMs'>
+  /** Without it every question is declined. */
+  readonly elicit?: Elicit | undefined
+  /** Reports, once for each question, that nobody could answer it. */
+  readonly onUnanswered?: ((sentence: string) => void) | undefined
+}
+
+/** Params of `elicitation/create`, and the elements of a refusal's `elicitations`: nothing of them was checked. */
+interface Asked {
+  readonly message?: unknown
+  readonly mode?: unknown
+  readonly requestedSchema?: unknown
+  readonly url?: unknown
+  readonly elicitationId?: unknown
+}
+
+const longestAddress = 8_192
+const mostPages = 100
+const mostReports = 20
+
+/**
+ * The questions of one server to a person (spec R-MCP-11).
+ *
+ * E1: each question has an answer in bounded time: that of a call, and not after the call or the connection has ended.
+ * E2: an address is never fetched here.
+ */
+export class Elicitations {
+  readonly #options: ElicitationOptions
+  /** Pages that a person was asked to open; aborted when the server reports that the person has finished. */
+  readonly #pages = new Map<string, AbortController>()
+  /** Calls that are running, with the sentences that their results end with. */
+  readonly #calls = new Set<Set<string>>()
+  readonly #reported = new Set<string>()
+  #lost = sharedAbort()
+  /** Aborts when no call is running any more: what was asked during it needs no answer. */
+  #calling = sharedAbort()
+
+  constructor(options: ElicitationOptions) {
+    this.#options = options
+  }
+
+  /** Answers `elicitation/create`. */
+  async answer(asked: Asked, signal: AbortSignal): Promise<ElicitationAnswer> {
+    const request = this.#requestOf(asked)
+    if (request === undefined) return { action: 'decline' }
+    return this.#options.elicit === undefined ? this.#unanswered(request) : this.#put(request, signal)
+  }
+
+  /** The server reports that a person has finished on a page. */
+  complete(elicitationId: string): void {
+    this.#pages.get(elicitationId)?.abort()
+  }
+
+  /** Nobody waits for answers any more. */
+  connectionLost(): void {
+    this.#lost.abort(new Error('the connection ended'))
+    this.#lost = sharedAbort()
+  }
+
+  /**
+   * Has the pages opened that the server wants to be opened before a call (error -32042), and waits until it reports that the person has finished, at most
+   * `pageMs`. Gives the hosts, after which the call may be made again, or the error of the call.
+   */
+  async openPages(
+    elicitations: unknown,
+    signal: AbortSignal,
+  ): Promise<{ readonly hosts: readonly string[] } | { readonly problem: string }> {
+    const { server, elicit, limits } = this.#options
+    const asked = Array.isArray(elicitations) ? elicitations.slice(0, mostPages) : []
+    const requests = asked.map((one: unknown) =>
+      isJsonObject(one) && one['mode'] === 'url' ? this.#requestOf(one) : undefined,
+    )
+    const hosts = [...new Set(requests.map((request) => hostOf(request?.url)))]
+    if (hosts.length === 0 || hosts.includes('')) return { problem: pagesUnusable(server) }
+    for (const request of requests) {
+      if (request === undefined) continue
+      if (elicit === undefined) this.#report(request)
+      const { action } = elicit === undefined ? { action: 'decline' } : await this.#put(request, signal)
+      signal.throwIfAborted()
+      if (action !== 'accept')
+        return { problem: pagesRefused(server, hosts, elicit === undefined ? 'no user' : 'declined') }
+    }
+    const finished = requests.flatMap((request) => request?.completed ?? [])
+    const limit = timeLimit(limits.pageMs, AbortSignal.any([signal, this.#lost.signal]))
+    await Promise.all(finished.map((completed) => unlessAborted(aborted(completed), limit.signal)))
+      // The server says whether it was done.
+      .catch(() => undefined)
+      .finally(() => limit.clear())
+    signal.throwIfAborted()
+    return { hosts }
+  }
+
+  /** Collects what the result of a call ends with: questions that nobody could answer. */
+  watchCall(): { end(): readonly string[] } {
+    const sentences = new Set<string>()
+    this.#calls.add(sentences)
+    return {
+      end: () => {
+        if (this.#calls.delete(sentences) && this.#calls.size === 0) {
+          this.#calling.abort(new Error('the call ended'))
+          this.#calling = sharedAbort()
+        }
+        return [...sentences]
+      },
+    }
+  }
+
+  async #put(request: ElicitationRequest, signal: AbortSignal): Promise<ElicitationAnswer> {
+    const { elicit, server, limits } = this.#options
+    if (elicit === undefined) return { action: 'decline' }
+    const ends = [signal, this.#lost.signal, ...(this.#calls.size > 0 ? [this.#calling.signal] : [])]
+    const limit = timeLimit(limits.toolMs, AbortSignal.any(ends))
+    try {
+      const { action, content } = await unlessAborted(elicit(server, request, limit.signal), limit.signal)
+      return { action, ...(request.mode === 'form' && content !== undefined && { content }) }
+    } catch (thrown) {
+      if (limit.signal.aborted) return { action: 'cancel' }
+      throw thrown
+    } finally {
+      limit.clear()
+    }
+  }
+
+  /** Undefined for an address that no browser should open. */
+  #requestOf({ message: given, mode, requestedSchema, url, elicitationId: id }: Asked): ElicitationRequest | undefined {
+    const message = typeof given === 'string' ? given : ''
+    if (mode !== 'url') return { mode: 'form', message, requestedSchema }
+    if (typeof url !== 'string' || hostOf(url) === '') return undefined
+    const elicitationId = typeof id === 'string' && id !== '' ? id : randomUUID()
+    return { mode: 'url', message, url, elicitationId, completed: this.#pageOf(elicitationId).signal }
+  }
+
+  #pageOf(id: string): AbortController {
+    const known = this.#pages.get(id)
+    if (known !== undefined) return known
+    const [oldest] = this.#pages.keys()
+    if (this.#pages.size >= mostPages && oldest !== undefined) this.#pages.delete(oldest)
+    const page = sharedAbort()
+    this.#pages.set(id, page)
+    return page
+  }
+
+  #unanswered(request: ElicitationRequest): ElicitationAnswer {
+    const { server } = this.#options
+    const { mode, message, url } = request
+    const sentence = mode === 'url' ? pageUnopened(server, hostOf(url)) : questionUnanswered(server, message)
+    for (const sentences of this.#calls) if (sentences.size < mostReports) sentences.add(sentence)
+    this.#report(request)
+    return { action: 'decline' }
+  }
+
+  /** Tells the person who started the program, who may open an address later. */
+  #report({ mode, message, url = '' }: ElicitationRequest): void {
+    const { server, onUnanswered } = this.#options
+    const what = mode === 'url' ? `to open ${url} (host: ${hostOf(url)})` : quoted(message)
+    const sentence = `The MCP server ${server} asked ${what}. Nobody can answer here, so it was declined.`
+    if (this.#reported.has(sentence) || this.#reported.size >= mostReports) return
+    this.#reported.add(sentence)
+    onUnanswered?.(sentence)
+  }
+}
+
+/** The host of an address that a browser opens, as it is looked up; '' for any other text. */
+function hostOf(url: string | undefined): string {
+  if (url === undefined || url.length > longestAddress || !URL.canParse(url)) return ''
+  const { protocol, host } = new URL(url)
+  return protocol === 'https:' || protocol === 'http:' ? host : ''
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+}

@@ -1,0 +1,38 @@
+// Where the text that an Edit was to replace most likely is.
+
+/** @param mark what is shown in place of secrets */
+export const oldStringRedacted = (mark: string): string =>
+  `old_string contains ${mark}, but the file has a secret there that was not shown to you. Choose lines without it.`
+export const matchExactly =
+  'It must match exactly, including spaces and indentation, and without line numbers. Read that part of the file again.'
+export const nothingSimilar = 'Nothing in the file is similar. Search for it with Grep, or read the file again.'
+
+export const lineRange = (first: number, last: number): string =>
+  first === last ? `line ${first}` : `lines ${first} to ${last}`
+
+/** Kinds of differences that are ignored to find the place. */
+export const differences = {
+  spaces: 'white space',
+  lookAlikes: 'similar characters (quotes, dashes, spaces, accents)',
+  letterCase: 'upper and lower case',
+  escapes: 'escapes (\\n, \\t, \\" or \\\\ as two characters instead of one, or the reverse)',
+  lineNumbers: "Read's line numbers, which are not part of the file",
+  lineEnds: 'line endings (the file has carriage returns only)',
+  outerSpace: 'white space at the beginning or end',
+}
+
+/** @param what kinds of differences, joined by "and" */
+export const foldedMatch = (lines: string, what: string): string =>
+  `The nearest match is ${lines}. It differs in ${what}.`
+export const lineNumbersIncluded = (lines: string): string =>
+  `old_string includes ${differences.lineNumbers}. Without them it matches ${lines}:`
+/** After the sentence above. */
+export const firstOfSeveral = ' There are several such places; this is the first.'
+export const similarLine = (line: string): string => `The nearest match is ${line}, which is similar to old_string.`
+export const similarLines = (lines: string, same: number, all: number): string =>
+  `The nearest match is ${lines}: ${same} of ${all} lines are equal.`
+export const moreMatchLines = (count: number): string => `[... ${count} more lines]`
+/** @param file the text of the file as JSON; @param given that of old_string */
+export const lineDifference = (line: number, file: string, given: string): string =>
+  `Line ${line}: the file has ${file}, old_string has ${given}.`
+export const copyFromFile = 'The lines above are the current text of the file: copy old_string from them.'

@@ -1,0 +1,78 @@
+import { statSync } from 'node:fs'
+import { basename, dirname, extname, join } from 'node:path'
+import type { ToolContext } from '@halting/core'
+import { firstEntries, holdFolder } from '@halting/policy/files'
+import { nearest } from '../nearest.ts'
+import { nearestFolder, similarNames } from './path-texts.ts'
+import { notFoundAnywhere } from './read-texts.ts'
+import { inOneLine } from './shown-name.ts'
+import type { Workspace } from './workspace.ts'
+
+const mostRead = 10_000
+const mostShown = 3
+const mostCompared = 2_000
+
+/**
+ * Sentences that help to find what a path that does not exist was meant to name: names that look the same, similar names in its directory, or the nearest
+ * existing directory. Names that no rule lets the caller read are left out.
+ */
+export async function nameHints(real: string, workspace: Workspace, rights: ToolContext['rights']): Promise<string> {
+  const same = workspace.lookAlikesNote(real, rights)
+  if (same !== '') return same
+  const folder = dirname(real)
+  const names = await namesIn(folder)
+  if (names === undefined) return folderHint(folder) + notFoundAnywhere(basename(real))
+  const readable = (name: string): boolean => !workspace.hides(join(folder, name), rights)
+  const similar = similarTo(basename(real), names).filter(readable).slice(0, mostShown)
+  return similar.length === 0 ? notFoundAnywhere(basename(real)) : similarNames(similar.map(inOneLine).join(', '))
+}
+
+/** Undefined where there is no such folder, or it cannot be read. */
+async function namesIn(path: string): Promise<readonly string[] | undefined> {
+  const folder = await holdFolder(path).catch(() => undefined)
+  try {
+    return folder && firstEntries(folder.pathOf('.'), mostRead).entries.map(({ name }) => name)
+  } catch {
+    return undefined
+  } finally {
+    await folder?.close()
+  }
+}
+
+/** Names with another extension first, then the nearest by letters, then longer ones that contain it. */
+function similarTo(name: string, names: readonly string[]): readonly string[] {
+  const stem = stemOf(name)
+  const most = Math.max(2, Math.floor(name.length / 3))
+  const near = nearest(
+    name,
+    names.filter((each) => Math.abs(each.length - name.length) <= most).slice(0, mostCompared),
+    most,
+  )
+  return [
+    ...new Set([
+      ...names.filter((each) => stemOf(each) === stem),
+      ...(near === undefined ? [] : [near]),
+      ...names.filter((each) => stem.length > 2 && stemOf(each).includes(stem)),
+    ]),
+  ]
+}
+
+function stemOf(name: string): string {
+  return basename(name, extname(name)).toLowerCase()
+}
+
+function folderHint(missing: string): string {
+  // It is there and cannot be listed.
+  if (isFolder(missing)) return ''
+  let folder = dirname(missing)
+  while (folder !== dirname(folder) && !isFolder(folder)) folder = dirname(folder)
+  return nearestFolder(missing, folder)
+}
+
+function isFolder(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+  } catch {
+    return false
+  }
+}

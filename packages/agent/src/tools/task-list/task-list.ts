@@ -1,0 +1,183 @@
+import type { Json, JsonObject, Transcript } from '@halting/core'
+import { coercedInput, isJsonObject, isToolResult, isToolUse } from '@halting/core/adapters'
+import { todoForm } from '../todo-form.ts'
+
+/** How far a task is. */
+export type TaskStatus = 'pending' | 'in_progress' | 'completed'
+
+/** One task of the list. */
+export interface Task {
+  /** A whole number as a text, given once in a conversation. */
+  readonly id: string
+  readonly subject: string
+  /** '' for none. */
+  readonly description: string
+  readonly status: TaskStatus
+  readonly activeForm?: string
+  readonly owner?: string
+  /** Ids of tasks that come first. */
+  readonly blockedBy: readonly string[]
+  readonly metadata?: JsonObject
+}
+
+/** The tasks of a conversation. */
+export interface TaskList {
+  /** In the order in which they were created, or in which TodoWrite gave them. */
+  readonly tasks: readonly Task[]
+  /** The highest id that was ever given: ids of deleted tasks are not given again. */
+  readonly lastId: number
+}
+
+/** What one call changes. */
+export interface TaskChange {
+  /** Tasks that are new or changed, each as it is now. */
+  readonly changed: readonly Task[]
+  /** Ids of deleted tasks. */
+  readonly deleted: readonly string[]
+  /** Ids in a new order; those that are missing here come last. */
+  readonly order?: readonly string[]
+}
+
+export const emptyTaskList: TaskList = Object.freeze({ tasks: [], lastId: 0 })
+
+/** A deleted task blocks nothing. */
+export function changedTaskList(list: TaskList, { changed, deleted, order }: TaskChange): TaskList {
+  const tasks = new Map(list.tasks.map((task) => [task.id, task]))
+  for (const task of changed) tasks.set(task.id, task)
+  for (const id of deleted) tasks.delete(id)
+  const lastId = Math.max(list.lastId, ...changed.map(({ id }) => Number(id)))
+  const left = [...tasks.values()].map((task) => withoutBlockers(task, deleted))
+  if (order === undefined) return { tasks: left, lastId }
+  const places = new Map(order.map((id, place) => [id, place]))
+  const placeOf = ({ id }: Task): number => places.get(id) ?? order.length
+  return { tasks: left.toSorted((a, b) => placeOf(a) - placeOf(b)), lastId }
+}
+
+function withoutBlockers(task: Task, deleted: readonly string[]): Task {
+  if (!task.blockedBy.some((id) => deleted.includes(id))) return task
+  return { ...task, blockedBy: task.blockedBy.filter((id) => !deleted.includes(id)) }
+}
+
+/** The record of a change, for `ToolOutput.memo`: the list of a conversation is made of these alone, also after a resume or a compaction. */
+export function memoOfChange({ changed, deleted, order }: TaskChange): Json {
+  const tasks = changed.map((task): JsonObject => ({ ...task }))
+  return { taskList: { changed: tasks, deleted, ...(order !== undefined && { order }) } }
+}
+
+interface Conversation {
+  readonly state: { readonly transcript: Transcript }
+  readonly memos?: readonly Json[]
+}
+
+/** The list as a call finds it. */
+export function taskListAt({ state, memos = [] }: Conversation): TaskList {
+  return memos.flatMap(changesOfMemo).reduce(changedTaskList, taskListOf(state.transcript))
+}
+
+/** The list at the end of a transcript. */
+export function taskListOf(transcript: Iterable<TranscriptEntryLike>): TaskList {
+  /** Calls of TodoWrite. Records of older versions have no memos of them. */
+  const written = new Map<string, Json>()
+  let list = emptyTaskList
+  for (const entry of transcript) {
+    const { kind } = entry
+    if (kind === 'assistant') {
+      for (const block of entry.message.content)
+        if (isToolUse(block) && block.name === 'TodoWrite') written.set(block.id, block.input as Json)
+    }
+    if (kind !== 'user' || typeof entry.message.content === 'string') continue
+    for (const block of entry.message.content.filter(isToolResult)) {
+      const memo = entry.memos?.[block.tool_use_id]
+      const changes = memo === undefined ? [] : changesOfMemo(memo)
+      const input = written.get(block.tool_use_id)
+      if (changes.length > 0) list = changes.reduce(changedTaskList, list)
+      else if (input !== undefined && block.is_error !== true)
+        list = changedTaskList(list, replacement(list, todosIn(input)))
+    }
+  }
+  return list
+}
+
+type TranscriptEntryLike = ReturnType<Transcript['at']> extends infer Entry ? Exclude<Entry, undefined> : never
+
+/** A todo as TodoWrite has it. */
+export interface WrittenTodo {
+  readonly content: string
+  readonly status: TaskStatus
+  readonly activeForm?: string
+}
+
+/** The change by which the list consists of these todos: a task with the same subject keeps its id and what else is known of it. */
+export function replacement(list: TaskList, todos: readonly WrittenTodo[]): TaskChange {
+  const left = [...list.tasks]
+  let { lastId } = list
+  const changed = todos.map(({ content, status, activeForm }): Task => {
+    const index = left.findIndex(({ subject }) => subject === content)
+    const [known = { id: String(++lastId), subject: content, description: '', blockedBy: [] }] =
+      index < 0 ? [] : left.splice(index, 1)
+    return { ...known, status, ...(activeForm !== undefined && { activeForm }) }
+  })
+  return { changed, deleted: left.map(({ id }) => id), order: changed.map(({ id }) => id) }
+}
+
+/** JSON, as the model wrote it: the tool received it as it was meant (spec R-TOOL-2a). What is not a todo is skipped. */
+function todosIn(input: Json): readonly WrittenTodo[] {
+  const meant = coercedInput(todoForm.schema, input)
+  const todos = isJsonObject(meant) ? meant['todos'] : undefined
+  if (!Array.isArray(todos)) return []
+  return (todos as readonly Json[]).flatMap((todo) => {
+    if (!isJsonObject(todo) || typeof todo['content'] !== 'string') return []
+    const { content, status, activeForm } = todo
+    return [{ content, status: statusOf(status), ...(typeof activeForm === 'string' && { activeForm }) }]
+  })
+}
+
+/** No change for the memo of another tool. */
+function changesOfMemo(memo: Json): readonly TaskChange[] {
+  const change = isJsonObject(memo) ? memo['taskList'] : undefined
+  if (!isJsonObject(change)) return []
+  const { changed, deleted, order } = change
+  return [
+    {
+      changed: Array.isArray(changed) ? changed.flatMap(taskOf) : [],
+      deleted: textsIn(deleted),
+      ...(Array.isArray(order) && { order: textsIn(order) }),
+    },
+  ]
+}
+
+function taskOf(stored: Json): readonly Task[] {
+  if (!isJsonObject(stored)) return []
+  const { id, subject, description, status, activeForm, owner, blockedBy, metadata } = stored
+  if (typeof id !== 'string' || !/^[1-9]\d{0,14}$/.test(id) || typeof subject !== 'string') return []
+  return [
+    {
+      id,
+      subject,
+      description: typeof description === 'string' ? description : '',
+      status: statusOf(status),
+      ...(typeof activeForm === 'string' && { activeForm }),
+      ...(typeof owner === 'string' && { owner }),
+      blockedBy: textsIn(blockedBy),
+      ...(isJsonObject(metadata) && { metadata }),
+    },
+  ]
+}
+
+function statusOf(stored: Json | undefined): TaskStatus {
+  return stored === 'in_progress' || stored === 'completed' ? stored : 'pending'
+}
+
+function textsIn(stored: Json | undefined): readonly string[] {
+  return Array.isArray(stored) ? (stored as readonly Json[]).filter((each) => typeof each === 'string') : []
+}
+
+/** Tasks that have to be completed before this one. */
+export function openBlockers({ tasks }: TaskList, { blockedBy }: Task): readonly string[] {
+  return tasks.flatMap(({ id, status }) => (status !== 'completed' && blockedBy.includes(id) ? [id] : []))
+}
+
+/** Ids of the tasks that this one blocks. */
+export function blockedTasks({ tasks }: TaskList, { id }: Task): readonly string[] {
+  return tasks.flatMap((task) => (task.blockedBy.includes(id) ? [task.id] : []))
+}

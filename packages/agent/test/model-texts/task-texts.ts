@@ -1,0 +1,42 @@
+import type { SamplesOf } from '../../../core/test/support/model-texts.ts'
+
+export const samples: SamplesOf<typeof import('../../src/tools/task-texts.ts')> = {
+  unknownTaskId: [
+    ['bash_7', ''],
+    ['bash_7', 'bash_1, bash_2'],
+  ],
+  earlierTask: [['bash_1']],
+  startedInBackground: [
+    ['bash_1', 'wait', 'main'],
+    ['bash_1', 'stop', 'main'],
+    ['bash_1', 'keep', 'main'],
+    ['bash_1', 'wait', 'agent'],
+    ['bash_1', undefined, 'main'],
+  ],
+  waitLowered: [[600_000]],
+  taskNotStarted: [['spawn bash ENOENT'], [undefined]],
+  taskExited: [[1]],
+  taskKilled: [['SIGKILL'], [undefined]],
+  alreadyEnded: [['bash_1']],
+  taskStopped: [['bash_1', 'npm run dev']],
+  commandEnded: [
+    ['"npm test"', { kind: 'stopped' }],
+    ['"npm test"', { kind: 'not started', detail: 'spawn bash ENOENT' }],
+    ['"npm test"', { kind: 'exited', exitCode: 1 }],
+    ['"npm test"', { kind: 'killed', detail: 'SIGKILL' }],
+  ],
+  leftCommand: [['bash_1', '"npm run dev"']],
+  leftRunningCommand: [
+    ['bash_1', '"npm run dev"', 4_711, '/tmp/halting-bash_1.log'],
+    ['bash_1', '"npm run dev"', 4_711, undefined],
+  ],
+  leftChildren: [['"npm run dev"']],
+  leftRunningChildren: [['"npm run dev"', 4_711]],
+  leftDetached: [['"npm run dev"', 'process 4711']],
+  processNumbers: [
+    [1, '4711'],
+    [2, '4711, 4712'],
+  ],
+  earlierRuns: [[4_711]],
+  earlierDetached: [['4711, 4712']],
+}

@@ -1,0 +1,169 @@
+// Holds rules of docs/spec.md: R-PATCH-2 and R-PATCH-3: a patch of several files is as many edits.
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createCodingTools, Workspace } from '@halting/agent'
+import type { PermissionRequest } from '@halting/core'
+import { AgentState } from '@halting/core'
+import { createPermissions, type PermissionOptions, type RulePermissions } from '@halting/policy'
+import { describe, expect, test } from 'vitest'
+import { matchedNames } from '../src/hooks/matcher.ts'
+import { toolFields } from '../src/hooks/inputs.ts'
+import { temporaryFolder, toolNamed } from './support/harness.ts'
+
+/** Sections of a patch, one for each kind of change; each of them changes one file. */
+const sections = {
+  add: (path: string) => `*** Add File: ${path}\n+x`,
+  update: (path: string) => `*** Update File: ${path}\n@@\n-a\n+b`,
+  delete: (path: string) => `*** Delete File: ${path}`,
+  'move from': (path: string) => `*** Update File: ${path}\n*** Move to: ok/target`,
+  'move to': (path: string) => `*** Update File: ok/source\n*** Move to: ${path}`,
+} as const
+const kinds = Object.keys(sections) as readonly (keyof typeof sections)[]
+
+function patchOf(...parts: readonly string[]): { readonly input: string } {
+  return { input: `*** Begin Patch\n${parts.join('\n')}\n*** End Patch` }
+}
+
+interface Asker {
+  readonly cwd: string
+  readonly permissions: RulePermissions
+  readonly behavior: (input: unknown, more?: Partial<PermissionRequest>) => string
+  readonly request: (input: unknown, more?: Partial<PermissionRequest>) => PermissionRequest
+}
+
+function asker(options: Partial<PermissionOptions> = {}): Asker {
+  const cwd = options.cwd ?? temporaryFolder()
+  const permissions = createPermissions({ cwd, ...options })
+  const tool = toolNamed(createCodingTools({ cwd }, { toolProfile: 'codex' }), 'apply_patch')
+  const request = (input: unknown, more: Partial<PermissionRequest> = {}): PermissionRequest => ({
+    call: { type: 'tool_use', id: 'call_1', name: 'apply_patch', input },
+    tool,
+    readOnly: false,
+    ...more,
+  })
+  const behavior = (input: unknown, more?: Partial<PermissionRequest>): string => {
+    const decision = permissions.decide(request(input, more))
+    if (decision instanceof Promise) throw new Error('rules decide at once')
+    return decision.behavior
+  }
+  return { cwd, permissions, behavior, request }
+}
+
+const fine = [sections.add('ok/one'), sections.update('ok/two')]
+
+describe.each(kinds)('one file of a patch (%s) decides about all of it', (kind) => {
+  const places = [0, 1, 2]
+  const patches = (path: string): readonly unknown[] =>
+    places.map((at) => patchOf(...fine.toSpliced(at, 0, sections[kind](path))))
+
+  test.each(['Edit(secret/**)', 'Edit(secret/file)', 'apply_patch(secret/**)', 'Edit', 'apply_patch'])(
+    'the deny rule %s',
+    (rule) => {
+      const { behavior, permissions, request } = asker({ allow: ['Edit'], deny: [rule], mode: 'bypassPermissions' })
+      for (const patch of patches('secret/file')) {
+        expect(behavior(patch)).toBe('deny')
+        expect(permissions.denies(request(patch))).toContain(rule)
+        // No hook outranks it.
+        expect(behavior(patch, { hookDecision: 'allow' })).toBe('deny')
+      }
+    },
+  )
+
+  test('ask rules', () => {
+    const { behavior } = asker({ allow: ['Edit'], ask: ['Edit(secret/**)'], mode: 'bypassPermissions' })
+    for (const patch of patches('secret/file')) expect(behavior(patch)).toBe('ask')
+    expect(behavior(patchOf(...fine))).toBe('allow')
+  })
+
+  test('allow rules', () => {
+    const { behavior, permissions, request } = asker({ allow: ['Edit(ok/**)'] })
+    expect(behavior(patchOf(...fine))).toBe('allow')
+    for (const patch of patches('other/file')) {
+      expect(behavior(patch)).toBe('ask')
+      const remedy = permissions.remedyFor(request(patch))
+      expect(remedy).toEqual({ rules: ['Edit(/other/file)'] })
+    }
+  })
+
+  test('modes: acceptEdits allows what lies within and is not protected, plan nothing', () => {
+    const outside = join(temporaryFolder(), 'file')
+    const { behavior } = asker({ mode: 'acceptEdits' })
+    expect(behavior(patchOf(...fine))).toBe('allow')
+    for (const path of ['../file', outside, '.git/hooks/pre-commit', '.halting/settings.json', 'a/../../file'])
+      for (const patch of patches(path)) expect([path, behavior(patch)]).toEqual([path, 'ask'])
+    const planning = asker({ mode: 'plan', allow: ['Edit'] })
+    for (const patch of patches('ok/file')) expect(planning.behavior(patch)).toBe('deny')
+  })
+
+  test('links: both ends count', () => {
+    const cwd = temporaryFolder()
+    mkdirSync(join(cwd, 'secret'))
+    writeFileSync(join(cwd, 'secret/file'), 'x')
+    symlinkSync('secret', join(cwd, 'link'))
+    const { behavior } = asker({ cwd, allow: ['Edit'], deny: ['Edit(secret/**)'] })
+    for (const patch of patches('link/file')) expect(behavior(patch)).toBe('deny')
+  })
+})
+
+test('rules for Write are about files that a patch adds or moves to', () => {
+  const { behavior } = asker({ allow: ['Edit'], deny: ['Write(src/**)'] })
+  const of = (kind: keyof typeof sections): string => behavior(patchOf(sections[kind]('src/a')))
+  expect(Object.fromEntries(kinds.map((kind) => [kind, of(kind)]))).toEqual({
+    add: 'deny',
+    update: 'allow',
+    delete: 'allow',
+    'move from': 'allow',
+    'move to': 'deny',
+  })
+})
+
+test('what is missing for several files is asked for together', () => {
+  const { permissions, request, behavior } = asker()
+  const patch = patchOf(sections.add('a'), sections.update('b'))
+  expect(behavior(patch)).toBe('ask')
+  expect(permissions.remedyFor(request(patch))).toEqual({ rules: ['Edit(/a)', 'Edit(/b)'] })
+  expect(permissions.suggest?.(request(patch))?.map(({ type }) => type)).toEqual(['addRules', 'setMode'])
+  permissions.addRules('allow', ['Edit(/a)', 'Edit(/b)'])
+  expect(behavior(patch)).toBe('allow')
+})
+
+test('a bare deny rule for Edit takes the tool away, one for Write does not', () => {
+  const hidden = (...deny: readonly string[]): readonly string[] =>
+    asker({ deny }).permissions.toolsHiddenByDeny(['apply_patch', 'Read'])
+  expect([hidden('Edit'), hidden('Edit', 'Write'), hidden('apply_patch'), hidden('Write')]).toEqual([
+    ['apply_patch'],
+    ['apply_patch'],
+    ['apply_patch'],
+    [],
+  ])
+})
+
+test('a folder that became a link after the patch was judged is not written to', async () => {
+  const cwd = temporaryFolder()
+  const outside = temporaryFolder()
+  const { permissions, request } = asker({ cwd, allow: ['Edit'] })
+  const workspace = new Workspace({ cwd, judged: (id, agent, path) => permissions.judgedPath(id, agent, path) })
+  const tool = toolNamed(createCodingTools(workspace, { toolProfile: 'codex' }), 'apply_patch')
+  const input = patchOf(sections.add('one'), sections.add('folder/two'))
+  expect(permissions.decide(request(input))).toEqual({ behavior: 'allow' })
+  symlinkSync(outside, join(cwd, 'folder'))
+  const rest = { idempotencyKey: 'key', progress: () => undefined, state: AgentState.empty() }
+  const context = { callId: 'call_1', toolName: 'apply_patch', signal: new AbortController().signal, ...rest }
+  const output = await tool.execute(input as never, context)
+  expect(output).toMatchObject({ isError: true })
+  await workspace.dispose()
+})
+
+test('hooks for Edit and Write are called, and given the files', () => {
+  expect(matchedNames('apply_patch')).toEqual(['apply_patch', 'Edit', 'Write'])
+  const input = patchOf(sections.add('a'), sections['move from']('b'), sections.delete('c'))
+  expect(toolFields({ name: 'apply_patch', input, id: 'call_1' })).toMatchObject({
+    tool_name: 'apply_patch',
+    tool_input: input,
+    patch_files: [
+      { file_path: 'a', change: 'add' },
+      { file_path: 'b', change: 'update', move_to: 'ok/target' },
+      { file_path: 'c', change: 'delete' },
+    ],
+  })
+})

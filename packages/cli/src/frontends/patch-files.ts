@@ -1,0 +1,54 @@
+import { patchedFilesOf, type PatchedFile, patchToolName } from '@halting/policy/files'
+
+export { patchToolName }
+
+/** What a call of `apply_patch` does to one file, for a person. */
+export interface ShownPatchFile {
+  readonly path: string
+  readonly target: string | undefined
+  readonly kind: PatchedFile['kind']
+  /** Removed, added and unchanged lines of each hunk, with their signs. */
+  readonly hunks: readonly (readonly string[])[]
+}
+
+/** The files of a patch; none where the input is not one. */
+export function shownPatchFiles(input: unknown): readonly ShownPatchFile[] {
+  return patchedFilesOf(input).map((file) => {
+    const { kind, path } = file
+    switch (kind) {
+      case 'add':
+        return { kind, path, target: undefined, hunks: [linesOf(file.content).map((line) => `+${line}`)] }
+      case 'delete':
+        return { kind, path, target: undefined, hunks: [] }
+      case 'update':
+        return {
+          kind,
+          path,
+          target: file.moveTo,
+          hunks: file.hunks.map(({ lines }) => lines.map(({ sign, text }) => sign + text)),
+        }
+    }
+  })
+}
+
+/** What happens to a file, in a few words: `src/a.ts`, `src/a.ts → src/b.ts`, `old.ts (delete)`. `shown` shortens a path. */
+export function patchFileTitle(
+  { path, target, kind }: ShownPatchFile,
+  shown: (path: string) => string = (each) => each,
+): string {
+  if (kind === 'delete') return `${shown(path)} (delete)`
+  if (kind === 'add') return `${shown(path)} (new file)`
+  return target === undefined ? shown(path) : `${shown(path)} → ${shown(target)}`
+}
+
+/** The lines of hunks before or after the change. */
+export function sideOf(hunks: ShownPatchFile['hunks'], sign: '-' | '+'): string {
+  const other = sign === '-' ? '+' : '-'
+  return hunks
+    .map((lines) => lines.flatMap((line) => (line.startsWith(other) ? [] : [line.slice(1)])).join('\n'))
+    .join('\n')
+}
+
+function linesOf(text: string): readonly string[] {
+  return text === '' ? [] : text.replace(/\n$/, '').split('\n')
+}

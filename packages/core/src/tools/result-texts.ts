@@ -1,0 +1,96 @@
+// Results that the loop writes in place of a tool, and notes in results that were shortened.
+import type { JsonObject } from '../json.ts'
+
+export const noOutputText = '(no output)'
+export const silentFailure = 'The tool failed without an error message.'
+export const toolStoppedRun = 'The run stops here.'
+
+// Calls that did not run or did not finish. Records are read by how these begin: `Interrupted by user`, `Not run: `.
+
+export const interrupted = 'Interrupted by user'
+export const interruptedStillRunning =
+  'Interrupted by user. The tool did not stop and may still be running. Check the state of what it changes before you rely on it.'
+export const notRunText = (why: string): string => `Not run: ${why}`
+
+/** Why a call was not run. */
+export const notRunReasons = {
+  runStopped: 'the run stopped before this call',
+  runFailed: 'the run failed before this call',
+  runEnded: 'the run ended before this call',
+  hookStopped: 'a hook stopped the run before this call',
+  refused: 'the model refused to continue',
+  lastAnswer: 'this was the final answer of the run, which cannot call tools',
+  skipped: 'it was skipped, and later calls were run',
+  notApproved: 'it was waiting for approval when a new message arrived',
+}
+export const runStoppedBy = (signal: string): string => `the run stopped (${signal})`
+
+export const unknownOutcomeText: string =
+  'The outcome of this call is unknown: the process ended while it ran. It may have taken effect fully, partly or not at all. ' +
+  'Check the current state before you continue, and do not simply repeat the call.'
+
+/** A result that hooks have not inspected. */
+export function withheldText(how: 'failed' | 'was aborted' | 'lost its process'): string {
+  return `The call ended, but its result is withheld: the run ${how} before the hooks that inspect results had run.`
+}
+
+/** The result of a call whose hook was to redact it. */
+export const withheldByHook = 'The call ended, but its result is withheld: a hook that redacts results failed.'
+
+// Shortened results.
+
+/** The call by which the model reads a stored result. */
+export interface ReadCall {
+  readonly tool: string
+  readonly input: JsonObject
+  /** The field for the number of the first line to read, if there is one. */
+  readonly lineField?: string
+}
+
+/** Where the complete text is, or why it is nowhere. */
+export type Whole =
+  | {
+      readonly savedAs: string
+      /** It holds more than the text that is shortened. */
+      readonly isMore?: true
+      readonly readCall?: ReadCall
+    }
+  | { readonly lostBecause: string }
+
+/** The note in the place of the middle of a result. `line`: the line of the result where the gap begins, counted from 1. */
+export function omittedNote(
+  omitted: { readonly characters: number; readonly lines: number; readonly line: number },
+  length: number,
+  whole: Whole,
+): string {
+  const { characters, lines, line } = omitted
+  const inLines = lines === 0 ? '' : ` (${lines} ${lines === 1 ? 'line' : 'lines'})`
+  const rest =
+    'savedAs' in whole
+      ? `The complete result${whole.isMore === true ? '' : ` (${length} characters)`} is in ${whole.savedAs}. ${howToRead(whole.readCall, line)}`
+      : `They could not be saved: ${whole.lostBecause}. If you need them, request a smaller part.`
+  return `[... ${characters} characters${inLines} omitted. ${rest} ...]`
+}
+
+/** The note below a result whose tool has cut the middle itself. */
+export function completeOutputNote(whole: Whole): string {
+  return 'savedAs' in whole
+    ? `[The complete output is in ${whole.savedAs}. ${howToRead(whole.readCall, 1)}]`
+    : `[The omitted part could not be saved: ${whole.lostBecause}.]`
+}
+
+function howToRead(readCall: ReadCall | undefined, line: number): string {
+  if (readCall === undefined) return 'Search it, or read the part that you need.'
+  const { tool, input, lineField } = readCall
+  const call = lineField === undefined ? input : { ...input, [lineField]: line }
+  return `Search it, or use ${tool} with ${JSON.stringify(call)}.`
+}
+
+/** Why a complete result is stored nowhere. */
+export const lostReasons = {
+  noStore: 'results are no longer stored',
+  aborted: 'the run was aborted',
+  failed: 'the run failed',
+  noName: 'the store returned no name for it',
+  unknown: 'saving it failed',
+}
