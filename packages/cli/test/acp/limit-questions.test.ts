@@ -111,7 +111,7 @@ describe('an editor with forms', () => {
   ])('is asked about a limit by a form: %s', async (_what, content, stopReason) => {
     expect(await answering(content)).toEqual({
       stopReason,
-      asked: ['Raise the turn limit of the run? 2 turns used of 2 turns.'],
+      asked: ['Raise the turn limit of this run? 2 turns of 2 turns used.'],
     })
   })
 

@@ -260,7 +260,7 @@ describe('another start', () => {
     expect(begun).toBeGreaterThan(0)
     writeFileSync(file, `${lines.slice(0, begun + 1).join('\n')}\n`)
     const second = await startApp({ again: first, flags: { continue: true }, replies: [{ content: 'Gone on.' }] })
-    await second.terminal.sees('■ The last run did not end')
+    await second.terminal.sees('■ The last run was cut off')
     expect(second.terminal.shown()).toContain(`> question ${killed}\nI look.`)
     expect(second.terminal.shown()).not.toContain('✓ done')
     await new Promise((resolve) => setTimeout(resolve, 550))
