@@ -16,11 +16,11 @@ test('a prompt is answered, and its ending is told', async () => {
     '> hi',
     'Hello.',
     '✓ done · 1 turn · 0:00',
-    ' 1 turn · ctx 2 % (compacts at 84) · 0:00 · 3.5k tokens',
+    ' 1 turn · ctx 2 % (compacts at 84) · 0:00 · 3.2k tokens',
     '─'.repeat(59),
     '>',
     '─'.repeat(59),
-    ' asks · scripted · ? keys · / commands · @ files · ! shell',
+    ' asks before changes · scripted · ? keys · / commands',
   ])
 })
 
@@ -241,7 +241,7 @@ describe('keys', () => {
 
   test('Shift+Tab goes through the modes that are safe', async () => {
     const { terminal, type } = await startApp()
-    for (const mode of ['accept edits', 'plan mode', 'asks']) {
+    for (const mode of ['accepts edits', 'plans only', 'asks before changes']) {
       type(key.shiftTab)
       await terminal.sees(` ${mode} ·`)
       expect(terminal.shown()).toMatch(` ${mode} ·`)
@@ -520,7 +520,7 @@ describe('commands', () => {
     ['/cost', /the session\s+\$0\.0000/],
     ['/context', /Context: [\d,]+ tokens/],
     ['/mode plan', /plans only ·/],
-    ['/mode plam', /Did you\s+mean plan\?/],
+    ['/mode plam', /did you\s+mean plan\?/],
     ['/mode bypassPermissions', /without\s+--allow-dangerously-skip-permissions/],
     ['/permissions', /No rules\./],
     ['/permissions rm -rf /', /Asks first|Denied/],

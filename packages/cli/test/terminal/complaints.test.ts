@@ -128,7 +128,7 @@ describe('what people complain about', () => {
       say('go')
       await terminal.sees('sleep 20')
       type('/lim')
-      await terminal.sees('Limits in force')
+      await terminal.sees('Show the limits')
       type(key.escape)
       type('\u001B', '[D')
       await terminal.sees('> /lim')
@@ -146,11 +146,11 @@ describe('what people complain about', () => {
     const twice = [{ content: ['One.', bash(command)] }, { content: ['Two.', bash(command)] }, { content: 'Done.' }]
 
     test.each([
-      ['in a folder that nobody trusted, for the session', {}, '[this session ▾ Tab]', '[this session ▾ Tab]'],
+      ['in a folder that nobody trusted, for the session', {}, '[in this session ▾ Tab]', '[in this session ▾ Tab]'],
       [
         'in one that is trusted, for the next session too',
         { HALTING_TRUST_FOLDER: '1' },
-        '[local ▾ Tab]',
+        '[in this folder ▾ Tab]',
         '✓ done · 3 turns',
       ],
     ])('"always" for a compound command is asked once: %s', async (_where, env, place, inTheNext) => {
@@ -185,7 +185,7 @@ describe('what people complain about', () => {
       })
       say('go')
       await terminal.sees('A yes to all 3')
-      expect(terminal.shown()).toContain('2 more calls wait: Bash touch')
+      expect(terminal.shown()).toContain('2 more calls waiting: Bash touch')
       await reading()
       type('A')
       await settled()
