@@ -31,7 +31,7 @@ test('a question at a limit has an option for each offer, and the run goes on wh
       options: [
         { optionId: 'raise:3', kind: 'allow_once', name: 'Raise to 3 turns' },
         { optionId: 'raise:4', kind: 'allow_once', name: 'Raise to 4 turns' },
-        { optionId: 'end', kind: 'reject_once', name: 'End here' },
+        { optionId: 'end', kind: 'reject_once', name: 'Stop here' },
       ],
     },
   ])

@@ -165,7 +165,7 @@ test('what the server says by itself is heard: another list of tools', async () 
   await changed
   expect(servers.names).toEqual(['mcp__calc__add', 'mcp__calc__sub'])
   expect(() => own.receive({ server_name: 'none', message: {} })).toThrow(
-    'The host has no MCP server "none" of the host.',
+    'The host has no MCP server "none".',
   )
   expect(() => own.receive({ server_name: 'calc' })).toThrow('mcp_message needs a message')
 })

@@ -52,7 +52,7 @@ test('no line is wider than the terminal, and the figures stay', async () => {
   const report = await told(...ofWeek)
   for (const width of [40, 60, 80, 200]) {
     const text = reportText(report, { width, style: styleFor(false, {}) })
-    // A path or an id in a message that could not be read is one word.
+    // A path or an id in a message that cannot be read is one word.
     expect(text.split('\n').filter((line) => columnsOf(line) > width)).toEqual([])
     expect(text).toContain('max_turns')
   }
