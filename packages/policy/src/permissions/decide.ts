@@ -103,9 +103,16 @@ function isAllowedWith(rules: readonly string[], request: PermissionRequest, boo
 }
 
 /** Tools that keep house within the session, or whose own calls are looked at one by one. */
-const housekeeping: ReadonlySet<string> = new Set(
-  'TodoWrite TaskCreate TaskUpdate TaskList TaskGet TaskOutput TaskStop Skill'.split(' '),
-)
+const housekeeping: ReadonlySet<string> = new Set([
+  'TodoWrite',
+  'TaskCreate',
+  'TaskUpdate',
+  'TaskList',
+  'TaskGet',
+  'TaskOutput',
+  'TaskStop',
+  'Skill',
+])
 
 function changesNothing({ readOnly, tool, call }: PermissionRequest): boolean {
   return readOnly || isAgentTool(tool) || housekeeping.has(call.name)
@@ -188,7 +195,7 @@ function coverageOfAll(request: PermissionRequest, subjects: Subjects, book: Rul
   // What no rule can allow makes rules for the others useless.
   const rules = missing.some((each) => each.rules.length === 0) ? [] : missing.flatMap((each) => each.rules)
   const obeyed = missing.find(({ subject }) => isObeyed(subject, book))
-  const why = obeyed?.why ?? `no rule allows ${request.call.name} on ${paths.join(', ')}.`
+  const why = obeyed?.why ?? noRuleForPath(request.call.name, paths.join(', '))
   return { kind: 'missing', why, rules: [...new Set(rules)] }
 }
 
