@@ -28,6 +28,22 @@ const titleWidth = 200
 /** A file that is shown as it was before a Write. */
 const largestBefore = 512 * 1024
 
+/** What a call does with the task list. */
+function taskListTitle(name: string, field: (key: string) => string): string {
+  switch (name) {
+    case 'TaskCreate':
+      return `Add a task: ${field('subject')}`
+    case 'TaskUpdate':
+      return `Update task ${field('taskId')}`
+    case 'TaskList':
+      return 'List the tasks'
+    case 'TaskGet':
+      return `Show task ${field('taskId')}`
+    default:
+      return 'Update the todo list'
+  }
+}
+
 /** @param cwd Where paths of the call are from: an editor is told absolute ones alone. */
 export function toolViewOf(name: string, input: unknown, cwd: string): ToolView {
   const fields = fieldsOf(input)
@@ -107,15 +123,11 @@ export function toolViewOf(name: string, input: unknown, cwd: string): ToolView 
         content: texts('prompt'),
       }
     case 'TodoWrite':
-      return plain('think', 'Update the todo list')
     case 'TaskCreate':
-      return { ...plain('think', `Add a task: ${field('subject')}`), content: texts('description') }
     case 'TaskUpdate':
-      return plain('think', `Update task ${field('taskId')}`)
     case 'TaskList':
-      return plain('think', 'List the tasks')
     case 'TaskGet':
-      return plain('think', `Show task ${field('taskId')}`)
+      return { ...plain('think', taskListTitle(name, field)), content: texts('description') }
     case 'EnterPlanMode':
       return plain('switch_mode', 'Enter plan mode')
     case 'ExitPlanMode': {
