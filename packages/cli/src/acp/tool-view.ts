@@ -143,6 +143,16 @@ export function toolViewOf(name: string, input: unknown, cwd: string): ToolView 
   }
 }
 
+function searchTitle(tool: 'Glob' | 'Grep', pattern: string, where: string): string {
+  const what = tool === 'Glob' ? `Find files matching ${pattern}` : `Search for "${pattern}"`
+  return where === '' ? what : `${what} in ${where}`
+}
+
+function otherTitle(tool: string): string {
+  const called = mcpNameOf(tool)
+  return called === undefined ? tool : `${called.tool} (MCP server ${called.server})`
+}
+
 /** A patch with a diff for each of its files. */
 function patchView(fields: Readonly<Record<string, unknown>>, cwd: string): ToolView {
   const files = shownPatchFiles(fields)
@@ -163,16 +173,6 @@ function patchDiff({ kind, path, target, hunks }: ShownPatchFile, cwd: string): 
     newText: sideOf(hunks, '+'),
   } as const
   return diff
-}
-
-function searchTitle(tool: 'Glob' | 'Grep', pattern: string, where: string): string {
-  const what = tool === 'Glob' ? `Find files matching ${pattern}` : `Search for "${pattern}"`
-  return where === '' ? what : `${what} in ${where}`
-}
-
-function otherTitle(tool: string): string {
-  const called = mcpNameOf(tool)
-  return called === undefined ? tool : `${called.tool} (MCP server ${called.server})`
 }
 
 /** Which kind a call of `Wait` is, and what it is about. */
