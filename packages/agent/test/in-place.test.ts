@@ -297,6 +297,6 @@ describe('What stands at a path', () => {
     const where = places()
     const { use } = codingTools({}, { cwd: where.project })
     const { text } = await use('Read', { file_path: 'nothing/here' })
-    expect(text).toContain(`There is no file ${join(where.project, 'nothing/here')}`)
+    expect(text).toContain(`${join(where.project, 'nothing/here')} does not exist`)
   })
 })

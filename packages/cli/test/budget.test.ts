@@ -235,7 +235,7 @@ test('halting -p says on stderr, once, what it waits for where another process h
   writeFileSync(ledger, JSON.stringify({ ...state, scopes: { day: { [period]: held } }, reservations: [reservation] }))
   const ended = await ask('--max-duration', '3s')
   expect(ended.stderr.split('\n').slice(0, 2)).toEqual([
-    '! Waits for money: $19.00 of $20 a day is reserved by 1 other request.',
+    '! Waiting for budget: $19.00 of $20 a day is reserved by 1 other request.',
     expect.stringContaining('time_limit'),
   ])
   expect(ended).toMatchObject({ status: 3, stdout: '' })

@@ -86,8 +86,7 @@ test('two commands are no two prompts', async () => {
   const { status, stderr } = await run(['permissions', 'npm', 'test'])
   expect({ status, stderr }).toEqual({
     status: 2,
-    stderr:
-      'halting: halting permissions takes one Bash command. Put it in quotes: halting permissions "npm test".\n',
+    stderr: 'halting: halting permissions takes one Bash command. Put it in quotes: halting permissions "npm test".\n',
   })
 })
 

@@ -335,9 +335,9 @@ describe('the real program', () => {
     const { status, stderr } = await started(around, ['-p', 'go', '--model', priced])
     expect(status).toBe(3)
     expect(stderr).toMatch(
-      /max_budget_usd: Reached the dollar limit of the run \(\$10\).* \(\d+ turns, .*, \$9\.\d\d, .*\)\. Raise --max-run-usd (?:to \S+ or more )?\(none: no limit; limits\.maxRunUsd in your settings changes it for all runs\)/,
+      /max_budget_usd: Reached the dollar limit of the run \(\$10\).* \(\d+ turns, .*, \$9\.\d\d, .*\)\. Raise --max-run-usd (?:to \S+ or more )?\(none: no limit; limits\.maxRunUsd in your settings sets it for all runs\)/,
     )
-    expect(stderr).toMatch(/Go on: halting -p --resume \S+ --max-run-usd 20/)
+    expect(stderr).toMatch(/Resume: halting -p --resume \S+ --max-run-usd 20/)
   })
 
   test('-p ends by itself after 200 turns of a model without a price', async () => {

@@ -50,11 +50,8 @@ export function toolViewOf(name: string, input: unknown, cwd: string): ToolView 
     case 'Read': {
       const { offset } = fields
       const line = typeof offset === 'number' && offset >= 1 ? Math.floor(offset) : undefined
-      return at(
-        'file_path',
-        plain('read', `Read ${from('file_path')}${line === undefined ? '' : ` from line ${line}`}`),
-        line,
-      )
+      const title = `Read ${from('file_path')}${line === undefined ? '' : ` from line ${line}`}`
+      return at('file_path', plain('read', title), line)
     }
     case 'Edit': {
       const view = at('file_path', plain('edit', `Edit ${from('file_path')}`))
@@ -97,8 +94,7 @@ export function toolViewOf(name: string, input: unknown, cwd: string): ToolView 
     case 'Glob':
     case 'Grep': {
       const where = [from('path'), field('glob'), field('type')].filter((text) => text !== '').join(' ')
-      const what = name === 'Glob' ? `Find files matching ${field('pattern')}` : `Search for "${field('pattern')}"`
-      return at('path', plain('search', `${what}${where === '' ? '' : ` in ${where}`}`))
+      return at('path', plain('search', searchTitle(name, field('pattern'), where)))
     }
     case 'WebFetch':
       return { ...plain('fetch', `Fetch ${field('url')}`), content: texts('url', 'prompt') }
@@ -120,6 +116,8 @@ export function toolViewOf(name: string, input: unknown, cwd: string): ToolView 
       return plain('think', 'List the tasks')
     case 'TaskGet':
       return plain('think', `Show task ${field('taskId')}`)
+    case 'EnterPlanMode':
+      return plain('switch_mode', 'Enter plan mode')
     case 'ExitPlanMode': {
       const view = plain('switch_mode', 'Present the plan')
       return field('plan') === '' ? view : { ...view, content: [textContent(field('plan'))] }
@@ -128,11 +126,8 @@ export function toolViewOf(name: string, input: unknown, cwd: string): ToolView 
       return { ...plain('other', `Use the skill ${field('skill')}`), content: texts('args') }
     case 'AskUserQuestion':
       return plain('other', 'Ask a question')
-    default: {
-      const called = mcpNameOf(name)
-      const title = called === undefined ? name : `${called.tool} (MCP server ${called.server})`
-      return { ...plain('other', title), content: wholeInput(fields) }
-    }
+    default:
+      return { ...plain('other', otherTitle(name)), content: wholeInput(fields) }
   }
 }
 
@@ -156,6 +151,16 @@ function patchDiff({ kind, path, target, hunks }: ShownPatchFile, cwd: string): 
     newText: sideOf(hunks, '+'),
   } as const
   return diff
+}
+
+function searchTitle(tool: 'Glob' | 'Grep', pattern: string, where: string): string {
+  const what = tool === 'Glob' ? `Find files matching ${pattern}` : `Search for "${pattern}"`
+  return where === '' ? what : `${what} in ${where}`
+}
+
+function otherTitle(tool: string): string {
+  const called = mcpNameOf(tool)
+  return called === undefined ? tool : `${called.tool} (MCP server ${called.server})`
 }
 
 /** Which kind a call of `Wait` is, and what it is about. */

@@ -37,7 +37,7 @@ describe('a run with a goal', () => {
     await settled()
     const rounds = terminal.all().filter((line) => line.startsWith('⏺ goal'))
     expect(rounds).toEqual([
-      '⏺ goal: bash check.sh ✗ (before it began: 3 failed)',
+      '⏺ goal: bash check.sh ✗ (before the run: 3 failed)',
       '⏺ goal: bash check.sh ✗ (try 1 of 10: 2 failed)',
       '⏺ goal: bash check.sh ✓',
     ])
@@ -131,7 +131,7 @@ describe('a run with a goal', () => {
     type(key.ctrl('c'))
     await terminal.sees('Stopped: interrupted')
     await terminal.sees('It is unknown whether the goal is met.')
-    expect(terminal.all().join('\n')).toContain('⏺ goal: echo begun; sleep 60: not checked to its end')
+    expect(terminal.all().join('\n')).toContain('⏺ goal: echo begun; sleep 60: check not finished')
   })
 
   test('in plan mode nothing is checked, and the panel says so', async () => {

@@ -22,6 +22,7 @@ import {
   type RuleDecision,
   type WallPort,
 } from './rule-book.ts'
+import { updatesOfPersonTool } from './plan-mode.ts'
 import { allowsMore, checkUpdates, rulesLearned, withLearned, type Withdrawn, withWithdrawn } from './learned.ts'
 import { ruleForAny } from './rule-match.ts'
 import { searchBounds, type SearchBounds } from './search-domains.ts'
@@ -203,6 +204,10 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
       modes,
       options.suggestFor ?? 'localSettings',
     )
+  const updatesOnAllow: NonNullable<Permissions['updatesOnAllow']> = ({ call }) => {
+    const [update] = updatesOfPersonTool(call.name)
+    return update?.type === 'setMode' && modes.some((mode) => mode === update.mode) ? [update] : []
+  }
   const cause: NonNullable<Permissions['cause']> = (request) =>
     causeOf(asCallOfServer(request) ?? request, inMode(bookFor(request), request, modes))
   const keep: NonNullable<Permissions['keep']> = async (updates) => {
@@ -245,6 +250,7 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
     toolsHiddenByDeny: (names) => hiddenTools(book.deny, names),
     remedyFor: (request) => remedyFor(asCallOfServer(request) ?? request, inMode(bookFor(request), request, modes)),
     suggest,
+    updatesOnAllow,
     cause,
     keep,
     explain: (command) => explanationOf(command, book),
@@ -273,7 +279,16 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
     domains: () => ({ ...domainsOf(book), denied: domainsOf(lastBook()).denied }),
     denies,
     decide: (request) => decideAs(request, whenAsked),
-    asking: { modes, isPlanning, denies, decide: (request) => decideAs(request, 'ask'), suggest, cause, keep },
+    asking: {
+      modes,
+      isPlanning,
+      denies,
+      decide: (request) => decideAs(request, 'ask'),
+      suggest,
+      updatesOnAllow,
+      cause,
+      keep,
+    },
   }
 }
 

@@ -8,6 +8,7 @@ import { actionQuestion } from './action-question.ts'
 import { hanging } from './lines.ts'
 import {
   choiceLines,
+  giveOther,
   interrupting,
   ruler,
   type Choice,
@@ -103,11 +104,7 @@ export function permissionQuestion(options: QuestionOptions): QuestionView {
       choose: () => write({ type: 'edit', field: textField(editableInput(question).text), problem: '' }),
     },
     { key: 'n', label: 'no', choose: () => say({ behavior: 'deny', message: 'The user denied this call.' }) },
-    {
-      key: 'i',
-      label: 'no, and give other instructions',
-      choose: () => write({ type: 'instead', field: textField('') }),
-    },
+    { key: 'i', label: giveOther, choose: () => write({ type: 'instead', field: textField('') }) },
     ...(alike.length > 1 && !isHarmful
       ? [
           {
