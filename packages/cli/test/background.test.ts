@@ -120,7 +120,7 @@ test('keep: it outlives the program, its output goes on in the file that is name
   const command = `echo $$ > ${file}; echo first; ${untilThere(go)}; echo second; echo fine > ${file}`
   const { status, stdout, stderr } = await started(
     'stream-json',
-    [inBackground(command), { content: 'It runs.' }],
+    [inBackground(command), { content: 'Allowed.' }],
     ['--background', 'keep'],
   ).ended
   const id = endsLater(Number(await fileSays(file)))

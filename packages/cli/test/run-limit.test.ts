@@ -146,7 +146,7 @@ describe('a model without a price', () => {
   ] satisfies [string, Flags][])('%s has 200 turns in place of dollars, and it is said once', async (_, flags) => {
     const { open, notes } = await world()
     expect(boundsOf(await open(flags, printed))).toEqual([null, 200])
-    const said = notes.filter((note) => note.includes('there is no price'))
+    const said = notes.filter((note) => note.includes('no price is known'))
     expect(said).toHaveLength(1)
     expect(said[0]).toContain(
       `no price is known for ${unpriced}, so the limit of $10 (the default of -p) cannot be enforced; the run ends after 200 turns.`,
