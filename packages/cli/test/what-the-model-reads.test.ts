@@ -14,6 +14,12 @@ const page = new URL('../../../docs/what-the-model-reads.md', import.meta.url)
 
 /** Where everything that is prose is read by models: folders and files that have it in texts files alone. */
 const rooms = [
+  'packages/agent/src/after/agent-summary.ts',
+  'packages/agent/src/context/carry-over.ts',
+  'packages/agent/src/goals/command-goal.ts',
+  'packages/agent/src/hooks/core-hooks.ts',
+  'packages/agent/src/hooks/shell-hooks.ts',
+  'packages/agent/src/media/fit-image.ts',
   'packages/agent/src/agents/agent-tool.ts',
   'packages/agent/src/agents/definition.ts',
   'packages/agent/src/coding-agent/system-prompt.ts',
