@@ -143,7 +143,7 @@ describe('an agent of the background', () => {
     expect(told).toContain('Still working.\\nI begin')
     expect(told).toMatch(/Stopped agent_\w+ \(The agent general-purpose \(a long watch\)\)/)
     expect(told).toMatch(/\[agent_\w+\] The agent general-purpose \(a long watch\) was stopped\./)
-    expect(told).toContain('Its last words were:\n\nI begin')
+    expect(told).toContain('Its last output:\n\nI begin')
     expect(told).toContain('Ended.\\nWhat it came to is told with its end.')
     expect(told).toMatch(/There is no task agent_none\. Known: agent_\w+\./)
   })

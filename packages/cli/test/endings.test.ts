@@ -63,21 +63,21 @@ test('max_turns: 3, and what to do next', async () => {
     text: { stdout: '' },
   })
   expect(end.text.stderr).toMatch(
-    /^halting: max_turns: Reached maximum number of turns \(2\) \(2 turns, [\d,]+ tokens, [^)$]+\)\. Raise --max-turns, or add --wrap-up for a final answer\.\nGo on: halting -p --resume [-0-9a-f]{36} --max-turns 4\n$/,
+    /^halting: max_turns: Reached maximum number of turns \(2\) \(2 turns, [\d,]+ tokens, [^)$]+\)\. Raise --max-turns, or add --wrap-up for a final answer\.\nResume: halting -p --resume [-0-9a-f]{36} --max-turns 4\n$/,
   )
 })
 
 test('the command that goes on is told, where something is left to go on with (spec R-TEXT-3c)', async () => {
   const replies = script([look('a'), look('b'), { content: 'Nothing.' }])
   const { stderr } = await run(['-p', 'hi', '--quiet', '--max-turns', '1', '--script', replies])
-  const [, session = ''] = /\nGo on: halting -p --resume (\S+) --max-turns 2\n$/.exec(stderr) ?? []
+  const [, session = ''] = /\nResume: halting -p --resume (\S+) --max-turns 2\n$/.exec(stderr) ?? []
   const more = script([look('b'), { content: 'Nothing.' }])
   const again = await run(['-p', '--resume', session, '--max-turns', '5', '--script', more])
   expect(again).toMatchObject({ status: 0, stdout: 'Nothing.\n', stderr: '' })
   const unkept = ['--no-session-persistence', '--max-turns', '1']
-  expect((await run(['-p', 'hi', ...unkept, '--script', script([look('a')])])).stderr).not.toContain('Go on:')
+  expect((await run(['-p', 'hi', ...unkept, '--script', script([look('a')])])).stderr).not.toContain('Resume:')
   const refused = await run(['-p', 'hi', '--script', script([{ content: '', stop_reason: 'refusal' }])])
-  expect([refused.status, refused.stderr]).toEqual([1, expect.not.stringContaining('Go on:')])
+  expect([refused.status, refused.stderr]).toEqual([1, expect.not.stringContaining('Resume:')])
   const json = ['--max-turns', '1', '--output-format', 'json']
   expect((await run(['-p', 'hi', ...json, '--script', script([look('a')])])).stderr).toBe('')
 })
@@ -95,7 +95,7 @@ test('--wrap-up gives a last answer at the limit, which stays the ending', async
     text: { stdout: 'So far: nothing.\n' },
   })
   // Advice never names a flag that was given (spec R-TEXT-5).
-  expect(end.text.stderr).toMatch(/\)\. Raise --max-turns\.\nGo on: [^\n]+ --max-turns 2\n$/)
+  expect(end.text.stderr).toMatch(/\)\. Raise --max-turns\.\nResume: [^\n]+ --max-turns 2\n$/)
 })
 
 test('advice does not say to name a model that was named (spec R-TEXT-5)', async () => {
@@ -106,7 +106,7 @@ test('advice does not say to name a model that was named (spec R-TEXT-5)', async
     'or choose another model with --model or --fallback-model; --wait-for-limits 8h waits until the service answers.',
   )
   expect((await run(['-p', 'hi', ...models, '--script', failing()], { env })).stderr).toMatch(
-    /\)\. Run it again; --wait-for-limits 8h waits until the service answers\.\nGo on: halting -p --resume \S+\n$/,
+    /\)\. Run it again; --wait-for-limits 8h waits until the service answers\.\nResume: halting -p --resume \S+\n$/,
   )
 })
 
@@ -125,7 +125,7 @@ test('max_budget_usd: 3, named budget_exhausted on the wire', async () => {
     ],
   })
   expect(end.text.stderr).toMatch(
-    /Raise --max-budget-usd to 0\.\d+ or more, or add --wrap-up for a final answer\.\nGo on: [^\n]+ --max-budget-usd 0\.\d+\n$/,
+    /Raise --max-budget-usd to 0\.\d+ or more, or add --wrap-up for a final answer\.\nResume: [^\n]+ --max-budget-usd 0\.\d+\n$/,
   )
 })
 
@@ -138,7 +138,7 @@ test('a budget in which no request fits says what the first one needs, and by wh
     errors: [expect.stringMatching(/^No request fits a budget of \$0\.001: the first one may cost up to \$[\d.]+$/)],
   })
   expect(end.text.stderr).toMatch(
-    /Raise --max-budget-usd to [\d.]+ or more, or name a cheaper model with --model\.\nGo on: [^\n]+\n$/,
+    /Raise --max-budget-usd to [\d.]+ or more, or choose a cheaper model with --model\.\nResume: [^\n]+\n$/,
   )
   const enough = /Raise --max-budget-usd to ([\d.]+)/.exec(end.text.stderr)?.[1] ?? ''
   const now = await bothWays(() => script([{ content: 'Yes.' }], priced), ['--max-budget-usd', enough])
@@ -190,7 +190,7 @@ test('a budget of tokens holds, however much the model has to say', async () => 
 test('a retry is told in units that people read', async () => {
   const replies = script([{ error: { status: 529, headers: { 'retry-after': '2' } } }, { content: 'ok' }])
   const { stderr } = await run(['-p', 'hi', '--verbose', '--script', replies])
-  expect(stderr).toMatch(/! 529 .* \(trying again in 2\.0 s, 1 of \d+\)/)
+  expect(stderr).toMatch(/! 529 .* \(retry 1 of \d+ in 2\.0 s\)/)
 })
 
 test('token_limit: 3', async () => {
@@ -215,7 +215,7 @@ test('the line about a cut request tells what it may have cost', async () => {
   const replies = script([{ content: 'Never whole.', fault: { kind: 'hang', at: 'within' } }], priced)
   const { stderr } = await run(['-p', 'hi', '--max-duration', '1500ms', '--script', replies])
   expect(stderr).toMatch(
-    /^halting: time_limit: .+ \([^)]*, up to [\d,]+ tokens, up to \$\d\.\d{2,4}, 1\.\d s\)\. Raise --max-duration\.\nGo on: [^\n]+ --max-duration 3s\n$/,
+    /^halting: time_limit: .+ \([^)]*, up to [\d,]+ tokens, up to \$\d\.\d{2,4}, 1\.\d s\)\. Raise --max-duration\.\nResume: [^\n]+ --max-duration 3s\n$/,
   )
 })
 
@@ -261,7 +261,7 @@ test('stop_hook_unmet: 4, with the answer and what the hook asks for', async () 
     lastAnswer: 'Done.',
     text: { stdout: 'Done.\n' },
   })
-  expect(end.text.stderr).toMatch(/^halting: stop_hook_unmet: .*\nGo on: halting -p --resume \S+ ["']Go on\.["']\n$/)
+  expect(end.text.stderr).toMatch(/^halting: stop_hook_unmet: .*\nResume: halting -p --resume \S+ ["']Go on\.["']\n$/)
   const why = await run(['why'])
   expect(why.stdout.replaceAll('\n', ' ')).toContain('stop_hook_unmet: The stop hook settings:Stop')
 })

@@ -110,11 +110,11 @@ test('an empty reply is asked for once more, then told (spec R-TEXT-3b)', async 
     /^halting: no_answer: The model gave no answer: its reply contains no text \(1 turn, .*\)\. Ask for an answer in words, or run it again\.$/,
   )
   expect(goOn).toMatch(
-    /^Go on: halting -p --resume \S+ ["']Answer in words: what did you do, and what did you find\?["']$/,
+    /^Resume: halting -p --resume \S+ ["']Answer in words: what did you do, and what did you find\?["']$/,
   )
   const { stderr } = await run(['-p', 'hi', '--verbose', '--script', twice])
   expect(stderr).toMatch(
-    /^! The reply was empty\. \(trying again at once, 1 of 1\)\n! The model gave an empty reply\.\nhalting: no_answer: /,
+    /^! The reply was empty\. \(retry 1 of 1 now\)\n! The model gave an empty reply\.\nhalting: no_answer: /,
   )
 })
 
@@ -126,7 +126,7 @@ test('--verbose tells why a request is made again, and when (spec R-TEXT-7a)', a
   ])
   const { stderr } = await run(['-p', 'hi', '--verbose', '--script', replies])
   expect(stderr).toMatch(
-    /^! 529 .*We are overloaded\. \(trying again in .+, 1 of 10\)\n! The reply was empty\. \(trying again at once, /,
+    /^! 529 .*We are overloaded\. \(retry 1 of 10 in .+\)\n! The reply was empty\. \(retry 1 of 1 now/,
   )
 })
 

@@ -121,7 +121,9 @@ describe('where no room can be made', () => {
     ])
     const { stderr } = await run(fullWindow('thrash'))
     expect(stderr).toMatch(/^halting: compaction_thrash: The conversation was full again [^\n]*\n$/)
-    expect(stderr).toMatch(/\)\. Raise --context-window, if more fits, or choose such a model with --model\.\n$/)
+    expect(stderr).toMatch(
+      /\)\. Raise --context-window, if the model accepts more, or choose such a model with --model\.\n$/,
+    )
     const named = await run(fullWindow('thrash', '--model', 'claude-haiku-4-5', '--autocompact', '60%'))
     expect(named.stderr).toMatch(/\)\. Raise --autocompact, or raise --context-window, if the model accepts more\.\n$/)
   })
@@ -131,12 +133,12 @@ describe('where no room can be made', () => {
     expect(status).toBe(3)
     expect(stderr).toMatch(/^halting: blocking_limit: Prompt is too long: about \d+ tokens, and 29000 fit\./)
     expect(stderr).toMatch(
-      /\)\. Leave out --autocompact off, so that room is made, or split the task\.\nGo on: [^\n]+ --autocompact auto\n$/,
+      /\)\. Remove --autocompact off, so that the conversation is compacted, or split the task\.\nResume: [^\n]+ --autocompact auto\n$/,
     )
     const byVariable = await run(fullWindow('blocking'), { env: { DISABLE_AUTO_COMPACT: '1' } })
     expect(byVariable.status).toBe(3)
     expect(byVariable.stderr).toMatch(
-      /\)\. Give --autocompact auto, which goes before DISABLE_AUTO_COMPACT, or split the task\.\nGo on: [^\n]+ --autocompact auto\n$/,
+      /\)\. Add --autocompact auto, which overrides DISABLE_AUTO_COMPACT, or split the task\.\nResume: [^\n]+ --autocompact auto\n$/,
     )
   })
 
@@ -144,7 +146,7 @@ describe('where no room can be made', () => {
     const { status, stderr } = await run(fullWindow('refused', '--autocompact', 'off'))
     expect(status).toBe(1)
     expect(stderr).toMatch(
-      /^halting: prompt_too_long: [^\n]*\)\. Leave out --autocompact off, so that room is made, or split the task\.\nGo on: [^\n]+ --autocompact auto\n$/,
+      /^halting: prompt_too_long: [^\n]*\)\. Remove --autocompact off, so that the conversation is compacted, or split the task\.\nResume: [^\n]+ --autocompact auto\n$/,
     )
   })
 })

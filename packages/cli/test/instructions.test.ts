@@ -154,9 +154,6 @@ test('R-INIT-1: halting init writes an AGENTS.md, and never over one that is the
   expect(readFileSync(join(cwd, 'AGENTS.md'), 'utf8')).toContain('`npm test`: `vitest`')
   put('AGENTS.md', 'Mine.')
   const second = await run(['init'], { cwd })
-  expect([second.status, second.stderr]).toEqual([
-    2,
-    expect.stringContaining('already exists and was not changed.'),
-  ])
+  expect([second.status, second.stderr]).toEqual([2, expect.stringContaining('already exists and was not changed.')])
   expect(readFileSync(join(cwd, 'AGENTS.md'), 'utf8')).toBe('Mine.')
 })

@@ -166,7 +166,7 @@ describe('what goes on', () => {
   test('says that it waits for money', () => {
     const wait = { neededUsd: 1, neededTokens: 1, reservedUsd: 1, reservedTokens: 1, holders: 1 }
     const line = after([{ type: 'budget_wait', isWaiting: true, ...wait }], 0)
-    expect(line(120)).toContain('waits for $1.00 reserved by 1 request')
+    expect(line(120)).toContain('waiting for $1.00 reserved by 1 request')
     const ofBudget = after([{ type: 'budget_wait', isWaiting: true, ...wait, holders: 3, budget: '$20 a day' }], 0)
     expect(ofBudget(120)).toContain('waits for $1.00 of $20 a day reserved by 3 requests')
   })
@@ -215,7 +215,7 @@ describe('what goes on', () => {
     expect(after([asked, update({ type: 'thinking_delta', index: 0, text: 'hm' })], 0)(79)).toBe(
       'turn 3 · thinking · 0:00',
     )
-    expect(after([asked, call], 9_000)(79)).toBe('turn 3 · writing a tool call (Write (9 s) · 0:09')
+    expect(after([asked, call], 9_000)(79)).toBe('turn 3 · writing a tool call (Write) (9 s) · 0:09')
   })
 
   test('is the newest of several tools, those of a subagent too', () => {

@@ -9,13 +9,13 @@ test('permissions tells what becomes of a command, part by part and by which rul
   const { status, stdout, stderr } = await run(['permissions', 'npm test && ls | sort; rm x > log', ...flags])
   expect({ status, stderr }).toEqual({ status: 1, stderr: '' })
   expect(stdout.split('\n')).toEqual([
-    'Denied. Denied by the rule Bash(rm:*).',
+    'Not allowed. Denied by the rule Bash(rm:*).',
     '',
     '  allow  npm test  the rule Bash(npm test)',
     '  allow  ls        it changes nothing that needs a rule',
     '  allow  sort      it changes nothing that needs a rule',
     '  deny   rm x      the rule Bash(rm:*)',
-    expect.stringMatching(/^ {2}ask {4}> log {5}no rule allows it to write .*\/log; Edit\(\/log\) would allow it$/),
+    expect.stringMatching(/^ {2}ask {4}> log {5}no rule allows writing .*\/log; Edit\(\/log\) would allow it$/),
     '',
   ])
 })
@@ -28,9 +28,9 @@ test('every character of the parts, the reasons and the rules is seen', async ()
     'Bash(rm\u{E0041}:*)',
   ])
   expect(stdout.split('\n')).toEqual([
-    'Denied. Denied by the rule Bash(rm⟦U+E0041⟧:*).',
+    'Not allowed. Denied by the rule Bash(rm⟦U+E0041⟧:*).',
     '',
-    '  ask    cat /etc/a⟦U+200B⟧b  no rule allows it to read /etc/a⟦U+200B⟧b; Bash(cat /etc/a⟦U+200B⟧b) would allow it',
+    '  ask    cat /etc/a⟦U+200B⟧b  no rule allows reading /etc/a⟦U+200B⟧b; allow it with Bash(cat /etc/a⟦U+200B⟧b)',
     '  deny   rm⟦U+E0041⟧ x        the rule Bash(rm⟦U+E0041⟧:*)',
     '',
   ])
@@ -38,7 +38,7 @@ test('every character of the parts, the reasons and the rules is seen', async ()
 
 test('what runs by itself is exit code 0', async () => {
   const { status, stdout } = await run(['permissions', 'git --version'])
-  expect({ status, first: stdout.split('\n')[0] }).toEqual({ status: 0, first: 'It runs.' })
+  expect({ status, first: stdout.split('\n')[0] }).toEqual({ status: 0, first: 'Allowed.' })
 })
 
 test('with --json it is one object', async () => {
@@ -47,7 +47,7 @@ test('with --json it is one object', async () => {
     status: 1,
     command: 'make "$X" *',
     behavior: 'ask',
-    message: 'no rule allows all of it.',
+    message: 'no rule allows this command.',
     mode: 'default',
     parts: [{ part: 'make "$X" *', behavior: 'ask', because: 'it runs a program' }],
   })
@@ -86,8 +86,7 @@ test('two commands are no two prompts', async () => {
   const { status, stderr } = await run(['permissions', 'npm', 'test'])
   expect({ status, stderr }).toEqual({
     status: 2,
-    stderr:
-      'halting: halting permissions takes one Bash command. Put it in quotes: halting permissions "npm test".\n',
+    stderr: 'halting: halting permissions takes one Bash command. Put it in quotes: halting permissions "npm test".\n',
   })
 })
 
@@ -98,7 +97,7 @@ test.skipIf(!isBubblewrapThere)('what runs in the sandbox is told so', async () 
   const settings = JSON.stringify({ sandbox: { enabled: true }, permissions: { deny: ['Bash(rm:*)'] } })
   const told = (await run(['permissions', 'make; ls', '--settings', settings])).stdout.split('\n')
   expect(told).toEqual([
-    'It runs.',
+    'Allowed.',
     '',
     '  allow  make  it runs in the sandbox',
     '  allow  ls    it changes nothing that needs a rule',

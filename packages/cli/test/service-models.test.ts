@@ -133,7 +133,7 @@ test('the list is there at once, grows at its end as services answer, and keeps 
     'Model',
     '  claude-x',
     '› gpt-y  now',
-    '  asking groq, openai, ollama …',
+    '  loading the models of groq, openai, ollama …',
     expect.any(String),
   ])
   const answer = async (name: string, listed: ListedModels) => {
@@ -148,7 +148,7 @@ test('the list is there at once, grows at its end as services answer, and keeps 
     '› gpt-y  now',
     '  openai/z  openai',
     '  groq: rejects the key (401)',
-    '  asking ollama …',
+    '  loading the models of ollama …',
   ])
   await answer('ollama', { kind: 'absent' })
   expect(lines().at(-2)).toBe('  groq: rejects the key (401)')

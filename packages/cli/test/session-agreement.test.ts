@@ -95,7 +95,7 @@ describe('the command that why gives', () => {
     // The run is over: nothing of it is under way.
     expect((await run(['why', asked])).stdout).toContain('    1 call, 1 without a result, 0 ms')
     expect(before.command).toBe(`halting approve ${asked} ${id}`)
-    expect((await run(['approve', asked, id])).stdout).toContain(`Go on: ${resume}\n`)
+    expect((await run(['approve', asked, id])).stdout).toContain(`Resume: ${resume}\n`)
     const { goOn: after } = await told('why', asked)
     expect(after).toEqual({ says: 'Its calls are answered. This goes on:', command: resume })
   })

@@ -445,7 +445,7 @@ describe('--on-ask defer', () => {
       `halting: No call toolu_nobody waits in the session ${id}. These wait: ${first.id}.\n`,
     ])
     const approved = await run(['approve', id, first.id])
-    expect(approved.stdout).toBe(`Approved: Bash: ${first.message}\nGo on: halting -p --resume ${id} --on-ask defer\n`)
+    expect(approved.stdout).toBe(`Approved: Bash: ${first.message}\nResume: halting -p --resume ${id} --on-ask defer\n`)
     const again = await goOn([{ content: 'x' }], id, '--on-ask', 'defer', '--output-format', 'json')
     expect(again.status).toBe(5)
     expect(existsSync(join(here(), 'one'))).toBe(true)

@@ -86,11 +86,11 @@ test('R-WAIT-17: a wait is told when it begins, with the time at which it is ove
   printer.onEvent(inAgent(waits(fiveAfterTwo)))
   expect(lines.map((line) => line.trimEnd())).toEqual([
     '● Wait {}',
-    '  … waits for bash_1 to end, until 2030-01-07 14:05',
+    '  … waiting for bash_1 to end, at most until 2030-01-07 14:05',
     '  ✓ bash_1: Ended with exit code 0. Waited 1 min 1 s. · 1 min 1 s',
     '● Agent {}',
     '● Wait {}',
-    '  … waits for bash_1 to end, until 2030-01-07 14:05',
+    '  … waiting for bash_1 to end, at most until 2030-01-07 14:05',
   ])
 })
 
@@ -100,7 +100,7 @@ test('R-WAIT-17: the live line counts a wait down', () => {
   activity.onEvent(begun('Wait'))
   activity.onEvent(waits(fiveAfterTwo))
   now = 75_000
-  expect(activity.line(80)).toContain('waits for bash_1 to end, 8:45 left')
+  expect(activity.line(80)).toContain('waiting for bash_1 to end, 8:45 left')
   now = 700_000
   expect(activity.line(80)).toContain('0:00 left')
 })

@@ -24,7 +24,7 @@ test.each([[[]], [['--verbose']]])(
       { expect: 'Ended with exit code 0', content: 'Built.' },
     ])
     const running = start(['-p', 'go', ...more, '--allowedTools', 'Bash', '--script', replies])
-    await running.says('waits for bash_1 to end, until ')
+    await running.says('waiting for bash_1 to end, at most until ')
     writeFileSync(go, '')
     const { status, stdout } = await running.ended
     expect([status, stdout]).toEqual([0, 'Built.\n'])

@@ -95,17 +95,28 @@ const rooms = [
   'packages/agent/src/tools/write-file.ts',
   'packages/agent/src/tools/write.ts',
   'packages/agent/src/web',
+]
+
+const coreRooms = [
   ...['collapse', 'compact', 'persons-words', 'shorten', 'summarize'].map(inCore('context')),
   ...['evidence', 'judge-question', 'judged-goal'].map(inCore('goals')),
   ...['media-problem', 'too-much'].map(inCore('media')),
   ...['can-use-tool', 'output', 'permission-decision', 'schema', 'schema-check', 'schema-keywords'].map(
     inCore('tools'),
   ),
-  ...['schema-kinds', 'shortened', 'standard-schema', 'tool-result'].map(inCore('tools')),
+  ...['schema-kinds', 'shortened', 'tool-result'].map(inCore('tools')),
   ...['background-agents', 'check-media', 'pause-at-limit', 'tell-limits'].map(inCore('turn')),
   ...['agent-result', 'agent-share', 'ask-permission', 'batch', 'close-calls'].map(inCore('turn/calls')),
   ...['inspect-call', 'prepare-call', 'run-agent', 'save-result', 'start-agent'].map(inCore('turn/calls')),
 ]
+
+const policyRooms = ['permissions', 'plan-hook', 'plan-mode'].map(
+  (name) => `packages/policy/src/permissions/${name}.ts`,
+)
+
+const modelRooms = ['ai-sdk/media-part', 'ai-sdk/prompt', 'ai-sdk/user-turn', 'openai/chat-messages'].map(
+  (name) => `packages/models/src/${name}.ts`,
+)
 
 function inCore(folder: string): (name: string) => string {
   return (name) => `packages/core/src/${folder}/${name}.ts`
@@ -115,6 +126,7 @@ function inCore(folder: string): (name: string) => string {
 interface Request {
   readonly system: readonly { readonly text: string }[]
   readonly tools: readonly ToolDefinition[]
+  readonly messages: readonly unknown[]
 }
 
 interface ToolDefinition {
@@ -133,12 +145,14 @@ interface Schema {
 }
 
 let requested: Request | undefined
-const service = createServer(async (request, response) => {
-  let body = ''
-  for await (const part of request) body += String(part)
-  requested = JSON.parse(body) as Request
-  const error = { type: 'invalid_request_error', message: 'This service only listens.' }
-  response.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify({ type: 'error', error }))
+const service = createServer((request, response) => {
+  const parts: Buffer[] = []
+  request.on('data', (part: Buffer) => parts.push(part))
+  request.on('end', () => {
+    requested = JSON.parse(Buffer.concat(parts).toString('utf8')) as Request
+    const error = { type: 'invalid_request_error', message: 'This service only listens.' }
+    response.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify({ type: 'error', error }))
+  })
 })
 beforeAll(async () => {
   service.listen(0, '127.0.0.1')
@@ -166,6 +180,7 @@ test('the page has every text that models read', async () => {
     `\`\`\`text\n${withoutPlace(request.system.map((block) => block.text).join('\n\n'))}\n\`\`\``,
     '## The tools of `halting -p`',
     ...request.tools.map((tool) => renderTool(tool)),
+    ...(await planSections()),
     ...(await profileSections(request)),
     '## What comes back, reminders and questions',
     'Each text with the name of its constant or function; functions are called with samples.',
@@ -175,6 +190,13 @@ test('the page has every text that models read', async () => {
   if (isToWrite) writeFileSync(page, text)
   expect(isToWrite ? text : readFileSync(page, 'utf8')).toBe(text)
 })
+
+/** What a request in plan mode has in addition. */
+async function planSections(): Promise<readonly string[]> {
+  const { messages } = await requestWith('--permission-mode', 'plan')
+  const text = withoutPlace(JSON.stringify(messages, undefined, 2))
+  return ['## The messages of `halting -p --permission-mode plan hi`', `\`\`\`json\n${text}\n\`\`\``]
+}
 
 /** The profiles of `toolProfile`: what is not the same by default. */
 async function profileSections(usual: Request): Promise<readonly string[]> {
@@ -204,7 +226,7 @@ test('the default request has fewer than 4,000 tokens', async () => {
   expect(tokensOf(await requestWith())).toBeLessThan(4_000)
 })
 
-test.each(rooms)('%s has prose for models in texts files alone', (path) => {
+test.each([...rooms, ...policyRooms, ...modelRooms])('%s has prose for models in texts files alone', (path) => {
   expect(proseOutsideTexts(path)).toEqual([])
 })
 

@@ -121,7 +121,7 @@ export class EventUpdates {
 
   #waited({ outcome, waitedMs }: Extract<RunEvent, { readonly type: 'service_waited' }>): readonly SessionUpdate[] {
     const ended = endsOfWaits[outcome]
-    return ended === undefined ? [] : this.note('info', `${ended} after ${elapsed(waitedMs)}.`)
+    return ended === undefined ? [] : this.note('info', `${ended} (waited ${elapsed(waitedMs)}).`)
   }
 
   #ofLoop(event: RunEvent, by: CallsOf): readonly SessionUpdate[] {
@@ -270,8 +270,8 @@ export class EventUpdates {
 const endsOfWaits: {
   readonly [outcome in Extract<RunEvent, { readonly type: 'service_waited' }>['outcome']]: string | undefined
 } = {
-  over: 'Retrying the service',
-  retried: 'Retrying the service now,',
+  over: 'Retrying',
+  retried: 'Retrying now',
   model: 'Asking the other model',
   stopped: undefined,
   aborted: undefined,

@@ -27,7 +27,7 @@ export function optionsFor({ toolName, suggestions }: Pick<Question, 'toolName' 
       optionId: 'reject_always',
       kind: 'reject_always',
       name: everyCharacterInLine(
-        `Reject, and reject this same ${toolName} call for the rest of the session`,
+        `Always reject this ${toolName} call (in this session)`,
         longestName,
       ),
     },
@@ -46,7 +46,7 @@ function offered(suggestions: readonly PermissionUpdate[]): readonly Saving[] {
     .slice(0, mostSuggestions)
     .map((update, index) => ({
       optionId: `allow_always:${index}`,
-      name: `Always allow ${savedBy(update)}`,
+      name: savedBy(update),
       update,
     }))
     .filter(({ name }) => oneLine(name, longestName) === name && everyCharacter(name) === name)
@@ -54,7 +54,8 @@ function offered(suggestions: readonly PermissionUpdate[]): readonly Saving[] {
 
 /** What an option changes, and where it is kept. */
 function savedBy(update: PermissionUpdate): string {
-  return `${changeIn(update)} (${places[update.destination]})`
+  const verb = update.type === 'setMode' ? 'Allow, and switch to' : 'Always allow'
+  return `${verb} ${changeIn(update)} (${places[update.destination]})`
 }
 
 const places = {
@@ -73,7 +74,7 @@ function changeIn(update: PermissionUpdate): string {
         .map(({ toolName, ruleContent }) => (ruleContent === undefined ? toolName : `${toolName}(${ruleContent})`))
         .join(', ')
     case 'setMode':
-      return `what the mode "${modeWords(update.mode).name}" allows`
+      return `the mode "${modeWords(update.mode).name}"`
     case 'addDirectories':
     case 'removeDirectories':
       return `files in ${update.directories.join(', ')}`

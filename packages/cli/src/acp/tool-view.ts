@@ -28,6 +28,22 @@ const titleWidth = 200
 /** A file that is shown as it was before a Write. */
 const largestBefore = 512 * 1024
 
+/** What a call does with the task list. */
+function taskListTitle(name: string, field: (key: string) => string): string {
+  switch (name) {
+    case 'TaskCreate':
+      return `Add a task: ${field('subject')}`
+    case 'TaskUpdate':
+      return `Update task ${field('taskId')}`
+    case 'TaskList':
+      return 'List the tasks'
+    case 'TaskGet':
+      return `Show task ${field('taskId')}`
+    default:
+      return 'Update the todo list'
+  }
+}
+
 /** @param cwd Where paths of the call are from: an editor is told absolute ones alone. */
 export function toolViewOf(name: string, input: unknown, cwd: string): ToolView {
   const fields = fieldsOf(input)
@@ -50,11 +66,8 @@ export function toolViewOf(name: string, input: unknown, cwd: string): ToolView 
     case 'Read': {
       const { offset } = fields
       const line = typeof offset === 'number' && offset >= 1 ? Math.floor(offset) : undefined
-      return at(
-        'file_path',
-        plain('read', `Read ${from('file_path')}${line === undefined ? '' : ` from line ${line}`}`),
-        line,
-      )
+      const title = `Read ${from('file_path')}${line === undefined ? '' : ` from line ${line}`}`
+      return at('file_path', plain('read', title), line)
     }
     case 'Edit': {
       const view = at('file_path', plain('edit', `Edit ${from('file_path')}`))
@@ -97,8 +110,7 @@ export function toolViewOf(name: string, input: unknown, cwd: string): ToolView 
     case 'Glob':
     case 'Grep': {
       const where = [from('path'), field('glob'), field('type')].filter((text) => text !== '').join(' ')
-      const what = name === 'Glob' ? `Find files matching ${field('pattern')}` : `Search for "${field('pattern')}"`
-      return at('path', plain('search', `${what}${where === '' ? '' : ` in ${where}`}`))
+      return at('path', plain('search', searchTitle(name, field('pattern'), where)))
     }
     case 'WebFetch':
       return { ...plain('fetch', `Fetch ${field('url')}`), content: texts('url', 'prompt') }
@@ -111,15 +123,13 @@ export function toolViewOf(name: string, input: unknown, cwd: string): ToolView 
         content: texts('prompt'),
       }
     case 'TodoWrite':
-      return plain('think', 'Update the todo list')
     case 'TaskCreate':
-      return { ...plain('think', `Add a task: ${field('subject')}`), content: texts('description') }
     case 'TaskUpdate':
-      return plain('think', `Update task ${field('taskId')}`)
     case 'TaskList':
-      return plain('think', 'List the tasks')
     case 'TaskGet':
-      return plain('think', `Show task ${field('taskId')}`)
+      return { ...plain('think', taskListTitle(name, field)), content: texts('description') }
+    case 'EnterPlanMode':
+      return plain('switch_mode', 'Enter plan mode')
     case 'ExitPlanMode': {
       const view = plain('switch_mode', 'Present the plan')
       return field('plan') === '' ? view : { ...view, content: [textContent(field('plan'))] }
@@ -128,12 +138,19 @@ export function toolViewOf(name: string, input: unknown, cwd: string): ToolView 
       return { ...plain('other', `Use the skill ${field('skill')}`), content: texts('args') }
     case 'AskUserQuestion':
       return plain('other', 'Ask a question')
-    default: {
-      const called = mcpNameOf(name)
-      const title = called === undefined ? name : `${called.tool} (MCP server ${called.server})`
-      return { ...plain('other', title), content: wholeInput(fields) }
-    }
+    default:
+      return { ...plain('other', otherTitle(name)), content: wholeInput(fields) }
   }
+}
+
+function searchTitle(tool: 'Glob' | 'Grep', pattern: string, where: string): string {
+  const what = tool === 'Glob' ? `Find files matching ${pattern}` : `Search for "${pattern}"`
+  return where === '' ? what : `${what} in ${where}`
+}
+
+function otherTitle(tool: string): string {
+  const called = mcpNameOf(tool)
+  return called === undefined ? tool : `${called.tool} (MCP server ${called.server})`
 }
 
 /** A patch with a diff for each of its files. */

@@ -76,7 +76,7 @@ export function clusterInTerminal(url: string, admin: string | undefined): Clust
       const { hasBegun, goesOn } = left.get(id) ?? { hasBegun: false, goesOn: false }
       if (!hasBegun) return ''
       const command = `halting ${shellQuoted(['--cluster', url, '--resume', id])}`
-      return goesOn ? `It goes on on the cluster. Come back to it: ${command}\n` : `Go on with it: ${command}\n`
+      return goesOn ? `The run continues on the cluster. Resume: ${command}\n` : `Resume: ${command}\n`
     },
   }
 }

@@ -82,7 +82,7 @@ export function goalRows(goal: SessionGoal | null): readonly string[] {
     return [row, ...report.filter((line) => line.trim() !== '').map((line) => `  ${line}`)]
   })
   const more = [
-    ...(tries === 0 ? [] : [`try ${tries} of ${maxTries}`]),
+    ...(tries === 0 ? [] : [`sent back ${tries} of ${maxTries} times`]),
     ...(last !== null && last.tampered.length > 0 ? [findingText(last)] : []),
     ...(last?.flaky === true ? ['the check is flaky'] : []),
     ...(isChecking ? ['check running'] : []),

@@ -89,7 +89,7 @@ export function toolWaitIn(data: unknown): ToolWait | undefined {
   return { what, untilMs, leftMs }
 }
 
-/** `waiting for bash_1 to end, until 14:05 at the latest`, by the clock of this machine. */
+/** `waiting for bash_1 to end, at most until 14:05`, by the clock of this machine. */
 export function toolWaitText({ what, untilMs }: Pick<ToolWait, 'what' | 'untilMs'>, now: number): string {
-  return `waiting for ${what}, until ${clockText(untilMs, now)} at the latest`
+  return `waiting for ${what}, at most until ${clockText(untilMs, now)}`
 }

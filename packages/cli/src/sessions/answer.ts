@@ -45,7 +45,7 @@ export async function answer(
   const open = calls.filter(({ id }) => answers[id] === undefined)
   const next =
     open.length === 0
-      ? `Go on: halting -p --resume ${sessionId} --on-ask defer`
+      ? `Resume: halting -p --resume ${sessionId} --on-ask defer`
       : `Still to be answered: ${open.map(({ id, name }) => `${name} ${id}`).join(', ')}`
   program.output.out(
     `${command === 'approve' ? 'Approved' : 'Denied'}: ${everyCharacterInLine(`${call.name}: ${call.message}`, 300)}\n${next}\n`,

@@ -44,7 +44,7 @@ test('each round is a call, and the goal is an entry of the plan', async () => {
   expect(await agent.prompt(sessionId, 'go')).toMatchObject({ stopReason: 'end_turn' })
   expect(rounds(agent)).toEqual([
     ['halting-goal-1', 'in_progress', 'Check the goal: npm test'],
-    ['halting-goal-1', 'completed', 'goal: npm test ✗ (before it began: 3 failed)'],
+    ['halting-goal-1', 'completed', 'goal: npm test ✗ (before the run: 3 failed)'],
     ['halting-goal-2', 'in_progress', 'Check the goal: npm test'],
     ['halting-goal-2', 'failed', 'goal: npm test ✗ (try 1 of 10: 1 failed)'],
     ['halting-goal-3', 'in_progress', 'Check the goal: npm test'],
@@ -150,7 +150,7 @@ test('a check that a cancel cuts is no call that stays open', async () => {
   expect(await ended).toMatchObject({ stopReason: 'cancelled' })
   expect(rounds(agent)).toEqual([
     ['halting-goal-1', 'in_progress', 'Check the goal: sleep 100'],
-    ['halting-goal-1', expect.stringMatching(/completed|failed/), 'goal: sleep 100: not checked to its end'],
+    ['halting-goal-1', expect.stringMatching(/completed|failed/), 'goal: sleep 100: check not finished'],
   ])
 })
 

@@ -82,10 +82,10 @@ describe('calls', () => {
     const untilMs = new Date(2030, 0, 7, 14, 5).getTime()
     const wait = { waitsFor: 'bash_1 to end', sinceMs: 0, untilMs, leftMs: 1 }
     expect(calls.start('a', 'Wait', { task_id: 'bash_1' })).toMatchObject([{ title: 'Wait for bash_1', kind: 'other' }])
-    const title = 'Wait for bash_1 (waits for bash_1 to end, until 2030-01-07 14:05)'
+    const title = 'Wait for bash_1 (waiting for bash_1 to end, at most until 2030-01-07 14:05)'
     expect(calls.progress('a', wait)).toMatchObject([{ toolCallId: 'a', status: 'in_progress', title }])
     const [over] = calls.result('a', 'x', false, { outcome: 'over' })
-    expect(over).toMatchObject({ title: 'Wait for bash_1 (time over)' })
+    expect(over).toMatchObject({ title: 'Wait for bash_1 (timed out)' })
     const shell = { command: 'curl -fs localhost:3000' }
     expect(calls.start('b', 'Wait', shell)).toMatchObject([
       { title: 'Wait for `curl -fs localhost:3000`', kind: 'execute' },
@@ -125,7 +125,7 @@ describe('calls', () => {
     const calls = new CallUpdates('/work')
     calls.announce('r', 'Bash', { command: 'yes' })
     const [told] = calls.result('r', 'y'.repeat(30_000), false)
-    expect(JSON.stringify(told)).toContain('10000 characters more')
+    expect(JSON.stringify(told)).toContain('10000 more characters')
     calls.announce('e', 'Edit', { file_path: 'a', old_string: 'x', new_string: 'y' })
     expect(calls.result('e', 'Edited a.', false)).toEqual([
       { sessionUpdate: 'tool_call_update', toolCallId: 'e', status: 'completed' },
@@ -148,7 +148,7 @@ test.each<
     'a.ts\nb.ts',
     { filenames: ['a.ts', '/etc/b.ts'], numFiles: 9, truncated: true },
     {
-      title: 'Glob *.ts (9 files, cut)',
+      title: 'Find files matching *.ts (9 files, truncated)',
       locations: [{ path: '/work/a.ts' }, { path: '/etc/b.ts' }],
       text: '```\na.ts\nb.ts\n```',
     },
@@ -159,7 +159,7 @@ test.each<
     'a.ts:7:x = 1\na.ts-8-y\n"odd\\u0007.ts":3:x',
     { mode: 'content', numLines: 3, numFiles: 2 },
     {
-      title: 'Grep x (3 lines in 2 files)',
+      title: 'Search for "x" (3 lines in 2 files)',
       locations: [
         { path: '/work/a.ts', line: 7 },
         { path: '/work/odd\u0007.ts', line: 3 },
@@ -170,12 +170,12 @@ test.each<
   [
     'Grep',
     { pattern: 'x' },
-    'a.ts\n\n[There is more. Narrow the search, or raise head_limit.]',
+    'a.ts\n\n[Only 2 results are shown. For more, repeat the call with "offset": 2, or narrow the search.]',
     { mode: 'files_with_matches', numLines: 1, numFiles: 1, truncated: true },
     {
-      title: 'Grep x (1 file, cut)',
+      title: 'Search for "x" (1 file, truncated)',
       locations: [{ path: '/work/a.ts' }],
-      text: '```\na.ts\n\n[There is more. Narrow the search, or raise head_limit.]\n```',
+      text: '```\na.ts\n\n[Only 2 results are shown. For more, repeat the call with "offset": 2, or narrow the search.]\n```',
     },
   ],
   [
@@ -197,7 +197,7 @@ test.each<
     { command: 'x &' },
     'Started.',
     { backgroundTaskId: 'task_1' },
-    { title: '`x &` (in the background as task_1)', text: '```\nStarted.\n```' },
+    { title: 'Run x & (in the background as task_1)', text: '```\nStarted.\n```' },
   ],
   [
     'Agent',
@@ -213,9 +213,9 @@ test.each<
     { query: 'x' },
     'Found.',
     { results: [{ title: 'A', url: 'https://a.example/' }] },
-    { title: 'Search the web for x (1 page)', text: 'Found.' },
+    { title: 'Search the web for "x" (1 page)', text: 'Found.' },
   ],
-  ['mcp__a__b', { q: 1 }, 'one\ntwo', undefined, { title: 'mcp__a__b (2 lines)', text: 'one\ntwo' }],
+  ['mcp__a__b', { q: 1 }, 'one\ntwo', undefined, { title: 'b (MCP server a) (2 lines)', text: 'one\ntwo' }],
   [
     'TodoWrite',
     { todos: [] },
@@ -283,12 +283,12 @@ describe('what an editor shows of a call', () => {
     [
       'Grep',
       { pattern: 'x', path: '/etc' },
-      { kind: 'search', title: 'Grep x in /etc', locations: [{ path: '/etc' }] },
+      { kind: 'search', title: 'Search for "x" in /etc', locations: [{ path: '/etc' }] },
     ],
-    ['Bash', { command: 'ls\n\u001B[31m', description: 'Lists' }, { kind: 'execute', title: '`ls ⟦U+001B⟧[31m`' }],
+    ['Bash', { command: 'ls\n\u001B[31m', description: 'Lists' }, { kind: 'execute', title: 'Run ls ⟦U+001B⟧[31m' }],
     ['WebFetch', { url: 'https://x' }, { kind: 'fetch', title: 'Fetch https://x' }],
-    ['WebSearch', { query: 'x' }, { kind: 'fetch', title: 'Search the web for x' }],
-    ['Grep', { pattern: 'x', glob: '*.ts' }, { kind: 'search', title: 'Grep x in *.ts', locations: [] }],
+    ['WebSearch', { query: 'x' }, { kind: 'fetch', title: 'Search the web for "x"' }],
+    ['Grep', { pattern: 'x', glob: '*.ts' }, { kind: 'search', title: 'Search for "x" in *.ts', locations: [] }],
     [
       'Agent',
       { description: 'Look', subagent_type: 'finder', prompt: 'Find it.' },
@@ -297,15 +297,33 @@ describe('what an editor shows of a call', () => {
     [
       'Skill',
       { skill: 'pdf', args: 'a.pdf' },
-      { title: 'Skill pdf', content: [{ content: { text: '```\na.pdf\n```' } }] },
+      { title: 'Use the skill pdf', content: [{ content: { text: '```\na.pdf\n```' } }] },
     ],
     [
       'ExitPlanMode',
       { plan: '# Plan' },
       { kind: 'switch_mode', content: [{ type: 'content', content: { type: 'text', text: '# Plan' } }] },
     ],
-    ['mcp__files__list', null, { kind: 'other', title: 'mcp__files__list', locations: [], content: [] }],
+    ['mcp__files__list', null, { kind: 'other', title: 'list (MCP server files)', locations: [], content: [] }],
     ['Edit', 'no object', { kind: 'edit', locations: [], content: [] }],
+    [
+      'apply_patch',
+      {
+        input:
+          '*** Begin Patch\n*** Update File: a\n@@\n x\n-one\n+1\n*** Update File: b\n*** Move to: c\n@@\n-b\n+c\n*** Add File: d\n+new\n*** End Patch',
+      },
+      {
+        title: 'Patch a, b → c, d (new file)',
+        kind: 'edit',
+        locations: [{ path: '/work/a' }, { path: '/work/c' }, { path: '/work/d' }],
+        content: [
+          { type: 'diff', path: '/work/a', oldText: 'x\none', newText: 'x\n1' },
+          { type: 'diff', path: '/work/c', oldText: 'b', newText: 'c' },
+          { type: 'diff', path: '/work/d', oldText: null, newText: 'new' },
+        ],
+      },
+    ],
+    ['apply_patch', { input: 'no patch' }, { kind: 'edit', locations: [] }],
   ])('%s', (name, input, expected) => {
     expect(toolViewOf(name, input, '/work')).toMatchObject(expected)
   })
@@ -326,10 +344,10 @@ describe('what an editor shows of a call', () => {
   })
 
   test.each([
-    ['Bash', { command: 'npm\u200B test' }, '`npm⟦U+200B⟧ test`'],
+    ['Bash', { command: 'npm\u200B test' }, 'Run npm⟦U+200B⟧ test'],
     ['Write', { file_path: 'a\u2060.ts', content: '' }, 'Write a⟦U+2060⟧.ts'],
     ['WebFetch', { url: 'https://x/\u{E0041}' }, 'Fetch https://x/⟦U+E0041⟧'],
-    ['mcp__s__t\uFEFF', {}, 'mcp__s__t⟦U+FEFF⟧'],
+    ['mcp__s__t\uFEFF', {}, 't⟦U+FEFF⟧ (MCP server s)'],
   ])('every character of a title is seen: %s', (name, input, title) => {
     expect(toolViewOf(name, input, '/work').title).toBe(title)
   })
@@ -619,9 +637,9 @@ test('what an option saves is shown whole, or the option is not offered (R-ACP-7
     })
       .filter(({ kind }) => kind === 'allow_always')
       .map(({ optionId, name }) => `${optionId} ${name}`)
-  const mode = 'allow_always:1 Always allow what the mode acceptEdits allows (this session)'
+  const mode = 'allow_always:1 Allow, and switch to the mode "Accept edits" (in this session)'
   expect(namesFor('ls:*', 'cat:*')).toEqual([
-    'allow_always:0 Always allow Bash(ls:*), Bash(cat:*) (every project)',
+    'allow_always:0 Always allow Bash(ls:*), Bash(cat:*) (in all projects)',
     mode,
   ])
   for (const contents of [

@@ -183,13 +183,13 @@ test('a person is asked with the diff and the rule that would be saved, and what
         {
           optionId: 'allow_always:1',
           kind: 'allow_always',
-          name: 'Always allow what the mode acceptEdits allows (this session)',
+          name: 'Allow, and switch to the mode "Accept edits" (in this session)',
         },
         { optionId: 'reject_once', kind: 'reject_once', name: 'Reject' },
         {
           optionId: 'reject_always',
           kind: 'reject_always',
-          name: 'Reject, and reject this same Write in this session',
+          name: 'Always reject this Write call (in this session)',
         },
       ],
     },

@@ -103,20 +103,20 @@ describe('a form', () => {
     [{ age: 7, name: 'Ada', size: 'l', sure: false, some: ['b'] }, undefined],
     [{ name: 'Ada' }, 'age is missing'],
     [{ age: 7, mail: 'a@b', site: 'https://a.example', day: '2026-01-31', at: '2026-01-31T12:00:00Z' }, undefined],
-    [{ age: 7, mail: 'ab' }, 'mail is not'],
-    [{ age: 7, site: 'here' }, 'site is not'],
-    [{ age: 7, day: '2026-13-01' }, 'day is not'],
-    [{ age: 7, at: 'today' }, 'at is not'],
-    [{ age: 7.5 }, 'age is not'],
-    [{ age: 0 }, 'age is not'],
-    [{ age: '7' }, 'age is not'],
-    [{ age: 7, name: 'Long' }, 'name is not'],
-    [{ age: 7, size: 'm' }, 'size is not'],
-    [{ age: 7, sure: 'yes' }, 'sure is not'],
-    [{ age: 7, some: ['a', 'b'] }, 'some is not'],
-    [{ age: 7, some: ['c'] }, 'some is not'],
-    [{ age: 7, more: 'x' }, 'more is not'],
-    [{ age: 7, constructor: 'x' }, 'constructor is not'],
+    [{ age: 7, mail: 'ab' }, 'mail has the wrong type'],
+    [{ age: 7, site: 'here' }, 'site has the wrong type'],
+    [{ age: 7, day: '2026-13-01' }, 'day has the wrong type'],
+    [{ age: 7, at: 'today' }, 'at has the wrong type'],
+    [{ age: 7.5 }, 'age has the wrong type'],
+    [{ age: 0 }, 'age has the wrong type'],
+    [{ age: '7' }, 'age has the wrong type'],
+    [{ age: 7, name: 'Long' }, 'name has the wrong type'],
+    [{ age: 7, size: 'm' }, 'size has the wrong type'],
+    [{ age: 7, sure: 'yes' }, 'sure has the wrong type'],
+    [{ age: 7, some: ['a', 'b'] }, 'some has the wrong type'],
+    [{ age: 7, some: ['c'] }, 'some has the wrong type'],
+    [{ age: 7, more: 'x' }, 'more has the wrong type'],
+    [{ age: 7, constructor: 'x' }, 'constructor has the wrong type'],
   ])('takes %j: %s', (content, misfit) => {
     expect(given).toBeDefined()
     expect(misfitOf(given ?? { properties: {} }, content)?.slice(0, misfit?.length)).toBe(misfit)
@@ -192,7 +192,13 @@ describe('a question of a server', () => {
   >([
     ['an editor without forms', {}, () => ({}), name, 'this editor does not support forms'],
     ['an editor that fails', forms, () => Promise.reject(new Error('no window')), name, 'could not ask: no window'],
-    ['an answer that does not fit', forms, () => ({ action: 'accept', content: { name: 7 } }), name, 'name is not'],
+    [
+      'an answer that does not fit',
+      forms,
+      () => ({ action: 'accept', content: { name: 7 } }),
+      name,
+      'name has the wrong type',
+    ],
     [
       'an answer without content',
       forms,
@@ -205,14 +211,14 @@ describe('a question of a server', () => {
       forms,
       () => ({}),
       { message: 'Which?', requestedSchema: form({ a: { type: 'object' } }) },
-      'no form',
+      'a form cannot show what it asks for',
     ],
   ])('%s declines, and the person is told once', async (_what, capabilities, said, asks, because) => {
     const { questions, session, notes } = world(capabilities, said)
     questions.attach(session)
     for (let time = 0; time < 3; time++) expect(await questions.ask('crm', asks, waits)).toEqual({ action: 'decline' })
     expect(notes).toEqual([expect.stringContaining(because)])
-    expect(notes[0]).toContain(`The server crm asked "${asks.message}"`)
+    expect(notes[0]).toContain(`Declined a question of the server crm, "${asks.message}"`)
   })
 
   test('before the client knows the session it is declined', async () => {

@@ -118,17 +118,17 @@ test('what cannot be had of a cluster is refused by name', async () => {
   const driven = await host([], { args: ['--cluster', url] })
   for (const subtype of ['mcp_set_servers', 'mcp_status', 'rewind_files', 'reload_skills']) {
     const { error } = await driven.ask(subtype, { user_message_id: 'x', servers: {} })
-    expect(error).toContain(`${subtype} is not there with --cluster`)
+    expect(error).toContain(`${subtype} is not available with --cluster`)
   }
   await driven.end()
   const hooked = await host([], { args: ['--cluster', url] })
   const { error } = await hooked.ask('initialize', { hooks: { Stop: [{ hookCallbackIds: ['h'] }] } })
-  expect(error).toContain('hooks cannot be had with --cluster')
+  expect(error).toContain('hooks cannot be used with --cluster')
   expect((await hooked.running.ended).status).toBe(2)
   const tooled = await host([], { args: ['--cluster', url, '--allowedTools', 'Bash'] })
   tooled.send(user('hi'))
   const ended = await tooled.running.ended
-  expect([ended.status, ended.stderr]).toEqual([2, expect.stringContaining('--allowedTools does not go with')])
+  expect([ended.status, ended.stderr]).toEqual([2, expect.stringContaining('--allowedTools cannot be combined with')])
 })
 
 test.each(['stdin ends', 'SIGTERM'])(
@@ -177,5 +177,5 @@ test('the official SDK drives a session of a cluster, unchanged', async () => {
     },
   })
   expect([seen, answerOf(told), told.thrown]).toEqual([['Bash'], 'One.', undefined])
-  expect(told.stderr).toContain('the system prompt of the worker stays')
+  expect(told.stderr).toContain('the system prompt of the worker applies')
 })

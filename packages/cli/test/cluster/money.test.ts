@@ -19,13 +19,13 @@ test('a session spends from the budget of its worker, and from another one only 
   expect(tenantFor({ tenant: 'acme' }, { tenant: 'acme' })).toBe('acme')
   expect(tenantFor({ tenant: 'acme', allowedTenants: ['b'] }, { tenant: 'b' })).toBe('b')
   for (const [flags, opening, said] of [
-    [{}, { tenant: 'acme' }, 'the budget of acme'],
+    [{}, { tenant: 'acme' }, 'cannot use the tenant acme'],
     [{ tenant: 'acme' }, { tenant: 'b' }, 'the budget of b'],
     [{ tenant: 'acme', allowedTenants: ['b'] }, { tenant: '__proto__' }, 'the budget of __proto__'],
     [{ allowedTenants: ['b'] }, {}, 'name their tenant'],
-    [{ tenant: 'acme' }, { tenant: '' }, 'as a text'],
-    [{ tenant: 'acme' }, { tenant: null }, 'as a text'],
-    [{ tenant: 'acme' }, { tenant: ['acme'] }, 'as a text'],
+    [{ tenant: 'acme' }, { tenant: '' }, 'must be a string'],
+    [{ tenant: 'acme' }, { tenant: null }, 'must be a string'],
+    [{ tenant: 'acme' }, { tenant: ['acme'] }, 'must be a string'],
   ] as const)
     expect(() => tenantFor(flags, opening)).toThrow(said)
 })
@@ -152,9 +152,9 @@ test('the budget of a tenant is told, and set', async () => {
   expect({ code, stdout }).toEqual({
     code: 0,
     stdout: [
-      'a & b: $20.00 in all',
-      '  settled   $4.25, of that $0.0100 at worst case',
-      '  reserved  $0.5000, by 1 session at work',
+      'a & b: $20.00 total',
+      '  settled   $4.25, including $0.0100 at worst case',
+      '  reserved  $0.5000, by 1 running session',
       '  left      $15.25',
       '  s-1  $0.5000 reserved, $0.2500 settled',
       '',

@@ -53,7 +53,7 @@ test('the port of a worker, or of the administration, is not that for requests',
 test('where the engine knows no sessions a worker is missing, and what is too large for it is named', async () => {
   const missing = { code: 404, message: "service 'halting_session' not found.", source: 'ingress' }
   const { url } = await answering(404, JSON.stringify(missing))
-  await expect(statusAt(url)).rejects.toThrow('No worker is registered there: halting serve --register does that.')
+  await expect(statusAt(url)).rejects.toThrow('No worker is registered there. Use halting serve --register.')
   const full = await answering(413, 'length limit exceeded')
   await expect(statusAt(full.url)).rejects.toThrow('Put what is large into a file of the session.')
 })
@@ -71,9 +71,7 @@ test('an address with a path keeps it, of the cluster and of its administration'
 
 test('the port for requests is not the administration', async () => {
   const { url } = await answering(400, '{"code":400,"message":"bad path: /query","source":"ingress"}')
-  await expect(sessionsOfCluster({ cluster: url, admin: url })).rejects.toThrow(
-    '--admin takes the address of its administration',
-  )
+  await expect(sessionsOfCluster({ cluster: url, admin: url })).rejects.toThrow('Set --admin to the admin address')
 })
 
 test('who waits for a worker that is not there is told what the engine tries, once', async () => {
@@ -109,7 +107,7 @@ test('--tenant is said in the opening of a new session, and to none that has beg
   await session.close()
   expect(made.cluster.requests[0]).toMatchObject({ opening: { tenant: 'acme' } })
   const again = openRemote({ ...flags, tenant: 'other', resume: session.id }, program, { heeded: [], note })
-  await expect(again).rejects.toThrow('keeps the tenant that it began with')
+  await expect(again).rejects.toThrow('cannot be changed. Remove --tenant.')
 })
 
 test('the folder of a session that is removed goes, and no other', async () => {

@@ -140,7 +140,7 @@ test('a run that ends at a limit says how it goes on in the cluster, and goes on
   expect(first.exitCode).toBe(3)
   expect(first.err).toContain('max_turns')
   const sessionId = sessionIdIn(first)
-  expect(first.err).toContain(`Go on: halting -p --resume ${sessionId} --max-turns 2 --cluster ${given.cluster.url}`)
+  expect(first.err).toContain(`Resume: halting -p --resume ${sessionId} --max-turns 2 --cluster ${given.cluster.url}`)
   const second = await prompt(given, '', { flags: { resume: sessionId, maxTurns: 5 } })
   expect({ exitCode: second.exitCode, out: second.out }).toEqual({ exitCode: 0, out: 'Read it.\n' })
 })

@@ -28,7 +28,7 @@ describe('a round of checks', () => {
   test.each([
     [ends, 'goal: npm test ✗ (try 2 of 10: 3 failed)'],
     [{ ...ends, tries: 10 }, 'goal: npm test ✗ (after 10 tries: 3 failed)'],
-    [{ ...ends, place: 'baseline' }, 'goal: npm test ✗ (before it began: 3 failed)'],
+    [{ ...ends, place: 'baseline' }, 'goal: npm test ✗ (before the run: 3 failed)'],
     [
       { ...ends, checks: [], tampered: ['package.json (scripts.test)'] },
       'goal: npm test, npm run lint ✗ (try 2 of 10: changed: package.json (scripts.test))',
@@ -73,7 +73,7 @@ describe('the end of a run', () => {
     expect(goalNotes({ ...result, changedTests })).toEqual([
       'The agent changed 7 test files: a.test.js, b.test.js, c.test.js, d.test.js, e.test.js, 2 more.',
     ])
-    expect(goalNotes({ ...result, flaky: true })[0]).toContain('--until-stable 3 asks for that many passes in a row')
+    expect(goalNotes({ ...result, flaky: true })[0]).toContain('--until-stable 3 requires that many passes in a row')
     expect(goalNotes({ ...result, flaky: true }, 5)[0]).toContain('--until-stable 10')
   })
 })

@@ -49,7 +49,7 @@ describe('the goal is met', () => {
       status: 0,
       stdout: 'Now it does.\n',
       stderr: [
-        'goal: sh check.sh ✗ (before it began: 1 failed)',
+        'goal: sh check.sh ✗ (before the run: 1 failed)',
         'goal: sh check.sh ✗ (try 1 of 10: 1 failed)',
         'goal: sh check.sh ✓',
         '✓ done · goal met: sh check.sh · FIGURES · 1 file changed +1 −1',
@@ -106,7 +106,7 @@ describe('the goal is met', () => {
       status: 0,
       stdout: 'And checked.\n',
       stderr: [
-        expect.stringContaining('✗ (before it began: Nothing shows that the goal is met'),
+        expect.stringContaining('✗ (before the run: Nothing shows that the goal is met'),
         expect.stringContaining('✗ (try 1 of 10: Nothing shows that the goal is met'),
         'goal: All sums are right. ✓',
         '✓ done · goal met: All sums are right. (judged by a model) · FIGURES · 1 file changed +1 −1',
@@ -149,12 +149,12 @@ describe('the goal is not met', () => {
       status: 6,
       stdout: 'Three.\n',
       stderr: [
-        'goal: sh check.sh ✗ (before it began: 1 failed)',
+        'goal: sh check.sh ✗ (before the run: 1 failed)',
         'goal: sh check.sh ✗ (try 1 of 2: 1 failed)',
         'goal: sh check.sh ✗ (try 2 of 2: 1 failed)',
         'goal: sh check.sh ✗ (after 2 tries: 1 failed)',
         'halting: goal_unmet: The goal is not met after 2 tries: `sh check.sh` failed with exit code 1: 1 failed (FIGURES, 2 files changed +2 −0). Raise --until-tries, or choose another model with --model.',
-        'Go on: halting -p --resume ID --until-tries 4',
+        'Resume: halting -p --resume ID --until-tries 4',
         'Undo: halting undo ID',
       ],
     })
@@ -186,8 +186,8 @@ describe('the goal is not met', () => {
     )
     expect(ended.status).toBe(6)
     expect(ended.stderr).toContain('goal: npm test ✗ (try 1 of 5: changed: package.json (scripts.test))')
-    expect(ended.stderr).toContain('The agent is to leave it alone: say so in the prompt')
-    expect(ended.stderr).toContain('If you changed it yourself, begin a new session, which takes it as it is.')
+    expect(ended.stderr).toContain('Tell the agent in the prompt not to change it')
+    expect(ended.stderr).toContain('If you changed it yourself, start a new session, which accepts the change.')
   })
 
   test('where a limit ends the run: it is checked once more, and the ending of the limit says so', async () => {
@@ -211,16 +211,16 @@ test('after Ctrl-C in a check the command that goes on has the goal again', asyn
   const { status, stderr } = await one.ended
   expect(status).toBe(130)
   expect(told({ stderr })).toEqual([
-    'goal: touch began; sleep 300: not checked to its end',
+    'goal: touch began; sleep 300: check not finished',
     'halting: aborted_streaming: Interrupted by the user (goal not checked, FIGURES).',
-    'Go on: halting -p --resume ID --until "touch began; sleep 300" "Go on." --until-timeout 300000ms --protect "*.txt"',
+    'Resume: halting -p --resume ID --until "touch began; sleep 300" "Go on." --until-timeout 300000ms --protect "*.txt"',
   ])
 })
 
 test('with --verbose an answer that goes back stands before the check that failed, and its report below', async () => {
   const ended = await pursue([say('It passes.'), ...fix, say('Now.')], ['--verbose'])
   expect(told(ended).slice(0, 6)).toEqual([
-    'goal: sh check.sh ✗ (before it began: 1 failed)',
+    'goal: sh check.sh ✗ (before the run: 1 failed)',
     '  1 failed',
     expect.stringContaining('This task is done when'),
     'It passes.',
@@ -254,7 +254,7 @@ describe('before anything is spent', () => {
     expect(ended).toEqual({
       status: 2,
       stdout: '',
-      stderr: `halting: ${flag} needs a goal: give --until CMD, such as --until "npm test", or --goal TEXT.\n`,
+      stderr: `halting: ${flag} needs a goal. Add --until CMD, such as --until "npm test", or --goal TEXT.\n`,
     })
   })
 

@@ -52,7 +52,7 @@ test('why says that more tries do not help where nothing changed', async () => {
   await keep(id, [says('a'), says('b'), says('c')], { until: [goalOf(failed('1'))] })
   const { stdout } = await run(['why', id])
   expect(stdout).toContain('and nothing changes')
-  expect(stdout).toContain('Nothing changed between its tries: say in the prompt what else to try')
+  expect(stdout).toContain('Nothing changed between the tries: suggest another approach in the prompt')
   expect(stdout).toContain(`--until "npm test -- 'a b'" "Try another way."`)
 })
 
@@ -147,7 +147,7 @@ test('what -p offers where nothing changed names the goal, since a prompt begins
   const replies = script(['One.', 'Two.', 'Three.', 'Four.'].map((content) => ({ content })))
   const ended = await run(['-p', 'Make it.', '--script', replies, '--until', 'test -e "a b"'], { cwd })
   expect(ended.status).toBe(6)
-  const offered = /Go on: halting -p --resume (\S+) (.*)/.exec(ended.stderr)
+  const offered = /Resume: halting -p --resume (\S+) (.*)/.exec(ended.stderr)
   expect(offered?.[2]).toBe(`--until 'test -e "a b"' "Try another way."`)
   const write = { content: [call('Write', { file_path: 'a b', content: 'x' })] }
   const args = ['-p', '--resume', offered?.[1] ?? '', 'Try another way.', '--until', 'test -e "a b"']

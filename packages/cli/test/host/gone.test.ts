@@ -30,7 +30,7 @@ test('the end of stdin denies what nobody can answer any more, and the run goes 
     false,
     [expect.objectContaining({ subtype: 'success', result: 'Done.' })],
   ])
-  expect(one.service.requests[1]?.text).toContain('can answer nothing any more')
+  expect(one.service.requests[1]?.text).toContain('can no longer answer')
 })
 
 test('a second initialize is told what waits for an answer', async () => {

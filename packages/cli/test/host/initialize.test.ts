@@ -97,7 +97,7 @@ test('what the session is to be is read; blanks say nothing', () => {
 
 test.each([
   [{ systemPrompt: [1] }, 'systemPrompt must be a list of the right type'],
-  [{ appendSystemPrompt: {} }, 'appendSystemPrompt must be a text'],
+  [{ appendSystemPrompt: {} }, 'appendSystemPrompt must be a string'],
   [{ agents: [] }, 'agents must be an object'],
   [{ toolAliases: { A: 1 } }, 'toolAliases must be an object of tool names'],
   [{ hooks: 'all' }, 'hooks must be an object'],

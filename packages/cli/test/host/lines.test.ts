@@ -43,7 +43,7 @@ test('bytes that are no UTF-8 are read as U+FFFD within a text', () => {
 
 test('a line that is no object is told, and the next is read', () => {
   expect(read('{"a":\n[1]\nnull\n{"b":2}\n')).toEqual([
-    { kind: 'broken', because: 'it is no JSON', text: '{"a":' },
+    { kind: 'broken', because: 'is not valid JSON', text: '{"a":' },
     { kind: 'broken', because: 'is not a JSON object', text: '[1]' },
     { kind: 'broken', because: 'is not a JSON object', text: 'null' },
     object({ b: 2 }),

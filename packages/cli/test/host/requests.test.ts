@@ -94,7 +94,7 @@ test('what cannot be set is refused, and changes nothing', async () => {
       'without --allow-dangerously-skip-permissions',
     ],
     ['set_permission_mode', { mode: 'auto' }, 'There is no permission mode auto'],
-    ['set_permission_mode', {}, 'The request needs "mode, a text.'],
+    ['set_permission_mode', {}, 'The request needs "mode", a string.'],
     ['set_model', { model: 'nonsense' }, 'nonsense'],
     ['set_max_thinking_tokens', { max_thinking_tokens: 'many' }, 'must be a whole number, or null'],
     ['apply_flag_settings', { settings: { hooks: {}, model: 'claude-haiku-4-5' } }, 'hooks cannot be set'],
@@ -133,7 +133,7 @@ test('a host sets limits by the names of settings (spec R-LIM-10)', async () => 
     [5, 'limits must be an object'],
     [
       { maxSteps: 5 },
-      'Unknown limit maxSteps. There are maxTurns, maxBudgetUsd, maxRunUsd, maxTokens, maxDuration, maxToolCalls.',
+      'Unknown limit maxSteps. Limits: maxTurns, maxBudgetUsd, maxRunUsd, maxTokens, maxDuration, maxToolCalls.',
     ],
     [{ maxTurns: 0 }, 'limits.maxTurns must be a whole number of at least 1, or null'],
     [{ maxRunUsd: '5' }, 'limits.maxRunUsd must be a number of US dollars above 0'],

@@ -148,7 +148,7 @@ describe('a limit that the host started the session with', () => {
       const { queue, lines, changes } = queueOf(() => false, undefined, flags)
       queue.take({ name: 'limits', argument }, 'mine')
       await queue.settled()
-      expect(lines.at(-1)?.result).toContain('no message raises')
+      expect(lines.at(-1)?.result).toContain('a message cannot raise')
       expect(changes).toEqual([])
     },
   )
@@ -203,13 +203,13 @@ describe('goals', () => {
   test.each([[null], [goals], [judged]])('get no command by a message, and lose none', async (goal) => {
     for (const argument of ['npm test', '+ npm test', 'off']) {
       const { says, changes } = await asked({ name: 'until', argument }, goal)
-      expect([says?.startsWith('No message sets or takes away the command'), changes]).toEqual([true, []])
+      expect([says?.startsWith('A message cannot set or remove a goal command'), changes]).toEqual([true, []])
     }
   })
 
   test('are judged by a model where a message says so, and nothing else was there at the start', async () => {
     const { says, changes } = await asked({ name: 'goal', argument: 'It works.' }, null)
-    expect(says).toContain('a model finds that this holds: It works.')
+    expect(says).toContain('a model judges this to be true: It works.')
     expect(changes).toMatchObject([{ until: [{ name: 'It works.', judged: true }] }])
     expect((await asked({ name: 'goal', argument: 'off' }, judged)).changes).toEqual([{ until: [] }])
   })
@@ -222,7 +222,7 @@ describe('goals', () => {
         [judged, { goal: 'All pages load.' }],
       ] as const) {
         const { says, changes } = await asked({ name: 'goal', argument }, goal, flags)
-        expect([says?.includes('which no message changes'), changes]).toEqual([true, []])
+        expect([says?.includes('which a message cannot change'), changes]).toEqual([true, []])
       }
     },
   )

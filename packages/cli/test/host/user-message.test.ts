@@ -38,14 +38,14 @@ test.each([
   [{ type: 'user' }, 'has no message'],
   [{ type: 'user', message: 'hi' }, 'has no message'],
   [{ type: 'user', message: { role: 'assistant', content: 'hi' } }, 'has a role that is not user'],
-  [user(''), 'says nothing'],
-  [user([]), 'says nothing'],
+  [user(''), 'is empty'],
+  [user([]), 'is empty'],
   [user(7), 'has a content that is neither a string nor a list of blocks'],
   [user(['hi']), 'has a block without a type'],
   [user('hi', { priority: 'soon' }), 'has a priority other than now, next and later'],
 ])('%j %s, and is told so with what is right', (line, problem) => {
   expect(() => readUserMessage(line as never)).toThrow(
-    `A message of the host ${problem}. It takes {"type":"user","message":{"role":"user","content":"…"},"parent_tool_use_id":null,"session_id":""}.`,
+    `A message of the host ${problem}. Expected {"type":"user","message":{"role":"user","content":"…"},"parent_tool_use_id":null,"session_id":""}.`,
   )
 })
 

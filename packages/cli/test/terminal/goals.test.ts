@@ -37,7 +37,7 @@ describe('a run with a goal', () => {
     await settled()
     const rounds = terminal.all().filter((line) => line.startsWith('⏺ goal'))
     expect(rounds).toEqual([
-      '⏺ goal: bash check.sh ✗ (before it began: 3 failed)',
+      '⏺ goal: bash check.sh ✗ (before the run: 3 failed)',
       '⏺ goal: bash check.sh ✗ (try 1 of 10: 2 failed)',
       '⏺ goal: bash check.sh ✓',
     ])
@@ -54,7 +54,7 @@ describe('a run with a goal', () => {
     say('go')
     await terminal.sees('I work.')
     say('/until off')
-    await terminal.sees('commands as goals any more.')
+    await terminal.sees('Removed the commands as goals.')
     await terminal.sees('✓ done · 2 turns')
     expect(terminal.all().filter((line) => line.startsWith('⏺ goal'))).toHaveLength(1)
   })
@@ -66,7 +66,7 @@ describe('a run with a goal', () => {
     })
     say('go')
     await terminal.sees('Stopped: the goal is not met, and the answer called no tool: `bash check.sh` failed')
-    await terminal.sees('↵ send it back   m↵ another model   y↵ /why')
+    await terminal.sees('↵ send the answer back again   m↵ another model   y↵ /why')
     await settled()
     await offersTaken()
     type(key.enter)
@@ -95,10 +95,10 @@ describe('a run with a goal', () => {
     await settled()
     expect(existsSync(join(cwd, 'new.txt'))).toBe(true)
     say('u')
-    await terminal.sees(/Change \d files? back\?/)
+    await terminal.sees(/Revert \d files?\?/)
     await terminal.sees('new.txt')
     type(key.enter)
-    await terminal.sees('changed back. The conversation stays as it is.')
+    await terminal.sees('The conversation is unchanged.')
     expect(existsSync(join(cwd, 'new.txt'))).toBe(false)
     await offersTaken()
     type(key.enter)
@@ -131,7 +131,7 @@ describe('a run with a goal', () => {
     type(key.ctrl('c'))
     await terminal.sees('Stopped: interrupted')
     await terminal.sees('It is unknown whether the goal is met.')
-    expect(terminal.all().join('\n')).toContain('⏺ goal: echo begun; sleep 60: not checked to its end')
+    expect(terminal.all().join('\n')).toContain('⏺ goal: echo begun; sleep 60: check not finished')
   })
 
   test('in plan mode nothing is checked, and the panel says so', async () => {
@@ -159,7 +159,7 @@ describe('/until', () => {
     await terminal.sees('[goal_unmet]')
     await settled()
     say('/until')
-    await terminal.sees('/until + npm run lint adds one')
+    await terminal.sees('/until + npm run lint: add one')
     const shown = terminal.all().slice(terminal.all().findLastIndex((line) => line === 'Goals'))
     expect(shown.slice(0, 4)).toEqual(['Goals', '  bash check.sh ✗ (exit code 1)', '    3 failed', '  true'])
     say('/limits')

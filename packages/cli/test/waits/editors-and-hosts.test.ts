@@ -32,10 +32,10 @@ test('an editor is told that a wait begins and ends, and /retry ends it', async 
     [
       'warning',
       expect.stringMatching(
-        /^The run waits for the service until .* \(429: Too many requests\)\. It wakes by itself; \/retry/,
+        /^The run is waiting for the service until .* \(429: Too many requests\)\. It continues automatically; \/retry/,
       ),
     ],
-    ['info', expect.stringMatching(/^Retrying the service now,, after /)],
+    ['info', expect.stringMatching(/^Retrying now \(waited /)],
   ])
 })
 
@@ -47,7 +47,7 @@ test('an editor without notices reads it as text, and a cancel ends the run at o
   })
   const { sessionId } = await newSession()
   const answered = prompt(sessionId, 'go')
-  await vi.waitFor(() => expect(text()).toContain('The run waits for the service until '))
+  await vi.waitFor(() => expect(text()).toContain('The run is waiting for the service until '))
   await agent.notify('session/cancel', { sessionId })
   expect(await answered).toMatchObject({ stopReason: 'cancelled' })
 })

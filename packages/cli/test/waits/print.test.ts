@@ -54,7 +54,7 @@ describe('a run that may wait', () => {
     const before = await killed.ended
     const [first] = waitsIn(before.stdout)
     expect(before.stderr).toMatch(
-      /^halting: waits for the service until .*\(429.*Too many requests\); wakes by itself$/m,
+      /^halting: waiting for the service until .*\(429.*Too many requests\); continues automatically$/m,
     )
     const id = String(linesOf(before.stdout)[0]?.['session_id'])
     const resumed = await halting('--resume', id, ...streamed, '--max-duration', '2s').ended
@@ -74,7 +74,7 @@ describe('a run that may wait', () => {
   ] as const)('ends at once with %s: %d', async (signal, status) => {
     const { server, halting } = await world(limited(3_600), done)
     const running = halting('hi', '--output-format', 'json', '--wait-for-limits', '8h')
-    await running.says('waits for the service until')
+    await running.says('waiting for the service until')
     expect(running.stdout()).toBe('')
     running.child.kill(signal)
     const { status: code, stdout } = await running.ended
@@ -123,7 +123,7 @@ describe('a run that does not wait', () => {
   test.each([['text'], ['stream-json']])('announces a retry that waits for minutes (%s)', async (format) => {
     const { halting } = await world(limited(500), done)
     const running = halting('hi', '--output-format', format, ...(format === 'stream-json' ? ['--verbose'] : []))
-    await running.says('Too many requests (trying again at ')
+    await running.says('Too many requests (retry 1 of 10 at ')
     await running.says(', 1 of 10)')
     running.child.kill('SIGINT')
     expect((await running.ended).status).toBe(130)

@@ -13,8 +13,8 @@ test('a wait is counted down, r sent alone asks now, and a message that begins w
     flags,
   })
   say('go')
-  await terminal.sees(/waits for the service, (?:1:00:0\d|59:\d\d) left \(429\)/)
-  await terminal.sees('r Enter retries now')
+  await terminal.sees(/waiting for the service, (?:1:00:0\d|59:\d\d) left \(429\)/)
+  await terminal.sees('r Enter retry now')
   say('red or blue?')
   await terminal.sees('red or blue?')
   expect(opened[0]?.session.snapshot).toMatchObject({ activity: { type: 'service_wait' }, queue: [{ when: 'next' }] })
@@ -22,7 +22,7 @@ test('a wait is counted down, r sent alone asks now, and a message that begins w
   await terminal.sees('Retrying now.')
   await settled()
   expect(terminal.shown()).toContain('Red.')
-  expect(terminal.shown()).not.toContain('retries now')
+  expect(terminal.shown()).not.toContain('retry now')
   say('/retry')
   await terminal.sees('This session is not waiting for a service.')
 })
@@ -30,23 +30,23 @@ test('a wait is counted down, r sent alone asks now, and a message that begins w
 test('Esc ends a run that waits at once, and gives the message back', async () => {
   const { terminal, say, type, settled } = await startApp({ replies: [limited()], flags })
   say('go')
-  await terminal.sees('waits for the service')
+  await terminal.sees('waiting for the service')
   type('later', key.altEnter)
   type(key.escape)
   await settled()
   await terminal.sees('aborted_streaming')
   expect(terminal.shown()).toContain('later')
-  expect(terminal.shown()).not.toContain('waits for the service,')
+  expect(terminal.shown()).not.toContain('waiting for the service,')
 })
 
 test('another model that is chosen is asked at once', async () => {
   const { terminal, say, settled } = await startApp({ replies: [limited(), { content: 'From another.' }], flags })
   say('go')
-  await terminal.sees('waits for the service')
+  await terminal.sees('waiting for the service')
   say('/model another')
   await terminal.sees('From another.')
   await settled()
-  expect(terminal.shown()).not.toContain('retries now')
+  expect(terminal.shown()).not.toContain('retry now')
 })
 
 test('r is a prompt where nothing waits', async () => {
@@ -67,12 +67,12 @@ test('an agent that waits is shown in its line, and r asks for it, too', async (
     flags,
   })
   say('go')
-  await terminal.sees(/◦ .*waits for the service until .*\(429/)
-  await terminal.sees('r Enter retries now')
+  await terminal.sees(/◦ .*waiting for the service until .*\(429/)
+  await terminal.sees('r Enter retry now')
   say('r')
   await terminal.sees('All done.')
   await settled()
-  expect(terminal.shown()).not.toContain('retries now')
+  expect(terminal.shown()).not.toContain('retry now')
 })
 
 test('a run that does not wait says when the service takes requests again, in local time', async () => {

@@ -34,25 +34,29 @@ describe('a wait', () => {
   const wait = { untilMs: now + 751_000, error: '429', message: 'Too many requests.' }
 
   test('is told with its end and its reason, and counts down', () => {
-    expect(serviceWaitText(wait, now)).toBe('waits for the service until 14:17 (429: Too many requests)')
+    expect(serviceWaitText(wait, now)).toBe('waiting for the service until 14:17 (429: Too many requests)')
     expect(serviceWaitText({ ...wait, message: '429 slow down' }, now)).toContain('(429 slow down)')
-    expect(serviceWaitText({ untilMs: now, error: '', message: '' }, now)).toBe('waits for the service until 14:05:10')
+    expect(serviceWaitText({ untilMs: now, error: '', message: '' }, now)).toBe(
+      'waiting for the service until 14:05:10',
+    )
     expect(serviceCountdown(wait, now)).toBe('waiting for the service, 12:31 left (429)')
-    expect(serviceCountdown(wait, now + hour)).toBe('waits for the service, 0:00 left (429)')
-    expect(serviceCountdown({ untilMs: now + 500, error: '' }, now)).toBe('waits for the service, 0:01 left')
+    expect(serviceCountdown(wait, now + hour)).toBe('waiting for the service, 0:00 left (429)')
+    expect(serviceCountdown({ untilMs: now + 500, error: '' }, now)).toBe('waiting for the service, 0:01 left')
   })
 
   test('of a tool is told in the same way, with the day where it is another one', () => {
     const text = (untilMs: number): string => toolWaitText({ what: 'bash_1 to end', untilMs }, now)
-    expect(text(now + hour)).toBe('waits for bash_1 to end, until 15:05')
-    expect(text(now + 24 * hour)).toBe('waits for bash_1 to end, until 2026-11-30 14:05')
-    expect(countdownText('bash_1 to end', 1)).toBe('waits for bash_1 to end, 0:01 left')
-    expect(countdownText('bash_1 to end', -1)).toBe('waits for bash_1 to end, 0:00 left')
+    expect(text(now + hour)).toBe('waiting for bash_1 to end, at most until 15:05')
+    expect(text(now + 24 * hour)).toBe('waiting for bash_1 to end, at most until 2026-11-30 14:05')
+    expect(countdownText('bash_1 to end', 1)).toBe('waiting for bash_1 to end, 0:01 left')
+    expect(countdownText('bash_1 to end', -1)).toBe('waiting for bash_1 to end, 0:00 left')
   })
 
   test('what a service says steers no terminal', () => {
     const hostile = '\u001B[2Jgone\n\u202Eok'
-    expect(serviceWaitText({ ...wait, message: hostile }, now)).toBe('waits for the service until 14:17 (429: gone ok)')
+    expect(serviceWaitText({ ...wait, message: hostile }, now)).toBe(
+      'waiting for the service until 14:17 (429: gone ok)',
+    )
   })
 })
 
@@ -61,7 +65,7 @@ test('a retry is told with its time where it comes more than five seconds later'
   const retry = (delayMs: number) =>
     ({ type: 'retry', request: 1, attempt: 1, maxRetries: 10, delayMs, error }) as const
   expect([longRetryText(retry(5_000), now), longRetryText(retry(5_001), now)]).toEqual([undefined, 'at 14:05:15'])
-  expect(pauseNote(retry(500_000), now)).toBe('Slow down (trying again at 14:13:30, 1 of 10)')
+  expect(pauseNote(retry(500_000), now)).toBe('Slow down (retry 1 of 10 at 14:13:30)')
   expect([pauseNote(retry(2_000), now), pauseNote({ type: 'turn_start', request: 1, turn: 1 }, now)]).toEqual([
     undefined,
     undefined,
@@ -78,12 +82,12 @@ test('the line of a run counts a wait down, also one of an agent, and goes on af
   const line = (): string => activity.line(100)
   activity.onEvent({ type: 'tool_start', callId: 'a', name: 'Agent', input: {} })
   activity.onEvent(ofAgent(wait(true)))
-  expect(line()).toMatch(/^waits for the service, (?:1:00:00|59:\d\d) left \(429\) \(and 1 more\)/)
+  expect(line()).toMatch(/^waiting for the service, (?:1:00:00|59:\d\d) left \(429\) \(and 1 more\)/)
   activity.onEvent(ofAgent(wait(false)))
   expect(line()).toMatch(/^Agent/)
   activity.onEvent({ type: 'tool_end', callId: 'a', name: 'Agent', status: 'done', durationMs: 1 })
   activity.onEvent(wait(true))
-  expect(line()).toMatch(/^waits for the service, .* left \(429\) ·/)
+  expect(line()).toMatch(/^waiting for the service, .* left \(429\) ·/)
   // It may go on for hours.
   expect(activity.paceMs()).toBe(1_000)
   activity.onEvent(wait(false))

@@ -402,7 +402,7 @@ describe('a wait for money', () => {
 
   test('is for what a lease cannot give, too, when others of the session have it', async () => {
     const lease = {
-      name: 'the budget of acme',
+      name: 'cannot use the tenant acme',
       usd: 0,
       async growTo(wanted: number) {
         lease.usd = Math.min(Math.max(wanted, lease.usd), maxBudgetUsd)
@@ -419,9 +419,9 @@ describe('a wait for money', () => {
     const given = { type: 'budget_wait', neededUsd: 1, neededTokens: 10, reservedTokens: 400, holders: 3 } as const
     const text = (isWaiting: boolean, reservedUsd: number) => budgetWaitText({ ...given, isWaiting, reservedUsd })
     expect([text(true, 2.1), text(true, 0.00281), text(true, 0), text(false, 2)]).toEqual([
-      'Waits for money: $2.10 is reserved by 3 other requests.',
-      'Waits for money: $0.0029 is reserved by 3 other requests.',
-      'Waits for tokens: 400 are reserved by 3 other requests.',
+      'Waiting for budget: $2.10 is reserved by 3 other requests.',
+      'Waiting for budget: $0.0029 is reserved by 3 other requests.',
+      'Waiting for tokens: 400 are reserved by 3 other requests.',
       null,
     ])
   })

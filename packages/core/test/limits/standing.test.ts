@@ -146,11 +146,11 @@ describe('standing budgets', () => {
     purse.saysWhich = true
     const named = await ended(purse)
     expect([unnamed, named].map(({ reason, signal }) => [reason, signal.source, signal.message])).toEqual([
-      ['max_budget_usd', 'standing', 'The reply was cut at what was left of $9,000 a day'],
+      ['max_budget_usd', 'standing', 'The reply was cut to what was left of $9,000 a day'],
       [
         'max_budget_usd',
         'standing',
-        'The reply was cut at what was left of $9,000 a day. It begins anew at 2026-12-01T00:00:00+01:00',
+        'The reply was cut to what was left of $9,000 a day. It resets at 2026-12-01T00:00:00+01:00',
       ],
     ])
     expect(named.signal.context).toEqual({ budget: '$9,000 a day', resetsAt: '2026-12-01T00:00:00+01:00' })
@@ -226,7 +226,7 @@ describe('a request that waits for other processes', () => {
     const going = begin([], { ...given(purse), model: scriptedModel(['Done.']) })
     await until(() => going.events.some(({ type }) => type === 'budget_wait'))
     const [wait] = going.events.flatMap((event) => (event.type === 'budget_wait' ? [event] : []))
-    expect(wait && budgetWaitText(wait)).toBe('Waits for money: $5.00 of $9,000 a day is reserved by 1 other request.')
+    expect(wait && budgetWaitText(wait)).toBe('Waiting for budget: $5.00 of $9,000 a day is reserved by 1 other request.')
     giveBack()
     const { terminal, events } = await going.end()
     const waited = events.flatMap((event) => (event.type === 'budget_waited' ? [[event.outcome, event.budget]] : []))

@@ -22,10 +22,12 @@ import {
   type RuleDecision,
   type WallPort,
 } from './rule-book.ts'
+import { updatesOfPersonTool } from './plan-mode.ts'
 import { allowsMore, checkUpdates, rulesLearned, withLearned, type Withdrawn, withWithdrawn } from './learned.ts'
 import { ruleForAny } from './rule-match.ts'
 import { searchBounds, type SearchBounds } from './search-domains.ts'
 import { type Subjects, subjectOf, subjectsOf } from './subject.ts'
+import { deniedAsCalled, deniedByRule, doNotBypass, notAllowed } from './permission-texts.ts'
 
 /** Options of `createPermissions`. */
 export interface PermissionOptions {
@@ -180,7 +182,7 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
     noteJudged(judged, request, subjects)
     const present = bookFor(request)
     const rule = ruleForAny(present.deny, request.call.name, subjects, present)
-    if (rule !== undefined) return `Denied by the rule ${rule.source}. Do not try to get around it.`
+    if (rule !== undefined) return doNotBypass(deniedByRule(rule.source))
     const served = asCallOfServer(request, searchTool)
     return (served === undefined ? undefined : denies(served)) ?? deniedAsWritten(request, present, subjects)
   }
@@ -193,9 +195,7 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
     if (decision.behavior !== 'ask') return decision
     // To a call that was asked about somebody answers, or has answered.
     const isDenied = request.wasAsked !== true && (asked === 'deny' || current.mode === 'dontAsk')
-    return isDenied
-      ? unlessItFails(request, { behavior: 'deny', message: `Not allowed: ${decision.message}` })
-      : decision
+    return isDenied ? unlessItFails(request, { behavior: 'deny', message: notAllowed(decision.message) }) : decision
   }
   const suggest: NonNullable<Permissions['suggest']> = (request) =>
     suggestionsFor(
@@ -211,6 +211,7 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
     if (book.hasFixedAllow && updates.some(allowsMore)) throw fixedAllow()
     await options.keep?.(updates)
   }
+  const offers = { suggest, updatesOnAllow: updatesByYes(modes), cause, keep }
   const isPlanning: NonNullable<Permissions['isPlanning']> = (mode = book.mode) => mode === 'plan'
   return {
     modes,
@@ -245,9 +246,7 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
     },
     toolsHiddenByDeny: (names) => hiddenTools(book.deny, names),
     remedyFor: (request) => remedyFor(asCallOfServer(request) ?? request, inMode(bookFor(request), request, modes)),
-    suggest,
-    cause,
-    keep,
+    ...offers,
     explain: (command) => explanationOf(command, book),
     deniesReading(path, rights = {}) {
       const { deny } = bookOf(rights)
@@ -274,7 +273,21 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
     domains: () => ({ ...domainsOf(book), denied: domainsOf(lastBook()).denied }),
     denies,
     decide: (request) => decideAs(request, whenAsked),
-    asking: { modes, isPlanning, denies, decide: (request) => decideAs(request, 'ask'), suggest, cause, keep },
+    asking: {
+      modes,
+      isPlanning,
+      denies,
+      decide: (request) => decideAs(request, 'ask'),
+      ...offers,
+    },
+  }
+}
+
+/** A yes alone means the first of the updates of such a call, where its mode is one of the session. */
+function updatesByYes(modes: readonly string[]): NonNullable<Permissions['updatesOnAllow']> {
+  return ({ call }) => {
+    const [update] = updatesOfPersonTool(call.name)
+    return update?.type === 'setMode' && modes.includes(update.mode) ? [update] : []
   }
 }
 
@@ -310,9 +323,7 @@ function deniedAsWritten({ call, written }: PermissionRequest, book: RuleBook, j
     return same?.kind === 'path' ? { ...subject, ends: same.ends } : subject
   })
   const rule = ruleForAny(aboutInput, written, subjects, book)
-  return rule === undefined
-    ? undefined
-    : `Denied by the rule ${rule.source}: it was called as ${written}. Do not try to get around it.`
+  return rule === undefined ? undefined : doNotBypass(deniedAsCalled(rule.source, written))
 }
 
 /** To read a resource is to ask its server, and so may be a search: the rules for that server speak about it too. */

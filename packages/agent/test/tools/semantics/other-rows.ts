@@ -116,7 +116,7 @@ export const otherRows: readonly Row[] = [
     ...refused,
     how: 'In a run a model searches by the tool of its service, at its fee; a call outside of one, as here, searches nothing',
   }),
-  online('query has two characters or more', { query: '' }, 'query must be a string that is not empty', {
+  online('query has two characters or more', { query: '' }, 'query must be a non-empty string', {
     ...refused,
     how: 'One is enough',
   }),
@@ -140,7 +140,7 @@ export const otherRows: readonly Row[] = [
   ask(
     'More than four questions are refused',
     { questions: [question, question, question, question, question] },
-    'questions must be a list of 4 at most',
+    'questions must be a list of at most 4 objects',
     refused,
   ),
   ask('No question is refused', { questions: [] }, 'questions is empty. Give at least one', refused),
@@ -169,7 +169,7 @@ export const otherRows: readonly Row[] = [
     { how: 'Who shows it cuts it' },
   ),
 
-  enter('Goes into plan mode, with the consent of the person', {}, 'Plan mode: look and ask, and change nothing'),
+  enter('Goes into plan mode, with the consent of the person', {}, 'Plan mode: explore and ask, but change nothing'),
   enter('Takes no input', { plan: 'x' }, 'there is no field plan', refused),
   exit(
     'Gives the plan to the person to approve',

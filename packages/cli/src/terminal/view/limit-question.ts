@@ -67,10 +67,8 @@ export function limitQuestionView(options: LimitQuestionOptions): QuestionView {
     }
   }
   const headLines = (width: number): readonly string[] => {
-    const left =
-      request.untilMs === null
-        ? ''
-        : ` Without an answer, the run stops in ${timeLeft(request.untilMs - options.wallTime())}.`
+    const leftMs = request.untilMs === null ? null : request.untilMs - options.wallTime()
+    const left = leftMs === null ? '' : ` Without an answer, the run stops in ${timeLeft(leftMs)}.`
     return [
       ruler(width, style),
       ...hanging('? ', `${limitQuestion(request)} ${limitReason(request)}${left}`, width).map(style.bold),

@@ -8,6 +8,7 @@ import { actionQuestion } from './action-question.ts'
 import { hanging } from './lines.ts'
 import {
   choiceLines,
+  giveOther,
   interrupting,
   ruler,
   type Choice,
@@ -103,11 +104,7 @@ export function permissionQuestion(options: QuestionOptions): QuestionView {
       choose: () => write({ type: 'edit', field: textField(editableInput(question).text), problem: '' }),
     },
     { key: 'n', label: 'no', choose: () => say({ behavior: 'deny', message: 'The user denied this call.' }) },
-    {
-      key: 'i',
-      label: 'no, and give other instructions',
-      choose: () => write({ type: 'instead', field: textField('') }),
-    },
+    { key: 'i', label: giveOther, choose: () => write({ type: 'instead', field: textField('') }) },
     ...(alike.length > 1 && !isHarmful
       ? [
           {
@@ -200,7 +197,8 @@ function headLines({ question, style, cwd }: QuestionOptions, width: number): re
 /** Why a call is asked about; '' where no more is to say than that no rule allows it. */
 function reasonOf({ toolName, reason }: Question): string {
   const why = reason.replace(/\s*The rules? .+ would allow it\.$/s, '').trim()
-  const says = toolName === 'Bash' || toolName === 'Wait' ? /^no rule allows (?:all of )?it\.?$/i : /^no rule allows /i
+  const says =
+    toolName === 'Bash' || toolName === 'Wait' ? /^no rule allows (?:this command|it)\.?$/i : /^no rule allows /i
   return says.test(why) ? '' : why.slice(0, 1).toUpperCase() + why.slice(1)
 }
 

@@ -2,6 +2,7 @@ import type { PermissionAnswer } from '@halting/core/adapters'
 import { hanging } from './lines.ts'
 import {
   choiceLines,
+  giveOther,
   interrupting,
   ruler,
   type Choice,
@@ -11,6 +12,9 @@ import {
   writtenLines,
 } from './question-parts.ts'
 import { isPressed, textField, typedCharacter, type TextField } from './text-field.ts'
+
+const begins = 'Start implementing this plan?'
+const planFirst = 'Enter plan mode? The agent explores and plans, and changes nothing until you approve the plan.'
 
 /**
  * Asks about a plan (ExitPlanMode), or whether one comes first (EnterPlanMode); the plan itself was printed (spec R-TERM-35). Enter does nothing: a yes
@@ -33,7 +37,7 @@ export function planQuestion({ question, answer, changed, style }: QuestionOptio
   const deny = (message: string): void => say({ behavior: 'deny', message })
   const instead: Choice = {
     key: 'i',
-    label: isPlan ? 'no, and say what to change' : 'no, and give other instructions',
+    label: isPlan ? 'no, and say what to change' : giveOther,
     choose() {
       field = textField('')
       changed()
@@ -71,13 +75,7 @@ export function planQuestion({ question, answer, changed, style }: QuestionOptio
     },
     render: (width) => [
       ruler(width, style),
-      ...hanging(
-        '? ',
-        isPlan
-          ? 'Start implementing this plan?'
-          : 'Enter plan mode? The agent explores and plans, and changes nothing until you approve the plan.',
-        width,
-      ).map(style.bold),
+      ...hanging('? ', isPlan ? begins : planFirst, width).map(style.bold),
       ...(field === undefined
         ? choiceLines(choices, width, style)
         : [...writtenLines(field, width), ...choiceLines(writingKeys('send'), width, style)]),

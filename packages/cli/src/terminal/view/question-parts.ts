@@ -43,6 +43,9 @@ export interface Choice {
   readonly choose: () => void
 }
 
+/** The label of the answer that denies a call and says what to do. */
+export const giveOther = 'no, and give other instructions'
+
 /** Choices side by side, each whole: `y yes · n no`. */
 export function choiceLines(
   choices: readonly Pick<Choice, 'key' | 'label'>[],
