@@ -162,10 +162,21 @@ afterAll(() => void service.close())
 
 /** The first request with these flags. */
 async function requestWith(...flags: readonly string[]): Promise<Request> {
+  return requestOf(['-p', 'hi', ...flags])
+}
+
+/** The first request of a program that drives `halting` and answers its questions. */
+async function requestOfHost(): Promise<Request> {
+  const message = { type: 'user', message: { role: 'user', content: 'hi' }, parent_tool_use_id: null, session_id: '' }
+  const format = ['--input-format', 'stream-json', '--output-format', 'stream-json', '--verbose']
+  return requestOf(['-p', ...format, '--permission-prompt-tool', 'stdio'], `${JSON.stringify(message)}\n`)
+}
+
+async function requestOf(args: readonly string[], stdin = ''): Promise<Request> {
   requested = undefined
   const address = `http://127.0.0.1:${(service.address() as AddressInfo).port}`
   const env = { ANTHROPIC_API_KEY: 'sk-ant-made-up', ANTHROPIC_BASE_URL: address }
-  const { stderr } = await run(['-p', 'hi', '--model', 'claude-sonnet-5-5', ...flags], { env })
+  const { stderr } = await run([...args, '--model', 'claude-sonnet-5-5'], { env, stdin })
   if (requested === undefined) throw new Error(`nothing was asked: ${stderr}`)
   return requested
 }
@@ -180,6 +191,7 @@ test('the page has every text that models read', async () => {
     `\`\`\`text\n${withoutPlace(request.system.map((block) => block.text).join('\n\n'))}\n\`\`\``,
     '## The tools of `halting -p`',
     ...request.tools.map((tool) => renderTool(tool)),
+    ...(await answeredSections(request)),
     ...(await planSections()),
     ...(await profileSections(request)),
     '## What comes back, reminders and questions',
@@ -190,6 +202,22 @@ test('the page has every text that models read', async () => {
   if (isToWrite) writeFileSync(page, text)
   expect(isToWrite ? text : readFileSync(page, 'utf8')).toBe(text)
 })
+
+/** Where somebody answers questions: what is not the same as in `-p`. */
+async function answeredSections(usual: Request): Promise<readonly string[]> {
+  const answered = await requestOfHost()
+  const linesOf = ({ system }: Request): readonly string[] =>
+    withoutPlace(system.map(({ text }) => text).join('\n')).split('\n')
+  const usualLines = new Set(linesOf(usual))
+  const usualTools = new Set(usual.tools.map(renderTool))
+  const lines = linesOf(answered).filter((line) => !usualLines.has(line))
+  return [
+    '## Where somebody answers questions',
+    'What differs from `halting -p`: lines of the system prompt, and tools.',
+    `\`\`\`text\n${lines.join('\n')}\n\`\`\``,
+    ...answered.tools.map(renderTool).filter((tool) => !usualTools.has(tool)),
+  ]
+}
 
 /** What a request in plan mode has in addition. */
 async function planSections(): Promise<readonly string[]> {
