@@ -10,7 +10,7 @@ test('context tells what fills the window with the next request, without a key',
   const { status, stdout, stderr } = await run(['context', 'y'.repeat(400), ...flags])
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
   const lines = stdout.split('\n').map((line) => line.replaceAll(/ +/g, ' ').trim())
-  const used = Number(/about ([\d,]+) tokens/.exec(stdout)?.[1]?.replaceAll(',', ''))
+  const used = Number(/about ([\d,]+) of/.exec(stdout)?.[1]?.replaceAll(',', ''))
   const tool = used - 1_000 - 104
   expect(lines).toEqual([
     `The next request to claude-haiku-4-5 uses about ${shown(used)} of 200,000 tokens (0.7 %), estimated.`,

@@ -10,7 +10,8 @@ const id = '7f2a8c1e-5b7d-4e9a-8c61-0d2b4f6a7e93'
 let cwd = ''
 const at = (name: string): string => join(cwd, name)
 const read = (name: string): string | undefined => (existsSync(at(name)) ? readFileSync(at(name), 'utf8') : undefined)
-const halting = (args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> => run(args, { cwd, env })
+const halting = (args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> =>
+  run(args, { cwd, env })
 const patch = (body: string): unknown => ({
   content: [call('apply_patch', { input: `*** Begin Patch\n${body}\n*** End Patch` })],
 })
