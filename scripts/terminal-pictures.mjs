@@ -37,7 +37,7 @@ const todos = (first, second) => ({
 const scenarios = [
   {
     name: 'running',
-    title: 'A run, while it goes on. A message that steers and one that is queued stand above the stop panel:',
+    title: 'A run in progress. A message that steers and one that is queued stand above the stop panel:',
     rows: 30,
     flags: '--max-turns 40 --max-budget-usd 1 --permission-mode acceptEdits --allowedTools Bash',
     replies: [

@@ -185,7 +185,7 @@ test('without a prompt it says what is needed and leaves nothing; another folder
   put(join(here(), '.claude', 'projects', '-p', `${id}.jsonl`), answered)
   const { status, stderr } = await run(['-p', '--resume', id, '--script', script()])
   expect(status).toBe(2)
-  expect(stderr).toContain('There is nothing to go on with in the session')
+  expect(stderr).toContain('cannot continue without a prompt')
   expect(() => readFileSync(sessionPath(id))).toThrow('ENOENT')
   const other = 'eeeeeeee-0000-4000-8000-000000000005'
   put(join(here(), '.claude', 'projects', '-q', `${other}.jsonl`), readFileSync(sample('claude-code-short'), 'utf8'))

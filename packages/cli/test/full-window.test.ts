@@ -121,7 +121,9 @@ describe('where no room can be made', () => {
     ])
     const { stderr } = await run(fullWindow('thrash'))
     expect(stderr).toMatch(/^halting: compaction_thrash: The conversation was full again [^\n]*\n$/)
-    expect(stderr).toMatch(/\)\. Raise --context-window, if more fits, or choose such a model with --model\.\n$/)
+    expect(stderr).toMatch(
+      /\)\. Raise --context-window, if the model accepts more, or choose such a model with --model\.\n$/,
+    )
     const named = await run(fullWindow('thrash', '--model', 'claude-haiku-4-5', '--autocompact', '60%'))
     expect(named.stderr).toMatch(/\)\. Raise --autocompact, or raise --context-window, if the model accepts more\.\n$/)
   })

@@ -253,7 +253,7 @@ test('the model is told what is left of a limit, unless the settings say otherwi
     session.listen((event) => {
       if (event.type !== 'loop' || event.event.type !== 'message' || event.event.entry.kind !== 'user') return
       const { content } = event.event.entry.message
-      if (typeof content === 'string' && content.startsWith('Remaining in this run')) texts.push(content)
+      if (typeof content === 'string' && content.startsWith('Remaining in')) texts.push(content)
     })
     session.prompt('go')
     await session.settled()

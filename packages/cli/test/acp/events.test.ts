@@ -276,15 +276,7 @@ test('a request that is made again says what failed: a reply that broke off, or 
   const titles = (events: readonly RunEvent[]): readonly unknown[] =>
     told(events).flatMap((update) => ('title' in update ? [update.title] : []))
   expect([titles([failed]), titles([written, failed])]).toEqual([
-    [
-      expect.stringMatching(
-        /^The request failed: Overloaded\. Retry 1 of 10 at .*\d\d:\d\d:\d\d\.$/,
-      ),
-    ],
-    [
-      expect.stringMatching(
-        /^The reply was interrupted: Overloaded\. Retry 1 of 10 at .*\d\d:\d\d:\d\d\.$/,
-      ),
-    ],
+    [expect.stringMatching(/^The request failed: Overloaded\. Retry 1 of 10 at .*\d\d:\d\d:\d\d\.$/)],
+    [expect.stringMatching(/^The reply was interrupted: Overloaded\. Retry 1 of 10 at .*\d\d:\d\d:\d\d\.$/)],
   ])
 })

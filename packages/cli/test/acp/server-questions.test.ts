@@ -192,7 +192,13 @@ describe('a question of a server', () => {
   >([
     ['an editor without forms', {}, () => ({}), name, 'this editor does not support forms'],
     ['an editor that fails', forms, () => Promise.reject(new Error('no window')), name, 'could not ask: no window'],
-    ['an answer that does not fit', forms, () => ({ action: 'accept', content: { name: 7 } }), name, 'name has the wrong type'],
+    [
+      'an answer that does not fit',
+      forms,
+      () => ({ action: 'accept', content: { name: 7 } }),
+      name,
+      'name has the wrong type',
+    ],
     [
       'an answer without content',
       forms,
@@ -205,7 +211,7 @@ describe('a question of a server', () => {
       forms,
       () => ({}),
       { message: 'Which?', requestedSchema: form({ a: { type: 'object' } }) },
-      'a form cannot show',
+      'a form cannot show what it asks for',
     ],
   ])('%s declines, and the person is told once', async (_what, capabilities, said, asks, because) => {
     const { questions, session, notes } = world(capabilities, said)

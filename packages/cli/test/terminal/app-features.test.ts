@@ -53,7 +53,7 @@ describe('writing', () => {
   test('Ctrl+G hands the text to $EDITOR and takes it back; one that fails changes nothing', async () => {
     const { terminal, type, home } = await startApp({ env: { EDITOR: 'sh edit.sh' }, files: { 'edit.sh': 'exit 3' } })
     type('my draft', key.ctrl('g'))
-    await terminal.sees('sh edit.sh ended with exit code 3')
+    await terminal.sees('sh edit.sh failed with exit code 3')
     expect(terminal.shown()).toContain('> my draft')
     const editor = join(home, 'append.sh')
     writeFileSync(editor, '#!/bin/sh\nprintf "%s, edited" "$(cat "$1")" > "$1"\n')
@@ -112,7 +112,7 @@ describe('/theme', () => {
     mkdirSync(join(home, '.halting'), { recursive: true })
     writeFileSync(settingsOf(home), '{\n  "model": "mine"\n}\n')
     say('/theme light')
-    await terminal.sees('Theme: light, here and in later sessions')
+    await terminal.sees('Theme: light (saved as theme in ')
     await settled()
     expect(JSON.parse(readFileSync(settingsOf(home), 'utf8'))).toEqual({ model: 'mine', theme: 'light' })
   })
@@ -122,7 +122,7 @@ describe('/theme', () => {
     mkdirSync(join(home, '.halting'), { recursive: true })
     writeFileSync(settingsOf(home), 'no JSON')
     say('/theme dark')
-    await terminal.sees('does not contain a JSON object')
+    await terminal.sees(/does not contain a\s+JSON\s+object/)
     say('hello')
     await settled()
     expect(terminal.written).toContain('\u001B[1m>\u001B[22m hello')
@@ -171,7 +171,7 @@ describe('the background', () => {
     // That it goes on beyond the run is told once.
     expect(terminal.shown().split('Still running').length - 1).toBe(1)
     type(key.ctrl('b'))
-    await terminal.sees('In the background')
+    await terminal.sees('Background tasks')
     type(key.enter)
     await terminal.sees('Stopped:')
     say('/tasks')
@@ -260,7 +260,7 @@ describe('another start', () => {
     expect(begun).toBeGreaterThan(0)
     writeFileSync(file, `${lines.slice(0, begun + 1).join('\n')}\n`)
     const second = await startApp({ again: first, flags: { continue: true }, replies: [{ content: 'Gone on.' }] })
-    await second.terminal.sees('■ The last run did not end')
+    await second.terminal.sees('■ The last run was cut off')
     expect(second.terminal.shown()).toContain(`> question ${killed}\nI look.`)
     expect(second.terminal.shown()).not.toContain('✓ done')
     await new Promise((resolve) => setTimeout(resolve, 550))
@@ -284,7 +284,7 @@ describe('another start', () => {
   test('a command that reads the session does not call one unkept that is not there yet', async () => {
     const { terminal } = await startApp({ whileOpening: ['/why', key.enter] })
     // It may stand there by the time at which it is looked for.
-    await terminal.holds(/! (?:The session is being opened|Nothing was run in the session)/)
+    await terminal.holds(/! (?:The session is still opening|Nothing was run in the session)/)
     expect(terminal.shown()).not.toContain('not kept')
   })
 

@@ -16,11 +16,11 @@ test('a prompt is answered, and its ending is told', async () => {
     '> hi',
     'Hello.',
     '✓ done · 1 turn · 0:00',
-    ' 1 turn · ctx 2 % (compacts at 84) · 0:00 · 3.5k tokens',
+    ' 1 turn · ctx 2 % (compacts at 84) · 0:00 · 3.2k tokens',
     '─'.repeat(59),
     '>',
     '─'.repeat(59),
-    ' asks · scripted · ? keys · / commands · @ files · ! shell',
+    ' asks before changes · scripted · ? keys · / commands',
   ])
 })
 
@@ -59,7 +59,7 @@ describe('while a run goes on', () => {
     expect(terminal.shown()).toContain('queued 1 after the run: "one"')
   })
 
-  test('Esc stops it: what was not taken is in the editor again, before what is being typed', async () => {
+  test('Esc stop it: what was not taken is in the editor again, before what is being typed', async () => {
     const { terminal, say, type, settled } = await startApp({ replies: [slow] })
     say('go')
     await terminal.sees('sleep 20')
@@ -76,7 +76,7 @@ describe('while a run goes on', () => {
   test('a run that ends leaves what is being typed as it is', async () => {
     const { terminal, say, type, settled } = await startApp({ replies: [{ content: 'Quick.', delay_ms: 200 }] })
     say('go')
-    await terminal.sees('Esc stops')
+    await terminal.sees('Esc stop')
     type('unfinished')
     await settled()
     expect(terminal.shown()).toContain('> unfinished')
@@ -218,7 +218,7 @@ describe('keys', () => {
     await terminal.sees('■')
     await settled()
     type(key.escape)
-    await terminal.sees('Esc again goes back')
+    await terminal.sees('Press Esc again to rewind')
     expect(terminal.shown()).not.toContain('Rewind to before:')
   })
 
@@ -241,7 +241,7 @@ describe('keys', () => {
 
   test('Shift+Tab goes through the modes that are safe', async () => {
     const { terminal, type } = await startApp()
-    for (const mode of ['accept edits', 'plan mode', 'asks']) {
+    for (const mode of ['accepts edits', 'plans only', 'asks before changes']) {
       type(key.shiftTab)
       await terminal.sees(` ${mode} ·`)
       expect(terminal.shown()).toMatch(` ${mode} ·`)
@@ -251,7 +251,7 @@ describe('keys', () => {
   test('? on an empty line tells the keys, as they are bound', async () => {
     const { terminal, type } = await startApp({ keybindings: { todos: 'f7' }, rows: 50 })
     type('?')
-    await terminal.sees(/F7\s+The todo list/)
+    await terminal.sees(/F7\s+Show or hide the todo list/)
     type('what?')
     await terminal.sees('> what?')
     expect(terminal.shown()).toMatch('> what?')
@@ -284,8 +284,11 @@ describe('keys', () => {
     await first.app.ended
     const { terminal, type } = await startApp({ again: first, flags: { continue: true } })
     await terminal.sees('▸ the changelog')
+    const shown = (): number => terminal.shown().split('▸ the changelog').length - 1
+    expect(shown()).toBe(1)
     type(key.ctrl('t'))
     await terminal.sees(/▸ the changelog[\s\S]*▸ the changelog/)
+    expect(shown()).toBe(2)
   })
 
   test('a yes to plan mode begins it, and what would change something is denied', async () => {
@@ -323,7 +326,7 @@ describe('keys', () => {
     await first.app.ended
     const { terminal, type } = await startApp({ again: first })
     type('draft', key.ctrl('r'))
-    await terminal.sees('Said before:')
+    await terminal.sees('Earlier prompts:')
     type('lex')
     await terminal.sees(/^(?![\s\S]*parser)/)
     type(key.enter)
@@ -356,7 +359,7 @@ describe('keys', () => {
   test("keys of a person's own", async () => {
     const { terminal, say, type } = await startApp({ replies: [slow], keybindings: { queue: 'f6' } })
     say('go')
-    await terminal.sees('F6 queues')
+    await terminal.sees('F6 queue')
     type('later', '\u001B[17~')
     await terminal.sees('queued 1 after the run: "later"')
     expect(terminal.shown()).toMatch('queued 1 after the run: "later"')
@@ -367,7 +370,7 @@ describe('commands of the shell', () => {
   test('what ! prints goes to the model with the next message', async () => {
     const { terminal, say, settled } = await startApp({ replies: [{ expect: 'from-the-shell', content: 'Seen.' }] })
     say('!echo from-the-shell')
-    await terminal.sees('1 output of commands goes with the next message')
+    await terminal.sees('the output of 1 command goes with the next message')
     say('what was that?')
     await settled()
     expect(terminal.shown()).toContain('Seen.')
@@ -380,17 +383,17 @@ describe('commands of the shell', () => {
     say('go')
     await terminal.sees('sleep 20')
     say('!echo from-the-shell')
-    await terminal.sees('1 output of commands goes with the next message')
+    await terminal.sees('the output of 1 command goes with the next message')
     type('and that', key.altEnter)
     await terminal.sees('queued 1 after the run: "and that')
     type(key.altUp)
-    await terminal.sees('1 output of commands goes with the next message')
+    await terminal.sees('the output of 1 command goes with the next message')
     type(key.altEnter)
     await terminal.sees('queued 1 after the run: "and that')
     type(key.escape)
     await terminal.sees('■')
     await settled()
-    await terminal.sees('1 output of commands goes with the next message')
+    await terminal.sees('the output of 1 command goes with the next message')
     type(key.enter)
     await terminal.sees('Seen.')
     expect(terminal.shown()).not.toContain('goes with the next message')
@@ -446,12 +449,12 @@ describe('commands', () => {
     say('first question')
     await settled()
     say('/clear')
-    await terminal.sees('New session. The one before: /resume')
+    await terminal.sees('New session. Back to the previous one: /resume')
     expect(opened).toHaveLength(2)
     say('/resume')
-    await terminal.sees('Go on with')
+    await terminal.sees('Resume:')
     type('first', key.enter)
-    await terminal.sees(`The session ${opened[0]!.session.id}`)
+    await terminal.sees(`Resumed session ${opened[0]!.session.id}`)
     await terminal.sees('First answer.')
     say('go on')
     await settled()
@@ -464,7 +467,7 @@ describe('commands', () => {
     say('question')
     await settled()
     say('/fork')
-    await terminal.sees('A copy. The session before: /resume')
+    await terminal.sees('Continuing in a copy. Back to the original: /resume')
     expect(opened[1]!.session.id).not.toBe(opened[0]!.session.id)
     say('/resume zzzz')
     await terminal.sees('No conversation found')
@@ -479,11 +482,11 @@ describe('commands', () => {
     say('question two')
     await settled()
     type(key.escape)
-    await terminal.sees('Esc again goes back')
+    await terminal.sees('Press Esc again to rewind')
     type(key.escape)
     await terminal.sees('Rewind to before:')
     type(key.enter)
-    await terminal.sees('The conversation is where it was')
+    await terminal.sees('Rewound the conversation to before that message')
     await terminal.sees('> question two')
     type(key.enter)
     await settled()
@@ -520,33 +523,33 @@ describe('commands', () => {
     await terminal.sees('wrote talk.md')
     expect(readFileSync(join(cwd, 'talk.md'), 'utf8')).toContain('An answer.')
     say('/export talk.exe')
-    await terminal.sees('/export writes .md, .html or .jsonl')
+    await terminal.sees('The file name must end in .md, .html or .jsonl')
     expect(existsSync(join(cwd, 'talk.exe'))).toBe(false)
   })
 
   test.each([
-    ['/help', /\/retry\s+Ask a service/],
+    ['/help', /\/retry\s+Retry now/],
     ['/until', /No goal is set\./],
-    ['/loop', /No prompt is repeated\./],
-    ['/retry', /Nothing of this session waits for a service\./],
-    ['/limits tries 3', /There is no goal whose tries could be limited/],
+    ['/loop', /There is no loop\./],
+    ['/retry', /This session is not waiting for a service\./],
+    ['/limits tries 3', /There is no goal, so there are no tries to limit/],
     ['/limits', /turns\s+0/],
     ['/limits frogs', /\/limits turns 60/],
     ['/cost', /the session\s+\$0\.0000/],
     ['/context', /Context: [\d,]+ tokens/],
-    ['/mode plan', /plan mode ·/],
-    ['/mode plam', /Did you\s+mean plan\?/],
+    ['/mode plan', /plans only ·/],
+    ['/mode plam', /did you\s+mean plan\?/],
     ['/mode bypassPermissions', /without\s+--allow-dangerously-skip-permissions/],
     ['/permissions', /No rules\./],
-    ['/permissions rm -rf /', /asked|not run/],
+    ['/permissions rm -rf /', /Asks first|Denied/],
     ['/todos', /There are no todos\./],
-    ['/tasks', /Nothing goes on in the background\./],
-    ['/mcp', /This session has no servers\./],
+    ['/tasks', /There are no background tasks\./],
+    ['/mcp', /This session has no MCP servers\./],
     ['/hooks', /This session has no hooks\./],
     ['/memory', /nothing is kept of earlier sessions/],
     ['/theme puce', /Unknown theme puce/],
-    ['/diff', /no repository|no changes/],
-    ['/rewind', /not kept|Nothing was said|There is no file/],
+    ['/diff', /No changes/],
+    ['/rewind', /not kept|There is no message to rewind to|There is no file/],
     ['/compact', /There is no conversation to compact yet\./],
     ['/why', /Nothing was run in the session/],
   ])('%s', async (line, shown) => {
@@ -609,7 +612,7 @@ describe('a question', () => {
   test('goes away with Ctrl+C, and the run with it; again leaves', async () => {
     const { terminal, say, type, app } = await startApp({ replies: [asks, { content: 'Not made.' }] })
     say('go')
-    await terminal.sees('Esc or Ctrl+C stops · Ctrl+C twice leaves')
+    await terminal.sees('Esc or Ctrl+C stop · Ctrl+C twice quit')
     await answering()
     type(key.ctrl('c'))
     await terminal.sees('■')

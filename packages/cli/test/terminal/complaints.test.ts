@@ -108,7 +108,7 @@ describe('what people complain about', () => {
   })
 
   describe('Esc and Ctrl+C mean several things', () => {
-    test('Esc stops, and never clears; Ctrl+C clears, and stops only where nothing is written', async () => {
+    test('Esc stop, and never clears; Ctrl+C clears, and stops only where nothing is written', async () => {
       const { terminal, say, type, settled } = await startApp({ replies: [slow, slow] })
       say('go')
       await terminal.sees('sleep 20')
@@ -128,14 +128,14 @@ describe('what people complain about', () => {
       say('go')
       await terminal.sees('sleep 20')
       type('/lim')
-      await terminal.sees('Limits in force')
+      await terminal.sees('Show the limits')
       type(key.escape)
       type('\u001B', '[D')
       await terminal.sees('> /lim')
       type(key.ctrl('c'))
       await new Promise((resolve) => setTimeout(resolve, 120))
       await terminal.arrived()
-      expect(terminal.shown()).toContain('Esc stops')
+      expect(terminal.shown()).toContain('Esc stop')
       expect(terminal.shown()).not.toContain('■')
     })
   })
@@ -146,11 +146,11 @@ describe('what people complain about', () => {
     const twice = [{ content: ['One.', bash(command)] }, { content: ['Two.', bash(command)] }, { content: 'Done.' }]
 
     test.each([
-      ['in a folder that nobody trusted, for the session', {}, '[this session ▾ Tab]', '[this session ▾ Tab]'],
+      ['in a folder that nobody trusted, for the session', {}, '[in this session ▾ Tab]', '[in this session ▾ Tab]'],
       [
         'in one that is trusted, for the next session too',
         { HALTING_TRUST_FOLDER: '1' },
-        '[local ▾ Tab]',
+        '[in this folder ▾ Tab]',
         '✓ done · 3 turns',
       ],
     ])('"always" for a compound command is asked once: %s', async (_where, env, place, inTheNext) => {
@@ -185,7 +185,7 @@ describe('what people complain about', () => {
       })
       say('go')
       await terminal.sees('A yes to all 3')
-      expect(terminal.shown()).toContain('2 more calls wait: Bash touch')
+      expect(terminal.shown()).toContain('2 more calls waiting: Bash touch')
       await reading()
       type('A')
       await settled()
@@ -213,20 +213,20 @@ describe('what people complain about', () => {
     writeFileSync(join(cwd, 'both.txt'), 'of a person\n')
     const goesBack = async (): Promise<void> => {
       type(key.escape)
-      await terminal.sees('Esc again goes back')
+      await terminal.sees('Press Esc again to rewind')
       type(key.escape)
       await terminal.sees('Rewind to before:')
       type(key.enter)
       await terminal.sees('Only the files')
     }
     await goesBack()
-    expect(terminal.shown()).toMatch(/1 file \+0 −1, 1 file stays? as/)
+    expect(terminal.shown()).toMatch(/1 file \+0 −1, 1 file cannot be reverted/)
     type(key.escape)
     await terminal.sees('? keys')
     expect(existsSync(join(cwd, 'mine.txt'))).toBe(true)
     await goesBack()
     type(key.down, key.enter)
-    await terminal.sees('both.txt stays as it is')
+    await terminal.sees('Not reverted: ')
     expect(existsSync(join(cwd, 'mine.txt'))).toBe(false)
     expect(readFileSync(join(cwd, 'both.txt'), 'utf8')).toBe('of a person\n')
     await terminal.sees('> write them')
@@ -366,7 +366,7 @@ describe('what people complain about', () => {
     say('/limits turns 60')
     await terminal.sees('From now on: 60 turns (before: 22 turns).')
     await settled()
-    expect(terminal.shown()).toContain('↻ run2 goes on with run1')
+    expect(terminal.shown()).toContain('↻ continuing run1, with its counters')
     expect(terminal.shown()).toContain('✓ done · 4 turns')
     expect(panelOf(app)).toContain('turn 4/60')
     say('/why')

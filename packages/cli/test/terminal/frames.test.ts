@@ -24,7 +24,7 @@ async function bytesPerToken(linesBefore: number): Promise<number> {
   screen.setLive([
     stream.tail,
     { render: () => [` turn ${turn}/40 · $0.31 of $1.00 (+$0.05 reserved) · ctx 46 % (compacts at 80) · 2:10`] },
-    { render: (width) => ['─'.repeat(width), '> ', '─'.repeat(width), ' accept edits · sonnet · main* · Esc stops'] },
+    { render: (width) => ['─'.repeat(width), '> ', '─'.repeat(width), ' accept edits · sonnet · main* · Esc stop'] },
   ])
   screen.start()
   for (let line = 0; line < linesBefore; line += 500) {

@@ -32,7 +32,7 @@ test('a loop without a bound is refused with what to type, and a budget or a goa
   say('/loop check the build')
   await terminal.sees('Give the interval first.')
   say('/until test -e never')
-  await terminal.sees('An answer counts as done')
+  await terminal.sees('An answer is accepted when')
   say('/loop 10m Check.')
   await terminal.sees('Every 10 min: Check.')
   say('/loop off')

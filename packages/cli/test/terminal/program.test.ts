@@ -83,7 +83,7 @@ describe.skipIf(!hasTmux)('the program in a terminal', () => {
       JSON.stringify({ statusLine: { type: 'command', command, padding: 1, refreshInterval: 1 } }),
     )
     const window = start(where, '')
-    await window.sees(`\n  mine, in ${where.cwd}\n asks · `)
+    await window.sees(`\n  mine, in ${where.cwd}\n asks before changes · `)
     expect(window.screen('colours')).toContain('\u001B[35mmine\u001B[39m')
     writeFileSync(slow, '')
     while (!existsSync(pid)) await new Promise((resolve) => setTimeout(resolve, 50))
@@ -209,7 +209,7 @@ describe.skipIf(!hasTmux)('the program in a terminal', () => {
       JSON.stringify({ replies: [{ content: 'Slow.', delay_ms: 60_000 }] }),
     )
     const window = start(where, '"a question"')
-    await window.sees('Esc stops')
+    await window.sees('Esc stop')
     const [, shell = ''] = /^(\d+)$/m.exec(window.screen()) ?? []
     const [child = ''] = execFileSync('pgrep', ['-P', shell], { encoding: 'utf8' }).trim().split('\n')
     process.kill(Number(child), 'SIGTERM')
@@ -254,7 +254,7 @@ describe.skipIf(!hasTmux)('the program in a terminal', () => {
     const replies = [{ content: 'Slow.', delay_ms: 60_000 }]
     writeFileSync(join(where.home, 'script.json'), JSON.stringify({ replies }))
     const window = start(where, '"a question" 2> $HOME/errors')
-    await window.sees('Esc stops')
+    await window.sees('Esc stop')
     // The shell hears of it, and hands nothing on.
     window.close()
     const code = join(where.home, 'code')

@@ -39,7 +39,7 @@ async function play(events: readonly Event[], shellLines: number) {
     { render: (width) => ['─'.repeat(width)] },
     {
       render: (width) => [
-        'STATUS accept edits · a-model · main · Esc stops · Enter steers · Alt+Enter queues'.slice(0, width),
+        'STATUS accept edits · a-model · main · Esc stop · Enter steer · Alt+Enter queue'.slice(0, width),
       ],
     },
   ])

@@ -38,7 +38,7 @@ describe('in the program', () => {
         { content: 'Written.' },
       ],
     })
-    expect(terminal.shown()).toMatch(/\n <scripted acceptEdits 0 0 false>\n accept edits · .*keys/)
+    expect(terminal.shown()).toMatch(/\n <scripted acceptEdits 0 0 false>\n accepts edits · .*keys/)
     say('write')
     await terminal.sees('<scripted acceptEdits 2 2 true>')
     await settled()
@@ -59,7 +59,7 @@ describe('in the program', () => {
     expect(all.match(/The statusLine command failed/g)).toHaveLength(1)
     expect(all.replaceAll(/\s+/g, ' ')).toContain('(exit code 3: no jq here). Showing the default line.')
     expect(all).not.toContain('half')
-    expect(terminal.shown()).toMatch(/\n asks · scripted · /)
+    expect(terminal.shown()).toMatch(/\n asks before changes · scripted · /)
   })
 
   test('it is run again by refreshInterval, and when the terminal has another width', async () => {
@@ -123,7 +123,7 @@ printf '\\033[36m[%s]\\033[0m %s | %s%% ctx | $%.4f | +%s\\n' "$model" "$dir" "$
     })
     await new Promise((resolve) => setTimeout(resolve, 500))
     expect(existsSync(join(cwd, 'ran'))).toBe(false)
-    expect(terminal.shown()).toMatch(/\n asks · scripted · /)
+    expect(terminal.shown()).toMatch(/\n asks before changes · scripted · /)
   })
 
   test.each([true, false])('that of a project counts where the folder is trusted: %s (R-LIM-47)', async (isTrusted) => {

@@ -75,7 +75,7 @@ async function problemsOf(session: TroubledSession): Promise<readonly string[]> 
   const last = played.ends.at(-1)
   // Killed between its last record and its result line.
   const wasOver =
-    last?.status === 2 && played.ends.at(-2) === undefined && last.stderr.includes('There is nothing to go on with')
+    last?.status === 2 && played.ends.at(-2) === undefined && last.stderr.includes('cannot continue without a prompt')
   if (last?.status !== 0 && !wasOver)
     return [`ended with ${last?.status}: ${last?.stdout.slice(0, 300)} ${last?.stderr.slice(0, 300)}`]
   for (const ended of played.ends) {

@@ -19,6 +19,8 @@ export function actionQuestion(toolName: string, input: { readonly [field: strin
       return `Run this command repeatedly until ${raw('pattern') === '' ? 'it succeeds' : 'its output matches'}?`
     case 'Edit':
       return named('Edit', path('file_path'), 'Edit a file')
+    case 'apply_patch':
+      return 'Apply this patch?'
     case 'NotebookEdit':
       return named('Edit', path('notebook_path'), 'Edit a notebook')
     case 'Write':
