@@ -192,7 +192,7 @@ test('what cannot be told of a budget is refused with what to do', async () => {
     [['cluster', 'budget', 'acme', '--cluster', url, '--max-budget-usd', 'NaN'], '--max-budget-usd takes'],
     [['cluster', 'budget', 'acme', '--cluster', 'http://127.0.0.1:1'], 'does not answer'],
     [['cluster', 'dev', '--cluster', url], 'starts its own cluster'],
-    [['-p', 'hi', '--tenant', 'acme'], '--tenant belongs to halting serve'],
+    [['-p', 'hi', '--tenant', 'acme'], '--tenant needs halting serve'],
     [['why', 's', '--requests-per-minute', '5'], '--requests-per-minute belongs to halting serve'],
   ] as const) {
     const { status: code, stderr } = await run(args)
