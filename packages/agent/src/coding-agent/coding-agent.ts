@@ -1,4 +1,3 @@
-import { withFormerName } from '../agents/former-name.ts'
 import { randomUUID } from 'node:crypto'
 import { type JsonObject, type Model, noProgress, outputSchema, type OutputSchema } from '@halting/core'
 import { AgentBuilder, type AgentConfiguration } from '@halting/core/compat'
@@ -160,8 +159,7 @@ class Opening<Schema extends AnswerSchema> {
       prices: models.prices,
       ...(await goalOptions(this.#opening.goals, settings, toolbox)),
       ...(options.standing === undefined && (await this.#standing(models, named))),
-      ...optionsOfTheLoop(options),
-      ...withFormerName(made.tools ?? [], options.toolAliases),
+      ...optionsOfTheLoop(options, made.tools),
       ...this.#limits(models, agents),
       userContext: { ...made.userContext, ...options.userContext },
       ...given,

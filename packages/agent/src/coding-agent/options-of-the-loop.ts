@@ -1,9 +1,11 @@
+import { withFormerName } from '../agents/former-name.ts'
 import type { AgentConfiguration } from '@halting/core/compat'
 import type { AnswerSchema, CodingAgentOptions } from './options.ts'
 
 /** What is no option of the loop has been used up by then. */
 export function optionsOfTheLoop<Schema extends AnswerSchema>(
   options: CodingAgentOptions<Schema>,
+  tools: AgentConfiguration['tools'] = [],
 ): Partial<AgentConfiguration> {
   const {
     cwd: _cwd,
@@ -36,5 +38,5 @@ export function optionsOfTheLoop<Schema extends AnswerSchema>(
     onNote: _onNote,
     ...loop
   } = options
-  return loop
+  return { ...loop, ...withFormerName(tools, loop.toolAliases) }
 }
