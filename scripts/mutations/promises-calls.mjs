@@ -152,7 +152,7 @@ export const promisesOfCalls = [
   [
     'tool hooks: what an abort kept from them is told',
     ['tools/redacted'],
-    ['turn/calls/finish-call.ts', "  if (aborted !== undefined) return withheld(result, 'was aborted')\n", ''],
+    ['turn/calls/finish-call.ts', "  if (aborted !== undefined) return withheld(result, 'aborted')\n", ''],
   ],
   [
     'tool hooks: the details of a replaced result are told',

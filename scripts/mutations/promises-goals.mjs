@@ -6,8 +6,8 @@ export const promisesOfGoals = [
     ['goals/goals'],
     [
       'turn/goal-round.ts',
-      "    if (typeof met !== 'boolean')\n",
-      "    if (typeof settled.value === 'string') return { met: true }\n    if (typeof met !== 'boolean')\n",
+      "    if (typeof met !== 'boolean') return",
+      "    if (typeof settled.value === 'string') return { met: true }\n    if (typeof met !== 'boolean') return",
     ],
   ],
   [

@@ -116,6 +116,17 @@ describe('the Agent tool', () => {
     expect(spawned([definition(more)]).tools).toEqual(tools)
   })
 
+  test.each<[Partial<AgentDefinition>, readonly string[]]>([
+    [{ tools: ['Read', 'Edit'] }, ['Read', 'apply_patch']],
+    [{ tools: ['Write'] }, ['apply_patch']],
+    [{ tools: ['Read'] }, ['Read']],
+    [{ disallowedTools: ['Edit'] }, ['Read']],
+    [{ disallowedTools: ['Write'] }, ['Read', 'apply_patch']],
+    [{ guards: ['Edit|Write'] }, ['Read']],
+  ])('gives it apply_patch where that replaces Edit and Write: %j (R-PATCH-2a)', (more, tools) => {
+    expect(spawned([definition(more)], undefined, { tools: ['Read', 'apply_patch'] }).tools).toEqual(tools)
+  })
+
   test('does not start one without any of its tools, nor one that is not there', () => {
     expect(() => spawned([definition({ tools: ['WebSearch'] })])).toThrow('none of WebSearch is available here')
     expect(() => spawned([definition()], { subagent_type: 'rewiever' })).toThrow(
@@ -559,15 +570,15 @@ describe('rules', () => {
     )
     await ranIn(made)
     expect(made.shown('a')).toMatchObject([
-      expect.stringContaining('was not read. Read it first'),
+      expect.stringContaining('has not been read yet'),
       expect.stringContaining('one'),
       expect.stringContaining('Updated'),
       expect.stringContaining('Created'),
     ])
-    expect(made.shown('b')).toEqual([expect.stringContaining('was not read. Read it first')])
+    expect(made.shown('b')).toEqual([expect.stringContaining('has not been read yet')])
     expect(made.shown('go').slice(3)).toMatchObject([
-      expect.stringContaining('has changed since it was read.'),
-      expect.stringContaining('was not read. Read it first'),
+      expect.stringContaining('has changed since you read it.'),
+      expect.stringContaining('has not been read yet'),
       expect.stringContaining('two'),
       expect.stringContaining('Updated'),
     ])
@@ -623,7 +634,7 @@ describe('rules', () => {
 
   test.each<[string, Partial<AgentDefinition>, string]>([
     ['in plan mode', { permissionMode: 'plan' }, 'not run: '],
-    ['without Bash', { disallowedTools: ['Bash'] }, 'not run: The agent reviewer does not have Bash.'],
+    ['without Bash', { disallowedTools: ['Bash'] }, 'not run: Agent reviewer does not have Bash.'],
     ['with a rule', { disallowedTools: ['Bash(echo:*)'] }, 'Denied by the rule Bash(echo:*)'],
   ])('R-CMD-3a: an agent %s runs by a skill what it might run by Bash, and no more', async (_what, more, told) => {
     mkdirSync(join(cwd, 'sub'))

@@ -10,6 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
+import { structuredPatch } from 'diff'
 import * as fc from 'fast-check'
 import { createCodingTools, FileCheckpoints, Workspace, type WorkspaceOptions } from '@halting/agent'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -192,12 +193,8 @@ describe('a hunk', () => {
   test.each([
     ['nowhere', ' zzz\n-yyy\n+x', { hunk: 1, kind: 'not found', old: ['zzz', 'yyy'] }],
     ['in several places', '-  run\n+  walk', { hunk: 1, kind: 'several', lines: [2, 5], count: 2 }],
-    [
-      'above the one before it',
-      '-class B\n+class C\n@@\n-class A\n+class D',
-      { hunk: 2, kind: 'out of order', line: 1 },
-    ],
-    ['not at the end', '-class A\n+class C\n*** End of File', { hunk: 1, kind: 'not at end', old: ['class A'] }],
+    ['above the one before it', '-class B\n+class C\n@@\n-class A\n+class D', { hunk: 2, kind: 'unordered', line: 1 }],
+    ['not at the end', '-class A\n+class C\n*** End of File', { hunk: 1, kind: 'elsewhere', old: ['class A'] }],
     ['below a line that is missing', ' @@', { hunk: 1, kind: 'nothing changed' }],
   ] as const)('that fits %s changes nothing', async (_name, hunk, why) => {
     const { patch, tree, cwd } = patching({ a: file, b: 'b\n' })
@@ -390,6 +387,36 @@ describe('random changes of random trees', () => {
         expect(tree()).toEqual(after)
       }),
       { numRuns: isDeep ? 500 : 40 },
+    )
+  })
+
+  test('with several hunks give exactly the changed text, whatever its line ends are', async () => {
+    const edit = fc.record({
+      at: fc.nat(39),
+      removes: fc.nat(2),
+      adds: fc.array(fc.constantFrom('new', '', '  y', '*** x'), { maxLength: 3 }),
+    })
+    const edits = fc.array(edit, { minLength: 1, maxLength: 6 })
+    const form = fc.record({
+      end: fc.constantFrom('\n', '\r\n'),
+      isOpen: fc.boolean(),
+      context: fc.integer({ min: 1, max: 3 }),
+    })
+    await fc.assert(
+      fc.asyncProperty(edits, form, async (all, { end, isOpen, context }) => {
+        const before = Array.from({ length: 40 }, (_, index) => `line ${index}`)
+        const after = [...before]
+        for (const { at, removes, adds } of all.toSorted((a, b) => b.at - a.at)) after.splice(at, removes, ...adds)
+        const textIn = (lines: readonly string[]): string => lines.join(end) + (isOpen || lines.length === 0 ? '' : end)
+        const plain = (lines: readonly string[]): string => lines.map((line) => `${line}\n`).join('')
+        const { hunks } = structuredPatch('', '', plain(before), plain(after), '', '', { context })
+        if (hunks.length === 0) return
+        const { patch, tree } = patching({ a: textIn(before) }, { cwd: temporaryFolder() })
+        const body = hunks.map(({ lines }) => `@@\n${lines.join('\n')}`).join('\n')
+        const { text } = await patch(`*** Update File: a\n${body}`)
+        expect([text, tree()]).toEqual([text, { a: textIn(after) }])
+      }),
+      { numRuns: isDeep ? 1000 : 80 },
     )
   })
 })

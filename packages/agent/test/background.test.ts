@@ -11,6 +11,15 @@ import type { Described } from '@halting/policy'
 import { BoundedOutput } from '../src/tools/bounded-output.ts'
 import { tellingProgress } from '../src/tools/telling-progress.ts'
 import { tellingTail } from '../src/tools/telling-tail.ts'
+import {
+  commandEnded,
+  earlierEnded,
+  earlierRuns,
+  leftChildren,
+  startedInBackground,
+  taskStopped,
+  unknownTaskId,
+} from '../src/tools/task-texts.ts'
 import { codingTools, numberIn, runs, until } from './support/harness.ts'
 
 /** Ends what a test lets live on. */
@@ -47,15 +56,12 @@ describe('the end of a command in the background', () => {
       trace: expect.stringMatching(/^\d+ [\da-f-]{36}$/) as string,
     }
     expect(output.tasks).toEqual([started])
-    expect(text).toBe(
-      'Started in the background as bash_1. You are told when it ends. The run waits for it: stop what is needed no longer. ' +
-        'TaskOutput reads what it writes, TaskStop ends it.',
-    )
+    expect(text).toBe(startedInBackground('bash_1', 'wait', 'main'))
     expect([background.running().map(({ id }) => id), background.ended()]).toEqual([['bash_1'], []])
     const ended = new Promise<void>((resolve) => background.onEnd(resolve))
     writeFileSync(join(cwd, 'go'), '')
     await ended
-    const summary = `The command ${description} ended with exit code 4. TaskOutput shows what it wrote.`
+    const summary = commandEnded(description, { kind: 'exited', exitCode: 4 })
     const end = { type: 'ended', id: 'bash_1', status: 'failed', summary }
     expect([background.running(), background.ended(), background.ended()]).toEqual([[], [end], [end]])
     background.told(['bash_1'])
@@ -124,16 +130,13 @@ describe('the end of a command in the background', () => {
     const { useInAgent: use, workspace } = codingTools({ killGraceMs: 200 })
     const background = backgroundOf(workspace)
     const started = await use('Bash', inBackground('exit 0'))
-    expect(started.text).toBe(
-      'Started in the background as bash_1. It goes on when you are done, and its end is told to the main conversation: stop what is needed no longer. ' +
-        'TaskOutput reads what it writes, TaskStop ends it.',
-    )
+    expect(started.text).toBe(startedInBackground('bash_1', 'wait', 'agent'))
     expect(await use('TaskOutput', { task_id: 'bash_1' })).toMatchObject({
       text: expect.stringContaining('Ended with'),
     })
     await use('Bash', inBackground('exec sleep 1000'))
     const stopped = await use('TaskStop', { task_id: 'bash_2' })
-    expect([stopped.text, stopped.output.tasks]).toEqual(['Ended bash_2 (exec sleep 1000).', undefined])
+    expect([stopped.text, stopped.output.tasks]).toEqual([taskStopped('bash_2', 'exec sleep 1000'), undefined])
     expect(background.ended()).toMatchObject([
       { id: 'bash_1', status: 'completed' },
       { id: 'bash_2', status: 'stopped' },
@@ -185,7 +188,7 @@ describe('the end of a command in the background', () => {
     expect(id).toMatch(/^bash_[0-9a-f]{6}_1$/)
     for (const earlier of ['bash_3', 'bash_4', 'bash_5'])
       expect((await use('TaskOutput', { task_id: earlier })).text).toContain('earlier process')
-    expect((await use('TaskOutput', { task_id: 'bash_7' })).text).toBe(`There is no task bash_7. Known: ${id}.`)
+    expect((await use('TaskOutput', { task_id: 'bash_7' })).text).toBe(unknownTaskId('bash_7', id))
   })
 
   test('R-BACK-8d: an id that a rewind took out of the session is not given again', async () => {
@@ -222,7 +225,7 @@ describe('when the run ends', () => {
           type: 'left',
           id: null,
           how: 'stopped',
-          description: 'what "sleep 1000 >/dev/null 2>&1 & echo $! > left.pid" left behind',
+          description: leftChildren('"sleep 1000 >/dev/null 2>&1 & echo $! > left.pid"'),
         },
       ])
       await workspace.dispose()
@@ -236,7 +239,7 @@ describe('when the run ends', () => {
     const [task, rest] = background.leave('ended')
     expect(task?.description).toMatch(RegExp(`^bash_1 ".*" \\(process group ${ids[0]}, output to \\S+\\)$`))
     removesLater(task?.description)
-    expect(rest?.description).toMatch(/ left behind \(process group \d+\)$/)
+    expect(rest?.description).toMatch(/^processes started by ".*" \(process group \d+\)$/)
     // The next run of this process still has it.
     expect(background.running().map(({ id }) => id)).toEqual(['bash_1'])
     await workspace.letGo()
@@ -301,15 +304,15 @@ describe('when the run ends', () => {
       const server = endsLater(await numberIn(join(cwd, 'server.pid')))
       const [started] = output.tasks ?? []
       const fate = (): string | undefined => backgroundOf(codingTools().workspace).fateOf?.(started as TaskStarted)
-      expect(fate()).toMatch(
-        /^It still runs as process group \d+, and what it writes may be lost; kill -- -\d+ ends it\.$/,
-      )
+      const trace = started?.type === 'started' ? started.trace : undefined
+      const [group = ''] = String(trace).split(' ')
+      expect(fate()).toBe(earlierRuns(group))
       backgroundOf(workspace).leave('ended')
       await workspace.dispose()
-      expect(fate()).toMatch(RegExp(`^What it detached still runs: .*\\b${server}\\b.*\\.$`))
+      expect(fate()).toMatch(RegExp(`^Processes that it detached are still running: .*\\b${server}\\b.*\\.$`))
       process.kill(server, 'SIGKILL')
       await until(() => !runs(server))
-      await until(() => fate() === 'It has ended by now, and how is unknown.')
+      await until(() => fate() === earlierEnded)
     })
 
     /** A server as commands start one: in a session of its own, with the pipe of the command. */
@@ -328,7 +331,9 @@ describe('when the run ends', () => {
       const { workspace, id, cwd } = await detached(command, isInBackground)
       const left = backgroundOf(workspace).leave('ended')
       expect(left.at(-1)).toMatchObject({ id: null, how: 'kept' })
-      expect(left.at(-1)?.description).toMatch(RegExp(`^what ".*" detached \\(process(es)? .*\\b${id}\\b.*\\)$`))
+      expect(left.at(-1)?.description).toMatch(
+        RegExp(`^processes detached by ".*" \\(process(es)? .*\\b${id}\\b.*\\)$`),
+      )
       expect(left.slice(0, -1).map(({ how }) => how)).toEqual(isInBackground ? ['stopped'] : [])
       await workspace.letGo()
       await workspace.dispose()

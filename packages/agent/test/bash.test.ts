@@ -7,13 +7,26 @@ import { build } from 'esbuild'
 import type { WorkspaceOptions } from '@halting/agent'
 import { describe, expect, test } from 'vitest'
 import { isDeep } from './support/deep.ts'
+import {
+  allDirectoriesGone,
+  beginWithCd,
+  commandInterrupted,
+  commandTimedOut,
+  directoryGone,
+  directoryNow,
+  notRunGone,
+  notRunInterrupted,
+  outside,
+  timeoutLowered,
+} from '../src/tools/shell-texts.ts'
+import { alreadyEnded, unknownTaskId } from '../src/tools/task-texts.ts'
 import { codingTools, type Harness, numberIn, runs, temporaryFolder, toolNamed, until } from './support/harness.ts'
 
 describe('what a command says comes back whole', () => {
   test('output and error output in the order in which they were written, then the exit code', async () => {
     const { use } = codingTools()
     const told = await use('Bash', { command: 'echo one; echo two >&2; echo three; exit 7' })
-    expect(told).toMatchObject({ text: 'one\ntwo\nthree\nExit code 7', isError: true })
+    expect(told).toMatchObject({ text: 'Exit code 7\none\ntwo\nthree', isError: true })
     expect(told.details).toEqual({
       stdout: 'one\ntwo\nthree',
       stderr: '',
@@ -55,7 +68,7 @@ describe('what a command says comes back whole', () => {
     for (const command of errors) {
       const { text, isError } = await use('Bash', { command })
       expect([command, isError]).toEqual([command, true])
-      expect(text).toMatch(/Exit code \d+$/)
+      expect(text).toMatch(/^Exit code \d+(?:\n|$)/)
     }
     expect(await use('Bash', { command: 'grep three missing' })).toMatchObject({ isError: true })
     expect(await use('Bash', { command: 'grep "[" a' })).toMatchObject({ isError: true })
@@ -136,7 +149,7 @@ describe('nothing survives its stop', () => {
     const told = await call
     expect([runs(deafId), runs(mildId)]).toEqual([false, false])
     expect(told.isError).toBe(true)
-    expect(told.text).toBe('begun\nInterrupted: the command and all that it started were ended before it was done.')
+    expect(told.text).toBe(`${commandInterrupted}\nbegun`)
     expect(told.details['interrupted']).toBe(true)
   })
 
@@ -174,20 +187,20 @@ describe('nothing survives its stop', () => {
     )
     await numberIn(join(cwd, 'up.pid'))
     controller.abort()
-    expect((await call).text).toMatch(/cleaned\nInterrupted/)
+    expect((await call).text).toBe(`${commandInterrupted}\ncleaned`)
   })
 
   test('a call that is aborted before it starts does not run', async () => {
     const { use, cwd } = codingTools()
     const told = await use('Bash', { command: 'touch ran' }, AbortSignal.abort())
-    expect(told.text).toBe('Interrupted before the command was started. It did not run.')
+    expect(told.text).toBe(notRunInterrupted)
     expect(() => readFileSync(join(cwd, 'ran'))).toThrow('ENOENT')
   })
 
   test('a timeout ends everything and says so, with the output so far', async () => {
     const { use, cwd } = codingTools({ killGraceMs: 200 })
     const told = await use('Bash', { command: 'echo working; sleep 1000 & echo $! > child.pid; wait', timeout: 300 })
-    expect(told.text).toMatch(/^working\nTimed out after 300 ms/)
+    expect(told.text.startsWith(`${commandTimedOut(300)}\nworking`)).toBe(true)
     expect(told.details).toMatchObject({ timedOut: true, interrupted: false })
     expect(runs(await numberIn(join(cwd, 'child.pid')))).toBe(false)
   })
@@ -196,7 +209,7 @@ describe('nothing survives its stop', () => {
     const { use } = codingTools({}, { env: { ...process.env, BASH_MAX_TIMEOUT_MS: '5000' } })
     expect(await use('Bash', { command: 'echo ran', timeout: '5001' })).toMatchObject({
       isError: false,
-      text: 'ran\nThe timeout was lowered to 5000 ms, the longest.',
+      text: `ran\n${timeoutLowered(5_000)}`,
     })
     expect((await use('Bash', { command: 'echo ran', timeout: 5000 })).text).toBe('ran')
   })
@@ -294,7 +307,7 @@ describe('the working directory holds from call to call', () => {
   test('outside of the directories the shell is put back, and it is said', async () => {
     const { use, cwd, workspace } = codingTools()
     const told = await use('Bash', { command: 'cd / && pwd' })
-    expect(told.text).toBe(`/\n/ is outside the directories of this session: the working directory is ${cwd} again.`)
+    expect(told.text).toBe(`/\n${outside('/', cwd)}`)
     expect(workspace.shellDirectory).toBe(cwd)
   })
 
@@ -318,8 +331,7 @@ describe('the working directory holds from call to call', () => {
       const { use, cwd } = withoutFolder()
       const { text, isError } = await use('Bash', { command: 'touch it' })
       expect(isError).toBe(true)
-      expect(text).toMatch(/^The working directory .* is gone, so nothing was run\. Begin each command with a folder/)
-      expect(text).toContain(`cd ${dirname(cwd)} && ...`)
+      expect(text).toBe(notRunGone(cwd) + beginWithCd(dirname(cwd)))
     })
 
     test.each([
@@ -340,8 +352,8 @@ describe('the working directory holds from call to call', () => {
     ])('%j runs: %s', async (command, isRun) => {
       const { use, other } = withoutFolder()
       const { text, isError } = await use('Bash', { command: command.replace('OTHER', other) })
-      const ran = new RegExp(`^(?:${other}\n|.no output.\n)${other} is outside .* begin the next command with cd`)
-      expect({ isError, hasRun: ran.test(text), isRefused: text.includes('nothing was run') }).toEqual({
+      const ran = new RegExp(`^(?:${other}\n|.no output.\n)${other} is outside .* Begin the next command with cd`)
+      expect({ isError, hasRun: ran.test(text), isRefused: text.includes('so the command did not run') }).toEqual({
         isError: !isRun,
         hasRun: isRun,
         isRefused: !isRun,
@@ -365,9 +377,11 @@ describe('the working directory holds from call to call', () => {
     test('the command that removes it is told so, in the background nothing starts either', async () => {
       const { use, cwd } = codingTools({}, { cwd: join(temporaryFolder(), 'run') })
       mkdirSync(cwd)
-      expect((await use('Bash', { command: `rmdir ${cwd}` })).text).toContain(`${cwd} is gone: begin the next command`)
+      expect((await use('Bash', { command: `rmdir ${cwd}` })).text).toContain(
+        `${cwd} no longer exists. Begin the next command`,
+      )
       const started = await use('Bash', { command: 'sleep 1', run_in_background: true })
-      expect(started).toMatchObject({ isError: true, text: expect.stringContaining('nothing was run') as string })
+      expect(started).toMatchObject({ isError: true, text: expect.stringContaining(notRunGone(cwd)) as string })
     })
   })
 
@@ -385,7 +399,7 @@ describe('the working directory holds from call to call', () => {
     mkdirSync(join(cwd, 'gone'))
     await use('Bash', { command: 'cd gone' })
     rmSync(join(cwd, 'gone'), { recursive: true })
-    const text = `The working directory ${cwd}/gone is gone, so nothing was run. The working directory is ${cwd} now.`
+    const text = notRunGone(`${cwd}/gone`) + directoryNow(cwd)
     expect(await use('Bash', { command: 'pwd' })).toMatchObject({ text, isError: true })
     expect(await use('Bash', { command: 'pwd' })).toMatchObject({ text: cwd, isError: false })
   })
@@ -394,7 +408,7 @@ describe('the working directory holds from call to call', () => {
     const { use, cwd } = codingTools()
     mkdirSync(join(cwd, 'gone'))
     await use('Bash', { command: 'cd gone' })
-    const text = `The working directory ${cwd}/gone is gone. It is ${cwd} now.`
+    const text = directoryGone(`${cwd}/gone`, cwd)
     expect(await use('Bash', { command: 'rmdir ../gone' })).toMatchObject({ text: `(no output)\n${text}` })
     expect(await use('Bash', { command: 'pwd' })).toMatchObject({ text: cwd, isError: false })
   })
@@ -431,9 +445,9 @@ describe('background tasks', () => {
     const id = await numberIn(join(cwd, 'child.pid'))
     expect(await use('TaskStop', { task_id: 'bash_1' })).toMatchObject({ isError: false })
     expect(runs(id)).toBe(false)
-    expect((await use('TaskOutput', { task_id: 'bash_1' })).text).toMatch(/^Ended by TaskStop/)
-    expect((await use('TaskStop', { task_id: 'bash_1' })).text).toBe('bash_1 had ended already.')
-    expect((await use('TaskStop', { task_id: 'bash_9' })).text).toBe('There is no task bash_9. Known: bash_1.')
+    expect((await use('TaskOutput', { task_id: 'bash_1' })).text).toMatch(/^Stopped by TaskStop/)
+    expect((await use('TaskStop', { task_id: 'bash_1' })).text).toBe(alreadyEnded('bash_1'))
+    expect((await use('TaskStop', { task_id: 'bash_9' })).text).toBe(unknownTaskId('bash_9', 'bash_1'))
   })
 
   test('dispose ends it', async () => {

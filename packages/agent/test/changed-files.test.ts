@@ -2,9 +2,10 @@
 import { mkdirSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { changedSinceRead } from '../src/tools/change-texts.ts'
 import { codingTools, type Harness } from './support/harness.ts'
 
-const note = '[Changed on disk since you saw it, not by your Edit or Write: read again before you rely on it.'
+const note = '[Changed on disk since you saw it, not by your Edit or Write. Read it again before you rely on it.'
 
 async function withRead(files: Readonly<Record<string, string>>): Promise<Harness> {
   const harness = codingTools()
@@ -65,7 +66,7 @@ describe('a file that changed behind the back of the agent', () => {
     renameSync(join(cwd, 'c'), join(cwd, 'd'))
     const { text } = await use('Read', { file_path: 'other' })
     expect(text).toBe(
-      `     1\tother\n\n${note}\nc is gone, or no file any more\nb is gone, or no file any more\na is gone, or no file any more]`,
+      `     1\tother\n\n${note}\nc was deleted, or is no longer a file\nb was deleted, or is no longer a file\na was deleted, or is no longer a file]`,
     )
     expect((await use('Read', { file_path: 'other' })).text).toBe('     1\tother')
   })
@@ -93,7 +94,7 @@ describe('a file that changed behind the back of the agent', () => {
     writeFileSync(join(cwd, 'a'), 'two two\n')
     const edit = { file_path: 'a', old_string: 'one', new_string: 'three' }
     expect((await use('Edit', edit)).text).toBe(
-      `${cwd}/a has changed since it was read. Read it again, then edit it. What changed:\n@@ -1,1 +1,1 @@\n-one\n+two two`,
+      `${changedSinceRead(`${cwd}/a`)} What changed:\n@@ -1,1 +1,1 @@\n-one\n+two two`,
     )
   })
 

@@ -100,6 +100,20 @@ test('it has the tools, the prompt and the instructions of the program (R-LIB-1)
   expect(messages.at(-1)).toMatchObject({ type: 'result', result: 'Done.' })
 })
 
+test('a tool profile changes what it is offered (R-PROF-2, R-PROF-3)', async () => {
+  write('a', 'one\n')
+  const input = '*** Begin Patch\n*** Update File: a\n@@\n-one\n+two\n*** Add File: b\n+new\n*** End Patch'
+  const patching = { toolCalls: [{ name: 'apply_patch', input: { patch: input } }] }
+  const { model, builder } = await open([patching, 'Done.'], { toolProfile: 'codex', allowedTools: ['Edit'] })
+  await ask(await builder.engine(), 'go')
+  expect(model.requests[0]?.tools.map(({ name }) => name)).toEqual(expect.arrayContaining(['apply_patch', 'Read']))
+  expect([readFileSync(join(cwd, 'a'), 'utf8'), readFileSync(join(cwd, 'b'), 'utf8')]).toEqual(['two\n', 'new\n'])
+  const small = await open(['Done.'], { toolProfile: 'small' })
+  await ask(await small.builder.engine(), 'go')
+  const names = small.model.requests[0]?.tools.map(({ name }) => name)
+  expect(names?.toSorted()).toEqual(['Bash', 'Edit', 'Glob', 'Grep', 'Read', 'Write'])
+})
+
 describe('a folder that nobody trusted (R-LIB-2)', () => {
   const settings = {
     permissions: { allow: ['Write'], deny: ['Bash(ls:*)'], defaultMode: 'acceptEdits' },
@@ -111,9 +125,7 @@ describe('a folder that nobody trusted (R-LIB-2)', () => {
   test('adds nothing that runs or loosens, and its deny rules count', async () => {
     write('.claude/settings.json', JSON.stringify(settings))
     const { model, builder } = await open(script)
-    expect(builder.notes.join('\n')).toMatch(
-      /^Ignored settings \(.* is not trusted, .*permissions\.allow/,
-    )
+    expect(builder.notes.join('\n')).toMatch(/^Ignored settings \(.* is not trusted, .*permissions\.allow/)
     const result = await ask(await builder.engine(), 'go')
     expect(result.permission_denials.map(({ tool_name }) => tool_name)).toEqual(['Write', 'Bash'])
     expect([existsSync(join(cwd, 'ran')), existsSync(join(cwd, 'new.txt'))]).toEqual([false, false])
@@ -278,6 +290,7 @@ describe('the session (R-LIB-5)', () => {
     [{ maxTurn: 3 } as never, 'There is no option maxTurn'],
     [{ settings: endless }, 'settings of codingAgent must be a JSON-serializable object'],
     [{ codingTools: ['Reed'] }, 'unknown tool Reed'],
+    [{ toolProfile: 'tiny' as never }, 'toolProfile of codingAgent must be one of default, codex, small'],
     [{ outputSchema: { type: 'whatever' } }, 'The JSON Schema cannot be used'],
     [{ settings: { permissions: { deny: [1] } } }, 'deny'],
     [{ mcpServers: { x: { type: 'stdio', command: '' } } }, 'each with a command, a url or an instance'],
@@ -474,7 +487,7 @@ test('a file that was read before the conversation went back has to be read agai
   await session.rewind({ before: 'first' })
   session.prompt('change it')
   await session.settled()
-  expect(shown(model)).toContain('was not read')
+  expect(shown(model)).toContain('has not been read yet')
   expect(readFileSync(join(cwd, 'a.txt'), 'utf8')).toBe('one')
 })
 

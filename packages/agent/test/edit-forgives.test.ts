@@ -5,6 +5,8 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { FileCheckpoints } from '@halting/agent'
 import { isDeep } from './support/deep.ts'
+import { hardLinks } from '../src/tools/change-texts.ts'
+import { loneSurrogate } from '../src/tools/input-texts.ts'
 import { codingTools, type Harness } from './support/harness.ts'
 
 async function withFile(content: string | Buffer): Promise<Harness & { readonly path: string }> {
@@ -28,47 +30,52 @@ const program = 'function first() {\n\treturn "one"\n}\n\nfunction second() {\n\
 
 describe('what is not there is told with the nearest place and what differs', () => {
   const cases: readonly (readonly [string, string, string, readonly string[]])[] = [
-    ['spaces for a tab', program, '{\n    return "one"\n}', ['lines 1 to 3; what differs is white space.', '     2\t\treturn "one"', 'Line 2 of the file has "\\treturn \\"one\\"", old_string has "    return \\"one\\"".']], // prettier-ignore
-    ['space at the end of a line', 'a = 1  \nb = 2\n', 'a = 1\nb = 2', ['lines 1 to 2; what differs is white space', 'Line 1 of the file has "a = 1  ", old_string has "a = 1".']], // prettier-ignore
-    ['a line end too much', 'a\nb', 'b\n', ['line 2; what differs is white space around it']],
-    ['straight quotes for curly ones', program, '\treturn "two"', ['line 6; what differs is characters that look alike', 'Line 6 of the file has "\\treturn \\u201ctwo\\u201d"']], // prettier-ignore
-    ['a space that does not break', 'price: 10\u00A0€\n', 'price: 10 €', ['line 1; what differs is']],
-    ['an accent of two characters', 'cafe\u0301 open\n', 'café open', ['line 1; what differs is characters that look alike', 'has "caf\\u00e9 open"']], // prettier-ignore
-    ['a long dash', 'a – b\n', 'a - b', ['line 1; what differs is characters that look alike']],
-    ['upper case', 'const Name = 1\n', 'const name = 1', ['line 1; what differs is upper and lower case']],
-    ['the line numbers of Read', program, '     1\tfunction first() {\n     2\t\treturn "one"', ['old_string has the line numbers of Read, which are no part of the file. Without them it is lines 1 to 2:']], // prettier-ignore
-    ['line numbers, and spaces for the tab', program, '     2\t    return "one"\n     3\t}', ['lines 2 to 3', 'the line numbers of Read', 'white space']], // prettier-ignore
-    ['line ends as two characters', 'one\ntwo\n', 'one\\ntwo', ['lines 1 to 2; what differs is escapes']],
-    ['quotes with a backslash', 'say("hi")\n', 'say(\\"hi\\")', ['line 1; what differs is escapes']],
+    ['spaces for a tab', program, '{\n    return "one"\n}', ['lines 1 to 3. It differs in white space.', '     2\t\treturn "one"', 'Line 2: the file has "\\treturn \\"one\\"", old_string has "    return \\"one\\"".']], // prettier-ignore
+    ['space at the end of a line', 'a = 1  \nb = 2\n', 'a = 1\nb = 2', ['lines 1 to 2. It differs in white space', 'Line 1: the file has "a = 1  ", old_string has "a = 1".']], // prettier-ignore
+    ['a line end too much', 'a\nb', 'b\n', ['line 2. It differs in white space at the beginning or end']],
+    ['straight quotes for curly ones', program, '\treturn "two"', ['line 6. It differs in similar characters', 'Line 6: the file has "\\treturn \\u201ctwo\\u201d"']], // prettier-ignore
+    ['a space that does not break', 'price: 10\u00A0€\n', 'price: 10 €', ['line 1. It differs in']],
+    ['an accent of two characters', 'cafe\u0301 open\n', 'café open', ['line 1. It differs in similar characters', 'has "caf\\u00e9 open"']], // prettier-ignore
+    ['a long dash', 'a – b\n', 'a - b', ['line 1. It differs in similar characters']],
+    ['upper case', 'const Name = 1\n', 'const name = 1', ['line 1. It differs in upper and lower case']],
+    ['the line numbers of Read', program, '     1\tfunction first() {\n     2\t\treturn "one"', ['old_string includes the line numbers that Read shows, which are not part of the file. Without them it matches lines 1 to 2:']], // prettier-ignore
+    ['line numbers, and spaces for the tab', program, '     2\t    return "one"\n     3\t}', ['lines 2 to 3', 'the line numbers that Read shows', 'white space']], // prettier-ignore
+    ['line ends as two characters', 'one\ntwo\n', 'one\\ntwo', ['lines 1 to 2. It differs in escapes']],
+    ['quotes with a backslash', 'say("hi")\n', 'say(\\"hi\\")', ['line 1. It differs in escapes']],
     [
       'carriage returns alone',
       'one\rtwo\rthree',
       'two\nthree',
-      ['lines 2 to 3; what differs is line ends', '     2\ttwo'],
+      ['lines 2 to 3. It differs in line endings', '     2\ttwo'],
     ],
-    ['another word', program, 'function first() {\n\treturn "uno"\n}', ['lines 1 to 3: 2 of its 3 lines are the same.', 'Line 2 of the file has "\\treturn \\"one\\"", old_string has "\\treturn \\"uno\\"".']], // prettier-ignore
-    ['a line that is like it', 'let a = 1\nconst total = sum(items) + tax\nlet b = 2\n', 'const total = sum(item) + taxes', ['line 2: it is like old_string']], // prettier-ignore
-    ['a line left out', 'one line\ntwo line\nthree line\nfour line\n', 'one line\nthree line\nfour line', ['2 of its 3 lines are the same']], // prettier-ignore
+    ['another word', program, 'function first() {\n\treturn "uno"\n}', ['lines 1 to 3: 2 of 3 lines are equal.', 'Line 2: the file has "\\treturn \\"one\\"", old_string has "\\treturn \\"uno\\"".']], // prettier-ignore
+    ['a line that is like it', 'let a = 1\nconst total = sum(items) + tax\nlet b = 2\n', 'const total = sum(item) + taxes', ['line 2, which is similar to old_string']], // prettier-ignore
+    ['a line left out', 'one line\ntwo line\nthree line\nfour line\n', 'one line\nthree line\nfour line', ['2 of 3 lines are equal']], // prettier-ignore
     [
       'in a file with CRLF',
       'if (a) {\r\n\tb()\r\n}\r\n',
       'if (a) {\n  b()\n}',
-      ['lines 1 to 3; what differs is white space'],
+      ['lines 1 to 3. It differs in white space'],
     ],
     [
       'twice',
       'x  y\n\nx  y\n',
       'x y',
-      ['line 1; what differs is white space. It is the first of several such places.'],
+      ['line 1. It differs in white space. There are several such places; this is the first.'],
     ],
-    ['the mark of a secret', 'key=abc\n', 'key=[REDACTED]', ['old_string has [REDACTED] where the file has a secret']],
+    [
+      'the mark of a secret',
+      'key=abc\n',
+      'key=[REDACTED]',
+      ['old_string contains [REDACTED], but the file has a secret'],
+    ],
     [
       'nothing like it',
       program,
       'zzzz qqqq',
-      ['Nothing in the file is like it. Read the file, or search it with Grep.'],
+      ['Nothing in the file is similar. Search for it with Grep, or read the file again.'],
     ],
-    ['an empty file', '', 'a', ['Nothing in the file is like it.']],
+    ['an empty file', '', 'a', ['Nothing in the file is similar.']],
   ]
   test.each(cases)('%s', async (_name, content, old, told) => {
     const text = await miss(content, old)
@@ -140,14 +147,14 @@ describe('a file keeps its form', () => {
     const written = await use('Write', { file_path: 'file', content: 'all new\n' })
     expect(written.isError).toBe(false)
     expect(readFileSync(path)).toEqual(bytesOf('all new\n'))
-    expect(written.text).toMatch(/as before\.|now with LF\./)
+    expect(written.text).toMatch(/still stored with|are now LF\./)
   })
 
   test('its mode stays, and of hard links the others keep what it was, which is said', async () => {
     const { use, path, cwd } = await withFile('one\n')
     linkSync(path, join(cwd, 'other'))
     const { text } = await use('Edit', { file_path: 'file', old_string: 'one', new_string: 'two' })
-    expect(text).toContain('It had 2 names (hard links): only this one has the change.')
+    expect(text).toContain(hardLinks(2))
     expect([readFileSync(path, 'utf8'), readFileSync(join(cwd, 'other'), 'utf8')]).toEqual(['two\n', 'one\n'])
     expect(statSync(path).nlink).toBe(1)
   })
@@ -197,8 +204,10 @@ describe('a file keeps its form', () => {
 
   test('half a character is written nowhere', async () => {
     const { use, path } = await withFile('one\n')
-    expect((await use('Edit', { file_path: 'file', old_string: 'one', new_string: '\uD83D' })).text).toMatch(/half a/)
-    expect((await use('Write', { file_path: 'file', content: 'a\uDE00' })).text).toMatch(/half a character/)
+    expect((await use('Edit', { file_path: 'file', old_string: 'one', new_string: '\uD83D' })).text).toBe(
+      loneSurrogate('new_string'),
+    )
+    expect((await use('Write', { file_path: 'file', content: 'a\uDE00' })).text).toBe(loneSurrogate('content'))
     expect(readFileSync(path, 'utf8')).toBe('one\n')
   })
 
@@ -206,7 +215,7 @@ describe('a file keeps its form', () => {
     const bytes = Buffer.concat([Buffer.from('\uFEFFab', 'utf16le'), Buffer.from([0x3d, 0xd8, 0x41])])
     const { use, path } = await withFile(bytes)
     expect((await use('Edit', { file_path: 'file', old_string: 'ab', new_string: 'x' })).text).toMatch(
-      /not UTF-16 text/,
+      /not valid UTF-16 text/,
     )
     expect(readFileSync(path)).toEqual(bytes)
   })

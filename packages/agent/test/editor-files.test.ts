@@ -54,7 +54,7 @@ test('what is typed after it was read is not written over', async () => {
   typed.set(path, 'one\ntyped later\n')
   const edited = await use('Edit', { file_path: path, old_string: 'one', new_string: 'three' })
   expect(edited).toMatchObject({ isError: true })
-  expect(edited.text).toContain('has changed since it was read')
+  expect(edited.text).toContain('has changed since you read it')
   expect(edited.text).toContain('+typed later')
   expect(readFileSync(path, 'utf8')).toBe('one\ntwo\n')
 })
@@ -97,7 +97,7 @@ test('a file that the editor formats when it saves is to be read again before th
   await use('Read', { file_path: path })
   expect(await use('Edit', { file_path: path, old_string: 'one', new_string: '1' })).toMatchObject({ isError: false })
   const second = await use('Edit', { file_path: path, old_string: '1', new_string: '2' })
-  expect(second.text).toContain('has changed since it was read')
+  expect(second.text).toContain('has changed since you read it')
 })
 
 test('the editor is asked for what was judged and opened: no folder, no image, and a link by where it leads', async () => {

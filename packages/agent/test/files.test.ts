@@ -15,6 +15,16 @@ import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { redactSecrets } from '@halting/agent'
+import {
+  changedSinceRead,
+  existsUnread,
+  missingToEdit,
+  notRead,
+  oldStringAmbiguous,
+  placesSeparator,
+} from '../src/tools/change-texts.ts'
+import { similarNames } from '../src/tools/path-texts.ts'
+import { missingFile, moreLines, offsetBeyondEnd, readDirectory } from '../src/tools/read-texts.ts'
 import { codingTools, type Harness } from './support/harness.ts'
 
 /** A workspace with one file in it, already read. */
@@ -38,12 +48,12 @@ describe('Read', () => {
   })
 
   test('shows a range and says how to go on', async () => {
-    const { use } = await withFile(Array.from({ length: 5000 }, (_, index) => `line ${index + 1}`).join('\n'))
+    const { use, path } = await withFile(Array.from({ length: 5000 }, (_, index) => `line ${index + 1}`).join('\n'))
     expect(await use('Read', { file_path: 'file.txt', offset: 10, limit: 2 })).toMatchObject({
-      text: '    10\tline 10\n    11\tline 11\n\n[Lines 10 to 11, 5000 in all. Go on with offset 12.]',
+      text: `    10\tline 10\n    11\tline 11\n\n${moreLines(path, 10, 11, 5000)}`,
     })
     const whole = await use('Read', { file_path: 'file.txt' })
-    expect(whole.text).toMatch(/ {2}2000\tline 2000\n\n\[Lines 1 to 2000, 5000 in all\. Go on with offset 2001\.\]$/)
+    expect(whole.text).toContain(`  2000\tline 2000\n\n${moreLines(path, 1, 2_000, 5_000)}`)
     expect(await use('Read', { file_path: 'file.txt', offset: 4999 })).toMatchObject({
       text: '  4999\tline 4999\n  5000\tline 5000',
     })
@@ -56,7 +66,7 @@ describe('Read', () => {
     const { use: useLong } = await withFile(`${'y'.repeat(1999)}\n`.repeat(1000))
     const long = await useLong('Read', { file_path: 'file.txt' })
     expect(long.text.length).toBeLessThan(50_000)
-    expect(long.text).toMatch(/\[Lines 1 to 23, 1000 in all\. Go on with offset 24\.\]$/)
+    expect(long.text).toMatch(/\n\n\[Lines 1 to 23 of 1000\. .*"offset": 24\}\.\]$/)
   })
 
   test('a line of a gigabyte needs no gigabyte', async () => {
@@ -79,21 +89,21 @@ describe('Read', () => {
     execFileSync('bash', ['-c', 'mkfifo pipe'], { cwd })
     expect(await use('Read', { file_path: 'readme.txt' })).toMatchObject({
       isError: true,
-      text: `There is no file ${cwd}/readme.txt. The working directory is ${cwd}. Beside it there is readme.md.`,
+      text: missingFile(`${cwd}/readme.txt`, cwd, similarNames('readme.md')),
     })
     expect(await use('Read', { file_path: 'folder' })).toMatchObject({
       isError: true,
-      text: `${cwd}/folder is a directory. Use Glob, or ls in Bash, to see what is in it.`,
+      text: readDirectory(`${cwd}/folder`),
     })
     expect((await use('Read', { file_path: 'program' })).text).toMatch(/is a binary file/)
     expect((await use('Read', { file_path: 'pipe' })).text).toMatch(/is not a regular file/)
     expect(await use('Read', { file_path: 'empty' })).toMatchObject({
       isError: false,
-      text: `${cwd}/empty is there and is empty.`,
+      text: `${cwd}/empty exists and is empty.`,
     })
     expect(await use('Read', { file_path: 'three', offset: 4 })).toMatchObject({
       isError: true,
-      text: `${cwd}/three has 3 lines; there is no line 4. Read it with a lower offset.`,
+      text: offsetBeyondEnd(`${cwd}/three`, 3, 4),
     })
   })
 
@@ -127,24 +137,22 @@ describe('Read', () => {
     ])
     const { use: useLess } = codingTools({ imageFileBytes: 100 }, { cwd })
     writeFileSync(join(cwd, 'file.png'), Buffer.concat([dot, Buffer.alloc(100)]))
-    expect((await useLess('Read', { file_path: 'file.png' })).text).toMatch(/has \d+ bytes, 100 at most/)
+    expect((await useLess('Read', { file_path: 'file.png' })).text).toMatch(
+      /has \d+ bytes; Read takes images of at most 100/,
+    )
   })
 
   test('an input that is wrong is told what is right, all of it at once', async () => {
     const { use } = codingTools()
-    expect((await use('Read', { path: 'x', offset: -1 })).text).toBe(
-      'Read: file_path is missing: a string that is not empty and has no NUL in it; offset must be a whole number, 0 or more; there is no field path. The fields are: file_path, offset?, limit?, pages?.',
+    expect((await use('Read', { colour: 'x', offset: -1 })).text).toBe(
+      'file_path is missing (a non-empty string without NUL characters); offset must be an integer >= 0, but is -1; there is no field colour. Fields of Read: file_path, offset?, limit?, pages?.',
     )
   })
 })
 
 describe('an input that plainly means another is taken as that', () => {
   const cases: readonly (readonly [string, unknown, string])[] = [
-    [
-      'a number as text',
-      { file_path: 'three', offset: '2', limit: ' 1 ' },
-      '     2\tb\n\n[Lines 2 to 2, 3 in all. Go on with offset 3.]',
-    ],
+    ['a number as text', { file_path: 'three', offset: '2', limit: ' 1 ' }, '     2\tb\n\n[Lines 2 to 2 of 3.'],
     ['an offset of 0, and no limit', { file_path: 'three', offset: 0, limit: 0 }, '     1\ta\n     2\tb\n     3\tc'],
     ['null for what may be absent', { file_path: 'three', offset: 3, limit: null }, '     3\tc'],
     ['the whole input as JSON', '{"file_path":"three","offset":3}', '     3\tc'],
@@ -152,7 +160,8 @@ describe('an input that plainly means another is taken as that', () => {
   test.each(cases)('%s', async (_name, input, text) => {
     const { use, cwd } = codingTools()
     writeFileSync(join(cwd, 'three'), 'a\nb\nc\n')
-    expect(await use('Read', input)).toMatchObject({ isError: false, text })
+    const read = await use('Read', input)
+    expect([read.isError, read.text.slice(0, text.length)]).toEqual([false, text])
   })
 
   test('words for yes and no, a choice in capitals, an empty text for no answer', async () => {
@@ -166,7 +175,7 @@ describe('an input that plainly means another is taken as that', () => {
     const { use } = codingTools()
     for (const offset of ['three', '1e3', '0x10', '', [], {}, true, '1.5', '99999999999999999999']) {
       const { text, isError } = await use('Read', { file_path: 'three', offset })
-      expect([text, isError]).toEqual([expect.stringMatching(/^Read: offset must be [^\n]*$/), true])
+      expect([text, isError]).toEqual([expect.stringMatching(/^offset must be [^\n]*$/), true])
     }
   })
 })
@@ -176,7 +185,7 @@ describe('Write', () => {
     const { use } = codingTools()
     expect(await use('Write', { file_path: '/proc/no-such-folder/in/it', content: 'x' })).toMatchObject({
       isError: true,
-      text: '/proc/no-such-folder/in/it could not be written: it is gone, or no folder can be made there (ENOENT).',
+      text: '/proc/no-such-folder/in/it cannot be written: it no longer exists, or its folder cannot be created (ENOENT).',
     })
   })
 
@@ -201,7 +210,7 @@ describe('Write', () => {
     writeFileSync(join(cwd, 'x'), 'mine')
     expect(await use('Write', { file_path: 'x', content: 'yours' })).toMatchObject({
       isError: true,
-      text: `${cwd}/x is there and was not read. Read it first, then write it.`,
+      text: existsUnread(`${cwd}/x`),
     })
     expect(readFileSync(join(cwd, 'x'), 'utf8')).toBe('mine')
   })
@@ -215,7 +224,7 @@ describe('Write', () => {
     await use('Read', { file_path: '.env' })
     expect(await use('Write', { file_path: '.env', content: 'TOKEN=[REDACTED]\nDEBUG=1\n' })).toMatchObject({
       isError: true,
-      text: `${path} holds secrets that were shown as [REDACTED], and the content has that in their place: they would be lost. Change the other lines with Edit.`,
+      text: `${path} contains secrets that were shown to you as [REDACTED]. Your content has [REDACTED] in their place, so they would be lost. Use Edit for the other lines.`,
     })
     expect(readFileSync(path, 'utf8')).toContain(secret)
     expect((await use('Edit', { file_path: '.env', old_string: 'DEBUG=0', new_string: 'DEBUG=1' })).isError).toBe(false)
@@ -232,9 +241,7 @@ describe('Write', () => {
     utimesSync(path, atime, mtime)
     expect(await use('Write', { file_path: 'file.txt', content: 'c' })).toMatchObject({
       isError: true,
-      text: expect.stringContaining(
-        `${path} has changed since it was read. Read it again, then write it. What changed:`,
-      ),
+      text: expect.stringContaining(`${changedSinceRead(path)} What changed:`),
     })
     expect(readFileSync(path, 'utf8')).toBe('bbbb')
   })
@@ -277,7 +284,7 @@ describe('Write', () => {
     mkdirSync(join(cwd, 'd'))
     expect(await use('Write', { file_path: 'd', content: '' })).toMatchObject({
       isError: true,
-      text: `${cwd}/d is a directory; Write writes files.`,
+      text: `${cwd}/d is a directory. Write works on files only.`,
     })
   })
 })
@@ -286,7 +293,7 @@ describe('Edit', () => {
   test('replaces one place, shows it, and gives the patch', async () => {
     const { use, path } = await withFile('a\nb\nc\n')
     const told = await use('Edit', { file_path: 'file.txt', old_string: 'b', new_string: 'B' })
-    expect(told.text).toBe(`Edited ${path}. It now reads:\n     1\ta\n     2\tB\n     3\tc\n     4\t`)
+    expect(told.text).toBe(`Edited ${path}. The lines are now:\n     1\ta\n     2\tB\n     3\tc\n     4\t`)
     expect(told.details).toEqual({
       filePath: path,
       oldString: 'b',
@@ -301,11 +308,12 @@ describe('Edit', () => {
 
   test('refuses what is not there, and what is there more than once', async () => {
     const { use, path } = await withFile('x\ny\nx\n')
+    const lines = '     1\tx\n     2\ty\n     3\tx'
     expect((await use('Edit', { file_path: 'file.txt', old_string: 'z', new_string: 'q' })).text).toMatch(
       /old_string is not in the file/,
     )
     expect((await use('Edit', { file_path: 'file.txt', old_string: 'x', new_string: 'q' })).text).toBe(
-      `${path}: old_string is in the file 2 times (lines 1, 3). Take more of the lines around it so that it is there once, or set replace_all.`,
+      oldStringAmbiguous(path, 2, '1, 3', `${lines}\n${placesSeparator}\n${lines}\n     4\t`),
     )
     expect(readFileSync(path, 'utf8')).toBe('x\ny\nx\n')
     const all = await use('Edit', { file_path: 'file.txt', old_string: 'x', new_string: 'q', replace_all: true })
@@ -316,23 +324,23 @@ describe('Edit', () => {
   test('refuses to change nothing, or from nothing', async () => {
     const { use } = await withFile('x')
     expect((await use('Edit', { file_path: 'file.txt', old_string: 'x', new_string: 'x' })).text).toMatch(
-      /are the same/,
+      /are identical/,
     )
     expect((await use('Edit', { file_path: 'file.txt', old_string: '', new_string: 'y' })).text).toMatch(
-      /is there and is not empty, and old_string is/,
+      /exists and is not empty, but old_string is/,
     )
   })
 
   test('refuses what was not read, changed since, or is gone', async () => {
     const { use, cwd } = codingTools()
     const edit = { file_path: 'x', old_string: 'mine', new_string: 'yours' }
-    expect((await use('Edit', edit)).text).toBe(`There is no file ${cwd}/x. Use Write to make it.`)
+    expect((await use('Edit', edit)).text).toContain(missingToEdit(`${cwd}/x`, ''))
     writeFileSync(join(cwd, 'x'), 'mine')
-    expect((await use('Edit', edit)).text).toBe(`${cwd}/x was not read. Read it first, then edit it.`)
+    expect((await use('Edit', edit)).text).toBe(notRead(`${cwd}/x`))
     await use('Read', { file_path: 'x' })
     await use('Bash', { command: 'echo more >> x' })
     expect((await use('Edit', edit)).text).toBe(
-      `${cwd}/x has changed since it was read. Read it again, then edit it. What changed:\n@@ -1,1 +1,1 @@\n-mine\n\\ No newline at end of file\n+minemore`,
+      `${changedSinceRead(`${cwd}/x`)} What changed:\n@@ -1,1 +1,1 @@\n-mine\n\\ No newline at end of file\n+minemore`,
     )
     expect(readFileSync(join(cwd, 'x'), 'utf8')).toBe('minemore\n')
   })
@@ -341,7 +349,7 @@ describe('Edit', () => {
     const bytes = Buffer.from([0x63, 0x61, 0x66, 0xe9])
     const { use, path } = await withFile(bytes)
     expect((await use('Edit', { file_path: 'file.txt', old_string: 'caf', new_string: 'x' })).text).toMatch(
-      /is not UTF-8 text/,
+      /is not valid UTF-8 text/,
     )
     expect(readFileSync(path)).toEqual(bytes)
   })

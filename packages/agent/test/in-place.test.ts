@@ -245,7 +245,7 @@ describe('Between the judgement and the call (R-PLACE-2)', () => {
     const paths = name === 'Grep' || name === 'Glob' ? { path: target } : { file_path: target }
     const { text, isError } = await use(name, { ...paths, ...input })
     expect({ text, isError }).toEqual({
-      text: `${target} has become a link, or leads elsewhere, since the call was judged. It was not opened.`,
+      text: `${target} has become a link, or leads elsewhere, since the permission check. It was not opened.`,
       isError: true,
     })
   })
@@ -297,6 +297,6 @@ describe('What stands at a path', () => {
     const where = places()
     const { use } = codingTools({}, { cwd: where.project })
     const { text } = await use('Read', { file_path: 'nothing/here' })
-    expect(text).toContain(`There is no file ${join(where.project, 'nothing/here')}`)
+    expect(text).toContain(`${join(where.project, 'nothing/here')} does not exist`)
   })
 })

@@ -1,4 +1,5 @@
 // Holds R-INSTR-1 to R-INSTR-6 of docs/spec.md.
+import { changesHead } from '../src/instructions/briefing-texts.ts'
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -131,7 +132,7 @@ test('R-INSTR-4: what is long is cut, and told; what is nearer has room first', 
   const { files, notes } = await read()
   expect(files.map(({ text }) => text.length)).toEqual([0, 20_000, 40_000, 40_000])
   expect(notes).toContain(`${join(home, 'work/AGENTS.md')} is too long: nothing of it is shown.`)
-  expect(files.map(blockOf)[3]).toContain(`Read ${join(cwd, 'CLAUDE.md')} for all of it.`)
+  expect(files.map(blockOf)[3]).toContain(`For the rest, read ${join(cwd, 'CLAUDE.md')}.`)
 })
 
 test('R-INSTR-4: what is no text, and no regular file, is told and does not hold the run up', async () => {
@@ -219,12 +220,7 @@ test('R-INSTR-6: branch and changes in a few lines, and nothing that the reposit
   put('work/app/a.txt', 'b')
   for (let at = 0; at < 40; at++) put(`work/app/new-${at}\n.txt`, 'x')
   const told = (await gitSummary(cwd, env))?.split('\n') ?? []
-  expect(told.slice(0, 4)).toEqual([
-    'Branch: main',
-    'Changed files, as git status --short tells them:',
-    ' M a.txt',
-    '?? .gitattributes',
-  ])
+  expect(told.slice(0, 4)).toEqual(['Branch: main', changesHead, ' M a.txt', '?? .gitattributes'])
   expect(told.at(-1)).toBe('(and 12 more)')
   expect(existsSync(trap)).toBe(false)
 })

@@ -3,6 +3,8 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { redactSecrets } from '@halting/agent'
+import { changedSinceRead, notRead } from '../src/tools/change-texts.ts'
+import { cellIdNeeded, unknownCell } from '../src/tools/notebook-texts.ts'
 import { codingTools, type Harness } from './support/harness.ts'
 
 const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
@@ -53,7 +55,7 @@ test('Read shows cells with what they gave: text bounded, images as images, with
     { type: 'image', source: { type: 'base64', media_type: 'image/png', data: pixel } },
     {
       type: 'text',
-      text: '<output>\nError: ValueError: bad\nline 1\n</output>\n[Output of the type application/x-thing, not shown.]\n<cell id="last" type="code">\n\n</cell>',
+      text: '<output>\nError: ValueError: bad\nline 1\n</output>\n[Output of type application/x-thing, not shown]\n<cell id="last" type="code">\n\n</cell>',
     },
   ])
 })
@@ -70,13 +72,13 @@ test('Read shows a range of cells and says how to go on; long outputs and cells 
   expect(all.text).toMatch(
     /^<cell id="cell-0" type="code">\n0 s+\n<\/cell>\n<output>\no{4000}\n\[\.\.\. 96000 characters left out\]/,
   )
-  expect(all.text).toMatch(/\[Cells 1 to 7, 50 in all\. Go on with offset 8\.\]$/)
+  expect(all.text).toMatch(/\[Cells 1 to 7 of 50\. .*"offset": 8\}\.\]$/)
   expect((await use('Read', { file_path: 'a.ipynb', offset: 50 })).text).toMatch(
-    /^<cell id="cell-49"[^]*\[Cells 50 to 50, 50 in all\.\]$/,
+    /^<cell id="cell-49"[^]*\[Cells 50 to 50 of 50\.\]$/,
   )
   expect(await use('Read', { file_path: 'a.ipynb', offset: 51 })).toMatchObject({
     isError: true,
-    text: expect.stringContaining('50 cells only'),
+    text: expect.stringContaining('50 cells; there is no cell number 51'),
   })
   const { use: useLong } = withBook(JSON.stringify({ cells: [{ cell_type: 'code', source: 'x'.repeat(1_000_000) }] }))
   expect((await useLong('Read', { file_path: 'a.ipynb' })).text.length).toBeLessThan(49_000)
@@ -86,7 +88,7 @@ test.each([
   ['no JSON', '{"cells": [', '     1\t{"cells": ['],
   ['JSON without cells', '{"a": 1}', '     1\t{"a": 1}'],
   ['an empty file', '', expect.stringContaining('empty')],
-])('what is no notebook is shown as text: %s', async (_, content, expected) => {
+])('what is not a notebook is shown as text: %s', async (_, content, expected) => {
   expect(await withBook(content).use('Read', { file_path: 'a.ipynb' })).toMatchObject({
     text: expected,
     isError: false,
@@ -109,7 +111,7 @@ test('NotebookEdit replaces a cell, clears its outputs, and leaves all else byte
   const told = await use('NotebookEdit', { notebook_path: path, cell_id: 'intro', new_source: '# New\nmore' })
   expect(told).toMatchObject({
     isError: false,
-    text: `Replaced the cell intro of ${path}.`,
+    text: `Replaced cell intro of ${path}.`,
     details: { cell_id: 'intro', edit_mode: 'replace', linesAdded: 4 },
   })
   const after = readFileSync(path, 'utf8')
@@ -151,7 +153,7 @@ test('NotebookEdit inserts and deletes cells, at the top too (spec R-BOOK-3)', a
     (await edit({ edit_mode: 'insert', cell_id: 'last', new_source: 'a\nb\n', cell_type: 'markdown' }))[1].at(-1),
   ).toBe('new:markdown:2')
   expect(await edit({ edit_mode: 'delete', cell_id: 'calc' })).toEqual([
-    `Deleted the cell calc of ${path}.`,
+    `Deleted cell calc of ${path}.`,
     ['new:code:1', 'intro:markdown:2', 'last:code:0', 'new:markdown:2'],
   ])
   for (const _ of [1, 2, 3]) await edit({ edit_mode: 'delete', cell_id: 'cell-0' })
@@ -186,29 +188,29 @@ test('a notebook must have been read, and not changed since (spec R-BOOK-2)', as
   const { use, path } = withBook()
   const edit = (input: object = {}) =>
     use('NotebookEdit', { notebook_path: path, cell_id: 'calc', new_source: 'x', ...input })
-  expect(await edit()).toMatchObject({ isError: true, text: `${path} was not read. Read it first, then edit it.` })
+  expect(await edit()).toMatchObject({ isError: true, text: notRead(path) })
   await use('Read', { file_path: path })
   writeFileSync(path, book.replace('Title', 'Other'))
   expect(await edit()).toMatchObject({
     isError: true,
-    text: expect.stringContaining(`${path} has changed since it was read. Read it again, then edit it.`) as string,
+    text: expect.stringContaining(changedSinceRead(path)) as string,
   })
   await use('Read', { file_path: path })
   expect(await edit({ cell_id: 'nope' })).toMatchObject({
     isError: true,
-    text: `${path}: there is no cell nope. There are intro, calc, last.`,
+    text: unknownCell(path, 'nope', 'intro, calc, last'),
   })
   expect(await edit({ cell_id: undefined })).toMatchObject({
     isError: true,
-    text: 'NotebookEdit: cell_id is missing: replace needs the id of a cell.',
+    text: cellIdNeeded('replace'),
   })
   expect(await edit({ notebook_path: 'b.ipynb' })).toMatchObject({
     isError: true,
-    text: expect.stringContaining('There is no notebook'),
+    text: expect.stringContaining('does not exist'),
   })
   writeFileSync(path, 'text')
   await use('Read', { file_path: path })
-  expect(await edit()).toMatchObject({ isError: true, text: `${path} is not JSON, so it is no notebook. Use Edit.` })
+  expect(await edit()).toMatchObject({ isError: true, text: `${path} is not JSON, so it is not a notebook. Use Edit.` })
 })
 
 test('a secret that was shown as a mark is not lost (spec R-BOOK-4)', async () => {

@@ -5,6 +5,7 @@ import { expect, test } from 'vitest'
 import type { WorkspaceOptions } from '@halting/agent'
 import { inWorker } from '../src/in-worker.ts'
 import { isDeep } from './support/deep.ts'
+import { morePages, pageCut } from '../src/tools/pdf-texts.ts'
 import { codingTools, type Harness } from './support/harness.ts'
 
 /** A PDF with one line of text a page. */
@@ -43,7 +44,7 @@ test('Read shows the pages of a PDF, ten at first, and says how to go on (spec R
   const whole = await use('Read', { file_path: 'a.pdf' })
   expect(whole).toMatchObject({ isError: false, details: { type: 'pdf', firstPage: 1, lastPage: 10, totalPages: 30 } })
   expect(whole.text).toMatch(/^--- page 1 of 30 ---\nline 1\n--- page 2 of 30 ---\nline 2\n/)
-  expect(whole.text).toMatch(/line 10\n\[Pages 1 to 10, 30 in all\. Go on with pages 11-\.\]$/)
+  expect(whole.text).toMatch(/line 10\n\[Pages 1 to 10 of 30\. .*"pages": "11-"\}\.\]$/)
   const last = await use('Read', { file_path: 'a.pdf', pages: '29-30' })
   expect(last.text).toBe('--- page 29 of 30 ---\nline 29\n--- page 30 of 30 ---\nline 30')
 })
@@ -52,24 +53,23 @@ test('Read shows the pages of a PDF, ten at first, and says how to go on (spec R
 test.runIf(isDeep)('pages are those that are asked for, twenty at most (spec R-PDF-1)', async () => {
   const { use } = withPdf(pdfOf(Array.from({ length: 30 }, (_, index) => `line ${index + 1}`)))
   const shown = async (pages: string) => (await use('Read', { file_path: 'a.pdf', pages })).text
-  expect(await shown('3')).toBe('--- page 3 of 30 ---\nline 3\n[Pages 3 to 3, 30 in all. Go on with pages 4-.]')
-  expect(await shown('1-30')).toMatch(/line 20\n\[Pages 1 to 20, /)
+  expect(await shown('3')).toMatch(/^--- page 3 of 30 ---\nline 3\n\[Pages 3 to 3 of 30\. .*"pages": "4-"\}\.\]$/)
+  expect(await shown('1-30')).toMatch(/line 20\n\[Pages 1 to 20 of 30\. /)
   expect(await shown('25-')).toMatch(/line 30$/)
-  expect(await shown('31')).toMatch(/has 30 pages, so there is no page 31\.$/)
+  expect(await shown('31')).toMatch(/has 30 pages; there is no page 31\.$/)
   for (const wrong of ['0', '5-3', 'all', '-3', '1,2'])
-    expect(await shown(wrong)).toMatch(/^pages is written as 3, 1-5 or 10-/)
+    expect(await shown(wrong)).toMatch(/^pages must look like 3, 1-5 or 10-, but is "/)
 })
 
 test('a page without text is told, and a page that is too long is cut (spec R-PDF-1)', async () => {
   expect((await withPdf(pdfOf(['', 'b'])).use('Read', { file_path: 'a.pdf' })).text).toMatch(
-    /^--- page 1 of 2 ---\n\[No text: it may be a picture\..*\n--- page 2 of 2 ---\nb$/,
+    /^--- page 1 of 2 ---\n\[No text: the page may be an image\..*\n--- page 2 of 2 ---\nb$/,
   )
   const harness = codingTools({ readCharacters: 20 })
   writeFileSync(join(harness.cwd, 'a.pdf'), pdfOf(['x'.repeat(60), 'b']))
   const { text } = await harness.use('Read', { file_path: 'a.pdf' })
-  expect(text).toBe(
-    `--- page 1 of 2 ---\n${'x'.repeat(20)}\n[... the page is longer than one Read]\n[Pages 1 to 1, 2 in all. Go on with pages 2-.]`,
-  )
+  const path = join(harness.cwd, 'a.pdf')
+  expect(text).toBe(`--- page 1 of 2 ---\n${'x'.repeat(20)}\n${pageCut}\n${morePages(path, 1, 1, 2)}`)
 })
 
 test.each([
@@ -81,7 +81,7 @@ test.each([
 ])('a PDF that cannot be read is told, and what else can be done (spec R-PDF-2): %s', async (_, content) => {
   const { text, isError } = await withPdf(Buffer.from(content)).use('Read', { file_path: 'a.pdf' })
   expect(isError).toBe(true)
-  expect(text).toMatch(/is a PDF that cannot be read\. .* Read its text in parts with Bash: pdftotext/)
+  expect(text).toMatch(/is a PDF that cannot be read\. .* To get its text with Bash: pdftotext/)
 })
 
 test('reading a PDF ends with the signal (spec R-PDF-2)', async () => {
@@ -91,14 +91,14 @@ test('reading a PDF ends with the signal (spec R-PDF-2)', async () => {
 
 test.each([
   ['%PDF-1.4\n<</Type/Page>>\n<</Type/Page>>\n%%EOF', 'is a PDF of 2 pages.'],
-  ['%PDF-1.7\n<</Type/ObjStm>>', 'is a PDF whose pages cannot be counted.'],
+  ['%PDF-1.7\n<</Type/ObjStm>>', 'is a PDF.'],
 ])(
   'without the library it is told what to install, and what else can be done (spec R-PDF-3)',
   async (content, told) => {
     const { use, cwd } = withPdf(Buffer.from(content), { pdfLibrary: () => undefined })
     expect(await use('Read', { file_path: 'a.pdf' })).toMatchObject({
       isError: true,
-      text: `${join(cwd, 'a.pdf')} ${told} Read shows its text where unpdf is installed (npm i unpdf). Read its text in parts with Bash: pdftotext -f 1 -l 10 FILE - gives pages 1 to 10.`,
+      text: `${join(cwd, 'a.pdf')} ${told} Read needs the package unpdf to show PDFs (npm i unpdf). To get its text with Bash: pdftotext -f 1 -l 10 FILE - (prints pages 1 to 10).`,
     })
   },
 )

@@ -149,7 +149,7 @@ describe('what is allowed when nobody said anything', () => {
     expect(decide('mcp__files__list', {}, { readOnly: true }).behavior).toBe('ask')
     expect(decide('WebFetch', { url: 'https://x.org/a', prompt: '' }, { readOnly: true })).toEqual({
       behavior: 'ask',
-      message: 'no rule allows to fetch from x.org. The rule WebFetch(domain:x.org) would allow it.',
+      message: 'no rule allows fetching from x.org. The rule WebFetch(domain:x.org) would allow it.',
     })
     expect(decide('TodoWrite', { todos: [] }).behavior).toBe('allow')
     expect(decide('TaskStop', { task_id: 'x' }).behavior).toBe('allow')
@@ -465,7 +465,7 @@ describe('modes', () => {
     const { decide, bash } = asker({ mode: 'plan', allow: ['Bash', 'Edit'] })
     expect(decide('Edit', { file_path: 'a' })).toEqual({
       behavior: 'deny',
-      message: 'Plan mode: nothing is changed until the plan is approved, so Edit does not run.',
+      message: expect.stringContaining('Plan mode: Edit is denied'),
     })
     expect(bash('npm test')).toBe('deny')
     expect(bash('git log')).toBe('allow')
@@ -476,7 +476,8 @@ describe('modes', () => {
     const { decide } = asker({ mode: 'dontAsk' })
     expect(decide('Bash', { command: 'npm test' })).toEqual({
       behavior: 'deny',
-      message: 'Not allowed: no rule allows all of it. The rule Bash(npm test) would allow it.',
+      message:
+        'Not allowed: no rule allows this command. The rule Bash(npm test) would allow it. Continue without it, or report that you need this permission.',
     })
     expect(decide('Read', { file_path: 'a' }).behavior).toBe('allow')
   })
@@ -544,11 +545,12 @@ describe('modes', () => {
     expect(decide('Bash', { command: 'npm test && make > log; ls' })).toEqual({
       behavior: 'deny',
       message:
-        'Not allowed: no rule allows all of it. The rules Bash(npm test), Bash(make), Edit(/log) would allow it.',
+        'Not allowed: no rule allows this command. The rules Bash(npm test), Bash(make), Edit(/log) would allow it. Continue without it, or report that you need this permission.',
     })
     expect(decide('Read', { file_path: '/etc/hosts' })).toEqual({
       behavior: 'deny',
-      message: 'Not allowed: no rule allows Read on /etc/hosts. The rule Read(//etc/hosts) would allow it.',
+      message:
+        'Not allowed: no rule allows Read on /etc/hosts. The rule Read(//etc/hosts) would allow it. Continue without it, or report that you need this permission.',
     })
   })
 

@@ -88,7 +88,7 @@ async function planned(mode: PermissionMode, first: string, answer: PermissionAn
 test('a yes to a plan ends plan mode; a mode that the answer names goes first (spec R-PLAN-3)', async () => {
   const { results, suggestions } = await planned('plan', 'ExitPlanMode', { behavior: 'allow' })
   expect(results).toEqual([
-    expect.stringContaining('Plan mode: nothing is changed until the plan is approved'),
+    expect.stringContaining('nothing may be changed until the plan is approved'),
     planApproved,
     'asked',
   ])
@@ -108,7 +108,7 @@ test('a no to a plan leaves plan mode as it is, and its reason goes to the model
   const { results } = await planned('plan', 'ExitPlanMode', { behavior: 'deny', message: 'Too large.' })
   expect(results.slice(1)).toEqual([
     expect.stringContaining('Too large.'),
-    expect.stringContaining('Plan mode: nothing is changed'),
+    expect.stringContaining('nothing may be changed'),
   ])
 })
 
@@ -116,7 +116,7 @@ test('a yes to planning begins plan mode (spec R-PLAN-3)', async () => {
   const { results } = await planned('acceptEdits', 'EnterPlanMode', { behavior: 'allow' })
   expect(results).toEqual([
     expect.stringMatching(/^Created/),
-    expect.stringMatching(/^Plan mode: look and ask/),
-    expect.stringContaining('Plan mode: nothing is changed until the plan is approved'),
+    expect.stringMatching(/^Plan mode: explore and ask/),
+    expect.stringContaining('nothing may be changed until the plan is approved'),
   ])
 })

@@ -74,19 +74,19 @@ const notebook = (file: string, cell: string): Call => [
 describe('a change that cannot be made is not asked about, and the model gets the reason', () => {
   test.each<[string, readonly Call[], string]>([
     ['old_string is not there', [read, edit('a.txt', 'four')], 'old_string is not in the file'],
-    ['old_string is there twice', [read, edit('a.txt', 'one')], 'old_string is in the file 2 times'],
-    ['both texts are the same', [read, edit('a.txt', 'two', 'two')], 'old_string and new_string are the same'],
-    ['an empty old_string', [read, edit('a.txt', '')], 'is there and is not empty'],
-    ['Edit of a file that was not read', [edit('a.txt', 'two')], 'was not read. Read it first'],
-    ['Edit of no file', [edit('none.txt', 'two')], 'There is no file'],
+    ['old_string is there twice', [read, edit('a.txt', 'one')], 'old_string occurs 2 times'],
+    ['both texts are the same', [read, edit('a.txt', 'two', 'two')], 'old_string and new_string are identical'],
+    ['an empty old_string', [read, edit('a.txt', '')], 'exists and is not empty'],
+    ['Edit of a file that was not read', [edit('a.txt', 'two')], 'has not been read yet'],
+    ['Edit of no file', [edit('none.txt', 'two')], 'does not exist'],
     ['Edit of a folder', [edit('folder', 'two')], 'is a directory'],
-    ['Edit below a file', [edit('a.txt/b', 'two')], 'should be a folder of its path is a file'],
-    ['Write of a file that was not read', [write('a.txt')], 'is there and was not read'],
+    ['Edit below a file', [edit('a.txt/b', 'two')], 'a part of the path is a file, not a directory'],
+    ['Write of a file that was not read', [write('a.txt')], 'already exists and has not been read yet'],
     ['Write of a folder', [write('folder')], 'is a directory'],
-    ['Write below a file', [write('a.txt/b')], 'should be a folder of its path is a file'],
-    ['NotebookEdit of a file that was not read', [notebook('b.ipynb', 'x')], 'was not read'],
-    ['NotebookEdit of no cell', [['Read', { file_path: 'b.ipynb' }], notebook('b.ipynb', 'y')], 'there is no cell y'],
-    ['NotebookEdit of no notebook', [read, notebook('a.txt', 'x')], 'is no notebook'],
+    ['Write below a file', [write('a.txt/b')], 'a part of the path is a file, not a directory'],
+    ['NotebookEdit of a file that was not read', [notebook('b.ipynb', 'x')], 'has not been read yet'],
+    ['NotebookEdit of no cell', [['Read', { file_path: 'b.ipynb' }], notebook('b.ipynb', 'y')], 'has no cell y'],
+    ['NotebookEdit of no notebook', [read, notebook('a.txt', 'x')], 'is not a notebook'],
   ])('%s', async (_what, calls, reason) => {
     const { asked, results, denials } = await calling(calls, {}, files())
     expect([asked, denials]).toEqual([[], []])
@@ -98,13 +98,13 @@ describe('a change that cannot be made is not asked about, and the model gets th
     const change: Call = ['Bash', { command: 'echo more >> a.txt' }]
     const { asked, results } = await calling([read, change, edit('a.txt', 'two')], { allow: ['Bash'] }, cwd)
     expect(asked).toEqual([])
-    expect(results.at(-1)).toContain('has changed since it was read')
+    expect(results.at(-1)).toContain('has changed since you read it')
   })
 
   test('where nobody can be asked, the model gets the reason and not a denial that a rule would lift', async () => {
     for (const options of [{ whenAsked: 'deny' }, { mode: 'dontAsk' }] as const) {
       const { results, denials } = await calling([edit('none.txt', 'two'), write('new.txt')], options, files())
-      expect(results[0]).toContain('There is no file')
+      expect(results[0]).toContain('does not exist')
       expect(denials).toEqual([expect.objectContaining({ tool_name: 'Write' })])
     }
   })
@@ -140,7 +140,7 @@ describe('a change that can be made', () => {
     const whileAsked = (folder: string): void => writeFileSync(join(folder, 'a.txt'), 'of the person\n')
     const { asked, results } = await calling([read, edit('a.txt', 'two')], { whileAsked }, cwd)
     expect(asked).toEqual(['Edit a.txt'])
-    expect(results.at(-1)).toContain('has changed since it was read')
+    expect(results.at(-1)).toContain('has changed since you read it')
     expect(readFileSync(join(cwd, 'a.txt'), 'utf8')).toBe('of the person\n')
   })
 })
@@ -171,7 +171,7 @@ describe('what may not be read', () => {
       const there = await calling([call(is)], hidden, cwd)
       const absent = await calling([call(none)], hidden, cwd)
       expect([there.asked, absent.asked]).toEqual([[], []])
-      expect(there.results).toEqual(absent.results.map((text) => text.replace(none, is)))
+      expect(there.results).toEqual(absent.results.map((text) => text.replaceAll(none, is)))
     }
   })
 

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFil
 import { dirname, join } from 'node:path'
 import { createPermissions } from '@halting/policy'
 import { describe, expect, test } from 'vitest'
+import { bracketsAsName } from '../src/tools/search-texts.ts'
 import { codingTools, type Harness } from './support/harness.ts'
 
 function withNames(names: readonly string[], ...args: Parameters<typeof codingTools>): Harness {
@@ -36,7 +37,7 @@ describe('names with brackets', () => {
 
   test('what fits brackets as a set of characters alone is counted where it is left out', async () => {
     const { use } = withNames(routes)
-    const note = 'Left out: 1 file that fits only with brackets as sets of characters.'
+    const note = bracketsAsName(1)
     expect((await use('Glob', { pattern: 'app/[id]/page.tsx' })).text).toMatch(
       /^app\/\[id\]\/page\.tsx\n\n\[Brackets .* Left out: 1 file/,
     )
@@ -95,7 +96,7 @@ describe('names that look the same', () => {
       const found = await use(name, { [field]: plainShot, ...further })
       expect(found).toMatchObject({ isError: true, text: expect.stringContaining(named) as string })
     }
-    expect((await use('Glob', { pattern: plainShot })).text).toContain('No file below')
+    expect((await use('Glob', { pattern: plainShot })).text).toContain(`No files in ${cwd} match`)
     expect((await use('Glob', { pattern: plainShot })).text).toContain(String.raw`3.04\u202fPM.txt"`)
     expect((await use('Grep', { pattern: 'text', glob: plainShot })).text).toContain(String.raw`3.04\u202fPM.txt"`)
     expect((await use('Write', { file_path: plainShot, content: 'new' })).text).toContain(named)

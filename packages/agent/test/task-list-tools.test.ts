@@ -52,7 +52,7 @@ test.each([
   expect(shown).toEqual(wanted)
 })
 
-test.each([{}, { CLAUDE_CODE_ENABLE_TASKS: 'false' }])(
+test.each<Record<string, string>>([{}, { CLAUDE_CODE_ENABLE_TASKS: 'false' }])(
   'calls of the list that is not shown are accepted, and change the same list: %o',
   async (env) => {
     const { results } = await session(env)

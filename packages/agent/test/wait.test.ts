@@ -146,11 +146,11 @@ describe('for a background task', () => {
 
   test('that is not there names those that are; a pattern that is none says what is wrong', async () => {
     const { use } = codingTools()
-    expect((await use('Wait', { task_id: 'bash_1' })).text).toBe('There is no task bash_1. None was started.')
+    expect((await use('Wait', { task_id: 'bash_1' })).text).toBe('There is no task bash_1. No task was started.')
     await use('Bash', background('sleep 1000'))
     expect(await use('Wait', { task_id: 'bash_7' })).toMatchObject({
       isError: true,
-      text: 'There is no task bash_7. Known: bash_1.',
+      text: 'There is no task bash_7. Known tasks: bash_1.',
     })
     const bad = await use('Wait', { task_id: 'bash_1', pattern: '(' })
     expect(bad).toMatchObject({ isError: true, text: unusablePattern('(', 'unclosed group') })
@@ -171,7 +171,7 @@ describe('for a background task', () => {
     await use('Bash', background('sleep 1000'))
     const waited = use('Wait', { task_id: 'bash_1' })
     await use('TaskStop', { task_id: 'bash_1' })
-    expect((await waited).text).toMatch(/^bash_1: Ended by TaskStop\./)
+    expect((await waited).text).toMatch(/^bash_1: Stopped by TaskStop\./)
   })
 
   test('secrets that are taken out of outputs are in no line, and no pattern finds them', async () => {
@@ -426,7 +426,7 @@ describe('input', () => {
     expect(await text({ file_path: 'a', pattern: 'b' })).toBe(wrongFields('pattern'))
     expect(await text({ seconds: 1, change: 'gone' })).toBe(wrongFields('change'))
     expect(await text({ seconds: 1, every_seconds: 2 })).toBe(wrongFields('every_seconds'))
-    expect(await text({ seconds: 0 })).toContain('seconds must be a whole number, 1 or more')
+    expect(await text({ seconds: 0 })).toContain('seconds must be an integer >= 1')
     expect(await text({ task: 'bash_1' })).toContain('there is no field task')
   })
 

@@ -85,11 +85,11 @@ describe('rules about searches', () => {
     const permissions = createPermissions({ cwd: '/project' })
     expect(await permissions.decide(request({}))).toEqual({
       behavior: 'ask',
-      message: 'no rule allows to search the web. The rule WebSearch would allow it.',
+      message: 'no rule allows searching the web. The rule WebSearch would allow it.',
     })
     expect(await permissions.decide(request({ allowed_domains: ['a.com', 'b.com'] }))).toMatchObject({
       message:
-        'no rule allows to search a.com, b.com. The rules WebSearch(domain:a.com), WebSearch(domain:b.com) would allow it.',
+        'no rule allows searching a.com, b.com. The rules WebSearch(domain:a.com), WebSearch(domain:b.com) would allow it.',
     })
     expect(permissions.remedyFor(request({ allowed_domains: ['a.com'] }))).toEqual({ rules: ['WebSearch(domain:a.com)'] })
     expect(permissions.suggest?.(request({}))).toMatchObject([{ rules: [{ toolName: 'WebSearch' }] }])

@@ -151,7 +151,7 @@ test('R-CMD-3: nothing of an untrusted folder runs; the person’s own does', as
   const body = 'Now !`echo here`.'
   expect(await expanded(prompt(body), '', how)).toMatchObject({
     text: 'Now (not run: the folder is not trusted).',
-    notes: [expect.stringContaining('halting trust shows it')],
+    notes: [expect.stringContaining('Review with `halting trust`')],
   })
   expect((await expanded(prompt(body, { level: 'user' }), '', how)).text).toBe('Now here.')
 })
@@ -202,13 +202,13 @@ test('R-MENTION-1: a file, some of its lines, and what is in a folder are brough
   const { blocks, notes } = await mentioned('@a.ts#2-3. @lib, @gone.md', workspace, createPermissions({ cwd }), signal)
   const shown = blocks.map((block) => textOf([block]))
   expect(shown).toEqual([
-    `The file ${join(cwd, 'a.ts')}, lines 2 to 3, which the user named:`,
+    `File ${join(cwd, 'a.ts')}, lines 2 to 3 (mentioned by the user):`,
     expect.stringMatching(/2\ttwo\n\s*3\tthree/),
-    `The folder ${join(cwd, 'lib')}, which the user named:`,
+    `Folder ${join(cwd, 'lib')} (mentioned by the user):`,
     'b.ts',
   ])
   expect(shown[1]).not.toContain('\tone')
-  expect(notes).toEqual(['@gone.md names nothing that is there: it stays as it is written.'])
+  expect(notes).toEqual(['@gone.md: no such file or folder. Sent as written.'])
 })
 
 test('R-MENTION-2: the rules about reading hold', async () => {
@@ -219,8 +219,8 @@ test('R-MENTION-2: the rules about reading hold', async () => {
   const { blocks, notes } = await mentioned('@.env @../outside.md', workspace, permissions, signal)
   expect(blocks).toEqual([])
   expect(notes.map((note) => note.slice(0, 40))).toEqual([
-    '@.env is not brought in: Denied by the r',
-    '@../outside.md is not brought in: Not al',
+    '@.env was not added: Denied by the rule ',
+    '@../outside.md was not added: Not allowe',
   ])
 })
 

@@ -184,9 +184,7 @@ test('the summary of hooks counts each hook, and asks no model', async () => {
 
 test('check tells what may come after a run', async () => {
   const { stdout } = await run(['check', '--prompt-suggestions', '--model', 'claude-haiku-4-5'])
-  expect(stdout).toContain(
-    'After a completed run: prompt_suggestion, at most 1 turn, 20,000 tokens, $0.0200, 15.0 s',
-  )
+  expect(stdout).toContain('After a completed run: prompt_suggestion, at most 1 turn, 20,000 tokens, $0.0200, 15.0 s')
   const json = await run(['check', '--prompt-suggestions', '--json', '--model', 'claude-haiku-4-5'])
   expect(JSON.parse(json.stdout)).toMatchObject({ after: [{ stage: 'prompt_suggestion', maxTurns: 1 }] })
 })

@@ -72,7 +72,7 @@ describe('a call that was approved is carried out in another process', () => {
     const part = call('Read', { file_path: 'calc.js', offset: 2, limit: 1 })
     await approved({ content: [part] }, { content: [edit] })
     writeFileSync(file(), 'ONE\ntwo\n')
-    await goOn([{ expect: 'has changed since it was read', content: 'I see.' }], '--on-ask', 'defer')
+    await goOn([{ expect: 'has changed since you read it', content: 'I see.' }], '--on-ask', 'defer')
     expect(readFileSync(file(), 'utf8')).toBe('ONE\ntwo\n')
   })
 })
@@ -115,7 +115,7 @@ describe('what was read counts', () => {
     await ask('change it', [{ content: [edit] }, done], '--continue', '--fork-session', ...edits)
     expect(readFileSync(file(), 'utf8')).toBe('one\n2\n')
     // The older conversation has not seen that.
-    const again = [{ content: [write] }, { expect: 'has changed since it was read', content: 'I see.' }]
+    const again = [{ content: [write] }, { expect: 'has changed since you read it', content: 'I see.' }]
     expect((await ask('again', again, '--resume', id, ...edits)).stdout).toBe('I see.\n')
   })
 
@@ -132,7 +132,7 @@ describe('what was read counts', () => {
   test('no more once the conversation went back to before it', async () => {
     await look()
     expect((await run(['rewind', id, '1', '--yes'])).status).toBe(0)
-    const replies = [{ content: [edit] }, { expect: 'was not read', content: 'I see.' }]
+    const replies = [{ content: [edit] }, { expect: 'has not been read yet', content: 'I see.' }]
     expect((await ask('change it', replies, '--resume', id, ...edits)).stdout).toBe('I see.\n')
     expect(readFileSync(file(), 'utf8')).toBe('one\ntwo\n')
   })

@@ -84,8 +84,7 @@ describe('what is printed of a bound', () => {
           const { useful = false } = helpful[name as 'turns' | 'toolCalls' | 'seconds' | 'usd']
           expect(useful || !isGiven).toBe(true)
         }
-        for (const line of lines)
-          expect(/ - {2}/.test(line)).toBe(/no limit|far above any real run/.test(line))
+        for (const line of lines) expect(/ - {2}/.test(line)).toBe(/no limit|far above any real run/.test(line))
       }),
       { numRuns: 60 },
     )

@@ -249,7 +249,7 @@ describe('halting doctor', () => {
     const wrong = await run(['doctor'], { env: { ANTHROPIC_BASE_URL: page.url, ANTHROPIC_API_KEY: 'k' } })
     expect([wrong.status, wrong.stdout]).toEqual([
       1,
-      expect.stringContaining('it answered 404, and not as a service of models does'),
+      expect.stringContaining('it answered 404, which is not a reply of a model service'),
     ])
     expect((await run(['doctor', '--model', 'sonet'])).stdout).toContain('Did you mean sonnet?')
     const { url } = await startService(200, modelList('other-1', 'other-2'))

@@ -13,7 +13,7 @@ test('context tells what fills the window with the next request, without a key',
   const used = Number(/about ([\d,]+) tokens/.exec(stdout)?.[1]?.replaceAll(',', ''))
   const tool = used - 1_000 - 104
   expect(lines).toEqual([
-    `The next request to claude-haiku-4-5 has about ${shown(used)} tokens of 200,000 that fit (0.7 %), estimated.`,
+    `The next request to claude-haiku-4-5 uses about ${shown(used)} of 200,000 tokens (0.7 %), estimated.`,
     '',
     'system prompt 1,000 0.5 %',
     `tools ${tool} 0.1 %`,
@@ -32,7 +32,7 @@ const shown = (count: number): string => count.toLocaleString('en-US')
 test('it heeds the flags and variables of a run', async () => {
   const env = { DISABLE_AUTO_COMPACT: '1' }
   const off = await run(['context', '--context-window', '50k', '--tools', ''], { env })
-  expect(off.stdout).toContain('of 50,000 that fit')
+  expect(off.stdout).toContain('of 50,000 tokens (')
   expect(off.stdout).toContain('Automatic compaction is off: a run ends at 47,000 tokens.')
   expect(off.stdout).not.toMatch(/tools|your messages/)
   const unpriced = await run(['context', '--script', script([{ content: 'never said' }])])

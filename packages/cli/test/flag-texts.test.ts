@@ -64,7 +64,7 @@ describe.each([60, 80, 120])('help %i columns wide', (width) => {
     expect(all).toBe(recorded(`help-${width}`, all))
   })
 
-  test('is not wider than that', () => {
+  test('is not wider than that (spec R-HELP-3)', () => {
     const tooWide = pages.flatMap((page) =>
       helpText(page, width)
         .split('\n')
@@ -74,7 +74,7 @@ describe.each([60, 80, 120])('help %i columns wide', (width) => {
     expect(tooWide).toEqual([])
   })
 
-  test('begins with a first screen of at most 40 lines that names every command', () => {
+  test('begins with a first screen of at most 40 lines that names every command (spec R-HELP-1)', () => {
     const screen = helpText({ kind: 'program' }, width)
     expect(screen.trimEnd().split('\n').length).toBeLessThanOrEqual(40)
     const named = new Set(
@@ -110,7 +110,7 @@ test('the flags of a part of a command are flags of the command', () => {
   }
 })
 
-test('each flag is in the help of all flags once, in one topic, and in that of each command that takes it', () => {
+test('each flag is in the help of all flags once, in one topic, and in that of each command that takes it (spec R-HELP-2)', () => {
   const rowsOf = (text: string, names: readonly string[]): number =>
     text
       .split('\n')
@@ -160,7 +160,7 @@ test.each([
   [['xyzzyplugh'], 'There is no command "xyzzyplugh". halting --help lists all commands.'],
   [['flags', 'limit'], `There is no topic "limit". Did you mean limits? Topics: ${flagTopics.join(', ')}.`],
   [['--max-turn'], 'There is no flag --max-turn. Did you mean --max-turns?'],
-])('halting help %j is refused', (argv, message) => {
+])('halting help %j is refused (spec R-HELP-4)', (argv, message) => {
   expect(messageOf(() => pageNamed(argv))).toBe(message)
 })
 

@@ -302,10 +302,7 @@ test.each([
   ],
   [['--keep'], '--keep belongs to halting demo.'],
   [['--add-dir', 'nowhere'], '--add-dir takes an existing directory, not "nowhere".'],
-  [
-    ['two'],
-    'Received two prompts, "hi" and "two". Put the prompt in quotes, and repeat a list flag for each value.',
-  ],
+  [['two'], 'Received two prompts, "hi" and "two". Put the prompt in quotes, and repeat a list flag for each value.'],
 ])('%j is refused with exit code 2 before anything runs, and told what is right', async (args, message) => {
   expect(await run(['-p', 'hi', '--script', script([{ content: 'never said' }]), ...args])).toEqual({
     status: 2,

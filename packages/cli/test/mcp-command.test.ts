@@ -52,16 +52,16 @@ test("servers of a project are for all who have it, and no link of it leads to w
 })
 
 test.each([
-  [['add', 'a'], 'It is: halting mcp add NAME COMMAND'],
+  [['add', 'a'], 'Usage: halting mcp add NAME COMMAND'],
   [['add', 'a b', 'cmd'], 'The name of a server has letters'],
   [['add', '--scop', 'user', 'a', 'cmd'], 'Did you mean --scope?'],
   [['add', '--scope', 'all', 'a', 'cmd'], '--scope takes local, project, user, not "all".'],
   [['add', '-e', 'sk-key', 'a', 'cmd'], '-e takes NAME=VALUE.'],
   [['add', 'a', 'https://x/mcp', 'more'], 'neither arguments nor variables'],
-  [['add-json', 'a', '{'], 'What is given as JSON is none.'],
-  [['add-json', 'a', '{"type":"ws"}'], 'It is no server: its type "ws" is not one of stdio, http, sse.'],
-  [['remove', 'a'], 'There is no server a. halting mcp list tells which there are.'],
-  [['get', 'a'], 'There is no server a. halting mcp list tells which there are.'],
+  [['add-json', 'a', '{'], 'The server is not valid JSON.'],
+  [['add-json', 'a', '{"type":"ws"}'], 'Not a valid server: its type "ws" is not one of stdio, http, sse.'],
+  [['remove', 'a'], 'No MCP server named a. halting mcp list shows the servers.'],
+  [['get', 'a'], 'No MCP server named a. halting mcp list shows the servers.'],
   [['list', 'a'], 'halting mcp get NAME tells of one.'],
   [['lits'], 'halting mcp takes list, get, add, add-json, remove, login or logout.'],
 ])('halting mcp %j is refused', async (args, problem) => {

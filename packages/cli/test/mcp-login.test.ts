@@ -58,7 +58,7 @@ test('a run names the server and the command, login signs in, and logout forgets
   expect(signInFiles()).toHaveLength(1)
   expect((await mcp('logout', 'locked')).stdout).toContain('Signed out of locked.')
   expect(signInFiles()).toEqual([])
-  expect((await mcp('logout', 'locked')).stdout).toBe('Nobody is signed in to locked.\n')
+  expect((await mcp('logout', 'locked')).stdout).toBe('Not signed in to locked.\n')
   expect((await mcp('get', 'locked')).stdout).toContain('needs-auth')
 })
 
@@ -112,7 +112,7 @@ test('there is nothing to sign in to at a program, or at what is no server here'
   await mcp('add', 'own', 'a-program')
   const own = await mcp('login', 'own')
   expect([own.status, own.stderr]).toEqual([2, expect.stringContaining('only servers with a URL are signed in to')])
-  expect((await mcp('login', 'none')).stderr).toContain('There is no server none.')
+  expect((await mcp('login', 'none')).stderr).toContain('No MCP server named none.')
   writeFileSync(join(place.project, '.mcp.json'), JSON.stringify({ mcpServers: { theirs: { url: 'https://x.example/' } } }))
   const theirs = await mcp('login', 'theirs')
   expect([theirs.status, theirs.stderr]).toEqual([2, expect.stringContaining('it is ignored')])

@@ -92,7 +92,7 @@ test('without notes it says where they would be', async () => {
   expect(await halting(['memory'])).toEqual({
     status: 0,
     stdout: '',
-    stderr: `halting: nothing is kept of earlier sessions in this folder (${folder}).\n`,
+    stderr: `halting: no notes of earlier sessions in this folder (${folder}).\n`,
   })
 })
 
@@ -115,14 +115,14 @@ test('dream asks the model once, tells what it did, and undo takes it back', asy
   const merge = [{ from: ['00000001', '00000002'], sentences: ['00000001.1'] }]
   const dreams = script([{ content: answer({ merge, drop: [] }) }])
   const told = await halting(['memory', 'dream', '--script', dreams])
-  expect([told.status, told.stdout]).toEqual([0, '2 notes before, 1 now: 1 merged or made shorter, 0 dropped.\n'])
-  expect(told.stderr).toContain('halting memory dream undo takes it back')
+  expect([told.status, told.stdout]).toEqual([0, '2 notes before, 1 now: 1 merged or shortened, 0 dropped.\n'])
+  expect(told.stderr).toContain('halting memory dream undo')
   expect((await halting(['memory'])).stdout).toContain('I want short answers.')
   const undone = await halting(['memory', 'dream', 'undo'])
-  expect([undone.status, undone.stdout.startsWith('Taken back: the dream of ')]).toEqual([0, true])
+  expect([undone.status, undone.stdout.startsWith('Undone: the dream of ')]).toEqual([0, true])
   expect(readFileSync(join(folder, 'preferences.md'), 'utf8')).toBe(before)
   const again = await halting(['memory', 'dream', 'undo'])
-  expect([again.status, again.stderr]).toEqual([1, 'halting: no dream is kept that could be taken back.\n'])
+  expect([again.status, again.stderr]).toEqual([1, 'halting: there is no dream to undo.\n'])
 })
 
 test('a dream that answers nonsense leaves all as it is and fails', async () => {
@@ -132,7 +132,7 @@ test('a dream that answers nonsense leaves all as it is and fails', async () => 
   const { status, stderr } = await halting(['memory', 'dream', '--script', dreams])
   expect([status, stderr]).toEqual([
     1,
-    'halting: the notes stay as they are (failed): the answer names notes that are not there\n',
+    'halting: the notes were not changed (failed): the answer names notes that are not there\n',
   ])
   expect(readFileSync(join(folder, 'preferences.md'), 'utf8')).toBe(before)
 })

@@ -15,7 +15,7 @@ test('permissions tells what becomes of a command, part by part and by which rul
     '  allow  ls        it changes nothing that needs a rule',
     '  allow  sort      it changes nothing that needs a rule',
     '  deny   rm x      the rule Bash(rm:*)',
-    expect.stringMatching(/^ {2}ask {4}> log {5}no rule allows it to write .*\/log; Edit\(\/log\) would allow it$/),
+    expect.stringMatching(/^ {2}ask {4}> log {5}no rule allows writing .*\/log; Edit\(\/log\) would allow it$/),
     '',
   ])
 })
@@ -30,7 +30,7 @@ test('every character of the parts, the reasons and the rules is seen', async ()
   expect(stdout.split('\n')).toEqual([
     'Denied. Denied by the rule Bash(rm⟦U+E0041⟧:*).',
     '',
-    '  ask    cat /etc/a⟦U+200B⟧b  no rule allows it to read /etc/a⟦U+200B⟧b; Bash(cat /etc/a⟦U+200B⟧b) would allow it',
+    '  ask    cat /etc/a⟦U+200B⟧b  no rule allows reading /etc/a⟦U+200B⟧b; Bash(cat /etc/a⟦U+200B⟧b) would allow it',
     '  deny   rm⟦U+E0041⟧ x        the rule Bash(rm⟦U+E0041⟧:*)',
     '',
   ])
@@ -47,7 +47,7 @@ test('with --json it is one object', async () => {
     status: 1,
     command: 'make "$X" *',
     behavior: 'ask',
-    message: 'no rule allows all of it.',
+    message: 'no rule allows this command.',
     mode: 'default',
     parts: [{ part: 'make "$X" *', behavior: 'ask', because: 'it runs a program' }],
   })
@@ -86,8 +86,7 @@ test('two commands are no two prompts', async () => {
   const { status, stderr } = await run(['permissions', 'npm', 'test'])
   expect({ status, stderr }).toEqual({
     status: 2,
-    stderr:
-      'halting: halting permissions takes one Bash command. Put it in quotes: halting permissions "npm test".\n',
+    stderr: 'halting: halting permissions takes one Bash command. Put it in quotes: halting permissions "npm test".\n',
   })
 })
 

@@ -19,7 +19,7 @@ test('a plan waits for a person; a yes ends plan mode', async () => {
   const asked = await run(['-p', 'go', '--permission-mode', 'plan', '--session-id', id, '--script', first, ...flags])
   expect([asked.status, existsSync(join(here(), 'planned.txt'))]).toEqual([5, false])
   const [waiting] = JSON.parse(asked.stdout).stop.context.pending
-  expect(waiting).toMatchObject({ name: 'ExitPlanMode', message: 'a person approves the plan.' })
+  expect(waiting).toMatchObject({ name: 'ExitPlanMode', message: 'the user decides whether the plan is approved.' })
   expect((await run(['approve', id, waiting.id])).status).toBe(0)
   const rest = script([{ expect: 'approved the plan', content: [writing] }, { content: 'Done.' }])
   const allowed = ['--permission-mode', 'plan', '--allowedTools', 'Write']
@@ -52,6 +52,31 @@ test('plan mode is still on when the session goes on as halting says: a no leave
   const approved = script([{ expect: 'approved the plan', content: [late] }, { content: 'Done.' }])
   expect((await run(['-p', '--resume', session, '--script', approved, ...flags])).status).toBe(0)
   expect(existsSync(join(here(), 'late.txt'))).toBe(true)
+})
+
+test('a yes to plan mode holds in the process that goes on with the run', async () => {
+  const enter = call('EnterPlanMode', {})
+  const early = call('Write', { file_path: 'early.txt', content: 'x' })
+  const flags = ['--on-ask', 'defer', '--allowedTools', 'Write', '--output-format', 'json']
+  const asked = await run(['-p', 'go', '--script', script([{ content: [enter] }]), ...flags])
+  const { session_id: session, stop } = JSON.parse(asked.stdout)
+  expect([asked.status, stop.context.pending[0].name]).toEqual([5, 'EnterPlanMode'])
+  await run(['approve', session, stop.context.pending[0].id])
+  const approved = script([{ expect: 'ExitPlanMode', content: [early] }, { content: 'Planned.' }])
+  expect((await run(['-p', '--resume', session, '--script', approved, ...flags])).status).toBe(0)
+  expect(existsSync(join(here(), 'early.txt'))).toBe(false)
+})
+
+test('a no to plan mode leaves the mode as it was', async () => {
+  const enter = call('EnterPlanMode', {})
+  const flags = ['--on-ask', 'defer', '--allowedTools', 'Write', '--output-format', 'json']
+  const asked = await run(['-p', 'go', '--script', script([{ content: [enter] }]), ...flags])
+  const { session_id: session, stop } = JSON.parse(asked.stdout)
+  await run(['deny', session, stop.context.pending[0].id, '--message', 'Small change'])
+  const at = call('Write', { file_path: 'at-once.txt', content: 'x' })
+  const denied = script([{ expect: 'Small change', content: [at] }, { content: 'Done.' }])
+  expect((await run(['-p', '--resume', session, '--script', denied, ...flags])).status).toBe(0)
+  expect(existsSync(join(here(), 'at-once.txt'))).toBe(true)
 })
 
 test('without --on-ask defer there is nobody to put anything to', () => {

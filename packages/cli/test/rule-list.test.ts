@@ -67,12 +67,12 @@ test('one is removed from its file; it counts for as long as it is written elsew
   const listed = async () => (await listRules(live)).filter(({ rule }) => rule === 'Bash(npm test *)')
   const [first] = await listed()
   expect(await removeRule(first!, live)).toBe(
-    'Removed allow Bash(npm test *) from .claude/settings.local.json. It still holds by ~/.halting/settings.json.',
+    'Removed allow Bash(npm test *) from .claude/settings.local.json. It still applies because of ~/.halting/settings.json.',
   )
   expect([JSON.parse(readFileSync(files.local, 'utf8')), allows()]).toEqual([{ permissions: { allow: [] } }, true])
   const [second] = await listed()
   expect(await removeRule(second!, live)).toBe(
-    'Removed allow Bash(npm test *) from ~/.halting/settings.json. Such calls ask from now on.',
+    'Removed allow Bash(npm test *) from ~/.halting/settings.json. Such calls now ask.',
   )
   expect([JSON.parse(readFileSync(files.own, 'utf8')), allows()]).toEqual([
     { model: 'x', permissions: { allow: [], deny: ['Read(./.env)'] } },
@@ -88,10 +88,10 @@ test('a deny rule holds until the next session; those of flags say why they stay
     (await listRules(live)).filter(({ rule }) => !rule.startsWith('Bash(npm')).map((each) => removeRule(each, live)),
   )
   expect(says).toEqual([
-    'Removed deny Read(./.env) from ~/.halting/settings.json. This session keeps to it; the next one does not.',
-    'Bash(git push *) stays: the flag --settings of this start brings it.',
-    'Edit stays: the flag --allowedTools of this start brings it; start without it.',
-    'Removed allow Bash(make) from this session. Such calls ask from now on. A later start that resumes this session has it again.',
+    'Removed deny Read(./.env) from ~/.halting/settings.json. It still applies to this session, but not to the next.',
+    'Bash(git push *) cannot be removed: it comes from the flag --settings.',
+    'Edit cannot be removed: it comes from the flag --allowedTools; start without it.',
+    'Removed allow Bash(make) from this session. Such calls now ask. It applies again when this session is resumed.',
   ])
   expect(readFileSync(files.own, 'utf8')).not.toContain('.env')
   expect(permissions.rules({ learned }).map(({ rule }) => rule)).not.toContain('Bash(make)')

@@ -55,7 +55,7 @@ describe('halting setup', () => {
     const { program, said } = terminal(['2', 'y'], keys)
     expect(await setup({}, program)).toBe(0)
     expect(said.text).toMatch(/ 1 {2}gpt-6\.1-sol .*\n +2 {2}xai\/grok-4\.7 /)
-    expect(said.asked).toEqual(['Which one is asked? [1-2, nothing for 1, q to leave] ', 'Write this? [y/N] '])
+    expect(said.asked).toEqual(['Use which model? [1-2, Enter for 1, q to quit] ', 'Write these settings? [y/N] '])
     expect(JSON.parse(readFileSync(settingsPath(), 'utf8'))).toEqual({ model: 'xai/grok-4.7' })
   })
 
@@ -82,7 +82,7 @@ describe('halting setup', () => {
 
 describe('the first start', () => {
   const missing = { model: 'claude-x', keyVariables: ['ANTHROPIC_API_KEY'] }
-  const question = 'Set up now, watch the demo, or leave? [s/d/Q] '
+  const question = 'Set up now (s), watch the demo (d), or quit (Enter)? [s/d/Q] '
 
   test('goes on once settings are written', async () => {
     const { program, said } = terminal(['s', '', 'y'], keys)
@@ -131,7 +131,7 @@ test.skipIf(!hasTmux)(
     onTestFinished(() => void tmux('kill-server'))
     await until('or leave? [s/d/Q]')
     tmux('send-keys', '-t', 's', 's', 'Enter')
-    await until('Write this? [y/N]')
+    await until('Write these settings? [y/N]')
     tmux('send-keys', '-t', 's', 'y', 'Enter')
     await until('xai/grok-4.7 · ')
     expect(JSON.parse(readFileSync(settingsPath(), 'utf8'))).toEqual({ model: 'xai/grok-4.7' })

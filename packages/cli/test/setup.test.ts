@@ -87,7 +87,7 @@ describe('keys', () => {
     expect(keys).toEqual([
       { variable: 'OPENAI_API_KEY', service: 'openai', from: 'environment', unused: null },
       { variable: 'GROQ_API_KEY', service: 'groq', from: 'settings', unused: null },
-      { variable: 'GOOGLE_API_KEY', service: 'google', from: 'environment', unused: 'looked for in GEMINI_API_KEY' },
+      { variable: 'GOOGLE_API_KEY', service: 'google', from: 'environment', unused: 'not read; use GEMINI_API_KEY' },
     ])
     expect(choices.map(({ model }) => model)).toEqual(['gpt-6.1-sol', 'groq/openai/gpt-oss-120b'])
     for (const { stdout, stderr } of [await setup([], env), await setup(['--json'], env), await setup(['--yes'], env)])
@@ -204,7 +204,7 @@ describe('models on this machine', () => {
 
   test('a model of a server that does not answer is no choice, also where it is named', async () => {
     const { status, stderr } = await setup(['--model', 'ollama/qwen3', '--yes'])
-    expect([status, stderr]).toEqual([2, expect.stringContaining('Ollama does not answer at 127.0.0.1:1')])
+    expect([status, stderr]).toEqual([2, expect.stringContaining('Ollama does not respond at 127.0.0.1:1')])
     expect(existsSync(settingsPath())).toBe(false)
   })
 })
@@ -277,7 +277,7 @@ describe('what is written', () => {
 
   test('ANTHROPIC_MODEL goes before it, which is told', async () => {
     const { stdout } = await setup(['--yes', '--model', 'gpt-5'], { ...key, ANTHROPIC_MODEL: 'claude-opus-5' })
-    expect(stdout).toContain('ANTHROPIC_MODEL goes before it: unset that to have gpt-5 asked.')
+    expect(stdout).toContain('ANTHROPIC_MODEL overrides it: unset it to use gpt-5.')
   })
 })
 
@@ -292,9 +292,9 @@ describe('other agents', () => {
     const { agents, choices, keys } = await told([], { OPENAI_API_KEY: 'k' })
     expect(agents).toEqual([
       { agent: 'Claude Code', path: join(home, '.claude/settings.json'), model: null, says: ['read as it is: model, permissions'] },
-      { agent: 'Codex', path: join(home, '.codex/config.toml'), model: 'gpt-5.5', says: ['asks gpt-5.5', 'approval_policy: not taken over; halting asks unless rules of yours allow', 'servers (MCP) docs: not taken over; halting mcp add does'] },
-      { agent: 'Codex', path: join(home, '.codex/AGENTS.md'), model: null, says: [`not read: a line @${join(home, '.codex/AGENTS.md')} in ~/.halting/AGENTS.md has it read`] },
-      { agent: 'Gemini CLI', path: join(home, '.gemini/settings.json'), model: 'google/gemini-3.8-flash', says: ['asks google/gemini-3.8-flash', 'servers (MCP) a: not taken over; halting mcp add does'] },
+      { agent: 'Codex', path: join(home, '.codex/config.toml'), model: 'gpt-5.5', says: ['uses gpt-5.5', 'approval_policy: not imported; halting asks unless your rules allow', 'MCP servers docs: not imported; use halting mcp add'] },
+      { agent: 'Codex', path: join(home, '.codex/AGENTS.md'), model: null, says: [`not read; to include it, add the line @${join(home, '.codex/AGENTS.md')} to ~/.halting/AGENTS.md`] },
+      { agent: 'Gemini CLI', path: join(home, '.gemini/settings.json'), model: 'google/gemini-3.8-flash', says: ['uses google/gemini-3.8-flash', 'MCP servers a: not imported; use halting mcp add'] },
       { agent: 'opencode', path: join(home, '.config/opencode/opencode.json'), model: 'anthropic/claude-opus-5', says: ['asks anthropic/claude-opus-5'] },
     ])
     expect(choices.map(({ model }) => model)).toEqual(['gpt-5.5', 'gpt-6.1-sol'])
@@ -309,8 +309,8 @@ describe('other agents', () => {
     const { agents, status } = await told([], { ANTHROPIC_API_KEY: 'k' })
     expect(agents.map(({ agent, says }) => [agent, ...says])).toEqual([
       ['Codex', 'is no regular file'],
-      ['Gemini CLI', 'holds no JSON object'],
-      ['opencode', 'holds no JSON object'],
+      ['Gemini CLI', 'does not contain a JSON object'],
+      ['opencode', 'does not contain a JSON object'],
     ])
     expect(status).toBe(0)
   })
@@ -321,9 +321,9 @@ describe('the first start', () => {
     const { status, stdout, stderr } = await run(['-p', 'hi'], { cwd: project, env: { HOME: home, XAI_API_KEY: 'geheim' } })
     expect([status, stdout, existsSync(join(home, '.halting'))]).toEqual([2, '', false])
     expect(stderr.trimEnd().split('\n')).toEqual([
-      'halting: No key for claude-sonnet-5-5. Set ANTHROPIC_API_KEY. XAI_API_KEY is set: --model xai/grok-4.7 asks xai.',
-      '  halting setup   finds keys, local models, other agents; shows what it writes',
-      '  halting demo    a run with a scripted model: no key, no network, no cost',
+      'halting: No key for claude-sonnet-5-5. Set ANTHROPIC_API_KEY. XAI_API_KEY is set: use --model xai/grok-4.7.',
+      '  halting setup   find keys and local models, and write your settings',
+      '  halting demo    watch a run with a scripted model (no key, no cost)',
     ])
   }) // prettier-ignore
 })

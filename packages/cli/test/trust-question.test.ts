@@ -68,7 +68,7 @@ test('nothing is out of sight behind many harmless rules: all are listed, what r
     '    hooks              Stop: evil',
     '  ! env                PATH=./bin',
     '  In all 5,002 settings: 1 run something, 1 are marked !.',
-    '! can make other programs run, load or send something, or takes away what asks.',
+    '! can make other programs run, load or send something, or disables a permission request.',
     '',
   ])
 })

@@ -497,9 +497,7 @@ describe('halting config (spec R-TRUST-9)', () => {
     expect(status).toBe(2)
     expect(stdout).toMatch(/:1: permissions\.deny must be a list.*\n.*:2: permissions\.ask\[0\] is no rule/)
     lay(home, { '.claude/settings.json': '{"modl":1}' })
-    expect((await halting(['config'])).stdout).toContain(
-      'unknown setting modl, ignored. Did you mean model?',
-    )
+    expect((await halting(['config'])).stdout).toContain('unknown setting modl, ignored. Did you mean model?')
   })
 })
 

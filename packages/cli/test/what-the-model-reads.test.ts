@@ -17,6 +17,12 @@ const rooms = [
   'packages/agent/src/agents/agent-tool.ts',
   'packages/agent/src/agents/definition.ts',
   'packages/agent/src/coding-agent/system-prompt.ts',
+  'packages/agent/src/instructions/folder-instructions.ts',
+  'packages/agent/src/instructions/git-summary.ts',
+  'packages/agent/src/instructions/instruction-text.ts',
+  'packages/agent/src/instructions/run-written.ts',
+  'packages/agent/src/instructions/session-prompts.ts',
+  'packages/agent/src/instructions/skill-tool.ts',
   'packages/agent/src/tools/apply-patch.ts',
   'packages/agent/src/mcp/http-transport.ts',
   'packages/agent/src/mcp/link.ts',
@@ -52,6 +58,7 @@ const rooms = [
   'packages/agent/src/tools/notebook.ts',
   'packages/agent/src/tools/numbered-lines.ts',
   'packages/agent/src/tools/output-spool.ts',
+  'packages/agent/src/memory/memory-text.ts',
   'packages/agent/src/tools/patches',
   'packages/agent/src/tools/person-tools.ts',
   'packages/agent/src/tools/precheck.ts',
@@ -82,17 +89,28 @@ const rooms = [
   'packages/agent/src/tools/write-file.ts',
   'packages/agent/src/tools/write.ts',
   'packages/agent/src/web',
+]
+
+const coreRooms = [
   ...['collapse', 'compact', 'persons-words', 'shorten', 'summarize'].map(inCore('context')),
   ...['evidence', 'judge-question', 'judged-goal'].map(inCore('goals')),
   ...['media-problem', 'too-much'].map(inCore('media')),
   ...['can-use-tool', 'output', 'permission-decision', 'schema', 'schema-check', 'schema-keywords'].map(
     inCore('tools'),
   ),
-  ...['schema-kinds', 'shortened', 'standard-schema', 'tool-result'].map(inCore('tools')),
+  ...['schema-kinds', 'shortened', 'tool-result'].map(inCore('tools')),
   ...['background-agents', 'check-media', 'pause-at-limit', 'tell-limits'].map(inCore('turn')),
   ...['agent-result', 'agent-share', 'ask-permission', 'batch', 'close-calls'].map(inCore('turn/calls')),
   ...['inspect-call', 'prepare-call', 'run-agent', 'save-result', 'start-agent'].map(inCore('turn/calls')),
 ]
+
+const policyRooms = ['decide', 'permissions', 'plan-hook', 'plan-mode'].map(
+  (name) => `packages/policy/src/permissions/${name}.ts`,
+)
+
+const modelRooms = ['ai-sdk/media-part', 'ai-sdk/prompt', 'ai-sdk/user-turn', 'openai/chat-messages'].map(
+  (name) => `packages/models/src/${name}.ts`,
+)
 
 function inCore(folder: string): (name: string) => string {
   return (name) => `packages/core/src/${folder}/${name}.ts`
@@ -191,9 +209,12 @@ test('the default request has fewer than 4,000 tokens', async () => {
   expect(tokensOf(await requestWith())).toBeLessThan(4_000)
 })
 
-test.each(rooms)('%s has prose for models in texts files alone', (path) => {
-  expect(proseOutsideTexts(path)).toEqual([])
-})
+test.each([...rooms, ...coreRooms, ...policyRooms, ...modelRooms])(
+  '%s has prose for models in texts files alone',
+  (path) => {
+    expect(proseOutsideTexts(path)).toEqual([])
+  },
+)
 
 test.each([
   ["const a = 'the file was not found'", 1],

@@ -330,7 +330,9 @@ function customHeaders(text: string): Readonly<Record<string, string>> {
     if (line.trim() === '') continue
     const colon = line.indexOf(':')
     if (colon < 1) {
-      throw new ConfigurationError('A line of ANTHROPIC_CUSTOM_HEADERS is no header. Write one "Name: value" a line.')
+      throw new ConfigurationError(
+        'A line of ANTHROPIC_CUSTOM_HEADERS is not a header. Write one "Name: value" per line.',
+      )
     }
     headers[line.slice(0, colon).trim()] = line.slice(colon + 1).trim()
   }

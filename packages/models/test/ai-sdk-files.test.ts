@@ -120,7 +120,7 @@ describe('files in the result of a tool', () => {
     const prompt = await promptFor(resultOf([{ type: 'text', text: 'no' }, png], true), claude)
     expect(prompt[2]?.content[0]?.output).toEqual({
       type: 'error-text',
-      value: 'no\n[A file of this result is shown below.]',
+      value: 'no\n[The file of this result follows below.]',
     })
     expect(prompt[3]?.content.map(({ type }) => type)).toEqual(['text', 'file'])
   })
@@ -179,7 +179,7 @@ describe('a file that a model made', () => {
   ]
   const file = { type: 'file', data: { type: 'data', data: 'AAAA' }, mediaType: 'image/png' }
   const shownAgain = [
-    { type: 'text', text: '[An image that you made, shown again:]' },
+    { type: 'text', text: '[The image that you created earlier:]' },
     file,
     { type: 'text', text: 'Is it blue?' },
   ]

@@ -347,7 +347,7 @@ describe('stop reasons', () => {
     expect(recordOf(error)).toMatchObject({ kind: 'server_error', retryable: true, billed: 'unknown' })
     const { error: nothing } = await ask([finish('other', { finishReason: { unified: 'other', raw: 'odd' } })])
     expect(recordOf(nothing).message).toBe(
-      'The service gave up while it was answering: it ended with nothing, and says not why (odd).',
+      'The service aborted its reply: it ended with nothing, and says not why (odd).',
     )
   })
 

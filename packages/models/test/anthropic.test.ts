@@ -149,7 +149,7 @@ describe('an error event after a 200', () => {
     const { error } = await errorAfter(until(textRecording.events, 'message_start'), overloaded)
     expect(recordOf(error)).toEqual({
       kind: 'overloaded',
-      message: 'The service gave up while it was answering: Overloaded.',
+      message: 'The service aborted its reply: Overloaded.',
       status: null,
       retryable: true,
       retryAfterMs: null,

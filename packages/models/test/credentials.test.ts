@@ -125,7 +125,7 @@ describe('a 401 refreshes the credentials once', () => {
     expect(recordOf(late.error)).toMatchObject({
       kind: 'authentication_failed',
       billed: 'nothing',
-      message: 'No key could be had: none came within 0.05 s.',
+      message: 'Could not get an API key: none came within 0.05 s.',
     })
     const controller = new AbortController()
     const reason = new RunAbort('user')
@@ -180,7 +180,7 @@ describe('a 401 refreshes the credentials once', () => {
       kind: 'authentication_failed',
       retryable: false,
       billed: 'nothing',
-      message: 'No key could be had: the login service is down',
+      message: 'Could not get an API key: the login service is down',
     })
     isDown = false
     expect(recordOf((await call(model)).error)).toMatchObject(worthARetry)
@@ -190,7 +190,7 @@ describe('a 401 refreshes the credentials once', () => {
   test('a credential that cannot be sent is told without its value', async () => {
     const { url } = await startGuarded(() => true)
     const { error } = await call(modelWith(url, () => ({ apiKey: '“secret”' })))
-    expect(recordOf(error).message).toMatch(/^No key could be had: A character in the API key cannot be sent/)
+    expect(recordOf(error).message).toMatch(/^Could not get an API key: A character in the API key cannot be sent/)
     expect(recordOf(error).message).not.toContain('secret')
   })
 })

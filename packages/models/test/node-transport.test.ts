@@ -326,7 +326,7 @@ describe('a body that is cut never ends as if it were whole; what came is given'
     const { text, broke } = await readAll(await post(server.url))
     expect(text).toBe('some')
     expect(networkError(broke, server.url).message).toMatch(
-      /^127\.0\.0\.1:\d+ sent something that is no HTTP \(HPE_\w+\)\. /,
+      /^127\.0\.0\.1:\d+ sent something that is not HTTP \(HPE_\w+\)\. /,
     )
   })
 })
@@ -335,7 +335,7 @@ test('headers without an end are told with what has more of them read', async ()
   const server = await startTcp(answering(`HTTP/1.1 200 OK\r\nx-a: ${'a'.repeat(100_000)}\r\n\r\n`))
   const thrown = await post(server.url).catch((error: unknown) => error)
   expect(networkError(thrown, server.url).message).toMatch(
-    /sent longer headers than Node reads \(HPE_HEADER_OVERFLOW\)/,
+    /sent headers that are too long for Node \(HPE_HEADER_OVERFLOW\)/,
   )
 })
 
@@ -431,7 +431,7 @@ describe('a body that is sent packed', () => {
       expect(networkError(broke, 'https://api.example')).toMatchObject({
         kind: 'connection',
         retryable: true,
-        message: expect.stringMatching(/^What api\.example sent cannot be unpacked \(ERR_CONTENT_DECODING\)\. /),
+        message: expect.stringMatching(/^The response of api\.example cannot be decompressed \(ERR_CONTENT_DECODING\)\. /),
       })
     }
   })

@@ -144,7 +144,7 @@ describe('an error in the middle of a stream', () => {
     ])
     expect(recordOf(reply?.streamError)).toMatchObject({
       kind: 'server_error',
-      message: 'The service gave up while it was answering: boom.',
+      message: 'The service aborted its reply: boom.',
     })
   })
 

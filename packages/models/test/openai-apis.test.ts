@@ -79,7 +79,7 @@ describe('openai', () => {
     '%s is refused by chat completions of OpenAI, before anything is asked',
     (model) => {
       expect(() => openai({ model, apiKey: 'key', api: 'chat_completions' })).toThrow(
-        `${model} is served by the Responses API alone, and chat completions are set for it. Remove what sets them (HALTING_OPENAI_API, openaiApi`,
+        `${model} is only served by the Responses API, but chat completions are configured for it. Remove HALTING_OPENAI_API, the setting openaiApi`,
       )
     },
   )
@@ -191,8 +191,8 @@ describe('a service without the Responses API', () => {
     const { error } = await call(modelAt(service, { model: 'gpt-5-pro' }))
     expect(recordOf(error)).toMatchObject({ kind: 'invalid_request', status: 404, billed: 'nothing', retryable: false })
     expect(recordOf(error).message).toBe(
-      `gpt-5-pro is served by the Responses API alone, and ${service.url}/v1/responses answered 404. ` +
-        'Set OPENAI_BASE_URL to a service that has it, or name another model.',
+      `gpt-5-pro is only served by the Responses API, but ${service.url}/v1/responses answered 404. ` +
+        'Set OPENAI_BASE_URL to a service that has it, or choose another model.',
     )
     expect(pathsOf(service)).toEqual(['/v1/responses'])
   })

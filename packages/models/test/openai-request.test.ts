@@ -201,7 +201,7 @@ describe('the dialect is that of the service', () => {
           [user(result('D681PevKs', 'fine'), text('hi')), user(text('hi'))],
           [toolOf('fine'), between, hi, hi],
         ],
-        [[images], [toolOf('[An image; it follows.]'), between, shown]],
+        [[images], [toolOf('[The image follows below.]'), between, shown]],
         [
           [fine, assistant([text('Yes.')]), user(text('hi'))],
           [toolOf('fine'), { role: 'assistant', content: 'Yes.' }, hi],
@@ -296,7 +296,7 @@ describe('what the user says', () => {
       {
         role: 'user',
         content:
-          'notes.txt\n\nwords\n\n[A document, a.pdf, that cannot be shown to this model.]\n\n[A document that cannot be shown to this model.]',
+          'notes.txt\n\nwords\n\n[A document ("a.pdf") was omitted: it cannot be sent to this model.]\n\n[A document was omitted: it cannot be sent to this model.]',
       },
     ])
   })
@@ -339,7 +339,7 @@ describe('results of tools', () => {
 
   test('have their images in a message of the user after all of them', () => {
     expect(messagesOf([user(result('a', [text('seen'), image]), result('b', 'two'), text('and?'))])).toEqual([
-      { role: 'tool', tool_call_id: 'a', content: 'seen\n[An image; it follows.]' },
+      { role: 'tool', tool_call_id: 'a', content: 'seen\n[The image follows below.]' },
       { role: 'tool', tool_call_id: 'b', content: 'two' },
       {
         role: 'user',
@@ -354,7 +354,7 @@ describe('results of tools', () => {
       source: { type: 'base64', media_type: 'application/pdf', data: 'AAAA' },
     }
     expect(messagesOf([user(result('a', [pdf]))])).toEqual([
-      { role: 'tool', tool_call_id: 'a', content: '[A document that cannot be shown to this model.]' },
+      { role: 'tool', tool_call_id: 'a', content: '[A document was omitted: it cannot be sent to this model.]' },
     ])
   })
 })

@@ -53,7 +53,7 @@ describe('an error in a stream has the kind of what it is called', () => {
     for (const shape of shapes) {
       const record = recordOf((await answerOf([created, ...shape])).error)
       expect(record).toMatchObject({ kind, retryable, billed: 'unknown', status: null })
-      expect(record.message).toBe(`The service gave up while it was answering: ${said}`)
+      expect(record.message).toBe(`The service aborted its reply: ${said}`)
     }
   })
 

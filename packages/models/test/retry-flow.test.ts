@@ -231,7 +231,7 @@ describe('a fallback model', () => {
           },
         ],
       },
-      { role: 'tool', tool_call_id: 'call_0001', content: 'a picture\n[An image; it follows.]' },
+      { role: 'tool', tool_call_id: 'call_0001', content: 'a picture\n[The image follows below.]' },
       {
         role: 'user',
         content: [{ type: 'text', text: 'Images in the result of call call_0001:' }, picture],

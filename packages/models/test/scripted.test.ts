@@ -389,7 +389,7 @@ describe('a script that is not right is refused with the place and what is right
     [
       'a stranger',
       { replies: [], reply: 1 },
-      'script: reply is no field here. There are: model, contextWindow, tokenFactor, webSearch, replies.',
+      'script: reply is not a known field. Fields: model, contextWindow, tokenFactor, webSearch, replies.',
     ],
     [
       'no content',
@@ -399,7 +399,7 @@ describe('a script that is not right is refused with the place and what is right
     [
       'a misspelled field',
       { replies: [{ content: 'a', stop: 'x' }] },
-      'script: replies[0].stop is no field here. There are: content, stop_reason, stop_sequence, usage, pace_ms, fault, when, expect, repeat, delay_ms.',
+      'script: replies[0].stop is not a known field. Fields: content, stop_reason, stop_sequence, usage, pace_ms, fault, when, expect, repeat, delay_ms.',
     ],
     [
       'a block without type',

@@ -57,7 +57,7 @@ test('a port that the `fetch` of a program refuses is told, and not tried again'
   const model = modelAt('http://127.0.0.1:1', { fetch: globalThis.fetch })
   expect(recordOf((await call(model)).error)).toMatchObject({
     ...useless,
-    message: 'No request may go to the port of 127.0.0.1:1. Is the base URL right?',
+    message: 'The port of 127.0.0.1:1 is blocked for HTTP requests. Is the base URL right?',
   })
 })
 

@@ -14,7 +14,7 @@ export {
 export { searchDomain, type SearchBounds } from './permissions/search-domains.ts'
 export { planModeHook } from './permissions/plan-hook.ts'
 export { updatesOfPersonTool, withPlanMode } from './permissions/plan-mode.ts'
-export { type PlanWords, planModeWords } from './permissions/plan-words.ts'
+export { type PlanWords, planModeWords } from './permissions/plan-texts.ts'
 export { type PermissionMode, permissionModes, type RuleDecision, type WallPort } from './permissions/rule-book.ts'
 export {
   PermissionRuleError,

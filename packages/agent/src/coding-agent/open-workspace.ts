@@ -153,6 +153,6 @@ function modeOf(
   if (isForbidden !== true || mode !== 'bypassPermissions') return mode
   if (asked === undefined) return 'default'
   throw new ConfigurationError(
-    'bypassPermissions is forbidden by permissions.disableBypassPermissionsMode in the settings; halting config tells in which.',
+    'bypassPermissions is disabled by permissions.disableBypassPermissionsMode in the settings (see halting config).',
   )
 }

@@ -30,16 +30,16 @@ export async function namedSession(
 ): Promise<NamedSession> {
   if (resume === undefined) return { sessionId: sessionId ?? randomUUID(), goesOn: false }
   if (persistSession === false)
-    throw new ConfigurationError('A session that goes on is kept. Leave persistSession out, or resume.')
+    throw new ConfigurationError('A continued session is always stored. Remove persistSession or resume.')
   if (sessionId !== undefined)
-    throw new ConfigurationError('A session that goes on has its own id. Give sessionId or resume.')
+    throw new ConfigurationError('A continued session keeps its ID. Use sessionId or resume, not both.')
   if (typeof resume === 'string') {
     const isThere = (await stat(sessionFile({ ...place, sessionId: resume })).catch(() => undefined))?.isFile() === true
     if (!isThere) throw new ConfigurationError(`No conversation of ${place.cwd} found with session ID: ${resume}`)
     return { sessionId: resume, goesOn: true }
   }
   const [newest] = await storedSessions(place, 'of this folder')
-  if (newest === undefined) throw new ConfigurationError(`No session of ${place.cwd} is kept.`)
+  if (newest === undefined) throw new ConfigurationError(`There is no stored session of ${place.cwd}.`)
   return { sessionId: newest.sessionId, goesOn: true }
 }
 

@@ -4,6 +4,7 @@ import type { MemoryPlace } from '../memory/places.ts'
 import type { RulePermissions } from '@halting/policy'
 import { bothEnds } from '@halting/policy/files'
 import type { Workspace } from '../tools/workspace.ts'
+import { gitHead } from './briefing-texts.ts'
 import type { WrittenPrompt } from './commands.ts'
 import type { Expanded } from './expand-prompt.ts'
 import { tellingFolders } from './folder-instructions.ts'
@@ -105,7 +106,7 @@ interface ShownMemory {
 async function shownMemory(place: MemoryPlace, { mayRead }: ReadingRules): Promise<ShownMemory> {
   const { indexPath: path } = place
   if (!bothEnds(path).every(mayRead))
-    return { path, text: undefined, warnings: [`${path} is not read: a rule denies it.`] }
+    return { path, text: undefined, warnings: [`${path} was not read: a permission rule denies it.`] }
   const [{ readMemory }, { memoryText }] = await Promise.all([
     import('../memory/read-memory.ts'),
     import('../memory/memory-text.ts'),
@@ -113,12 +114,12 @@ async function shownMemory(place: MemoryPlace, { mayRead }: ReadingRules): Promi
   const memory = await readMemory(place)
   const isOpen = (name: string): boolean => bothEnds(join(place.path, name)).every(mayRead)
   const shown = memoryText(place, { ...memory, topics: memory.topics.filter(({ file }) => isOpen(file.name)) })
-  const cut = `${path} and its topics are too long: the first ${shown?.text.length ?? 0} characters are shown. halting memory dream puts them in order.`
+  const cut = `${path} and its topics are too long: only the first ${shown?.text.length ?? 0} characters are used. \`halting memory dream\` shortens them.`
   return { path, text: shown?.text, warnings: [...memory.problems, ...(shown?.isCut === true ? [cut] : [])] }
 }
 
 function waitingLine({ path, by }: { readonly path: string; readonly by: string }): string {
-  return `${by} would bring in ${path}, which is outside of its folder: it does not count. halting trust shows it and has it count.`
+  return `Ignored until you trust this folder: ${by} imports ${path}, which is outside of its folder. Review with \`halting trust\`.`
 }
 
 /**
@@ -130,11 +131,11 @@ function folderHook(git: Promise<string | undefined>): Hook {
     async (context) => {
       const summary = await git
       if (summary === undefined) return
-      const text = `The repository at the start of this run (told by halting, not by the user):\n${summary}`
+      const text = `${gitHead}\n${summary}`
       const last = context
         .state()
         .messages()
-        .findLast(({ content }) => JSON.stringify(content).includes('(told by halting, not by the user)'))
+        .findLast(({ content }) => JSON.stringify(content).includes(gitHead))
       const isKnown = last !== undefined && JSON.stringify(last.content).includes(JSON.stringify(text).slice(1, -1))
       return isKnown ? undefined : context.withMessageBeforePrompt(text)
     },

@@ -2,6 +2,7 @@ import { dirname } from 'node:path'
 import { wordsOf } from './argument-words.ts'
 import type { WrittenPrompt } from './commands.ts'
 import { isAiSdkName } from '@halting/policy/settings'
+import * as texts from './prompt-texts.ts'
 import { briefingOffer, type BriefingTrust } from './offers.ts'
 
 /** What a command came to. */
@@ -31,19 +32,19 @@ export async function expanded(prompt: WrittenPrompt, given: string, how: Substi
   const notes: string[] = []
   // What stands in arguments is no command, whatever it looks like.
   const parts = prompt.body.split(substitution)
-  const texts: string[] = []
+  const filled: string[] = []
   const written: string[] = []
   for (const [at, part] of parts.entries()) {
-    if (at % 2 === 1) texts.push(await substituted(prompt, part, how, notes))
+    if (at % 2 === 1) filled.push(await substituted(prompt, part, how, notes))
     else {
       written.push(withArguments(part, given))
-      texts.push(written.at(-1) ?? '')
+      filled.push(written.at(-1) ?? '')
     }
   }
   const hasPlace = parts.some((part, at) => at % 2 === 0 && placeholder.test(part))
-  const all = texts.join('')
-  const text = given === '' || hasPlace ? all : `${all}\n\nARGUMENTS: ${given}`
-  const base = prompt.kind === 'skill' ? `Files of this skill are in ${dirname(prompt.path)}.\n\n` : ''
+  const all = filled.join('')
+  const text = given === '' || hasPlace ? all : `${all}${texts.extraArguments(given)}`
+  const base = prompt.kind === 'skill' ? texts.skillFolder(dirname(prompt.path)) : ''
   return { text: base + text, written: `${written.join(' ')}${hasPlace ? '' : ` ${given}`}`, notes }
 }
 
@@ -67,14 +68,12 @@ async function substituted(
   notes: string[],
 ): Promise<string> {
   if (prompt.level === 'project' && !(await trust.lets(commandOffer(prompt, command)))) {
-    notes.push(
-      `${prompt.path} would run "${command}": it does not, because the folder was not trusted with it. halting trust shows it and has it count.`,
-    )
-    return '(not run: the folder is not trusted)'
+    notes.push(`Ignored until you trust this folder: ${prompt.path} runs "${command}". Review with \`halting trust\`.`)
+    return texts.commandNotRun(texts.untrustedFolder)
   }
   const { kind, text } = await run(command)
-  if (kind === 'refused') notes.push(`${prompt.path} would run "${command}": it does not. ${text}`)
-  return kind === 'ran' ? text : `(not run: ${text})`
+  if (kind === 'refused') notes.push(`${prompt.path}: did not run "${command}". ${text}`)
+  return kind === 'ran' ? text : texts.commandNotRun(text)
 }
 
 /** What is asked for trust: exactly this command in this file. */

@@ -3,6 +3,7 @@ import { type AnyTool, type AgentState, type ToolContext, type ToolOutput } from
 import { isAgentTool, isJsonObject, type AnyLeafTool } from '@halting/core/adapters'
 import { calledPath, changedPathsOf, isInside, patchedFilesOf, patchToolName } from '@halting/policy/files'
 import { realPath } from '@halting/journal/files'
+import { folderInstructions } from './briefing-texts.ts'
 import { readPlaces, type ReadingRules } from './instruction-files.ts'
 import { blockOf, markOf } from './instruction-text.ts'
 import { type BriefingPlaces, counts, foldersAround, type InstructionPlace, placesIn } from './places.ts'
@@ -50,7 +51,7 @@ export function tellingFolders(
       if (places.length === 0) return ''
       const { files } = await readPlaces(places, options, isRead, mostCharacters)
       for (const file of files) told.set(file.path, moment)
-      return files.length === 0 ? '' : `Instructions for this folder:\n\n${files.map(blockOf).join('\n\n')}`
+      return files.length === 0 ? '' : folderInstructions(files.map(blockOf))
     })
   }
 }

@@ -2,6 +2,7 @@ import { headOf } from '@halting/core/adapters'
 import { leadsElsewhere } from '@halting/policy/git'
 import { readOnlyGit } from '../tools/inert-git.ts'
 import type { Environment } from '../tools/limits.ts'
+import * as texts from './briefing-texts.ts'
 
 /** Lines of changed files that are shown. */
 const mostLines = 30
@@ -23,17 +24,17 @@ export async function gitSummary(cwd: string, env: Environment): Promise<string 
   const shown = lines.slice(0, mostLines).map((line) => headOf(line, lineCharacters))
   const left = lines.length - shown.length
   return [
-    `Branch: ${branchOf(branch)}`,
-    lines.length === 0 ? 'Changed files: none' : 'Changed files, as git status --short tells them:',
+    texts.gitBranch(branchOf(branch)),
+    lines.length === 0 ? texts.noChanges : texts.changesHead,
     ...shown,
-    ...(told.isCut || left > 0 ? [`(and ${told.isCut ? 'many' : left} more)`] : []),
+    ...(told.isCut || left > 0 ? [texts.moreChanges(told.isCut ? undefined : left)] : []),
   ].join('\n')
 }
 
 /** `## main...origin/main [ahead 1]`, `## No commits yet on main`, `## HEAD (no branch)`. */
 function branchOf(line: string): string {
   const name = headOf(oneLine(line.replace(/^## /, '')), lineCharacters)
-  return name.startsWith('HEAD (no branch)') ? 'none (detached HEAD)' : name
+  return name.startsWith('HEAD (no branch)') ? texts.detachedHead : name
 }
 
 /** Behind a name that was renamed stands the one before. */
@@ -44,7 +45,7 @@ function changesIn(entries: readonly string[]): readonly string[] {
     if (entry === '') continue
     const isMoved = /^(?:[RC].|.[RC])/.test(entry.slice(0, 2))
     const before = isMoved ? entries[++at] : undefined
-    lines.push(oneLine(before === undefined ? entry : `${entry} (was ${before})`))
+    lines.push(oneLine(before === undefined ? entry : texts.renamedFrom(entry, before)))
   }
   return lines
 }

@@ -1,9 +1,10 @@
+import { instructionsCut, instructionsHead } from './briefing-texts.ts'
 import type { InstructionFile } from './instruction-files.ts'
 
 /** A file of instructions as the model is shown it. */
 export function blockOf({ path, text, importedBy, isCut }: InstructionFile): string {
   const by = importedBy === undefined ? '' : ` imported-by="${attribute(importedBy)}"`
-  const rest = isCut ? `\n[There is more: it was cut here. Read ${oneLine(path)} for all of it.]` : ''
+  const rest = isCut ? instructionsCut(oneLine(path)) : ''
   return `${markOf(path)}${by}>\n${text}${rest}\n</instructions>`
 }
 
@@ -15,10 +16,7 @@ export function markOf(path: string): string {
 /** All of it for the system prompt; '' for nothing. */
 export function instructionText(files: readonly InstructionFile[]): string {
   if (files.length === 0) return ''
-  return [
-    'People wrote these instructions for work in this folder. Keep to them. What the user says goes before them, and of two that disagree the later one counts.',
-    ...files.map(blockOf),
-  ].join('\n\n')
+  return [instructionsHead, ...files.map(blockOf)].join('\n\n')
 }
 
 function attribute(path: string): string {

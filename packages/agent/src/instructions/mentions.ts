@@ -6,6 +6,7 @@ import { realPath } from '@halting/journal/files'
 import { createReadTool } from '../tools/read.ts'
 import type { Workspace } from '../tools/workspace.ts'
 import { spellingsOf } from './imports.ts'
+import * as texts from './prompt-texts.ts'
 import { whyNot } from './run-written.ts'
 
 /** `@path` in what a person says, with the lines that are meant. */
@@ -61,7 +62,7 @@ export async function mentioned(
   for (const mention of mentionsIn(prompt)) {
     const path = placeOf(mention.path, workspace.cwd)
     if (path === undefined) {
-      notes.push(`${mention.written} names nothing that is there: it stays as it is written.`)
+      notes.push(`${mention.written}: no such file or folder. Sent as written.`)
       continue
     }
     const input = { file_path: path, ...rangeOf(mention) }
@@ -71,34 +72,35 @@ export async function mentioned(
       permissions,
     )
     if (refusal !== undefined) {
-      notes.push(`${mention.written} is not brought in: ${refusal}`)
+      notes.push(`${mention.written} was not added: ${refusal}`)
       continue
     }
     if (left <= 0) {
-      notes.push(`${mention.written} is not brought in: there are ${mostCharacters} characters from others already.`)
+      notes.push(`${mention.written} was not added: the other mentions already have ${mostCharacters} characters.`)
       continue
     }
     const isFolder = statOf(path)?.isDirectory() === true
     const content = isFolder ? listing(path, workspace) : await contentOf(tool, input, callId, signal)
     if (content.kind === 'failed') {
-      notes.push(`${mention.written} is not brought in: ${content.text}`)
+      notes.push(`${mention.written} was not added: ${content.text}`)
       continue
     }
     const shown = content.blocks.map((block) =>
       block.type === 'text' ? { ...block, text: cut(block.text, left) } : block,
     )
     left -= textOf(shown).length
-    const lines = mention.firstLine === undefined ? '' : `, lines ${mention.firstLine} to ${mention.lastLine}`
-    blocks.push(
-      { type: 'text', text: `The ${isFolder ? 'folder' : 'file'} ${path}${lines}, which the user named:` },
-      ...shown,
-    )
+    const head = isFolder ? texts.mentionedFolder(path) : texts.mentionedFile(path, linesOf(mention))
+    blocks.push({ type: 'text', text: head }, ...shown)
   }
   return { blocks, notes }
 }
 
+function linesOf({ firstLine, lastLine }: Mention): Parameters<typeof texts.mentionedFile>[1] {
+  return firstLine === undefined || lastLine === undefined ? undefined : { first: firstLine, last: lastLine }
+}
+
 function cut(text: string, most: number): string {
-  return text.length <= most ? text : `${headOf(text, most)}\n[Cut here: use Read for the rest.]`
+  return text.length <= most ? text : `${headOf(text, most)}${texts.mentionCut}`
 }
 
 function placeOf(named: string, cwd: string): string | undefined {
@@ -140,7 +142,7 @@ const mostEntries = 10_000
 
 function listing(path: string, workspace: Workspace): Content {
   const found = entriesOf(path)
-  if ('code' in found) return { kind: 'failed', text: `The folder cannot be read (${found.code}).` }
+  if ('code' in found) return { kind: 'failed', text: texts.unreadableFolder(found.code) }
   const real = realPath(path)
   const names = found.entries
     .filter(({ name }) => !workspace.hides(join(path, name)))
@@ -150,11 +152,9 @@ function listing(path: string, workspace: Workspace): Content {
     .map((entry) => entry.name.replaceAll(/\p{Cc}/gu, '?') + (entry.isDirectory() ? '/' : ''))
     .toSorted()
   const left = names.length - mostNames
-  const more = found.isAll
-    ? `(and ${left} more)`
-    : `(and more: it has over ${mostEntries} names, of which these are among the first)`
+  const more = found.isAll ? texts.moreNames(left) : texts.unreadNames(mostEntries)
   const text = [...names.slice(0, mostNames), ...(left > 0 || !found.isAll ? [more] : [])].join('\n')
-  return { kind: 'shown', blocks: [{ type: 'text', text: text === '' ? '(nothing in it)' : text }] }
+  return { kind: 'shown', blocks: [{ type: 'text', text: text === '' ? texts.emptyFolder : text }] }
 }
 
 function entriesOf(path: string): FirstEntries | { readonly code: string } {

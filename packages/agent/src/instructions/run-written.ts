@@ -4,6 +4,7 @@ import { isReadOnlyCommand } from '@halting/policy/shell'
 import { createBashTool } from '../tools/bash.ts'
 import type { Workspace } from '../tools/workspace.ts'
 import type { Substitution } from './expand-prompt.ts'
+import { agentWithoutBash, noRuleDecides } from './prompt-texts.ts'
 
 /** Who has a text brought in: a person, or the tool Skill for a run or a subagent, with what that may do. */
 export type Bringing = Pick<ToolContext, 'signal' | 'agentType' | 'rights'>
@@ -23,8 +24,7 @@ export function runWritten(
     const call = { type: 'tool_use', id, name: 'Bash', input: { command } } as const
     const { tools, ...requested } = rights ?? {}
     const isAgent = typeof agentType === 'string'
-    if (isAgent && tools?.includes('Bash') === false)
-      return { kind: 'refused', text: `The agent ${agentType} does not have Bash.` }
+    if (isAgent && tools?.includes('Bash') === false) return { kind: 'refused', text: agentWithoutBash(agentType) }
     const refusal = await whyNot({ call, tool, readOnly: isReadOnlyCommand(command), ...requested }, permissions)
     if (refusal !== undefined) return { kind: 'refused', text: refusal }
     const context = {
@@ -47,6 +47,6 @@ export async function whyNot(request: PermissionRequest, permissions: Permission
   const denied = permissions.denies(request)
   if (denied !== undefined) return denied
   const decision = await permissions.decide(request)
-  if (!('behavior' in decision)) return 'No rule decides about it.'
+  if (!('behavior' in decision)) return noRuleDecides
   return decision.behavior === 'allow' ? undefined : decision.message
 }

@@ -1,6 +1,7 @@
 import type { AnyLeafTool } from '@halting/core/adapters'
 import type { RulePermissions } from '@halting/policy'
 import type { Workspace } from '../tools/workspace.ts'
+import { noSkillsLeft } from './briefing-texts.ts'
 import { readWrittenPrompts, type WrittenPrompt } from './commands.ts'
 import type { Expanded } from './expand-prompt.ts'
 import type { ReadingRules } from './instruction-files.ts'
@@ -32,7 +33,7 @@ export class SessionPrompts {
     this.tool = createSkillTool(
       () => this.skills,
       (skill, given, who) => this.#forModel(skill, given, who),
-      () => (this.list === this.#listed ? '' : this.list || 'There is none any more.'),
+      () => (this.list === this.#listed ? '' : this.list || noSkillsLeft),
     )
   }
 

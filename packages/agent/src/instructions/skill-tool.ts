@@ -3,6 +3,7 @@ import type { ToolContext } from '@halting/core'
 import type { AnyLeafTool } from '@halting/core/adapters'
 import { filledText, inputForm, optional, text } from '../tools/input.ts'
 import { failed } from '../tools/result.ts'
+import * as texts from './briefing-texts.ts'
 import type { WrittenPrompt } from './commands.ts'
 import { type Expanded } from './expand-prompt.ts'
 import type { Bringing } from './run-written.ts'
@@ -24,17 +25,13 @@ export function createSkillTool(
   news: () => string = () => '',
 ): AnyLeafTool {
   const form = inputForm<SkillInput>('Skill', {
-    skill: filledText('The name of the skill, as it is listed'),
-    args: optional(text('What the skill is to be used for or on')),
+    skill: filledText('The name of the skill'),
+    args: optional(text('Arguments, such as what to use it on')),
   })
   return {
     name: 'Skill',
     get description() {
-      const what = 'Gives the text of a skill, which says how a task of its kind is done here.'
-      const now = news()
-      return now === ''
-        ? `${what} The skills are listed in the system prompt.`
-        : `${what} The skills have changed since the system prompt was written. ${now}`
+      return texts.skillDescription(news())
     },
     inputSchema: form.schema,
     validate: (input) => form.validate(input),
@@ -43,9 +40,10 @@ export function createSkillTool(
       const skill = skills().find((each) => each.name === name.replace(/^\//, ''))
       if (skill === undefined)
         return failed(
-          `There is no skill ${name}. There are: ${skills()
-            .map((each) => each.name)
-            .join(', ')}.`,
+          texts.unknownSkill(
+            name,
+            skills().map((each) => each.name),
+          ),
         )
       const { text: told, notes } = await expand(skill, args, context)
       return { content: [told, ...notes].join('\n\n'), details: { type: 'skill', skill: skill.name, path: skill.path } }
@@ -65,5 +63,5 @@ export function skillList(skills: readonly WrittenPrompt[]): string {
     // Its name can be used without what it is for.
     lines.push(left > 0 ? line : `- ${name}`)
   }
-  return `These skills are there. When one fits what is to be done, get its text with the tool Skill first, and keep to it:\n${lines.join('\n')}`
+  return `${texts.skillListHead}\n${lines.join('\n')}`
 }

@@ -53,5 +53,5 @@ async function lets(
 }
 
 function waiting({ path }: WrittenPrompt, what: string): string {
-  return `${what} in ${path} does not count, because the folder was not trusted with it. halting trust shows it and has it count.`
+  return `Ignored until you trust this folder: ${what} in ${path}. Review with \`halting trust\`.`
 }

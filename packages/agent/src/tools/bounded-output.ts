@@ -1,7 +1,8 @@
 import { headOf, tailOf } from '@halting/core/adapters'
 import { headComesLast, outputLeftOut, tailComesFirst } from './shell-texts.ts'
 
-const noteLength = 120
+const noteLength = 80
+const tailFirstNoteLength = 130
 
 /** All of it, or its ends and how much lies between them. */
 interface Ends {
@@ -70,20 +71,20 @@ export class BoundedOutput {
   }
 
   toString(): string {
-    const { whole, head, tail, leftOut } = this.#ends()
+    const { whole, head, tail, leftOut } = this.#ends(noteLength)
     return whole ?? `${head}\n\n${outputLeftOut(leftOut)}\n\n${tail}`
   }
 
   /** As `toString`, with the end before the beginning where it is shortened: of a failure the last lines matter most. */
   tailFirst(): string {
-    const { whole, head, tail, leftOut } = this.#ends()
+    const { whole, head, tail, leftOut } = this.#ends(tailFirstNoteLength)
     return whole ?? `${tailComesFirst}\n${tail.replace(/\n+$/, '')}\n\n${headComesLast(leftOut)}\n${head}`
   }
 
-  #ends(): Ends {
-    if (this.#redact !== undefined) return this.#redacted(this.#redact)
+  #ends(note: number): Ends {
+    if (this.#redact !== undefined) return this.#redacted(this.#redact, note)
     if (this.#length <= this.limit) return wholly(this.#head)
-    const kept = this.limit - noteLength
+    const kept = this.limit - note
     // One unit more, so that half a pair at the end is seen as one.
     if (kept <= 0) return wholly(headOf(`${this.#head} `, this.limit))
     const head = headOf(this.#head, Math.ceil(kept / 2))
@@ -91,13 +92,13 @@ export class BoundedOutput {
     return { whole: undefined, head, tail, leftOut: this.#length - head.length - tail.length }
   }
 
-  #redacted(redact: (text: string) => string): Ends {
+  #redacted(redact: (text: string) => string, note: number): Ends {
     const whole = this.#head + this.#tail
     const isWhole = whole.length === this.#length
     // Where the tail was cut, its first word may be the rest of something.
     const tail = redact(isWhole ? whole : this.#tail.replace(/^\S+/, ''))
     if (isWhole && tail.length <= this.limit) return wholly(tail)
-    const kept = this.limit - noteLength
+    const kept = this.limit - note
     const head = redact(isWhole ? whole : this.#head)
     if (kept <= 0) return wholly(headOf(`${head} `, this.limit))
     const [first, last] = [headOf(head, Math.ceil(kept / 2)), tailOf(tail, Math.floor(kept / 2))]

@@ -16,7 +16,7 @@ export const differences = {
   lookAlikes: 'similar characters (quotes, dashes, spaces, accents)',
   letterCase: 'upper and lower case',
   escapes: 'escapes (\\n, \\t, \\" or \\\\ as two characters instead of one, or the reverse)',
-  lineNumbers: "Read's line numbers, which are not part of the file",
+  lineNumbers: 'the line numbers that Read shows, which are not part of the file',
   lineEnds: 'line endings (the file has carriage returns only)',
   outerSpace: 'white space at the beginning or end',
 }

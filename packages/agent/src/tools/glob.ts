@@ -59,5 +59,6 @@ function withoutRoot(input: JsonObject): JsonObject {
   const rest = segments.slice(count).join('/')
   if (rest === '') return input
   const base = path === undefined || !root.startsWith('.') ? root || '/' : join(path, root)
-  return { ...input, pattern: rest, path: base }
+  // Without a slash it would match at any depth.
+  return { ...input, pattern: rest.includes('/') ? rest : `./${rest}`, path: base }
 }

@@ -38,8 +38,8 @@ export function rankedGlob(pattern: string): RankedGlob | undefined {
 /** Tells whether a path relative to the root fits; undefined when the pattern has too many alternatives. */
 function matcherOf(pattern: string): ((name: string) => boolean) | undefined {
   const alternatives = bracesExpanded(pattern)?.map((alternative) => {
-    const isAnywhere = !alternative.replace(/^\.\//, '').includes('/')
-    return globPattern(isAnywhere ? `**/${alternative}` : alternative)
+    // `./*.ts` is anchored, as an absolute pattern is.
+    return globPattern(alternative.includes('/') ? alternative : `**/${alternative}`)
   })
   if (alternatives === undefined) return undefined
   return (name) => {

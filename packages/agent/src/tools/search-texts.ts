@@ -35,7 +35,7 @@ export const ignoredFiles = ' Files that .gitignore excludes are not searched; t
 export const filesCut = (shown: number, count: number): string =>
   `[${shown} of ${count} files, most recently changed first. To see others, narrow pattern or path.]`
 export const bracketsAsName = (leftOut: number): string =>
-  `Brackets were read as part of a name, because such names exist. Left out: ${leftOut === 1 ? '1 file' : `${leftOut} files`} that match only if brackets mean a set of characters.`
+  `Brackets were read as part of a name, because such names exist. Left out: ${leftOut === 1 ? '1 file that matches' : `${leftOut} files that match`} only if brackets mean a set of characters.`
 /** A sentence after others. */
 export const sameLookingFiles = (names: string): string =>
   ` These names look the same but contain different characters: ${names}.`
@@ -58,7 +58,7 @@ export const allSkipped = (offset: number): string => `There are results, but fe
 export const escapeHint: string = String.raw`pattern is a regular expression: escape literal characters such as \{ \( \[, and for lookaround use grep -P in Bash.`
 export const useGlob = (type: string): string => `Leave out type and set "glob": "*.${type}" instead.`
 export const resultsCut = (shown: number, nextOffset: number): string =>
-  `[Only ${shown} results are shown. For more, repeat the call with "offset": ${nextOffset}, or narrow the search.]`
+  `[Only ${shown === 1 ? '1 result is' : `${shown} results are`} shown. For more, repeat the call with "offset": ${nextOffset}, or narrow the search.]`
 export const globNote = (note: string): string => `[glob: ${note}]`
 export const noNameFitsGlob = (names: string): string =>
   `[No name matches glob. These look the same but contain different characters: ${names}.]`

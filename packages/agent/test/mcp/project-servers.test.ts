@@ -49,10 +49,7 @@ test("a project's servers count where its folder is trusted, and those that were
   expect(await servers()).toEqual([['a', 'project', '"x"']])
   write('project/.mcp.json', { mcpServers: { a: { command: 'x', env: { K: '2' } }, b: { command: 'y' } } })
   expect(await servers()).toEqual([])
-  expect((await loadSettings(owner)).ignored).toMatchObject([
-    { why: 'added after you trusted the folder' },
-    {},
-  ])
+  expect((await loadSettings(owner)).ignored).toMatchObject([{ why: 'added after you trusted the folder' }, {}])
 })
 
 test("a person's settings let servers of a trusted project in, and a project's own do not", async () => {
@@ -115,10 +112,7 @@ test('a file that cannot be read stops nothing, and what is no server is passed 
   write('home/.claude.json', `{"mcpServers": 7, "x": "${'y'.repeat(2_000_000)}"}`)
   const { settings, warnings } = await loadSettings(owner)
   expect(settings.mcpServers).toBeUndefined()
-  expect(warnings).toEqual([
-    expect.stringContaining('The MCP servers in '),
-    expect.stringContaining('mcpServers'),
-  ])
+  expect(warnings).toEqual([expect.stringContaining('The MCP servers in '), expect.stringContaining('mcpServers')])
 })
 
 test("what a person allows their own server in all projects is not for the project's of that name (spec R-MCP-17)", async () => {

@@ -16,8 +16,8 @@ export const samples: SamplesOf<typeof import('../../src/tools/patches/patch-tex
   misplaced: [
     [path, { hunk: 1, kind: 'no anchor', anchor: 'class Parser' }, ''],
     [path, { hunk: 1, kind: 'not found', old: ['const a = 1'] }, '    12\tconst a = 2'],
-    [path, { hunk: 1, kind: 'not at end', old: ['const a = 1'] }, ''],
-    [path, { hunk: 2, kind: 'out of order', line: 3 }, ''],
+    [path, { hunk: 1, kind: 'elsewhere', old: ['const a = 1'] }, ''],
+    [path, { hunk: 2, kind: 'unordered', line: 3 }, ''],
     [path, { hunk: 1, kind: 'several', lines: [3, 40, 77, 90, 101], count: 7 }, ''],
     [path, { hunk: 1, kind: 'nothing changed' }, ''],
   ],

@@ -82,11 +82,11 @@ test.skipIf(!isBubblewrapThere).each([
   ['a repository', odd`mkdir $'d\xff'; git init -q $'d\xff'`, /d\uFFFD is or holds a repository/],
   ['a repository in a folder', odd`mkdir -p $'d\xff/e'; git init -q $'d\xff/e'`, /d\uFFFD\/e is or holds a repository/],
   ['a worktree', odd`mkdir -p $'.git/worktrees/w\xff'`, /w\uFFFD is or holds a repository/],
-  ['nothing of it', odd`mkdir -p $'d\xff/e'; echo x > $'d\xff/x'; echo x > $'d\xff/e/\xfe'`, /^ok/],
+  ['nothing of it', odd`mkdir -p $'d\xff/e'; echo x > $'d\xff/x'; echo x > $'d\xff/e/\xfe'`, /^(?:Exit code 1\n)?ok/],
   [
     'a link to a file that has a name',
     odd`ln -s real/deep/x.key $'l\xff.key'`,
-    /^ok\n.*x\.key: (?:Permission|No such)/,
+    /^Exit code 1\nok\n.*x\.key: (?:Permission|No such)/,
   ],
 ])('with names that are not UTF-8 a command runs unless that is %s (needs bubblewrap)', async (_what, script, told) => {
   const { project } = makeLinkedTree(folderInSight())

@@ -38,7 +38,7 @@ describe.skipIf(!isBubblewrapThere)('Work goes on in the sandbox (needs bubblewr
 
   test('how a command ends is told as always', async () => {
     const { run } = await shellIn(await makeWorld(), 'held')
-    expect(await run('echo out; echo err >&2; exit 7')).toMatchObject({ text: 'out\nerr\nExit code 7', isError: true })
+    expect(await run('echo out; echo err >&2; exit 7')).toMatchObject({ text: 'Exit code 7\nout\nerr', isError: true })
   })
 
   test('a command that takes too long is ended with all that it started', async () => {

@@ -19,7 +19,7 @@ export function limitForm({ limit, offers }: LimitRequest, about: LimitForm): Cr
     requestedSchema: {
       type: 'object',
       properties: {
-        choice: { type: 'string', title: 'Limit', oneOf: [...raises, { const: 'end', title: 'End here' }] },
+        choice: { type: 'string', title: 'Limit', oneOf: [...raises, { const: 'end', title: 'Stop here' }] },
         other: { type: 'string', title: 'Another value', description: 'Used in place of the choice above' },
       },
     },

@@ -116,6 +116,8 @@ export function toolViewOf(name: string, input: unknown, cwd: string): ToolView 
       return plain('think', 'List the tasks')
     case 'TaskGet':
       return plain('think', `Show task ${field('taskId')}`)
+    case 'EnterPlanMode':
+      return plain('switch_mode', 'Enter plan mode')
     case 'ExitPlanMode': {
       const view = plain('switch_mode', 'Present the plan')
       return field('plan') === '' ? view : { ...view, content: [textContent(field('plan'))] }
@@ -127,16 +129,6 @@ export function toolViewOf(name: string, input: unknown, cwd: string): ToolView 
     default:
       return { ...plain('other', otherTitle(name)), content: wholeInput(fields) }
   }
-}
-
-function searchTitle(tool: 'Glob' | 'Grep', pattern: string, where: string): string {
-  const what = tool === 'Glob' ? `Find files matching ${pattern}` : `Search for "${pattern}"`
-  return where === '' ? what : `${what} in ${where}`
-}
-
-function otherTitle(tool: string): string {
-  const called = mcpNameOf(tool)
-  return called === undefined ? tool : `${called.tool} (MCP server ${called.server})`
 }
 
 /** A patch with a diff for each of its files. */
@@ -159,6 +151,16 @@ function patchDiff({ kind, path, target, hunks }: ShownPatchFile, cwd: string): 
     newText: sideOf(hunks, '+'),
   } as const
   return diff
+}
+
+function searchTitle(tool: 'Glob' | 'Grep', pattern: string, where: string): string {
+  const what = tool === 'Glob' ? `Find files matching ${pattern}` : `Search for "${pattern}"`
+  return where === '' ? what : `${what} in ${where}`
+}
+
+function otherTitle(tool: string): string {
+  const called = mcpNameOf(tool)
+  return called === undefined ? tool : `${called.tool} (MCP server ${called.server})`
 }
 
 /** Which kind a call of `Wait` is, and what it is about. */

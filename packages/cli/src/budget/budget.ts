@@ -43,13 +43,11 @@ async function settleEntry(flags: Flags, words: readonly string[], { owner, prog
   const [id, ...more] = words
   const { usd } = flags
   if (id === undefined || more.length > 0 || usd === undefined)
-    throw new UsageError(
-      'Name one entry and what it came to: halting budget settle ID --usd X. halting budget lists them.',
-    )
+    throw new UsageError('Usage: halting budget settle ID --usd X. halting budget lists the IDs.')
   const corrected = await correctBudget(owner, { id, usd })
   const { output } = program
   if (wantsJson(flags)) output.out(`${JSON.stringify(corrected)}\n`)
-  else output.out(`${oneLine(id, 100)}: ${money(corrected.usd)} in place of ${money(corrected.beforeUsd)}\n`)
+  else output.out(`${oneLine(id, 100)}: ${money(corrected.usd)} instead of ${money(corrected.beforeUsd)}\n`)
   return 0
 }
 
@@ -63,7 +61,11 @@ function linesOf({ ledger, budgets, correctable }: LedgerReport): readonly strin
     ...(budgets.length === 0 ? [none] : budgets.flatMap(linesOfBudget)),
     ...(open.length === 0
       ? []
-      : ['', 'Charged without being known; correct with halting budget settle ID --usd X:', ...open.map(lineOfEntry)]),
+      : [
+          '',
+          'Charges with unknown cost. Correct them with halting budget settle ID --usd X:',
+          ...open.map(lineOfEntry),
+        ]),
     ...(done === 0 ? [] : ['', `${done === 1 ? '1 entry was' : `${done} entries were`} corrected; --json lists them.`]),
     ...(budgets.length === 0 && correctable.length === 0 ? [] : ['', `Ledger: ${oneLine(ledger, 500)}`]),
   ]
@@ -71,7 +73,7 @@ function linesOf({ ledger, budgets, correctable }: LedgerReport): readonly strin
 
 function linesOfBudget(budget: BudgetReport): readonly string[] {
   const { name, period, settledUsd, unknownUsd, reservedUsd, holders, leftUsd, resetsAt } = budget
-  const unknown = unknownUsd > 0 ? ` (of that ${money(unknownUsd)} at worst case)` : ''
+  const unknown = unknownUsd > 0 ? ` (including ${money(unknownUsd)} at worst case)` : ''
   const by = holders === 0 ? '' : ` by ${many(holders, 'request')}`
   return [
     `${oneLine(name, 200)}: ${money(leftUsd)} left in ${period}, resets ${resetsAt}`,
@@ -82,7 +84,7 @@ function linesOfBudget(budget: BudgetReport): readonly string[] {
 const reasons: { readonly [why in CorrectableReport['why']]: string } = {
   'process ended': 'its process ended',
   'not reported': 'its cost was not reported',
-  'later period': 'in a period to come: a wrong clock?',
+  'later period': 'in a future period (wrong clock?)',
   corrected: 'corrected',
 }
 

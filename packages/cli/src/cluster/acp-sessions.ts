@@ -40,7 +40,9 @@ export function openerOnCluster(flags: Flags, program: Program): Opener {
       }
     },
     async remove() {
-      throw invalid('Sessions of a cluster are not deleted by an editor. Close it: it stays on the cluster.')
+      throw invalid(
+        'An editor cannot delete sessions of a cluster. Close the session instead; it stays on the cluster.',
+      )
     },
   }
 }
@@ -57,11 +59,11 @@ async function openOnCluster(
 ): Promise<OpenedSession> {
   if (servers.length > 0)
     throw invalid(
-      'A session of a cluster has the servers of its worker: leave out mcpServers (halting serve --mcp-config).',
+      'A session on a cluster uses the MCP servers of its worker. Remove mcpServers; use halting serve --mcp-config.',
     )
   if (additionalDirectories.length > 0)
-    throw invalid('A session of a cluster has the folders of its worker: leave out additionalDirectories.')
-  const notes = [`The session is on the cluster ${flags.cluster}: it works in its own folder there, and not in ${cwd}.`]
+    throw invalid('A session on a cluster uses the folders of its worker. Remove additionalDirectories.')
+  const notes = [`The session is on the cluster ${flags.cluster} and works in its own folder there, not in ${cwd}.`]
   const { permissionMode } = flags
   const { session } = await openRemote({ ...flags, ...(resume !== undefined && { resume }) }, program, {
     heeded,

@@ -16,7 +16,7 @@ export async function answerOnCluster(
   program: Program,
 ): Promise<number> {
   if (sessionId === undefined || callId === undefined || more.length > 0)
-    throw new UsageError(`Say of which session and call: halting ${command} SESSION TOOL_USE_ID --cluster URL.`)
+    throw new UsageError(`Usage: halting ${command} SESSION TOOL_USE_ID --cluster URL.`)
   const client = clientOf(flags, program)
   const decision: PermissionDecision =
     command === 'approve'
@@ -28,7 +28,7 @@ export async function answerOnCluster(
   const waiting = [...questions.map((question) => question.callId), ...ended.map(({ id }) => id)]
   if (!waiting.includes(callId))
     throw new UsageError(
-      `No call ${oneLine(callId, 60)} waits in the session ${oneLine(sessionId, 100)}.${waiting.length === 0 ? '' : ` These wait: ${waiting.map((id) => oneLine(id, 100)).join(', ')}.`}`,
+      `No call ${oneLine(callId, 60)} waits in the session ${oneLine(sessionId, 100)}.${waiting.length === 0 ? '' : ` Pending: ${waiting.map((id) => oneLine(id, 100)).join(', ')}.`}`,
     )
   // A run that ended with the question is gone on with; one that waits hears the answer.
   const request: SessionRequest =

@@ -15,7 +15,7 @@ export async function budget(
 ): Promise<number> {
   if (tenant === undefined || tenant.trim() === '' || more.length > 0)
     throw new UsageError(
-      'Name the tenant: halting cluster budget TENANT --cluster URL. --max-budget-usd N sets what its sessions may spend together.',
+      'Usage: halting cluster budget TENANT --cluster URL. Set the shared limit of its sessions with --max-budget-usd X.',
     )
   if (flags.cluster === undefined)
     throw new UsageError('halting cluster budget needs the address of the cluster: --cluster http://127.0.0.1:8080.')
@@ -41,7 +41,7 @@ export async function budget(
   if (flags.quiet !== true && !wantsJson(flags) && isUnknown(status))
     output.err(
       told(
-        `no session of the cluster has spent from it, and it has no limit. Workers name it: halting serve --tenant ${oneLine(tenant, 60)}.`,
+        `no session has used this budget, and it has no limit. Use it with halting serve --tenant ${oneLine(tenant, 60)}.`,
       ),
     )
   return 0
@@ -53,11 +53,11 @@ function isUnknown({ limitUsd, leasedUsd, holders }: BudgetStatus): boolean {
 
 function linesOf(tenant: string, status: BudgetStatus, holders: readonly LeaseHolder[]): readonly string[] {
   const { limitUsd, settledUsd, unknownUsd, reservedUsd, leftUsd } = status
-  const unknown = unknownUsd > 0 ? `, of that ${money(unknownUsd)} at worst case` : ''
+  const unknown = unknownUsd > 0 ? `, including ${money(unknownUsd)} at worst case` : ''
   return [
-    `${oneLine(tenant, 100)}: ${limitUsd === null ? 'no limit' : `${money(limitUsd)} in all`}`,
+    `${oneLine(tenant, 100)}: ${limitUsd === null ? 'no limit' : `${money(limitUsd)} total`}`,
     `  settled   ${money(settledUsd)}${unknown}`,
-    `  reserved  ${money(reservedUsd)}${status.holders === 0 ? '' : `, by ${many(status.holders, 'session')} at work`}`,
+    `  reserved  ${money(reservedUsd)}${status.holders === 0 ? '' : `, by ${many(status.holders, 'running session')}`}`,
     `  left      ${leftUsd === null ? 'no limit' : money(leftUsd)}`,
     ...holders.map(
       ({ session, leasedUsd, settledUsd: spentUsd }) =>

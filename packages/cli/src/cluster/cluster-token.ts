@@ -11,7 +11,7 @@ export function clusterTokens(env: Program['env']): readonly string[] {
   const tokens = (env[clusterTokenVariable] ?? '').split(/[\s,]+/).filter((token) => token !== '')
   if (tokens.some((token) => token.length < shortestToken))
     throw new UsageError(
-      `${clusterTokenVariable} holds a token of less than ${shortestToken} characters. openssl rand -hex 32 makes one.`,
+      `${clusterTokenVariable} must have at least ${shortestToken} characters. Create one with openssl rand -hex 32.`,
     )
   return tokens
 }

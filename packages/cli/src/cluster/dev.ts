@@ -35,10 +35,9 @@ export async function cluster(
 ): Promise<number> {
   if (what !== 'dev' || more.length > 0)
     throw new UsageError(
-      'There is halting cluster dev ["PROMPT"], a cluster of one node on this machine, to try; and halting cluster budget TENANT --cluster URL.',
+      'Use halting cluster dev ["PROMPT"] for a cluster on this machine, or halting cluster budget TENANT --cluster URL.',
     )
-  if (flags.cluster !== undefined)
-    throw new UsageError('halting cluster dev starts a cluster of its own: leave out --cluster.')
+  if (flags.cluster !== undefined) throw new UsageError('halting cluster dev starts its own cluster. Remove --cluster.')
   await loadRestate('cluster dev')
   const binary = await serverBinary(flags, program)
   const folder = join(ownFolder(program), 'cluster-dev')
@@ -61,7 +60,7 @@ export async function cluster(
     )
     await worker.register(interruption.signal)
     program.output.out(
-      `A cluster of one node: requests at ${engine.ingress}, administration at ${engine.admin}, worker at ${worker.url}.\nData: ${folder}\n\n`,
+      `Cluster with one node: requests at ${engine.ingress}, administration at ${engine.admin}, worker at ${worker.url}.\nData: ${folder}\n\n`,
     )
     const sessionId = await play(played, engine, program, interruption)
     tellNext({ ...played, sessionId }, engine, program)
@@ -79,7 +78,7 @@ export async function cluster(
     interruption.release()
   }
   if (interruption.signal.aborted) return 0
-  throw new UsageError(`The server ended by itself; ${join(folder, 'server.log')} says why.`)
+  throw new UsageError(`The server stopped unexpectedly. See ${join(folder, 'server.log')}.`)
 }
 
 interface Played {
@@ -91,12 +90,11 @@ interface Played {
 function withModel(flags: Flags, prompt: string | undefined, { home, output }: Program): Played {
   if (flags.model !== undefined || flags.script !== undefined)
     return { flags, prompt: prompt ?? 'Say in one sentence what you can do here.' }
-  if (prompt !== undefined)
-    throw new UsageError('A prompt of yours needs a model that answers it: halting cluster dev "PROMPT" --model NAME.')
+  if (prompt !== undefined) throw new UsageError('A prompt needs a model: halting cluster dev "PROMPT" --model NAME.')
   const example = fileURLToPath(new URL('examples/fix-the-bug/', home))
   if (!existsSync(example))
-    throw new UsageError(`The example is not there: ${example}. It comes with the package and the repository.`)
-  output.out('The model is scripted: no key, no network, no cost. --model NAME takes a real one.\n')
+    throw new UsageError(`The example was not found: ${example}. Reinstall halting; the package contains it.`)
+  output.out('The model is scripted: no key, no network, no cost. For a real one, use --model NAME.\n')
   return {
     flags: {
       ...flags,
@@ -168,6 +166,6 @@ function tellNext(
     ['serve', '--restate', ingress, '--register', '--port', '0', '--identity-key', identityKey],
   ]
   output.out(
-    `What comes next, in another terminal:\n${commands.map((each) => `  halting ${shellQuoted(each)}\n`).join('')}\nCtrl-C ends the cluster; its data stays.\n`,
+    `Try next, in another terminal:\n${commands.map((each) => `  halting ${shellQuoted(each)}\n`).join('')}\nCtrl-C stops the cluster; its data is kept.\n`,
   )
 }

@@ -99,7 +99,7 @@ async function ready(engine: EngineProcess, child: ChildProcess): Promise<void> 
       if (!isGone && performance.now() < until) await pause(200)
       else {
         await engine.end()
-        throw new UsageError(`The server did not come up; ${engine.log} says why.`)
+        throw new UsageError(`The server did not start. See ${engine.log}.`)
       }
     }
   }

@@ -15,5 +15,5 @@ export async function rowsOf(flags: Pick<Flags, 'cluster' | 'admin'>, query: str
   const answer = await askEngine({ base, path: '/query', body: { query } })
   const rows: unknown = isJsonObject(answer) ? answer['rows'] : undefined
   if (Array.isArray(rows) && rows.every(isJsonObject)) return rows
-  throw new UsageError(`The cluster at ${new URL(base).origin} answers no list of sessions.`)
+  throw new UsageError(`The cluster at ${new URL(base).origin} does not return a list of sessions.`)
 }

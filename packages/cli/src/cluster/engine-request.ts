@@ -61,14 +61,14 @@ function valueOf(text: string, url: URL): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    throw new UsageError(`The cluster at ${url.origin} answers what is no JSON: ${oneLine(text, 100)}`)
+    throw new UsageError(`The cluster at ${url.origin} returned invalid JSON: ${oneLine(text, 100)}`)
   }
 }
 
 function hintOf(status: number, text: string): string {
-  if (status === 404) return ' No worker is registered there: halting serve --register does that.'
+  if (status === 404) return ' No worker is registered there. Use halting serve --register.'
   // So answers the port for requests where its administration is asked.
   return text.includes('"bad path: /query"')
-    ? ' That is where it takes requests; --admin takes the address of its administration, such as http://127.0.0.1:9070.'
+    ? ' That is the address for requests. Set --admin to the admin address, such as http://127.0.0.1:9070.'
     : ''
 }

@@ -42,7 +42,7 @@ export async function openForHostOnCluster(given: Given, control: Control, progr
   const asks = permissionPrompts === 'none' ? undefined : permissionPromptTool
   if (asks !== undefined && asks !== 'stdio')
     throw new UsageError(
-      `--permission-prompt-tool ${asks} does not go with --cluster: the servers are those of the worker. stdio asks the host.`,
+      `--permission-prompt-tool ${asks} cannot be combined with --cluster, whose sessions use the MCP servers of the worker. Use stdio to ask the host.`,
     )
   const { session } = await openRemote(flags, program, { heeded, note })
   if (permissionMode !== undefined) session.set({ permissionMode: checkMode(permissionMode, session.snapshot) })
@@ -100,18 +100,18 @@ const about: JsonObject = {
   claude_code_version: '2.1.0',
 }
 
-const ofWorker = 'what sessions of a cluster may do is said where their worker starts (halting serve).'
+const ofWorker = 'permissions and servers are set where the worker starts (halting serve).'
 
 /** Requests that only a session of this machine can serve, and why. */
 const notHere: NonNullable<Opened['notHere']> = {
-  mcp_status: `mcp_status is not there with --cluster: system/init of each run names the servers of the worker.`,
-  mcp_set_servers: `mcp_set_servers is not there with --cluster: ${ofWorker}`,
-  mcp_reconnect: `mcp_reconnect is not there with --cluster: the servers are those of the worker.`,
-  mcp_toggle: `mcp_toggle is not there with --cluster: the servers are those of the worker.`,
-  mcp_message: `mcp_message is not there with --cluster: a worker reaches no server in the process of a host.`,
-  rewind_files: `rewind_files is not there with --cluster: the files of the session are with its worker.`,
-  reload_skills: `reload_skills is not there with --cluster: the worker reads them when it opens the session.`,
-  reload_plugins: `reload_plugins is not there with --cluster: the worker reads them when it opens the session.`,
+  mcp_status: `mcp_status is not available with --cluster. system/init of each run names the servers of the worker.`,
+  mcp_set_servers: `mcp_set_servers is not available with --cluster: ${ofWorker}`,
+  mcp_reconnect: `mcp_reconnect is not available with --cluster: the servers are those of the worker.`,
+  mcp_toggle: `mcp_toggle is not available with --cluster: the servers are those of the worker.`,
+  mcp_message: `mcp_message is not available with --cluster: a worker cannot reach a server in the host's process.`,
+  rewind_files: `rewind_files is not available with --cluster: the files are on the worker.`,
+  reload_skills: `reload_skills is not available with --cluster: the worker reads them when it opens the session.`,
+  reload_plugins: `reload_plugins is not available with --cluster: the worker reads them when it opens the session.`,
 }
 
 /** @throws UsageError for fields of `initialize` that a worker does not heed. Those that are flags are refused as flags. */
@@ -127,13 +127,13 @@ function refuseGiven(given: Given): void {
     agentProgressSummaries: summarizesAgents,
   }).flatMap(([name, isGiven]) => (isGiven ? [name] : []))
   if (names.length > 0)
-    throw new UsageError(`initialize: ${names.join(', ')} cannot be had with --cluster: ${ofWorker}`)
+    throw new UsageError(`initialize: ${names.join(', ')} cannot be used with --cluster: ${ofWorker}`)
 }
 
 /** SDKs say with each session that there is no system prompt and no file of settings. On a cluster both are the worker's, so this asks for nothing. */
 function withoutSdkDefaults(flags: Flags, note: (text: string) => void): Flags {
   const { systemPrompt, settingSources, ...others } = flags
-  if (systemPrompt === '') note('the system prompt of the worker stays: an empty one does not go with --cluster.')
+  if (systemPrompt === '') note('the system prompt of the worker applies: an empty one cannot be used with --cluster.')
   return {
     ...others,
     ...(systemPrompt !== undefined && systemPrompt !== '' && { systemPrompt }),

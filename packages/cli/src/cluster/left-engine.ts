@@ -28,7 +28,7 @@ export async function endLeftEngine(folder: string): Promise<void> {
   if (server === undefined || !(await commandOf(server)).includes(folder)) return
   if (program !== undefined && /\bcluster dev\b/.test(await commandOf(program)))
     throw new UsageError(
-      `halting cluster dev runs already, with the data in ${folder}: process ${program}. Use that one, or end it with Ctrl-C.`,
+      `halting cluster dev is already running with the data in ${folder} (process ${program}). Use it, or stop it with Ctrl-C.`,
     )
   signal(server, 'SIGTERM')
   for (const until = performance.now() + endMs; (await commandOf(server)).includes(folder);) {

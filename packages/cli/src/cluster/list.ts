@@ -43,7 +43,7 @@ function textsByKey(rows: readonly EngineRow[], column: string, origin: string):
   const texts = new Map<string, string>()
   for (const { service_key: key, [column]: text = null } of rows) {
     if (typeof key !== 'string' || (text !== null && typeof text !== 'string'))
-      throw new UsageError(`The cluster at ${origin} answers no list of sessions.`)
+      throw new UsageError(`The cluster at ${origin} does not return a list of sessions.`)
     if (text !== null) texts.set(key, text)
   }
   return texts
@@ -78,7 +78,7 @@ export async function listOfCluster(
   { output }: Program,
 ): Promise<number> {
   if (doing !== 'list' || more.length > 0)
-    throw new UsageError('Of a cluster there is the list: halting sessions --cluster URL. halting why tells of one.')
+    throw new UsageError('With --cluster, halting sessions only lists. For one session, use halting why.')
   const found = await sessionsOfCluster(flags)
   if (wantsJson(flags)) output.out(`${JSON.stringify({ sessions: found })}\n`)
   else if (found.length === 0) output.err(told(`the cluster ${flags.cluster} has no session.`))
@@ -95,6 +95,6 @@ export function factsOf({ state, reason, turns, usd, questions, pausedInvocation
         ? (reason ?? 'nothing was run')
         : state === 'paused'
           ? `is paused: restate invocations resume ${pausedInvocation}`
-          : 'goes on'
+          : 'running'
   return [many(turns, 'turn'), ...(usd > 0 ? [money(usd)] : []), stands].join(', ')
 }

@@ -11,14 +11,14 @@ const leastNode = 22
 export async function loadRestate(command: string): Promise<Restate> {
   if (Number.parseInt(process.versions.node, 10) < leastNode)
     throw new UsageError(
-      `halting ${command} needs Node ${leastNode} or newer, as the library of its engine does; this is Node ${process.versions.node}. All other commands run here.`,
+      `halting ${command} needs Node ${leastNode} or later (this is Node ${process.versions.node}). All other commands work.`,
     )
   try {
     return await import('@halting/restate')
   } catch (error) {
     if (!isMissing(error)) throw error
     throw new UsageError(
-      `halting ${command} needs the package @halting/restate beside this program: npm install --global halting @halting/restate (or, in a project, npm install halting @halting/restate).`,
+      `halting ${command} needs the package @halting/restate. Run npm install --global halting @halting/restate (in a project, npm install halting @halting/restate).`,
     )
   }
 }

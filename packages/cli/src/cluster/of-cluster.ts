@@ -32,7 +32,7 @@ export async function asked<T>({ cluster = '' }: Named, answer: Promise<T>): Pro
     const { code, message } = error
     if (code === 'configuration' && message.endsWith('Register a worker first.'))
       throw new UsageError(
-        `The cluster at ${cluster} has no sessions. No worker is registered there: halting serve --register does that.`,
+        `The cluster at ${cluster} has no sessions. No worker is registered there. Use halting serve --register.`,
       )
     if (code === 'driver')
       throw new UsageError(message.replace('The cluster', () => `The cluster at ${new URL(cluster).origin}`))
@@ -47,12 +47,12 @@ export async function sessionOfCluster(
   program: Program,
 ): Promise<AnySession> {
   if (sessionId === undefined)
-    throw new UsageError(`Name the session; halting sessions --cluster ${flags.cluster} lists those of the cluster.`)
+    throw new UsageError(`Name the session. halting sessions --cluster ${flags.cluster} lists them.`)
   const records = await asked(flags, clientOf(flags, program).records(sessionId))
   const misfit = records.map(misfitOfRecord).find((each) => each !== undefined)
   if (misfit !== undefined)
     throw new UsageError(
-      `The cluster at ${new URL(flags.cluster ?? '').origin} has a record of the session ${oneLine(sessionId, 100)} that no version of this program writes: ${oneLine(misfit, 300)}.`,
+      `The cluster at ${new URL(flags.cluster ?? '').origin} has an invalid record of session ${oneLine(sessionId, 100)}: ${oneLine(misfit, 300)}.`,
     )
   const runs = runsOf(records)
   if (runs.length === 0)

@@ -70,15 +70,13 @@ export async function openRemote(flags: Flags, program: Program, options: Remote
       `No conversation found with session ID: ${sessionId}. halting sessions --cluster ${cluster} lists those of the cluster.`,
     )
   if (resume === undefined && !isNew)
-    throw new UsageError(`The session ID ${sessionId} is in use already. Go on with it: --resume ${sessionId}`)
+    throw new UsageError(`The session ID ${sessionId} is already in use. Continue it with --resume ${sessionId}`)
   if (!isNew && flags.tenant !== undefined)
-    throw new UsageError(`The session ${sessionId} keeps the tenant that it began with: leave out --tenant.`)
+    throw new UsageError(`The tenant of session ${sessionId} cannot be changed. Remove --tenant.`)
   if (!isNew && flags.waitForLimits !== undefined)
-    throw new UsageError(
-      `The session ${sessionId} waits for services as long as was said when it began: leave out --wait-for-limits.`,
-    )
-  if (status.isClosed) throw new UsageError(`The session ${sessionId} was closed: it takes nothing more.`)
-  if (status.isWorking) note('a run goes on in this session.')
+    throw new UsageError(`The wait limit of session ${sessionId} cannot be changed. Remove --wait-for-limits.`)
+  if (status.isClosed) throw new UsageError(`The session ${sessionId} is closed.`)
+  if (status.isWorking) note('a run is active in this session.')
   const session = client.session(sessionId, isNew ? { ...openingOf(flags) } : undefined, {
     since: options.since ?? status.records,
     ...(status.runId !== undefined && { runId: status.runId }),

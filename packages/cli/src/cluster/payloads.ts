@@ -21,7 +21,7 @@ export function payloadsAt(
 ): PayloadStores {
   if (place.startsWith('s3://')) return s3Payloads(bucketAt(place, env))
   if (/^[a-z][\w+.-]*:\/\//i.test(place))
-    throw new UsageError(`--payloads takes a folder or s3://BUCKET/PREFIX, and not "${place}".`)
+    throw new UsageError(`--payloads takes a folder or s3://BUCKET/PREFIX, not "${place}".`)
   return filePayloads({ folder: resolve(cwd, place) })
 }
 
@@ -36,7 +36,7 @@ export function bucketAt(place: string, env: Program['env']): S3PayloadsOptions 
   const [bucket = '', ...parts] = place.slice('s3://'.length).replace(/\/+$/, '').split('/')
   if (!bucketName.test(bucket) || !parts.every((part) => prefixPart.test(part)))
     throw new UsageError(
-      `--payloads takes s3://BUCKET or s3://BUCKET/PREFIX, in letters, digits and - _ . / ! * ' ( ) = + @; "${place}" is neither.`,
+      `--payloads takes s3://BUCKET or s3://BUCKET/PREFIX, with letters, digits and - _ . / ! * ' ( ) = + @, not "${place}".`,
     )
   const read = (...names: readonly string[]): string | undefined =>
     names.map((name) => env[name]?.trim()).find((value) => value !== undefined && value !== '')
@@ -49,7 +49,7 @@ export function bucketAt(place: string, env: Program['env']): S3PayloadsOptions 
   const region = read('AWS_REGION', 'AWS_DEFAULT_REGION') ?? 'us-east-1'
   const endpoint = read('AWS_ENDPOINT_URL_S3', 'AWS_ENDPOINT_URL')?.replace(/\/+$/, '')
   if (endpoint !== undefined && !/^https?:\/\/[^/]+/.test(endpoint))
-    throw new UsageError(`AWS_ENDPOINT_URL is an address such as http://127.0.0.1:9000, and not "${endpoint}".`)
+    throw new UsageError(`AWS_ENDPOINT_URL must be an address such as http://127.0.0.1:9000, not "${endpoint}".`)
   return {
     bucketUrl: bucketUrl(bucket, region, endpoint),
     accessKeyId,

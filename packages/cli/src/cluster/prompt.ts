@@ -27,7 +27,7 @@ export async function promptOnCluster(
 ): Promise<number> {
   const { output, stdin } = program
   if (flags.print !== true)
-    throw new UsageError('--cluster needs -p where there is no terminal: halting -p "PROMPT" --cluster URL.')
+    throw new UsageError('Without a terminal, --cluster needs -p: halting -p "PROMPT" --cluster URL.')
   const isNew = flags.resume === undefined
   if (isNew && written.trim() === '' && stdin.isTTY) throw noPrompt()
   const note = (text: string): void => output.err(told(text))
@@ -92,5 +92,5 @@ function ask({ session, isWorking }: RemoteLive, { flags, content, messageId }: 
 }
 
 function noPrompt(): UsageError {
-  return new UsageError('There is no prompt. Write it behind -p, or pipe it in.')
+  return new UsageError('There is no prompt. Put it after -p, or pipe it in.')
 }

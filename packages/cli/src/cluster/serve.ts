@@ -32,11 +32,13 @@ export async function serve(given: Flags, program: Program): Promise<number> {
     if (flags.register !== undefined) await worker.register(ending.signal)
     const concurrency = flags.concurrency ?? defaults.concurrency
     output.err(
-      told(`serving at ${worker.url}, ${many(concurrency, 'session')} at once. SIGTERM ends it, and loses nothing.`),
+      told(
+        `serving at ${worker.url}, up to ${many(concurrency, 'session')} at once. SIGTERM stops it without losing work.`,
+      ),
     )
     const why = await worker.whyNotReady()
     if (why !== undefined && !ending.signal.aborted)
-      output.err(told(`not ready: ${why}. --register has it told; or restate deployments register ${worker.url}`))
+      output.err(told(`not ready: ${why}. Use --register, or restate deployments register ${worker.url}`))
   } catch (error) {
     if (!ending.signal.aborted) {
       await worker.close()
@@ -75,7 +77,9 @@ export async function beginWorker(flags: Flags, program: Program): Promise<Worke
   const tellsLive = isLoopback(host) || token !== undefined
   if (!tellsLive)
     output.err(
-      told(`no live events: others reach ${host}. ${workerTokenVariable} holds the token that they are asked for.`),
+      told(
+        `no live events: ${host} is reachable by others. Set ${workerTokenVariable} to the token that clients must send.`,
+      ),
     )
   const live = tellsLive ? await createLiveEvents({ host, ...(token !== undefined && { token }) }) : undefined
   try {
@@ -106,7 +110,7 @@ export async function beginWorker(flags: Flags, program: Program): Promise<Worke
   } catch (error) {
     await live?.close()
     throw new UsageError(
-      `The worker cannot listen: ${messageOf(error)}. --port names another port, 0 any that is free.`,
+      `The worker cannot listen: ${messageOf(error)}. Use --port N for another port, or 0 for any free one.`,
     )
   }
 }
@@ -126,19 +130,19 @@ function checked(flags: Flags, { cwd }: Program): Flags {
     ['--cluster', flags.cluster],
   ] as const)
     if (given !== undefined)
-      throw new UsageError(`halting serve works at the sessions that it is asked for: leave out ${flag}.`)
+      throw new UsageError(`halting serve runs the sessions that the cluster assigns. Remove ${flag}.`)
   for (const [flag, path] of [
     ['--workspace-template', flags.workspaceTemplate],
     ['--folders', flags.folders],
   ] as const) {
     const isFolder =
       path === undefined || statSync(resolve(cwd, path), { throwIfNoEntry: false })?.isDirectory() === true
-    if (!isFolder) throw new UsageError(`${flag} takes a directory that is there; "${path}" is not.`)
+    if (!isFolder) throw new UsageError(`${flag} takes an existing directory, not "${path}".`)
   }
   const template = flags.workspaceTemplate
   if (template !== undefined && statSync(resolve(cwd, template, '.git'), { throwIfNoEntry: false })?.isFile() === true)
     throw new UsageError(
-      `--workspace-template "${template}" is a worktree of git: its copies would share one index and one branch. Take a clone: git clone --shared REPOSITORY DIR.`,
+      `--workspace-template "${template}" is a git worktree: its copies would share one index and branch. Use a clone: git clone --shared REPOSITORY DIR.`,
     )
   return flags
 }
@@ -165,7 +169,7 @@ class Ending {
       const drain = async (): Promise<void> => {
         output.err(
           told(
-            `ending: sessions go on to their next lap, ${elapsed(graceMs)} at most. A second signal leaves at once.`,
+            `stopping: sessions finish their current iteration (at most ${elapsed(graceMs)}). A second signal stops at once.`,
           ),
         )
         await worker.drain(graceMs)

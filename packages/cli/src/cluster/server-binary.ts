@@ -24,7 +24,7 @@ export async function serverBinary({ server, yes }: Flags, program: Program): Pr
   if (server !== undefined) {
     const path = resolve(program.cwd, server)
     if (existsSync(path)) return path
-    throw new UsageError(`--server takes the program restate-server; there is no file ${server}.`)
+    throw new UsageError(`--server takes the program restate-server, but there is no file ${server}.`)
   }
   const platform = `${process.platform}-${process.arch}`
   if (!platforms.has(platform))
@@ -33,7 +33,10 @@ export async function serverBinary({ server, yes }: Flags, program: Program): Pr
   const folder = join(ownFolder(program), 'restate', version)
   const path = join(folder, 'node_modules', name, 'bin', 'restate-server')
   if (existsSync(path)) return path
-  await agreed(`${name} ${version} is needed, and npm has it. Its licence is BSL 1.1.`, folder, { yes, program })
+  await agreed(`${name} ${version} is required and available from npm. Its license is BSL 1.1.`, folder, {
+    yes,
+    program,
+  })
   await install(`${name}@${version}`, folder, program)
   return path
 }
@@ -50,7 +53,7 @@ async function agreed(what: string, folder: string, { yes, program }: Asked): Pr
   const answer = isAsked
     ? await askLine(`${what} Install it into ${folder}? [y/N] `, { stdin, stderr: process.stderr })
     : undefined
-  if (!isYes(answer)) throw new UsageError(`${what} halting cluster dev --yes installs it into ${folder}.`)
+  if (!isYes(answer)) throw new UsageError(`${what} Install it into ${folder} with halting cluster dev --yes.`)
 }
 
 async function install(wanted: string, folder: string, { output, env }: Program): Promise<void> {

@@ -27,7 +27,7 @@ async function tell({ flags, sessionId, note }: SilenceOptions): Promise<void> {
   const failure = await failureOf(flags, sessionId)
   const why = failure === undefined ? '' : ` The engine says: ${oneLine(failure, 300)}.`
   note(
-    `no worker has answered yet, and the engine tries again.${why} Start the worker that was registered last, or register another: halting serve --register. Ctrl-C gives up.`,
+    `no worker has responded yet; the engine is retrying.${why} Start the last registered worker, or register another with halting serve --register. Ctrl-C cancels.`,
   )
 }
 

@@ -8,14 +8,14 @@ export function tenantFor({ tenant, allowedTenants = [] }: Flags, { tenant: want
   if (wanted === undefined) {
     if (tenant === undefined && allowedTenants.length > 0)
       throw new UsageError(
-        'Sessions of this worker name their tenant in their opening: it has --allowed-tenants and no --tenant.',
+        'Sessions of this worker must name a tenant when they start (it has --allowed-tenants and no --tenant).',
       )
     return tenant
   }
   if (typeof wanted !== 'string' || wanted === '')
-    throw new UsageError('The opening of a session has its tenant as a text.')
+    throw new UsageError('tenant in the opening of a session must be a string.')
   if (wanted === tenant || allowedTenants.includes(wanted)) return wanted
   throw new UsageError(
-    `Sessions of this worker do not spend from the budget of ${oneLine(wanted, 60)}: it is not among its --allowed-tenants.`,
+    `Sessions of this worker cannot use the tenant ${oneLine(wanted, 60)}: it is not among its --allowed-tenants.`,
   )
 }

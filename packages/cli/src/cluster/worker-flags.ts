@@ -8,6 +8,6 @@ export function refuseFlagsOfWorker(flags: Flags, heeded: readonly FlagName[]): 
   const [name] = (Object.keys(flags) as FlagName[]).filter((each) => !heeded.includes(each))
   if (name !== undefined)
     throw new UsageError(
-      `${flagTable[name].names[0]} does not go with --cluster: what sessions may do is said where their worker starts (halting serve).`,
+      `${flagTable[name].names[0]} cannot be combined with --cluster: permissions and servers are set where the worker starts (halting serve).`,
     )
 }

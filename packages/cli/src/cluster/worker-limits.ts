@@ -33,7 +33,7 @@ function checkLimits(limits: LimitsChange, flags: Flags): void {
     const wanted = limits[limit as keyof LimitsChange]
     if (most === undefined || most === Infinity || wanted === undefined || (wanted !== null && wanted <= most)) continue
     throw new ConfigurationError(
-      `${limit} of a session is at most ${most} here: its worker was started with ${flagTable[flag].names[0]}, or has it in its settings.`,
+      `${limit} of a session is limited to ${most} by ${flagTable[flag].names[0]} or the settings of the worker.`,
     )
   }
 }

@@ -35,7 +35,7 @@ export async function openWorkerSession(options: WorkerSessionsOptions, asked: S
   const { sessionId, gone } = asked
   const giveBack = await options.slots.take(patienceMs, gone)
   if (giveBack === undefined)
-    throw new Error(`All sessions that this worker may have at once are at work (--concurrency): ${sessionId} waits.`)
+    throw new Error(`This worker runs the maximum number of sessions (--concurrency); ${sessionId} waits.`)
   try {
     const session = await opened(options, asked)
     session.listen(({ type }) => {

@@ -43,7 +43,7 @@ export class Workspaces {
     const source = isNew ? this.#options.template : other
     if (!isNew && (source === undefined || !(await isFolder(source))))
       throw new Error(
-        `The folder of the session ${sessionId} is not here: ${own}. It goes on where its folder is; workers on several machines need one folder for --workspaces.`,
+        `The folder of session ${sessionId} is not on this machine: ${own}. Workers on several machines need a shared folder for --workspaces.`,
       )
     await this.#make(own, source)
     return own
@@ -73,11 +73,11 @@ export class Workspaces {
   async #named(folder: string): Promise<string> {
     const { allowed } = this.#options
     if (allowed === undefined)
-      throw new UsageError('Sessions of this worker name no folder: it was started without --folders.')
+      throw new UsageError('Sessions of this worker cannot name a folder: it was started without --folders.')
     const root = await realpath(allowed)
     const wanted = await realpath(resolve(root, folder)).catch(() => undefined)
     if (wanted === undefined || !isBelow(root, wanted) || !(await isFolder(wanted)))
-      throw new UsageError('The session names a folder that is not below the one that this worker allows.')
+      throw new UsageError('The folder of the session is not below the one that this worker allows (--folders).')
     return wanted
   }
 }

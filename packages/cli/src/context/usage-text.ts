@@ -23,9 +23,9 @@ export function usageText(usage: ContextUsage, width: number, style: Style): str
   const { usedTokens, windowTokens } = figures
   const how = isCounted ? 'as last counted by the service' : 'estimated'
   const room = Number.isFinite(windowTokens)
-    ? ` of ${counted(windowTokens)} (${percent(usedTokens / windowTokens)})`
-    : ''
-  const head = `The next request to ${oneLine(model, 100)} uses about ${counted(usedTokens)}${room} tokens, ${how}.`
+    ? ` of ${counted(windowTokens)} tokens (${percent(usedTokens / windowTokens)})`
+    : ' tokens'
+  const head = `The next request to ${oneLine(model, 100)} uses about ${counted(usedTokens)}${room}, ${how}.`
   const rows = rowsOf(usage)
   const labelled = Math.min(Math.max(...rows.map(({ label }) => columnsOf(label))), Math.max(20, width - 24))
   const table = rows.map(({ label, tokens, isWithin }) => {

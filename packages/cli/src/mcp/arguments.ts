@@ -100,7 +100,7 @@ export function readMcpArguments(argv: readonly string[]): McpArguments {
       default: {
         const meant = nearest(flag, flags)
         throw new UsageError(
-          `halting mcp has no flag ${flag}.${meant === undefined ? '' : ` Did you mean ${meant}?`} What belongs to the server goes behind --.`,
+          `halting mcp has no flag ${flag}.${meant === undefined ? '' : ` Did you mean ${meant}?`} Put arguments of the server after --.`,
         )
       }
     }

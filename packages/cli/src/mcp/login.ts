@@ -29,17 +29,17 @@ export async function login(given: LoginArguments, entry: McpServerEntry, progra
       clientSecret,
       port: given.callbackPort ?? oauth.callbackPort,
       show(page) {
-        output.err(`Sign in to ${name} here; the browser must be on this machine:\n${page.href}\n`)
+        output.err(`Sign in to ${name} in a browser on this machine:\n${page.href}\n`)
         if (!given.noBrowser) openBrowser(page, env)
       },
     })
   } catch (thrown) {
-    output.err(`halting: nobody was signed in to ${name}: ${oneLine(messageOf(thrown), 300)}.\n`)
+    output.err(`halting: the login to ${name} failed: ${oneLine(messageOf(thrown), 300)}.\n`)
     return 1
   } finally {
     process.off('SIGINT', onSignal).off('SIGTERM', onSignal)
   }
-  output.out(`Signed in to ${name} (${oneLine(url, 200)}). halting mcp logout ${name} forgets it.\n`)
+  output.out(`Signed in to ${name} (${oneLine(url, 200)}). Sign out with halting mcp logout ${name}.\n`)
   return 0
 }
 
@@ -50,7 +50,7 @@ function secretFor(
 ): string | undefined {
   if (secret === '') return undefined
   if (clientId !== undefined) return secret
-  throw new UsageError('MCP_CLIENT_SECRET is the secret of a program with an id: give it with --client-id.')
+  throw new UsageError('MCP_CLIENT_SECRET needs --client-id, the ID that it belongs to.')
 }
 
 /** Forgets who a person is at a server. */
@@ -61,8 +61,8 @@ export async function logout(entry: McpServerEntry, program: Program): Promise<n
   const name = oneLine(entry.name, 60)
   program.output.out(
     wasThere
-      ? `Signed out of ${name}. The server itself was not asked to forget it.\n`
-      : `Nobody is signed in to ${name}.\n`,
+      ? `Signed out of ${name}. Only the stored login was removed; the server was not contacted.\n`
+      : `Not signed in to ${name}.\n`,
   )
   return 0
 }
@@ -74,9 +74,7 @@ function signInsOf({ cwd, env }: Program): SignIns {
 function httpServer({ name, server }: McpServerEntry): HttpServer {
   if ('problem' in server) throw new UsageError(`The server ${oneLine(name, 60)} cannot be reached: ${server.problem}.`)
   if (server.type === 'http' || server.type === 'sse') return server
-  throw new UsageError(
-    `The server ${oneLine(name, 60)} is a program on this machine: only servers with a URL are signed in to.`,
-  )
+  throw new UsageError(`The server ${oneLine(name, 60)} is a program on this machine; login needs a server with a URL.`)
 }
 
 /** Best effort: the address was told. */

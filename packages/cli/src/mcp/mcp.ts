@@ -25,7 +25,8 @@ export async function mcp(argv: readonly string[], program: Program): Promise<nu
   const [what, ...words] = given.words
   switch (what) {
     case 'list':
-      if (words.length > 0) throw new UsageError('It is: halting mcp list. halting mcp get NAME tells of one.')
+      if (words.length > 0)
+        throw new UsageError('halting mcp list takes no arguments. For one server, use halting mcp get NAME.')
       return list(given, program)
     case 'get':
       return get(given, nameIn(words, 1, 'get NAME'), program)
@@ -43,16 +44,16 @@ export async function mcp(argv: readonly string[], program: Program): Promise<nu
       return remove(given, nameIn(words, 1, 'remove NAME'), program)
     default:
       throw new UsageError(
-        `halting mcp takes list, get, add, add-json, remove, login or logout. halting mcp --help tells more.`,
+        `Use halting mcp list, get, add, add-json, remove, login or logout (see halting mcp --help).`,
       )
   }
 }
 
-const there = ' halting mcp list tells which there are.'
+const there = ' halting mcp list shows the servers.'
 
 function nameIn(words: readonly string[], most: number, form: string): string {
   const [name] = words
-  if (name === undefined || words.length > most) throw new UsageError(`It is: halting mcp ${form}.`)
+  if (name === undefined || words.length > most) throw new UsageError(`Usage: halting mcp ${form}.`)
   return name
 }
 
@@ -69,7 +70,7 @@ async function list({ json, trust }: McpArguments, program: Program): Promise<nu
   for (const warning of run.warnings) output.err(told(oneLine(warning, Infinity)))
   const rows = await rowsOf(run, program)
   if (json) output.out(`${JSON.stringify({ servers: rows.map(shownRow) })}\n`)
-  else if (rows.length === 0) output.out('There are no servers here. halting mcp add NAME COMMAND adds one.\n')
+  else if (rows.length === 0) output.out('No MCP servers. Add one with halting mcp add NAME COMMAND.\n')
   else {
     const style = styleFor(output.isTerminal.stdout, env)
     for (const { name, server, from, status } of rows)
@@ -122,8 +123,8 @@ function noServer(name: string, { ignored }: RunSettings): string {
   const why =
     waiting === undefined
       ? there
-      : ` ${waiting.from} has it, and it does not count: ${waiting.why}. halting trust shows it.`
-  return `There is no server ${oneLine(name, 60)}.${why}`
+      : ` ${waiting.from} has it, but it is ignored: ${waiting.why}. Review it with halting trust.`
+  return `No MCP server named ${oneLine(name, 60)}.${why}`
 }
 
 /** Connects to each, as a session would, and lets it go again. */
@@ -184,18 +185,18 @@ function shownRow({ name, server, from, status }: Row): object {
 async function add(given: McpArguments, [name, target, ...args]: readonly string[], program: Program): Promise<number> {
   if (name === undefined || target === undefined)
     throw new UsageError(
-      'It is: halting mcp add NAME COMMAND [ARGUMENT …], or halting mcp add NAME URL. halting mcp --help tells more.',
+      'Usage: halting mcp add NAME COMMAND [ARGUMENT …], or halting mcp add NAME URL (see halting mcp add --help).',
     )
   const transport = given.transport ?? (isAddress(target) ? 'http' : 'stdio')
   const { env, headers, clientId, callbackPort } = given
   const oauth = { ...(clientId !== undefined && { clientId }), ...(callbackPort !== undefined && { callbackPort }) }
   const hasOauth = Object.keys(oauth).length > 0
   if (transport === 'stdio' && Object.keys(headers).length > 0)
-    throw new UsageError('--header belongs to a server with a URL.')
+    throw new UsageError('--header needs a server with a URL.')
   if (transport === 'stdio' && hasOauth)
-    throw new UsageError('--client-id and --callback-port belong to a server with a URL.')
+    throw new UsageError('--client-id and --callback-port need a server with a URL.')
   if (transport !== 'stdio' && (args.length > 0 || Object.keys(env).length > 0))
-    throw new UsageError('A server with a URL takes --header, and neither arguments nor variables.')
+    throw new UsageError('A server with a URL takes --header, but no arguments and no --env.')
   const server: JsonObject =
     transport === 'stdio'
       ? { type: transport, command: target, args, env }
@@ -211,12 +212,12 @@ async function add(given: McpArguments, [name, target, ...args]: readonly string
 async function addJson(given: McpArguments, words: readonly string[], program: Program): Promise<number> {
   const [name, json] = words
   if (name === undefined || json === undefined || words.length > 2)
-    throw new UsageError('It is: halting mcp add-json NAME JSON.')
+    throw new UsageError('Usage: halting mcp add-json NAME JSON.')
   let server: unknown
   try {
     server = JSON.parse(json)
   } catch {
-    throw new UsageError('What is given as JSON is none.')
+    throw new UsageError('The server is not valid JSON.')
   }
   if (!isJsonObject(server))
     throw new UsageError('The JSON must be an object, such as {"command": "npx", "args": ["-y", "a-server"]}.')
@@ -226,21 +227,21 @@ async function addJson(given: McpArguments, words: readonly string[], program: P
 async function keep(scope: McpScope, name: string, server: JsonObject, program: Program): Promise<number> {
   const { output } = program
   if (!/^[\w-]{1,60}$/.test(name) || validServerName(name) === '')
-    throw new UsageError('The name of a server has letters, digits, - and _, and at most 60 of them.')
+    throw new UsageError('Server names consist of at most 60 letters, digits, - and _.')
   // Variables are put in when it is started; they need not be set here.
   const read = readMcpServer(server, new Proxy({}, { get: () => 'http://variable' }))
-  if ('problem' in read) throw new UsageError(`It is no server: ${read.problem}.`)
+  if ('problem' in read) throw new UsageError(`Not a valid server: ${read.problem}.`)
   const owner = ownerOf(program)
   await changeMcpServers(scope, owner, (servers) => {
     if (Object.hasOwn(servers, name))
       throw new UsageError(
-        `${mcpFile(scope, owner)} has a server ${name}. halting mcp remove --scope ${scope} ${name} takes it away.`,
+        `${mcpFile(scope, owner)} already has a server ${name}. Remove it with halting mcp remove --scope ${scope} ${name}.`,
       )
     return { ...servers, [name]: server }
   })
   output.out(`Added ${name} to ${mcpFile(scope, owner)}\n`)
   if (scope === 'project')
-    output.err(told('servers of a project count where its folder is trusted with them: halting trust.'))
+    output.err(told('servers of a project are ignored until its folder is trusted. Review them with halting trust.'))
   return 0
 }
 
@@ -252,9 +253,9 @@ async function remove({ scope }: McpArguments, name: string, program: Program): 
   const [found, ...others] = having
   if (found === undefined)
     throw new UsageError(
-      `There is no server ${oneLine(name, 60)}${scope === undefined ? '' : ` in the scope ${scope}`}.${there}`,
+      `No MCP server named ${oneLine(name, 60)}${scope === undefined ? '' : ` in the scope ${scope}`}.${there}`,
     )
-  if (others.length > 0) throw new UsageError(`${name} is in the scopes ${having.join(', ')}: say which with --scope.`)
+  if (others.length > 0) throw new UsageError(`${name} is in the scopes ${having.join(', ')}. Choose one with --scope.`)
   await changeMcpServers(found, owner, ({ [name]: _, ...left }) => left)
   program.output.out(`Removed ${name} from ${mcpFile(found, owner)}\n`)
   return 0

@@ -31,7 +31,7 @@ export async function memory(
   if (known === undefined) {
     const meant = nearest(doing, doings)
     throw new UsageError(
-      `halting memory ${oneLine(doing, 40)} is nothing that there is.${meant === undefined ? '' : ` Did you mean ${meant}?`} There are ${doings.join(', ')}.`,
+      `There is no command halting memory ${oneLine(doing, 40)}.${meant === undefined ? '' : ` Did you mean ${meant}?`} Use ${doings.join(', ')}.`,
     )
   }
   const run = await settingsFor(given, program)
@@ -70,12 +70,13 @@ async function read({ place, program }: Called): Promise<Memory> {
 
 async function list(called: Called): Promise<number> {
   const { run, words, place, program } = called
-  if (words.length > 0) throw new UsageError('halting memory list takes nothing more; show TOPIC shows one topic.')
+  if (words.length > 0)
+    throw new UsageError('halting memory list takes no arguments. For one topic, use halting memory show TOPIC.')
   const found = await read(called)
   const { output } = program
   if (wantsJson(run.choices)) output.out(`${JSON.stringify(factsOfMemory(found, place, run))}\n`)
   else if (found.topics.length > 0) output.out(linesOfMemory(found, output.width))
-  else output.err(told(`nothing is kept of earlier sessions in this folder (${oneLine(place.path, 300)}).`))
+  else output.err(told(`no notes of earlier sessions in this folder (${oneLine(place.path, 300)}).`))
   return 0
 }
 
@@ -83,7 +84,7 @@ async function show(called: Called): Promise<number> {
   const { run, words, program } = called
   const [about, ...more] = words
   if (about === undefined || more.length > 0)
-    throw new UsageError('halting memory show takes one topic, or the id of one note.')
+    throw new UsageError('halting memory show takes one topic, or the ID of one note.')
   const found = await read(called)
   const { output } = program
   const isJson = wantsJson(run.choices)
@@ -108,14 +109,14 @@ function unknown(about: string, found: Memory): UsageError {
   const names = [...found.topics.map(({ name }) => name), ...placedNotes(found).map(({ note }) => note.id)]
   const meant = nearest(about, names)
   return new UsageError(
-    `No topic and no note "${oneLine(about, 60)}" is kept.${meant === undefined ? '' : ` Did you mean ${meant}?`} halting memory lists them.`,
+    `There is no topic or note "${oneLine(about, 60)}".${meant === undefined ? '' : ` Did you mean ${meant}?`} halting memory lists them.`,
   )
 }
 
 async function forget(called: Called): Promise<number> {
   const { run, place, words, program } = called
   if (words.length === 0)
-    throw new UsageError('halting memory forget takes the ids of notes; halting memory lists them.')
+    throw new UsageError('halting memory forget takes the IDs of notes. halting memory lists them.')
   const there = await read(called)
   const ids = new Set(placedNotes(there).map(({ note }) => note.id))
   // All of them or none: a slip of the pen is not half carried out.
@@ -124,8 +125,8 @@ async function forget(called: Called): Promise<number> {
   const { gone, left } = await holdingMemory(place, (held) => forgetNotes(held, new Set(words)))
   const { output } = program
   if (wantsJson(run.choices)) output.out(`${JSON.stringify({ forgotten: gone.map(({ id }) => id) })}\n`)
-  else for (const { id, text } of gone) output.out(`Forgotten: ${id}  ${oneLine(text, output.width - 21)}\n`)
-  for (const { id } of left) output.err(told(`${id} stands in a file that is not written: take it out by hand.`))
+  else for (const { id, text } of gone) output.out(`Deleted: ${id}  ${oneLine(text, output.width - 21)}\n`)
+  for (const { id } of left) output.err(told(`${id} is in a file that halting does not write. Remove it by hand.`))
   return left.length === 0 ? 0 : 1
 }
 
@@ -144,43 +145,41 @@ async function dreamNow(called: Called): Promise<number> {
     }
     const paid = report.costUsd > 0 ? ` (${money(report.costUsd)})` : ''
     output.out(
-      `${many(before, 'note')} before, ${after} now: ${merged} merged or made shorter, ${dropped.length} dropped${paid}.\n`,
+      `${many(before, 'note')} before, ${after} now: ${merged} merged or shortened, ${dropped.length} dropped${paid}.\n`,
     )
     for (const { id, text } of dropped) output.out(`  dropped ${id}  ${oneLine(text, output.width - 20)}\n`)
-    if (merged + dropped.length > 0) output.err(told('halting memory dream undo takes it back.'))
+    if (merged + dropped.length > 0) output.err(told('Undo with halting memory dream undo.'))
     return 0
   }
   if (end?.kind === 'nothing to do') {
-    output.err(told('there are fewer than two notes: nothing is to be put in order.'))
+    output.err(told('nothing to do: there are fewer than two notes.'))
     return 0
   }
   const why = report.message === '' ? report.reason : report.message
-  output.err(told(`the notes stay as they are (${report.reason}): ${oneLine(why, 300)}`))
+  output.err(told(`the notes were not changed (${report.reason}): ${oneLine(why, 300)}`))
   return exitCode
 }
 
 async function undo({ run, place, words, program }: Called): Promise<number> {
-  if (words.length > 1 || words[0] !== 'undo') throw new UsageError('halting memory dream takes nothing more, or undo.')
+  if (words.length > 1 || words[0] !== 'undo') throw new UsageError('halting memory dream takes no arguments, or undo.')
   const { output } = program
   // Where there is no memory, none is made.
   const undone: Undone = existsSync(place.path) ? await holdingMemory(place, undoDream) : { kind: 'nothing' }
   if (wantsJson(run.choices)) output.out(`${JSON.stringify(undone)}\n`)
   switch (undone.kind) {
     case 'nothing':
-      output.err(told('no dream is kept that could be taken back.'))
+      output.err(told('there is no dream to undo.'))
       return 1
     case 'changed':
       output.err(
         told(
-          `nothing is taken back: ${undone.names.join(', ')} changed since the dream of ${undone.at}, and that would be lost. halting memory forget takes single notes away.`,
+          `nothing was undone: ${undone.names.join(', ')} changed since the dream of ${undone.at}, and these changes would be lost. Delete single notes with halting memory forget.`,
         ),
       )
       return 1
     case 'undone':
       if (!wantsJson(run.choices))
-        output.out(
-          `Taken back: the dream of ${undone.at}; ${undone.names.join(', ')} ${undone.names.length === 1 ? 'is' : 'are'} as before.\n`,
-        )
+        output.out(`Undone: the dream of ${undone.at}. Restored: ${undone.names.join(', ')}.\n`)
       return 0
   }
 }

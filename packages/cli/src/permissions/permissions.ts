@@ -20,7 +20,7 @@ export async function explainPermissions(
 ): Promise<number> {
   const { output } = program
   if (command === undefined)
-    throw new UsageError('halting permissions takes a command of bash, in quotes: halting permissions "npm test".')
+    throw new UsageError('halting permissions takes a Bash command in quotes: halting permissions "npm test".')
   const run = await settingsFor(given, program)
   const { env } = run
   const ports = portsOf({ ...program, env }, given)
@@ -37,13 +37,13 @@ export async function explainPermissions(
   const style = styleFor(output.isTerminal.stdout, env)
   const colours = { allow: style.green, ask: style.yellow, deny: style.red }
   const width = Math.min(widest, Math.max(...parts.map(({ part }) => everyCharacterInLine(part, widest).length), 1))
-  const verdicts = { allow: 'It runs.', ask: 'A person is asked.', deny: 'It does not run.' }
+  const verdicts = { allow: 'Allowed.', ask: 'Asks for approval.', deny: 'Denied.' }
   output.out(
     [
       `${colours[behavior](verdicts[behavior])}${mode === 'default' ? '' : ` (${mode})`} ${message === undefined ? '' : everyCharacterInLine(message, longest * 2)}`.trimEnd(),
       '',
       ...parts.flatMap(({ part, behavior: own, because, wouldAllow, runsAnything }) => {
-        const hint = wouldAllow === undefined ? '' : `; ${everyCharacterInLine(wouldAllow, longest)} would allow it`
+        const hint = wouldAllow === undefined ? '' : `; allow it with ${everyCharacterInLine(wouldAllow, longest)}`
         return [
           `  ${colours[own](own.padEnd(5))}  ${everyCharacterInLine(part, widest).padEnd(width)}  ${everyCharacterInLine(because, longest)}${hint}`,
           ...(runsAnything === undefined

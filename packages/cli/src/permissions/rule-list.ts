@@ -60,20 +60,21 @@ export async function listRules(live: RulesOf): Promise<readonly ListedRule[]> {
 export async function removeRule(listed: ListedRule, live: RulesOf): Promise<string> {
   const { behavior, rule, origin, place } = listed
   const { permissions } = live.toolbox
-  if (origin.type === 'fixed') return `${rule} stays: ${origin.why}.`
+  if (origin.type === 'fixed') return `${rule} cannot be removed: ${origin.why}.`
   if (origin.type === 'file' && !(await removeStoredRule(origin.stored, live.session.snapshot)))
-    return `${place} does not hold ${rule} any more. Nothing was changed.`
+    return `${place} no longer contains ${rule}. Nothing was changed.`
   const left = (await listRules(live)).filter(
     (one) => one.behavior === behavior && one.rule.trim() === rule.trim() && one.origin.type !== 'session',
   )
   const [other] = left
-  if (other !== undefined) return `Removed ${behavior} ${rule} from ${place}. It still holds by ${other.place}.`
+  if (other !== undefined)
+    return `Removed ${behavior} ${rule} from ${place}. It still applies because of ${other.place}.`
   if (behavior === 'allow') {
     permissions.withdrawAllow(rule.trim(), learnedBefore(live))
-    const again = origin.type === 'session' ? ' A later start that resumes this session has it again.' : ''
-    return `Removed allow ${rule} from ${place}. Such calls ask from now on.${again}`
+    const again = origin.type === 'session' ? ' It applies again when this session is resumed.' : ''
+    return `Removed allow ${rule} from ${place}. Such calls now ask.${again}`
   }
-  return `Removed ${behavior} ${rule} from ${place}. This session keeps to it; the next one does not.`
+  return `Removed ${behavior} ${rule} from ${place}. It still applies to this session, but not to the next.`
 }
 
 const behaviors = ['deny', 'ask', 'allow'] as const
@@ -85,9 +86,9 @@ function originIn(level: string | undefined, stored: Omit<StoredRule, 'level'>):
     case 'project':
       return { type: 'file', stored: { ...stored, level } }
     case 'managed':
-      return { type: 'fixed', why: `an administrator wrote it into ${stored.path}` }
+      return { type: 'fixed', why: `an administrator set it in ${stored.path}` }
     default:
-      return { type: 'fixed', why: 'the flag --settings of this start brings it' }
+      return { type: 'fixed', why: 'it comes from the flag --settings' }
   }
 }
 
@@ -97,7 +98,7 @@ function flagRules(behavior: Behavior, flag: string, rules: readonly string[] = 
     rule,
     place: flag,
     isInForce: true,
-    origin: { type: 'fixed', why: `the flag ${flag} of this start brings it; start without it` },
+    origin: { type: 'fixed', why: `it comes from the flag ${flag}; start without it` },
   }))
 }
 

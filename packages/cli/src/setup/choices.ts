@@ -37,9 +37,9 @@ export interface Standing {
 export function choicesOf(found: Found, standing: Standing, run: RunSettings, cwd: string): readonly Choice[] {
   const { keys, local, agents } = found
   const { settings } = run
-  const now = standing.problem === undefined ? [choice(standing.model, `asked already: ${standing.from}`, [])] : []
+  const now = standing.problem === undefined ? [choice(standing.model, `in use now: ${standing.from}`, [])] : []
   const ofAgents = agents.flatMap(({ agent, model }) =>
-    model === undefined ? [] : [choice(model, `what ${agent} asks`, valuesFor(model, settings, local))],
+    model === undefined ? [] : [choice(model, `used by ${agent}`, valuesFor(model, settings, local))],
   )
   const ofKeys = keys.flatMap(({ variable, model }) =>
     model === undefined ? [] : [choice(model, `with the key in ${variable}`, valuesFor(model, settings, local))],
@@ -78,7 +78,7 @@ export function namedChoice(
   if (problem !== undefined) throw new UsageError(problem)
   return choice(
     model,
-    'as you say',
+    'your choice',
     model === standing.model && standing.from !== 'ANTHROPIC_MODEL' ? [] : valuesFor(model, run.settings, local),
   )
 }
@@ -101,7 +101,7 @@ export function problemOf(
   if (server?.probed.kind === 'answers') return lackOf(model, server, server.probed)
   // What was not asked, or said nothing without a key, may be there.
   if (server?.probed.kind !== 'absent' && server?.probed.kind !== 'unfit') return undefined
-  return `${server.title} does not answer at ${server.address}, so that ${model} cannot be asked. Start it, or say where it is with ${server.variable}.`
+  return `${model} is not available: ${server.title} does not respond at ${server.address}. Start it, or set its address with ${server.variable}.`
 }
 
 function lackOf(
@@ -113,8 +113,8 @@ function lackOf(
   // What was left out of its list may be there.
   if (left > 0 || answersToAnyName(model) || isListed(model.slice(service.length + 1), names)) return undefined
   const others = names.slice(0, 5).map((name) => `${service}/${name}`)
-  const has = others.length === 0 ? 'it has none' : `it has ${others.join(', ')}${names.length > 5 ? ' …' : ''}`
-  return `${title} at ${address} has no model ${model.slice(service.length + 1)}: ${has}. Have it get the model, or choose another one with --model.`
+  const has = others.length === 0 ? 'it has no models' : `it has ${others.join(', ')}${names.length > 5 ? ' …' : ''}`
+  return `${title} at ${address} has no model ${model.slice(service.length + 1)}: ${has}. Download the model there, or choose another with --model.`
 }
 
 function serverOf(model: string, local: readonly LocalFinding[]): LocalFinding | undefined {

@@ -25,7 +25,10 @@ export async function firstStart(
   const isAsked = flags.print !== true && stdin.isTTY && output.isTerminal.stdout && output.isTerminal.stderr
   if (!isAsked) return 2
   const answer =
-    (await askLine('Set up now, watch the demo, or leave? [s/d/Q] ', { stdin, stderr: process.stderr })) ?? ''
+    (await askLine('Set up now (s), watch the demo (d), or quit (Enter)? [s/d/Q] ', {
+      stdin,
+      stderr: process.stderr,
+    })) ?? ''
   if (/^d/i.test(answer)) {
     const { demo } = await import('../demo/demo.ts')
     return demo({}, program)
@@ -40,10 +43,10 @@ export async function firstStart(
 function firstStartText({ model, keyVariables }: MissingKey, env: Program['env']): string {
   const [variable = 'its key'] = keyVariables
   const other = keyFindings(env, env).find(({ model: usual }) => usual !== undefined)
-  const found = other === undefined ? '' : ` ${other.variable} is set: --model ${other.model} asks ${other.service}.`
+  const found = other === undefined ? '' : ` ${other.variable} is set: use --model ${other.model}.`
   return `${told(`No key for ${model}. Set ${variable}.${found}`)}${ways}`
 }
 
-const ways = `  halting setup   finds keys, local models, other agents; shows what it writes
-  halting demo    a run with a scripted model: no key, no network, no cost
+const ways = `  halting setup   find keys and local models, and write your settings
+  halting demo    watch a run with a scripted model (no key, no cost)
 `

@@ -28,10 +28,10 @@ export const usualModels: Readonly<Record<string, string | undefined>> = {
 
 /** Variables in which other programs look for a key, and what serves here in their place. */
 const elsewhere: Readonly<Record<string, readonly [service: string, why: string]>> = {
-  GOOGLE_API_KEY: ['google', 'looked for in GEMINI_API_KEY'],
-  CLAUDE_CODE_OAUTH_TOKEN: ['anthropic', 'the sign-in of another program; a key goes in ANTHROPIC_API_KEY'],
-  AZURE_OPENAI_API_KEY: ['azure', 'openai-compatible/NAME with OPENAI_BASE_URL and OPENAI_API_KEY reaches it'],
-  AWS_BEARER_TOKEN_BEDROCK: ['bedrock', 'not served; a gateway is, with ANTHROPIC_BASE_URL'],
+  GOOGLE_API_KEY: ['google', 'not read; use GEMINI_API_KEY'],
+  CLAUDE_CODE_OAUTH_TOKEN: ['anthropic', 'a login of another program; put an API key in ANTHROPIC_API_KEY'],
+  AZURE_OPENAI_API_KEY: ['azure', 'use openai-compatible/NAME with OPENAI_BASE_URL and OPENAI_API_KEY'],
+  AWS_BEARER_TOKEN_BEDROCK: ['bedrock', 'not supported; use a gateway with ANTHROPIC_BASE_URL'],
 }
 
 /** Which keys there are, in the environment and in `env` of the settings that count (spec R-SETUP-2). */

@@ -38,12 +38,12 @@ export async function localFindings(env: Program['env']): Promise<readonly Local
 
 async function probe({ baseUrl, isOnThisMachine }: LocalService): Promise<Probed> {
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined
-  if (url === undefined) return { kind: 'not_asked', says: 'what its variable says is no address' }
+  if (url === undefined) return { kind: 'not_asked', says: 'its variable is not a valid address' }
   // A name below localhost may be resolved by others.
   if (!isOnThisMachine || url.hostname.endsWith('.localhost'))
     return { kind: 'not_asked', says: 'it is not on this machine' }
-  if (url.protocol !== 'http:') return { kind: 'not_asked', says: 'only http is asked on this machine' }
+  if (url.protocol !== 'http:') return { kind: 'not_asked', says: 'only http is supported on this machine' }
   if (url.username !== '' || url.password !== '')
-    return { kind: 'not_asked', says: 'its address holds a user name or password' }
+    return { kind: 'not_asked', says: 'its address contains a user name or password' }
   return askForModels(baseUrl, patienceMs)
 }

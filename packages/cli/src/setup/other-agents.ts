@@ -38,8 +38,8 @@ function claudeCode(places: AgentPlaces, { files }: RunSettings): readonly Agent
     agent: 'Claude Code',
     path: name,
     says: [
-      served.length === 0 ? 'read as it is; nothing in it counts' : `read as it is: ${served.join(', ')}`,
-      ...(passedOver.length === 0 ? [] : [`passed over: ${passedOver.join(', ')}`]),
+      served.length === 0 ? 'read directly; nothing in it applies' : `read directly: ${served.join(', ')}`,
+      ...(passedOver.length === 0 ? [] : [`ignored: ${passedOver.join(', ')}`]),
     ],
   }))
   const written = join(folder, 'CLAUDE.md')
@@ -68,9 +68,7 @@ async function codex({ home, env }: AgentPlaces): Promise<readonly AgentFinding[
       ...(here !== undefined && { model: here }),
       says: [
         ...modelSaid(model, service, here, ownService(texts, service)),
-        ...(asked.length === 0
-          ? []
-          : [`${asked.join(', ')}: not taken over; halting asks unless rules of yours allow`]),
+        ...(asked.length === 0 ? [] : [`${asked.join(', ')}: not imported; halting asks unless your rules allow`]),
         ...serversSaid(namesBelow(toml, 'mcp_servers')),
       ],
     },
@@ -127,7 +125,7 @@ async function jsonAgent(
     if (read.kind === 'absent') continue
     const settings = read.kind === 'text' ? parsedJsonc(read.text) : undefined
     if (!isJsonObject(settings)) {
-      findings.push({ agent, path, says: [read.kind === 'unfit' ? read.why : 'holds no JSON object'] })
+      findings.push({ agent, path, says: [read.kind === 'unfit' ? read.why : 'does not contain a JSON object'] })
       continue
     }
     const { model, service } = modelIn(settings)
@@ -174,23 +172,23 @@ function modelSaid(
   here: string | undefined,
   origin?: string,
 ): readonly string[] {
-  if (model === undefined) return ['names no model']
-  if (here !== undefined) return [`asks ${here}`]
+  if (model === undefined) return ['sets no model']
+  if (here !== undefined) return [`uses ${here}`]
   const where = origin === undefined ? 'its address' : origin
   return [
-    `asks ${model} of ${service}, which has no name here: openai-compatible/${model} with OPENAI_BASE_URL (${where}) may reach it`,
+    `uses ${model} of ${service}, which halting does not know. Try openai-compatible/${model} with OPENAI_BASE_URL (${where})`,
   ]
 }
 
 function ownInstructions(agent: string, path: string): readonly AgentFinding[] {
   if (!existsSync(path)) return []
-  return [{ agent, path, says: [`not read: a line @${path} in ~/.halting/AGENTS.md has it read`] }]
+  return [{ agent, path, says: [`not read; to include it, add the line @${path} to ~/.halting/AGENTS.md`] }]
 }
 
 function serversSaid(names: readonly string[]): readonly string[] {
   if (names.length === 0) return []
   const shown = names.slice(0, 5).join(', ')
-  return [`servers (MCP) ${shown}${names.length > 5 ? ' …' : ''}: not taken over; halting mcp add does`]
+  return [`MCP servers ${shown}${names.length > 5 ? ' …' : ''}: not imported; use halting mcp add`]
 }
 
 function namesBelow({ tables }: TomlTexts, table: string): readonly string[] {

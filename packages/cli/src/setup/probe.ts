@@ -45,7 +45,7 @@ function begin(url: string, end: (probed: Probed) => void): ReturnType<typeof re
     asked.on('response', (answer) => {
       const { statusCode: status = 0 } = answer
       if (status === 401 || status === 403) return end({ kind: 'wants_key' })
-      if (status !== 200) return end({ kind: 'unfit', says: `no service of models: it answered ${status}` })
+      if (status !== 200) return end({ kind: 'unfit', says: `not a model service (status ${status})` })
       const pieces: Buffer[] = []
       let bytes = 0
       answer.on('data', (piece: Buffer) => {
@@ -54,26 +54,28 @@ function begin(url: string, end: (probed: Probed) => void): ReturnType<typeof re
         pieces.push(piece)
       })
       answer.on('error', (error) => end(failed(error)))
-      answer.on('close', () => end({ kind: 'unfit', says: 'it broke off' }))
+      answer.on('close', () => end({ kind: 'unfit', says: 'the connection closed early' }))
       answer.on('end', () => end(modelsIn(Buffer.concat(pieces).toString())))
     })
     asked.end()
     return asked
   } catch {
-    queueMicrotask(() => end({ kind: 'unfit', says: 'no address that can be asked' }))
+    queueMicrotask(() => end({ kind: 'unfit', says: 'not a valid address' }))
     return undefined
   }
 }
 
 function failed(error: Error): Probed {
   const code = 'code' in error ? error.code : undefined
-  return code === 'ECONNREFUSED' ? { kind: 'absent' } : { kind: 'unfit', says: 'it speaks no HTTP, or broke off' }
+  return code === 'ECONNREFUSED'
+    ? { kind: 'absent' }
+    : { kind: 'unfit', says: 'it does not speak HTTP, or closed the connection' }
 }
 
 function modelsIn(body: string): Probed {
   const list = parsed(body)
   if (!isJsonObject(list) || !Array.isArray(list['data']))
-    return { kind: 'unfit', says: 'no service of models: it gave no list of them' }
+    return { kind: 'unfit', says: 'not a model service (no list of models)' }
   const entries: readonly unknown[] = list['data']
   const models = entries.slice(0, mostModels).flatMap(modelOf)
   return { kind: 'answers', models, left: entries.length - models.length }

@@ -71,11 +71,11 @@ async function change(
     return {
       isReady,
       written: false,
-      says: 'Nothing was found that a run could ask. Set ANTHROPIC_API_KEY, or start a model on this machine; halting models names the variables of other services, halting demo needs none.',
+      says: 'No usable model was found. Set ANTHROPIC_API_KEY, or start a model on this machine. halting models lists the variables of other services; halting demo needs no key.',
     }
   const isAsked = mayAsk(flags, program)
   const chosen = isAsked ? await chooseOne(choices, program) : first
-  if (chosen === undefined) return { isReady, written: false, says: 'Nothing was chosen, and nothing was written.' }
+  if (chosen === undefined) return { isReady, written: false, says: 'No model was chosen, and nothing was written.' }
   if (chosen.values.length === 0)
     return {
       isReady: true,
@@ -88,19 +88,20 @@ async function change(
   const next = settingsTextWith(text, chosen.values)
   const diff = await diffOf(path, text, next)
   const shown: Outcome = { isReady, written: false, chosen, path, diff, says: '' }
-  if (next === text) return { ...shown, isReady: true, says: `${oneLine(path, 300)} says so already.` }
+  if (next === text) return { ...shown, isReady: true, says: `${oneLine(path, 300)} already has these settings.` }
   if (!wantsJson(flags)) program.output.out(`\n${diff}\n`)
   if (flags.dryRun === true) return { ...shown, says: 'Nothing was written: --dry-run.' }
-  const isWanted = flags.yes === true || (isAsked && isYes(await askLine('Write this? [y/N] ', terminalOf(program))))
+  const isWanted =
+    flags.yes === true || (isAsked && isYes(await askLine('Write these settings? [y/N] ', terminalOf(program))))
   if (!isWanted)
     return {
       ...shown,
-      says: `Nothing was written.${isAsked ? '' : ' Add --yes to write it, and --model NAME for another model.'}`,
+      says: `Nothing was written.${isAsked ? '' : ' Add --yes to write it, or --model NAME for another model.'}`,
     }
   await changeSettingsFile(path, (now) => {
     if (now !== text)
       throw new ConfigurationError(
-        `${path} was changed by somebody else meanwhile. Nothing was written; run halting setup again.`,
+        `${path} was changed by another program meanwhile. Nothing was written; run halting setup again.`,
       )
     return next
   })
@@ -115,15 +116,15 @@ async function change(
 function afterwards(path: string, { model }: Choice, { from }: Standing): string {
   const written = `Written: ${oneLine(path, 300)}.`
   return from.startsWith('ANTHROPIC_MODEL')
-    ? `${written} ${from} goes before it: unset that to have ${model} asked.`
-    : `${written} Runs ask ${model} from here on; halting doctor tells whether it answers.`
+    ? `${written} ${from} overrides it: unset it to use ${model}.`
+    : `${written} Runs now use ${model}. Check it with halting doctor.`
 }
 
 /** A sentence where no run with this model could have a budget in dollars; '' otherwise. */
 function withoutPrice({ model, values }: Choice, settings: RunSettings['settings']): string {
   const isPriced =
     values.some(({ path: [name] }) => name === 'modelPrices') || priceOfModel(model, settings) !== undefined
-  return isPriced ? '' : ' No price is known for it: --max-budget-usd needs modelPrices in the settings.'
+  return isPriced ? '' : ' Its price is not known: --max-budget-usd needs modelPrices in your settings.'
 }
 
 function mayAsk(flags: Flags, { stdin, output }: Program): boolean {
@@ -139,15 +140,12 @@ function terminalOf({ stdin }: Program): Parameters<typeof askLine>[1] {
 async function chooseOne(choices: readonly Choice[], program: Program): Promise<Choice | undefined> {
   if (choices.length === 1) return choices[0]
   program.output.out(choicesText(choices))
-  const answer = await askLine(
-    `Which one is asked? [1-${choices.length}, nothing for 1, q to leave] `,
-    terminalOf(program),
-  )
+  const answer = await askLine(`Use which model? [1-${choices.length}, Enter for 1, q to quit] `, terminalOf(program))
   if (answer === undefined) return undefined
   if (answer === '') return choices[0]
   const chosen = /^\d{1,4}$/.test(answer) ? choices[Number(answer) - 1] : undefined
   if (chosen === undefined && !/^q/i.test(answer))
-    program.output.err(told(`there is no choice "${oneLine(answer, 40)}".`))
+    program.output.err(told(`"${oneLine(answer, 40)}" is not one of the choices.`))
   return chosen
 }
 

@@ -30,7 +30,7 @@ export function foundText({ keys, local, agents }: Found, standing: Standing, ho
     ...part('Keys', keyRows, 'none in the environment'),
     ...part('Models on this machine', local.map(localRow), ''),
     ...part('Other agents', agentRows, 'no settings of Claude Code, Codex, Gemini CLI or opencode'),
-    `A run asks ${oneLine(standing.model, 200)} now (${standing.from})${standing.problem === undefined ? '.' : `, and cannot: ${oneLine(standing.problem, Infinity)}`}`,
+    `Current model: ${oneLine(standing.model, 200)} (${standing.from})${standing.problem === undefined ? '.' : `. It cannot be used: ${oneLine(standing.problem, Infinity)}`}`,
     '',
   ].join('\n')
 }
@@ -45,11 +45,11 @@ function localRow({ title, address, probed, variable }: LocalFinding): readonly 
   const where = `${title} (${oneLine(address, 100)})`
   switch (probed.kind) {
     case 'absent':
-      return [where, `nothing answers; ${variable} says where it is, if elsewhere`]
+      return [where, `no response; set ${variable} if it runs elsewhere`]
     case 'wants_key':
-      return [where, 'answers, and wants a key before it names its models']
+      return [where, 'responds, but lists its models only with a key']
     case 'not_asked':
-      return [where, `not asked: ${probed.says}`]
+      return [where, `not contacted: ${probed.says}`]
     case 'unfit':
       return [where, probed.says]
     case 'answers': {
@@ -59,8 +59,7 @@ function localRow({ title, address, probed, variable }: LocalFinding): readonly 
           contextWindow === undefined ? name : `${name} (${counted(contextWindow)} tokens)`,
         )
       const more = probed.models.length > mostNames ? ' …' : ''
-      const left =
-        probed.left === 0 ? '' : `; ${probed.left} left out: no names that can be asked for, or no models that write`
+      const left = probed.left === 0 ? '' : `; ${probed.left} more cannot be used (invalid name, or not a text model)`
       return [
         where,
         `${many(probed.models.length, 'model')}${names.length === 0 ? '' : `: ${names.join(', ')}`}${more}${left}`,
@@ -74,7 +73,7 @@ export function choicesText(choices: readonly Choice[]): string {
   const shown = choices.slice(0, 30)
   const width = Math.max(...shown.map(({ model }) => model.length))
   const left = choices.length - shown.length
-  return `\n${shown.map(({ model, because }, index) => `  ${String(index + 1).padStart(2)}  ${model.padEnd(width)}  ${because}\n`).join('')}${left === 0 ? '' : `  and ${left} more: --model NAME takes any\n`}`
+  return `\n${shown.map(({ model, because }, index) => `  ${String(index + 1).padStart(2)}  ${model.padEnd(width)}  ${because}\n`).join('')}${left === 0 ? '' : `  and ${left} more (choose with --model NAME)\n`}`
 }
 
 /** The same for programs: one line. */

@@ -30,7 +30,11 @@ export async function trustAtStart(flags: Flags, program: Program, terminal: Ask
   if (waiting.length === 0) return
   output.err(offersText(folder, waiting))
   if (!(await askTrust(terminal))) {
-    output.err(told(`${oneLine(folder, 200)} is not trusted: what is listed does not count. halting trust asks again.`))
+    output.err(
+      told(
+        `${oneLine(folder, 200)} is not trusted: the settings listed above are ignored. Run halting trust to decide again.`,
+      ),
+    )
     return
   }
   await changeTrust(owner, (all) => {

@@ -8,19 +8,19 @@ import { hidden, numbered } from '../io/seen.ts'
  * all the same. What weighs most stands last, above the question. Text of the project steers no terminal.
  */
 export function offersText(folder: string, offers: readonly Offer[]): string {
-  if (offers.length === 0) return `The settings of ${oneLine(folder, 300)} run nothing and loosen nothing.\n`
+  if (offers.length === 0) return `The settings of ${oneLine(folder, 300)} run nothing and allow nothing extra.\n`
   const width = offers.reduce((widest, { setting }) => Math.max(widest, setting.length), 0)
   const marked = offers.filter(({ needsNaming }) => needsNaming).length
   const running = offers.filter(({ setting }) => runs.has(setting)).length
   return [
-    `The settings of ${oneLine(folder, 300)} would have this run or count:`,
+    `Trusting ${oneLine(folder, 300)} applies these settings:`,
     ...offers
       .toSorted((one, other) => weight(one) - weight(other))
       .map(({ setting, text, needsNaming }) => `  ${needsNaming ? '!' : ' '} ${setting.padEnd(width)}  ${whole(text)}`),
     ...(offers.length > screen
-      ? [`  In all ${many(offers.length, 'setting')}: ${running} run something, ${marked} are marked !.`]
+      ? [`  Total: ${many(offers.length, 'setting')}, ${running} run something, ${marked} are marked !.`]
       : []),
-    ...(marked > 0 ? ['! can make other programs run, load or send something, or takes away what asks.'] : []),
+    ...(marked > 0 ? ['! can make other programs run, load or send something, or disables a permission request.'] : []),
     '',
   ].join('\n')
 }
@@ -48,5 +48,5 @@ function whole(text: string): string {
 
 /** Asks a person; anything but yes is no. */
 export async function askTrust(terminal: AskedTerminal): Promise<boolean> {
-  return isYes(await askLine('Trust this folder, and have what is listed count from now on? [y/N] ', terminal))
+  return isYes(await askLine('Trust this folder and apply these settings from now on? [y/N] ', terminal))
 }

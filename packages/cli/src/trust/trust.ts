@@ -30,11 +30,11 @@ export async function trust(flags: Flags, [word]: readonly string[], program: Pr
   const folder = realPath(resolve(cwd, word ?? '.'))
   if (flags.revoke === true) return revoke(flags, { ...owner, cwd: folder }, program)
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) {
-    throw new UsageError(`halting trust takes a folder that is there; "${word}" is not.`)
+    throw new UsageError(`halting trust takes an existing folder, not "${word}".`)
   }
   if (isTooBroad(folder, owner)) {
     throw new UsageError(
-      `${folder} holds more than projects: downloads and other people's files would be trusted with it. Trust the folders of projects in it.`,
+      `${folder} is too broad to trust: it contains more than projects, such as downloads. Trust the project folders in it.`,
     )
   }
   const { writtenOffers } = await import('@halting/agent/instructions')
@@ -66,7 +66,7 @@ async function refuseUnasked(
 ): Promise<number> {
   if (wantsJson(flags)) output.out(offersJson(place.cwd, offers, await folderTrust(place)))
   const command = shellQuoted(['halting', 'trust', place.cwd, '--yes'])
-  output.err(told(`nothing was trusted: there is no terminal to ask in. Read what is listed, then run: ${command}`))
+  output.err(told(`nothing was trusted: there is no terminal to ask in. Review the list, then run: ${command}`))
   return 2
 }
 

@@ -201,6 +201,36 @@ test('so is the list of TaskCreate and TaskUpdate, after each change of it', asy
 })
 
 test.each([
+  ['allow_once', ['plan'], 'Plan mode'],
+  ['reject_once', [], 'Created'],
+] as const)('whether to plan first is a question: %s', async (kind, modes, then) => {
+  const writing = { name: 'Write', input: { file_path: 'a.txt', content: 'x' } }
+  const model = scriptedModel([
+    { toolCalls: [{ name: 'EnterPlanMode', input: {} }] },
+    { toolCalls: [writing] },
+    'Done.',
+  ])
+  const titles: unknown[] = []
+  const { newSession, prompt, updates } = await startAgent({
+    model,
+    allow: ['Write'],
+    permission: ({ options, toolCall }) => {
+      titles.push(toolCall.title)
+      return {
+        outcome: { outcome: 'selected', optionId: options.find((option) => option.kind === kind)?.optionId ?? '' },
+      }
+    },
+  })
+  const { sessionId } = await newSession()
+  await prompt(sessionId, 'go')
+  expect(titles).toEqual(['Enter plan mode'])
+  expect(
+    updates('current_mode_update').map((update) => ('currentModeId' in update ? update.currentModeId : '')),
+  ).toEqual(modes)
+  expect(JSON.stringify(model.requests.at(-1)?.messages.at(-1))).toContain(then)
+})
+
+test.each([
   ['as a form', { elicitation: { form: {} } }],
   ['as choices', {}],
 ])('what the model asks the person is shown %s, and the answer reaches the model', async (_how, capabilities) => {
@@ -246,15 +276,7 @@ test('a request that is made again says what failed: a reply that broke off, or 
   const titles = (events: readonly RunEvent[]): readonly unknown[] =>
     told(events).flatMap((update) => ('title' in update ? [update.title] : []))
   expect([titles([failed]), titles([written, failed])]).toEqual([
-    [
-      expect.stringMatching(
-        /^The request failed: Overloaded\. Retry 1 of 10 at .*\d\d:\d\d:\d\d\.$/,
-      ),
-    ],
-    [
-      expect.stringMatching(
-        /^The reply was interrupted: Overloaded\. Retry 1 of 10 at .*\d\d:\d\d:\d\d\.$/,
-      ),
-    ],
+    [expect.stringMatching(/^The request failed: Overloaded\. Retry 1 of 10 at .*\d\d:\d\d:\d\d\.$/)],
+    [expect.stringMatching(/^The reply was interrupted: Overloaded\. Retry 1 of 10 at .*\d\d:\d\d:\d\d\.$/)],
   ])
 })

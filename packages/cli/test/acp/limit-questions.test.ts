@@ -2,6 +2,7 @@
 import type { RequestPermissionRequest } from '@agentclientprotocol/sdk'
 import { describe, expect, test } from 'vitest'
 import { scriptedModel, type ScriptedReply } from '@halting/core/testing'
+import { limitQuestion, limitReason } from '../../src/frontends/limit-question.ts'
 import { startAgent } from '../support/acp-agent.ts'
 
 const reads = (count: number): readonly ScriptedReply[] => [
@@ -82,6 +83,7 @@ test('a question that nobody answers in time is over, also for a client that doe
 
 describe('an editor with forms', () => {
   const capabilities = { elicitation: { form: {} } }
+  const atTwo = { id: 'q', used: 2, of: 2, most: null, offers: [], message: '', sinceMs: 0, untilMs: null }
 
   /** Answers each form in turn; gives the stop reason and the messages of the forms. */
   async function answering(...contents: readonly (Record<string, string> | undefined)[]) {
@@ -111,7 +113,7 @@ describe('an editor with forms', () => {
   ])('is asked about a limit by a form: %s', async (_what, content, stopReason) => {
     expect(await answering(content)).toEqual({
       stopReason,
-      asked: ['Raise the turn limit of this run? 2 turns of 2 turns used.'],
+      asked: [`${limitQuestion({ limit: 'maxTurns' })} ${limitReason({ ...atTwo, limit: 'maxTurns' })}`],
     })
   })
 

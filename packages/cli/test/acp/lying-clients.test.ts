@@ -103,7 +103,7 @@ describe('files', () => {
     writeFileSync(join(cwd, 'a.txt'), 'old\n')
     const { sessionId } = await newSession()
     expect(await prompt(sessionId, 'go')).toMatchObject({ stopReason: 'end_turn' })
-    expect(JSON.stringify(model.requests.at(-1)?.messages)).toContain('has changed since it was read')
+    expect(JSON.stringify(model.requests.at(-1)?.messages)).toContain('has changed since you read it')
     expect(readFileSync(join(cwd, 'a.txt'), 'utf8')).toBe('new\n// formatted, new\n')
   })
 

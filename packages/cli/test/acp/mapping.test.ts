@@ -170,12 +170,12 @@ test.each<
   [
     'Grep',
     { pattern: 'x' },
-    'a.ts\n\n[There is more. Narrow the search, or raise head_limit.]',
+    'a.ts\n\n[Only 2 results are shown. For more, repeat the call with "offset": 2, or narrow the search.]',
     { mode: 'files_with_matches', numLines: 1, numFiles: 1, truncated: true },
     {
       title: 'Search for "x" (1 file, truncated)',
       locations: [{ path: '/work/a.ts' }],
-      text: '```\na.ts\n\n[There is more. Narrow the search, or raise head_limit.]\n```',
+      text: '```\na.ts\n\n[Only 2 results are shown. For more, repeat the call with "offset": 2, or narrow the search.]\n```',
     },
   ],
   [
@@ -306,6 +306,24 @@ describe('what an editor shows of a call', () => {
     ],
     ['mcp__files__list', null, { kind: 'other', title: 'list (MCP server files)', locations: [], content: [] }],
     ['Edit', 'no object', { kind: 'edit', locations: [], content: [] }],
+    [
+      'apply_patch',
+      {
+        input:
+          '*** Begin Patch\n*** Update File: a\n@@\n x\n-one\n+1\n*** Update File: b\n*** Move to: c\n@@\n-b\n+c\n*** Add File: d\n+new\n*** End Patch',
+      },
+      {
+        title: 'Patch a, b → c, d (new file)',
+        kind: 'edit',
+        locations: [{ path: '/work/a' }, { path: '/work/c' }, { path: '/work/d' }],
+        content: [
+          { type: 'diff', path: '/work/a', oldText: 'x\none', newText: 'x\n1' },
+          { type: 'diff', path: '/work/c', oldText: 'b', newText: 'c' },
+          { type: 'diff', path: '/work/d', oldText: null, newText: 'new' },
+        ],
+      },
+    ],
+    ['apply_patch', { input: 'no patch' }, { kind: 'edit', locations: [] }],
   ])('%s', (name, input, expected) => {
     expect(toolViewOf(name, input, '/work')).toMatchObject(expected)
   })

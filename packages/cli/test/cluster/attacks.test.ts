@@ -79,7 +79,7 @@ test.each([
   await request(cluster, 'p', { type: 'prompt', content: `See ${mention.replace('HOME', home)}` })
   await resultOf(cluster, 'p')
   const sent = JSON.stringify(cluster.service.requests)
-  expect(sent).not.toMatch(/hush-hush|root:x|which the user named/)
+  expect(sent).not.toMatch(/hush-hush|root:x|mentioned by the user/)
 })
 
 test('a mode that the worker does not have is refused, and the session goes on', async () => {

@@ -118,12 +118,12 @@ test('what cannot be had of a cluster is refused by name', async () => {
   const driven = await host([], { args: ['--cluster', url] })
   for (const subtype of ['mcp_set_servers', 'mcp_status', 'rewind_files', 'reload_skills']) {
     const { error } = await driven.ask(subtype, { user_message_id: 'x', servers: {} })
-    expect(error).toContain(`${subtype} is not there with --cluster`)
+    expect(error).toContain(`${subtype} is not available with --cluster`)
   }
   await driven.end()
   const hooked = await host([], { args: ['--cluster', url] })
   const { error } = await hooked.ask('initialize', { hooks: { Stop: [{ hookCallbackIds: ['h'] }] } })
-  expect(error).toContain('hooks cannot be had with --cluster')
+  expect(error).toContain('hooks cannot be used with --cluster')
   expect((await hooked.running.ended).status).toBe(2)
   const tooled = await host([], { args: ['--cluster', url, '--allowedTools', 'Bash'] })
   tooled.send(user('hi'))

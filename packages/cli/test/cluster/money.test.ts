@@ -152,9 +152,9 @@ test('the budget of a tenant is told, and set', async () => {
   expect({ code, stdout }).toEqual({
     code: 0,
     stdout: [
-      'a & b: $20.00 in all',
-      '  settled   $4.25, of that $0.0100 at worst case',
-      '  reserved  $0.5000, by 1 session at work',
+      'a & b: $20.00 total',
+      '  settled   $4.25, including $0.0100 at worst case',
+      '  reserved  $0.5000, by 1 running session',
       '  left      $15.25',
       '  s-1  $0.5000 reserved, $0.2500 settled',
       '',

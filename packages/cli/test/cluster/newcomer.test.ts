@@ -53,7 +53,7 @@ test('the port of a worker, or of the administration, is not that for requests',
 test('where the engine knows no sessions a worker is missing, and what is too large for it is named', async () => {
   const missing = { code: 404, message: "service 'halting_session' not found.", source: 'ingress' }
   const { url } = await answering(404, JSON.stringify(missing))
-  await expect(statusAt(url)).rejects.toThrow('No worker is registered there: halting serve --register does that.')
+  await expect(statusAt(url)).rejects.toThrow('No worker is registered there. Use halting serve --register.')
   const full = await answering(413, 'length limit exceeded')
   await expect(statusAt(full.url)).rejects.toThrow('Put what is large into a file of the session.')
 })

@@ -127,5 +127,5 @@ test('a cluster that is not there, or has no worker, is told with what to do', a
   hasWorker = false
   const { stderr } = await run(['-p', 'hi', '--cluster', url])
   hasWorker = true
-  expect(stderr).toContain('No worker is registered there: halting serve --register does that.')
+  expect(stderr).toContain('No worker is registered there. Use halting serve --register.')
 })

@@ -164,9 +164,7 @@ test('what the server says by itself is heard: another list of tools', async () 
   own.receive({ server_name: 'calc', message: { jsonrpc: '2.0', method: 'notifications/tools/list_changed' } })
   await changed
   expect(servers.names).toEqual(['mcp__calc__add', 'mcp__calc__sub'])
-  expect(() => own.receive({ server_name: 'none', message: {} })).toThrow(
-    'The host has no MCP server "none".',
-  )
+  expect(() => own.receive({ server_name: 'none', message: {} })).toThrow('The host has no MCP server "none".')
   expect(() => own.receive({ server_name: 'calc' })).toThrow('mcp_message needs a message')
 })
 

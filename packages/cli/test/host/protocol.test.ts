@@ -382,7 +382,7 @@ describe('arguments', () => {
     expect(status).toBe(0)
     expect(stderr).toBe(
       [
-        'halting: --permission-mode auto is not supported: the mode is default, which asks.',
+        'halting: --permission-mode auto is not supported. Using the mode default, which asks.',
         'halting: ignored the unknown flag --foo.',
         'halting: ignored the unknown flag --from-later.',
         'halting: ignored the unknown flag --bare.',

@@ -52,7 +52,7 @@ test('no line is wider than the terminal, and the figures stay', async () => {
   const report = await told(...ofWeek)
   for (const width of [40, 60, 80, 200]) {
     const text = reportText(report, { width, style: styleFor(false, {}) })
-    // A path or an id in a message that could not be read is one word.
+    // A path or an id in a message that cannot be read is one word.
     expect(text.split('\n').filter((line) => columnsOf(line) > width)).toEqual([])
     expect(text).toContain('max_turns')
   }
@@ -319,7 +319,10 @@ describe('sessions of other programs, and what is not right', () => {
     [['report', '--since', '2026-02-30'], '--since takes a time ago'],
     [['report', '--since', '1d', '--until', '3d'], '--until is not after --since.'],
     [['report', './pakages/app'], 'There is no file or folder ./pakages/app.'],
-    [['report', '--max-turns', '3'], '--max-turns has no effect with halting report. To see where other limits would have stopped a session, use halting what-if.'],
+    [
+      ['report', '--max-turns', '3'],
+      '--max-turns has no effect with halting report. To see where other limits would have stopped a session, use halting what-if.',
+    ],
     [['report', '--output', '.'], '. is a folder. Name a file.'],
     [['report', '--all', '.'], '--all means the sessions of all folders, so it goes without a folder.'],
     [['report', '--by', 'weather'], '--by takes one of day, model, folder'],

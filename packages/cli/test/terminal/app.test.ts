@@ -288,6 +288,21 @@ describe('keys', () => {
     await terminal.sees(/▸ the changelog[\s\S]*▸ the changelog/)
   })
 
+  test('a yes to plan mode begins it, and what would change something is denied', async () => {
+    const enter = { type: 'tool_use', name: 'EnterPlanMode', input: {} }
+    const write = { type: 'tool_use', name: 'Write', input: { file_path: 'a.txt', content: 'x' } }
+    const replies = [{ content: [enter] }, { content: [write] }, { content: 'Done.' }]
+    const { terminal, type, say, settled, cwd, opened } = await startApp({
+      replies,
+      flags: { allowedTools: ['Write'] },
+    })
+    say('go')
+    await terminal.sees('Enter plan mode?')
+    type('y')
+    await settled()
+    expect([opened[0]?.session.snapshot.permissionMode, existsSync(join(cwd, 'a.txt'))]).toEqual(['plan', false])
+  })
+
   test('and where there are none says so above, and shows none', async () => {
     const { terminal, type, say, settled } = await startApp({ replies: [{ content: 'Done.' }] })
     type(key.ctrl('t'))

@@ -226,6 +226,31 @@ describe('what may do harm', () => {
   })
 })
 
+describe('a patch', () => {
+  const patch = (...sections: readonly string[]): { readonly input: string } => ({
+    input: `*** Begin Patch\n${sections.join('\n')}\n*** End Patch`,
+  })
+  const update = (path: string): string => `*** Update File: ${path}\n@@\n-one\n+1`
+
+  test('harms where one of its files is outside the folder or deleted, and where it cannot be read', () => {
+    const harms = (...sections: readonly string[]): boolean => mayHarm('apply_patch', patch(...sections), '/work/app')
+    expect(harms(update('a'), update('src/b'))).toBe(false)
+    expect(harms(update('a'), update('../b'))).toBe(true)
+    expect(harms('*** Update File: a\n*** Move to: /etc/b')).toBe(true)
+    expect(harms(update('a'), '*** Delete File: b')).toBe(true)
+    expect(mayHarm('apply_patch', { input: 'nonsense' }, '/work/app')).toBe(true)
+  })
+
+  test('is shown with every file and its lines', () => {
+    const screen = put(
+      question('apply_patch', patch(update('a.ts'), '*** Delete File: old.ts', '*** Add File: new.ts\n+x')),
+      {},
+    ).screen()
+    for (const text of ['a.ts', '- one', '+ 1', 'old.ts (delete)', 'new.ts (new file)', '+ x'])
+      expect(screen).toContain(text)
+  })
+})
+
 describe('the question whether a file may be changed', () => {
   const edit = question(
     'Edit',
@@ -322,7 +347,7 @@ describe('what somebody says yes to is seen', () => {
     const path = `/etc/a${unseen}b`
     const why = (command: string): ReturnType<NonNullable<QuestionOptions['explain']>> => ({
       parts: [
-        { part: command, behavior: 'ask', because: `no rule allows it to read ${path}` },
+        { part: command, behavior: 'ask', because: `no rule allows reading ${path}` },
         { part: 'ls', behavior: 'allow', because: `the rule Read(/${path})` },
       ],
     })
@@ -340,7 +365,7 @@ describe('what somebody says yes to is seen', () => {
     for (const text of [
       `Asked by the agent agent${shownAs}1. No rule allows Read on /etc/a${shownAs}b.`,
       `$ cat /etc/a${shownAs}b`,
-      `? cat /etc/a${shownAs}b  (no rule allows it to read /etc/a${shownAs}b)`,
+      `? cat /etc/a${shownAs}b  (no rule allows reading /etc/a${shownAs}b)`,
       `✓ ls  (the rule Read(//etc/a${shownAs}b))`,
       `do not ask again for Bash(cat /etc/a${shownAs}b)`,
     ])

@@ -36,7 +36,9 @@ describe('a wait', () => {
   test('is told with its end and its reason, and counts down', () => {
     expect(serviceWaitText(wait, now)).toBe('waiting for the service until 14:17 (429: Too many requests)')
     expect(serviceWaitText({ ...wait, message: '429 slow down' }, now)).toContain('(429 slow down)')
-    expect(serviceWaitText({ untilMs: now, error: '', message: '' }, now)).toBe('waiting for the service until 14:05:10')
+    expect(serviceWaitText({ untilMs: now, error: '', message: '' }, now)).toBe(
+      'waiting for the service until 14:05:10',
+    )
     expect(serviceCountdown(wait, now)).toBe('waiting for the service, 12:31 left (429)')
     expect(serviceCountdown(wait, now + hour)).toBe('waiting for the service, 0:00 left (429)')
     expect(serviceCountdown({ untilMs: now + 500, error: '' }, now)).toBe('waiting for the service, 0:01 left')
@@ -52,7 +54,9 @@ describe('a wait', () => {
 
   test('what a service says steers no terminal', () => {
     const hostile = '\u001B[2Jgone\n\u202Eok'
-    expect(serviceWaitText({ ...wait, message: hostile }, now)).toBe('waiting for the service until 14:17 (429: gone ok)')
+    expect(serviceWaitText({ ...wait, message: hostile }, now)).toBe(
+      'waiting for the service until 14:17 (429: gone ok)',
+    )
   })
 })
 

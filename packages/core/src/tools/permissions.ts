@@ -57,6 +57,10 @@ export interface Permissions {
   onlyInTurn?(request: PermissionRequest): boolean
   /** Changes that would let a call run which `decide` asks about; offered to `canUseTool`. */
   suggest?(request: PermissionRequest): readonly PermissionUpdate[]
+  /**
+   * What a yes to the call changes, such as the mode that it begins: applied to an answer of `canUseTool` that sets no mode itself. Nothing when absent.
+   */
+  updatesOnAllow?(request: PermissionRequest): readonly PermissionUpdate[]
   /** What has a person asked about a call; told to `canUseTool`. Nothing is told when absent. */
   cause?(request: PermissionRequest): AskCause | undefined
   /**

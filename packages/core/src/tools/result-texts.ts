@@ -30,9 +30,11 @@ export const unknownOutcomeText: string =
   'Check the current state before you continue, and do not simply repeat the call.'
 
 /** A result that hooks have not inspected. */
-export function withheldText(how: 'failed' | 'was aborted' | 'lost its process'): string {
-  return `The call ended, but its result is withheld: the run ${how} before the hooks that inspect results had run.`
+export function withheldText(how: 'failed' | 'aborted' | 'killed'): string {
+  return `The call ended, but its result is withheld: the run ${endsOfRun[how]} before the hooks that inspect results had run.`
 }
+
+const endsOfRun = { failed: 'failed', aborted: 'was aborted', killed: 'lost its process' } as const
 
 /** The result of a call whose hook was to redact it. */
 export const withheldByHook = 'The call ended, but its result is withheld: a hook that redacts results failed.'

@@ -86,7 +86,7 @@ export function withheld(
 /** What stands on record for a result that hooks are to look at first. A stop that the tool asked for is raised before they are called. */
 export function unseenResult(result: ToolResult): ToolResult {
   const { stop } = result
-  return { ...withheld(result, 'lost its process'), ...(stop !== undefined && { stop }), unseen: true }
+  return { ...withheld(result, 'killed'), ...(stop !== undefined && { stop }), unseen: true }
 }
 
 /** What a hook has the model told in place of the result. What a program would be told beside it tells of what was replaced. */

@@ -5,7 +5,7 @@ const readCall = { tool: 'Read', input: { file_path: '/results/c1.txt' }, lineFi
 export const samples: SamplesOf<typeof import('../../src/tools/result-texts.ts')> = {
   notRunText: [['the run stopped before this call']],
   runStoppedBy: [['cost_limit: Reached maximum budget ($1)']],
-  withheldText: [['failed'], ['was aborted'], ['lost its process']],
+  withheldText: [['failed'], ['aborted'], ['killed']],
   omittedNote: [
     [{ characters: 93_000, lines: 1_200, line: 41 }, 143_000, { savedAs: '/results/c1.txt', readCall }],
     [{ characters: 93_000, lines: 1, line: 41 }, 143_000, { savedAs: '/results/c1.txt', isMore: true }],

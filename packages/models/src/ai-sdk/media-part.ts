@@ -1,6 +1,7 @@
 import { isJsonObject } from '@halting/core/adapters'
 import type { ContentBlock, JsonObject } from '@halting/core'
 import type { FileData, FilePart, TextPart } from './language-model.ts'
+import { documentOmitted, imageOmitted } from '../service/wire-texts.ts'
 
 /**
  * An image, a document or a search result that somebody attached. What the AI SDK has no form for is told as text;
@@ -9,7 +10,7 @@ import type { FileData, FilePart, TextPart } from './language-model.ts'
 export function mediaPart(block: ContentBlock): FilePart | TextPart | undefined {
   switch (block.type) {
     case 'image':
-      return filePart(block.source, 'image/*') ?? text('[An image that cannot be shown here.]')
+      return filePart(block.source, 'image/*') ?? text(imageOmitted)
     case 'document':
       return documentPart(block)
     case 'search_result':
@@ -25,7 +26,7 @@ function documentPart(block: { readonly [field: string]: unknown }): FilePart | 
   const file = filePart(source, 'application/pdf')
   if (file !== undefined) return title === '' ? file : { ...file, filename: title }
   const words = isJsonObject(source) ? field(source, 'data') || textsIn(source.content) : ''
-  if (words === '') return text(`[A document${title === '' ? '' : ` "${title}"`} that cannot be shown here.]`)
+  if (words === '') return text(documentOmitted(title))
   return text(title === '' ? words : `${title}\n${words}`)
 }
 

@@ -8,6 +8,7 @@ import { customBlock, reasoningFileBlock } from './file-block.ts'
 import { traitsOf } from './provider-traits.ts'
 import type { Provider } from './provider-traits.ts'
 import { userTurn } from './user-turn.ts'
+import { createdEarlier } from '../service/wire-texts.ts'
 
 /** Who is asked. */
 export interface Speaker extends Provider {
@@ -50,8 +51,7 @@ function filesToShow({ content, by }: Answer, speaker: Speaker): readonly Conten
   return content.flatMap((block): readonly ContentBlock[] => {
     if (block.type !== 'image' && block.type !== 'document') return []
     if (goesBack(block, by, speaker) || mediaPart(block)?.type !== 'file') return []
-    const what = block.type === 'image' ? 'An image' : 'A file'
-    return [{ type: 'text', text: `[${what} that you made, shown again:]` }, block]
+    return [{ type: 'text', text: createdEarlier(block.type === 'image' ? 'image' : 'file') }, block]
   })
 }
 

@@ -2,6 +2,7 @@ import type { ContentBlock } from '@halting/core'
 import type { ToolResultBlock } from '@halting/core/adapters'
 import type { FilePart, PromptMessage, TextPart, ToolResultPart } from './language-model.ts'
 import { mediaPart } from './media-part.ts'
+import { filesFollow, filesOfResult } from '../service/wire-texts.ts'
 
 type AskedPart = TextPart | FilePart
 
@@ -56,8 +57,7 @@ function resultPart(
   const value = files.length === 0 ? text : withNote(text, files.length)
   return {
     result: { ...common, output: { type: isError ? 'error-text' : 'text', value } },
-    after:
-      files.length === 0 ? [] : [{ type: 'text', text: `From the result of ${toolName} (${toolCallId}):` }, ...files],
+    after: files.length === 0 ? [] : [{ type: 'text', text: filesOfResult(toolName, toolCallId) }, ...files],
   }
 }
 
@@ -73,6 +73,6 @@ function partsOfResult({ content }: ToolResultBlock): AskedPart[] {
 }
 
 function withNote(text: string, count: number): string {
-  const note = `[${count === 1 ? 'A file of this result is' : `${count} files of this result are`} shown below.]`
+  const note = filesFollow(count)
   return text === '' ? note : `${text}\n${note}`
 }

@@ -81,5 +81,5 @@ function makeModel(options: AnthropicOptions, redactor: Redactor): Model {
 
 function usesOfOthers(given: number | undefined): number | undefined {
   if (given === undefined || (Number.isSafeInteger(given) && given >= 0)) return given
-  throw new ConfigurationError(`maxServerToolUses must be a whole number of uses, 0 or more: ${String(given)} is none.`)
+  throw new ConfigurationError(`maxServerToolUses must be a whole number, 0 or more (received ${String(given)}).`)
 }

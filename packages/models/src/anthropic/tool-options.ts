@@ -79,12 +79,12 @@ function checkTogether(place: string, options: MessagesToolOptions, serverTools:
   if (!serverTools.some(({ type }) => isCodeTool(type))) {
     const tool = `{ type: '${byCode}', name: 'code_execution' }`
     throw new ConfigurationError(
-      `${place} lets ${byCode} call the tool, which serverTools does not have. Add ${tool} to it.`,
+      `${place} allows calls by ${byCode}, which is not in serverTools. Add ${tool} to serverTools.`,
     )
   }
   if (options.strict === true) {
     throw new ConfigurationError(
-      `${place} is strict, and may be called by code: the service takes one of these. Leave out strict, or allow 'direct' alone.`,
+      `${place} cannot be strict and callable by code. Remove strict, or allow only 'direct'.`,
     )
   }
 }

@@ -29,11 +29,11 @@ const tooSlow: Wording = ({ host, code }) => ({
 const neverReached: Wording = (place) => ({ ...tooSlow(place), billed: 'nothing', neverConnected: true })
 const longHeaders: Wording = ({ host, code }) => ({
   kind: 'connection',
-  message: `${host} sent longer headers than Node reads (${code}). NODE_OPTIONS=--max-http-header-size=65536 has it read more.`,
+  message: `${host} sent headers that are too long for Node (${code}). Set NODE_OPTIONS=--max-http-header-size=65536.`,
 })
 const noHttp: Wording = ({ host, code }) => ({
   kind: 'connection',
-  message: `${host} sent something that is no HTTP (${code}). Is the base URL right, and is there a proxy in between?`,
+  message: `${host} sent something that is not HTTP (${code}). Is the base URL right, and is there a proxy in between?`,
 })
 const untrusted: Wording = ({ host, code }) => ({
   ...notUsable,
@@ -75,7 +75,7 @@ const wordings: { readonly [code: string]: Wording } = {
   UND_ERR_HEADERS_OVERFLOW: longHeaders,
   ERR_CONTENT_DECODING: ({ host, code }) => ({
     kind: 'connection',
-    message: `What ${host} sent cannot be unpacked (${code}). If it happens again, look for a proxy in between that cuts it.`,
+    message: `The response of ${host} cannot be decompressed (${code}). If it happens again, look for a proxy in between that cuts it.`,
   }),
   CERT_HAS_EXPIRED: ({ host }) => ({
     ...notUsable,
@@ -120,7 +120,10 @@ function errorOf(thrown: unknown, url: string, wordingFor: typeof wordingOf): Mo
   if (wording !== undefined) return new ModelError({ ...wording({ host, origin, code }), cause: thrown })
   // The standard of `fetch` keeps requests from ports of other protocols.
   if (message === 'bad port') {
-    return new ModelError({ ...notUsable, message: `No request may go to the port of ${host}. Is the base URL right?` })
+    return new ModelError({
+      ...notUsable,
+      message: `The port of ${host} is blocked for HTTP requests. Is the base URL right?`,
+    })
   }
   if (isMistake(thrown, code)) {
     return new ModelError({ kind: 'unknown', message: `The request could not be made: ${message}`, cause: thrown })

@@ -12,6 +12,7 @@ import { listOf, stringOf } from '../json-fields.ts'
 import { mergeDetails } from './chat-delta.ts'
 import { chatApi } from './chat-reader.ts'
 import { madeId, sentArguments, sentCallId, sentResult } from './wire-calls.ts'
+import { documentOmitted, imageFollows, imagesOfResult, resultsReceived } from '../service/wire-texts.ts'
 
 export interface ChatDialect {
   /** The id of the model that is asked: what is thought by another one is not shown to it. */
@@ -23,7 +24,7 @@ export interface ChatDialect {
 }
 
 /** What stands between a result and a message of the user, where these may not meet. */
-export const separator: JsonObject = { role: 'assistant', content: 'I have the results.' }
+export const separator: JsonObject = { role: 'assistant', content: resultsReceived }
 
 /** A message as the messages of a chat completion request: none, one or several. */
 export function chatMessagesOf(message: ModelMessage, dialect: ChatDialect): readonly JsonObject[] {
@@ -59,7 +60,7 @@ function partOf(block: ContentBlock): JsonObject | undefined {
 export function documentText({ source, title }: OpaqueBlock): string {
   const isPlain = isJsonObject(source) && source.type === 'text' && typeof source.data === 'string'
   const name = typeof title === 'string' ? title : ''
-  if (!isPlain) return `[A document${name === '' ? '' : `, ${name},`} that cannot be shown to this model.]`
+  if (!isPlain) return documentOmitted(name)
   return name === '' ? stringOf(source.data) : `${name}\n\n${stringOf(source.data)}`
 }
 
@@ -70,7 +71,7 @@ export function imageUrl({ source }: ImageBlock): string {
 function imagesOf({ tool_use_id, content }: ToolResultBlock): readonly ContentBlock[] {
   if (typeof content === 'string') return []
   const images = content.filter(({ type }) => type === 'image')
-  return images.length === 0 ? [] : [{ type: 'text', text: `Images in the result of call ${tool_use_id}:` }, ...images]
+  return images.length === 0 ? [] : [{ type: 'text', text: imagesOfResult(tool_use_id) }, ...images]
 }
 
 function resultMessage({ tool_use_id, content, is_error }: ToolResultBlock, dialect: ChatDialect): JsonObject {
@@ -81,7 +82,7 @@ function resultMessage({ tool_use_id, content, is_error }: ToolResultBlock, dial
 function resultText(block: ContentBlock): string {
   if (isText(block)) return block.text
   if (block.type === 'document') return documentText(block)
-  return block.type === 'image' ? '[An image; it follows.]' : JSON.stringify(block)
+  return block.type === 'image' ? imageFollows : JSON.stringify(block)
 }
 
 function assistantMessages(

@@ -90,8 +90,8 @@ class Protocols {
     this.searchesTheWeb = options.webSearch ?? isOpenAi
     if (choice.api === 'chat_completions' && isOpenAi && hasResponsesAlone(options.model)) {
       throw new ConfigurationError(
-        `${options.model} is served by the Responses API alone, and chat completions are set for it. ` +
-          'Remove what sets them (HALTING_OPENAI_API, openaiApi in settings, or the option api), or name another model.',
+        `${options.model} is only served by the Responses API, but chat completions are configured for it. ` +
+          'Remove HALTING_OPENAI_API, the setting openaiApi or the option api, or choose another model.',
       )
     }
     const outputLimitField = options.outputLimitField ?? quirksOf(hostname).outputLimitField
@@ -183,8 +183,8 @@ class Protocols {
       kind: 'invalid_request',
       status,
       message:
-        `${this.#options.model} is served by the Responses API alone, and ${shownUrl(this.#urls.responses)} answered ` +
-        `${status}. Set ${baseUrlSetting} to a service that has it, or name another model.`,
+        `${this.#options.model} is only served by the Responses API, but ${shownUrl(this.#urls.responses)} answered ` +
+        `${status}. Set ${baseUrlSetting} to a service that has it, or choose another model.`,
       billed: 'nothing',
     })
   }
@@ -246,7 +246,7 @@ class Protocols {
   }
 
   #noSearch(): ModelError {
-    const message = `${shownUrl(this.#urls.responses)} is no Responses API, by which alone this model searches the web.`
+    const message = `${shownUrl(this.#urls.responses)} does not offer the Responses API, which this model needs for web search.`
     return new ModelError({ kind: 'invalid_request', message, billed: 'nothing' })
   }
 

@@ -30,7 +30,7 @@ type Fields = { readonly [field: string]: unknown }
 export function parsePriceOverrides(value: unknown): PriceOverrides {
   const problems: string[] = []
   if (!isFields(value))
-    throw new ConfigurationError(`Prices are given by model id, as an object, not as ${shown(value)}.`)
+    throw new ConfigurationError(`Prices must be an object of prices by model ID (received ${shown(value)}).`)
   const ids = new Map<string, string>()
   for (const [id, price] of Object.entries(value)) {
     const same = ids.get(bareId(id))

@@ -150,7 +150,7 @@ function checker(source: string) {
       const stranger = fields && Object.keys(value).find((field) => !fields.includes(field))
       if (stranger === undefined) return value
       throw new ConfigurationError(
-        `${source}: ${at === '' ? '' : `${at}.`}${stranger} is no field here. There are: ${fields?.join(', ')}.`,
+        `${source}: ${at === '' ? '' : `${at}.`}${stranger} is not a known field. Fields: ${fields?.join(', ')}.`,
       )
     },
     list(value: unknown, at: string, right = 'a list'): readonly unknown[] {

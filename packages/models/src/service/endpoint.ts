@@ -121,7 +121,7 @@ export function urlUnder(baseUrl: string, path: string, example: string): string
   }
   if (url.username !== '' || url.password !== '') {
     throw new ConfigurationError(
-      `The base URL of ${url.host} holds a user name or password. Send it as a header instead.`,
+      `The base URL of ${url.host} contains a user name or password. Send it as a header instead.`,
     )
   }
   url.pathname = `${url.pathname.replace(/\/+$/, '')}${path}`

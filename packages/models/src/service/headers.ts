@@ -8,7 +8,7 @@ import { withoutMixedWords } from './secret-shapes.ts'
 export function checkHeader(name: string, value: string, meaning = `the header ${name}`): void {
   if (!/^[!#$%&'*+.^_`|~\w-]+$/.test(name)) {
     throw new ConfigurationError(
-      `"${withoutMixedWords(name)}" is no name for a header. ANTHROPIC_CUSTOM_HEADERS holds one "Name: value" a line.`,
+      `"${withoutMixedWords(name)}" is not a valid header name. Write one "Name: value" per line in ANTHROPIC_CUSTOM_HEADERS.`,
     )
   }
   if (!/^[\t\u{20}-\u{7e}\u{80}-\u{ff}]*$/u.test(value)) {

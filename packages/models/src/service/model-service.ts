@@ -81,7 +81,7 @@ function answerOf(status: number, body: string): ServiceAnswer {
   }
   // Some services have no list of models; what refuses in JSON is a service all the same.
   if (status < 500 && isJsonObject(parseJson(body))) return { kind: 'answered', models: undefined }
-  return { kind: 'failed', message: `it answered ${status}, and not as a service of models does` }
+  return { kind: 'failed', message: `it answered ${status}, which is not a reply of a model service` }
 }
 
 const longestList = 4 * 1024 * 1024

@@ -87,7 +87,7 @@ export function streamError(error: Json | undefined, requestId: string | null, n
   return new ModelError({
     kind,
     retryAfterMs: waitOf(kind, time),
-    message: `The service gave up while it was answering: ${words.replace(/\.$/, '')}.`,
+    message: `The service aborted its reply: ${words.replace(/\.$/, '')}.`,
     requestId,
     ...windowFigures(kind, said),
   })

@@ -59,7 +59,7 @@ async function ask(source: CredentialSource, refused: Credential | null, signal:
 export function keyError(why: string, cause?: unknown): ModelError {
   return new ModelError({
     kind: 'authentication_failed',
-    message: `No key could be had: ${why}`,
+    message: `Could not get an API key: ${why}`,
     billed: 'nothing',
     cause,
   })

@@ -39,7 +39,7 @@ function user(blocks: readonly Block[]): readonly Json[] {
       typeof result.content === 'string' ? [{ type: 'text' as const, text: result.content }] : result.content
     const words = inside.map((part) => {
       if (part.type === 'text') return (part as { text: string }).text
-      return part.type === 'image' ? '[An image; it follows.]' : documentOf(part)
+      return part.type === 'image' ? '[The image follows below.]' : documentOf(part)
     })
     const content = words.join('\n')
     const mark = result.is_error === true && !content.toLowerCase().startsWith('error') ? 'Error: ' : ''
@@ -69,7 +69,7 @@ function imageOf(block: Block): JsonObject {
 
 function documentOf(block: Block): string {
   const { source } = block as unknown as { source: { type: string; data: string } }
-  return source.type === 'text' ? source.data : '[A document that cannot be shown to this model.]'
+  return source.type === 'text' ? source.data : '[A document was omitted: it cannot be sent to this model.]'
 }
 
 function assistant(blocks: readonly Block[], by: string | undefined, asked: string): readonly Json[] {

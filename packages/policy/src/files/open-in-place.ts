@@ -10,7 +10,7 @@ export class PathMovedError extends Error {
   readonly code = 'path_moved'
 
   constructor(path: string) {
-    super(`${path} has become a link, or leads elsewhere, since the call was judged. It was not opened.`)
+    super(`${path} has become a link, or leads elsewhere, since the permission check. It was not opened.`)
   }
 }
 

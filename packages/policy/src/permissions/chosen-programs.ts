@@ -12,7 +12,7 @@ export function chosenProblem(
   lineWrites: boolean,
   book: RuleBook,
 ): string | undefined {
-  if (whereabouts.isUnknown) return 'in which folder it runs is known only then'
+  if (whereabouts.isUnknown) return 'it is only known at run time in which folder it runs'
   if (lineWrites && by.length + neverBy.length > 0) return 'the line may write a file that chooses which program runs'
   for (const folder of new Set(whereabouts.directories.flatMap(bothEnds).flatMap(foldersAbove))) {
     const name =
@@ -40,13 +40,13 @@ function insideProblem(
     const named = places.length === 1 || name === 'MANPATH' ? places.filter(Boolean) : places
     return !named.every(isOutside)
   })
-  if (variable !== undefined) return `${variable} names a place in the folder`
+  if (variable !== undefined) return `${variable} points into the project`
   const places = (env['PATH'] ?? '').split(delimiter)
   const own = programs.find((name) => {
     const place = places.find((each) => !isAbsolute(each) || isThere(join(each, name)))
     return place !== undefined && !isOutside(join(place, name))
   })
-  return own === undefined ? undefined : `${own} is a program of the folder`
+  return own === undefined ? undefined : `${own} would run from the project`
 }
 
 function foldersAbove(folder: string): readonly string[] {

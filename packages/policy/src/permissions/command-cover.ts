@@ -59,7 +59,7 @@ export function judgeCommand(command: string, book: RuleBook): CommandVerdict {
   const isMixed = missing.length > 0 && confinementProblem(command, withRules, book) !== undefined
   return {
     kind: 'not covered',
-    why: 'no rule allows all of it',
+    why: 'no rule allows this command',
     wouldAllow: allOf([...missing.map(({ wouldAllow }) => wouldAllow), ...(isMixed ? rulesBeside(withRules) : [])]),
   }
 }
@@ -119,10 +119,13 @@ export function partsOf(command: string, book: RuleBook): readonly PartVerdict[]
     const name = sourceOf([...part.assignments, ...part.words])
     const rule = ruleAllowing(part, book)
     // They are judged by their names.
-    if (part.words.length === 0) return { part: name, of: part, by: 'it sets variables of this shell only' }
+    if (part.words.length === 0) return { part: name, of: part, by: 'it only sets variables of this shell' }
     if (rule !== undefined) return { part: name, of: part, by: rule, isRule: true }
     // A function may call itself, and what runs in the background stays behind: not by default, only by rule.
-    const problem = analysis.features.size > 0 ? 'it defines a function or stays behind' : defaultProblem(part, place)
+    const problem =
+      analysis.features.size > 0
+        ? 'it defines a function or keeps running in the background'
+        : defaultProblem(part, place)
     if (problem === undefined)
       return {
         part: name,
@@ -184,13 +187,13 @@ function redirectVerdicts(
   const places = placesOf(target, whereabouts)
   const access = direction === 'out' ? edit : read
   if (target.kind !== 'literal' || places.isUnknown)
-    return [{ part, by: undefined, why: 'where it leads is known only when it runs', wouldAllow: 'Bash' }]
+    return [{ part, by: undefined, why: 'it is only known at run time where it leads', wouldAllow: 'Bash' }]
   if (direction === 'out' && places.paths.some(hasOtherNames))
     return [{ part, by: undefined, why: otherNames, wouldAllow: 'Bash' }]
   const outside = places.paths.filter((path) => !isPathAllowed(book, access, path))
   if (outside.length === 0) return [{ part, by: `${direction === 'out' ? 'writing' : 'reading'} there is allowed` }]
   return outside.flatMap((path) => {
-    const why = `no rule allows it to ${direction === 'out' ? 'write' : 'read'} ${path}`
+    const why = `no rule allows ${direction === 'out' ? 'writing' : 'reading'} ${path}`
     // Where its name would be a pattern for others too, none is; nor for a folder, which no redirection can open.
     const isWide = (rule: string): boolean => /[*?[\]\\]/.test(rule) || isDirectory(path)
     const rules = rulesForPath(book, access, path).map((rule) => (isWide(rule) ? undefined : rule))
@@ -233,7 +236,7 @@ function ruleForText(words: readonly ShellWord[], book: RuleBook): string | unde
 
 /** Why a command does not run by itself; undefined when it does. */
 function defaultProblem(command: SimpleCommand, place: Place): string | undefined {
-  if (!setsHarmlessly(command)) return 'it sets a variable that programs take notice of'
+  if (!setsHarmlessly(command)) return 'it sets an environment variable that programs may react to'
   for (const effect of effectsOfCommand(command)) {
     const problem = effectProblem(effect, place)
     if (problem !== undefined) return problem
@@ -271,9 +274,10 @@ export function gitEffectProblem(
   { book, whereabouts, isHardened, changes, repositories }: Omit<Place, 'isStill' | 'isConfined' | 'linksThatLeadOut'>,
 ): string | undefined {
   const folders = placesOf(effect.folder, whereabouts)
-  if (folders.isUnknown || effect.folder.kind !== 'literal') return 'in which repository it runs is known only then'
+  if (folders.isUnknown || effect.folder.kind !== 'literal')
+    return 'it is only known at run time in which repository it runs'
   if (effect.history && folders.paths.some((folder) => couldFitBelow(readRules(book), workTreeAround(folder))))
-    return 'git shows what it keeps of files that a rule is about'
+    return 'git would show stored versions of files that a rule covers'
   for (const folder of folders.paths) {
     // What makes a bare repository can be written in the same line: nobody could look at its settings.
     if (changes === 'repository' || (changes === 'files' && !findsOwnFirst(folder)))
@@ -303,28 +307,29 @@ function readRules(book: RuleBook): RuleBook['deny'] {
   return [...book.deny, ...book.ask].filter(({ tool, spec }) => tool === 'Read' && spec.kind === 'path')
 }
 
-const otherNames = 'the file has other names, which may lie elsewhere'
+const otherNames = 'the file has more hard links, which may be elsewhere'
 
-const unknownPlace = 'which file it means is known only when it runs'
+const unknownPlace = 'it is only known at run time which file it uses'
 
 function readProblem({ kind, word }: Extract<Effect, { word: ShellWord }>, place: Place): string | undefined {
   const { book, whereabouts, isHardened, isStill, isConfined } = place
   const places = placesOf(word, whereabouts)
   // Of a pattern that fits too much the names could be those of processes.
   if (places.isUnknown) return isConfined && word.kind === 'dynamic' ? undefined : unknownPlace
-  if (!isConfined && couldBeOption(word, places, isHardened)) return 'a name that fits the pattern could be an option'
+  if (!isConfined && couldBeOption(word, places, isHardened))
+    return 'a file name that matches the pattern could be an option'
   const all = [...places.paths, ...places.below]
   const isOpen = (path: string): boolean =>
     isPathAllowed(book, read, path) || (isConfined && book.wall?.reads(path, kind === 'list') === true)
   const outside = all.find((path) => !isOpen(path))
-  if (outside !== undefined) return `no rule allows it to read ${outside}`
+  if (outside !== undefined) return `no rule allows reading ${outside}`
   if (kind !== 'read' && kind !== 'list' && all.some((path) => holdsProcesses(bothEnds(path))))
-    return 'it would go through what the kernel tells of processes'
+    return 'it would search /proc, which exposes data of other processes'
   const isDeep = kind === 'read tree' || kind === 'read through links'
   if (!isConfined && kind === 'read through links' && all.some((path) => leadsOut(path, place)))
-    return 'it would follow links in that folder that lead elsewhere'
+    return 'it would follow links out of that folder'
   return kind !== 'list' && mayMeetUnseen(readRules(book), places, isDeep, isStill)
-    ? 'a file that a rule is about may be among those that it reads'
+    ? 'it may read a file that a rule covers'
     : undefined
 }
 
@@ -356,21 +361,21 @@ function writeProblem(
 ): string | undefined {
   const places = placesOf(word, whereabouts)
   if (places.isUnknown || word.kind === 'dynamic') return unknownPlace
-  if (word.couldBeOption === true) return 'a name that fits the pattern could be an option'
+  if (word.couldBeOption === true) return 'a file name that matches the pattern could be an option'
   if (word.kind === 'glob' && places.below.some((folder) => couldFitBelow(pathRules(book), folder)))
-    return 'a file that a rule is about may be among those that it changes'
+    return 'it may change a file that a rule covers'
   if (places.paths.some(hasOtherNames)) return otherNames
   const found = new Set(places.paths)
   for (const path of [...places.paths, ...places.below]) {
     if (book.mode !== 'acceptEdits' || !isPathAllowed({ ...book, allow: [] }, edit, path)) {
       const isByRule = isPathAllowed(book, edit, path) && kind === 'write'
-      if (!isByRule) return `no rule allows it to change ${path}`
+      if (!isByRule) return `no rule allows changing ${path}`
     }
     // The folder that a pattern looks in is not what it names.
     if (kind === 'write tree' && found.has(path)) {
       if (book.directories.includes(path)) return 'it changes the whole folder'
-      if (couldFitBelow(pathRules(book), path)) return 'a file that a rule is about may be among those that it changes'
-      if (holdsProtected(path, book.directories)) return `${path} holds what is not changed without asking`
+      if (couldFitBelow(pathRules(book), path)) return 'it may change a file that a rule covers'
+      if (holdsProtected(path, book.directories)) return `${path} contains protected files`
     }
   }
   return undefined

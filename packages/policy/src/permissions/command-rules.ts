@@ -218,17 +218,17 @@ function reachOf(
   if (name === 'git' && (isShowing || literal.some(({ value }) => handingOut.test(value)))) {
     const about = rulesForReading(rules)
     if (whereabouts.directories.some((folder) => couldFitBelow(about, workTreeAround(folder))))
-      return 'git hands out what it keeps of files that a rule is about'
+      return 'git would export stored versions of files that a rule covers'
   }
   const usesTrees = treeUsers.has(name)
   for (const { word } of wordsThatAreFiles([literalWord(name), ...literal]).slice(0, mostWords)) {
     for (const place of placesOf(word, whereabouts).paths) {
       const changed = patternForPath(rules, edit, place)
-      if (changed !== undefined) return `${name} may change a file that the rule ${changed.source} is about`
+      if (changed !== undefined) return `${name} may change a file that the rule ${changed.source} covers`
       if ((name === 'cp' || name === 'mv') && relocateProblem(place, rules) !== undefined)
-        return `a link that ${name} takes elsewhere may lead to a file that a rule is about from there`
+        return `a link that ${name} moves may then lead to a file that a rule covers`
       if (usesTrees && (holdsFitting(rules, place) || holdsOtherName(rules, place)))
-        return `a file that a rule is about may be among those that ${name} uses`
+        return `${name} may use a file that a rule covers`
     }
   }
   return undefined
@@ -241,7 +241,7 @@ function rulesForReading(rules: readonly PermissionRule[]): readonly PermissionR
 
 const editingTools: ReadonlySet<string> = new Set(['Edit', 'Write', 'NotebookEdit', patchToolName])
 
-const elsewhere = 'which files it uses is known only when it runs'
+const elsewhere = 'it is only known at run time which files it uses'
 
 function fileDoubt(
   analysis: ShellAnalysis,
@@ -275,7 +275,7 @@ function fileDoubt(
         if ((effect.kind === 'read' || isReadOfTree(effect)) && isOpen(effect.word, isReadOfTree(effect), reading))
           return elsewhere
         if (effect.kind === 'git' && effect.history && showsFitting(effect.folder))
-          return 'git shows what it keeps of files that a rule is about'
+          return 'git would show stored versions of files that a rule covers'
       }
     } else if (handsOver(command)) return elsewhere
     else if (!takesAnything(words[0]?.value ?? '')) {

@@ -44,18 +44,18 @@ export function confinementProblem(
   if (byRule > 0 || unconfined !== undefined) {
     const cause =
       byRule > 0
-        ? 'a part of it runs by a rule, unconfined'
-        : `${programOf(unconfined)} shows nothing where it is confined`
-    if (!isPlainLine(command)) return `${cause}, and the line is not plain enough to run without a rule`
+        ? 'a part of it runs unconfined, because a rule allows it'
+        : `${programOf(unconfined)} does not work when it is confined`
+    if (!isPlainLine(command)) return `${cause}, and the command is too complex to run without a rule`
     const other = parts.find(
       ({ isRule, of }) => isRule !== true && of !== undefined && !seesMachine(of) && !isHarmlessBesideRules(of),
     )
-    return other === undefined ? undefined : `${cause}, and ${other.part} does not run so without a rule`
+    return other === undefined ? undefined : `${cause}, and ${other.part} needs a rule to run unconfined`
   }
   if (means.kind !== 'none' || !isConfinableAnalysis(analysis)) return undefined
   return isPlainLine(command)
     ? undefined
-    : `nothing confines commands here (${means.why}), and the line is not plain enough to run without`
+    : `commands cannot be confined here (${means.why}), and this one is too complex to run without a rule`
 }
 
 /** Programs that read what the kernel shows to nobody who is confined: sockets and open files of other processes. */

@@ -20,6 +20,20 @@ import { isAllowedWhole, ruleForAny } from './rule-match.ts'
 import { parseRules } from './rule.ts'
 import { type Subject, type Subjects, subjectsOf } from './subject.ts'
 import { rulesForUnjudged, unjudgedParts } from './unjudged.ts'
+import {
+  askedByHook,
+  askedByRule,
+  deniedByRule,
+  deniedInPlanMode,
+  denyRulesUncheckable,
+  filesUnknown,
+  needsNamedRule,
+  noRuleForFetch,
+  noRuleForPath,
+  noRuleForSearch,
+  noRuleForTool,
+  rulesThatAllow,
+} from './permission-texts.ts'
 
 /** Allow rules that are missing, and the mode that they need where the present one allows nothing. */
 export interface Remedy {
@@ -35,11 +49,10 @@ export function decide(
 ): RuleDecision {
   const [subject] = subjects
   const denied = ruleForAny(book.deny, request.call.name, subjects, book)
-  if (denied !== undefined) return { behavior: 'deny', message: `Denied by the rule ${denied.source}.` }
+  if (denied !== undefined) return { behavior: 'deny', message: deniedByRule(denied.source) }
   const asked = ruleForAny(book.ask, request.call.name, subjects, book)
-  if (asked !== undefined)
-    return { behavior: 'ask', message: `the rule ${asked.source} has a person decide about this call.` }
-  if (request.hookDecision === 'ask') return { behavior: 'ask', message: 'a hook has a person decide about this call.' }
+  if (asked !== undefined) return { behavior: 'ask', message: askedByRule(asked.source) }
+  if (request.hookDecision === 'ask') return { behavior: 'ask', message: askedByHook }
   // A hook answers for the command that it allowed, as a rule does; the mode answers for nothing.
   if (request.hookDecision === 'allow') return unlessInDoubt(subject, book)
   const personal = decisionOfPersonTool(request.call.name, book.mode)
@@ -49,10 +62,7 @@ export function decide(
     return decision.behavior === 'allow' ? unlessUnjudged(request, subject, book) : decision
   }
   if (book.mode === 'plan' && !changesNothing(request) && confinementFor(request, book) === undefined) {
-    return {
-      behavior: 'deny',
-      message: `Plan mode: nothing is changed until the plan is approved, so ${request.call.name} does not run.`,
-    }
+    return { behavior: 'deny', message: deniedInPlanMode(request.call.name) }
   }
   return coverage(request, subjects, book)
 }
@@ -68,9 +78,7 @@ function commandDoubt(command: string, book: RuleBook): string | undefined {
 
 function unlessInDoubt(subject: Subject, book: RuleBook): RuleDecision {
   const doubt = subject.kind === 'command' ? commandDoubt(subject.command, book) : undefined
-  return doubt === undefined
-    ? allowed
-    : { behavior: 'ask', message: `${doubt}, so the deny rules cannot be held against it. Write it in a simpler way.` }
+  return doubt === undefined ? allowed : { behavior: 'ask', message: denyRulesUncheckable(doubt) }
 }
 
 /** Without a sandbox deny rules for files bind what can be judged; what cannot be, asks (spec R-RULE-1c). */
@@ -79,7 +87,7 @@ function unlessUnjudged(request: PermissionRequest, subject: Subject, book: Rule
   const [first] = parts
   if (first === undefined) return allowed
   const rules = rulesForUnjudged(parts)
-  const why = `which files ${first.part} uses cannot be seen (${first.why}), so the deny rules for files cannot be held against it. In a sandbox (--sandbox) they hold.`
+  const why = filesUnknown(first.part, first.why)
   return ask(why, isAllowedWith(rules, request, book) ? rules : [])
 }
 
@@ -95,7 +103,9 @@ function isAllowedWith(rules: readonly string[], request: PermissionRequest, boo
 }
 
 /** Tools that keep house within the session, or whose own calls are looked at one by one. */
-const housekeeping: ReadonlySet<string> = new Set('TodoWrite TaskCreate TaskUpdate TaskList TaskGet TaskOutput TaskStop Skill'.split(' '))
+const housekeeping: ReadonlySet<string> = new Set(
+  'TodoWrite TaskCreate TaskUpdate TaskList TaskGet TaskOutput TaskStop Skill'.split(' '),
+)
 
 function changesNothing({ readOnly, tool, call }: PermissionRequest): boolean {
   return readOnly || isAgentTool(tool) || housekeeping.has(call.name)
@@ -134,8 +144,8 @@ function coverageOf(request: PermissionRequest, subject: Subject, book: RuleBook
     if (!isOpen && areEndsAllowed(book, access, ends)) return covered
     const why =
       access.kind === 'edit' && ends.some((end) => namesToSpell(book, end).size > 0)
-        ? `what ${call.name} writes to ${path} is run or obeyed later, and no rule names it.`
-        : `no rule allows ${call.name} on ${path}.`
+        ? needsNamedRule(call.name, path)
+        : noRuleForPath(call.name, path)
     // No file tool writes a folder, and a rule for one is about all that is in it.
     if (access.kind === 'edit' && ends.some(isDirectory)) return missing(why, [])
     // One key that is pressed for one search would let all that a person has be read.
@@ -145,15 +155,14 @@ function coverageOf(request: PermissionRequest, subject: Subject, book: RuleBook
   if (subject.kind === 'domain') {
     // In a rule an asterisk stands for every host.
     const rules = subject.host.includes('*') ? [] : [`WebFetch(domain:${subject.host})`]
-    return missing(`no rule allows to fetch from ${subject.host}.`, rules)
+    return missing(noRuleForFetch(subject.host), rules)
   }
   if (subject.kind === 'search') {
     const { allowed } = subject
-    const what = allowed.length === 0 ? 'to search the web' : `to search ${allowed.join(', ')}`
     const rules = allowed.map((domain) => `WebSearch(domain:${domain})`)
-    return missing(`no rule allows ${what}.`, allowed.length === 0 ? ['WebSearch'] : [...new Set(rules)])
+    return missing(noRuleForSearch(allowed), allowed.length === 0 ? ['WebSearch'] : [...new Set(rules)])
   }
-  return isHarmless(request) ? covered : missing(`no rule allows ${call.name}.`, [call.name])
+  return isHarmless(request) ? covered : missing(noRuleForTool(call.name), [call.name])
 }
 
 /**
@@ -276,9 +285,5 @@ function isHarmless({ call, tool, readOnly }: PermissionRequest): boolean {
 }
 
 function ask(why: string, wouldAllow: readonly string[]): RuleDecision {
-  const [first, ...others] = wouldAllow
-  if (first === undefined) return { behavior: 'ask', message: why }
-  const hint =
-    others.length === 0 ? `The rule ${first} would allow it.` : `The rules ${wouldAllow.join(', ')} would allow it.`
-  return { behavior: 'ask', message: `${why} ${hint}` }
+  return { behavior: 'ask', message: wouldAllow.length === 0 ? why : `${why} ${rulesThatAllow(wouldAllow)}` }
 }

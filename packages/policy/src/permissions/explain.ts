@@ -4,6 +4,7 @@ import { analyseShell } from '../shell/analysis.ts'
 import type { RuleBook, RuleDecision } from './rule-book.ts'
 import { runsAnything } from './runs-anything.ts'
 import { unjudgedParts } from './unjudged.ts'
+import { filesUnknownHere } from './permission-texts.ts'
 
 /** One command or redirect of a line, and what would become of it alone. */
 export interface ExplainedPart {
@@ -59,7 +60,7 @@ function partsByRules(command: string, book: RuleBook): readonly ExplainedPart[]
       }
       const unjudged = book.mode === 'bypassPermissions' ? unjudgedParts(text, book)[0] : undefined
       if (unjudged !== undefined) {
-        const because = `${unjudged.why}: the deny rules for files cannot be held against it without a sandbox`
+        const because = filesUnknownHere(unjudged.why)
         const { wouldAllow } = unjudged
         return { part: text, behavior: 'ask', because, ...(wouldAllow !== undefined && { wouldAllow }) }
       }

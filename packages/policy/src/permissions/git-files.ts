@@ -42,7 +42,7 @@ export function doubtAboutGitWrites(
 ): string | undefined {
   const about = rules.filter(({ tool, spec }) => tool === edit.toolName && spec.kind === 'path')
   if (about.length === 0) return undefined
-  const mayBeAmong = 'a file that a rule is about may be among those that git changes'
+  const mayBeAmong = 'git may change a file that a rule covers'
   for (const words of commands.filter(isGit)) {
     const found = gitWrites(words)
     if (found === undefined) continue

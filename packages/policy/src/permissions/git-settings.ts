@@ -146,7 +146,7 @@ const harmlessVariables: ReadonlySet<string> = new Set(
 function settingProblem(found: GitRepository, use: GitUse): string | undefined {
   for (const file of settingsFiles(found)) {
     const settings = settingsOf(file)
-    if (settings === undefined) return `${file} is not understood`
+    if (settings === undefined) return `${file} cannot be parsed`
     const harmful = settings.find((setting) => !isHarmlessHere(setting, found, use))
     if (harmful !== undefined) return problemOf(file, harmful)
   }

@@ -53,18 +53,18 @@ export function hiddenCommand(
     for (const assignment of assignments) {
       const [name = ''] = assignment.value.split(/[+[=]/, 1)
       const texts = commandsInValue(assignment, isHarmlessVariable(name) || isShellLocal(name))
-      if (texts === undefined) return `what ${name} makes other programs run is not looked at`
+      if (texts === undefined) return `commands in ${name} are not analyzed`
       const rule = ruleForTexts(texts)
-      if (rule !== undefined) return `${name} may hold a command that the rule ${rule.source} is about`
+      if (rule !== undefined) return `${name} may contain a command that the rule ${rule.source} covers`
     }
     if (possibleCommands(words).some(runsUnknown))
-      return `which command ${words[0]?.value ?? ''} runs is known only when it runs`
+      return `it is only known at run time which command ${words[0]?.value ?? ''} runs`
     const { commands, unknown } = commandsIn(simple, analysis, whereabouts)
     const dynamic = ruleFor((pattern) => commands.some((form) => matchCommand(pattern, form) === 'maybe'))
-    if (dynamic !== undefined) return `whether the rule ${dynamic.source} is about it is known only when it runs`
+    if (dynamic !== undefined) return `it is only known at run time whether the rule ${dynamic.source} applies`
     if (unknown !== undefined) {
       const rule = ruleFor((pattern) => isAboutSubcommands(pattern, 'git'))
-      if (rule !== undefined) return `git ${unknown} may be an alias of what the rule ${rule.source} is about`
+      if (rule !== undefined) return `git ${unknown} may be an alias of a command that the rule ${rule.source} covers`
     }
     const aliased = commands
       .flatMap(unknownSubcommands)
@@ -72,14 +72,14 @@ export function hiddenCommand(
       .map((other) => ({ ...other, rule: ruleFor((pattern) => isAboutSubcommands(pattern, other.family)) }))
       .find(({ rule }) => rule !== undefined)
     if (aliased?.rule !== undefined)
-      return `${aliased.family} ${aliased.name} may be an alias of what the rule ${aliased.rule.source} is about`
+      return `${aliased.family} ${aliased.name} may be an alias of a command that the rule ${aliased.rule.source} covers`
     const renamed = ruleFor((pattern) => copiedPrograms(words, analysis).some((name) => isAboutProgram(pattern, name)))
-    if (renamed !== undefined) return `a program that the rule ${renamed.source} is about would run by another name`
+    if (renamed !== undefined) return `a program that the rule ${renamed.source} covers would run under another name`
     const possible = mightBeCommands(words)
     const rule =
       ruleForTexts([...possible.commands.map(valuesOf), ...possible.texts]) ??
       ruleFor((pattern) => possible.commands.some((form) => matchCommand(pattern, form) === 'yes'))
-    if (rule !== undefined) return `${words[0]?.value ?? ''} may run a command that the rule ${rule.source} is about`
+    if (rule !== undefined) return `${words[0]?.value ?? ''} may run a command that the rule ${rule.source} covers`
   }
   return undefined
 }

@@ -44,11 +44,11 @@ function linksAt(path: string): readonly Link[] | undefined {
 /** Why something cannot be taken to another place without asking: links in it that would lead elsewhere from there, or to what rules are about. */
 export function relocateProblem(path: string, rules: readonly PermissionRule[]): string | undefined {
   const links = linksAt(path)
-  if (links === undefined) return `${path} holds too much to look at, or a name that is not text`
+  if (links === undefined) return `${path} has too many files to check, or a name that is not text`
   const real = realPath(path)
   const moving = links.find(({ target, end }) => !isAbsolute(target) && (end === real || !isInside(end, real)))
-  if (moving !== undefined) return `a link in ${path} leads elsewhere from another place`
-  return links.some(({ end }) => isAbout(rules, end)) ? 'a link in it leads to a file that a rule is about' : undefined
+  if (moving !== undefined) return `a link in ${path} would lead elsewhere after the move`
+  return links.some(({ end }) => isAbout(rules, end)) ? 'a link in it leads to a file that a rule covers' : undefined
 }
 
 function isAbout(rules: readonly PermissionRule[], end: string): boolean {

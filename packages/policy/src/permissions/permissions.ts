@@ -22,10 +22,12 @@ import {
   type RuleDecision,
   type WallPort,
 } from './rule-book.ts'
+import { updatesOfPersonTool } from './plan-mode.ts'
 import { allowsMore, checkUpdates, rulesLearned, withLearned, type Withdrawn, withWithdrawn } from './learned.ts'
 import { ruleForAny } from './rule-match.ts'
 import { searchBounds, type SearchBounds } from './search-domains.ts'
 import { type Subjects, subjectOf, subjectsOf } from './subject.ts'
+import { deniedAsCalled, deniedByRule, doNotBypass, notAllowed } from './permission-texts.ts'
 
 /** Options of `createPermissions`. */
 export interface PermissionOptions {
@@ -180,7 +182,7 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
     noteJudged(judged, request, subjects)
     const present = bookFor(request)
     const rule = ruleForAny(present.deny, request.call.name, subjects, present)
-    if (rule !== undefined) return `Denied by the rule ${rule.source}. Do not try to get around it.`
+    if (rule !== undefined) return doNotBypass(deniedByRule(rule.source))
     const served = asCallOfServer(request, searchTool)
     return (served === undefined ? undefined : denies(served)) ?? deniedAsWritten(request, present, subjects)
   }
@@ -193,9 +195,7 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
     if (decision.behavior !== 'ask') return decision
     // To a call that was asked about somebody answers, or has answered.
     const isDenied = request.wasAsked !== true && (asked === 'deny' || current.mode === 'dontAsk')
-    return isDenied
-      ? unlessItFails(request, { behavior: 'deny', message: `Not allowed: ${decision.message}` })
-      : decision
+    return isDenied ? unlessItFails(request, { behavior: 'deny', message: notAllowed(decision.message) }) : decision
   }
   const suggest: NonNullable<Permissions['suggest']> = (request) =>
     suggestionsFor(
@@ -204,6 +204,10 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
       modes,
       options.suggestFor ?? 'localSettings',
     )
+  const updatesOnAllow: NonNullable<Permissions['updatesOnAllow']> = ({ call }) => {
+    const [update] = updatesOfPersonTool(call.name)
+    return update?.type === 'setMode' && modes.some((mode) => mode === update.mode) ? [update] : []
+  }
   const cause: NonNullable<Permissions['cause']> = (request) =>
     causeOf(asCallOfServer(request) ?? request, inMode(bookFor(request), request, modes))
   const keep: NonNullable<Permissions['keep']> = async (updates) => {
@@ -246,6 +250,7 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
     toolsHiddenByDeny: (names) => hiddenTools(book.deny, names),
     remedyFor: (request) => remedyFor(asCallOfServer(request) ?? request, inMode(bookFor(request), request, modes)),
     suggest,
+    updatesOnAllow,
     cause,
     keep,
     explain: (command) => explanationOf(command, book),
@@ -274,7 +279,16 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
     domains: () => ({ ...domainsOf(book), denied: domainsOf(lastBook()).denied }),
     denies,
     decide: (request) => decideAs(request, whenAsked),
-    asking: { modes, isPlanning, denies, decide: (request) => decideAs(request, 'ask'), suggest, cause, keep },
+    asking: {
+      modes,
+      isPlanning,
+      denies,
+      decide: (request) => decideAs(request, 'ask'),
+      suggest,
+      updatesOnAllow,
+      cause,
+      keep,
+    },
   }
 }
 
@@ -310,9 +324,7 @@ function deniedAsWritten({ call, written }: PermissionRequest, book: RuleBook, j
     return same?.kind === 'path' ? { ...subject, ends: same.ends } : subject
   })
   const rule = ruleForAny(aboutInput, written, subjects, book)
-  return rule === undefined
-    ? undefined
-    : `Denied by the rule ${rule.source}: it was called as ${written}. Do not try to get around it.`
+  return rule === undefined ? undefined : doNotBypass(deniedAsCalled(rule.source, written))
 }
 
 /** To read a resource is to ask its server, and so may be a search: the rules for that server speak about it too. */

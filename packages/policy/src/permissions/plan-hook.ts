@@ -1,9 +1,12 @@
 import type { Hook } from '@halting/core'
-import { planModeWords, type PlanWords } from './plan-words.ts'
-
-const begins = 'Plan mode is on (told by halting, not by the user).'
-const ends =
-  'Plan mode is over (told by halting, not by the user). Changes are allowed again, as far as the rules of the session allow them.'
+import {
+  earlierPlanModeOff,
+  earlierPlanModeOn,
+  planModeOff,
+  planModeOn,
+  planModeWords,
+  type PlanWords,
+} from './plan-texts.ts'
 
 /** Tells the model at the start of a run that it is in plan mode, once, and in a later run that it is not any more. */
 export function planModeHook(mode: () => string, words: PlanWords): Hook {
@@ -15,19 +18,19 @@ export function planModeHook(mode: () => string, words: PlanWords): Hook {
         .state()
         .messages()
         .findLast(({ role, content }) => role === 'user' && markIn(content) !== undefined)
-      const isTold = said !== undefined && markIn(said.content) === begins
+      const isTold = said !== undefined && markIn(said.content) === true
       const isOn = mode() === 'plan'
       if (isOn === isTold) return undefined
-      const text = isOn ? `${begins}\n\n${planModeWords(words)}` : ends
+      const text = isOn ? `${planModeOn}\n\n${planModeWords(words)}` : planModeOff
       return context.withMessageBeforePrompt(text)
     },
   }
 }
 
-/** The last of both that a message holds. */
-function markIn(content: unknown): string | undefined {
+/** Whether the last mark of a message says that plan mode is on; undefined where it has none. */
+function markIn(content: unknown): boolean | undefined {
   const text = JSON.stringify(content)
-  const [on, over] = [text.lastIndexOf(begins), text.lastIndexOf(ends)]
-  if (on < 0 && over < 0) return undefined
-  return on > over ? begins : ends
+  const last = (...marks: readonly string[]): number => Math.max(...marks.map((mark) => text.lastIndexOf(mark)))
+  const [on, off] = [last(planModeOn, earlierPlanModeOn), last(planModeOff, earlierPlanModeOff)]
+  return on < 0 && off < 0 ? undefined : on > off
 }

@@ -1,19 +1,26 @@
 import type { CanUseTool, PermissionUpdate } from '@halting/core/adapters'
 import type { PermissionMode, RuleDecision } from './rule-book.ts'
+import {
+  alreadyPlanning,
+  notPlanning,
+  personAnswers,
+  personApprovesPlan,
+  personChoosesPlanning,
+} from './permission-texts.ts'
 
 /** Calls that are put to a person, whatever rules and mode say (spec R-PLAN-1). Undefined for any other call. */
 export function decisionOfPersonTool(name: string, mode: PermissionMode): RuleDecision | undefined {
   switch (name) {
     case 'AskUserQuestion':
-      return { behavior: 'ask', message: 'a person answers questions.' }
+      return { behavior: 'ask', message: personAnswers }
     case 'EnterPlanMode':
       return mode === 'plan'
-        ? { behavior: 'deny', message: 'This is plan mode already: give the plan with ExitPlanMode.' }
-        : { behavior: 'ask', message: 'a person says whether a plan comes first.' }
+        ? { behavior: 'deny', message: alreadyPlanning }
+        : { behavior: 'ask', message: personChoosesPlanning }
     case 'ExitPlanMode':
       return mode === 'plan'
-        ? { behavior: 'ask', message: 'a person approves the plan.' }
-        : { behavior: 'deny', message: 'This is not plan mode: there is nothing to leave. Go on with the work.' }
+        ? { behavior: 'ask', message: personApprovesPlan }
+        : { behavior: 'deny', message: notPlanning }
     default:
       return undefined
   }

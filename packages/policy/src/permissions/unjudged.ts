@@ -49,7 +49,7 @@ export function unjudgedParts(command: string, { deny, ...others }: RuleBook): r
                   : undefined
           return problem === undefined ? [] : [problem]
         })[0]
-      : 'it sets a variable that programs take notice of'
+      : 'it sets an environment variable that programs may react to'
     if (why === undefined) return []
     const rule = ruleNaming(simple)
     const part = sourceOf([...simple.assignments, ...simple.words])

@@ -38,10 +38,10 @@ const described: Readonly<Record<string, Describe>> = {
 export function effectsOf(words: readonly ShellWord[]): readonly Effect[] {
   const [name, ...args] = words
   if (name === undefined) return []
-  if (name.kind !== 'literal') return unknown('the name of a command is known only when it runs')
+  if (name.kind !== 'literal') return unknown('the name of a command is only known at run time')
   if (Object.hasOwn(described, name.value)) return described[name.value]?.(args) ?? []
   const grammar = Object.hasOwn(grammars, name.value) ? grammars[name.value] : undefined
-  return grammar === undefined ? unknown(`nothing is known of ${name.value}`) : effectsByGrammar(grammar, args)
+  return grammar === undefined ? unknown(`there is no analysis for ${name.value}`) : effectsByGrammar(grammar, args)
 }
 
 /** Commands whose arguments are text: nothing that they hold is looked up or run. */

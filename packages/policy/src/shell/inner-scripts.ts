@@ -53,7 +53,7 @@ function scriptsOf([name, ...args]: readonly ShellWord[]): readonly InnerScript[
 function textScript(words: readonly ShellWord[], program: string): InnerScript {
   return words.every((word) => word.kind === 'literal')
     ? { kind: 'script', script: words.map((word) => word.value).join(' ') }
-    : { kind: 'unknown', why: `what ${program} runs is known only when it runs` }
+    : { kind: 'unknown', why: `it is only known at run time what ${program} runs` }
 }
 
 function trapScript(args: readonly ShellWord[]): readonly InnerScript[] {
@@ -66,7 +66,7 @@ function trapScript(args: readonly ShellWord[]): readonly InnerScript[] {
 function shellScript(args: readonly ShellWord[], program: string): readonly InnerScript[] {
   const script = scriptOfShell(args)
   if (script === undefined) return []
-  if (script === 'unknown') return [{ kind: 'unknown', why: `what ${program} runs is known only when it runs` }]
+  if (script === 'unknown') return [{ kind: 'unknown', why: `it is only known at run time what ${program} runs` }]
   return [textScript([script], program)]
 }
 

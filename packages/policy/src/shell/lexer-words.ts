@@ -207,7 +207,7 @@ export class WordLexer {
     else if (next === '{') this.#parameter(place, pos)
     else if (next === '[') throw new Unreadable('arithmetic in brackets can run commands')
     else if (place === 'plain' && next === '"')
-      throw new Unreadable('a translated text ($"…") is known only when it runs')
+      throw new Unreadable('a translated text ($"…") is only known at run time')
     else if (place === 'plain' && next === "'") {
       this.#ansiQuotes(pos)
       return false

@@ -19,7 +19,7 @@ export function opaqueReason(node: SyntaxNode, isKnownNumber: (name: string) => 
     if (name !== undefined && reserved.has(name.text)) return 'the shell may read a word of it as a reserved word'
     const isUnknown =
       name !== undefined && (!isKnownName(name) || shellWords(name).some(({ kind }) => kind !== 'literal'))
-    return isUnknown ? 'the name of a command is known only when it runs' : undefined
+    return isUnknown ? 'the name of a command is only known at run time' : undefined
   }
   if (node.type === 'Redirect') return isReadTwice(node) ? 'the shell expands the name of this file twice' : undefined
   if (

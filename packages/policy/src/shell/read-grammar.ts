@@ -69,7 +69,7 @@ export function readWords(grammar: Grammar, given: readonly ShellWord[]): ReadWo
       continue
     }
     if (word.kind === 'dynamic' && grammar.anything !== true && word.isRevision !== true) {
-      noteUnseen('a word that is known only when it runs could be an option')
+      noteUnseen('a word that is only known at run time could be an option')
       continue
     }
     if (word.kind !== 'literal' || !value.startsWith('-') || value === '-') {
@@ -97,7 +97,8 @@ export function readWords(grammar: Grammar, given: readonly ShellWord[]): ReadWo
       at += 1
       const next = args[at]
       if (next === undefined) return not('the value of an option is missing')
-      if (next.kind === 'dynamic' && !next.isOne) noteUnseen('a word that is known only when it runs could be several')
+      if (next.kind === 'dynamic' && !next.isOne)
+        noteUnseen('a word that is only known at run time could become several words')
       if (next.kind === 'glob') noteUnseen('the value of an option is a pattern')
       options.push(...found.slice(0, -1).map((option) => ({ ...option, isLate })))
       options.push({ name: last.name, value: next, isLate })

@@ -136,11 +136,11 @@ export function unseenCode(words: readonly ShellWord[], hasInput: boolean): stri
     return 'sqlite3 may run, read or write what is not looked at'
   if (name === 'git' && values.includes('grep') && values.some((value) => /^(?:-[A-Za-z]*O|--op)/.test(value)))
     return 'git starts what it is given'
-  if (name === 'find' && mayHoldExec(args)) return 'find may run what is known only when it runs'
+  if (name === 'find' && mayHoldExec(args)) return 'find may run a command that is only known at run time'
   // The words that it hands over may be the script.
   if (name === 'xargs' && values.some((value) => shells.has(nameOf(value)))) return 'xargs hands over what is run'
   if (Object.hasOwn(builtins, name) && builtins[name]?.(values) === true) return `${name} may run what it is given`
-  if (namesVariable(name, args)) return `${name} evaluates what is known only when it runs`
+  if (namesVariable(name, args)) return `${name} evaluates an expression that is only known at run time`
   // `env -S 'rm x'`, `watch 'rm x'`: a word that is taken apart again.
   if (runsItsArguments(words) && args.some(({ kind, value }) => kind !== 'literal' || /\s/.test(value)))
     if (!isDescribed(name) && !quiet.has(name)) return `${name} may run what it is given`

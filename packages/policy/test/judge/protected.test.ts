@@ -18,6 +18,7 @@ import { neverMadeInSandbox, obeyedGroups, readOnlyInSandbox } from '../../src/o
 import { sampled } from '../support/deep.ts'
 import { ofProject } from './protected-names.ts'
 import { bashCall, judged } from './support.ts'
+import { needsNamedRule } from '../../src/permissions/permission-texts.ts'
 
 let base: string
 const outer = { ...process.env }
@@ -318,7 +319,7 @@ describe('a rule that names it', () => {
     const asked = request('Write', '.git/hooks/pre-commit')
     expect(permissions.decide(asked)).toEqual({
       behavior: 'ask',
-      message: `what Write writes to ${at('project/.git/hooks/pre-commit')} is run or obeyed later, and no rule names it. The rule Edit(/.git/hooks/pre-commit) would allow it.`,
+      message: `${needsNamedRule('Write', at('project/.git/hooks/pre-commit'))} The rule Edit(/.git/hooks/pre-commit) would allow it.`,
     })
     expect(permissions.cause?.(asked)).toEqual({
       type: 'safetyCheck',

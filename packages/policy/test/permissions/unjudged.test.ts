@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { createPermissions, type PermissionOptions } from '../../src/permissions/permissions.ts'
 import type { PermissionRequest } from '@halting/core'
 import { afterAll, expect, test } from 'vitest'
+import { filesUnknown, filesUnknownHere, notAllowed } from '../../src/permissions/permission-texts.ts'
 
 const cwd = realpathSync(mkdtempSync(join(tmpdir(), 'unjudged-')))
 afterAll(() => rmSync(cwd, { recursive: true, force: true }))
@@ -58,8 +59,9 @@ test('the denial names the part, the rule that would allow it, and the sandbox',
   const request = requestOf('ls && npm run build > out.txt && make')
   expect(await permissions.decide(request)).toEqual({
     behavior: 'deny',
-    message:
-      'Not allowed: which files npm run build uses cannot be seen (it runs a program), so the deny rules for files cannot be held against it. In a sandbox (--sandbox) they hold. The rules Bash(npm run build), Bash(make) would allow it.',
+    message: notAllowed(
+      `${filesUnknown('npm run build', 'it runs a program')} The rules Bash(npm run build), Bash(make) would allow it.`,
+    ),
   })
   expect(permissions.remedyFor(request)).toEqual({ rules: ['Bash(npm run build)', 'Bash(make)'] })
   const allowing = permissionsOf({ allow: ['Bash(npm run build)', 'Bash(make)'] })
@@ -75,7 +77,7 @@ test('explain tells it part by part', () => {
       {
         part: 'make',
         behavior: 'ask',
-        because: 'it runs a program: the deny rules for files cannot be held against it without a sandbox',
+        because: filesUnknownHere('it runs a program'),
         wouldAllow: 'Bash(make)',
       },
     ],

@@ -25,7 +25,7 @@ async function saidOf(options: Partial<PermissionOptions>, request: PermissionRe
     permissions.cause?.(request),
     permissions.confinementOf({ callId: 'c', command: String(Object(request.call.input).command) }),
   ]
-  return JSON.parse(JSON.stringify(said).replaceAll(`so ${request.call.name} does`, 'so it does'))
+  return JSON.parse(JSON.stringify(said).replaceAll(`Plan mode: ${request.call.name} is`, 'Plan mode: it is'))
 }
 
 const commands = [

@@ -134,7 +134,7 @@ test('where the allow rules are fixed, none is offered, learned, added or kept',
     destination: 'session',
   })
   expect(rules.decide(request('npm test'))).toEqual({ behavior: 'allow' })
-  expect(rules.decide(request('make'))).toEqual({ behavior: 'ask', message: 'no rule allows all of it.' })
+  expect(rules.decide(request('make'))).toEqual({ behavior: 'ask', message: 'no rule allows this command.' })
   expect(rules.decide({ ...request('make'), learned: [learn('allow')] })).toMatchObject({ behavior: 'ask' })
   expect(rules.decide({ ...request('npm test'), learned: [learn('deny')] })).toMatchObject({ behavior: 'deny' })
   expect(rules.remedyFor(request('make'))).toBeUndefined()

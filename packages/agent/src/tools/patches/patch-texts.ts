@@ -39,9 +39,9 @@ function misplacedText(why: Misplaced): string {
       return `no line after the previous hunk reads ${quoted(why.anchor)}. Copy the line after @@ exactly from the file.`
     case 'not found':
       return 'its unchanged and removed lines are not in the file, one below the other. Read the file and copy the lines exactly.'
-    case 'not at end':
+    case 'elsewhere':
       return 'its lines are not at the end of the file. Read the end of the file, or leave out *** End of File.'
-    case 'out of order':
+    case 'unordered':
       return `its lines are at line ${why.line}, above the previous hunk. Order the hunks from top to bottom.`
     case 'several':
       return `its lines are in the file ${why.count} times (lines ${why.lines.join(', ')}${why.count > why.lines.length ? ', ...' : ''}). Add more unchanged lines, or a line such as "@@ class Parser" from above the right place.`

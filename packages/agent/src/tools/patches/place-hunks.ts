@@ -17,8 +17,8 @@ export type Misplaced = {
   | { readonly kind: 'no anchor'; readonly anchor: string }
   | { readonly kind: 'not found'; readonly old: readonly string[] }
   /** It is in the file, above the hunk before it. */
-  | { readonly kind: 'out of order'; readonly line: number }
-  | { readonly kind: 'not at end'; readonly old: readonly string[] }
+  | { readonly kind: 'unordered'; readonly line: number }
+  | { readonly kind: 'elsewhere'; readonly old: readonly string[] }
   | { readonly kind: 'several'; readonly lines: readonly number[]; readonly count: number }
   | { readonly kind: 'nothing changed' }
 )
@@ -165,7 +165,7 @@ function placeOf(file: SearchedLines, hunk: PatchHunk, from: number): Place | Re
   const [first, ...others] = found?.places ?? []
   if (found === undefined || first === undefined) {
     const above = firstPlaces(file, old, 0)?.places[0]
-    if (above !== undefined && above < from) return { kind: 'out of order', line: above + 1 }
+    if (above !== undefined && above < from) return { kind: 'unordered', line: above + 1 }
     // Some models write an empty line for the end of the file.
     return old.length > 1 && old.at(-1) === '' ? placeAtEnd(file, old.slice(0, -1), start) : { kind: 'not found', old }
   }
@@ -177,7 +177,7 @@ function placeOf(file: SearchedLines, hunk: PatchHunk, from: number): Place | Re
 function placeAtEnd(file: SearchedLines, old: readonly string[], from: number): Place | Reason {
   const at = file.lines.length - old.length
   const found = at < from ? undefined : firstPlaces(file, old, at)
-  return found === undefined ? { kind: 'not at end', old } : { at, exactness: found.exactness }
+  return found === undefined ? { kind: 'elsewhere', old } : { at, exactness: found.exactness }
 }
 
 function oldLines({ lines }: PatchHunk): readonly string[] {

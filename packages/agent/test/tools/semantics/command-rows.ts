@@ -13,7 +13,7 @@ export const commandRows: readonly Row[] = [
   bash(
     'A command that fails is an error, with its exit code',
     { command: 'echo bad; exit 3' },
-    'bad\nExit code 3',
+    'Exit code 3\nbad',
     refused,
   ),
   bash(
@@ -38,7 +38,7 @@ export const commandRows: readonly Row[] = [
   bash(
     'timeout is 600,000 ms at most',
     { command: 'echo done', timeout: 9_000_000 },
-    'The timeout was lowered to 600000 ms',
+    'The timeout was lowered to the maximum of 600000 ms',
     { how: 'It is lowered, and that is said' },
   ),
   bash('timeout is a number', { command: 'echo done', timeout: '5000' }, 'done', {
@@ -51,7 +51,7 @@ export const commandRows: readonly Row[] = [
   bash('There is nothing on stdin', { command: 'cat; echo end' }, 'end'),
   bash('A command without output says so', { command: 'true' }, '(no output)'),
   bash('command is required', {}, 'command is missing', refused),
-  bash('An empty command is refused', { command: '' }, 'command must be a string that is not empty', refused),
+  bash('An empty command is refused', { command: '' }, 'command must be a non-empty string', refused),
   bash(
     'dangerouslyDisableSandbox runs it outside of the sandbox',
     { command: 'echo done', dangerouslyDisableSandbox: true },
@@ -82,13 +82,13 @@ export const commandRows: readonly Row[] = [
   output(
     'timeout is 600,000 ms at most',
     { task_id: 'bash_1', timeout: 9_000_000 },
-    'The timeout was lowered to 600000 ms',
+    'The timeout was lowered to the maximum of 600000 ms',
     { given: started('echo hello'), how: 'It is lowered, and that is said' },
   ),
   output(
     'A task that is not there is an error',
     { task_id: 'none' },
-    'There is no task none. None was started.',
+    'There is no task none. No task was started.',
     refused,
   ),
   output('Failure is told', { task_id: 'bash_1' }, 'Ended with exit code 3.', { given: started('exit 3') }),
@@ -98,16 +98,14 @@ export const commandRows: readonly Row[] = [
   }),
   output('task_id is required', {}, 'task_id is missing', refused),
 
-  stop('Ends a task', { task_id: 'bash_1' }, 'Ended bash_1', { given: started('sleep 600') }),
+  stop('Ends a task', { task_id: 'bash_1' }, 'Stopped bash_1', { given: started('sleep 600') }),
   stop('A task that is not there is an error', { task_id: 'none' }, 'There is no task none', refused),
-  stop('A task that has ended is an error', { task_id: 'bash_1' }, 'bash_1 had ended already.', {
+  stop('A task that has ended is an error', { task_id: 'bash_1' }, 'bash_1 had already ended.', {
     given: { calls: [...started('true').calls, ['TaskOutput', { task_id: 'bash_1' }]] },
     how: 'It is as it was to be, so it is no error',
   }),
-  stop('shell_id is the older name of task_id', { shell_id: 'bash_1' }, 'there is no field shell_id', {
-    ...refused,
+  stop('shell_id is the older name of task_id', { shell_id: 'bash_1' }, 'Stopped bash_1', {
     given: started('sleep 600'),
-    how: 'The older name is not served; the refusal names the field',
   }),
 
   wait('Waits for the end of a task', { task_id: 'bash_1' }, 'bash_1: Ended with exit code 3.', {
@@ -127,7 +125,7 @@ export const commandRows: readonly Row[] = [
     given: { made: 'touch made' },
     how: 'There is no such tool: `sleep` in Bash',
   }),
-  wait('For a file', { file_path: 'made' }, 'made is there: 0 bytes', {
+  wait('For a file', { file_path: 'made' }, 'made exists: 0 bytes', {
     given: { made: 'touch made' },
     how: 'There is no such tool',
   }),
@@ -135,9 +133,14 @@ export const commandRows: readonly Row[] = [
     ...refused,
     how: 'There is no such tool',
   }),
-  wait('A pattern that cannot be read is an error', { task_id: 'bash_1', pattern: '[' }, 'cannot be used: unclosed', {
-    ...refused,
-    given: started('true'),
-    how: 'There is no such tool',
-  }),
+  wait(
+    'A pattern that cannot be read is an error',
+    { task_id: 'bash_1', pattern: '[' },
+    'Invalid pattern /[/: unclosed',
+    {
+      ...refused,
+      given: started('true'),
+      how: 'There is no such tool',
+    },
+  ),
 ]

@@ -37,7 +37,7 @@ export const fileRows: readonly Row[] = [
     given: a,
     how: 'A path from the working directory is plain, so it is taken',
   }),
-  read('Reads 2,000 lines when nothing is said', { file_path: 'a.txt' }, '[Lines 1 to 2000, ', {
+  read('Reads 2,000 lines when nothing is said', { file_path: 'a.txt' }, '[Lines 1 to 2000 of ', {
     given: { files: { 'a.txt': lines(2_500) } },
   }),
   read('offset and limit choose lines', { file_path: 'a.txt', offset: 2, limit: 1 }, '     2\ttwo', { given: a }),
@@ -58,15 +58,20 @@ export const fileRows: readonly Row[] = [
       given: { files: { 'a.txt': `${'x'.repeat(3_000)}\n` } },
     },
   ),
-  read('An empty file is told as such', { file_path: 'a.txt' }, 'is there and is empty', {
+  read('An empty file is told as such', { file_path: 'a.txt' }, 'exists and is empty', {
     given: { files: { 'a.txt': '' } },
   }),
-  read('A file that is not there is an error', { file_path: 'b.txt' }, 'There is no file {cwd}/b.txt', refused),
-  read('A file that is not there: one of a similar name is named', { file_path: 'a.md' }, 'Beside it there is a.txt', {
-    ...refused,
-    given: a,
-  }),
-  read('Reads files, no directories', { file_path: 'd' }, 'is a directory. Use Glob, or ls in Bash', {
+  read('A file that is not there is an error', { file_path: 'b.txt' }, '{cwd}/b.txt does not exist', refused),
+  read(
+    'A file that is not there: one of a similar name is named',
+    { file_path: 'a.md' },
+    'Similar names in that directory: a.txt',
+    {
+      ...refused,
+      given: a,
+    },
+  ),
+  read('Reads files, no directories', { file_path: 'd' }, 'is a directory. To list its files, use Glob with ', {
     ...refused,
     given: { made: 'mkdir d' },
   }),
@@ -103,7 +108,7 @@ export const fileRows: readonly Row[] = [
   write(
     'A file that is there must have been read',
     { file_path: 'a.txt', content: 'new\n' },
-    'is there and was not read. Read it first',
+    'already exists and has not been read yet',
     { ...refused, given: a },
   ),
   write('Replaces a file that was read', { file_path: 'a.txt', content: 'new\n' }, 'Updated {cwd}/a.txt (1 line)', {
@@ -112,7 +117,7 @@ export const fileRows: readonly Row[] = [
   write(
     'Refuses a file that was changed since it was read',
     { file_path: 'a.txt', content: 'new\n' },
-    'has changed since it was read',
+    'has changed since you read it',
     { ...refused, given: { ...wasRead, made: 'echo four >> a.txt' } },
   ),
   write('May be written again without another Read', { file_path: 'new.txt', content: 'two\n' }, 'Updated', {
@@ -127,7 +132,7 @@ export const fileRows: readonly Row[] = [
   write(
     'Writes what it is given',
     { file_path: 'a.txt', content: 'new\n' },
-    'Its lines ended with CRLF, and now with LF',
+    'Its line endings were CRLF and are now LF',
     {
       given: { files: { 'a.txt': 'one\r\ntwo\r\n' }, calls: [['Read', { file_path: 'a.txt' }]] },
       how: 'Line ends are written as given, and that they were others is said',
@@ -137,7 +142,7 @@ export const fileRows: readonly Row[] = [
   edit(
     'Replaces text that is there once',
     { file_path: 'a.txt', old_string: 'two', new_string: 'deux' },
-    'Edited {cwd}/a.txt. It now reads',
+    'Edited {cwd}/a.txt. The lines are now',
     { given: wasRead },
   ),
   edit(
@@ -149,19 +154,19 @@ export const fileRows: readonly Row[] = [
   edit(
     'The file must have been read',
     { file_path: 'a.txt', old_string: 'two', new_string: 'deux' },
-    'was not read. Read it first',
+    'has not been read yet',
     { ...refused, given: a },
   ),
   edit(
     'Refuses a file that was changed since it was read',
     { file_path: 'a.txt', old_string: 'two', new_string: 'deux' },
-    'has changed since it was read',
+    'has changed since you read it',
     { ...refused, given: { ...wasRead, made: 'echo four >> a.txt' } },
   ),
   edit(
     'old_string must be unique',
     { file_path: 'a.txt', old_string: 'one', new_string: 'un' },
-    'old_string is in the file 2 times (lines 1, 2)',
+    'old_string occurs 2 times (lines 1, 2)',
     { ...refused, given: twice },
   ),
   edit(
@@ -185,7 +190,7 @@ export const fileRows: readonly Row[] = [
   edit(
     'White space must be as in the file',
     { file_path: 'a.txt', old_string: '  two', new_string: 'x' },
-    'what differs is white space',
+    'It differs in white space',
     { ...refused, given: wasRead, how: 'Refused as well, with the nearest place and what differs' },
   ),
   edit(
@@ -197,7 +202,7 @@ export const fileRows: readonly Row[] = [
   edit(
     'new_string must differ from old_string',
     { file_path: 'a.txt', old_string: 'two', new_string: 'two' },
-    'are the same: there is nothing to change',
+    'are identical, so there is nothing to change',
     { ...refused, given: wasRead },
   ),
   edit(
@@ -208,13 +213,13 @@ export const fileRows: readonly Row[] = [
   edit(
     'An empty old_string on a file with text is an error',
     { file_path: 'a.txt', old_string: '', new_string: 'x' },
-    'is there and is not empty',
+    'exists and is not empty',
     { ...refused, given: wasRead },
   ),
   edit(
     'A file that is not there is an error',
     { file_path: 'b.txt', old_string: 'one', new_string: 'x' },
-    'There is no file {cwd}/b.txt. Use Write to make it',
+    '{cwd}/b.txt does not exist. To create it, use Write',
     refused,
   ),
   edit('An empty new_string deletes', { file_path: 'a.txt', old_string: 'two\n', new_string: '' }, '     2\tthree', {
@@ -234,10 +239,15 @@ export const fileRows: readonly Row[] = [
       },
     },
   ),
-  edit('Binary files are not edited', { file_path: 'a.bin', old_string: 'one', new_string: 'x' }, 'was not read', {
-    ...refused,
-    given: { made: String.raw`printf 'one\0' > a.bin` },
-  }),
+  edit(
+    'Binary files are not edited',
+    { file_path: 'a.bin', old_string: 'one', new_string: 'x' },
+    'has not been read yet',
+    {
+      ...refused,
+      given: { made: String.raw`printf 'one\0' > a.bin` },
+    },
+  ),
   edit(
     'Line ends of the file are kept',
     { file_path: 'a.txt', old_string: 'one\ntwo', new_string: 'un\ndeux' },
@@ -248,49 +258,45 @@ export const fileRows: readonly Row[] = [
   notebook(
     'Replaces the source of a cell',
     cell({ cell_id: 'calc', new_source: 'print(3)' }),
-    'Replaced the cell calc of {cwd}/b.ipynb',
+    'Replaced cell calc of {cwd}/b.ipynb',
     { given: readBook },
   ),
   notebook(
     'insert puts a cell behind the one that is named',
     cell({ cell_id: 'intro', new_source: 'x', cell_type: 'code', edit_mode: 'insert' }),
-    'Inserted the code cell',
+    'Inserted code cell',
     { given: readBook },
   ),
   notebook(
     'insert without a cell_id puts it at the beginning',
     cell({ new_source: '# T', cell_type: 'markdown', edit_mode: 'insert' }),
-    'Inserted the markdown cell',
+    'Inserted markdown cell',
     { given: readBook },
   ),
-  notebook(
-    'cell_type is required with insert',
-    cell({ new_source: 'x', edit_mode: 'insert' }),
-    'Inserted the code cell',
-    { given: readBook, how: 'Most cells are code: that is taken when nothing is said' },
-  ),
+  notebook('cell_type is required with insert', cell({ new_source: 'x', edit_mode: 'insert' }), 'Inserted code cell', {
+    given: readBook,
+    how: 'Most cells are code: that is taken when nothing is said',
+  }),
   notebook(
     'delete takes a cell out',
     cell({ cell_id: 'calc', new_source: '', edit_mode: 'delete' }),
-    'Deleted the cell calc of',
+    'Deleted cell calc of',
     { given: readBook },
   ),
   notebook(
     'A cell that is not there is an error',
     cell({ cell_id: 'none', new_source: 'x' }),
-    'there is no cell none. There are intro, calc',
+    'has no cell none. Its cells are: intro, calc',
     { ...refused, given: readBook },
   ),
-  notebook(
-    'The notebook must have been read',
-    cell({ cell_id: 'calc', new_source: 'x' }),
-    'was not read. Read it first',
-    { ...refused, given: book },
-  ),
+  notebook('The notebook must have been read', cell({ cell_id: 'calc', new_source: 'x' }), 'has not been read yet', {
+    ...refused,
+    given: book,
+  }),
   notebook(
     'Works on .ipynb files',
     { notebook_path: 'a.txt', cell_id: 'calc', new_source: 'x' },
-    'so it is no notebook. Use Edit',
+    'so it is not a notebook. Use Edit',
     { ...refused, given: wasRead },
   ),
   notebook(

@@ -116,7 +116,7 @@ export const otherRows: readonly Row[] = [
     ...refused,
     how: 'In a run a model searches by the tool of its service, at its fee; a call outside of one, as here, searches nothing',
   }),
-  online('query has two characters or more', { query: '' }, 'query must be a string that is not empty', {
+  online('query has two characters or more', { query: '' }, 'query must be a non-empty string', {
     ...refused,
     how: 'One is enough',
   }),
@@ -140,7 +140,7 @@ export const otherRows: readonly Row[] = [
   ask(
     'More than four questions are refused',
     { questions: [question, question, question, question, question] },
-    'questions must be a list of 4 at most',
+    'questions must be a list of at most 4 objects',
     refused,
   ),
   ask('No question is refused', { questions: [] }, 'questions is empty. Give at least one', refused),
@@ -169,7 +169,7 @@ export const otherRows: readonly Row[] = [
     { how: 'Who shows it cuts it' },
   ),
 
-  enter('Goes into plan mode, with the consent of the person', {}, 'Plan mode: look and ask, and change nothing'),
+  enter('Goes into plan mode, with the consent of the person', {}, 'Plan mode: explore and ask, but change nothing'),
   enter('Takes no input', { plan: 'x' }, 'there is no field plan', refused),
   exit(
     'Gives the plan to the person to approve',
@@ -235,12 +235,7 @@ export const otherRows: readonly Row[] = [
   skill('Gives the text of a skill', { skill: 'release' }, 'Tag the commit, then build.'),
   skill('args go with it', { skill: 'release', args: 'v2' }, 'Tag the commit, then build. v2'),
   skill('A name with a slash before it', { skill: '/release' }, 'Tag the commit'),
-  skill(
-    'A skill that there is not is an error',
-    { skill: 'none' },
-    'There is no skill none. There are: release',
-    refused,
-  ),
+  skill('A skill that there is not is an error', { skill: 'none' }, 'Unknown skill none. Use one of: release', refused),
 
   search('Finds tools by words', { query: 'send message' }, 'mcp__chat__send_message'),
   search('select: takes them by name', { query: 'select:mcp__chat__send_message,mcp__mail__list' }, 'mcp__mail__list'),

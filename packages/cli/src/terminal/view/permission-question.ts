@@ -197,7 +197,8 @@ function headLines({ question, style, cwd }: QuestionOptions, width: number): re
 /** Why a call is asked about; '' where no more is to say than that no rule allows it. */
 function reasonOf({ toolName, reason }: Question): string {
   const why = reason.replace(/\s*The rules? .+ would allow it\.$/s, '').trim()
-  const says = toolName === 'Bash' || toolName === 'Wait' ? /^no rule allows (?:all of )?it\.?$/i : /^no rule allows /i
+  const says =
+    toolName === 'Bash' || toolName === 'Wait' ? /^no rule allows (?:this command|it)\.?$/i : /^no rule allows /i
   return says.test(why) ? '' : why.slice(0, 1).toUpperCase() + why.slice(1)
 }
 

@@ -20,6 +20,7 @@ import {
   type PermissionDecision,
 } from '../../tools/permission-decision.ts'
 import { allowAll, type PermissionRequest } from '../../tools/permissions.ts'
+import type { PermissionUpdate } from '../../tools/permission-update.ts'
 import type { StepKey } from '../../steps/steps.ts'
 import { hookFigures } from '../limits-left.ts'
 import type { RecordPosition } from '../record-position.ts'
@@ -270,12 +271,20 @@ async function askCallback(
     // The input has passed the tool's check as an object of JSON.
     const input = call.input as JsonObject
     const said = await canUseTool(call.name, input, agentPath === '' ? about : { ...about, agentID })
-    return answerOf(said, permissions)
+    return withImpliedUpdates(answerOf(said, permissions), permissions.updatesOnAllow?.(ofCaller(run, request)))
   }
   const answer = await Promise.race([asked().catch(failedAnswer), late])
   cancel()
   run.ports.abort.unlisten(listener)
   if (!signal.aborted) run.ports.answer?.(key, await keptAnswer(permissions, answer))
+}
+
+/** An answer that sets a mode itself goes first (spec R-PLAN-3). */
+function withImpliedUpdates(answer: PermissionAnswer, implied: readonly PermissionUpdate[] = []): PermissionAnswer {
+  if (answer.behavior !== 'allow' || implied.length === 0) return answer
+  const { updatedPermissions: given = [] } = answer
+  if (given.some(({ type }) => type === 'setMode')) return answer
+  return { ...answer, updatedPermissions: [...given, ...implied] }
 }
 
 /** @throws HaltingError for what was none: the run breaks, and nothing of the message runs. */

@@ -74,7 +74,7 @@ export function closeAbortedCalls(
       const result = (await started) ?? abortedResult(cause, 'settled')
       // No hook is asked after an abort.
       const { name } = known?.call ?? call
-      const left = hasHooksAfter(run, name, result) ? withheld(result, 'was aborted') : result
+      const left = hasHooksAfter(run, name, result) ? withheld(result, 'aborted') : result
       results.push(unsavedResult(run, left, lostReasons.aborted))
     }
     return results

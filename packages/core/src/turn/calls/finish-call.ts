@@ -140,7 +140,7 @@ function shownResult(run: Run, phase: ToolPhase, ran: CallRun, result: ToolResul
 
 /** The result as the hooks left it. Where an abort came before all of them had seen it, nobody knows what they would have taken out of it. */
 function resultAfter({ aborted, outcomes }: HookRun, result: ToolResult): ToolResult {
-  if (aborted !== undefined) return withheld(result, 'was aborted')
+  if (aborted !== undefined) return withheld(result, 'aborted')
   const replaced = outcomes.findLast(({ outcome }) => outcome.output !== undefined)?.outcome.output
   return replaced === undefined ? result : replacedResult(result, replaced)
 }

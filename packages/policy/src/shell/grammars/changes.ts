@@ -38,7 +38,7 @@ function intoFolder({ operands, ordered }: Given): readonly Effect[] {
   const target = operands.at(-1)
   if (ordered !== undefined) return unknown('an option behind its operands is the target for some implementations')
   if (target === undefined || operands.length < 2) return unknown('it takes two operands or more')
-  if (operands.some(({ kind }) => kind !== 'literal')) return unknown('what it moves is known only when it runs')
+  if (operands.some(({ kind }) => kind !== 'literal')) return unknown('it is only known at run time what it moves')
   return operands.slice(0, -1).flatMap((word): readonly Effect[] => {
     const place = `${target.value}/${word.value.replace(/\/+$/, '').replace(/^.*\//s, '')}`
     return [

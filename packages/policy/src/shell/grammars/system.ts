@@ -127,7 +127,7 @@ export const system: Readonly<Record<string, Grammar>> = {
 
 /** `%n` assigns to the variable that its argument names. */
 function printfEffects({ operands: [format], options }: Given): readonly Effect[] {
-  if (options.length > 0 || format?.kind !== 'literal') return unknown('the format is known only when it runs')
+  if (options.length > 0 || format?.kind !== 'literal') return unknown('its format is only known at run time')
   return assignsByFormat(format.value) ? unknown('%n assigns to a variable') : []
 }
 
@@ -141,6 +141,6 @@ export function assignsByFormat(format: string): boolean {
 
 function cdEffects({ operands }: Given): readonly Effect[] {
   const [folder] = operands
-  if (operands.length > 1 || folder?.value === '-') return unknown('where it goes is known only when it runs')
+  if (operands.length > 1 || folder?.value === '-') return unknown('it is only known at run time where it goes')
   return operands.length === 0 ? [{ kind: 'list', word: { source: '~', value: '~', kind: 'literal' } }] : []
 }

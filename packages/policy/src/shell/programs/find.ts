@@ -137,7 +137,7 @@ function execEffects(
   const isKnown = words.every(
     ({ kind, value }, at) => kind === 'literal' && (value === '{}' ? at > 0 : !value.includes('{}')),
   )
-  if (!isKnown) return unknown('what -exec of find runs is known only when it runs')
+  if (!isKnown) return unknown('it is only known at run time what -exec of find runs')
   return roots.flatMap((root) => {
     const found: ShellWord = { ...root, isFound: true }
     // A program may do something else with its second or third name.

@@ -27,7 +27,7 @@ export function gitEffects(args: readonly ShellWord[]): readonly Effect[] {
   if (command === undefined)
     return options.some(({ name }) => name === '--version') ? [] : unknown('git is given no command')
   if (command.kind !== 'literal' || folders.length > 1 || folders[0]?.value?.kind === 'dynamic')
-    return unknown('what git runs is known only when it runs')
+    return unknown('it is only known at run time what git runs')
   const isByVerb = command.value === 'config' && /^(?:get|list)$/.test(rest[0]?.value ?? '')
   const known = Object.hasOwn(gitCommands, command.value) ? gitCommands[command.value] : undefined
   const grammar = isByVerb ? configByVerb : known

@@ -22,5 +22,5 @@ export function testEffects(words: readonly ShellWord[]): readonly Effect[] {
     operator?.kind === 'literal' &&
     (rest.length === 2 ? unary : binary).test(operator.value) &&
     rest.every(({ kind, isOne }) => kind === 'literal' || isOne === true)
-  return isKnown ? [] : unknown('what it tests is known only when it runs')
+  return isKnown ? [] : unknown('it is only known at run time what it tests')
 }
