@@ -78,7 +78,7 @@ function modelThatCalls(calls, onRequest) {
 }
 
 /** Runs the calls in a session of the coding agent in which a hook denies each valid one. Gives the result of each call. */
-async function resultsOf(calls, { home, cwd }) {
+async function resultsOf(calls, { home, cwd }, env = {}) {
   const results = new Map()
   let tools = []
   const model = modelThatCalls(calls, (request) => {
@@ -98,7 +98,7 @@ async function resultsOf(calls, { home, cwd }) {
     permissionMode: 'default',
     canUseTool: async () => ({ behavior: 'deny', message: reason }),
     hooks: [deny],
-    env: { PATH: process.env.PATH, HOME: home },
+    env: { PATH: process.env.PATH, HOME: home, ...env },
   })
   const engine = await builder.engine()
   for await (const _ of engine.submit('Go.')) continue
@@ -119,8 +119,10 @@ const share = (part, whole) => (whole === 0 ? '–' : `${((100 * part) / whole).
 const place = homeWithProject()
 try {
   const { calls, unseen } = callsIn(file)
-  const { tools } = await resultsOf([], place)
-  const schemas = new Map(tools.map(({ name, input_schema: wire, inputSchema = wire }) => [name, inputSchema]))
+  const { tools: usual } = await resultsOf([], place)
+  // TodoWrite is accepted, and not in each request.
+  const { tools: ofLists } = await resultsOf([], place, { CLAUDE_CODE_ENABLE_TASKS: '0' })
+  const schemas = new Map([...ofLists, ...usual].map(({ name, input_schema: wire, inputSchema = wire }) => [name, inputSchema]))
   const schemaOf = (name) => schemas.get(formerNames.get(name) ?? name)
   const rows = new Map()
   const lacking = new Map()

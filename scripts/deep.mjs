@@ -133,6 +133,14 @@ const checks = {
     needs: 'a build (made first), a package registry',
     ...script('packed'),
   },
+  mcp: {
+    proves: 'the MCP client passes the conformance kit of the protocol',
+    takes: '2 minutes; part of a scenario',
+    needs: 'a build (made first), a package registry',
+    command: ['node', 'scripts/mcp-conformance.mjs'],
+    counts: 'mcp-conformance',
+    isBuilt: true,
+  },
   editors: {
     proves: 'an independent client of the editor protocol works with the program',
     takes: '1 minute',

@@ -187,7 +187,9 @@ describe('nothing survives its stop', () => {
     )
     await numberIn(join(cwd, 'up.pid'))
     controller.abort()
-    expect((await call).text).toBe(`${commandInterrupted}\ncleaned`)
+    const { text } = await call
+    expect(text.startsWith(commandInterrupted)).toBe(true)
+    expect(text).toContain('cleaned')
   })
 
   test('a call that is aborted before it starts does not run', async () => {
@@ -377,9 +379,7 @@ describe('the working directory holds from call to call', () => {
     test('the command that removes it is told so, in the background nothing starts either', async () => {
       const { use, cwd } = codingTools({}, { cwd: join(temporaryFolder(), 'run') })
       mkdirSync(cwd)
-      expect((await use('Bash', { command: `rmdir ${cwd}` })).text).toContain(
-        `${cwd} no longer exists. Begin the next command`,
-      )
+      expect((await use('Bash', { command: `rmdir ${cwd}` })).text).toContain(allDirectoriesGone(cwd))
       const started = await use('Bash', { command: 'sleep 1', run_in_background: true })
       expect(started).toMatchObject({ isError: true, text: expect.stringContaining(notRunGone(cwd)) as string })
     })

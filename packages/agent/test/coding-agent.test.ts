@@ -191,7 +191,7 @@ describe('a call that no rule allows (R-LIB-3)', () => {
   test('stays denied in the mode that an administrator forbids: it is refused at once', async () => {
     const settings = { permissions: { disableBypassPermissionsMode: 'disable' } }
     await expect(open([], { settings, permissionMode: 'bypassPermissions' })).rejects.toThrow(
-      'bypassPermissions is forbidden',
+      'bypassPermissions is disabled',
     )
   })
 })
@@ -266,9 +266,9 @@ describe('the session (R-LIB-5)', () => {
 
   test.each<[Partial<CodingAgentOptions>, string]>([
     [{ resume: '11111111-1111-4111-8111-111111111111' }, 'found with session ID: 11111111'],
-    [{ resume: { newest: true } }, 'is kept'],
-    [{ resume: 'a', sessionId: '11111111-1111-4111-8111-111111111111' }, 'Give sessionId or resume'],
-    [{ resume: { newest: true }, persistSession: false }, 'A session that goes on is kept'],
+    [{ resume: { newest: true } }, 'There is no stored session'],
+    [{ resume: 'a', sessionId: '11111111-1111-4111-8111-111111111111' }, 'Use sessionId or resume'],
+    [{ resume: { newest: true }, persistSession: false }, 'A continued session is always stored'],
     [{ sessionId: '../../other' }, 'sessionId of codingAgent must be a UUID'],
     [{ cwd: '/nowhere/at/all' }, 'cwd must be an existing folder'],
     [{ cwd: 'no\0path' }, 'cwd must be an existing folder'],

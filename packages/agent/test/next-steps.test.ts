@@ -151,6 +151,8 @@ describe('a call under other names is the call that it means', () => {
     ['Edit', { path: 'secret/key', old_str: 'hunter2', new_str: 'x' }],
     ['Write', { path: 'secret/key', file_text: 'x' }],
     ['Bash', { cmd: 'cat secret/key' }],
+    ['Glob', '{"pattern":"{cwd}/secret/*"}'],
+    ['Read', '{"path":"secret/key"}'],
   ])('a deny rule holds for %s %j', async (name, input) => {
     const cwd = temporaryFolder()
     mkdirSync(join(cwd, 'secret'))
@@ -164,7 +166,8 @@ describe('a call under other names is the call that it means', () => {
     const text = JSON.stringify(input)
       .replace('{cwd}', cwd)
       .replace('FOLDER', cwd.slice(cwd.lastIndexOf('/') + 1))
-    const call = { name, input: JSON.parse(text) as Record<string, string> }
+    // A model may send the whole input as a text.
+    const call = { name, input: JSON.parse(text.replaceAll('\\"{cwd}', `\\"${cwd}`)) as Record<string, string> }
     const engine = new QueryEngine({
       model: scriptedModel([{ toolCalls: [call] }, 'Done.']),
       tools: createCodingTools(workspace),

@@ -210,7 +210,10 @@ test('a notebook must have been read, and not changed since (spec R-BOOK-2)', as
   })
   writeFileSync(path, 'text')
   await use('Read', { file_path: path })
-  expect(await edit()).toMatchObject({ isError: true, text: `${path} is not JSON, so it is not a notebook. Use Edit.` })
+  expect(await edit()).toMatchObject({
+    isError: true,
+    text: `${path} is not JSON, so it is not a notebook. Use Edit instead.`,
+  })
 })
 
 test('a secret that was shown as a mark is not lost (spec R-BOOK-4)', async () => {

@@ -121,7 +121,7 @@ test('one that is stopped by a limit says so, with what it had found', async () 
   expect(status).toBe(0)
   const results = lines.filter(({ type, parent_tool_use_id: parent }) => type === 'user' && parent === null)
   expect(JSON.stringify(results)).toContain(
-    'The agent was stopped before it was done (steps_limit: Reached maximum number of turns (1)). Its last words were:\\n\\nI look.',
+    'The agent was stopped before it was done (steps_limit: Reached maximum number of turns (1)). Its last output:\\n\\nI look.',
   )
 })
 
@@ -148,7 +148,7 @@ test('what may still be started is told when it is used up', async () => {
     ['--max-subagents', '1'],
     [{ content: [asks('TASK-A'), asks('TASK-B')] }, { when: 'TASK-A', content: 'a' }, { content: 'Done.' }],
   )
-  expect(JSON.stringify(lines)).toContain('This run may start 1 subagents, and they are used up.')
+  expect(JSON.stringify(lines)).toContain('This run can start at most 1 subagent, and the limit is reached.')
 })
 
 test('a program that is killed in an agent goes on inside it', async () => {

@@ -101,7 +101,7 @@ test('the settings say it too, and the next run is told what was stopped; those 
   expect(messagesOf(linesOf(one.stdout))).toEqual(['Stopped when the run ended: bash_1 "exec sleep 300".'])
   const two = await started('stream-json', [{ content: 'I see.' }], ['--resume', id]).ended
   expect(linesOf(two.stdout).filter(({ subtype }) => subtype === 'task_notification')).toMatchObject([
-    { task_id: 'bash_1', status: 'stopped', summary: '"exec sleep 300" was stopped when the run before ended.' },
+    { task_id: 'bash_1', status: 'stopped', summary: '"exec sleep 300" was stopped when the previous run ended.' },
   ])
   const cwd = fresh('project')
   mkdirSync(join(cwd, '.halting'), { recursive: true })
@@ -120,7 +120,7 @@ test('keep: it outlives the program, its output goes on in the file that is name
   const command = `echo $$ > ${file}; echo first; ${untilThere(go)}; echo second; echo fine > ${file}`
   const { status, stdout, stderr } = await started(
     'stream-json',
-    [inBackground(command), { content: 'It runs.' }],
+    [inBackground(command), { content: 'Allowed.' }],
     ['--background', 'keep'],
   ).ended
   const id = endsLater(Number(await fileSays(file)))

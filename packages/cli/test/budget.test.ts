@@ -47,7 +47,7 @@ test('what one process spent is missing for the next one, and the ending says wh
   )
   const ignoring = await ask('--ignore-standing-budgets')
   expect(ignoring).toMatchObject({ status: 0, stdout: 'Hello.\n' })
-  expect(ignoring.stderr).toContain('standing budgets refuse nothing in this session')
+  expect(ignoring.stderr).toContain('standing budgets are not enforced in this session')
 })
 
 test.each(['', 'project,local'])(
@@ -100,7 +100,7 @@ test('halting budget says what is left, lists what can be corrected, and correct
   )
   const { stdout } = await halting('budget')
   expect(stdout).toContain(`$20 a day: $17.00 left in ${period}`)
-  expect(stdout).toContain('settled $3.00 (of that $2.00 at worst case), reserved $0.0000')
+  expect(stdout).toContain('settled $3.00 (including $2.00 at worst case), reserved $0.0000')
   expect(stdout).toContain('  dead-1  $2.00  its process ended, m, x, 1970-01-01T00:00:00.000Z')
   expect(stdout).toContain(`Ledger: ${ledger}`)
   expect(await halting('budget', 'settle', 'dead-1', '--usd', '0.5')).toEqual({
@@ -124,9 +124,9 @@ test('without budgets it says in a sentence how to set one, and a run makes no f
 
 test.each([
   [['show'], {}, 'halting budget show is not a command'],
-  [['settle'], {}, 'Name one entry and what it came to'],
-  [['settle', 'x'], {}, 'Name one entry and what it came to'],
-  [['settle', 'x', 'y'], { usd: 1 }, 'Name one entry and what it came to'],
+  [['settle'], {}, 'Usage: halting budget settle ID --usd X'],
+  [['settle', 'x'], {}, 'Usage: halting budget settle ID --usd X'],
+  [['settle', 'x', 'y'], { usd: 1 }, 'Usage: halting budget settle ID --usd X'],
   [['settle', 'x'], { usd: 1 }, 'has no entry x that can be corrected'],
   [[], { usd: 1 }, '--usd belongs to halting budget settle ID'],
 ])('halting budget %j with %j is a usage error', async (words, flags, told) => {
@@ -152,7 +152,7 @@ test('a ledger that cannot be used ends the program before anything is asked, un
   expect((await halting('doctor', '--json')).stdout).toContain('ledger.json is read-only')
   const going = await ask('--ignore-standing-budgets')
   expect(going).toMatchObject({ status: 0, stdout: 'Hello.\n' })
-  expect(going.stderr.match(/is not counted for standing budgets/g)).toHaveLength(1)
+  expect(going.stderr.match(/is not recorded for standing budgets/g)).toHaveLength(1)
 })
 
 test('a model without a price cannot be asked where a budget counts it', async () => {

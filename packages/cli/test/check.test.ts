@@ -119,7 +119,7 @@ test('check names the goals, and how often and how long they may be checked (spe
   expect(stdout).toContain(
     [
       'Done when (with at most 3 tries):',
-      '  this exits with 0, 2 times in a row, within 1 min 30 s each time: test -e a',
+      '  this exits with 0 2 times in a row (time limit 1 min 30 s): test -e a',
       '  a model confirms 2 times in a row (time limit 1 min 30 s): It works.',
       'Also checked after each turn that changed something.',
     ].join('\n'),

@@ -88,7 +88,7 @@ describe('a single word', () => {
 
   test('that is a command is not run where a flag asks for a conversation', async () => {
     const { status, stderr } = await run(['--continue', 'undo'])
-    expect([status, stderr]).toEqual([2, expect.stringContaining('"undo" is a command, and --continue asks')])
+    expect([status, stderr]).toEqual([2, expect.stringContaining('"undo" is a command, and --continue starts')])
   })
 
   test('that is a command is the command, behind flags too', async () => {
@@ -223,7 +223,7 @@ describe('halting doctor', () => {
   test('says what to do about a key that is missing, and one that is refused', async () => {
     const missing = await run(['doctor'])
     expect(missing.status).toBe(1)
-    expect(missing.stdout).toMatch(/!! {2}key +none found\n +Set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN\.\n/)
+    expect(missing.stdout).toMatch(/!! {2}key +not found\n +Set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN\.\n/)
     const { url } = await startService(401, '{"error":{"message":"bad key k-123"}}')
     const refused = await run(['doctor', '--model', 'gpt-5'], {
       env: { OPENAI_BASE_URL: `${url}/v1`, OPENAI_API_KEY: 'k-123' },
@@ -290,7 +290,7 @@ describe('halting doctor', () => {
     expect(found.stdout).toContain('.claude/settings.json: nothing in it applies; ignores hooks, permissions')
     writeFileSync(join(work, '.claude/settings.json'), '{')
     const broken = await run(['doctor', '--script', script([{ content: 'Hi.' }])], { cwd: work })
-    expect([broken.status, broken.stdout]).toEqual([1, expect.stringMatching(/!! {2}settings .*is no JSON/)])
+    expect([broken.status, broken.stdout]).toEqual([1, expect.stringMatching(/!! {2}settings .*is not valid JSON/)])
     expect(await run(['-p', 'hi'], { cwd: work })).toMatchObject({ status: 2, stdout: '' })
   })
 })

@@ -51,7 +51,7 @@ async function person(...models: readonly string[]) {
 
 test('a model that setup wrote has the price that setup gave it', async () => {
   const { doctor: looks, setup: writes } = await person('qwen3:8b')
-  expect((await looks({ model: 'ollama/qwen3:8b' })).text).toContain('no price is known')
+  expect((await looks({ model: 'ollama/qwen3:8b' })).text).toContain('no known price')
   expect((await writes({ model: 'ollama/qwen3:8b', yes: true })).status).toBe(0)
   const { status, text } = await looks()
   expect([status, text]).toEqual([0, expect.stringMatching(/^ok {2}model +ollama\/qwen3:8b \(the settings\), free\n/)])
@@ -76,7 +76,7 @@ test('where the service lacks the model no run can begin, and both say so', asyn
 test('setup says of a model without a price that it has none', async () => {
   const { setup: writes } = await person()
   const flags = { model: 'openrouter/of/nobody', yes: true }
-  expect((await writes(flags)).text).toContain('No price is known for it: --max-budget-usd needs modelPrices')
+  expect((await writes(flags)).text).toContain('Its price is not known: --max-budget-usd needs modelPrices')
 })
 
 test.each<[model: string, listed: string, isThere: boolean]>([

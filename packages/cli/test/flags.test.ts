@@ -179,7 +179,7 @@ describe('what the table reads', () => {
     expect(parseFlags(['--until', 'npm test', '--until=npm run lint']).flags).toEqual({
       until: ['npm test', 'npm run lint'],
     })
-    expect(() => parseFlags(['--until', 'npm test'], { command: 'report' })).toThrow('--until takes a time ago')
+    expect(() => parseFlags(['--until', 'npm test'], { command: 'report' })).toThrow('--until takes an age')
   })
 
   test('a list flag adds up, takes further rules, and leaves the prompt alone', () => {
@@ -274,11 +274,11 @@ test.each([
   ],
   [
     ['--tools', 'Read,Bogus'],
-    '--tools takes names of Agent, Bash, Edit, Glob, Grep, NotebookEdit, Read, TaskCreate, TaskGet, TaskList, TaskOutput, TaskStop, TaskUpdate, TodoWrite, Wait, WebFetch, WebSearch, Write, default for all, or "" for none; there is no Bogus.',
+    '--tools: unknown tool Bogus. Use names from Agent, Bash, Edit, Glob, Grep, NotebookEdit, Read, TaskCreate, TaskGet, TaskList, TaskOutput, TaskStop, TaskUpdate, TodoWrite, Wait, WebFetch, WebSearch, Write, default for all, or "" for none.',
   ],
   [
     ['--tools', 'Rea'],
-    '--tools takes names of Agent, Bash, Edit, Glob, Grep, NotebookEdit, Read, TaskCreate, TaskGet, TaskList, TaskOutput, TaskStop, TaskUpdate, TodoWrite, Wait, WebFetch, WebSearch, Write, default for all, or "" for none; there is no Rea. Did you mean Read?',
+    '--tools: unknown tool Rea (did you mean Read?). Use names from Agent, Bash, Edit, Glob, Grep, NotebookEdit, Read, TaskCreate, TaskGet, TaskList, TaskOutput, TaskStop, TaskUpdate, TodoWrite, Wait, WebFetch, WebSearch, Write, default for all, or "" for none.',
   ],
   ...(
     [

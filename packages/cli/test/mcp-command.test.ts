@@ -47,23 +47,26 @@ test("servers of a project are for all who have it, and no link of it leads to w
   rmSync(file)
   symlinkSync(secret, file)
   const linked = await mcp('add', '--scope', 'project', 'a', 'cmd')
-  expect([linked.status, linked.stderr]).toEqual([2, expect.stringContaining('.mcp.json is a link. It is not changed')])
+  expect([linked.status, linked.stderr]).toEqual([
+    2,
+    expect.stringContaining('.mcp.json is a link and was not changed'),
+  ])
   expect(readlinkSync(file)).toBe(secret)
 })
 
 test.each([
   [['add', 'a'], 'Usage: halting mcp add NAME COMMAND'],
-  [['add', 'a b', 'cmd'], 'The name of a server has letters'],
+  [['add', 'a b', 'cmd'], 'Server names consist of'],
   [['add', '--scop', 'user', 'a', 'cmd'], 'Did you mean --scope?'],
   [['add', '--scope', 'all', 'a', 'cmd'], '--scope takes local, project, user, not "all".'],
   [['add', '-e', 'sk-key', 'a', 'cmd'], '-e takes NAME=VALUE.'],
-  [['add', 'a', 'https://x/mcp', 'more'], 'neither arguments nor variables'],
+  [['add', 'a', 'https://x/mcp', 'more'], 'but no arguments and no --env'],
   [['add-json', 'a', '{'], 'The server is not valid JSON.'],
   [['add-json', 'a', '{"type":"ws"}'], 'Not a valid server: its type "ws" is not one of stdio, http, sse.'],
   [['remove', 'a'], 'No MCP server named a. halting mcp list shows the servers.'],
   [['get', 'a'], 'No MCP server named a. halting mcp list shows the servers.'],
-  [['list', 'a'], 'halting mcp get NAME tells of one.'],
-  [['lits'], 'halting mcp takes list, get, add, add-json, remove, login or logout.'],
+  [['list', 'a'], 'use halting mcp get NAME.'],
+  [['lits'], 'Use halting mcp list, get, add, add-json, remove, login or logout.'],
 ])('halting mcp %j is refused', async (args, problem) => {
   const { stdin } = process
   const program = {

@@ -42,7 +42,7 @@ test('a run names the server and the command, login signs in, and logout forgets
   expect(before.stdout).toContain('"mcp_servers":[{"name":"locked","status":"needs-auth"}]')
   expect(before.stderr).toContain('run `halting mcp login locked`')
   const { status, stdout, stderr } = await login(['locked', '--no-browser'])
-  expect([status, stdout]).toEqual([0, `Signed in to locked (${pair.url}). halting mcp logout locked forgets it.\n`])
+  expect([status, stdout]).toEqual([0, `Signed in to locked (${pair.url}). Sign out with halting mcp logout locked.\n`])
   const told = await run([...args, '--script', script(look), '-p', 'who?'], placed())
   expect(told.stdout).toContain('"mcp_servers":[{"name":"locked","status":"connected"}]')
   expect(told.stdout).toContain('somebody who is known')
@@ -74,7 +74,7 @@ test('a program that was registered beforehand signs in with its id and its secr
   expect([stdout, stderr, shown.stdout].join('')).not.toMatch(/very-secret|mcp-sdk/)
   await mcp('add', 'other', pair.url)
   const lost = await run(['mcp', 'login', 'other'], placed({ MCP_CLIENT_SECRET: 'very-secret' }))
-  expect([lost.status, lost.stderr]).toEqual([2, expect.stringContaining('give it with --client-id')])
+  expect([lost.status, lost.stderr]).toEqual([2, expect.stringContaining('needs --client-id')])
 })
 
 test('login opens the browser of the person, with the address and nothing else', async () => {
@@ -99,7 +99,7 @@ test('a login that is refused says so, and one that is interrupted ends', async 
   const refused = await login(['locked', '--no-browser'])
   expect([refused.status, refused.stderr]).toEqual([
     1,
-    expect.stringContaining('nobody was signed in to locked: it was refused (access_denied).'),
+    expect.stringContaining('the login to locked failed: it was refused (access_denied).'),
   ])
   const running = start(['mcp', 'login', 'locked', '--no-browser'], placed())
   await running.says('/authorize?')
@@ -111,7 +111,7 @@ test('a login that is refused says so, and one that is interrupted ends', async 
 test('there is nothing to sign in to at a program, or at what is no server here', async () => {
   await mcp('add', 'own', 'a-program')
   const own = await mcp('login', 'own')
-  expect([own.status, own.stderr]).toEqual([2, expect.stringContaining('only servers with a URL are signed in to')])
+  expect([own.status, own.stderr]).toEqual([2, expect.stringContaining('login needs a server with a URL')])
   expect((await mcp('login', 'none')).stderr).toContain('No MCP server named none.')
   writeFileSync(join(place.project, '.mcp.json'), JSON.stringify({ mcpServers: { theirs: { url: 'https://x.example/' } } }))
   const theirs = await mcp('login', 'theirs')

@@ -33,7 +33,7 @@ test('a tool of a server is called where a rule allows it, and denied where none
 test.each([
   ['{}', 'has no mcpServers'],
   ['{"mcpServers": {"a": 1}}', 'has a server that is not an object: a'],
-  ['{"mcpServers"', 'is no JSON'],
+  ['{"mcpServers"', 'is not valid JSON'],
   ['gone.json', 'cannot be read'],
 ])('--mcp-config %s is refused', async (text, problem) => {
   await expect(

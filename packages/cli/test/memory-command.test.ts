@@ -66,17 +66,17 @@ test('list, show and forget tell what is kept, and where it comes from', async (
   expect((await halting(['memory', 'show', 'preferences'])).stdout).toBe(
     readFileSync(join(folder, 'preferences.md'), 'utf8'),
   )
-  expect((await halting(['memory', 'forget', '00000001'])).stdout).toBe('Forgotten: 00000001  I want short answers.\n')
+  expect((await halting(['memory', 'forget', '00000001'])).stdout).toBe('Deleted: 00000001  I want short answers.\n')
   expect((await halting(['memory'])).stdout).toContain('(1 note)')
 })
 
 test.each([
   [['memory', 'lst'], 'Did you mean list?'],
-  [['memory', 'list', 'more'], 'takes nothing more'],
+  [['memory', 'list', 'more'], 'takes no arguments'],
   [['memory', 'show'], 'takes one topic'],
   [['memory', 'show', 'preference'], 'Did you mean preferences?'],
-  [['memory', 'forget'], 'takes the ids of notes'],
-  [['memory', 'forget', '00000001', 'ffffffff'], '"ffffffff" is kept'],
+  [['memory', 'forget'], 'takes the IDs of notes'],
+  [['memory', 'forget', '00000001', 'ffffffff'], 'no topic or note "ffffffff"'],
   [['memory', 'dream', 'again'], 'or undo'],
   [['memory', '--all'], '--all belongs to halting sessions'],
 ])('%j is refused with exit code 2, and nothing is forgotten', async (args, says) => {

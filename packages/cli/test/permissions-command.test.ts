@@ -9,7 +9,7 @@ test('permissions tells what becomes of a command, part by part and by which rul
   const { status, stdout, stderr } = await run(['permissions', 'npm test && ls | sort; rm x > log', ...flags])
   expect({ status, stderr }).toEqual({ status: 1, stderr: '' })
   expect(stdout.split('\n')).toEqual([
-    'Denied. Denied by the rule Bash(rm:*).',
+    'Not allowed. Denied by the rule Bash(rm:*).',
     '',
     '  allow  npm test  the rule Bash(npm test)',
     '  allow  ls        it changes nothing that needs a rule',
@@ -28,9 +28,9 @@ test('every character of the parts, the reasons and the rules is seen', async ()
     'Bash(rm\u{E0041}:*)',
   ])
   expect(stdout.split('\n')).toEqual([
-    'Denied. Denied by the rule Bash(rm⟦U+E0041⟧:*).',
+    'Not allowed. Denied by the rule Bash(rm⟦U+E0041⟧:*).',
     '',
-    '  ask    cat /etc/a⟦U+200B⟧b  no rule allows reading /etc/a⟦U+200B⟧b; Bash(cat /etc/a⟦U+200B⟧b) would allow it',
+    '  ask    cat /etc/a⟦U+200B⟧b  no rule allows reading /etc/a⟦U+200B⟧b; allow it with Bash(cat /etc/a⟦U+200B⟧b)',
     '  deny   rm⟦U+E0041⟧ x        the rule Bash(rm⟦U+E0041⟧:*)',
     '',
   ])
@@ -38,7 +38,7 @@ test('every character of the parts, the reasons and the rules is seen', async ()
 
 test('what runs by itself is exit code 0', async () => {
   const { status, stdout } = await run(['permissions', 'git --version'])
-  expect({ status, first: stdout.split('\n')[0] }).toEqual({ status: 0, first: 'It runs.' })
+  expect({ status, first: stdout.split('\n')[0] }).toEqual({ status: 0, first: 'Allowed.' })
 })
 
 test('with --json it is one object', async () => {
@@ -97,7 +97,7 @@ test.skipIf(!isBubblewrapThere)('what runs in the sandbox is told so', async () 
   const settings = JSON.stringify({ sandbox: { enabled: true }, permissions: { deny: ['Bash(rm:*)'] } })
   const told = (await run(['permissions', 'make; ls', '--settings', settings])).stdout.split('\n')
   expect(told).toEqual([
-    'It runs.',
+    'Allowed.',
     '',
     '  allow  make  it runs in the sandbox',
     '  allow  ls    it changes nothing that needs a rule',

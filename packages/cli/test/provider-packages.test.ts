@@ -80,7 +80,7 @@ describe('a model behind a package', () => {
     expect(checked.stdout).toContain('mine')
     expect(checked.status).toBe(0)
     const looked = await halting(['doctor', '--model', 'mine'])
-    expect(looked.stdout).toMatch(/ok +package +it is installed and can be loaded/)
+    expect(looked.stdout).toMatch(/ok +package +installed and loadable/)
     expect(looked.stdout).toMatch(/-- +key +the package finds it: in options of aiSdk, or in variables/)
   })
 

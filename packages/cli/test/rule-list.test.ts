@@ -79,7 +79,7 @@ test('one is removed from its file; it counts for as long as it is written elsew
     false,
   ])
   expect(await listed()).toEqual([])
-  expect(await removeRule(second!, live)).toContain('does not hold Bash(npm test *) any more')
+  expect(await removeRule(second!, live)).toContain('no longer contains Bash(npm test *)')
 })
 
 test('a deny rule holds until the next session; those of flags say why they stay; one of the session is taken away', async () => {

@@ -146,7 +146,7 @@ describe('a model without a price', () => {
   ] satisfies [string, Flags][])('%s has 200 turns in place of dollars, and it is said once', async (_, flags) => {
     const { open, notes } = await world()
     expect(boundsOf(await open(flags, printed))).toEqual([null, 200])
-    const said = notes.filter((note) => note.includes('there is no price'))
+    const said = notes.filter((note) => note.includes('no price is known'))
     expect(said).toHaveLength(1)
     expect(said[0]).toContain(
       `no price is known for ${unpriced}, so the limit of $10 (the default of -p) cannot be enforced; the run ends after 200 turns.`,
@@ -253,7 +253,7 @@ test('the model is told what is left of a limit, unless the settings say otherwi
     session.listen((event) => {
       if (event.type !== 'loop' || event.event.type !== 'message' || event.event.entry.kind !== 'user') return
       const { content } = event.event.entry.message
-      if (typeof content === 'string' && content.startsWith('Left of')) texts.push(content)
+      if (typeof content === 'string' && content.startsWith('Remaining in')) texts.push(content)
     })
     session.prompt('go')
     await session.settled()

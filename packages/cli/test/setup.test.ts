@@ -103,7 +103,7 @@ describe('keys', () => {
   test('without any, and without a model on this machine, it says what to do', async () => {
     const { status, stdout } = await setup()
     expect([status, existsSync(settingsPath())]).toEqual([1, false])
-    expect(stdout).toContain('Nothing was found that a run could ask. Set ANTHROPIC_API_KEY')
+    expect(stdout).toContain('No usable model was found. Set ANTHROPIC_API_KEY')
   })
 })
 
@@ -166,11 +166,11 @@ describe('models on this machine', () => {
       /^no answer within \d+ ms$/,
     ],
     ['is huge', (_request, response) => void response.end(`{"data":[${'"x",'.repeat(600_000)}""]}`), /larger than 1 MB/],
-    ['is no JSON', (_request, response) => void response.end('<html>'), /gave no list/],
-    ['is nested deeply', (_request, response) => void response.end('['.repeat(500_000)), /gave no list/],
-    ['leads elsewhere', (_request, response) => void response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end(), /answered 302/],
-    ['breaks off', (_request, response) => void response.writeHead(200, { 'content-length': '99' }).write('{', () => response.destroy()), /broke off/],
-    ['is no HTTP', (request) => void request.socket.end('SSH-2.0-x\r\n'), /no HTTP/],
+    ['is no JSON', (_request, response) => void response.end('<html>'), /no list of models/],
+    ['is nested deeply', (_request, response) => void response.end('['.repeat(500_000)), /no list of models/],
+    ['leads elsewhere', (_request, response) => void response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end(), /status 302/],
+    ['breaks off', (_request, response) => void response.writeHead(200, { 'content-length': '99' }).write('{', () => response.destroy()), /closed the connection/],
+    ['is no HTTP', (request) => void request.socket.end('SSH-2.0-x\r\n'), /does not speak HTTP/],
   ] // prettier-ignore
   test.each(hostile)('a server that %s is told and chosen by nobody', async (_what, listener, says) => {
     const server = await serve(listener)
@@ -291,11 +291,11 @@ describe('other agents', () => {
     lay(join(home, '.claude/settings.json'), { model: 'opus', permissions: { allow: ['Bash(ls)'] } })
     const { agents, choices, keys } = await told([], { OPENAI_API_KEY: 'k' })
     expect(agents).toEqual([
-      { agent: 'Claude Code', path: join(home, '.claude/settings.json'), model: null, says: ['read as it is: model, permissions'] },
+      { agent: 'Claude Code', path: join(home, '.claude/settings.json'), model: null, says: ['read directly: model, permissions'] },
       { agent: 'Codex', path: join(home, '.codex/config.toml'), model: 'gpt-5.5', says: ['uses gpt-5.5', 'approval_policy: not imported; halting asks unless your rules allow', 'MCP servers docs: not imported; use halting mcp add'] },
       { agent: 'Codex', path: join(home, '.codex/AGENTS.md'), model: null, says: [`not read; to include it, add the line @${join(home, '.codex/AGENTS.md')} to ~/.halting/AGENTS.md`] },
       { agent: 'Gemini CLI', path: join(home, '.gemini/settings.json'), model: 'google/gemini-3.8-flash', says: ['uses google/gemini-3.8-flash', 'MCP servers a: not imported; use halting mcp add'] },
-      { agent: 'opencode', path: join(home, '.config/opencode/opencode.json'), model: 'anthropic/claude-opus-5', says: ['asks anthropic/claude-opus-5'] },
+      { agent: 'opencode', path: join(home, '.config/opencode/opencode.json'), model: 'anthropic/claude-opus-5', says: ['uses anthropic/claude-opus-5'] },
     ])
     expect(choices.map(({ model }) => model)).toEqual(['gpt-5.5', 'gpt-6.1-sol'])
     expect(keys.map(({ variable }) => variable)).toEqual(['OPENAI_API_KEY'])

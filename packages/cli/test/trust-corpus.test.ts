@@ -95,7 +95,7 @@ describe('untrusted, nothing of it runs, its deny rules count, and it is told', 
     lay('project/secret', 'geheim')
     const { stdout, stderr } = await open()
     expect(canaries()).toEqual([])
-    expect(stderr.split('\n').filter((line) => line.includes('is not trusted'))).toHaveLength(1)
+    expect(stderr.split('\n').filter((line) => line.includes('Ignored until you trust '))).toHaveLength(1)
     expect(stdout + stderr).toContain('Denied by the rule Read(./secret)')
   }) // prettier-ignore
 })

@@ -67,7 +67,7 @@ test('nothing is out of sight behind many harmless rules: all are listed, what r
   expect(lines.slice(-5)).toEqual([
     '    hooks              Stop: evil',
     '  ! env                PATH=./bin',
-    '  In all 5,002 settings: 1 run something, 1 are marked !.',
+    '  Total: 5,002 settings, 1 run something, 1 are marked !.',
     '! can make other programs run, load or send something, or disables a permission request.',
     '',
   ])

@@ -158,9 +158,9 @@ describe('a repository that attacks whoever opens it', () => {
     expect(lines.at(-1)).toMatchObject({
       permission_denials: [{ tool_name: 'Read' }, { tool_name: 'Bash' }, { tool_name: 'Write' }],
     })
-    const told = stderr.split('\n').filter((line) => line.includes('is not trusted'))
+    const told = stderr.split('\n').filter((line) => line.includes('Ignored until you trust '))
     expect(told).toHaveLength(1)
-    expect(told[0]).toContain('halting trust shows them')
+    expect(told[0]).toContain('Review with `halting trust`')
   })
 
   test.each([
@@ -185,7 +185,7 @@ describe('a repository that attacks whoever opens it', () => {
     const [init] = linesOf(stdout)
     expect(init).toMatchObject({
       permissionMode: 'default',
-      trust: { trusted: true, because: '--trust, for this run' },
+      trust: { trusted: true, because: '--trust for this run' },
     })
     expect(stderr).toContain('Ignored because it was added after you trusted ')
     // Its allow rules, its hooks and its servers count; no program in its bin does, and no start-up file.
@@ -298,7 +298,7 @@ describe('halting trust (spec R-TRUST-8)', () => {
 
   test.each(['/', '/tmp', '~'])('%s holds more than projects and is refused', async (folder) => {
     const { status, stderr } = await halting(['trust', folder === '~' ? home : folder])
-    expect([status, stderr]).toEqual([2, expect.stringContaining('holds more than projects')])
+    expect([status, stderr]).toEqual([2, expect.stringContaining('is too broad to trust')])
   })
 
   test('text of a project steers no terminal', async () => {
@@ -477,7 +477,7 @@ describe('halting config (spec R-TRUST-9)', () => {
           },
         ],
         trust: { folder: project, trusted: false, because: 'not reviewed yet' },
-        warnings: expect.arrayContaining([expect.stringContaining('is not trusted')]) as unknown,
+        warnings: expect.arrayContaining([expect.stringContaining('Ignored until you trust ')]) as unknown,
       },
     ])
     const text = (await halting(['config'])).stdout
@@ -495,7 +495,7 @@ describe('halting config (spec R-TRUST-9)', () => {
     lay(home, { '.claude/settings.json': '{"permissions":{"deny":7,\n"ask":["Bash("]},"modl":1}' })
     const { stdout, status } = await halting(['config'])
     expect(status).toBe(2)
-    expect(stdout).toMatch(/:1: permissions\.deny must be a list.*\n.*:2: permissions\.ask\[0\] is no rule/)
+    expect(stdout).toMatch(/:1: permissions\.deny must be a list.*\n.*:2: permissions\.ask\[0\] is not a valid rule/)
     lay(home, { '.claude/settings.json': '{"modl":1}' })
     expect((await halting(['config'])).stdout).toContain('unknown setting modl, ignored. Did you mean model?')
   })

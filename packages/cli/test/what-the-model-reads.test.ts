@@ -104,7 +104,7 @@ const coreRooms = [
   ...['inspect-call', 'prepare-call', 'run-agent', 'save-result', 'start-agent'].map(inCore('turn/calls')),
 ]
 
-const policyRooms = ['decide', 'permissions', 'plan-hook', 'plan-mode'].map(
+const policyRooms = ['permissions', 'plan-hook', 'plan-mode'].map(
   (name) => `packages/policy/src/permissions/${name}.ts`,
 )
 
@@ -209,12 +209,9 @@ test('the default request has fewer than 4,000 tokens', async () => {
   expect(tokensOf(await requestWith())).toBeLessThan(4_000)
 })
 
-test.each([...rooms, ...coreRooms, ...policyRooms, ...modelRooms])(
-  '%s has prose for models in texts files alone',
-  (path) => {
-    expect(proseOutsideTexts(path)).toEqual([])
-  },
-)
+test.each([...rooms, ...policyRooms, ...modelRooms])('%s has prose for models in texts files alone', (path) => {
+  expect(proseOutsideTexts(path)).toEqual([])
+})
 
 test.each([
   ["const a = 'the file was not found'", 1],

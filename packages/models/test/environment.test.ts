@@ -205,7 +205,7 @@ describe('what no request can be made with is told before anything runs, without
     [{ ANTHROPIC_BASE_URL: 'https://me:secret@gateway.example' }, /contains a user name or password/],
     [{ ANTHROPIC_API_KEY: '“secret”' }, /^A character in the API key cannot be sent/],
     [{ ANTHROPIC_AUTH_TOKEN: 'sec\nret' }, /^A character in the token cannot be sent/],
-    [{ ANTHROPIC_CUSTOM_HEADERS: 'secret' }, /is no header/],
+    [{ ANTHROPIC_CUSTOM_HEADERS: 'secret' }, /is not a header/],
     [{ ANTHROPIC_CUSTOM_HEADERS: 'X Y: secret' }, /is not a valid header name/],
     [{ CLAUDE_CODE_MAX_OUTPUT_TOKENS: '0' }, /^CLAUDE_CODE_MAX_OUTPUT_TOKENS must be a whole number above 0, not "0"/],
     [{ API_TIMEOUT_MS: '10s' }, /^API_TIMEOUT_MS must be/],

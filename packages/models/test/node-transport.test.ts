@@ -431,7 +431,9 @@ describe('a body that is sent packed', () => {
       expect(networkError(broke, 'https://api.example')).toMatchObject({
         kind: 'connection',
         retryable: true,
-        message: expect.stringMatching(/^The response of api\.example cannot be decompressed \(ERR_CONTENT_DECODING\)\. /),
+        message: expect.stringMatching(
+          /^The response of api\.example cannot be decompressed \(ERR_CONTENT_DECODING\)\. /,
+        ),
       })
     }
   })

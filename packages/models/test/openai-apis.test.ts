@@ -202,7 +202,7 @@ describe('a service without the Responses API', () => {
       onResponses(asked) ? { status: 404, body: '' } : undefined,
     )
     const { error } = await call(modelAt(service), { request: requestOf({ webSearch: { maxUses: 1 } }) })
-    expect(recordOf(error).message).toContain('by which alone this model searches the web')
+    expect(recordOf(error).message).toContain('which this model needs for web search')
     expect(pathsOf(service)).toEqual(['/v1/responses'])
   })
 })

@@ -254,7 +254,9 @@ describe('prices from settings', () => {
       '"gpt-x" and "openai/gpt-x" are the same model: give its price once.',
     ])
     for (const value of [null, [], 'claude', 3, undefined]) {
-      expect(problemsOf(value)).toEqual([expect.stringMatching(/^Prices must be an object of prices by model ID \(received /)])
+      expect(problemsOf(value)).toEqual([
+        expect.stringMatching(/^Prices must be an object of prices by model ID \(received /),
+      ])
     }
   })
 })

@@ -1,3 +1,4 @@
+import { withFormerName } from '../agents/former-name.ts'
 import { randomUUID } from 'node:crypto'
 import { type JsonObject, type Model, noProgress, outputSchema, type OutputSchema } from '@halting/core'
 import { AgentBuilder, type AgentConfiguration } from '@halting/core/compat'
@@ -160,6 +161,7 @@ class Opening<Schema extends AnswerSchema> {
       ...(await goalOptions(this.#opening.goals, settings, toolbox)),
       ...(options.standing === undefined && (await this.#standing(models, named))),
       ...optionsOfTheLoop(options),
+      ...withFormerName(made.tools ?? [], options.toolAliases),
       ...this.#limits(models, agents),
       userContext: { ...made.userContext, ...options.userContext },
       ...given,

@@ -88,7 +88,7 @@ function given(json: string, { cwd, nameOf }: AgentPorts): readonly AgentDefinit
   try {
     return agentsOfJson(json, cwd)
   } catch (thrown) {
-    throw new ConfigurationError(`What ${nameOf('agents')} gives ${messageOf(thrown)}.`)
+    throw new ConfigurationError(`The value of ${nameOf('agents')} ${messageOf(thrown)}.`)
   }
 }
 

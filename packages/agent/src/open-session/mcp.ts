@@ -48,7 +48,7 @@ async function serversGiven(
 ): Promise<Readonly<Record<string, JsonObject>>> {
   const name = nameOf('mcpConfig')
   const isJson = given.trimStart().startsWith('{')
-  const what = isJson ? `What ${name} gives` : `What ${name} gives (${given})`
+  const what = isJson ? `The value of ${name}` : `The value of ${name} (${given})`
   const wrong = (problem: string): ConfigurationError =>
     new ConfigurationError(`${what} ${problem}. Use a file, or JSON: {"mcpServers": {"name": {"command": "…"}}}.`)
   const text = isJson ? given : await givenFile(given, cwd, `${name} takes a file, or JSON`)

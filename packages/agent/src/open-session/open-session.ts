@@ -1,3 +1,4 @@
+import { withFormerName } from '../agents/former-name.ts'
 import type { SessionChoices } from './choices.ts'
 import type { SessionNotice, SessionPorts } from './ports.ts'
 import type { SessionJournal } from '@halting/journal'
@@ -175,7 +176,7 @@ class SessionOpening<Choices extends SessionChoices> {
         moreTools: more.tool,
         ...hooks?.options,
         hooks: [...(hooks?.options.hooks ?? options.hooks ?? []), ...own],
-        ...(frontend.toolAliases !== undefined && { toolAliases: frontend.toolAliases }),
+        ...withFormerName(options.tools ?? [], frontend.toolAliases),
         ...(frontend.unmetWithoutWork !== undefined && { unmetWithoutWork: frontend.unmetWithoutWork }),
         init: this.#init,
         background,

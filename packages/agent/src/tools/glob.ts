@@ -1,6 +1,5 @@
 import { isAbsolute, join } from 'node:path'
 import type { JsonObject, Tool } from '@halting/core'
-import { isJsonObject } from '@halting/core/adapters'
 import { filledText, inputForm, optional, searchAliases } from './input.ts'
 import type { GlobInput } from './find-files.ts'
 import { unsupportedPattern } from './search-texts.ts'
@@ -26,7 +25,7 @@ export function createGlobTool(workspace: Workspace): Tool<GlobInput> {
     inputSchema: form.schema,
     canonicalInput: (input) => withoutRoot(form.canonicalInput(input)),
     validate(input) {
-      const check = form.validate(isJsonObject(input) ? withoutRoot(form.canonicalInput(input)) : input)
+      const check = form.validate(input)
       const isOutside =
         check.valid && (isAbsolute(check.input.pattern) || check.input.pattern.split('/').includes('..'))
       if (!isOutside) return check

@@ -54,12 +54,14 @@ export function inputForm<Input>(
   aliases: FieldAliases<Input> = {},
 ): InputForm<Input> {
   const known = new Map<string, Field<unknown, boolean>>(Object.entries(fields))
-  const schema = schemaOfFields(known)
+  // The check refuses other fields: saying so in the schema would cost tokens in every request.
+  const { additionalProperties: _, ...schema } = schemaOfFields(known)
   return {
     schema,
     canonicalInput: (given) => withoutEmpty(renamedFields(given, known, aliases), known),
     validate(received) {
-      const given = isJsonObject(received) ? this.canonicalInput(received) : received
+      // Not under other names: who calls this has had them replaced before the call was judged.
+      const given = isJsonObject(received) ? withoutEmpty(received, known) : received
       const input = problemsOf(given, known).length === 0 ? given : coercedInput(schema, jsonOf(given))
       const problems = problemsOf(input, known)
       // True: every field was found by its own check to be what `Input` says, and there are no others.

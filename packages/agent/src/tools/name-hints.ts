@@ -42,12 +42,10 @@ async function namesIn(path: string): Promise<readonly string[] | undefined> {
 /** Names with another extension first, then the nearest by letters, then longer ones that contain it. */
 function similarTo(name: string, names: readonly string[]): readonly string[] {
   const stem = stemOf(name)
-  const most = Math.max(2, Math.floor(name.length / 3))
-  const near = nearest(
-    name,
-    names.filter((each) => Math.abs(each.length - name.length) <= most).slice(0, mostCompared),
-    most,
-  )
+  // Of a short name nearly every other one is near.
+  const most = Math.floor(stem.length / 3)
+  const alike = most === 0 ? [] : names.filter((each) => Math.abs(each.length - name.length) <= most)
+  const near = nearest(name, alike.slice(0, mostCompared), most)
   return [
     ...new Set([
       ...names.filter((each) => stemOf(each) === stem),

@@ -124,6 +124,8 @@ function createExitPlanModeTool(): Tool<ExitPlanModeInput> {
     description:
       'Submits a plan for the user to approve, which ends plan mode. In plan mode, nothing can change before that.',
     inputSchema: form.schema,
+    // Another agent takes prompts for commands here that a yes allows. A yes allows none of ours: rules do.
+    canonicalInput: ({ allowedPrompts: _, ...input }) => input,
     validate: (input) => form.validate(input),
     readOnly: true,
     concurrencySafe: false,

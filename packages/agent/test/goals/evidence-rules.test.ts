@@ -55,6 +55,16 @@ it('a word that was mentioned is no file of the session', () => {
     expect([command, reasonFor(bash(command), ...earlier)]).toEqual([command, undefined])
 })
 
+it('a patch writes each of its files', () => {
+  const input =
+    '*** Begin Patch\n*** Update File: src/a.ts\n*** Move to: src/b.ts\n@@\n-a\n+b\n*** Add File: out.txt\n+x\n*** End Patch'
+  const patched: CalledTool = { name: 'apply_patch', input: { input } }
+  for (const command of ['cat src/b.ts', 'cat out.txt', 'cat src/a.ts'])
+    expect([command, reasonFor(bash(command), patched)]).toEqual([command, expect.stringMatching(/session wrote/)])
+  expect(reasonFor(bash('cat README.md'), patched)).toBeUndefined()
+  expect(reasonFor(patched)).toBe('it says what it was given')
+})
+
 describe('commands that are no evidence', () => {
   const file = write('/w/out.txt')
   const rows: readonly (readonly [command: string, words: RegExp, ...earlier: readonly CalledTool[]])[] = [

@@ -141,15 +141,15 @@ describe.skipIf(!isBubblewrapThere)('Work goes on in the sandbox (needs bubblewr
     const { text } = await run(`${commands.join('\n')}\ncurl -s --max-time 5 -x '' http://127.0.0.1:$PORT/ || echo no`)
     expect(text.split('\n').map((line) => line.trim())).toEqual([
       'hello a.example.com',
-      'example.com is not reachable from the sandbox: no allowed domain fits it',
+      'example.com is not reachable from the sandbox: no allowed domain matches it',
       'example.com',
-      'bad.example.com is not reachable from the sandbox: no allowed domain fits it',
+      'bad.example.com is not reachable from the sandbox: no allowed domain matches it',
       'bad.example.com',
-      'home.example.org is not reachable from the sandbox: it leads to a private address',
+      'home.example.org is not reachable from the sandbox: it resolves to a private address',
       'home.example.org',
-      'localhost is not reachable from the sandbox: it leads to a private address',
+      'localhost is not reachable from the sandbox: it resolves to a private address',
       'localhost',
-      '127.0.0.1 is not reachable from the sandbox: it leads to a private address',
+      '127.0.0.1 is not reachable from the sandbox: it resolves to a private address',
       '127.0.0.1',
       'no',
     ])

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
-import type { AnyLeafTool } from '@halting/core/adapters'
+import { type AnyLeafTool, isJsonObject } from '@halting/core/adapters'
 import { AgentState, type Json, type ToolContext, type ToolOutput } from '@halting/core'
 import { createCodingTools, type Limits, Workspace, type WorkspaceOptions } from '@halting/agent'
 import { onTestFinished } from 'vitest'
@@ -71,7 +71,8 @@ async function useTool(
     memos = [],
   }: Partial<Pick<ToolContext, 'signal' | 'agentType' | 'memos'>>,
 ): Promise<Told> {
-  const check = tool.validate?.(input) ?? { valid: false, message: `${tool.name} does not validate` }
+  const meant = isJsonObject(input) ? (tool.canonicalInput?.(input) ?? input) : input
+  const check = tool.validate?.(meant) ?? { valid: false, message: `${tool.name} does not validate` }
   if (!check.valid) return told({ content: check.message, isError: true })
   // Of the run the tools read the conversation alone, which is empty here.
   const state = AgentState.empty()

@@ -28,6 +28,22 @@ const titleWidth = 200
 /** A file that is shown as it was before a Write. */
 const largestBefore = 512 * 1024
 
+/** What a call does with the task list. */
+function taskListTitle(name: string, field: (key: string) => string): string {
+  switch (name) {
+    case 'TaskCreate':
+      return `Add a task: ${field('subject')}`
+    case 'TaskUpdate':
+      return `Update task ${field('taskId')}`
+    case 'TaskList':
+      return 'List the tasks'
+    case 'TaskGet':
+      return `Show task ${field('taskId')}`
+    default:
+      return 'Update the todo list'
+  }
+}
+
 /** @param cwd Where paths of the call are from: an editor is told absolute ones alone. */
 export function toolViewOf(name: string, input: unknown, cwd: string): ToolView {
   const fields = fieldsOf(input)
@@ -107,15 +123,11 @@ export function toolViewOf(name: string, input: unknown, cwd: string): ToolView 
         content: texts('prompt'),
       }
     case 'TodoWrite':
-      return plain('think', 'Update the todo list')
     case 'TaskCreate':
-      return { ...plain('think', `Add a task: ${field('subject')}`), content: texts('description') }
     case 'TaskUpdate':
-      return plain('think', `Update task ${field('taskId')}`)
     case 'TaskList':
-      return plain('think', 'List the tasks')
     case 'TaskGet':
-      return plain('think', `Show task ${field('taskId')}`)
+      return { ...plain('think', taskListTitle(name, field)), content: texts('description') }
     case 'EnterPlanMode':
       return plain('switch_mode', 'Enter plan mode')
     case 'ExitPlanMode': {
@@ -129,6 +141,16 @@ export function toolViewOf(name: string, input: unknown, cwd: string): ToolView 
     default:
       return { ...plain('other', otherTitle(name)), content: wholeInput(fields) }
   }
+}
+
+function searchTitle(tool: 'Glob' | 'Grep', pattern: string, where: string): string {
+  const what = tool === 'Glob' ? `Find files matching ${pattern}` : `Search for "${pattern}"`
+  return where === '' ? what : `${what} in ${where}`
+}
+
+function otherTitle(tool: string): string {
+  const called = mcpNameOf(tool)
+  return called === undefined ? tool : `${called.tool} (MCP server ${called.server})`
 }
 
 /** A patch with a diff for each of its files. */
@@ -151,16 +173,6 @@ function patchDiff({ kind, path, target, hunks }: ShownPatchFile, cwd: string): 
     newText: sideOf(hunks, '+'),
   } as const
   return diff
-}
-
-function searchTitle(tool: 'Glob' | 'Grep', pattern: string, where: string): string {
-  const what = tool === 'Glob' ? `Find files matching ${pattern}` : `Search for "${pattern}"`
-  return where === '' ? what : `${what} in ${where}`
-}
-
-function otherTitle(tool: string): string {
-  const called = mcpNameOf(tool)
-  return called === undefined ? tool : `${called.tool} (MCP server ${called.server})`
 }
 
 /** Which kind a call of `Wait` is, and what it is about. */

@@ -127,7 +127,7 @@ function commandPage(command: Command, width: number): string {
 }
 
 /** The flags that the help of a command describes: its own, and single ones of runs. */
-export function describedFlags(command: Command): readonly AnyFlag[] {
+function describedFlags(command: Command): readonly AnyFlag[] {
   // `mcp` reads its arguments itself.
   if (command === 'mcp') return [flagTable.help]
   const { flags = [] } = commandHelp[command]

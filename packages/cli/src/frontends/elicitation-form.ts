@@ -187,7 +187,16 @@ export function misfitOf(
 /** Whether a field takes a value. */
 export function fits(given: FormField, value: unknown): boolean {
   const field = fieldsOf(given)
-  const { minimum = -Infinity, maximum = Infinity, minLength = 0, maxLength = Infinity, oneOf, items, type, format } = field
+  const {
+    minimum = -Infinity,
+    maximum = Infinity,
+    minLength = 0,
+    maxLength = Infinity,
+    oneOf,
+    items,
+    type,
+    format,
+  } = field
   const isWithin = (size: number, least: unknown, most: unknown): boolean =>
     size >= Number(least) && size <= Number(most)
   const isOption = (options: unknown, chosen: unknown): boolean =>

@@ -37,7 +37,7 @@ export async function explainPermissions(
   const style = styleFor(output.isTerminal.stdout, env)
   const colours = { allow: style.green, ask: style.yellow, deny: style.red }
   const width = Math.min(widest, Math.max(...parts.map(({ part }) => everyCharacterInLine(part, widest).length), 1))
-  const verdicts = { allow: 'Allowed.', ask: 'Asks for approval.', deny: 'Denied.' }
+  const verdicts = { allow: 'Allowed.', ask: 'Asks for approval.', deny: 'Not allowed.' }
   output.out(
     [
       `${colours[behavior](verdicts[behavior])}${mode === 'default' ? '' : ` (${mode})`} ${message === undefined ? '' : everyCharacterInLine(message, longest * 2)}`.trimEnd(),

@@ -8,6 +8,7 @@ import type { ClusterInTerminal } from '../cluster/open-in-terminal.ts'
 import type { Flags } from '../flags/flags.ts'
 import { runLimitOfTerminal, waitOfPeople } from '../flags/run-limit.ts'
 import { signalExitCodes } from '../io/exit-codes.ts'
+import { oneLine, told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { checkModel } from '@halting/agent/session-settings'
 import { type RunSettings, settingsFor } from '../flags/session-ports.ts'
@@ -119,6 +120,8 @@ function sessionsHere({ cwd, env }: Program, changed: () => void): Sessions {
     async open(chosen, around) {
       // Loaded when the screen is there already.
       const { openLive } = await import('../flags/open-session.ts')
+      const { ServerQuestions } = await import('./app/server-questions.ts')
+      const questions = new ServerQuestions((text) => around.output.err(told(oneLine(text, 1_000))))
       const live = await openLive(chosen, around, {
         answersQuestions: true,
         unmetWithoutWork: 'end',
@@ -126,11 +129,13 @@ function sessionsHere({ cwd, env }: Program, changed: () => void): Sessions {
         isOneShot: isFirst,
         runLimit: runLimitOfTerminal,
         waitDefault: waitOfPeople,
+        elicit: questions.ask,
       })
+      questions.attach(live.session)
       isFirst = false
       live.session.listen((event) => tree.onEvent(event))
       tree.look()
-      return openSessionOf(live, changed)
+      return openSessionOf(live, changed, questions)
     },
     place() {
       const branch = branchOf()

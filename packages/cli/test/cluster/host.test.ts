@@ -128,7 +128,7 @@ test('what cannot be had of a cluster is refused by name', async () => {
   const tooled = await host([], { args: ['--cluster', url, '--allowedTools', 'Bash'] })
   tooled.send(user('hi'))
   const ended = await tooled.running.ended
-  expect([ended.status, ended.stderr]).toEqual([2, expect.stringContaining('--allowedTools does not go with')])
+  expect([ended.status, ended.stderr]).toEqual([2, expect.stringContaining('--allowedTools cannot be combined with')])
 })
 
 test.each(['stdin ends', 'SIGTERM'])(
@@ -177,5 +177,5 @@ test('the official SDK drives a session of a cluster, unchanged', async () => {
     },
   })
   expect([seen, answerOf(told), told.thrown]).toEqual([['Bash'], 'One.', undefined])
-  expect(told.stderr).toContain('the system prompt of the worker stays')
+  expect(told.stderr).toContain('the system prompt of the worker applies')
 })

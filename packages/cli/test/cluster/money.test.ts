@@ -19,13 +19,13 @@ test('a session spends from the budget of its worker, and from another one only 
   expect(tenantFor({ tenant: 'acme' }, { tenant: 'acme' })).toBe('acme')
   expect(tenantFor({ tenant: 'acme', allowedTenants: ['b'] }, { tenant: 'b' })).toBe('b')
   for (const [flags, opening, said] of [
-    [{}, { tenant: 'acme' }, 'the budget of acme'],
+    [{}, { tenant: 'acme' }, 'cannot use the tenant acme'],
     [{ tenant: 'acme' }, { tenant: 'b' }, 'the budget of b'],
     [{ tenant: 'acme', allowedTenants: ['b'] }, { tenant: '__proto__' }, 'the budget of __proto__'],
     [{ allowedTenants: ['b'] }, {}, 'name their tenant'],
-    [{ tenant: 'acme' }, { tenant: '' }, 'as a text'],
-    [{ tenant: 'acme' }, { tenant: null }, 'as a text'],
-    [{ tenant: 'acme' }, { tenant: ['acme'] }, 'as a text'],
+    [{ tenant: 'acme' }, { tenant: '' }, 'must be a string'],
+    [{ tenant: 'acme' }, { tenant: null }, 'must be a string'],
+    [{ tenant: 'acme' }, { tenant: ['acme'] }, 'must be a string'],
   ] as const)
     expect(() => tenantFor(flags, opening)).toThrow(said)
 })

@@ -63,7 +63,7 @@ test.skipIf(!isOldNode)('on a Node that the engine’s library does not run on, 
   ]) {
     const { status: code, stderr } = await run(args)
     expect(code).toBe(2)
-    expect(stderr).toMatch(/^halting: halting (?:serve|cluster dev) needs Node 22 or newer/)
+    expect(stderr).toMatch(/^halting: halting (?:serve|cluster dev) needs Node 22 or later/)
   }
 })
 
@@ -91,7 +91,7 @@ test('what cannot be asked of a cluster is refused before anything is asked', as
   writeFileSync(join(worktree, '.git'), 'gitdir: /repository/.git/worktrees/one\n')
   const before = asked.length
   for (const [args, said] of [
-    [['-p', 'hi', '--cluster', url, '--allowedTools', 'Bash'], '--allowedTools does not go with --cluster'],
+    [['-p', 'hi', '--cluster', url, '--allowedTools', 'Bash'], '--allowedTools cannot be combined with --cluster'],
     [['hi there', '--cluster', url], '--cluster needs -p'],
     [['-p', 'hi', '--cluster', 'here'], '--cluster takes an address'],
     [['undo', '--cluster', url], '--cluster belongs to'],

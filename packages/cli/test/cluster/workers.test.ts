@@ -39,7 +39,7 @@ test('a copy of a session works in a copy of its folder, and one whose folder is
   expect(copy).not.toBe(own)
   expect(readFileSync(join(copy, 'notes.txt'), 'utf8')).toBe('kept')
   await expect(workspaces.folderFor({ sessionId: 's-3', isNew: false, forkedFrom: 's-9' })).rejects.toThrow(
-    'is not here',
+    'is not on this machine',
   )
 })
 
@@ -67,7 +67,7 @@ test('no two sessions share a folder, whatever they are called and however the f
 
 test('a session that goes on where its folder is not is left to another worker', async () => {
   const workspaces = new Workspaces({ base: join(folder, 'elsewhere') })
-  await expect(workspaces.folderFor({ sessionId: 's-2', isNew: false })).rejects.toThrow('is not here')
+  await expect(workspaces.folderFor({ sessionId: 's-2', isNew: false })).rejects.toThrow('is not on this machine')
 })
 
 test('a session may name a folder below the one that is allowed, and no other', async () => {
@@ -95,7 +95,7 @@ test('the limits of an opening make those of the worker narrower, never wider', 
   expect(flagsOfSession({ maxTurns: 10 }, { maxTurns: 3, model: 'other' })).toEqual({ maxTurns: 3, model: 'other' })
   expect(readOpening({ tenant: 'of others', maxTurns: 3 })).toEqual({ tenant: 'of others', maxTurns: 3 })
   for (const wrong of [{ maxTurns: 0 }, { maxTurns: '3' }, { folder: 3 }, { model: '' }])
-    expect(() => readOpening(wrong)).toThrow('The opening of a session')
+    expect(() => readOpening(wrong)).toThrow('in the opening of a session must be')
 })
 
 test('no more sessions are at work than there are slots, and who waits longest goes first', async () => {
@@ -127,7 +127,9 @@ test('an opening has no more tries of a goal than the worker gives', () => {
   expect(flagsOfSession({ untilTries: 20 }, { maxGoalTries: 500 }).untilTries).toBe(20)
   expect(flagsOfSession({ untilTries: 20 }, { maxGoalTries: 3 }).untilTries).toBe(3)
   for (const maxGoalTries of [2.5, 1_001])
-    expect(() => readOpening({ maxGoalTries })).toThrow('maxGoalTries as a whole number up to 1000')
+    expect(() => readOpening({ maxGoalTries })).toThrow(
+      'maxGoalTries in the opening of a session must be a whole number up to 1000',
+    )
 })
 
 test('no request sets a limit beyond those that the worker was started with', () => {

@@ -284,8 +284,11 @@ describe('keys', () => {
     await first.app.ended
     const { terminal, type } = await startApp({ again: first, flags: { continue: true } })
     await terminal.sees('▸ the changelog')
+    const shown = (): number => terminal.shown().split('▸ the changelog').length - 1
+    expect(shown()).toBe(1)
     type(key.ctrl('t'))
     await terminal.sees(/▸ the changelog[\s\S]*▸ the changelog/)
+    expect(shown()).toBe(2)
   })
 
   test('a yes to plan mode begins it, and what would change something is denied', async () => {

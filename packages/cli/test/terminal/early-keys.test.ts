@@ -9,7 +9,7 @@ import { readAnswer } from '../../src/terminal/app/early-keys.ts'
 import { keyTable } from '../../src/terminal/keys/key-table.ts'
 import { bindingsOf } from '../../src/terminal/keys/keybindings.ts'
 import type { Component } from '../../src/terminal/screen/screen-port.ts'
-import { limitQuestionView, questionView } from '../../src/terminal/view/question-view.ts'
+import { limitQuestionView, questionView, serverQuestionView } from '../../src/terminal/view/question-view.ts'
 import { plain } from './view-support.ts'
 
 // The way of each key, between the editor and the questions of a session. The clock is the test's.
@@ -109,7 +109,7 @@ function harness(asked: readonly Question[], status = 'running') {
     app: app as never,
     now: () => Date.now(),
     isCovered,
-    loadView: () => Promise.resolve({ questionView, limitQuestionView }),
+    loadView: () => Promise.resolve({ questionView, limitQuestionView, serverQuestionView }),
     toEditor(data) {
       if (!keys(data)) write(data)
     },

@@ -104,8 +104,8 @@ I look.
   2
   three
 ⏺ Read b.ts (failed)
-  There is no file /work/b.ts. The working directory is
-  /work.
+  /work/b.ts does not exist. To search for it, use Glob with
+  {"pattern": "**/b.ts"}. The working directory is /work.
 ⏺ Todos
   ✓ change a.ts
   ☐ tell it

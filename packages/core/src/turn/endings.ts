@@ -166,7 +166,7 @@ function wireKind(error: ModelErrorJson): AssistantEntry['error'] & string {
 }
 
 /** The token limit is reached. `how` says where; in the middle of a reply when absent. */
-export function loweredTokensDraft({ context, spent }: Run, how: string = 'the reply was cut at what was left'): Draft {
+export function loweredTokensDraft({ context, spent }: Run, how: string = 'the reply was cut to what was left'): Draft {
   const used = spent.totalTokens
   const limit = context.settings.maxTotalTokens
   const message = `Token limit reached: ${used}/${limit}; ${how}`

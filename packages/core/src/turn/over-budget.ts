@@ -61,8 +61,8 @@ function standingBudgetDraft(budget: StandingBudget, neededUsd: number): Draft {
 export function standingCutDraft(run: Run, budget: Grant['standing']): Draft {
   const { standing } = run.context.settings
   const name = budget?.name ?? standing?.names.join(', ') ?? 'a standing budget'
-  const anew = budget === undefined ? '' : `. It begins anew at ${budget.resetsAt}`
-  const message = `The reply was cut at what was left of ${name}${anew}`
+  const anew = budget === undefined ? '' : `. It resets at ${budget.resetsAt}`
+  const message = `The reply was cut to what was left of ${name}${anew}`
   const context = { budget: name, ...(budget !== undefined && { resetsAt: budget.resetsAt }) }
   return draftOf('max_budget_usd', new StopSignal({ reason: 'cost_limit', message, context, source: 'standing' }))
 }

@@ -29,7 +29,7 @@ const asks = (name: string): Stage => ({
 /** What others leave of a budget. */
 function leaseOf(totalUsd: number) {
   const lease = {
-    name: 'the budget of acme',
+    name: 'cannot use the tenant acme',
     usd: 0,
     asked: [] as number[],
     async growTo(wanted: number): Promise<void> {

@@ -25,7 +25,7 @@ const cap = 2_000
 /** What others leave of a budget; `asked` is what it was asked for. */
 function leaseOf(totalUsd: number, usd = 0): BudgetLease & { readonly asked: number[]; usd: number } {
   const lease = {
-    name: 'the budget of acme',
+    name: 'cannot use the tenant acme',
     usd,
     asked: [] as number[],
     async growTo(wanted: number) {
@@ -80,7 +80,12 @@ describe('a lease', () => {
     expect(terminal.signal.toJSON()).toEqual({
       reason: 'cost_limit',
       message: `Nothing is left of the budget of acme: this session has used $0, and the next request may cost up to $${input + 1_024}`,
-      context: { usedUsd: 0, budget: 'the budget of acme', neededUsd: input + 1_024, availableUsd: input + 1_000 },
+      context: {
+        usedUsd: 0,
+        budget: 'cannot use the tenant acme',
+        neededUsd: input + 1_024,
+        availableUsd: input + 1_000,
+      },
       source: 'lease',
     })
   })

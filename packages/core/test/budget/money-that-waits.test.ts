@@ -402,7 +402,7 @@ describe('a wait for money', () => {
 
   test('is for what a lease cannot give, too, when others of the session have it', async () => {
     const lease = {
-      name: 'the budget of acme',
+      name: 'cannot use the tenant acme',
       usd: 0,
       async growTo(wanted: number) {
         lease.usd = Math.min(Math.max(wanted, lease.usd), maxBudgetUsd)

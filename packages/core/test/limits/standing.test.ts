@@ -146,11 +146,11 @@ describe('standing budgets', () => {
     purse.saysWhich = true
     const named = await ended(purse)
     expect([unnamed, named].map(({ reason, signal }) => [reason, signal.source, signal.message])).toEqual([
-      ['max_budget_usd', 'standing', 'The reply was cut at what was left of $9,000 a day'],
+      ['max_budget_usd', 'standing', 'The reply was cut to what was left of $9,000 a day'],
       [
         'max_budget_usd',
         'standing',
-        'The reply was cut at what was left of $9,000 a day. It begins anew at 2026-12-01T00:00:00+01:00',
+        'The reply was cut to what was left of $9,000 a day. It resets at 2026-12-01T00:00:00+01:00',
       ],
     ])
     expect(named.signal.context).toEqual({ budget: '$9,000 a day', resetsAt: '2026-12-01T00:00:00+01:00' })

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-TOOL-2, R-TOOL-2a.
+// Holds rules of docs/spec.md: R-TOOL-2, R-TOOL-2a, R-TOOL-2d.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Permissions } from '../../src/index.ts'
@@ -97,6 +97,42 @@ describe('in a run', () => {
     expect(judged).toEqual(expect.arrayContaining([['denies', meant], ['beforeToolUse', meant], ['decides', meant], ['afterToolUse', meant]])) // prettier-ignore
     expect(judged.filter((entry) => !JSON.stringify(entry).includes(JSON.stringify(meant)))).toEqual([])
     expect(JSON.stringify(result.state.transcript.messages())).toContain('"count":"3"')
+  })
+
+  test('other names and forms of an input are replaced before anybody judges the call', async () => {
+    const judged: Json[] = []
+    const permissions: Permissions = {
+      denies: () => undefined,
+      decide: ({ call }) => (judged.push(call.input as Json), { behavior: 'allow' }),
+    }
+    const canonicalInput = ({ file_path, ...rest }: JsonObject): JsonObject =>
+      file_path === undefined ? rest : { ...rest, path: file_path }
+    const reads = { ...tool('Read', (input) => JSON.stringify(input)), inputSchema: { ...schema, additionalProperties: false }, canonicalInput } // prettier-ignore
+    const inputs: Json[] = [{ file_path: 'a', count: '3' }, { path: 'a', count: 3 }, '{"file_path":"a","count":3}']
+    for (const input of inputs) {
+      judged.length = 0
+      const result = await run([calls({ name: 'Read', input: input as JsonObject }), 'done'], {
+        tools: [reads],
+        permissions,
+      })
+      expect(JSON.parse(String(resultTexts(result)[0]))).toEqual({ path: 'a', count: 3 })
+      expect(judged).toEqual([{ path: 'a', count: 3 }])
+    }
+  })
+
+  test.each([
+    [
+      'throws',
+      () => {
+        throw new Error('no')
+      },
+    ],
+    ['gives no object', () => 'text' as never],
+    ['gives what it got', (input: JsonObject) => input],
+  ])('a canonicalInput that %s leaves the input as it is', async (_how, canonicalInput) => {
+    const counts = { ...tool('Count', (input) => JSON.stringify(input)), inputSchema: schema, canonicalInput }
+    const result = await run([calls({ name: 'Count', input: { path: 'a' } }), 'done'], { tools: [counts] })
+    expect(resultTexts(result)).toEqual(['{"path":"a"}'])
   })
 
   test('an early start is taken over, also where the input was coerced', async () => {

@@ -188,7 +188,7 @@ function coverageOfAll(request: PermissionRequest, subjects: Subjects, book: Rul
   // What no rule can allow makes rules for the others useless.
   const rules = missing.some((each) => each.rules.length === 0) ? [] : missing.flatMap((each) => each.rules)
   const obeyed = missing.find(({ subject }) => isObeyed(subject, book))
-  const why = obeyed?.why ?? `no rule allows ${request.call.name} on ${paths.join(', ')}.`
+  const why = obeyed?.why ?? noRuleForPath(request.call.name, paths.join(', '))
   return { kind: 'missing', why, rules: [...new Set(rules)] }
 }
 

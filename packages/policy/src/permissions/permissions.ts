@@ -204,10 +204,6 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
       modes,
       options.suggestFor ?? 'localSettings',
     )
-  const updatesOnAllow: NonNullable<Permissions['updatesOnAllow']> = ({ call }) => {
-    const [update] = updatesOfPersonTool(call.name)
-    return update?.type === 'setMode' && modes.some((mode) => mode === update.mode) ? [update] : []
-  }
   const cause: NonNullable<Permissions['cause']> = (request) =>
     causeOf(asCallOfServer(request) ?? request, inMode(bookFor(request), request, modes))
   const keep: NonNullable<Permissions['keep']> = async (updates) => {
@@ -215,6 +211,7 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
     if (book.hasFixedAllow && updates.some(allowsMore)) throw fixedAllow()
     await options.keep?.(updates)
   }
+  const offers = { suggest, updatesOnAllow: updatesByYes(modes), cause, keep }
   const isPlanning: NonNullable<Permissions['isPlanning']> = (mode = book.mode) => mode === 'plan'
   return {
     modes,
@@ -249,10 +246,7 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
     },
     toolsHiddenByDeny: (names) => hiddenTools(book.deny, names),
     remedyFor: (request) => remedyFor(asCallOfServer(request) ?? request, inMode(bookFor(request), request, modes)),
-    suggest,
-    updatesOnAllow,
-    cause,
-    keep,
+    ...offers,
     explain: (command) => explanationOf(command, book),
     deniesReading(path, rights = {}) {
       const { deny } = bookOf(rights)
@@ -284,11 +278,16 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
       isPlanning,
       denies,
       decide: (request) => decideAs(request, 'ask'),
-      suggest,
-      updatesOnAllow,
-      cause,
-      keep,
+      ...offers,
     },
+  }
+}
+
+/** A yes alone means the first of the updates of such a call, where its mode is one of the session. */
+function updatesByYes(modes: readonly string[]): NonNullable<Permissions['updatesOnAllow']> {
+  return ({ call }) => {
+    const [update] = updatesOfPersonTool(call.name)
+    return update?.type === 'setMode' && modes.includes(update.mode) ? [update] : []
   }
 }
 

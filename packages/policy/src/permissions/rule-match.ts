@@ -8,7 +8,7 @@ import type { Subject } from './subject.ts'
 const probe = '\u0001'
 
 /** The first deny or ask rule that speaks about a call or any part of it. */
-export function ruleFor(
+function ruleFor(
   rules: readonly PermissionRule[],
   toolName: string,
   subject: Subject,

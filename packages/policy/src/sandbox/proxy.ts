@@ -128,12 +128,12 @@ function withPlaces(target: Target): Target | undefined {
 }
 
 async function addressOf(host: string, options: ProxyOptions): Promise<string | { readonly why: string }> {
-  if (!isDomainAllowed(host, options.domains)) return { why: 'no allowed domain fits it' }
+  if (!isDomainAllowed(host, options.domains)) return { why: 'no allowed domain matches it' }
   const resolve = options.resolve ?? (async (name) => (await lookup(name, { all: true })).map(({ address }) => address))
   try {
     const addresses = await resolve(host)
     // All of them: a name that also leads into the private network is no name to trust.
-    if (addresses.length === 0 || !addresses.every(isPublicAddress)) return { why: 'it leads to a private address' }
+    if (addresses.length === 0 || !addresses.every(isPublicAddress)) return { why: 'it resolves to a private address' }
     return addresses[0] ?? { why: 'it has no address' }
   } catch {
     return { why: 'its name could not be resolved' }

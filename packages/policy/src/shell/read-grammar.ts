@@ -97,8 +97,7 @@ export function readWords(grammar: Grammar, given: readonly ShellWord[]): ReadWo
       at += 1
       const next = args[at]
       if (next === undefined) return not('the value of an option is missing')
-      if (next.kind === 'dynamic' && !next.isOne)
-        noteUnseen('a word that is only known at run time could become several words')
+      if (next.kind === 'dynamic' && !next.isOne) noteUnseen('a word that is only known at run time could be several')
       if (next.kind === 'glob') noteUnseen('the value of an option is a pattern')
       options.push(...found.slice(0, -1).map((option) => ({ ...option, isLate })))
       options.push({ name: last.name, value: next, isLate })

@@ -77,7 +77,10 @@ const keys = 'an object with only per, usd, model and folder, such as {"per": "d
 const dollars = 'a number of US dollars above 0, and at most 1000000'
 
 test.each([
-  ['{"budgets": {"per": "day"}}', 'budgets must be a list, such as [{"per": "day", "usd": 20}] (received {"per":"day"}).'],
+  [
+    '{"budgets": {"per": "day"}}',
+    'budgets must be a list, such as [{"per": "day", "usd": 20}] (received {"per":"day"}).',
+  ],
   ['{"budgets": [20]}', `budgets[0] must be ${keys} (received 20).`],
   ['{"budgets": [{"per": "day"}]}', `budgets[0].usd must be ${dollars} (it is missing).`],
   ['{"budgets": [{"per": "day", "usd": 0}]}', `budgets[0].usd must be ${dollars} (received 0).`],
@@ -104,10 +107,7 @@ test.each([
     'budgets[0].folder must be a path that begins with / or ~/ (received "").',
   ],
   ['{"budgets": [{"per": "day", "usd": 1, "limit": 2}]}', `budgets[0] must be ${keys}. Remove "limit".`],
-  [
-    '{"budget": [{"per": "day", "usd": 1}]}',
-    'unknown setting budget. Did you mean budgets? Fix or remove it.',
-  ],
+  ['{"budget": [{"per": "day", "usd": 1}]}', 'unknown setting budget. Did you mean budgets? Fix or remove it.'],
 ])('a wrong budget of the person stops the program, with file and field: %s', async (text, problem) => {
   const error: unknown = await load({ [own]: text }).catch((thrown: unknown) => thrown)
   expect(String(error)).toMatch(/home\/\.halting\/settings\.json:1: /)

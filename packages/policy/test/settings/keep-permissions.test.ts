@@ -189,7 +189,9 @@ test('a rule is removed from the file that it is written in, and every other byt
   mkdirSync(join(options.cwd, '.claude'))
   const link = join(options.cwd, '.claude/settings.json')
   symlinkSync(outside, link)
-  await expect(removeStoredRule({ ...stored, path: link, level: 'project' }, options)).rejects.toThrow(/outside the project/)
+  await expect(removeStoredRule({ ...stored, path: link, level: 'project' }, options)).rejects.toThrow(
+    /outside the project/,
+  )
 })
 
 test('whatever the list holds, the text is gone from it and all else is as it was', () => {

@@ -53,7 +53,7 @@ test('allowManagedHooksOnly: only the hooks of an administrator are called', asy
     })),
   )
   expect(warnings).toEqual([
-    "hooks in 4 other files are ignored because /managed.json allows only those of an administrator. halting config lists them.",
+    'hooks in 4 other files are ignored because /managed.json allows only those of an administrator. halting config lists them.',
   ])
   expect(origins[0]).toEqual({ setting: 'allowManagedHooksOnly', value: true, from: '/managed.json' })
 })
@@ -94,7 +94,7 @@ test('allowManagedPermissionRulesOnly: only the rules of an administrator allow;
     ['flag', 'project', 'user'].map(() => ['permissions.allow', 'Bash(make)']),
   )
   expect(warnings).toEqual([
-    "allow rules in 3 other files are ignored because /managed.json allows only those of an administrator. halting config lists them.",
+    'allow rules in 3 other files are ignored because /managed.json allows only those of an administrator. halting config lists them.',
   ])
 })
 
@@ -175,7 +175,7 @@ test('allowManagedDomainsOnly: the sandbox reaches the domains of an administrat
     })),
   )
   expect(warnings).toEqual([
-    "sandbox domains in 3 other files are ignored because /managed.json allows only those of an administrator. halting config lists them.",
+    'sandbox domains in 3 other files are ignored because /managed.json allows only those of an administrator. halting config lists them.',
   ])
 })
 
@@ -199,7 +199,7 @@ test('in any other file they say nothing, and a wrong value stops the program', 
   )
   expect(sandboxSettingsOf(settings.sandbox ?? []).allowedDomains).toEqual(['evil.example'])
   expect(warnings).toEqual([
-    "sandbox.network.allowManagedDomainsOnly in /user.json is ignored: only an administrator can set it.",
+    'sandbox.network.allowManagedDomainsOnly in /user.json is ignored: only an administrator can set it.',
   ])
   await expect(weighed({ sandbox: { network: { allowManagedDomainsOnly: 'yes' } } }, {})).rejects.toThrow(
     '/managed.json:1: sandbox.network.allowManagedDomainsOnly must be true or false (received "yes").',

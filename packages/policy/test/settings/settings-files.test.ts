@@ -49,7 +49,10 @@ describe('an invalid value that guards, limits or keeps something stops the prog
       '{"permissions":\n{\n"deny": "Bash"}}',
       ':3: permissions.deny must be a list, each entry a rule, such as Read(./.env) (received "Bash").',
     ],
-    ['{"permissions":{"deny":["Bash",\n7]}}', ':2: permissions.deny[1] must be a rule, such as Read(./.env) (received 7).'],
+    [
+      '{"permissions":{"deny":["Bash",\n7]}}',
+      ':2: permissions.deny[1] must be a rule, such as Read(./.env) (received 7).',
+    ],
     [
       '{"permissions":{"ask":["Bash",\n"",\n"Bash("]}}',
       ':2: permissions.ask[1] must be a rule, such as Bash(git push *) (received "").',
@@ -103,7 +106,10 @@ describe('an invalid value that guards, limits or keeps something stops the prog
     ['{"sandbox":{"enabled":"yes"}}', ':1: sandbox.enabled must be true or false (received "yes").'],
     ['{"cleanupPeriodDays":0}', 'cleanupPeriodDays must be a whole number of days, at least 1'],
     ['{"modelPrices":[]}', ':1: modelPrices must be an object of prices by model ID (received []).'],
-    ['{"permissions":{"deny":["Bash"]},\n"permissions":{}}', ':2: "permissions" appears twice in one object. Remove one.'],
+    [
+      '{"permissions":{"deny":["Bash"]},\n"permissions":{}}',
+      ':2: "permissions" appears twice in one object. Remove one.',
+    ],
     ['{"permissions":{"deny":["Bash"],"d\\u0065ny":[]}}', ':1: "deny" appears twice in one object. Remove one.'],
   ])('%s', async (text, message) => {
     const where = place()
@@ -116,7 +122,9 @@ describe('an invalid value that guards, limits or keeps something stops the prog
     async (text) => {
       const where = place()
       where.write('.claude/settings.json', text)
-      await expect(load(where)).rejects.toThrow(/settings\.json (?:is not valid JSON: .*|must contain one JSON object\.)/s)
+      await expect(load(where)).rejects.toThrow(
+        /settings\.json (?:is not valid JSON: .*|must contain one JSON object\.)/s,
+      )
     },
   )
 
@@ -182,7 +190,10 @@ describe('an invalid value that runs, allows or chooses something is told, and d
       { permissions: { allow: ['Bash(:*:*)'] } },
       'permissions.allow[0] is not a valid rule ("Bash(:*:*)"): :* stands only at the end; use * elsewhere.',
     ],
-    [{ permissions: { additionalDirectories: [7] } }, 'permissions.additionalDirectories[0] must be a path (received 7).'],
+    [
+      { permissions: { additionalDirectories: [7] } },
+      'permissions.additionalDirectories[0] must be a path (received 7).',
+    ],
     [{ permissions: { defaultMode: 'auto' } }, 'permissions.defaultMode must be a mode of halting (received "auto").'],
   ])('%j', async (content, message) => {
     const where = place()
@@ -331,9 +342,7 @@ describe('files are merged (spec R-CONF-1)', () => {
     const path = where.write(own, { permissions: { additionalDirectories: ['there', 'gone'] } })
     const { settings, warnings } = await load(where)
     expect(settings.permissions?.additionalDirectories).toEqual([join(where.cwd, 'there')])
-    expect(warnings).toEqual([
-      `permissions.additionalDirectories in ${path}: "gone" is not a directory, ignored.`,
-    ])
+    expect(warnings).toEqual([`permissions.additionalDirectories in ${path}: "gone" is not a directory, ignored.`])
   })
 })
 

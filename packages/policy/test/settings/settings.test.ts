@@ -121,7 +121,9 @@ test.skipIf(process.getuid?.() !== 0)(
     chownSync(path, 12_345, 12_345)
     const { settings, warnings } = await loadSettings({ cwd: root, home: join(root, 'home'), env: {} })
     expect(settings).toEqual({})
-    expect(warnings).toEqual([expect.stringMatching(/is not valid JSON: .*The file belongs to another user and is ignored\.$/)])
+    expect(warnings).toEqual([
+      expect.stringMatching(/is not valid JSON: .*The file belongs to another user and is ignored\.$/),
+    ])
   },
 )
 

@@ -111,7 +111,7 @@ for (const [index, session] of sessions.entries()) {
   const result = done.results.at(-1)
   const says = result === undefined || !('errors' in result) ? '' : String(result.errors)
   check(
-    ended[index]?.reason === 'completed' || says.includes('the budget of acme'),
+    ended[index]?.reason === 'completed' || says.includes('cannot use the tenant acme'),
     () => `${session} ended with: ${says}`,
   )
 }

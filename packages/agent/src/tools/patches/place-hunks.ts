@@ -1,7 +1,7 @@
 import type { PatchHunk } from '@halting/policy/files'
 
 /** How exactly the lines of a hunk are those of the file. */
-export type Exactness = 'exact' | 'line ends' | 'blanks' | 'punctuation'
+type Exactness = 'exact' | 'line ends' | 'blanks' | 'punctuation'
 
 /** Where a hunk was placed that does not fit exactly. Counted from 1. */
 export interface InexactPlace {

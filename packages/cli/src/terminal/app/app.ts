@@ -280,8 +280,8 @@ export function createApp(options: AppOptions): App {
     conversation.show(next, before)
     statusLines.show(next)
     loops.show(next)
-    questions.look()
-    attention.look()
+    questions.show(next)
+    attention.show(next)
     layout.arrange()
   }
   /** What is sent meanwhile waits for the session to stand there. */

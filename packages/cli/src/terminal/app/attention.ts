@@ -1,5 +1,6 @@
 import type { NotificationChannel } from '@halting/policy/settings'
 import type { SessionEvent, SessionSnapshot } from '@halting/core/session'
+import type { OpenSession } from './context.ts'
 import type { Screen } from '../screen/screen-port.ts'
 
 interface Options {
@@ -20,6 +21,8 @@ export interface Attention {
   onEvent(event: SessionEvent): void
   /** Something of the session is another. */
   look(): void
+  /** Another session is on the screen. */
+  show(open: Pick<OpenSession, 'serverQuestions'>): void
   keyPressed(): void
   close(): void
 }
@@ -29,28 +32,43 @@ const unansweredMs = 30_000
 
 export function createAttention({ screen, channel, setsTitle, place, snapshot }: Options): Attention {
   let title = ''
+  let announced = ''
+  let servers: OpenSession['serverQuestions']
   let timer: NodeJS.Timeout | undefined
+  const call = (text: string): void => {
+    // Many terminals, and tmux as it comes, do not report the focus.
+    if (screen.focus !== 'here') return screen.notify(text, channel())
+    clearTimeout(timer)
+    timer = setTimeout(() => screen.notify(text, channel()), unansweredMs)
+  }
   const look = (): void => {
     const standing = snapshot()
-    const mark = markOf(standing)
+    const [question] = servers?.open ?? []
+    const isAsked = question !== undefined || (standing !== undefined && isAsking(standing))
+    const mark = isAsked && markOf(standing) !== '' ? '? ' : markOf(standing)
     const next = `${mark}halting · ${place()}`
-    if (standing === undefined || !isAsking(standing)) clearTimeout(timer)
+    if (!isAsked) clearTimeout(timer)
+    if (question !== undefined && question.id !== announced) {
+      announced = question.id
+      call(`halting asks: the server ${question.server}`)
+    }
     if (!setsTitle || next === title) return
     title = next
     screen.setTitle(next)
   }
   return {
     look,
+    show({ serverQuestions }) {
+      servers = serverQuestions
+      servers?.listen(look)
+      look()
+    },
     onEvent(event) {
       look()
       if (event.type === 'run_end' && screen.focus === 'away')
         screen.notify(`halting: ${event.terminal.reason}`, channel())
       const text = askedIn(event)
-      if (text === undefined) return
-      // Many terminals, and tmux as it comes, do not report the focus.
-      if (screen.focus !== 'here') return screen.notify(text, channel())
-      clearTimeout(timer)
-      timer = setTimeout(() => screen.notify(text, channel()), unansweredMs)
+      if (text !== undefined) call(text)
     },
     keyPressed: () => clearTimeout(timer),
     close: () => clearTimeout(timer),

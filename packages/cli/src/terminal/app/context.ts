@@ -17,6 +17,7 @@ import type { Choices } from '../pickers/pick-list.ts'
 import type { Block, Component, Screen } from '../screen/screen-port.ts'
 import type { Theme } from '../theme.ts'
 import type { HandIn, Taker } from './hand-in.ts'
+import type { ServerQuestions } from './server-questions.ts'
 import type { SessionLoops } from './session-loops.ts'
 import type { LoopStore } from '../../frontends/loop-record.ts'
 
@@ -36,6 +37,8 @@ export interface OpenSession extends Taker {
   standing?(): readonly StandingFigures[]
   /** What the rules say of a command of bash, part by part. */
   explain(command: string): Pick<Explanation, 'parts'>
+  /** Questions of its MCP servers; absent where they are elsewhere. */
+  readonly serverQuestions?: Pick<ServerQuestions, 'open' | 'listen'>
   /** Undefined for a session of a cluster. */
   readonly here: OnThisMachine | undefined
 }

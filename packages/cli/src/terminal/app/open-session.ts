@@ -12,10 +12,15 @@ import type { UsualLimits } from '../view/stop-panel.ts'
 import type { OnThisMachine, OpenSession } from './context.ts'
 import { keptEntries } from './kept-entries.ts'
 import type { StandingFigures } from '../../frontends/status-reports.ts'
+import type { ServerQuestions } from './server-questions.ts'
 import { StandingView } from './standing-figures.ts'
 
 /** A live session, as the interactive program uses it. `changed`: what the screen shows beside the session is another. */
-export function openSessionOf(live: LiveSession, changed: () => void = () => undefined): OpenSession {
+export function openSessionOf(
+  live: LiveSession,
+  changed: () => void = () => undefined,
+  serverQuestions?: ServerQuestions,
+): OpenSession {
   const { session, toolbox } = live
   const { workspace, permissions } = toolbox
   return {
@@ -34,6 +39,7 @@ export function openSessionOf(live: LiveSession, changed: () => void = () => und
     explain: (command) => permissions.explain(command),
     usualLimits: usualLimitsOf(live.run),
     ...standingOf(live, changed),
+    ...(serverQuestions !== undefined && { serverQuestions }),
     here: onThisMachine(live),
   }
 }

@@ -3,13 +3,16 @@ import { calledPath } from '@halting/policy/files'
 import type { LimitRequest } from '@halting/core'
 import type { Question } from '@halting/core/session'
 import type { LimitQuestionOptions } from '../view/limit-question.ts'
+import type { Component } from '../screen/screen-port.ts'
 import type { QuestionOptions, QuestionView } from '../view/question-parts.ts'
-import type { AppContext } from './context.ts'
+import type { ServerQuestionOptions } from '../view/server-question.ts'
+import type { AppContext, OpenSession } from './context.ts'
 import { answerText, readAnswer } from './early-keys.ts'
 
 interface Views {
   readonly questionView: (options: QuestionOptions) => QuestionView
   readonly limitQuestionView: (options: LimitQuestionOptions) => QuestionView
+  readonly serverQuestionView: (options: ServerQuestionOptions) => QuestionView
 }
 
 interface Options {
@@ -35,6 +38,8 @@ export interface Questions {
   readonly isShown: boolean
   /** Something about the questions is another, or nothing covers the editor any more. */
   look(): void
+  /** Another session is on the screen. */
+  show(open: Pick<OpenSession, 'serverQuestions'>): void
   /** Takes a key that is not for the question on the screen; false: the key is for whatever has the focus. */
   take(data: string): boolean
 }
@@ -115,13 +120,7 @@ export function createQuestions({ app, now, isCovered, toEditor, loadView }: Opt
         own.close = () => close(undefined)
         const view = viewOf(loaded, answered)
         own.view = view
-        return {
-          render: (width) => view.render(width),
-          handleInput(data) {
-            pressed = data
-            view.handleInput?.(data)
-          },
-        }
+        return reportingKeys(view, (data) => (pressed = data))
       })
       .then(() => {
         if (shown === own) shown = undefined
@@ -137,6 +136,10 @@ export function createQuestions({ app, now, isCovered, toEditor, loadView }: Opt
       return shown !== undefined
     },
     look,
+    show({ serverQuestions }) {
+      serverQuestions?.listen(look)
+      look()
+    },
     take(data) {
       lastKeyAt = now()
       const typed = answerText(data)
@@ -165,6 +168,17 @@ export function createQuestions({ app, now, isCovered, toEditor, loadView }: Opt
   }
 }
 
+/** The view, with each key reported before it takes it. */
+function reportingKeys(view: QuestionView, report: (data: string) => void): Component {
+  return {
+    render: (width) => view.render(width),
+    handleInput(data) {
+      report(data)
+      view.handleInput?.(data)
+    },
+  }
+}
+
 /** A question that waits, and how it is shown. */
 interface Asked {
   /** The call that it is about, or the question at a limit. */
@@ -182,8 +196,12 @@ function questionsOf(app: AppContext, now: () => number): readonly Asked[] {
     about: question.callId,
     view: ({ questionView }, answered) => questionView({ ...shared, question, waiting, ...answersTo(app, answered) }),
   }))
-  if (atLimit === undefined) return ofCalls
   const { changed, style } = shared
+  const ofServers = (app.open?.serverQuestions?.open ?? []).map((question): Asked => ({
+    about: question.id,
+    view: ({ serverQuestionView }, answered) => serverQuestionView({ question, answered, now, changed, style }),
+  }))
+  if (atLimit === undefined) return [...ofCalls, ...ofServers]
   const view: Asked['view'] = ({ limitQuestionView }, answered) =>
     limitQuestionView({
       request: atLimit,
@@ -192,7 +210,7 @@ function questionsOf(app: AppContext, now: () => number): readonly Asked[] {
       style,
       answer: answerAtLimit(app, atLimit, answered),
     })
-  return [...ofCalls, { about: atLimit.id, view }]
+  return [...ofCalls, ...ofServers, { about: atLimit.id, view }]
 }
 
 /** What every question of the session is shown with. */

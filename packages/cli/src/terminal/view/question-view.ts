@@ -5,6 +5,7 @@ import type { QuestionOptions, QuestionView } from './question-parts.ts'
 
 export type { QuestionOptions } from './question-parts.ts'
 export { limitQuestionView } from './limit-question.ts'
+export { serverQuestionView } from './server-question.ts'
 
 /** A question of the session as a person is asked it, with keys of its own. It takes the editor's place; whoever shows it waits until nobody types. */
 export function questionView(options: QuestionOptions): QuestionView {

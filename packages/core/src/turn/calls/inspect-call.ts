@@ -71,7 +71,7 @@ function fittingInput(tool: AnyTool, made: Json): { readonly input: Json; readon
   const given = canonicalInput(tool, made)
   const problems = schemaProblems(tool.inputSchema, given)
   if (problems.length === 0) return { input: given, problems }
-  const input = coercedInput(tool.inputSchema, given)
+  const input = canonicalInput(tool, coercedInput(tool.inputSchema, given))
   if (input === given) return { input, problems }
   return { input: deepFreeze(input), problems: schemaProblems(tool.inputSchema, input) }
 }

@@ -1,0 +1,75 @@
+import type { ElicitationAnswer, ElicitationRequest } from '@halting/agent/mcp'
+import type { Session } from '@halting/core/session'
+import { type Form, formOf } from '../../frontends/elicitation-form.ts'
+
+/** A question of an MCP server that waits for the person. */
+export interface ServerQuestion {
+  readonly id: string
+  readonly server: string
+  readonly request: ElicitationRequest
+  /** Undefined for a page. */
+  readonly form: Form | undefined
+  readonly answer: (answer: ElicitationAnswer) => void
+}
+
+/**
+ * The questions of MCP servers in the terminal, in the order in which they arrived (spec R-TERM-91).
+ *
+ * Q1: each has one answer: that of the person, or `cancel` when its server waits no more, or the run or the session ends.
+ */
+export class ServerQuestions {
+  readonly #note: (text: string) => void
+  readonly #listeners: (() => void)[] = []
+  #open: readonly ServerQuestion[] = []
+  #made = 0
+
+  /** @param note Tells the person in a sentence. */
+  constructor(note: (text: string) => void) {
+    this.#note = note
+  }
+
+  get open(): readonly ServerQuestion[] {
+    return this.#open
+  }
+
+  /** Calls back when a question is opened or closed. */
+  listen(listener: () => void): void {
+    this.#listeners.push(listener)
+  }
+
+  /** Withdraws what is open when a run of this session ends. */
+  attach(session: Pick<Session, 'listen'>): void {
+    session.listen(({ type }) => {
+      if (type !== 'run_end' && type !== 'failed' && type !== 'closed') return
+      for (const { answer } of this.#open) answer({ action: 'cancel' })
+    })
+  }
+
+  readonly ask = (server: string, request: ElicitationRequest, signal: AbortSignal): Promise<ElicitationAnswer> => {
+    const form = request.mode === 'url' ? undefined : formOf(request.requestedSchema)
+    if (request.mode !== 'url' && form === undefined) {
+      this.#note(
+        `Declined a question of the server ${server}, "${request.message}": a form cannot show what it asks for.`,
+      )
+      return Promise.resolve({ action: 'decline' })
+    }
+    if (signal.aborted) return Promise.resolve({ action: 'cancel' })
+    return new Promise((resolve) => {
+      const id = `server-question-${++this.#made}`
+      const cancel = (): void => answer({ action: 'cancel' })
+      const answer = (given: ElicitationAnswer): void => {
+        signal.removeEventListener('abort', cancel)
+        this.#open = this.#open.filter((one) => one.id !== id)
+        resolve(given)
+        this.#changed()
+      }
+      signal.addEventListener('abort', cancel, { once: true })
+      this.#open = [...this.#open, { id, server, request, form, answer }]
+      this.#changed()
+    })
+  }
+
+  #changed(): void {
+    for (const listener of this.#listeners) listener()
+  }
+}
