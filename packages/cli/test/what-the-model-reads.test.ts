@@ -254,9 +254,12 @@ test('the default request has fewer than 4,000 tokens', async () => {
   expect(tokensOf(await requestWith())).toBeLessThan(4_000)
 })
 
-test.each([...rooms, ...policyRooms, ...modelRooms])('%s has prose for models in texts files alone', (path) => {
-  expect(proseOutsideTexts(path)).toEqual([])
-})
+test.each([...rooms, ...coreRooms, ...policyRooms, ...modelRooms])(
+  '%s has prose for models in texts files alone',
+  (path) => {
+    expect(proseOutsideTexts(path)).toEqual([])
+  },
+)
 
 test.each([
   ["const a = 'the file was not found'", 1],
