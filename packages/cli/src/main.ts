@@ -233,7 +233,11 @@ async function runPrompt(flags: Flags, words: readonly string[], program: Progra
 }
 
 /** Editors append a word to their own call of `halting acp` to have a key set up in a terminal (spec R-ACP-19). */
-async function setUpForEditor([word]: readonly string[], program: Program): Promise<number> {
+async function runAcp({ flags, words: [word] }: Parsed, program: Program): Promise<number> {
+  if (word === undefined) {
+    const { acp } = await import('./acp/acp.ts')
+    return acp(flags, program)
+  }
   if (word !== 'setup')
     throw new UsageError(`halting acp takes flags, or the word setup. "${word}" is neither: remove it.`)
   const { setup } = await import('./setup/setup.ts')
@@ -246,11 +250,8 @@ async function runCommand(
   program: Program,
 ): Promise<number> {
   switch (command) {
-    case 'acp': {
-      if (words.length > 0) return setUpForEditor(words, program)
-      const { acp } = await import('./acp/acp.ts')
-      return acp(flags, program)
-    }
+    case 'acp':
+      return runAcp({ flags, words }, program)
     case 'approve':
     case 'deny': {
       const { answer } = await import('./sessions/answer.ts')

@@ -106,7 +106,7 @@ test('halting budget says what is left, lists what can be corrected, and correct
   expect(await halting('budget', 'settle', 'dead-1', '--usd', '0.5')).toEqual({
     status: 0,
     stderr: '',
-    stdout: 'dead-1: $0.5000 in place of $2.00\n',
+    stdout: 'dead-1: $0.5000 instead of $2.00\n',
   })
   expect((await halting('budget')).stdout).toContain('$20 a day: $18.50 left')
 })

@@ -10,16 +10,17 @@ test('context tells what fills the window with the next request, without a key',
   const { status, stdout, stderr } = await run(['context', 'y'.repeat(400), ...flags])
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
   const lines = stdout.split('\n').map((line) => line.replaceAll(/ +/g, ' ').trim())
-  const used = Number(/about ([\d,]+) tokens/.exec(stdout)?.[1]?.replaceAll(',', ''))
+  const used = Number(/about ([\d,]+) of/.exec(stdout)?.[1]?.replaceAll(',', ''))
   const tool = used - 1_000 - 104
+  const percent = (tokens: number): string => (tokens / 2_000).toFixed(1)
   expect(lines).toEqual([
-    `The next request to claude-haiku-4-5 uses about ${shown(used)} of 200,000 tokens (0.7 %), estimated.`,
+    `The next request to claude-haiku-4-5 uses about ${shown(used)} of 200,000 tokens (${percent(used)} %), estimated.`,
     '',
     'system prompt 1,000 0.5 %',
     `tools ${tool} 0.1 %`,
     `Read ${tool}`,
     'your messages 104 0.1 %',
-    `free ${shown(200_000 - used)} 99.3 %`,
+    `free ${shown(200_000 - used)} ${percent(200_000 - used)} %`,
     '',
     'Reading it costs $0.0017 the first time, and $0.0002 while the service has it cached.',
     expect.stringMatching(/^Compacts automatically at 167,000 tokens, and frees at least \d\d,\d{3}\.$/),

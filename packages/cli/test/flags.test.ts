@@ -102,6 +102,7 @@ describe('what the table reads', () => {
       '--allowed-tools': ['Read', { allowedTools: ['Read'] }],
       '--disallowedTools': ['Bash', { disallowedTools: ['Bash'] }],
       '--disallowed-tools': ['Bash', { disallowedTools: ['Bash'] }],
+      '--tool-profile': ['small', { toolProfile: 'small' }],
       '--tools': ['Read,Grep', { tools: ['Read', 'Grep'] }],
       '--add-dir': ['a b, c', { addDir: ['a b, c'] }],
       '--mcp-config': ['a, b.json', { mcpConfig: ['a, b.json'] }],

@@ -66,7 +66,7 @@ test.each([
   [['remove', 'a'], 'No MCP server named a. halting mcp list shows the servers.'],
   [['get', 'a'], 'No MCP server named a. halting mcp list shows the servers.'],
   [['list', 'a'], 'use halting mcp get NAME.'],
-  [['lits'], 'Use halting mcp list, get, add, add-json, remove, login or logout.'],
+  [['lits'], 'Use halting mcp list, get, add, add-json, remove, login or logout (see'],
 ])('halting mcp %j is refused', async (args, problem) => {
   const { stdin } = process
   const program = {

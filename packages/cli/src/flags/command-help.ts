@@ -55,8 +55,9 @@ const ofWorkers: readonly FlagTopic[] = ['model', 'limits', 'context', 'goals', 
 export const commandHelp: { readonly [name in Command]: CommandHelp } = {
   acp: {
     summary: 'Serve an editor (Agent Client Protocol)',
-    usage: ['acp [flags]'],
-    about: 'Serves an editor over stdin and stdout (Agent Client Protocol). The editor starts this command.',
+    usage: ['acp [flags]', 'acp setup'],
+    about:
+      'Serves an editor over stdin and stdout (Agent Client Protocol). The editor starts this command. With setup, it sets up a key in a terminal, like halting setup.',
     examples: ['halting acp --model claude-sonnet-5-5'],
     topics: [...ofRuns, 'cluster'],
   },

@@ -20,9 +20,9 @@ test('a session spends from the budget of its worker, and from another one only 
   expect(tenantFor({ tenant: 'acme', allowedTenants: ['b'] }, { tenant: 'b' })).toBe('b')
   for (const [flags, opening, said] of [
     [{}, { tenant: 'acme' }, 'cannot use the tenant acme'],
-    [{ tenant: 'acme' }, { tenant: 'b' }, 'the budget of b'],
-    [{ tenant: 'acme', allowedTenants: ['b'] }, { tenant: '__proto__' }, 'the budget of __proto__'],
-    [{ allowedTenants: ['b'] }, {}, 'name their tenant'],
+    [{ tenant: 'acme' }, { tenant: 'b' }, 'cannot use the tenant b'],
+    [{ tenant: 'acme', allowedTenants: ['b'] }, { tenant: '__proto__' }, 'cannot use the tenant __proto__'],
+    [{ allowedTenants: ['b'] }, {}, 'must name a tenant'],
     [{ tenant: 'acme' }, { tenant: '' }, 'must be a string'],
     [{ tenant: 'acme' }, { tenant: null }, 'must be a string'],
     [{ tenant: 'acme' }, { tenant: ['acme'] }, 'must be a string'],
@@ -185,14 +185,14 @@ test('a tenant that nobody has heard of is told as one', async () => {
 
 test('what cannot be told of a budget is refused with what to do', async () => {
   for (const [args, said] of [
-    [['cluster', 'budget', '--cluster', url], 'Name the tenant'],
-    [['cluster', 'budget', 'a', 'b', '--cluster', url], 'Name the tenant'],
+    [['cluster', 'budget', '--cluster', url], 'Usage: halting cluster budget TENANT'],
+    [['cluster', 'budget', 'a', 'b', '--cluster', url], 'Usage: halting cluster budget TENANT'],
     [['cluster', 'budget', 'acme'], 'needs the address of the cluster'],
     [['cluster', 'budget', 'acme', '--cluster', url, '--max-budget-usd', '-5'], '--max-budget-usd takes'],
     [['cluster', 'budget', 'acme', '--cluster', url, '--max-budget-usd', 'NaN'], '--max-budget-usd takes'],
     [['cluster', 'budget', 'acme', '--cluster', 'http://127.0.0.1:1'], 'does not answer'],
-    [['cluster', 'dev', '--cluster', url], 'a cluster of its own'],
-    [['-p', 'hi', '--tenant', 'acme'], '--tenant belongs to halting serve'],
+    [['cluster', 'dev', '--cluster', url], 'starts its own cluster'],
+    [['-p', 'hi', '--tenant', 'acme'], '--tenant needs halting serve'],
     [['why', 's', '--requests-per-minute', '5'], '--requests-per-minute belongs to halting serve'],
   ] as const) {
     const { status: code, stderr } = await run(args)

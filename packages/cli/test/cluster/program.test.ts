@@ -94,7 +94,7 @@ test('what cannot be asked of a cluster is refused before anything is asked', as
     [['-p', 'hi', '--cluster', url, '--allowedTools', 'Bash'], '--allowedTools cannot be combined with --cluster'],
     [['hi there', '--cluster', url], '--cluster needs -p'],
     [['-p', 'hi', '--cluster', 'here'], '--cluster takes an address'],
-    [['undo', '--cluster', url], '--cluster belongs to'],
+    [['undo', '--cluster', url], '--cluster is only valid with'],
     [['sessions', 'delete', 'x', '--yes', '--cluster', url], 'Of a cluster there is the list'],
     [['why', '--cluster', url], 'Name the session'],
     [['serve'], '--restate http://127.0.0.1:8080'],
