@@ -98,7 +98,7 @@ test('what cannot be asked of a cluster is refused before anything is asked', as
     [['sessions', 'delete', 'x', '--yes', '--cluster', url], 'halting sessions only lists'],
     [['why', '--cluster', url], 'Name the session'],
     [['serve'], '--restate http://127.0.0.1:8080'],
-    [['serve', '--restate', url, '--workspace-template', worktree], 'is a worktree of git'],
+    [['serve', '--restate', url, '--workspace-template', worktree], 'is a git worktree'],
     [['-p', 'hi', '--concurrency', '2', '--register'], '--register belongs to halting serve'],
   ] as const) {
     const { status: code, stderr } = await run(args)
