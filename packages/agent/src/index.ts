@@ -88,13 +88,8 @@ export { boundedFile, holderOf, type LockHolder, configFolder, realPath } from '
 export { boundedText, homeFolder, calledPath } from '@halting/policy/files'
 export { sessionOptions, type SessionParts } from './coding-agent/session-options.ts'
 export { createCarryOver } from './context/carry-over.ts'
-export {
-  createFitImage,
-  imageAdvice,
-  type FitImage,
-  type FitImageOptions,
-  type FittedImage,
-} from './media/fit-image.ts'
+export { createFitImage, type FitImage, type FitImageOptions, type FittedImage } from './media/fit-image.ts'
+export { imageAdvice } from './media/fit-image-texts.ts'
 export { createPrepareContent } from './media/prepare-content.ts'
 export {
   keepsMemory,

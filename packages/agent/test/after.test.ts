@@ -59,7 +59,7 @@ test('the model is shown what was said, shortened, and no result of a tool; nobo
   expect(told).toMatchObject([{ type: 'prompt_suggestion', suggestion: 'Run the tests' }, { reason: 'completed' }])
   const [message] = model.requests[2]?.messages ?? []
   const shown = JSON.stringify(message?.content)
-  expect(shown).toContain('Person: Fix it.')
+  expect(shown).toContain('User: Fix it.')
   expect(shown).toContain('Agent: I look.')
   expect(shown).not.toContain(secret)
   expect(shown.length).toBeLessThan(9_000)

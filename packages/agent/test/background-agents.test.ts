@@ -144,8 +144,8 @@ describe('an agent of the background', () => {
     expect(told).toMatch(/Stopped agent_\w+ \(The agent general-purpose \(a long watch\)\)/)
     expect(told).toMatch(/\[agent_\w+\] The agent general-purpose \(a long watch\) was stopped\./)
     expect(told).toContain('Its last output:\n\nI begin')
-    expect(told).toContain('Ended.\\nWhat it came to is told with its end.')
-    expect(told).toMatch(/There is no task agent_none\. Known: agent_\w+\./)
+    expect(told).toContain('Ended.\\nYou receive its result with the notice that it ended.')
+    expect(told).toMatch(/There is no task agent_none\. Known tasks: agent_\w+\./)
   })
 
   test.each(['stop', 'keep'] as const)('is stopped when the run ends where the policy is %s', async (atEnd) => {

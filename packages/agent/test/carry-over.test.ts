@@ -61,8 +61,8 @@ describe('files', () => {
     writeFileSync(join(harness.cwd, 'changed'), 'another text\n')
     rmSync(join(harness.cwd, 'gone'))
     expect(await carriedBy(harness)).toEqual([
-      { title: 'The file gone', text: 'It was deleted since you read it.' },
-      { title: 'The file changed, which has changed since you read it', text: '     1\tanother text' },
+      { title: 'The file gone', text: 'It was deleted after you read it.' },
+      { title: 'The file changed, changed since you read it', text: '     1\tanother text' },
       { title: 'The file same', text: '     1\tsame' },
     ])
   })
@@ -93,7 +93,7 @@ describe('files', () => {
     mkdirSync(join(harness.cwd, 'folder'))
     const titles = (await carriedBy(harness)).map(({ title }) => title)
     expect(titles).toEqual([
-      'The file text, which has changed since you read it',
+      'The file text, changed since you read it',
       'The file text.new',
       'The file folder.new',
       'The file binary.new',

@@ -128,7 +128,7 @@ describe('Read', () => {
     writeFileSync(join(cwd, 'wide.png'), wide)
     writeFileSync(join(cwd, 'large.png'), Buffer.concat([dot, Buffer.alloc(4_000_000)]))
     writeFileSync(join(cwd, 'not.png'), 'hello there, this is text')
-    const advice = 'Make it smaller; where sharp is installed (npm i sharp) that is done for you.'
+    const advice = 'Make it smaller, or install sharp (npm i sharp) to have images resized automatically.'
     const told = async (name: string): Promise<string> => (await use('Read', { file_path: name })).text
     expect([await told('wide.png'), await told('large.png'), await told('not.png')]).toEqual([
       `${join(cwd, 'wide.png')} cannot be shown as an image. The image is 8001x1 px; at most 8000x8000 are accepted. ${advice}`,

@@ -185,13 +185,15 @@ test('under a budget prompt hooks are asked, and what they cost is in the figure
   )
 })
 
-test('where the budget has no room for its question, a prompt hook decides nothing, and says so', async () => {
+test('where the budget does not allow asking the model, a prompt hook decides nothing, and says so', async () => {
   const { cwd, script } = folder([{ ...write, usage: tokens }, said('Done.')])
   const settings = JSON.stringify({ hooks: { PreToolUse: promptHook('x'.repeat(60_000)) } })
   const flags = ['-p', 'write', '--script', script, '--settings', settings, '--permission-mode', 'acceptEdits', '--max-budget-usd', '0.09'] // prettier-ignore
   const { stdout, status } = await run([...flags, ...stream], { cwd })
   expect([status, JSON.parse(stdout.trim().split('\n').at(-1) ?? '')]).toMatchObject([0, { result: 'Done.', total_cost_usd: 0.002 }]) // prettier-ignore
-  expect(stdout).toContain('A PreToolUse hook failed (prompt): not started: the budget has no room for its question.')
+  expect(stdout).toContain(
+    'A PreToolUse hook failed (prompt): not started: the budget does not allow asking the model.',
+  )
   expect(existsSync(join(cwd, 'a.txt'))).toBe(true)
 })
 

@@ -14,6 +14,12 @@ const page = new URL('../../../docs/what-the-model-reads.md', import.meta.url)
 
 /** Where everything that is prose is read by models: folders and files that have it in texts files alone. */
 const rooms = [
+  'packages/agent/src/after/agent-summary.ts',
+  'packages/agent/src/context/carry-over.ts',
+  'packages/agent/src/goals/command-goal.ts',
+  'packages/agent/src/hooks/core-hooks.ts',
+  'packages/agent/src/hooks/shell-hooks.ts',
+  'packages/agent/src/media/fit-image.ts',
   'packages/agent/src/agents/agent-tool.ts',
   'packages/agent/src/agents/definition.ts',
   'packages/agent/src/coding-agent/system-prompt.ts',
@@ -120,6 +126,7 @@ function inCore(folder: string): (name: string) => string {
 interface Request {
   readonly system: readonly { readonly text: string }[]
   readonly tools: readonly ToolDefinition[]
+  readonly messages: readonly unknown[]
 }
 
 interface ToolDefinition {
@@ -138,12 +145,14 @@ interface Schema {
 }
 
 let requested: Request | undefined
-const service = createServer(async (request, response) => {
-  let body = ''
-  for await (const part of request) body += String(part)
-  requested = JSON.parse(body) as Request
-  const error = { type: 'invalid_request_error', message: 'This service only listens.' }
-  response.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify({ type: 'error', error }))
+const service = createServer((request, response) => {
+  const parts: Buffer[] = []
+  request.on('data', (part: Buffer) => parts.push(part))
+  request.on('end', () => {
+    requested = JSON.parse(Buffer.concat(parts).toString('utf8')) as Request
+    const error = { type: 'invalid_request_error', message: 'This service only listens.' }
+    response.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify({ type: 'error', error }))
+  })
 })
 beforeAll(async () => {
   service.listen(0, '127.0.0.1')
@@ -153,10 +162,21 @@ afterAll(() => void service.close())
 
 /** The first request with these flags. */
 async function requestWith(...flags: readonly string[]): Promise<Request> {
+  return requestOf(['-p', 'hi', ...flags])
+}
+
+/** The first request of a program that drives `halting` and answers its questions. */
+async function requestOfHost(): Promise<Request> {
+  const message = { type: 'user', message: { role: 'user', content: 'hi' }, parent_tool_use_id: null, session_id: '' }
+  const format = ['--input-format', 'stream-json', '--output-format', 'stream-json', '--verbose']
+  return requestOf(['-p', ...format, '--permission-prompt-tool', 'stdio'], `${JSON.stringify(message)}\n`)
+}
+
+async function requestOf(args: readonly string[], stdin = ''): Promise<Request> {
   requested = undefined
   const address = `http://127.0.0.1:${(service.address() as AddressInfo).port}`
   const env = { ANTHROPIC_API_KEY: 'sk-ant-made-up', ANTHROPIC_BASE_URL: address }
-  const { stderr } = await run(['-p', 'hi', '--model', 'claude-sonnet-5-5', ...flags], { env })
+  const { stderr } = await run([...args, '--model', 'claude-sonnet-5-5'], { env, stdin })
   if (requested === undefined) throw new Error(`nothing was asked: ${stderr}`)
   return requested
 }
@@ -171,6 +191,8 @@ test('the page has every text that models read', async () => {
     `\`\`\`text\n${withoutPlace(request.system.map((block) => block.text).join('\n\n'))}\n\`\`\``,
     '## The tools of `halting -p`',
     ...request.tools.map((tool) => renderTool(tool)),
+    ...(await answeredSections(request)),
+    ...(await planSections()),
     ...(await profileSections(request)),
     '## What comes back, reminders and questions',
     'Each text with the name of its constant or function; functions are called with samples.',
@@ -180,6 +202,29 @@ test('the page has every text that models read', async () => {
   if (isToWrite) writeFileSync(page, text)
   expect(isToWrite ? text : readFileSync(page, 'utf8')).toBe(text)
 })
+
+/** Where somebody answers questions: what is not the same as in `-p`. */
+async function answeredSections(usual: Request): Promise<readonly string[]> {
+  const answered = await requestOfHost()
+  const linesOf = ({ system }: Request): readonly string[] =>
+    withoutPlace(system.map(({ text }) => text).join('\n')).split('\n')
+  const usualLines = new Set(linesOf(usual))
+  const usualTools = new Set(usual.tools.map(renderTool))
+  const lines = linesOf(answered).filter((line) => !usualLines.has(line))
+  return [
+    '## Where somebody answers questions',
+    'What differs from `halting -p`: lines of the system prompt, and tools.',
+    `\`\`\`text\n${lines.join('\n')}\n\`\`\``,
+    ...answered.tools.map(renderTool).filter((tool) => !usualTools.has(tool)),
+  ]
+}
+
+/** What a request in plan mode has in addition. */
+async function planSections(): Promise<readonly string[]> {
+  const { messages } = await requestWith('--permission-mode', 'plan')
+  const text = withoutPlace(JSON.stringify(messages, undefined, 2))
+  return ['## The messages of `halting -p --permission-mode plan hi`', `\`\`\`json\n${text}\n\`\`\``]
+}
 
 /** The profiles of `toolProfile`: what is not the same by default. */
 async function profileSections(usual: Request): Promise<readonly string[]> {
@@ -209,9 +254,12 @@ test('the default request has fewer than 4,000 tokens', async () => {
   expect(tokensOf(await requestWith())).toBeLessThan(4_000)
 })
 
-test.each([...rooms, ...policyRooms, ...modelRooms])('%s has prose for models in texts files alone', (path) => {
-  expect(proseOutsideTexts(path)).toEqual([])
-})
+test.each([...rooms, ...coreRooms, ...policyRooms, ...modelRooms])(
+  '%s has prose for models in texts files alone',
+  (path) => {
+    expect(proseOutsideTexts(path)).toEqual([])
+  },
+)
 
 test.each([
   ["const a = 'the file was not found'", 1],

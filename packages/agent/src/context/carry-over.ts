@@ -10,6 +10,7 @@ import { createReadTool, isBinary, startOf } from '../tools/read.ts'
 import type { Workspace } from '../tools/workspace.ts'
 import { taskListOf } from '../tools/task-list/task-list.ts'
 import { taskLines, taskListTitle } from '../tools/task-list/task-list-texts.ts'
+import * as texts from './carry-over-texts.ts'
 
 /** Files that are carried over a compaction, or told to be gone. */
 const mostFiles = 5
@@ -73,7 +74,7 @@ async function carriedFile(
   const path = seen.realPath
   const name = shownPath(path, realPath(workspace.cwd))
   const found = await openFound(path)
-  if (found === 'gone') return { title: `The file ${name}`, text: 'It was deleted since you read it.' }
+  if (found === 'gone') return { title: texts.fileTitle(name, { hasChanged: false }), text: texts.deletedFile }
   if (found?.kind !== 'file') return undefined
   try {
     return await carriedText(seen, name, found, workspace, { room, signal, files })
@@ -99,16 +100,17 @@ async function carriedText(
   const { lines, lineCount, hasMore } = read
   const now = seenFile(stats, read.hash)
   const hasChanged = files.freshness(path, now, () => false) === 'changed'
-  const total = lineCount === undefined ? '' : ` of ${lineCount}`
-  const part = firstLine > 1 || hasMore ? ` (lines ${firstLine} to ${firstLine + lines.length - 1}${total})` : ''
+  const last = firstLine + lines.length - 1
+  const part = { first: firstLine, last, ...(lineCount !== undefined && { total: lineCount }) }
+  const isPart = firstLine > 1 || hasMore
   const { redact = (shown: string) => shown } = workspace
   const text = redact(lines.length === 0 ? emptyText(lineCount) : numberedLines(lines, firstLine, Infinity))
   if (hasChanged) files.carried(path, now, text)
-  return { title: `The file ${name}${part}${hasChanged ? ', which has changed since you read it' : ''}`, text }
+  return { title: texts.fileTitle(name, { ...(isPart && { part }), hasChanged }), text }
 }
 
 function emptyText(lineCount: number | undefined): string {
-  return lineCount === 0 ? 'It is empty.' : `It has only ${lineCount} line${lineCount === 1 ? '' : 's'} now.`
+  return lineCount === 0 ? texts.emptyFile : texts.shortenedFile(lineCount)
 }
 
 async function openFound(path: string): Promise<InPlace | 'gone' | undefined> {

@@ -5,6 +5,7 @@ import type { Environment } from '@halting/policy/files'
 import type { Sandbox } from '@halting/policy/sandbox'
 import { commandEnvironment } from '../coding-agent/command-environment.ts'
 import type { CheckEnd } from './run-check.ts'
+import * as texts from './check-texts.ts'
 
 /** How the command of a goal runs. */
 export interface CommandGoalOptions {
@@ -49,8 +50,7 @@ export function commandGoal(command: string, options: CommandGoalOptions = {}): 
         runCheck({ command, cwd, env, sandbox: sandbox?.(), writable, redact }, signal),
       )
       if (outcome.kind === 'done') return verdictOf(outcome.value, { command, cwd, env })
-      const who = outcome.holder === undefined ? '' : ` by process ${outcome.holder.pid}`
-      return { met: false, exitCode: null, report: `It did not run: another check is still running in ${cwd}${who}.` }
+      return { met: false, exitCode: null, report: texts.checkBusy(cwd, outcome.holder?.pid) }
     },
   }
 }
@@ -64,12 +64,11 @@ interface Ran {
 async function verdictOf({ kind, exitCode, output, detail }: CheckEnd, ran: Ran): Promise<GoalVerdict> {
   const withNote = (note: string): string => (output === '' ? note : `${output}\n${note}`)
   if (kind === 'exited' && exitCode !== 127) return { met: exitCode === 0, exitCode, report: output }
-  if (kind === 'aborted')
-    return { met: false, exitCode: null, report: withNote('The check was ended before it was done.') }
+  if (kind === 'aborted') return { met: false, exitCode: null, report: withNote(texts.checkInterrupted) }
   if (kind === 'killed')
-    return { met: false, exitCode: null, report: withNote(`The check was ended by ${detail ?? 'a signal'}.`) }
+    return { met: false, exitCode: null, report: withNote(texts.checkKilled(detail ?? 'a signal')) }
   const { unusableCommand } = await import('./unusable-command.ts')
   const unusable = unusableCommand(ran.command, ran.cwd, ran.env)
-  const report = kind === 'exited' ? output : `The check could not be started: ${detail ?? 'unknown'}`
+  const report = kind === 'exited' ? output : texts.checkNotStarted(detail ?? 'unknown error')
   return { met: false, exitCode, report, ...(unusable !== undefined && { unusable }) }
 }

@@ -1,4 +1,5 @@
 import type { OutlinedCommand, OutlineWord } from '@halting/policy/shell'
+import * as texts from './check-texts.ts'
 
 /** Programs that turn what they read into something else: their output is what somebody made of it. */
 const transformers: ReadonlySet<string> = new Set(
@@ -22,16 +23,16 @@ export function printsFromItsText({ words, hasInput }: OutlinedCommand): string 
   const [first, ...args] = words
   if (first === undefined) return undefined
   const name = programIn(first)
-  if (transformers.has(name)) return `${name} makes another text of what it reads`
-  if (name === 'sed') return isPlainSed(args) ? undefined : 'sed changes what it reads'
+  if (transformers.has(name)) return texts.transformsInput(name)
+  if (name === 'sed') return isPlainSed(args) ? undefined : texts.transformsInput('sed')
   if (name === 'jq' || name === 'yq')
     return args.every(({ text, kind }) => kind === 'literal' && !text.includes('"'))
       ? undefined
-      : `${name} prints texts of its script`
+      : texts.printsScript(name)
   if (!interpreters.test(name)) return undefined
-  if (args.some(({ text }) => inlineCode.test(text))) return `${name} runs a script that stands in the command`
+  if (args.some(({ text }) => inlineCode.test(text))) return texts.inlineScript(name)
   const hasScript = args.some(({ text }) => !text.startsWith('-'))
-  return hasInput && !hasScript ? `${name} runs a script that it is given to read` : undefined
+  return hasInput && !hasScript ? texts.scriptFromInput(name) : undefined
 }
 
 /** Why a line mixes a text of its own with programs that rearrange it; undefined where it does not. */
@@ -40,7 +41,7 @@ export function rearrangesItsText(commands: readonly OutlinedCommand[], line: st
   const rearranger = names.find((name) => rearrangers.has(name))
   const hasText =
     /<<</.test(line) || /<<-?\s*['"\\]?\w/.test(line) || names.some((name) => name === 'echo' || name === 'printf')
-  return hasText && rearranger !== undefined ? `${rearranger} may rearrange a text of the command` : undefined
+  return hasText && rearranger !== undefined ? texts.rearranges(rearranger) : undefined
 }
 
 export function programIn({ text }: OutlineWord): string {

@@ -4,6 +4,7 @@ import { isJsonObject } from '@halting/core/adapters'
 import type { OutlinedCommand, OutlineWord } from '@halting/policy/shell'
 import { printsFromItsText, programIn, rearrangesItsText } from './composing-commands.ts'
 import { fieldOf, nameIn, outlineOfCall, SessionFiles } from './session-files.ts'
+import * as texts from './check-texts.ts'
 
 /** What the rules for evidence have to know of a session. */
 export interface EvidenceRulesOptions {
@@ -44,9 +45,9 @@ const contentFree: ReadonlySet<string> = new Set(
 export function evidenceRules({ cwd, asksModel = () => false }: EvidenceRulesOptions): NoEvidence {
   return (call, earlier) => {
     const { name } = call
-    if (claims.has(name) || asksModel(name)) return 'a model wrote it'
-    if (echoes.has(name)) return 'it says what it was given'
-    if (name === 'Bash' && isBackground(call)) return 'it only says that a command was started'
+    if (claims.has(name) || asksModel(name)) return texts.writtenByModel
+    if (echoes.has(name)) return texts.repeatsInput
+    if (name === 'Bash' && isBackground(call)) return texts.onlyStarted
     const files = new SessionFiles(earlier, cwd)
     if (name === 'Bash') return problemOfCommand(call, files, cwd)
     if (name === 'TaskOutput') return problemOfTask(earlier, files, cwd)
@@ -63,7 +64,7 @@ function problemOfWait(
 ): string | undefined {
   // A line that matched stands there in the words of the pattern.
   if (fieldOf(call, 'command') !== undefined) return problemOfCommand(call, files, cwd)
-  return fieldOf(call, 'task_id') === undefined ? 'it says what it was given' : problemOfTask(earlier, files, cwd)
+  return fieldOf(call, 'task_id') === undefined ? texts.repeatsInput : problemOfTask(earlier, files, cwd)
 }
 
 function isBackground({ input }: CalledTool): boolean {
@@ -73,7 +74,7 @@ function isBackground({ input }: CalledTool): boolean {
 /** Which task it shows is known from results alone: each that it may be is looked at. */
 function problemOfTask(earlier: readonly CalledTool[], files: SessionFiles, cwd: string): string | undefined {
   for (const call of earlier) {
-    if ((call.name === 'Agent' || call.name === 'Task') && isBackground(call)) return 'an agent may have written it'
+    if ((call.name === 'Agent' || call.name === 'Task') && isBackground(call)) return texts.maybeWrittenByAgent
     const problem = call.name === 'Bash' && isBackground(call) ? problemOfCommand(call, files, cwd) : undefined
     if (problem !== undefined) return problem
   }
@@ -82,15 +83,16 @@ function problemOfTask(earlier: readonly CalledTool[], files: SessionFiles, cwd:
 
 function problemOfReading(call: CalledTool, files: SessionFiles, cwd: string): string | undefined {
   const path = fieldOf(call, 'file_path') ?? fieldOf(call, 'notebook_path')
-  if (call.name === 'Read') return path !== undefined && files.hasPath(resolve(cwd, path)) ? wrote(path) : undefined
+  if (call.name === 'Read')
+    return path !== undefined && files.hasPath(resolve(cwd, path)) ? texts.ownFile(path) : undefined
   if (call.name === 'Grep') {
     const root = resolve(cwd, fieldOf(call, 'path') ?? '.')
     const isContent = fieldOf(call, 'output_mode') === 'content'
-    return isContent && files.hasBelow(root) ? 'it shows lines of files that this session wrote' : undefined
+    return isContent && files.hasBelow(root) ? texts.ownLines : undefined
   }
   if (!call.name.startsWith('mcp__') && call.name !== 'ReadMcpResource') return undefined
   const named = textsIn(call.input).find((text) => files.hasName(nameIn(text)))
-  return named === undefined ? undefined : wrote(named)
+  return named === undefined ? undefined : texts.ownFile(named)
 }
 
 function textsIn(value: unknown): readonly string[] {
@@ -99,22 +101,18 @@ function textsIn(value: unknown): readonly string[] {
   return isJsonObject(value) ? Object.values(value).flatMap(textsIn) : []
 }
 
-function wrote(path: string): string {
-  return `it reads or runs ${path}, which this session wrote`
-}
-
 function problemOfCommand(call: CalledTool, files: SessionFiles, cwd: string): string | undefined {
   const { commands, readsFrom, writes, unclear } = outlineOfCall(call)
-  if (unclear !== undefined) return `it cannot be told what it prints: ${unclear}`
+  if (unclear !== undefined) return texts.unclearOutput(unclear)
   // What the line itself writes and then shows is as much the session's.
   const own = new Set(writes.flatMap(({ text }) => (text.startsWith('/dev/') ? [] : [nameIn(text)])))
   const isOwn = (word: OutlineWord, isShown: boolean): boolean =>
     isOfSession(word, files, isShown) || own.has(nameIn(word.text))
   const rearranged = rearrangesItsText(commands, fieldOf(call, 'command') ?? '')
   if (rearranged !== undefined) return rearranged
-  if (!files.isEmpty && /\b(?:xargs|parallel)\b/.test(fieldOf(call, 'command') ?? '')) return unknownFiles
+  if (!files.isEmpty && /\b(?:xargs|parallel)\b/.test(fieldOf(call, 'command') ?? '')) return texts.unknownFiles
   const input = readsFrom.find((word) => isOwn(word, true))
-  if (input !== undefined) return wrote(input.text)
+  if (input !== undefined) return texts.ownFile(input.text)
   const isElsewhere = commands.some(
     ({ words: [first] }) => first !== undefined && /^(?:cd|pushd)$/.test(programIn(first)),
   )
@@ -133,8 +131,6 @@ function isOfSession({ text, kind }: OutlineWord, files: SessionFiles, isShown: 
   return isShown ? files.hasName(nameIn(value)) : files.hasWord(nameIn(value))
 }
 
-const unknownFiles = 'which files it reads is known only when it runs'
-
 interface Looking {
   readonly files: SessionFiles
   /** `isShown`: the word is a file that is shown, if it is one. */
@@ -150,12 +146,12 @@ function problemOfFiles(command: OutlinedCommand, { files, isOwn, cwd, isElsewhe
   const program = programIn(first)
   if (contentFree.has(program)) return undefined
   const named = [first, ...args].find((word) => isOwn(word, viewers.has(program) && word !== first))
-  if (named !== undefined) return wrote(named.text)
+  if (named !== undefined) return texts.ownFile(named.text)
   if (files.isEmpty) return undefined
-  if (args.some(({ kind }) => kind === 'unknown')) return unknownFiles
-  if (command.showsHistory) return 'it shows the content of files, some of which this session wrote'
+  if (args.some(({ kind }) => kind === 'unknown')) return texts.unknownFiles
+  if (command.showsHistory) return texts.ownHistory
   const tree = command.readsTrees.find(({ text }) => isElsewhere || files.hasBelow(resolve(cwd, text)))
-  if (tree !== undefined) return `it shows the content of files in ${tree.text}, some of which this session wrote`
+  if (tree !== undefined) return texts.ownTree(tree.text)
   return problemOfRunner(program, args, files)
 }
 
@@ -171,14 +167,12 @@ const buildFiles: Readonly<Record<string, readonly string[]>> = {
 /** Programs that run what a file says which the session may have written. */
 function problemOfRunner(program: string, args: readonly OutlineWord[], files: SessionFiles): string | undefined {
   const file = Object.hasOwn(buildFiles, program) ? buildFiles[program]?.find((name) => files.hasName(name)) : undefined
-  if (file !== undefined) return `it runs what ${file} says, which this session wrote`
+  if (file !== undefined) return texts.ownBuildFile(file)
   if (!packageManagers.test(program)) return undefined
   const operands = args.map(({ text: word }) => word).filter((word) => !word.startsWith('-'))
   const script = operands.find((word) => word !== 'run' && word !== 'run-script')
   if (script === undefined) return undefined
   // In the JSON of an input quotes stand with a backslash before them.
   const keys = [script, `pre${script}`, `post${script}`].map((name) => String.raw`"${name}\"`)
-  return files.hasWritten('package.json', keys)
-    ? `it runs the script "${script}" of package.json, which this session wrote`
-    : undefined
+  return files.hasWritten('package.json', keys) ? texts.ownScript(script) : undefined
 }

@@ -11,6 +11,7 @@ import { isRunning, markVariable, type ProcessGroup } from '../tools/process-gro
 import { ProcessTable } from '../tools/process-table.ts'
 import { checkedFolder } from './folder-turn.ts'
 import { OutputTail } from './output-tail.ts'
+import { longCommand } from './check-texts.ts'
 
 /** What runs, and where. */
 export interface CheckCommand {
@@ -79,8 +80,7 @@ export async function runCheck(check: CheckCommand, signal: AbortSignal): Promis
     child = start(check, mark)
   } catch (thrown) {
     if (codeOf(thrown) !== 'E2BIG') throw thrown
-    const detail = 'the command is too long to start; write it to a file and run that file'
-    return { kind: 'not started', exitCode: null, output: '', detail }
+    return { kind: 'not started', exitCode: null, output: '', detail: longCommand }
   }
   const tail = new OutputTail()
   const pipes = child.stdio.slice(1).filter((pipe): pipe is Readable => pipe !== null && pipe !== undefined)

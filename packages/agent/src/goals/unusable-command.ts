@@ -2,6 +2,7 @@ import { accessSync, constants, statSync } from 'node:fs'
 import { delimiter, resolve } from 'node:path'
 import { type Environment, isInsideAny } from '@halting/policy/files'
 import { plainCommands } from '@halting/policy/shell'
+import * as texts from './check-texts.ts'
 
 /** Names that bash runs by itself. */
 const builtins: ReadonlySet<string> = new Set(
@@ -21,12 +22,9 @@ const maySucceedAnyway = /[;\n]|\|\||(?:^|[^&>])&(?![&>])|^\s*(?:!|if|while|unti
  * path in the folder (spec R-GOAL-31). Undefined for one that can be run, and wherever it is not certain.
  */
 export function unusableCommand(command: string, cwd: string, env: Environment): string | undefined {
-  if (command.trim() === '')
-    return 'The command of the goal is empty. Give one that exits with 0 when the work is done.'
-  if (!isProgramFound('bash', cwd, env))
-    return 'Goals are checked by bash, which is not in PATH. Install bash, or put its folder in PATH.'
-  if (statSync(cwd, { throwIfNoEntry: false })?.isDirectory() !== true)
-    return `The folder in which the goal is checked is not there: ${cwd}`
+  if (command.trim() === '') return texts.emptyCommand
+  if (!isProgramFound('bash', cwd, env)) return texts.noBashForGoals
+  if (statSync(cwd, { throwIfNoEntry: false })?.isDirectory() !== true) return texts.missingFolder(cwd)
   const { commands, isCertain } = plainCommands(command)
   const [first] = commands
   if (!isCertain || first === undefined || maySucceedAnyway.test(command)) return undefined
@@ -34,9 +32,7 @@ export function unusableCommand(command: string, cwd: string, env: Environment):
   if (name === undefined) return undefined
   // A word after which nothing is known may be an alias or be defined by what the environment names.
   if (env['BASH_ENV'] !== undefined || env[`BASH_FUNC_${name}%%`] !== undefined) return undefined
-  return name.includes('/')
-    ? `The goal \`${command}\` is no command: ${name} is not there, and lies outside of ${cwd}. Correct the path.`
-    : `The goal \`${command}\` is no command: ${name} is not found. Install it, correct the name, or give the path of a file in ${cwd}, such as ./${name}.`
+  return name.includes('/') ? texts.missingPath(command, name, cwd) : texts.missingProgram(command, name, cwd)
 }
 
 function isFound(name: string, cwd: string, env: Environment): boolean {

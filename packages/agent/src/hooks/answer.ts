@@ -2,6 +2,7 @@ import { headOf, isJsonObject, wellFormedJson } from '@halting/core/adapters'
 import type { Json, JsonObject } from '@halting/core'
 import type { HookEnd } from './run-command.ts'
 import type { HookEvent } from './settings.ts'
+import * as texts from './hook-texts.ts'
 
 /** What one hook wants, read from how it ended (CONVENTIONS of hooks: exit codes and JSON). */
 export interface HookAnswer {
@@ -44,14 +45,12 @@ const nothing: HookAnswer = Object.freeze<HookAnswer>({})
 /** Exit code 2 blocks, whatever JSON says. JSON is read at every exit code. Any other code without JSON is an error that decides nothing. */
 export function answerOf(event: HookEvent, end: HookEnd): HookAnswer {
   const { kind, exitCode, stdout, stderr } = end
-  if (kind === 'timed out') return { error: 'it took too long and was ended' }
+  if (kind === 'timed out') return { error: 'it timed out' }
   if (kind === 'aborted' || kind === 'left') return nothing
   if (kind === 'not held') {
-    const why = `the sandbox could not hold it: ${cut(stderr.trim(), 500)}`
+    const why = texts.notConfined(cut(stderr.trim(), 500))
     // A command could see to it that no hook can be held: a guard that did not look lets nothing through.
-    return guards.has(event)
-      ? { ...blocking(event, `A hook did not run: ${why}`, nothing), error: why }
-      : { error: why }
+    return guards.has(event) ? { ...blocking(event, texts.hookNotRun(why), nothing), error: why } : { error: why }
   }
   if (kind === 'threw') return { error: cut(stderr.trim(), 500) || 'it threw' }
   if (kind !== 'exited') return { error: `${kind}: ${cut(stderr.trim(), 500)}` }
@@ -66,7 +65,7 @@ export function answerOf(event: HookEvent, end: HookEnd): HookAnswer {
     return { error: end.isHeld === true && isRefusedByTheSandbox(stderr) ? `${why}. ${keptBy(event)}` : why }
   }
   if (plainIsContext.has(event)) return text === '' ? nothing : { context: cut(text, contextLimit) }
-  return text.startsWith('{') ? { error: 'what it printed begins as JSON and is none' } : nothing
+  return text.startsWith('{') ? { error: 'its output starts like JSON but is not valid JSON' } : nothing
 }
 
 /** What the kernel says of what is read-only or shut in the sandbox, in the words of C, Node and Python. */
@@ -75,15 +74,15 @@ function isRefusedByTheSandbox(stderr: string): boolean {
 }
 
 function keptBy(event: HookEvent): string {
-  const open = guards.has(event) ? 'NOT GUARDED: the hook decided nothing. The' : 'The'
-  return `${open} sandbox may have kept it from a file: open the place by sandbox.filesystem.allowWrite or allowRead, or name the hook in sandbox.excludedCommands`
+  const open = guards.has(event) ? 'NOT GUARDED: the hook made no decision. The' : 'The'
+  return `${open} sandbox may have blocked a file: allow the path in sandbox.filesystem.allowWrite or allowRead, or add the hook to sandbox.excludedCommands`
 }
 
 const guards: ReadonlySet<HookEvent> = new Set<HookEvent>(['PreToolUse', 'PermissionRequest', 'UserPromptSubmit'])
 
 const plainIsContext: ReadonlySet<HookEvent> = new Set<HookEvent>(['UserPromptSubmit', 'SessionStart'])
 
-const tooDeep = 'the JSON that it printed is nested too deeply'
+const tooDeep = 'its JSON output is nested too deeply'
 /** What is deeper was made to break readers; it would break whoever writes it down too. */
 const maxDepth = 64
 
@@ -230,8 +229,6 @@ function asText(value: Json): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
-const note = '\n[… cut]'
-
 function cut(text: string, limit: number): string {
-  return text.length <= limit ? text : `${headOf(text, limit - note.length)}${note}`
+  return text.length <= limit ? text : `${headOf(text, limit - texts.textCut.length)}${texts.textCut}`
 }

@@ -15,6 +15,7 @@ import type { HookVerdict } from './verdict.ts'
 import { agentFields, batchOf, failureOf, handedIn, promptOf, toolFields, toolResponse } from './inputs.ts'
 import { matchedNames, matches } from './matcher.ts'
 import type { HookEvent, ShellHook, ShellHookTable } from './settings.ts'
+import * as texts from './hook-texts.ts'
 
 /** Calls the hooks of an event and gives what they came to; undefined when none is for it. */
 export type CallEvent = (
@@ -115,7 +116,7 @@ export function coreHooks(options: CoreHooksOptions): readonly Hook[] {
     const fields = { trigger, custom_instructions: context.compaction?.instructions ?? '' }
     const verdict = await call('PreCompact', trigger, fields, context)
     const left = spoken(context, 'PreCompact', verdict)
-    return verdict?.block === undefined ? left : (left ?? context).withBlocked(verdict.block || 'A hook says so.')
+    return verdict?.block === undefined ? left : (left ?? context).withBlocked(verdict.block || texts.blockedByHook)
   })
   add('PostCompact', 'afterCompact', async (context) => {
     const trigger = triggerOf(context)
@@ -175,12 +176,10 @@ function stopFields(input: StopHookInput, isAgent: boolean): JsonObject {
 function stopOutcome({ stop, block, contexts, notes }: HookVerdict): StopHookOutcome {
   const systemMessage = notes.join('\n')
   const said = systemMessage === '' ? {} : { systemMessage }
-  if (stop !== undefined) return { ...said, prevent: stop || stopped }
+  if (stop !== undefined) return { ...said, prevent: stop || texts.stoppedByHook }
   const reasons = [block ?? '', ...contexts].filter((text) => text.trim() !== '')
   return reasons.length === 0 ? said : { ...said, block: reasons.join('\n') }
 }
-
-const stopped = 'A hook stopped the run.'
 
 function whoOf(context: HookContext): JsonObject {
   return agentFields(context.agentType, context.state().agentId)
@@ -195,7 +194,7 @@ function spoken(context: HookContext, event: HookEvent, verdict: HookVerdict | u
   if (verdict === undefined) return undefined
   const { contexts, notes, stop } = verdict
   let state = withNotes(context.state(), notes)
-  for (const text of contexts) state = state.withUserMessage(`${event} hook: ${text}`)
+  for (const text of contexts) state = state.withUserMessage(texts.hookContext(event, text))
   if (stop !== undefined) state = state.withStopSignal(stopSignal(stop))
   return state === context.state() ? undefined : context.withState(state)
 }
@@ -213,7 +212,7 @@ function withNotes(state: ReturnType<HookContext['state']>, notes: readonly stri
 }
 
 function stopSignal(reason: string): StopSignal {
-  return new StopSignal({ reason: 'stop_requested', message: reason || stopped, source: 'hook' })
+  return new StopSignal({ reason: 'stop_requested', message: reason || texts.stoppedByHook, source: 'hook' })
 }
 
 /** A prompt that is blocked is taken out of what the model is shown, and the run ends. */
@@ -221,9 +220,9 @@ function afterPrompt(context: HookContext, verdict: HookVerdict | undefined): Ho
   if (verdict?.block === undefined) return spoken(context, 'UserPromptSubmit', verdict)
   const { block, notes } = verdict
   const before = context.state()
-  const erased = { role: 'user', content: 'A hook erased this prompt.' } as const
+  const erased = { role: 'user', content: texts.promptErased } as const
   const state = before.withMessages([...before.messages().slice(0, -1), erased])
-  const why = `A hook blocked the prompt${block === '' ? '.' : `: ${block}`}`
+  const why = texts.promptBlocked(block)
   return context.withState(withNotes(state, notes).withStopSignal(stopSignal(why)))
 }
 
@@ -242,8 +241,8 @@ function afterHandedIn(
   const before = context.state()
   const messages = [...before.messages()]
   const at = messages.findLastIndex((message) => message.role === 'user' && isDeepStrictEqual(message.content, content))
-  if (at !== -1) messages[at] = { role: 'user', content: 'A hook erased this prompt.' }
-  const why = `A hook blocked the prompt${block === '' ? '.' : `: ${block}`}`
+  if (at !== -1) messages[at] = { role: 'user', content: texts.promptErased }
+  const why = texts.promptBlocked(block)
   const state = withNotes(at === -1 ? before : before.withMessages(messages), [...notes, why])
   const ends = stop ?? (origin === 'follow_up' ? why : undefined)
   return context.withState(ends === undefined ? state : state.withStopSignal(stopSignal(ends)))
@@ -270,7 +269,7 @@ function afterTool(
   let left = spoken(context, event, { ...rest, contexts: said }) ?? context
   if (withholds === true) left = left.withToolOutput(withheldByHook)
   else if (output !== undefined) left = left.withToolOutput(output)
-  return stop === undefined ? left : left.withContinuationPrevented(stop || stopped)
+  return stop === undefined ? left : left.withContinuationPrevented(stop || texts.stoppedByHook)
 }
 
 /** Whether hooks with this matcher are for a tool, under any of the names that matchers know it by. */

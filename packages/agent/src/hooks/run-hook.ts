@@ -5,6 +5,7 @@ import { SandboxError } from '@halting/policy'
 import type { HookProcesses } from './processes.ts'
 import { runCommand, stdoutLimit, type CommandCall, type HookEnd } from './run-command.ts'
 import type { CallbackHook, ShellHook } from './settings.ts'
+import { promptHookQuestion, refusedWithoutReason } from './hook-texts.ts'
 
 /** What hooks of all types need of the session. */
 export interface HookSurroundings extends Pick<CommandCall, 'cwd' | 'env' | 'readable'> {
@@ -101,7 +102,7 @@ async function callBack(hook: CallbackHook, input: JsonObject, signal: AbortSign
   const threw = (why: string): HookEnd => ({ kind: 'threw', exitCode: null, stdout: '', stderr: why })
   try {
     const given = jsonOf((await hook.call(input, signal)) ?? {})
-    if (!isJsonObject(given)) return threw('its answer is no object')
+    if (!isJsonObject(given)) return threw('its answer is not an object')
     if (given['async'] === true) return { kind: 'left', exitCode: null, stdout: '', stderr: '' }
     const stdout = Object.keys(given).length === 0 ? '' : JSON.stringify(given)
     return { kind: 'exited', exitCode: 0, stdout, stderr: '' }
@@ -125,7 +126,7 @@ async function post(
     ([name, value]) => !/^[\w!#$%&'*+.^`|~-]+$/.test(name) || /[^\t\u0020-\u007E\u0080-\u00FF]/.test(value),
   )
   // Not by the words of `fetch`: they quote the value.
-  if (unfit !== undefined) return failed(`the header ${unfit[0]} holds what no header can`)
+  if (unfit !== undefined) return failed(`the header ${unfit[0]} is invalid`)
   const { host } = new URL(url)
   const response = await fetch(url, {
     method: 'POST',
@@ -139,7 +140,7 @@ async function post(
   const isElsewhere = response.status >= 300 && response.status < 400
   const text = await readBounded(response)
   if (response.ok) return { kind: 'exited', exitCode: 0, stdout: text, stderr: '' }
-  const why = `HTTP ${response.status} of ${host}${isElsewhere ? ', which is not followed elsewhere' : ''}`
+  const why = `HTTP ${response.status} of ${host}${isElsewhere ? ' (redirects are not followed)' : ''}`
   return { kind: 'exited', exitCode: 1, stdout: '', stderr: why }
 }
 
@@ -169,20 +170,17 @@ async function readBounded({ body }: Response): Promise<string> {
   return headOf(text, stdoutLimit)
 }
 
-const question = `You are a hook of a coding agent: you look at one event and say whether it may go on.
-Answer with one JSON object and nothing else: {"ok": true}, or {"ok": false, "reason": "why not"}.`
-
 /** The run asks, pays and counts: a question is ended with the run, or at the end of the hook's time. */
 async function askModel({ prompt, timeoutMs }: PromptHook, input: string, source: EventSource): Promise<HookEnd> {
-  if (source.ask === undefined) return failed('no model may be asked here: only hooks that the run waits for may')
+  if (source.ask === undefined) return failed('prompt hooks work only for events that the run waits for')
   const filled = prompt.includes('$ARGUMENTS') ? prompt.replaceAll('$ARGUMENTS', () => input) : `${prompt}\n\n${input}`
-  const messages = [{ role: 'user', content: `${question}\n\n${filled}` }] as const
+  const messages = [{ role: 'user', content: `${promptHookQuestion}\n\n${filled}` }] as const
   const reply = await source.ask({ system: '', messages, maxOutputTokens: answerTokens, timeoutMs })
   switch (reply.kind) {
     case 'aborted':
       return { kind: 'aborted', exitCode: null, stdout: '', stderr: '' }
     case 'over_budget':
-      return failed('the budget has no room for its question')
+      return failed('the budget does not allow asking the model')
     case 'failed':
       return failed(reply.error.message)
     case 'answered':
@@ -195,7 +193,7 @@ const answerTokens = 1_000
 function endOfAnswer(answer: string): HookEnd {
   const verdict = verdictIn(answer)
   if (verdict === undefined)
-    return { kind: 'exited', exitCode: 1, stdout: '', stderr: 'the model gave no {"ok", "reason"}' }
+    return { kind: 'exited', exitCode: 1, stdout: '', stderr: 'the model did not answer {"ok", "reason"}' }
   const stdout = verdict.ok ? '' : JSON.stringify({ decision: 'block', reason: verdict.reason })
   return { kind: 'exited', exitCode: 0, stdout, stderr: '' }
 }
@@ -207,7 +205,7 @@ function verdictIn(answer: string): { readonly ok: boolean; readonly reason: str
     // Any value may come.
     const { ok, reason } = Object(JSON.parse(found)) as { readonly [field: string]: unknown }
     if (typeof ok !== 'boolean') return undefined
-    return { ok, reason: typeof reason === 'string' && reason !== '' ? reason : 'A hook says that this may not go on.' }
+    return { ok, reason: typeof reason === 'string' && reason !== '' ? reason : refusedWithoutReason }
   } catch {
     return undefined
   }

@@ -15,6 +15,7 @@ import { HookProcesses } from './processes.ts'
 import type { EventSource, HookSurroundings } from './run-hook.ts'
 import type { HookEvent, ShellHook, ShellHookTable } from './settings.ts'
 import type { HookVerdict } from './verdict.ts'
+import { deniedByHook, stoppedByHook } from './hook-texts.ts'
 
 /** The session whose hooks these are. */
 export interface ShellHooksOptions extends Pick<HookSurroundings, 'sandbox'> {
@@ -176,7 +177,7 @@ export class ShellHooks {
     this.#note(notes)
     if (stop !== undefined) {
       this.#interruptRun()
-      return { behavior: 'deny', message: stop || 'A hook stopped the run.' }
+      return { behavior: 'deny', message: stop || stoppedByHook }
     }
     if (request === undefined) return otherwise
     const { behavior, message, updatedInput, interrupt } = request
@@ -185,7 +186,7 @@ export class ShellHooks {
       return isChanged ? { behavior, updatedInput } : { behavior }
     }
     if (interrupt === true) this.#interruptRun()
-    return { behavior, message: message === undefined || message === '' ? 'A hook denied this call.' : message }
+    return { behavior, message: message === undefined || message === '' ? deniedByHook : message }
   }
 
   /** Who has several runs is told, and the next one is not aborted. */

@@ -33,7 +33,7 @@ export const unknownSkill = (name: string, known: readonly string[]): string =>
 // Git.
 
 /** Begins every git summary: an earlier one in the conversation is found by it. */
-export const gitHead = 'Git status at the start of this run (from halting, not from the user):'
+export const gitHead = 'Git status at the start of this run (reported by halting, not by the user):'
 export const gitBranch = (name: string): string => `Branch: ${name}`
 export const detachedHead = 'none (detached HEAD)'
 export const noChanges = 'Changed files: none'

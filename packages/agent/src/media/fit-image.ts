@@ -1,6 +1,7 @@
 import { defaultMediaLimits, imageFactsOf, mediaProblem, messageOf } from '@halting/core/adapters'
 import type { ImageBlock, ImageFacts, MediaLimits } from '@halting/core/adapters'
 import { loadSharp, type Sharp } from './sharp.ts'
+import * as texts from './fit-image-texts.ts'
 
 /** An image that a service takes, or what is wrong with it. */
 export type FittedImage =
@@ -17,9 +18,6 @@ export interface FitImageOptions {
   readonly library?: () => Promise<Sharp | undefined>
 }
 
-/** What to do about an image that is too large, said behind what is wrong with it. */
-export const imageAdvice = 'Make it smaller; where sharp is installed (npm i sharp) that is done for you.'
-
 /**
  * Images above 2,000 px or 5 MB encoded are made smaller with `sharp`. Without it one that the service takes stays as it is, and any other is
  * refused with what is wrong.
@@ -27,12 +25,12 @@ export const imageAdvice = 'Make it smaller; where sharp is installed (npm i sha
 export function createFitImage({ limits = defaultMediaLimits, library = loadSharp }: FitImageOptions = {}): FitImage {
   return async (bytes) => {
     const facts = imageFactsOf(bytes)
-    if (facts === undefined) return { kind: 'refused', why: 'It is not a PNG, JPEG, GIF or WebP file.' }
+    if (facts === undefined) return { kind: 'refused', why: texts.notImage }
     const asItIs: FittedImage = { kind: 'image', block: blockOf(bytes, facts.type), type: facts.type, isSmaller: false }
     if (isSmall(bytes, facts, limits)) return asItIs
     const made = await inTurn(() => madeSmaller(bytes, facts, limits, library))
     if (made.kind === 'image') return made
-    const advice = made.why === undefined ? imageAdvice : 'Make it smaller.'
+    const advice = made.why === undefined ? texts.imageAdvice : texts.makeSmaller
     const problem = mediaProblem(asItIs.block, { ...limits, advice })
     if (problem === undefined) return asItIs
     return { kind: 'refused', why: made.why === undefined ? problem : `${problem} ${made.why}` }
@@ -97,9 +95,9 @@ async function madeSmaller(
         if (isShort(jpeg, limits)) return smaller(jpeg, 'image/jpeg')
       }
     }
-    return { kind: 'not', why: 'It could not be made small enough.' }
+    return { kind: 'not', why: texts.stillTooLarge }
   } catch (thrown) {
-    return { kind: 'not', why: `It could not be made smaller for you: ${messageOf(thrown)}.` }
+    return { kind: 'not', why: texts.resizeFailed(messageOf(thrown)) }
   }
 }
 

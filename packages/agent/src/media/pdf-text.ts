@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module'
 import { pathToFileURL } from 'node:url'
 import { inWorker } from '../in-worker.ts'
+import { pdfTooSlow } from './fit-image-texts.ts'
 
 /** Gives the address of the module of `unpdf`; undefined where there is none. */
 export type PdfLibrary = () => string | undefined
@@ -33,7 +34,7 @@ export async function pdfText(
   const library = find()
   if (library === undefined) return { kind: 'no library' }
   const end = await inWorker(code, { library, bytes, ...range }, { signal, mostMs, mostMegabytes })
-  if (end.kind === 'late') return { kind: 'failed', why: `It was not read within ${mostMs / 1000} s.` }
+  if (end.kind === 'late') return { kind: 'failed', why: pdfTooSlow(mostMs / 1000) }
   if (end.kind === 'failed') return { kind: 'failed', why: `${end.why}.`.replace(/\.\.$/, '.') }
   // It is what the code below returns.
   return { kind: 'text', ...(end.value as { pageCount: number; pages: readonly string[] }) }

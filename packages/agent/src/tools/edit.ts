@@ -11,7 +11,7 @@ export function createEditTool(workspace: Workspace): Tool<EditInput> {
   const form = inputForm<EditInput>(
     'Edit',
     {
-      file_path: filledText('Absolute or relative to the working directory'),
+      file_path: filledText('Absolute or relative path'),
       old_string: text('Text to replace, exactly as in the file, without line numbers'),
       new_string: text('Replacement text'),
       replace_all: optional(flag('Replace all occurrences (default: false)')),

@@ -47,7 +47,7 @@ export function createReadTool(workspace: Workspace): Tool<ReadInput> {
   const form = inputForm<ReadInput>(
     'Read',
     {
-      file_path: filledText('Absolute or relative to the working directory'),
+      file_path: filledText('Absolute or relative path'),
       offset: optional(wholeNumber('First line or notebook cell (default: 1)', { minimum: 0 })),
       limit: optional(
         wholeNumber(`Maximum number of lines or cells (default: ${limits.readLines} lines)`, { minimum: 0 }),

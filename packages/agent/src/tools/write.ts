@@ -15,7 +15,7 @@ export function createWriteTool(workspace: Workspace): Tool<WriteInput> {
   const form = inputForm<WriteInput>(
     'Write',
     {
-      file_path: filledText('Absolute or relative to the working directory'),
+      file_path: filledText('Absolute or relative path'),
       content: text('The whole new content of the file'),
     },
     { ...pathAliases, contents: 'content', file_text: 'content' },

@@ -293,7 +293,7 @@ describe('a goal that is no command', () => {
     ' ',
   ]
   test.each(unusable)('%s is known before it runs', (command) => {
-    expect(unusableCommand(command, cwd, env)).toMatch(/no command|empty/)
+    expect(unusableCommand(command, cwd, env)).toMatch(/not a command|empty/)
   })
 
   test('is said at its exit, where its word is not found; a program behind another one is not met', async () => {
@@ -313,7 +313,7 @@ describe('a goal that is no command', () => {
     })
     expect(await check('ls', { cwd: join(cwd, 'gone') })).toMatchObject({
       met: false,
-      unusable: expect.stringContaining('not there'),
+      unusable: expect.stringContaining('does not exist'),
     })
   })
 

@@ -102,20 +102,20 @@ describe('commands that are no evidence', () => {
     ['npx vitest --config=my.config.ts', /reads or runs/, write('/w/my.config.ts')],
     ['npm test', /script "test" of package\.json/, write('/w/package.json', '{"scripts": {"test": "node report.js"}}')],
     ['npm run check', /script "check"/, bash('npm pkg set scripts.check="node report.js"')],
-    ['make all', /what makefile says/, write('/w/Makefile', 'all:\n\techo hi')],
-    ['echo aGk= | base64 -d', /base64 makes another text/],
-    ['echo ih | rev', /rev makes another text/],
-    ['npm test | sed s/failed/passed/', /sed changes/],
-    ["awk 'BEGIN { print 1 }'", /awk makes another text/],
-    ['python3 -c "print(1)"', /stands in the command/],
-    ['node -e "console.log(1)"', /stands in the command/],
-    ['node -pe 1', /stands in the command/],
-    ["python3 - <<'END'\nprint(1)\nEND", /given to read/],
-    ['echo "print(1)" | python3', /given to read/],
+    ['make all', /runs makefile/, write('/w/Makefile', 'all:\n\techo hi')],
+    ['echo aGk= | base64 -d', /base64 transforms what it reads/],
+    ['echo ih | rev', /rev transforms what it reads/],
+    ['npm test | sed s/failed/passed/', /sed transforms/],
+    ["awk 'BEGIN { print 1 }'", /awk transforms what it reads/],
+    ['python3 -c "print(1)"', /in the command itself/],
+    ['node -e "console.log(1)"', /in the command itself/],
+    ['node -pe 1', /in the command itself/],
+    ["python3 - <<'END'\nprint(1)\nEND", /from its input/],
+    ['echo "print(1)" | python3', /from its input/],
     ['cat <<< abc | cut -c2', /may rearrange/],
     ['printf "%s\\n" b a | sort', /may rearrange/],
     [`jq -n '"all good"'`, /prints texts of its script/],
-    ['f() { echo hi; }; f', /cannot be told/],
+    ['f() { echo hi; }; f', /is unclear/],
   ]
   for (const [command, words, ...earlier] of rows)
     it(`${command} after ${earlier.length} calls`, () => {
@@ -128,7 +128,7 @@ describe('other tools', () => {
     for (const name of ['Agent', 'Task', 'WebFetch', 'WebSearch', 'Skill'])
       expect(reasonFor({ name, input: {} })).toBe('a model wrote it')
     for (const name of ['Edit', 'Write', 'TodoWrite', 'AskUserQuestion'])
-      expect(reasonFor({ name, input: {} })).toBe('it says what it was given')
+      expect(reasonFor({ name, input: {} })).toBe('it repeats its input')
     expect(evidenceRules({ cwd, asksModel: (name) => name === 'Oracle' })({ name: 'Oracle', input: {} }, [])).toBe(
       'a model wrote it',
     )
@@ -162,21 +162,21 @@ describe('other tools', () => {
   it('tasks of the background show what their commands may show', () => {
     const started = (command: string): CalledTool => ({ name: 'Bash', input: { command, run_in_background: true } })
     const output: CalledTool = { name: 'TaskOutput', input: { task_id: 'bash_1' } }
-    expect(reasonFor(started('npm test'))).toMatch(/only says that a command was started/)
+    expect(reasonFor(started('npm test'))).toMatch(/only reports that a command was started/)
     expect(reasonFor(output, started('npm test'))).toBeUndefined()
-    expect(reasonFor(output, started('python3 -c "print(1)"'))).toMatch(/stands in the command/)
+    expect(reasonFor(output, started('python3 -c "print(1)"'))).toMatch(/in the command itself/)
     expect(reasonFor(output, write('/w/check.sh'), started('./check.sh'))).toMatch(/reads or runs/)
     expect(reasonFor(output, { name: 'Agent', input: { run_in_background: true } })).toMatch(/an agent may/)
   })
 
-  it('R-WAIT-16: a wait shows what its task or command may show, and else what it was given', () => {
+  it('R-WAIT-16: a wait shows what its task or command may show, and else repeats its input', () => {
     const wait = (input: object): CalledTool => ({ name: 'Wait', input })
     const started: CalledTool = { name: 'Bash', input: { command: './check.sh', run_in_background: true } }
     expect(reasonFor(wait({ command: 'npm test' }))).toBeUndefined()
-    expect(reasonFor(wait({ command: 'python3 -c "print(1)"' }))).toMatch(/stands in the command/)
+    expect(reasonFor(wait({ command: 'python3 -c "print(1)"' }))).toMatch(/in the command itself/)
     expect(reasonFor(wait({ task_id: 'bash_1' }), started)).toBeUndefined()
     expect(reasonFor(wait({ task_id: 'bash_1' }), write('/w/check.sh'), started)).toMatch(/reads or runs/)
-    expect(reasonFor(wait({ file_path: 'all tests pass' }))).toMatch(/what it was given/)
+    expect(reasonFor(wait({ file_path: 'all tests pass' }))).toMatch(/repeats its input/)
     expect(reasonFor(bash('cat a.txt'), wait({ command: 'echo x > a.txt' }))).toMatch(/reads or runs/)
   })
 

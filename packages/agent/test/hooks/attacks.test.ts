@@ -42,7 +42,7 @@ describe('what a hook prints opens nothing (spec R-SETHOOK-2)', () => {
 
   test.each(['Stop', 'PreToolUse', 'PostToolUse', 'SessionStart'] as const)('JSON without end breaks no %s', (event) => {
     const deep = `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`
-    const error = 'the JSON that it printed is nested too deeply'
+    const error = 'its JSON output is nested too deeply'
     expect(answerOf(event, end(deep))).toEqual({ error })
     const inner = `{"hookSpecificOutput":{"updatedToolOutput":${deep},"updatedInput":${deep}}}`
     expect(answerOf(event, end(inner))).toEqual({ error })

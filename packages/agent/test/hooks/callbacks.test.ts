@@ -83,7 +83,7 @@ describe('a failure', () => {
   const failures: readonly (readonly [string, CallHook, string])[] = [
     ['an error', async () => Promise.reject(new Error('boom')), 'boom'],
     ['a throw', () => { throw new Error('boom') }, 'boom'],
-    ['an answer that is no object', async () => 'yes', 'its answer is no object'],
+    ['an answer that is no object', async () => 'yes', 'its answer is not an object'],
     ['an answer that cannot be read', async () => ({ hookSpecificOutput: 7 }), 'hookSpecificOutput must be an object'],
   ] // prettier-ignore
 
@@ -112,7 +112,7 @@ describe('a failure', () => {
     const { verdict, outcome } = await asked('PreToolUse', { ...one, timeout: 0.05 }, silent)
     expect([verdict?.permission, verdict?.notes, outcome, left]).toEqual([
       undefined,
-      ['A PreToolUse hook failed (hook_0): it took too long and was ended.'],
+      ['A PreToolUse hook failed (hook_0): it timed out.'],
       ['cancelled'],
       true,
     ])

@@ -33,7 +33,7 @@ test('exit 2 erases a message that steers: the model never sees it, and the run 
   })
   expect([reason, requests.length]).toEqual(['completed', 2])
   const last = JSON.stringify(requests.at(-1)?.messages)
-  expect(last).toContain('A hook erased this prompt.')
+  expect(last).toContain('A hook removed this prompt.')
   expect(last).toContain('and be brief')
   expect(JSON.stringify(requests)).not.toContain('hunter2')
   expect(JSON.stringify(messages)).toContain('A hook blocked the prompt: a secret')

@@ -79,9 +79,9 @@ describe.skipIf(!isBubblewrapThere)('Hooks are held (needs bubblewrap)', () => {
       const { error = '', permission } = answerOf('PreToolUse', end)
       expect([permission, error]).toEqual([undefined, expect.stringMatching(/^exit code 1: .*read-only file system/is)])
       expect(error).toContain(
-        '. NOT GUARDED: the hook decided nothing. The sandbox may have kept it from a file: open the place by',
+        '. NOT GUARDED: the hook made no decision. The sandbox may have blocked a file: allow the path in',
       )
-      expect(answerOf('PostToolUse', end).error).toMatch(/\. The sandbox may have kept it from a file/)
+      expect(answerOf('PostToolUse', end).error).toMatch(/\. The sandbox may have blocked a file/)
       expect(answerOf('PreToolUse', { ...end, exitCode: 2 }).permission).toBe('deny')
     }
     const open = await runHeld(world, logging[0] ?? '', {
@@ -130,7 +130,7 @@ describe.skipIf(!isBubblewrapThere)('Hooks are held (needs bubblewrap)', () => {
       expect.stringContaining('.envrc is a link'),
       undefined,
     ])
-    const why = expect.stringMatching(/the sandbox could not hold it: .*\.envrc is a link/)
+    const why = expect.stringMatching(/the sandbox cannot confine it: .*\.envrc is a link/)
     expect(answerOf('PreToolUse', end)).toEqual({ permission: 'deny', permissionReason: why, error: why })
     expect(answerOf('PermissionRequest', end)).toMatchObject({ request: { behavior: 'deny', message: why } })
     expect(answerOf('UserPromptSubmit', end)).toEqual({ block: why, error: why })

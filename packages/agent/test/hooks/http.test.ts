@@ -70,7 +70,7 @@ describe('variables in headers', () => {
     async (headers) => {
       const { url, seen } = await service((_request, response) => response.end())
       const { error = '' } = answerOf('Stop', await post({ url, headers }))
-      expect([error, seen]).toEqual([expect.stringMatching(/^not started: the header a(?: b)? holds what no header can$/), []])
+      expect([error, seen]).toEqual([expect.stringMatching(/^not started: the header a(?: b)? is invalid$/), []])
     },
   ) // prettier-ignore
 })
@@ -91,14 +91,14 @@ describe('decides nothing, and is told', () => {
       const timer = setInterval(() => response.write(' '), 20)
       response.on('close', () => clearInterval(timer))
     })
-    expect(await words({ url: drip.url, timeout: 0.5 })).toBe('it took too long and was ended')
+    expect(await words({ url: drip.url, timeout: 0.5 })).toBe('it timed out')
   })
 
   test('half a JSON, and JSON without end', async () => {
     const half = await service((_request, response) => response.end('{"decision":"bl'))
-    expect(await words({ url: half.url })).toBe('what it printed begins as JSON and is none')
+    expect(await words({ url: half.url })).toBe('its output starts like JSON but is not valid JSON')
     const deep = await service((_request, response) => response.end(`${'{"a":'.repeat(90_000)}1${'}'.repeat(90_000)}`))
-    expect(await words({ url: deep.url })).toBe('the JSON that it printed is nested too deeply')
+    expect(await words({ url: deep.url })).toBe('its JSON output is nested too deeply')
   })
 
   test('nobody there, a service that hangs up, and one without a certificate that holds', async () => {

@@ -179,8 +179,8 @@ describe('before a tool', () => {
       1,
       [
         'A PreToolUse hook failed (exit 1): exit code 1.',
-        'A PreToolUse hook failed (sleep 9): it took too long and was ended.',
-        `A PreToolUse hook failed (printf '{"decision":"block"'): what it printed begins as JSON and is none.`,
+        'A PreToolUse hook failed (sleep 9): it timed out.',
+        `A PreToolUse hook failed (printf '{"decision":"block"'): its output starts like JSON but is not valid JSON.`,
       ],
     ])
   })

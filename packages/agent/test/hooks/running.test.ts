@@ -174,7 +174,7 @@ test('http: the body is what a command prints; anything but 2xx, and silence, de
     expect(ends.map((ended) => answerOf('Stop', ended))).toEqual([
       { block: 'http' },
       { error: expect.stringContaining('HTTP 500') },
-      { error: 'it took too long and was ended' },
+      { error: 'it timed out' },
     ])
     expect(seen[0]).toEqual(['POST', 'Bearer t', input])
   } finally {
@@ -229,11 +229,11 @@ test('prompt: a model says ok or why not; where it cannot be asked nothing is de
   expect(ends.map((ended) => answerOf('Stop', ended))).toEqual([
     {},
     { block: 'no tests' },
-    { error: 'exit code 1: the model gave no {"ok", "reason"}' },
-    { error: 'not started: the budget has no room for its question' },
+    { error: 'exit code 1: the model did not answer {"ok", "reason"}' },
+    { error: 'not started: the budget does not allow asking the model' },
     { error: 'not started: busy' },
     {},
-    { error: 'not started: no model may be asked here: only hooks that the run waits for may' },
+    { error: 'not started: prompt hooks work only for events that the run waits for' },
   ])
   expect(asked[0]).toEqual({
     system: '',

@@ -89,7 +89,7 @@ describe('without the library', () => {
   test('any other is refused with what is wrong and what to do', async () => {
     expect(await without(await grey(9_000, 10).png().toBuffer())).toEqual({
       kind: 'refused',
-      why: 'The image is 9000x10 px; at most 8000x8000 are accepted. Make it smaller; where sharp is installed (npm i sharp) that is done for you.',
+      why: 'The image is 9000x10 px; at most 8000x8000 are accepted. Make it smaller, or install sharp (npm i sharp) to have images resized automatically.',
     })
   })
 })
@@ -113,7 +113,7 @@ describe('a library that fails', () => {
     expect(await broken(await grey(9_000, 10).png().toBuffer())).toMatchObject({
       kind: 'refused',
       // Nobody is told to install what is there.
-      why: 'The image is 9000x10 px; at most 8000x8000 are accepted. Make it smaller. It could not be made smaller for you: no memory.',
+      why: 'The image is 9000x10 px; at most 8000x8000 are accepted. Make it smaller. Resizing failed: no memory.',
     })
     expect(await broken(await grey(3_000, 10).png().toBuffer())).toMatchObject({ kind: 'image', isSmaller: false })
   })
@@ -121,7 +121,7 @@ describe('a library that fails', () => {
   test('to make it small enough says so', async () => {
     const useless = createFitImage({ library: async () => failing(async () => Buffer.alloc(6_000_000)) })
     expect(await useless(await grey(9_000, 10).jpeg().toBuffer())).toMatchObject({
-      why: expect.stringMatching(/It could not be made small enough\.$/) as string,
+      why: expect.stringMatching(/Resizing could not make it small enough\.$/) as string,
     })
   })
 
@@ -145,7 +145,7 @@ describe('a library that fails', () => {
     const frame = wide.indexOf(Buffer.from([0xff, 0xc0]))
     wide.writeUInt16BE(60_000, frame + 7)
     expect(await fit(wide)).toMatchObject({
-      why: expect.stringMatching(/It could not be made smaller for you: /) as string,
+      why: expect.stringMatching(/Resizing failed: /) as string,
     })
   })
 })

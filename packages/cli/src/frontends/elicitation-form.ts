@@ -13,7 +13,7 @@ interface Named {
   readonly description?: string
 }
 
-export interface TextFormField extends Named {
+interface TextFormField extends Named {
   readonly type: 'string'
   readonly oneOf?: FormOption[]
   readonly minLength?: number
@@ -22,19 +22,19 @@ export interface TextFormField extends Named {
   readonly default?: string
 }
 
-export interface NumberFormField extends Named {
+interface NumberFormField extends Named {
   readonly type: 'number' | 'integer'
   readonly minimum?: number
   readonly maximum?: number
   readonly default?: number
 }
 
-export interface BooleanFormField extends Named {
+interface BooleanFormField extends Named {
   readonly type: 'boolean'
   readonly default?: boolean
 }
 
-export interface ListFormField extends Named {
+interface ListFormField extends Named {
   readonly type: 'array'
   readonly items: { readonly anyOf: FormOption[] }
   readonly minItems?: number

@@ -183,7 +183,7 @@ test.each<
     { pattern: 'x' },
     'No match.',
     { mode: 'count', numLines: 0, numFiles: 0 },
-    { title: 'Grep x (no match)', text: '```\nNo match.\n```' },
+    { title: 'Search for "x" (no match)', text: '```\nNo match.\n```' },
   ],
   [
     'Read',

@@ -10,7 +10,7 @@ import { styleFor } from '../../src/io/style.ts'
 import { type EndingRun, openEndingRun } from '../support/ending-runs.ts'
 import { programInMemory } from '../support/program-in-memory.ts'
 
-const unusable = 'The goal nmp test is no command: nmp is not found.'
+const unusable = 'The goal nmp test is not a command: nmp was not found.'
 
 test('ends as a usage error, with exit code 2 and that text alone', async () => {
   const cwd = mkdtempSync(join(tmpdir(), 'halting-unusable-'))

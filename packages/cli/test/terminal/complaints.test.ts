@@ -154,7 +154,7 @@ describe('what people complain about', () => {
         '✓ done · 3 turns',
       ],
     ])('"always" for a compound command is asked once: %s', async (_where, env, place, inTheNext) => {
-      const first = await startApp({ files, env, replies: twice, rows: 40, columns: 100 })
+      const first = await startApp({ files, env, replies: twice, rows: 40, columns: 160 })
       first.say('go')
       await first.terminal.sees(place)
       expect(first.terminal.shown()).toMatch(/\? LEVEL=2 sh check\.sh {2}\(/)
@@ -165,7 +165,7 @@ describe('what people complain about', () => {
       expect(existsSync(join(first.cwd, 'made'))).toBe(true)
       first.app.leave(0)
       await first.app.ended
-      const second = await startApp({ again: first, env, replies: twice, rows: 40, columns: 100 })
+      const second = await startApp({ again: first, env, replies: twice, rows: 40, columns: 160 })
       second.say('go')
       await second.terminal.sees(inTheNext)
       expect(second.terminal.shown()).toContain(inTheNext)

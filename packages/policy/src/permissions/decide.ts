@@ -103,9 +103,16 @@ function isAllowedWith(rules: readonly string[], request: PermissionRequest, boo
 }
 
 /** Tools that keep house within the session, or whose own calls are looked at one by one. */
-const housekeeping: ReadonlySet<string> = new Set(
-  'TodoWrite TaskCreate TaskUpdate TaskList TaskGet TaskOutput TaskStop Skill'.split(' '),
-)
+const housekeeping: ReadonlySet<string> = new Set([
+  'TodoWrite',
+  'TaskCreate',
+  'TaskUpdate',
+  'TaskList',
+  'TaskGet',
+  'TaskOutput',
+  'TaskStop',
+  'Skill',
+])
 
 function changesNothing({ readOnly, tool, call }: PermissionRequest): boolean {
   return readOnly || isAgentTool(tool) || housekeeping.has(call.name)

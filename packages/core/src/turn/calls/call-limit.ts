@@ -1,7 +1,6 @@
 import { StopSignal } from '../../endings/signal.ts'
 import { after, type Eventually } from '../../eventually.ts'
 import { toolCallsTaken } from '../../agent-figures.ts'
-import { many } from '../../text.ts'
 import { notRun, type ToolResult } from '../../tools/tool-result.ts'
 import { draftOf, type Draft } from '../outcome.ts'
 import type { Run } from '../run.ts'
