@@ -1,3 +1,5 @@
+import { everyTool } from '../../src/tools/available-tools.ts'
+import { noTool } from '../support/no-tool.ts'
 import type { SamplesOf } from '../../../core/test/support/model-texts.ts'
 
 const path = '/home/you/project/src/app.ts'
@@ -8,8 +10,14 @@ export const samples: SamplesOf<typeof import('../../src/tools/patches/patch-tex
   insideOther: [[`${path}/x`, path]],
   existsAlready: [[path]],
   targetExists: [[path, '/home/you/project/src/main.ts']],
-  missing: [[path, '']],
-  unread: [[path]],
+  missing: [
+    [path, '', everyTool],
+    [path, '', noTool],
+  ],
+  unread: [
+    [path, everyTool],
+    [path, noTool],
+  ],
   changedSince: [[path]],
   hiddenFile: [[path]],
   secretLost: [[path, '[REDACTED]']],
