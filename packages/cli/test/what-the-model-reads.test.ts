@@ -110,9 +110,10 @@ const coreRooms = [
   ...['inspect-call', 'prepare-call', 'run-agent', 'save-result', 'start-agent'].map(inCore('turn/calls')),
 ]
 
-const policyRooms = ['permissions', 'plan-hook', 'plan-mode'].map(
-  (name) => `packages/policy/src/permissions/${name}.ts`,
-)
+const policyRooms = [
+  ...['chosen-programs', 'decide', 'explain', 'git-files', 'git-settings'],
+  ...['hidden-commands', 'links', 'permissions', 'plan-hook', 'plan-mode', 'unjudged'],
+].map((name) => `packages/policy/src/permissions/${name}.ts`)
 
 const modelRooms = ['ai-sdk/media-part', 'ai-sdk/prompt', 'ai-sdk/user-turn', 'openai/chat-messages'].map(
   (name) => `packages/models/src/${name}.ts`,
