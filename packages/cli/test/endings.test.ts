@@ -245,7 +245,7 @@ test('structured_output_retry_exhausted: 3', async () => {
     'structured_output_retry_exhausted: The answer does not fit the output schema: it is not JSON (',
   )
   expect(why.stdout).toContain('structured_output_retry 5 times')
-  expect(why.stdout).toContain('Make the schema simpler, or say in the prompt what goes into it.')
+  expect(why.stdout).toContain('Simplify the schema, or describe its fields in the prompt.')
 })
 
 test('stop_hook_unmet: 4, with the answer and what the hook asks for', async () => {

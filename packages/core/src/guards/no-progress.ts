@@ -31,7 +31,7 @@ export function noProgress(options: NoProgressOptions = {}): Guard {
       const what = length === 1 ? 'The same tool calls' : `A cycle of ${length} turns`
       return new StopSignal({
         reason: 'no_progress',
-        message: `No progress: ${what} with the same results came ${limit} times in a row`,
+        message: `No progress: ${what} with the same results ${limit} times in a row`,
         context: { cycleLength: length, repeats: limit, used: limit, limit },
         source: name,
       })

@@ -139,7 +139,7 @@ function thrashOf(given: Compaction | Thrash | 'thrash' | undefined): Thrash | u
   }
 }
 
-const againMessage = 'Compacting the conversation again would not make room: what fills it came back at once.'
+const againMessage = 'Compacting the conversation again would not make room: the context filled up again at once.'
 
 function numberOf(limit: unknown): number {
   if (typeof limit === 'number' && !Number.isNaN(limit)) return limit
@@ -166,7 +166,7 @@ function blockingDraft(used: number, limit: number) {
 const compactedDraft = () =>
   draftOf(
     'completed',
-    new StopSignal({ reason: 'completed', message: 'The conversation was made shorter.', source: 'context' }),
+    new StopSignal({ reason: 'completed', message: 'The conversation was compacted.', source: 'context' }),
     { overridable: false },
   )
 

@@ -29,7 +29,12 @@ export function abortDraft(run: Run, cause: AbortCause, place: 'streaming' | 'to
     case 'abandoned':
       return draftOf(
         'abandoned',
-        new StopSignal({ reason: 'user_requested', message: 'The consumer of the run left', context: used, source }),
+        new StopSignal({
+          reason: 'user_requested',
+          message: 'The program reading the run disconnected',
+          context: used,
+          source,
+        }),
       )
     case 'user':
     case 'interrupt':
@@ -46,7 +51,7 @@ export function abortDraft(run: Run, cause: AbortCause, place: 'streaming' | 'to
 const abortMessages = {
   user: 'Interrupted by the user',
   interrupt: 'Interrupted by a new message',
-  terminated: 'The process was told to end',
+  terminated: 'Terminated (SIGTERM)',
   parent: 'The parent run was aborted',
 } as const
 

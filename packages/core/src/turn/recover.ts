@@ -126,7 +126,7 @@ function clearMedia(run: Run, error: ModelErrorJson): void {
 const fallback: Route = {
   transition: 'model_fallback',
   take(run) {
-    run.emit({ type: 'notice', message: 'The model is overloaded; the fallback model takes over.' })
+    run.emit({ type: 'notice', message: 'The model is overloaded; switching to the fallback model.' })
     return 'taken'
   },
 }
@@ -143,7 +143,7 @@ export function recoverCut(run: Run, reply: Answer): Outcome {
   const limit = grant.maxTokens
   const signal = new StopSignal({
     reason: 'token_limit',
-    message: `The reply was cut at ${limit} output tokens, again and again`,
+    message: `The reply was cut at ${limit} output tokens repeatedly`,
     context: { used: message.usage.output_tokens, limit },
     source: 'model',
   })

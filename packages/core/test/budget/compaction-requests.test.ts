@@ -448,7 +448,7 @@ describe('a compaction that misbehaves', () => {
       type: 'compact_end',
       trigger: 'auto',
       compacted: false,
-      message: 'The compaction gave something that is no result.',
+      message: 'The compaction returned an invalid result.',
     })
   })
 })

@@ -104,7 +104,7 @@ describe('aborts', () => {
     expect(table[terminal.reason]).toEqual(table.abandoned)
     expect(terminal.signal.toJSON()).toEqual({
       reason: 'user_requested',
-      message: 'The consumer of the run left',
+      message: 'The program reading the run disconnected',
       context: { cause: 'abandoned', turn: 1 },
       source: 'abort',
     })

@@ -55,7 +55,7 @@ export function callLimitDraft({ spent }: Run, phase: ToolPhase): Draft | undefi
   if (refused <= 0) return undefined
   const { callLimit: limit } = phase
   const used = toolCallsTaken(spent)
-  const asked = refused === 1 ? 'another call was asked for' : `${refused} further calls were asked for`
+  const asked = refused === 1 ? 'the model requested another call' : `${refused} further calls were requested`
   const signal = new StopSignal({
     reason: 'steps_limit',
     message: `Reached maximum number of tool calls (${limit}); ${asked}`,
