@@ -23,6 +23,7 @@ import {
   failedMidway,
   hiddenFile,
   insideOther,
+  isLink,
   misplaced,
   missing,
   notApplied,
@@ -247,6 +248,8 @@ describe('what cannot be done is refused, and nothing is changed', () => {
       '*** Update File: a\n*** Move to: b',
       (cwd: string) => targetExists(`${cwd}/a`, `${cwd}/b`),
     ],
+    ['deleting a link', '*** Delete File: link', (cwd: string) => isLink(`${cwd}/link`, `${cwd}/a`)],
+    ['moving a link', '*** Update File: link\n*** Move to: c', (cwd: string) => isLink(`${cwd}/link`, `${cwd}/a`)],
     ['deleting what was not read', '*** Delete File: a', (cwd: string) => unread(`${cwd}/a`)],
   ] as const)('%s', async (_name, body, message) => {
     // prettier-ignore
@@ -271,6 +274,15 @@ describe('what cannot be done is refused, and nothing is changed', () => {
     const { cwd, patch } = patching({ secret: 'key\n' }, { hides: (path) => path.endsWith('/secret') })
     const { text } = await patch('*** Update File: secret\n@@\n-kex\n+x')
     expect(text).toBe(notApplied([hiddenFile(`${cwd}/secret`)]))
+  })
+
+  test('a file that a person is asked about before it is read is not quoted, unless it was read', async () => {
+    const { cwd, use, patch } = patching({ secret: 'key=1234\n' }, { asksToRead: (path) => path.endsWith('/secret') })
+    const why = { hunk: 1, kind: 'not found', old: [] } as const
+    const wrong = '*** Update File: secret\n@@\n-key=123\n+x'
+    expect((await patch(wrong)).text).toBe(notApplied([misplaced(`${cwd}/secret`, why, '')]))
+    await use('Read', { file_path: 'secret' })
+    expect((await patch(wrong)).text).toContain('key=1234')
   })
 })
 

@@ -12,6 +12,7 @@ export const samples: SamplesOf<typeof import('../../src/tools/patches/patch-tex
   unread: [[path]],
   changedSince: [[path]],
   hiddenFile: [[path]],
+  isLink: [[path, 'PROJECT/src/real.ts']],
   secretLost: [[path, '[REDACTED]']],
   misplaced: [
     [path, { hunk: 1, kind: 'no anchor', anchor: 'class Parser' }, ''],

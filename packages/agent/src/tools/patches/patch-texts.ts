@@ -19,6 +19,8 @@ export const targetExists = (path: string, target: string): string =>
   `${path} cannot be moved: ${target} already exists. Choose another path, or delete that file in a separate patch first.`
 export const missing = (path: string, lookAlikes: string): string =>
   `${path} does not exist. Find the path with Glob, or create the file with *** Add File.${lookAlikes}`
+export const isLink = (path: string, real: string): string =>
+  `${path} is a link to ${real}. A patch neither deletes nor moves a link: name ${real} to change that file, or use Bash to change the link.`
 export const unread = (path: string): string =>
   `${path} was not read. Read it before you delete it, or delete it with Bash.`
 export const changedSince = (path: string): string =>
