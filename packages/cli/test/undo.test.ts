@@ -237,7 +237,7 @@ describe('halting rewind', () => {
   test('takes conversation and files back, and what was spent stays spent', async () => {
     const before = await halting('sessions', '--json')
     const { status, stdout } = await halting('rewind', id, '2', '--yes')
-    expect([status, stdout]).toEqual([0, expect.stringContaining('Gone back to before: second')])
+    expect([status, stdout]).toEqual([0, expect.stringContaining('Rewound to before: second')])
     expect([read('old.txt'), read('b.txt')]).toEqual(['1\n', undefined])
     expect(await shown()).toContain('> first')
     expect(await shown()).not.toContain('second')

@@ -137,7 +137,7 @@ export function readSession(path: string): Promise<ReadJournal> {
 export async function refuseTaken(sessionId: string, program: Program): Promise<void> {
   const all = await storedSessions(whose(program), 'all')
   if (!all.some((file) => file.sessionId === sessionId)) return
-  throw new UsageError(`The session ID ${sessionId} is in use already. Go on with it: halting --resume ${sessionId}`)
+  throw new UsageError(`The session ID ${sessionId} is already in use. Resume it: halting --resume ${sessionId}`)
 }
 
 /** @throws UsageError where none is kept. */
@@ -154,7 +154,7 @@ export async function ownSession(id: string, program: Program): Promise<StoredSe
   if (own !== undefined) return own
   const cwd = await folderOf(file)
   throw new UsageError(
-    `The session ${file.sessionId} is of the folder ${cwd}. Go on with it there: cd ${shellQuoted([cwd])} && halting --resume ${file.sessionId}`,
+    `The session ${file.sessionId} belongs to the folder ${cwd}. Resume it there: cd ${shellQuoted([cwd])} && halting --resume ${file.sessionId}`,
   )
 }
 

@@ -98,7 +98,7 @@ async function carryOut({ file, cwd, found, files, planned, flags, program }: Wa
     }
     if (plan !== undefined && changes.length > 0) left.push(...(await files.apply(plan)))
     if (flags.filesOnly !== true) await journal.rewind(found.id)
-    const text = `Gone back to before: ${oneLine(textOf(found.content), 200)}\n${planText({ changes }, 'done', shown)}Go on: halting --resume ${sessionId} -p "PROMPT"\n`
+    const text = `Rewound to before: ${oneLine(textOf(found.content), 200)}\n${planText({ changes }, 'done', shown)}Resume: halting --resume ${sessionId} -p "PROMPT"\n`
     tellRestore(flags, file, { ...facts, isDone: true }, text, program)
     if (left.length === 0) return 0
     output.err(`Left as they are:\n${leftText(left, shown)}`)
