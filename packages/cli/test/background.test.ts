@@ -58,7 +58,7 @@ test('a run waits for what runs in the background, tells the model of its end, a
     { content: 'A moment.' },
     { content: 'It failed.' },
   ])
-  await running.says('Waiting for what runs in the background.')
+  await running.says('Waiting for background tasks.')
   writeFileSync(go, '')
   const { status, stdout } = await running.ended
   const lines = linesOf(stdout)
@@ -109,7 +109,7 @@ test('the settings say it too, and the next run is told what was stopped; those 
   const env = { HALTING_BACKGROUND_WAIT_MS: '30' }
   const three = await started('stream-json', replies, ['--trust'], { env, cwd }).ended
   expect(messagesOf(linesOf(three.stdout))).toEqual([
-    'Waiting for what runs in the background.',
+    'Waiting for background tasks.',
     'Stopped when the run ended: bash_1 "exec sleep 300".',
   ])
 })

@@ -106,7 +106,7 @@ describe('the same in text', () => {
   })
 })
 
-describe('where no room can be made', () => {
+describe('where compaction cannot free enough space', () => {
   test('compaction_thrash: after three compactions, with flags that were not given', async () => {
     const { status, stdout } = await run(fullWindow('thrash', ...json))
     expect(status).toBe(3)
