@@ -1,3 +1,4 @@
+import { everyTool } from '../src/tools/available-tools.ts'
 import {
   chmodSync,
   existsSync,
@@ -93,7 +94,7 @@ describe('Read', () => {
     })
     expect(await use('Read', { file_path: 'folder' })).toMatchObject({
       isError: true,
-      text: readDirectory(`${cwd}/folder`),
+      text: readDirectory(`${cwd}/folder`, everyTool),
     })
     expect((await use('Read', { file_path: 'program' })).text).toMatch(/is a binary file/)
     expect((await use('Read', { file_path: 'pipe' })).text).toMatch(/is not a regular file/)
@@ -210,7 +211,7 @@ describe('Write', () => {
     writeFileSync(join(cwd, 'x'), 'mine')
     expect(await use('Write', { file_path: 'x', content: 'yours' })).toMatchObject({
       isError: true,
-      text: existsUnread(`${cwd}/x`),
+      text: existsUnread(`${cwd}/x`, everyTool),
     })
     expect(readFileSync(join(cwd, 'x'), 'utf8')).toBe('mine')
   })
@@ -241,7 +242,7 @@ describe('Write', () => {
     utimesSync(path, atime, mtime)
     expect(await use('Write', { file_path: 'file.txt', content: 'c' })).toMatchObject({
       isError: true,
-      text: expect.stringContaining(`${changedSinceRead(path)} What changed:`),
+      text: expect.stringContaining(`${changedSinceRead(path, everyTool)} What changed:`),
     })
     expect(readFileSync(path, 'utf8')).toBe('bbbb')
   })
@@ -334,13 +335,13 @@ describe('Edit', () => {
   test('refuses what was not read, changed since, or is gone', async () => {
     const { use, cwd } = codingTools()
     const edit = { file_path: 'x', old_string: 'mine', new_string: 'yours' }
-    expect((await use('Edit', edit)).text).toContain(missingToEdit(`${cwd}/x`, ''))
+    expect((await use('Edit', edit)).text).toContain(missingToEdit(`${cwd}/x`, '', everyTool))
     writeFileSync(join(cwd, 'x'), 'mine')
-    expect((await use('Edit', edit)).text).toBe(notRead(`${cwd}/x`))
+    expect((await use('Edit', edit)).text).toBe(notRead(`${cwd}/x`, everyTool))
     await use('Read', { file_path: 'x' })
     await use('Bash', { command: 'echo more >> x' })
     expect((await use('Edit', edit)).text).toBe(
-      `${changedSinceRead(`${cwd}/x`)} What changed:\n@@ -1,1 +1,1 @@\n-mine\n\\ No newline at end of file\n+minemore`,
+      `${changedSinceRead(`${cwd}/x`, everyTool)} What changed:\n@@ -1,1 +1,1 @@\n-mine\n\\ No newline at end of file\n+minemore`,
     )
     expect(readFileSync(join(cwd, 'x'), 'utf8')).toBe('minemore\n')
   })

@@ -13,6 +13,7 @@ import {
   oldStringMissing,
   placesSeparator,
 } from './change-texts.ts'
+import { toolsOfCaller } from './available-tools.ts'
 import { askedEditor } from './editor-files.ts'
 import { numberedLines } from './numbered-lines.ts'
 import { changeOf } from './patch.ts'
@@ -51,26 +52,29 @@ async function planEdit(
   input: EditInput,
   { workspace, context }: Planning,
 ): Promise<EditPlan> {
+  const has = toolsOfCaller(context.rights)
   const editor = askedEditor(workspace.editor, context.signal)
   const file = await loadFile(real, workspace.limits.editBytes, editor)
   const { old_string: oldText, new_string: newText, replace_all: all = false } = input
   if (file.kind === 'absent')
-    return oldText === '' ? { kind: 'create' } : refused(missingToEdit(path, await hintsFor(real, workspace, context)))
+    return oldText === ''
+      ? { kind: 'create' }
+      : refused(missingToEdit(path, await hintsFor(real, workspace, context), has))
   if (file.kind === 'not a file') return refused(notAFile(path, file.what, 'Edit'))
   const freshness = workspace.filesOf(context).freshness(real, file.seen, isShownIn(context))
-  if (freshness === 'never read') return refused(notRead(path))
+  if (freshness === 'never read') return refused(notRead(path, has))
   if (freshness === 'changed') {
     const { whatChanged } = await import('./changed-files.ts')
     const what = await whatChanged(real, file, workspace.filesOf(context))
-    return refused(changedSinceRead(path) + what)
+    return refused(changedSinceRead(path, has) + what)
   }
-  if (file.kind === 'not text') return refused(notText(path, file.why, 'Edit'))
+  if (file.kind === 'not text') return refused(notText(path, file.why, 'Edit', has))
   if (oldText === '' && file.text !== '') return refused(emptyOldString(path))
   const replaced = replaceIn(file.text, { oldText, newText, all })
   if (replaced.kind === 'not found') {
     // Loaded when used: most edits match.
     const { whyNotFound } = await import('./nearest-place.ts')
-    return refused(oldStringMissing(path, whyNotFound(file.text, oldText)))
+    return refused(oldStringMissing(path, whyNotFound(file.text, oldText, has)))
   }
   return replaced.kind === 'ambiguous'
     ? refused(ambiguous(path, file.text, oldText, replaced))

@@ -1,11 +1,13 @@
 // Where the text that an Edit was to replace most likely is.
+import type { HasTool } from './available-tools.ts'
 
 /** @param mark what is shown in place of secrets */
 export const oldStringRedacted = (mark: string): string =>
   `old_string contains ${mark}, but the file has a secret there that was not shown to you. Choose lines without it.`
 export const matchExactly =
   'It must match exactly, including spaces and indentation, and without line numbers. Read that part of the file again.'
-export const nothingSimilar = 'Nothing in the file is similar. Search for it with Grep, or read the file again.'
+export const nothingSimilar = (has: HasTool): string =>
+  `Nothing in the file is similar. ${has('Grep') ? 'Search for it with Grep, or read the file again' : 'Read the file again'}.`
 
 export const lineRange = (first: number, last: number): string =>
   first === last ? `line ${first}` : `lines ${first} to ${last}`

@@ -15,6 +15,7 @@ import {
   similarLine,
   similarLines,
 } from './edit-texts.ts'
+import type { HasTool } from './available-tools.ts'
 import { numberedLines } from './numbered-lines.ts'
 import { closestLines } from './similar-lines.ts'
 
@@ -27,13 +28,13 @@ const lineCharacters = 500
 const snippetCharacters = 6000
 
 /** Explains why a text is not in a file: the most similar place as it is now, and what differs there. Bounded. */
-export function whyNotFound(fileText: string, oldString: string): string {
+export function whyNotFound(fileText: string, oldString: string, has: HasTool): string {
   // Line ends of either kind match each other.
   const [text, oldText] = [fileText.replaceAll('\r\n', '\n'), oldString.replaceAll('\r\n', '\n')]
   if (oldText.includes(redactedMark) && !text.includes(redactedMark)) return oldStringRedacted(redactedMark)
   if (text.length > longestText || oldText.length > longestOld) return matchExactly
   const near = foldedPlace(text, oldText) ?? similarPlace(text, oldText)
-  if (near === undefined) return nothingSimilar
+  if (near === undefined) return nothingSimilar(has)
   const lines = text.split(near.ends)
   return [near.why, shownLines(lines, near), ...difference(lines, oldText, near), copyFromFile].join('\n')
 }
