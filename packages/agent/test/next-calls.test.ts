@@ -61,3 +61,47 @@ test('a pattern of wildcards only is not tried again at any depth', async () => 
   const { use } = codingTools()
   expect((await use('Glob', { pattern: 'none/**' })).text).not.toContain('**/**')
 })
+
+describe('a failed Edit whose place is too long to be shown whole', () => {
+  const lines = Array.from({ length: 60 }, (_, index) => `  line ${index + 1}`)
+  test.each([
+    ['has many lines', lines],
+    ['has a long line', ['  one', `  ${'x'.repeat(700)}`]],
+    ['has many characters', Array.from({ length: 30 }, (_, index) => `  ${index} ${'y'.repeat(400)}`)],
+  ])('names the Read that shows it: it %s', async (_, place) => {
+    const harness = codingTools()
+    const { use, cwd } = harness
+    writeFileSync(join(cwd, 'a.ts'), `first\n${place.join('\n')}\nlast\n`)
+    await use('Read', { file_path: 'a.ts' })
+    const edit = { file_path: 'a.ts', old_string: place.map((line) => line.slice(1)).join('\n'), new_string: 'new' }
+    const refused = await use('Edit', edit)
+    expect(refused.text).not.toContain('The lines above are the current text')
+    // Each line is whole, or says that it is cut.
+    expect(refused.text.match(/y+/g)?.every((part) => part.length === 400 || part.length < 100) ?? true).toBe(true)
+    const shown = await follow(harness, refused)
+    const oldString = shown.text
+      .split('\n\n')[0]
+      ?.split('\n')
+      .map((line) => line.replace(/^ *\d+\t/, ''))
+      .join('\n')
+    expect((await use('Edit', { ...edit, old_string: oldString })).isError).toBe(false)
+  })
+})
+
+test('places that overlap are shown once where an Edit fits several', async () => {
+  const { use, cwd } = codingTools()
+  writeFileSync(join(cwd, 'a.ts'), 'a\none\none\none\nb\nc\nd\ne\nf\none\n')
+  await use('Read', { file_path: 'a.ts' })
+  const { text } = await use('Edit', { file_path: 'a.ts', old_string: 'one', new_string: 'two' })
+  expect(text.split('\n').slice(1)).toEqual(
+    ['a', 'one', 'one', 'one', 'b', 'c'].map((line, index) => `     ${index + 1}\t${line}`),
+  )
+})
+
+test('TaskOutput shows the end first of a long command that failed', async () => {
+  const { use } = codingTools({ bashOutputCharacters: 1_000 })
+  await use('Bash', { command: 'seq 1 1000; echo THE REASON; exit 3', run_in_background: true })
+  const { text } = await use('TaskOutput', { task_id: 'bash_1' })
+  expect(text).toMatch(/^Ended with exit code 3\.\nThe end of the output:\n/)
+  expect(text.indexOf('THE REASON')).toBeLessThan(text.indexOf('\n1\n2\n3\n'))
+})
