@@ -22,7 +22,6 @@ import {
   missingToEdit,
   notRead,
   oldStringAmbiguous,
-  placesSeparator,
 } from '../src/tools/change-texts.ts'
 import { similarNames } from '../src/tools/path-texts.ts'
 import { missingFile, moreLines, offsetBeyondEnd, readDirectory } from '../src/tools/read-texts.ts'
@@ -314,7 +313,7 @@ describe('Edit', () => {
       /old_string is not in the file/,
     )
     expect((await use('Edit', { file_path: 'file.txt', old_string: 'x', new_string: 'q' })).text).toBe(
-      oldStringAmbiguous(path, 2, '1, 3', `${lines}\n${placesSeparator}\n${lines}\n     4\t`),
+      oldStringAmbiguous(path, 2, '1, 3', lines),
     )
     expect(readFileSync(path, 'utf8')).toBe('x\ny\nx\n')
     const all = await use('Edit', { file_path: 'file.txt', old_string: 'x', new_string: 'q', replace_all: true })
