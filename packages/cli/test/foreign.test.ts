@@ -62,7 +62,7 @@ test('dollars stop no run whose model has no price, and that is said', async () 
   expect(stdout).toBe(
     [
       '01a1ffd1 run1 of Codex',
-      '  Not known: no price is known for gpt-fake.',
+      '  Unknown: no price is known for gpt-fake.',
       '',
       'No price is known for gpt-fake, so its cost is not included. Set a price with modelPrices in your',
       'settings.',

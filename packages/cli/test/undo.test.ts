@@ -101,11 +101,8 @@ describe.each(['git', 'no git'])('halting undo in a folder with %s', (kind) => {
     await ask('go', [bash('echo new > old.txt'), done])
     writeFileSync(at('old.txt'), 'mine\n')
     const skipped = await halting('undo', '--yes', '--skip-changed')
-    expect([skipped.status, skipped.stdout]).toEqual([
-      1,
-      'Nothing was put back of run1. What it changed can be taken back later.\n',
-    ])
-    expect(skipped.stderr).toBe('Left as they are:\n  old.txt: somebody else has changed it since\n')
+    expect([skipped.status, skipped.stdout]).toEqual([1, 'Nothing was reverted of run1. You can try again later.\n'])
+    expect(skipped.stderr).toBe('Not reverted:\n  old.txt: somebody else has changed it since\n')
     expect((await halting('undo', '--redo', '--yes')).status).toBe(2)
     writeFileSync(at('old.txt'), 'new\n')
     expect((await halting('undo', '--yes')).status).toBe(0)
@@ -113,7 +110,7 @@ describe.each(['git', 'no git'])('halting undo in a folder with %s', (kind) => {
 
     writeFileSync(at('old.txt'), 'mine\n')
     const again = await halting('undo', '--redo', '--yes', '--skip-changed')
-    expect([again.status, again.stdout]).toEqual([1, expect.stringContaining('Nothing was put back.')])
+    expect([again.status, again.stdout]).toEqual([1, expect.stringContaining('Nothing was reverted.')])
     writeFileSync(at('old.txt'), 'old\n')
     expect((await halting('undo', '--redo', '--yes')).status).toBe(0)
     expect(read('old.txt')).toBe('new\n')
