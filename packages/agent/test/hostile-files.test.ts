@@ -56,7 +56,7 @@ const rows: readonly Row[] = [
     read('f', 'done', /\[Lines 1 to 2000 of 1000000\. .*"offset": 2001\}\.\]$/),
     read('f', 'done', /^1000000\tlast$/, { offset: 1_000_000 }),
     read('f', 'error', /has 1000000 lines; there is no line 1000001/, { offset: 1_000_001 }),
-    edit('f', 'error', /is in the file 999999 times \(lines 1, 2, 3, 4, 5, \.\.\.\)/),
+    edit('f', 'error', /old_string occurs 999999 times \(lines 1, 2, 3, 4, 5, \.\.\.\)/),
     edit('f', 'done', /1000000\tend/, 'last', 'end'),
     grep('one', 'done', /\[Only \d+ results are shown/) ] },
   { name: '0 bytes', make: put('f', ''), calls: [read('f', 'done', /f exists and is empty\.$/), edit('f', 'error', /Nothing in the file/), grep('one', 'done', /^No match/), glob('f', 'done', /^f$/)] }, // prettier-ignore

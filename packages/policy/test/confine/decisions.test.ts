@@ -230,7 +230,7 @@ describe('Where nothing confines', () => {
       const decision = permissions.decide(bashCall(command))
       expect(decision).toMatchObject({
         behavior: 'ask',
-        message: expect.stringContaining('nothing confines commands here'),
+        message: expect.stringContaining('cannot be confined here'),
       })
     },
   )
