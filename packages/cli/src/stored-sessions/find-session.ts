@@ -135,7 +135,7 @@ export function readSession(path: string): Promise<ReadJournal> {
 export async function refuseTaken(sessionId: string, program: Program): Promise<void> {
   const all = await storedSessions(whose(program), 'all')
   if (!all.some((file) => file.sessionId === sessionId)) return
-  throw new UsageError(`The session ID ${sessionId} is already in use. Resume it with: halting --resume ${sessionId}`)
+  throw new UsageError(`The session ID ${sessionId} is already in use. Resume it: halting --resume ${sessionId}`)
 }
 
 /** @throws UsageError where none is kept. */
