@@ -95,7 +95,7 @@ test('a project lowers a default, and does not raise it; a person does both', as
   const defaultLimits = { maxRunUsd: { value: 10, from: 'default of -p' } }
   const raised = await load({ [shared]: limits({ maxRunUsd: 11 }) }, { defaultLimits })
   expect(raised.settings).toEqual({})
-  expect(raised.ignored.map(({ why }) => why)).toEqual(['a project cannot raise a limit (10 in default of -p)'])
+  expect(raised.ignored.map(({ why }) => why)).toEqual(['a project cannot raise a limit (10, from default of -p)'])
   expect((await load({ [shared]: limits({ maxRunUsd: 11 }) })).settings).toEqual({ limits: { maxRunUsd: 11 } })
   expect((await load({ [shared]: limits({ maxRunUsd: 9 }) }, { defaultLimits })).settings).toEqual({
     limits: { maxRunUsd: 9 },
