@@ -86,7 +86,7 @@ test('a project lowers what the person set without trust, and never raises it or
   ])
   expect(warnings).toHaveLength(3)
   expect(warnings[0]).toMatch(
-    /^limits\.maxRunUsd in .*settings\.json \(50\) is ignored: a project cannot raise a limit \(5 in .*settings\.json\)\.$/,
+    /^limits\.maxRunUsd in .*settings\.json \(50\) is ignored: a project cannot raise a limit \(5, from .*settings\.json\)\.$/,
   )
   expect(offers).toBe(0)
 })
