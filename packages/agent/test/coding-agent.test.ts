@@ -287,7 +287,7 @@ describe('the session (R-LIB-5)', () => {
     [{ outputSchema: 1 as never }, 'outputSchema of codingAgent must be a Standard Schema or a JSON Schema'],
     [{ stopWhen: [] } as never, 'codingAgent has no option stopWhen. Register each guard'],
     [{ permissions: {} } as never, 'codingAgent has no option permissions. Use allowedTools'],
-    [{ maxTurn: 3 } as never, 'There is no option maxTurn'],
+    [{ maxTurn: 3 } as never, 'Unknown option maxTurn'],
     [{ settings: endless }, 'settings of codingAgent must be a JSON-serializable object'],
     [{ codingTools: ['Reed'] }, 'unknown tool Reed'],
     [{ toolProfile: 'tiny' as never }, 'toolProfile of codingAgent must be one of default, codex, small'],

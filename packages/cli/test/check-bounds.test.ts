@@ -125,7 +125,7 @@ describe('what is printed of a bound', () => {
       ' | cost | $10.00 | default of --max-run-usd, reserved before each request; --max-run-usd none removes it',
       ' | turns | 1,000 | default of --max-turns',
       ' | tool calls | - | no limit; add --max-tool-calls',
-      ' | tokens | 100,000,000 | default of --max-run-usd at $0.1 a million tokens, the least that cheap costs',
+      ' | tokens | 100,000,000 | default of --max-run-usd at $0.1 per million tokens, the lowest price of cheap',
     ])
   })
 })

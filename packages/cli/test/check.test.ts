@@ -46,10 +46,10 @@ test('with a budget tokens are bounded by it, too, at the least that a model of 
   const tokens = async (...flags: string[]) =>
     /\n {2}tokens +(.*)\n/.exec((await run(['check', '--max-budget-usd', '2', ...flags])).stdout)?.[1]
   expect(await tokens()).toBe(
-    '20,000,000  --max-budget-usd at $0.1 a million tokens, the least that claude-sonnet-5-5 costs',
+    '20,000,000  --max-budget-usd at $0.1 per million tokens, the lowest price of claude-sonnet-5-5',
   )
   expect(await tokens('--fallback-model', 'haiku')).toBe(
-    '200,000,000  --max-budget-usd at $0.01 a million tokens, the least that claude-haiku-5-5 costs',
+    '200,000,000  --max-budget-usd at $0.01 per million tokens, the lowest price of claude-haiku-5-5',
   )
   const free = { 'claude-haiku-5-5': { input: 0, output: 1 } }
   expect(await tokens('--fallback-model', 'haiku', '--settings', JSON.stringify({ modelPrices: free }))).toBe(
@@ -65,7 +65,7 @@ test('the default of $10 a run is printed with how it is lifted (spec R-LIM-68)'
   expect(stdout).toMatch(
     /\n {2}cost +\$10\.00 {2}default of --max-run-usd, reserved before each request; --max-run-usd none removes it\n/,
   )
-  expect(stdout).toMatch(/\n {2}tokens +100,000,000 {2}default of --max-run-usd at \$0\.1 a million tokens, /)
+  expect(stdout).toMatch(/\n {2}tokens +100,000,000 {2}default of --max-run-usd at \$0\.1 per million tokens, /)
   const own = await run(['check', '--settings', '{"limits":{"maxRunUsd":4}}'])
   expect(own.stdout).toMatch(/\n {2}cost +\$4\.00 {2}--max-run-usd, reserved before each request\n/)
   const json: unknown = JSON.parse((await run(['check', '--json'])).stdout)
@@ -74,11 +74,11 @@ test('the default of $10 a run is printed with how it is lifted (spec R-LIM-68)'
 
 test('a run that pauses at its limits may have them raised, and waits for an answer (spec R-PAUSE-11c)', async () => {
   const said = async (...flags: readonly string[]): Promise<string | undefined> =>
-    /The run pauses at its limits: .*/.exec((await run(['check', ...flags])).stdout)?.[0]
-  const pauses = 'The run pauses at its limits: what a person raises there takes the place of the option from then on. '
-  expect(await said('--on-limit', 'pause')).toBe(`${pauses}Without --pause-for it waits for an answer, however long.`)
+    /The run pauses at its limits. .*/.exec((await run(['check', ...flags])).stdout)?.[0]
+  const pauses = 'The run pauses at its limits. A limit that a person raises there replaces the option. '
+  expect(await said('--on-limit', 'pause')).toBe(`${pauses}Without --pause-for it waits for an answer indefinitely.`)
   expect(await said('--on-limit', 'pause', '--settings', '{"pauseFor":"3m"}')).toBe(
-    `${pauses}Without an answer in the time of --pause-for (3 min 0 s) it ends.`,
+    `${pauses}It ends if no answer arrives within --pause-for (3 min 0 s).`,
   )
   expect(await said('--settings', '{"onLimit":"pause"}')).toBeUndefined()
 })
@@ -86,7 +86,7 @@ test('a run that pauses at its limits may have them raised, and waits for an ans
 test('a model without a price is bounded in tokens and turns alone', async () => {
   const { stdout } = await run(['check', '--model', 'ollama/llama3'])
   expect(stdout).toMatch(/\n {2}A run of 10 turns uses about [\d.]+k tokens, one of 50 turns about [\d.]+M tokens\.\n/)
-  expect(stdout).toContain('  -  no limit: there is no price for ollama/llama3\n')
+  expect(stdout).toContain('  -  no limit: no price is known for ollama/llama3\n')
   expect(stdout).toMatch(/\n {2}turns +200 {2}default of --max-turns for a model without a price\n/)
   expect(stdout).toContain('  -  no limit; add --max-tokens\n')
 })

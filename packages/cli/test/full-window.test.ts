@@ -88,7 +88,7 @@ describe('the same in text', () => {
     expect({ status, stdout }).toEqual({ status: 0, stdout: 'All settings are in order.\n' })
     const figures = String.raw`\d+\.\dk → \d+\.\dk tokens`
     const told = [
-      String.raw`6 old results cleared, \d+\.\dk tokens freed`,
+      String.raw`6 old results pruned, \d+\.\dk tokens freed`,
       `finished work summarized: ${figures}`,
       `compacted: ${figures}`,
       `finished work summarized: ${figures}`,
@@ -106,7 +106,7 @@ describe('the same in text', () => {
   })
 })
 
-describe('where no room can be made', () => {
+describe('where compaction cannot free enough space', () => {
   test('compaction_thrash: after three compactions, with flags that were not given', async () => {
     const { status, stdout } = await run(fullWindow('thrash', ...json))
     expect(status).toBe(3)

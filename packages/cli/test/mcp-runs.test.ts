@@ -3,7 +3,6 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { call, installProgram } from './support/program.ts'
-import { pagesRefused, pageUnopened, questionUnanswered } from '../../agent/src/mcp/elicitation-texts.ts'
 import { askingServer, given, one, projectWithServers } from './support/servers.ts'
 
 installProgram()
@@ -135,9 +134,9 @@ test('where nobody can answer, a question of a server is declined, on stderr and
   )
   const host = 'auth.example.com'
   expect(results.map(({ content }) => content)).toEqual([
-    expect.stringContaining(questionUnanswered('asks', 'Your name?')),
-    expect.stringContaining(pageUnopened('asks', host)),
-    pagesRefused('asks', [host], 'no user'),
+    expect.stringMatching(/server asks .*"Your name\?".* declined/),
+    expect.stringMatching(new RegExp(`server asks .* ${host}\\. .* declined`)),
+    expect.stringMatching(new RegExp(`server asks did not run this call\\. .* ${host}\\. No user .* Do not call`)),
   ])
   expect(stderr).toContain('The MCP server asks asked "Your name?". Nobody can answer here, so it was declined.')
   expect(stderr).toContain(`to open https://${host}/connect?state=abc (host: ${host}).`)

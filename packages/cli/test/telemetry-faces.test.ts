@@ -154,7 +154,7 @@ test('a run that is told to end: what there is is sent, with how it ended', asyn
   expect((await ended).status).toBe(143)
   expect(trees()[0]?.attributes).toMatchObject({
     'halting.terminal.reason': 'aborted_tools',
-    'halting.stop.message': 'The process was told to end',
+    'halting.stop.message': 'Terminated (SIGTERM)',
   })
   expect(trees()).toEqual((await runsOf(id)).map(treeOfRecord))
 })

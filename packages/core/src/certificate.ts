@@ -115,7 +115,7 @@ function lapsBound(turns: Bound, settings: RunSettings, options: RunOptions): Bo
   const gate = tokenTargetBound(settings.tokenBudget)
   if (gate === Infinity) return { bounded: false, because: 'tokenBudget is Infinity' }
   const value = lapsFor(turns.value + gate, openTransitions(options, settings))
-  return { bounded: true, value, because: 'turns, and the allowance of every other reason to go round' }
+  return { bounded: true, value, because: 'turns, plus the retry limits of all other reasons to iterate' }
 }
 
 /** Laps of a run: those that refill, and the other allowances, once a run or once for every refill. */
@@ -161,8 +161,8 @@ function requestsBound(laps: Bound, options: RunOptions, settings: RunSettings):
   const { maxSubagents, waitForLimitsMs } = settings
   // After each there are all attempts again.
   const waits = mostServiceWaits(waitForLimitsMs) * attempts
-  const ofWaits = waits === 0 ? '' : ` and as many after each wait for a service`
-  const own = `laps, each with at most ${many(attempts, 'attempt')}${ofWaits}`
+  const ofWaits = waits === 0 ? '' : ` (again after each wait for a service)`
+  const own = `iterations, each with at most ${many(attempts, 'attempt')}${ofWaits}`
   if (maxSubagents === 0 || !(options.tools ?? []).some(isAgentTool)) {
     return { bounded: true, value: laps.value * aLap + waits, because: own }
   }
@@ -193,7 +193,7 @@ function hasPlainContext({ context = plainContext }: RunOptions): boolean {
 /** A reply may ask for any number of calls. */
 function toolCallsBound({ maxToolCalls }: RunSettings): Bound {
   return maxToolCalls === Infinity
-    ? { bounded: false, because: 'maxToolCalls is not set: a reply may ask for any number of calls' }
+    ? { bounded: false, because: 'maxToolCalls is not set; a reply may request any number of calls' }
     : { bounded: true, value: maxToolCalls, because: 'maxToolCalls' }
 }
 
@@ -215,7 +215,7 @@ function tokensBound(requests: Bound, options: RunOptions, settings: RunSettings
   return timesRequests(
     requests,
     perRequest,
-    "requests, each within the model's window; set maxTotalTokens for a bound of your own",
+    "requests, each within the model's context window; set maxTotalTokens for a tighter bound",
   )
 }
 
@@ -238,7 +238,7 @@ function tokensOfMoney(options: RunOptions, settings: RunSettings): readonly Fin
   const value = mostTokensFor(nanosOf(limit.usd), cheapest.usd)
   if (value === Infinity) return []
   const aMillion = Number((cheapest.usd * 1e6).toPrecision(12))
-  const because = `${limit.name} at $${aMillion} a million tokens, the least that ${cheapest.id} costs`
+  const because = `${limit.name} at $${aMillion} per million tokens, the lowest price of ${cheapest.id}`
   return [{ bounded: true, value, because }]
 }
 
@@ -259,8 +259,8 @@ function timesRequests(
   let dearest = 0
   for (const { model, value } of perRequest) {
     if (model.maxServerToolUses === Infinity || model.extraPasses?.some(({ uses }) => uses === Infinity))
-      return { bounded: false, because: `${model.id} may use tools of the service's own without end` }
-    if (!Number.isFinite(value)) return { bounded: false, because: `${model.id} tells no bound for one request` }
+      return { bounded: false, because: `${model.id} may use the service's server tools without a limit` }
+    if (!Number.isFinite(value)) return { bounded: false, because: `${model.id} declares no bound for one request` }
     dearest = Math.max(dearest, value)
   }
   return { bounded: true, value: requests.value * dearest, because }
@@ -289,12 +289,12 @@ function usdBound(requests: Bound, options: RunOptions, settings: RunSettings): 
     let value = 0
     for (const { model: id, ...bound } of requestBounds(model)) {
       const usd = (options.prices ?? noPrices).worstCase(id, bound)
-      if (requests.bounded && usd === undefined) return { bounded: false, because: `there is no price for ${id}` }
+      if (requests.bounded && usd === undefined) return { bounded: false, because: `no price is known for ${id}` }
       value += usd ?? Infinity
     }
     perRequest.push({ model, value })
   }
-  return timesRequests(requests, perRequest, 'requests at the dearest price; set maxBudgetUsd for a bound of your own')
+  return timesRequests(requests, perRequest, 'requests at the highest price; set maxBudgetUsd for a tighter bound')
 }
 
 /** The lower of what a limit leaves the session and of what the run may cost, and its name. */
@@ -330,16 +330,16 @@ function modelsOf({
 
 function secondsBound({ maxDurationMs, graceMs }: RunSettings, { hooks = [] }: RunOptions): Bound {
   if (maxDurationMs === Infinity)
-    return { bounded: false, because: 'maxDurationMs is not set: a request or a tool may take any time' }
+    return { bounded: false, because: 'maxDurationMs is not set; a request or a tool may take any time' }
   if (graceMs === Infinity)
-    return { bounded: false, because: 'graceMs is Infinity: what is in flight may take any time to heed an abort' }
+    return { bounded: false, because: 'graceMs is Infinity; running work may take any time to react to an abort' }
   // After an abort these alone are called, one after another.
   const last = hooks.filter(({ triggers }) => triggers.includes('afterExecution')).length
-  const because = 'maxDurationMs, and the grace time of what is in flight'
+  const because = 'maxDurationMs, plus the grace time of running work'
   return {
     bounded: true,
     value: (maxDurationMs + graceMs * (1 + last)) / 1000,
-    because: last === 0 ? because : `${because} and of each hook after the end`,
+    because: last === 0 ? because : `${because} and of each afterExecution hook`,
   }
 }
 
@@ -347,7 +347,7 @@ function notesOf(options: RunOptions): readonly string[] {
   const notes: string[] = []
   if ((options.hooks?.length ?? 0) + (options.stopHooks?.length ?? 0) > 0)
     notes.push(
-      'What hooks ask a model (`ask`) is not in the number of requests: limits in dollars and tokens hold it. What they ask past the run is not counted at all.',
+      'The number of requests excludes requests that hooks make with `ask`; dollar and token limits include them. Requests that hooks make after the run are not counted at all.',
     )
   const shown = new Set(toolDefinitionsOf(options.tools ?? [], options.model).map(({ name }) => name))
   const asking = (options.tools ?? []).filter(
@@ -355,12 +355,12 @@ function notesOf(options: RunOptions): readonly string[] {
   )
   if (asking.length > 0)
     notes.push(
-      `What tools ask a model (${asking.map(({ name }) => name).join(', ')}) is not in the number of requests: limits in dollars and tokens hold it.`,
+      `The number of requests excludes requests that tools make (${asking.map(({ name }) => name).join(', ')}); dollar and token limits include them.`,
     )
   const judges = (options.until ?? []).filter(({ judged }) => judged === true)
   if (judges.length > 0)
     notes.push(
-      `What judges of goals ask a model is not in the number of requests: at most ${questionsACheck} questions for each pass of a check by judgedGoal. Limits in dollars and tokens hold it.`,
+      `The number of requests excludes goal judges: at most ${questionsACheck} requests for each pass of a judgedGoal check. Dollar and token limits include them.`,
     )
   if (
     (options.until ?? []).length > 0 &&
@@ -368,23 +368,23 @@ function notesOf(options: RunOptions): readonly string[] {
     (options.tools ?? []).some(isAgentTool)
   )
     notes.push(
-      'Checks of goals that a subagent has for itself are not in the number of checks: its own turns and tries bound them.',
+      'The number of checks excludes goals of subagents; the turn and try limits of each subagent bound those.',
     )
   if (options.background?.atEnd === 'wait')
     notes.push(
-      `At an answer the run waits for what runs in the background: each time ${options.background.waitMs / 1000} s at most, or nine tenths of the time that its limit leaves. What the model then says is a turn.`,
+      `At an answer the run waits for background tasks: at most ${options.background.waitMs / 1000} s each time, or nine tenths of the time left. The model's next reply counts as a turn.`,
     )
   if (options.onLimit === 'pause')
     notes.push(
-      'The run pauses at its limits: what a person raises there takes the place of the option from then on. ' +
+      'The run pauses at its limits. A limit that a person raises there replaces the option. ' +
         (options.pauseForMs === undefined
-          ? 'Without pauseForMs it waits for an answer, however long.'
-          : 'Without an answer in the time of pauseForMs it ends.'),
+          ? 'Without pauseForMs it waits for an answer indefinitely.'
+          : 'It ends if no answer arrives within pauseForMs.'),
     )
   if (options.waitForLimitsMs !== undefined && options.waitForLimitsMs > 0)
     notes.push(
-      'Waits for services are no active time, and have their own bound: waitForLimitsMs by the wall clock. A person who asks for a retry in one adds a request.',
+      'Waits for services do not count as active time; waitForLimitsMs bounds them by the wall clock. A retry that a person requests during a wait adds a request.',
     )
-  if ((options.postRun?.length ?? 0) > 0) notes.push('Work after the run has bounds of its own.')
+  if ((options.postRun?.length ?? 0) > 0) notes.push('Work after the run has its own bounds.')
   return notes
 }

@@ -59,7 +59,7 @@ const hasCheck = isObject('an object with check, such as outputSchema(z.object({
 })
 /** A schema of zod has a method of that name, which is another one. */
 export const isOutput: Given = (name, value) => {
-  if (isStandardSchema(value)) refuse(name, 'made of the schema: outputSchema(schema)', value)
+  if (isStandardSchema(value)) refuse(name, 'built from the schema: outputSchema(schema)', value)
   hasCheck(name, value)
 }
 export const isPermissions: Given = isObject('an object with denies and decide', {
@@ -69,7 +69,7 @@ export const isPermissions: Given = isObject('an object with denies and decide',
 export const isStopHook: Given = isObject('an object with id and handle', { id: isText, handle: isFunction })
 export const isTask: Given = isObject('an object with name and start', { name: isText, start: isFunction })
 export const isSource: Given = isObject('an object with cancellationSignal', { cancellationSignal: isFunction })
-export const isPrices: Given = isObject('an object with cost and worstCase, as createPrices makes it', {
+export const isPrices: Given = isObject('an object with cost and worstCase, such as createPrices() returns', {
   cost: isFunction,
   worstCase: isFunction,
   leastPerToken: optional(isFunction),
@@ -82,7 +82,7 @@ export const isClock: Given = isObject('an object with now and after', {
 })
 
 export const isTranscript: Given = (name, value) => {
-  if (!(value instanceof Transcript)) refuse(name, 'a Transcript', value, 'Transcript.of(entries) makes one.')
+  if (!(value instanceof Transcript)) refuse(name, 'a Transcript', value, 'Create one with Transcript.of(entries).')
 }
 
 /** The checks by the name of their option. */
@@ -93,7 +93,7 @@ export const engineOptionChecks: OptionChecks = {
   sessionId: isName,
   transcript: isTranscript,
   runsBefore: isNumber,
-  session: isObject('a session that was kept, such as openJournal gives', {
+  session: isObject('a stored session, such as openJournal returns', {
     transcript: isTranscript,
     log: isObject('a log'),
   }),
@@ -123,16 +123,16 @@ const otherNames: ReadonlyMap<string, string> = new Map([
 export function checkOptions(options: unknown, checks: OptionChecks): void {
   const given = fieldsOf(options)
   if (given === undefined)
-    throw new ConfigurationError(`The options must be an object with a model, but they are ${shown(options)}.`)
+    throw new ConfigurationError(`The options must be an object with a model; received ${shown(options)}.`)
   if (given['model'] === undefined)
     throw new ConfigurationError(
-      'There is no model to ask. Give one: { model }. @halting/models has models of many services.',
+      'The option model is missing. Pass { model }; @halting/models provides models of many services.',
     )
   for (const name in given) {
     const value = given[name]
     if (value === undefined) continue
     const check = Object.hasOwn(checks, name) ? checks[name] : undefined
-    if (check === undefined) throw new ConfigurationError(`There is no option ${name}. ${insteadOf(name, checks)}`)
+    if (check === undefined) throw new ConfigurationError(`Unknown option ${name}. ${insteadOf(name, checks)}`)
     check(name, value)
   }
 }
@@ -142,5 +142,5 @@ function insteadOf(name: string, checks: OptionChecks): string {
   const meant =
     otherNames.get(small) ??
     Object.keys(checks).find((known) => known.toLowerCase().startsWith(small) || small.startsWith(known.toLowerCase()))
-  return meant === undefined ? 'Leave it out.' : `Use ${meant}.`
+  return meant === undefined ? 'Remove it.' : `Use ${meant}.`
 }

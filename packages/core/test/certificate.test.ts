@@ -32,16 +32,16 @@ describe('a certificate', () => {
       halts: true,
       turns: { bounded: true, value: 2, because: 'maxTurns' },
       // 2 turns, each with 8 pauses and 3 resumes and a removed image.
-      laps: { bounded: true, value: 26, because: 'turns, and the allowance of every other reason to go round' },
-      requests: { bounded: true, value: 26, because: 'laps, each with at most 1 attempt' },
-      toolCalls: { bounded: false, because: 'maxToolCalls is not set: a reply may ask for any number of calls' },
+      laps: { bounded: true, value: 26, because: 'turns, plus the retry limits of all other reasons to iterate' },
+      requests: { bounded: true, value: 26, because: 'iterations, each with at most 1 attempt' },
+      toolCalls: { bounded: false, because: 'maxToolCalls is not set; a reply may request any number of calls' },
       tokens: {
         bounded: true,
         value: 28_600,
-        because: "requests, each within the model's window; set maxTotalTokens for a bound of your own",
+        because: "requests, each within the model's context window; set maxTotalTokens for a tighter bound",
       },
-      usd: { bounded: false, because: 'there is no price for scripted' },
-      seconds: { bounded: false, because: 'maxDurationMs is not set: a request or a tool may take any time' },
+      usd: { bounded: false, because: 'no price is known for scripted' },
+      seconds: { bounded: false, because: 'maxDurationMs is not set; a request or a tool may take any time' },
       notes: [],
     })
   })
@@ -58,7 +58,7 @@ describe('a certificate', () => {
     expect([tokens, usd, seconds]).toEqual([
       { bounded: true, value: 5_000, because: 'maxTotalTokens, reserved before each request' },
       { bounded: true, value: 2, because: 'maxBudgetUsd, reserved before each request' },
-      { bounded: true, value: 60.5, because: 'maxDurationMs, and the grace time of what is in flight' },
+      { bounded: true, value: 60.5, because: 'maxDurationMs, plus the grace time of running work' },
     ])
   })
 
@@ -176,16 +176,16 @@ describe('a certificate', () => {
   test('never gives a bound that is none: a window, uses of a service or a grace time without end', () => {
     const endless = { ...model, maxServerToolUses: Infinity }
     const { halts, tokens, usd } = certificate({ model: endless, prices: dollarATokenPrices })
-    const because = "scripted may use tools of the service's own without end"
+    const because = "scripted may use the service's server tools without a limit"
     expect([halts, tokens, usd]).toEqual([true, { bounded: false, because }, { bounded: false, because }])
     const wide = { ...model, contextWindow: Infinity }
     expect(certificate({ model: wide }).tokens).toEqual({
       bounded: false,
-      because: 'scripted tells no bound for one request',
+      because: 'scripted declares no bound for one request',
     })
     expect(certificate({ model, maxDurationMs: 1_000, graceMs: Infinity }).seconds).toEqual({
       bounded: false,
-      because: 'graceMs is Infinity: what is in flight may take any time to heed an abort',
+      because: 'graceMs is Infinity; running work may take any time to react to an abort',
     })
   })
 
@@ -236,7 +236,7 @@ describe('a certificate', () => {
     expect(certificate({ model, maxDurationMs: 60_000, graceMs: 500, hooks }).seconds).toEqual({
       bounded: true,
       value: 61.5,
-      because: 'maxDurationMs, and the grace time of what is in flight and of each hook after the end',
+      because: 'maxDurationMs, plus the grace time of running work and of each afterExecution hook',
     })
   })
 

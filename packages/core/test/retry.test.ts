@@ -208,7 +208,7 @@ describe('a reply that says nothing', () => {
     const { model, terminal, events } = await run([{ text: '' }, { text: '' }, 'never'])
     expect([model.requests.length, terminal.reason]).toEqual([2, 'no_answer'])
     expect(events.filter(({ type }) => type === 'notice')).toEqual([
-      { type: 'notice', message: 'The model gave an empty reply.' },
+      { type: 'notice', message: 'The model returned an empty reply.' },
     ])
   })
 

@@ -173,7 +173,7 @@ describe('a fallback model', () => {
     expect(toldOf(events)).toEqual([
       '529 overloaded_error: Overloaded',
       '529 overloaded_error: Overloaded',
-      'The model is overloaded; the fallback model takes over.',
+      'The model is overloaded; switching to the fallback model.',
     ])
   })
 

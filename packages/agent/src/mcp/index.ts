@@ -19,8 +19,7 @@ export {
   validServerName,
   signInsFolder,
 } from '@halting/policy'
-export type { ElicitationAnswer, ElicitationRequest } from './connection-place.ts'
-export type { Elicit } from './elicitations.ts'
+export type { Elicit, ElicitationAnswer, ElicitationRequest } from './elicitations.ts'
 export { defaultMcpLimits, type McpLimits } from './limits.ts'
 export type { McpStatus } from './server-handle.ts'
 export type { PromptCommand } from './prompts.ts'

@@ -62,7 +62,7 @@ it('a patch writes each of its files', () => {
   for (const command of ['cat src/b.ts', 'cat out.txt', 'cat src/a.ts'])
     expect([command, reasonFor(bash(command), patched)]).toEqual([command, expect.stringMatching(/session wrote/)])
   expect(reasonFor(bash('cat README.md'), patched)).toBeUndefined()
-  expect(reasonFor(patched)).toBe('it says what it was given')
+  expect(reasonFor(patched)).toBe('it repeats its input')
 })
 
 describe('commands that are no evidence', () => {

@@ -20,6 +20,10 @@ export const samples: SamplesOf<typeof import('../../src/tools/patches/patch-tex
   ],
   changedSince: [[path]],
   hiddenFile: [[path]],
+  isLink: [
+    [path, 'PROJECT/src/real.ts', everyTool],
+    [path, 'PROJECT/src/real.ts', noTool],
+  ],
   secretLost: [[path, '[REDACTED]']],
   misplaced: [
     [path, { hunk: 1, kind: 'no anchor', anchor: 'class Parser' }, ''],

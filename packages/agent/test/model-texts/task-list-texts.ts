@@ -29,12 +29,14 @@ const none: TaskList = { tasks: [], lastId: 3 }
 const waiting: TaskList = { tasks: [first, { ...second, status: 'in_progress' }], lastId: 3 }
 
 export const samples: SamplesOf<typeof import('../../src/tools/task-list/task-list-texts.ts')> = {
-  idList: [[['1', '2']], [Array.from({ length: 60 }, (_, index) => String(index + 1))]],
   taskCreated: [[second]],
-  taskUpdated: [['2', ['status'], waiting]],
+  taskUpdated: [
+    ['2', ['status'], waiting],
+    ['2', ['subject'], list],
+    ['2', ['status'], none],
+  ],
   taskDeleted: [['2', done]],
   todosWritten: [[list]],
-  progress: [[list], [waiting], [done], [none]],
   taskLines: [[list]],
   taskText: [
     [first, list],
@@ -43,6 +45,7 @@ export const samples: SamplesOf<typeof import('../../src/tools/task-list/task-li
   ],
   unknownTasks: [
     [['9'], list],
+    [Array.from({ length: 60 }, (_, index) => String(index + 9)), list],
     [['8', '9'], list],
     [['1'], none],
   ],

@@ -2,9 +2,11 @@ import type { SamplesOf } from '../../../core/test/support/model-texts.ts'
 
 export const samples: SamplesOf<typeof import('../../src/tools/waits/wait-texts.ts')> = {
   spanWords: [[45_000], [3_900_000]],
-  patternText: [['ready on port \\d+'], ['x'.repeat(100)]],
   taskEnd: [['bash_1']],
-  taskOutput: [['bash_1', 'ready']],
+  taskOutput: [
+    ['bash_1', 'ready on port \\d+'],
+    ['bash_1', 'x'.repeat(100)],
+  ],
   commandOutput: [['ready']],
   fileChange: [
     ['out.log', 'exists'],

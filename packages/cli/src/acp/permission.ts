@@ -26,10 +26,7 @@ export function optionsFor({ toolName, suggestions }: Pick<Question, 'toolName' 
     {
       optionId: 'reject_always',
       kind: 'reject_always',
-      name: everyCharacterInLine(
-        `Always reject this ${toolName} call (in this session)`,
-        longestName,
-      ),
+      name: everyCharacterInLine(`Always reject this ${toolName} call (in this session)`, longestName),
     },
   ]
 }

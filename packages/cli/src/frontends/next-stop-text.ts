@@ -1,3 +1,5 @@
+import { endings } from '@halting/core'
+import type { EndingLimit } from '@halting/core/adapters'
 import type { SessionSnapshot } from '@halting/core/session'
 import { counted } from '../io/figures.ts'
 
@@ -6,12 +8,16 @@ export function nextStopText(nextStop: SessionSnapshot['nextStop']): string {
   if (nextStop === null) return 'next stop: none'
   const { reason, turns, isEstimate } = nextStop
   const count = `in ${isEstimate ? '~' : ''}${counted(turns)} turn${turns === 1 ? '' : 's'}`
-  return reason === 'max_turns' ? `next stop: ${count}` : `next stop: ${limitNames[reason] ?? reason} ${count}`
+  const { limit } = endings[reason]
+  return limit === null || limit === 'maxTurns' ? `next stop: ${count}` : `next stop: ${limitNames[limit]} ${count}`
 }
 
-const limitNames: { readonly [reason: string]: string | undefined } = {
-  max_budget_usd: 'dollar limit',
-  token_limit: 'token limit',
-  time_limit: 'time limit',
-  max_tool_calls: 'tool call limit',
+const limitNames: { readonly [limit in Exclude<EndingLimit, 'maxTurns'>]: string } = {
+  maxToolCalls: 'tool call limit',
+  maxBudgetUsd: 'dollar limit',
+  maxRunUsd: 'dollar limit',
+  maxTotalTokens: 'token limit',
+  maxDurationMs: 'time limit',
+  maxGoalTries: 'goal tries',
+  noProgress: 'no progress',
 }

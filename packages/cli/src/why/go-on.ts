@@ -104,7 +104,7 @@ function argumentsFor(terminal: RunResult, { sessionId, goals = [] }: Where): re
   const { cause } = terminal.signal.context
   switch (resume.kind) {
     case 'raise-limit': {
-      if (cause === 'stalled') return prompted('Try another way.')
+      if (cause === 'stalled') return prompted('Try a different approach.')
       // It asks something, or a guard took its answer as the end: more tries change nothing.
       if (cause === 'asks' || cause === 'finish_reason') return undefined
       const limit = flagLimitOf(terminal)

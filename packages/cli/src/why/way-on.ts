@@ -31,7 +31,7 @@ export async function wayOn(session: AnySession, path: string, program: Program)
 
 /** It goes on in a session of ours, with a copy of what was said. */
 function goOnForeign({ program }: ForeignSession, { sessionId, sessionCwd, cwd }: Where): GoOn {
-  const command = `halting ${shellQuoted(['-p', '--resume', sessionId, 'Go on.'])}`
+  const command = `halting ${shellQuoted(['-p', '--resume', sessionId, 'Continue.'])}`
   return {
     says: `This goes on with a copy of it; the file of ${programNames[program]} stays as it is:`,
     command: sessionCwd === cwd || sessionCwd === '' ? command : `cd ${shellQuoted([sessionCwd])} && ${command}`,

@@ -95,10 +95,10 @@ test('what cannot be asked of a cluster is refused before anything is asked', as
     [['hi there', '--cluster', url], '--cluster needs -p'],
     [['-p', 'hi', '--cluster', 'here'], '--cluster takes an address'],
     [['undo', '--cluster', url], '--cluster is only valid with'],
-    [['sessions', 'delete', 'x', '--yes', '--cluster', url], 'Of a cluster there is the list'],
+    [['sessions', 'delete', 'x', '--yes', '--cluster', url], 'halting sessions only lists'],
     [['why', '--cluster', url], 'Name the session'],
     [['serve'], '--restate http://127.0.0.1:8080'],
-    [['serve', '--restate', url, '--workspace-template', worktree], 'is a worktree of git'],
+    [['serve', '--restate', url, '--workspace-template', worktree], 'is a git worktree'],
     [['-p', 'hi', '--concurrency', '2', '--register'], '--register belongs to halting serve'],
   ] as const) {
     const { status: code, stderr } = await run(args)

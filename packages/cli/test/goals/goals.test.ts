@@ -213,7 +213,7 @@ test('after Ctrl-C in a check the command that goes on has the goal again', asyn
   expect(told({ stderr })).toEqual([
     'goal: touch began; sleep 300: check not finished',
     'halting: aborted_streaming: Interrupted by the user (goal not checked, FIGURES).',
-    'Resume: halting -p --resume ID --until "touch began; sleep 300" "Go on." --until-timeout 300000ms --protect "*.txt"',
+    'Resume: halting -p --resume ID --until "touch began; sleep 300" "Continue." --until-timeout 300000ms --protect "*.txt"',
   ])
 })
 

@@ -53,7 +53,7 @@ test('why says that more tries do not help where nothing changed', async () => {
   const { stdout } = await run(['why', id])
   expect(stdout).toContain('and nothing changes')
   expect(stdout).toContain('Nothing changed between the tries: suggest another approach in the prompt')
-  expect(stdout).toContain(`--until "npm test -- 'a b'" "Try another way."`)
+  expect(stdout).toContain(`--until "npm test -- 'a b'" "Try a different approach."`)
 })
 
 test('why tells a goal that held from the start, and one that was reached, as JSON too', async () => {
@@ -148,9 +148,9 @@ test('what -p offers where nothing changed names the goal, since a prompt begins
   const ended = await run(['-p', 'Make it.', '--script', replies, '--until', 'test -e "a b"'], { cwd })
   expect(ended.status).toBe(6)
   const offered = /Resume: halting -p --resume (\S+) (.*)/.exec(ended.stderr)
-  expect(offered?.[2]).toBe(`--until 'test -e "a b"' "Try another way."`)
+  expect(offered?.[2]).toBe(`--until 'test -e "a b"' "Try a different approach."`)
   const write = { content: [call('Write', { file_path: 'a b', content: 'x' })] }
-  const args = ['-p', '--resume', offered?.[1] ?? '', 'Try another way.', '--until', 'test -e "a b"']
+  const args = ['-p', '--resume', offered?.[1] ?? '', 'Try a different approach.', '--until', 'test -e "a b"']
   const more = script([write, { content: 'Now.' }])
   const again = await run([...args, '--script', more, '--allowedTools', 'Write'], { cwd })
   expect(again.status).toBe(0)

@@ -11,7 +11,7 @@ export type AbortCause =
   | 'time'
   /** The budget. */
   | 'budget'
-  /** The process was told to end (SIGTERM). */
+  /** Terminated (SIGTERM) (SIGTERM). */
   | 'terminated'
   /** The parent run was aborted. */
   | 'parent'

@@ -12,14 +12,14 @@ const approve = { kind: 'approve' } as const
 const askForAnswer = {
   kind: 'prompt',
   label: 'ask for an answer',
-  text: 'Answer in words: what did you do, and what did you find?',
+  text: 'Summarize in text what you did and what you found.',
 } as const
-const goOn = { kind: 'prompt', label: 'go on', text: 'Go on.' } as const
-const tryAnotherWay = { kind: 'prompt', label: 'have it try another way', text: 'Try another way.' } as const
+const goOn = { kind: 'prompt', label: 'continue', text: 'Continue.' } as const
+const tryAnotherWay = { kind: 'prompt', label: 'try another approach', text: 'Try a different approach.' } as const
 const askForRest = {
   kind: 'prompt',
-  label: 'have it go on',
-  text: 'Go on where you were cut, and be shorter.',
+  label: 'continue the reply',
+  text: 'Continue where you were cut off, and be briefer.',
 } as const
 
 const message = { kind: 'message' } as const
@@ -150,10 +150,10 @@ export const endings: { readonly [reason in EndingReason]: Ending } = {
     ...success,
     checksGoal: true,
     category: 'finish_reason',
-    sentence: 'done, as a guard asked',
+    sentence: 'done: a guard accepted the answer',
     detail: message,
   },
-  stop_requested: { ...stopped, sentence: 'a hook, a guard or a tool ended it', actions: onlyExplain },
+  stop_requested: { ...stopped, sentence: 'a hook, a guard or a tool requested it', actions: onlyExplain },
   max_turns: {
     ...limit,
     category: 'steps_limit',
@@ -173,7 +173,7 @@ export const endings: { readonly [reason in EndingReason]: Ending } = {
     toolResults: 'all',
     overridable: false,
     limit: 'maxToolCalls',
-    sentence: 'the limit of tool calls is reached',
+    sentence: 'the tool call limit is reached',
     detail: { kind: 'figures', unit: 'calls' },
   },
   max_budget_usd: {
@@ -207,10 +207,10 @@ export const endings: { readonly [reason in EndingReason]: Ending } = {
     toolResults: 'none',
     overridable: true,
     stageBound: 'token_limit',
-    sentence: 'the reply was cut at its longest, again and again',
+    sentence: 'replies kept hitting the output token limit',
     detail: noDetail,
-    advice: advise('Ask for a shorter answer, or for the rest of it.', {
-      terminal: 'Ask for a shorter answer, or for it in parts.',
+    advice: advise('Ask for a shorter answer, or ask for the rest.', {
+      terminal: 'Ask for a shorter answer, or ask for it in parts.',
     }),
     actions: [askForRest, explain],
     acp: 'max_tokens',
@@ -224,7 +224,7 @@ export const endings: { readonly [reason in EndingReason]: Ending } = {
     wrapsUp: false,
     limit: 'maxDurationMs',
     stageBound: 'time_limit',
-    sentence: 'the time is up',
+    sentence: 'the time limit is reached',
     detail: { kind: 'figures', unit: 'ms' },
   },
   no_progress: {
@@ -236,10 +236,10 @@ export const endings: { readonly [reason in EndingReason]: Ending } = {
     wrapsUp: true,
     limit: 'noProgress',
     nextRound: 'unless_repeated',
-    sentence: 'it made no progress',
+    sentence: 'the agent made no progress',
     detail: { kind: 'message', prefix: 'No progress: ' },
-    advice: advise('Say what to do when a call does not help.', {
-      command: 'Say in the prompt what to do when a call does not help.',
+    advice: advise('Tell the agent what to do when a tool call does not help.', {
+      command: 'In the prompt, tell the agent what to do when a tool call does not help.',
     }),
     actions: [tryAnotherWay, lastAnswer, explain],
     resume: tryAnotherWay,
@@ -250,12 +250,12 @@ export const endings: { readonly [reason in EndingReason]: Ending } = {
     manner: 'preemptive',
     toolResults: 'none',
     nextRound: 'never',
-    sentence: 'no room can be made',
+    sentence: 'compaction cannot free enough space',
     detail: message,
     advice: {
       command: { kind: 'more-room' },
-      editor: 'Begin a new session, or choose a model with a larger window.',
-      terminal: '/model chooses another model.',
+      editor: 'Start a new session, or choose a model with a larger context window.',
+      terminal: 'Choose a model with a larger context window: /model.',
     },
   },
   blocking_limit: {
@@ -268,8 +268,8 @@ export const endings: { readonly [reason in EndingReason]: Ending } = {
     detail: { kind: 'figures', unit: 'tokens' },
     advice: {
       command: { kind: 'permit-compaction' },
-      editor: 'Write /compact to make room.',
-      terminal: 'Make the conversation shorter, or begin a new one: /clear.',
+      editor: 'Enter /compact to shorten the conversation.',
+      terminal: 'Shorten the conversation with /compact, or start a new one with /clear.',
     },
     actions: [compact, explain],
     resume: compact,
@@ -282,10 +282,10 @@ export const endings: { readonly [reason in EndingReason]: Ending } = {
     subtype: 'error_max_structured_output_retries',
     overridable: true,
     nextRound: 'unless_repeated',
-    sentence: 'no answer fits the schema',
+    sentence: 'no answer matched the output schema',
     detail: message,
-    advice: advise('Make the schema simpler, or say what goes into it.', {
-      command: 'Make the schema simpler, or say in the prompt what goes into it.',
+    advice: advise('Simplify the schema, or describe its fields.', {
+      command: 'Simplify the schema, or describe its fields in the prompt.',
     }),
   },
   hook_stopped: {
@@ -293,8 +293,8 @@ export const endings: { readonly [reason in EndingReason]: Ending } = {
     parentResult: 'failed',
     exitCode: 4,
     nextRound: 'never',
-    sentence: 'a hook stopped it after a tool',
-    advice: advise('A hook stopped the run: see what it says.', { terminal: '/hooks lists the hooks.' }),
+    sentence: 'a hook stopped the run after a tool call',
+    advice: advise('A hook stopped the run: see its message.', { terminal: '/hooks lists the hooks.' }),
     actions: goOnOrExplain,
   },
   stop_hook_prevented: {
@@ -302,8 +302,8 @@ export const endings: { readonly [reason in EndingReason]: Ending } = {
     parentResult: 'failed',
     exitCode: 4,
     nextRound: 'never',
-    sentence: 'a stop hook ended it',
-    advice: advise('A stop hook ended the run: see what it says.', { terminal: '/hooks lists the hooks.' }),
+    sentence: 'a stop hook ended the run',
+    advice: advise('A stop hook ended the run: see its message.', { terminal: '/hooks lists the hooks.' }),
     actions: onlyExplain,
   },
   goal_unmet: {
@@ -318,7 +318,8 @@ export const endings: { readonly [reason in EndingReason]: Ending } = {
     limit: 'maxGoalTries',
     advice: {
       command: raiseLimit,
-      editor: 'Write what to do next; /continue sends it back, with as many tries again where none is left.',
+      editor:
+        'Enter what to do next. /continue sends the answer back; if no tries are left, it allows the same number again.',
       terminal: '',
     },
     actions: [sendBack, raiseLimit, anotherModel, undo, explain],
@@ -339,7 +340,7 @@ export const endings: { readonly [reason in EndingReason]: Ending } = {
     nextRound: 'unless_repeated',
     sentence: 'a stop hook is not satisfied',
     detail: message,
-    advice: advise('Check whether the stop hook can be satisfied: it names what is missing.', {
+    advice: advise('Check whether the stop hook can be satisfied; its message says what is missing.', {
       terminal: '/hooks lists the hooks.',
     }),
     actions: goOnOrExplain,
@@ -356,10 +357,10 @@ export const endings: { readonly [reason in EndingReason]: Ending } = {
     continuesWith: 'answers',
     announcement: 'paused',
     nextRound: 'never',
-    sentence: 'a call waits for a yes or a no',
+    sentence: 'a tool call is waiting for approval',
     advice: {
-      command: 'Approve or deny the call, and resume the session.',
-      editor: 'Nobody could be asked about the call.',
+      command: 'Approve or deny the tool call, then resume the session.',
+      editor: 'Nobody was available to approve the tool call.',
       terminal: '',
     },
     actions: [approve, explain],
@@ -370,16 +371,16 @@ export const endings: { readonly [reason in EndingReason]: Ending } = {
     ...interrupted,
     manner: 'graceful',
     toolResults: 'all',
-    sentence: 'you asked it to stop',
+    sentence: 'a stop was requested',
     detail: { kind: 'message', unless: 'Stop requested by user' },
   },
-  aborted_streaming: { ...interrupted, toolResults: 'synthetic', sentence: 'interrupted while the model wrote' },
-  aborted_tools: { ...interrupted, toolResults: 'partial', sentence: 'interrupted while tools ran' },
+  aborted_streaming: { ...interrupted, toolResults: 'synthetic', sentence: 'interrupted while the model was replying' },
+  aborted_tools: { ...interrupted, toolResults: 'partial', sentence: 'interrupted while tools were running' },
   abandoned: {
     ...interrupted,
     toolResults: 'synthetic',
     exitCode: null,
-    sentence: 'nobody listened any more',
+    sentence: 'the program reading the output disconnected',
     detail: noDetail,
   },
   prompt_too_long: {
@@ -389,9 +390,9 @@ export const endings: { readonly [reason in EndingReason]: Ending } = {
     nextRound: 'never',
     sentence: 'the conversation is too long for the model',
     advice: {
-      command: { kind: 'permit-compaction', otherwise: 'Split the task, or read less at once.' },
-      editor: 'Split the task, or write /compact to make room.',
-      terminal: 'Make the conversation shorter, or ask for less at once.',
+      command: { kind: 'permit-compaction', otherwise: 'Split the task, or read fewer or smaller files at once.' },
+      editor: 'Split the task, or enter /compact to shorten the conversation.',
+      terminal: 'Shorten the conversation with /compact, or ask for less at once.',
     },
     actions: [compact, explain],
     resume: compact,
@@ -401,11 +402,11 @@ export const endings: { readonly [reason in EndingReason]: Ending } = {
     toolResults: 'synthetic',
     continuesWith: 'nothing',
     transcriptSays: 'failure',
-    sentence: 'the model could not be asked',
+    sentence: 'the model request failed',
     advice: {
       command: { kind: 'another-model' },
-      editor: 'Write /continue to try again, or choose another model in the options of the session.',
-      terminal: '/model chooses another model; halting doctor looks at the key and the way to the service.',
+      editor: 'Enter /continue to try again, or choose another model in the session options.',
+      terminal: 'Choose another model with /model, or run halting doctor to check the API key and the connection.',
     },
     actions: [retry, explain],
     resume: retry,
@@ -414,10 +415,10 @@ export const endings: { readonly [reason in EndingReason]: Ending } = {
     ...failure,
     manner: 'graceful',
     toolResults: 'all',
-    sentence: 'the model declined',
+    sentence: 'the model refused to answer',
     detail: noDetail,
-    advice: advise('The model declined: put the request in other words.', {
-      terminal: 'Put the request in other words.',
+    advice: advise('The model refused: rephrase the request.', {
+      terminal: 'Rephrase the request.',
     }),
     actions: onlyExplain,
     acp: 'refusal',
@@ -430,9 +431,9 @@ export const endings: { readonly [reason in EndingReason]: Ending } = {
     parentResult: 'done',
     hostsReadResult: true,
     announcement: 'unanswered',
-    sentence: 'the model gave no answer',
+    sentence: 'the model returned no answer',
     detail: noDetail,
-    advice: advise('Ask for an answer in words, or run it again.', { terminal: '' }),
+    advice: advise('Ask for a text answer, or run it again.', { terminal: '' }),
     actions: [askForAnswer, explain],
     resume: askForAnswer,
     acp: 'end_turn',
@@ -440,9 +441,9 @@ export const endings: { readonly [reason in EndingReason]: Ending } = {
   image_error: {
     ...failure,
     toolResults: 'none',
-    sentence: 'an image or a document was refused',
-    advice: advise('Take the image out, or make it smaller.', {
-      terminal: 'Take the image out, or make it smaller: /rewind goes back to before it.',
+    sentence: 'the model rejected an image or a document',
+    advice: advise('Remove the image, or make it smaller.', {
+      terminal: 'Remove the image or make it smaller; /rewind returns to before it.',
     }),
     actions: onlyExplain,
   },
@@ -450,11 +451,11 @@ export const endings: { readonly [reason in EndingReason]: Ending } = {
     ...failure,
     toolResults: 'synthetic',
     transcriptSays: 'failure',
-    sentence: 'something failed',
+    sentence: 'an internal step failed',
     advice: {
       command: { kind: 'inspect-failure' },
-      editor: 'halting why tells more.',
-      terminal: 'See what failed above.',
+      editor: 'Run halting why for details.',
+      terminal: 'See the error above.',
     },
     actions: [retry, explain],
   },

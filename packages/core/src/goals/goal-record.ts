@@ -1,3 +1,6 @@
+import type { AbortCause } from '../cancel/abort.ts'
+import type { Json } from '../json.ts'
+
 /** How a goal stands on record, and how a program that goes on with the run finds it again. JSON. */
 export type GoalSpec = {
   /** The command, or the words of a judged goal. */
@@ -24,6 +27,28 @@ export type GoalCheck = {
   readonly timedOut?: true
   /** Which pass of several in a row failed or was the last. */
   readonly pass?: number
+}
+
+/** What a round of checks came to, as its step records it. JSON. */
+export type RoundRecord = {
+  readonly met: boolean
+  /** Up to the first that failed. */
+  readonly checks: readonly GoalCheck[]
+  /** What the check that failed said, bounded, for the model; '' for none. */
+  readonly report: string
+  readonly tampered: readonly string[]
+  readonly changedByChecks: readonly string[]
+  readonly changedTests: readonly string[]
+  /** Of two passes in a row one failed. */
+  readonly isUnstable: boolean
+  /** A check that can never hold: what to do. */
+  readonly unusable?: string
+  /** What the files are held against from now on; absent where it is as before. */
+  readonly memo?: Json
+  /** What had changed since the run before, in which it was in order: it counts as the person's. */
+  readonly takenOver?: readonly string[]
+  /** It was cut. */
+  readonly aborted?: AbortCause
 }
 
 /** How the goal of a run stands at its end: in the result, the result line, the event and the record. JSON. */

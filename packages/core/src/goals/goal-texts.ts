@@ -1,7 +1,6 @@
 // What the model and people read about goals.
 import { many } from '../text.ts'
-import type { RoundRecord } from '../turn/goal-round.ts'
-import type { GoalCheck, GoalSpec } from './goal-record.ts'
+import type { GoalCheck, GoalSpec, RoundRecord } from './goal-record.ts'
 import type { GoalProgress } from './progress.ts'
 import { lineOfCheck } from './report.ts'
 

@@ -20,7 +20,7 @@ export type HookTrigger =
   | 'onStop'
   /** The conversation is about to be made shorter: a hook may say what the summary should hold, or skip it where there is room. */
   | 'beforeCompact'
-  /** The conversation was made shorter. */
+  /** The conversation was compacted. */
   | 'afterCompact'
   /** A tool or a hook failed, or the run ends in a failure. */
   | 'onError'

@@ -91,7 +91,7 @@ function checkEnd(model: Model): void {
   const isEndless = model.maxServerToolUses === Infinity || extraPasses.some(({ uses }) => uses === Infinity)
   if (!isEndless) return
   throw new ConfigurationError(
-    `${model.id} may use tools of the service's own without end, so a budget cannot be kept. Give each a max_uses, or the model maxServerToolUses.`,
+    `${model.id} may use the service's server tools without a limit, so a budget cannot be kept. Give each a max_uses, or the model maxServerToolUses.`,
   )
 }
 

@@ -267,5 +267,5 @@ function countOf(tokens: Json | undefined): number {
 
 const noResult: CompactionResult = Object.freeze({
   kind: 'gave_up',
-  message: 'The compaction gave something that is no result.',
+  message: 'The compaction returned an invalid result.',
 })

@@ -5,7 +5,7 @@ import { plainTextOf } from '../content.ts'
 import { messageOf } from '../errors.ts'
 import { fieldsOf } from '../given.ts'
 import type { Goal, GoalContext, GoalFilesRound, GoalVerdict } from '../goals/goal.ts'
-import type { GoalCheck } from '../goals/goal-record.ts'
+import type { GoalCheck, RoundRecord } from '../goals/goal-record.ts'
 import { shownReport, tailOfReport } from '../goals/report.ts'
 import { specOf, usualCheckMs } from '../goals/run-goals.ts'
 import { jsonOf, type Json } from '../json.ts'
@@ -13,28 +13,6 @@ import { headOf } from '../text.ts'
 import type { Run } from './run.ts'
 import type { AskIn } from './step-with-questions.ts'
 import { checkAbandoned, checkFailed, checkTimedOut, filesUnreadable, noVerdict } from '../goals/goal-texts.ts'
-
-/** What a round of checks came to, as its step records it. JSON. */
-export type RoundRecord = {
-  readonly met: boolean
-  /** Up to the first that failed. */
-  readonly checks: readonly GoalCheck[]
-  /** What the check that failed said, bounded, for the model; '' for none. */
-  readonly report: string
-  readonly tampered: readonly string[]
-  readonly changedByChecks: readonly string[]
-  readonly changedTests: readonly string[]
-  /** Of two passes in a row one failed. */
-  readonly isUnstable: boolean
-  /** A check that can never hold: what to do. */
-  readonly unusable?: string
-  /** What the files are held against from now on; absent where it is as before. */
-  readonly memo?: Json
-  /** What had changed since the run before, in which it was in order: it counts as the person's. */
-  readonly takenOver?: readonly string[]
-  /** It was cut. */
-  readonly aborted?: AbortCause
-}
 
 export const nothingYet: RoundRecord = Object.freeze({
   met: false,

@@ -6,7 +6,7 @@ import { activeMs, committedUsd } from './figures.ts'
 import type { Run } from './run.ts'
 
 /** What of a run may be limited. */
-export type LimitedFigure = 'turns' | 'toolCalls' | 'tokens' | 'usd' | 'ms'
+type LimitedFigure = 'turns' | 'toolCalls' | 'tokens' | 'usd' | 'ms'
 
 /** How much of a limit is used. */
 export interface LimitUse {

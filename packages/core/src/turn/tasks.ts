@@ -46,7 +46,7 @@ export function waitForTasks(run: Run, time = 1): Eventually<Outcome | undefined
   // On record it was waited, whatever the program says now.
   const isDue = steps.replaying ? steps.peek(run.key(name)) !== 'absent' : isAwaited(run, background)
   if (!isDue) return undefined
-  run.emit({ type: 'notice', message: 'Waiting for what runs in the background.' })
+  run.emit({ type: 'notice', message: 'Waiting for background tasks.' })
   const step = run.step<Waited>(name, () => waitForEnd(run, background))
   return after(step, ({ value, replayed }) => {
     if (value.kind === 'aborted') return ends(abortDraft(run, value.cause, 'streaming'))

@@ -240,7 +240,7 @@ describe('what money buys in tokens', () => {
   const ofCheap = {
     bounded: true,
     value: 200_000_000,
-    because: 'maxBudgetUsd at $0.01 a million tokens, the least that cheap costs',
+    because: 'maxBudgetUsd at $0.01 per million tokens, the lowest price of cheap',
   }
   const ofWindows = { bounded: true, because: expect.stringMatching(/^requests, each within/) }
 
@@ -249,7 +249,7 @@ describe('what money buys in tokens', () => {
     expect(of({})).toEqual({
       bounded: true,
       value: 20_000_000,
-      because: 'maxBudgetUsd at $0.1 a million tokens, the least that main costs',
+      because: 'maxBudgetUsd at $0.1 per million tokens, the lowest price of main',
     })
     expect([
       of({ fallbackModel: named('cheap') }),

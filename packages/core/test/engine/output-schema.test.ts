@@ -185,7 +185,7 @@ describe('a schema that no answer can be held against', () => {
     for (const given of [report, type({ bugs: 'number' })]) {
       const options: RunOptions = { model, output: given as unknown as OutputSchema }
       expect(() => streamRun(startRun({ prompt: 'go' }), options)).toThrow(
-        'output must be made of the schema: outputSchema(schema)',
+        'output must be built from the schema: outputSchema(schema)',
       )
     }
   })

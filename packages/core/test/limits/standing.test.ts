@@ -226,7 +226,9 @@ describe('a request that waits for other processes', () => {
     const going = begin([], { ...given(purse), model: scriptedModel(['Done.']) })
     await until(() => going.events.some(({ type }) => type === 'budget_wait'))
     const [wait] = going.events.flatMap((event) => (event.type === 'budget_wait' ? [event] : []))
-    expect(wait && budgetWaitText(wait)).toBe('Waiting for budget: $5.00 of $9,000 a day is reserved by 1 other request.')
+    expect(wait && budgetWaitText(wait)).toBe(
+      'Waiting for budget: $5.00 of $9,000 a day is reserved by 1 other request.',
+    )
     giveBack()
     const { terminal, events } = await going.end()
     const waited = events.flatMap((event) => (event.type === 'budget_waited' ? [[event.outcome, event.budget]] : []))

@@ -36,7 +36,7 @@ describe('a run with a limit of three tool calls', () => {
     expect(resultsIn(state)).toEqual(['seen', 'seen', 'seen', refused, refused])
     expect([terminal.reason, terminal.signal.message]).toEqual([
       'max_tool_calls',
-      'Reached maximum number of tool calls (3); 2 further calls were asked for',
+      'Reached maximum number of tool calls (3); 2 further calls were requested',
     ])
     expect(terminal.signal.context).toMatchObject({ used: 3, limit: 3, refused: 2 })
   })

@@ -104,7 +104,7 @@ describe('aborts', () => {
     expect(table[terminal.reason]).toEqual(table.abandoned)
     expect(terminal.signal.toJSON()).toEqual({
       reason: 'user_requested',
-      message: 'The consumer of the run left',
+      message: 'The program reading the run disconnected',
       context: { cause: 'abandoned', turn: 1 },
       source: 'abort',
     })
@@ -174,10 +174,10 @@ describe('failures', () => {
       stopWhen: { ...broken, checkpoints: ['after_tools'] },
     })
     expectEnding(asked, 'error', {
-      message: 'The run broke: guard bug',
+      message: 'The run failed: guard bug',
       source: 'run',
       context: { code: 'callback' },
-      failures: [['unknown', 'The run broke: guard bug']],
+      failures: [['unknown', 'The run failed: guard bug']],
       results: ['read'],
     })
     expect(asked.terminal.error?.code).toBe('callback')

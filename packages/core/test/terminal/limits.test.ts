@@ -82,7 +82,7 @@ describe('limits', () => {
     const resume =
       'Your reply was cut off at the output limit. Continue exactly where it stopped, without an apology or a recap. Split what remains into smaller parts.'
     expectEnding(asked, 'max_output_tokens', {
-      message: 'The reply was cut at 100 output tokens, again and again',
+      message: 'The reply was cut at 100 output tokens repeatedly',
       source: 'model',
       context: { used: 100, limit: 100 },
       said: [
@@ -118,7 +118,7 @@ describe('limits', () => {
   test('terminal: no_progress', async () => {
     const asked = await ask(forever, { tools, stopWhen: noProgress() })
     expectEnding(asked, 'no_progress', {
-      message: 'No progress: The same tool calls with the same results came 5 times in a row',
+      message: 'No progress: The same tool calls with the same results 5 times in a row',
       source: 'noProgress',
       context: { cycleLength: 1, repeats: 5, used: 5, limit: 5 },
       said: [['loop', noProgressNudge]],
@@ -131,7 +131,7 @@ describe('limits', () => {
     const again =
       'Your answer does not match the required schema: it is not JSON. Answer again with only JSON that matches it.'
     expectEnding(asked, 'structured_output_retry_exhausted', {
-      message: 'The answer does not fit the output schema: it is not JSON',
+      message: 'The answer does not match the output schema: it is not JSON',
       source: 'structured_output',
       context: { problem: 'it is not JSON' },
       said: Array.from({ length: 5 }, () => ['loop', again] as const),
@@ -144,7 +144,7 @@ describe('preemptive endings: no request is made', () => {
   test('terminal: compaction_thrash', async () => {
     const asked = await ask(['never'], { context: { ...plainContext, beforeRequest: () => 'thrash' } })
     expectEnding(asked, 'compaction_thrash', {
-      message: 'Compacting the conversation again would not make room: what fills it came back at once.',
+      message: 'Compacting the conversation again would not make room: the context filled up again at once.',
       source: 'context',
       context: { estimatedTokens: 5 },
     })

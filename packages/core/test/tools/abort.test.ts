@@ -36,7 +36,7 @@ const causes: readonly (readonly [AbortCause, string, string, string, boolean])[
   ['interrupt', 'aborted_streaming', 'aborted_tools', 'Interrupted by a new message', false],
   ['time', 'time_limit', 'time_limit', 'Time limit reached: Infinity/Infinity s', false],
   ['budget', 'max_budget_usd', 'max_budget_usd', 'Reached maximum budget ($Infinity)', false],
-  ['terminated', 'aborted_streaming', 'aborted_tools', 'The process was told to end', true],
+  ['terminated', 'aborted_streaming', 'aborted_tools', 'Terminated (SIGTERM)', true],
   ['parent', 'aborted_streaming', 'aborted_tools', 'The parent run was aborted', true],
 ]
 

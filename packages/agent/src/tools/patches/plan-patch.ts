@@ -1,3 +1,4 @@
+import { lstat } from 'node:fs/promises'
 import { headOf, type PrecheckContext } from '@halting/core/adapters'
 import { redactedMark } from '@halting/core/redact'
 import { isInside, isInsideAny, type PatchedFile } from '@halting/policy/files'
@@ -15,6 +16,7 @@ import {
   existsAlready,
   hiddenFile,
   insideOther,
+  isLink,
   misplaced,
   missing,
   sameFile,
@@ -85,6 +87,13 @@ export function pathsOf(files: readonly LocatedFile[]): readonly PatchPath[] {
   return files.flatMap(({ at, moveTo }) => (moveTo === undefined ? [at] : [at, moveTo]))
 }
 
+/** Whether the model may read a file without a question, or has read it. */
+export function mayQuote({ path, real }: PatchPath, { workspace, context }: Planning): boolean {
+  if ([path, real].some((place) => workspace.hides(place, context.rights))) return false
+  if (workspace.filesOf(context).hasSeen(real)) return true
+  return isInsideAny(path, workspace.directories) && !workspace.asksToRead(path, context.rights)
+}
+
 /** Computes every change, and changes nothing. */
 export async function planPatch(files: readonly LocatedFile[], planning: Planning): Promise<PatchPlan> {
   const conflicts = conflictsOf(pathsOf(files))
@@ -127,6 +136,8 @@ async function planFile({ file, at, moveTo }: LocatedFile, planning: Planning): 
   if (before.kind === 'not text') return notText(path, before.why, 'apply_patch', has)
   // Whether lines fit says what the file contains.
   if ([path, real].some((place) => workspace.hides(place, context.rights))) return hiddenFile(path)
+  // What it leads to would be gone, and the link would stay.
+  if ((file.kind === 'delete' || moveTo !== undefined) && (await isLinkAt(path))) return isLink(path, real, has)
   if (file.kind === 'delete') {
     const freshness = workspace.filesOf(context).freshness(real, before.seen, isShownIn(context))
     if (freshness === 'never read') return unread(path, has)
@@ -136,13 +147,16 @@ async function planFile({ file, at, moveTo }: LocatedFile, planning: Planning): 
     return targetExists(path, moveTo.path)
   const patched = patchedText(before.text, file.hunks)
   if (patched.kind === 'misplaced') {
-    const mayShow = isInsideAny(path, workspace.directories) || workspace.filesOf(context).hasSeen(real)
     const wanted = 'old' in patched.why ? patched.why.old : []
-    return misplaced(path, patched.why, mayShow ? nearestLines(before.text, wanted) : '')
+    return misplaced(path, patched.why, mayQuote(at, planning) ? nearestLines(before.text, wanted) : '')
   }
   if (losesSecrets(before.text, patched.text, workspace.redact)) return secretLost(path, redactedMark)
   const { text, firstLine, inexact } = patched
   return { kind: 'update', at, moveTo, before, text, firstLine, inexact }
+}
+
+async function isLinkAt(path: string): Promise<boolean> {
+  return (await lstat(path).catch(() => undefined))?.isSymbolicLink() === true
 }
 
 const mostLines = 12

@@ -10,7 +10,7 @@ const mostIds = 50
 const shortSubject = (subject: string): string => headOf(subject, longestSubject)
 
 /** `#1, #2, #3`; the first 50 of more. */
-export function idList(ids: readonly string[]): string {
+function idList(ids: readonly string[]): string {
   const shown = ids.slice(0, mostIds).map((id) => `#${id}`)
   return shown.join(', ') + (ids.length > mostIds ? ` and ${ids.length - mostIds} more` : '')
 }
@@ -34,7 +34,7 @@ export function todosWritten(list: TaskList): string {
 }
 
 /** How many are completed, and which one is next: the one in progress, else the first that no other blocks. */
-export function progress(list: TaskList): string {
+function progress(list: TaskList): string {
   const open = list.tasks.filter(({ status }) => status !== 'completed')
   if (list.tasks.length === 0) return 'The list is empty.'
   if (open.length === 0) return `All ${list.tasks.length} completed.`

@@ -18,7 +18,7 @@ export function spanWords(ms: number): string {
 const longestPattern = 80
 
 /** A pattern between slashes, at most 80 characters of it. */
-export function patternText(pattern: string): string {
+function patternText(pattern: string): string {
   return `/${pattern.length <= longestPattern ? pattern : `${headOf(pattern, longestPattern)} ...`}/`
 }
 

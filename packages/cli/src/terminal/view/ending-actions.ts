@@ -84,7 +84,7 @@ function shownActions(
     case 'prompt':
       return [says(action.label, action.text)]
     case 'retry':
-      return [canResume ? goOn('try again') : says('continue', 'Go on.')]
+      return [canResume ? goOn('try again') : says('continue', 'Continue.')]
     case 'compact':
       return [{ typed: '', label: '/compact', effect: { type: 'compact' } }]
     case 'approve':

@@ -127,7 +127,7 @@ class OpenRequest {
     const { maxRetries } = this.#run.context.settings
     const mayAskAgain = this.#triesOf(attempt) <= maxRetries || this.#isNextRecorded(attempt)
     if (this.#hasAskedAgain || !mayAskAgain) {
-      this.#asker.tell({ type: 'notice', message: 'The model gave an empty reply.' })
+      this.#asker.tell({ type: 'notice', message: 'The model returned an empty reply.' })
       return result
     }
     this.#hasAskedAgain = true
@@ -224,7 +224,7 @@ function isEndOfReplay(run: Run, { name }: RequestPlan, attempt: number): boolea
 
 const lostError: ModelErrorJson = {
   kind: 'unknown',
-  message: 'The process ended again and again while the model was asked; what it answered is not known.',
+  message: 'The process ended repeatedly during this model request; the reply is unknown.',
   status: null,
   retryable: false,
   retryAfterMs: null,

@@ -93,7 +93,7 @@ export function lateForFunds(): ModelErrorJson {
 function late(billed: 'nothing' | 'unknown'): ModelError {
   return new ModelError({
     kind: 'timeout',
-    message: 'The question was not answered in the time that it was given.',
+    message: 'The question was not answered in time.',
     retryable: false,
     billed,
   })

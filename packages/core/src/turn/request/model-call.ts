@@ -102,7 +102,7 @@ function wasNotSent(settled: Settled<ModelReply>): boolean {
 
 const noReply = new ModelError({
   kind: 'unknown',
-  message: 'The model adapter gave something that is no reply: { message: { content, usage, … } } is needed.',
+  message: 'The model adapter returned an invalid reply; expected { message: { content, usage, … } }.',
   retryable: false,
 }).toRecord()
 
