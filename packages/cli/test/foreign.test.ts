@@ -192,6 +192,6 @@ test('without a prompt it says what is needed and leaves nothing; another folder
   const elsewhere = await run(['-p', 'x', '--resume', other, '--script', script()])
   expect(elsewhere.status).toBe(2)
   expect(elsewhere.stderr).toContain(
-    `The session ${other} is of the folder /home/user/project. Go on with it there: cd /home/user/project && halting --resume ${other}`,
+    `The session ${other} belongs to the folder /home/user/project. Continue it there: cd /home/user/project && halting --resume ${other}`,
   )
 })

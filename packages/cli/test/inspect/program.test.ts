@@ -173,7 +173,7 @@ test('--open hands the address to the system, and one that cannot be opened is t
 test('what does not go together is refused before anything is served', async () => {
   for (const [args, said] of [
     [['none'], 'No conversation found'],
-    [['./none/'], 'There is no file or folder ./none/.'],
+    [['./none/'], 'File or folder not found: ./none/.'],
     [['--max-budget-usd', '1'], '--max-budget-usd has no effect with halting inspect.'],
     [['--force'], '--output FILE'],
     [['--all', 'x'], '--all shows the sessions of all folders'],

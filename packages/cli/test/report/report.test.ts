@@ -318,7 +318,7 @@ describe('sessions of other programs, and what is not right', () => {
     [['report', '--since', '31.12.'], '--since takes a time ago (12h, 7d, 2w), a day (2026-11-01) or a moment'],
     [['report', '--since', '2026-02-30'], '--since takes a time ago'],
     [['report', '--since', '1d', '--until', '3d'], '--until is not after --since.'],
-    [['report', './pakages/app'], 'There is no file or folder ./pakages/app.'],
+    [['report', './pakages/app'], 'File or folder not found: ./pakages/app.'],
     [
       ['report', '--max-turns', '3'],
       '--max-turns has no effect with halting report. To see where other limits would have stopped a session, use halting what-if.',
@@ -340,7 +340,7 @@ describe('sessions of other programs, and what is not right', () => {
     const { status, stderr } = await runProgram(['report'], { cwd: dirname(sessionPath(week[0]?.id ?? '')) })
     expect({ status, stderr }).toEqual({
       status: 2,
-      stderr: 'halting: No session of this folder is kept. Name sessions, files, or a folder with such files.\n',
+      stderr: 'halting: This folder has no stored session. Specify sessions, files, or a folder of session files.\n',
     })
   })
 })

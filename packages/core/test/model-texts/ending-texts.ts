@@ -27,12 +27,12 @@ export const samples: SamplesOf<typeof import('../../src/endings/ending-texts.ts
     [3, 5],
   ],
   leaseUsedUp: [
-    ['team', '$4', null],
+    ['team', '$4', undefined],
     ['team', '$4', '$0.5'],
   ],
   standingUsedUp: [['$20 a day', '$19.9', '$0.5', '2026-02-01T00:00:00+01:00']],
   cutAtStanding: [
-    ['$20 a day', null],
+    ['$20 a day', undefined],
     ['$20 a day', '2026-02-01T00:00:00+01:00'],
   ],
   nothingFits: [
