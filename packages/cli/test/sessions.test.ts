@@ -101,7 +101,7 @@ describe('a session', () => {
     expect(await ask('hi', [{ content: 'Hello.' }], '--session-id', id)).toEqual({
       status: 2,
       stdout: '',
-      stderr: `halting: The session ID ${id} is already in use. Resume it with: halting --resume ${id}\n`,
+      stderr: `halting: The session ID ${id} is already in use. Resume it: halting --resume ${id}\n`,
     })
   })
 
@@ -164,7 +164,7 @@ describe('--resume', () => {
     const unknown = await ask('x', [{ content: 'x' }], '--resume', 'nobody')
     expect([unknown.status, unknown.stderr]).toEqual([
       2,
-      'halting: No conversation found with session ID: nobody. halting sessions lists those of this folder.\n',
+      'halting: No conversation found with session ID: nobody. List the sessions of this folder with halting sessions.\n',
     ])
     expect((await ask('x', [{ content: 'x' }], '--continue')).stderr).toMatch(
       /^halting: No conversation found to continue/,
