@@ -1,12 +1,10 @@
 // Holds R-READS-1 to R-READS-3 of docs/spec.md: docs/what-the-model-reads.md has all that models read. `HALTING_WRITE=1` writes it anew.
-import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { roughTokens } from '@halting/core/adapters'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { proseIn, proseOutsideTexts, renderTexts, textsFiles } from '../../core/test/support/model-texts.ts'
-import { here, installProgram, run } from './support/program.ts'
+import { type FirstRequest, type OfferedSchema, type OfferedTool, recordFirstRequest } from './support/first-request.ts'
+import { here, installProgram } from './support/program.ts'
 
 installProgram()
 
@@ -134,63 +132,18 @@ function inCore(folder: string): (name: string) => string {
   return (name) => `packages/core/src/${folder === '' ? '' : `${folder}/`}${name}.ts`
 }
 
-/** The request of the program, as a service of the Messages API gets it. */
-interface Request {
-  readonly system: readonly { readonly text: string }[]
-  readonly tools: readonly ToolDefinition[]
-  readonly messages: readonly unknown[]
-}
-
-interface ToolDefinition {
-  readonly name: string
-  readonly description: string
-  readonly input_schema: Schema
-}
-
-interface Schema {
-  readonly type?: string
-  readonly description?: string
-  readonly enum?: readonly string[]
-  readonly properties?: Readonly<Record<string, Schema>>
-  readonly items?: Schema
-  readonly required?: readonly string[]
-}
-
-let requested: Request | undefined
-const service = createServer((request, response) => {
-  const parts: Buffer[] = []
-  request.on('data', (part: Buffer) => parts.push(part))
-  request.on('end', () => {
-    requested = JSON.parse(Buffer.concat(parts).toString('utf8')) as Request
-    const error = { type: 'invalid_request_error', message: 'This service only listens.' }
-    response.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify({ type: 'error', error }))
-  })
-})
-beforeAll(async () => {
-  service.listen(0, '127.0.0.1')
-  await once(service, 'listening')
-})
-afterAll(() => void service.close())
+const requestOf = recordFirstRequest()
 
 /** The first request with these flags. */
-async function requestWith(...flags: readonly string[]): Promise<Request> {
+async function requestWith(...flags: readonly string[]): Promise<FirstRequest> {
   return requestOf(['-p', 'hi', ...flags])
 }
 
 /** The first request of a program that drives `halting` and answers its questions. */
-async function requestOfHost(): Promise<Request> {
+async function requestOfHost(): Promise<FirstRequest> {
   const message = { type: 'user', message: { role: 'user', content: 'hi' }, parent_tool_use_id: null, session_id: '' }
   const format = ['--input-format', 'stream-json', '--output-format', 'stream-json', '--verbose']
   return requestOf(['-p', ...format, '--permission-prompt-tool', 'stdio'], `${JSON.stringify(message)}\n`)
-}
-
-async function requestOf(args: readonly string[], stdin = ''): Promise<Request> {
-  requested = undefined
-  const address = `http://127.0.0.1:${(service.address() as AddressInfo).port}`
-  const env = { ANTHROPIC_API_KEY: 'sk-ant-made-up', ANTHROPIC_BASE_URL: address }
-  const { stderr } = await run([...args, '--model', 'claude-sonnet-5-5'], { env, stdin })
-  if (requested === undefined) throw new Error(`nothing was asked: ${stderr}`)
-  return requested
 }
 
 test('the page has every text that models read', async () => {
@@ -216,9 +169,9 @@ test('the page has every text that models read', async () => {
 })
 
 /** Where somebody answers questions: what is not the same as in `-p`. */
-async function answeredSections(usual: Request): Promise<readonly string[]> {
+async function answeredSections(usual: FirstRequest): Promise<readonly string[]> {
   const answered = await requestOfHost()
-  const linesOf = ({ system }: Request): readonly string[] =>
+  const linesOf = ({ system }: FirstRequest): readonly string[] =>
     withoutPlace(system.map(({ text }) => text).join('\n')).split('\n')
   const usualLines = new Set(linesOf(usual))
   const usualTools = new Set(usual.tools.map(renderTool))
@@ -239,7 +192,7 @@ async function planSections(): Promise<readonly string[]> {
 }
 
 /** The profiles of `toolProfile`: what is not the same by default. */
-async function profileSections(usual: Request): Promise<readonly string[]> {
+async function profileSections(usual: FirstRequest): Promise<readonly string[]> {
   const usualTools = new Set(usual.tools.map(renderTool))
   const [codex, small] = [await requestWith('--tool-profile', 'codex'), await requestWith('--tool-profile', 'small')]
   return [
@@ -253,7 +206,7 @@ async function profileSections(usual: Request): Promise<readonly string[]> {
   ]
 }
 
-function tokensOf({ system, tools }: Request): number {
+function tokensOf({ system, tools }: FirstRequest): number {
   return roughTokens.estimate(JSON.stringify(system)) + roughTokens.estimate(JSON.stringify(tools))
 }
 
@@ -292,11 +245,11 @@ function withoutPlace(text: string): string {
     .replace(/^Date: .*$/m, 'Date: 2026-01-31')
 }
 
-function renderTool({ name, description, input_schema: schema }: ToolDefinition): string {
+function renderTool({ name, description, input_schema: schema }: OfferedTool): string {
   return `### ${name}\n\n${description}\n\n${renderFields(schema, '').join('\n')}`
 }
 
-function renderFields({ properties = {}, required = [] }: Schema, indent: string): readonly string[] {
+function renderFields({ properties = {}, required = [] }: OfferedSchema, indent: string): readonly string[] {
   return Object.entries(properties).flatMap(([name, field]) => {
     const { type = 'any', description = '', enum: choices, items } = field
     const facts = [
