@@ -1,4 +1,5 @@
 // Holds rules of docs/spec.md: R-PATCH-1 to R-PATCH-6.
+import { everyTool } from '../src/tools/available-tools.ts'
 import {
   chmodSync,
   existsSync,
@@ -23,6 +24,7 @@ import {
   failedMidway,
   hiddenFile,
   insideOther,
+  isLink,
   misplaced,
   missing,
   notApplied,
@@ -205,6 +207,13 @@ describe('a hunk', () => {
     expect(tree()).toEqual({ a: file, b: 'b\n' })
   })
 
+  test('changes a file of 300,000 lines', async () => {
+    const lines = 'x\n'.repeat(300_000)
+    const { patch, tree } = patching({ 'a.txt': `first\n${lines}last\n` })
+    const { isError } = await patch('*** Update File: a.txt\n@@\n-first\n+1\n@@\n-last\n+2')
+    expect([isError, tree()['a.txt'] === `1\n${lines}2\n`]).toEqual([false, true])
+  })
+
   test('that fits nowhere is answered with the most similar lines', async () => {
     const { patch, cwd } = patching({ a: 'alpha beta\ngamma delta\nepsilon\n' })
     const old = ['alpha beta', 'gamma deltas']
@@ -240,14 +249,24 @@ describe('what cannot be done is refused, and nothing is changed', () => {
       (cwd: string) => insideOther(`${cwd}/n/m`, `${cwd}/n`),
     ],
     ['adding what exists', '*** Add File: a\n+b', (cwd: string) => existsAlready(`${cwd}/a`)],
-    ['deleting what is missing', '*** Delete File: zzz', (cwd: string) => missing(`${cwd}/zzz`, '')],
-    ['updating what is missing', '*** Update File: zzz\n@@\n-a\n+b', (cwd: string) => missing(`${cwd}/zzz`, '')],
+    ['deleting what is missing', '*** Delete File: zzz', (cwd: string) => missing(`${cwd}/zzz`, '', everyTool)],
+    [
+      'updating what is missing',
+      '*** Update File: zzz\n@@\n-a\n+b',
+      (cwd: string) => missing(`${cwd}/zzz`, '', everyTool),
+    ],
     [
       'moving onto what exists',
       '*** Update File: a\n*** Move to: b',
       (cwd: string) => targetExists(`${cwd}/a`, `${cwd}/b`),
     ],
-    ['deleting what was not read', '*** Delete File: a', (cwd: string) => unread(`${cwd}/a`)],
+    ['deleting a link', '*** Delete File: link', (cwd: string) => isLink(`${cwd}/link`, `${cwd}/a`, everyTool)],
+    [
+      'moving a link',
+      '*** Update File: link\n*** Move to: c',
+      (cwd: string) => isLink(`${cwd}/link`, `${cwd}/a`, everyTool),
+    ],
+    ['deleting what was not read', '*** Delete File: a', (cwd: string) => unread(`${cwd}/a`, everyTool)],
   ] as const)('%s', async (_name, body, message) => {
     // prettier-ignore
     const { cwd, patch, tree } = patching({ a: 'one\n', b: 'two\n' })
@@ -271,6 +290,15 @@ describe('what cannot be done is refused, and nothing is changed', () => {
     const { cwd, patch } = patching({ secret: 'key\n' }, { hides: (path) => path.endsWith('/secret') })
     const { text } = await patch('*** Update File: secret\n@@\n-kex\n+x')
     expect(text).toBe(notApplied([hiddenFile(`${cwd}/secret`)]))
+  })
+
+  test('a file that a person is asked about before it is read is not quoted, unless it was read', async () => {
+    const { cwd, use, patch } = patching({ secret: 'key=1234\n' }, { asksToRead: (path) => path.endsWith('/secret') })
+    const why = { hunk: 1, kind: 'not found', old: [] } as const
+    const wrong = '*** Update File: secret\n@@\n-key=123\n+x'
+    expect((await patch(wrong)).text).toBe(notApplied([misplaced(`${cwd}/secret`, why, '')]))
+    await use('Read', { file_path: 'secret' })
+    expect((await patch(wrong)).text).toContain('key=1234')
   })
 })
 

@@ -1,5 +1,5 @@
 // Holds rules of docs/spec.md: R-PATCH-2 and R-PATCH-3: a patch of several files is as many edits.
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createCodingTools, Workspace } from '@halting/agent'
 import type { PermissionRequest } from '@halting/core'
@@ -47,6 +47,15 @@ function asker(options: Partial<PermissionOptions> = {}): Asker {
     return decision.behavior
   }
   return { cwd, permissions, behavior, request }
+}
+
+const contextOfCall = {
+  callId: 'call_1',
+  toolName: 'apply_patch',
+  signal: new AbortController().signal,
+  idempotencyKey: 'key',
+  progress: () => undefined,
+  state: AgentState.empty(),
 }
 
 const fine = [sections.add('ok/one'), sections.update('ok/two')]
@@ -117,6 +126,25 @@ test('rules for Write are about files that a patch adds or moves to', () => {
   })
 })
 
+test('rules that take away reading a file hold for moving it', () => {
+  const { behavior, cwd, permissions } = asker({ mode: 'acceptEdits', ask: ['Read(.env)'], deny: ['Read(*.key)'] })
+  const move = (path: string): string => behavior(patchOf(sections.add('one'), sections['move from'](path)))
+  expect([move('.env'), move('a.key'), move('other')]).toEqual(['ask', 'deny', 'allow'])
+  expect(behavior(patchOf(sections.update('.env')))).toBe('allow')
+  expect(['.env', 'other'].map((name) => permissions.asksToRead(join(cwd, name)))).toEqual([true, false])
+})
+
+test('no question is failed with lines of a file that is asked about before it is read', async () => {
+  const { cwd, permissions, request } = asker({ ask: ['Read(.env)'] })
+  writeFileSync(join(cwd, '.env'), 'KEY=1234\n')
+  const workspace = new Workspace({ cwd, asksToRead: (path, rights) => permissions.asksToRead(path, rights) })
+  const tool = toolNamed(createCodingTools(workspace, { toolProfile: 'codex' }), 'apply_patch')
+  const input = patchOf('*** Update File: .env\n@@\n-KEY=123\n+x')
+  expect(permissions.decide(request(input))).toMatchObject({ behavior: 'ask' })
+  expect(await tool.precheck?.(input as never, contextOfCall)).toBeUndefined()
+  await workspace.dispose()
+})
+
 test('what is missing for several files is asked for together', () => {
   const { permissions, request, behavior } = asker()
   const patch = patchOf(sections.add('a'), sections.update('b'))
@@ -147,10 +175,24 @@ test('a folder that became a link after the patch was judged is not written to',
   const input = patchOf(sections.add('one'), sections.add('folder/two'))
   expect(permissions.decide(request(input))).toEqual({ behavior: 'allow' })
   symlinkSync(outside, join(cwd, 'folder'))
-  const rest = { idempotencyKey: 'key', progress: () => undefined, state: AgentState.empty() }
-  const context = { callId: 'call_1', toolName: 'apply_patch', signal: new AbortController().signal, ...rest }
-  const output = await tool.execute(input as never, context)
+  const output = await tool.execute(input as never, contextOfCall)
   expect(output).toMatchObject({ isError: true })
+  await workspace.dispose()
+})
+
+test('a file that was judged under a name that looks the same is not left for a link of the written name', async () => {
+  const cwd = temporaryFolder()
+  const outside = join(temporaryFolder(), 'file')
+  writeFileSync(outside, 'a\n')
+  writeFileSync(join(cwd, 'a\u00A0b'), 'a\n')
+  const { permissions, request } = asker({ cwd, allow: ['Edit(**)'] })
+  const workspace = new Workspace({ cwd, judged: (id, agent, path) => permissions.judgedPath(id, agent, path) })
+  const tool = toolNamed(createCodingTools(workspace, { toolProfile: 'codex' }), 'apply_patch')
+  const input = patchOf(sections.add('one'), sections.update('a b'))
+  expect(permissions.decide(request(input))).toEqual({ behavior: 'allow' })
+  symlinkSync(outside, join(cwd, 'a b'))
+  expect(await tool.execute(input as never, contextOfCall)).toMatchObject({ isError: true })
+  expect(readFileSync(outside, 'utf8')).toBe('a\n')
   await workspace.dispose()
 })
 

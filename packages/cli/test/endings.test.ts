@@ -237,12 +237,12 @@ test('structured_output_retry_exhausted: 3', async () => {
     subtype: 'error_max_structured_output_retries',
     reason: 'structured_output_retry_exhausted',
     errors: [
-      'The answer does not fit the output schema: it is not JSON (Unexpected token \'o\', "no" is not valid JSON)',
+      'The answer does not match the output schema: it is not JSON (Unexpected token \'o\', "no" is not valid JSON)',
     ],
   })
   const why = await run(['why'])
   expect(why.stdout.replaceAll('\n', ' ')).toContain(
-    'structured_output_retry_exhausted: The answer does not fit the output schema: it is not JSON (',
+    'structured_output_retry_exhausted: The answer does not match the output schema: it is not JSON (',
   )
   expect(why.stdout).toContain('structured_output_retry 5 times')
   expect(why.stdout).toContain('Simplify the schema, or describe its fields in the prompt.')

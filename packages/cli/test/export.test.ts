@@ -69,7 +69,7 @@ describe('halting sessions export', () => {
     expect(result).toBeGreaterThan(2)
     writeFileSync(cut, `${lines.slice(0, result + 1).join('\n')}\n`)
     const { stdout } = await run(['sessions', 'export', cut])
-    expect(stdout).toContain('No end is on record.')
+    expect(stdout).toContain('No ending is recorded.')
     expect(stdout).toContain('<bdi>a.ts</bdi>')
     expect(stdout).toContain('seen seen')
   })

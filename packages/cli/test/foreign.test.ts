@@ -54,7 +54,7 @@ test('what-if tells a session of Claude Code what it should have been told', asy
     ].join('\n'),
   )
   const circles = await run(['what-if', sample('claude-code-polling'), '--no-progress'])
-  expect(circles.stdout).toContain('The same: completed after 16 turns.')
+  expect(circles.stdout).toContain('No change: completed after 16 turns.')
 })
 
 test('dollars stop no run whose model has no price, and that is said', async () => {

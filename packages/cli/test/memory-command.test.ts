@@ -155,7 +155,7 @@ test('a session is shown the notes where its person wants that, and there only',
   expect((await shown(withNotes({}))).init?.['instructions'] ?? []).toEqual([])
   const denied = await shown(made, ['--disallowedTools', `Read(/${made.folder}/**)`])
   expect(denied.init?.['instructions'] ?? []).toEqual([])
-  expect(denied.stderr).toContain('is not read: a rule denies it')
+  expect(denied.stderr).toContain('MEMORY.md was not read: a permission rule denies it.')
 })
 
 test('a project switches it off, and neither on nor to another folder', async () => {

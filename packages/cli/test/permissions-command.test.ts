@@ -41,6 +41,14 @@ test('what runs by itself is exit code 0', async () => {
   expect({ status, first: stdout.split('\n')[0] }).toEqual({ status: 0, first: 'Allowed.' })
 })
 
+test('what a person must approve is exit code 1, with the rule that would allow it', async () => {
+  const { status, stdout } = await run(['permissions', 'npm test'])
+  expect({ status, first: stdout.split('\n')[0] }).toEqual({
+    status: 1,
+    first: 'Asks for approval: no rule allows this command. The rule Bash(npm test) would allow it.',
+  })
+})
+
 test('with --json it is one object', async () => {
   const { status, stdout } = await run(['permissions', 'make "$X" *', '--json'])
   expect({ status, ...(JSON.parse(stdout) as object) }).toEqual({

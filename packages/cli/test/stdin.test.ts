@@ -58,7 +58,7 @@ test('without -p and a prompt, what is asked for is a conversation: it needs a t
     status: 2,
     stdout: '',
     stderr:
-      'halting: The interactive program needs a terminal, and its input is none. Use halting -p "PROMPT": it needs none.\n',
+      'halting: The interactive program needs a terminal, but its input is not a terminal. Use halting -p "PROMPT" instead.\n',
   })
 })
 

@@ -105,21 +105,33 @@ const coreRooms = [
     inCore('tools'),
   ),
   ...['schema-kinds', 'shortened', 'tool-result'].map(inCore('tools')),
-  ...['background-agents', 'check-media', 'pause-at-limit', 'tell-limits'].map(inCore('turn')),
+  ...['after-tools', 'background-agents', 'check-media', 'endings', 'finish-wrap-up'].map(inCore('turn')),
+  ...['lowered-limit', 'over-budget', 'pause-at-limit', 'tell-limits'].map(inCore('turn')),
+  ...['context/thrash', 'guards/limits', 'guards/no-progress', 'turn/calls/call-limit'].map(inCore('')),
   ...['agent-result', 'agent-share', 'ask-permission', 'batch', 'close-calls'].map(inCore('turn/calls')),
   ...['inspect-call', 'prepare-call', 'run-agent', 'save-result', 'start-agent'].map(inCore('turn/calls')),
 ]
 
-const policyRooms = ['permissions', 'plan-hook', 'plan-mode'].map(
-  (name) => `packages/policy/src/permissions/${name}.ts`,
-)
+const policyRooms = [
+  'chosen-programs',
+  'decide',
+  'explain',
+  'git-files',
+  'git-settings',
+  'hidden-commands',
+  'links',
+  'permissions',
+  'plan-hook',
+  'plan-mode',
+  'unjudged',
+].map((name) => `packages/policy/src/permissions/${name}.ts`)
 
 const modelRooms = ['ai-sdk/media-part', 'ai-sdk/prompt', 'ai-sdk/user-turn', 'openai/chat-messages'].map(
   (name) => `packages/models/src/${name}.ts`,
 )
 
 function inCore(folder: string): (name: string) => string {
-  return (name) => `packages/core/src/${folder}/${name}.ts`
+  return (name) => `packages/core/src/${folder === '' ? '' : `${folder}/`}${name}.ts`
 }
 
 /** The request of the program, as a service of the Messages API gets it. */

@@ -19,6 +19,7 @@ import { addHookMessages, noSubject, runHooks, type HookSubject } from './turn/r
 import { activeMs, committedUsd } from './turn/figures.ts'
 import { leaveBrokenTasks, leaveTasks } from './turn/tasks.ts'
 import { interruptedReply, interruptedTools } from './turn/turn-texts.ts'
+import { runFailed } from './endings/ending-texts.ts'
 
 /** Ends the run: says what has to be said, and puts the one terminal on record. */
 export async function finish(run: Run, draft: Draft): Promise<FinishedRun> {
@@ -195,5 +196,5 @@ function startPostRun(run: Run): void {
 /** What broke the run: a callback that threw, or the driver. */
 function brokenError(thrown: unknown): HaltingError {
   if (isInstance(thrown, HaltingError)) return thrown
-  return new HaltingError('callback', `The run broke: ${messageOf(thrown)}`, { cause: thrown })
+  return new HaltingError('callback', runFailed(messageOf(thrown)), { cause: thrown })
 }

@@ -337,7 +337,7 @@ test('a run that breaks asks nobody any more: no hook, no stop hook, no task aft
     stopHooks: [{ id: 'gate', handle: () => void asked.push('stop hook') }],
     postRun: [{ name: 'memory', start: async () => void asked.push('memory') }],
   })
-  expect([result.terminal.reason, result.terminal.error?.message, asked]).toEqual(['error', 'The run broke: bug', []])
+  expect([result.terminal.reason, result.terminal.error?.message, asked]).toEqual(['error', 'The run failed: bug', []])
 })
 
 test('tasks after the run are started when it has completed, and at no other end', async () => {

@@ -13,7 +13,7 @@ export interface EndSessionOptions {
 export async function endSession({ workspace, servers, hooks, onStopped }: EndSessionOptions): Promise<void> {
   try {
     await workspace.letGo()
-    // The run broke: what it does at its end was not done.
+    // The run failed: what it does at its end was not done.
     const unnamed = await workspace.unnamed()
     if (unnamed.length > 0) onStopped(unnamed)
     await Promise.all([workspace.processes.dispose(), servers?.end()])

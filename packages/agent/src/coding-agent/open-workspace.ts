@@ -75,6 +75,7 @@ export function openWorkspace(options: OpenWorkspaceOptions): SessionWorkspace {
     confinementOf: (call) => permissions.confinementOf(call),
     judged: (callId, agentId, path) => permissions.judgedPath(callId, agentId, path),
     hides: (path, rights) => permissions.deniesReading(path, rights),
+    asksToRead: (path, rights) => permissions.asksToRead(path, rights),
     spoolFolder: resultFiles.spoolFolder,
     web: {
       privateHosts: (env['HALTING_PRIVATE_HOSTS'] ?? '').split(/[\s,]+/).filter((host) => host !== ''),

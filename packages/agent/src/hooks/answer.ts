@@ -78,7 +78,12 @@ function keptBy(event: HookEvent): string {
   return `${open} sandbox may have blocked a file: allow the path in sandbox.filesystem.allowWrite or allowRead, or add the hook to sandbox.excludedCommands`
 }
 
-const guards: ReadonlySet<HookEvent> = new Set<HookEvent>(['PreToolUse', 'PermissionRequest', 'UserPromptSubmit'])
+const guards: ReadonlySet<HookEvent> = new Set<HookEvent>([
+  'PreToolUse',
+  'PermissionRequest',
+  'PreSkillShellCommand',
+  'UserPromptSubmit',
+])
 
 const plainIsContext: ReadonlySet<HookEvent> = new Set<HookEvent>(['UserPromptSubmit', 'SessionStart'])
 
@@ -156,6 +161,7 @@ function specificOf(event: HookEvent, given: Json | undefined): HookAnswer {
   return {
     ...(context !== undefined && context.trim() !== '' && { context }),
     ...(event === 'PreToolUse' && preToolUse(given)),
+    ...(event === 'PreSkillShellCommand' && preSkillShellCommand(given)),
     ...(event === 'PermissionRequest' && permissionRequest(given['decision'])),
     ...((event === 'PostToolUse' || event === 'PostToolUseFailure') &&
       given['updatedToolOutput'] !== undefined && { output: asText(given['updatedToolOutput']) }),
@@ -176,6 +182,15 @@ function preToolUse({ permissionDecision, permissionDecisionReason, updatedInput
     ...(isKnown(permissionDecision) ? {} : { error: 'permissionDecision must be allow, deny, ask or defer' }),
     ...(isWrong && { error: 'updatedInput must be an object, the whole input' }),
   }
+}
+
+/** It can refuse, and change nothing: an input that it changes is refused, too. */
+function preSkillShellCommand(given: JsonObject): HookAnswer {
+  const { permission, permissionReason, error } = preToolUse({ ...given, updatedInput: null })
+  const changes = (given['updatedInput'] ?? undefined) !== undefined
+  if (!changes && (permission === undefined || permission === 'allow')) return nothing
+  const reason = permissionReason ?? (changes ? texts.inputNotChangeable : '')
+  return { block: reason, ...(error !== undefined && { error }) }
 }
 
 function isNoInput(given: Json | undefined): boolean {

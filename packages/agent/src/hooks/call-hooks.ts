@@ -156,7 +156,11 @@ async function callOne(
 function heededAnswer(event: HookEvent, hook: ShellHook, end: HookEnd): HookAnswer {
   const answer = answerOf(event, end)
   if (hook.onError === 'withhold') return closedAnswer(end, answer)
-  const isGuard = hook.type === 'callback' && hook.onFailure === 'block' && event !== 'Stop' && event !== 'SubagentStop'
+  // No model can be asked there, so such a guard would never guard.
+  const isUnasked = hook.type === 'prompt' && event === 'PreSkillShellCommand'
+  const isClosed =
+    hook.type === 'callback' && hook.onFailure === 'block' && event !== 'Stop' && event !== 'SubagentStop'
+  const isGuard = isClosed || isUnasked
   if (!isGuard || answer.error === undefined) return answer
   const stderr = `A hook failed: ${answer.error}`
   return { ...answerOf(event, { kind: 'exited', exitCode: 2, stdout: '', stderr }), error: answer.error }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type {
   Hook,
   HookFigures,
@@ -15,7 +16,9 @@ import { HookProcesses } from './processes.ts'
 import type { EventSource, HookSurroundings } from './run-hook.ts'
 import type { HookEvent, ShellHook, ShellHookTable } from './settings.ts'
 import type { HookVerdict } from './verdict.ts'
-import { deniedByHook, stoppedByHook } from './hook-texts.ts'
+import { deniedByHook, refusedByHook, stoppedByHook } from './hook-texts.ts'
+import { agentFields } from './inputs.ts'
+import type { SkillCommand } from './skill-command.ts'
 
 /** The session whose hooks these are. */
 export interface ShellHooksOptions extends Pick<HookSurroundings, 'sandbox'> {
@@ -196,6 +199,31 @@ export class ShellHooks {
     if (interrupt === undefined) return
     this.#interrupt = sharedAbort()
     interrupt()
+  }
+
+  /**
+   * Asks PreSkillShellCommand hooks about a command in the text of a skill or of a slash command. Returns why it must not run, undefined where no hook
+   * refuses it.
+   */
+  async refusesCommand({ command, commandName, invokedBy, signal, agent }: SkillCommand): Promise<string | undefined> {
+    if (!this.has('PreSkillShellCommand')) return undefined
+    const fields = {
+      tool_name: 'Bash',
+      tool_input: { command },
+      tool_use_id: `skill-command-${randomUUID()}`,
+      command_name: commandName,
+      invoked_by: invokedBy,
+      ...agentFields(agent?.type ?? null, agent?.id ?? null),
+    }
+    const verdict = await this.#call('PreSkillShellCommand', 'Bash', fields, { signal })
+    if (verdict === undefined) return undefined
+    const { block, stop, notes } = verdict
+    this.#note(notes)
+    if (stop !== undefined) {
+      if (invokedBy === 'claude') this.#interruptRun()
+      return stop || stoppedByHook
+    }
+    return block === undefined ? undefined : block || refusedByHook
   }
 
   /** Tells Notification hooks, and waits for none of them. */

@@ -7,7 +7,7 @@ import type { Substitution } from './expand-prompt.ts'
 import { agentWithoutBash, noRuleDecides } from './prompt-texts.ts'
 
 /** Who has a text brought in: a person, or the tool Skill for a run or a subagent, with what that may do. */
-export type Bringing = Pick<ToolContext, 'signal' | 'agentType' | 'rights'>
+export type Bringing = Pick<ToolContext, 'signal' | 'agentType' | 'rights'> & Partial<Pick<ToolContext, 'state'>>
 
 /**
  * Runs a command that a text holds as Bash would: held, bounded, and only what the rules allow whoever brings it in without a person (spec R-CMD-3a).
@@ -16,6 +16,8 @@ export function runWritten(
   workspace: Workspace,
   permissions: Permissions,
   { signal, agentType = null, rights }: Bringing,
+  /** Asked about what the rules let run. */
+  guard: (command: string) => Promise<string | undefined> = async () => undefined,
 ): Substitution['run'] {
   let calls = 0
   return async (command) => {
@@ -27,6 +29,8 @@ export function runWritten(
     if (isAgent && tools?.includes('Bash') === false) return { kind: 'refused', text: agentWithoutBash(agentType) }
     const refusal = await whyNot({ call, tool, readOnly: isReadOnlyCommand(command), ...requested }, permissions)
     if (refusal !== undefined) return { kind: 'refused', text: refusal }
+    const guarded = await guard(command)
+    if (guarded !== undefined) return { kind: 'refused', text: guarded }
     const context = {
       callId: id,
       toolName: 'Bash',

@@ -1,5 +1,6 @@
 import type { AnyLeafTool } from '@halting/core/adapters'
 import type { RulePermissions } from '@halting/policy'
+import type { GuardCommand, SkillCommand } from '../hooks/skill-command.ts'
 import type { Workspace } from '../tools/workspace.ts'
 import { noSkillsLeft } from './briefing-texts.ts'
 import { readWrittenPrompts, type WrittenPrompt } from './commands.ts'
@@ -23,6 +24,7 @@ export interface SessionPromptsOptions {
 export class SessionPrompts {
   readonly #options: SessionPromptsOptions
   #all: readonly WrittenPrompt[] = []
+  #guard: GuardCommand | undefined
   /** What the system prompt lists: it stays as it was. */
   #listed: string | undefined
   /** Gives the text of a skill. Its description says which there are where that is another list by now. */
@@ -66,12 +68,31 @@ export class SessionPrompts {
 
   async #forModel(...asked: readonly [skill: WrittenPrompt, given: string, who: Bringing]): Promise<Expanded> {
     const { redact = (shown: string) => shown } = this.#options.workspace
-    const made = await this.expand(...asked)
+    const made = await this.#expand('claude', ...asked)
     return { ...made, text: redact(made.text), notes: made.notes.map(redact) }
   }
 
+  /** Has commands in texts put to hooks before they run. */
+  guardCommands(guard: GuardCommand | undefined): void {
+    this.#guard = guard
+  }
+
+  /** For a person, who asked for it with a slash. */
   expand(prompt: WrittenPrompt, given: string, who: Bringing): Promise<Expanded> {
+    return this.#expand('user', prompt, given, who)
+  }
+
+  #expand(
+    invokedBy: SkillCommand['invokedBy'],
+    prompt: WrittenPrompt,
+    given: string,
+    who: Bringing,
+  ): Promise<Expanded> {
     const { rules, workspace, permissions } = this.#options
-    return expandWritten(prompt, given, rules.trust, { workspace, permissions }, who)
+    const { signal, agentType, state } = who
+    const agent = typeof agentType === 'string' ? { type: agentType, id: state?.agentId ?? '' } : undefined
+    const guard = async (command: string): Promise<string | undefined> =>
+      this.#guard?.({ command, commandName: prompt.name, invokedBy, agent, signal })
+    return expandWritten(prompt, given, rules.trust, { workspace, permissions, guard }, who)
   }
 }

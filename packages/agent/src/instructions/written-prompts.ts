@@ -6,12 +6,19 @@ import { expanded, type Expanded, headOffer } from './expand-prompt.ts'
 import type { BriefingTrust } from './offers.ts'
 import { type Bringing, runWritten } from './run-written.ts'
 
+interface ExpandingOptions {
+  readonly workspace: Workspace
+  readonly permissions: RulePermissions
+  /** Why a command must not run; undefined where nothing refuses it. */
+  readonly guard?: (command: string) => Promise<string | undefined>
+}
+
 /** The text of a command or skill as it is sent, with the rules that it brings in force from here on. */
 export async function expandWritten(
   prompt: WrittenPrompt,
   given: string,
   trust: BriefingTrust,
-  { workspace, permissions }: { readonly workspace: Workspace; readonly permissions: RulePermissions },
+  { workspace, permissions, guard }: ExpandingOptions,
   who: Bringing,
 ): Promise<Expanded> {
   const notes: string[] = []
@@ -26,7 +33,7 @@ export async function expandWritten(
       notes.push(`allowed-tools in ${prompt.path}: ${messageOf(thrown)}`)
     }
   }
-  const made = await expanded(prompt, given, { trust, run: runWritten(workspace, permissions, who) })
+  const made = await expanded(prompt, given, { trust, run: runWritten(workspace, permissions, who, guard) })
   return { ...made, notes: [...notes, ...made.notes] }
 }
 

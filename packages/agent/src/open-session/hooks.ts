@@ -9,6 +9,7 @@ import { settingsHookPrefix } from '../hooks/core-hooks.ts'
 import { settingsHooks } from '../hooks/settings-hooks.ts'
 import { SessionTotals, type SessionSpending } from '../hooks/session-totals.ts'
 import type { ShellHooks } from '../hooks/shell-hooks.ts'
+import type { GuardCommand } from '../hooks/skill-command.ts'
 import type { ShellHookTable } from '../hooks/settings.ts'
 import type { SessionParts } from '@halting/core/session'
 import { sessionFile } from '@halting/journal'
@@ -43,6 +44,8 @@ export interface HookSession {
 /** The hooks of the settings in a run of the program. */
 export interface SessionHooks {
   readonly options: Pick<QueryOptions, 'hooks' | 'stopHooks' | 'permissions'>
+  /** Asks the hooks about commands in texts of skills and slash commands. */
+  readonly guardCommand: GuardCommand
   /** Hears what the run tells: some of it is for hooks. */
   onEvent(event: RunEvent): void
   /** Puts what hooks tell between what the runs tell. */
@@ -89,6 +92,7 @@ export function openHooks(session: HookSession, options: QueryOptions): SessionH
   const { shell } = found
   return {
     options: found.options,
+    guardCommand: (command) => shell.refusesCommand(command),
     onEvent(event) {
       totals.onEvent(event)
       notifyOf(event, shell)

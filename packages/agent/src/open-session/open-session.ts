@@ -158,6 +158,8 @@ class SessionOpening<Choices extends SessionChoices> {
       ...(after !== undefined && { called: after.called }),
     })
     this.#opening.hooks = hooks
+    if (hooks !== undefined) written.guardCommand = hooks.guardCommand
+    written.briefing?.prompts.guardCommands(written.guardCommand)
     const { listener } = this.#opening
     const background = backgroundOf(workspace, {
       ...backgroundOptions(choices, settings, env, frontend.background),

@@ -1,5 +1,6 @@
 import type { SessionPorts } from './ports.ts'
 import type { SessionAgents } from '../agents/session-agents.ts'
+import type { GuardCommand } from '../hooks/skill-command.ts'
 import type { Plugins } from '../plugins/plugin.ts'
 import { briefingOf } from './briefing.ts'
 import { placesOf } from './briefing-places.ts'
@@ -13,6 +14,8 @@ import type { Toolbox } from './toolbox.ts'
 export interface Written {
   /** Undefined where there was nothing to read. */
   briefing: Briefing | undefined
+  /** Asks hooks about commands in texts; undefined where there are none to ask. */
+  guardCommand?: GuardCommand
   readonly agents: SessionAgents | undefined
   plugins: Plugins
 }
@@ -39,6 +42,7 @@ export async function readAnew(written: Written, reading: Reading): Promise<void
     briefing === undefined
       ? (written.briefing = await briefingOf(run, ports, toolbox, skills))?.warnings
       : await briefing.prompts.read(places)
+  written.briefing?.prompts.guardCommands(written.guardCommand)
   const ofAgents = await agents?.read(places)
   written.plugins = plugins
   for (const notice of [

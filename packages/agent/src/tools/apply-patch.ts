@@ -1,5 +1,5 @@
 import type { Tool } from '@halting/core'
-import { isInsideAny, parsePatch, patchedFilesOf, patchTextOf, patchToolName } from '@halting/policy/files'
+import { parsePatch, patchedFilesOf, patchTextOf, patchToolName } from '@halting/policy/files'
 import { realPath } from '@halting/journal/files'
 import { loneSurrogate } from './input-texts.ts'
 import { isWritable } from './input.ts'
@@ -51,18 +51,13 @@ Copy unchanged and removed lines exactly from the file: they must be there once 
     },
     async precheck({ input }, context) {
       // Loaded when used.
-      const [{ locatedFiles, pathsOf, planPatch }, { notApplied }] = await Promise.all([
+      const [{ locatedFiles, mayQuote, pathsOf, planPatch }, { notApplied }] = await Promise.all([
         import('./patches/plan-patch.ts'),
         import('./patches/patch-texts.ts'),
       ])
       const files = locatedFiles(patchedFilesOf(input), workspace, realPath)
       // What may not be read without a question is not looked at.
-      const isOpen = pathsOf(files).every(
-        ({ path, real }) =>
-          ![path, real].some((place) => workspace.hides(place, context.rights)) &&
-          (isInsideAny(path, workspace.directories) || workspace.filesOf(context).hasSeen(real)),
-      )
-      if (!isOpen) return undefined
+      if (!pathsOf(files).every((at) => mayQuote(at, { workspace, context }))) return undefined
       const { content } = await tellingFailures({ path: files[0]?.at.path ?? '', doing: 'written' }, async () => {
         const plan = await planPatch(files, { workspace, context })
         return { content: plan.kind === 'refused' ? notApplied(plan.problems) : '' }

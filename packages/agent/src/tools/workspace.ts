@@ -33,6 +33,8 @@ export interface WorkspaceOptions {
   readonly limits?: Partial<Limits>
   /** Paths that Grep and Glob must not show, such as `RulePermissions.deniesReading`. */
   readonly hides?: (path: string, rights?: CallerRights) => boolean
+  /** Paths that a person is asked about before they are read, such as `RulePermissions.asksToRead`: apply_patch quotes no lines of them. */
+  readonly asksToRead?: (path: string, rights?: CallerRights) => boolean
   /** Where the path of a call led when it was judged, such as `RulePermissions.judgedPath`. `agentId`: the subagent that calls. `path`: which path of a call with several. */
   readonly judged?: (callId: string, agentId?: string, path?: string) => string | undefined
   /** Gives the library that makes images smaller, or undefined for none; `sharp` where it is installed when absent. */
@@ -76,6 +78,7 @@ export class Workspace {
   /** What lives on when this program ends. */
   readonly left: LeftRunning = new LeftRunning()
   readonly hides: (path: string, rights?: CallerRights) => boolean
+  readonly asksToRead: (path: string, rights?: CallerRights) => boolean
   readonly fitImage: FitImage
   readonly pdfLibrary: PdfLibrary | undefined
   readonly web: WebOptions
@@ -107,6 +110,7 @@ export class Workspace {
     this.limits = limitsFrom(this.env, options.limits)
     this.processes = new ProcessTable(this.limits.killGraceMs)
     this.hides = options.hides ?? (() => false)
+    this.asksToRead = options.asksToRead ?? (() => false)
     this.fitImage = createFitImage({
       limits: { ...defaultMediaLimits, imageEncodedBytes: this.limits.imageBytes },
       ...(options.imageLibrary !== undefined && { library: options.imageLibrary }),

@@ -37,7 +37,7 @@ test('to read a resource is to ask its server: rules for the server hold', () =>
   expect(decided({ allow: ['mcp__other'] }).behavior).toBe('ask')
   expect(decided({ allow: ['ReadMcpResource'], deny: ['mcp__my_db'] })).toMatchObject({
     behavior: 'deny',
-    denied: 'Denied by the rule mcp__my_db. Do not try to bypass it.',
+    denied: expect.stringMatching(/^Denied by the rule mcp__my_db\. .* Continue without this call/),
   })
   expect(decided({ allow: ['mcp__my_db'], ask: ['ReadMcpResource'] }).behavior).toBe('ask')
   expect(decided({ allow: ['ReadMcpResource'], ask: ['mcp__my_db'] }).behavior).toBe('ask')

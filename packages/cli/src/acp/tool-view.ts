@@ -44,6 +44,16 @@ function taskListTitle(name: string, field: (key: string) => string): string {
   }
 }
 
+function diffOf(path: string, oldText: string | null, newText: string): ToolCallContent {
+  return { type: 'diff', path, oldText, newText }
+}
+
+/** The new source of a cell after the other fields. */
+function notebookEditContent(fields: Record<string, unknown>, source: string): ToolCallContent[] {
+  const others = Object.fromEntries(Object.entries(fields).filter(([key]) => key !== 'new_source'))
+  return [...wholeInput(others), ...(source === '' ? [] : [textContent(fenced(source))])]
+}
+
 /** @param cwd Where paths of the call are from: an editor is told absolute ones alone. */
 export function toolViewOf(name: string, input: unknown, cwd: string): ToolView {
   const fields = fieldsOf(input)
@@ -71,29 +81,21 @@ export function toolViewOf(name: string, input: unknown, cwd: string): ToolView 
     }
     case 'Edit': {
       const view = at('file_path', plain('edit', `Edit ${from('file_path')}`))
-      const diff = {
-        type: 'diff',
-        path: path('file_path'),
-        oldText: field('old_string'),
-        newText: field('new_string'),
-      } as const
-      return path('file_path') === '' ? view : { ...view, content: [diff] }
+      if (path('file_path') === '') return view
+      return { ...view, content: [diffOf(path('file_path'), field('old_string'), field('new_string'))] }
     }
     case 'Write': {
       const view = at('file_path', plain('edit', `Write ${from('file_path')}`))
       if (path('file_path') === '') return view
       const oldText = textBefore(path('file_path'), cwd)
-      return { ...view, content: [{ type: 'diff', path: path('file_path'), oldText, newText: field('content') }] }
+      return { ...view, content: [diffOf(path('file_path'), oldText, field('content'))] }
     }
     case patchToolName:
       return patchView(fields, cwd)
     case 'NotebookEdit':
       return at('notebook_path', {
         ...plain('edit', `Edit ${from('notebook_path')}`),
-        content: [
-          ...wholeInput(Object.fromEntries(Object.entries(fields).filter(([key]) => key !== 'new_source'))),
-          ...(field('new_source') === '' ? [] : [textContent(fenced(field('new_source')))]),
-        ],
+        content: notebookEditContent(fields, field('new_source')),
       })
     case 'Bash': {
       const title = `Run ${field('command')}`
@@ -156,10 +158,14 @@ function otherTitle(tool: string): string {
 /** A patch with a diff for each of its files. */
 function patchView(fields: Readonly<Record<string, unknown>>, cwd: string): ToolView {
   const files = shownPatchFiles(fields)
-  const title = shown(`Patch ${files.map((file) => patchFileTitle(file, (each) => shownPath(each, cwd))).join(', ')}`)
+  const titles = files.map((file) => patchFileTitle(file, (each) => shownPath(each, cwd)))
+  const whole = `Patch ${titles.join(', ')}`
+  const title = shown(whole)
   if (files.length === 0) return { title, kind: 'edit', locations: [], content: wholeInput(fields) }
   const locations = files.map((file) => ({ path: calledPath(file.target ?? file.path, cwd) }))
-  return { title, kind: 'edit', locations, content: files.map((file) => patchDiff(file, cwd)) }
+  // A diff does not say from where a file is moved, and that it is deleted.
+  const told = title === whole ? [] : [textContent(fenced(titles.join('\n')))]
+  return { title, kind: 'edit', locations, content: [...told, ...files.map((file) => patchDiff(file, cwd))] }
 }
 
 /** The change of one file of a patch: its hunks, or all of a file that is added or deleted. */

@@ -2,20 +2,7 @@ import type { ContextKind, ContextPart, ContextUsage } from '@halting/core/adapt
 import { columnsOf, fitted, wrapped } from '../io/columns.ts'
 import { counted, moneyAtMost, oneLine } from '../io/figures.ts'
 import type { Style } from '../io/style.ts'
-
-const labels: { readonly [kind in ContextKind]: string } = {
-  system: 'system prompt',
-  memory: 'memory files',
-  tool: 'tools',
-  summary: 'summaries',
-  person: 'your messages',
-  program: 'program messages',
-  text: 'answers',
-  thinking: 'thinking',
-  call: 'tool calls',
-  result: 'tool results',
-  cleared: 'pruned tool results',
-}
+import { labels } from '../frontends/context-labels.ts'
 
 /** What fills the window, a line for each kind and each name, and what happens when it is full. */
 export function usageText(usage: ContextUsage, width: number, style: Style): string {

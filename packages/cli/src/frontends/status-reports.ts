@@ -2,7 +2,8 @@ import type { BudgetReport } from '@halting/agent/budgets'
 import { minuteText } from '@halting/analysis/words'
 import type { ContextUsage, SessionSnapshot } from '@halting/core/session'
 import { counted, elapsed, money, oneLine } from '../io/figures.ts'
-import { figureRows, lineAfter, rowsOf } from '../io/rows.ts'
+import { figureRows, linesAfter, rowsOf } from '../io/rows.ts'
+import { labels } from './context-labels.ts'
 import { nextStopText } from './next-stop-text.ts'
 
 /** What `/limits`, `/cost` and `/context` report, in lines of at most `width` columns. The frontends print it; no model is asked. */
@@ -29,7 +30,7 @@ export function limitsReport(
     ['calls', of(counted(figures.toolCalls), maxToolCalls === null ? undefined : counted(maxToolCalls))],
     ...(goal === null ? [] : [['tries', of(counted(goal.tries), counted(goal.maxTries))] as const]),
   ]
-  return { heading: 'Limits', rows: [...rowsOf(rows, width), lineAfter('  ', nextStopText(nextStop), width)] }
+  return { heading: 'Limits', rows: [...rowsOf(rows, width), ...linesAfter('  ', nextStopText(nextStop), width)] }
 }
 
 /** A standing budget, and what is used of it by all processes. */
@@ -68,6 +69,8 @@ export function costReport(
   return { heading: 'Cost', rows }
 }
 
+const contextLabels: Readonly<Record<string, string>> = labels
+
 /** What fills the context window, by category. */
 export function contextReport({ totalTokens, maxTokens, categories }: ContextUsage, width: number): StatusReport {
   const share = (tokens: number): readonly string[] =>
@@ -76,7 +79,7 @@ export function contextReport({ totalTokens, maxTokens, categories }: ContextUsa
   return {
     heading: oneLine(`Context: ${counted(totalTokens)} tokens${window}`, width),
     rows: figureRows(
-      categories.map(({ name, tokens }) => [name, counted(tokens), ...share(tokens)] as const),
+      categories.map(({ name, tokens }) => [contextLabels[name] ?? name, counted(tokens), ...share(tokens)] as const),
       width,
     ),
   }

@@ -1,15 +1,19 @@
-import { columnsOf } from './columns.ts'
+import { columnsOf, fitted, wrapped } from './columns.ts'
 import { oneLine } from './figures.ts'
 
-/** Rows of words, the first column as wide as it needs to be. */
+/** Rows of words: the text is wrapped beside the first column, which is as wide as it needs to be. A name that is too long for it has lines of its own. */
 export function rowsOf(rows: readonly (readonly [string, string])[], width: number): readonly string[] {
-  const names = namesOf(rows, width)
-  return rows.map(([, text], index) => lineAfter(names[index] ?? '', text, width))
+  const names = namesOf(rows, Math.floor(width * 0.4))
+  return rows.flatMap(([name, text], index) => {
+    const column = names[index] ?? ''
+    if (oneLine(name, Infinity) === column.trim()) return linesAfter(column, text, width)
+    return [...linesAfter('  ', name, width), ...linesAfter(' '.repeat(columnsOf(column)), text, width)]
+  })
 }
 
 /** Rows of a name and figures, each column of figures with its ends below one another. */
 export function figureRows(rows: readonly (readonly [string, ...string[]])[], width: number): readonly string[] {
-  const names = namesOf(rows, width)
+  const names = namesOf(rows, Math.floor(width / 2))
   const widest = (column: number): number => Math.max(...rows.map((row) => columnsOf(row[column] ?? '')))
   return rows.map(([, ...figures], index) => {
     const line = (names[index] ?? '') + figures.map((each, at) => each.padStart(widest(at + 1))).join('  ')
@@ -18,16 +22,25 @@ export function figureRows(rows: readonly (readonly [string, ...string[]])[], wi
 }
 
 /** The first column, as wide as it needs to be. */
-function namesOf(rows: readonly (readonly [string, ...string[]])[], width: number): readonly string[] {
-  const first = Math.min(Math.max(0, ...rows.map(([name]) => columnsOf(name))), Math.floor(width / 2))
+function namesOf(rows: readonly (readonly [string, ...string[]])[], most: number): readonly string[] {
+  const first = Math.min(Math.max(0, ...rows.map(([name]) => columnsOf(name))), most)
   return rows.map(([name]) => {
     const shown = oneLine(name, first)
     return `  ${shown}${' '.repeat(Math.max(0, first - columnsOf(shown)))}  `
   })
 }
 
+/** The text wrapped between words; its further lines begin below the start of the text. Only a word that is longer than a line is cut. */
+export function linesAfter(before: string, text: string, width: number): readonly string[] {
+  const indent = columnsOf(before)
+  const room = width - indent
+  if (room < 10) return [lineAfter(before, text, width)]
+  const lines = wrapped(oneLine(text, Infinity), room).split('\n')
+  return lines.map((line, index) => (index === 0 ? before : ' '.repeat(indent)) + fitted(line, room))
+}
+
 /** One line: the text is cut where there is no room, and blanks before it stay. */
-export function lineAfter(before: string, text: string, width: number): string {
+function lineAfter(before: string, text: string, width: number): string {
   const room = width - columnsOf(before)
   return room < 1 ? before.trimEnd().slice(0, width) : before + oneLine(text, room)
 }

@@ -2,6 +2,7 @@ import { type Flags, wantsJson } from '../flags/flags.ts'
 import { everyCharacterInLine } from '../io/seen.ts'
 import { styleFor } from '../io/style.ts'
 import type { Program } from '../program.ts'
+import { permissionVerdict } from '../frontends/permission-verdict.ts'
 import { portsOf, settingsFor } from '../flags/session-ports.ts'
 import { confineCommands, openToolbox } from '@halting/agent/open-session'
 import { UsageError } from '../usage-error.ts'
@@ -37,10 +38,9 @@ export async function explainPermissions(
   const style = styleFor(output.isTerminal.stdout, env)
   const colours = { allow: style.green, ask: style.yellow, deny: style.red }
   const width = Math.min(widest, Math.max(...parts.map(({ part }) => everyCharacterInLine(part, widest).length), 1))
-  const verdicts = { allow: 'Allowed.', ask: 'Asks for approval.', deny: 'Not allowed.' }
   output.out(
     [
-      `${colours[behavior](verdicts[behavior])}${mode === 'default' ? '' : ` (${mode})`} ${message === undefined ? '' : everyCharacterInLine(message, longest * 2)}`.trimEnd(),
+      `${colours[behavior](permissionVerdict({ behavior, message, mode }))} ${message === undefined ? '' : everyCharacterInLine(message, longest * 2)}`.trimEnd(),
       '',
       ...parts.flatMap(({ part, behavior: own, because, wouldAllow, runsAnything }) => {
         const hint = wouldAllow === undefined ? '' : `; allow it with ${everyCharacterInLine(wouldAllow, longest)}`

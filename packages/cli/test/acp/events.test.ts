@@ -256,7 +256,7 @@ test('/compact makes the conversation shorter, and says so where there is nothin
   const { sessionId } = await newSession()
   await prompt(sessionId, 'one')
   expect(await prompt(sessionId, '/compact')).toMatchObject({ stopReason: 'end_turn' })
-  expect(updates('notice').at(-1)).toMatchObject({ title: 'There is nothing to make shorter yet.' })
+  expect(updates('notice').at(-1)).toMatchObject({ title: 'There is nothing to compact yet.' })
   await prompt(sessionId, 'two')
   await prompt(sessionId, 'three')
   expect(await prompt(sessionId, '/compact the names')).toMatchObject({ stopReason: 'end_turn' })

@@ -1,6 +1,6 @@
 // Spec R-HOST-11, R-SETHOOK-24: hooks of every event by callbacks of the official SDK.
-import { existsSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import type { HookCallback, HookEvent, HookInput, Options, SyncHookJSONOutput } from '@anthropic-ai/claude-agent-sdk'
 import { describe, expect, test } from 'vitest'
 import { installProgram } from '../support/program.ts'
@@ -265,6 +265,83 @@ test('hooks of settings and of the host stand beside each other; to deny goes be
     message.type === 'system' && message.subtype === 'hook_response' ? [message.outcome] : [],
   )
   expect(names).toEqual(['success', 'success'])
+})
+
+describe('PreSkillShellCommand', () => {
+  /** A session with the skill and the command `release`, whose texts run `touch made`. */
+  async function releasing(prompt: string, answer: (input: HookInput) => SyncHookJSONOutput, more: Options = {}) {
+    const cwd = folderOfSession()
+    const plugin = join(cwd, 'plugin')
+    for (const [path, text] of [
+      ['.claude-plugin/plugin.json', '{"name":"p"}'],
+      ['commands/release.md', 'Made: !`touch made; echo $ARGUMENTS here`.'],
+      ['skills/notes/SKILL.md', '---\nname: notes\ndescription: Notes.\n---\nMade: !`touch made; echo here`.'],
+    ] as const) {
+      mkdirSync(dirname(join(plugin, path)), { recursive: true })
+      writeFileSync(join(plugin, path), text)
+    }
+    const { seen, hooks } = noting(['PreSkillShellCommand'], answer)
+    const replies = prompt === 'go' ? [use('Skill', { skill: 'p:notes' }), done] : [done]
+    const plugins: Options['plugins'] = [{ type: 'local', path: plugin }]
+    const told = await asking(prompt, replies, { options: { ...allowed, cwd, plugins, hooks, ...more } })
+    return { seen, told, isMade: existsSync(join(cwd, 'made')) }
+  }
+  const deciding = (fields: object) => () => ({
+    hookSpecificOutput: { hookEventName: 'PreSkillShellCommand' as const, ...fields },
+  })
+
+  test('asks about a command of a slash command and of a skill, and lets it run', async () => {
+    const { seen, told, isMade } = await releasing('/p:release 2', () => ({}))
+    expect([isMade, told.requests[0]?.text.includes('Made: $ARGUMENTS here.')]).toEqual([true, false])
+    expect(seen).toMatchObject([
+      {
+        hook_event_name: 'PreSkillShellCommand',
+        tool_name: 'Bash',
+        tool_input: { command: expect.stringMatching(/^touch made; echo /) },
+        tool_use_id: expect.any(String),
+        command_name: 'p:release',
+        invoked_by: 'user',
+        session_id: told.results[0]?.session_id,
+      },
+    ])
+    const skill = await releasing('go', deciding({ permissionDecision: 'allow' }))
+    expect([skill.isMade, toolResults(skill.told)[0]?.includes('Made: here')]).toEqual([true, true])
+    expect(skill.seen).toMatchObject([{ command_name: 'p:notes', invoked_by: 'claude' }])
+  })
+
+  test.each([
+    ['deny', deciding({ permissionDecision: 'deny', permissionDecisionReason: 'not this' }), 'not this'],
+    ['ask', deciding({ permissionDecision: 'ask', permissionDecisionReason: 'not this' }), 'not this'],
+    ['defer', deciding({ permissionDecision: 'defer' }), 'A hook refused this command.'],
+    ['a word that is none', deciding({ permissionDecision: 'perhaps' }), 'A hook refused this command.'],
+    ['allow with another input', deciding({ permissionDecision: 'allow', updatedInput: {} }), 'tried to change'],
+    ['block', () => ({ decision: 'block' as const, reason: 'not this' }), 'not this'],
+    ['continue: false', () => ({ continue: false, stopReason: 'not this' }), 'not this'],
+  ])('%s keeps it from running', async (_, answer, reason) => {
+    for (const prompt of ['/p:release', 'go']) {
+      const { told, isMade, seen } = await releasing(prompt, answer)
+      expect([prompt, isMade, seen.length]).toEqual([prompt, false, 1])
+      // After `continue: false` no request tells it any more.
+      const isOver = prompt === 'go' && 'continue' in answer()
+      expect(isOver || JSON.stringify(told.requests.at(-1)?.body).includes(reason)).toBe(true)
+    }
+  })
+
+  test('a failing guard with onFailure: block keeps it from running', async () => {
+    const broken: HookCallback = () => Promise.reject(new Error('boom'))
+    const hooks: Hooks = { PreSkillShellCommand: [{ matcher: 'Bash', hooks: [broken], onFailure: 'block' }] }
+    const { isMade } = await releasing('/p:release', () => ({}), { hooks })
+    expect(isMade).toBe(false)
+  })
+
+  test.each([
+    ['a command that exits with 2', { type: 'command', command: 'echo not this >&2; exit 2' }],
+    ['a prompt, which no model can be asked', { type: 'prompt', prompt: 'Is this fine?' }],
+  ])('in settings: %s', async (_, hook) => {
+    const settings = JSON.stringify({ hooks: { PreSkillShellCommand: [{ matcher: 'Bash', hooks: [hook] }] } })
+    const { isMade, told } = await releasing('/p:release', () => ({}), { settings, hooks: {} })
+    expect([isMade, told.requests[0]?.text.includes('(not run: ')]).toEqual([false, true])
+  })
 })
 
 test('an event that there is not is told, and the others are called', async () => {

@@ -77,7 +77,7 @@ test('/compact with nothing to make shorter says so, and is no failure', async (
   await settled()
   say('/compact')
   await settled()
-  expect(terminal.shown()).toContain('There is nothing to make shorter yet.\n✓ done · 0 turns')
+  expect(terminal.shown()).toContain('There is nothing to compact yet.\n✓ done · 0 turns')
   expect(terminal.shown()).not.toMatch(/error|failed/)
 })
 

@@ -527,6 +527,14 @@ describe('commands', () => {
     expect(existsSync(join(cwd, 'talk.exe'))).toBe(false)
   })
 
+  test.each([60, 80])('/help at %i columns: nothing is cut', async (columns) => {
+    const { terminal, say } = await startApp({ rows: 140, columns })
+    say('/help')
+    await terminal.sees('@PATH#20-45')
+    const shown = terminal.shown().split('Commands')[1] ?? ''
+    expect(shown.replaceAll(/\s+/g, ' ')).toContain('twice on an empty line: rewind')
+    expect(shown).not.toContain('…')
+  })
   test.each([
     ['/help', /\/retry\s+Retry now/],
     ['/until', /No goal is set\./],
@@ -536,12 +544,12 @@ describe('commands', () => {
     ['/limits', /turns\s+0/],
     ['/limits frogs', /\/limits turns 60/],
     ['/cost', /the session\s+\$0\.0000/],
-    ['/context', /Context: [\d,]+ tokens/],
+    ['/context', /Context: [\d,]+ tokens[^]*system prompt +\d/],
     ['/mode plan', /plans only ·/],
     ['/mode plam', /did you\s+mean plan\?/],
     ['/mode bypassPermissions', /without\s+--allow-dangerously-skip-permissions/],
     ['/permissions', /No rules\./],
-    ['/permissions rm -rf /', /Asks first|Denied/],
+    ['/permissions rm -rf /', /Asks for approval: \w|Not allowed\. [A-Z]/],
     ['/todos', /There are no todos\./],
     ['/tasks', /There are no background tasks\./],
     ['/mcp', /This session has no MCP servers\./],

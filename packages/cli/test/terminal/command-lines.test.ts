@@ -1,6 +1,6 @@
 // What a line means that begins with a slash or a bang (spec R-TERM-67), and `/limits` (R-TERM-68).
 import { describe, expect, test } from 'vitest'
-import { figureRows } from '../../src/io/rows.ts'
+import { figureRows, rowsOf } from '../../src/io/rows.ts'
 import { readLimits } from '../../src/frontends/limits-argument.ts'
 import { readCommand } from '../../src/terminal/commands/parse-command.ts'
 import { shellCommandIn, runShellCommand, toldToModel } from '../../src/terminal/shell/shell-command.ts'
@@ -123,4 +123,20 @@ test('figures of rows stand with their ends below one another, and are cut where
   ] as const
   expect(figureRows(rows, 40)).toEqual(['  system    2,114   1.1 %', '  messages     12  10.0 %'])
   for (const line of figureRows(rows, 14)) expect(line.length).toBeLessThanOrEqual(14)
+})
+
+test('rows of words are wrapped, and nothing of them is cut', () => {
+  const rows = [
+    ['Esc', 'Close a menu, or stop the run; twice on an empty line: rewind'],
+    ['/loop [10m x5 PROMPT | on | off]', 'Repeat a prompt'],
+  ] as const
+  expect(rowsOf(rows, 40)).toEqual([
+    '  Esc               Close a menu, or',
+    '                    stop the run; twice',
+    '                    on an empty line:',
+    '                    rewind',
+    '  /loop [10m x5 PROMPT | on | off]',
+    '                    Repeat a prompt',
+  ])
+  expect(rowsOf([['a', 'one-word-that-is-longer-than-the-line']], 20)).toEqual(['  a  one-word-that-…'])
 })

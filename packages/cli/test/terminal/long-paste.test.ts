@@ -20,7 +20,7 @@ test('a paste that no window holds is shown shortened, ends with what to do, and
   expect(rows.filter((row) => row.includes('word word'))).toHaveLength(29)
   expect(rows.filter((row) => row.includes('more lines'))).toEqual(['  … 8667 more lines'])
   expect(rows.map((row) => row.trim()).join(' ')).toMatch(
-    /compaction cannot free enough space\. The message alone: it has about \d+ tokens, and \d+ fit\. Put long text into a file and name the file/,
+    /compaction cannot free enough space\. The message alone is too large: about \d+ tokens, and only \d+ fit\. Put long text into a file and name the file/,
   )
   expect(opened[0]?.session.snapshot.figures).toMatchObject({ turns: 0, settledUsd: 0 })
   expect(history.all.map(({ text }) => text)).toEqual([pasted])

@@ -92,3 +92,15 @@ export const noSummaryReasons = {
   notShorter: 'it would not be shorter',
   aborted: 'aborted',
 }
+
+// Why compacting cannot help: a run ends with them.
+
+export const fullAgain = (turns: number, times: number, window: number): string =>
+  `The conversation was full again within ${turns} turns of being compacted, ${times} times in a row. Request smaller results, or use a model with a larger window (now ${window} tokens).`
+/** @param tools how many tools there are; 0 where the system prompt is larger */
+export function fixedPartTooLarge(tools: number, tokens: number, limit: number): string {
+  const part = tools === 0 ? 'The system prompt' : tools === 1 ? 'The only tool' : `The ${tools} tools`
+  return `${part} alone ${tools > 1 ? 'are' : 'is'} too large: about ${tokens} tokens are sent with every request, and only ${limit} fit. Make ${tools > 1 ? 'them' : 'it'} shorter, or use a model with a larger window.`
+}
+export const messageTooLarge = (tokens: number, limit: number): string =>
+  `The message alone is too large: about ${tokens} tokens, and only ${limit} fit. Put long text into a file and name the file, or use a model with a larger window.`

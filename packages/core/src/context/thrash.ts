@@ -1,4 +1,5 @@
 import { isToolResult } from '../messages.ts'
+import { fixedPartTooLarge, fullAgain, messageTooLarge } from './context-texts.ts'
 import { mostPromptTokens } from './thresholds.ts'
 import type { ContextView, Thrash } from './port.ts'
 
@@ -16,7 +17,7 @@ export function thrashOf(view: ContextView): Thrash | undefined {
 /** The same of what compactions were followed by alone: for a request that the service refused, whatever is believed of its window (spec R-CTX-17). */
 export function compactedInVain(view: ContextView): Thrash | undefined {
   if (rowOf(view) < compactionsInARow) return undefined
-  const message = `The conversation was full again within ${newReplies} turns of being compacted, ${compactionsInARow} times in a row: what fills it comes back at once. Ask for less at once, or use a model with a larger window (${view.contextWindow} tokens).`
+  const message = fullAgain(newReplies, compactionsInARow, view.contextWindow)
   return { kind: 'thrash', message }
 }
 
@@ -46,12 +47,11 @@ function fixedPartOf(view: ContextView): string | undefined {
   const usable = mostPromptTokens(model, contextWindow)
   if (fixedTokens >= usable) {
     const isSystem = system.length >= JSON.stringify(tools).length
-    const part = isSystem ? 'The system prompt' : tools.length === 1 ? 'The one tool' : `The ${tools.length} tools`
-    return `${part} alone: about ${fixedTokens} tokens are sent with every request, and ${Math.floor(usable)} fit beside a reply. Make ${isSystem || tools.length === 1 ? 'it' : 'them'} shorter, or use a model with a larger window.`
+    return fixedPartTooLarge(isSystem ? 0 : tools.length, fixedTokens, Math.floor(usable))
   }
   const last = state.transcript.messages().at(-1)
   if (last?.role !== 'user' || (typeof last.content !== 'string' && last.content.some(isToolResult))) return undefined
   const words = tokensOf([last])
   if (fixedTokens + words < usable) return undefined
-  return `The message alone: it has about ${words} tokens, and ${Math.floor(usable - fixedTokens)} fit. Put long text into a file and name the file, or use a model with a larger window.`
+  return messageTooLarge(words, Math.floor(usable - fixedTokens))
 }

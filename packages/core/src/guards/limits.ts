@@ -3,6 +3,13 @@ import type { ModelStopReason } from '../messages.ts'
 import { StopSignal } from '../endings/signal.ts'
 import { conditionFigures, figures } from './figures.ts'
 import type { CancellationPoint, Guard, GuardBounds, GuardRemaining, GuardView } from './guard.ts'
+import {
+  dollarLimit,
+  finishReasonReceived,
+  stepLimitReached,
+  timeLimitReached,
+  tokenLimitReached,
+} from '../endings/ending-texts.ts'
 
 // The guards that hold a limit (spec R-GUARD-2 to R-GUARD-5). Each is a class, with a function that makes one;
 // `UseGuards` registers them together.
@@ -23,7 +30,7 @@ export class StepsLimitHook implements Guard {
     if (view.steps < maxSteps) return undefined
     return new StopSignal({
       reason: 'steps_limit',
-      message: `Step limit reached: ${view.steps}/${maxSteps}`,
+      message: stepLimitReached(view.steps, maxSteps),
       context: { currentSteps: view.steps, maxSteps, used: view.steps, limit: maxSteps },
       source: this.name,
     })
@@ -60,7 +67,7 @@ export class TokenUsageLimitHook implements Guard {
     if (view.totalTokens < maxTokens) return undefined
     return new StopSignal({
       reason: 'token_limit',
-      message: `Token limit reached: ${view.totalTokens}/${maxTokens}`,
+      message: tokenLimitReached(view.totalTokens, maxTokens),
       context: { totalTokens: view.totalTokens, maxTokens, used: view.totalTokens, limit: maxTokens },
       source: this.name,
     })
@@ -106,7 +113,7 @@ export function timeLimit(ms: number): ExecutionTimeLimitHook {
 export function timeLimitSignal(usedMs: number, limitMs: number, source: string): StopSignal {
   return new StopSignal({
     reason: 'time_limit',
-    message: `Time limit reached: ${seconds(usedMs)}/${seconds(limitMs)} s`,
+    message: timeLimitReached(seconds(usedMs), seconds(limitMs)),
     context: { usedMs, limitMs, used: usedMs, limit: limitMs },
     source,
   })
@@ -141,7 +148,7 @@ export function costLimit(usd: number): CostLimitHook {
 export function costLimitSignal(usedUsd: number, limitUsd: number, source: string): StopSignal {
   return new StopSignal({
     reason: 'cost_limit',
-    message: `Reached maximum budget ($${limitUsd})`,
+    message: dollarLimit(limitUsd),
     context: { usedUsd, limitUsd, used: usedUsd, limit: limitUsd },
     source,
   })
@@ -162,7 +169,7 @@ export class FinishReasonHook implements Guard {
     if (view.finishReason === null || !this.#reasons.has(view.finishReason)) return undefined
     return new StopSignal({
       reason: 'finish_reason',
-      message: `Finish reason received: ${view.finishReason}`,
+      message: finishReasonReceived(view.finishReason),
       context: { finishReason: view.finishReason },
       source: this.name,
     })

@@ -2,6 +2,7 @@ import { fieldsOf, isNumber, optional, refuse } from '../given.ts'
 import { StopSignal } from '../endings/signal.ts'
 import type { Guard, GuardView } from './guard.ts'
 import { defaultRepeats, nearestCycle } from './recent-turns.ts'
+import { repeatedCalls } from '../endings/ending-texts.ts'
 
 /** How soon `noProgress` fires. */
 export interface NoProgressOptions {
@@ -28,10 +29,9 @@ export function noProgress(options: NoProgressOptions = {}): Guard {
       const cycle = nearestCycle(recentTurns, repeats)
       if (cycle === undefined || cycle.repeats < cycle.limit) return undefined
       const { length, limit } = cycle
-      const what = length === 1 ? 'The same tool calls' : `A cycle of ${length} turns`
       return new StopSignal({
         reason: 'no_progress',
-        message: `No progress: ${what} with the same results ${limit} times in a row`,
+        message: repeatedCalls(length, limit),
         context: { cycleLength: length, repeats: limit, used: limit, limit },
         source: name,
       })

@@ -26,6 +26,15 @@ import type { Run } from './run.ts'
 import { stepWithQuestions } from './step-with-questions.ts'
 import { waitForTasks } from './tasks.ts'
 import { invalidOutput, stopHookFeedback } from './turn-texts.ts'
+import {
+  answered,
+  blockedAgain,
+  blocksFinally,
+  blocksStill,
+  hookUnmet,
+  noAnswer,
+  schemaMismatch,
+} from '../endings/ending-texts.ts'
 
 type Stage = (run: Run, message: AssistantMessage) => Eventually<Outcome | undefined>
 
@@ -82,7 +91,7 @@ function misfitOf(checked: unknown): string | undefined {
 function retryOutput(problem: string): Outcome {
   const signal = new StopSignal({
     reason: 'retry_limit',
-    message: `The answer does not fit the output schema: ${problem}`,
+    message: schemaMismatch(problem),
     context: { problem },
     source: 'structured_output',
   })
@@ -218,17 +227,16 @@ type UnmetFigures = { readonly sentBack: number } | { readonly repeats: number }
 /** A stop hook still blocks the answer: the model was sent back as often as may be, or nothing came of it (spec R-GOAL-20, R-GOAL-24). */
 function unmetDraft(block: HookBlock | undefined, figures: UnmetFigures): Draft {
   const { hook = '', reason = '' } = block ?? {}
-  const message = `The stop hook ${hook} ${howUnmet(figures)}: ${firstLineOf(reason)}`
+  const message = hookUnmet(hook, howUnmet(figures), firstLineOf(reason))
   const context = { hook, ...figures, reason: headOf(reason, mostCharacters) }
   return draftOf('stop_hook_unmet', new StopSignal({ reason: 'retry_limit', message, context, source: 'stop_hook' }))
 }
 
 function howUnmet(figures: UnmetFigures): string {
-  if ('repeats' in figures)
-    return `blocked the answer ${figures.repeats} times for the same reason, and nothing changed in between`
+  if ('repeats' in figures) return blockedAgain(figures.repeats)
   const { sentBack } = figures
-  if (sentBack === 0) return 'blocks the answer, and may not send it back'
-  return `still blocks the answer, which was sent back ${many(sentBack, 'time')} in a row`
+  if (sentBack === 0) return blocksFinally
+  return blocksStill(many(sentBack, 'time'))
 }
 
 /** Characters of a hook's reason in the message of an ending. */
@@ -244,12 +252,11 @@ function answeredDraft(run: Run): Draft {
   const { context, spent, transcript, startLength } = run
   const isDone = context.settings.output !== null || isGoalMet(spent)
   if (isDone || lastAnswer(run) !== '') {
-    const message = 'The model gave its answer'
+    const message = answered
     return draftOf('completed', new StopSignal({ reason: 'completed', message, source: 'loop' }))
   }
   const replies = transcript.since(startLength).filter((entry) => entry.kind === 'assistant').length
-  const which = replies === 1 ? 'its reply contains no text' : `none of its ${replies} replies contains text`
-  const message = `The model gave no answer: ${which}`
+  const message = noAnswer(replies)
   return draftOf('no_answer', new StopSignal({ reason: 'error', message, context: { replies }, source: 'answer' }))
 }
 

@@ -10,6 +10,7 @@ import { loweredLimitDraft } from './lowered-limit.ts'
 import { draftOf, ends, goesOn, onward, type Draft, type Outcome, type Route } from './outcome.ts'
 import type { Run } from './run.ts'
 import { addHookMessages, noSubject, runHooks } from './run-hooks.ts'
+import { waitingForApproval } from '../endings/ending-texts.ts'
 
 /** After the tools, in this order: abort, a stop that a tool threw, hook_stopped, needs_approval, guards, lowered limits, max_tool_calls, a goal that holds, max_turns. */
 export function afterTools(run: Run, phase: ToolPhase): Eventually<Outcome> {
@@ -61,7 +62,7 @@ function approvalDraft(pending: readonly PendingCall[]): Draft {
   const names = pending.map(({ call }) => call.name).join(', ')
   const signal = new StopSignal({
     reason: 'stop_requested',
-    message: `Waiting for approval: ${names}`,
+    message: waitingForApproval(names),
     context: { pending: pending.map(({ call, message }) => ({ id: call.id, name: call.name, message })) },
     source: 'permissions',
   })

@@ -11,6 +11,13 @@ import { isAsked } from './request/is-asked.ts'
 import { currentModel } from './request/current-model.ts'
 import { windowOf } from './request/window.ts'
 import type { Run } from './run.ts'
+import {
+  compacted,
+  compactionFailed,
+  compactionUseless,
+  nothingToCompact,
+  promptTooLong,
+} from '../endings/ending-texts.ts'
 
 /** Makes room for the request: auto-compact, then the blocking limit. Undefined when there is room; an outcome when the run ends. */
 export function defendContext(run: Run): Eventually<Outcome | undefined> {
@@ -55,7 +62,7 @@ export function compactForPerson(run: Run): Eventually<Outcome | undefined> {
   if (compaction === undefined) return ends(shortEnoughDraft)
   const call = { place: 'manual', position: 'open', instructions: compacting.instructions, anew } as const
   return after(compactBy(run, compaction, call), (came) => {
-    if (came === 'gave_up') return ends(notCompactedDraft('The conversation could not be made shorter.'))
+    if (came === 'gave_up') return ends(notCompactedDraft(compactionFailed))
     return ends(came === 'done' ? compactedDraft() : came)
   })
 }
@@ -139,7 +146,7 @@ function thrashOf(given: Compaction | Thrash | 'thrash' | undefined): Thrash | u
   }
 }
 
-const againMessage = 'Compacting the conversation again would not make room: the context filled up again at once.'
+const againMessage = compactionUseless
 
 function numberOf(limit: unknown): number {
   if (typeof limit === 'number' && !Number.isNaN(limit)) return limit
@@ -158,20 +165,18 @@ function thrashDraft({ message }: Thrash, estimatedTokens: number) {
 }
 
 function blockingDraft(used: number, limit: number) {
-  const message = `Prompt is too long: about ${used} tokens, and ${limit} fit. Compact the conversation or start a new one.`
+  const message = promptTooLong(used, limit)
   const signal = new StopSignal({ reason: 'token_limit', message, context: { used, limit }, source: 'context' })
   return draftOf('blocking_limit', signal, { say: { error: 'invalid_request', message } })
 }
 
 const compactedDraft = () =>
-  draftOf(
-    'completed',
-    new StopSignal({ reason: 'completed', message: 'The conversation was compacted.', source: 'context' }),
-    { overridable: false },
-  )
+  draftOf('completed', new StopSignal({ reason: 'completed', message: compacted, source: 'context' }), {
+    overridable: false,
+  })
 
 /** What was asked for holds: that is no failure. */
-const shortEnough = 'There is nothing to make shorter yet.'
+const shortEnough = nothingToCompact
 const shortEnoughDraft = draftOf(
   'completed',
   new StopSignal({ reason: 'completed', message: shortEnough, source: 'context' }),

@@ -11,6 +11,19 @@ import { activeMs, committedUsd } from './figures.ts'
 import { isRunNarrower } from './limits-left.ts'
 import { draftOf, type Draft } from './outcome.ts'
 import type { Run } from './run.ts'
+import {
+  interruptedByMessage,
+  interruptedByUser,
+  parentAborted,
+  readerLeft,
+  refused,
+  replyCutToRest,
+  retryLater,
+  runDollarLimit,
+  stoppedBy,
+  tokensUsedUp,
+  turnLimit,
+} from '../endings/ending-texts.ts'
 
 // Endings that more than one phase uses, with their figures.
 
@@ -31,7 +44,7 @@ export function abortDraft(run: Run, cause: AbortCause, place: 'streaming' | 'to
         'abandoned',
         new StopSignal({
           reason: 'user_requested',
-          message: 'The program reading the run disconnected',
+          message: readerLeft,
           context: used,
           source,
         }),
@@ -49,10 +62,10 @@ export function abortDraft(run: Run, cause: AbortCause, place: 'streaming' | 'to
 }
 
 const abortMessages = {
-  user: 'Interrupted by the user',
-  interrupt: 'Interrupted by a new message',
+  user: interruptedByUser,
+  interrupt: interruptedByMessage,
   terminated: 'Terminated (SIGTERM)',
-  parent: 'The parent run was aborted',
+  parent: parentAborted,
 } as const
 
 /** @param used Turns that were made; more than the limit when it was lowered. */
@@ -61,7 +74,7 @@ export function maxTurnsDraft({ context, spent }: Run, used: number = context.se
   const turnCount = spent.turns + 1
   const signal = new StopSignal({
     reason: 'steps_limit',
-    message: `Reached maximum number of turns (${maxTurns})`,
+    message: turnLimit(maxTurns),
     context: { used, limit: maxTurns, turnCount },
     source: 'max_turns',
   })
@@ -84,7 +97,7 @@ export function budgetSignal({ context, ports, spent }: Run, source: string): St
 /** The same for the dollar limit of the run alone. */
 function runLimitSignal(used: number, limit: number, source: string): StopSignal {
   const signal = costLimitSignal(used, limit, source)
-  const message = `Reached the dollar limit of the run ($${limit})`
+  const message = runDollarLimit(limit)
   return new StopSignal({ ...signal.toJSON(), message, context: { ...signal.context, of: 'run' } })
 }
 
@@ -100,10 +113,7 @@ export function modelErrorDraft(error: ModelErrorJson, attempts: number, retryAt
   const { kind, status, requestId } = error
   const signal = new StopSignal({
     reason: exhausted ? 'retry_limit' : 'error',
-    message:
-      retryAt === undefined
-        ? failure.message
-        : `${failure.message.replace(/[.\s]+$/, '')}. It takes requests again at ${retryAt}.`,
+    message: retryAt === undefined ? failure.message : retryLater(failure.message.replace(/[.\s]+$/, ''), retryAt),
     context: { kind, status, attempts, requestId, ...(retryAt !== undefined && { retryAt }) },
     source: 'model',
   })
@@ -111,7 +121,7 @@ export function modelErrorDraft(error: ModelErrorJson, attempts: number, retryAt
 }
 
 export function refusalDraft({ stop_reason: stopReason }: AssistantMessage): Draft {
-  const message = 'The model refused to answer'
+  const message = refused
   return draftOf('refusal', new StopSignal({ reason: 'error', message, context: { stopReason }, source: 'model' }))
 }
 
@@ -171,10 +181,10 @@ function wireKind(error: ModelErrorJson): AssistantEntry['error'] & string {
 }
 
 /** The token limit is reached. `how` says where; in the middle of a reply when absent. */
-export function loweredTokensDraft({ context, spent }: Run, how: string = 'the reply was cut to what was left'): Draft {
+export function loweredTokensDraft({ context, spent }: Run, how: string = replyCutToRest): Draft {
   const used = spent.totalTokens
   const limit = context.settings.maxTotalTokens
-  const message = `Token limit reached: ${used}/${limit}; ${how}`
+  const message = tokensUsedUp(used, limit, how)
   const signal = new StopSignal({ reason: 'token_limit', message, context: { used, limit }, source: 'ledger' })
   return draftOf('token_limit', signal, { raisedBy: ['limit:tokens'], isOwnLimit: true })
 }
@@ -189,7 +199,7 @@ export function standingDraft(run: Run, raisedBy: readonly string[]): Draft {
 export function stopRequestedSignal(by: string, reason: string): StopSignal {
   return new StopSignal({
     reason: 'stop_requested',
-    message: reason || `Stopped by ${by}`,
+    message: reason || stoppedBy(by),
     context: { hook: by },
     source: by,
   })

@@ -10,11 +10,12 @@ import { draftOf, ends, type Outcome } from './outcome.ts'
 import { endUnanswered } from './recover.ts'
 import type { Run } from './run.ts'
 import { notRunReasons } from '../tools/result-texts.ts'
+import { lastAnswerGiven } from '../endings/ending-texts.ts'
 
 /** How a run ends that is for a last answer alone. No limit ends a run so: by it `finishWrapUp` knows one from the other. */
 export const lastAnswerEnding: NonNullable<RunProgress['closing']> = Object.freeze({
   reason: 'completed',
-  signal: new StopSignal({ reason: 'completed', message: 'The last answer was given', source: 'run' }).toJSON(),
+  signal: new StopSignal({ reason: 'completed', message: lastAnswerGiven, source: 'run' }).toJSON(),
   signals: Object.freeze([]),
 })
 

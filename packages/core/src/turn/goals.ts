@@ -29,6 +29,20 @@ import { draftOf, ends, goesOn, type Draft, type Outcome, type Route } from './o
 import { isAsked } from './request/is-asked.ts'
 import type { Run } from './run.ts'
 import { stepWithQuestions } from './step-with-questions.ts'
+import {
+  afterTries,
+  afterTriesStalled,
+  agentsStillWork,
+  answerWithoutCall,
+  checksChangedFiles,
+  goalAlreadyMet,
+  goalFilesRead,
+  goalMet,
+  goalMetAtLimit,
+  goalNotMet,
+  guardEndedRun,
+  notChecked,
+} from '../endings/ending-texts.ts'
 
 // A run with goals is done when they hold (spec R-GOAL-1). They are checked before the first request, at an answer, where that is wanted after a turn,
 // and once more at a limit.
@@ -56,8 +70,7 @@ export function goalBaseline(run: Run): Eventually<Outcome | undefined> {
     const { takenOver = [] } = record
     if (takenOver.length > 0) run.attach({ type: 'informational', message: takenOverText(takenOver) })
     // At the start alone: goals that are set later are no reason to leave work undone. Nothing is kept of the files, which no agent has touched.
-    if (record.met && run.context.goals.skipIfMet && run.spent.requests === 0)
-      return ends(metDraft('The goal holds already; nothing was asked'))
+    if (record.met && run.context.goals.skipIfMet && run.spent.requests === 0) return ends(metDraft(goalAlreadyMet))
     const { maxGoalTries } = run.context.settings
     appendText(run, baselineText(now.specs, record, maxGoalTries), record)
     return undefined
@@ -98,7 +111,7 @@ export function goalAfterTurn(run: Run): Eventually<Draft | undefined> {
   return after(round(run, goal, 'turn'), ({ record }) => {
     keepMemo(run, record)
     if (record.aborted !== undefined) return abortDraft(run, record.aborted, 'tools')
-    return record.met ? metDraft('The goal holds') : undefined
+    return record.met ? metDraft(goalMet) : undefined
   })
 }
 
@@ -113,7 +126,7 @@ export function goalAtEnding(run: Run, draft: Draft): Eventually<Draft> {
   if (known !== undefined || !isCheckedAtLimit(run, goal)) return known === true ? draft : truthful(run, goal, draft)
   return after(round(run, goal, 'limit'), ({ record, now }) => {
     keepMemo(run, record)
-    if (record.met) return metDraft(`The goal holds; ${endings[draft.reason].sentence}`)
+    if (record.met) return metDraft(goalMetAtLimit(endings[draft.reason].sentence))
     return record.aborted === undefined ? truthful(run, now, draft) : abortDraft(run, record.aborted, 'streaming')
   })
 }
@@ -221,8 +234,7 @@ function keepMemo(run: Run, record: RoundRecord): void {
   const memo = memoOf(run, record)
   if (memo.goalFiles === undefined) return
   const { length: changed } = record.changedByChecks
-  const message =
-    changed === 0 ? 'The files of the goals were looked at.' : `The checks changed ${many(changed, 'file')}.`
+  const message = changed === 0 ? goalFilesRead : checksChangedFiles(many(changed, 'file'))
   run.append({ kind: 'attachment', id: run.entryId('goal'), attachment: { type: 'informational', message }, ...memo })
 }
 
@@ -285,8 +297,8 @@ type UnmetCause = 'tries' | 'stalled' | 'asks' | 'finish_reason' | 'agents'
 function unmetDraft({ context }: Run, { tries, last }: GoalProgress, cause: UnmetCause): Draft {
   const { maxGoalTries: limit } = context.settings
   const isUnchecked = last === null || cause === 'agents'
-  const why = isUnchecked ? 'it was not checked' : unmetLine(last)
-  const message = `The goal is not met${causeText(cause, tries)}: ${why}`
+  const why = isUnchecked ? notChecked : unmetLine(last)
+  const message = goalNotMet(causeText(cause, tries), why)
   const check = isUnchecked ? undefined : last.checks.at(-1)
   const signal = new StopSignal({
     reason: 'retry_limit',
@@ -300,15 +312,15 @@ function unmetDraft({ context }: Run, { tries, last }: GoalProgress, cause: Unme
 function causeText(cause: UnmetCause, tries: number): string {
   switch (cause) {
     case 'tries':
-      return ` after ${triesText(tries)}`
+      return afterTries(triesText(tries))
     case 'stalled':
-      return ` after ${triesText(tries)}, and nothing changes`
+      return afterTriesStalled(triesText(tries))
     case 'asks':
-      return ', and the answer called no tool'
+      return answerWithoutCall
     case 'agents':
-      return ', since agents still work'
+      return agentsStillWork
     case 'finish_reason':
-      return ' by the answer that a guard ends the run with'
+      return guardEndedRun
   }
 }
 

@@ -4,6 +4,7 @@ import { activeMs, committedUsd } from './figures.ts'
 import { ends, type Draft, type Outcome } from './outcome.ts'
 import { isAsked } from './request/is-asked.ts'
 import type { Run } from './run.ts'
+import { limitLowered } from '../endings/ending-texts.ts'
 
 // A limit that was lowered below what is spent ends the run at the next checkpoint (spec R-SET-6). Only limits that were changed are checked
 // here: any other ends the run where it is reached. The exception is a run that carries on: it may have no turn left (spec R-LAP-8).
@@ -24,7 +25,7 @@ export function loweredLimitDraft(run: Run): Draft | undefined {
     return budgetDraft(run)
   if (limits.maxRunUsd !== undefined && committedUsd(spent) >= context.settings.maxRunUsd) return budgetDraft(run)
   if (limits.maxTotalTokens !== undefined && spent.totalTokens >= maxTotalTokens)
-    return loweredTokensDraft(run, 'the limit was lowered to what is spent')
+    return loweredTokensDraft(run, limitLowered)
   return loweredTimeDraft(run)
 }
 

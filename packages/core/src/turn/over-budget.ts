@@ -7,6 +7,16 @@ import { committedUsd } from './figures.ts'
 import { draftOf, type Draft } from './outcome.ts'
 import type { Grant, OverBudget } from './request/grant.ts'
 import type { Run } from './run.ts'
+import {
+  nothingFits,
+  cutAtStanding,
+  leaseUsedUp,
+  nextDoesNotFit,
+  nextTokensDoNotFit,
+  sharedBudget,
+  someStandingBudget,
+  standingUsedUp,
+} from '../endings/ending-texts.ts'
 
 /** The budget has no room for the request: the run stops before the call, and says what would have made it fit (spec R-BUD-3a). */
 export function overBudgetDraft(run: Run, overBudget: OverBudget): Draft {
@@ -31,11 +41,10 @@ export function leaseDraft(
   figures: { readonly neededUsd?: number; readonly availableUsd?: number } = {},
 ): Draft {
   const { lease } = run.context.settings
-  const budget = lease?.name ?? 'the budget that is shared with other sessions'
+  const budget = lease?.name ?? sharedBudget
   const usedUsd = usdOf(nanosOf(run.ports.spentBeforeUsd) + nanosOf(committedUsd(run.spent)))
   const { neededUsd } = figures
-  const next = neededUsd === undefined ? '' : `, and the next request may cost up to ${dollars(neededUsd)}`
-  const message = `Nothing is left of ${budget}: this session has used ${dollars(usedUsd)}${next}`
+  const message = leaseUsedUp(budget, dollars(usedUsd), neededUsd === undefined ? undefined : dollars(neededUsd))
   const context = { usedUsd, budget, ...figures }
   return draftOf('max_budget_usd', new StopSignal({ reason: 'cost_limit', message, context, source: 'lease' }))
 }
@@ -43,7 +52,7 @@ export function leaseDraft(
 /** A budget that goes on beyond the run has too little left, also when all that is reserved came back (spec R-STAND-4). */
 function standingBudgetDraft(budget: StandingBudget, neededUsd: number): Draft {
   const { name, limitUsd, settledUsd, resetsAt } = budget
-  const message = `Too little is left of ${name}: ${dollars(settledUsd)} is used, and the next request may cost up to ${dollars(neededUsd)}. It resets at ${resetsAt}`
+  const message = standingUsedUp(name, dollars(settledUsd), dollars(neededUsd), resetsAt)
   const context = {
     usedUsd: settledUsd,
     limitUsd,
@@ -60,9 +69,8 @@ function standingBudgetDraft(budget: StandingBudget, neededUsd: number): Draft {
 /** The reply was cut at what a standing budget left. Which one is not known where nobody said it (spec R-STAND-4a). */
 export function standingCutDraft(run: Run, budget: Grant['standing']): Draft {
   const { standing } = run.context.settings
-  const name = budget?.name ?? standing?.names.join(', ') ?? 'a standing budget'
-  const anew = budget === undefined ? '' : `. It resets at ${budget.resetsAt}`
-  const message = `The reply was cut to what was left of ${name}${anew}`
+  const name = budget?.name ?? standing?.names.join(', ') ?? someStandingBudget
+  const message = cutAtStanding(name, budget?.resetsAt)
   const context = { budget: name, ...(budget !== undefined && { resetsAt: budget.resetsAt }) }
   return draftOf('max_budget_usd', new StopSignal({ reason: 'cost_limit', message, context, source: 'standing' }))
 }
@@ -73,8 +81,12 @@ function dollarsDraft(run: Run, neededUsd: number, availableUsd: number, of: Sha
   const limit = Number(budget.context['limitUsd'])
   const message =
     used === 0
-      ? `${nothingFits(run)} ${budget.context['of'] === 'run' ? 'the dollar limit of the run, ' : 'a budget of '}$${limit}: ${firstOne(run)} may cost up to ${dollars(neededUsd)}`
-      : `${budget.message}: ${dollars(used)} is used, and the next request may cost up to ${dollars(neededUsd)}`
+      ? nothingFits(
+          `${budget.context['of'] === 'run' ? 'the dollar limit of the run, ' : 'a budget of '}$${limit}`,
+          `cost up to ${dollars(neededUsd)}`,
+          holdsBack(run),
+        )
+      : nextDoesNotFit(budget.message, dollars(used), dollars(neededUsd))
   const figures = {
     neededUsd,
     availableUsd: Math.max(0, availableUsd),
@@ -89,8 +101,8 @@ function tokensDraft(run: Run, needed: number, available: number, of: Shared): D
   const limit = of?.limit ?? run.context.settings.maxTotalTokens
   const message =
     used === 0
-      ? `${nothingFits(run)} a limit of ${limit} tokens: ${firstOne(run)} may need ${needed}`
-      : `Token limit reached: ${used}/${limit} used, and the next request may need ${needed}`
+      ? nothingFits(`a limit of ${limit} tokens`, `need ${needed}`, holdsBack(run))
+      : nextTokensDoNotFit(used, limit, needed)
   const figures = { needed, available: Math.max(0, available), limitNeeded: limit + needed - available }
   const context = { used, limit, ...figures }
   const signal = new StopSignal({ reason: 'token_limit', message, context, source: 'ledger' })
@@ -100,14 +112,6 @@ function tokensDraft(run: Run, needed: number, available: number, of: Shared): D
 /** What is held back for a last answer is asked for all the same: then a request may fit, but no turn beside it. */
 function holdsBack({ context, spent }: Run): boolean {
   return context.settings.wrapUp && spent.closing === null
-}
-
-function nothingFits(run: Run): string {
-  return holdsBack(run) ? 'A turn and a last answer do not fit' : 'No request fits'
-}
-
-function firstOne(run: Run): string {
-  return holdsBack(run) ? 'together they' : 'the first one'
 }
 
 /** Rounded up: what is not exceeded. */

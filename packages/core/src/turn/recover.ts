@@ -25,6 +25,13 @@ import { draftOf, ends, goesOn, onward, type Outcome, type Route } from './outco
 import { canEscalate } from './request/current-model.ts'
 import type { Run } from './run.ts'
 import { connectionLost, outputLimitReached, rejectedImageRemoved } from './turn-texts.ts'
+import {
+  cutRepeatedly,
+  pausedTooOften,
+  tooLongForModel,
+  tooLongForWindow,
+  windowFilled,
+} from '../endings/ending-texts.ts'
 
 /** For every reply that is not an answer: how the run can go on, and how it ends if it cannot. */
 export function recover(run: Run, reply: Exclude<Reply, Answer>): Eventually<Outcome> {
@@ -143,16 +150,13 @@ export function recoverCut(run: Run, reply: Answer): Outcome {
   const limit = grant.maxTokens
   const signal = new StopSignal({
     reason: 'token_limit',
-    message: `The reply was cut at ${limit} output tokens repeatedly`,
+    message: cutRepeatedly(limit),
     context: { used: message.usage.output_tokens, limit },
     source: 'model',
   })
   const say = {
     error: 'max_output_tokens',
-    message:
-      grant.isOfWindow === true
-        ? `The reply is longer than the ${limit} tokens that the context window leaves for it.`
-        : `The reply is longer than the model's output limit of ${limit} tokens.`,
+    message: grant.isOfWindow === true ? tooLongForWindow(limit) : tooLongForModel(limit),
   } as const
   const resume: Route = {
     transition: 'max_output_tokens_recovery',
@@ -195,7 +199,7 @@ const resumeBroken: Route = {
 /** The service paused a long turn (`pause_turn`). The reply is appended, and the request is made again to continue it. */
 export function resumePaused(run: Run, reply: Answer): Outcome {
   appendReply(run, reply)
-  const error = { ...pausedError, message: 'The service paused the turn more often than allowed.' }
+  const error = { ...pausedError, message: pausedTooOften }
   return goesOn([onward('pause_turn')], () => modelErrorDraft(error, 1))
 }
 
@@ -212,7 +216,7 @@ const pausedError: ModelErrorJson = {
 
 /** The context window was full while the model wrote. It is handled like a prompt that is too long. */
 export function recoverWindow(): Outcome {
-  const message = "The conversation filled the model's context window."
+  const message = windowFilled
   return goesOn(roomRoutes, () => promptTooLongDraft({ ...pausedError, kind: 'prompt_too_long', message }))
 }
 

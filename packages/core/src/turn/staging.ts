@@ -4,6 +4,6 @@ import type { Eventually } from '../eventually.ts'
 export interface Staging {
   /** Waits for it and enters what it came to. */
   join(): Eventually<undefined>
-  /** The run broke: enters what it cost, and records nothing any more. Never rejects. */
+  /** The run failed: enters what it cost, and records nothing any more. Never rejects. */
   leave(): Promise<void>
 }

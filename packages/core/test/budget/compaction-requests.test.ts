@@ -432,7 +432,7 @@ describe('a compaction that misbehaves', () => {
       },
     })
     const { terminal } = await run([], { ...given.options, steps } as never)
-    expect([terminal.reason, terminal.error?.message]).toEqual(['error', 'The run broke: the disk is full'])
+    expect([terminal.reason, terminal.error?.message]).toEqual(['error', 'The run failed: the disk is full'])
   })
 
   test.each<[string, unknown]>([

@@ -209,7 +209,7 @@ describe('at a limit', () => {
     const { terminal } = await run(() => calls('Edit'), { until: [goal(failed(), passed)], tools: [edit], maxTurns: 3 })
     expect([terminal.reason, terminal.signal.message, terminal.goal?.met]).toEqual([
       'completed',
-      'The goal holds; the turn limit is reached',
+      'The goal is met; the turn limit is reached',
       true,
     ])
   })

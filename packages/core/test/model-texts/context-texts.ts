@@ -14,4 +14,11 @@ export const samples: SamplesOf<typeof import('../../src/context/context-texts.t
   ],
   wroteText: [['I fix the parser.']],
   calledTool: [['Read', '{"file_path":"src/parser.ts"}']],
+  fullAgain: [[3, 3, 200_000]],
+  fixedPartTooLarge: [
+    [0, 190_000, 180_000],
+    [1, 190_000, 180_000],
+    [40, 190_000, 180_000],
+  ],
+  messageTooLarge: [[190_000, 150_000]],
 }

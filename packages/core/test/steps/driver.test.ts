@@ -107,7 +107,7 @@ describe('a driver that fails', () => {
       tools,
       steps: failing('result', 'tool:1:1:call_0_1'),
     })
-    expect([result.terminal.reason, result.terminal.error?.message]).toEqual(['error', 'The run broke: disk full'])
+    expect([result.terminal.reason, result.terminal.error?.message]).toEqual(['error', 'The run failed: disk full'])
     expect([resultTexts(result), ran]).toEqual([
       ['Look done', unknown, 'Not run: the run failed before this call'],
       ['Look', 'Write'],

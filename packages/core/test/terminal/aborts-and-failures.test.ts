@@ -174,10 +174,10 @@ describe('failures', () => {
       stopWhen: { ...broken, checkpoints: ['after_tools'] },
     })
     expectEnding(asked, 'error', {
-      message: 'The run broke: guard bug',
+      message: 'The run failed: guard bug',
       source: 'run',
       context: { code: 'callback' },
-      failures: [['unknown', 'The run broke: guard bug']],
+      failures: [['unknown', 'The run failed: guard bug']],
       results: ['read'],
     })
     expect(asked.terminal.error?.code).toBe('callback')

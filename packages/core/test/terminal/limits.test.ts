@@ -131,7 +131,7 @@ describe('limits', () => {
     const again =
       'Your answer does not match the required schema: it is not JSON. Answer again with only JSON that matches it.'
     expectEnding(asked, 'structured_output_retry_exhausted', {
-      message: 'The answer does not fit the output schema: it is not JSON',
+      message: 'The answer does not match the output schema: it is not JSON',
       source: 'structured_output',
       context: { problem: 'it is not JSON' },
       said: Array.from({ length: 5 }, () => ['loop', again] as const),

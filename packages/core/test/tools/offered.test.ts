@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest'
 import { agentTool, certificate, query, tool, type Model, type RunOptions } from '../../src/index.ts'
 import { scriptedModel } from '../../src/testing/index.ts'
+import { unknownTool } from '../../src/turn/calls/call-texts.ts'
 import { calls, resultTexts, run } from '../support/harness.ts'
 
 const searching = (model: Model): boolean => model.webSearch !== undefined
@@ -38,6 +39,11 @@ test('a call of it all the same is made: what it needs, it finds out itself', as
   const plain = scriptedModel([calls('Look'), 'done'])
   const { state } = await run([], { model: plain, tools: [look] })
   expect(resultTexts({ state })).toEqual(['seen'])
+})
+
+test('a call of an unknown tool is answered with the tools that the model is shown', async () => {
+  const { state } = await run([calls('Lok'), 'done'], { tools: [look, other] })
+  expect(resultTexts({ state })).toEqual([unknownTool('Lok', ['Other'])])
 })
 
 test('a subagent is shown it by its own model', async () => {

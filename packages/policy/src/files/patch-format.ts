@@ -56,12 +56,22 @@ export function patchedFilesOf(input: unknown): readonly PatchedFile[] {
   return parsed?.kind === 'patch' ? parsed.files : []
 }
 
-/** Every path that a patch changes, in its order. `isNew`: nothing is there yet. */
-export function changedPathsOf(files: readonly PatchedFile[]): readonly { path: string; isNew: boolean }[] {
-  return files.flatMap((file) => [
-    { path: file.path, isNew: file.kind === 'add' },
-    ...(file.kind === 'update' && file.moveTo !== undefined ? [{ path: file.moveTo, isNew: true }] : []),
-  ])
+/** A path that a patch changes. */
+export interface ChangedPath {
+  readonly path: string
+  /** Nothing is there yet. */
+  readonly isNew: boolean
+  /** What is there goes to another path. */
+  readonly isMoved: boolean
+}
+
+/** Every path that a patch changes, in its order. */
+export function changedPathsOf(files: readonly PatchedFile[]): readonly ChangedPath[] {
+  return files.flatMap((file): readonly ChangedPath[] => {
+    const target = file.kind === 'update' ? file.moveTo : undefined
+    const source = { path: file.path, isNew: file.kind === 'add', isMoved: target !== undefined }
+    return target === undefined ? [source] : [source, { path: target, isNew: true, isMoved: false }]
+  })
 }
 
 const begin = '*** Begin Patch'

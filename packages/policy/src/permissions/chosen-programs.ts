@@ -4,6 +4,13 @@ import { bothEnds, homeFolder, isInside } from '../files/paths.ts'
 import type { Effect, Outside } from '../shell/effects.ts'
 import type { Whereabouts } from './places.ts'
 import type { RuleBook } from './rule-book.ts'
+import {
+  fileMayChooseProgram,
+  lineMayWriteChoice,
+  programInProject,
+  unknownFolder,
+  variableInProject,
+} from './command-texts.ts'
 
 /** Why a program may be another one than that of the person: a file of the project chooses it. */
 export function chosenProblem(
@@ -12,13 +19,13 @@ export function chosenProblem(
   lineWrites: boolean,
   book: RuleBook,
 ): string | undefined {
-  if (whereabouts.isUnknown) return 'it is only known at run time in which folder it runs'
-  if (lineWrites && by.length + neverBy.length > 0) return 'the line may write a file that chooses which program runs'
+  if (whereabouts.isUnknown) return unknownFolder
+  if (lineWrites && by.length + neverBy.length > 0) return lineMayWriteChoice
   for (const folder of new Set(whereabouts.directories.flatMap(bothEnds).flatMap(foldersAbove))) {
     const name =
       neverBy.find((each) => isThere(join(folder, each))) ??
       by.find((each) => isThere(join(folder, each)) && !namesVersionsOnly(join(folder, each)))
-    if (name !== undefined) return `${join(folder, name)} may choose which program runs`
+    if (name !== undefined) return fileMayChooseProgram(join(folder, name))
   }
   return outside === undefined
     ? undefined
@@ -40,13 +47,13 @@ function insideProblem(
     const named = places.length === 1 || name === 'MANPATH' ? places.filter(Boolean) : places
     return !named.every(isOutside)
   })
-  if (variable !== undefined) return `${variable} points into the project`
+  if (variable !== undefined) return variableInProject(variable)
   const places = (env['PATH'] ?? '').split(delimiter)
   const own = programs.find((name) => {
     const place = places.find((each) => !isAbsolute(each) || isThere(join(each, name)))
     return place !== undefined && !isOutside(join(place, name))
   })
-  return own === undefined ? undefined : `${own} would run from the project`
+  return own === undefined ? undefined : programInProject(own)
 }
 
 function foldersAbove(folder: string): readonly string[] {

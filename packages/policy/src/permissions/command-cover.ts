@@ -23,6 +23,34 @@ import { hasOtherNames, holdsProtected } from './protected.ts'
 import { couldFitBelow, holdsProcesses, isPathAllowed, type RuleBook, rulesForPath } from './rule-book.ts'
 import { holdsLinkTo } from './tree-rules.ts'
 import { mayMeetUnseen } from './unseen-files.ts'
+import {
+  changesNothingRuled,
+  changesWholeFolder,
+  containsProtectedFiles,
+  definesOrBackgrounds,
+  followsLinksOut,
+  gitShowsSecret,
+  hasHardLinks,
+  mayChangeRuledFile,
+  mayReadRuledFile,
+  noRuleForChanging,
+  noRuleForCommand,
+  noRuleForReading,
+  noRuleForWriting,
+  patternMayBeOption,
+  readingAllowed,
+  readsConfined,
+  repositoryMayChange,
+  searchesProcesses,
+  setsShellVariablesOnly,
+  setsVariable,
+  setsVariableOfOthers,
+  showsRuledFiles,
+  unknownFile,
+  unknownRepository,
+  unknownTarget,
+  writingAllowed,
+} from './command-texts.ts'
 
 /** Whether the allow rules and what is allowed by default cover all of a command line; if not, what is missing. */
 export type CommandVerdict =
@@ -59,7 +87,7 @@ export function judgeCommand(command: string, book: RuleBook): CommandVerdict {
   const isMixed = missing.length > 0 && confinementProblem(command, withRules, book) !== undefined
   return {
     kind: 'not covered',
-    why: 'no rule allows this command',
+    why: noRuleForCommand,
     wouldAllow: allOf([...missing.map(({ wouldAllow }) => wouldAllow), ...(isMixed ? rulesBeside(withRules) : [])]),
   }
 }
@@ -93,7 +121,7 @@ export function wholeProblem(analysis: ShellAnalysis, book: RuleBook): string | 
   if (opaque !== undefined) return opaque
   const variable = analysis.variables.find((name) => !isHarmlessVariable(name) && !isShellLocal(name))
   if (variable === undefined || runsConfined(analysis, book)) return undefined
-  return `it sets ${variable}, which can change what other commands do`
+  return setsVariableOfOthers(variable)
 }
 
 export function bareRule(book: RuleBook): string | undefined {
@@ -119,18 +147,15 @@ export function partsOf(command: string, book: RuleBook): readonly PartVerdict[]
     const name = sourceOf([...part.assignments, ...part.words])
     const rule = ruleAllowing(part, book)
     // They are judged by their names.
-    if (part.words.length === 0) return { part: name, of: part, by: 'it only sets variables of this shell' }
+    if (part.words.length === 0) return { part: name, of: part, by: setsShellVariablesOnly }
     if (rule !== undefined) return { part: name, of: part, by: rule, isRule: true }
     // A function may call itself, and what runs in the background stays behind: not by default, only by rule.
-    const problem =
-      analysis.features.size > 0
-        ? 'it defines a function or keeps running in the background'
-        : defaultProblem(part, place)
+    const problem = analysis.features.size > 0 ? definesOrBackgrounds : defaultProblem(part, place)
     if (problem === undefined)
       return {
         part: name,
         of: part,
-        by: isConfined ? 'it only reads, and runs confined' : 'it changes nothing that needs a rule',
+        by: isConfined ? readsConfined : changesNothingRuled,
       }
     return { part: name, of: part, by: undefined, why: problem, ...named(ruleNaming(part)) }
   })
@@ -187,13 +212,13 @@ function redirectVerdicts(
   const places = placesOf(target, whereabouts)
   const access = direction === 'out' ? edit : read
   if (target.kind !== 'literal' || places.isUnknown)
-    return [{ part, by: undefined, why: 'it is only known at run time where it leads', wouldAllow: 'Bash' }]
+    return [{ part, by: undefined, why: unknownTarget, wouldAllow: 'Bash' }]
   if (direction === 'out' && places.paths.some(hasOtherNames))
     return [{ part, by: undefined, why: otherNames, wouldAllow: 'Bash' }]
   const outside = places.paths.filter((path) => !isPathAllowed(book, access, path))
-  if (outside.length === 0) return [{ part, by: `${direction === 'out' ? 'writing' : 'reading'} there is allowed` }]
+  if (outside.length === 0) return [{ part, by: direction === 'out' ? writingAllowed : readingAllowed }]
   return outside.flatMap((path) => {
-    const why = `no rule allows ${direction === 'out' ? 'writing' : 'reading'} ${path}`
+    const why = direction === 'out' ? noRuleForWriting(path) : noRuleForReading(path)
     // Where its name would be a pattern for others too, none is; nor for a folder, which no redirection can open.
     const isWide = (rule: string): boolean => /[*?[\]\\]/.test(rule) || isDirectory(path)
     const rules = rulesForPath(book, access, path).map((rule) => (isWide(rule) ? undefined : rule))
@@ -236,7 +261,7 @@ function ruleForText(words: readonly ShellWord[], book: RuleBook): string | unde
 
 /** Why a command does not run by itself; undefined when it does. */
 function defaultProblem(command: SimpleCommand, place: Place): string | undefined {
-  if (!setsHarmlessly(command)) return 'it sets an environment variable that programs may react to'
+  if (!setsHarmlessly(command)) return setsVariable
   for (const effect of effectsOfCommand(command)) {
     const problem = effectProblem(effect, place)
     if (problem !== undefined) return problem
@@ -274,14 +299,12 @@ export function gitEffectProblem(
   { book, whereabouts, isHardened, changes, repositories }: Omit<Place, 'isStill' | 'isConfined' | 'linksThatLeadOut'>,
 ): string | undefined {
   const folders = placesOf(effect.folder, whereabouts)
-  if (folders.isUnknown || effect.folder.kind !== 'literal')
-    return 'it is only known at run time in which repository it runs'
+  if (folders.isUnknown || effect.folder.kind !== 'literal') return unknownRepository
   if (effect.history && folders.paths.some((folder) => couldFitBelow(readRules(book), workTreeAround(folder))))
-    return 'git would show stored versions of files that a rule covers'
+    return showsRuledFiles
   for (const folder of folders.paths) {
     // What makes a bare repository can be written in the same line: nobody could look at its settings.
-    if (changes === 'repository' || (changes === 'files' && !findsOwnFirst(folder)))
-      return 'the line may change the repository before git runs there'
+    if (changes === 'repository' || (changes === 'files' && !findsOwnFirst(folder))) return repositoryMayChange
     const { entersSubmodules, readsIndex } = effect
     const key = `${entersSubmodules} ${readsIndex} ${folder}`
     if (!repositories.has(key))
@@ -300,37 +323,32 @@ function shownSecretProblem(
   if (shows === undefined) return undefined
   const found = placesOf(folder, whereabouts).paths.map((path) => secretShown(path, shows))
   const told = found.find((one) => one !== undefined)
-  return told === undefined ? undefined : `git would print a password or a token: ${told}`
+  return told === undefined ? undefined : gitShowsSecret(told)
 }
 
 function readRules(book: RuleBook): RuleBook['deny'] {
   return [...book.deny, ...book.ask].filter(({ tool, spec }) => tool === 'Read' && spec.kind === 'path')
 }
 
-const otherNames = 'the file has more hard links, which may be elsewhere'
+const otherNames = hasHardLinks
 
-const unknownPlace = 'it is only known at run time which file it uses'
+const unknownPlace = unknownFile
 
 function readProblem({ kind, word }: Extract<Effect, { word: ShellWord }>, place: Place): string | undefined {
   const { book, whereabouts, isHardened, isStill, isConfined } = place
   const places = placesOf(word, whereabouts)
   // Of a pattern that fits too much the names could be those of processes.
   if (places.isUnknown) return isConfined && word.kind === 'dynamic' ? undefined : unknownPlace
-  if (!isConfined && couldBeOption(word, places, isHardened))
-    return 'a file name that matches the pattern could be an option'
+  if (!isConfined && couldBeOption(word, places, isHardened)) return patternMayBeOption
   const all = [...places.paths, ...places.below]
   const isOpen = (path: string): boolean =>
     isPathAllowed(book, read, path) || (isConfined && book.wall?.reads(path, kind === 'list') === true)
   const outside = all.find((path) => !isOpen(path))
-  if (outside !== undefined) return `no rule allows reading ${outside}`
-  if (kind !== 'read' && kind !== 'list' && all.some((path) => holdsProcesses(bothEnds(path))))
-    return 'it would search /proc, which exposes data of other processes'
+  if (outside !== undefined) return noRuleForReading(outside)
+  if (kind !== 'read' && kind !== 'list' && all.some((path) => holdsProcesses(bothEnds(path)))) return searchesProcesses
   const isDeep = kind === 'read tree' || kind === 'read through links'
-  if (!isConfined && kind === 'read through links' && all.some((path) => leadsOut(path, place)))
-    return 'it would follow links out of that folder'
-  return kind !== 'list' && mayMeetUnseen(readRules(book), places, isDeep, isStill)
-    ? 'it may read a file that a rule covers'
-    : undefined
+  if (!isConfined && kind === 'read through links' && all.some((path) => leadsOut(path, place))) return followsLinksOut
+  return kind !== 'list' && mayMeetUnseen(readRules(book), places, isDeep, isStill) ? mayReadRuledFile : undefined
 }
 
 function leadsOut(folder: string, { book, linksThatLeadOut }: Place): boolean {
@@ -361,21 +379,21 @@ function writeProblem(
 ): string | undefined {
   const places = placesOf(word, whereabouts)
   if (places.isUnknown || word.kind === 'dynamic') return unknownPlace
-  if (word.couldBeOption === true) return 'a file name that matches the pattern could be an option'
+  if (word.couldBeOption === true) return patternMayBeOption
   if (word.kind === 'glob' && places.below.some((folder) => couldFitBelow(pathRules(book), folder)))
-    return 'it may change a file that a rule covers'
+    return mayChangeRuledFile
   if (places.paths.some(hasOtherNames)) return otherNames
   const found = new Set(places.paths)
   for (const path of [...places.paths, ...places.below]) {
     if (book.mode !== 'acceptEdits' || !isPathAllowed({ ...book, allow: [] }, edit, path)) {
       const isByRule = isPathAllowed(book, edit, path) && kind === 'write'
-      if (!isByRule) return `no rule allows changing ${path}`
+      if (!isByRule) return noRuleForChanging(path)
     }
     // The folder that a pattern looks in is not what it names.
     if (kind === 'write tree' && found.has(path)) {
-      if (book.directories.includes(path)) return 'it changes the whole folder'
-      if (couldFitBelow(pathRules(book), path)) return 'it may change a file that a rule covers'
-      if (holdsProtected(path, book.directories)) return `${path} contains protected files`
+      if (book.directories.includes(path)) return changesWholeFolder
+      if (couldFitBelow(pathRules(book), path)) return mayChangeRuledFile
+      if (holdsProtected(path, book.directories)) return containsProtectedFiles(path)
     }
   }
   return undefined

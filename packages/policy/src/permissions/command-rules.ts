@@ -27,6 +27,15 @@ import {
   ruleForPath,
 } from './rule-book.ts'
 import { mayMeetUnseen } from './unseen-files.ts'
+import {
+  aliasMayChangeFiles,
+  exportsRuledFiles,
+  mayChangeFileOf,
+  mayUseRuledFile,
+  movedLinkMayReachFile,
+  showsRuledFiles,
+  unknownFiles,
+} from './command-texts.ts'
 
 export const read: Access = { kind: 'read', toolName: 'Read' }
 export const edit: Access = { kind: 'edit', toolName: 'Edit' }
@@ -181,8 +190,7 @@ export function doubtAbout(command: string, book: RuleBook): string | undefined 
   if (files.length === 0) return undefined
   for (const simple of analysis.commands) {
     const { commands: meant, unknown } = commandsIn(simple, analysis, whereabouts)
-    if (unknown !== undefined && files.some(({ tool }) => tool === 'Edit'))
-      return `git ${unknown} may be an alias of a command that changes files`
+    if (unknown !== undefined && files.some(({ tool }) => tool === 'Edit')) return aliasMayChangeFiles(`git ${unknown}`)
     const doubt = doubtAboutGitWrites(files, meant, whereaboutsOfGit(simple, analysis.variables, whereabouts))
     if (doubt !== undefined) return doubt
   }
@@ -217,18 +225,16 @@ function reachOf(
   const isShowing = literal.slice(0, 2).some(({ value }) => showing.test(value))
   if (name === 'git' && (isShowing || literal.some(({ value }) => handingOut.test(value)))) {
     const about = rulesForReading(rules)
-    if (whereabouts.directories.some((folder) => couldFitBelow(about, workTreeAround(folder))))
-      return 'git would export stored versions of files that a rule covers'
+    if (whereabouts.directories.some((folder) => couldFitBelow(about, workTreeAround(folder)))) return exportsRuledFiles
   }
   const usesTrees = treeUsers.has(name)
   for (const { word } of wordsThatAreFiles([literalWord(name), ...literal]).slice(0, mostWords)) {
     for (const place of placesOf(word, whereabouts).paths) {
       const changed = patternForPath(rules, edit, place)
-      if (changed !== undefined) return `${name} may change a file that the rule ${changed.source} covers`
+      if (changed !== undefined) return mayChangeFileOf(name, changed.source)
       if ((name === 'cp' || name === 'mv') && relocateProblem(place, rules) !== undefined)
-        return `a link that ${name} moves may then lead to a file that a rule covers`
-      if (usesTrees && (holdsFitting(rules, place) || holdsOtherName(rules, place)))
-        return `${name} may use a file that a rule covers`
+        return movedLinkMayReachFile(name)
+      if (usesTrees && (holdsFitting(rules, place) || holdsOtherName(rules, place))) return mayUseRuledFile(name)
     }
   }
   return undefined
@@ -241,7 +247,7 @@ function rulesForReading(rules: readonly PermissionRule[]): readonly PermissionR
 
 const editingTools: ReadonlySet<string> = new Set(['Edit', 'Write', 'NotebookEdit', patchToolName])
 
-const elsewhere = 'it is only known at run time which files it uses'
+const elsewhere = unknownFiles
 
 function fileDoubt(
   analysis: ShellAnalysis,
@@ -274,8 +280,7 @@ function fileDoubt(
       for (const effect of effectsOfCommand(command)) {
         if ((effect.kind === 'read' || isReadOfTree(effect)) && isOpen(effect.word, isReadOfTree(effect), reading))
           return elsewhere
-        if (effect.kind === 'git' && effect.history && showsFitting(effect.folder))
-          return 'git would show stored versions of files that a rule covers'
+        if (effect.kind === 'git' && effect.history && showsFitting(effect.folder)) return showsRuledFiles
       }
     } else if (handsOver(command)) return elsewhere
     else if (!takesAnything(words[0]?.value ?? '')) {

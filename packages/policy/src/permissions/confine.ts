@@ -8,6 +8,7 @@ import { isHarmlessBesideRules, isPlainLine } from '../shell/plain-line.ts'
 import { holdsGitSecret, personalGitFiles, repositoryPlaces } from './git-settings.ts'
 import { innermost, placesOf, type Whereabouts, whereaboutsOf } from './places.ts'
 import { isPathAllowed, type RuleBook } from './rule-book.ts'
+import { failsConfined, nothingConfines, partNeedsRule, runsUnconfinedByRule, tooComplex } from './command-texts.ts'
 
 /** A part of a line, and what lets it run. */
 export interface ConfinablePart {
@@ -42,20 +43,15 @@ export function confinementProblem(
   const analysis = analyseShell(command)
   const unconfined = analysis.commands.find(seesMachine)
   if (byRule > 0 || unconfined !== undefined) {
-    const cause =
-      byRule > 0
-        ? 'a part of it runs unconfined, because a rule allows it'
-        : `${programOf(unconfined)} does not work when it is confined`
-    if (!isPlainLine(command)) return `${cause}, and the command is too complex to run without a rule`
+    const cause = byRule > 0 ? runsUnconfinedByRule : failsConfined(programOf(unconfined))
+    if (!isPlainLine(command)) return tooComplex(cause)
     const other = parts.find(
       ({ isRule, of }) => isRule !== true && of !== undefined && !seesMachine(of) && !isHarmlessBesideRules(of),
     )
-    return other === undefined ? undefined : `${cause}, and ${other.part} needs a rule to run unconfined`
+    return other === undefined ? undefined : partNeedsRule(cause, other.part)
   }
   if (means.kind !== 'none' || !isConfinableAnalysis(analysis)) return undefined
-  return isPlainLine(command)
-    ? undefined
-    : `commands cannot be confined here (${means.why}), and this one is too complex to run without a rule`
+  return isPlainLine(command) ? undefined : nothingConfines(means.why)
 }
 
 /** Programs that read what the kernel shows to nobody who is confined: sockets and open files of other processes. */

@@ -5,6 +5,7 @@ import type { RuleBook, RuleDecision } from './rule-book.ts'
 import { runsAnything } from './runs-anything.ts'
 import { unjudgedParts } from './unjudged.ts'
 import { filesUnknownHere } from './permission-texts.ts'
+import { byBypassMode, byRule, noRuleForPart, runsInSandbox } from './command-texts.ts'
 
 /** One command or redirect of a line, and what would become of it alone. */
 export interface ExplainedPart {
@@ -22,7 +23,7 @@ export interface ExplainedPart {
 export function explainedParts(command: string, { behavior }: RuleDecision, book: RuleBook): readonly ExplainedPart[] {
   const isHeld = behavior === 'allow' && book.sandbox?.holds(command) === true
   return partsByRules(command, book).map(({ wouldAllow, ...part }) => {
-    if (isHeld && part.behavior === 'ask') return { ...part, behavior: 'allow', because: 'it runs in the sandbox' }
+    if (isHeld && part.behavior === 'ask') return { ...part, behavior: 'allow', because: runsInSandbox }
     return wouldAllow === undefined || book.hasFixedAllow ? part : { ...part, wouldAllow, ...freedomOf(wouldAllow) }
   })
 }
@@ -48,15 +49,15 @@ function partsByRules(command: string, book: RuleBook): readonly ExplainedPart[]
     .map((part): ExplainedPart => {
       const text = part.part
       const denied = ruleForCommand(book.deny, text, book)
-      if (denied !== undefined) return { part: text, behavior: 'deny', because: `the rule ${denied.source}` }
+      if (denied !== undefined) return { part: text, behavior: 'deny', because: byRule(denied.source) }
       const asked = ruleForCommand(book.ask, text, book)
-      if (asked !== undefined) return { part: text, behavior: 'ask', because: `the rule ${asked.source}` }
+      if (asked !== undefined) return { part: text, behavior: 'ask', because: byRule(asked.source) }
       const doubt = doubtAbout(text, book)
       if (doubt !== undefined) return { part: text, behavior: 'ask', because: doubt }
       const bare = bareRule(book)
       if (part.isRule === true) {
         const rule = part.by ?? ''
-        return { part: text, behavior: 'allow', because: `the rule ${rule}`, ...freedomOf(rule) }
+        return { part: text, behavior: 'allow', because: byRule(rule), ...freedomOf(rule) }
       }
       const unjudged = book.mode === 'bypassPermissions' ? unjudgedParts(text, book)[0] : undefined
       if (unjudged !== undefined) {
@@ -64,15 +65,14 @@ function partsByRules(command: string, book: RuleBook): readonly ExplainedPart[]
         const { wouldAllow } = unjudged
         return { part: text, behavior: 'ask', because, ...(wouldAllow !== undefined && { wouldAllow }) }
       }
-      if (book.mode === 'bypassPermissions')
-        return { part: text, behavior: 'allow', because: 'the mode bypassPermissions' }
+      if (book.mode === 'bypassPermissions') return { part: text, behavior: 'allow', because: byBypassMode }
       if (part.by !== undefined) return { part: text, behavior: 'allow', because: part.by }
-      if (bare !== undefined) return { part: text, behavior: 'allow', because: `the rule ${bare}`, ...freedomOf(bare) }
+      if (bare !== undefined) return { part: text, behavior: 'allow', because: byRule(bare), ...freedomOf(bare) }
       const rule = part.wouldAllow
       return {
         part: text,
         behavior: 'ask',
-        because: part.why ?? 'no rule allows it',
+        because: part.why ?? noRuleForPart,
         ...(rule !== undefined && { wouldAllow: rule }),
       }
     })

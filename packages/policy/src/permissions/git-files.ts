@@ -7,6 +7,7 @@ import { workTreeAround } from './git-settings.ts'
 import { guessedPlaces, type Whereabouts } from './places.ts'
 import type { PermissionRule } from './rule.ts'
 import { type Access, couldFitBelow, deniableNames, patternForEnds } from './rule-book.ts'
+import { gitMayChangeRuledFile } from './command-texts.ts'
 
 type Words = readonly ShellWord[]
 
@@ -42,7 +43,7 @@ export function doubtAboutGitWrites(
 ): string | undefined {
   const about = rules.filter(({ tool, spec }) => tool === edit.toolName && spec.kind === 'path')
   if (about.length === 0) return undefined
-  const mayBeAmong = 'git may change a file that a rule covers'
+  const mayBeAmong = gitMayChangeRuledFile
   for (const words of commands.filter(isGit)) {
     const found = gitWrites(words)
     if (found === undefined) continue

@@ -11,6 +11,13 @@ import { homeFolder, realPath, statOf } from '../files/paths.ts'
 import { redactSecrets } from '@halting/core/redact'
 import type { ShownSettings } from '../shell/effects.ts'
 import { isHarmlessInRepository, isHarmlessOfPerson } from './harmless-git-settings.ts'
+import {
+  gitFileUnparsable,
+  gitFileUnreadable,
+  gitIndexHook,
+  gitSettingMayRun,
+  gitVariableSet,
+} from './command-texts.ts'
 
 /** How a line runs git: with its settings turned off by environment, or with those of the person. */
 export interface GitUse {
@@ -32,7 +39,7 @@ export function gitProblem(
   const foreign = Object.keys(env).find(
     (name) => /^GIT_(?!SSL_|HTTP_|CURL_|TRACE)/.test(name) && !harmlessVariables.has(name) && env[name] !== '',
   )
-  if (foreign !== undefined) return `${foreign} is set, which changes what git does`
+  if (foreign !== undefined) return gitVariableSet(foreign)
   return repositoryProblem(folder, use) ?? personalProblem()
 }
 
@@ -146,13 +153,11 @@ const harmlessVariables: ReadonlySet<string> = new Set(
 function settingProblem(found: GitRepository, use: GitUse): string | undefined {
   for (const file of settingsFiles(found)) {
     const settings = settingsOf(file)
-    if (settings === undefined) return `${file} cannot be parsed`
+    if (settings === undefined) return gitFileUnparsable(file)
     const harmful = settings.find((setting) => !isHarmlessHere(setting, found, use))
     if (harmful !== undefined) return problemOf(file, harmful)
   }
-  return !use.isHardened && existsSync(join(found.commonFolder, 'hooks/post-index-change'))
-    ? 'the repository has a hook that git runs when it refreshes its index'
-    : undefined
+  return !use.isHardened && existsSync(join(found.commonFolder, 'hooks/post-index-change')) ? gitIndexHook : undefined
 }
 
 function isHarmlessHere(setting: GitSetting, found: GitRepository, use: GitUse): boolean {
@@ -171,12 +176,12 @@ function hasNoHook(value: string | undefined, workTree: string): boolean {
 
 function problemOf(file: string, { section, key }: GitSetting): string {
   const name = headOf(`${section}.${key}`.replaceAll(/[\p{Cc}\p{Cf}]/gu, '?'), 200)
-  return `${file} sets ${name}, which may run a program or lead elsewhere`
+  return gitSettingMayRun(file, name)
 }
 
 function personalFileProblem(file: string, depth = 0): string | undefined {
   const settings = depth > 5 ? undefined : personalSettingsOf(file)
-  if (settings === undefined) return `${file} cannot be read`
+  if (settings === undefined) return gitFileUnreadable(file)
   for (const setting of settings) {
     if (isInclude(setting.section, setting.key)) {
       const included = includedFile(file, setting.value ?? '')

@@ -9,6 +9,15 @@ import { isAboutProgram, isAboutSubcommands, matchCommand } from './command-patt
 import { type GitMeaning, gitMeaning } from './git-aliases.ts'
 import type { Whereabouts } from './places.ts'
 import type { PermissionRule } from './rule.ts'
+import {
+  aliasMayRun,
+  commandMayRun,
+  commandsNotAnalyzed,
+  programRenamed,
+  ruleMayApply,
+  unknownProgram,
+  variableMayRun,
+} from './command-texts.ts'
 
 /** Every command that may run inside one, those that aliases of git stand for too, and the subcommand of git that is not known. */
 export function commandsIn(simple: SimpleCommand, { variables }: ShellAnalysis, whereabouts: Whereabouts): GitMeaning {
@@ -53,33 +62,31 @@ export function hiddenCommand(
     for (const assignment of assignments) {
       const [name = ''] = assignment.value.split(/[+[=]/, 1)
       const texts = commandsInValue(assignment, isHarmlessVariable(name) || isShellLocal(name))
-      if (texts === undefined) return `commands in ${name} are not analyzed`
+      if (texts === undefined) return commandsNotAnalyzed(name)
       const rule = ruleForTexts(texts)
-      if (rule !== undefined) return `${name} may contain a command that the rule ${rule.source} covers`
+      if (rule !== undefined) return variableMayRun(name, rule.source)
     }
-    if (possibleCommands(words).some(runsUnknown))
-      return `it is only known at run time which command ${words[0]?.value ?? ''} runs`
+    if (possibleCommands(words).some(runsUnknown)) return unknownProgram(words[0]?.value ?? '')
     const { commands, unknown } = commandsIn(simple, analysis, whereabouts)
     const dynamic = ruleFor((pattern) => commands.some((form) => matchCommand(pattern, form) === 'maybe'))
-    if (dynamic !== undefined) return `it is only known at run time whether the rule ${dynamic.source} applies`
+    if (dynamic !== undefined) return ruleMayApply(dynamic.source)
     if (unknown !== undefined) {
       const rule = ruleFor((pattern) => isAboutSubcommands(pattern, 'git'))
-      if (rule !== undefined) return `git ${unknown} may be an alias of a command that the rule ${rule.source} covers`
+      if (rule !== undefined) return aliasMayRun(`git ${unknown}`, rule.source)
     }
     const aliased = commands
       .flatMap(unknownSubcommands)
       .filter(({ family }) => family !== 'git')
       .map((other) => ({ ...other, rule: ruleFor((pattern) => isAboutSubcommands(pattern, other.family)) }))
       .find(({ rule }) => rule !== undefined)
-    if (aliased?.rule !== undefined)
-      return `${aliased.family} ${aliased.name} may be an alias of a command that the rule ${aliased.rule.source} covers`
+    if (aliased?.rule !== undefined) return aliasMayRun(`${aliased.family} ${aliased.name}`, aliased.rule.source)
     const renamed = ruleFor((pattern) => copiedPrograms(words, analysis).some((name) => isAboutProgram(pattern, name)))
-    if (renamed !== undefined) return `a program that the rule ${renamed.source} covers would run under another name`
+    if (renamed !== undefined) return programRenamed(renamed.source)
     const possible = mightBeCommands(words)
     const rule =
       ruleForTexts([...possible.commands.map(valuesOf), ...possible.texts]) ??
       ruleFor((pattern) => possible.commands.some((form) => matchCommand(pattern, form) === 'yes'))
-    if (rule !== undefined) return `${words[0]?.value ?? ''} may run a command that the rule ${rule.source} covers`
+    if (rule !== undefined) return commandMayRun(words[0]?.value ?? '', rule.source)
   }
   return undefined
 }

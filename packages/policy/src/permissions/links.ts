@@ -4,6 +4,7 @@ import { allEntries } from '../files/first-entries.ts'
 import { isDirectory, isInside, realPath } from '../files/paths.ts'
 import type { PermissionRule } from './rule.ts'
 import { couldFitBelow, patternForPath } from './rule-book.ts'
+import { linkToRuledFile, movedLinkLeadsElsewhere, tooManyFiles } from './command-texts.ts'
 
 const read = { kind: 'read', toolName: 'Read' } as const
 const edit = { kind: 'edit', toolName: 'Edit' } as const
@@ -44,11 +45,11 @@ function linksAt(path: string): readonly Link[] | undefined {
 /** Why something cannot be taken to another place without asking: links in it that would lead elsewhere from there, or to what rules are about. */
 export function relocateProblem(path: string, rules: readonly PermissionRule[]): string | undefined {
   const links = linksAt(path)
-  if (links === undefined) return `${path} has too many files to check, or a name that is not text`
+  if (links === undefined) return tooManyFiles(path)
   const real = realPath(path)
   const moving = links.find(({ target, end }) => !isAbsolute(target) && (end === real || !isInside(end, real)))
-  if (moving !== undefined) return `a link in ${path} would lead elsewhere after the move`
-  return links.some(({ end }) => isAbout(rules, end)) ? 'a link in it leads to a file that a rule covers' : undefined
+  if (moving !== undefined) return movedLinkLeadsElsewhere(path)
+  return links.some(({ end }) => isAbout(rules, end)) ? linkToRuledFile : undefined
 }
 
 function isAbout(rules: readonly PermissionRule[], end: string): boolean {

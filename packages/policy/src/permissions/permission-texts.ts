@@ -2,7 +2,9 @@
 
 /** A rule denies it. */
 export const deniedByRule = (rule: string): string => `Denied by the rule ${rule}.`
-export const doNotBypass = (denied: string): string => `${denied} Do not try to bypass it.`
+/** @param denied a sentence that names the rule */
+export const doNotBypass = (denied: string): string =>
+  `${denied} Do not try to bypass it. Continue without this call, or report that you need it.`
 /** The same for a tool that the model called by another name. */
 export const deniedAsCalled = (rule: string, name: string): string =>
   `Denied by the rule ${rule}, because it was called as ${name}.`

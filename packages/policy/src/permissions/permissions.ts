@@ -16,6 +16,7 @@ import {
   hiddenTools,
   isPathRuleFor,
   patternForPath,
+  ruleForPath,
   permissionModes,
   type PermissionMode,
   type RuleBook,
@@ -100,6 +101,8 @@ export interface RulePermissions extends Permissions {
   domains(): DomainLists
   /** For `WorkspaceOptions.hides`: searches leave out what may not be read. */
   deniesReading(path: string, rights?: Rights): boolean
+  /** For `WorkspaceOptions.asksToRead`: whether an ask rule names what is read, so that no result of another tool may quote it. */
+  asksToRead(path: string, rights?: Rights): boolean
 }
 
 /** A rule in force. */
@@ -248,12 +251,8 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
     remedyFor: (request) => remedyFor(asCallOfServer(request) ?? request, inMode(bookFor(request), request, modes)),
     ...offers,
     explain: (command) => explanationOf(command, book),
-    deniesReading(path, rights = {}) {
-      const { deny } = bookOf(rights)
-      if (patternForPath(deny, read, path) !== undefined) return true
-      // What it leads to, and which other names it has, cannot be told.
-      return !isExactPath(path) && deny.some((rule) => isPathRuleFor(rule, read))
-    },
+    deniesReading: (path, rights = {}) => isHidden(path, bookOf(rights)),
+    asksToRead: (path, rights = {}) => ruleForPath(bookOf(rights).ask, read, path) !== undefined,
     confinementOf({ callId, command, agentId, ...rights }) {
       const decided = confinements.get(judgedKey(callId, agentId))
       // A person may have put another command in the place of the one that was decided about: it is judged by itself then.
@@ -281,6 +280,12 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
       ...offers,
     },
   }
+}
+
+function isHidden(path: string, { deny }: RuleBook): boolean {
+  if (patternForPath(deny, read, path) !== undefined) return true
+  // What it leads to, and which other names it has, cannot be told.
+  return !isExactPath(path) && deny.some((rule) => isPathRuleFor(rule, read))
 }
 
 /** A yes alone means the first of the updates of such a call, where its mode is one of the session. */
@@ -403,9 +408,9 @@ function noteJudged(
   }
 }
 
-/** Where a path led; of a call with one path that one, whatever its name. */
+/** Where a path led. One that goes by another name by now must lead to a place of the call that was judged. */
 function pathIn(judged: ReadonlyMap<string, string> = new Map(), path = ''): string | undefined {
-  return judged.get(path) ?? (judged.size === 1 ? [...judged.values()][0] : undefined)
+  return judged.get(path) ?? [...judged.values()][0]
 }
 
 function noteConfinement(

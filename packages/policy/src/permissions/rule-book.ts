@@ -53,8 +53,14 @@ export interface RuleBook {
 
 /**
  * How a path is used. Edit rules cover Write, Read rules cover Grep and Glob (spec R-RULE-3). `asTool`: a tool whose rules cover this use, too.
+ * `isCopied`: what is in the file is at another path afterwards, so rules that take away reading it hold, too.
  */
-export type Access = { readonly kind: 'read' | 'edit'; readonly toolName: string; readonly asTool?: string }
+export type Access = {
+  readonly kind: 'read' | 'edit'
+  readonly toolName: string
+  readonly asTool?: string
+  readonly isCopied?: true
+}
 
 export function isPathRuleFor(rule: PermissionRule, { kind, toolName, asTool }: Access): boolean {
   return rule.tool === toolName || rule.tool === (kind === 'read' ? 'Read' : 'Edit') || rule.tool === asTool
@@ -85,7 +91,9 @@ export function ruleForEnds(
   ends: readonly string[],
 ): PermissionRule | undefined {
   const names = namesOfEnds(rules, ends)
-  return rules.find((rule) => isPathRuleFor(rule, access) && names.some((name) => fitsPath(rule, name)))
+  const isAbout = (rule: PermissionRule): boolean =>
+    isPathRuleFor(rule, access) || (access.isCopied === true && rule.tool === 'Read')
+  return rules.find((rule) => isAbout(rule) && names.some((name) => fitsPath(rule, name)))
 }
 
 /** The first rule about paths that fits one of these ends of a path. */

@@ -74,7 +74,12 @@ export function subjectsOf(call: ToolUseBlock, cwd: string): Subjects {
   if (call.name !== patchToolName) return [subjectOf(call, cwd)]
   const subjects = changedPathsOf(patchedFilesOf(call.input)).map((changed): Subject => {
     const path = calledPath(changed.path, cwd)
-    const access: Access = { kind: 'edit', toolName: call.name, ...(changed.isNew && { asTool: 'Write' }) }
+    const access: Access = {
+      kind: 'edit',
+      toolName: call.name,
+      ...(changed.isNew && { asTool: 'Write' }),
+      ...(changed.isMoved && { isCopied: true }),
+    }
     return { kind: 'path', path, ends: bothEnds(path), access, isSearch: false }
   })
   const [first, ...others] = subjects

@@ -5,6 +5,7 @@ import { chosenProblem } from './chosen-programs.ts'
 import { bareRule, changesOf, gitEffectProblem, ruleAllowing, ruleNaming, wholeProblem } from './command-cover.ts'
 import { whereaboutsOf } from './places.ts'
 import type { RuleBook } from './rule-book.ts'
+import { setsVariable } from './command-texts.ts'
 
 /** A part of a command line of which nobody can tell which files it uses. */
 export interface UnjudgedPart {
@@ -49,7 +50,7 @@ export function unjudgedParts(command: string, { deny, ...others }: RuleBook): r
                   : undefined
           return problem === undefined ? [] : [problem]
         })[0]
-      : 'it sets an environment variable that programs may react to'
+      : setsVariable
     if (why === undefined) return []
     const rule = ruleNaming(simple)
     const part = sourceOf([...simple.assignments, ...simple.words])

@@ -230,7 +230,12 @@ function checkHooks(
 }
 
 /** Where a hook decides whether something happens; without it, it would. */
-const guardedEvents: ReadonlySet<string> = new Set(['PreToolUse', 'PermissionRequest', 'UserPromptSubmit'])
+const guardedEvents: ReadonlySet<string> = new Set([
+  'PreToolUse',
+  'PermissionRequest',
+  'PreSkillShellCommand',
+  'UserPromptSubmit',
+])
 
 /** Another name is a slip of the pen. */
 const foreignTypes: ReadonlySet<string> = new Set(['agent', 'mcp_tool'])

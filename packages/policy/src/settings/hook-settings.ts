@@ -39,6 +39,7 @@ export const hookEvents = [
   'UserPromptSubmit',
   'PreToolUse',
   'PermissionRequest',
+  'PreSkillShellCommand',
   'PostToolUse',
   'PostToolUseFailure',
   'PostToolBatch',

@@ -6,6 +6,7 @@ import { notUnderstood, readScript } from './read-script.ts'
 import { assignedIn, type Assigned, setByCommand, staysStraight } from './variables.ts'
 import { type ShellWord, shellWord, shellWords } from './words.ts'
 import { mostRunnerWords, runsItsArguments } from './wrappers.ts'
+import { controlCharacters, parenthesesTooDeep, scriptsTooDeep, tooLong, tooManyWords } from './shell-texts.ts'
 
 /** What a command line will do, as far as it can be told without running it. */
 export interface ShellAnalysis {
@@ -40,7 +41,7 @@ const longestCommand = 50_000
 const deepestNesting = 100
 /** Words, commands and redirects, those of all rounds of a loop: each may be looked up on disk several times. */
 export const mostWords = 400
-const tooMany = 'it has too many words to look at'
+const tooMany = tooManyWords
 class TooMany extends Error {}
 // oxlint-disable-next-line no-control-regex -- they are what is looked for
 const unusual = /[\u0000-\u0008\u000B-\u001F\u007F]/
@@ -60,11 +61,11 @@ export function analyseShell(command: string): ShellAnalysis {
 /** `isAnySet`: what stands around it may set any variable. */
 function analyse(command: string, depth: number, isAnySet: boolean): ShellAnalysis {
   const found: Found = { commands: [], redirects: [], patterns: [], opaque: [], features: new Set(), variables: [] }
-  if (depth > deepest) return { ...found, opaque: ['scripts within scripts go too deep'] }
-  if (command.length > longestCommand) return { ...found, opaque: ['it is too long to look at'] }
-  if (nestingOf(command) > deepestNesting) return { ...found, opaque: ['its parentheses go too deep'] }
+  if (depth > deepest) return { ...found, opaque: [scriptsTooDeep] }
+  if (command.length > longestCommand) return { ...found, opaque: [tooLong] }
+  if (nestingOf(command) > deepestNesting) return { ...found, opaque: [parenthesesTooDeep] }
   // Carriage returns above all: the parser and bash do not agree on where a line with one ends.
-  if (unusual.test(command)) found.opaque.push('it holds control characters')
+  if (unusual.test(command)) found.opaque.push(controlCharacters)
   const { script, problem } = readScript(command)
   if (problem !== undefined) found.opaque.push(problem)
   let isAny = isAnySet

@@ -14,6 +14,7 @@ import { tellsVersion, versionEffects } from './programs/versions.ts'
 import { xxdEffects } from './programs/xxd.ts'
 import { effectsByGrammar, writesOperands } from './read-grammar.ts'
 import type { ShellWord } from './words.ts'
+import { commandNameUnknown, notDescribed } from './shell-texts.ts'
 
 /** Every command that is described, by its name. What is not here asks. */
 export const grammars: Readonly<Record<string, Grammar>> = { ...files, ...search, ...system, ...viewers, ...changes }
@@ -38,10 +39,10 @@ const described: Readonly<Record<string, Describe>> = {
 export function effectsOf(words: readonly ShellWord[]): readonly Effect[] {
   const [name, ...args] = words
   if (name === undefined) return []
-  if (name.kind !== 'literal') return unknown('the name of a command is only known at run time')
+  if (name.kind !== 'literal') return unknown(commandNameUnknown)
   if (Object.hasOwn(described, name.value)) return described[name.value]?.(args) ?? []
   const grammar = Object.hasOwn(grammars, name.value) ? grammars[name.value] : undefined
-  return grammar === undefined ? unknown(`there is no analysis for ${name.value}`) : effectsByGrammar(grammar, args)
+  return grammar === undefined ? unknown(notDescribed(name.value)) : effectsByGrammar(grammar, args)
 }
 
 /** Commands whose arguments are text: nothing that they hold is looked up or run. */

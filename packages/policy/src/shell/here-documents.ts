@@ -1,4 +1,5 @@
 import { type SourceReader, Unreadable } from './source-reader.ts'
+import { hereDocumentAmbiguousEnd, hereDocumentDelimiter, hereDocumentWithoutEnd } from './shell-texts.ts'
 
 export interface HereDocument {
   readonly end: string
@@ -6,7 +7,7 @@ export interface HereDocument {
   readonly stripsTabs: boolean
 }
 
-const unusual = 'the delimiter of a here-document is unusual'
+const unusual = hereDocumentDelimiter
 
 /** Reads the delimiter after `<<`: a plain word, or a word that is quoted as a whole. */
 export function readEnd(reader: SourceReader): Pick<HereDocument, 'end' | 'isQuoted'> {
@@ -40,10 +41,9 @@ export function readHereDocument(
       return
     }
     // In a substitution some versions of bash accept `E)` as the end, too.
-    if (line.startsWith(end) && !/\w/.test(line.charAt(end.length)))
-      throw new Unreadable('a here-document may end in two places')
+    if (line.startsWith(end) && !/\w/.test(line.charAt(end.length))) throw new Unreadable(hereDocumentAmbiguousEnd)
   }
-  throw new Unreadable('a here-document has no end')
+  throw new Unreadable(hereDocumentWithoutEnd)
 }
 
 function readJoined(reader: SourceReader, readText: () => void): void {

@@ -2,6 +2,7 @@ import { commandOfFind } from './programs/find.ts'
 import { isDescribed } from './describe.ts'
 import { formsOf, mostRunnerWords, nameOf, runsForFound, runsItsArguments } from './wrappers.ts'
 import type { ShellWord } from './words.ts'
+import { unknownRun } from './shell-texts.ts'
 
 /** A command inside the arguments of another one. */
 export type InnerScript =
@@ -53,7 +54,7 @@ function scriptsOf([name, ...args]: readonly ShellWord[]): readonly InnerScript[
 function textScript(words: readonly ShellWord[], program: string): InnerScript {
   return words.every((word) => word.kind === 'literal')
     ? { kind: 'script', script: words.map((word) => word.value).join(' ') }
-    : { kind: 'unknown', why: `it is only known at run time what ${program} runs` }
+    : { kind: 'unknown', why: unknownRun(program) }
 }
 
 function trapScript(args: readonly ShellWord[]): readonly InnerScript[] {
@@ -66,7 +67,7 @@ function trapScript(args: readonly ShellWord[]): readonly InnerScript[] {
 function shellScript(args: readonly ShellWord[], program: string): readonly InnerScript[] {
   const script = scriptOfShell(args)
   if (script === undefined) return []
-  if (script === 'unknown') return [{ kind: 'unknown', why: `it is only known at run time what ${program} runs` }]
+  if (script === 'unknown') return [{ kind: 'unknown', why: unknownRun(program) }]
   return [textScript([script], program)]
 }
 

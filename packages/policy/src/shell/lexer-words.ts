@@ -1,5 +1,20 @@
 import { ansiValue } from './ansi-quotes.ts'
 import { type SourceReader, Unreadable } from './source-reader.ts'
+import {
+  arithmeticOrCommand,
+  arithmeticRuns,
+  backticksUnclear,
+  bracketArithmeticRuns,
+  dollarExpandsNothing,
+  expansionQuotesMayBeText,
+  expansionWithOperator,
+  expansionWithoutVariable,
+  listWithComment,
+  listWithOperator,
+  nestedQuotesMayNotProtect,
+  subscriptRuns,
+  translatedText,
+} from './shell-texts.ts'
 
 /** A word as written; `value` is the word without quotes, undefined if a variable or a command contributes to it. */
 export interface LexedWord {
@@ -96,23 +111,23 @@ export class WordLexer {
       const next = reader.peek()
       if (next === '(') depth += 1
       else if (next === ')') depth -= 1
-      else if (next !== '$') throw new Unreadable('its arithmetic may contain commands')
+      else if (next !== '$') throw new Unreadable(arithmeticRuns)
       reader.take()
       if (next === '$') this.#plainVariable()
     }
-    if (reader.peek() !== ')') throw new Unreadable('it may be arithmetic or a command')
+    if (reader.peek() !== ')') throw new Unreadable(arithmeticOrCommand)
     reader.take()
   }
 
   #plainVariable(): void {
     const reader = this.#reader
     if (reader.peek() !== '{') {
-      if (!/[A-Za-z_\d]/.test(reader.peek())) throw new Unreadable('its arithmetic may contain commands')
+      if (!/[A-Za-z_\d]/.test(reader.peek())) throw new Unreadable(arithmeticRuns)
       return
     }
     reader.take()
     reader.takeWhile(/\w/)
-    if (reader.take() !== '}') throw new Unreadable('its arithmetic may contain commands')
+    if (reader.take() !== '}') throw new Unreadable(arithmeticRuns)
   }
 
   #piece(next: string, isPattern: boolean): void {
@@ -123,7 +138,7 @@ export class WordLexer {
     else if (next === '`') this.#backticks('plain')
     else if (next !== '$') this.#text(reader.take())
     else if (this.#dollar('plain') && !(isPattern && endOfWord.test(reader.peek())))
-      throw new Unreadable('a dollar sign expands nothing')
+      throw new Unreadable(dollarExpandsNothing)
   }
 
   #text(text: string): void {
@@ -176,7 +191,7 @@ export class WordLexer {
     const pos = reader.position
     reader.take()
     const end = reader.findRaw('`', place === 'plain' ? /^[^\\]*$/ : /^[^\\"]*$/)
-    if (end === -1) throw new Unreadable('backticks are not closed, or contain backslashes or quotes')
+    if (end === -1) throw new Unreadable(backticksUnclear)
     reader.within(end, () => this.#readCommands('`'))
     reader.take()
     this.#facts.add(`\` ${pos} ${reader.position}`)
@@ -205,9 +220,8 @@ export class WordLexer {
       this.#facts.add(`$(( ${pos} ${reader.position}`)
     } else if (next === '(') this.#substitution('$(', pos)
     else if (next === '{') this.#parameter(place, pos)
-    else if (next === '[') throw new Unreadable('arithmetic in brackets can run commands')
-    else if (place === 'plain' && next === '"')
-      throw new Unreadable('a translated text ($"…") is only known at run time')
+    else if (next === '[') throw new Unreadable(bracketArithmeticRuns)
+    else if (place === 'plain' && next === '"') throw new Unreadable(translatedText)
     else if (place === 'plain' && next === "'") {
       this.#ansiQuotes(pos)
       return false
@@ -232,7 +246,7 @@ export class WordLexer {
   #parameter(place: Place, pos: number): void {
     const reader = this.#reader
     reader.take()
-    if (!/[\w@*#?$!-]/.test(reader.peek())) throw new Unreadable('an expansion has no variable')
+    if (!/[\w@*#?$!-]/.test(reader.peek())) throw new Unreadable(expansionWithoutVariable)
     // The first character belongs to the name, or is a `#` or `!` before it.
     const first = reader.take()
     if (/[#!]/.test(first) && specialParameter.test(reader.peek())) reader.take()
@@ -249,16 +263,15 @@ export class WordLexer {
       else if (next === '"' && place !== 'here-document') this.#quotesInBraces(place)
       else if (next === '`') this.#backticks(place)
       else if (next === '$') this.#dollarInBraces(place)
-      else if (next === "'" || next === '"' || next === '{')
-        throw new Unreadable('quotes or braces in an expansion may be plain text')
+      else if (next === "'" || next === '"' || next === '{') throw new Unreadable(expansionQuotesMayBeText)
       else if (operator.test(next) && (place === 'plain' || reader.peekSecond() === '('))
-        throw new Unreadable('an expansion contains an operator')
+        throw new Unreadable(expansionWithOperator)
       else reader.take()
     }
   }
 
   #dollarInBraces(place: Place): void {
-    if (this.#reader.peekSecond() === "'" || this.#dollar(place)) throw new Unreadable('a dollar sign expands nothing')
+    if (this.#reader.peekSecond() === "'" || this.#dollar(place)) throw new Unreadable(dollarExpandsNothing)
   }
 
   /** Bash removes quotes within quotes and then reads their content together with the text around them. */
@@ -268,7 +281,7 @@ export class WordLexer {
     const pos = reader.position
     reader.take()
     reader.takeWhile(/[\w ./:,=@%+-]/)
-    if (reader.take() !== '"') throw new Unreadable('quotes within quotes may not protect their content')
+    if (reader.take() !== '"') throw new Unreadable(nestedQuotesMayNotProtect)
     this.#facts.add(`" ${pos} ${reader.position}`)
   }
 
@@ -279,7 +292,7 @@ export class WordLexer {
     if (!nameBefore.test(before)) return
     this.#text(reader.takeWhile(/[^\] \t\n;&|()<>'"`$\\]/))
     const next = reader.peek()
-    if (next !== ']' && next !== '') throw new Unreadable('an array subscript can run commands')
+    if (next !== ']' && next !== '') throw new Unreadable(subscriptRuns)
   }
 
   /** The list of values of an array assignment. */
@@ -299,10 +312,10 @@ export class WordLexer {
       reader.takeWhile(/[ \t\n]/)
       const next = reader.peek()
       if (next === ')') return
-      if (next === '#') throw new Unreadable('a list of values contains a comment')
+      if (next === '#') throw new Unreadable(listWithComment)
       const element = this.word()
-      if (element === undefined) throw new Unreadable('a list of values contains an operator')
-      if (element.text.startsWith('[')) throw new Unreadable('an array subscript can run commands')
+      if (element === undefined) throw new Unreadable(listWithOperator)
+      if (element.text.startsWith('[')) throw new Unreadable(subscriptRuns)
       this.addWord(element)
     }
   }

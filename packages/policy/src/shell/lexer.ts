@@ -1,6 +1,30 @@
 import { type HereDocument, readEnd, readHereDocument, skipEnd } from './here-documents.ts'
 import { type Findings, type LexedWord, WordLexer } from './lexer-words.ts'
 import { SourceReader, TooMuch, Unreadable } from './source-reader.ts'
+import {
+  ambiguousCoproc,
+  backticksWithComment,
+  caseNotBegun,
+  caseWithoutEnd,
+  caseWithoutPatterns,
+  descriptorTooLarge,
+  hereDocumentFollowed,
+  hereDocumentInWord,
+  hereDocumentWithoutBody,
+  lineEndsInside,
+  loopWithoutWords,
+  operatorMisplaced,
+  operatorsInARow,
+  parenthesisMisplaced,
+  parenthesisNotClosed,
+  parenthesisNotOpened,
+  redirectWithoutTarget,
+  subscriptRuns,
+  substitutionCommentQuotes,
+  testWithComment,
+  tooManyWords,
+  wordAfterCompound,
+} from './shell-texts.ts'
 
 /** What was read of a shell text, independently of the parser. */
 export type Lexed =
@@ -52,7 +76,7 @@ interface Substitution {
   hereDocument: 'none' | 'begun' | 'read'
 }
 
-const misprinted = 'a here-document in a substitution is followed by other commands'
+const misprinted = hereDocumentFollowed
 
 function beginHereDocument(substitution: Substitution): void {
   if (substitution.hasSeparator) throw new Unreadable(misprinted)
@@ -108,18 +132,18 @@ class CommandLexer {
     const isBeforeHereDocument = this.#reader.isHereDocumentNext
     const frame: Frame = { close, isBeforeHereDocument, next: 'command', cases: 0, hereDocuments: [] }
     while (this.#token(frame));
-    if (frame.hereDocuments.length > 0) throw new Unreadable('a here-document has no body')
-    if (frame.cases > 0) throw new Unreadable('a case has no end')
+    if (frame.hereDocuments.length > 0) throw new Unreadable(hereDocumentWithoutBody)
+    if (frame.cases > 0) throw new Unreadable(caseWithoutEnd)
   }
 
   /** False at the end of the list. */
   #token(frame: Frame): boolean {
     const reader = this.#reader
-    if (this.#facts.size > mostFacts) throw new TooMuch('it has too many words to look at')
+    if (this.#facts.size > mostFacts) throw new TooMuch(tooManyWords)
     reader.takeWhile(/[ \t]/)
     const next = reader.peek()
     if (next === '') {
-      if (frame.close === ')') throw new Unreadable('a parenthesis is not closed')
+      if (frame.close === ')') throw new Unreadable(parenthesisNotClosed)
       return false
     }
     if (next === '#') this.#comment()
@@ -135,19 +159,19 @@ class CommandLexer {
 
   #comment(): void {
     const reader = this.#reader
-    if (this.#isInBackticks) throw new Unreadable('backticks contain a comment')
+    if (this.#isInBackticks) throw new Unreadable(backticksWithComment)
     let text = ''
     while (!/^\n?$/.test(reader.peekRaw())) text += reader.takeLiteral()
     // Older versions of bash search comments for the end of a substitution, too.
-    if (reader.isNested && /['"`()\\]/.test(text)) throw new Unreadable('a comment in a substitution contains quotes')
+    if (reader.isNested && /['"`()\\]/.test(text)) throw new Unreadable(substitutionCommentQuotes)
   }
 
   #newline(frame: Frame): void {
     const reader = this.#reader
     const { next } = frame
-    if (frame.isBeforeHereDocument) throw new Unreadable('a here-document begins inside a word')
+    if (frame.isBeforeHereDocument) throw new Unreadable(hereDocumentInWord)
     if (/^(?:loop variable|case subject|rest of pattern|function name)$/.test(next))
-      throw new Unreadable('a line ends inside a command')
+      throw new Unreadable(lineEndsInside)
     if (frame.hereDocuments.length === 0) {
       if (next !== 'command') this.#separate()
       reader.take()
@@ -171,15 +195,15 @@ class CommandLexer {
   #separator(frame: Frame): void {
     this.#separate()
     const text = this.#reader.takeWhile(/[;&|]/)
-    if (!/^(?:;|;;|;&|;;&|&|&&|\||\|\||\|&)$/.test(text)) throw new Unreadable('two operators in a row')
+    if (!/^(?:;|;;|;&|;;&|&|&&|\||\|\||\|&)$/.test(text)) throw new Unreadable(operatorsInARow)
     if (/^(?:pattern|case in|case subject|loop variable|function name)$/.test(frame.next))
-      throw new Unreadable('an operator is in the wrong place')
+      throw new Unreadable(operatorMisplaced)
     if (frame.next === 'rest of pattern') {
-      if (text !== '|') throw new Unreadable('an operator is in the wrong place')
+      if (text !== '|') throw new Unreadable(operatorMisplaced)
       return
     }
     if (/^;[;&]/.test(text)) {
-      if (frame.cases === 0) throw new Unreadable('a case ends that did not begin')
+      if (frame.cases === 0) throw new Unreadable(caseNotBegun)
       frame.next = 'pattern'
     } else {
       if (text !== ';') this.#joiners.set(text, (this.#joiners.get(text) ?? 0) + 1)
@@ -193,7 +217,7 @@ class CommandLexer {
       frame.next = 'command'
       return true
     }
-    if (frame.close !== ')') throw new Unreadable('a parenthesis was not opened')
+    if (frame.close !== ')') throw new Unreadable(parenthesisNotOpened)
     return false
   }
 
@@ -208,8 +232,7 @@ class CommandLexer {
       reader.take()
       this.#words.arithmetic(true)
       frame.next = 'loop words'
-    } else if (frame.next !== 'command' && frame.next !== 'time option')
-      throw new Unreadable('a parenthesis is in the wrong place')
+    } else if (frame.next !== 'command' && frame.next !== 'time option') throw new Unreadable(parenthesisMisplaced)
     else {
       reader.take()
       if (isArithmetic) {
@@ -224,8 +247,7 @@ class CommandLexer {
   }
 
   #redirect(frame: Frame): void {
-    if (!/^(?:command|name|argument|rest|time option)$/.test(frame.next))
-      throw new Unreadable('an operator is in the wrong place')
+    if (!/^(?:command|name|argument|rest|time option)$/.test(frame.next)) throw new Unreadable(operatorMisplaced)
     const operator = this.#redirectOperator()
     if (frame.next === 'command' || frame.next === 'time option') frame.next = 'name'
     const reader = this.#reader
@@ -235,7 +257,7 @@ class CommandLexer {
       reader.take()
       return this.#words.addWord({ pos: reader.position - 1, text: '-', value: '-' })
     }
-    if (reader.peek() === '#') throw new Unreadable('a redirect has no target')
+    if (reader.peek() === '#') throw new Unreadable(redirectWithoutTarget)
     if (operator === '<<' || operator === '<<-') {
       frame.hereDocuments.push({ ...readEnd(reader), stripsTabs: operator === '<<-' })
       reader.isHereDocumentNext = true
@@ -243,7 +265,7 @@ class CommandLexer {
       return
     }
     const word = this.#words.word()
-    if (word === undefined) throw new Unreadable('a redirect has no target')
+    if (word === undefined) throw new Unreadable(redirectWithoutTarget)
     this.#words.addWord(word)
   }
 
@@ -265,7 +287,7 @@ class CommandLexer {
 
   #word(frame: Frame): void {
     const word = this.#words.word()
-    if (word === undefined) throw new Unreadable('an operator is in the wrong place')
+    if (word === undefined) throw new Unreadable(operatorMisplaced)
     if (this.#isDescriptor(word)) return
     const { text } = word
     switch (frame.next) {
@@ -275,7 +297,7 @@ class CommandLexer {
       case 'command':
         return this.#commandWord(frame, word)
       case 'rest':
-        if (!afterCompound.has(text) && !closers.has(text)) throw new Unreadable('a word follows a compound command')
+        if (!afterCompound.has(text) && !closers.has(text)) throw new Unreadable(wordAfterCompound)
         return this.#keyword(frame, text)
       case 'name':
         return this.#simpleWord(frame, word)
@@ -292,7 +314,7 @@ class CommandLexer {
         frame.next = 'case in'
         return
       case 'case in':
-        if (text !== 'in') throw new Unreadable('a case without patterns')
+        if (text !== 'in') throw new Unreadable(caseWithoutPatterns)
         frame.next = 'pattern'
         return
       case 'pattern':
@@ -312,10 +334,9 @@ class CommandLexer {
   /** `2` of `2>` and `{fd}` of `{fd}>`. */
   #isDescriptor({ text, pos }: LexedWord): boolean {
     if (!/[<>]/.test(this.#reader.peek())) return false
-    if (/^\{.*\}$/s.test(text) && !/^\{[A-Za-z_]\w*\}$/.test(text))
-      throw new Unreadable('an array subscript can run commands')
+    if (/^\{.*\}$/s.test(text) && !/^\{[A-Za-z_]\w*\}$/.test(text)) throw new Unreadable(subscriptRuns)
     if (!/^(?:\d+|\{.*\})$/s.test(text)) return false
-    if (text.length > 4 && !text.startsWith('{')) throw new Unreadable('the number of a file descriptor is too large')
+    if (text.length > 4 && !text.startsWith('{')) throw new Unreadable(descriptorTooLarge)
     this.#facts.add(`fd ${pos} ${pos + text.length}`)
     return true
   }
@@ -327,7 +348,7 @@ class CommandLexer {
     else if (text === 'for' || text === 'select') frame.next = 'loop variable'
     else if (text === 'case') frame.next = 'case subject'
     else if (text === 'function') frame.next = 'function name'
-    else if (text === 'coproc') throw new Unreadable('a coproc can be read in two ways')
+    else if (text === 'coproc') throw new Unreadable(ambiguousCoproc)
     else if (text === '[[') {
       this.#test()
       frame.next = 'rest'
@@ -341,7 +362,7 @@ class CommandLexer {
   #keyword(frame: Frame, text: string): void {
     frame.next = closers.has(text) ? 'rest' : 'command'
     if (text !== 'esac') return
-    if (frame.cases === 0) throw new Unreadable('a case ends that did not begin')
+    if (frame.cases === 0) throw new Unreadable(caseNotBegun)
     frame.cases -= 1
   }
 
@@ -355,7 +376,7 @@ class CommandLexer {
   }
 
   #loopWord(frame: Frame, text: string): void {
-    if (text !== 'in' && text !== 'do' && text !== '{') throw new Unreadable('a loop without words')
+    if (text !== 'in' && text !== 'do' && text !== '{') throw new Unreadable(loopWithoutWords)
     frame.next = text === 'in' ? 'argument' : 'command'
   }
 
@@ -366,7 +387,7 @@ class CommandLexer {
     if (reader.peek() !== '(') return false
     reader.take()
     reader.takeWhile(/[ \t]/)
-    if (reader.take() !== ')') throw new Unreadable('a parenthesis is in the wrong place')
+    if (reader.take() !== ')') throw new Unreadable(parenthesisMisplaced)
     return true
   }
 
@@ -381,16 +402,16 @@ class CommandLexer {
       const pos = reader.position
       if (next === '(' || next === ')') {
         depth += next === '(' ? 1 : -1
-        if (reader.peekSecond() === '(' || depth < 0) throw new Unreadable('a parenthesis is in the wrong place')
+        if (reader.peekSecond() === '(' || depth < 0) throw new Unreadable(parenthesisMisplaced)
         before = reader.take()
       } else if ((next === '&' || next === '|') && reader.peekSecond() === next) before = reader.take() + reader.take()
       else if ((next === '<' || next === '>') && reader.peekSecond() !== '(') {
         before = reader.take()
         this.#words.addWord({ pos, text: before, value: before })
       } else {
-        if (next === '#') throw new Unreadable('a test contains a comment')
+        if (next === '#') throw new Unreadable(testWithComment)
         const word = this.#words.word(before === '=~')
-        if (word === undefined) throw new Unreadable('an operator is in the wrong place')
+        if (word === undefined) throw new Unreadable(operatorMisplaced)
         if (word.text === ']]' && depth === 0) return
         this.#words.addWord(word)
         before = word.text

@@ -3,6 +3,18 @@ import { forEachChild } from 'unbash'
 import { ansiValue } from './ansi-quotes.ts'
 import { bracesOf } from './braces.ts'
 import { shellWords } from './words.ts'
+import {
+  commandNameUnknown,
+  expansionQuotesMayQuoteNothing,
+  expansionRuns,
+  fileNameExpandedTwice,
+  indirectExpansionRuns,
+  mayBeReservedWord,
+  notParsed,
+  subscriptRuns,
+  tooManyBraceWords,
+  variableArithmeticRuns,
+} from './shell-texts.ts'
 
 /**
  * Why a piece of shell may run commands that do not stand in it: arithmetic evaluates the values of variables, and
@@ -11,24 +23,24 @@ import { shellWords } from './words.ts'
 export function opaqueReason(node: SyntaxNode, isKnownNumber: (name: string) => boolean): string | undefined {
   if (node.type === 'Script') {
     const [error] = node.errors ?? []
-    return error === undefined ? undefined : `it could not be parsed: ${error.message}`
+    return error === undefined ? undefined : notParsed(error.message)
   }
   if (node.type === 'Command') {
     const { name } = node
     // Inside `$(…)` bash prints the command and reads what it printed: a redirect moves behind such a word, which is reserved then.
-    if (name !== undefined && reserved.has(name.text)) return 'the shell may read a word of it as a reserved word'
+    if (name !== undefined && reserved.has(name.text)) return mayBeReservedWord
     const isUnknown =
       name !== undefined && (!isKnownName(name) || shellWords(name).some(({ kind }) => kind !== 'literal'))
-    return isUnknown ? 'the name of a command is only known at run time' : undefined
+    return isUnknown ? commandNameUnknown : undefined
   }
-  if (node.type === 'Redirect') return isReadTwice(node) ? 'the shell expands the name of this file twice' : undefined
+  if (node.type === 'Redirect') return isReadTwice(node) ? fileNameExpandedTwice : undefined
   if (
     node.type === 'Word' &&
     hasBraces(node) &&
     bracesOf(node.text) === undefined &&
     /\.\.|\{.*\{.*\{/s.test(node.text)
   )
-    return 'its braces make too many words to look at'
+    return tooManyBraceWords
   if (isArithmetic(node)) return isPlainArithmetic(node) || holdsNumbers(node, isKnownNumber) ? undefined : evaluated
   if (node.type === 'ParameterExpansion') return expansionReason(node)
   if (node.type === 'Assignment') return node.index === undefined || isPlainIndex(node.index) ? undefined : subscript
@@ -50,8 +62,8 @@ function hasBraces(word: Word): boolean {
   return has
 }
 
-const evaluated = 'arithmetic with variables can run commands'
-const subscript = 'an array subscript can run commands'
+const evaluated = variableArithmeticRuns
+const subscript = subscriptRuns
 
 function isArithmetic(node: SyntaxNode): boolean {
   return node.type === 'ArithmeticExpansion' || node.type === 'ArithmeticCommand' || node.type === 'ArithmeticFor'
@@ -70,15 +82,15 @@ export function setsNothing(text: string): boolean {
 
 function expansionReason({ prefix, index, operation, text }: ParameterExpansionPart): string | undefined {
   // In double quotes and in here-documents single quotes inside braces quote nothing: what stands between them runs.
-  if (text.includes("'") && /[`$]/.test(text.slice(2))) return 'quotes in an expansion may quote nothing'
-  if (prefix === '!') return 'an indirect expansion can run commands'
+  if (text.includes("'") && /[`$]/.test(text.slice(2))) return expansionQuotesMayQuoteNothing
+  if (prefix === '!') return indirectExpansionRuns
   if (index !== undefined && !isPlainIndex(index)) return subscript
   if (operation?.type === 'Slice') {
     const bounds = [operation.offset, operation.length].filter((word) => word !== undefined)
     return bounds.every(isNumber) ? undefined : evaluated
   }
   const isEvaluatedAgain = operation?.type === 'Transform' || operation?.type === 'Unknown'
-  return isEvaluatedAgain ? 'this kind of expansion can run commands' : undefined
+  return isEvaluatedAgain ? expansionRuns : undefined
 }
 
 const reserved: ReadonlySet<string> = new Set(

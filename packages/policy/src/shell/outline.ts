@@ -3,6 +3,7 @@ import type { Effect } from './effects.ts'
 import { effectsOfCommand, isReadOnlyAnalysis } from './read-only.ts'
 import { formsOf } from './wrappers.ts'
 import type { ShellWord } from './words.ts'
+import { definesWhatItRuns } from './shell-texts.ts'
 
 /** A word of a command line. */
 export interface OutlineWord {
@@ -52,7 +53,7 @@ export function outlineOf(command: string): CommandOutline {
     commands: outlined,
     readsFrom: redirects.flatMap(({ direction, target }) => (direction === 'in' ? [outlineWord(target)] : [])),
     writes: writes.map(outlineWord),
-    unclear: why ?? (features.has('function') || features.has('coproc') ? 'it defines what it runs' : undefined),
+    unclear: why ?? (features.has('function') || features.has('coproc') ? definesWhatItRuns : undefined),
     isReadOnly: isReadOnlyAnalysis(analysis),
   }
 }

@@ -1,5 +1,18 @@
 import { type Effect, type Given, type GivenOption, type Grammar, unknown, unseen, type ValueKind } from './effects.ts'
 import type { ShellWord } from './words.ts'
+import {
+  followsLinksInFolder,
+  operandsUnknown,
+  optionIsPattern,
+  optionNotHarmless,
+  optionValueIsPattern,
+  optionWithoutValue,
+  patternMayBeSeveral,
+  takesNumber,
+  unknownWordMayBeOption,
+  unknownWordMayBeSeveral,
+  wordMayBecomeFiles,
+} from './shell-texts.ts'
 
 interface Option {
   readonly takes: 'nothing' | 'value' | 'maybe'
@@ -51,7 +64,7 @@ export function readWords(grammar: Grammar, given: readonly ShellWord[]): ReadWo
     if (word === undefined) break
     const { value } = word
     if (word.couldBePattern === true) {
-      noteUnseen('a word of it may become names of files')
+      noteUnseen(wordMayBecomeFiles)
       continue
     }
     if (operands.length > 0) firstOperandAt ??= at - 1
@@ -69,13 +82,13 @@ export function readWords(grammar: Grammar, given: readonly ShellWord[]): ReadWo
       continue
     }
     if (word.kind === 'dynamic' && grammar.anything !== true && word.isRevision !== true) {
-      noteUnseen('a word that is only known at run time could be an option')
+      noteUnseen(unknownWordMayBeOption)
       continue
     }
     if (word.kind !== 'literal' || !value.startsWith('-') || value === '-') {
       if (word.kind === 'glob' && value.startsWith('-')) {
         const option = optionWithPattern(word, table)
-        if (option === undefined) noteUnseen('an option is a pattern')
+        if (option === undefined) noteUnseen(optionIsPattern)
         else options.push({ ...option, isLate })
         hasLateOption ||= isLate
       } else if (word.kind === 'glob' && couldStartWithDash(value)) operands.push({ ...word, couldBeOption: true })
@@ -91,20 +104,20 @@ export function readWords(grammar: Grammar, given: readonly ShellWord[]): ReadWo
     const found = value.startsWith('--')
       ? longOption(value, table)
       : shortOptions(value, table, grammar.valuesApart === true)
-    if (found === undefined) return not(`${value.split('=', 1)[0] ?? ''} is not an option that is known to be harmless`)
+    if (found === undefined) return not(optionNotHarmless(value.split('=', 1)[0] ?? ''))
     const last = found.at(-1)
     if (last?.needs === true) {
       at += 1
       const next = args[at]
-      if (next === undefined) return not('the value of an option is missing')
-      if (next.kind === 'dynamic' && !next.isOne) noteUnseen('a word that is only known at run time could be several')
-      if (next.kind === 'glob') noteUnseen('the value of an option is a pattern')
+      if (next === undefined) return not(optionWithoutValue)
+      if (next.kind === 'dynamic' && !next.isOne) noteUnseen(unknownWordMayBeSeveral)
+      if (next.kind === 'glob') noteUnseen(optionValueIsPattern)
       options.push(...found.slice(0, -1).map((option) => ({ ...option, isLate })))
       options.push({ name: last.name, value: next, isLate })
     } else options.push(...found.map((option) => ({ ...option, isLate })))
   }
   const notNumber = options.find(({ name, value }) => table.get(name)?.kind === 'number' && !isNumber(value))
-  if (notNumber !== undefined) return not(`${notNumber.name} takes a number`)
+  if (notNumber !== undefined) return not(takesNumber(notNumber.name))
   if (firstUnseen !== undefined) return { kind: writesOperands(grammar) ? 'unknown' : 'unseen', why: firstUnseen }
   const ordered = hasLateOption ? args.slice(firstOperandAt) : undefined
   return { kind: 'read', given: { options, operands, ordered, beforeDashes } }
@@ -186,14 +199,14 @@ export function effectsByGrammar(grammar: Grammar, args: readonly ShellWord[]): 
   const names = new Set(given.options.map(({ name }) => name))
   const has = (wanted: readonly string[] | undefined): boolean => wanted?.some((name) => names.has(name)) === true
   const isTree = grammar.tree?.length === 0 || has(grammar.tree)
-  if (isTree && has(grammar.follows)) return unknown('it follows links that lie in the folder')
+  if (isTree && has(grammar.follows)) return unknown(followsLinksInFolder)
   const table = optionsOf(grammar)
   const effects: Effect[] = []
   for (const { name, value } of given.options) {
     const kind = table.get(name)?.kind ?? 'text'
     if (value !== undefined && kind !== 'text' && kind !== 'number') effects.push(...effectOf(kind, value, false))
   }
-  if (given.operands.length > 0 && grammar.operands.length === 0) return unknown('it takes no operands that are known')
+  if (given.operands.length > 0 && grammar.operands.length === 0) return unknown(operandsUnknown)
   const kinds = kindsOfOperands(grammar, given.options)
   effects.push(...operandEffects(grammar, given.operands, kinds, isTree))
   if (grammar.defaultsToFolder === true && given.operands.length < kinds.length)
@@ -218,7 +231,7 @@ function operandEffects(
   // A pattern may become several words, and so move those after it.
   const moves = words.findIndex((word) => word.kind === 'glob' || (word.kind === 'dynamic' && word.isOne !== true))
   if (moves !== -1 && grammar.anything !== true && moves < kinds.length - 1)
-    return (writesOperands(grammar) ? unknown : unseen)('a pattern may become several words')
+    return (writesOperands(grammar) ? unknown : unseen)(patternMayBeSeveral)
   return words.flatMap((word, index) => effectOf(kinds[Math.min(index, kinds.length - 1)] ?? 'text', word, isTree))
 }
 

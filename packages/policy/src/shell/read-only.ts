@@ -3,6 +3,7 @@ import { effectsOf, onlyReads, takesAnything } from './describe.ts'
 import { type Effect, unknown, unseen } from './effects.ts'
 import { formsOf } from './wrappers.ts'
 import type { ShellWord } from './words.ts'
+import { xargsPassesUnknown } from './shell-texts.ts'
 
 /** True when the command line changes nothing, by the list below (spec R-RULE-7). When in doubt, false. */
 export function isReadOnlyCommand(command: string): boolean {
@@ -128,7 +129,7 @@ export function effectsOfCommand({ words }: SimpleCommand): readonly Effect[] {
   const effects = effectsOf(inner)
   if (!isFedArguments || takesAnything(inner[0]?.value ?? '')) return effects
   // xargs hands over arguments that nobody has seen.
-  const why = 'xargs hands over words that nobody has seen'
+  const why = xargsPassesUnknown
   if (!onlyReads(inner[0]?.value ?? '')) return unknown(why)
   return effects.every(({ kind }) => kind === 'unseen' || harmless.has(kind))
     ? [...effects, ...unseen(why)]

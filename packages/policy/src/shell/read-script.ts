@@ -3,6 +3,16 @@ import { forEachChild, parse } from 'unbash'
 import { agreesWith } from './agreement.ts'
 import { type Lexed, lexShell } from './lexer.ts'
 import { holdsOperatorAsText } from './plain-text.ts'
+import {
+  ambiguousReading,
+  dependsOnLocale,
+  nestedTooDeeply,
+  notParsed,
+  notParsedReliably,
+  parserFailed,
+  textMayBeOperator,
+  tooManyWords,
+} from './shell-texts.ts'
 
 /** A command line as the parser reads it, without line continuations. */
 export interface ReadScript {
@@ -20,7 +30,7 @@ export function readScript(command: string): ReadScript {
     if (lexed.kind === 'too much') return { script, problem: lexed.why }
     if (lexed.kind === 'unreadable' && command.length > longestUnreadable) return { script, problem: doubt(lexed) }
     script = parse(lexed.kind === 'read' ? lexed.text : command)
-    if (!isSmall(script)) return { script: undefined, problem: 'it has too many words to look at' }
+    if (!isSmall(script)) return { script: undefined, problem: tooManyWords }
     return { script, problem: problemOf(lexed, script) }
   } catch (thrown) {
     return { script, problem: notUnderstood(thrown) }
@@ -29,11 +39,11 @@ export function readScript(command: string): ReadScript {
 
 function problemOf(lexed: Lexed, script: ParsedScript): string | undefined {
   const [error] = script.errors ?? []
-  if (error !== undefined) return `it could not be parsed: ${error.message}`
+  if (error !== undefined) return notParsed(error.message)
   if (lexed.kind !== 'read') return doubt(lexed)
-  if (dependsOnEncoding(lexed.text)) return 'which characters it contains depends on the language of the shell'
-  if (holdsOperatorAsText(script)) return 'the shell may read plain text in it as an operator'
-  return agreesWith(lexed, script) ? undefined : 'its quotes or operators can be read in more than one way'
+  if (dependsOnEncoding(lexed.text)) return dependsOnLocale
+  if (holdsOperatorAsText(script)) return textMayBeOperator
+  return agreesWith(lexed, script) ? undefined : ambiguousReading
 }
 
 /**
@@ -50,12 +60,12 @@ function dependsOnEncoding(text: string): boolean {
 
 /** The parser recovers from every error that its authors know of; anything else that it throws is reported here. */
 export function notUnderstood(thrown: unknown): string {
-  const why = thrown instanceof RangeError ? 'it nests too deep' : `the parser failed (${String(thrown)})`
-  return `it could not be parsed: ${why}`
+  const why = thrown instanceof RangeError ? nestedTooDeeply : parserFailed(String(thrown))
+  return notParsed(why)
 }
 
 function doubt({ why }: { readonly why: string }): string {
-  return `it could not be parsed for certain: ${why}`
+  return notParsedReliably(why)
 }
 
 const longestUnreadable = 10_000

@@ -1,3 +1,10 @@
+import {
+  hereDocumentInWord,
+  hereDocumentJoinsQuotes,
+  lastLineContinued,
+  notClosed,
+  parenthesesTooDeep,
+} from './shell-texts.ts'
 /** Thrown where it cannot be predicted how bash reads a text; the message says why, in plain words. */
 export class Unreadable extends Error {}
 
@@ -26,7 +33,7 @@ export class SourceReader {
 
   constructor(raw: string) {
     // Bash keeps the backslash if no line follows.
-    if (raw.endsWith('\\\n')) throw new Unreadable('its last line is continued')
+    if (raw.endsWith('\\\n')) throw new Unreadable(lastLineContinued)
     this.#raw = raw
     this.#end = raw.length
   }
@@ -64,9 +71,9 @@ export class SourceReader {
   }
 
   takeRaw(): string {
-    if (this.#at >= this.#end) throw new Unreadable('a quote, a brace or a parenthesis is not closed')
+    if (this.#at >= this.#end) throw new Unreadable(notClosed)
     const character = this.#raw.charAt(this.#at)
-    if (character === '\n' && this.isHereDocumentNext) throw new Unreadable('a here-document begins within a word')
+    if (character === '\n' && this.isHereDocumentNext) throw new Unreadable(hereDocumentInWord)
     this.#at += 1
     this.#joined.push(character)
     return character
@@ -74,7 +81,7 @@ export class SourceReader {
 
   /** Consumes a character in a place where bash joins no lines. */
   takeLiteral(): string {
-    if (this.joinsInQuotes && this.#isJoin(this.#at)) throw new Unreadable('a here-document joins lines within quotes')
+    if (this.joinsInQuotes && this.#isJoin(this.#at)) throw new Unreadable(hereDocumentJoinsQuotes)
     return this.takeRaw()
   }
 
@@ -90,7 +97,7 @@ export class SourceReader {
     const outer = this.#end
     this.#end = end
     read()
-    if (this.#at !== end) throw new Unreadable('a quote, a brace or a parenthesis is not closed')
+    if (this.#at !== end) throw new Unreadable(notClosed)
     this.#end = outer
   }
 
@@ -101,7 +108,7 @@ export class SourceReader {
   /** Reads the content of parentheses or braces. */
   nest(read: () => void): void {
     this.#nested += 1
-    if (this.#nested > mostNested) throw new TooMuch('its parentheses go too deep')
+    if (this.#nested > mostNested) throw new TooMuch(parenthesesTooDeep)
     read()
     this.#nested -= 1
   }

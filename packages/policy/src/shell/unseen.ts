@@ -4,6 +4,19 @@ import type { ShellWord } from './words.ts'
 import { otherShells, scriptOfShell, shells } from './inner-scripts.ts'
 import { scriptMayReach } from './scripts-of-filters.ts'
 import { nameOf, runsItsArguments } from './wrappers.ts'
+import {
+  evaluatesUnknown,
+  findMayRunUnknown,
+  gitRunsArgument,
+  makeMayRun,
+  mayRunArguments,
+  runsCodeElsewhere,
+  runsItsInput,
+  runsUnanalyzedCode,
+  scriptMayReachMore,
+  sqliteMayRun,
+  xargsRunsInput,
+} from './shell-texts.ts'
 
 /** Programs that run code which is given as a word, and the options that give it. */
 const interpreters: Readonly<Record<string, RegExp>> = {
@@ -118,32 +131,32 @@ export function unseenCode(words: readonly ShellWord[], hasInput: boolean): stri
   const interpreter = name.replace(/^(python|perl|ruby|lua|php|node)[\d.]*$/, '$1')
   if (shells.has(name) && (otherShells.has(name) || scriptOfShell(args) === undefined)) {
     const isInfo = values.length === 1 && values[0] === '--version'
-    return isInfo ? undefined : `what ${name} runs is not part of the command`
+    return isInfo ? undefined : runsCodeElsewhere(name)
   }
-  if (hasInput && readsCommands.has(name)) return `${name} runs what it is given to read`
+  if (hasInput && readsCommands.has(name)) return runsItsInput(name)
   if (Object.hasOwn(interpreters, interpreter)) {
     const givesCode = values.some((value) => interpreters[interpreter]?.test(value) === true)
     const readsCode = hasInput && !values.some((value) => !value.startsWith('-'))
-    if (givesCode || readsCode) return `${name} runs code that is not looked at`
+    if (givesCode || readsCode) return runsUnanalyzedCode(name)
   }
-  if (scriptMayReach(name, args)) return `the script of ${name} may run, read or write what is not looked at`
+  if (scriptMayReach(name, args)) return scriptMayReachMore(name)
   if (name === 'make' && values.some((value) => /^(?:-[A-Za-z]*[fE]|--(?:fi|mak|ev))|^[A-Z_.]+:?=/.test(value)))
-    return 'make runs what is not looked at'
+    return makeMayRun
   if (
     name === 'sqlite3' &&
     values.some((value) => /^\s*\.|\b(?:readfile|writefile|edit|load_extension)\b/i.test(value))
   )
-    return 'sqlite3 may run, read or write what is not looked at'
+    return sqliteMayRun
   if (name === 'git' && values.includes('grep') && values.some((value) => /^(?:-[A-Za-z]*O|--op)/.test(value)))
-    return 'git starts what it is given'
-  if (name === 'find' && mayHoldExec(args)) return 'find may run a command that is only known at run time'
+    return gitRunsArgument
+  if (name === 'find' && mayHoldExec(args)) return findMayRunUnknown
   // The words that it hands over may be the script.
-  if (name === 'xargs' && values.some((value) => shells.has(nameOf(value)))) return 'xargs hands over what is run'
-  if (Object.hasOwn(builtins, name) && builtins[name]?.(values) === true) return `${name} may run what it is given`
-  if (namesVariable(name, args)) return `${name} evaluates an expression that is only known at run time`
+  if (name === 'xargs' && values.some((value) => shells.has(nameOf(value)))) return xargsRunsInput
+  if (Object.hasOwn(builtins, name) && builtins[name]?.(values) === true) return mayRunArguments(name)
+  if (namesVariable(name, args)) return evaluatesUnknown(name)
   // `env -S 'rm x'`, `watch 'rm x'`: a word that is taken apart again.
   if (runsItsArguments(words) && args.some(({ kind, value }) => kind !== 'literal' || /\s/.test(value)))
-    if (!isDescribed(name) && !quiet.has(name)) return `${name} may run what it is given`
+    if (!isDescribed(name) && !quiet.has(name)) return mayRunArguments(name)
   return undefined
 }
 

@@ -1,4 +1,5 @@
 // Holds R-WALL-3 to R-WALL-7 of docs/spec.md: which commands run confined, and which lines ask because a part of them would not.
+import { nothingConfines } from '../../src/permissions/command-texts.ts'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -230,7 +231,7 @@ describe('Where nothing confines', () => {
       const decision = permissions.decide(bashCall(command))
       expect(decision).toMatchObject({
         behavior: 'ask',
-        message: expect.stringContaining('cannot be confined here'),
+        message: expect.stringContaining(nothingConfines(none.why)),
       })
     },
   )

@@ -1,7 +1,9 @@
+import { lstat } from 'node:fs/promises'
 import { headOf, type PrecheckContext } from '@halting/core/adapters'
 import { redactedMark } from '@halting/core/redact'
 import { isInside, isInsideAny, type PatchedFile } from '@halting/policy/files'
 import { notAFile, notText } from '../change-texts.ts'
+import { toolsOfCaller } from '../available-tools.ts'
 import { askedEditor } from '../editor-files.ts'
 import { numberedLines } from '../numbered-lines.ts'
 import { isShownIn } from '../shown.ts'
@@ -14,6 +16,7 @@ import {
   existsAlready,
   hiddenFile,
   insideOther,
+  isLink,
   misplaced,
   missing,
   sameFile,
@@ -84,6 +87,13 @@ export function pathsOf(files: readonly LocatedFile[]): readonly PatchPath[] {
   return files.flatMap(({ at, moveTo }) => (moveTo === undefined ? [at] : [at, moveTo]))
 }
 
+/** Whether the model may read a file without a question, or has read it. */
+export function mayQuote({ path, real }: PatchPath, { workspace, context }: Planning): boolean {
+  if ([path, real].some((place) => workspace.hides(place, context.rights))) return false
+  if (workspace.filesOf(context).hasSeen(real)) return true
+  return isInsideAny(path, workspace.directories) && !workspace.asksToRead(path, context.rights)
+}
+
 /** Computes every change, and changes nothing. */
 export async function planPatch(files: readonly LocatedFile[], planning: Planning): Promise<PatchPlan> {
   const conflicts = conflictsOf(pathsOf(files))
@@ -116,31 +126,37 @@ function conflictsOf(paths: readonly PatchPath[]): readonly string[] {
 async function planFile({ file, at, moveTo }: LocatedFile, planning: Planning): Promise<PlannedFile | string> {
   const { workspace, context } = planning
   const { path, real } = at
+  const has = toolsOfCaller(context.rights)
   const editor = askedEditor(workspace.editor, context.signal)
   const before = await loadFile(real, workspace.limits.editBytes, editor)
   if (file.kind === 'add')
     return before.kind === 'absent' ? { kind: 'add', at, text: file.content } : existsAlready(path)
-  if (before.kind === 'absent') return missing(path, workspace.lookAlikesNote(real, context.rights))
+  if (before.kind === 'absent') return missing(path, workspace.lookAlikesNote(real, context.rights), has)
   if (before.kind === 'not a file') return notAFile(path, before.what, 'apply_patch')
-  if (before.kind === 'not text') return notText(path, before.why, 'apply_patch')
+  if (before.kind === 'not text') return notText(path, before.why, 'apply_patch', has)
   // Whether lines fit says what the file contains.
   if ([path, real].some((place) => workspace.hides(place, context.rights))) return hiddenFile(path)
+  // What it leads to would be gone, and the link would stay.
+  if ((file.kind === 'delete' || moveTo !== undefined) && (await isLinkAt(path))) return isLink(path, real, has)
   if (file.kind === 'delete') {
     const freshness = workspace.filesOf(context).freshness(real, before.seen, isShownIn(context))
-    if (freshness === 'never read') return unread(path)
+    if (freshness === 'never read') return unread(path, has)
     return freshness === 'changed' ? changedSince(path) : { kind: 'delete', at, before }
   }
   if (moveTo !== undefined && (await loadFile(moveTo.real, workspace.limits.editBytes)).kind !== 'absent')
     return targetExists(path, moveTo.path)
   const patched = patchedText(before.text, file.hunks)
   if (patched.kind === 'misplaced') {
-    const mayShow = isInsideAny(path, workspace.directories) || workspace.filesOf(context).hasSeen(real)
     const wanted = 'old' in patched.why ? patched.why.old : []
-    return misplaced(path, patched.why, mayShow ? nearestLines(before.text, wanted) : '')
+    return misplaced(path, patched.why, mayQuote(at, planning) ? nearestLines(before.text, wanted) : '')
   }
   if (losesSecrets(before.text, patched.text, workspace.redact)) return secretLost(path, redactedMark)
   const { text, firstLine, inexact } = patched
   return { kind: 'update', at, moveTo, before, text, firstLine, inexact }
+}
+
+async function isLinkAt(path: string): Promise<boolean> {
+  return (await lstat(path).catch(() => undefined))?.isSymbolicLink() === true
 }
 
 const mostLines = 12

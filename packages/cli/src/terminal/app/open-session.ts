@@ -4,6 +4,7 @@ import { isJsonObject, usualMaxTurns } from '@halting/core/adapters'
 import type { LiveSession } from '../../flags/open-session.ts'
 import { pluginsWithHooks, turnsWithoutPrice, whose } from '@halting/agent/session-settings'
 import { loopFile } from '../../frontends/loop-file.ts'
+import { permissionVerdict } from '../../frontends/permission-verdict.ts'
 import type { LoopStore } from '../../frontends/loop-record.ts'
 import { many, oneLine } from '../../io/figures.ts'
 import { everyCharacterInLine } from '../../io/seen.ts'
@@ -134,9 +135,8 @@ function loopStoreOf({ session, journal, run }: LiveSession): LoopStore | undefi
 type Explanation = ReturnType<LiveSession['toolbox']['permissions']['explain']>
 
 function explained({ behavior, parts, message }: Explanation): readonly string[] {
-  const verdicts = { allow: 'Allowed.', ask: 'Asks first.', deny: 'Denied.' }
   return [
-    `${verdicts[behavior]} ${message === undefined ? '' : everyCharacterInLine(message, 300)}`.trimEnd(),
+    `${permissionVerdict({ behavior, message, mode: 'default' })} ${message === undefined ? '' : everyCharacterInLine(message, 300)}`.trimEnd(),
     ...parts.map(({ part, behavior: own, because, wouldAllow }) => {
       const hint = wouldAllow === undefined ? '' : `; ${wouldAllow} would allow it`
       return `${own.padEnd(5)}  ${everyCharacterInLine(part, 60)}  ${everyCharacterInLine(because + hint, 300)}`

@@ -42,7 +42,7 @@ export const goalCommands: { readonly [name in GoalCommand]: Command } = {
     run: (app, argument) => setGoal(app, 'until', argument),
   },
   goal: {
-    does: 'Work until a model judges TEXT to be true (/until is more reliable)',
+    does: 'Work until a model judges TEXT to be true; prefer /until',
     argumentHint: '[TEXT | off]',
     needs: 'settings',
     values: () => ['off'],

@@ -2,7 +2,7 @@ import { type Action, actionNames, actions } from '../keys/actions.ts'
 import { shownKey } from '../keys/key-names.ts'
 import type { AppContext } from '../app/context.ts'
 import type { Command } from './command.ts'
-import { lineAfter, rowsOf } from '../../io/rows.ts'
+import { linesAfter, rowsOf } from '../../io/rows.ts'
 
 /** Keys that everybody knows from any editor are left out. */
 const wellKnown: ReadonlySet<Action> = new Set<Action>([
@@ -35,7 +35,7 @@ export function helpCommand(
         ...(argument === 'keys' ? [] : commandLines(app, listed(app), written, width)),
         app.style.bold('Keys'),
         ...rowsOf(keyRows(app), width),
-        app.style.dim(lineAfter('  ', app.cluster === undefined ? inLine : inLineOfWorker, width)),
+        ...linesAfter('  ', app.cluster === undefined ? inLine : inLineOfWorker, width).map(app.style.dim),
       ])
     },
   }

@@ -8,7 +8,7 @@ import { UsageError } from '../../usage-error.ts'
 import { nearest } from '../../flags/nearest.ts'
 import type { AppContext, OnThisMachine } from '../app/context.ts'
 import { hanging } from '../view/lines.ts'
-import { lineAfter } from '../../io/rows.ts'
+import { linesAfter } from '../../io/rows.ts'
 import { openIn } from './session-commands.ts'
 
 /** `/permissions`, `/permissions COMMAND`, `/permissions remove [RULE]`. */
@@ -21,7 +21,9 @@ export async function runPermissions(app: AppContext, argument: string): Promise
   app.tell((width) => [
     app.style.bold(oneLine(titleOf(app), width)),
     ...(rules.length === 0 ? ['  No rules.'] : ruleLines(rules, width)),
-    app.style.dim(lineAfter('  ', '/permissions remove: remove a rule · /permissions COMMAND: check a command', width)),
+    ...linesAfter('  ', '/permissions remove: remove a rule · /permissions COMMAND: check a command', width).map(
+      app.style.dim,
+    ),
   ])
 }
 
@@ -29,7 +31,7 @@ function tellLines(app: AppContext, argument: string, lines: readonly string[]):
   const title = argument === '' ? titleOf(app) : argument
   app.tell((width) => [
     app.style.bold(everyCharacterInLine(title, width)),
-    ...lines.map((line) => `  ${oneLine(line, width - 2)}`),
+    ...lines.flatMap((line) => linesAfter('  ', line, width)),
   ])
 }
 

@@ -1,6 +1,6 @@
 import type { SessionSnapshot } from '@halting/core/session'
 import { many } from '../../io/figures.ts'
-import { lineAfter, rowsOf } from '../../io/rows.ts'
+import { linesAfter, rowsOf } from '../../io/rows.ts'
 import {
   compactionRemark,
   contextReport,
@@ -29,7 +29,7 @@ const limits: Command = {
       const { heading, rows } = limitsReport(snapshot, width)
       const example = '/limits turns +20 · /limits usd 2.50 · /limits run-usd none · /limits time 20m'
       const standing = standingRows(app.open?.standing?.() ?? [], width)
-      return [app.style.bold(heading), ...rows, ...standing, app.style.dim(lineAfter('  ', example, width))]
+      return [app.style.bold(heading), ...rows, ...standing, ...linesAfter('  ', example, width).map(app.style.dim)]
     })
   },
 }
@@ -52,7 +52,7 @@ const context: Command = {
     if (usage === undefined) return
     app.tell((width) => {
       const { heading, rows } = contextReport(usage, width)
-      return [app.style.bold(heading), ...rows, app.style.dim(lineAfter('  ', compactionRemark(usage), width))]
+      return [app.style.bold(heading), ...rows, ...linesAfter('  ', compactionRemark(usage), width).map(app.style.dim)]
     })
   },
 }
@@ -63,7 +63,7 @@ const todos: Command = {
 }
 
 const permissions: Command = {
-  does: 'Show the permission mode and rules; check a Bash command; remove a rule',
+  does: 'Show mode and rules; check a Bash command; remove a rule',
   argumentHint: '[COMMAND | remove RULE]',
   values: () => ['remove'],
   async run(app, argument) {

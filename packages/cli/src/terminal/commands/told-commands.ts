@@ -27,7 +27,7 @@ function linesIn(text: string, width: number): readonly string[] {
 }
 
 const why: Command = {
-  does: 'Explain why the last run stopped, or what is running, and what it used',
+  does: 'Explain the last or current run: why it stopped, what it used',
   async run(app) {
     const { why: told } = await import('../../why/why.ts')
     const open = openIn(app)

@@ -86,7 +86,8 @@ function commandItems(typed: string, commands: readonly CompletedCommand[]): rea
   const items = commands.map(({ name, description, argumentHint = '' }) => ({
     value: `/${name}`,
     label: `/${name}`,
-    description: oneLine(`${argumentHint === '' ? '' : `${argumentHint}  `}${description}`, 200),
+    // The list cuts what does not fit: the hint, before the description.
+    description: oneLine(`${description}${argumentHint === '' ? '' : ` · ${argumentHint}`}`, 200),
   }))
   const begun = items.filter(({ value }) => value.slice(1).startsWith(typed))
   const others = ranked(

@@ -6,6 +6,7 @@ import { draftOf, type Draft } from '../outcome.ts'
 import type { Run } from '../run.ts'
 import type { ToolPhase } from './tool-phase.ts'
 import { callLimitReached } from './call-texts.ts'
+import { callLimit } from '../../endings/ending-texts.ts'
 
 // How many calls of tools a run may make, those of its agents with them (spec R-CALLS-1).
 
@@ -55,10 +56,9 @@ export function callLimitDraft({ spent }: Run, phase: ToolPhase): Draft | undefi
   if (refused <= 0) return undefined
   const { callLimit: limit } = phase
   const used = toolCallsTaken(spent)
-  const asked = refused === 1 ? 'the model requested another call' : `${refused} further calls were requested`
   const signal = new StopSignal({
     reason: 'steps_limit',
-    message: `Reached maximum number of tool calls (${limit}); ${asked}`,
+    message: callLimit(limit, refused),
     context: { used, limit, refused },
     source: 'max_tool_calls',
   })

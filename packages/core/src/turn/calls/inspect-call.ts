@@ -29,7 +29,10 @@ export function inspectCall(run: Run, call: ToolUseBlock, index: number): Inspec
       kind: 'invalid',
       call,
       index,
-      message: unknownTool(calledName(call.name, run.context), [...run.context.tools.keys()]),
+      message: unknownTool(
+        calledName(call.name, run.context),
+        run.context.toolDefinitions.map(({ name }) => name),
+      ),
     }
   // Everybody who judges the call sees the tool that would run.
   return inspectInput(tool, tool.name === call.name ? call : { ...call, name: tool.name }, {

@@ -1,4 +1,5 @@
 import { type Effect, type Given, type Grammar, unknown } from '../effects.ts'
+import { lateOptionMayBeTarget, movedUnknown, needsTwoOperands } from '../shell-texts.ts'
 
 /** Commands that change files. They run by themselves in acceptEdits, where the paths may be edited. */
 export const changes: Readonly<Record<string, Grammar>> = {
@@ -36,9 +37,9 @@ export const changes: Readonly<Record<string, Grammar>> = {
 /** Where the last operand is a folder, the others come into it with their own names. */
 function intoFolder({ operands, ordered }: Given): readonly Effect[] {
   const target = operands.at(-1)
-  if (ordered !== undefined) return unknown('an option behind its operands is the target for some implementations')
-  if (target === undefined || operands.length < 2) return unknown('it takes two operands or more')
-  if (operands.some(({ kind }) => kind !== 'literal')) return unknown('it is only known at run time what it moves')
+  if (ordered !== undefined) return unknown(lateOptionMayBeTarget)
+  if (target === undefined || operands.length < 2) return unknown(needsTwoOperands)
+  if (operands.some(({ kind }) => kind !== 'literal')) return unknown(movedUnknown)
   return operands.slice(0, -1).flatMap((word): readonly Effect[] => {
     const place = `${target.value}/${word.value.replace(/\/+$/, '').replace(/^.*\//s, '')}`
     return [

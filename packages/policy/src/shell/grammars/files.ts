@@ -1,5 +1,6 @@
 import { type Effect, type Given, type Grammar, unknown } from '../effects.ts'
 import { couldStartWithDash } from '../read-grammar.ts'
+import { readsOptionsFromFile } from '../shell-texts.ts'
 
 /** Commands that show files, or tell about them. */
 export const files: Readonly<Record<string, Grammar>> = {
@@ -224,5 +225,5 @@ function stringsEffects({ operands, ordered = [], options }: Given): readonly Ef
   const couldName = words.some(
     ({ kind, value }) => value.startsWith('@') || kind === 'dynamic' || (kind === 'glob' && couldStartWithDash(value)),
   )
-  return couldName ? unknown('it reads options from a file') : []
+  return couldName ? unknown(readsOptionsFromFile) : []
 }

@@ -2,6 +2,7 @@ import { type Effect, type Given, type Grammar, unknown } from '../effects.ts'
 import { isHarmlessAwk } from '../programs/awk.ts'
 import { isHarmlessJq } from '../programs/jq.ts'
 import { isHarmlessSed } from '../programs/sed.ts'
+import { awkMayWrite, jqMayRead, sedMayWrite } from '../shell-texts.ts'
 
 /** Commands with a pattern or a program of their own among their words. */
 export const search: Readonly<Record<string, Grammar>> = {
@@ -39,7 +40,7 @@ export const search: Readonly<Record<string, Grammar>> = {
     refused: '-i --in-place -f --file --follow-symlinks',
     operands: ['text', 'read'],
     replacesFirst: ['-e', '--expression'],
-    check: programCheck(['-e', '--expression'], isHarmlessSed, 'the script of sed may write files or run commands'),
+    check: programCheck(['-e', '--expression'], isHarmlessSed, sedMayWrite),
   },
   awk: awkLike(),
   gawk: awkLike(),
@@ -51,7 +52,7 @@ export const search: Readonly<Record<string, Grammar>> = {
     refused: '-f --from-file -L --arg --argjson --slurpfile --rawfile --args --jsonargs',
     operands: ['text', 'read'],
     optionsAnywhere: true,
-    check: programCheck([], isHarmlessJq, 'the program of jq reads modules or the environment'),
+    check: programCheck([], isHarmlessJq, jqMayRead),
   },
 }
 
@@ -84,7 +85,7 @@ function awkLike(): Grammar {
       '--source --lint',
     operands: ['text', 'read'],
     optionsFirst: true,
-    check: programCheck([], isHarmlessAwk, 'the program of awk may write files or run commands'),
+    check: programCheck([], isHarmlessAwk, awkMayWrite),
   }
 }
 

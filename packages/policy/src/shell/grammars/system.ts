@@ -1,5 +1,14 @@
 import type { Effect, Given, Grammar } from '../effects.ts'
 import { unknown } from '../effects.ts'
+import {
+  formatAssigns,
+  formatUnknown,
+  mayUseFile,
+  runsCommand,
+  setsClock,
+  targetUnknown,
+  testSubscriptRuns,
+} from '../shell-texts.ts'
 
 const anyText: Grammar = { options: '', operands: ['text'], anything: true }
 
@@ -40,7 +49,7 @@ export const system: Readonly<Record<string, Grammar>> = {
     refused: '-s --set -f --file',
     operands: ['text'],
     // Without a plus it sets the clock.
-    check: ({ operands }) => (operands.every(({ value }) => value.startsWith('+')) ? [] : unknown('it sets the clock')),
+    check: ({ operands }) => (operands.every(({ value }) => value.startsWith('+')) ? [] : unknown(setsClock)),
   },
   which: { options: '-as', operands: ['text'] },
   type: { options: '-afptP', operands: ['text'] },
@@ -48,7 +57,7 @@ export const system: Readonly<Record<string, Grammar>> = {
     options: '-vV',
     operands: ['text'],
     optionsFirst: true,
-    check: ({ options }) => (options.length > 0 ? [] : unknown('it runs a command')),
+    check: ({ options }) => (options.length > 0 ? [] : unknown(runsCommand)),
   },
   test: { options: '', operands: ['text'], check: () => [] },
   // Of a shell that is not interactive it is empty. Its options read, write and change files.
@@ -58,7 +67,7 @@ export const system: Readonly<Record<string, Grammar>> = {
     check: ({ operands }) =>
       operands.length < 2 && operands.every(({ kind, value }) => kind === 'literal' && /^\d+$/.test(value))
         ? []
-        : unknown('it may read or write a file'),
+        : unknown(mayUseFile),
   },
   // -x runs a command.
   jobs: { options: '-lnprs', refused: '-x', operands: [] },
@@ -72,7 +81,7 @@ export const system: Readonly<Record<string, Grammar>> = {
     check: ({ operands }) =>
       operands.every(({ kind, value }) => kind === 'literal' && /^[A-Za-z_]\w*$/.test(value))
         ? []
-        : unknown('a subscript in it can run commands'),
+        : unknown(testSubscriptRuns),
   },
   pgrep: {
     options:
@@ -127,8 +136,8 @@ export const system: Readonly<Record<string, Grammar>> = {
 
 /** `%n` assigns to the variable that its argument names. */
 function printfEffects({ operands: [format], options }: Given): readonly Effect[] {
-  if (options.length > 0 || format?.kind !== 'literal') return unknown('its format is only known at run time')
-  return assignsByFormat(format.value) ? unknown('%n assigns to a variable') : []
+  if (options.length > 0 || format?.kind !== 'literal') return unknown(formatUnknown)
+  return assignsByFormat(format.value) ? unknown(formatAssigns) : []
 }
 
 /** Backslashes are read before the format is: one that could spell the letter counts too. */
@@ -141,6 +150,6 @@ export function assignsByFormat(format: string): boolean {
 
 function cdEffects({ operands }: Given): readonly Effect[] {
   const [folder] = operands
-  if (operands.length > 1 || folder?.value === '-') return unknown('it is only known at run time where it goes')
+  if (operands.length > 1 || folder?.value === '-') return unknown(targetUnknown)
   return operands.length === 0 ? [{ kind: 'list', word: { source: '~', value: '~', kind: 'literal' } }] : []
 }

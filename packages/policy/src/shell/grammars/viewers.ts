@@ -1,4 +1,12 @@
 import { type Effect, type Given, type Grammar, type Outside, unknown } from '../effects.ts'
+import {
+  lateOptionMayBeFile,
+  lessopenMayRun,
+  manMayReadFile,
+  mayReadOtherEnding,
+  removesFile,
+  runsOwnCommand,
+} from '../shell-texts.ts'
 
 /** What finds and formats pages lies where the system keeps them, so that no page is one of the project. */
 const pages: Outside = { programs: ['man'], variables: ['HOME', 'PATH', 'MANPATH'] }
@@ -33,14 +41,14 @@ export const viewers: Readonly<Record<string, Grammar>> = {
         ({ kind, value }) => kind === 'literal' && /^[A-Za-z0-9_][\w.+:-]*$/.test(value),
       )
         ? [{ kind: 'chosen', by: [], neverBy: [], outside: pages }]
-        : unknown('man may read a page that is a file of the project'),
+        : unknown(manMayReadFile),
   },
 }
 
 /** What begins with a plus is a command of less, and LESSOPEN names a program that opens each file. */
 function pagerEffects({ operands }: Given): readonly Effect[] {
-  if (operands.some(({ value }) => value.startsWith('+'))) return unknown('it runs a command of its own')
-  return [{ kind: 'hardened', why: 'LESSOPEN may name a program that is run for each file' }]
+  if (operands.some(({ value }) => value.startsWith('+'))) return unknown(runsOwnCommand)
+  return [{ kind: 'hardened', why: lessopenMayRun }]
 }
 
 /** It writes to its output, and beside no file: with `-c`, or where it only lists or tests. */
@@ -55,11 +63,11 @@ function compressed(more: string): Grammar {
     operands: ['read'],
     check: ({ operands, options, ordered }) => {
       if (operands.length === 0) return []
-      if (ordered !== undefined) return unknown('an option behind its operands is a file to some implementations')
-      if (!isAlwaysToOutput && !options.some(({ name }) => toOutput.has(name))) return unknown('it takes the file away')
+      if (ordered !== undefined) return unknown(lateOptionMayBeFile)
+      if (!isAlwaysToOutput && !options.some(({ name }) => toOutput.has(name))) return unknown(removesFile)
       // A name without a known ending is looked for with one, too.
       if (!operands.every(({ kind, value }) => kind !== 'dynamic' && /\.(?:gz|tgz)$/.test(value)))
-        return unknown('it may read a file with another ending')
+        return unknown(mayReadOtherEnding)
       // BSD has zcat read what compress made.
       return operands.map((word) => ({ kind: 'read', word: { ...word, value: `${word.value}.Z` } }))
     },

@@ -1,6 +1,15 @@
 import { type Effect, unknown, unseen } from '../effects.ts'
 import { couldStartWithDash, literalWord } from '../read-grammar.ts'
 import type { ShellWord } from '../words.ts'
+import {
+  findActionUnknown,
+  findExecMayChange,
+  findExecUnclearEnd,
+  findRunsTooMuch,
+  findValueUnknown,
+  nameMayBeFindAction,
+  unknownFindExec,
+} from '../shell-texts.ts'
 
 const withoutValue: ReadonlySet<string> = new Set(
   (
@@ -30,9 +39,7 @@ function unknownAction(args: readonly ShellWord[]): string | undefined {
 /** What find does with words that only the shell knows: they may be actions. */
 function unseenWord(args: readonly ShellWord[]): readonly Effect[] {
   const action = unknownAction(args)
-  return action === undefined
-    ? unseen('a name could be an action of find')
-    : unknown(`${action} of find is not known to change nothing`)
+  return action === undefined ? unseen(nameMayBeFindAction) : unknown(findActionUnknown(action))
 }
 
 /** What another command does with its words. */
@@ -72,8 +79,8 @@ function expressionEffects(
     if (word?.kind !== 'literal') return unseenWord(words)
     if (word.value === '-exec') {
       const inner = commandOfFind(words.slice(at + 1))
-      if (inner === undefined) return unknown('where the command of -exec ends is not known')
-      if ((commands += 1) > mostCommands || roots.length > mostRoots) return unknown('find runs too much to look at')
+      if (inner === undefined) return unknown(findExecUnclearEnd)
+      if ((commands += 1) > mostCommands || roots.length > mostRoots) return unknown(findRunsTooMuch)
       effects.push(...execEffects(inner, roots, tests.isNoLink, describe))
       at += inner.words.length + 1
       continue
@@ -82,9 +89,9 @@ function expressionEffects(
     tests.add(word.value, value)
     if (withoutValue.has(word.value)) continue
     if (value === undefined || value.kind === 'glob' || (value.kind === 'dynamic' && value.isOne !== true))
-      return unknown(`what ${word.value} of find takes is not known`)
+      return unknown(findValueUnknown(word.value))
     if (withFile.has(word.value)) effects.push({ kind: 'list', word: value })
-    else if (!withText.has(word.value)) return unknown(`${word.value} of find is not known to change nothing`)
+    else if (!withText.has(word.value)) return unknown(findActionUnknown(word.value))
     at += 1
   }
   return effects
@@ -137,7 +144,7 @@ function execEffects(
   const isKnown = words.every(
     ({ kind, value }, at) => kind === 'literal' && (value === '{}' ? at > 0 : !value.includes('{}')),
   )
-  if (!isKnown) return unknown('it is only known at run time what -exec of find runs')
+  if (!isKnown) return unknown(unknownFindExec)
   return roots.flatMap((root) => {
     const found: ShellWord = { ...root, isFound: true }
     // A program may do something else with its second or third name.
@@ -166,6 +173,6 @@ function effectBelow(effect: Effect, found: ShellWord, isNoLink: boolean): reado
     case 'git':
     case 'chosen':
     case 'hardened':
-      return unknown('what find runs is not known to read only')
+      return unknown(findExecMayChange)
   }
 }

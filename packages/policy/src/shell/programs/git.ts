@@ -2,6 +2,18 @@ import { type Effect, type Given, type Grammar, type ShownSettings, unknown } fr
 import { configByVerb, gitCommands } from '../grammars/git.ts'
 import { effectsByGrammar, literalWord, readWords } from '../read-grammar.ts'
 import type { ShellWord } from '../words.ts'
+import {
+  changesWithArguments,
+  convertsEncoding,
+  gitPatternElsewhere,
+  gitSettingNotHarmless,
+  gitStashChanges,
+  gitWithoutCommand,
+  mayChange,
+  runsGpg,
+  tooManyColons,
+  unknownGitCommand,
+} from '../shell-texts.ts'
 
 const globals: Grammar = {
   options: '-c:text -C:list --no-pager --no-optional-locks --literal-pathspecs --version',
@@ -20,22 +32,19 @@ export function gitEffects(args: readonly ShellWord[]): readonly Effect[] {
   const { options, operands } = read.given
   const folders = options.filter(({ name }) => name === '-C')
   const setting = options.find(({ name, value }) => name === '-c' && !isHarmlessSetting(value))?.value
-  if (setting !== undefined)
-    return unknown(`${setting.value.split('=', 1)[0] ?? ''} is not a setting that is known to be harmless`)
+  if (setting !== undefined) return unknown(gitSettingNotHarmless(setting.value.split('=', 1)[0] ?? ''))
   const [command] = operands
   const rest = args.slice(args.length - operands.length + 1)
-  if (command === undefined)
-    return options.some(({ name }) => name === '--version') ? [] : unknown('git is given no command')
+  if (command === undefined) return options.some(({ name }) => name === '--version') ? [] : unknown(gitWithoutCommand)
   if (command.kind !== 'literal' || folders.length > 1 || folders[0]?.value?.kind === 'dynamic')
-    return unknown('it is only known at run time what git runs')
+    return unknown(unknownGitCommand)
   const isByVerb = command.value === 'config' && /^(?:get|list)$/.test(rest[0]?.value ?? '')
   const known = Object.hasOwn(gitCommands, command.value) ? gitCommands[command.value] : undefined
   const grammar = isByVerb ? configByVerb : known
-  if (grammar === undefined) return unknown(`git ${command.value} may change something`)
+  if (grammar === undefined) return unknown(mayChange(`git ${command.value}`))
   const given = readWords(grammar, rest)
   // Behind an option git takes the name for a file to put into a new stash: `git stash -p list`.
-  if (command.value === 'stash' && !/^(?:list|show)$/.test(rest[0]?.value ?? ''))
-    return unknown('git stash changes something with these words')
+  if (command.value === 'stash' && !/^(?:list|show)$/.test(rest[0]?.value ?? '')) return unknown(gitStashChanges)
   const folder = folders[0]?.value ?? literalWord('.')
   if (given.kind !== 'read')
     return given.kind === 'unknown'
@@ -47,12 +56,11 @@ export function gitEffects(args: readonly ShellWord[]): readonly Effect[] {
         ]
   const refused = refusal(command.value, given.given)
   if (refused !== undefined) return unknown(refused)
-  if (folder.value !== '.' && rest.some(({ kind }) => kind === 'glob'))
-    return unknown('the shell finds names for a pattern in its own folder, and git looks for them in another')
+  if (folder.value !== '.' && rest.some(({ kind }) => kind === 'glob')) return unknown(gitPatternElsewhere)
   const paths = effectsByGrammar(grammar, rest).flatMap((effect): readonly Effect[] => {
     if (effect.kind !== 'read' && effect.kind !== 'list') return [effect]
     if (effect.word.isRevision === true) return []
-    if (effect.word.value.split(':').length > 6) return unknown('a word with so many colons is not looked at')
+    if (effect.word.value.split(':').length > 6) return unknown(tooManyColons)
     return pathsIn(effect.word).map((word) => ({ kind: effect.kind, word: from(folder, word) }))
   })
   return [
@@ -128,10 +136,10 @@ const lists = ['--list', '--contains', '--no-contains', '--merged', '--no-merged
 /** Why it may change something after all: subcommands that do other things with operands than without. */
 function refusal(command: string, given: Given): string | undefined {
   const [first] = given.operands.map(({ value }) => value)
-  if (given.options.some(startsGpg)) return 'it starts gpg'
+  if (given.options.some(startsGpg)) return runsGpg
   // The C library has converters that write behind their memory, and the text is that of whoever made the repository.
   if (given.options.some(({ name, value }) => name === '--encoding' && !/^utf-?8$/i.test(value?.value ?? '')))
-    return 'it converts text of the repository to another encoding'
+    return convertsEncoding
   const isRead: boolean = ((): boolean => {
     switch (command) {
       case 'branch':
@@ -163,7 +171,7 @@ function refusal(command: string, given: Given): string | undefined {
         return true
     }
   })()
-  return isRead ? undefined : `git ${command} changes something with these words`
+  return isRead ? undefined : changesWithArguments(`git ${command}`)
 }
 
 /** A signature is checked by another program. */

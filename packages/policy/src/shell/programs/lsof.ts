@@ -1,5 +1,6 @@
 import { type Effect, unknown } from '../effects.ts'
 import type { ShellWord } from '../words.ts'
+import { lsofAsksOrTells } from '../shell-texts.ts'
 
 const place = /^[46]?(?:TCP|UDP|tcp|udp)?(?::\d{1,5}(?:[,-]\d{1,5})*)?$/
 
@@ -14,7 +15,5 @@ export function lsofEffects(args: readonly ShellWord[]): readonly Effect[] {
   })
   const isAbout = values.some((value) => /^-[nPltw]*i/.test(value))
   const isNumeric = values.some((value) => /^-[Pltw]*n/.test(value))
-  return isPlain && isAbout && isNumeric
-    ? []
-    : unknown('lsof asks name servers, or tells of files that nobody looked at')
+  return isPlain && isAbout && isNumeric ? [] : unknown(lsofAsksOrTells)
 }

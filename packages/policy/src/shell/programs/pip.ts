@@ -2,6 +2,7 @@ import { type Effect, type Grammar, type Outside, unknown } from '../effects.ts'
 import { effectsByGrammar } from '../read-grammar.ts'
 import type { ShellWord } from '../words.ts'
 import { ofManagers } from './versions.ts'
+import { mayChange, pipAsksIndex, runsProgram } from '../shell-texts.ts'
 
 /** Everything else asks: `freeze` runs git and hg in folders of editable packages, and hg runs what their settings name. */
 const commands: Readonly<Record<string, Grammar>> = {
@@ -34,11 +35,11 @@ const outside: Outside = {
 export function pipEffects(args: readonly ShellWord[]): readonly Effect[] {
   const [first, ...rest] = args
   const chosen: Effect = { kind: 'chosen', by: ofManagers, neverBy: [], outside }
-  if (first?.kind !== 'literal') return unknown('it runs a program')
+  if (first?.kind !== 'literal') return unknown(runsProgram)
   if (args.length === 1 && /^(?:-V|--version)$/.test(first.value)) return [chosen]
   const grammar = Object.hasOwn(commands, first.value) ? commands[first.value] : undefined
-  if (grammar === undefined) return unknown(`pip ${first.value} may change something`)
+  if (grammar === undefined) return unknown(mayChange(`pip ${first.value}`))
   // It looks for a newer pip.
-  const hardened: Effect = { kind: 'hardened', why: 'pip asks an index whether there is a newer one' }
+  const hardened: Effect = { kind: 'hardened', why: pipAsksIndex }
   return [...effectsByGrammar(grammar, rest), chosen, hardened]
 }

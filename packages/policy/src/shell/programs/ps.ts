@@ -1,5 +1,6 @@
 import { type Effect, unknown } from '../effects.ts'
 import type { ShellWord } from '../words.ts'
+import { psShowsEnvironment } from '../shell-texts.ts'
 
 /** Columns of `-o` and `--sort`. */
 const columns: ReadonlySet<string> = new Set(
@@ -39,7 +40,7 @@ interface Line {
 export function psEffects(args: readonly ShellWord[]): readonly Effect[] {
   const line: Line = { letters: '', bare: [], users: [], commands: [], hasColumns: false, hasForest: false }
   const isKnown = variables.every((variable) => process.env[variable] === undefined) && readLine(args, line)
-  return isKnown && isSilent(line) ? [] : unknown('ps may show the environment of processes')
+  return isKnown && isSilent(line) ? [] : unknown(psShowsEnvironment)
 }
 
 function readLine(args: readonly ShellWord[], line: Line): boolean {

@@ -1,5 +1,6 @@
 import { type Effect, unknown } from '../effects.ts'
 import type { ShellWord } from '../words.ts'
+import { runsProgram } from '../shell-texts.ts'
 
 /**
  * The one word with which a program tells its version and does nothing else. Not here: `yarn` and `pnpm`, which run
@@ -39,7 +40,7 @@ const ofRust = ['rust-toolchain', 'rust-toolchain.toml']
 export function versionEffects(name: string, args: readonly ShellWord[]): readonly Effect[] {
   const [word] = args
   const isAsked = args.length === 1 && word?.kind === 'literal' && words[name]?.split(' ').includes(word.value) === true
-  if (!isAsked) return unknown('it runs a program')
+  if (!isAsked) return unknown(runsProgram)
   return [{ kind: 'chosen', by: ofManagers, neverBy: name === 'cargo' || name === 'rustc' ? ofRust : [] }]
 }
 
