@@ -44,16 +44,6 @@ function taskListTitle(name: string, field: (key: string) => string): string {
   }
 }
 
-function diffOf(path: string, oldText: string | null, newText: string): ToolCallContent {
-  return { type: 'diff', path, oldText, newText }
-}
-
-/** The new source of a cell after the other fields. */
-function notebookEditContent(fields: Record<string, unknown>, source: string): ToolCallContent[] {
-  const others = Object.fromEntries(Object.entries(fields).filter(([key]) => key !== 'new_source'))
-  return [...wholeInput(others), ...(source === '' ? [] : [textContent(fenced(source))])]
-}
-
 /** @param cwd Where paths of the call are from: an editor is told absolute ones alone. */
 export function toolViewOf(name: string, input: unknown, cwd: string): ToolView {
   const fields = fieldsOf(input)
@@ -81,28 +71,28 @@ export function toolViewOf(name: string, input: unknown, cwd: string): ToolView 
     }
     case 'Edit': {
       const view = at('file_path', plain('edit', `Edit ${from('file_path')}`))
+      const [oldText, newText] = [field('old_string'), field('new_string')]
       if (path('file_path') === '') return view
-      return { ...view, content: [diffOf(path('file_path'), field('old_string'), field('new_string'))] }
+      return { ...view, content: [{ type: 'diff', path: path('file_path'), oldText, newText }] }
     }
     case 'Write': {
       const view = at('file_path', plain('edit', `Write ${from('file_path')}`))
       if (path('file_path') === '') return view
       const oldText = textBefore(path('file_path'), cwd)
-      return { ...view, content: [diffOf(path('file_path'), oldText, field('content'))] }
+      return { ...view, content: [{ type: 'diff', path: path('file_path'), oldText, newText: field('content') }] }
     }
     case patchToolName:
       return patchView(fields, cwd)
     case 'NotebookEdit':
       return at('notebook_path', {
         ...plain('edit', `Edit ${from('notebook_path')}`),
-        content: notebookEditContent(fields, field('new_source')),
+        content: cellContent(fields, field('new_source')),
       })
     case 'Bash': {
       const title = `Run ${field('command')}`
       const view = plain('execute', title)
-      const told = [...(view.title === title ? [] : [fenced(field('command'), 'sh')]), field('description')]
-      const content = told.filter((text) => text !== '').map(textContent)
-      return { ...view, content }
+      const told = [view.title === title ? '' : fenced(field('command'), 'sh'), field('description')]
+      return { ...view, content: told.filter((text) => text !== '').map(textContent) }
     }
     case 'Wait':
       return at('file_path', {
@@ -143,6 +133,12 @@ export function toolViewOf(name: string, input: unknown, cwd: string): ToolView 
     default:
       return { ...plain('other', otherTitle(name)), content: wholeInput(fields) }
   }
+}
+
+/** The source of a cell as it is, below what else the call says. */
+function cellContent(fields: Readonly<Record<string, unknown>>, source: string): ToolCallContent[] {
+  const others = Object.fromEntries(Object.entries(fields).filter(([key]) => key !== 'new_source'))
+  return [...wholeInput(others), ...(source === '' ? [] : [textContent(fenced(source))])]
 }
 
 function searchTitle(tool: 'Glob' | 'Grep', pattern: string, where: string): string {
