@@ -27,14 +27,19 @@ export const samples: SamplesOf<typeof import('../../src/endings/ending-texts.ts
     [3, 5],
   ],
   leaseUsedUp: [
-    ['team', '$4', null],
+    ['team', '$4', undefined],
     ['team', '$4', '$0.5'],
   ],
   standingUsedUp: [['$20 a day', '$19.9', '$0.5', '2026-02-01T00:00:00+01:00']],
   cutAtStanding: [
-    ['$20 a day', null],
+    ['$20 a day', undefined],
     ['$20 a day', '2026-02-01T00:00:00+01:00'],
   ],
+  dollarLimit: [
+    [true, 0.01],
+    [false, 0.01],
+  ],
+  mayCost: [['$0.5']],
   nothingFits: [
     ['a budget of $0.01', 'cost up to $0.5', true],
     ['the dollar limit of the run, $0.01', 'cost up to $0.5', false],
