@@ -164,7 +164,7 @@ test('a key that a person says is not kept, and the report does not hold it', as
   const [stage] = stagesIn(stdout)
   expect(stage).toMatchObject({
     reason: 'completed',
-    message: expect.stringContaining('left out 1: it holds a secret'),
+    message: expect.stringContaining('rejected 1: it contains a secret'),
   })
   expect(JSON.stringify(stage)).not.toContain(key)
   expect(await notes()).toHaveLength(1)

@@ -90,7 +90,7 @@ describe.each(['git', 'no git'])('halting undo in a folder with %s', (kind) => {
     writeFileSync(at('old.txt'), 'mine\n')
     const refused = await halting('undo', '--yes')
     expect(refused.status).toBe(1)
-    expect(refused.stderr).toContain('old.txt: somebody else has changed it since')
+    expect(refused.stderr).toContain('old.txt: it was changed outside of halting since then')
     expect([read('old.txt'), read('gone.txt')]).toEqual(['mine\n', 'two\n'])
     expect((await halting('undo', '--dry-run')).status).toBe(1)
     expect((await halting('undo', '--yes', '--skip-changed')).status).toBe(1)
@@ -283,7 +283,10 @@ describe('halting rewind', () => {
   test('changes nothing at all when somebody else has changed a file', async () => {
     writeFileSync(at('b.txt'), 'mine\n')
     const { status, stderr } = await halting('rewind', id, '2', '--yes')
-    expect([status, stderr]).toEqual([1, expect.stringContaining('b.txt: somebody else has changed it since')])
+    expect([status, stderr]).toEqual([
+      1,
+      expect.stringContaining('b.txt: it was changed outside of halting since then'),
+    ])
     expect([read('old.txt'), read('b.txt'), (await shown()).includes('third')]).toEqual(['3\n', 'mine\n', true])
   })
 
