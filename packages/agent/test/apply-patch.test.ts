@@ -207,6 +207,13 @@ describe('a hunk', () => {
     expect(tree()).toEqual({ a: file, b: 'b\n' })
   })
 
+  test('changes a file of 300,000 lines', async () => {
+    const lines = 'x\n'.repeat(300_000)
+    const { patch, tree } = patching({ 'a.txt': `first\n${lines}last\n` })
+    const { isError } = await patch('*** Update File: a.txt\n@@\n-first\n+1\n@@\n-last\n+2')
+    expect([isError, tree()['a.txt'] === `1\n${lines}2\n`]).toEqual([false, true])
+  })
+
   test('that fits nowhere is answered with the most similar lines', async () => {
     const { patch, cwd } = patching({ a: 'alpha beta\ngamma delta\nepsilon\n' })
     const old = ['alpha beta', 'gamma deltas']

@@ -22,7 +22,6 @@ import {
   missingToEdit,
   notRead,
   oldStringAmbiguous,
-  placesSeparator,
 } from '../src/tools/change-texts.ts'
 import { similarNames } from '../src/tools/path-texts.ts'
 import { missingFile, moreLines, offsetBeyondEnd, readDirectory } from '../src/tools/read-texts.ts'
@@ -294,7 +293,7 @@ describe('Edit', () => {
   test('replaces one place, shows it, and gives the patch', async () => {
     const { use, path } = await withFile('a\nb\nc\n')
     const told = await use('Edit', { file_path: 'file.txt', old_string: 'b', new_string: 'B' })
-    expect(told.text).toBe(`Edited ${path}. The lines are now:\n     1\ta\n     2\tB\n     3\tc\n     4\t`)
+    expect(told.text).toBe(`Edited ${path}. The lines are now:\n     1\ta\n     2\tB\n     3\tc`)
     expect(told.details).toEqual({
       filePath: path,
       oldString: 'b',
@@ -314,7 +313,7 @@ describe('Edit', () => {
       /old_string is not in the file/,
     )
     expect((await use('Edit', { file_path: 'file.txt', old_string: 'x', new_string: 'q' })).text).toBe(
-      oldStringAmbiguous(path, 2, '1, 3', `${lines}\n${placesSeparator}\n${lines}\n     4\t`),
+      oldStringAmbiguous(path, 2, '1, 3', lines),
     )
     expect(readFileSync(path, 'utf8')).toBe('x\ny\nx\n')
     const all = await use('Edit', { file_path: 'file.txt', old_string: 'x', new_string: 'q', replace_all: true })

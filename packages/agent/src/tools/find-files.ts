@@ -115,8 +115,9 @@ function hintsFor(pattern: string, root: Root, workspace: Workspace, rights: Too
   const path = root.path === workspace.cwd ? undefined : root.path
   const last = pattern.split('/').at(-1) ?? ''
   const isAnywhere = !pattern.includes('/') || pattern.startsWith('**/')
-  if (isFolder(pattern, root) && !isHidden(pattern, root, workspace, rights)) return patternIsFolder(pattern, path)
-  return (isAnywhere || last === '' ? '' : tryPattern(`**/${last}`, path)) + ignoredFiles(toolsOfCaller(rights))
+  if (isFolder(pattern, root) && !isHidden(pattern, root, workspace, rights))
+    return patternIsFolder(pattern, resolve(root.path, pattern))
+  return (isAnywhere || /^\**$/.test(last) ? '' : tryPattern(`**/${last}`, path)) + ignoredFiles(toolsOfCaller(rights))
 }
 
 function isFolder(name: string, { real }: Root): boolean {

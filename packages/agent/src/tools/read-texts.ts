@@ -5,8 +5,11 @@ import { nextCall } from './next-call.ts'
 /** @param hints sentences about similar names, each after a space */
 export const missingFile = (path: string, cwd: string, hints: string): string =>
   `${path} does not exist.${hints} The working directory is ${cwd}.`
-export const notFoundAnywhere = (name: string): string =>
-  ` To search for it, use ${nextCall('Glob', { pattern: `**/${name}` })}.`
+export function notFoundAnywhere(name: string): string {
+  // Glob has no escape for braces.
+  const pattern = `**/${name.replaceAll('\\', '\\\\').replaceAll(/[{}]/g, '?')}`
+  return ` To search for it, use ${nextCall('Glob', { pattern })}.`
+}
 export const readDirectory = (path: string, has: HasTool): string =>
   `${path} is a directory.${has('Glob') ? ` To list its files, use ${nextCall('Glob', { pattern: '**/*', path })}.` : ''}`
 export const readSpecialFile = (path: string): string =>

@@ -32,8 +32,9 @@ export const noFiles = (pattern: string, path: string, hints: string): string =>
   `No files in ${path} match ${pattern}.${hints}`
 export const tryPattern = (pattern: string, path: string | undefined): string =>
   ` Try ${nextCall('Glob', { pattern, path })}.`
-export const patternIsFolder = (pattern: string, path: string | undefined): string =>
-  ` ${pattern} is a directory, and Glob lists files. Use ${nextCall('Glob', { pattern: `${pattern.replace(/\/+$/, '')}/**`, path })}.`
+/** @param path of the directory */
+export const patternIsFolder = (pattern: string, path: string): string =>
+  ` ${pattern} is a directory, and Glob lists files. Use ${nextCall('Glob', { pattern: '**/*', path })}.`
 export const ignoredFiles = (has: HasTool): string =>
   ` Files that .gitignore excludes are not searched${has('Bash') ? '; to see them, use ls or find in Bash' : ''}.`
 export const filesCut = (shown: number, count: number): string =>

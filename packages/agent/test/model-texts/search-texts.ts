@@ -22,7 +22,7 @@ export const samples: SamplesOf<typeof import('../../src/tools/search-texts.ts')
     ['**/*.tsx', undefined],
     ['**/*.tsx', '/project/src'],
   ],
-  patternIsFolder: [['src', undefined]],
+  patternIsFolder: [['src', '/project/src']],
   filesCut: [[100, 523]],
   bracketsAsName: [[1], [4]],
   sameLookingFiles: [['"a\\u00a0b.txt"']],

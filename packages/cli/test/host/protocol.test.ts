@@ -386,7 +386,7 @@ describe('arguments', () => {
         'halting: ignored the unknown flag --foo.',
         'halting: ignored the unknown flag --from-later.',
         'halting: ignored the unknown flag --bare.',
-        'halting: there is no plugin in /p: there is no such folder.',
+        'halting: there is no plugin in /p: the folder does not exist.',
         '',
       ].join('\n'),
     )

@@ -260,7 +260,7 @@ describe('the status bar', () => {
       model: 'sonnet-5.5',
       tasks: [{ id: 'b1', kind: 'command', description: 'npm run dev', startedAtMs: 0, status: 'running' }],
     } as const
-    const keys = ['Esc stop', 'Enter steers', 'Alt+Enter queues']
+    const keys = ['Esc stop', 'Enter steer', 'Alt+Enter queue']
     return shown([statusBar(() => ({ snapshot, branch: 'main*', keys }), plain)], width)
   }
 

@@ -8,6 +8,8 @@ import { draftOf, type Draft } from './outcome.ts'
 import type { Grant, OverBudget } from './request/grant.ts'
 import type { Run } from './run.ts'
 import {
+  limitName,
+  mayCost,
   nothingFits,
   cutAtStanding,
   leaseUsedUp,
@@ -81,11 +83,7 @@ function dollarsDraft(run: Run, neededUsd: number, availableUsd: number, of: Sha
   const limit = Number(budget.context['limitUsd'])
   const message =
     used === 0
-      ? nothingFits(
-          `${budget.context['of'] === 'run' ? 'the dollar limit of the run, ' : 'a budget of '}$${limit}`,
-          `cost up to ${dollars(neededUsd)}`,
-          holdsBack(run),
-        )
+      ? nothingFits(limitName(budget.context['of'] === 'run', limit), mayCost(dollars(neededUsd)), holdsBack(run))
       : nextDoesNotFit(budget.message, dollars(used), dollars(neededUsd))
   const figures = {
     neededUsd,
