@@ -79,7 +79,7 @@ describe('a result says what the next call needs', () => {
     const { text } = await use('Grep', { pattern: String.raw`needle\|other`, path: 'lib', type: 'ts' })
     expect(text).toContain(`in ${cwd}/lib (only type ts).`)
     expect(text).toContain('alternatives are separated by "|"')
-    expect((await use('Grep', { pattern: 'Needle', offset: 5 })).text).toContain('fewer than offset (5)')
+    expect((await use('Grep', { pattern: 'Needle', offset: 5 })).text).toContain('offset 5 skips all of them')
     expect((await use('Grep', { pattern: 'x', type: 'tsx' })).text).toContain('"glob": "*.tsx"')
   })
 
