@@ -67,7 +67,7 @@ const { transcriptParts, viewOf } = await import('@halting/analysis/view')
 const { accountOf } = await import('@halting/analysis')
 
 function told({ sessionId, cwd, runs }) {
-  const goOn = { says: 'This goes on:', command: `halting -p --resume ${sessionId} --max-turns 28` }
+  const goOn = { says: 'Continue with:', command: `halting -p --resume ${sessionId} --max-turns 28` }
   return whyText(
     { sessionId, cwd, account: accountOf(runs[0]), stages: [], goOn, before: [], about: [] },
     80,

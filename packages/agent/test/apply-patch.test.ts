@@ -1,4 +1,5 @@
 // Holds rules of docs/spec.md: R-PATCH-1 to R-PATCH-6.
+import { everyTool } from '../src/tools/available-tools.ts'
 import {
   chmodSync,
   existsSync,
@@ -206,6 +207,13 @@ describe('a hunk', () => {
     expect(tree()).toEqual({ a: file, b: 'b\n' })
   })
 
+  test('changes a file of 300,000 lines', async () => {
+    const lines = 'x\n'.repeat(300_000)
+    const { patch, tree } = patching({ 'a.txt': `first\n${lines}last\n` })
+    const { isError } = await patch('*** Update File: a.txt\n@@\n-first\n+1\n@@\n-last\n+2')
+    expect([isError, tree()['a.txt'] === `1\n${lines}2\n`]).toEqual([false, true])
+  })
+
   test('that fits nowhere is answered with the most similar lines', async () => {
     const { patch, cwd } = patching({ a: 'alpha beta\ngamma delta\nepsilon\n' })
     const old = ['alpha beta', 'gamma deltas']
@@ -241,16 +249,24 @@ describe('what cannot be done is refused, and nothing is changed', () => {
       (cwd: string) => insideOther(`${cwd}/n/m`, `${cwd}/n`),
     ],
     ['adding what exists', '*** Add File: a\n+b', (cwd: string) => existsAlready(`${cwd}/a`)],
-    ['deleting what is missing', '*** Delete File: zzz', (cwd: string) => missing(`${cwd}/zzz`, '')],
-    ['updating what is missing', '*** Update File: zzz\n@@\n-a\n+b', (cwd: string) => missing(`${cwd}/zzz`, '')],
+    ['deleting what is missing', '*** Delete File: zzz', (cwd: string) => missing(`${cwd}/zzz`, '', everyTool)],
+    [
+      'updating what is missing',
+      '*** Update File: zzz\n@@\n-a\n+b',
+      (cwd: string) => missing(`${cwd}/zzz`, '', everyTool),
+    ],
     [
       'moving onto what exists',
       '*** Update File: a\n*** Move to: b',
       (cwd: string) => targetExists(`${cwd}/a`, `${cwd}/b`),
     ],
-    ['deleting a link', '*** Delete File: link', (cwd: string) => isLink(`${cwd}/link`, `${cwd}/a`)],
-    ['moving a link', '*** Update File: link\n*** Move to: c', (cwd: string) => isLink(`${cwd}/link`, `${cwd}/a`)],
-    ['deleting what was not read', '*** Delete File: a', (cwd: string) => unread(`${cwd}/a`)],
+    ['deleting a link', '*** Delete File: link', (cwd: string) => isLink(`${cwd}/link`, `${cwd}/a`, everyTool)],
+    [
+      'moving a link',
+      '*** Update File: link\n*** Move to: c',
+      (cwd: string) => isLink(`${cwd}/link`, `${cwd}/a`, everyTool),
+    ],
+    ['deleting what was not read', '*** Delete File: a', (cwd: string) => unread(`${cwd}/a`, everyTool)],
   ] as const)('%s', async (_name, body, message) => {
     // prettier-ignore
     const { cwd, patch, tree } = patching({ a: 'one\n', b: 'two\n' })

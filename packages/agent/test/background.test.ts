@@ -1,4 +1,5 @@
 // Holds rules of docs/spec.md: R-BACK-2, R-BACK-5 to R-BACK-9a.
+import { everyTool } from '../src/tools/available-tools.ts'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { backgroundOf } from '@halting/agent'
@@ -56,12 +57,12 @@ describe('the end of a command in the background', () => {
       trace: expect.stringMatching(/^\d+ [\da-f-]{36}$/) as string,
     }
     expect(output.tasks).toEqual([started])
-    expect(text).toBe(startedInBackground('bash_1', 'wait', 'main'))
+    expect(text).toBe(startedInBackground('bash_1', 'wait', 'main', everyTool))
     expect([background.running().map(({ id }) => id), background.ended()]).toEqual([['bash_1'], []])
     const ended = new Promise<void>((resolve) => background.onEnd(resolve))
     writeFileSync(join(cwd, 'go'), '')
     await ended
-    const summary = commandEnded(description, { kind: 'exited', exitCode: 4 })
+    const summary = commandEnded(description, { kind: 'exited', exitCode: 4 }, everyTool)
     const end = { type: 'ended', id: 'bash_1', status: 'failed', summary }
     expect([background.running(), background.ended(), background.ended()]).toEqual([[], [end], [end]])
     background.told(['bash_1'])
@@ -130,7 +131,7 @@ describe('the end of a command in the background', () => {
     const { useInAgent: use, workspace } = codingTools({ killGraceMs: 200 })
     const background = backgroundOf(workspace)
     const started = await use('Bash', inBackground('exit 0'))
-    expect(started.text).toBe(startedInBackground('bash_1', 'wait', 'agent'))
+    expect(started.text).toBe(startedInBackground('bash_1', 'wait', 'agent', everyTool))
     expect(await use('TaskOutput', { task_id: 'bash_1' })).toMatchObject({
       text: expect.stringContaining('Ended with'),
     })

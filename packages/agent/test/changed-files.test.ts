@@ -1,11 +1,12 @@
 // Holds rule R-HAND-7 of docs/spec.md.
+import { everyTool } from '../src/tools/available-tools.ts'
 import { mkdirSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { changedSinceRead } from '../src/tools/change-texts.ts'
 import { codingTools, type Harness } from './support/harness.ts'
 
-const note = '[Changed on disk since you saw it, not by your Edit or Write. Read it again before you rely on it.'
+const note = '[Changed on disk since you saw it, not by your own file edits. Read it again before you rely on it.'
 
 async function withRead(files: Readonly<Record<string, string>>): Promise<Harness> {
   const harness = codingTools()
@@ -94,7 +95,7 @@ describe('a file that changed behind the back of the agent', () => {
     writeFileSync(join(cwd, 'a'), 'two two\n')
     const edit = { file_path: 'a', old_string: 'one', new_string: 'three' }
     expect((await use('Edit', edit)).text).toBe(
-      `${changedSinceRead(`${cwd}/a`)} What changed:\n@@ -1,1 +1,1 @@\n-one\n+two two`,
+      `${changedSinceRead(`${cwd}/a`, everyTool)} What changed:\n@@ -1,1 +1,1 @@\n-one\n+two two`,
     )
   })
 

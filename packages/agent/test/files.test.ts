@@ -1,3 +1,4 @@
+import { everyTool } from '../src/tools/available-tools.ts'
 import {
   chmodSync,
   existsSync,
@@ -21,7 +22,6 @@ import {
   missingToEdit,
   notRead,
   oldStringAmbiguous,
-  placesSeparator,
 } from '../src/tools/change-texts.ts'
 import { similarNames } from '../src/tools/path-texts.ts'
 import { missingFile, moreLines, offsetBeyondEnd, readDirectory } from '../src/tools/read-texts.ts'
@@ -93,7 +93,7 @@ describe('Read', () => {
     })
     expect(await use('Read', { file_path: 'folder' })).toMatchObject({
       isError: true,
-      text: readDirectory(`${cwd}/folder`),
+      text: readDirectory(`${cwd}/folder`, everyTool),
     })
     expect((await use('Read', { file_path: 'program' })).text).toMatch(/is a binary file/)
     expect((await use('Read', { file_path: 'pipe' })).text).toMatch(/is not a regular file/)
@@ -210,7 +210,7 @@ describe('Write', () => {
     writeFileSync(join(cwd, 'x'), 'mine')
     expect(await use('Write', { file_path: 'x', content: 'yours' })).toMatchObject({
       isError: true,
-      text: existsUnread(`${cwd}/x`),
+      text: existsUnread(`${cwd}/x`, everyTool),
     })
     expect(readFileSync(join(cwd, 'x'), 'utf8')).toBe('mine')
   })
@@ -241,7 +241,7 @@ describe('Write', () => {
     utimesSync(path, atime, mtime)
     expect(await use('Write', { file_path: 'file.txt', content: 'c' })).toMatchObject({
       isError: true,
-      text: expect.stringContaining(`${changedSinceRead(path)} What changed:`),
+      text: expect.stringContaining(`${changedSinceRead(path, everyTool)} What changed:`),
     })
     expect(readFileSync(path, 'utf8')).toBe('bbbb')
   })
@@ -313,7 +313,7 @@ describe('Edit', () => {
       /old_string is not in the file/,
     )
     expect((await use('Edit', { file_path: 'file.txt', old_string: 'x', new_string: 'q' })).text).toBe(
-      oldStringAmbiguous(path, 2, '1, 3', `${lines}\n${placesSeparator}\n${lines}\n     4\t`),
+      oldStringAmbiguous(path, 2, '1, 3', lines),
     )
     expect(readFileSync(path, 'utf8')).toBe('x\ny\nx\n')
     const all = await use('Edit', { file_path: 'file.txt', old_string: 'x', new_string: 'q', replace_all: true })
@@ -334,13 +334,13 @@ describe('Edit', () => {
   test('refuses what was not read, changed since, or is gone', async () => {
     const { use, cwd } = codingTools()
     const edit = { file_path: 'x', old_string: 'mine', new_string: 'yours' }
-    expect((await use('Edit', edit)).text).toContain(missingToEdit(`${cwd}/x`, ''))
+    expect((await use('Edit', edit)).text).toContain(missingToEdit(`${cwd}/x`, '', everyTool))
     writeFileSync(join(cwd, 'x'), 'mine')
-    expect((await use('Edit', edit)).text).toBe(notRead(`${cwd}/x`))
+    expect((await use('Edit', edit)).text).toBe(notRead(`${cwd}/x`, everyTool))
     await use('Read', { file_path: 'x' })
     await use('Bash', { command: 'echo more >> x' })
     expect((await use('Edit', edit)).text).toBe(
-      `${changedSinceRead(`${cwd}/x`)} What changed:\n@@ -1,1 +1,1 @@\n-mine\n\\ No newline at end of file\n+minemore`,
+      `${changedSinceRead(`${cwd}/x`, everyTool)} What changed:\n@@ -1,1 +1,1 @@\n-mine\n\\ No newline at end of file\n+minemore`,
     )
     expect(readFileSync(join(cwd, 'x'), 'utf8')).toBe('minemore\n')
   })

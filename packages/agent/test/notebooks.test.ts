@@ -1,4 +1,5 @@
 // Spec R-BOOK-1 to R-BOOK-4: notebooks are read by cell, and one cell is changed at a time.
+import { everyTool } from '../src/tools/available-tools.ts'
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -188,12 +189,12 @@ test('a notebook must have been read, and not changed since (spec R-BOOK-2)', as
   const { use, path } = withBook()
   const edit = (input: object = {}) =>
     use('NotebookEdit', { notebook_path: path, cell_id: 'calc', new_source: 'x', ...input })
-  expect(await edit()).toMatchObject({ isError: true, text: notRead(path) })
+  expect(await edit()).toMatchObject({ isError: true, text: notRead(path, everyTool) })
   await use('Read', { file_path: path })
   writeFileSync(path, book.replace('Title', 'Other'))
   expect(await edit()).toMatchObject({
     isError: true,
-    text: expect.stringContaining(changedSinceRead(path)) as string,
+    text: expect.stringContaining(changedSinceRead(path, everyTool)) as string,
   })
   await use('Read', { file_path: path })
   expect(await edit({ cell_id: 'nope' })).toMatchObject({

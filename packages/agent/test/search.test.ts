@@ -1,3 +1,4 @@
+import { everyTool } from '../src/tools/available-tools.ts'
 import { mkdirSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -47,7 +48,7 @@ describe('Glob', () => {
     const { use, cwd } = withFiles({ 'a.ts': '' })
     expect(await use('Glob', { pattern: '*.py' })).toMatchObject({
       isError: false,
-      text: noFiles('*.py', cwd, ignoredFiles),
+      text: noFiles('*.py', cwd, ignoredFiles(everyTool)),
     })
     expect((await use('Glob', { pattern: 'a/../*' })).text).toBe(unsupportedPattern)
     expect((await use('Glob', { pattern: '*', path: 'nowhere' })).text).toMatch(

@@ -229,7 +229,7 @@ describe('halting doctor', () => {
       env: { OPENAI_BASE_URL: `${url}/v1`, OPENAI_API_KEY: 'k-123' },
     })
     expect(refused.status).toBe(1)
-    expect(refused.stdout).toContain('refuses the key (401)')
+    expect(refused.stdout).toContain('rejects the key (401)')
     expect(refused.stdout).toContain('Set a valid key in OPENAI_API_KEY.')
     expect(refused.stdout).not.toContain('k-123')
   })
@@ -243,7 +243,7 @@ describe('halting doctor', () => {
     const alone = await run(['doctor', '--model', 'gpt-5-pro'], { env: { HALTING_OPENAI_API: 'chat_completions' } })
     expect([alone.status, alone.stdout]).toEqual([
       1,
-      expect.stringMatching(/!! {2}model +gpt-5-pro is served by the Responses API alone/),
+      expect.stringMatching(/!! {2}model +gpt-5-pro is only served by the Responses API/),
     ])
     const page = await startService(404, '<html>not here</html>')
     const wrong = await run(['doctor'], { env: { ANTHROPIC_BASE_URL: page.url, ANTHROPIC_API_KEY: 'k' } })
@@ -257,7 +257,7 @@ describe('halting doctor', () => {
     expect([absent.status, absent.stdout]).toEqual([
       1,
       expect.stringContaining(
-        'Name one that it has with --model: openai-compatible/other-1, openai-compatible/other-2',
+        'Choose one of its models with --model: openai-compatible/other-1, openai-compatible/other-2',
       ),
     ])
   })
@@ -265,7 +265,7 @@ describe('halting doctor', () => {
   test('has what a service says steer no terminal, and make no line of its own', async () => {
     const { url } = await startService(200, modelList('a\u001B[2J\u202Eb\n!!  fake'))
     const { stdout } = await run(['doctor'], { env: { ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: 'k' } })
-    expect(stdout).toContain('Name one that it has with --model: ab !! fake\n')
+    expect(stdout).toContain('Choose one of its models with --model: ab !! fake\n')
   })
 
   test('says of a script that is not there, or is none, that no run can begin with it', async () => {

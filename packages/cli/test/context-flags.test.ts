@@ -65,7 +65,7 @@ test.each([
   ],
   [
     { CLAUDE_CODE_MAX_CONTEXT_TOKENS: '200k' },
-    'CLAUDE_CODE_MAX_CONTEXT_TOKENS must be a whole number of at least 1000; it is "200k".',
+    'CLAUDE_CODE_MAX_CONTEXT_TOKENS must be a whole number of at least 1000, not "200k".',
   ],
 ])('%j is refused, as other variables are', async (env, message) => {
   expect(await run(['-p', 'hi', '--script', script([{ content: 'never said' }])], { env })).toEqual({

@@ -88,7 +88,7 @@ describe('the same in text', () => {
     expect({ status, stdout }).toEqual({ status: 0, stdout: 'All settings are in order.\n' })
     const figures = String.raw`\d+\.\dk → \d+\.\dk tokens`
     const told = [
-      String.raw`6 old results cleared, \d+\.\dk tokens freed`,
+      String.raw`6 old results pruned, \d+\.\dk tokens freed`,
       `finished work summarized: ${figures}`,
       `compacted: ${figures}`,
       `finished work summarized: ${figures}`,

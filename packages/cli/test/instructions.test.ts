@@ -42,7 +42,7 @@ test('R-INSTR-7: what was read is in init, told with --verbose, and counted by h
   const { init, stderr } = await lines('hi', [says('Done.')])
   expect(init['instructions']).toEqual([join(cwd, 'AGENTS.md'), join(cwd, 'docs/style.md')])
   expect(stderr).toContain(`read ${join(cwd, 'AGENTS.md')} (40 characters)`)
-  expect(stderr).toContain(`${join(here(), 'elsewhere.md')}, which is outside of its folder: it does not count.`)
+  expect(stderr).toContain(`imports ${join(here(), 'elsewhere.md')}, which is outside of its folder.`)
   const { stdout } = await run(['context', '--json'], { cwd })
   expect(stdout).toContain(JSON.stringify(join(cwd, 'docs/style.md')))
   const trusting = await lines('hi', [says('Done.')], ['--trust'])
@@ -105,7 +105,7 @@ test('R-CMD-3, R-CMD-4: what a command of the project runs and allows counts whe
   expect(after.all.at(-1)).toMatchObject({ permission_denials: [] })
   // What comes later was not trusted with it.
   put('.claude/commands/c.md', 'Say !`echo changed`.')
-  expect((await lines('/c', [ifSaid('Say (not run')])).stderr).toContain('"echo changed": it does not')
+  expect((await lines('/c', [ifSaid('Say (not run')])).stderr).toContain('runs "echo changed". Review with `halting trust`.')
 })
 
 test('R-CMD-5: a command may be for a model, and the command line goes first', async () => {

@@ -41,7 +41,7 @@ describe('keys that the program uses', () => {
     const inspected = await run(['inspect', id, '--output', 'page.html'], { env })
     expect([...exports.map((one) => one.status), inspected.status]).toEqual([0, 0, 0, 0])
     expect(exports[1]?.stdout).toContain('Is [REDACTED] right?')
-    expect(stdout).toContain('holds secrets that were shown as [REDACTED]')
+    expect(stdout).toContain('contains secrets that were shown to you as [REDACTED]')
     const page = readFileSync(join(here(), 'page.html'), 'utf8')
     const written = files()
     expect(written.length).toBeGreaterThan(0)

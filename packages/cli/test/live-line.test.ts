@@ -168,7 +168,7 @@ describe('what goes on', () => {
     const line = after([{ type: 'budget_wait', isWaiting: true, ...wait }], 0)
     expect(line(120)).toContain('waiting for $1.00 reserved by 1 request')
     const ofBudget = after([{ type: 'budget_wait', isWaiting: true, ...wait, holders: 3, budget: '$20 a day' }], 0)
-    expect(ofBudget(120)).toContain('waits for $1.00 of $20 a day reserved by 3 requests')
+    expect(ofBudget(120)).toContain('waiting for $1.00 of $20 a day reserved by 3 requests')
   })
 
   const full = (contextTokens: number): RunEvent => ({ ...figures, contextTokens, contextWindow: 100_000 })

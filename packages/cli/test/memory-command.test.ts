@@ -155,7 +155,7 @@ test('a session is shown the notes where its person wants that, and there only',
   expect((await shown(withNotes({}))).init?.['instructions'] ?? []).toEqual([])
   const denied = await shown(made, ['--disallowedTools', `Read(/${made.folder}/**)`])
   expect(denied.init?.['instructions'] ?? []).toEqual([])
-  expect(denied.stderr).toContain('was skipped: a permission rule denies it')
+  expect(denied.stderr).toContain('MEMORY.md was not read: a permission rule denies it.')
 })
 
 test('a project switches it off, and neither on nor to another folder', async () => {
@@ -208,6 +208,6 @@ test('who deletes a session is told which notes came from it', async () => {
   expect(stdout).toContain(session)
   const deleted = await made.halting(['sessions', 'delete', session, '--yes'])
   expect(deleted.stderr).toBe(
-    'halting: 2 notes of it in the memory of its folder: halting memory forget 00000001 00000002\n',
+    'halting: 2 notes from this session remain in the memory of its folder. To delete: halting memory forget 00000001 00000002\n',
   )
 })

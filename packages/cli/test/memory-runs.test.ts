@@ -86,7 +86,7 @@ test('what is said in one session is known in the next, by the message that it c
     '--conversation-only',
     '--dry-run',
   ])
-  expect(rewound.stderr).toContain('Goes back to before: Fix it. I always want tabs.')
+  expect(rewound.stderr).toContain('Rewinds to before: Fix it. I always want tabs.')
   const second = script([says('Hello.'), says({ notes: [] })])
   const next = await halting(['-p', 'Go on with the work.', ...stream, '--script', second])
   expect(linesOf(next.stdout)[0]?.['instructions']).toEqual([join(folder, 'MEMORY.md')])

@@ -32,7 +32,7 @@ test('in default mode reading runs, and writing is denied, sent to the model and
 
 /** The command at the end of a report, as a shell reads it. */
 function pasted(stderr: string): readonly string[] {
-  const [, command = ''] = /(?:Run it again|Continue) with what was missing:\n {2}(halting .*)\n$/s.exec(stderr) ?? []
+  const [, command = ''] = /Allow them and (?:run it again|continue):\n {2}(halting .*)\n$/s.exec(stderr) ?? []
   const words = execFileSync('bash', ['-c', `halting() { printf '%s\\0' "$@"; }; ${command}`], { encoding: 'utf8' })
   return words.split('\0').slice(0, -1)
 }
@@ -46,7 +46,7 @@ test('denials end with one command to paste that continues the session with what
   const prompt = 'Write "it", don\'t\nask `why` $HOME!'
   const { stdout, stderr } = await run(['-p', prompt, '--script', replies])
   expect(stdout).toBe('I may not.\n')
-  expect(stderr).toMatch(/^halting: 2 calls denied: Write denied\.txt, Bash touch .*\. Continue/)
+  expect(stderr).toMatch(/^halting: 2 calls denied: Write denied\.txt, Bash touch .*\. Allow them and continue:/)
   const again = pasted(stderr)
   expect(again.slice(0, 3)).toEqual(['-p', 'The calls that were denied are allowed now. Try them again.', '--resume'])
   const same = script([{ content: [write('denied.txt'), call('Bash', { command })] }, { content: 'Done.' }])
@@ -194,7 +194,10 @@ test.each([
       'TaskOutput',
       'TaskStop',
       'Wait',
-      'TodoWrite',
+      'TaskCreate',
+      'TaskUpdate',
+      'TaskList',
+      'TaskGet',
       'NotebookEdit',
       'WebFetch',
       'Agent',

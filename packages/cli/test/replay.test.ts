@@ -32,5 +32,6 @@ test('replay tells what happened, a line for each step, and asks no model', asyn
   const lines = text.stdout.trimEnd().split('\n')
   expect(lines).toHaveLength(told.length)
   expect(lines.filter((line) => columnsOf(line) > 100)).toEqual([])
-  expect(text.stdout).toContain('said All is well. Really.')
+  expect(text.stdout).toContain('text: All is well. Really.')
+  expect(text.stdout).toContain('iteration: next turn\n')
 })

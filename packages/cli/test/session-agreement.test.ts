@@ -46,7 +46,7 @@ describe('a run that was killed after its second request', () => {
   test('has the same turns and cost wherever they are told', async () => {
     await killed()
     const { runs, goOn } = await told('why', cut)
-    expect(goOn).toEqual({ says: 'This goes on:', command: `halting -p --resume ${cut}` })
+    expect(goOn).toEqual({ says: 'Continue with:', command: `halting -p --resume ${cut}` })
     const { num_turns: turns, total_cost_usd: costUsd, ended } = await told('sessions', 'show', cut)
     expect([turns, costUsd, ended]).toEqual([runs[0].totals.turns, runs[0].totals.costUsd, 'open'])
     expect([turns, costUsd]).toEqual([2, 2.2])
@@ -97,7 +97,7 @@ describe('the command that why gives', () => {
     expect(before.command).toBe(`halting approve ${asked} ${id}`)
     expect((await run(['approve', asked, id])).stdout).toContain(`Resume: ${resume}\n`)
     const { goOn: after } = await told('why', asked)
-    expect(after).toEqual({ says: 'Its calls are answered. This goes on:', command: resume })
+    expect(after).toEqual({ says: 'Its pending calls have been answered. Continue with:', command: resume })
   })
 })
 
@@ -107,7 +107,7 @@ test('a word too many is told as that, of the command that it was given to', asy
   expect(await tell('replay', cut, limited)).toBe('halting: halting replay takes one session.\n')
   expect(await tell('undo', cut, limited)).toBe('halting: halting undo takes one session.\n')
   expect(await tell('sessions', 'list', 'more')).toBe(
-    'halting: halting sessions list takes nothing more; search TEXT finds those in which somebody said it.\n',
+    'halting: halting sessions list takes no argument. To find a text in sessions: halting sessions search TEXT\n',
   )
 })
 

@@ -164,7 +164,7 @@ describe('--resume', () => {
     const unknown = await ask('x', [{ content: 'x' }], '--resume', 'nobody')
     expect([unknown.status, unknown.stderr]).toEqual([
       2,
-      'halting: No conversation found with session ID: nobody. List the sessions of this folder with halting sessions.\n',
+      'halting: No conversation found with session ID: nobody. halting sessions lists those of this folder.\n',
     ])
     expect((await ask('x', [{ content: 'x' }], '--continue')).stderr).toMatch(
       /^halting: No conversation found to continue/,
@@ -179,7 +179,7 @@ describe('--resume', () => {
     })
     expect([away.status, away.stderr]).toEqual([
       2,
-      `halting: The session ${id} belongs to the folder ${here()}. Continue it there: cd ${here()} && halting --resume ${id}\n`,
+      `halting: The session ${id} belongs to the folder ${here()}. Resume it there: cd ${here()} && halting --resume ${id}\n`,
     ])
 
     const whole = readFileSync(sessionPath())
@@ -396,7 +396,7 @@ describe('halting sessions', () => {
     expect(await run(['sessions', 'search', 'gold'])).toMatchObject({
       status: 1,
       stdout: '',
-      stderr: 'halting: no session says "gold".\n',
+      stderr: 'halting: no session contains "gold".\n',
     })
     expect(await run(['sessions', 'delete', id])).toMatchObject({ status: 2 })
     expect(existsSync(sessionPath())).toBe(true)
@@ -413,7 +413,7 @@ describe('halting sessions', () => {
     expect(await run(['sessions'])).toMatchObject({
       status: 0,
       stdout: '',
-      stderr: 'halting: no session of this folder is kept.\n',
+      stderr: 'halting: no sessions found in this folder.\n',
     })
     expect(JSON.parse((await run(['sessions', '--all', '--json'])).stdout)).toMatchObject({
       sessions: [{ session_id: id, cwd: join(here(), 'elsewhere'), first_prompt: 'far' }],
@@ -442,7 +442,7 @@ describe('--on-ask defer', () => {
     const unknown = await run(['approve', id, 'toolu_nobody'])
     expect([unknown.status, unknown.stderr]).toEqual([
       2,
-      `halting: No call toolu_nobody waits in the session ${id}. These wait: ${first.id}.\n`,
+      `halting: No call toolu_nobody is waiting in session ${id}. Waiting calls: ${first.id}.\n`,
     ])
     const approved = await run(['approve', id, first.id])
     expect(approved.stdout).toBe(`Approved: Bash: ${first.message}\nResume: halting -p --resume ${id} --on-ask defer\n`)
@@ -455,7 +455,7 @@ describe('--on-ask defer', () => {
     expect([last.status, last.stdout]).toEqual([0, 'One of them.\n'])
     expect(existsSync(join(here(), 'two'))).toBe(false)
     expect((await run(['approve', id, first.id])).stderr).toBe(
-      `halting: No call of the session ${id} waits for an answer.\n`,
+      `halting: No tool call of session ${id} is waiting for an answer.\n`,
     )
   })
 

@@ -207,7 +207,7 @@ test('figures of why and report agree where a service reports zero usage, and bo
   const dollars = /up to (\$\d+\.\d{4})/.exec(line ?? '')?.[1]
   const said = (text: string): string => text.replaceAll(/\s+/g, ' ')
   const notice =
-    /The service reported no usage for one reply\. Its cost is not known: up to ([\d,]+) tokens and (\$[\d.]+) more\./
+    /The service reported no usage for one reply\. Its cost is unknown: up to ([\d,]+) tokens and (\$[\d.]+) more\./
   const [sentence, tokens, most] = notice.exec(said(why.stdout)) ?? []
   expect(said(report.stdout)).toContain(sentence)
   expect(most).toBe(dollars)

@@ -42,9 +42,9 @@ test('it tells for each run where it would have stopped, and what they come to t
 
 test('the same, and not known', async () => {
   const same = await run(['what-if', good, '--max-turns', '3', '--max-duration', '1h'])
-  expect(same.stdout).toBe('aaaaaaaa run1\n  The same: completed after 3 turns.\n')
+  expect(same.stdout).toBe('aaaaaaaa run1\n  No change: completed after 3 turns.\n')
   const beyond = await run(['what-if', circling, '--max-turns', '26'])
-  expect(beyond.stdout).toContain('Not known: the record ends after 25 turns, and the run might have continued.')
+  expect(beyond.stdout).toContain('Unknown: the record ends after 25 turns; the run might have continued.')
 })
 
 test('of a folder of sessions it reads those, and not what lies beside them for undo', async () => {
@@ -95,7 +95,7 @@ test('--suggest finds the limits that save most and lose nothing, over all sessi
 })
 
 test.each([
-  [['what-if'], 'Say which limits: --max-turns'],
+  [['what-if'], 'Name at least one limit: --max-turns'],
   [['what-if', 'zzzz', '--max-turns', '3'], 'No conversation found with session ID: zzzz.'],
   [['check', '--suggest'], '--suggest belongs to halting what-if.'],
   [['-p', 'hello', '--no-progress'], '--no-progress belongs to halting what-if.'],

@@ -29,7 +29,7 @@ test('a run that waited says how long, for which model and why, and that it is n
   const { status, stdout } = await run(['why', session])
   expect(status).toBe(0)
   expect(plain(stdout)).toMatch(
-    /Waited 2 h of at most 8 h for scripted \(429 rate_limit\), twice\. That is no active time\./,
+    /Waited 2 h of at most 8 h for scripted \(429 rate_limit\), twice\. This does not count as active time\./,
   )
   const { stdout: json } = await run(['why', session, '--json'])
   const told = JSON.parse(json) as {
@@ -37,7 +37,7 @@ test('a run that waited says how long, for which model and why, and that it is n
   }
   expect(told.runs[0]?.serviceWaits).toMatchObject({ waits: 2, causes: [{ kind: 'rate_limit', status: 429 }] })
   const replayed = await run(['replay', session])
-  expect(replayed.stdout.match(/wait Waited 1 h.* for the service/g)).toHaveLength(2)
+  expect(replayed.stdout.match(/wait: Waited 1 h.* for the service/g)).toHaveLength(2)
   const exported = await run(['sessions', 'export', session])
   expect(exported.stdout.match(/Waited 1 h.* for scripted \(429 rate_limit\)\./g)).toHaveLength(2)
   const report = await run(['report', session, '--json'])
@@ -52,16 +52,18 @@ test('the time of calls of Wait is told apart from that of other tools', async (
   const tools = [tool({ name: 'Wait', description: '', readOnly: true, execute: () => 'over' })]
   await keep(session, [asks(['Wait', {}], ['Wait', {}]), says('done')], { tools })
   const { stdout } = await run(['why', session])
-  expect(plain(stdout)).toMatch(/\d+ ms of the time of tools went to 2 calls of Wait\./)
+  expect(plain(stdout)).toMatch(/2 calls of Wait took \d+ ms of the tool time\./)
 })
 
 test('a run that a service ended says when to come back, and how the run would have waited', async () => {
   const session = 'aaaaaaaa-1111-4000-8000-000000000002'
   await keep(session, [limited(10 * hour)], { maxRetries: 0 })
   const { stdout } = await run(['why', session])
-  expect(plain(stdout)).toMatch(/The service takes requests again at \d{4}-\d\d-\d\d \d\d:\d\d, in (10 h|9 h 59 min)\./)
+  expect(plain(stdout)).toMatch(
+    /The service accepts requests again at \d{4}-\d\d-\d\d \d\d:\d\d, in (10 h|9 h 59 min)\./,
+  )
   expect(stdout).toContain(
-    `This waits until then and goes on:\n  halting -p --resume ${session} --wait-for-limits 24h\n`,
+    `Wait until then and continue with:\n  halting -p --resume ${session} --wait-for-limits 24h\n`,
   )
 })
 
@@ -69,16 +71,16 @@ test('where that time is past, it says so, and the command only goes on', async 
   const session = 'aaaaaaaa-1111-4000-8000-000000000003'
   await keep(session, [limited(1)], { maxRetries: 0 })
   const { stdout } = await run(['why', session])
-  expect(plain(stdout)).toMatch(/The service takes requests again since \d{4}-\d\d-\d\d \d\d:\d\d\./)
-  expect(stdout).toContain(`That time is past. This goes on:\n  halting -p --resume ${session}\n`)
+  expect(plain(stdout)).toMatch(/The service accepts requests again since \d{4}-\d\d-\d\d \d\d:\d\d\./)
+  expect(stdout).toContain(`That time has passed. Continue with:\n  halting -p --resume ${session}\n`)
 })
 
 test('what-if says that a run would have waited, or would have ended at a wait on record', async () => {
   const [waited, ended] = ['aaaaaaaa-1111-4000-8000-000000000001', 'aaaaaaaa-1111-4000-8000-000000000002']
   const longer = await run(['what-if', ended, '--wait-for-limits', '12h'])
-  expect(plain(longer.stdout)).toContain('Not known: the record ends after 1 turn, and the run might have continued.')
+  expect(plain(longer.stdout)).toContain('Unknown: the record ends after 1 turn; the run might have continued.')
   const shorter = await run(['what-if', ended, '--wait-for-limits', '8h'])
-  expect(plain(shorter.stdout)).toContain('The same: model_error after 1 turn.')
+  expect(plain(shorter.stdout)).toContain('No change: model_error after 1 turn.')
   const earlier = await run(['what-if', waited, '--wait-for-limits', '90m'])
   expect(plain(earlier.stdout)).toContain('Would have stopped in turn 2: model_error (1 h of 1 h 30 min).')
   const none = await run(['what-if', waited, '--wait-for-limits', 'none'])
@@ -122,12 +124,12 @@ test('a run that was killed in a wait says until when it waits, and the command 
   const { status, stdout } = await run(['why', session])
   expect(status).toBe(0)
   const text = plain(stdout)
-  expect(text).toContain('No end is on record, and no process is writing it: its process was killed.')
+  expect(text).toContain('No ending is recorded and no process is writing the session: its process was')
   expect(text).toMatch(
-    /It waits for scripted \(429 rate_limit\) until \d{4}-\d\d-\d\d \d\d:\d\d, for (2 h 59 min|3 h) more: too many requests\./,
+    /Waiting for scripted \(429 rate_limit\) until \d{4}-\d\d-\d\d \d\d:\d\d, for (2 h 59 min|3 h) more: too many requests\./,
   )
-  expect(stdout).toMatch(/Under way\n +wait for the service, request 1\n/)
-  expect(stdout).toContain(`This goes on with the wait:\n  halting -p --resume ${session} --wait-for-limits 8h\n`)
+  expect(stdout).toMatch(/Running\n +wait for the service, request 1\n/)
+  expect(stdout).toContain(`Continue the wait with:\n  halting -p --resume ${session} --wait-for-limits 8h\n`)
   const report = await run(['report', session])
   expect(plain(report.stdout)).toMatch(/aaaaaaaa run1 waits until \d{4}-\d\d-\d\d \d\d:\d\d\./)
 })
@@ -141,6 +143,6 @@ test('a run that was killed in a pause at a limit says so, and the command raise
   `
   await killedAt('limit_question', session, pausing)
   const { stdout } = await run(['why', session])
-  expect(plain(stdout)).toContain('It pauses at its limit of turns (1 of 1) until somebody answers.')
-  expect(stdout).toContain(`With the limit raised this goes on:\n  halting -p --resume ${session} --max-turns 2\n`)
+  expect(plain(stdout)).toContain('Paused at the limit of turns (1 of 1) until someone answers.')
+  expect(stdout).toContain(`Continue with a higher limit:\n  halting -p --resume ${session} --max-turns 2\n`)
 })

@@ -1,4 +1,5 @@
 // Subagents: what each is told behind its own prompt, and why one cannot start.
+import type { HasTool } from '../tools/available-tools.ts'
 import { deniedCalls, nobodyAnswers, untrustedContent } from '../coding-agent/system-prompt-texts.ts'
 
 export const generalPrompt: string =
@@ -6,13 +7,14 @@ export const generalPrompt: string =
   'Read before you edit, follow the existing style and conventions, and check what you changed.'
 
 /** Follows the prompt of every agent, whoever wrote that. */
-export const subagentRules: string = [
-  'You work for another agent, which sees only your last message. Put in it what you found or did (locations as path:line), the evidence that it works, and what remains.',
-  nobodyAnswers,
-  deniedCalls,
-  untrustedContent,
-  'Every Bash command starts in the same directory: cd affects only its own command.',
-].join(' ')
+export const subagentRules = (has: HasTool): string =>
+  [
+    'You work for another agent, which sees only your last message. Put in it what you found or did (locations as path:line), the evidence that it works, and what remains.',
+    nobodyAnswers,
+    deniedCalls,
+    untrustedContent,
+    ...(has('Bash') ? ['Every Bash command starts in the same directory: cd affects only its own command.'] : []),
+  ].join(' ')
 
 /** How its parent reads and ends an agent in the background. */
 export function backgroundControls(tools: { readonly hasTaskOutput: boolean; readonly hasTaskStop: boolean }): string {

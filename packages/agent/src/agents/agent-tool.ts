@@ -68,11 +68,13 @@ export function createAgentTool(options: AgentToolOptions): AgentTool<AgentInput
       const model = modelFor(input.model, definition, models)
       const mode = modeOfAgent(definition, (context.permissionMode as PermissionMode | null) ?? options.mode())
       const rules = rulesOf(definition, definitions())
+      const tools = toolsOf(definition, context)
+      const rulesOfAll = texts.subagentRules((name) => tools.includes(name))
       const { description, prompt, run_in_background: isBackground = definition.background } = input
       return {
         prompt,
-        system: [definition.prompt, texts.subagentRules, surroundings].filter((part) => part !== '').join('\n\n'),
-        tools: toolsOf(definition, context),
+        system: [definition.prompt, rulesOfAll, surroundings].filter((part) => part !== '').join('\n\n'),
+        tools,
         agentType: definition.name,
         ...(description !== undefined && description !== '' && { description }),
         ...(model !== undefined && { model }),

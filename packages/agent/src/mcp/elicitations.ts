@@ -51,12 +51,17 @@ interface Asked {
 const longestAddress = 8_192
 const mostPages = 100
 const mostReports = 20
+/** Questions that wait for an answer at the same time. */
+const mostOpen = 10
+/** Refusals, one after another, after which a person is not asked any more. */
+const mostRefusals = 10
 
 /**
  * The questions of one server to a person (spec R-MCP-11).
  *
  * E1: each question has an answer in bounded time: that of a call, and not after the call or the connection has ended.
  * E2: an address is never fetched here.
+ * E3: a server has at most `mostOpen` questions open, and is declined after `mostRefusals` in a row until it is called again.
  */
 export class Elicitations {
   readonly #options: ElicitationOptions
@@ -68,6 +73,8 @@ export class Elicitations {
   #lost = sharedAbort()
   /** Aborts when no call is running any more: what was asked during it needs no answer. */
   #calling = sharedAbort()
+  #open = 0
+  #refusals = 0
 
   constructor(options: ElicitationOptions) {
     this.#options = options
@@ -128,6 +135,7 @@ export class Elicitations {
   watchCall(): { end(): readonly string[] } {
     const sentences = new Set<string>()
     this.#calls.add(sentences)
+    this.#refusals = 0
     return {
       end: () => {
         if (this.#calls.delete(sentences) && this.#calls.size === 0) {
@@ -141,27 +149,38 @@ export class Elicitations {
 
   async #put(request: ElicitationRequest, signal: AbortSignal): Promise<ElicitationAnswer> {
     const { elicit, server, limits } = this.#options
-    if (elicit === undefined) return { action: 'decline' }
+    if (elicit === undefined || this.#isFlooding()) return { action: 'decline' }
     const ends = [signal, this.#lost.signal, ...(this.#calls.size > 0 ? [this.#calling.signal] : [])]
     const limit = timeLimit(limits.toolMs, AbortSignal.any(ends))
+    this.#open += 1
     try {
       const { action, content } = await unlessAborted(elicit(server, request, limit.signal), limit.signal)
+      this.#refusals = action === 'accept' ? 0 : this.#refusals + 1
       return { action, ...(request.mode === 'form' && content !== undefined && { content }) }
     } catch (thrown) {
       if (limit.signal.aborted) return { action: 'cancel' }
       throw thrown
     } finally {
       limit.clear()
+      this.#open -= 1
     }
+  }
+
+  #isFlooding(): boolean {
+    if (this.#open < mostOpen && this.#refusals < mostRefusals) return false
+    const { server } = this.#options
+    this.#reportOnce(`The MCP server ${server} asks too many questions. Some were declined without asking you.`)
+    return true
   }
 
   /** Undefined for an address that no browser should open. */
   #requestOf({ message: given, mode, requestedSchema, url, elicitationId: id }: Asked): ElicitationRequest | undefined {
     const message = typeof given === 'string' ? given : ''
     if (mode !== 'url') return { mode: 'form', message, requestedSchema }
-    if (typeof url !== 'string' || hostOf(url) === '') return undefined
+    const address = typeof url === 'string' ? addressOf(url) : undefined
+    if (address === undefined) return undefined
     const elicitationId = typeof id === 'string' && id !== '' ? id : randomUUID()
-    return { mode: 'url', message, url, elicitationId, completed: this.#pageOf(elicitationId).signal }
+    return { mode: 'url', message, url: address.href, elicitationId, completed: this.#pageOf(elicitationId).signal }
   }
 
   #pageOf(id: string): AbortController {
@@ -185,20 +204,33 @@ export class Elicitations {
 
   /** Tells the person who started the program, who may open an address later. */
   #report({ mode, message, url = '' }: ElicitationRequest): void {
-    const { server, onUnanswered } = this.#options
+    const { server } = this.#options
     const what = mode === 'url' ? `to open ${url} (host: ${hostOf(url)})` : quoted(message)
-    const sentence = `The MCP server ${server} asked ${what}. Nobody can answer here, so it was declined.`
+    this.#reportOnce(`The MCP server ${server} asked ${what}. Nobody can answer here, so it was declined.`)
+  }
+
+  #reportOnce(sentence: string): void {
     if (this.#reported.has(sentence) || this.#reported.size >= mostReports) return
     this.#reported.add(sentence)
-    onUnanswered?.(sentence)
+    this.#options.onUnanswered?.(sentence)
   }
 }
 
-/** The host of an address that a browser opens, as it is looked up; '' for any other text. */
+/**
+ * An address as a browser reads it, in ASCII: other programs find another host in some texts. Undefined for what no browser should open, such as an address
+ * that begins with a user name that looks like a host.
+ */
+function addressOf(url: string): URL | undefined {
+  if (url.length > longestAddress || !URL.canParse(url)) return undefined
+  const address = new URL(url)
+  const { protocol, username, password, href } = address
+  const isPage = protocol === 'https:' || protocol === 'http:'
+  return isPage && username === '' && password === '' && href.length <= longestAddress ? address : undefined
+}
+
+/** The host of an address, as it is looked up; '' for any other text. */
 function hostOf(url: string | undefined): string {
-  if (url === undefined || url.length > longestAddress || !URL.canParse(url)) return ''
-  const { protocol, host } = new URL(url)
-  return protocol === 'https:' || protocol === 'http:' ? host : ''
+  return url === undefined ? '' : (addressOf(url)?.host ?? '')
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto'
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { createCodingTools } from '../tools/coding-tools.ts'
-import { isInProfile } from '../tools/tool-profile.ts'
+import { isInProfile, withoutMissingTools } from '../tools/tool-profile.ts'
 import { createPersonTools } from '../tools/person-tools.ts'
 import type { FileCheckpoints } from '../checkpoints/file-checkpoints.ts'
 import type { Session } from '@halting/core/session'
@@ -110,13 +110,15 @@ export function openToolbox(
   const wanted = toolset === undefined ? wantedTools(choices.tools, known, ports) : exactly(toolset, known, ports)
   const isShown = (name: string): boolean =>
     !ownNames.includes(name) && !hidden.has(name) && isInProfile(name, wanted, toolProfile)
+  const given = own.filter(({ name }) => !hidden.has(name))
+  const has = (name: string): boolean => isShown(name) || given.some((tool) => tool.name === name)
   return {
     workspace,
     permissions,
     sessionId,
     resultFiles,
     ownFolders,
-    tools: [...all.filter(({ name }) => isShown(name)), ...own.filter(({ name }) => !hidden.has(name))],
+    tools: [...all.filter(({ name }) => isShown(name)).map((tool) => withoutMissingTools(tool, known, has)), ...given],
     mayStartAgents: isShown('Agent'),
   }
 }

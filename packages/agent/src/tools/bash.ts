@@ -3,6 +3,7 @@ import type { Json, Tool, ToolContext, ToolOutput } from '@halting/core'
 import { realPath } from '@halting/journal/files'
 import { SandboxError, notConfinedCode } from '@halting/policy'
 import { answerOfExitOne, isReadOnlyCommand } from '@halting/policy/shell'
+import { toolsOfCaller } from './available-tools.ts'
 import { filledText, flag, inputForm, optional, text, wholeNumber } from './input.ts'
 import { failed } from './result.ts'
 import {
@@ -82,6 +83,7 @@ async function startInBackground(
   workspace: Workspace,
   context: ToolContext,
 ): Promise<ToolOutput> {
+  const has = toolsOfCaller(context.rights)
   await workspace.checkpoints?.background(context, command)
   const started = await startCommand(command, workspace, context)
   if (started.kind === 'failed') return started.result
@@ -92,9 +94,9 @@ async function startInBackground(
   const { endOf, shownCommand, startedInBackground } = await import('./task-words.ts')
   const { tasks } = workspace
   tasks.redact = workspace.redact
-  const task = tasks.add(command, started.shell, { endOf, shownCommand })
+  const task = tasks.add(command, started.shell, { endOf: (ended) => endOf(ended, has), shownCommand })
   return {
-    content: startedInBackground(task.id, tasks.atEnd, typeof context.agentType === 'string' ? 'agent' : 'main'),
+    content: startedInBackground(task.id, tasks.atEnd, typeof context.agentType === 'string' ? 'agent' : 'main', has),
     details: { backgroundTaskId: task.id },
     tasks: [task.started],
   }

@@ -1,21 +1,24 @@
 // Results of Write and Edit, and why a file cannot be changed.
+import type { HasTool } from './available-tools.ts'
 import { nextCall } from './next-call.ts'
 
-const readFirst = (path: string): string => nextCall('Read', { file_path: path })
+const readCall = (path: string): string => nextCall('Read', { file_path: path })
+const readThen = (path: string, next: string, has: HasTool): string =>
+  has('Read') ? ` Use ${readCall(path)}, then ${next}.` : ' It must be read first, but Read is not available.'
 
-export const notRead = (path: string): string =>
-  `${path} has not been read yet. Use ${readFirst(path)}, then repeat this call.`
-export const existsUnread = (path: string): string =>
-  `${path} already exists and has not been read yet. Use ${readFirst(path)}, then repeat this call.`
-export const changedSinceRead = (path: string): string =>
-  `${path} has changed since you read it. Use ${readFirst(path)}, then repeat this call with the new text.`
+export const notRead = (path: string, has: HasTool): string =>
+  `${path} has not been read yet.${readThen(path, 'repeat this call', has)}`
+export const existsUnread = (path: string, has: HasTool): string =>
+  `${path} already exists and has not been read yet.${readThen(path, 'repeat this call', has)}`
+export const changedSinceRead = (path: string, has: HasTool): string =>
+  `${path} has changed since you read it.${readThen(path, 'repeat this call with the new text', has)}`
 /** After `changedSinceRead`. */
 export const whatHasChanged = (diff: string): string => ` What changed:\n${diff}`
 export const changedMeanwhile = (path: string): string =>
-  `${path} was changed by another program during this call, so it was not written. Use ${readFirst(path)}, then try again.`
+  `${path} was changed by another program during this call, so it was not written. Use ${readCall(path)}, then try again.`
 export const notWrittenAborted = (path: string): string => `${path} was not written: the call was aborted.`
 export const ambiguousEncoding = (path: string, encoding: string): string =>
-  `${path} is ${encoding} without a byte order mark, and this text would no longer be recognized as that. The file was not changed. Convert it first, for example with iconv in Bash.`
+  `${path} is ${encoding} without a byte order mark, and this text would no longer be recognized as that. The file was not changed. Convert it first, for example with iconv.`
 
 // What is at the path instead of a text file.
 
@@ -27,17 +30,18 @@ export function notText(
   path: string,
   why: { readonly moreBytesThan: number } | 'UTF-8' | 'UTF-16',
   toolName: string,
+  has: HasTool,
 ): string {
   const what = typeof why === 'string' ? `is not valid ${why} text` : `is larger than ${why.moreBytesThan} bytes`
-  return `${path} ${what}, so ${toolName} cannot change it safely. Use Bash instead.`
+  return `${path} ${what}, so ${toolName} cannot change it safely.${has('Bash') ? ' Use Bash instead.' : ''}`
 }
-export const missingToEdit = (path: string, hints: string): string =>
-  `${path} does not exist. To create it, use Write.${hints}`
+export const missingToEdit = (path: string, hints: string, has: HasTool): string =>
+  `${path} does not exist. To create it, ${has('Write') ? 'use Write' : 'leave old_string empty'}.${hints}`
 
 // Secrets that the model has not seen.
 
-export const losesSecretsOfFile = (path: string, mark: string): string =>
-  `${path} contains secrets that were shown to you as ${mark}. Your content has ${mark} in their place, so they would be lost. Use Edit for the other lines.`
+export const losesSecretsOfFile = (path: string, mark: string, has: HasTool): string =>
+  `${path} contains secrets that were shown to you as ${mark}. Your content has ${mark} in their place, so they would be lost.${has('Edit') ? ' Use Edit for the other lines.' : ''}`
 export const losesSecretsOfCell = (mark: string): string =>
   `The cell contains secrets that were shown to you as ${mark}. new_source has ${mark} in their place, so they would be lost.`
 
@@ -74,7 +78,7 @@ export const hardLinks = (names: number): string =>
 // Files that changed on disk.
 
 export const externalChanges = (changes: string): string =>
-  `[Changed on disk since you saw it, not by your Edit or Write. Read it again before you rely on it.\n${changes}]`
+  `[Changed on disk since you saw it, not by your own file edits. Read it again before you rely on it.\n${changes}]`
 export const fileGone = (name: string): string => `${name} was deleted, or is no longer a file`
 export const moreFiles = (count: number): string => `and ${count} more`
 export const diffCut = '[... more]'

@@ -13,6 +13,7 @@ import {
   oldStringMissing,
   placesSeparator,
 } from './change-texts.ts'
+import { toolsOfCaller } from './available-tools.ts'
 import { askedEditor } from './editor-files.ts'
 import { numberedLines } from './numbered-lines.ts'
 import { changeOf } from './patch.ts'
@@ -51,26 +52,29 @@ async function planEdit(
   input: EditInput,
   { workspace, context }: Planning,
 ): Promise<EditPlan> {
+  const has = toolsOfCaller(context.rights)
   const editor = askedEditor(workspace.editor, context.signal)
   const file = await loadFile(real, workspace.limits.editBytes, editor)
   const { old_string: oldText, new_string: newText, replace_all: all = false } = input
   if (file.kind === 'absent')
-    return oldText === '' ? { kind: 'create' } : refused(missingToEdit(path, await hintsFor(real, workspace, context)))
+    return oldText === ''
+      ? { kind: 'create' }
+      : refused(missingToEdit(path, await hintsFor(real, workspace, context), has))
   if (file.kind === 'not a file') return refused(notAFile(path, file.what, 'Edit'))
   const freshness = workspace.filesOf(context).freshness(real, file.seen, isShownIn(context))
-  if (freshness === 'never read') return refused(notRead(path))
+  if (freshness === 'never read') return refused(notRead(path, has))
   if (freshness === 'changed') {
     const { whatChanged } = await import('./changed-files.ts')
     const what = await whatChanged(real, file, workspace.filesOf(context))
-    return refused(changedSinceRead(path) + what)
+    return refused(changedSinceRead(path, has) + what)
   }
-  if (file.kind === 'not text') return refused(notText(path, file.why, 'Edit'))
+  if (file.kind === 'not text') return refused(notText(path, file.why, 'Edit', has))
   if (oldText === '' && file.text !== '') return refused(emptyOldString(path))
   const replaced = replaceIn(file.text, { oldText, newText, all })
   if (replaced.kind === 'not found') {
     // Loaded when used: most edits match.
     const { whyNotFound } = await import('./nearest-place.ts')
-    return refused(oldStringMissing(path, whyNotFound(file.text, oldText)))
+    return refused(oldStringMissing(path, whyNotFound({ path, text: file.text, has }, oldText)))
   }
   return replaced.kind === 'ambiguous'
     ? refused(ambiguous(path, file.text, oldText, replaced))
@@ -135,17 +139,28 @@ function ambiguous(
   oldText: string,
   { count, lines: found }: Extract<Replaced, { readonly kind: 'ambiguous' }>,
 ): string {
-  const lines = text.split(/\r?\n/)
+  const lines = linesOf(text)
   const length = Math.min(oldText.split('\n').length, linesOfPlace)
-  const places = found.slice(0, mostPlaces).map((line) => {
-    const start = Math.max(0, line - 1 - linesBeforePlace)
-    return headOf(numberedLines(lines.slice(start, line - 1 + length + linesBeforePlace), start + 1, 300), 2_000)
-  })
+  const ranges: { start: number; end: number }[] = []
+  for (const line of found.slice(0, mostPlaces)) {
+    const [start, end] = [Math.max(0, line - 1 - linesBeforePlace), line - 1 + length + linesBeforePlace]
+    const last = ranges.at(-1)
+    // Places that overlap are shown as one.
+    if (last !== undefined && start <= last.end) last.end = end
+    else ranges.push({ start, end })
+  }
+  const places = ranges.map(({ start, end }) => headOf(numberedLines(lines.slice(start, end), start + 1, 300), 2_000))
   const numbers = found.join(', ') + (count > found.length ? ', ...' : '')
   return oldStringAmbiguous(path, count, numbers, places.join(`\n${placesSeparator}\n`))
 }
 
 const linesBeforePlace = 2
+
+/** As Read counts them: a line end at the end begins no other line. */
+function linesOf(text: string): readonly string[] {
+  const lines = text.split(/\r?\n/)
+  return lines.length > 1 && lines.at(-1) === '' ? lines.slice(0, -1) : lines
+}
 
 /** How far above a change the model is shown the file again. */
 const linesBefore = 20
@@ -155,7 +170,7 @@ const longestSnippetCharacters = 8000
 
 /** The changed lines and a few around them, as Read would show them. */
 function snippet(text: string, firstLine: number, newText: string): string {
-  const lines = text.split(/\r?\n/)
+  const lines = linesOf(text)
   const changedLines = Math.min(newText.split('\n').length, longestSnippetLines)
   const start = Math.max(firstLine - 1 - linesAround, 0)
   const end = Math.min(firstLine - 1 + changedLines + linesAround, lines.length)

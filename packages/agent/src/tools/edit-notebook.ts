@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { JsonObject, ToolContext, ToolOutput } from '@halting/core'
 import { headOf } from '@halting/core/adapters'
 import { redactedMark } from '@halting/core/redact'
+import { type HasTool, toolsOfCaller } from './available-tools.ts'
 import { withCell, withoutCell, withNewCell } from './notebook-text.ts'
 import { type Cell, type Notebook, parseNotebook, placeOf } from './notebook.ts'
 import { changeOf } from './patch.ts'
@@ -46,15 +47,16 @@ async function planNotebookEdit(
   { workspace, context }: Planning,
 ): Promise<NotebookPlan> {
   const file = await loadFile(real, workspace.limits.editBytes)
+  const has = toolsOfCaller(context.rights)
   if (file.kind === 'absent') return refused(missingNotebook(path, await nameHints(real, workspace, context.rights)))
   if (file.kind === 'not a file') return refused(notAFile(path, file.what, 'NotebookEdit'))
   const freshness = workspace.filesOf(context).freshness(real, file.seen, isShownIn(context))
-  if (freshness === 'never read') return refused(notRead(path))
-  if (freshness === 'changed') return refused(changedSinceRead(path))
-  if (file.kind === 'not text') return refused(notText(path, file.why, 'NotebookEdit'))
+  if (freshness === 'never read') return refused(notRead(path, has))
+  if (freshness === 'changed') return refused(changedSinceRead(path, has))
+  if (file.kind === 'not text') return refused(notText(path, file.why, 'NotebookEdit', has))
   const notebook = parseNotebook(file.text)
-  if (notebook.kind === 'none') return refused(notANotebook(path, notebook.why))
-  const changed = changedWhole(path, file.text, notebook, input)
+  if (notebook.kind === 'none') return refused(notANotebook(path, notebook.why, has))
+  const changed = changedWhole(has, path, file.text, notebook, input)
   if (changed.kind === 'refused') return refused(changed.why)
   return losesSecrets(changed.before, input.new_source, workspace.redact)
     ? refused(losesSecretsOfCell(redactedMark))
@@ -108,12 +110,12 @@ type Changed =
   | { readonly kind: 'refused'; readonly why: string }
 
 /** A very deeply nested cell can be parsed but not serialized. */
-function changedWhole(...given: Parameters<typeof changedText>): Changed {
+function changedWhole(has: HasTool, ...given: Parameters<typeof changedText>): Changed {
   try {
     return changedText(...given)
   } catch (thrown) {
     if (!(thrown instanceof RangeError)) throw thrown
-    return { kind: 'refused', why: cellTooDeep(given[0]) }
+    return { kind: 'refused', why: cellTooDeep(given[0], has) }
   }
 }
 

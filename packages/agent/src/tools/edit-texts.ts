@@ -1,11 +1,14 @@
 // Where the text that an Edit was to replace most likely is.
+import type { HasTool } from './available-tools.ts'
+import { nextCall } from './next-call.ts'
 
 /** @param mark what is shown in place of secrets */
 export const oldStringRedacted = (mark: string): string =>
   `old_string contains ${mark}, but the file has a secret there that was not shown to you. Choose lines without it.`
 export const matchExactly =
   'It must match exactly, including spaces and indentation, and without line numbers. Read that part of the file again.'
-export const nothingSimilar = 'Nothing in the file is similar. Search for it with Grep, or read the file again.'
+export const nothingSimilar = (has: HasTool): string =>
+  `Nothing in the file is similar. ${has('Grep') ? 'Search for it with Grep, or read the file again' : 'Read the file again'}.`
 
 export const lineRange = (first: number, last: number): string =>
   first === last ? `line ${first}` : `lines ${first} to ${last}`
@@ -35,4 +38,7 @@ export const moreMatchLines = (count: number): string => `[... ${count} more lin
 /** @param file the text of the file as JSON; @param given that of old_string */
 export const lineDifference = (line: number, file: string, given: string): string =>
   `Line ${line}: the file has ${file}, old_string has ${given}.`
+/** Where the lines above are not all of the place. */
+export const readToCopy = (path: string, line: number, count: number): string =>
+  `This is a part of it. Use ${nextCall('Read', { file_path: path, offset: line, limit: count })}, then copy old_string from the file.`
 export const copyFromFile = 'The lines above are the current text of the file: copy old_string from them.'

@@ -1,4 +1,5 @@
 import type { Tool } from '@halting/core'
+import { toolsOfCaller } from './available-tools.ts'
 import { notRead, sameStrings } from './change-texts.ts'
 import { loneSurrogate } from './input-texts.ts'
 import { filledText, flag, inputForm, isWritable, optional, pathAliases, text } from './input.ts'
@@ -44,7 +45,7 @@ export function createEditTool(workspace: Workspace): Tool<EditInput> {
       return whyNotChanged(path, planning, {
         whyNot: (real) => whyNotEdited(path, real, input, planning),
         // Without a text to replace it may make a file.
-        unseen: input.old_string === '' ? undefined : notRead(path),
+        unseen: input.old_string === '' ? undefined : notRead(path, toolsOfCaller(context.rights)),
       })
     },
     execute(input, context) {

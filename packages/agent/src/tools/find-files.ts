@@ -1,6 +1,7 @@
 import { lstatSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { ToolContext, ToolOutput } from '@halting/core'
+import { toolsOfCaller } from './available-tools.ts'
 import { BestNames, rankedGlob } from './ranked-names.ts'
 import { failed } from './result.ts'
 import { runRipgrep, searchNote, withoutVersionControl } from './ripgrep.ts'
@@ -11,10 +12,12 @@ import {
   ignoredFiles,
   interrupted,
   noFiles,
+  noRipgrep,
   onlySameLooking,
   patternIsFolder,
   rootIsFile,
   sameLookingFiles,
+  searchByBash,
   searchFailed,
   tooManyAlternatives,
   tryPattern,
@@ -37,7 +40,7 @@ export async function findFiles(
   const { signal, rights } = context
   const root = await searchRoot(path, workspace, context)
   if (root.kind === 'refused') return failed(root.why)
-  if (!root.isDirectory) return failed(rootIsFile(root.path))
+  if (!root.isDirectory) return failed(rootIsFile(root.path, toolsOfCaller(rights)))
   return find(pattern, root, workspace, { signal, rights })
 }
 
@@ -86,7 +89,10 @@ async function find(
   const isOnly = only !== undefined && others.length === 0 && end.kind === 'done'
   if (isOnly) list(only)
   const count = isOnly ? 1 : names.count
-  if (end.kind === 'failed' && count === 0) return failed(searchFailed('Glob', end.why))
+  if (end.kind === 'failed' && count === 0) {
+    const hint = end.why === noRipgrep && toolsOfCaller(rights)('Bash') ? searchByBash : ''
+    return failed(searchFailed('Glob', end.why) + hint)
+  }
   const problem = searchNote(end, workspace.limits.searchMs)
   const details = { filenames: files, numFiles: count, truncated: count > files.length }
   if (count === 0) {
@@ -109,8 +115,9 @@ function hintsFor(pattern: string, root: Root, workspace: Workspace, rights: Too
   const path = root.path === workspace.cwd ? undefined : root.path
   const last = pattern.split('/').at(-1) ?? ''
   const isAnywhere = !pattern.includes('/') || pattern.startsWith('**/')
-  if (isFolder(pattern, root) && !isHidden(pattern, root, workspace, rights)) return patternIsFolder(pattern, path)
-  return (isAnywhere || last === '' ? '' : tryPattern(`**/${last}`, path)) + ignoredFiles
+  if (isFolder(pattern, root) && !isHidden(pattern, root, workspace, rights))
+    return patternIsFolder(pattern, resolve(root.path, pattern))
+  return (isAnywhere || /^\**$/.test(last) ? '' : tryPattern(`**/${last}`, path)) + ignoredFiles(toolsOfCaller(rights))
 }
 
 function isFolder(name: string, { real }: Root): boolean {

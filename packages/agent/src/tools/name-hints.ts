@@ -3,6 +3,7 @@ import { basename, dirname, extname, join } from 'node:path'
 import type { ToolContext } from '@halting/core'
 import { firstEntries, holdFolder } from '@halting/policy/files'
 import { nearest } from '../nearest.ts'
+import { toolsOfCaller } from './available-tools.ts'
 import { nearestFolder, similarNames } from './path-texts.ts'
 import { notFoundAnywhere } from './read-texts.ts'
 import { inOneLine } from './shown-name.ts'
@@ -19,12 +20,13 @@ const mostCompared = 2_000
 export async function nameHints(real: string, workspace: Workspace, rights: ToolContext['rights']): Promise<string> {
   const same = workspace.lookAlikesNote(real, rights)
   if (same !== '') return same
+  const search = toolsOfCaller(rights)('Glob') ? notFoundAnywhere(basename(real)) : ''
   const folder = dirname(real)
   const names = await namesIn(folder)
-  if (names === undefined) return folderHint(folder) + notFoundAnywhere(basename(real))
+  if (names === undefined) return folderHint(folder) + search
   const readable = (name: string): boolean => !workspace.hides(join(folder, name), rights)
   const similar = similarTo(basename(real), names).filter(readable).slice(0, mostShown)
-  return similar.length === 0 ? notFoundAnywhere(basename(real)) : similarNames(similar.map(inOneLine).join(', '))
+  return similar.length === 0 ? search : similarNames(similar.map(inOneLine).join(', '))
 }
 
 /** Undefined where there is no such folder, or it cannot be read. */

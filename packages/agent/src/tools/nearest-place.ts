@@ -12,9 +12,11 @@ import {
   moreMatchLines,
   nothingSimilar,
   oldStringRedacted,
+  readToCopy,
   similarLine,
   similarLines,
 } from './edit-texts.ts'
+import type { HasTool } from './available-tools.ts'
 import { numberedLines } from './numbered-lines.ts'
 import { closestLines } from './similar-lines.ts'
 
@@ -26,16 +28,25 @@ const mostLines = 40
 const lineCharacters = 500
 const snippetCharacters = 6000
 
+/** A file that an edit does not fit, for whoever has these tools. */
+interface EditedFile {
+  readonly path: string
+  readonly text: string
+  readonly has: HasTool
+}
+
 /** Explains why a text is not in a file: the most similar place as it is now, and what differs there. Bounded. */
-export function whyNotFound(fileText: string, oldString: string): string {
+export function whyNotFound({ path, text: fileText, has }: EditedFile, oldString: string): string {
   // Line ends of either kind match each other.
   const [text, oldText] = [fileText.replaceAll('\r\n', '\n'), oldString.replaceAll('\r\n', '\n')]
   if (oldText.includes(redactedMark) && !text.includes(redactedMark)) return oldStringRedacted(redactedMark)
   if (text.length > longestText || oldText.length > longestOld) return matchExactly
   const near = foldedPlace(text, oldText) ?? similarPlace(text, oldText)
-  if (near === undefined) return nothingSimilar
+  if (near === undefined) return nothingSimilar(has)
   const lines = text.split(near.ends)
-  return [near.why, shownLines(lines, near), ...difference(lines, oldText, near), copyFromFile].join('\n')
+  const shown = shownLines(lines, near)
+  const next = shown.isWhole ? copyFromFile : readToCopy(path, near.line + 1, near.count)
+  return [near.why, shown.text, ...difference(lines, oldText, near), next].join('\n')
 }
 
 interface Near {
@@ -145,10 +156,20 @@ function lineAt(text: string, place: number): number {
   return line
 }
 
-function shownLines(lines: readonly string[], { line, count }: Near): string {
-  const shown = lines.slice(line, line + Math.min(count, mostLines))
-  const rest = count > mostLines ? `\n${moreMatchLines(count - mostLines)}` : ''
-  return headOf(numberedLines(shown, line + 1, lineCharacters), snippetCharacters) + rest
+/** As many whole lines as there is room for. */
+function shownLines(lines: readonly string[], { line, count }: Near): { text: string; isWhole: boolean } {
+  const place = lines.slice(line, line + count)
+  const shown: string[] = []
+  let left = snippetCharacters
+  for (const [index, each] of place.slice(0, mostLines).entries()) {
+    const numbered = numberedLines([each], line + index + 1, lineCharacters)
+    left -= numbered.length + 1
+    if (left < 0) break
+    shown.push(numbered)
+  }
+  const rest = place.length - shown.length
+  if (rest > 0) shown.push(moreMatchLines(rest))
+  return { text: shown.join('\n'), isWhole: rest === 0 && place.every((each) => each.length <= lineCharacters) }
 }
 
 /** The first line that differs, with what cannot be seen made visible. */

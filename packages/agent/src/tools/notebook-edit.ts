@@ -1,5 +1,6 @@
 import type { Tool } from '@halting/core'
 import type { NotebookEditInput } from './edit-notebook.ts'
+import { toolsOfCaller } from './available-tools.ts'
 import { notRead } from './change-texts.ts'
 import { filledText, inputForm, oneOf, optional, text } from './input.ts'
 import { cellIdNeeded } from './notebook-texts.ts'
@@ -45,7 +46,7 @@ export function createNotebookEditTool(workspace: Workspace): Tool<NotebookEditI
       ])
       return whyNotChanged(path, planning, {
         whyNot: (real) => whyNotEdited(path, real, input, planning),
-        unseen: notRead(path),
+        unseen: notRead(path, toolsOfCaller(context.rights)),
       })
     },
     execute(input, context) {

@@ -1,4 +1,6 @@
 // Results of Read and NotebookEdit for notebooks.
+import { patchToolName } from '@halting/policy/files'
+import type { HasTool } from './available-tools.ts'
 import { nextCall } from './next-call.ts'
 
 export const noCells = (path: string): string => `${path} is a notebook without cells.`
@@ -20,15 +22,20 @@ export const outputNotShown = (type: string): string => `[Output of type ${type}
 
 export const missingNotebook = (path: string, hints: string): string => `${path} does not exist.${hints}`
 /** @param why such as "is not JSON" */
-export const notANotebook = (path: string, why: string): string =>
-  `${path} ${why}, so it is not a notebook. Use Edit instead.`
+export const notANotebook = (path: string, why: string, has: HasTool): string =>
+  `${path} ${why}, so it is not a notebook.${useEditor(has)}`
 export const notNotebookReasons = { json: 'is not JSON', cells: 'has no list of cells (nbformat 4)' }
-export const cellTooDeep = (path: string): string =>
-  `${path}: the cell is nested too deeply for NotebookEdit. Use Edit instead.`
+export const cellTooDeep = (path: string, has: HasTool): string =>
+  `${path}: the cell is nested too deeply for NotebookEdit.${useEditor(has)}`
 export const cellIdNeeded = (mode: string): string =>
   `cell_id is missing: ${mode} needs the id of a cell, as Read shows it`
 export function unknownCell(path: string, id: string, known: string): string {
   return `${path} has no cell ${id}. ${known === '' ? 'The notebook has no cells.' : `Its cells are: ${known}.`}`
+}
+
+function useEditor(has: HasTool): string {
+  const editor = ['Edit', patchToolName].find(has)
+  return editor === undefined ? '' : ` Use ${editor} instead.`
 }
 
 // What was changed.

@@ -1,6 +1,7 @@
 import type { ToolOutput } from '@halting/core'
 import { headOf, pdfPagesOf } from '@halting/core/adapters'
 import { type PdfLibrary, pdfText } from '../media/pdf-text.ts'
+import type { HasTool } from './available-tools.ts'
 import {
   morePages,
   noPdfLibrary,
@@ -22,26 +23,27 @@ export interface PdfRange {
   readonly maxCharacters: number
   readonly signal: AbortSignal
   readonly library: PdfLibrary | undefined
+  readonly has: HasTool
 }
 
 /** Text of the pages of a PDF. */
 export async function readPdf(
   path: string,
   bytes: Uint8Array,
-  { pages, maxCharacters, signal, library }: PdfRange,
+  { pages, maxCharacters, signal, library, has }: PdfRange,
 ): Promise<ToolOutput> {
   const wanted = pagesOf(pages)
   if (wanted === undefined) return failed(wrongPages(JSON.stringify(headOf(pages ?? '', 40))))
   const read = await pdfText(bytes, { ...wanted, maxCharacters, signal, ...(library !== undefined && { library }) })
-  if (read.kind === 'no library') return failed(noPdfLibrary(path, pdfPagesOf(bytes)))
-  if (read.kind === 'failed') return failed(unreadablePdf(path, headOf(read.why, 300)))
+  if (read.kind === 'no library') return failed(noPdfLibrary(path, pdfPagesOf(bytes), has))
+  if (read.kind === 'failed') return failed(unreadablePdf(path, headOf(read.why, 300), has))
   const { pageCount } = read
   if (wanted.first > pageCount) return failed(noSuchPage(path, pageCount, wanted.first))
   const shown: string[] = []
   let left = maxCharacters
   for (const [index, text] of read.pages.entries()) {
     const number = wanted.first + index
-    const clean = text.trim() === '' ? pageWithoutText : text.trimEnd()
+    const clean = text.trim() === '' ? pageWithoutText(has) : text.trimEnd()
     if (shown.length > 0 && clean.length > left) break
     shown.push(`${pageHeading(number, pageCount)}\n${clean.length > left ? cut(clean, left) : clean}`)
     left -= clean.length

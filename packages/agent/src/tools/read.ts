@@ -4,6 +4,7 @@ import { extname } from 'node:path'
 import type { Tool, ToolContext, ToolOutput } from '@halting/core'
 import { codeOf, imageFactsOf, isPdf } from '@halting/core/adapters'
 import { openInPlace } from '@halting/policy/files'
+import { type HasTool, toolsOfCaller } from './available-tools.ts'
 import { type FileMemo, type FileStates, hashOf, seenFile } from './file-state.ts'
 import { isImage } from './image.ts'
 import { filledText, inputForm, optional, pathAliases, wholeNumber } from './input.ts'
@@ -72,7 +73,7 @@ export function createReadTool(workspace: Workspace): Tool<ReadInput> {
         const found = await regularFile(path, workspace, context)
         if (found.kind === 'refused') return found.result
         try {
-          return await readFound(input, found, workspace, context.signal)
+          return await readFound(input, found, workspace, context)
         } finally {
           await found.file.close()
         }
@@ -85,24 +86,31 @@ async function readFound(
   input: ReadInput,
   found: FoundFile,
   workspace: Workspace,
-  signal: AbortSignal,
+  { signal, rights }: ToolContext,
 ): Promise<ToolOutput> {
   const { path } = found
+  const has = toolsOfCaller(rights)
   const start = await startOf(found.file)
   if (isImage(path, start)) return readImageFile(found, workspace)
-  if (isPdf(start)) return readPdfFile(input, found, workspace, signal)
+  if (isPdf(start)) return readPdfFile(input, found, workspace, { signal, has })
   const isNotebook = extname(path).toLowerCase() === '.ipynb'
   const notebook = isNotebook ? await readNotebookFile(input, found, workspace) : undefined
   if (notebook !== undefined) return notebook
   if (isBinary(start)) {
-    return failed(binaryFile(path))
+    return failed(binaryFile(path, has))
   }
-  return readText(input, found, workspace, signal)
+  return readText(input, found, workspace, { signal, has })
 }
 
 /** Zeros are no text, but for UTF-16. */
 export function isBinary(start: Uint8Array): boolean {
   return start.includes(0) && encodingOf(start) === 'utf-8'
+}
+
+/** Who reads: until when, and with which tools. */
+interface Reader {
+  readonly signal: AbortSignal
+  readonly has: HasTool
 }
 
 /** A file that is open. It is the one that was judged: what stands at its path later does not matter. */
@@ -125,7 +133,7 @@ async function regularFile(path: string, workspace: Workspace, context: ToolCont
     real = workspace.realPathOf(path, context)
     const found = await openInPlace(real)
     if (found.kind === 'file') return { ...found, path, real, files: workspace.filesOf(context) }
-    return refused(found.kind === 'folder' ? readDirectory(path) : readSpecialFile(path))
+    return refused(found.kind === 'folder' ? readDirectory(path, toolsOfCaller(context.rights)) : readSpecialFile(path))
   } catch (thrown) {
     const code = codeOf(thrown)
     if (code === 'ENOENT' || code === 'ENOTDIR') {
@@ -171,12 +179,12 @@ async function readPdfFile(
   { pages }: ReadInput,
   { path, file, stats }: FoundFile,
   { limits, pdfLibrary: library }: Workspace,
-  signal: AbortSignal,
+  { signal, has }: Reader,
 ): Promise<ToolOutput> {
   const { imageFileBytes } = limits
-  if (stats.size > imageFileBytes) return failed(pdfTooLarge(path, stats.size, imageFileBytes))
+  if (stats.size > imageFileBytes) return failed(pdfTooLarge(path, stats.size, imageFileBytes, has))
   const { readPdf } = await import('./read-pdf.ts')
-  return readPdf(path, await file.readFile(), { pages, maxCharacters: limits.readCharacters, signal, library })
+  return readPdf(path, await file.readFile(), { pages, maxCharacters: limits.readCharacters, signal, library, has })
 }
 
 /** Undefined for what is none, for all its name: it is shown as text then. */
@@ -216,7 +224,7 @@ async function readText(
   input: ReadInput,
   { path, real, file, stats, files }: FoundFile,
   workspace: Workspace,
-  signal: AbortSignal,
+  { signal, has }: Reader,
 ): Promise<ToolOutput> {
   const { limits } = workspace
   const unsaved = await unsavedBytes({ real, file, stats }, workspace, signal)
@@ -246,9 +254,9 @@ async function readText(
   if (read.lines.length > 0) {
     // The lines are cut already.
     const shown = numberedLines(read.lines, firstLine, Number.POSITIVE_INFINITY)
-    return { content: shown + moreNote(path, read, firstLine) + bytesNote(read), details, memo: note() }
+    return { content: shown + moreNote(path, read, firstLine, has) + bytesNote(read, has), details, memo: note() }
   }
-  if (read.wasCut) return failed(offsetNotReached(path, firstLine, limits.readBytes))
+  if (read.wasCut) return failed(offsetNotReached(path, firstLine, limits.readBytes, has))
   if (read.lineCount === 0) return { content: emptyFile(path), details, memo: note() }
   // It was read to its end, so its lines were counted.
   return failed(offsetBeyondEnd(path, read.lineCount ?? 0, firstLine))
@@ -279,13 +287,18 @@ async function keptText(file: FileHandle, { size }: Stats, hash: string | undefi
 const keptBytes = 64 * 1024
 
 /** What the lines do not show as it is. */
-function bytesNote({ lines, encoding }: LinesRead): string {
+function bytesNote({ lines, encoding }: LinesRead, has: HasTool): string {
   if (!lines.some((line) => line.includes('\uFFFD'))) return ''
   const name = encoding === 'utf-8' ? 'UTF-8' : nameOfEncoding(encoding)
-  return `\n\n${undecodedBytes(name)}`
+  return `\n\n${undecodedBytes(name, has)}`
 }
 
-function moreNote(path: string, { lines, lineCount, hasMore, wasCut }: LinesRead, firstLine: number): string {
-  if (wasCut && !hasMore) return `\n\n${scanStopped}`
+function moreNote(
+  path: string,
+  { lines, lineCount, hasMore, wasCut }: LinesRead,
+  firstLine: number,
+  has: HasTool,
+): string {
+  if (wasCut && !hasMore) return `\n\n${scanStopped(has)}`
   return hasMore ? `\n\n${moreLines(path, firstLine, firstLine + lines.length - 1, lineCount)}` : ''
 }

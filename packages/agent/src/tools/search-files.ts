@@ -1,6 +1,7 @@
 import { dirname, resolve } from 'node:path'
 import type { ToolContext, ToolOutput } from '@halting/core'
 import { headOf } from '@halting/core/adapters'
+import { type HasTool, toolsOfCaller } from './available-tools.ts'
 import { failed } from './result.ts'
 import { runRipgrep, searchNote, withoutVersionControl } from './ripgrep.ts'
 import { chosenGlobs } from './search-globs.ts'
@@ -13,7 +14,9 @@ import {
   interrupted,
   literalPipe,
   noMatches,
+  noRipgrep,
   resultsCut,
+  searchByBash,
   searchFailed,
   tryIgnoringCase,
   tryOtherFolder,
@@ -80,6 +83,7 @@ function argumentsOf(input: GrepInput, mode: GrepMode, globs: readonly string[])
 /** The work of Grep. */
 export async function searchFiles(input: GrepInput, workspace: Workspace, context: ToolContext): Promise<ToolOutput> {
   const { signal, rights } = context
+  const has = toolsOfCaller(rights)
   const root = await searchRoot(input.path, workspace, context)
   if (root.kind === 'refused') return failed(root.why)
   const mode = input.output_mode ?? 'files_with_matches'
@@ -92,25 +96,32 @@ export async function searchFiles(input: GrepInput, workspace: Workspace, contex
   )
   if (end.kind === 'aborted') return failed(interrupted)
   if (end.kind === 'failed' && taken.lines.length === 0)
-    return failed(searchFailed('Grep', end.why) + hintOfFailure(end.why, input))
+    return failed(searchFailed('Grep', end.why) + hintOfFailure(end.why, input, has))
   const { lines, isCut } = taken
   const details = { mode, numLines: lines.length, numFiles: taken.files.size, truncated: isCut }
   const problem = note + searchNote(end, workspace.limits.searchMs)
-  if (lines.length === 0) return { content: nothingFound(input, taken, root, workspace) + problem, details }
+  if (lines.length === 0)
+    return { content: nothingFound(input, taken, root, { cwd: workspace.cwd, has }) + problem, details }
   const more = isCut ? `\n\n${resultsCut(lines.length, bounds.skipped + lines.length)}` : ''
   return { content: lines.join('\n') + more + problem, details }
 }
 
-function hintOfFailure(why: string, { type }: GrepInput): string {
+function hintOfFailure(why: string, { type }: GrepInput, has: HasTool): string {
+  if (why === noRipgrep) return has('Bash') ? searchByBash : ''
   if (/unrecognized file type/.test(why) && type !== undefined) return `\n${useGlob(type)}`
-  return /regex parse error/.test(why) ? `\n${escapeHint}` : ''
+  return /regex parse error/.test(why) ? `\n${escapeHint(has)}` : ''
 }
 
 /** Often nothing was meant to be found: longer advice costs more than it helps. */
 const mostHints = 2
 
 /** What was searched, and what to try next. */
-function nothingFound(input: GrepInput, { hasSkipped }: TakenLines, root: Root, { cwd }: Workspace): string {
+function nothingFound(
+  input: GrepInput,
+  { hasSkipped }: TakenLines,
+  root: Root,
+  { cwd, has }: { readonly cwd: string; readonly has: HasTool },
+): string {
   const { pattern, glob, type, offset = 0 } = input
   if (hasSkipped) return allSkipped(offset)
   const filters = [
@@ -122,7 +133,7 @@ function nothingFound(input: GrepInput, { hasSkipped }: TakenLines, root: Root, 
     ...(filters.length > 0 ? [tryWithoutFilters] : []),
     ...(root.path === cwd ? [] : [tryOtherFolder(cwd)]),
     ...(input['-i'] !== true && /\p{L}/u.test(pattern) ? [tryIgnoringCase] : []),
-    ignoredFiles,
+    ignoredFiles(has),
   ]
   return noMatches(pattern, root.path, filters.join(filterWords.and), hints.slice(0, mostHints).join(''))
 }

@@ -1,4 +1,5 @@
 // Results of Glob and Grep.
+import type { HasTool } from './available-tools.ts'
 import { nextCall } from './next-call.ts'
 
 export const interrupted = 'Interrupted before the search was complete.'
@@ -6,12 +7,14 @@ export const searchFailed = (toolName: string, why: string): string => `${toolNa
 export const missingRoot = (path: string, cwd: string, hints: string): string =>
   `${path} does not exist, so nothing was searched.${hints} The working directory is ${cwd}.`
 export const specialRoot = (path: string): string => `${path} is neither a file nor a directory.`
-export const rootIsFile = (path: string): string =>
-  `path must be a directory, but ${path} is a file. To show it, use ${nextCall('Read', { file_path: path })}.`
+export const rootIsFile = (path: string, has: HasTool): string =>
+  `path must be a directory, but ${path} is a file.${has('Read') ? ` To show it, use ${nextCall('Read', { file_path: path })}.` : ''}`
 
 // ripgrep.
 
-export const noRipgrep = 'ripgrep is not installed for this platform (@vscode/ripgrep). Use grep or find in Bash.'
+export const noRipgrep = 'ripgrep is not installed for this platform (@vscode/ripgrep).'
+/** After `noRipgrep`. */
+export const searchByBash = ' Use grep or find in Bash.'
 export const ripgrepNotStarted = (message: string): string => `ripgrep could not be started: ${message}`
 export const ripgrepExit = (code: string): string => `exit code ${code}`
 export const searchTimedOut = (ms: number): string =>
@@ -29,9 +32,11 @@ export const noFiles = (pattern: string, path: string, hints: string): string =>
   `No files in ${path} match ${pattern}.${hints}`
 export const tryPattern = (pattern: string, path: string | undefined): string =>
   ` Try ${nextCall('Glob', { pattern, path })}.`
-export const patternIsFolder = (pattern: string, path: string | undefined): string =>
-  ` ${pattern} is a directory, and Glob lists files. Use ${nextCall('Glob', { pattern: `${pattern.replace(/\/+$/, '')}/**`, path })}.`
-export const ignoredFiles = ' Files that .gitignore excludes are not searched; to see them, use ls or find in Bash.'
+/** @param path of the directory */
+export const patternIsFolder = (pattern: string, path: string): string =>
+  ` ${pattern} is a directory, and Glob lists files. Use ${nextCall('Glob', { pattern: '**/*', path })}.`
+export const ignoredFiles = (has: HasTool): string =>
+  ` Files that .gitignore excludes are not searched${has('Bash') ? '; to see them, use ls or find in Bash' : ''}.`
 export const filesCut = (shown: number, count: number): string =>
   `[${shown} of ${count} files, most recently changed first. To see others, narrow pattern or path.]`
 export const bracketsAsName = (leftOut: number): string =>
@@ -55,7 +60,8 @@ export const tryOtherFolder = (cwd: string): string =>
   ` To search the whole project, set "path": ${JSON.stringify(cwd)}.`
 export const literalPipe: string = String.raw` Note that \| matches a literal "|"; alternatives are separated by "|".`
 export const allSkipped = (offset: number): string => `There are results, but fewer than offset (${offset}) skips.`
-export const escapeHint: string = String.raw`pattern is a regular expression: escape literal characters such as \{ \( \[, and for lookaround use grep -P in Bash.`
+export const escapeHint = (has: HasTool): string =>
+  String.raw`pattern is a regular expression: escape literal characters such as \{ \( \[${has('Bash') ? ', and for lookaround use grep -P in Bash' : '. Lookaround is not supported'}.`
 export const useGlob = (type: string): string => `Leave out type and set "glob": "*.${type}" instead.`
 export const resultsCut = (shown: number, nextOffset: number): string =>
   `[Only ${shown === 1 ? '1 result is' : `${shown} results are`} shown. For more, repeat the call with "offset": ${nextOffset}, or narrow the search.]`

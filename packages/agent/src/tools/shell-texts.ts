@@ -2,7 +2,7 @@
 
 export const noOutput = '(no output)'
 export const notRunInterrupted = 'Interrupted before the command started. It did not run.'
-export const commandTooLong = 'The command is too long to start. Write it to a file with Write, and run that file.'
+export const commandTooLong = 'The command is too long to start. Write it to a file, and run that file.'
 export const notConfinable = 'The command had to run confined, but nothing can confine it any more. It did not run.'
 
 // How the command ended.

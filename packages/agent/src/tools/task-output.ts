@@ -60,7 +60,9 @@ export function createTaskOutputTool(workspace: Workspace): Tool<TaskOutputInput
       if (task === undefined) return unknownTask(id, workspace, agents)
       const onEnd: OnEnd = (settle) => void task.shell.ended.then(settle)
       if (block && task.state === 'running') await endOrTimeout(onEnd, waitMs, signal)
-      const output = task.shell.output.toString().replace(/\n+$/, '')
+      const { output: held } = task.shell
+      // Of a failure the last lines matter most, as for Bash.
+      const output = (hasFailed(task) ? held.tailFirst() : held.toString()).replace(/\n+$/, '')
       const state = stateOf(task)
       noteShown(task, context)
       return {
@@ -71,6 +73,10 @@ export function createTaskOutputTool(workspace: Workspace): Tool<TaskOutputInput
       }
     },
   }
+}
+
+function hasFailed({ state }: BackgroundTask): boolean {
+  return typeof state !== 'string' && !(state.kind === 'exited' && state.exitCode === 0)
 }
 
 /** Whether it runs, or how it ended, in a sentence. */

@@ -1,4 +1,5 @@
 // Background commands and agents: results of Bash, TaskOutput and TaskStop, and how a command ended.
+import type { HasTool } from './available-tools.ts'
 
 export const unknownTaskId = (id: string, known: string): string =>
   `There is no task ${id}. ${known === '' ? 'No task was started.' : `Known tasks: ${known}.`}`
@@ -10,9 +11,14 @@ export function startedInBackground(
   id: string,
   atEnd: 'wait' | 'stop' | 'keep' | undefined,
   who: 'main' | 'agent',
+  has: HasTool,
 ): string {
   const notice = atEnd === undefined ? '' : who === 'agent' ? noticeOfAgent : notices[atEnd]
-  return `Started in the background as ${id}.${notice} Use TaskOutput to read its output, TaskStop to stop it.`
+  const controls = [
+    ...(has('TaskOutput') ? ['TaskOutput to read its output'] : []),
+    ...(has('TaskStop') ? ['TaskStop to stop it'] : []),
+  ]
+  return `Started in the background as ${id}.${notice}${controls.length === 0 ? '' : ` Use ${controls.join(', ')}.`}`
 }
 
 const noticeOfAgent =
@@ -51,8 +57,8 @@ type How =
   | { readonly kind: 'exited'; readonly exitCode: number | null }
   | { readonly kind: 'killed'; readonly detail: string | undefined }
 
-export const commandEnded = (command: string, how: How): string =>
-  `The command ${command} ${endText(how)}. Use TaskOutput to read its output.`
+export const commandEnded = (command: string, how: How, has: HasTool): string =>
+  `The command ${command} ${endText(how)}.${has('TaskOutput') ? ' Use TaskOutput to read its output.' : ''}`
 
 function endText(how: How): string {
   switch (how.kind) {

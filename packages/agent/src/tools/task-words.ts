@@ -1,13 +1,15 @@
 import { headOf } from '@halting/core/adapters'
 import type { TaskEnded } from '@halting/core/adapters'
 import type { BackgroundTask } from './background-tasks.ts'
+import type { HasTool } from './available-tools.ts'
 import { commandEnded } from './task-texts.ts'
 
 export { leftChildren, leftCommand, startedInBackground } from './task-texts.ts'
 
 /** How a task that does not run any more ended. */
-export function endOf({ id, started, state }: BackgroundTask): readonly TaskEnded[] {
-  const summary = commandEnded(started.description, typeof state === 'string' ? { kind: 'stopped' } : state)
+export function endOf({ id, started, state }: BackgroundTask, has: HasTool): readonly TaskEnded[] {
+  const how = typeof state === 'string' ? ({ kind: 'stopped' } as const) : state
+  const summary = commandEnded(started.description, how, has)
   return [{ type: 'ended', id, status: statusOf(state), summary }]
 }
 

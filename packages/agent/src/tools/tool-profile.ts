@@ -1,6 +1,7 @@
 import { isJsonObject, type AnyLeafTool } from '@halting/core/adapters'
 import { patchToolName } from '@halting/policy/files'
 import type { ToolProfile } from '@halting/policy/settings'
+import type { HasTool } from './available-tools.ts'
 import { smallTools } from './small-tools.ts'
 
 /** Whether a session offers a tool. `wanted`: the names that were given, `default` for all of the profile. */
@@ -38,4 +39,45 @@ function asSmallTool(tool: AnyLeafTool): AnyLeafTool {
   })
   const inputSchema = { type: 'object', properties: Object.fromEntries(offered), required }
   return { ...tool, description: small.description, inputSchema }
+}
+
+/** The tool without words about tools that the session does not offer. `known`: the names of all built-in tools. */
+export function withoutMissingTools(tool: AnyLeafTool, known: readonly string[], has: HasTool): AnyLeafTool {
+  const missing = known.filter((name) => !has(name))
+  if (missing.length === 0) return tool
+  const shortened = (text: string): string => withoutNames(text, known, has)
+  const { properties } = tool.inputSchema
+  const fields = Object.entries(isJsonObject(properties) ? properties : {}).map(([name, field]) => {
+    if (!isJsonObject(field) || typeof field['description'] !== 'string') return [name, field]
+    return [name, { ...field, description: shortened(field['description']) }]
+  })
+  return {
+    ...tool,
+    description: shortened(tool.description),
+    inputSchema: { ...tool.inputSchema, ...(isJsonObject(properties) && { properties: Object.fromEntries(fields) }) },
+  }
+}
+
+/** Sentences that name only tools that are missing are left out; lists of tools, such as `Read, Edit and Write`, name those that are there. */
+function withoutNames(text: string, known: readonly string[], has: HasTool): string {
+  const item = String.raw`\b(?:${known.join('|')})\b(?: to [a-z]+(?: for)? it)?`
+  // At the beginning of a sentence it is a verb, such as `Read the file first.`
+  const list = new RegExp(String.raw`(?<=\S )${item}(?:(?:, | and | or )${item})*`, 'g')
+  const sentences = text.split(/(?<=\.) /)
+  const isAbout = (names: string): boolean => names.split(/, | and | or /).some((each) => has(each.replace(/ .*/, '')))
+  return sentences
+    .filter((sentence) => {
+      const lists = sentence.match(list) ?? []
+      return lists.length === 0 || lists.some(isAbout)
+    })
+    .map((sentence) => sentence.replaceAll(list, (names) => offeredOf(names, has)))
+    .join(' ')
+}
+
+/** `Read, Edit and Write` without Edit is `Read and Write`. */
+function offeredOf(names: string, has: HasTool): string {
+  const link = / and | or /.exec(names)?.[0] ?? ', '
+  const offered = names.split(/, | and | or /).filter((each) => has(each.replace(/ .*/, '')))
+  const last = offered.pop() ?? ''
+  return offered.length === 0 ? last : `${offered.join(', ')}${link}${last}`
 }

@@ -1,5 +1,6 @@
 import type { ToolContext, ToolOutput } from '@halting/core'
 import { redactedMark } from '@halting/core/redact'
+import { toolsOfCaller } from './available-tools.ts'
 import {
   changedSinceRead,
   encodingKept,
@@ -42,19 +43,20 @@ async function planWrite(
   content: string,
   { workspace, context }: Planning,
 ): Promise<WritePlan> {
+  const has = toolsOfCaller(context.rights)
   const editor = askedEditor(workspace.editor, context.signal)
   const existing = await loadFile(real, workspace.limits.editBytes, editor)
   if (existing.kind === 'not a file') return refused(notAFile(path, existing.what, 'Write'))
   if (existing.kind === 'absent') return { kind: 'create' }
   const freshness = workspace.filesOf(context).freshness(real, existing.seen, isShownIn(context))
-  if (freshness === 'never read') return refused(existsUnread(path))
+  if (freshness === 'never read') return refused(existsUnread(path, has))
   if (freshness === 'changed') {
     const { whatChanged } = await import('./changed-files.ts')
     const what = await whatChanged(real, existing, workspace.filesOf(context))
-    return refused(changedSinceRead(path) + what)
+    return refused(changedSinceRead(path, has) + what)
   }
   if (existing.kind === 'text' && losesSecrets(existing.text, content, workspace.redact))
-    return refused(losesSecretsOfFile(path, redactedMark))
+    return refused(losesSecretsOfFile(path, redactedMark, has))
   return { kind: 'replace', existing }
 }
 

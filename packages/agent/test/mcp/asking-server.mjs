@@ -45,6 +45,18 @@ const tools = {
     ask({ mode: 'form', ...form }, both)
     ask(page, both)
   },
+  // All at once.
+  many(id) {
+    const replies = []
+    for (let times = 0; times < 30; times++)
+      ask({ mode: 'form', ...form }, ({ action }) => replies.push(action) === 30 && text(id, replies.join(' ')))
+  },
+  // One after another, whatever the answer is.
+  again(id) {
+    const replies = []
+    const next = ({ action }) => (replies.push(action) === 30 ? text(id, replies.join(' ')) : ask(form, next))
+    ask(form, next)
+  },
   die: () => {
     ask(form, () => undefined)
     setTimeout(() => process.exit(7), 300)

@@ -2,6 +2,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import type { ElicitationAnswer, ElicitationRequest, McpOptions, McpServerConfig } from '../../src/mcp/index.ts'
@@ -89,6 +90,50 @@ test('an address that no browser should open is declined, and nobody is asked', 
   expect(JSON.parse(textOf(await call(servers, 'mcp__s__bad-page')))).toEqual({ action: 'decline' })
   expect(await call(servers, 'mcp__s__needs-nothing')).toMatchObject({ isError: true, content: pagesUnusable('s') })
   expect(asked).toEqual([])
+})
+
+test.each([
+  // To some readers of addresses the host is what follows the @.
+  ['https://good.example\\@evil.example/x', 'https://good.example/@evil.example/x'],
+  ['https:evil.example', 'https://evil.example/'],
+  ['https://b\u00FCcher.example/\u202Egro.elpmaxe', 'https://xn--bcher-kva.example/%E2%80%AEgro.elpmaxe'],
+  [' https://a.exa\nmple/\u001B[2J ', 'https://a.example/%1B[2J'],
+])('an address is shown as a browser reads it: %j', async (url, shown) => {
+  const { servers, asked } = await withPerson(accept, {}, { PAGE_URL: url })
+  await call(servers, 'mcp__s__page')
+  expect(asked.map((request) => request.url)).toEqual([shown])
+})
+
+test.each(['https://good.example@evil.example/', 'https://:key@evil.example/'])(
+  'an address with a user name or password is declined: %s',
+  async (url) => {
+    const { servers, asked } = await withPerson(accept, {}, { PAGE_URL: url })
+    expect(JSON.parse(textOf(await call(servers, 'mcp__s__page')))).toEqual({ action: 'decline' })
+    expect(asked).toEqual([])
+  },
+)
+
+test('of many questions at once a person sees ten, and the rest are declined', async () => {
+  const { servers, asked } = await withPerson(async () => {
+    await setTimeout(200)
+    return { action: 'accept', content: { name: 'Ada' } }
+  })
+  const actions = textOf(await call(servers, 'mcp__s__many')).split(' ')
+  expect(actions.filter((action) => action === 'accept')).toHaveLength(10)
+  expect(actions.filter((action) => action === 'decline')).toHaveLength(20)
+  expect(asked).toHaveLength(10)
+})
+
+test('a server that asks again and again is declined after ten refusals, until it is called again', async () => {
+  const notices: string[] = []
+  const { servers, asked } = await withPerson(() => ({ action: 'decline' }), {
+    onUnanswered: (text) => void notices.push(text),
+  })
+  expect(textOf(await call(servers, 'mcp__s__again'))).toBe('decline '.repeat(30).trim())
+  expect(asked).toHaveLength(10)
+  await call(servers, 'mcp__s__form')
+  expect(asked).toHaveLength(11)
+  expect(notices).toEqual([expect.stringContaining('The MCP server s asks too many questions')])
 })
 
 test('two questions at once each have their answer', async () => {

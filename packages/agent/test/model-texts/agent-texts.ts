@@ -1,3 +1,5 @@
+import { everyTool } from '../../src/tools/available-tools.ts'
+import { noTool } from '../support/no-tool.ts'
 import type { SamplesOf } from '../../../core/test/support/model-texts.ts'
 
 export const samples: SamplesOf<typeof import('../../src/agents/agent-texts.ts')> = {
@@ -17,4 +19,5 @@ export const samples: SamplesOf<typeof import('../../src/agents/agent-texts.ts')
   misspelledTool: [['tools', 'reviewer', 'read', 'Read']],
   allToolsGuarded: [['reviewer', ['Bash', 'Edit']]],
   noToolAvailable: [['reviewer', ['mcp__github']]],
+  subagentRules: [[everyTool], [noTool]],
 }

@@ -1,9 +1,20 @@
+import { everyTool } from '../../src/tools/available-tools.ts'
+import { noTool } from '../support/no-tool.ts'
 import type { SamplesOf } from '../../../core/test/support/model-texts.ts'
 
 export const samples: SamplesOf<typeof import('../../src/tools/change-texts.ts')> = {
-  notRead: [['/project/a.ts']],
-  existsUnread: [['/project/a.ts']],
-  changedSinceRead: [['/project/a.ts']],
+  notRead: [
+    ['/project/a.ts', everyTool],
+    ['/project/a.ts', noTool],
+  ],
+  existsUnread: [
+    ['/project/a.ts', everyTool],
+    ['/project/a.ts', noTool],
+  ],
+  changedSinceRead: [
+    ['/project/a.ts', everyTool],
+    ['/project/a.ts', noTool],
+  ],
   whatHasChanged: [['@@ -1,1 +1,1 @@\n-one\n+two']],
   changedMeanwhile: [['/project/a.ts']],
   notWrittenAborted: [['/project/a.ts']],
@@ -13,11 +24,17 @@ export const samples: SamplesOf<typeof import('../../src/tools/change-texts.ts')
     ['/project/pipe', 'special', 'Write'],
   ],
   notText: [
-    ['/project/a.bin', 'UTF-8', 'Edit'],
-    ['/project/a.log', { moreBytesThan: 67_108_864 }, 'Edit'],
+    ['/project/a.bin', 'UTF-8', 'Edit', everyTool],
+    ['/project/a.log', { moreBytesThan: 67_108_864 }, 'Edit', noTool],
   ],
-  missingToEdit: [['/project/mian.ts', ' Similar names in that directory: main.ts.']],
-  losesSecretsOfFile: [['/project/.env', '[redacted]']],
+  missingToEdit: [
+    ['/project/mian.ts', ' Similar names in that directory: main.ts.', everyTool],
+    ['/project/mian.ts', ' Similar names in that directory: main.ts.', noTool],
+  ],
+  losesSecretsOfFile: [
+    ['/project/.env', '[redacted]', everyTool],
+    ['/project/.env', '[redacted]', noTool],
+  ],
   losesSecretsOfCell: [['[redacted]']],
   emptyOldString: [['/project/a.ts']],
   oldStringMissing: [['/project/a.ts', 'The nearest match is line 2. It differs in white space.']],

@@ -1,3 +1,5 @@
+import { everyTool } from '../../src/tools/available-tools.ts'
+import { noTool } from '../support/no-tool.ts'
 import type { SamplesOf } from '../../../core/test/support/model-texts.ts'
 
 export const samples: SamplesOf<typeof import('../../src/tools/notebook-texts.ts')> = {
@@ -15,8 +17,14 @@ export const samples: SamplesOf<typeof import('../../src/tools/notebook-texts.ts
   outputCut: [[12_000]],
   outputNotShown: [['application/vnd.plotly.v1+json']],
   missingNotebook: [['/project/a.ipynb', ' Similar names in that directory: b.ipynb.']],
-  notANotebook: [['/project/a.ipynb', 'is not JSON']],
-  cellTooDeep: [['/project/a.ipynb']],
+  notANotebook: [
+    ['/project/a.ipynb', 'is not JSON', everyTool],
+    ['/project/a.ipynb', 'is not JSON', noTool],
+  ],
+  cellTooDeep: [
+    ['/project/a.ipynb', everyTool],
+    ['/project/a.ipynb', noTool],
+  ],
   cellIdNeeded: [['delete']],
   unknownCell: [
     ['/project/a.ipynb', 'x', 'cell-0, cell-1'],

@@ -1,3 +1,5 @@
+import { everyTool } from '../../src/tools/available-tools.ts'
+import { noTool } from '../support/no-tool.ts'
 import type { SamplesOf } from '../../../core/test/support/model-texts.ts'
 
 const path = '/home/you/project/src/app.ts'
@@ -8,11 +10,20 @@ export const samples: SamplesOf<typeof import('../../src/tools/patches/patch-tex
   insideOther: [[`${path}/x`, path]],
   existsAlready: [[path]],
   targetExists: [[path, '/home/you/project/src/main.ts']],
-  missing: [[path, '']],
-  unread: [[path]],
+  missing: [
+    [path, '', everyTool],
+    [path, '', noTool],
+  ],
+  unread: [
+    [path, everyTool],
+    [path, noTool],
+  ],
   changedSince: [[path]],
   hiddenFile: [[path]],
-  isLink: [[path, 'PROJECT/src/real.ts']],
+  isLink: [
+    [path, 'PROJECT/src/real.ts', everyTool],
+    [path, 'PROJECT/src/real.ts', noTool],
+  ],
   secretLost: [[path, '[REDACTED]']],
   misplaced: [
     [path, { hunk: 1, kind: 'no anchor', anchor: 'class Parser' }, ''],

@@ -1,10 +1,15 @@
+import { everyTool } from '../../src/tools/available-tools.ts'
+import { noTool } from '../support/no-tool.ts'
 import type { SamplesOf } from '../../../core/test/support/model-texts.ts'
 
 export const samples: SamplesOf<typeof import('../../src/tools/search-texts.ts')> = {
   searchFailed: [['Grep', 'rg: regex parse error: unclosed group']],
   missingRoot: [['/project/scr', '/project', ' Similar names in that directory: src.']],
   specialRoot: [['/project/pipe']],
-  rootIsFile: [['/project/a.ts']],
+  rootIsFile: [
+    ['/project/a.ts', everyTool],
+    ['/project/a.ts', noTool],
+  ],
   ripgrepNotStarted: [['spawn ENOENT']],
   ripgrepExit: [['2']],
   searchTimedOut: [[60_000]],
@@ -17,7 +22,7 @@ export const samples: SamplesOf<typeof import('../../src/tools/search-texts.ts')
     ['**/*.tsx', undefined],
     ['**/*.tsx', '/project/src'],
   ],
-  patternIsFolder: [['src', undefined]],
+  patternIsFolder: [['src', '/project/src']],
   filesCut: [[100, 523]],
   bracketsAsName: [[1], [4]],
   sameLookingFiles: [['"a\\u00a0b.txt"']],
@@ -33,4 +38,6 @@ export const samples: SamplesOf<typeof import('../../src/tools/search-texts.ts')
   globNote: [['Brackets were read as part of a name.']],
   noNameFitsGlob: [['"a\\u00a0b.txt", "a\\u202fb.txt"']],
   globSameLooking: [['"a\\u00a0b.txt"']],
+  ignoredFiles: [[everyTool], [noTool]],
+  escapeHint: [[everyTool], [noTool]],
 }

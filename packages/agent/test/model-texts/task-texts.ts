@@ -1,3 +1,5 @@
+import { everyTool } from '../../src/tools/available-tools.ts'
+import { noTool } from '../support/no-tool.ts'
 import type { SamplesOf } from '../../../core/test/support/model-texts.ts'
 
 export const samples: SamplesOf<typeof import('../../src/tools/task-texts.ts')> = {
@@ -7,11 +9,12 @@ export const samples: SamplesOf<typeof import('../../src/tools/task-texts.ts')> 
   ],
   earlierTask: [['bash_1']],
   startedInBackground: [
-    ['bash_1', 'wait', 'main'],
-    ['bash_1', 'stop', 'main'],
-    ['bash_1', 'keep', 'main'],
-    ['bash_1', 'wait', 'agent'],
-    ['bash_1', undefined, 'main'],
+    ['bash_1', 'wait', 'main', everyTool],
+    ['bash_1', 'stop', 'main', everyTool],
+    ['bash_1', 'keep', 'main', everyTool],
+    ['bash_1', 'wait', 'agent', everyTool],
+    ['bash_1', undefined, 'main', everyTool],
+    ['bash_1', 'stop', 'main', noTool],
   ],
   waitLowered: [[600_000]],
   taskNotStarted: [['spawn bash ENOENT'], [undefined]],
@@ -20,10 +23,10 @@ export const samples: SamplesOf<typeof import('../../src/tools/task-texts.ts')> 
   alreadyEnded: [['bash_1']],
   taskStopped: [['bash_1', 'npm run dev']],
   commandEnded: [
-    ['"npm test"', { kind: 'stopped' }],
-    ['"npm test"', { kind: 'not started', detail: 'spawn bash ENOENT' }],
-    ['"npm test"', { kind: 'exited', exitCode: 1 }],
-    ['"npm test"', { kind: 'killed', detail: 'SIGKILL' }],
+    ['"npm test"', { kind: 'stopped' }, everyTool],
+    ['"npm test"', { kind: 'not started', detail: 'spawn bash ENOENT' }, everyTool],
+    ['"npm test"', { kind: 'exited', exitCode: 1 }, everyTool],
+    ['"npm test"', { kind: 'killed', detail: 'SIGKILL' }, noTool],
   ],
   leftCommand: [['bash_1', '"npm run dev"']],
   leftRunningCommand: [

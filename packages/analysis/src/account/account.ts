@@ -107,7 +107,7 @@ export interface WaitFigures {
   readonly requests: number
   /** How long together. */
   readonly ms: number
-  /** Those of them that did not fit in the end. */
+  /** Those of them that still did not fit. */
   readonly refused: number
   /** The most that others had reserved, in US dollars. */
   readonly mostReservedUsd: number

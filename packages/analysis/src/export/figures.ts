@@ -71,6 +71,6 @@ function budgetOf(runs: SessionTranscript['runs']): readonly (readonly [name: st
 
 /** Why a run ended, in one sentence. */
 export function endingText(ending: AccountedEnding | null): string {
-  if (ending === null) return 'No end is on record.'
+  if (ending === null) return 'No ending is recorded.'
   return `${ending.reason}: ${ending.signal.message}`
 }

@@ -127,14 +127,14 @@ export function waitTexts({ serviceWaits, limitPauses, madeAt }: Report): readon
     ...(waits === 0
       ? []
       : [
-          `${many(runs, 'run')} waited ${elapsed(ms)} for services: ${many(waits, 'wait')}. That is no active time.`,
+          `${many(runs, 'run')} waited ${elapsed(ms)} for services: ${many(waits, 'wait')}. This does not count as active time.`,
           `By model: ${waitRows(byModel)}.`,
           `By cause: ${waitRows(byCause)}.`,
         ]),
     ...(longest === null ? [] : [`The longest wait took ${elapsed(longest.ms)}: ${from(longest)}.`]),
     ...waiting.slice(0, mostWaiting).map(({ until, ...name }) => {
       const at = Date.parse(until)
-      return `${from(name)} waits until ${localMinute(at)}${at <= now ? ', which is past' : ''}.`
+      return `${from(name)} waits until ${localMinute(at)}${at <= now ? ' (already past)' : ''}.`
     }),
     ...(waiting.length > mostWaiting ? [`And ${counted(waiting.length - mostWaiting)} more wait.`] : []),
     ...endedAtServices(ended, now),
@@ -147,7 +147,7 @@ function pauseTexts({ runs, pauses, ms, raised, open }: Report['limitPauses']): 
     ...(pauses === 0
       ? []
       : [
-          `${many(runs, 'run')} paused ${elapsed(ms)} at limits: ${many(pauses, 'pause')}, ${counted(raised)} with a raised limit. That is no active time.`,
+          `${many(runs, 'run')} paused ${elapsed(ms)} at limits: ${many(pauses, 'pause')}, ${counted(raised)} with a raised limit. This does not count as active time.`,
         ]),
     ...open.slice(0, mostWaiting).map(({ session, run }) => `${session.slice(0, 8)} ${run} pauses at a limit.`),
     ...(open.length > mostWaiting ? [`And ${counted(open.length - mostWaiting)} more pause.`] : []),

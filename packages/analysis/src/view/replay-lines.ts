@@ -113,11 +113,11 @@ function resultTold(
 function limitLine(name: string, value: unknown, took: string): Pick<ReplayLine, 'what' | 'text'> | undefined {
   const own = name.slice(name.lastIndexOf('/') + 1)
   if (own.startsWith('call_limit:') && typeof value === 'number')
-    return { what: name, text: `${many(value, 'more tool call')} may run: the limit is reached` }
+    return { what: name, text: `${many(value, 'more tool call')} may run before the limit is reached` }
   if (!isJsonObject(value)) return undefined
   const { text, outcome, budget, reservedUsd, message } = value
   if (own.startsWith('limit_question:') && typeof message === 'string')
-    return { what: name, text: `Is the limit raised? ${message}` }
+    return { what: name, text: `Raise the limit? ${message}` }
   if (own.startsWith('limits:') && typeof text === 'string') return { what: name, text }
   if (!own.startsWith('standing:') || typeof outcome !== 'string' || typeof budget !== 'string') return undefined
   const others =

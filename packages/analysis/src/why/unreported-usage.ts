@@ -40,12 +40,12 @@ export function unreportedUsageText({
   const replies = unreported === 1 ? 'one reply' : `${counted(unreported)} replies`
   if (broken === 0)
     return unreported === 1
-      ? `The service reported no usage for ${replies}. Its cost is not known: ${most}.`
-      : `The service reported no usage for ${replies}. Their cost is not known: ${most}.`
+      ? `The service reported no usage for ${replies}. Its cost is unknown: ${most}.`
+      : `The service reported no usage for ${replies}. Their cost is unknown: ${most}.`
   const cut =
     broken === 1
-      ? 'One attempt at a model broke off or is under way'
-      : `${many(broken, 'attempt')} at a model broke off or are under way`
-  if (unreported === 0) return `${cut}. ${broken === 1 ? 'Its' : 'Their'} cost is not known: ${most}.`
-  return `${cut}, and the service reported no usage for ${replies}. Their cost is not known: ${most}.`
+      ? 'One model request failed or is still running'
+      : `${many(broken, 'model request')} failed or are still running`
+  if (unreported === 0) return `${cut}. ${broken === 1 ? 'Its' : 'Their'} cost is unknown: ${most}.`
+  return `${cut}, and the service reported no usage for ${replies}. Their cost is unknown: ${most}.`
 }

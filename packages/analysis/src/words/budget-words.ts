@@ -26,7 +26,7 @@ export function waitText({
   mostReservedUsd,
   budget,
 }: WaitFigures & { readonly budget?: string }): string {
-  const end = refused === 0 ? '.' : `; ${many(refused, 'request')} did not fit in the end.`
+  const end = refused === 0 ? '.' : `; ${many(refused, 'request')} still did not fit.`
   const waited = `${many(requests, 'request')} waited ${elapsed(ms)}`
   if (budget !== undefined)
     return `${waited} for ${requests === 1 ? '' : 'at most '}${money(mostReservedUsd)} that others had reserved of ${budget}${end}`

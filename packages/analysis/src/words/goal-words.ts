@@ -76,17 +76,17 @@ export function goalVerdict(goal: GoalFigures): string {
   const made = `${counted(tries)}${maxTries === null ? '' : ` of ${counted(maxTries)}`}`
   const after = tries === 0 ? '' : ` after ${made} ${(maxTries ?? tries) === 1 ? 'try' : 'tries'}`
   const begin =
-    baseline === null ? 'it was not checked at the start' : `it ${baseline ? 'held' : 'did not hold'} at the start`
-  if (met === 'unknown') return `Not known${after}: ${whyUnknown[goal.whyUnknown ?? 'changed']}; ${begin}.`
-  if (heldFromStart === true) return 'Held from the start: nothing shows that this run made it hold.'
+    baseline === null ? 'it was not checked at the start' : `it was ${baseline ? 'met' : 'not met'} at the start`
+  if (met === 'unknown') return `Unknown${after}: ${whyUnknown[goal.whyUnknown ?? 'changed']}; ${begin}.`
+  if (heldFromStart === true) return 'Already met at the start; the run may not have caused it.'
   return `${met ? 'Met' : 'Not met'}${after}; ${begin}.`
 }
 
 const whyUnknown = {
   not_ended: 'the run has not ended',
-  needs_approval: 'the run waits for an approval, and the goal is in force after it',
+  needs_approval: 'the run is waiting for an approval',
   not_checked: 'it was not checked',
-  changed: 'something changed since it was last checked',
+  changed: 'files changed since the last check',
 } as const satisfies Record<NonNullable<GoalFigures['whyUnknown']>, string>
 
 /** All that is to be known of the goals of a run, a sentence each; the first one is the verdict. */
@@ -94,21 +94,21 @@ export function goalFacts(goal: GoalFigures): readonly string[] {
   const { met, checks, tampered, changedTests, flaky, judged, rounds, lastFailed } = goal
   const failed = checks.find((check) => !check.met)
   const before =
-    met === true && lastFailed !== null ? [`Before that ${checkText(lastFailed)}${lastLine(lastFailed)}.`] : []
+    met === true && lastFailed !== null ? [`Before that, ${checkText(lastFailed)}${lastLine(lastFailed)}.`] : []
   return [
     goalVerdict(goal),
     ...(tampered.length > 0
-      ? [`What it is checked by has changed, so it is not met: ${namesText(tampered)}.`]
+      ? [`The definition of the check changed, so the goal is not met: ${namesText(tampered)}.`]
       : failed === undefined
         ? before
         : [`${checkText(failed)}.`]),
     ...(changedTests.length === 0 ? [] : [changedTestsText(changedTests)]),
     ...(flaky
       ? [
-          'The check is flaky: with nothing changed in between, it came to different verdicts. --until-stable 2 asks for two passes in a row.',
+          'The check is flaky: its verdict changed although no file changed. Use --until-stable 2 to require two passes in a row.',
         ]
       : []),
-    ...(judged === true ? ['A model judged it: its verdict is worth less than that of a program.'] : []),
+    ...(judged === true ? ['A model judged it, which is less reliable than a program.'] : []),
     ...(rounds.made === 0
       ? []
       : [`Checked ${rounds.made === 1 ? 'once' : `${counted(rounds.made)} times`}, in ${elapsed(rounds.ms)}.`]),

@@ -27,7 +27,7 @@ export function refusalText({ model, kind, status }: Pick<ServiceRefusal, 'model
 
 const endTexts = {
   over: '',
-  retried: ', until a retry was asked for',
+  retried: ', until a retry was requested',
   model: ', until another model was chosen',
   stopped: ', until the run was stopped',
   aborted: ', until the run was aborted',
@@ -44,9 +44,9 @@ function timesText(count: number): string {
 }
 
 const earlyEnds = {
-  retried: 'a retry that was asked for',
-  model: 'the choice of another model',
-  stopped: 'a stop of the run',
+  retried: 'a requested retry',
+  model: 'a model change',
+  stopped: 'a stop request',
   aborted: 'an abort',
 } as const satisfies { readonly [outcome in Exclude<ServiceWaitEnd, 'over'>]: string }
 
@@ -62,22 +62,22 @@ export function serviceWaitFacts(figures: ServiceWaitFigures | undefined): reado
   const whom = isOne ? ` ${refusalText(first)}` : ' services'
   const early = (['retried', 'model', 'stopped', 'aborted'] as const).filter((end) => ends[end] > 0)
   return [
-    `Waited ${elapsed(ms)}${maxMs === null ? '' : ` of at most ${elapsed(maxMs)}`} for${whom}, ${timesText(waits)}. That is no active time.`,
+    `Waited ${elapsed(ms)}${maxMs === null ? '' : ` of at most ${elapsed(maxMs)}`} for${whom}, ${timesText(waits)}. This does not count as active time.`,
     ...(isOne
       ? []
       : causes
           .slice(0, mostCauses)
           .map((cause) => `${refusalText(cause)}: ${elapsed(cause.ms)}, ${timesText(cause.waits)}.`)),
-    ...(causes.length > mostCauses ? [`And ${counted(causes.length - mostCauses)} more causes.`] : []),
-    ...early.map((end) => `Ended before its time by ${earlyEnds[end]}: ${timesText(ends[end])}.`),
+    ...(causes.length > mostCauses ? [`${counted(causes.length - mostCauses)} more causes.`] : []),
+    ...early.map((end) => `Ended early by ${earlyEnds[end]}: ${timesText(ends[end])}.`),
   ]
 }
 
 /** A wait that has no end on record, with what the service said: `It waits for claude-x (429 rate_limit) until 2026-11-29 14:05: too many requests.` */
 export function openWaitText({ untilMs, message, ...refusal }: OpenServiceWait, now: number): string {
   const said = message === '' ? '' : `: ${message.replace(/[.\s]+$/, '')}`
-  const past = untilMs <= now ? ', which is past' : `, for ${elapsed(untilMs - now)} more`
-  return `It waits for ${refusalText(refusal)} until ${localMinute(untilMs)}${past}${said}.`
+  const past = untilMs <= now ? ' (already past)' : `, for ${elapsed(untilMs - now)} more`
+  return `Waiting for ${refusalText(refusal)} until ${localMinute(untilMs)}${past}${said}.`
 }
 
 /** When a service takes requests again that ended a run; undefined where it did not say. */
@@ -85,8 +85,8 @@ export function retryAtText({ retryAt }: Pick<AccountedEnding, 'retryAt'>, now: 
   if (retryAt === undefined) return undefined
   const at = Date.parse(retryAt)
   return at <= now
-    ? `The service takes requests again since ${localMinute(at)}.`
-    : `The service takes requests again at ${localMinute(at)}, in ${elapsed(at - now)}.`
+    ? `The service accepts requests again since ${localMinute(at)}.`
+    : `The service accepts requests again at ${localMinute(at)}, in ${elapsed(at - now)}.`
 }
 
 /** A value of a limit in its unit. */
@@ -97,10 +97,10 @@ function limitValue(limit: OpenLimitPause['limit'], value: number): string {
 
 /** `its limit of turns (20 of 20)`. */
 function limitAt({ limit, used, of }: OpenLimitPause): string {
-  return `its limit of ${limitLabels[limit]} (${limitValue(limit, used)} of ${limitValue(limit, of)})`
+  return `the limit of ${limitLabels[limit]} (${limitValue(limit, used)} of ${limitValue(limit, of)})`
 }
 
-/** One pause that is over: `Paused 3 min at its limit of turns (20 of 20): raised to 40`. */
+/** One pause that is over: `Paused 3 min at the limit of turns (20 of 20): raised to 40`. */
 export function limitPauseText(pause: RecordedLimitPause): string {
   return `Paused ${elapsed(pause.waitedMs)} at ${limitAt(pause)}: ${pauseEndText(pause)}`
 }
@@ -108,9 +108,9 @@ export function limitPauseText(pause: RecordedLimitPause): string {
 function pauseEndText({ outcome, limit, to }: RecordedLimitPause): string {
   switch (outcome) {
     case 'raised':
-      return typeof to === 'number' ? `raised to ${limitValue(limit, to)}` : 'the limit was taken away'
+      return typeof to === 'number' ? `raised to ${limitValue(limit, to)}` : 'the limit was removed'
     case 'ended':
-      return 'the answer was to end'
+      return 'the answer was to end the run'
     case 'over':
       return 'nobody answered in time'
     case 'stopped':
@@ -131,13 +131,13 @@ export function limitPauseFacts(figures: LimitPauseFigures | undefined): readonl
   return [
     ...(earlier > 0 ? [`${many(earlier, 'earlier pause')} at a limit.`] : []),
     ...pauses.slice(-mostPauses).map((pause) => `${limitPauseText(pause)}.`),
-    `Pauses took ${elapsed(ms)} in all. That is no active time.`,
+    `Pauses took ${elapsed(ms)} in total. This does not count as active time.`,
   ]
 }
 
-/** A pause that has no end on record: `It pauses at its limit of turns (20 of 20) until 2026-11-29 14:05.` */
+/** A pause that has no end on record: `Paused at the limit of turns (20 of 20) until 2026-11-29 14:05.` */
 export function openPauseText(pause: OpenLimitPause, now: number): string {
   const { untilMs } = pause
-  const until = untilMs === null ? ' until somebody answers' : ` until ${localMinute(untilMs)}`
-  return `It pauses at ${limitAt(pause)}${until}${untilMs !== null && untilMs <= now ? ', which is past' : ''}.`
+  const until = untilMs === null ? ' until someone answers' : ` until ${localMinute(untilMs)}`
+  return `Paused at ${limitAt(pause)}${until}${untilMs !== null && untilMs <= now ? ' (already past)' : ''}.`
 }

@@ -14,9 +14,9 @@ export function verdictText(answer: WhatIf, unpriced: readonly string[]): string
       : `; the model is warned after turn ${toldAfterTurn}, and this assumes that it ignores the warning`
   switch (verdict) {
     case 'same':
-      return `The same: ${reason} after ${many(kept.turns, 'turn')}${told}.`
+      return `No change: ${reason} after ${many(kept.turns, 'turn')}${told}.`
     case 'unknown':
-      return `Not known: ${whyUnknown(answer, unpriced)}`
+      return `Unknown: ${whyUnknown(answer, unpriced)}`
     case 'stops': {
       const place = isAtTheLatest ? `${inTurn(kept.turns)} at the latest` : placeOf(answer)
       return `Would have stopped ${place}: ${reason}${by === null ? '' : ` (${figures(by)})`}${
@@ -33,22 +33,21 @@ function standingText({ budget, at, resetsAt, notMade }: NonNullable<WhatIf['sta
 }
 
 function whyUnknown({ unknownFrom, kept, standing }: WhatIf, unpriced: readonly string[]): string {
-  if (unknownFrom === null)
-    return `the record ends after ${many(kept.turns, 'turn')}, and the run might have continued.`
+  if (unknownFrom === null) return `the record ends after ${many(kept.turns, 'turn')}; the run might have continued.`
   const { turn, why } = unknownFrom
   switch (why) {
     case 'reserved':
-      return `it spent less than the limit, but a request reserves more than it costs. It may have stopped from turn ${turn} on.`
+      return `the run spent less than the limit, but requests reserve more than they cost. It may have stopped from turn ${turn} on.`
     case 'undated':
-      return 'the record does not say when it was made.'
+      return 'the record has no time.'
     case 'beside':
       if (standing !== undefined)
-        return `in turn ${turn} the budget of ${standing.budget} may have refused a request of a subagent, a compaction, a tool or a hook, and the record cannot say what the run would have done then.`
-      return `in turn ${turn} the limit may have refused a request of a subagent, a compaction, a tool or a hook, and the record cannot say what the run would have done then.`
+        return `in turn ${turn} the budget of ${standing.budget} may have refused a request of a subagent, a compaction, a tool or a hook; what the run would have done next is not recorded.`
+      return `in turn ${turn} the limit may have refused a request of a subagent, a compaction, a tool or a hook; what the run would have done next is not recorded.`
     case 'unpriced':
       return `no price is known for ${unpriced.join(', ')}.`
     case 'agent':
-      return `in turn ${turn} the limit would have stopped a subagent, and the record cannot say what the run would have done then.`
+      return `in turn ${turn} the limit would have stopped a subagent; what the run would have done next is not recorded.`
   }
 }
 
@@ -82,8 +81,8 @@ function figures({ limit, used, max }: NonNullable<WhatIf['by']>): string {
 /** What an answer about standing budgets cannot know. */
 export function standingNotes({ undated }: { readonly undated: number }): readonly string[] {
   return [
-    'Only these sessions count: what others spent on the same days is not known, and would have been in the same budgets.',
-    ...(undated === 0 ? [] : [`${many(undated, 'run')} without a time on record: no day has what they spent.`]),
+    'Only these sessions count. Other sessions of the same days would have used the same budgets.',
+    ...(undated === 0 ? [] : [`${many(undated, 'run')} without a recorded time: their cost counts in no day.`]),
   ]
 }
 
@@ -103,8 +102,8 @@ export function periodText({ spentUsd, recordedUsd, ended, notMade, waited }: Pe
 export function copiesLeftOut(copies: number): string {
   if (copies === 0) return ''
   return copies === 1
-    ? '1 run is a copy and left out: it counts in the session where it was made.'
-    : `${counted(copies)} runs are copies and left out: they count in the sessions where they were made.`
+    ? '1 run is a copy and is not counted here; it counts in its original session.'
+    : `${counted(copies)} runs are copies and are not counted here; they count in their original sessions.`
 }
 
 /** What was spent, or is saved. */

@@ -60,7 +60,7 @@ test('waits for what others had reserved of a standing budget are counted by its
   expect(budgetWaits).toBeUndefined()
   expect(standingWaits).toMatchObject([{ budget: '$20 a day', requests: 3, refused: 1, mostReservedUsd: 7 }])
   expect(waitText({ budget: '$20 a day', requests: 3, ms: 12_000, refused: 1, mostReservedUsd: 7 })).toBe(
-    '3 requests waited 12.0 s for at most $7.00 that others had reserved of $20 a day; 1 request did not fit in the end.',
+    '3 requests waited 12.0 s for at most $7.00 that others had reserved of $20 a day; 1 request still did not fit.',
   )
   expect(waitText({ requests: 1, ms: 500, refused: 0, mostReservedUsd: 0 })).toBe(
     '1 request waited 500 ms for tokens that other requests had reserved.',

@@ -60,46 +60,46 @@ describe('an account', () => {
   test.each([
     [
       { until: [goalOf(failed(), passed)] },
-      ['Met; it did not hold at the start.', 'Before that `npm test` failed with exit code 1: 1 failed.'],
+      ['Met; it was not met at the start.', 'Before that, `npm test` failed with exit code 1: 1 failed.'],
     ],
-    [{ until: [goalOf(passed)] }, ['Held from the start: nothing shows that this run made it hold.']],
+    [{ until: [goalOf(passed)] }, ['Already met at the start; the run may not have caused it.']],
     [
       { until: [goalOf(failed(), failed('1'), failed('x'))], maxGoalTries: 1 },
-      ['Not met after 1 of 1 try; it did not hold at the start.', '`npm test` failed with exit code 1.'],
+      ['Not met after 1 of 1 try; it was not met at the start.', '`npm test` failed with exit code 1.'],
     ],
     [
       { until: [goalOf(failed())], maxDurationMs: 100, tools: [] },
-      ['Not met after 2 of 10 tries; it did not hold at the start.', '`npm test` failed with exit code 1.'],
+      ['Not met after 2 of 10 tries; it was not met at the start.', '`npm test` failed with exit code 1.'],
     ],
     [
       { until: [goalOf(passed)], goalFiles: filesOf(['package.json (scripts.test)']), maxGoalTries: 1 },
       [
-        'Not met after 1 of 1 try; it did not hold at the start.',
-        'What it is checked by has changed, so it is not met: package.json (scripts.test).',
+        'Not met after 1 of 1 try; it was not met at the start.',
+        'The definition of the check changed, so the goal is not met: package.json (scripts.test).',
       ],
     ],
     [
       { until: [goalOf(failed(), passed)], goalFiles: filesOf([], ['a.test.ts', 'b.test.ts']) },
       [
-        'Met; it did not hold at the start.',
-        'Before that `npm test` failed with exit code 1: 1 failed.',
+        'Met; it was not met at the start.',
+        'Before that, `npm test` failed with exit code 1: 1 failed.',
         'The agent changed 2 test files: a.test.ts, b.test.ts.',
       ],
     ],
     [
       { until: [{ ...goalOf(passed, failed(), passed), stable: 2 }] },
       [
-        'Met; it did not hold at the start.',
-        'Before that `npm test` failed with exit code 1 in pass 2: 1 failed.',
-        'The check is flaky: with nothing changed in between, it came to different verdicts. --until-stable 2 asks for two passes in a row.',
+        'Met; it was not met at the start.',
+        'Before that, `npm test` failed with exit code 1 in pass 2: 1 failed.',
+        'The check is flaky: its verdict changed although no file changed. Use --until-stable 2 to require two passes in a row.',
       ],
     ],
     [
       { until: [{ ...goalOf(failed(), passed), name: 'it is nice', judged: true }] },
       [
-        'Met; it did not hold at the start.',
-        'Before that it is nice (judged by a model) is not met: 1 failed.',
-        'A model judged it: its verdict is worth less than that of a program.',
+        'Met; it was not met at the start.',
+        'Before that, it is nice (judged by a model) is not met: 1 failed.',
+        'A model judged it, which is less reliable than a program.',
       ],
     ],
   ])('is told in sentences: %#', async (given, sentences) => {
@@ -204,10 +204,10 @@ describe('rounds of checks', () => {
     const session = sessionTranscript({ sessionId: 's', cwd: '/p', runs: [records] })
     const markdown = [...markdownOf(session, 'title')].join('')
     expect(markdown).toContain('- Goal: `` `npm test` ``')
-    expect(markdown).toContain('- Goal met: ` Met after 1 of 10 tries; it did not hold at the start. `')
+    expect(markdown).toContain('- Goal met: ` Met after 1 of 10 tries; it was not met at the start. `')
     expect(markdown).toContain('Check of the answer: not met')
     const html = [...htmlOf(session, 'title', { says: '' })].join('')
-    expect(html).toContain('Met after 1 of 10 tries; it did not hold at the start.')
+    expect(html).toContain('Met after 1 of 10 tries; it was not met at the start.')
     expect(html).toContain('&lt;script&gt;alert(1)&lt;/script&gt;')
     expect(html).not.toContain('<script>alert')
   })

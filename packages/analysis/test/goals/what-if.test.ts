@@ -79,7 +79,7 @@ describe('fewer tries', () => {
     const more = whatIf(trajectoryOf(records), { maxGoalTries: 3 })
     expect([more.verdict, verdictText(more, [])]).toEqual([
       'unknown',
-      'Not known: the record ends after 6 turns, and the run might have continued.',
+      'Unknown: the record ends after 6 turns; the run might have continued.',
     ])
     expect(whatIf(trajectoryOf(records), { maxGoalTries: 2 }).verdict).toBe('same')
     const stalled = await goalRun({ model: scriptedModel(['a', 'b', 'c', 'd']), until: [goalOf(failed())] })

@@ -37,7 +37,7 @@ test('waits are summed by model and by cause, with the longest, beside the activ
   expect(waits.ms).toBeGreaterThan(3 * hour)
   expect(report.totals.activeMs).toBeLessThan(hour)
   const texts = waitTexts(report)
-  expect(texts[0]).toMatch(/^2 runs waited 3 h.* for services: 3 waits\. That is no active time\.$/)
+  expect(texts[0]).toMatch(/^2 runs waited 3 h.* for services: 3 waits\. This does not count as active time\.$/)
   expect(texts[1]).toMatch(/^By model: claude-x 3 h.* \(3 waits\)\.$/)
   expect(texts[2]).toMatch(/^By cause: 429 rate_limit 3 h.* \(2 waits\), 503 server_error \d+\.\d s \(1 wait\)\.$/)
   expect(texts[3]).toMatch(/^The longest wait took 2 h.*: 00000001 run1\.$/)
@@ -62,7 +62,7 @@ test('runs that wait now, and runs that ended at a service, are named with the t
     /^1 run ended because a service was over its limit or out of order, which cost \$0\.0000\. It takes requests again at 2026-11-\d\d \d\d:00\. With --wait-for-limits runs wait instead\.$/,
   )
   const [past = '', took = ''] = waitTexts(reportOf([waiting, ended], begunAt + 2 * hour))
-  expect(past).toContain(', which is past.')
+  expect(past).toContain(' (already past).')
   expect(took).toContain('It took requests again at')
 })
 
@@ -79,7 +79,7 @@ test('pauses at limits are counted, with how many were raised, and runs that pau
   const report = reportOf([raised, open])
   expect(report.limitPauses).toMatchObject({ runs: 1, pauses: 1, ms: 0, raised: 1, open: [{ session: '00000001' }] })
   expect(waitTexts(report)).toEqual([
-    '1 run paused 0 ms at limits: 1 pause, 1 with a raised limit. That is no active time.',
+    '1 run paused 0 ms at limits: 1 pause, 1 with a raised limit. This does not count as active time.',
     '00000001 run1 pauses at a limit.',
   ])
 })

@@ -70,7 +70,7 @@ test('a request that was under way when its process died counts with what it may
   expect(totals.unknownUsd).toBe(totals.unknownTokens / 1_000)
   expect(open).toMatchObject([{ costUsd: 1, unknownUsd: totals.unknownUsd }])
   expect(factsOf(report).join('\n')).toMatch(
-    /One attempt at a model broke off or is under way\. Its cost is not known: up to [\d,]+ tokens and \$\d+\.\d\d more\./,
+    /One model request failed or is still running\. Its cost is unknown: up to [\d,]+ tokens and \$\d+\.\d\d more\./,
   )
 })
 

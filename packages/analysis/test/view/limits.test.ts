@@ -15,7 +15,7 @@ test('limits and standing budgets have lines of their own in a replay and on the
   const lines = records.flatMap((record) => replayLines(record, at)).map(({ what, text }) => `${what} ${text}`)
   expect(lines).toContain('standing:model:1.1 granted, 0 ms: others had reserved $7.00 of $20 a day')
   expect(lines).toContain('limits:2 Remaining in this run: 1 of 2 tool calls.')
-  expect(lines).toContain('call_limit:3 0 more tool calls may run: the limit is reached')
+  expect(lines).toContain('call_limit:3 0 more tool calls may run before the limit is reached')
   const labels = timelineOf(records).map(({ label }) => label)
   expect(labels).toEqual(
     expect.arrayContaining([

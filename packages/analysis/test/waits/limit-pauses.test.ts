@@ -42,12 +42,14 @@ test('a pause is told with its limit, how long it took, and what it came to; it 
   ])
   expect(totals.activeMs).toBeLessThan(hour / 2)
   expect(limitPauseFacts(raised)).toEqual([
-    'Paused 30 min 0 s at its limit of turns (2 of 2): raised to 4.',
-    'Pauses took 30 min 0 s in all. That is no active time.',
+    'Paused 30 min 0 s at the limit of turns (2 of 2): raised to 4.',
+    'Pauses took 30 min 0 s in total. This does not count as active time.',
   ])
   const { limitPauses: ended } = accountOf(await paused('end'))
   expect(ended?.pauses).toMatchObject([{ outcome: 'ended', waitedMs: hour / 2 }])
-  expect(limitPauseFacts(ended)[0]).toBe('Paused 30 min 0 s at its limit of turns (2 of 2): the answer was to end.')
+  expect(limitPauseFacts(ended)[0]).toBe(
+    'Paused 30 min 0 s at the limit of turns (2 of 2): the answer was to end the run.',
+  )
   const { limitPauses: over } = accountOf(await paused('never', { pauseForMs: 2 * hour }))
   expect(over?.pauses).toMatchObject([{ outcome: 'over', waitedMs: 2 * hour }])
   expect(accountOf(await paused('raise', { onLimit: 'end' }))).not.toHaveProperty('limitPauses')
@@ -61,8 +63,8 @@ test('a run that was killed in a pause pauses still', async () => {
   expect(limitPauses).toMatchObject({ pauses: [], open: { limit: 'maxTurns', untilMs: begunAt + 2 * hour } })
   const open = limitPauses?.open
   const text = (now: number) => (open === undefined ? '' : openPauseText(open, now))
-  expect(text(begunAt)).toMatch(/^It pauses at its limit of turns \(2 of 2\) until 2026-11-\d\d \d\d:00\.$/)
-  expect(text(begunAt + 3 * hour)).toMatch(/, which is past\.$/)
+  expect(text(begunAt)).toMatch(/^Paused at the limit of turns \(2 of 2\) until 2026-11-\d\d \d\d:00\.$/)
+  expect(text(begunAt + 3 * hour)).toMatch(/ \(already past\)\.$/)
   const items = viewOf(sessionOf([records])).runs[0]?.items ?? []
   expect(items.filter(({ status }) => status === 'open')).toMatchObject([
     { kind: 'wait', label: 'For an answer at a limit', endMs: null },
@@ -74,7 +76,7 @@ test('on the timeline a pause is a moment with its length, and the transcript ha
   const session = sessionOf([records])
   const [item, ...others] = viewOf(session).runs[0]?.items.filter(({ waitedMs }) => waitedMs !== undefined) ?? []
   expect(others).toEqual([])
-  const text = 'Paused 30 min 0 s at its limit of turns (2 of 2): raised to 4'
+  const text = 'Paused 30 min 0 s at the limit of turns (2 of 2): raised to 4'
   expect(item).toMatchObject({ kind: 'wait', label: text, status: 'raised', waitedMs: hour / 2 })
   expect(item?.endMs).toBe(item?.startMs)
   const parts = transcriptParts(session, 0)
@@ -83,7 +85,7 @@ test('on the timeline a pause is a moment with its length, and the transcript ha
   expect(exported).toContain(`${text}.`)
   expect(exported).toContain('Paused at limits: ` 30 min 0 s, 1 pause `')
   const lines = records.flatMap((record) => replayLines(record, begunAt)).map(({ text: line }) => line)
-  expect(lines).toContain('Is the limit raised? Reached maximum number of turns (2)')
+  expect(lines).toContain('Raise the limit? Reached maximum number of turns (2)')
 })
 
 test('whatever records of pauses hold, nothing throws, and no figure is below zero', async () => {

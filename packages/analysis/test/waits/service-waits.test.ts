@@ -56,7 +56,7 @@ test('an account has the waits of a run by model and cause, apart from active ti
   expect(totals.activeMs).toBeLessThan(60_000)
   expect(phases.reduce((sum, { ms }) => sum + ms, 0)).toBe(totals.activeMs)
   expect(serviceWaitFacts(waits)).toEqual([
-    `Waited ${elapsed(waits?.ms ?? 0)} of at most 8 h for services, 4 times. That is no active time.`,
+    `Waited ${elapsed(waits?.ms ?? 0)} of at most 8 h for services, 4 times. This does not count as active time.`,
     `claude-x (429 rate_limit): ${elapsed(waits?.causes[0]?.ms ?? 0)}, twice.`,
     `claude-x (503 server_error): ${elapsed(waits?.causes[1]?.ms ?? 0)}, twice.`,
   ])
@@ -72,8 +72,8 @@ test('an ending at a service says when it takes requests again, and whether that
   const { ending } = accountOf(await serviceRun([limited()], { waitForLimitsMs: 0 }))
   expect(ending).toMatchObject({ reason: 'model_error', retryAt: '2026-11-28T13:00:00.000Z' })
   const text = (now: number) => (ending === null ? undefined : retryAtText(ending, now))
-  expect(text(begunAt)).toMatch(/^The service takes requests again at 2026-11-\d\d \d\d:00, in 1 h\.$/)
-  expect(text(begunAt + hour)).toMatch(/^The service takes requests again since 2026-11-\d\d \d\d:00\.$/)
+  expect(text(begunAt)).toMatch(/^The service accepts requests again at 2026-11-\d\d \d\d:00, in 1 h\.$/)
+  expect(text(begunAt + hour)).toMatch(/^The service accepts requests again since 2026-11-\d\d \d\d:00\.$/)
   expect(retryAtText({}, begunAt)).toBeUndefined()
 })
 
@@ -86,9 +86,9 @@ test('a run that was killed in a wait still waits, and once it goes on it has wa
   const [wait] = waits?.open ?? []
   const text = (now: number) => (wait === undefined ? '' : openWaitText(wait, now))
   expect(text(begunAt)).toMatch(
-    /^It waits for claude-x \(429 rate_limit\) until 2026-11-\d\d \d\d:\d\d, for 1 h.* more: too many requests\.$/,
+    /^Waiting for claude-x \(429 rate_limit\) until 2026-11-\d\d \d\d:\d\d, for 1 h.* more: too many requests\.$/,
   )
-  expect(text(begunAt + 2 * hour)).toMatch(/, which is past: too many requests\.$/)
+  expect(text(begunAt + 2 * hour)).toMatch(/ \(already past\): too many requests\.$/)
   const records = await resumedRun(killed, [says('done')], { clock: newClock(begunAt + hour / 2) })
   const after = accountOf(records)
   expect(after.serviceWaits).toMatchObject({ waits: 1, ms: (wait?.untilMs ?? 0) - begunAt })
@@ -162,7 +162,7 @@ test('a wait that a stop ended, and the end of a transcript without a reply', as
   ])
   const asked = accountOf(await resumedRun(killed, [], { signal: AbortSignal.abort() }))
   expect(asked.serviceWaits?.ends).toMatchObject({ over: 0, aborted: 1 })
-  expect(serviceWaitFacts(asked.serviceWaits)).toContain('Ended before its time by an abort: once.')
+  expect(serviceWaitFacts(asked.serviceWaits)).toContain('Ended early by an abort: once.')
 })
 
 test('a replay plays waits back at once, and tells each with its time and what ended it', async () => {

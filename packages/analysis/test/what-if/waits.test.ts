@@ -15,7 +15,7 @@ test('a run that a service ended is not known with a time that reaches, and the 
   expect(answer(records, 2 * hour)).toMatchObject({ verdict: 'unknown', unknownFrom: null, kept: { turns: 2 } })
   expect(answer(records, null)).toMatchObject({ verdict: 'unknown' })
   expect(verdictText(answer(records, 3 * hour), [])).toBe(
-    'Not known: the record ends after 2 turns, and the run might have continued.',
+    'Unknown: the record ends after 2 turns; the run might have continued.',
   )
   expect(answer(records, hour)).toMatchObject({ verdict: 'same', reason: 'model_error' })
   expect(answer(records, 0)).toMatchObject({ verdict: 'same', reason: 'model_error' })

@@ -156,10 +156,14 @@ function otherTitle(tool: string): string {
 /** A patch with a diff for each of its files. */
 function patchView(fields: Readonly<Record<string, unknown>>, cwd: string): ToolView {
   const files = shownPatchFiles(fields)
-  const title = shown(`Patch ${files.map((file) => patchFileTitle(file, (each) => shownPath(each, cwd))).join(', ')}`)
+  const titles = files.map((file) => patchFileTitle(file, (each) => shownPath(each, cwd)))
+  const whole = `Patch ${titles.join(', ')}`
+  const title = shown(whole)
   if (files.length === 0) return { title, kind: 'edit', locations: [], content: wholeInput(fields) }
   const locations = files.map((file) => ({ path: calledPath(file.target ?? file.path, cwd) }))
-  return { title, kind: 'edit', locations, content: files.map((file) => patchDiff(file, cwd)) }
+  // A diff does not say from where a file is moved, and that it is deleted.
+  const told = title === whole ? [] : [textContent(fenced(titles.join('\n')))]
+  return { title, kind: 'edit', locations, content: [...told, ...files.map((file) => patchDiff(file, cwd))] }
 }
 
 /** The change of one file of a patch: its hunks, or all of a file that is added or deleted. */

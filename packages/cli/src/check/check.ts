@@ -21,6 +21,7 @@ import { boundsText, helpfulBounds } from './bounds-text.ts'
 import { forecastText, type GivenLimits } from './forecast-text.ts'
 import { runLimitOfPrint } from '../flags/run-limit.ts'
 import { portsOf, settingsFor, type RunSettings } from '../flags/session-ports.ts'
+import { pageFor } from '../io/page.ts'
 
 /** `halting check`: what a run with these flags is likely to come to, and cannot exceed. Runs nothing, asks nobody, needs no key. */
 export async function check(given: Flags, program: Program): Promise<number> {
@@ -59,7 +60,10 @@ export async function check(given: Flags, program: Program): Promise<number> {
   output.out(
     wantsJson(run.choices)
       ? `${JSON.stringify({ ...bounds, ...helpful, ...goalsJson(goals), forecast: likely, ...waitJson(options), after })}\n`
-      : `${sections.flatMap((lines) => (lines.length === 0 ? [] : [lines.join('\n')])).join('\n\n')}\n`,
+      : pageFor(
+          output,
+          `${sections.flatMap((lines) => (lines.length === 0 ? [] : [lines.join('\n')])).join('\n\n')}\n`,
+        ),
   )
   return 0
 }

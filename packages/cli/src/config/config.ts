@@ -9,6 +9,7 @@ import type { Program } from '../program.ts'
 import { runLimitOfPrint, waitOfPeople } from '../flags/run-limit.ts'
 import { type RunSettings, settingsFor } from '../flags/session-ports.ts'
 import { wallOf } from '@halting/agent/open-session'
+import { pageFor } from '../io/page.ts'
 
 /** `halting config`: which settings are in force, where each comes from, what does not count and why. Returns 2 when no run can begin. */
 export async function config(flags: Flags, program: Program): Promise<number> {
@@ -17,7 +18,7 @@ export async function config(flags: Flags, program: Program): Promise<number> {
     const run = await settingsFor(flags, program, runLimitOfPrint)
     const report = reportOf(run, confinementOf(flags, run, program))
     const style = styleFor(output.isTerminal.stdout, env)
-    output.out(wantsJson(flags) ? `${JSON.stringify(report)}\n` : textOf(report, style))
+    output.out(wantsJson(flags) ? `${JSON.stringify(report)}\n` : pageFor(output, textOf(report, style)))
     return 0
   } catch (thrown) {
     // What is no JSON, or cannot be read, is a problem too.

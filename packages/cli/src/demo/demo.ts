@@ -17,6 +17,7 @@ import { queryOptionsOf, openToolbox } from '@halting/agent/open-session'
 import { openModels, noPlugins, noSettings } from '@halting/agent/session-settings'
 import { UsageError } from '../usage-error.ts'
 import { changesBetween } from './changes.ts'
+import { pageFor } from '../io/page.ts'
 
 const prompt = 'Read config.mjs and fix the bug on line 42. node check.mjs tells whether it works.'
 const rules = ['Edit(./config.mjs)', 'Bash(node check.mjs)']
@@ -57,6 +58,7 @@ async function play({ example, folder, keep }: Stage, program: Program, interrup
   const { output } = program
   const style = styleFor(output.isTerminal.stdout, program.env)
   const say = (line: string): void => output.out(`${line}\n`)
+  const tell = (line: string): void => say(pageFor(output, line))
   const flags: Flags = { script: join(example, 'script.json'), allowedTools: rules, maxTurns: 10, maxBudgetUsd: 5 }
   // It shows the same to everybody: no settings.
   const run = { ...noSettings, choices: flags, env: program.env, plugins: noPlugins }
@@ -64,13 +66,13 @@ async function play({ example, folder, keep }: Stage, program: Program, interrup
   const toolbox = openToolbox(run, { ...ports, env: withNode(program.env) })
   const models = await openModels(run, ports)
   try {
-    say(
+    tell(
       style.bold(
         'The model is scripted: its answers come from a file, over HTTP on this machine. No key, no network, no cost.',
       ),
     )
-    say(style.dim(`Folder: ${folder} (a copy). Allowed: reading, ${rules.join(', ')}.`))
-    say(`\n${style.bold('>')} ${prompt}\n`)
+    tell(style.dim(`Folder: ${folder} (a copy). Allowed: reading, ${rules.join(', ')}.`))
+    tell(`\n${style.bold('>')} ${prompt}\n`)
     const options = await queryOptionsOf(flags, ports, toolbox, models)
     const steps = createStepPrinter(
       (text) => output.out(text),

@@ -9,6 +9,7 @@ import { applyEnvironment } from '../flags/session-ports.ts'
 import { programFindings } from './programs.ts'
 import { serviceFindings } from './service.ts'
 import { settingsFindings } from './settings.ts'
+import { pageFor } from '../io/page.ts'
 
 /**
  * `halting doctor`: looks at what a run needs, and says what to do about each thing that is not right. It asks the service
@@ -27,7 +28,9 @@ export async function doctor(flags: Flags, program: Program): Promise<number> {
     ...(await budgetFindings({ ...program, env: run.env }, run)),
   ]
   output.out(
-    wantsJson(flags) ? `${JSON.stringify({ findings })}\n` : textOf(findings, styleFor(output.isTerminal.stdout, env)),
+    wantsJson(flags)
+      ? `${JSON.stringify({ findings })}\n`
+      : pageFor(output, textOf(findings, styleFor(output.isTerminal.stdout, env))),
   )
   return findings.some(({ state }) => state === 'broken') ? 1 : 0
 }

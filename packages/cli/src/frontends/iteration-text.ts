@@ -29,3 +29,17 @@ export function iterationText(transition: string): string | undefined {
     ? iterationTexts[transition as IterationReason]
     : transition.replaceAll('_', ' ')
 }
+
+/** Iterations that a running loop shows nothing for, in words for a finished one. */
+const silentIterations: { readonly [transition: string]: string } = {
+  next_turn: 'next turn',
+  user_input: 'continued with a queued message',
+  goal_unmet: 'sent the answer back: the goal is not met',
+  limit_raised: 'continued after a limit was raised',
+}
+
+/** The reason of any iteration of a finished run, in words. */
+export function recordedIterationText(transition: string): string {
+  const silent = Object.hasOwn(silentIterations, transition) ? silentIterations[transition] : undefined
+  return silent ?? iterationText(transition) ?? transition.replaceAll('_', ' ')
+}

@@ -69,7 +69,7 @@ export class ClusterShelf implements Shelf {
       ...terms,
       ...(cluster !== undefined && { cluster }),
     }
-    const way = terminal === undefined ? { says: 'It goes on in the cluster.' } : goOn(terminal, where)
+    const way = terminal === undefined ? { says: 'It continues in the cluster.' } : goOn(terminal, where)
     const shellArguments = this.#argumentsOf(found)
     return inspectedSession(session, { found, nextStep: way, shellArguments, whyText: plainWhyText })
   }

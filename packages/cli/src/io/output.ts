@@ -1,4 +1,5 @@
 import { inert } from './inert.ts'
+import { fittedLines } from './page.ts'
 import { createScreen } from './screen.ts'
 
 /** The two streams of the program, and what becomes of them when nobody reads. */
@@ -43,7 +44,7 @@ export function createOutput(stdout: NodeJS.WriteStream, stderr: NodeJS.WriteStr
   const err = (given: string): void => {
     const text = redact(given)
     // Whoever reads stderr reads it on a terminal, sooner or later.
-    const shown = shownOn(stderr, text)
+    const shown = shownOn(stderr, stderr.isTTY ? fittedMessages(text, screen.width) : text)
     screen.before(stderr, shown)
     stderr.write(shown)
   }
@@ -101,6 +102,11 @@ export function createOutput(stdout: NodeJS.WriteStream, stderr: NodeJS.WriteStr
       await Promise.all([emptied(stdout), emptied(stderr)])
     },
   }
+}
+
+/** Messages of the program in lines of the terminal; what a message lists below itself stays as it is. */
+function fittedMessages(text: string, width: number): string {
+  return text.replaceAll(/^halting: .*$/gm, (line) => fittedLines(line, width))
 }
 
 /** The exit code of a program whose stdout broke: what SIGPIPE would give, or a failure. */

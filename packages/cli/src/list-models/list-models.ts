@@ -8,6 +8,7 @@ import { type RunSettings, settingsFor } from '../flags/session-ports.ts'
 import { priceOfModel } from '../setup/model-prices.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
+import { pageFor } from '../io/page.ts'
 
 /** `halting models [PART]`: the models that are known, with sizes, prices and where a key is found. Asks nobody. */
 export async function listModels(flags: Flags, [part]: readonly string[], program: Program): Promise<number> {
@@ -25,7 +26,7 @@ export async function listModels(flags: Flags, [part]: readonly string[], progra
     )
   }
   const style = styleFor(output.isTerminal.stdout, env)
-  output.out(wantsJson(flags) ? jsonOf(known, aliases, env) : textOf(known, aliases, env, style))
+  output.out(wantsJson(flags) ? jsonOf(known, aliases, env) : pageFor(output, textOf(known, aliases, env, style)))
   return 0
 }
 

@@ -4,6 +4,7 @@ import { type McpServerEntry, type McpServerStatus, readMcpServer } from '@halti
 import { isJsonObject } from '@halting/core/adapters'
 import type { JsonObject } from '@halting/core'
 import { many, oneLine, told } from '../io/figures.ts'
+import { pageFor } from '../io/page.ts'
 import { styleFor } from '../io/style.ts'
 import type { Program } from '../program.ts'
 import { confineCommands, openToolbox } from '@halting/agent/open-session'
@@ -75,7 +76,10 @@ async function list({ json, trust }: McpArguments, program: Program): Promise<nu
     const style = styleFor(output.isTerminal.stdout, env)
     for (const { name, server, from, status } of rows)
       output.out(
-        `${style.bold(oneLine(name, 60))}: ${oneLine(wayTo(server), 200)}  ${howItIs(status)}  ${style.dim(oneLine(from, 200))}\n`,
+        pageFor(
+          output,
+          `${style.bold(oneLine(name, 60))}: ${oneLine(wayTo(server), 200)}  ${howItIs(status)}  ${style.dim(oneLine(from, 200))}\n`,
+        ),
       )
   }
   return 0

@@ -1,4 +1,5 @@
 import { type Flags, wantsJson } from '../flags/flags.ts'
+import { recordedIterationText } from '../frontends/iteration-text.ts'
 import { elapsed, oneLine } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { pricesFor, readNamedSession } from '../foreign/session-prices.ts'
@@ -22,7 +23,31 @@ export async function replaySession(flags: Flags, [given]: readonly string[], pr
   return 0
 }
 
+/** A record type as a person reads it; other steps keep their name. */
+const stepNames: Readonly<Record<string, string>> = {
+  start: 'run',
+  said: 'text:',
+  asks: 'call:',
+  lap: 'iteration:',
+  control: 'external input:',
+  goal: 'goal:',
+  wait: 'wait:',
+  notice: 'notice:',
+  stage: 'after the run:',
+  rewind: 'rewound',
+  end: 'ended:',
+}
+
 function lineOf({ atMs, what, text }: ReplayLine, width: number): string {
   const moment = (atMs === null ? '' : elapsed(atMs)).padStart(10)
-  return `${moment}  ${oneLine(`${what} ${text}`, width - moment.length - 2)}`
+  const step = Object.hasOwn(stepNames, what) ? stepNames[what] : `${what}:`
+  const shown = what === 'lap' ? iterationLine(text) : text
+  return `${moment}  ${oneLine(`${step} ${shown}`, width - moment.length - 2)}`
+}
+
+/** `next_turn (agent:1)` in words. */
+function iterationLine(text: string): string {
+  const [transition = '', ...scope] = text.split(' ')
+  const reminder = transition === 'no_progress_nudge' ? ' (last reminder)' : ''
+  return [`${recordedIterationText(transition)}${reminder}`, ...scope].join(' ')
 }

@@ -20,6 +20,7 @@ import { keyFindings } from './keys.ts'
 import { localFindings } from './local-models.ts'
 import { agentFindings } from './other-agents.ts'
 import { choicesText, foundText, jsonOf, type Outcome } from './told.ts'
+import { pageFor } from '../io/page.ts'
 
 /**
  * `halting setup`: looks for keys, models on this machine and settings of other agents, and has a model of them asked from here on: it writes the person's own settings,
@@ -34,14 +35,14 @@ export async function setup(flags: Flags, program: Program): Promise<number> {
   const [local, agents] = await Promise.all([localFindings(run.env), agentFindings(place, run)])
   const found: Found = { keys: keyFindings(run.env, env), local, agents }
   const standing = standingOf(run, found, program)
-  if (!wantsJson(flags)) output.out(foundText(found, standing, home))
+  if (!wantsJson(flags)) output.out(pageFor(output, foundText(found, standing, home)))
   const choices =
     flags.model === undefined
       ? choicesOf(found, standing, run, cwd)
       : [namedChoice(flags.model, found, standing, run, cwd)]
   const outcome = await change(choices, standing, run, flags, program)
   if (wantsJson(flags)) output.out(jsonOf(found, standing, choices, outcome))
-  else output.out(`${outcome.says}\n`)
+  else output.out(pageFor(output, `${outcome.says}\n`))
   return outcome.isReady ? 0 : 1
 }
 

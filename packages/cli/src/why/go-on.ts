@@ -34,24 +34,24 @@ export function goOn(terminal: RunResult | undefined, where: Where, now: number 
   const { pausedAt } = where
   if (terminal === undefined && pausedAt !== undefined)
     return {
-      says: 'With the limit raised this goes on:',
+      says: 'Continue with a higher limit:',
       command: commandOf([...resumed, flagOf(pausedAt.limit), raisedTo(pausedAt.limit, pausedAt.of)], where),
     }
   if (terminal === undefined)
     return {
-      says: where.isWaiting === true ? 'This goes on with the wait:' : 'This goes on:',
+      says: where.isWaiting === true ? 'Continue the wait with:' : 'Continue with:',
       command: commandOf([...resumed, ...waitFlags(where.waitForLimitsMs)], where),
     }
   const retryAt = retryAtMs(terminal)
   if (retryAt !== undefined && retryAt <= now)
     return {
-      says: 'That time is past. This goes on:',
+      says: 'That time has passed. Continue with:',
       command: commandOf([...resumed, ...waitFlags(where.waitForLimitsMs)], where),
     }
   const hours = retryAt === undefined ? undefined : waitHours(retryAt - now, where.waitForLimitsMs)
   if (hours !== undefined)
     return {
-      says: 'This waits until then and goes on:',
+      says: 'Wait until then and continue with:',
       command: commandOf([...resumed, waitFlag, `${hours}h`], where),
     }
   const advice = adviceFor(terminal, {}, errorKindOf(terminal))
@@ -78,7 +78,7 @@ function waitFlags(ms = 0): readonly string[] {
 /** Calls that waited have their answers; those that come later wait as well. */
 export function answeredGoOn(where: Where): GoOn {
   return {
-    says: 'Its calls are answered. This goes on:',
+    says: 'Its pending calls have been answered. Continue with:',
     command: commandOf(['-p', '--resume', where.sessionId, '--on-ask', 'defer'], where),
   }
 }

@@ -16,7 +16,9 @@ export async function wayOn(session: AnySession, path: string, program: Program)
     case 'move-file': {
       const { foreign } = continuation
       const whoseFile = foreign === undefined ? 'this program' : programNames[foreign.program]
-      return { says: `To continue it, move the file to where --resume looks: among the sessions of ${whoseFile}.` }
+      return {
+        says: `--resume does not find this file. Move it to the sessions folder of ${whoseFile} to continue it.`,
+      }
     }
     case 'copy':
       return goOnForeign(continuation.foreign, where)
@@ -33,7 +35,7 @@ export async function wayOn(session: AnySession, path: string, program: Program)
 function goOnForeign({ program }: ForeignSession, { sessionId, sessionCwd, cwd }: Where): GoOn {
   const command = `halting ${shellQuoted(['-p', '--resume', sessionId, 'Continue.'])}`
   return {
-    says: `This goes on with a copy of it; the file of ${programNames[program]} stays as it is:`,
+    says: `Continue with a copy; the file of ${programNames[program]} stays unchanged:`,
     command: sessionCwd === cwd || sessionCwd === '' ? command : `cd ${shellQuoted([sessionCwd])} && ${command}`,
   }
 }

@@ -1,4 +1,6 @@
 import type { Account, LimitFigures, StepFigures, Phase } from '@halting/analysis'
+import { endings } from '@halting/core'
+import { recordedIterationText } from '../frontends/iteration-text.ts'
 import { wrapped } from '../io/columns.ts'
 import {
   checkTail,
@@ -32,9 +34,9 @@ export function whyText(
   const sections = [
     [
       said(
-        `${oneLine(run.runId, 40)} of the session ${oneLine(sessionId, 60)}${cwd === '' ? '' : ` in ${oneLine(cwd, 200)}`}`,
+        `Session ${oneLine(sessionId, 60)}, ${oneLine(run.runId, 40)}${cwd === '' ? '' : `, in ${oneLine(cwd, 200)}`}`,
       ),
-      ...(before.length === 0 ? [] : [style.dim(said(`Before it: ${before.join(', ')}.`))]),
+      ...(before.length === 0 ? [] : [style.dim(said(`Earlier runs: ${before.join(', ')}.`))]),
     ],
     [
       style.bold(said(headline(account, heldBy))),
@@ -54,10 +56,8 @@ export function whyText(
     waitLines(account).map(said),
     withTitle('Tools', toolLines(account, columns, style), style),
     withTitle(
-      'Rounds',
-      account.laps.length === 0
-        ? []
-        : [...account.laps.map((lap) => `  ${said(lapLine(lap))}`), `  ${style.dim(said(rankingLine(account)))}`],
+      'Retries and reminders',
+      account.laps.filter(({ transition }) => transition !== 'next_turn').map((each) => `  ${said(retryLine(each))}`),
       style,
     ),
     withTitle(
@@ -67,7 +67,7 @@ export function whyText(
     ),
     withTitle('Most expensive', stepLines(totals.committedUsd === 0 ? [] : account.dearest, stepCost, columns), style),
     withTitle(
-      account.ending === null ? 'Under way' : 'Without a result',
+      account.ending === null ? 'Running' : 'Without a result',
       stepLines(account.open, () => '', columns),
       style,
     ),
@@ -114,7 +114,7 @@ function waitLines({ serviceWaits, limitPauses, budgetWaits, standingWaits = [],
     ...standingWaits.map(waitText),
     ...(byTool === undefined || byTool.calls === 0
       ? []
-      : [`${elapsed(byTool.ms)} of the time of tools went to ${many(byTool.calls, `call`)} of ${waitTool}.`]),
+      : [`${many(byTool.calls, 'call')} of ${waitTool} took ${elapsed(byTool.ms)} of the tool time.`]),
   ]
 }
 
@@ -136,8 +136,8 @@ function withTitle(title: string, lines: readonly string[], style: Style): reado
 }
 
 function headline({ ending }: Account, heldBy: number | undefined): string {
-  if (ending === null && heldBy !== undefined) return `It is still running, in process ${heldBy}.`
-  if (ending === null) return 'No end is on record, and no process is writing it: its process was killed.'
+  if (ending === null && heldBy !== undefined) return `The run is still running in process ${heldBy}.`
+  if (ending === null) return 'No ending is recorded and no process is writing the session: its process was killed.'
   const { message } = ending.signal
   return message === '' ? ending.reason : `${ending.reason}: ${message}`
 }
@@ -153,21 +153,26 @@ function aboutSignals({ ending, overridden }: Account): readonly string[] {
     readonly source: string | null
   }): string => `${reason}${message === '' ? '' : `: ${message}`}${source === null ? '' : ` (${source})`}`
   return [
-    ...(ending === null || ending.signal.source === null
-      ? []
-      : [`Raised by ${ending.signal.source}, as ${ending.signal.reason}.`]),
-    ...(ending?.others ?? []).map((signal) => `Also raised: ${named(signal)}.`),
+    ...(ending === null ? [] : requestedBy(ending)),
+    ...(ending?.others ?? []).map((signal) => `Other stop signals: ${named(signal)}.`),
     ...(ending?.error === null || ending?.error === undefined || ending.error.message === ending.signal.message
       ? []
       : [`${ending.error.code}: ${ending.error.message}`]),
     ...(ending === null || ending.stillRunning.length === 0
       ? []
-      : [`Left behind, because they did not respond to the abort: ${ending.stillRunning.join(', ')}.`]),
+      : [`Still running, because they did not respond to the abort: ${ending.stillRunning.join(', ')}.`]),
     ...overridden.map(
       ({ by, request, signals }) =>
-        `${by} let it continue before request ${request}, despite ${signals.map(named).join(' and ')}.`,
+        `The hook ${by} let the run continue before request ${request}, despite ${signals.map(named).join(' and ')}.`,
     ),
   ]
+}
+
+/** The hook, guard or tool of a person that ended the run; the sentence of the ending names what the loop itself decided. */
+function requestedBy({ reason, signal: { source } }: NonNullable<Account['ending']>): readonly string[] {
+  const { category } = endings[reason]
+  const isByOthers = (category === 'stop_requested' && reason !== 'needs_approval') || category === 'finish_reason'
+  return source === null || !isByOthers ? [] : [`Requested by ${source}.`]
 }
 
 /** What this run came to; where it carries counters, what they stand at, too. */
@@ -252,7 +257,7 @@ const phaseLabels: { readonly [phase in Phase]: string } = {
   compaction: 'compaction',
   checks: 'goal checks',
   waiting: 'waiting',
-  other: 'the rest',
+  other: 'other',
 }
 
 function timeRows({ phases, totals, carried }: Account): readonly BarRow[] {
@@ -290,7 +295,7 @@ function toolLines({ tools, totals, ending }: Account, columns: number, style: S
       if (tool === undefined || tool.tool === null) return [bar]
       return [
         bar,
-        style.dim(`    ${oneLine(detailsOf(tool, ending === null ? 'under way' : 'without a result'), columns - 4)}`),
+        style.dim(`    ${oneLine(detailsOf(tool, ending === null ? 'running' : 'without a result'), columns - 4)}`),
       ]
     }),
     ...(more > 0 ? [`  and ${many(more, 'more tool')}`] : []),
@@ -312,15 +317,13 @@ function detailsOf({ calls, failed, open, ms, resultCharacters }: Account['tools
   ].join(', ')
 }
 
-function lapLine({ transition, laps, used, allowed }: Account['laps'][number]): string {
+/** `reminded the model that it is repeating itself: once (last reminder)`. */
+function retryLine({ transition, laps, used, allowed }: Account['laps'][number]): string {
   const times = laps === 1 ? 'once' : `${counted(laps)} times`
-  return `${transition} ${times}${allowed === null ? '' : `; ${used} of ${allowed} used`}`
-}
-
-/** Why it could not have gone on for ever: each round uses up one of these. */
-function rankingLine({ ranking }: Account): string {
-  const turns = ranking.turns === null ? 'turns without a limit' : many(ranking.turns, 'turn')
-  return `left: ${turns}, ${many(ranking.others, 'other round')}`
+  const what = recordedIterationText(transition)
+  if (allowed === null) return `${what}: ${times}`
+  const isLastReminder = transition === 'no_progress_nudge' && used >= allowed
+  return `${what}: ${times} (${isLastReminder ? 'last reminder' : `${counted(used)} of ${counted(allowed)} allowed`})`
 }
 
 /** Fewer columns of what a step does say nothing. */

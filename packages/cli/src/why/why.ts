@@ -19,7 +19,7 @@ export async function why(flags: Flags, [given]: readonly string[], program: Pro
   const { path, session } = await found(flags, given, program)
   const { sessionId, cwd: sessionCwd, runs, foreign } = session
   const newest = runs.at(-1)
-  if (newest === undefined) throw new UsageError(`Nothing was run in the session ${sessionId} yet.`)
+  if (newest === undefined) throw new UsageError(`Session ${sessionId} has no runs yet.`)
   const terminal = terminalOf(newest)
   const isOpenHere = path !== undefined && foreign === undefined && terminal === undefined
   const heldBy = isOpenHere ? await writerOf(path) : undefined
@@ -70,7 +70,7 @@ function nextOf(
   if (path !== undefined) return wayOn(session, path, program)
   const { sessionId, runs } = session
   const terminal = terminalOf(runs.at(-1) ?? [])
-  if (terminal === undefined) return { says: 'It goes on in the cluster.' }
+  if (terminal === undefined) return { says: 'It continues in the cluster.' }
   return goOn(terminal, {
     sessionId,
     sessionCwd: '',

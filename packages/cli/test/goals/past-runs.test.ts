@@ -34,12 +34,12 @@ test('why tells the goal: the tries, the check that failed with its last lines, 
   expect(status).toBe(0)
   expect(stdout).toContain('goal_unmet: The goal is not met after 1 try')
   const [, section = ''] = stdout.split('\nGoal\n')
-  expect(section).toContain("  `npm test -- 'a b'`\n  Not met after 1 of 1 try; it did not hold at the start.")
+  expect(section).toContain("  `npm test -- 'a b'`\n  Not met after 1 of 1 try; it was not met at the start.")
   expect(section).toContain('failed with exit code 1.')
   expect(section).toContain('2 tests failed')
   expect(stdout).not.toContain('\u001B')
   expect(stdout).toMatch(/goal tries +.* 1 of 1/)
-  expect(stdout).toContain('goal_unmet once; 1 of 1 used')
+  expect(stdout).toContain('sent the answer back: the goal is not met: once (1 of 1 allowed)')
   expect(stdout).toContain(
     'Raise --until-tries, or choose another model with --model. halting undo reverts\nwhat it changed.',
   )
@@ -59,7 +59,7 @@ test('why says that more tries do not help where nothing changed', async () => {
 test('why tells a goal that held from the start, and one that was reached, as JSON too', async () => {
   const held = newId()
   await keep(held, [says('a')], { until: [goalOf({ met: true, exitCode: 0 })] })
-  expect((await run(['why', held])).stdout).toContain('Held from the start: nothing shows that this run made it hold.')
+  expect((await run(['why', held])).stdout).toContain('Already met at the start; the run may not have caused it.')
   const reached = newId()
   await keep(reached, [edit, says('a')], { until: [goalOf(failed('1'), { met: true, exitCode: 0 })] })
   const { stdout } = await run(['why', reached, '--json'])
@@ -74,9 +74,9 @@ test('replay tells the rounds of checks, and the lap of an answer that was sent 
     until: [goalOf(failed('1'), failed('2'), { met: true, exitCode: 0 })],
   })
   const { stdout } = await run(['replay', id])
-  expect(stdout).toContain('goal Check before the first request: not met')
-  expect(stdout).toContain('lap goal_unmet')
-  expect(stdout).toMatch(/goal Check of the answer: met, \d+ ms/)
+  expect(stdout).toContain('goal: Check before the first request: not met')
+  expect(stdout).toContain('iteration: sent the answer back: the goal is not met')
+  expect(stdout).toMatch(/goal: Check of the answer: met, \d+ ms/)
 })
 
 test('what-if says where fewer tries would have ended a run, and that more are not known', async () => {
@@ -85,8 +85,8 @@ test('what-if says where fewer tries would have ended a run, and that more are n
   await keep(id, script, { until: [goalOf(failed('1'), failed('2'), failed('three'), failed('IV'))], maxGoalTries: 2 })
   const told = async (...flags: readonly string[]): Promise<string> => (await run(['what-if', id, ...flags])).stdout
   expect(await told('--until-tries', '1')).toContain('Would have stopped after 4 turns: goal_unmet (1 of 1).')
-  expect(await told('--until-tries', '2')).toContain('The same: goal_unmet after 6 turns.')
-  expect(await told('--until-tries', '3')).toContain('Not known: the record ends after 6 turns')
+  expect(await told('--until-tries', '2')).toContain('No change: goal_unmet after 6 turns.')
+  expect(await told('--until-tries', '3')).toContain('Unknown: the record ends after 6 turns')
   const { stderr } = await run(['what-if', id])
   expect(stderr).toContain('--until-tries')
 })
@@ -116,23 +116,23 @@ test('a session that was killed in a check is read as it is, and once it went on
   while (readFileSync(join(cwd, 'rounds'), 'utf8').length < 4) await new Promise((resolve) => setTimeout(resolve, 20))
   // While check running.
   const going = (await run(['why', id], { cwd })).stdout
-  expect(going).toContain('It is still running')
-  expect(going).toContain('Not known: the run has not ended; it did not hold at the start.')
+  expect(going).toContain('The run is still running')
+  expect(going).toContain('Unknown: the run has not ended; it was not met at the start.')
   expect(going).toContain('1 failed')
   one.child.kill('SIGKILL')
   await one.ended
   const killed = (await run(['why', id], { cwd })).stdout
-  expect(killed).toContain('Not known: the run has not ended')
-  expect((await run(['what-if', id, '--until-tries', '1'], { cwd })).stdout).toContain('Not known: the record ends')
+  expect(killed).toContain('Unknown: the run has not ended')
+  expect((await run(['what-if', id, '--until-tries', '1'], { cwd })).stdout).toContain('Unknown: the record ends')
   const write = { content: [call('Write', { file_path: 'sum.txt', content: 'plus\n' })] }
   const read = { content: [call('Read', { file_path: 'sum.txt' })] }
   const more = script([read, write, { content: 'Now.' }])
   const ended = await run(['-p', '--resume', id, '--script', more, '--allowedTools', 'Write'], { cwd })
   expect(ended.status).toBe(0)
   const whole = (await run(['why', id], { cwd })).stdout
-  expect(whole).toContain('Met after 1 of 10 tries; it did not hold at the start.')
+  expect(whole).toContain('Met after 1 of 10 tries; it was not met at the start.')
   expect(whole).toContain('Checked 3 times')
-  const lines = (await run(['replay', id], { cwd })).stdout.split('\n').filter((line) => line.includes(' goal Check'))
+  const lines = (await run(['replay', id], { cwd })).stdout.split('\n').filter((line) => line.includes(' goal: Check'))
   expect(lines.map((line) => /Check [^,]*/.exec(line)?.[0])).toEqual([
     'Check before the first request: not met',
     'Check of the answer: not met',
@@ -154,5 +154,5 @@ test('what -p offers where nothing changed names the goal, since a prompt begins
   const more = script([write, { content: 'Now.' }])
   const again = await run([...args, '--script', more, '--allowedTools', 'Write'], { cwd })
   expect(again.status).toBe(0)
-  expect((await run(['why', offered?.[1] ?? ''], { cwd })).stdout).toContain('Met; it did not hold at the start.')
+  expect((await run(['why', offered?.[1] ?? ''], { cwd })).stdout).toContain('Met; it was not met at the start.')
 })

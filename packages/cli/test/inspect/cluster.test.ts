@@ -48,7 +48,7 @@ test('sessions of a cluster are shown as those of files are, and heard of as the
   const view = await source.session('s-1')
   expect(view?.runs.map(({ why }) => why)).toEqual([
     expect.stringContaining('completed') as string,
-    expect.stringContaining('Before it: run 1 completed.') as string,
+    expect.stringContaining('Earlier runs: run 1 completed.') as string,
   ])
   expect(await source.records('s-1', 1, 0, 1)).toMatchObject([{ type: 'start' }])
   expect(await source.parts('s-1', 1, 0, 9)).toContainEqual({ kind: 'answer', text: 'again' })

@@ -68,7 +68,7 @@ const reportOf = async (name: string): Promise<Report> => (await json('report', 
 const whatIfOf = async (name: string): Promise<WhatIfAnswers> =>
   (await json('what-if', name, '--max-turns', '1')) as WhatIfAnswers
 
-const copies = '5 runs are copies and left out: they count in the sessions where they were made.'
+const copies = '5 runs are copies and are not counted here; they count in their original sessions.'
 
 test('a report counts a run once, with all that is on record of it, and says so', async () => {
   const [once, twice] = [await reportOf('once'), await reportOf('twice')]

@@ -112,7 +112,7 @@ test('a fork that is opened shows all of itself, and which runs are copies', asy
 test('what-if over a folder says what it leaves out; a fork that is named alone is told whole', async () => {
   const { notes, runs } = await whatIf('forks')
   expect(runs).toBe(5)
-  expect(notes).toContain('8 runs are copies and left out: they count in the sessions where they were made.')
+  expect(notes).toContain('8 runs are copies and are not counted here; they count in their original sessions.')
   const alone = await whatIf(fileOf(fork))
   expect(alone.answers.map(({ run: name, isCopy }) => [name, isCopy])).toEqual([
     ['run1', true],

@@ -9,7 +9,7 @@ import { plainWhyText } from '../../src/inspect/plain-why-text.ts'
 import { says } from '../support/kept-session.ts'
 
 const found = { key: 's', sessionId: 's', path: null, changedAt: null, isLive: false, signature: '' }
-const goOn = { says: 'This goes on:', command: 'halting -p --resume s' }
+const goOn = { says: 'Continue with:', command: 'halting -p --resume s' }
 
 /** The records of one run of a conversation, with a stage after it and with the conversation taken back by its answer. */
 async function recordsOf(run: number): Promise<readonly StepRecord[]> {

@@ -180,7 +180,7 @@ test('what does not go together is refused before anything is served', async () 
     [['--all', '--output', 'x.html'], 'Leave out --all'],
     [['--open', '--output', 'x.html'], 'starts no server'],
     [['--output', 'x.html', 'a', 'b'], '--output writes one session'],
-    [['--output', 'x.html'], 'No session of this folder is kept'],
+    [['--output', 'x.html'], 'This folder has no sessions'],
     [['--claude-code'], 'No sessions of Claude Code are kept'],
     [['--all', '--cluster', 'http://127.0.0.1:1'], '--cluster those of a cluster'],
     [['--output', 'x.html', '--cluster', 'http://127.0.0.1:1'], 'Name the session'],

@@ -89,7 +89,7 @@ describe.skipIf(!isChromiumThere)('a file of a session in a browser (needs chrom
         await page.goto(`${address}${session}/${index + 1}/timeline`)
         await page
           .locator('#ending')
-          .getByText(ending?.reason ?? 'No end is on record')
+          .getByText(ending?.reason ?? 'No ending is recorded')
           .first()
           .waitFor()
         await page.getByRole('feed').getByText('window.hacked').first().waitFor()

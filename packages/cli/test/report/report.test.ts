@@ -195,7 +195,7 @@ describe('as a page', () => {
     expect(page).toContain('Port the parser to the new grammar')
     expect(page).not.toMatch(/<script|\sstyle=|\son\w+=/i)
     expect((await run(command)).stderr).toBe(
-      'halting: week.html is there already. Name another file, or add --force.\n',
+      'halting: week.html already exists. Name another file, or add --force to replace it.\n',
     )
     expect((await run([...command, '--force'])).status).toBe(0)
     const over = ['report', ...ofWeek, '--output', sessionPath(week[0]?.id ?? ''), '--force']
@@ -340,7 +340,7 @@ describe('sessions of other programs, and what is not right', () => {
     const { status, stderr } = await runProgram(['report'], { cwd: dirname(sessionPath(week[0]?.id ?? '')) })
     expect({ status, stderr }).toEqual({
       status: 2,
-      stderr: 'halting: This folder has no stored session. Specify sessions, files, or a folder of session files.\n',
+      stderr: 'halting: This folder has no sessions. Name sessions, files, or a folder with session files.\n',
     })
   })
 })

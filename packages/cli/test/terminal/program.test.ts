@@ -246,7 +246,7 @@ describe.skipIf(!hasTmux)('the program in a terminal', () => {
       env: { HOME: where.home, PATH: process.env['PATH'] },
       encoding: 'utf8',
     })
-    expect(told).toContain('Raised by abort, as user_requested.')
+    expect(told).toContain('aborted_')
   })
 
   test('whose terminal is gone ends quietly, also where no signal tells it so', async () => {

@@ -1,8 +1,11 @@
 // Holds rules of docs/spec.md: R-TERM-30, R-TERM-31, R-TERM-32, R-TERM-33, R-TERM-34, R-TERM-35.
+import { mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { PermissionAnswer } from '@halting/core/adapters'
 import { createPermissions } from '@halting/policy'
 import type { Question } from '@halting/core/session'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { mayHarm } from '../../src/terminal/view/harm.ts'
 import { questionView, type QuestionOptions } from '../../src/terminal/view/question-view.ts'
 import { call, printed, plain, shown, streamView } from './view-support.ts'
@@ -223,6 +226,22 @@ describe('what may do harm', () => {
     expect(mayHarm('Edit', { file_path: '../b' }, '/work/app')).toBe(true)
     expect(mayHarm('Edit', { file_path: '/work/app/..b' }, '/work/app')).toBe(true)
     expect(mayHarm('Edit', { file_path: '/work/app/src/b' }, '/work/app')).toBe(false)
+    // As the tools read it.
+    expect(mayHarm('Edit', { file_path: '~/.bashrc' }, '/work/app')).toBe(true)
+    expect(
+      mayHarm('apply_patch', { input: '*** Begin Patch\n*** Add File: ~/a\n+x\n*** End Patch' }, '/work/app'),
+    ).toBe(true)
+  })
+
+  test.each(['Write', 'Edit', 'apply_patch'])('%s through a link that leads outside the folder counts', (tool) => {
+    const [cwd, outside] = [mkdtempSync(join(tmpdir(), 'halting-')), tmpdir()]
+    onTestFinished(() => rmSync(cwd, { recursive: true }))
+    symlinkSync(outside, join(cwd, 'link'))
+    const of = (path: string): unknown =>
+      tool === 'apply_patch'
+        ? { input: `*** Begin Patch\n*** Update File: ${path}\n@@\n-a\n+b\n*** End Patch` }
+        : { file_path: path }
+    expect([mayHarm(tool, of('link/file'), cwd), mayHarm(tool, of('file'), cwd)]).toEqual([true, false])
   })
 })
 

@@ -75,7 +75,7 @@ describe('a result over the limit', () => {
     const readCall = (path: string) => ({ tool: 'Read', input: { file_path: path }, lineField: 'offset' })
     const { largeResults } = keeper({ readCall })
     const script = [calls({ name: 'Look', id: 'c1' }), 'done']
-    const ended = await run(script, { tools: [reader('Look', long)], largeResults })
+    const ended = await run(script, { tools: [reader('Look', long), reader('Read', '')], largeResults })
     const [shown = ''] = textsOf(ended)
     const line = shown.split('\n\n')[0]?.split('\n').length ?? 0
     expect(shown).toContain(`use Read with {"file_path":"/kept/c1.txt","offset":${line + 1}}.`)
@@ -88,10 +88,11 @@ describe('a result over the limit', () => {
     ['gives nothing', () => undefined],
     ['gives no input', () => ({ tool: 'Read' }) as never],
     ['gives no tool', () => ({ input: {} }) as never],
+    ['names a tool that the model does not have', () => ({ tool: 'Show', input: {} })],
     ['gives an input without end', () => ({ tool: 'Read', input: { file_path: 'x'.repeat(5_000) } })],
   ])('a readCall that %s is left out', async (_what, readCall) => {
     const ended = await run([calls('Look'), 'done'], {
-      tools: [reader('Look', long)],
+      tools: [reader('Look', long), reader('Read', '')],
       largeResults: keeper({ readCall }).largeResults,
     })
     expect(textsOf(ended)[0]).toContain('.txt. Search it, or read the part that you need. ...]')

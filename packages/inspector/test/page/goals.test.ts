@@ -26,7 +26,7 @@ it('the ending says how the run stands with its goals, in its picture too', asyn
   const { run } = await session()
   expect(goalLines(run)).toEqual([
     `\`npm test ${hostile}\``,
-    'Not met after 1 of 1 try; it did not hold at the start.',
+    'Not met after 1 of 1 try; it was not met at the start.',
     `\`npm test ${hostile}\` failed with exit code 1.`,
     'The agent changed 1 test file: a.test.ts.',
     expect.stringMatching(/^Checked 3 times, in /),

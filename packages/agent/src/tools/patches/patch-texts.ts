@@ -1,4 +1,5 @@
 // Results of the apply_patch tool.
+import type { HasTool } from '../available-tools.ts'
 import { quoted } from './patch-format-texts.ts'
 import type { InexactPlace, Misplaced } from './place-hunks.ts'
 
@@ -17,12 +18,12 @@ export const existsAlready = (path: string): string =>
   `${path} already exists. Change it with *** Update File, or choose another path.`
 export const targetExists = (path: string, target: string): string =>
   `${path} cannot be moved: ${target} already exists. Choose another path, or delete that file in a separate patch first.`
-export const missing = (path: string, lookAlikes: string): string =>
-  `${path} does not exist. Find the path with Glob, or create the file with *** Add File.${lookAlikes}`
-export const isLink = (path: string, real: string): string =>
-  `${path} is a link to ${real}. A patch neither deletes nor moves a link: name ${real} to change that file, or use Bash to change the link.`
-export const unread = (path: string): string =>
-  `${path} was not read. Read it before you delete it, or delete it with Bash.`
+export const missing = (path: string, lookAlikes: string, has: HasTool): string =>
+  `${path} does not exist. ${has('Glob') ? 'Find the path with Glob, or create' : 'Correct the path, or create'} the file with *** Add File.${lookAlikes}`
+export const isLink = (path: string, real: string, has: HasTool): string =>
+  `${path} is a link to ${real}. A patch neither deletes nor moves a link: name ${real} to change that file${has('Bash') ? ', or use Bash to change the link' : ''}.`
+export const unread = (path: string, has: HasTool): string =>
+  `${path} was not read. Read it before you delete it${has('Bash') ? ', or delete it with Bash' : ''}.`
 export const changedSince = (path: string): string =>
   `${path} has changed since it was read. Read it again before you delete it.`
 export const hiddenFile = (path: string): string =>

@@ -52,6 +52,7 @@ interface Place {
 export function patchedText(text: string, hunks: readonly PatchHunk[]): Patched {
   const lines = linesOf(text)
   const file = new SearchedLines(lines.map((line) => line.text))
+  // Line by line: as arguments of one call a large file would not fit on the stack.
   const result: FileLine[] = []
   const inexact: InexactPlace[] = []
   let [copied, firstLine] = [0, 0]
@@ -59,7 +60,7 @@ export function patchedText(text: string, hunks: readonly PatchHunk[]): Patched 
     const place = placeOf(file, hunk, copied)
     if (!('at' in place)) return { kind: 'misplaced', why: { ...place, hunk: index + 1 } }
     const { at, exactness } = place
-    result.push(...lines.slice(copied, at))
+    for (const line of lines.slice(copied, at)) result.push(line)
     if (firstLine === 0) firstLine = result.length + 1
     if (exactness !== 'exact') inexact.push({ hunk: index + 1, line: at + 1, ignored: exactness })
     copied = at
@@ -70,7 +71,7 @@ export function patchedText(text: string, hunks: readonly PatchHunk[]): Patched 
       if (line.sign !== '+') copied += 1
     }
   }
-  result.push(...lines.slice(copied))
+  for (const line of lines.slice(copied)) result.push(line)
   return { kind: 'patched', text: joined(result, lines), inexact, firstLine: Math.max(1, firstLine) }
 }
 

@@ -3,6 +3,7 @@ import { headOf, type PrecheckContext } from '@halting/core/adapters'
 import { redactedMark } from '@halting/core/redact'
 import { isInside, isInsideAny, type PatchedFile } from '@halting/policy/files'
 import { notAFile, notText } from '../change-texts.ts'
+import { toolsOfCaller } from '../available-tools.ts'
 import { askedEditor } from '../editor-files.ts'
 import { numberedLines } from '../numbered-lines.ts'
 import { isShownIn } from '../shown.ts'
@@ -125,20 +126,21 @@ function conflictsOf(paths: readonly PatchPath[]): readonly string[] {
 async function planFile({ file, at, moveTo }: LocatedFile, planning: Planning): Promise<PlannedFile | string> {
   const { workspace, context } = planning
   const { path, real } = at
+  const has = toolsOfCaller(context.rights)
   const editor = askedEditor(workspace.editor, context.signal)
   const before = await loadFile(real, workspace.limits.editBytes, editor)
   if (file.kind === 'add')
     return before.kind === 'absent' ? { kind: 'add', at, text: file.content } : existsAlready(path)
-  if (before.kind === 'absent') return missing(path, workspace.lookAlikesNote(real, context.rights))
+  if (before.kind === 'absent') return missing(path, workspace.lookAlikesNote(real, context.rights), has)
   if (before.kind === 'not a file') return notAFile(path, before.what, 'apply_patch')
-  if (before.kind === 'not text') return notText(path, before.why, 'apply_patch')
+  if (before.kind === 'not text') return notText(path, before.why, 'apply_patch', has)
   // Whether lines fit says what the file contains.
   if ([path, real].some((place) => workspace.hides(place, context.rights))) return hiddenFile(path)
   // What it leads to would be gone, and the link would stay.
-  if ((file.kind === 'delete' || moveTo !== undefined) && (await isLinkAt(path))) return isLink(path, real)
+  if ((file.kind === 'delete' || moveTo !== undefined) && (await isLinkAt(path))) return isLink(path, real, has)
   if (file.kind === 'delete') {
     const freshness = workspace.filesOf(context).freshness(real, before.seen, isShownIn(context))
-    if (freshness === 'never read') return unread(path)
+    if (freshness === 'never read') return unread(path, has)
     return freshness === 'changed' ? changedSince(path) : { kind: 'delete', at, before }
   }
   if (moveTo !== undefined && (await loadFile(moveTo.real, workspace.limits.editBytes)).kind !== 'absent')

@@ -1,5 +1,6 @@
 import { isJsonObject } from '@halting/core/adapters'
-import { isAbsolute, relative, resolve } from 'node:path'
+import { calledPath, isInsideAny } from '@halting/policy/files'
+import { isAbsolute, relative } from 'node:path'
 import { patchToolName, shownPatchFiles } from '../../frontends/patch-files.ts'
 
 /** Commands that delete, or write over what cannot be had back. What merely looks like one counts: nothing but the default answer depends on it. */
@@ -33,9 +34,11 @@ export function mayHarm(tool: string, input: unknown, cwd: string): boolean {
   return harmful.some((pattern) => pattern.test(command)) || writesOutside(command, cwd)
 }
 
+/** As a tool reads the path, and where it leads. */
 function isOutside(path: string, cwd: string): boolean {
-  const from = relative(cwd, resolve(cwd, path))
-  return from.startsWith('..') || isAbsolute(from)
+  const called = calledPath(path, cwd)
+  const from = relative(cwd, called)
+  return from.startsWith('..') || isAbsolute(from) || !isInsideAny(called, [cwd])
 }
 
 /** What is redirected, copied or moved to a path that does not lie below the folder. */

@@ -122,7 +122,7 @@ function save(
           return abort.cause === undefined ? lost(reasonOf(settled.error)) : cut(abort.cause)
         case 'value':
           return isName(settled.value)
-            ? { limit, whole: { savedAs: settled.value, ...readCallOf(largeResults, settled.value) } }
+            ? { limit, whole: { savedAs: settled.value, ...readCallOf(run, largeResults, settled.value) } }
             : lost(lostReasons.noName)
       }
     },
@@ -137,11 +137,12 @@ function isName(given: unknown): given is string {
   return typeof given === 'string' && given !== '' && given.length <= longestName
 }
 
-/** On record: a result is shown alike whatever the program says later. */
-function readCallOf(largeResults: LargeResults, name: string): { readonly readCall?: ReadCall } {
+/** On record: a result is shown alike whatever the program says later. A tool that the model does not have is not named. */
+function readCallOf({ context }: Run, largeResults: LargeResults, name: string): { readonly readCall?: ReadCall } {
   try {
     const { tool, input, lineField } = fieldsOf(largeResults.readCall?.(name)) ?? {}
     if (typeof tool !== 'string' || tool === '' || tool.length > longestName) return {}
+    if (!context.toolDefinitions.some((definition) => definition.name === tool)) return {}
     const fields = jsonOf(input)
     if (!isJsonObject(fields) || JSON.stringify(fields).length > longestName) return {}
     return { readCall: { tool, input: fields, ...(typeof lineField === 'string' && { lineField }) } }

@@ -144,7 +144,7 @@ describe('sums', () => {
     const sums = sumsOf([rowWith({ runs: 3, copiedRuns: 2 }), rowWith({ runs: 1 })])
     expect([sums.runs, sums.copiedRuns]).toEqual([2, 2])
     expect(sumTexts(sums, 2).copies).toBe(
-      '2 runs are copies and left out: they count in the sessions where they were made.',
+      '2 runs are copies and are not counted here; they count in their original sessions.',
     )
     expect(sumTexts(sumsOf([rowWith()]), 1).copies).toBe('')
   })

@@ -1,0 +1,41 @@
+import type { Output } from './output.ts'
+import { columnsOf } from './columns.ts'
+
+/** A page for stdout: on a terminal, lines that are too long are wrapped between words. What goes to a file or a program keeps its lines. */
+export function pageFor({ isTerminal, width }: Pick<Output, 'isTerminal' | 'width'>, text: string): string {
+  return isTerminal.stdout ? fittedLines(text, width) : text
+}
+
+/** Lines of at most so many columns. What is wrapped goes on below the last column of a table, or below the start of the line. */
+export function fittedLines(text: string, width: number): string {
+  return text
+    .split('\n')
+    .flatMap((line) => (shownColumns(line) <= width ? [line] : fittedLine(line, width)))
+    .join('\n')
+}
+
+function fittedLine(line: string, width: number): readonly string[] {
+  const lines: string[] = []
+  const indent = ' '.repeat(indentOf(line, width))
+  for (const word of line.split(/(?<=\S) (?=\S)/)) {
+    const last = lines.at(-1)
+    if (last === undefined) lines.push(word)
+    else if (shownColumns(last) + 1 + shownColumns(word) <= width) lines[lines.length - 1] = `${last} ${word}`
+    else lines.push(indent + word)
+  }
+  return lines
+}
+
+/** Columns of a table are two blanks apart. */
+function indentOf(line: string, width: number): number {
+  const plain = line.replaceAll(colours, '')
+  const starts = [...plain.matchAll(/(?<=^|\S) {2,}(?=\S)/g)].map(({ index, 0: gap }) => index + gap.length)
+  return starts.findLast((start) => start <= width / 2) ?? /^ */.exec(plain)?.[0].length ?? 0
+}
+
+// oxlint-disable-next-line no-control-regex -- sequences of colours take no columns
+const colours = /\u001B\[[\d;]*m/g
+
+function shownColumns(text: string): number {
+  return columnsOf(text.replaceAll(colours, ''))
+}

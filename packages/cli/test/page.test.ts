@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest'
+import { fittedLines, pageFor } from '../src/io/page.ts'
+
+const bold = (text: string): string => `\u001B[1m${text}\u001B[22m`
+
+test('what is too long for the terminal is wrapped between words, below the last column', () => {
+  expect(fittedLines('Set a key, or start a model on this machine.', 24).split('\n')).toEqual([
+    'Set a key, or start a',
+    'model on this machine.',
+  ])
+  expect(fittedLines(`  ${bold('turns')}  1,000  retry limits of all reasons`, 35).split('\n')).toEqual([
+    `  ${bold('turns')}  1,000  retry limits of all`,
+    '                reasons',
+  ])
+  expect(fittedLines('short  line\n\n  another', 20)).toBe('short  line\n\n  another')
+  expect(fittedLines(`see ${'x'.repeat(30)} now`, 20).split('\n')).toEqual(['see', 'x'.repeat(30), 'now'])
+})
+
+test('what goes to a file or a program keeps its lines', () => {
+  const text = 'Set a key, or start a model on this machine.'
+  expect(pageFor({ isTerminal: { stdout: false, stderr: true }, width: 24 }, text)).toBe(text)
+  expect(pageFor({ isTerminal: { stdout: true, stderr: true }, width: 24 }, text)).not.toBe(text)
+})
