@@ -8,14 +8,18 @@ import { draftOf, type Draft } from './outcome.ts'
 import type { Grant, OverBudget } from './request/grant.ts'
 import type { Run } from './run.ts'
 import {
-  nothingFits,
+  budgetOf,
+  costUpTo,
   cutAtStanding,
   leaseUsedUp,
   nextDoesNotFit,
   nextTokensDoNotFit,
+  nothingFits,
+  runLimitOf,
   sharedBudget,
   someStandingBudget,
   standingUsedUp,
+  tokenLimitOf,
 } from '../endings/ending-texts.ts'
 
 /** The budget has no room for the request: the run stops before the call, and says what would have made it fit (spec R-BUD-3a). */
@@ -82,8 +86,8 @@ function dollarsDraft(run: Run, neededUsd: number, availableUsd: number, of: Sha
   const message =
     used === 0
       ? nothingFits(
-          `${budget.context['of'] === 'run' ? 'the dollar limit of the run, ' : 'a budget of '}$${limit}`,
-          `cost up to ${dollars(neededUsd)}`,
+          budget.context['of'] === 'run' ? runLimitOf(limit) : budgetOf(limit),
+          costUpTo(dollars(neededUsd)),
           holdsBack(run),
         )
       : nextDoesNotFit(budget.message, dollars(used), dollars(neededUsd))
@@ -101,7 +105,7 @@ function tokensDraft(run: Run, needed: number, available: number, of: Shared): D
   const limit = of?.limit ?? run.context.settings.maxTotalTokens
   const message =
     used === 0
-      ? nothingFits(`a limit of ${limit} tokens`, `need ${needed}`, holdsBack(run))
+      ? nothingFits(tokenLimitOf(limit), `need ${needed}`, holdsBack(run))
       : nextTokensDoNotFit(used, limit, needed)
   const figures = { needed, available: Math.max(0, available), limitNeeded: limit + needed - available }
   const context = { used, limit, ...figures }
