@@ -293,7 +293,7 @@ describe('Edit', () => {
   test('replaces one place, shows it, and gives the patch', async () => {
     const { use, path } = await withFile('a\nb\nc\n')
     const told = await use('Edit', { file_path: 'file.txt', old_string: 'b', new_string: 'B' })
-    expect(told.text).toBe(`Edited ${path}. The lines are now:\n     1\ta\n     2\tB\n     3\tc\n     4\t`)
+    expect(told.text).toBe(`Edited ${path}. The lines are now:\n     1\ta\n     2\tB\n     3\tc`)
     expect(told.details).toEqual({
       filePath: path,
       oldString: 'b',

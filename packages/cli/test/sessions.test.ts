@@ -101,7 +101,7 @@ describe('a session', () => {
     expect(await ask('hi', [{ content: 'Hello.' }], '--session-id', id)).toEqual({
       status: 2,
       stdout: '',
-      stderr: `halting: The session ID ${id} is in use already. Resume: halting --resume ${id}\n`,
+      stderr: `halting: The session ID ${id} is already in use. Resume it: halting --resume ${id}\n`,
     })
   })
 
@@ -216,7 +216,7 @@ describe('--resume', () => {
   test('without a prompt needs something to go on with', async () => {
     await ask('x', [{ content: 'x' }], '--session-id', id)
     expect((await goOn([{ content: 'y' }], id)).stderr).toBe(
-      `halting: The session ${id}: its last run ended (completed). Add one: halting --resume ${id} -p "PROMPT"\n`,
+      `halting: The session ${id} cannot continue without a prompt: its last run ended (completed). Add one: halting --resume ${id} -p "PROMPT"\n`,
     )
   })
 
@@ -312,7 +312,7 @@ describe('a run that was killed', () => {
       'Bash',
     )
     expect(status).toBe(0)
-    expect(stderr).toContain('halting: the run before did not end.')
+    expect(stderr).toContain('halting: the previous run was interrupted. It is closed first')
     const lines = linesOf(stdout)
     expect(lines.filter(({ type }) => type === 'result')).toMatchObject([{ result: 'Fine.', num_turns: 1 }])
     expect(readFileSync(join(here(), 'ledger'), 'utf8')).toBe('first\nsecond\n')

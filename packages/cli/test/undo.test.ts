@@ -283,7 +283,10 @@ describe('halting rewind', () => {
   test('changes nothing at all when somebody else has changed a file', async () => {
     writeFileSync(at('b.txt'), 'mine\n')
     const { status, stderr } = await halting('rewind', id, '2', '--yes')
-    expect([status, stderr]).toEqual([1, expect.stringContaining('b.txt: it was changed outside of halting since then')])
+    expect([status, stderr]).toEqual([
+      1,
+      expect.stringContaining('b.txt: it was changed outside of halting since then'),
+    ])
     expect([read('old.txt'), read('b.txt'), (await shown()).includes('third')]).toEqual(['3\n', 'mine\n', true])
   })
 

@@ -29,7 +29,7 @@ export async function findSession(id: string, program: Program): Promise<StoredS
     4,
   )
   throw new UsageError(
-    `No conversation found with session ID: ${oneLine(id, 100)}.${near === undefined ? '' : ` Did you mean ${near}?`} halting sessions lists those of this folder.`,
+    `No conversation found with session ID: ${oneLine(id, 100)}.${near === undefined ? '' : ` Did you mean ${near}?`} List the sessions of this folder with halting sessions.`,
   )
 }
 
@@ -48,7 +48,7 @@ async function meantBy(
   const meant = ownBegun.length > 0 ? ownBegun : begun
   if (meant.length < 2) return meant[0]
   const ids = meant.slice(0, 5).map(({ sessionId }) => sessionId)
-  throw new UsageError(`${meant.length} sessions begin with ${id}: ${ids.join(', ')}. Name one.`)
+  throw new UsageError(`${meant.length} sessions start with ${id}: ${ids.join(', ')}. Use one of these IDs.`)
 }
 
 /**
@@ -135,7 +135,7 @@ export function readSession(path: string): Promise<ReadJournal> {
 export async function refuseTaken(sessionId: string, program: Program): Promise<void> {
   const all = await storedSessions(whose(program), 'all')
   if (!all.some((file) => file.sessionId === sessionId)) return
-  throw new UsageError(`The session ID ${sessionId} is already in use. Resume it with: halting --resume ${sessionId}`)
+  throw new UsageError(`The session ID ${sessionId} is already in use. Resume it: halting --resume ${sessionId}`)
 }
 
 /** @throws UsageError where none is kept. */

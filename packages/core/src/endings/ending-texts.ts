@@ -56,10 +56,9 @@ export const standingUsedUp = (budget: string, used: string, needed: string, res
 export const someStandingBudget = 'a standing budget'
 export const cutAtStanding = (budget: string, resetsAt: string | undefined): string =>
   `The reply was cut to what was left of ${budget}${resetsAt === undefined ? '' : `. It resets at ${resetsAt}`}`
-export const runLimitOf = (usd: number): string => `the dollar limit of the run, $${usd}`
-export const budgetOf = (usd: number): string => `a budget of $${usd}`
-export const tokenLimitOf = (tokens: number): string => `a limit of ${tokens} tokens`
-export const costUpTo = (usd: string): string => `cost up to ${usd}`
+export const limitName = (isOfRun: boolean, limit: number): string =>
+  isOfRun ? `the dollar limit of the run, $${limit}` : `a budget of $${limit}`
+export const mayCost = (needed: string): string => `cost up to ${needed}`
 export const nothingFits = (limit: string, needed: string, isWithLastAnswer: boolean): string =>
   `${isWithLastAnswer ? 'A turn and a last answer do not fit' : 'No request fits'} ${limit}: ${isWithLastAnswer ? 'together they' : 'the first one'} may ${needed}`
 export const nextDoesNotFit = (reached: string, used: string, needed: string): string =>

@@ -8,18 +8,16 @@ import { draftOf, type Draft } from './outcome.ts'
 import type { Grant, OverBudget } from './request/grant.ts'
 import type { Run } from './run.ts'
 import {
-  budgetOf,
-  costUpTo,
+  limitName,
+  mayCost,
+  nothingFits,
   cutAtStanding,
   leaseUsedUp,
   nextDoesNotFit,
   nextTokensDoNotFit,
-  nothingFits,
-  runLimitOf,
   sharedBudget,
   someStandingBudget,
   standingUsedUp,
-  tokenLimitOf,
 } from '../endings/ending-texts.ts'
 
 /** The budget has no room for the request: the run stops before the call, and says what would have made it fit (spec R-BUD-3a). */
@@ -85,11 +83,7 @@ function dollarsDraft(run: Run, neededUsd: number, availableUsd: number, of: Sha
   const limit = Number(budget.context['limitUsd'])
   const message =
     used === 0
-      ? nothingFits(
-          budget.context['of'] === 'run' ? runLimitOf(limit) : budgetOf(limit),
-          costUpTo(dollars(neededUsd)),
-          holdsBack(run),
-        )
+      ? nothingFits(limitName(budget.context['of'] === 'run', limit), mayCost(dollars(neededUsd)), holdsBack(run))
       : nextDoesNotFit(budget.message, dollars(used), dollars(neededUsd))
   const figures = {
     neededUsd,
@@ -105,7 +99,7 @@ function tokensDraft(run: Run, needed: number, available: number, of: Shared): D
   const limit = of?.limit ?? run.context.settings.maxTotalTokens
   const message =
     used === 0
-      ? nothingFits(tokenLimitOf(limit), `need ${needed}`, holdsBack(run))
+      ? nothingFits(`a limit of ${limit} tokens`, `need ${needed}`, holdsBack(run))
       : nextTokensDoNotFit(used, limit, needed)
   const figures = { needed, available: Math.max(0, available), limitNeeded: limit + needed - available }
   const context = { used, limit, ...figures }

@@ -35,10 +35,11 @@ export const samples: SamplesOf<typeof import('../../src/endings/ending-texts.ts
     ['$20 a day', undefined],
     ['$20 a day', '2026-02-01T00:00:00+01:00'],
   ],
-  runLimitOf: [[0.01]],
-  budgetOf: [[0.01]],
-  tokenLimitOf: [[500]],
-  costUpTo: [['$0.5']],
+  limitName: [
+    [true, 0.01],
+    [false, 0.01],
+  ],
+  mayCost: [['$0.5']],
   nothingFits: [
     ['a budget of $0.01', 'cost up to $0.5', true],
     ['the dollar limit of the run, $0.01', 'cost up to $0.5', false],

@@ -73,6 +73,8 @@ function renderedText(name: string, text: Text, samples: TextsFile['samples']): 
 
 /** Functions that make the field of a tool's input: what they are given describes the field, and is rendered with the tool. */
 const fieldMakers = new Set([
+  // An error for programmers.
+  'refuse',
   'text',
   'filledText',
   'wholeNumber',
