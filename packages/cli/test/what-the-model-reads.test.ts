@@ -21,6 +21,43 @@ const rooms = [
   'packages/models/src/openai/chat-messages.ts',
 ]
 
+const coreRooms = [
+  ...['collapse', 'compact', 'persons-words', 'shorten', 'summarize'].map(inCore('context')),
+  ...['evidence', 'judge-question', 'judged-goal'].map(inCore('goals')),
+  ...['media-problem', 'too-much'].map(inCore('media')),
+  ...['can-use-tool', 'output', 'permission-decision', 'schema', 'schema-check', 'schema-keywords'].map(
+    inCore('tools'),
+  ),
+  ...['schema-kinds', 'shortened', 'tool-result'].map(inCore('tools')),
+  ...['after-tools', 'background-agents', 'check-media', 'endings', 'finish-wrap-up'].map(inCore('turn')),
+  ...['lowered-limit', 'over-budget', 'pause-at-limit', 'tell-limits'].map(inCore('turn')),
+  ...['context/thrash', 'turn/calls/call-limit'].map(inCore('')),
+  ...['agent-result', 'agent-share', 'ask-permission', 'batch', 'close-calls'].map(inCore('turn/calls')),
+  ...['inspect-call', 'prepare-call', 'run-agent', 'save-result', 'start-agent'].map(inCore('turn/calls')),
+]
+
+const policyRooms = [
+  'chosen-programs',
+  'decide',
+  'explain',
+  'git-files',
+  'git-settings',
+  'hidden-commands',
+  'links',
+  'permissions',
+  'plan-hook',
+  'plan-mode',
+  'unjudged',
+].map((name) => `packages/policy/src/permissions/${name}.ts`)
+
+const modelRooms = ['ai-sdk/media-part', 'ai-sdk/prompt', 'ai-sdk/user-turn', 'openai/chat-messages'].map(
+  (name) => `packages/models/src/${name}.ts`,
+)
+
+function inCore(folder: string): (name: string) => string {
+  return (name) => `packages/core/src/${folder === '' ? '' : `${folder}/`}${name}.ts`
+}
+
 /** The request of the program, as a service of the Messages API gets it. */
 interface Request {
   readonly system: readonly { readonly text: string }[]
@@ -44,11 +81,21 @@ interface Schema {
 }
 
 let requested: Request | undefined
+/** All requests of the last run. */
+let requests: Request[] = []
+/** What the service answers next; afterwards it refuses. */
+let replies: Reply[] = []
 const service = createServer((request, response) => {
   const parts: Buffer[] = []
   request.on('data', (part: Buffer) => parts.push(part))
   request.on('end', () => {
     requested = JSON.parse(Buffer.concat(parts).toString('utf8')) as Request
+    requests.push(requested)
+    const block = replies.shift()
+    if (block !== undefined) {
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).end(streamed(block))
+      return
+    }
     const error = { type: 'invalid_request_error', message: 'This service only listens.' }
     response.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify({ type: 'error', error }))
   })
@@ -58,6 +105,83 @@ beforeAll(async () => {
   await once(service, 'listening')
 })
 afterAll(() => void service.close())
+
+interface Reply {
+  readonly text?: string
+  readonly name?: string
+  readonly input?: object
+}
+
+/** A reply with a text or a call of a tool, as events of the Messages API. */
+function streamed({ text, name, input }: Reply): string {
+  const block = text === undefined ? { type: 'tool_use', id: 'toolu_1', name, input: {} } : { type: 'text', text: '' }
+  const delta =
+    text === undefined
+      ? { type: 'input_json_delta', partial_json: JSON.stringify(input) }
+      : { type: 'text_delta', text }
+  const usage = { input_tokens: 100, output_tokens: 10 }
+  const message = {
+    id: 'msg_1',
+    type: 'message',
+    role: 'assistant',
+    model: 'claude-sonnet-5-5',
+    content: [],
+    stop_reason: null,
+    usage,
+  }
+  const events = [
+    { type: 'message_start', message },
+    { type: 'content_block_start', index: 0, content_block: block },
+    { type: 'content_block_delta', index: 0, delta },
+    { type: 'content_block_stop', index: 0 },
+    { type: 'message_delta', delta: { stop_reason: text === undefined ? 'tool_use' : 'end_turn' }, usage },
+    { type: 'message_stop' },
+  ]
+  return events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join('')
+}
+
+/** The request of a run after these replies. */
+async function requestAfter(given: readonly Reply[], ...flags: readonly string[]): Promise<Request> {
+  replies = [...given]
+  requests = []
+  await requestWith(...flags)
+  const next = requests[given.length]
+  if (next === undefined) throw new Error('there was no request after the replies')
+  return next
+}
+
+/** Requests that are not the first one of a run. */
+async function laterSections(usual: Request): Promise<readonly string[]> {
+  const input = { description: 'Find the parser', prompt: 'Find the parser.' }
+  const glob = { name: 'Glob', input: { pattern: '*.none' } }
+  const judge = await requestAfter([glob, { text: 'Done.' }], '--goal', 'the parser is found')
+  const agent = await requestAfter([{ name: 'Agent', input }])
+  const last = await requestAfter([glob], '--max-turns', '1', '--wrap-up')
+  const schema = '{"type":"object","properties":{"files":{"type":"integer"}},"required":["files"]}'
+  const structured = await requestWith('--json-schema', schema)
+  const usualLines = new Set(systemLines(usual))
+  const json = (messages: readonly unknown[]): string =>
+    `\`\`\`json\n${withoutPlace(JSON.stringify(messages, undefined, 2))}\n\`\`\``
+  return [
+    '## The request of a subagent',
+    `\`\`\`text\n${systemLines(agent).join('\n')}\n\`\`\``,
+    json(agent.messages),
+    `Its tools: ${agent.tools.map(({ name }) => name).join(', ')}.`,
+    '## The last message of the request for a last answer (`--max-turns 1 --wrap-up`)',
+    json(last.messages.slice(-1)),
+    '## The request of the judge of a goal (`--goal`)',
+    `\`\`\`text\n${systemLines(judge).join('\n')}\n\`\`\``,
+    json(judge.messages),
+    '## What `--json-schema` adds',
+    `\`\`\`text\n${systemLines(structured)
+      .filter((line) => !usualLines.has(line))
+      .join('\n')}\n\`\`\``,
+  ]
+}
+
+function systemLines({ system }: Request): readonly string[] {
+  return withoutPlace(system.map(({ text }) => text).join('\n')).split('\n')
+}
 
 /** The first request with these flags. */
 async function requestWith(...flags: readonly string[]): Promise<Request> {
@@ -80,7 +204,7 @@ async function requestOf(args: readonly string[], stdin = ''): Promise<Request> 
   return requested
 }
 
-test('the page has every text that models read', async () => {
+test('the page has every text that models read', { timeout: 60_000 }, async () => {
   const request = await requestWith()
   const files = await textsFiles()
   const text = `${[
@@ -93,6 +217,7 @@ test('the page has every text that models read', async () => {
     ...(await answeredSections(request)),
     ...(await planSections()),
     ...(await profileSections(request)),
+    ...(await laterSections(request)),
     '## What comes back, reminders and questions',
     'Each text with the name of its constant or function; functions are called with samples.',
     ...files.map((file) => renderTexts(file)),
@@ -174,10 +299,11 @@ test.each([
   expect(proseIn(source, 'a.ts')).toHaveLength(count)
 })
 
-/** The place where the test runs, the system and the day differ. */
+/** The place where the test runs, the system, the day and marks of judges differ. */
 function withoutPlace(text: string): string {
   return text
     .replaceAll(here(), '/home/you/project')
+    .replaceAll(/ #[\da-z]{8,14}(?=\\n|$)/gm, ' #MARK')
     .replace(/^Platform: .*$/m, 'Platform: linux 6.1')
     .replace(/^Date: .*$/m, 'Date: 2026-01-31')
 }
