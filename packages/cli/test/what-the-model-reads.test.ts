@@ -1,13 +1,12 @@
 // Holds R-READS-1 to R-READS-3 of docs/spec.md: docs/what-the-model-reads.md has all that models read. `HALTING_WRITE=1` writes it anew.
-import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { roughTokens } from '@halting/core/adapters'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { proseIn, proseOutsideTexts, renderTexts, textsFiles } from '../../core/test/support/model-texts.ts'
 import { exceptions, folders } from './support/prose-elsewhere.ts'
 import { here, installProgram, run } from './support/program.ts'
+import { type FirstRequest, type OfferedSchema, type OfferedTool, recordFirstRequest } from './support/first-request.ts'
+import { here, installProgram } from './support/program.ts'
 
 installProgram()
 
@@ -105,6 +104,7 @@ beforeAll(async () => {
   await once(service, 'listening')
 })
 afterAll(() => void service.close())
+const requestOf = recordFirstRequest()
 
 interface Reply {
   readonly text?: string
@@ -184,12 +184,12 @@ function systemLines({ system }: Request): readonly string[] {
 }
 
 /** The first request with these flags. */
-async function requestWith(...flags: readonly string[]): Promise<Request> {
+async function requestWith(...flags: readonly string[]): Promise<FirstRequest> {
   return requestOf(['-p', 'hi', ...flags])
 }
 
 /** The first request of a program that drives `halting` and answers its questions. */
-async function requestOfHost(): Promise<Request> {
+async function requestOfHost(): Promise<FirstRequest> {
   const message = { type: 'user', message: { role: 'user', content: 'hi' }, parent_tool_use_id: null, session_id: '' }
   const format = ['--input-format', 'stream-json', '--output-format', 'stream-json', '--verbose']
   return requestOf(['-p', ...format, '--permission-prompt-tool', 'stdio'], `${JSON.stringify(message)}\n`)
@@ -205,6 +205,7 @@ async function requestOf(args: readonly string[], stdin = ''): Promise<Request> 
 }
 
 test('the page has every text that models read', { timeout: 60_000 }, async () => {
+test('the page has every text that models read', async () => {
   const request = await requestWith()
   const files = await textsFiles()
   const text = `${[
@@ -228,9 +229,9 @@ test('the page has every text that models read', { timeout: 60_000 }, async () =
 })
 
 /** Where somebody answers questions: what is not the same as in `-p`. */
-async function answeredSections(usual: Request): Promise<readonly string[]> {
+async function answeredSections(usual: FirstRequest): Promise<readonly string[]> {
   const answered = await requestOfHost()
-  const linesOf = ({ system }: Request): readonly string[] =>
+  const linesOf = ({ system }: FirstRequest): readonly string[] =>
     withoutPlace(system.map(({ text }) => text).join('\n')).split('\n')
   const usualLines = new Set(linesOf(usual))
   const usualTools = new Set(usual.tools.map(renderTool))
@@ -251,7 +252,7 @@ async function planSections(): Promise<readonly string[]> {
 }
 
 /** The profiles of `toolProfile`: what is not the same by default. */
-async function profileSections(usual: Request): Promise<readonly string[]> {
+async function profileSections(usual: FirstRequest): Promise<readonly string[]> {
   const usualTools = new Set(usual.tools.map(renderTool))
   const [codex, small] = [await requestWith('--tool-profile', 'codex'), await requestWith('--tool-profile', 'small')]
   return [
@@ -265,7 +266,7 @@ async function profileSections(usual: Request): Promise<readonly string[]> {
   ]
 }
 
-function tokensOf({ system, tools }: Request): number {
+function tokensOf({ system, tools }: FirstRequest): number {
   return roughTokens.estimate(JSON.stringify(system)) + roughTokens.estimate(JSON.stringify(tools))
 }
 
@@ -308,11 +309,11 @@ function withoutPlace(text: string): string {
     .replace(/^Date: .*$/m, 'Date: 2026-01-31')
 }
 
-function renderTool({ name, description, input_schema: schema }: ToolDefinition): string {
+function renderTool({ name, description, input_schema: schema }: OfferedTool): string {
   return `### ${name}\n\n${description}\n\n${renderFields(schema, '').join('\n')}`
 }
 
-function renderFields({ properties = {}, required = [] }: Schema, indent: string): readonly string[] {
+function renderFields({ properties = {}, required = [] }: OfferedSchema, indent: string): readonly string[] {
   return Object.entries(properties).flatMap(([name, field]) => {
     const { type = 'any', description = '', enum: choices, items } = field
     const facts = [
