@@ -4,9 +4,14 @@ import { roughTokens } from '@halting/core/adapters'
 import { expect, test } from 'vitest'
 import { proseIn, proseOutsideTexts, renderTexts, textsFiles } from '../../core/test/support/model-texts.ts'
 import { exceptions, folders } from './support/prose-elsewhere.ts'
-import { here, installProgram, run } from './support/program.ts'
-import { type FirstRequest, type OfferedSchema, type OfferedTool, recordFirstRequest } from './support/first-request.ts'
 import { here, installProgram } from './support/program.ts'
+import {
+  type CannedReply,
+  type OfferedSchema,
+  type OfferedTool,
+  type RecordedRequest,
+  recordRequest,
+} from './support/recorded-request.ts'
 
 installProgram()
 
@@ -20,138 +25,15 @@ const rooms = [
   'packages/models/src/openai/chat-messages.ts',
 ]
 
-const coreRooms = [
-  ...['collapse', 'compact', 'persons-words', 'shorten', 'summarize'].map(inCore('context')),
-  ...['evidence', 'judge-question', 'judged-goal'].map(inCore('goals')),
-  ...['media-problem', 'too-much'].map(inCore('media')),
-  ...['can-use-tool', 'output', 'permission-decision', 'schema', 'schema-check', 'schema-keywords'].map(
-    inCore('tools'),
-  ),
-  ...['schema-kinds', 'shortened', 'tool-result'].map(inCore('tools')),
-  ...['after-tools', 'background-agents', 'check-media', 'endings', 'finish-wrap-up'].map(inCore('turn')),
-  ...['lowered-limit', 'over-budget', 'pause-at-limit', 'tell-limits'].map(inCore('turn')),
-  ...['context/thrash', 'turn/calls/call-limit'].map(inCore('')),
-  ...['agent-result', 'agent-share', 'ask-permission', 'batch', 'close-calls'].map(inCore('turn/calls')),
-  ...['inspect-call', 'prepare-call', 'run-agent', 'save-result', 'start-agent'].map(inCore('turn/calls')),
-]
-
-const policyRooms = [
-  'chosen-programs',
-  'decide',
-  'explain',
-  'git-files',
-  'git-settings',
-  'hidden-commands',
-  'links',
-  'permissions',
-  'plan-hook',
-  'plan-mode',
-  'unjudged',
-].map((name) => `packages/policy/src/permissions/${name}.ts`)
-
-const modelRooms = ['ai-sdk/media-part', 'ai-sdk/prompt', 'ai-sdk/user-turn', 'openai/chat-messages'].map(
-  (name) => `packages/models/src/${name}.ts`,
-)
-
-function inCore(folder: string): (name: string) => string {
-  return (name) => `packages/core/src/${folder === '' ? '' : `${folder}/`}${name}.ts`
-}
-
-/** The request of the program, as a service of the Messages API gets it. */
-interface Request {
-  readonly system: readonly { readonly text: string }[]
-  readonly tools: readonly ToolDefinition[]
-  readonly messages: readonly unknown[]
-}
-
-interface ToolDefinition {
-  readonly name: string
-  readonly description: string
-  readonly input_schema: Schema
-}
-
-interface Schema {
-  readonly type?: string
-  readonly description?: string
-  readonly enum?: readonly string[]
-  readonly properties?: Readonly<Record<string, Schema>>
-  readonly items?: Schema
-  readonly required?: readonly string[]
-}
-
-let requested: Request | undefined
-/** All requests of the last run. */
-let requests: Request[] = []
-/** What the service answers next; afterwards it refuses. */
-let replies: Reply[] = []
-const service = createServer((request, response) => {
-  const parts: Buffer[] = []
-  request.on('data', (part: Buffer) => parts.push(part))
-  request.on('end', () => {
-    requested = JSON.parse(Buffer.concat(parts).toString('utf8')) as Request
-    requests.push(requested)
-    const block = replies.shift()
-    if (block !== undefined) {
-      response.writeHead(200, { 'content-type': 'text/event-stream' }).end(streamed(block))
-      return
-    }
-    const error = { type: 'invalid_request_error', message: 'This service only listens.' }
-    response.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify({ type: 'error', error }))
-  })
-})
-beforeAll(async () => {
-  service.listen(0, '127.0.0.1')
-  await once(service, 'listening')
-})
-afterAll(() => void service.close())
-const requestOf = recordFirstRequest()
-
-interface Reply {
-  readonly text?: string
-  readonly name?: string
-  readonly input?: object
-}
-
-/** A reply with a text or a call of a tool, as events of the Messages API. */
-function streamed({ text, name, input }: Reply): string {
-  const block = text === undefined ? { type: 'tool_use', id: 'toolu_1', name, input: {} } : { type: 'text', text: '' }
-  const delta =
-    text === undefined
-      ? { type: 'input_json_delta', partial_json: JSON.stringify(input) }
-      : { type: 'text_delta', text }
-  const usage = { input_tokens: 100, output_tokens: 10 }
-  const message = {
-    id: 'msg_1',
-    type: 'message',
-    role: 'assistant',
-    model: 'claude-sonnet-5-5',
-    content: [],
-    stop_reason: null,
-    usage,
-  }
-  const events = [
-    { type: 'message_start', message },
-    { type: 'content_block_start', index: 0, content_block: block },
-    { type: 'content_block_delta', index: 0, delta },
-    { type: 'content_block_stop', index: 0 },
-    { type: 'message_delta', delta: { stop_reason: text === undefined ? 'tool_use' : 'end_turn' }, usage },
-    { type: 'message_stop' },
-  ]
-  return events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join('')
-}
+const requestOf = recordRequest()
 
 /** The request of a run after these replies. */
-async function requestAfter(given: readonly Reply[], ...flags: readonly string[]): Promise<Request> {
-  replies = [...given]
-  requests = []
-  await requestWith(...flags)
-  const next = requests[given.length]
-  if (next === undefined) throw new Error('there was no request after the replies')
-  return next
+function requestAfter(replies: readonly CannedReply[], ...flags: readonly string[]): Promise<RecordedRequest> {
+  return requestOf(['-p', 'hi', ...flags], { replies })
 }
 
 /** Requests that are not the first one of a run. */
-async function laterSections(usual: Request): Promise<readonly string[]> {
+async function laterSections(usual: RecordedRequest): Promise<readonly string[]> {
   const input = { description: 'Find the parser', prompt: 'Find the parser.' }
   const glob = { name: 'Glob', input: { pattern: '*.none' } }
   const judge = await requestAfter([glob, { text: 'Done.' }], '--goal', 'the parser is found')
@@ -179,33 +61,23 @@ async function laterSections(usual: Request): Promise<readonly string[]> {
   ]
 }
 
-function systemLines({ system }: Request): readonly string[] {
+function systemLines({ system }: RecordedRequest): readonly string[] {
   return withoutPlace(system.map(({ text }) => text).join('\n')).split('\n')
 }
 
 /** The first request with these flags. */
-async function requestWith(...flags: readonly string[]): Promise<FirstRequest> {
+async function requestWith(...flags: readonly string[]): Promise<RecordedRequest> {
   return requestOf(['-p', 'hi', ...flags])
 }
 
 /** The first request of a program that drives `halting` and answers its questions. */
-async function requestOfHost(): Promise<FirstRequest> {
+async function requestOfHost(): Promise<RecordedRequest> {
   const message = { type: 'user', message: { role: 'user', content: 'hi' }, parent_tool_use_id: null, session_id: '' }
   const format = ['--input-format', 'stream-json', '--output-format', 'stream-json', '--verbose']
-  return requestOf(['-p', ...format, '--permission-prompt-tool', 'stdio'], `${JSON.stringify(message)}\n`)
-}
-
-async function requestOf(args: readonly string[], stdin = ''): Promise<Request> {
-  requested = undefined
-  const address = `http://127.0.0.1:${(service.address() as AddressInfo).port}`
-  const env = { ANTHROPIC_API_KEY: 'sk-ant-made-up', ANTHROPIC_BASE_URL: address }
-  const { stderr } = await run([...args, '--model', 'claude-sonnet-5-5'], { env, stdin })
-  if (requested === undefined) throw new Error(`nothing was asked: ${stderr}`)
-  return requested
+  return requestOf(['-p', ...format, '--permission-prompt-tool', 'stdio'], { stdin: `${JSON.stringify(message)}\n` })
 }
 
 test('the page has every text that models read', { timeout: 60_000 }, async () => {
-test('the page has every text that models read', async () => {
   const request = await requestWith()
   const files = await textsFiles()
   const text = `${[
@@ -229,9 +101,9 @@ test('the page has every text that models read', async () => {
 })
 
 /** Where somebody answers questions: what is not the same as in `-p`. */
-async function answeredSections(usual: FirstRequest): Promise<readonly string[]> {
+async function answeredSections(usual: RecordedRequest): Promise<readonly string[]> {
   const answered = await requestOfHost()
-  const linesOf = ({ system }: FirstRequest): readonly string[] =>
+  const linesOf = ({ system }: RecordedRequest): readonly string[] =>
     withoutPlace(system.map(({ text }) => text).join('\n')).split('\n')
   const usualLines = new Set(linesOf(usual))
   const usualTools = new Set(usual.tools.map(renderTool))
@@ -252,7 +124,7 @@ async function planSections(): Promise<readonly string[]> {
 }
 
 /** The profiles of `toolProfile`: what is not the same by default. */
-async function profileSections(usual: FirstRequest): Promise<readonly string[]> {
+async function profileSections(usual: RecordedRequest): Promise<readonly string[]> {
   const usualTools = new Set(usual.tools.map(renderTool))
   const [codex, small] = [await requestWith('--tool-profile', 'codex'), await requestWith('--tool-profile', 'small')]
   return [
@@ -266,7 +138,7 @@ async function profileSections(usual: FirstRequest): Promise<readonly string[]> 
   ]
 }
 
-function tokensOf({ system, tools }: FirstRequest): number {
+function tokensOf({ system, tools }: RecordedRequest): number {
   return roughTokens.estimate(JSON.stringify(system)) + roughTokens.estimate(JSON.stringify(tools))
 }
 
