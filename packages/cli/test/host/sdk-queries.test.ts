@@ -257,7 +257,7 @@ describe('what is read anew', () => {
     ])
     const [first, second, third, ofAgent] = told.requests
     if (first === undefined || second === undefined) throw new Error('two requests are needed')
-    expect(descriptionOf(first, 'Skill')).toMatch(/are listed in the system prompt\.$/)
+    expect(descriptionOf(first, 'Skill')).toMatch(/The system prompt lists the skills\.$/)
     expect(descriptionOf(second, 'Skill')).toContain('- fresh: For fresh.')
     expect(descriptionOf(second, 'Skill')).not.toContain('- old')
     expect(descriptionOf(second, 'Agent')).toContain('- worker: Is worker.')
@@ -321,7 +321,7 @@ describe('what is read anew', () => {
       error_count: 1,
     })
     expect(second).toMatchObject({ plugins: [{ name: 'good' }, { name: 'better' }], error_count: 0 })
-    expect(more).toContain('add_plugins adds none')
+    expect(more).toContain('Plugins can be added only when')
     expect(initsOf(told.messages)).toMatchObject([
       { plugins: [{ name: 'good' }], plugin_errors: [{ path: bad }] },
       { plugins: [{ name: 'good', version: '2.0.0' }, { name: 'better' }], plugin_errors: [] },
