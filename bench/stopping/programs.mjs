@@ -75,7 +75,7 @@ export const programs = {
         const flags = ['--every', every, '--rounds', String(rounds), '--until', until, '--model', 'claude-sonnet-4-5', '--permission-mode', 'bypassPermissions']
         return { command: [process.execPath, own, 'loop', prompt, ...flags], env }
       }
-      const [, offered] = /^Go on: halting (.*)$/m.exec(before ?? '') ?? []
+      const [, offered] = /^Resume: halting (.*)$/m.exec(before ?? '') ?? []
       if (offered !== undefined) return { command: ['bash', '-c', `exec ${quoted(process.execPath)} ${quoted(own)} ${offered} --max-budget-usd ${ownBudgetUsd}`], env }
       return {
         command: [

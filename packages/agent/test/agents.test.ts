@@ -294,15 +294,19 @@ describe('definitions in files', () => {
 
   test('that are broken are named, and the others count', async () => {
     const broken: readonly (readonly [file: string, text: string, why: string])[] = [
-      ['README.md', 'About these agents', 'nothing stands above its text'],
+      ['README.md', 'About these agents', 'it has no header above its text'],
       ['empty.md', agentFile('name: empty\ndescription: d', ' '), 'it has no prompt'],
       ['listed.md', agentFile('name: a, b\ndescription: d'), 'its name has characters'],
-      ['mode.md', agentFile('name: m\ndescription: d\npermissionMode: yolo'), 'permissionMode takes one of'],
-      ['turns.md', agentFile('name: t\ndescription: d\nmaxTurns: many'), 'maxTurns takes a whole number'],
-      ['free.md', agentFile('name: f\ndescription: d\nmaxBudgetUsd: 0'), 'maxBudgetUsd takes dollars above 0'],
-      ['words.md', agentFile('name: w\ndescription: d\nmaxTokens: 1.5'), 'maxTokens takes a whole number'],
-      ['time.md', agentFile('name: t\ndescription: d\nmaxDuration: 10'), 'maxDuration takes a time with its unit'],
-      ['half.md', agentFile('name: h\ndescription: d\ntools: Bash(git log'), 'Bash(git log is none'],
+      ['mode.md', agentFile('name: m\ndescription: d\npermissionMode: yolo'), 'permissionMode must be one of'],
+      ['turns.md', agentFile('name: t\ndescription: d\nmaxTurns: many'), 'maxTurns must be a whole number'],
+      [
+        'free.md',
+        agentFile('name: f\ndescription: d\nmaxBudgetUsd: 0'),
+        'maxBudgetUsd must be a number of dollars above 0',
+      ],
+      ['words.md', agentFile('name: w\ndescription: d\nmaxTokens: 1.5'), 'maxTokens must be a whole number'],
+      ['time.md', agentFile('name: t\ndescription: d\nmaxDuration: 10'), 'maxDuration must be a time with its unit'],
+      ['half.md', agentFile('name: h\ndescription: d\ntools: Bash(git log'), 'Bash(git log is not one'],
       ['deny.md', agentFile('name: d\ndescription: d\ndisallowedTools: Bash(a:*b)'), 'in disallowedTools'],
       ['binary.md', 'a\0b', 'it is no text'],
       ['long.md', agentFile('name: l\ndescription: d', 'x'.repeat(300_000)), 'it is longer than'],
@@ -318,7 +322,11 @@ describe('definitions in files', () => {
       trust: trusted,
     })
     expect(all.map(({ name }) => name)).toEqual(['good'])
-    for (const [file, , why] of [...broken, ['out.md', '', 'a link out'], ['secret.md', '', 'a rule denies']])
+    for (const [file, , why] of [
+      ...broken,
+      ['out.md', '', 'a symbolic link that leaves'],
+      ['secret.md', '', 'a rule denies'],
+    ])
       expect(notes.filter((note) => note.includes(`/${file} `)).join()).toContain(why)
     expect(notes.find((note) => note.includes('good.md'))).toContain(
       'hooks of an agent are not called, and these cannot be read',
@@ -327,24 +335,24 @@ describe('definitions in files', () => {
   })
 
   test.each([
-    ['tools : Read', 'the line "tools : Read" is not understood'],
-    ['"tools": Read', 'the line "\\"tools\\": Read" is not understood'],
-    ['tools:Read', 'the line "tools:Read" is not understood'],
+    ['tools : Read', 'cannot parse the line "tools : Read"'],
+    ['"tools": Read', 'cannot parse the line "\\"tools\\": Read"'],
+    ['tools:Read', 'cannot parse the line "tools:Read"'],
     ['  tools: Read', 'the line "  tools: Read" belongs to the field above it'],
-    ['tools:\n- Read\n-Bash', 'the line "-Bash" is not understood'],
-    ['tools: Read\ntools: Bash', 'the field tools stands there twice'],
-    ['tools: {Read: true}', 'tools takes names of tools, and {Read: true} is none'],
-    ['tools: &all Read', 'tools takes names of tools, and &all Read is none'],
-    ['disallowed-tools: Bash', 'disallowed-tools is no field of an agent: disallowedTools is'],
-    ['disallowedTool: Bash', 'disallowedtool is no field of an agent: disallowedTools is'],
-    ['allowed-tools: Read', 'allowed-tools is no field of an agent: tools is'],
-    ['permission_mode: plan', 'permission_mode is no field of an agent: permissionMode is'],
-    ['max_turns: 3', 'max_turns is no field of an agent: maxTurns is'],
-  ])('R-AGENT-3a: with the line %j there is no agent', async (line, why) => {
+    ['tools:\n- Read\n-Bash', 'cannot parse the line "-Bash"'],
+    ['tools: Read\ntools: Bash', 'the field tools is given twice'],
+    ['tools: {Read: true}', 'tools must contain tool names, and {Read: true} is not one'],
+    ['tools: &all Read', 'tools must contain tool names, and &all Read is not one'],
+    ['disallowed-tools: Bash', 'disallowed-tools is not a field of an agent. Use disallowedTools'],
+    ['disallowedTool: Bash', 'disallowedtool is not a field of an agent. Use disallowedTools'],
+    ['allowed-tools: Read', 'allowed-tools is not a field of an agent. Use tools'],
+    ['permission_mode: plan', 'permission_mode is not a field of an agent. Use permissionMode'],
+    ['max_turns: 3', 'max_turns is not a field of an agent. Use maxTurns'],
+  ])('R-AGENT-3a: with the line %j there is not a valid agent', async (line, why) => {
     put('app/.claude/agents/a.md', agentFile(`name: a\ndescription: d\n${line}`))
     const { all, notes } = await readAgentDefinitions({ ...places(), trust: trusted })
     expect(all).toEqual([])
-    expect(notes).toEqual([`${join(cwd, '.claude/agents/a.md')} is no agent: ${why}.`])
+    expect(notes).toEqual([`${join(cwd, '.claude/agents/a.md')} is not a valid agent: ${why}.`])
   })
 
   test('R-AGENT-3a: what nobody knows is named, and what is written over several lines is read', async () => {
@@ -354,8 +362,8 @@ describe('definitions in files', () => {
     const { all, notes } = await readAgentDefinitions({ ...places(), trust: trusted })
     expect(all).toMatchObject([{ name: 'a', description: 'one tools: all of them', tools: ['Read', 'Grep'] }])
     expect(notes).toEqual([
-      `${join(cwd, '.claude/agents/a.md')}: effort of an agent is not served and does not count.`,
-      `${join(cwd, '.claude/agents/a.md')}: owner is no field of an agent that halting knows, and does not count.`,
+      `${join(cwd, '.claude/agents/a.md')}: effort of an agent is not supported. Ignored.`,
+      `${join(cwd, '.claude/agents/a.md')}: owner is not a known field of an agent. Ignored.`,
     ])
   })
 
@@ -393,22 +401,25 @@ describe('--agents', () => {
   test('what is not served of them is kept to be told', () => {
     const [given] = agentsOfJson('{"a": {"description": "d", "prompt": "p", "hooks": {}, "owner": "me"}}', cwd)
     expect(given?.notes).toEqual([
-      'owner is no field of an agent that halting knows, and does not count.',
-      'hooks of an agent are not called.',
+      'owner is not a known field of an agent. Ignored.',
+      'hooks of an agent are not supported.',
     ])
   })
 
   test.each([
-    ['[1]', 'is no object of agents'],
-    ['{', 'is no JSON'],
-    ['{"a": 7}', 'has an agent a that is no object'],
+    ['[1]', 'is not an object of agents'],
+    ['{', 'is not valid JSON'],
+    ['{"a": 7}', 'has an agent a that is not an object'],
     ['{"a": {"prompt": "p"}}', 'has an agent a: it has no description'],
-    ['{"a": {"description": "d", "prompt": "p", "tools": 7}}', 'whose tools is no list of names'],
-    ['{"a": {"description": "d", "prompt": "p", "model": 7}}', 'model takes the name of a model'],
+    ['{"a": {"description": "d", "prompt": "p", "tools": 7}}', 'whose tools is not a list of names'],
+    ['{"a": {"description": "d", "prompt": "p", "model": 7}}', 'model must be the name of a model'],
     ['{"a": {"description": "d", "prompt": "p", "disallowedTools": ["Bash(a:*b)"]}}', 'in disallowedTools'],
-    ['{"a": {"description": "d", "prompt": "p", "disallowed_tools": ["Bash"]}}', 'disallowed_tools is no field of an'],
-    ['{"a": {"description": "d", "prompt": "p", "tools": ["Read Write"]}}', 'and Read Write is none'],
-    ['{"a": {"description": "d", "prompt": "p", "maxTurns": true}}', 'maxTurns takes a whole number'],
+    [
+      '{"a": {"description": "d", "prompt": "p", "disallowed_tools": ["Bash"]}}',
+      'disallowed_tools is not a field of an',
+    ],
+    ['{"a": {"description": "d", "prompt": "p", "tools": ["Read Write"]}}', 'and Read Write is not one'],
+    ['{"a": {"description": "d", "prompt": "p", "maxTurns": true}}', 'maxTurns must be a whole number'],
   ])('%s is refused', (json, message) => {
     expect(() => agentsOfJson(json, cwd)).toThrow(message)
   })

@@ -59,7 +59,7 @@ describe('the Agent tool', () => {
     const json = (background: unknown) => JSON.stringify({ a: { description: 'd', prompt: 'p', background } })
     expect(agentsOfJson(json(true), cwd)).toMatchObject([{ background: true }])
     expect(agentsOfJson(json(false), cwd)[0]).not.toHaveProperty('background')
-    expect(() => agentsOfJson(json('often'), cwd)).toThrow('background takes true or false')
+    expect(() => agentsOfJson(json('often'), cwd)).toThrow('background must be true or false')
   })
 })
 

@@ -35,7 +35,7 @@ function spawned(agent: AgentDefinition, others: readonly AgentDefinition[] = []
 }
 
 function found(agent: AgentDefinition | undefined): AgentDefinition {
-  if (agent === undefined) throw new Error('it is no agent')
+  if (agent === undefined) throw new Error('it is not a valid agent')
   return agent
 }
 
@@ -67,8 +67,12 @@ describe('tools with something in parentheses', () => {
   })
 
   test.each([
-    ['Read, Workflow(deploy)', ['Read'], 'Workflow(deploy) in tools is not served: the agent does not have Workflow.'],
-    ['Read, Bash(git diff:*)', ['Read'], 'Bash(git diff:*) in tools is not served: the agent does not have Bash.'],
+    [
+      'Read, Workflow(deploy)',
+      ['Read'],
+      'Workflow(deploy) in tools is not supported: the agent does not get Workflow.',
+    ],
+    ['Read, Bash(git diff:*)', ['Read'], 'Bash(git diff:*) in tools is not supported: the agent does not get Bash.'],
   ])('%s: what it has only in part it does not have', async (tools, has, note) => {
     const { agent, notes } = await read(`name: a\ndescription: d\ntools: ${tools}`)
     expect([spawned(found(agent)).tools, notes]).toEqual([has, [note]])
@@ -80,7 +84,7 @@ describe('hooks, which are not called', () => {
     [
       'PreToolUse:\n    - matcher: "Edit|Write"\n      hooks:\n        - type: command\n          command: ./check.sh',
       ['Read', 'Bash', 'Agent'],
-      'It does not have the tools that its PreToolUse hooks guard (Edit|Write).',
+      'The agent does not get the tools that its PreToolUse hooks guard (Edit|Write).',
     ],
     [
       'PreToolUse:\n  - matcher: Bash\n    hooks: []\n  - matcher: ^Ed # a comment\n    hooks: []',
@@ -88,9 +92,9 @@ describe('hooks, which are not called', () => {
       'guard (Bash, ^Ed).',
     ],
     ['preToolUse:\n    - matcher: Bash', ['Read', 'Edit', 'Write', 'Agent'], 'guard (Bash).'],
-    ['PostToolUse:\n    - matcher: Edit\n      hooks: []\n  Stop:\n    - hooks: []', here.tools, 'are not called.'],
-    ['pre: |\n    echo start\n  post: |\n    echo end', here.tools, 'hooks: there is no event pre.'],
-    ['stop: x', here.tools, 'hooks: there is no event stop. Did you mean Stop?'],
+    ['PostToolUse:\n    - matcher: Edit\n      hooks: []\n  Stop:\n    - hooks: []', here.tools, 'are not supported.'],
+    ['pre: |\n    echo start\n  post: |\n    echo end', here.tools, 'hooks: unknown event pre.'],
+    ['stop: x', here.tools, 'hooks: unknown event stop. Did you mean Stop?'],
   ])('%j', async (hooks, tools, note) => {
     const { agent, notes } = await read(`name: a\ndescription: d\nhooks:\n  ${hooks}\nmodel: haiku`)
     expect([spawned(found(agent)).tools, found(agent).model]).toEqual([tools, 'haiku'])
@@ -134,7 +138,7 @@ describe('a description', () => {
     'is not made of %j, which may be a field',
     async (line) => {
       const { agent, notes } = await read(`name: a\ndescription: d\n${line}`)
-      expect([agent, notes.join()]).toEqual([undefined, expect.stringContaining('is no agent')])
+      expect([agent, notes.join()]).toEqual([undefined, expect.stringContaining('is not a valid agent')])
     },
   )
 
@@ -147,7 +151,7 @@ describe('a description', () => {
     const { agent, notes } = await read('name: a\ntype: analyst', '# Finds bugs\n\nAll of them.')
     expect([found(agent).description, notes.at(-1)]).toEqual([
       'Finds bugs',
-      'it has no description: the first line of its text is taken.',
+      'it has no description. The first line of its text is used.',
     ])
   })
 })
@@ -167,14 +171,14 @@ describe('readonly, as other programs have it', () => {
 
   test.each(['readonly: yes', 'read-only: true', 'read_only: true'])('%j makes the file no agent', async (fields) => {
     const { agent, notes } = await read(`description: d\n${fields}`)
-    expect([agent, notes.join()]).toEqual([undefined, expect.stringContaining('is no agent')])
+    expect([agent, notes.join()]).toEqual([undefined, expect.stringContaining('is not a valid agent')])
   })
 
   test('the same holds for --agents', () => {
     const definition = { description: 'd', prompt: 'p', readonly: true }
     expect(agentsOfJson(JSON.stringify({ a: definition }), '/')[0]?.permissionMode).toBe('plan')
     const odd = JSON.stringify({ a: { ...definition, readonly: 'all' } })
-    expect(() => agentsOfJson(odd, '/')).toThrow('readonly takes true or false')
+    expect(() => agentsOfJson(odd, '/')).toThrow('readonly must be true or false')
   })
 })
 
@@ -183,5 +187,5 @@ test('fields that change what an agent does and are not served are named, and it
   const { agent, notes } = await read(`name: Code Reviewer\ndescription: d\n${fields}`)
   expect(agent).toMatchObject({ name: 'Code Reviewer', model: 'fable' })
   expect(spawned(found(agent)).tools).toEqual(here.tools)
-  expect(notes).toEqual(['mcpServers, skills, memory, effort of an agent is not served and does not count.'])
+  expect(notes).toEqual(['mcpServers, skills, memory, effort of an agent is not supported. Ignored.'])
 })

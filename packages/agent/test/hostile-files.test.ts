@@ -53,12 +53,12 @@ const rows: readonly Row[] = [
     edit('f', 'error', /Nothing in the file is like it|must match exactly/, 'nothing'),
     grep('xx', 'done', /^f:1:x{500}.{0,60}$/) ] },
   { name: 'a million lines', isLong: true, make: put('f', 'one\n'.repeat(999_999) + 'last'), calls: [
-    read('f', 'done', /\[Lines 1 to 2000, 1000000 in all\. Go on with offset 2001\.\]$/),
+    read('f', 'done', /\[Lines 1 to 2000 of 1000000\. .*"offset": 2001\}\.\]$/),
     read('f', 'done', /^1000000\tlast$/, { offset: 1_000_000 }),
     read('f', 'error', /has 1000000 lines; there is no line 1000001/, { offset: 1_000_001 }),
-    edit('f', 'error', /is in the file 999999 times \(lines 1, 2, 3, 4, 5, \.\.\.\)/),
+    edit('f', 'error', /old_string occurs 999999 times \(lines 1, 2, 3, 4, 5, \.\.\.\)/),
     edit('f', 'done', /1000000\tend/, 'last', 'end'),
-    grep('one', 'done', /There is more/) ] },
+    grep('one', 'done', /\[Only \d+ results are shown/) ] },
   { name: '0 bytes', make: put('f', ''), calls: [read('f', 'done', /f exists and is empty\.$/), edit('f', 'error', /Nothing in the file/), grep('one', 'done', /^No match/), glob('f', 'done', /^f$/)] }, // prettier-ignore
   { name: 'only a byte order mark', make: put('f', '\uFEFF'), calls: [read('f', 'done', /exists and is empty/), edit('f', 'done', /Edited/, '', 'one')], left: is('f', '\uFEFFone') }, // prettier-ignore
   { name: 'only line ends', make: put('f', '\n\n\n'), calls: [read('f', 'done', /^ {5}1\t\n {5}2\t\n {5}3\t$/)] },
@@ -68,7 +68,7 @@ const rows: readonly Row[] = [
   { name: 'more than may be edited', isLong: true, make: shell('head -c 67108865 /dev/zero | tr "\\0" "x" > f'), calls: [read('f', 'done', /67106865 characters of this line left out/), edit('f', 'error', /larger than 67108864 bytes/), write('f', 'done', /Updated/)] }, // prettier-ignore
   { name: 'a sparse file of 100 GB', isLong: true, make: shell('truncate -s 100G f'), calls: [read('f', 'error', /is a binary file/), edit('f', 'error', /has not been read yet/), write('f', 'error', /has not been read yet/), grep('one', 'done', /^No matches for .*\n\n\[The search was stopped after 5000 ms/, { path: 'f' })], left: (cwd) => expect(fs.statSync(join(cwd, 'f')).size).toBe(100 * 2 ** 30) }, // prettier-ignore
   { name: 'text, and then 100 GB of nothing', make: shell('printf "one\\ntwo\\n" > f; truncate -s 100G f'), calls: [read('f', 'error', /is a binary file/)] }, // prettier-ignore
-  { name: 'much text, and then 100 GB of nothing', isLong: true, make: shell('yes one | head -c 16384 > f; truncate -s 100G f'), calls: [read('f', 'done', /Go on with offset|not read to its end/), read('f', 'error', /not read to its end|no line/, { offset: 5000 })] }, // prettier-ignore
+  { name: 'much text, and then 100 GB of nothing', isLong: true, make: shell('yes one | head -c 16384 > f; truncate -s 100G f'), calls: [read('f', 'done', /For the rest, use Read|Read stopped here/), read('f', 'error', /all that Read scans|there is no line/, { offset: 5000 })] }, // prettier-ignore
   { name: 'a thousand columns of a hundred characters', make: put('f', `${'x'.repeat(100)},`.repeat(1000)), calls: [read('f', 'done', /99000 characters of this line left out/)] }, // prettier-ignore
 
   // Bytes that are no text
@@ -101,7 +101,7 @@ const rows: readonly Row[] = [
   { name: 'no file at all', make: put('readme.md', 'x'), calls: [read('readme.txt', 'error', /Similar names in that directory: readme\.md/), edit('nothing', 'error', /does not exist/), read('a/b/c', 'error', /does not exist/), grep('x', 'error', /does not exist/, { path: 'nothing' }), glob('*', 'error', /does not exist/, { path: 'nothing' })] }, // prettier-ignore
 
   // Links
-  { name: 'a link to itself', make: shell('ln -s f f'), calls: [read('f', 'error', /link/), write('f', 'error', /link/), edit('f', 'error', /link/), grep('one', 'error', /cannot be searched: its links lead in a circle/, { path: 'f' })] }, // prettier-ignore
+  { name: 'a link to itself', make: shell('ln -s f f'), calls: [read('f', 'error', /link/), write('f', 'error', /link/), edit('f', 'error', /link/), grep('one', 'error', /cannot be searched: .*\(ELOOP\)/, { path: 'f' })] }, // prettier-ignore
   { name: 'links in a circle', make: shell('ln -s b a; ln -s a b; mkdir d; ln -s ../d d/d; echo one > d/f'), calls: [read('a', 'error', /link/), grep('one', 'done', /^d\/f:1:one$/), glob('**/f', 'done', /^d\/f$/), read('d/d/d/d/f', 'done', /one/)] }, // prettier-ignore
   { name: 'a link to nothing', make: shell('ln -s gone f'), calls: [read('f', 'error', /does not exist/), glob('*', 'done', /No files|^f$/), write('f', 'done', /Created/)], left: (cwd) => { expect(fs.lstatSync(join(cwd, 'f')).isSymbolicLink()).toBe(true); is('gone', 'new\n')(cwd) } }, // prettier-ignore
   { name: 'a chain of links too long for the system', make: shell('echo one > l0; for i in $(seq 1 60); do ln -s l$((i-1)) l$i; done'), calls: [read('l30', 'done', /one/), read('l60', 'done', /one/)], left: is('l0', 'one\n') }, // prettier-ignore
@@ -114,14 +114,14 @@ const rows: readonly Row[] = [
   { name: 'a name that turns direction', make: put('a\u202Etxt.exe', 'one'), calls: [glob('*', 'done', /^"a\\u202etxt\.exe"$/), grep('one', 'done', /^"a\\u202etxt\.exe":1:one$/)] }, // prettier-ignore
   { name: 'a name that is no UTF-8', make: shell('echo one > "$(printf "a\\xffb")"'), calls: [glob('*', 'done', /a\uFFFDb/), grep('one', 'done', /a\uFFFDb/), read('a\uFFFDb', 'error', /does not exist/)] }, // prettier-ignore
   { name: 'a name as long as may be, of three bytes a letter', make: put('漢'.repeat(85), 'one'), calls: [read('漢'.repeat(85), 'done', /one/), edit('漢'.repeat(85), 'done', /Edited/), write('字'.repeat(85), 'done', /Created/)], left: (cwd) => expect(fs.readdirSync(cwd).toSorted()).toEqual(['字'.repeat(85), '漢'.repeat(85)].toSorted()) }, // prettier-ignore
-  { name: 'a name that is too long', calls: [read('x'.repeat(300), 'error', /too long/), write('x'.repeat(300), 'error', /too long/), read(`${'d/'.repeat(3000)}f`, 'error', /too long|no file/), write(`${'d'.repeat(200)}/`.repeat(30) + 'f', 'error', /too long/)] }, // prettier-ignore
+  { name: 'a name that is too long', calls: [read('x'.repeat(300), 'error', /too long/), write('x'.repeat(300), 'error', /too long/), read(`${'d/'.repeat(3000)}f`, 'error', /too long|does not exist/), write(`${'d'.repeat(200)}/`.repeat(30) + 'f', 'error', /too long/)] }, // prettier-ignore
   { name: 'odd paths', make: put('f', 'one'), calls: [read('./././f', 'done', /one/), read('f/', 'done', /one/), read('.', 'error', /is a directory/), read('', 'error', /file_path must be/), read('a\0b', 'error', /without NUL/), read('-n', 'error', /does not exist/)] }, // prettier-ignore
   { name: 'names that begin with a dash', make: put('--help', 'one'), calls: [read('--help', 'done', /one/), grep('one', 'done', /^--help:1:one$/, { path: '--help' }), glob('--*', 'done', /^--help$/)] }, // prettier-ignore
   { name: 'names with brackets and stars', make: put('[a]*{b}', 'one'), calls: [read('[a]*{b}', 'done', /one/), glob('\\[a\\]*', 'done', /^\[a\]\*\{b\}$/), grep('one', 'done', /1:one/, { path: '[a]*{b}' })] }, // prettier-ignore
 
   // Rights
   { name: 'a file that may not be read', as: 'nobody', make: shell('echo one > f; chmod 000 f; echo one > g'), calls: [read('f', 'error', /cannot be read: permission denied/), edit('f', 'error', /cannot be written: permission denied/), write('f', 'error', /cannot be written: permission denied/), grep('one', 'done', /^g:1:one\n\n\[Some of it could not be searched: .*f: Permission denied \(os error 13\)\]$/)] }, // prettier-ignore
-  { name: 'a folder that may not be looked into', as: 'nobody', make: shell('mkdir d; echo one > d/f; chmod 000 d; echo one > g'), calls: [read('d/f', 'error', /cannot be read: permission denied/), write('d/f', 'error', /cannot be written: permission denied/), glob('*', 'done', /^g\n\n\[Some of it could not be searched: .*denied/), grep('one', 'done', /^g:1:one\n\n\[Not all/), glob('*', 'error', /may not be|could not be started|denied/i, { path: 'd' })] }, // prettier-ignore
+  { name: 'a folder that may not be looked into', as: 'nobody', make: shell('mkdir d; echo one > d/f; chmod 000 d; echo one > g'), calls: [read('d/f', 'error', /cannot be read: permission denied/), write('d/f', 'error', /cannot be written: permission denied/), glob('*', 'done', /^g\n\n\[Some of it could not be searched: .*denied/i), grep('one', 'done', /^g:1:one\n\n\[Some of it could not be searched: .*denied/i), glob('*', 'error', /may not be|could not be started|denied/i, { path: 'd' })] }, // prettier-ignore
   { name: 'a folder that may not be written', as: 'nobody', make: shell('mkdir d; echo one > d/f; chmod 755 d; chmod 666 d/f'), calls: [read('d/f', 'done', /one/), edit('d/f', 'error', /cannot be written: permission denied \(EACCES\)/), write('d/new', 'error', /cannot be written: permission denied \(EACCES\)/)], left: (cwd) => { is('d/f', 'one\n')(cwd); expect(fs.readdirSync(join(cwd, 'd'))).toEqual(['f']) } }, // prettier-ignore
   { name: 'a file of somebody else in a sticky folder', as: 'nobody', skip: !isRoot, make: shell('mkdir d; echo one > d/f; chmod 1777 d; chmod 666 d/f'), calls: [read('d/f', 'done', /one/), edit('d/f', 'error', /cannot be written: permission denied \(EPERM\)/)], left: (cwd) => { is('d/f', 'one\n')(cwd); expect(fs.readdirSync(join(cwd, 'd'))).toEqual(['f']) } }, // prettier-ignore
   { name: 'a mode of its own', make: shell('echo one > f; chmod 4751 f'), calls: [read('f', 'done', /one/), edit('f', 'done', /Edited/), write('f', 'done', /Updated/)], left: (cwd) => expect(fs.statSync(join(cwd, 'f')).mode & 0o777).toBe(0o751) }, // prettier-ignore
@@ -133,7 +133,7 @@ const rows: readonly Row[] = [
   { name: 'the working directory is gone', make: (cwd) => fs.rmSync(cwd, { recursive: true }), calls: [read('f', 'error', /does not exist/), glob('*', 'error', /does not exist|no such/i), grep('one', 'error', /does not exist|no such/i), write('f', 'done', /Created/)] }, // prettier-ignore
 
   // Searches
-  { name: 'patterns that are none', make: put('f', 'one'), calls: [grep('(', 'error', /Grep failed: .*unclosed group/s), grep('(?=one)', 'error', /look-around/), grep('a{1000000000}', 'error', /Grep failed/), grep('(x+x+)+y', 'done', /No match/), glob('[', 'done', /No files|^f$/), glob('{a,b}'.repeat(30), 'error', /too many alternatives/), glob('*'.repeat(200) + 'z', 'done', /No file/), glob('../*', 'error', /without "\.\."/)] }, // prettier-ignore
+  { name: 'patterns that are none', make: put('f', 'one'), calls: [grep('(', 'error', /Grep failed: .*unclosed group/s), grep('(?=one)', 'error', /look-around/), grep('a{1000000000}', 'error', /Grep failed/), grep('(x+x+)+y', 'done', /No match/), glob('[', 'done', /No files|^f$/), glob('{a,b}'.repeat(30), 'error', /too many alternatives/), glob('*'.repeat(200) + 'z', 'done', /No file/), glob('*/../*', 'error', /\.\." after a wildcard/)] }, // prettier-ignore
   { name: 'a type that there is not', make: put('f', 'one'), calls: [grep('one', 'error', /unrecognized file type/, { type: 'nothing' }), grep('one', 'error', /Grep failed/, { glob: '[' })] }, // prettier-ignore
   { name: 'matches in text and in bytes', make: (cwd) => { put('f', 'one\n')(cwd); put('g', 'one\0one\n')(cwd) }, calls: [grep('one', 'done', /^f:1:one$/), grep('one', 'done', /f/, { output_mode: 'files_with_matches' }), grep('one', 'done', /f:1/, { output_mode: 'count' }), grep('one', 'done', /binary file matches/, { path: 'g' })] }, // prettier-ignore
   { name: `${many} files in a folder`, isLong: true, make: crowd, calls: [glob('*', 'done', new RegExp(`\\[100 of ${many} files, most recently changed first`)), glob('f17777', 'done', /^d\/f17777$/), grep('nothing', 'done', /^No match/), read('d', 'error', /is a directory/), read('d/f0.txt', 'error', /does not exist/)] }, // prettier-ignore

@@ -81,12 +81,12 @@ test('R-INSTR-2: imports are followed five deep, in a ring once, and not in code
     ['AGENTS', 'one', 'two', 'three', 'four', 'five'].map((name) => `${name}.md`),
   )
   expect(files[1]?.importedBy).toBe(join(cwd, 'AGENTS.md'))
-  expect(notes).toEqual([`${join(cwd, 'five.md')} imports six.md, deeper than 5 files: it is not read.`])
+  expect(notes).toEqual([`${join(cwd, 'five.md')} imports six.md, nested more than 5 files deep. Skipped.`])
 })
 
 test('R-INSTR-2: what is not there is told', async () => {
   put('work/app/AGENTS.md', '@docs/gone.md')
-  expect((await read()).notes).toEqual([`${join(cwd, 'AGENTS.md')} imports docs/gone.md, which is not there.`])
+  expect((await read()).notes).toEqual([`${join(cwd, 'AGENTS.md')} imports docs/gone.md, which does not exist.`])
 })
 
 test.each([
@@ -122,7 +122,7 @@ test('R-INSTR-4: deny rules hold, for links too', async () => {
   put('work/app/CLAUDE.md', '@key.md')
   const { files, notes } = await read({ mayRead: (path) => !path.endsWith('key.md') })
   expect(files.map(({ text }) => text)).toEqual(['@key.md'])
-  expect(notes).toEqual([`${join(cwd, 'AGENTS.md')} is not read: a rule denies it.`])
+  expect(notes).toEqual([`${join(cwd, 'AGENTS.md')} was skipped: a permission rule denies it.`])
 })
 
 test('R-INSTR-4: what is long is cut, and told; what is nearer has room first', async () => {
@@ -131,7 +131,7 @@ test('R-INSTR-4: what is long is cut, and told; what is nearer has room first', 
   }
   const { files, notes } = await read()
   expect(files.map(({ text }) => text.length)).toEqual([0, 20_000, 40_000, 40_000])
-  expect(notes).toContain(`${join(home, 'work/AGENTS.md')} is too long: nothing of it is shown.`)
+  expect(notes).toContain(`${join(home, 'work/AGENTS.md')} is too long: it is skipped.`)
   expect(files.map(blockOf)[3]).toContain(`For the rest, read ${join(cwd, 'CLAUDE.md')}.`)
 })
 
@@ -142,9 +142,9 @@ test('R-INSTR-4: what is no text, and no regular file, is told and does not hold
   expect(await read()).toEqual({
     files: [],
     notes: [
-      `${join(cwd, 'AGENTS.md')} is no regular file.`,
+      `${join(cwd, 'AGENTS.md')} is not a regular file.`,
       `${join(cwd, 'CLAUDE.md')} is no text.`,
-      `${join(cwd, 'CLAUDE.local.md')} is no regular file.`,
+      `${join(cwd, 'CLAUDE.local.md')} is not a regular file.`,
     ],
     waiting: [],
   })
@@ -229,7 +229,7 @@ test('R-INSTR-4: so many imports are looked for and no more, and marks behind a 
   put('work/app/AGENTS.md', Array.from({ length: 300 }, (_, index) => `@no-${index}.md`).join(' '))
   const { notes } = await read()
   expect(notes).toHaveLength(201)
-  expect(notes.at(-1)).toBe('More than 200 files are imported: the rest is not read.')
+  expect(notes.at(-1)).toBe('More than 200 files are imported. The rest is skipped.')
   const dots = '.'.repeat(200_000)
   expect(spellingsOf(`${dots}a`)).toEqual([`${dots}a`])
   expect(spellingsOf(`a${dots}`)).toEqual([`a${dots}`, 'a'])

@@ -110,13 +110,13 @@ describe('what is no schema is refused at once (R-OUT-8)', () => {
     [{ required: 'a' }, 'The JSON Schema cannot be used: schema is invalid: data/required must be array'],
     [{ $ref: '#/$defs/none' }, "can't resolve reference #/$defs/none"],
     [{ $ref: 'https://example.com/schema.json' }, "can't resolve reference https://example.com/schema.json"],
-    [{ $async: true }, '$async is no part of JSON Schema'],
+    [{ $async: true }, '$async is not part of JSON Schema'],
     [{ items: { $async: true, type: 'string' } }, 'async schema in sync schema'],
     [
       { $schema: 'http://json-schema.org/draft-04/schema#' },
-      'of a draft that is not supported: "http://json-schema.org/draft-04/schema#". Write it in draft 2020-12 or 7',
+      'uses an unsupported draft: "http://json-schema.org/draft-04/schema#". Use draft 2020-12 or 7',
     ],
-    [{ $schema: 1 }, 'of a draft that is not supported: 1.'],
+    [{ $schema: 1 }, 'uses an unsupported draft: 1.'],
     [true, 'A JSON Schema must be an object'],
     [null, 'A JSON Schema must be an object'],
   ])('%j', (given, words) => {
@@ -134,7 +134,7 @@ describe('what is no schema is refused at once (R-OUT-8)', () => {
     expect(() => jsonSchemaOutput(schema)).toThrow(
       expect.objectContaining({
         name: 'ConfigurationError',
-        message: expect.stringContaining('refers to itself without end'),
+        message: expect.stringContaining('refers to itself endlessly'),
       }),
     )
   })
@@ -150,7 +150,7 @@ describe('what is no schema is refused at once (R-OUT-8)', () => {
     const output = jsonSchemaOutput(schema)
     expect(output.check(JSON.stringify(value))).toEqual({
       fits: false,
-      message: 'it took longer than 2 s to be checked; make its texts and lists shorter',
+      message: 'it took longer than 2 s to check; use shorter strings and lists',
     })
     // The next one is looked at as ever.
     expect([output.check('"aaa"').fits, output.check('[1,2]').fits]).toEqual([true, true])

@@ -177,8 +177,8 @@ describe('hooks', () => {
     put('demo/hooks/hooks.json', { hooks: { PreToolUse: [{ hooks: [{ type: 'shout' }] }], Later: [] } })
     const { all } = await read()
     expect(readPluginHooks(all).warnings).toEqual([
-      'the plugin demo: hooks: PreToolUse[0].hooks[0]: there is no type "shout": command, http and prompt are served.',
-      'the plugin demo: hooks: there is no event Later in this version. Its hooks are not called.',
+      'the plugin demo: hooks: PreToolUse[0].hooks[0]: unknown type "shout". Use command, http or prompt.',
+      'the plugin demo: hooks: unknown event Later; its hooks are ignored.',
     ])
   })
 })
@@ -211,15 +211,15 @@ describe('servers', () => {
 
 describe('what is broken', () => {
   test.each([
-    ['{', /^\.claude-plugin\/plugin\.json is no JSON/],
-    ['[]', /^\.claude-plugin\/plugin\.json is no object$/],
-    ['{"name": 1}', /^its name must be a short text$/],
-    ['{"name": "two words"}', /^"two words" is no name of a plugin/],
-    ['{"name": ""}', /^"" is no name of a plugin/],
-    ['{"name": "../up"}', /^"\.\.\/up" is no name of a plugin/],
-    ['{"name": "a:b"}', /^"a:b" is no name of a plugin/],
-    ['{"name": "a\\u001b[31m"}', /is no name of a plugin/],
-    [`{"name": "${'a'.repeat(65)}"}`, /is no name of a plugin/],
+    ['{', /^\.claude-plugin\/plugin\.json is not valid JSON/],
+    ['[]', /^\.claude-plugin\/plugin\.json is not an object$/],
+    ['{"name": 1}', /^its name must be a short string$/],
+    ['{"name": "two words"}', /^"two words" is not a valid plugin name/],
+    ['{"name": ""}', /^"" is not a valid plugin name/],
+    ['{"name": "../up"}', /^"\.\.\/up" is not a valid plugin name/],
+    ['{"name": "a:b"}', /^"a:b" is not a valid plugin name/],
+    ['{"name": "a\\u001b[31m"}', /is not a valid plugin name/],
+    [`{"name": "${'a'.repeat(65)}"}`, /is not a valid plugin name/],
     ['{"commands": 3}', /^its commands must be a path, or a list of paths$/],
     ['{"agents": [{"a": 1}]}', /^its agents must be a path, or a list of paths$/],
     ['{"hooks": [7]}', /^its hooks must be a path, or a list of paths$/],
@@ -240,7 +240,12 @@ describe('what is broken', () => {
     const { all, problems } = await read(join(home, 'nowhere'), '../demo', folder, join(home, 'second'))
     expect(all.map(({ path }) => path)).toEqual([folder])
     expect(problems).toEqual([
-      { plugin: 'inline[0]', type: 'path-not-found', message: 'there is no such folder', path: join(home, 'nowhere') },
+      {
+        plugin: 'inline[0]',
+        type: 'path-not-found',
+        message: 'the folder does not exist',
+        path: join(home, 'nowhere'),
+      },
       {
         plugin: 'inline[2]',
         type: 'generic-error',
@@ -269,7 +274,7 @@ describe('what is broken', () => {
     const { all, problems } = await read()
     expect(all).toMatchObject([{ places: { commands: [], agents: [join(folder, 'agents')] }, hooks: [] }])
     expect(Object.keys(all[0]?.servers ?? {})).toEqual(['calc'])
-    expect(problems.map(({ message }) => message.includes('is refused'))).toEqual([true, true, true])
+    expect(problems.map(({ message }) => message.includes('is rejected'))).toEqual([true, true, true])
   })
 
   test('links out of it are followed nowhere: the manifest, the usual files, single commands, skills and agents', async () => {
@@ -287,9 +292,9 @@ describe('what is broken', () => {
     const { all, prompts, agents, problems, notes } = await broughtBy()
     expect([prompts, agents]).toEqual([[], []])
     expect(all).toMatchObject([{ hooks: [], servers: {} }])
-    expect([...problems.map(({ message }) => message), ...notes].every((line) => line.includes('link out of'))).toBe(
-      true,
-    )
+    expect(
+      [...problems.map(({ message }) => message), ...notes].every((line) => line.includes('symbolic link that leaves')),
+    ).toBe(true)
     expect([problems.length, notes.length]).toEqual([2, 3])
     link('.claude-plugin/plugin.json', 'secret.json')
     expect((await read()).problems).toMatchObject([{ type: 'manifest-validation-error', path: folder }])
@@ -301,9 +306,9 @@ describe('what is broken', () => {
     manifest({ skills: './nowhere', hooks: './later.json' })
     expect((await read()).problems).toEqual(
       [
-        'skills: "./nowhere" is not there',
-        expect.stringMatching(/^"hooks\/hooks\.json" is no JSON/),
-        '"later.json" is not there',
+        'skills: "./nowhere" does not exist',
+        expect.stringMatching(/^"hooks\/hooks\.json" is not valid JSON/),
+        '"later.json" does not exist',
         'the MCP server "calc" must be an object',
       ].map((message) => ({ plugin: 'demo', type: 'generic-error', message })),
     )

@@ -97,7 +97,7 @@ test('R-CMD-1: commands are named by their folders, and the project’s go befor
   ])
   expect(all.map(({ inPlaceOf }) => inPlaceOf)).toEqual([undefined, join(home, '.claude/commands/fix.md'), undefined])
   expect(notes).toEqual([
-    `${join(cwd, '.claude/commands/no good.md')} is no command: its name has characters that no command has.`,
+    `${join(cwd, '.claude/commands/no good.md')} is not a command: its name has characters that are not allowed.`,
   ])
 })
 
@@ -109,8 +109,8 @@ test('R-CMD-1: a link out of the project and what a rule denies is no command of
   const { all, notes } = await readWrittenPrompts({ ...places(), mayRead: (path) => !path.endsWith('b.md') })
   expect(all).toEqual([])
   expect(notes.map((note) => note.split(' ').slice(1).join(' '))).toEqual([
-    'is not read: it is a link out of the project.',
-    'is not read: a rule denies it.',
+    'was skipped: it is a symbolic link that leaves the project.',
+    'was skipped: a permission rule denies it.',
   ])
 })
 
@@ -236,7 +236,7 @@ test('R-INIT-1: an AGENTS.md says what lies in the folder', async () => {
   put('app/Makefile', 'all: x\nVAR := 1\nx:\n\techo')
   expect(await agentsFileFor(cwd, 'app')).toBe(`# app
 
-For whoever works on this code, people and agents.
+For people and agents that work on this code.
 
 ## What it is
 

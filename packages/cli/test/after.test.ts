@@ -85,13 +85,13 @@ test('a stage that fails is told, and the run stays a success', async () => {
 const dear = {
   input_tokens: 0,
   output_tokens: 1_000,
-  cache_creation_input_tokens: 11_600,
-  cache_creation: { ephemeral_1h_input_tokens: 11_600, ephemeral_5m_input_tokens: 0 },
+  cache_creation_input_tokens: 10_500,
+  cache_creation: { ephemeral_1h_input_tokens: 10_500, ephemeral_5m_input_tokens: 0 },
 }
 
 test('the budget of the session bounds what comes after the run', async () => {
   const { cwd, asks } = folder([{ content: 'Fixed.', usage: dear }, { content: 'never' }]) // prettier-ignore
-  const { status, stdout } = await run(asks('--prompt-suggestions', '--max-budget-usd', '0.031', ...stream), { cwd })
+  const { status, stdout } = await run(asks('--prompt-suggestions', '--max-budget-usd', '0.0288', ...stream), { cwd })
   expect(status).toBe(0)
   expect(linesOf(stdout).at(-1)).toMatchObject({ subtype: 'stage_ended', reason: 'max_budget_usd', cost_usd: 0 })
 })

@@ -99,7 +99,7 @@ describe('halting sessions export', () => {
     expect(await run(command)).toEqual({
       status: 2,
       stdout: '',
-      stderr: 'halting: out.html is there already. Name another file, or add --force.\n',
+      stderr: 'halting: out.html already exists. Name another file, or add --force to replace it.\n',
     })
     expect(readFileSync(file, 'utf8')).toBe('mine')
     expect((await run([...command, '--force'])).status).toBe(0)

@@ -53,7 +53,7 @@ describe('folders whose names differ in what is no letter of theirs', () => {
       sessions: [],
     })
     const named = await run(['-p', 'x', '--script', script([{ content: 'x' }]), '--resume', id], { cwd: stranger })
-    expect([named.status, named.stderr]).toEqual([2, expect.stringContaining(`is of the folder ${own}`)])
+    expect([named.status, named.stderr]).toEqual([2, expect.stringContaining(`belongs to the folder ${own}`)])
 
     expect((await goOn(own)).stdout).toBe('On.\n')
     expect((await run(['undo', '--yes'], { cwd: own })).status).toBe(0)

@@ -62,7 +62,7 @@ test('dollars stop no run whose model has no price, and that is said', async () 
   expect(stdout).toBe(
     [
       '01a1ffd1 run1 of Codex',
-      '  Not known: no price is known for gpt-fake.',
+      '  Unknown: no price is known for gpt-fake.',
       '',
       'No price is known for gpt-fake, so its cost is not included. Set a price with modelPrices in your',
       'settings.',
@@ -192,6 +192,6 @@ test('without a prompt it says what is needed and leaves nothing; another folder
   const elsewhere = await run(['-p', 'x', '--resume', other, '--script', script()])
   expect(elsewhere.status).toBe(2)
   expect(elsewhere.stderr).toContain(
-    `The session ${other} is of the folder /home/user/project. Go on with it there: cd /home/user/project && halting --resume ${other}`,
+    `The session ${other} belongs to the folder /home/user/project. Resume it there: cd /home/user/project && halting --resume ${other}`,
   )
 })

@@ -289,7 +289,7 @@ test.each([
   ['[]', 'cannot be read'],
   ['{"type":"whatever"}', 'The JSON Schema cannot be used: schema is invalid'],
   ['{"$ref":"https://example.com/a.json"}', "can't resolve reference https://example.com/a.json"],
-  ['{"$schema":"http://json-schema.org/draft-04/schema#"}', 'of a draft that is not supported'],
+  ['{"$schema":"http://json-schema.org/draft-04/schema#"}', 'uses an unsupported draft'],
 ])('--json-schema %s is told with exit 2, and nothing is asked (R-OUT-8)', async (schema, words) => {
   const { status, stdout, stderr } = await run([
     '-p',

@@ -208,6 +208,6 @@ test('who deletes a session is told which notes came from it', async () => {
   expect(stdout).toContain(session)
   const deleted = await made.halting(['sessions', 'delete', session, '--yes'])
   expect(deleted.stderr).toBe(
-    'halting: 2 notes of it in the memory of its folder: halting memory forget 00000001 00000002\n',
+    'halting: 2 notes from this session remain in the memory of its folder. To delete: halting memory forget 00000001 00000002\n',
   )
 })

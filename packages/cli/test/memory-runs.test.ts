@@ -86,7 +86,7 @@ test('what is said in one session is known in the next, by the message that it c
     '--conversation-only',
     '--dry-run',
   ])
-  expect(rewound.stderr).toContain('Goes back to before: Fix it. I always want tabs.')
+  expect(rewound.stderr).toContain('Rewinds to before: Fix it. I always want tabs.')
   const second = script([says('Hello.'), says({ notes: [] })])
   const next = await halting(['-p', 'Go on with the work.', ...stream, '--script', second])
   expect(linesOf(next.stdout)[0]?.['instructions']).toEqual([join(folder, 'MEMORY.md')])
@@ -164,7 +164,7 @@ test('a key that a person says is not kept, and the report does not hold it', as
   const [stage] = stagesIn(stdout)
   expect(stage).toMatchObject({
     reason: 'completed',
-    message: expect.stringContaining('left out 1: it holds a secret'),
+    message: expect.stringContaining('rejected 1: it contains a secret'),
   })
   expect(JSON.stringify(stage)).not.toContain(key)
   expect(await notes()).toHaveLength(1)

@@ -35,7 +35,7 @@ test('halting -p --plugin-dir: a command, and the hook beside it, without a ques
 test('one that is not there is told, and the run goes on', async () => {
   const { status, stdout, stderr } = await run(['-p', 'go', '--plugin-dir', 'nowhere', '--script', script([done])])
   expect([status, stdout]).toEqual([0, 'Done.\n'])
-  expect(stderr).toContain(`halting: there is no plugin in ${join(here(), 'nowhere')}: there is no such folder.\n`)
+  expect(stderr).toContain(`halting: there is no plugin in ${join(here(), 'nowhere')}: the folder does not exist.\n`)
 })
 
 test('the session is an agent of a plugin; its servers are those of --mcp-config alone with --strict-mcp-config', async () => {

@@ -81,7 +81,7 @@ describe('a model behind a package', () => {
     expect(checked.status).toBe(0)
     const looked = await halting(['doctor', '--model', 'mine'])
     expect(looked.stdout).toMatch(/ok +package +installed and loadable/)
-    expect(looked.stdout).toMatch(/-- +key +the package finds it: in options of aiSdk, or in variables/)
+    expect(looked.stdout).toMatch(/-- +key +found by the package, in options of aiSdk or in the variables/)
   })
 
   test('is that of the settings, of the environment, and of a fallback', async () => {

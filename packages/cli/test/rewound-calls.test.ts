@@ -61,5 +61,5 @@ test('a call that waited before the conversation went back cannot be allowed', a
   // The same call comes again: what was said to the one before is not said to this one.
   expect((await ask('again', bash, '--resume', id, '--on-ask', 'defer')).status).toBe(5)
   const goesOn = await run(['-p', '--resume', id, '--script', script([{ content: 'ok' }], 'claude-haiku-4-5')])
-  expect([goesOn.status, goesOn.stderr]).toEqual([2, expect.stringContaining('waits for an answer')])
+  expect([goesOn.status, goesOn.stderr]).toEqual([2, expect.stringContaining('waits for permission: Bash')])
 })

@@ -107,7 +107,7 @@ describe('a limit of dollars of a run', () => {
     const { open, projectSettings, notes } = await world()
     projectSettings({ limits: { maxRunUsd: 50 } })
     expect(boundsOf(await open({}, printed))).toEqual([10, 1_000])
-    expect(notes.join('')).toMatch(/limits\.maxRunUsd in .* \(50\) is ignored: .*\(10 in the default of -p\)\./)
+    expect(notes.join('')).toMatch(/limits\.maxRunUsd in .* \(50\) is ignored: .*\(10, from the default of -p\)\./)
     projectSettings({ limits: { maxRunUsd: 1 } })
     expect(boundsOf(await open({}, printed))).toEqual([1, 1_000])
   })

@@ -107,7 +107,7 @@ test('a word too many is told as that, of the command that it was given to', asy
   expect(await tell('replay', cut, limited)).toBe('halting: halting replay takes one session.\n')
   expect(await tell('undo', cut, limited)).toBe('halting: halting undo takes one session.\n')
   expect(await tell('sessions', 'list', 'more')).toBe(
-    'halting: halting sessions list takes nothing more; search TEXT finds those in which somebody said it.\n',
+    'halting: halting sessions list takes no argument. To find a text in sessions: halting sessions search TEXT\n',
   )
 })
 

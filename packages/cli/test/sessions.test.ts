@@ -101,7 +101,7 @@ describe('a session', () => {
     expect(await ask('hi', [{ content: 'Hello.' }], '--session-id', id)).toEqual({
       status: 2,
       stdout: '',
-      stderr: `halting: The session ID ${id} is in use already. Resume: halting --resume ${id}\n`,
+      stderr: `halting: The session ID ${id} is already in use. Resume it: halting --resume ${id}\n`,
     })
   })
 
@@ -164,7 +164,7 @@ describe('--resume', () => {
     const unknown = await ask('x', [{ content: 'x' }], '--resume', 'nobody')
     expect([unknown.status, unknown.stderr]).toEqual([
       2,
-      'halting: No conversation found with session ID: nobody. halting sessions lists those of this folder.\n',
+      'halting: No conversation found with session ID: nobody. List the sessions of this folder with halting sessions.\n',
     ])
     expect((await ask('x', [{ content: 'x' }], '--continue')).stderr).toMatch(
       /^halting: No conversation found to continue/,
@@ -179,7 +179,7 @@ describe('--resume', () => {
     })
     expect([away.status, away.stderr]).toEqual([
       2,
-      `halting: The session ${id} is of the folder ${here()}. Go on with it there: cd ${here()} && halting --resume ${id}\n`,
+      `halting: The session ${id} belongs to the folder ${here()}. Resume it there: cd ${here()} && halting --resume ${id}\n`,
     ])
 
     const whole = readFileSync(sessionPath())
@@ -216,7 +216,7 @@ describe('--resume', () => {
   test('without a prompt needs something to go on with', async () => {
     await ask('x', [{ content: 'x' }], '--session-id', id)
     expect((await goOn([{ content: 'y' }], id)).stderr).toBe(
-      `halting: The session ${id}: its last run ended (completed). Add one: halting --resume ${id} -p "PROMPT"\n`,
+      `halting: The session ${id} cannot continue without a prompt: its last run ended (completed). Add one: halting --resume ${id} -p "PROMPT"\n`,
     )
   })
 
@@ -312,7 +312,7 @@ describe('a run that was killed', () => {
       'Bash',
     )
     expect(status).toBe(0)
-    expect(stderr).toContain('halting: the run before did not end.')
+    expect(stderr).toContain('halting: the previous run was interrupted. It is closed first')
     const lines = linesOf(stdout)
     expect(lines.filter(({ type }) => type === 'result')).toMatchObject([{ result: 'Fine.', num_turns: 1 }])
     expect(readFileSync(join(here(), 'ledger'), 'utf8')).toBe('first\nsecond\n')
@@ -396,7 +396,7 @@ describe('halting sessions', () => {
     expect(await run(['sessions', 'search', 'gold'])).toMatchObject({
       status: 1,
       stdout: '',
-      stderr: 'halting: no session says "gold".\n',
+      stderr: 'halting: no session contains "gold".\n',
     })
     expect(await run(['sessions', 'delete', id])).toMatchObject({ status: 2 })
     expect(existsSync(sessionPath())).toBe(true)
@@ -413,7 +413,7 @@ describe('halting sessions', () => {
     expect(await run(['sessions'])).toMatchObject({
       status: 0,
       stdout: '',
-      stderr: 'halting: no session of this folder is kept.\n',
+      stderr: 'halting: no sessions found in this folder.\n',
     })
     expect(JSON.parse((await run(['sessions', '--all', '--json'])).stdout)).toMatchObject({
       sessions: [{ session_id: id, cwd: join(here(), 'elsewhere'), first_prompt: 'far' }],
@@ -442,7 +442,7 @@ describe('--on-ask defer', () => {
     const unknown = await run(['approve', id, 'toolu_nobody'])
     expect([unknown.status, unknown.stderr]).toEqual([
       2,
-      `halting: No call toolu_nobody waits in the session ${id}. These wait: ${first.id}.\n`,
+      `halting: No call toolu_nobody is waiting in session ${id}. Waiting calls: ${first.id}.\n`,
     ])
     const approved = await run(['approve', id, first.id])
     expect(approved.stdout).toBe(`Approved: Bash: ${first.message}\nResume: halting -p --resume ${id} --on-ask defer\n`)
@@ -455,7 +455,7 @@ describe('--on-ask defer', () => {
     expect([last.status, last.stdout]).toEqual([0, 'One of them.\n'])
     expect(existsSync(join(here(), 'two'))).toBe(false)
     expect((await run(['approve', id, first.id])).stderr).toBe(
-      `halting: No call of the session ${id} waits for an answer.\n`,
+      `halting: No tool call of session ${id} is waiting for an answer.\n`,
     )
   })
 

@@ -188,7 +188,7 @@ describe('how a model is to think goes out in the words of its service', () => {
       },
     )
     expect(alone).toMatchObject({ status: 2, stdout: '' })
-    expect(alone.stderr).toContain('gpt-5.2-codex is served by the Responses API alone')
+    expect(alone.stderr).toContain('gpt-5.2-codex is only served by the Responses API')
     const wrong = await run(['-p', 'hi', '--settings', '{"openaiApi":"chat"}'], { env })
     expect(wrong.stderr).toContain('openaiApi must be one of responses, chat_completions')
   })

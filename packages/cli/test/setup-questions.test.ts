@@ -129,7 +129,7 @@ test.skipIf(!hasTmux)(
     const started = ['env', '-i', ...clean, process.execPath, join(inject('program'), 'bin/halting.js')]
     tmux('new-session', '-d', '-s', 's', '-x', '100', '-y', '40', '-c', join(home, 'project'), ...started)
     onTestFinished(() => void tmux('kill-server'))
-    await until('or leave? [s/d/Q]')
+    await until('or quit (Enter)? [s/d/Q]')
     tmux('send-keys', '-t', 's', 's', 'Enter')
     await until('Write these settings? [y/N]')
     tmux('send-keys', '-t', 's', 'y', 'Enter')

@@ -308,7 +308,7 @@ describe('other agents', () => {
     lay(join(home, '.config/opencode/opencode.jsonc'), `/*${'"\\'.repeat(200_000)}`)
     const { agents, status } = await told([], { ANTHROPIC_API_KEY: 'k' })
     expect(agents.map(({ agent, says }) => [agent, ...says])).toEqual([
-      ['Codex', 'is no regular file'],
+      ['Codex', 'is not a regular file'],
       ['Gemini CLI', 'does not contain a JSON object'],
       ['opencode', 'does not contain a JSON object'],
     ])

@@ -158,7 +158,9 @@ describe('a repository that attacks whoever opens it', () => {
     expect(lines.at(-1)).toMatchObject({
       permission_denials: [{ tool_name: 'Read' }, { tool_name: 'Bash' }, { tool_name: 'Write' }],
     })
-    const told = stderr.split('\n').filter((line) => line.includes('Ignored until you trust '))
+    const told = stderr
+      .split('\n')
+      .filter((line) => /Ignored until you trust this folder: (?!\S+ (imports|runs) )/.test(line))
     expect(told).toHaveLength(1)
     expect(told[0]).toContain('Review with `halting trust`')
   })
@@ -350,7 +352,7 @@ describe('settings of the person', () => {
     lay(home, { '.halting/settings.json': { permissions: { disableBypassPermissionsMode: 'disable' } } })
     const refused = await halting(['-p', 'hi', '--script', replies, '--dangerously-skip-permissions'])
     expect(refused).toMatchObject({ status: 2, stdout: '' })
-    expect(refused.stderr).toContain('bypassPermissions is forbidden')
+    expect(refused.stderr).toContain('bypassPermissions is disabled by permissions.disableBypassPermissionsMode')
   })
 
   test('env reaches the run and its tools, also above what the program was started with', async () => {
@@ -482,7 +484,7 @@ describe('halting config (spec R-TRUST-9)', () => {
     ])
     const text = (await halting(['config'])).stdout
     for (const line of [
-      'In force\n',
+      'Effective settings\n',
       `permissions.deny = Bash(rm *)  ${theirs}\n`,
       'Ignored\n',
       `permissions.allow: Bash  ${theirs}: the folder is not trusted\n`,

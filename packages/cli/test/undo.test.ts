@@ -90,7 +90,7 @@ describe.each(['git', 'no git'])('halting undo in a folder with %s', (kind) => {
     writeFileSync(at('old.txt'), 'mine\n')
     const refused = await halting('undo', '--yes')
     expect(refused.status).toBe(1)
-    expect(refused.stderr).toContain('old.txt: somebody else has changed it since')
+    expect(refused.stderr).toContain('old.txt: it was changed outside of halting since then')
     expect([read('old.txt'), read('gone.txt')]).toEqual(['mine\n', 'two\n'])
     expect((await halting('undo', '--dry-run')).status).toBe(1)
     expect((await halting('undo', '--yes', '--skip-changed')).status).toBe(1)
@@ -101,11 +101,8 @@ describe.each(['git', 'no git'])('halting undo in a folder with %s', (kind) => {
     await ask('go', [bash('echo new > old.txt'), done])
     writeFileSync(at('old.txt'), 'mine\n')
     const skipped = await halting('undo', '--yes', '--skip-changed')
-    expect([skipped.status, skipped.stdout]).toEqual([
-      1,
-      'Nothing was put back of run1. What it changed can be taken back later.\n',
-    ])
-    expect(skipped.stderr).toBe('Left as they are:\n  old.txt: somebody else has changed it since\n')
+    expect([skipped.status, skipped.stdout]).toEqual([1, 'Nothing was reverted of run1. You can try again later.\n'])
+    expect(skipped.stderr).toBe('Not reverted:\n  old.txt: somebody else has changed it since\n')
     expect((await halting('undo', '--redo', '--yes')).status).toBe(2)
     writeFileSync(at('old.txt'), 'new\n')
     expect((await halting('undo', '--yes')).status).toBe(0)
@@ -113,7 +110,7 @@ describe.each(['git', 'no git'])('halting undo in a folder with %s', (kind) => {
 
     writeFileSync(at('old.txt'), 'mine\n')
     const again = await halting('undo', '--redo', '--yes', '--skip-changed')
-    expect([again.status, again.stdout]).toEqual([1, expect.stringContaining('Nothing was put back.')])
+    expect([again.status, again.stdout]).toEqual([1, expect.stringContaining('Nothing was reverted.')])
     writeFileSync(at('old.txt'), 'old\n')
     expect((await halting('undo', '--redo', '--yes')).status).toBe(0)
     expect(read('old.txt')).toBe('new\n')
@@ -237,7 +234,7 @@ describe('halting rewind', () => {
   test('takes conversation and files back, and what was spent stays spent', async () => {
     const before = await halting('sessions', '--json')
     const { status, stdout } = await halting('rewind', id, '2', '--yes')
-    expect([status, stdout]).toEqual([0, expect.stringContaining('Gone back to before: second')])
+    expect([status, stdout]).toEqual([0, expect.stringContaining('Rewound to before: second')])
     expect([read('old.txt'), read('b.txt')]).toEqual(['1\n', undefined])
     expect(await shown()).toContain('> first')
     expect(await shown()).not.toContain('second')
@@ -286,7 +283,10 @@ describe('halting rewind', () => {
   test('changes nothing at all when somebody else has changed a file', async () => {
     writeFileSync(at('b.txt'), 'mine\n')
     const { status, stderr } = await halting('rewind', id, '2', '--yes')
-    expect([status, stderr]).toEqual([1, expect.stringContaining('b.txt: somebody else has changed it since')])
+    expect([status, stderr]).toEqual([
+      1,
+      expect.stringContaining('b.txt: it was changed outside of halting since then'),
+    ])
     expect([read('old.txt'), read('b.txt'), (await shown()).includes('third')]).toEqual(['3\n', 'mine\n', true])
   })
 

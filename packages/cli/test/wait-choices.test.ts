@@ -71,13 +71,15 @@ test('a session on a cluster waits as it was opened, at most as long as its work
   expect(flagsOfSession({ waitForLimits: hour }, readOpening({})).waitForLimits).toBe(hour)
   expect(flagsOfSession({ waitForLimits: hour }, openingOf({ waitForLimits: 0 })).waitForLimits).toBe(0)
   for (const wrong of [-1, '8h', 32 * 24 * hour, null])
-    expect(() => readOpening({ waitForLimitsMs: wrong })).toThrow('waitForLimitsMs as a number')
+    expect(() => readOpening({ waitForLimitsMs: wrong })).toThrow(
+      'waitForLimitsMs in the opening of a session must be a number',
+    )
 })
 
 test('check and config name it; what is no time is refused', async () => {
   const options = { cwd: here(), env: { HOME: here() } }
   const checked = await run(['check', '--wait-for-limits', '8h', '--model', 'claude-sonnet-4-5'], options)
-  expect(checked.stdout).toContain('their own bound: --wait-for-limits (8 h) by the wall clock')
+  expect(checked.stdout).toContain('--wait-for-limits (8 h) bounds them by the wall clock')
   const json = await run(['check', '--json', '--wait-for-limits', '90s', '--model', 'claude-sonnet-4-5'], options)
   expect(JSON.parse(json.stdout)).toMatchObject({ waitForLimitsMs: 90_000 })
   const shown = await run(['config', '--json'], options)

@@ -34,7 +34,7 @@ test.each([[[]], [['--verbose']]])(
 test('a host is told of it, and a message that it sends ends the wait', async () => {
   const replies = script([
     { content: [call('Wait', { seconds: 3_600 })] },
-    { expect: 'the user has written', content: 'I am here.' },
+    { expect: 'the user sent a message', content: 'I am here.' },
     { content: 'Yes.' },
   ])
   const message = (content: string): string =>

@@ -108,7 +108,7 @@ test.each([
   [['--budget-per-day', '0'], 'a number of US dollars above 0'],
   [['--budget-per-day', 'NaN'], 'a number of US dollars above 0'],
   [['--budget-per-month', '-3'], '--budget-per-month'],
-  [['--budget-per-month', '5:'], 'with a model after a colon'],
+  [['--budget-per-month', '5:'], '--budget-per-month takes a number of US dollars above 0, optionally with a model'],
   [['--budget-per-day', '5', '--max-turns', '3'], 'Standing budgets are a question of their own'],
   [['--budget-per-day', '5', '--suggest'], 'Standing budgets are a question of their own'],
 ])('%j is refused', async (args, message) => {

@@ -95,7 +95,7 @@ test('--suggest finds the limits that save most and lose nothing, over all sessi
 })
 
 test.each([
-  [['what-if'], 'Say which limits: --max-turns'],
+  [['what-if'], 'Name at least one limit: --max-turns'],
   [['what-if', 'zzzz', '--max-turns', '3'], 'No conversation found with session ID: zzzz.'],
   [['check', '--suggest'], '--suggest belongs to halting what-if.'],
   [['-p', 'hello', '--no-progress'], '--no-progress belongs to halting what-if.'],

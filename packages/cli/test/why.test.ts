@@ -22,14 +22,14 @@ test('without sessions it says so, with exit 2', async () => {
   const { status, stderr } = await run(['why'])
   expect({ status, stderr }).toEqual({
     status: 2,
-    stderr: 'halting: No session of this folder is kept. Name one, by its id or its file: halting why FILE.\n',
+    stderr: 'halting: This folder has no sessions. Name one by its id or file: halting why FILE.\n',
   })
 })
 
 test("an empty HOME makes nothing of a project the person's own: its sessions are not those that are kept", async () => {
   await keep(first, [says('hello')])
   const { status, stdout, stderr } = await run(['why'], { env: { HOME: '' } })
-  expect({ status, stdout, stderr: stderr.includes('No session of this folder is kept.') }).toEqual({
+  expect({ status, stdout, stderr: stderr.includes('This folder has no sessions.') }).toEqual({
     status: 2,
     stdout: '',
     stderr: true,
@@ -77,11 +77,12 @@ test('a session is named by its id, the beginning of it, or its file', async () 
   }
   expect(await run(['why', 'cccc'])).toMatchObject({
     status: 2,
-    stderr: 'halting: No conversation found with session ID: cccc. halting sessions lists those of this folder.\n',
+    stderr:
+      'halting: No conversation found with session ID: cccc. List the sessions of this folder with halting sessions.\n',
   })
   expect(await run(['why', 'gone.jsonl'])).toMatchObject({
     status: 2,
-    stderr: 'halting: There is no file gone.jsonl.\n',
+    stderr: 'halting: File not found: gone.jsonl.\n',
   })
 })
 
@@ -89,7 +90,7 @@ test('two sessions with the same beginning are not guessed between', async () =>
   await keep('aaaaaaaa-0000-4000-8000-000000000009', [says('hello')])
   const { status, stderr } = await run(['why', 'aaaa'])
   expect(status).toBe(2)
-  expect(stderr).toContain('2 sessions begin with aaaa')
+  expect(stderr).toContain('2 sessions start with aaaa')
 })
 
 test('with --json it is one object with every run, and the way on', async () => {

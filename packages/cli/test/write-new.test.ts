@@ -10,7 +10,7 @@ beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), 'halting-write-'))))
 afterEach(() => rmSync(folder, { recursive: true }))
 
 const options = { shown: 'it.html', isForced: false }
-const isThere = 'it.html is there already. Name another file, or add --force.'
+const isThere = 'it.html already exists. Name another file, or add --force to replace it.'
 
 test('a file that comes to be while ours is made stays, and ours leaves nothing', async () => {
   const path = join(folder, 'it.html')

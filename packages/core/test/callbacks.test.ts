@@ -132,7 +132,7 @@ describe('what a model gives', () => {
       const { terminal } = await ended([], { model: giving(call) })
       expect([terminal.reason, terminal.signal.message]).toEqual([
         'model_error',
-        expect.stringContaining('{ message: { content, usage, … } } is needed'),
+        expect.stringContaining('expected { message: { content, usage, … } }'),
       ])
     }
   })

@@ -72,11 +72,11 @@ describe('warnings of a provider', () => {
     [{ type: 'unsupported-setting', setting: 'seed' }, 'test.chat does not support "seed" for this model'],
     [
       { type: 'compatibility', feature: 'reasoning', details: 'mapped to low' },
-      'test.chat does "reasoning" in another way for this model: mapped to low',
+      'test.chat handles "reasoning" differently for this model: mapped to low',
     ],
     [
       { type: 'deprecated', setting: 'user', message: 'Use safetyIdentifier.' },
-      'test.chat calls the option "user" out of date: Use safetyIdentifier.',
+      'test.chat reports that the option "user" is deprecated: Use safetyIdentifier.',
     ],
     [{ type: 'new', message: 'Hm.' }, 'test.chat warns: Hm.'],
   ])('%j', async (warning, words) => {
@@ -122,7 +122,7 @@ describe('what a reply is founded on', () => {
 
   test('makes no reply of one that says nothing', async () => {
     const { error } = await call(fromAiSdk(modelOf([page, finish('other')])))
-    expect(error).toMatchObject({ message: expect.stringContaining('says not why') as string })
+    expect(error).toMatchObject({ message: expect.stringContaining('without a reason') as string })
   })
 
   const cited = [

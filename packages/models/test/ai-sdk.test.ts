@@ -347,7 +347,7 @@ describe('stop reasons', () => {
     expect(recordOf(error)).toMatchObject({ kind: 'server_error', retryable: true, billed: 'unknown' })
     const { error: nothing } = await ask([finish('other', { finishReason: { unified: 'other', raw: 'odd' } })])
     expect(recordOf(nothing).message).toBe(
-      'The service aborted its reply: it ended with nothing, and says not why (odd).',
+      'The service aborted its reply: it ended without content and without a reason (odd).',
     )
   })
 
@@ -438,7 +438,7 @@ describe('a stream that breaks', () => {
     expect(reply?.message).toMatchObject({ content: [{ type: 'text', text: 'Hello' }], stop_reason: null })
     expect(recordOf(reply?.streamError)).toEqual({
       kind: 'connection',
-      message: 'The stream of the reply broke: odd',
+      message: 'The reply stream failed: odd',
       status: null,
       retryable: true,
       retryAfterMs: null,
@@ -450,7 +450,7 @@ describe('a stream that breaks', () => {
 
   test('by its end is the same', async () => {
     const { error } = await ask([{ type: 'text-start', id: '0' }])
-    expect(recordOf(error).message).toBe('The stream of the reply broke: it ended before the reply did.')
+    expect(recordOf(error).message).toBe('The reply stream failed: it ended before the reply was complete.')
   })
 
   test.each([
@@ -604,7 +604,7 @@ describe('a silence', () => {
   test('before the answer is one too', async () => {
     const model = { ...scriptedParts([]), doStream: () => new Promise<never>(() => {}) }
     const { error } = await call(fromAiSdk(model, { requestTimeoutMs: 20 }))
-    expect(recordOf(error)).toMatchObject({ kind: 'timeout', message: 'No answer began within 20 ms.' })
+    expect(recordOf(error)).toMatchObject({ kind: 'timeout', message: 'The response did not start within 20 ms.' })
   })
 
   test('after a completed block keeps it', async () => {
@@ -630,7 +630,7 @@ describe('a stream that never ends and whose parts are there at once', () => {
 
   test('is a timeout where it brings nothing', async () => {
     const { error } = await call(fromAiSdk(endless({ type: 'raw', rawValue: 1 }), { requestTimeoutMs: 20 }))
-    expect(recordOf(error)).toMatchObject({ kind: 'timeout', message: 'Nothing but signs of life came for 20 ms.' })
+    expect(recordOf(error)).toMatchObject({ kind: 'timeout', message: 'Only keep-alive events arrived for 20 ms.' })
   })
 
   test('is left when the run is aborted', async () => {

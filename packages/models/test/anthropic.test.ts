@@ -111,7 +111,7 @@ describe('a connection that is dropped', () => {
       response.end(bytesOf(until(textRecording.events, 'content_block_delta')))
     })
     const { error } = await call(modelAt(server.url))
-    expect(recordOf(error).message).toBe('The stream of the reply broke: it ended before the reply did.')
+    expect(recordOf(error).message).toBe('The reply stream failed: it ended before the reply was complete.')
   })
 
   test('every place of a cut gives a message, a part of it with the reason, or a retryable error', async () => {
@@ -288,7 +288,7 @@ describe('a service that is silent', () => {
     expect(recordOf(error)).toMatchObject({
       kind: 'timeout',
       retryable: true,
-      message: 'No answer began within 20 ms.',
+      message: 'The response did not start within 20 ms.',
     })
     await server.released()
   })
@@ -334,7 +334,7 @@ describe('a service that is silent', () => {
       response.once('close', () => clearInterval(timer))
     })
     const { error } = await call(modelAt(server.url, { requestTimeoutMs: 500 }))
-    expect(recordOf(error).message).toBe('Nothing but signs of life came for 500 ms.')
+    expect(recordOf(error).message).toBe('Only keep-alive events arrived for 500 ms.')
     await server.released()
   })
 

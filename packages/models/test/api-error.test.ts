@@ -124,7 +124,7 @@ describe('an HTTP error has the kind of its status and of what the service says'
   test('a page that is not there asks after the base URL', async () => {
     const { error } = await answer(404, { 'content-type': 'text/html' }, 'Not Found')
     expect(error.message).toMatch(
-      /answered 404 with "Not Found", which is no answer of the Messages API. Is the base URL right\?$/,
+      /answered 404 with "Not Found", which is not a reply of the Messages API. Is the base URL right\?$/,
     )
   })
 

@@ -124,7 +124,7 @@ describe('what goes wrong before TLS is agreed on happened to no request', () =>
     vi.stubEnv('HTTPS_PROXY', `http://127.0.0.1:${await portOf(server)}`)
     expect(recordOf((await call(modelAt('https://a.example'))).error)).toMatchObject({
       message:
-        'a.example ended the connection before TLS was agreed on (ECONNRESET). Is the base URL right, and is there a proxy or a firewall in between?',
+        'a.example closed the connection during the TLS handshake (ECONNRESET). Is the base URL right, and is there a proxy or a firewall in between?',
       billed: 'nothing',
       neverConnected: true,
     })

@@ -308,7 +308,7 @@ describe('the input is what was written, once', () => {
       piece({ index: 0, id: 'a' }, { name: 'Read', arguments: '{"p":1}' }),
       piece({ index: 0 }, { arguments: '{"p":2}' }),
     ])
-    expect(read.end).toEqual({ kind: 'violation', why: 'more input came for the call a, which was whole' })
+    expect(read.end).toEqual({ kind: 'violation', why: 'it had more input for the completed call a' })
     expect(read.assembled).toMatchObject({ kind: 'partial', message: { content: [call('a', 'Read', { p: 1 })] } })
   })
 

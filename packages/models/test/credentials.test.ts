@@ -125,7 +125,7 @@ describe('a 401 refreshes the credentials once', () => {
     expect(recordOf(late.error)).toMatchObject({
       kind: 'authentication_failed',
       billed: 'nothing',
-      message: 'Could not get an API key: none came within 0.05 s.',
+      message: 'Could not get an API key: the command did not return one within 0.05 s.',
     })
     const controller = new AbortController()
     const reason = new RunAbort('user')

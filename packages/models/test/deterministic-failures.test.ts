@@ -42,7 +42,7 @@ describe('a service that was never reached is tried twice again, and each time i
     const { terminal, events } = await runTo('go', { model: modelAt(`https://127.0.0.1:${port}`) })
     expect([terminal.reason, retriesOf(events).length]).toEqual(['model_error', 2])
     expect(retriesOf(events)[0]?.[2]).toBe(
-      `127.0.0.1:${port} ended the connection before TLS was agreed on (ECONNRESET). Is the base URL right, and is there a proxy or a firewall in between?`,
+      `127.0.0.1:${port} closed the connection during the TLS handshake (ECONNRESET). Is the base URL right, and is there a proxy or a firewall in between?`,
     )
   })
 

@@ -170,7 +170,7 @@ describe('what the table cannot say', () => {
       expect((await failed(fault))?.message).toMatch(/^127\.0\.0\.1:\d+ closed the connection \(ECONNRESET\)/)
     }
     expect(await failed('ended')).toMatchObject({
-      message: 'The stream of the reply broke: it ended before the reply did.',
+      message: 'The reply stream failed: it ended before the reply was complete.',
       requestId: 'req_fault',
     })
   })

@@ -222,7 +222,7 @@ describe('a connection', () => {
 })
 
 describe('an answer', () => {
-  test('comes with all of a header that stands there twice', async () => {
+  test('comes with all of a header that is given twice', async () => {
     const head = 'HTTP/1.1 429 No\r\nRetry-After: 3\r\nretry-after: 4\r\ncontent-length: 0\r\n\r\n'
     const { status, headers } = await post((await startTcp(answering(head))).url)
     expect([status, headers.get('retry-after'), headers.get('x-none')]).toEqual([429, '3, 4', null])

@@ -158,7 +158,7 @@ describe('an error in the middle of a stream', () => {
     expect(recordOf((await after([half], '<html>')).error)).toMatchObject({
       kind: 'connection',
       retryable: true,
-      message: 'The stream of the reply broke: it held something that is no event of the chat completions API.',
+      message: 'The reply stream failed: it contained an event that is not of the chat completions API.',
     })
   })
 

@@ -182,7 +182,7 @@ describe('a proxy that fails is told as what it is, without its password', () =>
     const { host } = await startProxy(1, 407)
     expect(await failWith(host)).toMatchObject({
       retryable: false,
-      message: `The proxy at ${host} wants a user name and a password. Put them into HTTPS_PROXY.`,
+      message: `The proxy at ${host} requires a user name and a password. Add them to HTTPS_PROXY.`,
     })
   })
 
@@ -202,7 +202,7 @@ describe('a proxy that fails is told as what it is, without its password', () =>
     expect(await failWith(`http://me:secret@${host}`)).toMatchObject({
       retryable: true,
       billed: 'nothing',
-      message: `The proxy at ${host} (HTTPS_PROXY) broke off before it had connected to the service (ECONNRESET).`,
+      message: `The proxy at ${host} (HTTPS_PROXY) closed the connection before it had connected to the service (ECONNRESET).`,
     })
   })
 

@@ -81,7 +81,7 @@ describe('items are known by their place', () => {
 
   test('an event for an item of another kind breaks the stream', () => {
     expect(brokenBy(created, added(0, message('')), argumentsDelta(0, '{}'))).toEqual({
-      why: 'an event came for an item of another kind',
+      why: 'it had an event for an item of another kind',
       kept: false,
     })
   })
@@ -112,19 +112,19 @@ describe('items are known by their place', () => {
     const again = { id: 'f2', call_id: 'call_1' }
     const first = [created, added(0, call('', { id: 'f1' })), done(0, call('{}', { id: 'f1' }))]
     expect(contentOf(...first, done(0, call('{}', again)), ended())).toEqual([toolUse({})])
-    expect(brokenBy(...first, added(0, call('', again)))).toMatchObject({ why: 'an item began twice' })
+    expect(brokenBy(...first, added(0, call('', again)))).toMatchObject({ why: 'an item started twice' })
   })
 
   test('an item that begins twice, or goes on after it was whole, breaks the stream', () => {
     const whole = [created, added(0, message('')), textDelta(0, 'One.'), done(0, message('One.'))]
     expect(brokenBy(created, added(0, message('')), added(0, message('')))).toMatchObject({
-      why: 'an item began twice',
+      why: 'an item started twice',
     })
     expect(brokenBy(created, done(0, message('One.')), added(0, message('')))).toMatchObject({
-      why: 'an item began twice',
+      why: 'an item started twice',
     })
     expect(brokenBy(...whole, textDelta(0, 'Two.'))).toEqual({
-      why: 'more came of an item that was whole',
+      why: 'it had more data for a completed item',
       kept: [text('One.')],
     })
     expect(contentOf(...whole, done(0, message('Another.')), ended())).toEqual([text('One.')])
@@ -147,12 +147,12 @@ describe('no call has the arguments of another one', () => {
     const pieces = ['{"path":"a"}', '{"path":"b"}'].map((json) => anywhere(argumentsDelta(0, json)))
     const whole = anywhere(done(0, call('{"path":"a"}')))
     expect(brokenBy(...both, ...pieces, whole, anywhere(done(1, remove('{"path":"b"}'))))).toMatchObject({
-      why: 'the arguments of a call were not those that were streamed',
+      why: 'the arguments of a call differ from the streamed ones',
     })
   })
 
   test('a call that ends as another one breaks the stream', () => {
-    const why = 'a call ended as another one'
+    const why = 'a call ended with another id or name'
     const begun = [created, added(0, call(''))]
     const another = call('{"path":"b"}', { call_id: 'call_2' })
     expect(brokenBy(...begun, done(0, remove('{"path":"b"}')))).toEqual({ why, kept: false })
@@ -199,7 +199,7 @@ describe('what deltas leave out is filled in', () => {
       toolUse({ path: 'a' }, { origin: { api, arguments: '{"path": "a"}' } }),
     ])
     expect(brokenBy(...begun, done(0, call('{"path":"ab"}')))).toEqual({
-      why: 'the arguments of a call were not those that were streamed',
+      why: 'the arguments of a call differ from the streamed ones',
       kept: false,
     })
   })
@@ -652,7 +652,7 @@ describe('two responses in one stream', () => {
 
   test('leave nothing, unless the second begins before anything came of the first', () => {
     expect(brokenBy(created, done(0, message('So.')), other)).toEqual({
-      why: 'it held two messages with different ids',
+      why: 'it contained two messages with different ids',
       kept: false,
     })
     const { message: reply } = replyOfRead(readEvents([created, other, done(0, message('So.')), ended()]))
@@ -708,7 +708,7 @@ describe('events and parts of an unknown kind', () => {
 
   test('an item that is none breaks the stream', () => {
     expect(brokenBy(created, { type: 'response.output_item.added', output_index: 0 })).toMatchObject({
-      why: 'response.output_item.added holds no item',
+      why: 'response.output_item.added has no item',
     })
   })
 })

@@ -194,7 +194,7 @@ describe('two messages with different ids', () => {
     ['in turns', [chunk('1', { content: 'a' }), chunk('2', { content: 'b' }), chunk('1', { content: 'c' }, 'stop')]],
   ])('of chat completions are the same: %s', (_name, chunks) => {
     const read = readChunks(chunks)
-    expect(read.end).toEqual({ kind: 'violation', why: 'it held two messages with different ids' })
+    expect(read.end).toEqual({ kind: 'violation', why: 'it contained two messages with different ids' })
     expect(read.assembled).toEqual({ kind: 'nothing' })
   })
 

@@ -101,7 +101,7 @@ describe('what is no news of the reply does not keep it alive', () => {
     async (_name, begun, again) => {
       const url = await repeating(begun, again)
       const model = anthropic({ model: 'claude-test', apiKey: 'key', baseUrl: url, ...limits })
-      expect(await timedOut(model)).toBe('timeout: Nothing but signs of life came for 250 ms.')
+      expect(await timedOut(model)).toBe('timeout: Only keep-alive events arrived for 250 ms.')
     },
     2_000,
   )
@@ -119,7 +119,7 @@ describe('what is no news of the reply does not keep it alive', () => {
     async (_name, begun, again) => {
       const url = await repeating(begun, again)
       const model = openaiCompatible({ model: 'test', baseUrl: url, ...limits })
-      expect(await timedOut(model)).toBe('timeout: Nothing but signs of life came for 250 ms.')
+      expect(await timedOut(model)).toBe('timeout: Only keep-alive events arrived for 250 ms.')
     },
     2_000,
   )
@@ -143,7 +143,7 @@ describe('what is no news of the reply does not keep it alive', () => {
     async (_name, begun, again) => {
       const url = await repeating(begun, again)
       const model = openaiResponses({ model: 'test', apiKey: 'key', baseUrl: url, ...limits })
-      expect(await timedOut(model)).toBe('timeout: Nothing but signs of life came for 250 ms.')
+      expect(await timedOut(model)).toBe('timeout: Only keep-alive events arrived for 250 ms.')
     },
     2_000,
   )
@@ -151,12 +151,12 @@ describe('what is no news of the reply does not keep it alive', () => {
   test('Responses API: one empty message after another, and one response after another', async () => {
     const items = await numbering((index) => [added(index, item('')), done(index, item(''))])
     const named = { model: 'test', apiKey: 'key', ...limits }
-    expect(await timedOut(openaiResponses({ ...named, baseUrl: items }))).toMatch(/^timeout: Nothing but signs of life/)
+    expect(await timedOut(openaiResponses({ ...named, baseUrl: items }))).toMatch(/^timeout: Only keep-alive events/)
     const responses = await numbering((index) => [{ type: 'response.created', response: { id: `resp_${index}` } }])
     // The count decides, however slow the machine is.
     const patient = { ...named, requestTimeoutMs: 60_000 }
     expect(await timedOut(openaiResponses({ ...patient, baseUrl: responses }))).toBe(
-      'connection: The stream of the reply broke: message after message began.',
+      'connection: The reply stream failed: message after message started.',
     )
   }, 30_000)
 
@@ -166,13 +166,13 @@ describe('what is no news of the reply does not keep it alive', () => {
       { ...stop, index },
     ])
     const model = anthropic({ model: 'claude-test', apiKey: 'key', baseUrl: url, ...limits })
-    expect(await timedOut(model)).toBe('timeout: Nothing but signs of life came for 250 ms.')
+    expect(await timedOut(model)).toBe('timeout: Only keep-alive events arrived for 250 ms.')
   }, 2_000)
 
   test('Messages API: one message after another', async () => {
     const url = await numbering(() => [start, call0])
     const model = anthropic({ model: 'claude-test', apiKey: 'key', baseUrl: url, ...limits })
-    expect(await timedOut(model)).toBe('connection: The stream of the reply broke: message after message began.')
+    expect(await timedOut(model)).toBe('connection: The reply stream failed: message after message started.')
   }, 2_000)
 
   const opened = { type: 'text-start', id: '1' } as const
@@ -187,7 +187,7 @@ describe('what is no news of the reply does not keep it alive', () => {
     'AI SDK: %s',
     async (_name, begun, again) => {
       const model = fromAiSdk(partsModel(begun, again), limits)
-      expect(await timedOut(model)).toBe('timeout: Nothing but signs of life came for 250 ms.')
+      expect(await timedOut(model)).toBe('timeout: Only keep-alive events arrived for 250 ms.')
     },
     2_000,
   )
@@ -274,7 +274,7 @@ test.each(['messages', 'chat'] as const)(
     )
     const options = { model: 'test', apiKey: 'key', baseUrl: url, ...limits, maxEventLength: 500 }
     const { error } = await call(protocol === 'messages' ? anthropic(options) : openaiCompatible(options))
-    expect(recordOf(error).message).toBe('The stream of the reply broke: the reply was longer than any service sends.')
+    expect(recordOf(error).message).toBe('The reply stream failed: the reply was longer than the limit.')
   },
   4_000,
 )

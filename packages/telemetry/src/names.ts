@@ -22,7 +22,7 @@ export const spanNames = {
 
 /** Events of the span of a run; those of checks are of the span of their round. */
 export const eventNames = {
-  lap: ['halting.lap', 'The loop starts another lap: why, and how many are left'],
+  lap: ['halting.lap', 'The loop starts another iteration: why, and how many are left'],
   ending: ['halting.ending', 'The run ended: its reason, its category and its figures'],
   retry: ['halting.retry', 'An attempt failed; the next one follows after a delay'],
   signal: ['halting.signal', 'A stop signal was raised'],
@@ -57,9 +57,9 @@ export const ownAttributes = {
   reason: ['halting.terminal.reason', 'Why the run ended: its terminal reason'],
   category: ['halting.stop.category', 'Category of the ending'],
   message: ['halting.stop.message', 'The ending as a sentence, with its figures'],
-  transition: ['halting.transition', 'Why the loop starts another lap'],
+  transition: ['halting.transition', 'Why the loop starts another iteration'],
   turnsLeft: ['halting.left.turns', 'Turns left'],
-  othersLeft: ['halting.left.others', 'Laps left for all other reasons'],
+  othersLeft: ['halting.left.others', 'Iterations left for all other reasons'],
   delayMs: ['halting.retry.delay_ms', 'Delay before the next attempt, in milliseconds'],
   toolStatus: ['halting.tool.status', 'Status of the call: done, failed, denied …'],
   hook: ['halting.hook.name', 'Name of the hook'],
@@ -73,20 +73,20 @@ export const ownAttributes = {
   goalMaxTries: ['halting.goal.max_tries', 'How often it may be sent back'],
   goalTampered: [
     'halting.goal.changed_definitions',
-    'Number of protected files that have changed: then nothing is checked',
+    'Number of protected files that changed; if any did, nothing is checked',
   ],
   goalChangedTests: ['halting.goal.changed_tests', 'Number of test files that the agent changed'],
-  goalFlaky: ['halting.goal.flaky', 'With nothing changed in between, the checks came to different verdicts'],
+  goalFlaky: ['halting.goal.flaky', 'The verdict of the checks changed although no file changed'],
   goalName: ['halting.goal.name', 'The command of a check; the text of a judged goal only with prompts'],
   goalReport: ['halting.goal.report', 'The end of what a check printed; only with results of tools'],
   exitCode: ['halting.goal.exit_code', 'Exit code of a check'],
   timedOut: ['halting.goal.timed_out', 'The check took too long'],
   costKind: ['halting.cost.kind', 'settled, or unknown for the worst case of attempts whose usage is unknown'],
-  toolCalls: ['halting.tool_calls', 'Number of tool calls that were let run, including those of subagents'],
+  toolCalls: ['halting.tool_calls', 'Number of tool calls that were allowed to run, including those of subagents'],
   limit: ['halting.limit', 'Name of the limit; on a run the one that ended it, on a pause the one that was reached'],
   budget: ['halting.budget', 'Name of the standing budget that ended the run, or that a request waited for'],
   resetsAt: ['halting.budget.resets_at', 'When that budget resets, in ISO 8601'],
-  waitOutcome: ['halting.budget.outcome', 'granted, refused or aborted: what a request that waited came to'],
+  waitOutcome: ['halting.budget.outcome', 'granted, refused or aborted: the outcome of a request that waited'],
   waitedMs: ['halting.budget.waited_ms', 'How long it waited, in milliseconds'],
   reservedUsd: ['halting.budget.reserved_usd', 'US dollars that others had reserved'],
   serviceOutcome: [
@@ -95,13 +95,10 @@ export const ownAttributes = {
   ],
   serviceWaitedMs: [
     'halting.service.waited_ms',
-    'How long a run waited for a service by the wall clock, in milliseconds; it is no active time',
+    'Wall-clock time that a run waited for a service, in milliseconds; not active time',
   ],
   limitOutcome: ['halting.limit.outcome', 'raised, ended, over, stopped or aborted: how a pause at a limit ended'],
-  limitWaitedMs: [
-    'halting.limit.waited_ms',
-    'How long a run paused by the wall clock, in milliseconds; it is no active time',
-  ],
+  limitWaitedMs: ['halting.limit.waited_ms', 'Wall-clock time that a run was paused, in milliseconds; not active time'],
   unfinished: ['halting.unfinished', 'No end was reported; the span ends with its run'],
 } as const
 
@@ -151,7 +148,7 @@ export const metricNames = {
   runDuration: ['halting.run.duration', 'histogram', 's', 'Duration of a run; subagents under their own names'],
   turnDuration: ['halting.turn.duration', 'histogram', 's', 'Duration of a turn, with its tool calls'],
   toolDuration: ['halting.tool.duration', 'histogram', 's', 'Duration of a tool, without waits before it'],
-  laps: ['halting.laps', 'counter', '{lap}', 'Laps, by transition'],
+  laps: ['halting.laps', 'counter', '{lap}', 'Iterations, by transition'],
   endings: ['halting.endings', 'counter', '{run}', 'Endings, by reason and category'],
   retries: ['halting.retries', 'counter', '{attempt}', 'Failed attempts that are retried, by kind of error'],
   compactions: ['halting.compactions', 'counter', '{compaction}', 'Compactions, by trigger and whether they succeeded'],

@@ -61,13 +61,13 @@ export function saidFields(names: readonly string[], isSame: (one: string, other
   const unknown = odd.filter((name) => !isAmong(name, notServed))
   for (const name of unknown) {
     const field = meant.get(plainName(name))
-    if (field !== undefined) return { kind: 'wrong', why: `${name} is no field of an agent: ${field} is` }
+    if (field !== undefined) return { kind: 'wrong', why: `${name} is not a field of an agent. Use ${field}` }
   }
   return {
     kind: 'fine',
     notes: [
-      ...(unserved.length === 0 ? [] : [`${unserved.join(', ')} of an agent is not served and does not count.`]),
-      ...unknown.map((name) => `${headOf(name, 100)} is no field of an agent that halting knows, and does not count.`),
+      ...(unserved.length === 0 ? [] : [`${unserved.join(', ')} of an agent is not supported. Ignored.`]),
+      ...unknown.map((name) => `${headOf(name, 100)} is not a known field of an agent. Ignored.`),
     ],
   }
 }

@@ -19,7 +19,9 @@ interface EventOfHooks {
 /** Of hooks that cannot be read nothing is known: any of them may guard any tool. */
 const unread: UncalledHooks = {
   guards: [''],
-  notes: ['hooks of an agent are not called, and these cannot be read: any tool may be guarded, so it has none.'],
+  notes: [
+    'hooks of an agent are not supported, and these cannot be parsed. They may guard any tool, so the agent gets no tools.',
+  ],
 }
 
 /** Of the lines below `hooks:` in a file, or of the text behind it. */
@@ -52,13 +54,14 @@ function uncalled(events: readonly EventOfHooks[]): UncalledHooks {
     const known = hookEvents.find((one) => one === event)
     const meant = known ?? nearest(event, hookEvents)
     if (known === undefined)
-      notes.push(`hooks: there is no event ${event}.${meant === undefined ? '' : ` Did you mean ${meant}?`}`)
+      notes.push(`hooks: unknown event ${event}.${meant === undefined ? '' : ` Did you mean ${meant}?`}`)
     // A slip of the pen makes no guard fall silent.
     if (meant === 'PreToolUse') guards.push(...matchers)
   }
   const shown = guards.map((guard) => (guard === '' || guard === '*' ? 'all' : guard)).join(', ')
-  const without = guards.length === 0 ? '' : ` It does not have the tools that its PreToolUse hooks guard (${shown}).`
-  return { guards, notes: [`hooks of an agent are not called.${without}`, ...notes] }
+  const without =
+    guards.length === 0 ? '' : ` The agent does not get the tools that its PreToolUse hooks guard (${shown}).`
+  return { guards, notes: [`hooks of an agent are not supported.${without}`, ...notes] }
 }
 
 /** Events with the matchers below them; undefined for what is not written as people write it. */

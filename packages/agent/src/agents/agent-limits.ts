@@ -21,12 +21,13 @@ export function limitsOf(said: SaidOfLimits): Limits | string {
   const { maxTurns, maxBudgetUsd, maxTokens, maxDuration, maxToolCalls } = said
   const [turns, usd, tokens] = [numberOf(maxTurns), numberOf(maxBudgetUsd), numberOf(maxTokens)]
   const calls = numberOf(maxToolCalls)
-  if (turns !== undefined && !isCount(turns)) return 'maxTurns takes a whole number above 0'
-  if (calls !== undefined && !isCount(calls)) return 'maxToolCalls takes a whole number above 0'
-  if (usd !== undefined && !(usd > 0 && usd < Infinity)) return 'maxBudgetUsd takes dollars above 0, such as 0.50'
-  if (tokens !== undefined && !isCount(tokens)) return 'maxTokens takes a whole number above 0'
+  if (turns !== undefined && !isCount(turns)) return 'maxTurns must be a whole number above 0'
+  if (calls !== undefined && !isCount(calls)) return 'maxToolCalls must be a whole number above 0'
+  if (usd !== undefined && !(usd > 0 && usd < Infinity))
+    return 'maxBudgetUsd must be a number of dollars above 0, such as 0.50'
+  if (tokens !== undefined && !isCount(tokens)) return 'maxTokens must be a whole number above 0'
   const maxDurationMs = isAbsent(maxDuration) ? undefined : millisecondsOf(maxDuration)
-  if (Number.isNaN(maxDurationMs)) return 'maxDuration takes a time with its unit, such as 90s, 10m or 1h30m'
+  if (Number.isNaN(maxDurationMs)) return 'maxDuration must be a time with its unit, such as 90s, 10m or 1h30m'
   return {
     ...(turns !== undefined && { maxTurns: turns }),
     ...(usd !== undefined && { maxBudgetUsd: usd }),

@@ -30,26 +30,27 @@ export function definitionOf(
 ): AgentDefinition | string {
   const { name, description, prompt, tools, disallowedTools = [], model, permissionMode, background } = said
   const { hooks = noHooks, until = [] } = said
-  if (!isAgentName(name)) return 'its name has characters that no agent has'
+  if (!isAgentName(name)) return 'its name has characters that are not allowed'
   if (typeof description !== 'string' || description.trim() === '') return 'it has no description'
   if (typeof prompt !== 'string' || prompt.trim() === '') return 'it has no prompt'
-  if (!isAbsent(model) && typeof model !== 'string') return 'model takes the name of a model'
+  if (!isAbsent(model) && typeof model !== 'string') return 'model must be the name of a model'
   const ownMode = permissionModes.find((known) => known === permissionMode)
   if (!isAbsent(permissionMode) && ownMode === undefined)
-    return `permissionMode takes one of ${permissionModes.join(', ')}`
+    return `permissionMode must be one of ${permissionModes.join(', ')}`
   if (!isAbsent(said.readonly) && !['true', 'false'].includes(String(said.readonly)))
-    return 'readonly takes true or false'
+    return 'readonly must be true or false'
   const mode = String(said.readonly) === 'true' ? 'plan' : ownMode
   const limits = limitsOf(said.limits ?? {})
   if (typeof limits === 'string') return limits
-  if (!isAbsent(background) && !['true', 'false'].includes(String(background))) return 'background takes true or false'
+  if (!isAbsent(background) && !['true', 'false'].includes(String(background)))
+    return 'background must be true or false'
   const own = toolsIn(tools)
   for (const [field, entries = []] of Object.entries({
     tools: own.names,
     disallowedTools: disallowedTools.map(withoutSpec),
   })) {
     const odd = entries.find((entry) => !/^(?:\*|[A-Za-z][\w.-]*\*?)$/.test(entry))
-    if (odd !== undefined) return `${field} takes names of tools, and ${headOf(odd, 100)} is none`
+    if (odd !== undefined) return `${field} must contain tool names, and ${headOf(odd, 100)} is not one`
   }
   const notes = [...own.notes, ...hooks.notes]
   return {
@@ -94,7 +95,7 @@ function toolsIn(tools: readonly string[] | undefined): OwnTools {
     ...(startable.length > 0 && !hasAll && { startsOnly: startable.map((name) => name.trim()).filter(Boolean) }),
     notes: partly.map(
       ({ entry, tool = '' }) =>
-        `${headOf(entry, 100)} in tools is not served: the agent does not have ${headOf(tool, 100)}.`,
+        `${headOf(entry, 100)} in tools is not supported: the agent does not get ${headOf(tool, 100)}.`,
     ),
   }
 }

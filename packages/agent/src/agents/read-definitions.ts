@@ -118,7 +118,7 @@ async function filesIn(folder: string, notes: string[]): Promise<readonly string
   }
   await look(folder, 1)
   if (entries > mostEntries)
-    notes.push(`${folder} has more than ${mostEntries} entries: not all of its agents are known.`)
+    notes.push(`${folder} has more than ${mostEntries} entries. Some of its agents are not loaded.`)
   return files
 }
 
@@ -141,16 +141,16 @@ async function readOne(
   { cwd, mayRead }: AgentReading,
   notes: string[],
 ): Promise<AgentDefinition | undefined> {
-  const refuse = (why: string): undefined => void notes.push(`${path} is no agent: ${why}.`)
-  if (bothEnds(path).some((end) => !mayRead(end))) return refuse('a rule denies to read it')
+  const refuse = (why: string): undefined => void notes.push(`${path} is not a valid agent: ${why}.`)
+  if (bothEnds(path).some((end) => !mayRead(end))) return refuse('a permission rule denies reading it')
   if (place.root !== undefined && !isInside(realPath(path), realPath(place.root)))
-    return refuse(`it is a link out of the ${place.level}`)
+    return refuse(`it is a symbolic link that leaves the ${place.level}`)
   const read = await boundedText(path, mostBytes)
   if (read.kind === 'absent') return undefined
   if (read.kind === 'unfit') return refuse(`it ${read.why}`)
   if (read.isCut) return refuse(`it is longer than ${mostBytes} bytes`)
   const { fields, body, problems, below } = withFrontMatter(withPluginRoot(read.text, place), isFieldName)
-  if (fields.size === 0) return refuse('nothing stands above its text (---, name and description, ---)')
+  if (fields.size === 0) return refuse('it has no header above its text (---, name and description, ---)')
   const [unread] = problems
   if (unread !== undefined) return refuse(unread)
   const said = saidFields([...fields.keys()], isSameInFile)
@@ -176,7 +176,7 @@ async function readOne(
   const problem = ruleProblem(definition, cwd)
   if (problem !== undefined) return refuse(problem)
   const { notes: own = [], ...counted } = definition
-  const noDescription = 'it has no description: the first line of its text is taken.'
+  const noDescription = 'it has no description. The first line of its text is used.'
   const all = [...said.notes, ...own, ...(textField(fields, 'description') === '' ? [noDescription] : [])]
   notes.push(...all.map((note) => `${path}: ${note}`))
   return counted
@@ -230,11 +230,11 @@ export function agentsOfJson(text: string, cwd: string): readonly AgentDefinitio
   try {
     given = JSON.parse(text)
   } catch (thrown) {
-    throw new Error(`is no JSON (${messageOf(thrown)})`, { cause: thrown })
+    throw new Error(`is not valid JSON (${messageOf(thrown)})`, { cause: thrown })
   }
-  if (!isJsonObject(given)) throw new Error('is no object of agents by their names')
+  if (!isJsonObject(given)) throw new Error('is not an object of agents by name')
   return Object.entries(given).map(([name, said]) => {
-    if (!isJsonObject(said)) throw new Error(`has an agent ${name} that is no object`)
+    if (!isJsonObject(said)) throw new Error(`has an agent ${name} that is not an object`)
     const fields = saidFields(Object.keys(said), (one, other) => one === other)
     if (fields.kind === 'wrong') throw new Error(`has an agent ${name}: ${fields.why}`)
     const { description, prompt, model, permissionMode, readonly, background, until } = said
@@ -267,6 +267,6 @@ function texts(name: string, field: string, value: unknown): readonly string[] |
   if (value === undefined || value === null) return undefined
   const list: unknown = typeof value === 'string' ? value.split(/,(?![^(]*\))/) : value
   if (!Array.isArray(list) || !list.every((one): one is string => typeof one === 'string'))
-    throw new Error(`has an agent ${name} whose ${field} is no list of names`)
+    throw new Error(`has an agent ${name} whose ${field} is not a list of names`)
   return list.map((one) => one.trim()).filter((one) => one !== '')
 }

@@ -64,7 +64,7 @@ export async function sessionAgents(options: SessionAgentsOptions): Promise<Sess
 
 /** What a run may cost is known when it begins, by the models that it may ask. */
 function notThen(): never {
-  throw new Error('no agent had it when the session began')
+  throw new Error('no agent used it when the session started')
 }
 
 async function definitionsOf(

@@ -139,11 +139,11 @@ async function readLog(path: string): Promise<ReadLog> {
 }
 
 function checkHead({ type, format }: { readonly [field: string]: unknown }, path: string): void {
-  if (type !== 'halting-files' || typeof format !== 'number') throw refusal(path, 'is not what this program wrote')
+  if (type !== 'halting-files' || typeof format !== 'number') throw refusal(path, 'was not written by this program')
   if (format > logVersion)
     throw refusal(path, `was written by a later version of this program (format ${format}). Update it`)
 }
 
 function refusal(path: string, problem: string): HaltingError {
-  return new HaltingError('driver', `What is known of changed files, ${path}, ${problem}.`)
+  return new HaltingError('driver', `The list of changed files, ${path}, ${problem}.`)
 }

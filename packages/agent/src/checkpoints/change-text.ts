@@ -22,7 +22,7 @@ export async function changeText(
   const [oldName, newName] = [nameOf('a', name, before), nameOf('b', name, after)]
   const options = { context: 3, timeout: longestWorkMs }
   const patch = createTwoFilesPatch(oldName, newName, old, next, undefined, undefined, options)
-  if (patch === undefined) return `${head}Files differ in more than can be shown\n`
+  if (patch === undefined) return `${head}Files differ, but the difference is too large to show\n`
   return head + patch.replace(/^=+\n/, '').replaceAll(/^(---|\+\+\+) (.*)\t$/gm, '$1 $2')
 }
 

@@ -74,8 +74,7 @@ export async function walk(root: string, files: HeldFiles, limits: LookLimits): 
     if (!isAll || paths.length > limits.files)
       return { paths, hasNoText, cut: `more than ${limits.files} files are in ${root}` }
     const now = performance.now()
-    if (now - began > limits.ms)
-      return { paths, hasNoText, cut: `to look through ${root} takes more than ${limits.ms} ms` }
+    if (now - began > limits.ms) return { paths, hasNoText, cut: `scanning ${root} takes more than ${limits.ms} ms` }
     if (now - busySince > longestBusyMs) {
       await pause()
       busySince = performance.now()

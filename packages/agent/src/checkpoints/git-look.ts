@@ -106,7 +106,7 @@ export class GitProject {
         const now = after === undefined ? undefined : await this.#readIndex(after, limits)
         const nowDifferent = after === undefined ? undefined : await this.#different(after, files, limits)
         if (after === undefined || now === undefined || nowDifferent === undefined)
-          return { changes: [], unseen: [`git could not tell what is different in ${this.#root}`] }
+          return { changes: [], unseen: [`git could not report the changes in ${this.#root}`] }
         const paths = new Set([...different, ...nowDifferent, ...differentIn(index, now)])
         const beforeOf = (path: string): KeptState => indexedState(index.get(path))
         const seen = await changesAt(paths, held, beforeOf)
@@ -231,17 +231,17 @@ function* differentIn(before: Index, now: Index): Iterable<string> {
 
 /** Told apart from every other state until the content is there. */
 function indexedState(indexed: Indexed | undefined): KeptState {
-  return indexed === undefined ? absent : { kind: 'unkept', why: 'stands in git', stamp: indexed.object }
+  return indexed === undefined ? absent : { kind: 'unkept', why: 'is stored in git', stamp: indexed.object }
 }
 
 function stateOf({ mode, bytes, fileMode }: Indexed, content: Buffer | undefined, otherwise: KeptState): KeptState {
   if (content === undefined)
     return otherwise.kind === 'unkept'
-      ? { ...otherwise, why: `is in git only, and could not be taken from there (${sizeText(bytes)})` }
+      ? { ...otherwise, why: `is only in git, and could not be read from there (${sizeText(bytes)})` }
       : otherwise
   if (mode === 0o120000) return { kind: 'link', target: content.toString() }
   if (content.length !== bytes)
-    return { kind: 'unkept', why: 'is changed by git on its way into the folder', stamp: `git ${sha256Of(content)}` }
+    return { kind: 'unkept', why: 'is converted by git when it is checked out', stamp: `git ${sha256Of(content)}` }
   return { kind: 'file', sha256: sha256Of(content), bytes: content.length, mode: fileMode ?? mode & 0o777 }
 }
 

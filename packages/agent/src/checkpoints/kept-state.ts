@@ -64,9 +64,11 @@ function stateBy(path: string, largestBytes: number, { isIt, targetOf }: Ways): 
   if (stats.isDirectory()) return { state: { kind: 'folder' } }
   const unkept = (why: string): SeenState => ({ state: { kind: 'unkept', why, stamp: stampOf(stats) } })
   // Opening a pipe or a device may wait for ever, or do something.
-  if (!stats.isFile()) return unkept('is no regular file')
+  if (!stats.isFile()) return unkept('is not a regular file')
   if (stats.size > largestBytes)
-    return unkept(largestBytes < 0 ? 'was one of too much to keep' : `is larger than ${sizeText(largestBytes)}`)
+    return unkept(
+      largestBytes < 0 ? 'exceeded the size limit for saved files' : `is larger than ${sizeText(largestBytes)}`,
+    )
   try {
     // Thousands of small files are read at once: the way there and back of a promise would be most of it.
     const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)

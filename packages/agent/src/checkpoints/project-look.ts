@@ -103,7 +103,7 @@ export class HeldFiles {
 }
 
 /** What is told of names that Node gives as other names: under those nothing is found. */
-export const namesThatAreNoText = 'files whose names are no text (UTF-8) are not looked at'
+export const namesThatAreNoText = 'files whose names are not valid UTF-8 are skipped'
 
 /** Whether nothing is found under a name because it is not the one on disk. */
 export function isNoText(path: string): boolean {

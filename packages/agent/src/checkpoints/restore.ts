@@ -85,9 +85,9 @@ async function put(change: FileChange, number: number, contents: KeptContents): 
   const isDone = isSameState(now, after)
   if (isDone && after.kind === 'absent') return undefined
   if (!isDone && !isExpected(now, change)) return changedSince
-  if (!isDone && after.kind === 'unkept') return `what it was is not kept: it ${after.why}`
+  if (!isDone && after.kind === 'unkept') return `its earlier content was not saved: it ${after.why}`
   const content = after.kind === 'file' && !isDone ? await contents.read(after.sha256) : undefined
-  if (after.kind === 'file' && !isDone && content === undefined) return 'what it was is not kept any more'
+  if (after.kind === 'file' && !isDone && content === undefined) return 'its earlier content is no longer saved'
   try {
     const folder = await holdFolder(dirname(path), { makes: !isDone && after.kind !== 'absent' })
     try {
@@ -96,14 +96,14 @@ async function put(change: FileChange, number: number, contents: KeptContents): 
       await folder.close()
     }
   } catch (thrown) {
-    if (thrown instanceof PathMovedError) return 'a folder above it is a link now'
+    if (thrown instanceof PathMovedError) return 'a folder above it is now a symbolic link'
     // With its folder it is gone itself.
     if (after.kind === 'absent' && /^(?:ENOENT|ENOTDIR)$/.test(codeOf(thrown) ?? '')) return undefined
     throw errorNaming(thrown, path)
   }
 }
 
-const changedSince = 'somebody else has changed it since'
+const changedSince = 'it was changed outside of halting since then'
 
 function isExpected(now: KeptState, { before, after }: FileChange): boolean {
   // Between a folder and what takes its place there is nothing for a moment: a kill may have come then.
@@ -193,7 +193,7 @@ async function remove(at: string, now: KeptState): Promise<string | undefined> {
     await unlink(at)
     return undefined
   }
-  return (await isRemovedEmpty(at)) ? undefined : 'it holds files of somebody else'
+  return (await isRemovedEmpty(at)) ? undefined : 'it contains files that halting did not create'
 }
 
 /** A folder by its path. */

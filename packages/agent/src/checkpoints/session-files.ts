@@ -117,6 +117,6 @@ function checkWhat(what: WhatToRestore): void {
     throw new ConfigurationError(`plan must be given ${wishes}, but its kind is ${String(kind)}.`)
   if (kind === 'rewind' && !(Number.isInteger(what.first) && what.first >= 0))
     throw new ConfigurationError(
-      `first must be the place of a record, from 0 on, but it is ${String(what.first)}. See records().`,
+      `first must be the index of a record, 0 or more, not ${String(what.first)}. See records().`,
     )
 }

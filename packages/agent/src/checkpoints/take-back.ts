@@ -62,7 +62,7 @@ export async function takeBackFrom(
   for (const [index, record] of records.entries()) {
     if (index < first || taken.has(index)) continue
     if (record.type === 'command_start' && !ended.has(index))
-      unknown.push(`a command was cut off (${record.command}): what it changed is not known`)
+      unknown.push(`a command was interrupted (${record.command}): what it changed is unknown`)
     if (record.type === 'command_end') unknown.push(...record.unseen)
     if (record.type === 'change' || record.type === 'command_end' || record.type === 'command_start') takes.push(index)
   }
@@ -199,7 +199,7 @@ function withGround(
   for (const change of changes) {
     const above = change.after.kind === 'absent' ? undefined : inTheWay(change.path)
     if (above === undefined) standing.push(change)
-    else groundless.push({ path: change.path, why: `${above} is no folder` })
+    else groundless.push({ path: change.path, why: `${above} is not a folder` })
   }
   return [standing, [...left, ...groundless]]
 }
@@ -219,7 +219,7 @@ function withoutFull(
     )
     if (staying === undefined) continue
     kept.delete(path)
-    full.push({ path, why: `${staying} in it stays` })
+    full.push({ path, why: `${staying} in it is not removed` })
   }
   const all = [...left, ...full].toSorted((a, b) => (a.path < b.path ? -1 : 1))
   return { changes: [...kept.values()], left: all }
@@ -247,10 +247,10 @@ function namesIn(folder: string): readonly string[] {
 }
 
 function whyOther(now: KeptState, last: Step): string | undefined {
-  if (now.kind === 'unkept' && last.after.kind === 'unkept') return `it ${now.why}: an undo could not be taken back`
+  if (now.kind === 'unkept' && last.after.kind === 'unkept') return `it ${now.why}: this undo could not be reverted`
   if (mayLeave(last, now)) return undefined
-  if (now.kind === 'absent') return 'somebody has deleted it since'
-  return 'somebody else has changed it since'
+  if (now.kind === 'absent') return 'it was deleted outside of halting since then'
+  return 'it was changed outside of halting since then'
 }
 
 async function whyNot(
@@ -262,14 +262,15 @@ async function whyNot(
   const target = history[0]?.before ?? absent
   const above = linkAbove(path)
   const putBack = above === undefined ? undefined : histories.get(above)?.[0]?.before
-  if (above !== undefined && (putBack === undefined || putBack.kind === 'link')) return `${above} is a link now`
+  if (above !== undefined && (putBack === undefined || putBack.kind === 'link'))
+    return `${above} is now a symbolic link`
   for (const [index, step] of history.entries()) {
     const next = history[index + 1]
-    if (next !== undefined && !mayLeave(step, next.before)) return 'somebody else changed it in between'
+    if (next !== undefined && !mayLeave(step, next.before)) return 'it was changed outside of halting in the meantime'
   }
-  if (target.kind === 'unkept') return `what it was is not kept: it ${target.why}`
+  if (target.kind === 'unkept') return `its earlier content was not saved: it ${target.why}`
   if (target.kind === 'file' && (await contents.read(target.sha256)) === undefined)
-    return 'what it was is not kept any more'
+    return 'its earlier content is no longer saved'
   return undefined
 }
 

@@ -27,7 +27,7 @@ interface Reading {
 
 function readGroups(event: HookEvent, groups: Json, { call, warn }: Reading): readonly ShellHook[] {
   if (!Array.isArray(groups)) {
-    warn(`${event} takes a list of {"matcher", "hookCallbackIds"}.`)
+    warn(`${event} must be a list of {"matcher", "hookCallbackIds"}.`)
     return []
   }
   return (groups as readonly Json[]).flatMap((group, index) => {
@@ -36,12 +36,12 @@ function readGroups(event: HookEvent, groups: Json, { call, warn }: Reading): re
     const ids = textsIn(fields['hookCallbackIds'])
     const matcher = fields['matcher'] ?? ''
     if (ids === undefined || typeof matcher !== 'string') {
-      warn(`${where} takes {"matcher": text, "hookCallbackIds": texts}. Its hooks are not called.`)
+      warn(`${where} must be {"matcher": string, "hookCallbackIds": strings}. Its hooks are ignored.`)
       return []
     }
     const timeoutMs = timeoutMsOf(event, fields['timeout'] ?? undefined)
     // A guard is called, whatever else is wrong.
-    if (timeoutMs === undefined) warn(`${where}: timeout takes seconds, above 0; the usual time holds.`)
+    if (timeoutMs === undefined) warn(`${where}: timeout must be a number of seconds above 0; the default is used.`)
     const onError = onErrorOf(event, fields)
     if (typeof onError === 'string') warn(`${where}: ${onError}`)
     const common = {

@@ -77,14 +77,14 @@ export function readEvents(
   const warn: Warn = (what) => void warnings.push(`hooks: ${what}`)
   const hooks = jsonOf(given ?? {})
   if (!isJsonObject(hooks)) {
-    warn('an object is needed, with lists by event. None of them is called.')
+    warn('must be an object with lists by event. No hook is used.')
     return { hooks: found, warnings }
   }
   for (const [event, groups] of Object.entries(hooks)) {
     const known = hookEvents.find((one) => one === event)
     const meant = known === undefined ? nearest(event, hookEvents) : undefined
     const hint = meant === undefined ? '' : ` Did you mean ${meant}?`
-    if (known === undefined) warn(`there is no event ${event} in this version. Its hooks are not called.${hint}`)
+    if (known === undefined) warn(`unknown event ${event}; its hooks are ignored.${hint}`)
     else found[known] = readList(known, groups ?? null, warn)
   }
   return { hooks: found, warnings }
@@ -97,11 +97,11 @@ export function usedMatcher(matcher: string, where: string, warn: Warn): string 
   const problem = problemOfMatcher(matcher)
   // One that guards must not fall silent over a slip of the pen: where it cannot be read, it is for all.
   if (problem !== undefined)
-    warn(`${where}: the matcher "${matcher}" is no regular expression (${problem}); it matches all.`)
+    warn(`${where}: the matcher "${matcher}" is not a valid regular expression (${problem}), so it matches every tool.`)
   // Nobody's tool has such a name: what was meant to guard would never be called.
   if (/^\w+\([^)]*[\s:/~][^)]*\)$/.test(matcher))
     warn(
-      `${where}: the matcher "${matcher}" is held against names of tools and fits none: it looks like a permission rule. Write ${matcher.slice(0, matcher.indexOf('('))}, and look at tool_input in the hook.`,
+      `${where}: the matcher "${matcher}" is compared with tool names and matches none: it looks like a permission rule. Use ${matcher.slice(0, matcher.indexOf('('))}, and check tool_input in the hook.`,
     )
   return problem === undefined ? matcher : ''
 }
@@ -118,7 +118,7 @@ export function timeoutMsOf(event: HookEvent, seconds: Json | undefined): number
 
 function readGroups(event: HookEvent, groups: Json, warn: Warn): readonly ShellHook[] {
   if (!Array.isArray(groups)) {
-    warn(`${event} takes a list of {"matcher", "hooks"}.`)
+    warn(`${event} must be a list of {"matcher", "hooks"}.`)
     return []
   }
   return (groups as readonly Json[]).flatMap((group, index) => {
@@ -139,10 +139,10 @@ function readGroups(event: HookEvent, groups: Json, warn: Warn): readonly ShellH
 }
 
 function readHook(event: HookEvent, matcher: string, hook: Json): ShellHook | string {
-  if (!isJsonObject(hook)) return 'a hook is an object with a type.'
+  if (!isJsonObject(hook)) return 'a hook must be an object with a type.'
   const { type, timeout } = hook
   const timeoutMs = timeoutMsOf(event, timeout)
-  if (timeoutMs === undefined) return 'timeout takes seconds, above 0.'
+  if (timeoutMs === undefined) return 'timeout must be a number of seconds above 0.'
   const isOnce = hook['once'] === true
   const onError = onErrorOf(event, hook)
   if (typeof onError === 'string') return onError
@@ -159,10 +159,10 @@ function readHook(event: HookEvent, matcher: string, hook: Json): ShellHook | st
   }
   switch (type) {
     case 'command':
-      return text('command') === '' ? 'command takes a text.' : { ...common, type, command: text('command') }
+      return text('command') === '' ? 'command must be a string.' : { ...common, type, command: text('command') }
     case 'http':
       if (!/^https?:\/\//i.test(text('url')) || !URL.canParse(text('url')))
-        return 'url takes a URL that begins with http:// or https://.'
+        return 'url must be a URL that begins with http:// or https://.'
       return {
         ...common,
         type,
@@ -171,9 +171,9 @@ function readHook(event: HookEvent, matcher: string, hook: Json): ShellHook | st
         ...variablesOf(hook['allowedEnvVars']),
       }
     case 'prompt':
-      return text('prompt') === '' ? 'prompt takes a text.' : { ...common, type, prompt: text('prompt') }
+      return text('prompt') === '' ? 'prompt must be a string.' : { ...common, type, prompt: text('prompt') }
     default:
-      return `there is no type ${JSON.stringify(type) ?? '(none)'}: command, http and prompt are served.`
+      return `unknown type ${JSON.stringify(type) ?? '(none)'}. Use command, http or prompt.`
   }
 }
 
@@ -184,10 +184,13 @@ const afterTools: readonly HookEvent[] = ['PostToolUse', 'PostToolUseFailure']
 export function onErrorOf(event: HookEvent, hook: JsonObject): { readonly onError?: 'withhold' } | string {
   const { onError } = hook
   if (onError === undefined) return {}
-  if (onError !== 'withhold') return 'onError takes "withhold".'
-  if (!afterTools.includes(event)) return `onError is for ${afterTools.join(' and ')}: there is a result to withhold.`
+  if (onError !== 'withhold') return 'onError must be "withhold".'
+  if (!afterTools.includes(event))
+    return `onError only works with ${afterTools.join(' and ')}, where there is a result to withhold.`
   const isNotHeeded = hook['async'] === true || hook['once'] === true
-  return isNotHeeded ? 'onError goes with neither async nor once: every result has to wait for it.' : { onError }
+  return isNotHeeded
+    ? 'onError cannot be combined with async or once: every result has to wait for the hook.'
+    : { onError }
 }
 
 /** What a timer takes: more would fire at once. */

@@ -10,7 +10,7 @@ export async function agentsFileFor(folder: string, name: string): Promise<strin
   const names = new Set(entries.map((entry) => entry.name))
   const parts = [
     `# ${oneLine(name) || 'Here'}`,
-    'For whoever works on this code, people and agents.',
+    'For people and agents that work on this code.',
     section('What it is', await whatItIs(folder, names)),
     section('Where things are', await folderLines(folder, entries)),
     section('Build, test, check', await commandLines(folder, names)),
@@ -65,8 +65,8 @@ async function whatItIs(folder: string, names: ReadonlySet<string>): Promise<rea
     ...(isJsonObject(engines) && typeof engines['node'] === 'string'
       ? [`Runs on Node ${oneLine(engines['node'])}.`]
       : []),
-    ...(names.has('README.md') ? ['[README.md](README.md) says what it does for its users.'] : []),
-    ...(names.has('CONTRIBUTING.md') ? ['[CONTRIBUTING.md](CONTRIBUTING.md) says how it is changed.'] : []),
+    ...(names.has('README.md') ? ['[README.md](README.md) describes it for users.'] : []),
+    ...(names.has('CONTRIBUTING.md') ? ['[CONTRIBUTING.md](CONTRIBUTING.md) describes how to change it.'] : []),
   ]
 }
 
@@ -92,7 +92,7 @@ const meanings: { readonly [folder: string]: string } = {
   packages: 'packages',
   apps: 'programs',
   cmd: 'programs',
-  public: 'files that are served as they are',
+  public: 'static files',
 }
 const mostFolders = 20
 
@@ -127,12 +127,10 @@ async function commandLines(folder: string, names: ReadonlySet<string>): Promise
   if (names.has('package.json')) lines.push(...scriptLines(await packageOf(folder), names))
   const python = `${await textOf(folder, 'pyproject.toml')}${await textOf(folder, 'requirements.txt')}`
   if (names.has('pytest.ini') || /\bpytest\b/.test(python)) lines.push('`pytest`: the tests')
-  if (/\bruff\b/.test(python)) lines.push('`ruff check .`: what is wrong in the code')
+  if (/\bruff\b/.test(python)) lines.push('`ruff check .`: lint')
   if (/\bmypy\b/.test(python)) lines.push('`mypy .`: the types')
-  if (names.has('Cargo.toml'))
-    lines.push('`cargo build`', '`cargo test`: the tests', '`cargo clippy`: what is wrong in the code')
-  if (names.has('go.mod'))
-    lines.push('`go build ./...`', '`go test ./...`: the tests', '`go vet ./...`: what is wrong in the code')
+  if (names.has('Cargo.toml')) lines.push('`cargo build`', '`cargo test`: the tests', '`cargo clippy`: lint')
+  if (names.has('go.mod')) lines.push('`go build ./...`', '`go test ./...`: the tests', '`go vet ./...`: lint')
   if (names.has('pom.xml')) lines.push('`mvn test`: the tests')
   if (names.has('gradlew')) lines.push('`./gradlew test`: the tests')
   if (names.has('Gemfile') && names.has('Rakefile')) lines.push('`bundle exec rake`')
@@ -176,13 +174,13 @@ function code(text: string): string {
 
 /** Files that say how code is to look. */
 const ruleFiles: readonly (readonly [file: RegExp, what: string])[] = [
-  [/^\.editorconfig$/, 'how files are laid out'],
-  [/^(?:\.prettierrc.*|prettier\.config\..*)$/, 'the format (Prettier)'],
-  [/^(?:\.eslintrc.*|eslint\.config\..*)$/, 'what ESLint refuses'],
-  [/^(?:\.oxlintrc\.json|oxlint\.config\..*)$/, 'what oxlint refuses'],
-  [/^biome\.jsonc?$/, 'the format, and what Biome refuses'],
-  [/^(?:rustfmt|\.rustfmt)\.toml$/, 'the format (rustfmt)'],
-  [/^\.golangci\.ya?ml$/, 'what golangci-lint refuses'],
+  [/^\.editorconfig$/, 'formatting'],
+  [/^(?:\.prettierrc.*|prettier\.config\..*)$/, 'formatting (Prettier)'],
+  [/^(?:\.eslintrc.*|eslint\.config\..*)$/, 'lint rules (ESLint)'],
+  [/^(?:\.oxlintrc\.json|oxlint\.config\..*)$/, 'lint rules (oxlint)'],
+  [/^biome\.jsonc?$/, 'formatting and lint rules (Biome)'],
+  [/^(?:rustfmt|\.rustfmt)\.toml$/, 'formatting (rustfmt)'],
+  [/^\.golangci\.ya?ml$/, 'lint rules (golangci-lint)'],
 ]
 
 async function ruleLines(folder: string, names: ReadonlySet<string>): Promise<readonly string[]> {

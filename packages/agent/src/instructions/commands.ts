@@ -78,13 +78,13 @@ async function commandFiles(folder: string, notes: string[]): Promise<readonly F
       } else if (entry.name.endsWith('.md')) {
         const name = relative(folder, path).slice(0, -'.md'.length).replaceAll(sep, ':')
         if (isName(name)) files.push({ name, path })
-        else notes.push(`${path} is no command: its name has characters that no command has.`)
+        else notes.push(`${path} is not a command: its name has characters that are not allowed.`)
       }
     }
   }
   await look(folder, 1)
   if (entries > mostEntries)
-    notes.push(`${folder} has more than ${mostEntries} entries: not all of its commands are known.`)
+    notes.push(`${folder} has more than ${mostEntries} entries. Some of its commands are not loaded.`)
   return files
 }
 
@@ -123,9 +123,9 @@ async function readPrompt(
   const read = await boundedText(path, mostBytes)
   if (read.kind === 'absent') return undefined
   const why = bothEnds(path).some((end) => !mayRead(end))
-    ? 'is not read: a rule denies it'
+    ? 'was skipped: a permission rule denies it'
     : place.root !== undefined && !isInside(realPath(path), realPath(place.root))
-      ? `is not read: it is a link out of the ${place.level}`
+      ? `was skipped: it is a symbolic link that leaves the ${place.level}`
       : read.kind === 'unfit'
         ? read.why
         : undefined
@@ -133,7 +133,7 @@ async function readPrompt(
     notes.push(`${path} ${why}.`)
     return undefined
   }
-  if (read.isCut) notes.push(`${path} is too long: the first ${mostBytes} bytes of it count.`)
+  if (read.isCut) notes.push(`${path} is too long: only the first ${mostBytes} bytes are used.`)
   const { fields, body } = withFrontMatter(withPluginRoot(read.text, place))
   const isSkill = kind === 'skills'
   const given = isSkill ? textField(fields, 'name') : ''

@@ -42,7 +42,7 @@ function fieldsIn(lines: readonly string[], { problems, below: kept, isField }: 
     const line = lines[at] ?? ''
     const [, name, given = ''] = /^([\w-]+):(?:\s+(.*))?$/.exec(line) ?? []
     if (name === undefined) {
-      if (!/^\s*(?:#|$)/.test(line)) problems.push(`the line ${shownLine(line)} is not understood`)
+      if (!/^\s*(?:#|$)/.test(line)) problems.push(`cannot parse the line ${shownLine(line)}`)
       continue
     }
     const below: string[] = []
@@ -58,7 +58,7 @@ function fieldsIn(lines: readonly string[], { problems, below: kept, isField }: 
       const field = below.find((each) => /^\s+["']?[\w-]+["']?\s*:(?:\s|$)/.test(each))
       if (field !== undefined) problems.push(`the line ${shownLine(field)} belongs to the field above it`)
     }
-    if (fields.has(name.toLowerCase())) problems.push(`the field ${name} stands there twice`)
+    if (fields.has(name.toLowerCase())) problems.push(`the field ${name} is given twice`)
     fields.set(name.toLowerCase(), valueOf(given.trim(), below))
   }
   return fields

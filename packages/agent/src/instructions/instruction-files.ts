@@ -53,7 +53,7 @@ export async function readInstructions(options: BriefingPlaces & ReadingRules): 
   const reader = new InstructionReader(options)
   for (const place of instructionPlaces(options)) {
     const isAbove = place.level !== 'user' && !isInside(place.path, cwd)
-    if (isAbove && isOfAnotherUser(place.path)) reader.note(`${place.path} belongs to another user and is not read.`)
+    if (isAbove && isOfAnotherUser(place.path)) reader.note(`${place.path} belongs to another user. Skipped.`)
     else await reader.read(place)
   }
   return reader.end(allCharacters)
@@ -106,7 +106,7 @@ class InstructionReader {
     const real = realPath(path)
     if (this.#seen.has(real)) return true
     if (this.#files.length >= mostFiles) {
-      this.note(`${path} is not read: there are more than ${mostFiles} files of instructions.`)
+      this.note(`${path} was skipped: there are more than ${mostFiles} instruction files.`)
       return true
     }
     const isDenied = bothEnds(path).some((end) => !this.#rules.mayRead(end))
@@ -115,7 +115,9 @@ class InstructionReader {
     this.#seen.add(real)
     if (isDenied || read.kind === 'unfit') {
       this.note(
-        isDenied ? `${path} is not read: a rule denies it.` : `${path} ${read.kind === 'unfit' ? read.why : ''}.`,
+        isDenied
+          ? `${path} was skipped: a permission rule denies it.`
+          : `${path} ${read.kind === 'unfit' ? read.why : ''}.`,
       )
       return true
     }
@@ -141,7 +143,7 @@ class InstructionReader {
 
   async #import(place: InstructionPlace, named: string, by: string, depth: number): Promise<void> {
     if (depth > importDepth)
-      return this.note(`${by} imports ${named}, deeper than ${importDepth} files: it is not read.`)
+      return this.note(`${by} imports ${named}, nested more than ${importDepth} files deep. Skipped.`)
     for (const spelling of spellingsOf(named)) {
       const path = importPath(spelling, dirname(by), this.#rules.home)
       if (path === undefined) continue
@@ -155,7 +157,7 @@ class InstructionReader {
       if (await this.#take(place, path, by, depth)) return
     }
     // A name that somebody is called by is no path.
-    if (/[/.]/.test(named)) this.note(`${by} imports ${named}, which is not there.`)
+    if (/[/.]/.test(named)) this.note(`${by} imports ${named}, which does not exist.`)
   }
 
   #lets(real: string, by: string): Promise<boolean> {
@@ -164,7 +166,7 @@ class InstructionReader {
 
   /** In the bounds: what counts most has room first. */
   end(characters: number): Instructions {
-    if (this.#imports > mostImports) this.note(`More than ${mostImports} files are imported: the rest is not read.`)
+    if (this.#imports > mostImports) this.note(`More than ${mostImports} files are imported. The rest is skipped.`)
     let left = characters
     const kept: InstructionFile[] = []
     for (const file of this.#files.toReversed()) {
@@ -173,7 +175,7 @@ class InstructionReader {
       left -= text.length
       if (isCut)
         this.note(
-          `${file.path} is too long: ${text === '' ? 'nothing' : `the first ${text.length} characters`} of it is shown.`,
+          `${file.path} is too long: ${text === '' ? 'it is skipped' : `only the first ${text.length} characters are used`}.`,
         )
       kept.push({ ...file, text, isCut })
     }

@@ -19,7 +19,7 @@ export function jsonSchemaOutput<const Schema extends JsonObject>(
     if (isFit === undefined)
       return {
         fits: false,
-        message: `it took longer than ${mostMs / 1000} s to be checked; make its texts and lists shorter`,
+        message: `it took longer than ${mostMs / 1000} s to check; use shorter strings and lists`,
       }
     if (isFit) {
       // What the schema takes is what this type says of it.
@@ -61,10 +61,10 @@ function compiled(schema: JsonObject): ReturnType<Ajv['compile']> {
     }
   } catch (thrown) {
     const why =
-      thrown instanceof RangeError ? 'it is nested too deeply, or refers to itself without end' : messageOf(thrown)
+      thrown instanceof RangeError ? 'it is nested too deeply, or refers to itself endlessly' : messageOf(thrown)
     throw new ConfigurationError(`The JSON Schema cannot be used: ${headOf(why, mostProblem)}.`)
   }
-  throw new ConfigurationError('The JSON Schema cannot be used: $async is no part of JSON Schema.')
+  throw new ConfigurationError('The JSON Schema cannot be used: $async is not part of JSON Schema.')
 }
 
 /** @throws ConfigurationError for another draft. */
@@ -73,7 +73,7 @@ function validatorFor({ $schema: draft = newest }: JsonObject): Ajv {
   const Validator = validators.get(name)
   if (Validator === undefined)
     throw new ConfigurationError(
-      `The JSON Schema is of a draft that is not supported: ${JSON.stringify(draft)}. Write it in draft 2020-12 or 7, or leave $schema out for 2020-12.`,
+      `The JSON Schema uses an unsupported draft: ${JSON.stringify(draft)}. Use draft 2020-12 or 7, or remove $schema to use 2020-12.`,
     )
   const validator = new Validator({
     // Words that are not known say nothing, as the standard has it.

@@ -51,7 +51,7 @@ export async function readMemory({ folder, path }: MemoryPlace): Promise<Memory>
   const problems: string[] = []
   const names = await namesIn(root).catch((thrown: unknown): readonly string[] => {
     if (codeOf(thrown) === 'ENOENT') return []
-    problems.push(`${path} is not read: ${whyNot(thrown)}.`)
+    problems.push(`${path} was skipped: ${whyNot(thrown)}.`)
     return []
   })
   const closed = new Set<string>()
@@ -62,23 +62,25 @@ export async function readMemory({ folder, path }: MemoryPlace): Promise<Memory>
     closed.add(name)
     const shown = join(path, name)
     if (found.kind === 'unfit') {
-      problems.push(`${shown} ${found.why}: it is not read, and nothing is written there.`)
+      problems.push(`${shown} ${found.why}. It is not read or written.`)
       return undefined
     }
-    problems.push(`${shown} is longer than ${fileBytes} bytes: its beginning is read, and nothing is written there.`)
+    problems.push(
+      `${shown} is longer than ${fileBytes} bytes. Only its beginning is read, and nothing is written there.`,
+    )
     return { name, text: found.text, isWhole: false }
   }
   const index = names.includes(indexName) ? await read(indexName) : undefined
   const topicNames = names.flatMap((name) => (name.endsWith('.md') ? [name.slice(0, -3)] : [])).filter(isTopicName)
   if (topicNames.length > mostTopics)
-    problems.push(`${path} has ${topicNames.length} topics: the first ${mostTopics} by name are read.`)
+    problems.push(`${path} has ${topicNames.length} topics. Only the first ${mostTopics} by name are read.`)
   const topics: ReadTopic[] = []
   for (const name of topicNames.slice(0, mostTopics)) {
     const file = await read(`${name}.md`)
     if (file === undefined) continue
     const topic = topicOf(name, file.text)
     for (const line of topic.damagedLines)
-      problems.push(`${join(path, file.name)}:${line} is no note that can be read: it stays as it is.`)
+      problems.push(`${join(path, file.name)}:${line} is not a valid note. It is left unchanged.`)
     topics.push({ ...topic, file })
   }
   return { index, topics, problems, closed }
@@ -111,22 +113,22 @@ type ReadText =
 async function readText(path: string): Promise<ReadText> {
   const read = await boundedBytes(path, fileBytes)
   if (read.kind === 'unfit')
-    return { kind: 'unfit', why: read.why.includes('path_moved') ? 'is a link, or lies behind one' : read.why }
+    return { kind: 'unfit', why: read.why.includes('path_moved') ? 'is a symbolic link or inside one' : read.why }
   if (read.kind === 'absent') return read
   const { bytes, isCut } = read
-  if (bytes.includes(0)) return { kind: 'unfit', why: 'is no text' }
+  if (bytes.includes(0)) return { kind: 'unfit', why: 'is not a text file' }
   try {
     // The cut may have gone through a character.
     const decoder = new TextDecoder('utf-8', { fatal: !isCut, ignoreBOM: true })
     return { kind: 'text', text: decoder.decode(bytes), isCut }
   } catch {
-    return { kind: 'unfit', why: 'is no text in UTF-8' }
+    return { kind: 'unfit', why: 'is not valid UTF-8' }
   }
 }
 
 /** Why a folder cannot be used. */
 function whyNot(thrown: unknown): string {
-  if (thrown instanceof PathMovedError) return 'it is a link, or lies behind one'
-  if (codeOf(thrown) === 'ENOTDIR') return 'it is no folder'
+  if (thrown instanceof PathMovedError) return 'it is a symbolic link or inside one'
+  if (codeOf(thrown) === 'ENOTDIR') return 'it is not a folder'
   return `it cannot be opened (${codeOf(thrown) ?? 'unknown'})`
 }

@@ -107,7 +107,7 @@ async function carryOut(
   place: MemoryPlace,
   { answer, notes, now }: { readonly answer: Dream; readonly notes: readonly Dreamt[]; readonly now: Date },
 ): Promise<DreamEnd> {
-  if (!stillThere(notes, held.memory)) return { kind: 'failed', why: 'the notes were changed meanwhile' }
+  if (!stillThere(notes, held.memory)) return { kind: 'failed', why: 'the notes were changed in the meantime' }
   const end = dreamed(answer, notes, held.memory)
   if (end.kind === 'refused') return { kind: 'failed', why: end.why }
   const { files, before, after, merged, dropped } = end

@@ -19,13 +19,13 @@ const told: readonly RegExp[] = [
 
 /** Why a text is not written down; undefined where nothing in it looks like a secret (spec R-MEM-6). The secret is not in the answer. */
 export function secretIn(text: string, env: Environment): string | undefined {
-  if (text.includes(redactedMark)) return 'it holds a secret'
-  if (redactSecrets(text) !== text) return 'it holds a secret of a known form'
+  if (text.includes(redactedMark)) return 'it contains a secret'
+  if (redactSecrets(text) !== text) return 'it contains a secret of a known format'
   const found = secretsOf(env).find(({ pattern }) => pattern.test(text))
-  if (found !== undefined) return `it holds the value of ${found.name}`
-  if (told.some((pattern) => pattern.test(text))) return 'it tells a password, a key or the like'
-  if (/(?:\d[ -]?){13,}/.test(text)) return 'it holds a long number'
-  return text.split(/[\s"'`,;()<>[\]{}]+/).some(looksRandom) ? 'it holds what looks like a key' : undefined
+  if (found !== undefined) return `it contains the value of ${found.name}`
+  if (told.some((pattern) => pattern.test(text))) return 'it contains a password, a key or similar'
+  if (/(?:\d[ -]?){13,}/.test(text)) return 'it contains a long number'
+  return text.split(/[\s"'`,;()<>[\]{}]+/).some(looksRandom) ? 'it contains what looks like a key' : undefined
 }
 
 /** A whole text with marks in the place of secrets: of known forms, values of variables, and what is told as one, also over its lines and sentences. */

@@ -39,7 +39,7 @@ export function memoryStage({ place, env, written, model, now = () => new Date()
       const entries = transcript.since(0).filter(({ id }) => id.startsWith(`${runId}/`))
       const said = saidIn(entries, { sessionId, env, written })
       const end = await extract(place, said, asking(context), now(), context.signal)
-      if (end.kind === 'nothing said') return { kind: 'skipped', message: 'Nothing was said that could be kept.' }
+      if (end.kind === 'nothing said') return { kind: 'skipped', message: 'There was nothing to remember.' }
       if (end.kind === 'failed') throw new Error(end.why)
       return { kind: 'done', message: wordsOf(end), details: factsOf(end) }
     },
@@ -48,11 +48,11 @@ export function memoryStage({ place, env, written, model, now = () => new Date()
 
 function wordsOf({ added, merged, refused }: Extract<Extracted, { kind: 'kept' }>): string {
   const parts = [
-    ...(added.length === 0 ? [] : [`kept ${added.map(({ topic, note }) => `${note.id} (${topic})`).join(', ')}`]),
-    ...(merged.length === 0 ? [] : [`${merged.length} known already`]),
-    ...(refused.length === 0 ? [] : [`left out ${refused.length}: ${[...new Set(refused)].join('; ')}`]),
+    ...(added.length === 0 ? [] : [`added ${added.map(({ topic, note }) => `${note.id} (${topic})`).join(', ')}`]),
+    ...(merged.length === 0 ? [] : [`${merged.length} already known`]),
+    ...(refused.length === 0 ? [] : [`rejected ${refused.length}: ${[...new Set(refused)].join('; ')}`]),
   ]
-  return parts.length === 0 ? 'Nothing was worth keeping.' : `Notes: ${parts.join(', ')}.`
+  return parts.length === 0 ? 'There was nothing worth remembering.' : `Notes: ${parts.join(', ')}.`
 }
 
 function factsOf({ added, merged, refused }: Extract<Extracted, { kind: 'kept' }>): JsonObject {
@@ -85,13 +85,13 @@ export function dreamStage(options: DreamStageOptions): Stage {
     async run(context) {
       const end = await dream(place, { owner, ask: asking(context), now: now(), when, signal: context.signal })
       options.onEnd?.(end)
-      if (end.kind === 'not due') return { kind: 'skipped', message: 'It is not time yet.' }
+      if (end.kind === 'not due') return { kind: 'skipped', message: 'It is not due yet.' }
       if (end.kind === 'nothing to do') return { kind: 'skipped', message: 'There are fewer than two notes.' }
       if (end.kind === 'failed') throw new Error(end.why)
       const { before, after, merged, dropped } = end
       return {
         kind: 'done',
-        message: `Notes: ${before} before, ${after} now; halting memory dream undo takes it back.`,
+        message: `Notes: ${before} before, ${after} now; Revert with halting memory dream undo.`,
         details: { before, after, merged, dropped: dropped.map(({ id }) => id) },
       }
     },

@@ -93,11 +93,11 @@ async function makeFolders({ folder: { base, parts }, path }: MemoryPlace): Prom
         if (codeOf(thrown) !== 'EEXIST') throw thrown
       })
       if (!(await lstat(at)).isDirectory())
-        throw new MemoryError('memory_unusable', `${at} is a link, or no folder: nothing is written there.`)
+        throw new MemoryError('memory_unusable', `${at} is a symbolic link or not a folder. Nothing is written there.`)
     }
   } catch (thrown) {
     if (thrown instanceof MemoryError) throw thrown
-    throw new MemoryError('memory_unusable', `${path} cannot be made (${codeOf(thrown) ?? 'unknown'}).`)
+    throw new MemoryError('memory_unusable', `${path} cannot be created (${codeOf(thrown) ?? 'unknown'}).`)
   }
 }
 
@@ -181,13 +181,13 @@ export class Changes {
   whyFull(topic: string, { text }: Note): string | undefined {
     const file = this.#topics.get(topic)
     if (file?.isWhole === false || this.#memory.closed.has(`${topic}.md`)) return `${topic}.md cannot be written`
-    if (file === undefined && this.#topics.size >= mostTopics) return `there are ${mostTopics} topics already`
+    if (file === undefined && this.#topics.size >= mostTopics) return `there are ${mostTopics} topics, the maximum`
     const notes = [...this.#topics.values()].reduce((sum, { notes: { length } }) => sum + length, 0)
-    if (notes >= mostNotes) return `there are ${mostNotes} notes already: halting memory dream makes room`
+    if (notes >= mostNotes) return `there are ${mostNotes} notes, the maximum. Use halting memory dream to merge some`
     if (text.length > mostNoteCharacters) return `it is longer than ${mostNoteCharacters} characters`
     // A line has what it comes from, too.
     const bytes = Buffer.byteLength(file?.text ?? '') + Buffer.byteLength(text) + 500
-    return bytes > fileBytes ? `${topic}.md is full: halting memory dream makes room` : undefined
+    return bytes > fileBytes ? `${topic}.md is full. Use halting memory dream to merge notes` : undefined
   }
 
   sameAs({ text }: Note): { readonly topic: string; readonly note: Note } | undefined {

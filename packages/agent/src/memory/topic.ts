@@ -78,6 +78,6 @@ export function indexWith(text: string, topics: readonly Topic[], gone: readonly
 
 const indexHead = `# Memory
 
-What halting keeps of earlier sessions in this folder, a file for each topic. You may write here too: it takes away nothing of yours.
+What halting remembers of earlier sessions in this folder, one file for each topic. You may write here too: halting does not remove your text.
 
 `

@@ -29,7 +29,7 @@ function placesOf(root: string, kind: Kind, named: readonly string[] | undefined
     const isThere = inside.kind === 'inside' && statOf(inside.path) !== undefined
     if (isThere) return [inside.path]
     if (inside.kind === 'wrong') notes.push(`${kind}: ${JSON.stringify(given)} ${inside.why}`)
-    else if (named !== undefined) notes.push(`${kind}: ${JSON.stringify(given)} is not there`)
+    else if (named !== undefined) notes.push(`${kind}: ${JSON.stringify(given)} does not exist`)
     return []
   })
 }
@@ -47,7 +47,7 @@ async function objectsOf(
     const read = await readJson(root, path)
     if (read.kind === 'read') objects.push(read.value)
     else if (read.kind === 'wrong') notes.push(`${JSON.stringify(path)} ${read.why}`)
-    else if (path !== usual) notes.push(`${JSON.stringify(path)} is not there`)
+    else if (path !== usual) notes.push(`${JSON.stringify(path)} does not exist`)
   }
   return [...objects, ...named.filter((one) => typeof one !== 'string')]
 }

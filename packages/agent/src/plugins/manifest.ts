@@ -46,14 +46,14 @@ export async function readManifest(root: string): Promise<Manifest> {
 
 function textIn(field: string, value: unknown): { readonly [name: string]: string } {
   if (value === undefined) return {}
-  if (typeof value !== 'string' || value.length > 1_000) throw new ManifestError(`its ${field} must be a short text`)
+  if (typeof value !== 'string' || value.length > 1_000) throw new ManifestError(`its ${field} must be a short string`)
   return { [field]: value }
 }
 
 function listIn(field: string, value: unknown): readonly (string | JsonObject)[] | undefined {
   if (value === undefined) return undefined
   const list: readonly unknown[] = Array.isArray(value) ? value : [value]
-  if (list.length > 1_000) throw new ManifestError(`its ${field} names more than 1000 places`)
+  if (list.length > 1_000) throw new ManifestError(`its ${field} has more than 1000 paths`)
   return list.map((one) => (typeof one === 'string' || isJsonObject(one) ? one : wrong(field)))
 }
 
@@ -66,11 +66,11 @@ type Inside = { readonly kind: 'inside'; readonly path: string } | { readonly ki
 /** A path that a plugin names, as an absolute one; or why it is refused: it leads out of the plugin (spec R-PLUGIN-3). */
 export function pathInside(root: string, path: string): Inside {
   if (path.startsWith('/') || path.split('/').includes('..') || /[\0\\]/.test(path))
-    return { kind: 'wrong', why: 'is refused: a path of a plugin begins at its folder, and stays in it' }
+    return { kind: 'wrong', why: 'is rejected: a path of a plugin must be relative and stay in its folder' }
   const whole = join(root, path)
   return isInside(realPath(whole), realPath(root))
     ? { kind: 'inside', path: whole }
-    : { kind: 'wrong', why: 'is refused: it is a link out of the plugin' }
+    : { kind: 'wrong', why: 'is rejected: it is a symbolic link that leaves the plugin' }
 }
 
 const mostBytes = 1024 * 1024
@@ -90,8 +90,8 @@ export async function readJson(root: string, path: string): Promise<ReadJson> {
   if (read.isCut) return { kind: 'wrong', why: `is longer than ${mostBytes} bytes` }
   try {
     const value: unknown = JSON.parse(read.text)
-    return isJsonObject(value) ? { kind: 'read', value } : { kind: 'wrong', why: 'is no object' }
+    return isJsonObject(value) ? { kind: 'read', value } : { kind: 'wrong', why: 'is not an object' }
   } catch (thrown) {
-    return { kind: 'wrong', why: `is no JSON (${messageOf(thrown)})` }
+    return { kind: 'wrong', why: `is not valid JSON (${messageOf(thrown)})` }
   }
 }

@@ -44,7 +44,7 @@ type Read =
   | { readonly kind: 'refused'; readonly problem: Pick<PluginProblem, 'type' | 'message'> }
 
 async function readPlugin(path: string): Promise<Read> {
-  if (!isDirectory(path)) return refused('path-not-found', 'there is no such folder')
+  if (!isDirectory(path)) return refused('path-not-found', 'the folder does not exist')
   if (/\p{C}/u.test(path)) return refused('generic-error', 'the name of its folder has control characters')
   let manifest: Manifest
   try {
@@ -57,7 +57,7 @@ async function readPlugin(path: string): Promise<Read> {
   if (!isPluginName(name))
     return refused(
       'manifest-validation-error',
-      `${JSON.stringify(name)} is no name of a plugin: it takes letters, digits, "_", "-" and "."`,
+      `${JSON.stringify(name)} is not a valid plugin name. Use letters, digits, "_", "-" and "."`,
     )
   const { notes, ...components } = await componentsOf(path, manifest)
   return {

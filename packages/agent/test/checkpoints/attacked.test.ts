@@ -78,7 +78,7 @@ describe('a folder', () => {
     await bash('git stash -q')
     const plan = await files.plan({ kind: 'undo' })
     expect(plan?.changes).toEqual([])
-    expect(plan?.left).toEqual([{ path: at('a.txt/inner'), why: `${at('a.txt')} is no folder` }])
+    expect(plan?.left).toEqual([{ path: at('a.txt/inner'), why: `${at('a.txt')} is not a folder` }])
   })
 })
 
@@ -132,7 +132,7 @@ describe('a repository', () => {
     const { sh } = opened('git')
     sh(`echo one > $'caf\\xe9'`)
     await bash(`echo two > $'caf\\xe9'; echo new > b.txt`)
-    expect(await undone()).toEqual([expect.stringContaining('no text')])
+    expect(await undone()).toEqual([expect.stringContaining('not valid UTF-8')])
   })
 })
 
@@ -140,7 +140,7 @@ test('a folder with a name that is no text says so', async () => {
   const { sh } = opened('folder')
   sh(`echo one > $'caf\\xe9'`)
   await bash(`echo two > $'caf\\xe9'; echo new > b.txt`)
-  expect(await undone()).toEqual([expect.stringContaining('no text')])
+  expect(await undone()).toEqual([expect.stringContaining('not valid UTF-8')])
 })
 
 test('the sessions of the program are not looked at, also where a link leads to them', async () => {

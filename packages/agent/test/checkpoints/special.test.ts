@@ -63,7 +63,9 @@ describe.each(['git', 'folder'] as const)('in a %s', (kind) => {
     const plan = await project.files.plan({ kind: 'undo' })
     if (plan === undefined) throw new Error('there is a change')
     writeFileSync(at('a'), 'mine\n')
-    expect(await project.files.apply(plan)).toEqual([{ path: at('a'), why: 'somebody else has changed it since' }])
+    expect(await project.files.apply(plan)).toEqual([
+      { path: at('a'), why: 'it was changed outside of halting since then' },
+    ])
     expect(await project.files.plan({ kind: 'redo' })).toBeUndefined()
     writeFileSync(at('a'), 'new\n')
     expect(await undo()).toEqual([])
@@ -76,7 +78,9 @@ describe.each(['git', 'folder'] as const)('in a %s', (kind) => {
     const began = performance.now()
     await bash('truncate -s 1K large; echo x > small')
     expect(performance.now() - began).toBeLessThan(20_000)
-    expect(await undo()).toEqual([expect.stringMatching(/^large: what it was is not kept: it is larger than/)])
+    expect(await undo()).toEqual([
+      expect.stringMatching(/^large: its earlier content was not saved: it is larger than/),
+    ])
     expect([statSync(at('large')).size, existsSync(at('small'))]).toEqual([1024, false])
   })
 
@@ -200,7 +204,7 @@ describe('a git repository', () => {
       'echo "* text eol=crlf" > .gitattributes; printf "a\\r\\n" > a; git add . && git commit -qm x; git status',
     )
     await bash('printf "b\\r\\n" > a')
-    expect(await undo()).toEqual([expect.stringMatching(/^a: what it was is not kept: it is changed by git/)])
+    expect(await undo()).toEqual([expect.stringMatching(/^a: its earlier content was not saved: it is changed by git/)])
   })
 })
 

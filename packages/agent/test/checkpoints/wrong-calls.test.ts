@@ -7,7 +7,7 @@ const wrongCalls: readonly (readonly [message: string, call: () => unknown])[] =
   ['The folder of SessionFiles must be a text', () => new SessionFiles(undefined as never)],
   ['plan must be given an object', () => new SessionFiles('/x').plan(undefined as never)],
   ["plan must be given { kind: 'undo' }", () => new SessionFiles('/x').plan({ kind: 'x' } as never)],
-  ['first must be the place of a record', () => new SessionFiles('/x').plan({ kind: 'rewind' } as never)],
+  ['first must be the index of a record', () => new SessionFiles('/x').plan({ kind: 'rewind' } as never)],
 ]
 
 test.each(wrongCalls)('a wrong call is rejected with what to do: %s', async (message, call) => {

@@ -112,7 +112,7 @@ describe('which hooks are called (spec R-SETHOOK-10)', () => {
     'no URL of the web: %s',
     (url) => {
       const { hooks, warnings } = readHooks({ Stop: [{ hooks: [{ type: 'http', url }] }] })
-      expect([hooks.Stop, warnings]).toEqual([[], ['hooks: Stop[0].hooks[0]: url takes a URL that begins with http:// or https://.']])
+      expect([hooks.Stop, warnings]).toEqual([[], ['hooks: Stop[0].hooks[0]: url must be a URL that begins with http:// or https://.']])
     },
   ) // prettier-ignore
 })

@@ -147,12 +147,12 @@ test('what cannot be read is told, and the rest is called', () => {
     ['c', 600_000],
   ])
   expect(warnings).toEqual([
-    'hooks: PreToolUse[0] takes {"matcher": text, "hookCallbackIds": texts}. Its hooks are not called.',
-    'hooks: PreToolUse[1] takes {"matcher": text, "hookCallbackIds": texts}. Its hooks are not called.',
-    'hooks: PreToolUse[2]: timeout takes seconds, above 0; the usual time holds.',
-    'hooks: PreToolUse[3] takes {"matcher": text, "hookCallbackIds": texts}. Its hooks are not called.',
-    'hooks: there is no event WorktreeCreate in this version. Its hooks are not called.',
-    'hooks: Stop takes a list of {"matcher", "hookCallbackIds"}.',
+    'hooks: PreToolUse[0] must be {"matcher": string, "hookCallbackIds": strings}. Its hooks are ignored.',
+    'hooks: PreToolUse[1] must be {"matcher": string, "hookCallbackIds": strings}. Its hooks are ignored.',
+    'hooks: PreToolUse[2]: timeout must be a number of seconds above 0; the default is used.',
+    'hooks: PreToolUse[3] must be {"matcher": string, "hookCallbackIds": strings}. Its hooks are ignored.',
+    'hooks: unknown event WorktreeCreate; its hooks are ignored.',
+    'hooks: Stop must be a list of {"matcher", "hookCallbackIds"}.',
   ])
 })
 

@@ -164,17 +164,17 @@ describe('settings', () => {
   })
 
   test.each([
-    [{ Nope: [] }, 'hooks: there is no event Nope in this version. Its hooks are not called.'],
+    [{ Nope: [] }, 'hooks: unknown event Nope; its hooks are ignored.'],
     [
       { preToolUs: [] },
-      'hooks: there is no event preToolUs in this version. Its hooks are not called. Did you mean PreToolUse?',
+      'hooks: unknown event preToolUs; its hooks are ignored. Did you mean PreToolUse?',
     ],
-    ['on', 'hooks: an object is needed, with lists by event. None of them is called.'],
-    [{ Stop: {} }, 'hooks: Stop takes a list of {"matcher", "hooks"}.'],
+    ['on', 'hooks: must be an object with lists by event. No hook is used.'],
+    [{ Stop: {} }, 'hooks: Stop must be a list of {"matcher", "hooks"}.'],
     [{ Stop: [{ hooks: 'x' }] }, 'hooks: Stop[0] takes {"matcher": text, "hooks": list}.'],
-    [{ Stop: [{ hooks: [{ type: 'command' }] }] }, 'hooks: Stop[0].hooks[0]: command takes a text.'],
-    [{ Stop: [{ hooks: [{ type: 'agent' }] }] }, 'hooks: Stop[0].hooks[0]: there is no type "agent": command, http and prompt are served.'],
-    [{ Stop: [{ hooks: [{ ...hook, timeout: 'soon' }] }] }, 'hooks: Stop[0].hooks[0]: timeout takes seconds, above 0.'],
+    [{ Stop: [{ hooks: [{ type: 'command' }] }] }, 'hooks: Stop[0].hooks[0]: command must be a string.'],
+    [{ Stop: [{ hooks: [{ type: 'agent' }] }] }, 'hooks: Stop[0].hooks[0]: unknown type "agent". Use command, http or prompt.'],
+    [{ Stop: [{ hooks: [{ ...hook, timeout: 'soon' }] }] }, 'hooks: Stop[0].hooks[0]: timeout must be a number of seconds above 0.'],
   ])('%j is told', (given, warning) => {
     const { hooks, warnings } = readHooks(given)
     expect([warnings, Object.values(hooks).flat()]).toEqual([[warning], []])
@@ -182,7 +182,7 @@ describe('settings', () => {
 
   test('a matcher that is no regular expression matches all: a guard does not fall silent', () => {
     const { hooks, warnings } = readHooks({ PreToolUse: [{ matcher: 'Ba(sh', hooks: [hook] }] })
-    expect(warnings[0]).toContain('it matches all')
+    expect(warnings[0]).toContain('so it matches every tool')
     expect(hooksFor(hooks, 'PreToolUse', 'Write')).toHaveLength(1)
   })
 

@@ -189,7 +189,7 @@ test('a note that came while the model was asked stays; one that was changed mea
     made.write('user.md', made.read('user.md').replace('meanwhile', 'with an edit'))
     return { merge: [], drop: ['00000009'] }
   }
-  expect(await dreaming(made, changing)).toEqual({ kind: 'failed', why: 'the notes were changed meanwhile' })
+  expect(await dreaming(made, changing)).toEqual({ kind: 'failed', why: 'the notes were changed in the meantime' })
   expect(made.read('user.md')).toContain('I came with an edit.')
 })
 

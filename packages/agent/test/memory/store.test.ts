@@ -58,7 +58,7 @@ test('what a person made of the text of a note counts; a note that is damaged is
   )
   const { topics, problems } = await readMemory(place)
   expect(topics[0]?.notes.map(({ text }) => text)).toEqual(['I am a beginner no more'])
-  expect(problems).toEqual([`${join(place.path, 'user.md')}:7 is no note that can be read: it stays as it is.`])
+  expect(problems).toEqual([`${join(place.path, 'user.md')}:7 is not a valid note. It is left unchanged.`])
   await keep(place, 'I am a surgeon by trade.', 'user')
   expect(read('user.md')).toContain('- half a note <!-- note 00000002 2026 -->\n')
 })
@@ -91,7 +91,7 @@ test('a folder that is a link is not read, and nothing is written through it', a
   symlinkSync(elsewhere, place.path)
   const memory = await readMemory(place)
   expect([memory.topics, memoryText(place, memory)]).toEqual([[], undefined])
-  expect(memory.problems).toEqual([`${place.path} is not read: it is a link, or lies behind one.`])
+  expect(memory.problems).toEqual([`${place.path} was skipped: it is a symbolic link or inside one.`])
   await expect(keep(place, 'I want short answers from you.')).rejects.toThrow(MemoryError)
   expect(readdirSync(elsewhere)).toEqual(['user.md'])
 })
@@ -204,7 +204,7 @@ test('a full memory refuses in words', async () => {
   write('a.md', many(0))
   write('b.md', many(150))
   const { added, refused } = await keep(place, 'I want short answers from you.')
-  expect([added, refused]).toEqual([[], ['there are 300 notes already: halting memory dream makes room']])
+  expect([added, refused]).toEqual([[], ['there are 300 notes, the maximum. Use halting memory dream to merge some']])
 })
 
 test('who has none has none: settings, the variable, and a session that is called like the folder', () => {

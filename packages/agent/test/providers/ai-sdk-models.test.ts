@@ -276,7 +276,7 @@ describe('an administrator', () => {
     expect(loaded.warnings.join()).toContain('AI SDK providers in another file are ignored')
     expect(models.has('mine')).toBe(false)
     expect(() => models.model('ai-sdk:tiny/m')).toThrow(
-      "tiny is not loaded: an administrator's settings say allowManagedProvidersOnly, and their aiSdk does not name it",
+      "tiny is not loaded: the administrator's settings set allowManagedProvidersOnly, and their aiSdk does not list it",
     )
     expect(await answerOf(models, 'ai-sdk:named/m')).toMatchObject({ modelId: 'm' })
   })

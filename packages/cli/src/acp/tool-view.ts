@@ -71,13 +71,9 @@ export function toolViewOf(name: string, input: unknown, cwd: string): ToolView 
     }
     case 'Edit': {
       const view = at('file_path', plain('edit', `Edit ${from('file_path')}`))
-      const diff = {
-        type: 'diff',
-        path: path('file_path'),
-        oldText: field('old_string'),
-        newText: field('new_string'),
-      } as const
-      return path('file_path') === '' ? view : { ...view, content: [diff] }
+      const [oldText, newText] = [field('old_string'), field('new_string')]
+      if (path('file_path') === '') return view
+      return { ...view, content: [{ type: 'diff', path: path('file_path'), oldText, newText }] }
     }
     case 'Write': {
       const view = at('file_path', plain('edit', `Write ${from('file_path')}`))
@@ -90,17 +86,13 @@ export function toolViewOf(name: string, input: unknown, cwd: string): ToolView 
     case 'NotebookEdit':
       return at('notebook_path', {
         ...plain('edit', `Edit ${from('notebook_path')}`),
-        content: [
-          ...wholeInput(Object.fromEntries(Object.entries(fields).filter(([key]) => key !== 'new_source'))),
-          ...(field('new_source') === '' ? [] : [textContent(fenced(field('new_source')))]),
-        ],
+        content: cellContent(fields, field('new_source')),
       })
     case 'Bash': {
       const title = `Run ${field('command')}`
       const view = plain('execute', title)
-      const told = [...(view.title === title ? [] : [fenced(field('command'), 'sh')]), field('description')]
-      const content = told.filter((text) => text !== '').map(textContent)
-      return { ...view, content }
+      const told = [view.title === title ? '' : fenced(field('command'), 'sh'), field('description')]
+      return { ...view, content: told.filter((text) => text !== '').map(textContent) }
     }
     case 'Wait':
       return at('file_path', {
@@ -141,6 +133,12 @@ export function toolViewOf(name: string, input: unknown, cwd: string): ToolView 
     default:
       return { ...plain('other', otherTitle(name)), content: wholeInput(fields) }
   }
+}
+
+/** The source of a cell as it is, below what else the call says. */
+function cellContent(fields: Readonly<Record<string, unknown>>, source: string): ToolCallContent[] {
+  const others = Object.fromEntries(Object.entries(fields).filter(([key]) => key !== 'new_source'))
+  return [...wholeInput(others), ...(source === '' ? [] : [textContent(fenced(source))])]
 }
 
 function searchTitle(tool: 'Glob' | 'Grep', pattern: string, where: string): string {

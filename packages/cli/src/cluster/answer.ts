@@ -21,7 +21,7 @@ export async function answerOnCluster(
   const decision: PermissionDecision =
     command === 'approve'
       ? { behavior: 'allow' }
-      : { behavior: 'deny', message: flags.message ?? 'A person said no to this call.' }
+      : { behavior: 'deny', message: flags.message ?? 'The user denied this call.' }
   const { questions } = await asked(flags, client.status(sessionId))
   const ended =
     questions.length > 0 ? [] : waitingCalls(foldSession((await sessionOfCluster(flags, sessionId, program)).runs))

@@ -38,7 +38,7 @@ export async function askEngine({ base, path, headers, body }: EngineRequest): P
   }
   if (response.ok) return text === '' ? undefined : valueOf(text, url)
   throw new UsageError(
-    `The cluster at ${url.origin} says ${response.status}: ${oneLine(text, 300)}${hintOf(response.status, text)}`,
+    `The cluster at ${url.origin} answered with status ${response.status}: ${oneLine(text, 300)}${hintOf(response.status, text)}`,
   )
 }
 

@@ -31,7 +31,7 @@ export async function writeNew(
   if (kind?.isDirectory() === true) throw new UsageError(`${shown} is a folder. Name a file.`)
   // A device or a pipe would be replaced by a file of that name.
   if (kind?.isFile() === false) throw new UsageError(`${shown} is not a regular file. Name another file.`)
-  const isThere = `${shown} is there already. Name another file, or add --force.`
+  const isThere = `${shown} already exists. Name another file, or add --force to replace it.`
   if (there !== undefined && !isForced) throw new UsageError(isThere)
   const draft = new Draft(path)
   try {
@@ -47,7 +47,7 @@ export async function writeNew(
     if (isForced) draft.replace()
     else if (!draft.place()) throw new UsageError(isThere)
   } catch (thrown) {
-    throw isTold(thrown) ? new FailedError(`${shown} is not written: ${messageOf(thrown)}`) : thrown
+    throw isTold(thrown) ? new FailedError(`${shown} was not written: ${messageOf(thrown)}`) : thrown
   } finally {
     draft.remove()
   }

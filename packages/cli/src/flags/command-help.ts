@@ -39,7 +39,7 @@ const clientFlags: readonly OwnFlag[] = [
   { name: '--callback-port PORT', meaning: 'Port of the callback address that is registered there' },
 ]
 const json: OwnFlag = { name: '--json', meaning: 'Print JSON' }
-const trust: OwnFlag = { name: '--trust', meaning: 'Trust this folder for this call: its servers count' }
+const trust: OwnFlag = { name: '--trust', meaning: 'Trust this folder for this call: its servers apply' }
 const mcpAddFlags: readonly OwnFlag[] = [
   scope,
   { name: '-t, --transport TYPE', meaning: 'stdio, http or sse (default: http for a URL, stdio for a command)' },
@@ -119,7 +119,7 @@ export const commandHelp: { readonly [name in Command]: CommandHelp } = {
   doctor: {
     summary: 'Check whether a run can start here',
     usage: ['doctor [flags]'],
-    about: 'Checks whether a run can start here (keys, service, settings, programs), and how to fix what is wrong.',
+    about: 'Checks whether a run can start here (keys, service, settings, programs), and says how to fix problems.',
     examples: ['halting doctor', 'halting doctor --model gpt-5'],
     topics: ofWorkers,
   },

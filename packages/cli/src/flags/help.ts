@@ -144,7 +144,12 @@ function partPage(command: Command, name: string, width: number): string {
 }
 
 function headOf({ usage, about, examples }: Omit<CommandHelp, 'summary'>, width: number): string {
-  const calls = usage.flatMap((call, at) => hanging(`${at === 0 ? 'Usage: ' : '       '}halting ${call}`, 11, width))
+  const calls = usage.flatMap((call, at) => {
+    // A flag and its value stay on one line.
+    const joined = call.replaceAll(/(--[\w-]+) (?=[A-Z])/g, '$1\u00A0')
+    const lines = hanging(`${at === 0 ? 'Usage: ' : '       '}halting ${joined}`, 11, width)
+    return lines.map((line) => line.replaceAll('\u00A0', ' '))
+  })
   const shown = examples.flatMap((example) => hanging(`  ${example}`, 6, width))
   return [...calls, '', ...wrapped(about, width), '', `Example${shown.length > 1 ? 's' : ''}:`, ...shown, ''].join('\n')
 }
@@ -185,7 +190,7 @@ function flagRow(flag: AnyFlag, width: number, namesCommands: boolean): string {
   if (!namesCommands) return row(name, flag.meaning, width)
   // Where a flag of runs means another thing to a command, the help of that command has it.
   const others = Object.entries(flag.commands === undefined ? {} : (flag.meaningFor ?? {})).map(
-    ([command, meaning]) => ` With ${command}: ${meaning}.`,
+    ([command, meaning]) => ` With ${command}: ${meaning.charAt(0).toLowerCase()}${meaning.slice(1)}.`,
   )
   const only = flag.commands === undefined ? '' : ` (only ${flag.commands.join(', ')})`
   return row(name, `${flag.meaning}${only}${others.length === 0 ? '' : `.${others.join('')}`}`, width)

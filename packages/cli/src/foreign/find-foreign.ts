@@ -53,6 +53,6 @@ export async function foreignToResume(id: string, program: Program): Promise<For
   const { cwd = program.cwd } = session
   if (cwd === program.cwd) return session
   throw new UsageError(
-    `The session ${file.sessionId} is of the folder ${cwd}. Go on with it there: cd ${shellQuoted([cwd])} && halting --resume ${file.sessionId}`,
+    `The session ${file.sessionId} belongs to the folder ${cwd}. Resume it there: cd ${shellQuoted([cwd])} && halting --resume ${file.sessionId}`,
   )
 }

@@ -33,7 +33,7 @@ export async function inspect(flags: Flags, words: readonly string[], program: P
   )
   if (flags.open === true)
     await openBrowser(url, program.env).catch((error: unknown) => {
-      output.err(told(`no browser could be opened: ${oneLine(messageOf(error), 200)}.`))
+      output.err(told(`cannot open a browser: ${oneLine(messageOf(error), 200)}.`))
     })
   await ended()
   await inspector.close()
@@ -42,8 +42,7 @@ export async function inspect(flags: Flags, words: readonly string[], program: P
 
 /** @throws UsageError for flags that do not go together. */
 function checked(flags: Flags, [word]: readonly string[]): void {
-  if (flags.force === true && flags.output === undefined)
-    throw new UsageError('--force of halting inspect needs --output FILE.')
+  if (flags.force === true && flags.output === undefined) throw new UsageError('--force requires --output FILE.')
   for (const [flag, given] of [
     ['--all', flags.all],
     ['--claude-code', flags.claudeCode],
@@ -118,7 +117,7 @@ function pageFolder({ home }: Program): string {
 
 function problemText(error: unknown): string {
   const said = oneLine(messageOf(error), 500)
-  return error instanceof HaltingError ? said : `something broke that should not: ${said}`
+  return error instanceof HaltingError ? said : `internal error: ${said}`
 }
 
 /** Resolves when the person, or the system, ends the program; at a second signal it is gone at once. */

@@ -30,17 +30,17 @@ export function continuesLoop(stored: StoredLoop | undefined, prompt: string): s
  */
 export function termsOf(flags: Flags, prompt: string, stored: StoredLoop | undefined): LoopTerms {
   if (flags.inputFormat === 'stream-json')
-    throw new UsageError('--input-format stream-json is for hosts: they send each prompt themselves. Leave it out.')
+    throw new UsageError('--input-format stream-json is for hosts, which send each prompt themselves. Remove it.')
   const before = stored?.terms
   const everyMs = flags.every ?? before?.everyMs
   const { rounds = before?.rounds, loopTime: forMs = before?.forMs } = flags
   const text = prompt === '' ? (before?.prompt ?? '') : prompt
   if (text === '') throw new UsageError(noPrompt(flags))
   if (compactCommand.test(text))
-    throw new UsageError('A loop cannot repeat /compact: a run makes room by itself when its window fills up.')
+    throw new UsageError('A loop cannot repeat /compact: runs compact automatically when the context window fills up.')
   if (everyMs === undefined)
     throw new UsageError(
-      'Say how often: --every 10m, from the start of a round to that of the next; --every 0 for a round after a round.',
+      'Set the interval with --every 10m (from the start of one round to the start of the next); --every 0 starts each round at once.',
     )
   const own = Object.fromEntries(
     recorded.flatMap((name) => {
@@ -60,7 +60,7 @@ export function termsOf(flags: Flags, prompt: string, stored: StoredLoop | undef
 function noPrompt({ resume, continue: isNewest }: Flags): string {
   const isNamed = resume !== undefined || isNewest === true
   const where = isNamed ? 'The session has no loop to continue, and there is no prompt.' : 'There is no prompt.'
-  return `${where} Write it behind loop: halting loop "Check the build." --every 10m --rounds 6`
+  return `${where} Put it after loop: halting loop "Check the build." --every 10m --rounds 6`
 }
 
 /** The flags that the session is opened with: those of this call, and what the record of the loop adds. */
@@ -76,6 +76,6 @@ export function checkBound(
 ): void {
   if (rounds !== undefined || forMs !== undefined || limits.maxBudgetUsd !== null || goal?.isChecked === true) return
   throw new UsageError(
-    `${needsBound}: give --rounds N, --for TIME, --max-budget-usd X or --until CMD. --max-run-usd limits each round, and so no loop.`,
+    `${needsBound}: give --rounds N, --for TIME, --max-budget-usd X or --until CMD. --max-run-usd limits each round, not the loop.`,
   )
 }

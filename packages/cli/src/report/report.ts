@@ -19,7 +19,7 @@ export async function report(flags: Flags, words: readonly string[], program: Pr
   if (format !== 'text' && format !== 'html')
     throw new UsageError(`halting report writes text or html, not ${format}. --json gives all figures.`)
   if (wantsJson(flags) && flags.format !== undefined)
-    throw new UsageError('--json and --format say two things. Leave one of them out.')
+    throw new UsageError('--json and --format cannot be combined. Remove one of them.')
   const { found, sources } = await gathered(flags, words, program)
   const style = styleFor(output.isTerminal.stdout && file === undefined, env)
   const chunks = wantsJson(flags)

@@ -29,7 +29,7 @@ export async function answer(
   const { message } = flags
   const [session, callId, ...more] = words
   if (session === undefined || more.length > 0)
-    throw new UsageError(`Say of which session and call: halting ${command} SESSION TOOL_USE_ID.`)
+    throw new UsageError(`Name the session and the call: halting ${command} SESSION TOOL_USE_ID.`)
   const file = await findSession(session, program)
   const { sessionId } = file
   const journal = await readSession(file.path)
@@ -40,13 +40,13 @@ export async function answer(
   const decision =
     command === 'approve'
       ? approval(call.name)
-      : ({ behavior: 'deny', message: message ?? 'A person said no to this call.' } as const)
+      : ({ behavior: 'deny', message: message ?? 'The user denied this call.' } as const)
   const answers = await noteAnswer({ ...whose(program), cwd: journal.cwd, sessionId }, run, call.id, decision)
   const open = calls.filter(({ id }) => answers[id] === undefined)
   const next =
     open.length === 0
       ? `Resume: halting -p --resume ${sessionId} --on-ask defer`
-      : `Still to be answered: ${open.map(({ id, name }) => `${name} ${id}`).join(', ')}`
+      : `Still waiting for an answer: ${open.map(({ id, name }) => `${name} ${id}`).join(', ')}`
   program.output.out(
     `${command === 'approve' ? 'Approved' : 'Denied'}: ${everyCharacterInLine(`${call.name}: ${call.message}`, 300)}\n${next}\n`,
   )
@@ -64,7 +64,7 @@ function waitingCall(
   callId: string | undefined,
   { command, sessionId }: { readonly command: string; readonly sessionId: string },
 ): WaitingCall {
-  if (calls.length === 0) throw new UsageError(`No call of the session ${sessionId} waits for an answer.`)
+  if (calls.length === 0) throw new UsageError(`No tool call of session ${sessionId} is waiting for an answer.`)
   const found = calls.find(({ id }) => id === callId)
   if (found !== undefined) return found
   const ids = calls.map(({ id }) => id)
@@ -72,7 +72,7 @@ function waitingCall(
   const hint = meant === undefined ? '' : ` Did you mean ${meant}?`
   throw new UsageError(
     callId === undefined
-      ? `Say which call: halting ${command} ${sessionId} ${ids.join('|')}.`
-      : `No call ${oneLine(callId, 60)} waits in the session ${sessionId}.${hint} These wait: ${ids.join(', ')}.`,
+      ? `Name the call: halting ${command} ${sessionId} ${ids.join('|')}.`
+      : `No call ${oneLine(callId, 60)} is waiting in session ${sessionId}.${hint} Waiting calls: ${ids.join(', ')}.`,
   )
 }

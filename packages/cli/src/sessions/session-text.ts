@@ -56,5 +56,5 @@ function aboutLines({ title, firstPrompt, problem }: SessionSummary, width: numb
     return wrapped(oneLine(problem, Infinity), width - 2)
       .split('\n')
       .map((line) => `  ${line}`)
-  return [`  ${oneLine(title ?? (firstPrompt === '' ? '(nothing was said)' : firstPrompt), width - 2)}`]
+  return [`  ${oneLine(title ?? (firstPrompt === '' ? '(no prompt)' : firstPrompt), width - 2)}`]
 }

@@ -27,14 +27,15 @@ export async function sessions(
     const { listOfCluster } = await import('../cluster/list.ts')
     return listOfCluster(flags, [doing, ...(about === undefined ? [] : [about]), ...more], program)
   }
-  if (more.length > 0) throw new UsageError(`halting sessions ${doing} takes one thing; put a text in quotes.`)
+  if (more.length > 0)
+    throw new UsageError(`halting sessions ${doing} takes one argument; put a text with spaces in quotes.`)
   if (doing !== 'export')
     refuseOf('export', { '--format': flags.format, '--output': flags.output, '--force': flags.force })
   switch (doings.find((known) => known === doing)) {
     case 'list':
       if (about !== undefined)
         throw new UsageError(
-          'halting sessions list takes nothing more; search TEXT finds those in which somebody said it.',
+          'halting sessions list takes no argument. To find a text in sessions: halting sessions search TEXT',
         )
       return list(flags, program)
     case 'show':
@@ -50,7 +51,7 @@ export async function sessions(
     case undefined: {
       const meant = nearest(doing, doings)
       throw new UsageError(
-        `halting sessions ${oneLine(doing, 40)} is nothing that there is.${meant === undefined ? '' : ` Did you mean ${meant}?`} There are ${doings.join(', ')}.`,
+        `halting sessions ${oneLine(doing, 40)} is not a command.${meant === undefined ? '' : ` Did you mean ${meant}?`} Commands: ${doings.join(', ')}.`,
       )
     }
   }
@@ -64,8 +65,8 @@ export async function tellWhatToResume(program: Program): Promise<number> {
   program.output.err(
     told(
       newest === undefined
-        ? 'No session of this folder is kept; halting -p begins one.'
-        : `Say which: halting --resume ${newest.sessionId} -p "PROMPT"; --continue takes the newest.`,
+        ? 'This folder has no sessions; halting -p starts one.'
+        : `Name a session: halting --resume ${newest.sessionId} -p "PROMPT"; --continue resumes the newest.`,
     ),
   )
   return 2
@@ -92,7 +93,7 @@ async function list(flags: Flags, program: Program): Promise<number> {
   const { output } = program
   if (flags.json === true) output.out(`${JSON.stringify({ sessions: found.map(factsOf) })}\n`)
   else if (found.length > 0) output.out(linesOf(found, output.width))
-  else output.err(told(`no session ${flags.all === true ? '' : 'of this folder '}is kept.`))
+  else output.err(told(flags.all === true ? 'no sessions found.' : 'no sessions found in this folder.'))
   return 0
 }
 
@@ -126,13 +127,14 @@ async function search(flags: Flags, text: string, program: Program): Promise<num
   else
     for (const { summary, line } of found)
       output.out(`${linesOf([summary], output.width)}  ${oneLine(line, output.width - 2)}\n`)
-  if (found.length === 0) output.err(told(`no session says "${oneLine(text, 60)}".`))
+  if (found.length === 0) output.err(told(`no session contains "${oneLine(text, 60)}".`))
   return found.length === 0 ? 1 : 0
 }
 
 async function remove({ yes }: Flags, id: string, program: Program): Promise<number> {
   const file = await findSession(id, program)
-  if (yes !== true) throw new UsageError(`This removes the session ${file.sessionId} for good. Add --yes to do it.`)
+  if (yes !== true)
+    throw new UsageError(`This deletes the session ${file.sessionId} permanently. Add --yes to confirm.`)
   const memories = await memoriesFor(file, program)
   await deleteSession(file).catch((thrown: unknown) => {
     throw new UsageError(messageOf(thrown))
@@ -141,7 +143,9 @@ async function remove({ yes }: Flags, id: string, program: Program): Promise<num
   const notes = await notesOfSession(file, memories)
   if (notes.length > 0)
     program.output.err(
-      told(`${many(notes.length, 'note')} of it in the memory of its folder: halting memory forget ${notes.join(' ')}`),
+      told(
+        `${many(notes.length, 'note')} from this session remain in the memory of its folder. To delete: halting memory forget ${notes.join(' ')}`,
+      ),
     )
   return 0
 }

@@ -29,7 +29,7 @@ export async function findSession(id: string, program: Program): Promise<StoredS
     4,
   )
   throw new UsageError(
-    `No conversation found with session ID: ${oneLine(id, 100)}.${near === undefined ? '' : ` Did you mean ${near}?`} halting sessions lists those of this folder.`,
+    `No conversation found with session ID: ${oneLine(id, 100)}.${near === undefined ? '' : ` Did you mean ${near}?`} List the sessions of this folder with halting sessions.`,
   )
 }
 
@@ -48,7 +48,7 @@ async function meantBy(
   const meant = ownBegun.length > 0 ? ownBegun : begun
   if (meant.length < 2) return meant[0]
   const ids = meant.slice(0, 5).map(({ sessionId }) => sessionId)
-  throw new UsageError(`${meant.length} sessions begin with ${id}: ${ids.join(', ')}. Name one.`)
+  throw new UsageError(`${meant.length} sessions start with ${id}: ${ids.join(', ')}. Use one of these IDs.`)
 }
 
 /**
@@ -60,14 +60,12 @@ export async function findFile(given: string | undefined, command: string, progr
   if (given === undefined) {
     const [newest] = await storedSessions(whose(program), 'of this folder')
     if (newest === undefined)
-      throw new UsageError(
-        `No session of this folder is kept. Name one, by its id or its file: halting ${command} FILE.`,
-      )
+      throw new UsageError(`This folder has no sessions. Name one by its id or file: halting ${command} FILE.`)
     return newest.path
   }
   const path = resolve(program.cwd, given)
   if ((await stat(path).catch(() => undefined))?.isFile() === true) return path
-  if (looksLikeFile(given)) throw new UsageError(`There is no file ${given}.`)
+  if (looksLikeFile(given)) throw new UsageError(`File not found: ${given}.`)
   const own = await meantBy(given, await storedSessions(whose(program), 'all'), program)
   if (own !== undefined) return own.path
   const { foreignNamed } = await import('../foreign/find-foreign.ts')
@@ -87,18 +85,18 @@ export async function findFiles(given: readonly string[], program: Program): Pro
   if (given.length === 0) {
     const own = await storedSessions(whose(program), 'of this folder')
     if (own.length === 0)
-      throw new UsageError('No session of this folder is kept. Name sessions, files, or a folder with such files.')
+      throw new UsageError('This folder has no sessions. Name sessions, files, or a folder with session files.')
     return own.map(({ path }) => path)
   }
   const found = await Promise.all(
     given.map(async (name) => {
       const path = resolve(program.cwd, name)
       const stats = await stat(path).catch(() => undefined)
-      if (stats === undefined && looksLikeFile(name)) throw new UsageError(`There is no file or folder ${name}.`)
+      if (stats === undefined && looksLikeFile(name)) throw new UsageError(`File or folder not found: ${name}.`)
       if (stats?.isDirectory() !== true) return [await findFile(name, 'what-if', program)]
       const below = await filesBelow(path)
       const names = [...below].filter((each) => each.endsWith(extension) && !isOfChanges(each, below))
-      if (names.length === 0) throw new UsageError(`There is no file *${extension} in ${name}.`)
+      if (names.length === 0) throw new UsageError(`No *${extension} files in ${name}.`)
       return names.toSorted().map((each) => join(path, each))
     }),
   )
@@ -137,14 +135,14 @@ export function readSession(path: string): Promise<ReadJournal> {
 export async function refuseTaken(sessionId: string, program: Program): Promise<void> {
   const all = await storedSessions(whose(program), 'all')
   if (!all.some((file) => file.sessionId === sessionId)) return
-  throw new UsageError(`The session ID ${sessionId} is in use already. Go on with it: halting --resume ${sessionId}`)
+  throw new UsageError(`The session ID ${sessionId} is already in use. Resume it: halting --resume ${sessionId}`)
 }
 
 /** @throws UsageError where none is kept. */
 export async function newestSession(program: Program): Promise<StoredSessionFile> {
   const [newest] = await storedSessions(whose(program), 'of this folder')
   if (newest !== undefined) return newest
-  throw new UsageError('No conversation found to continue: no session of this folder is kept. halting -p begins one.')
+  throw new UsageError('No conversation found to continue: this folder has no sessions. halting -p starts one.')
 }
 
 /** A session of this folder. @throws UsageError that says where it is, or what is like it. */
@@ -154,7 +152,7 @@ export async function ownSession(id: string, program: Program): Promise<StoredSe
   if (own !== undefined) return own
   const cwd = await folderOf(file)
   throw new UsageError(
-    `The session ${file.sessionId} is of the folder ${cwd}. Go on with it there: cd ${shellQuoted([cwd])} && halting --resume ${file.sessionId}`,
+    `The session ${file.sessionId} belongs to the folder ${cwd}. Resume it there: cd ${shellQuoted([cwd])} && halting --resume ${file.sessionId}`,
   )
 }
 

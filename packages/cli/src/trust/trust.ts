@@ -19,12 +19,13 @@ import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
 import { askTrust, offersText } from './question.ts'
 
-/** `halting trust [FOLDER]`: shows what a folder's settings would run, and has it count; `--list`, `--revoke`. */
+/** `halting trust [FOLDER]`: shows what a folder's settings would run, and trusts it; `--list`, `--revoke`. */
 export async function trust(flags: Flags, [word]: readonly string[], program: Program): Promise<number> {
   const { env, cwd, output } = program
   const owner: TrustOwner = { cwd, env, home: homeFolder(env) }
   if (flags.list === true) {
-    if (word !== undefined || flags.revoke === true) throw new UsageError('halting trust --list takes nothing else.')
+    if (word !== undefined || flags.revoke === true)
+      throw new UsageError('halting trust --list takes no folder and no --revoke.')
     return list(flags, owner, program)
   }
   const folder = realPath(resolve(cwd, word ?? '.'))

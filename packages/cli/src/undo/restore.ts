@@ -74,10 +74,10 @@ export function leftText(left: readonly LeftFile[], shown: (path: string) => str
 
 /** What may be different and nobody knows. */
 export function unknownText({ unknown }: Pick<RestorePlan, 'unknown'>): string {
-  return unknown.length === 0 ? '' : `Not known:\n${unknown.map((each) => `  ${oneLine(each, 500)}\n`).join('')}`
+  return unknown.length === 0 ? '' : `Unknown:\n${unknown.map((each) => `  ${oneLine(each, 500)}\n`).join('')}`
 }
 
 /** Why nothing is done: somebody else's changes would be lost. */
 export function refusalText(left: readonly LeftFile[], shown: (path: string) => string): string {
-  return `${many(left.length, 'file')} would not be put back, so nothing was changed:\n${leftText(left, shown)}--skip-changed leaves ${left.length === 1 ? 'it' : 'them'} and puts the others back.\n`
+  return `${many(left.length, 'file')} would not be reverted, so nothing was changed:\n${leftText(left, shown)}Use --skip-changed to skip ${left.length === 1 ? 'it' : 'them'} and revert the others.\n`
 }

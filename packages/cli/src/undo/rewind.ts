@@ -23,7 +23,7 @@ export async function rewind(
   program: Program,
 ): Promise<number> {
   if (session === undefined || more.length > 0)
-    throw new UsageError('Say of which session, and to before which message: halting rewind SESSION [MESSAGE].')
+    throw new UsageError('Name the session and the message to rewind to: halting rewind SESSION [MESSAGE].')
   const file = await findSession(session, program)
   const journal = await readJournal(file.path).catch((thrown: unknown) => {
     throw new UsageError(messageOf(thrown))
@@ -35,7 +35,7 @@ export async function rewind(
     // Where a process goes on with it, that is what to say.
     await holding(file, async () => {})
     throw new UsageError(
-      `The last run of the session ${file.sessionId} did not end. Let it go on first: halting -p --resume ${file.sessionId}; or close it by a new prompt.`,
+      `The last run of the session ${file.sessionId} did not end. Finish it first with halting -p --resume ${file.sessionId}, or start a new run with a prompt.`,
     )
   }
   const place = placeOfMessage(folded.transcript, entryOfLine(journal, message), [file.sessionId])
@@ -49,7 +49,7 @@ export async function rewind(
     return first === undefined ? undefined : files.plan({ kind: 'rewind', first })
   }
   if (flags.dryRun === true) {
-    if (flags.filesOnly !== true) program.output.err(`Goes back to before: ${oneLine(textOf(found.content), 200)}\n`)
+    if (flags.filesOnly !== true) program.output.err(`Rewinds to before: ${oneLine(textOf(found.content), 200)}\n`)
     const plan = await planned()
     const more = { before: { id: found.id, text: textOf(found.content) }, conversation: flags.filesOnly !== true }
     if (plan !== undefined) return dryRun({ plan, files, file, flags, program, more })
@@ -93,15 +93,15 @@ async function carryOut({ file, cwd, found, files, planned, flags, program }: Wa
     if (flags.yes !== true) {
       tellRestore(flags, file, { ...facts, isDone: false }, planText({ changes }, 'ahead', shown), program)
       throw new UsageError(
-        `This ${flags.filesOnly === true ? '' : 'takes the conversation back and '}changes ${many(changes.length, 'file')}. Add --yes to do it, or --dry-run to see how.`,
+        `This ${flags.filesOnly === true ? '' : 'rewinds the conversation and '}changes ${many(changes.length, 'file')}. Add --yes to apply, or --dry-run to preview.`,
       )
     }
     if (plan !== undefined && changes.length > 0) left.push(...(await files.apply(plan)))
     if (flags.filesOnly !== true) await journal.rewind(found.id)
-    const text = `Gone back to before: ${oneLine(textOf(found.content), 200)}\n${planText({ changes }, 'done', shown)}Go on: halting --resume ${sessionId} -p "PROMPT"\n`
+    const text = `Rewound to before: ${oneLine(textOf(found.content), 200)}\n${planText({ changes }, 'done', shown)}Resume: halting --resume ${sessionId} -p "PROMPT"\n`
     tellRestore(flags, file, { ...facts, isDone: true }, text, program)
     if (left.length === 0) return 0
-    output.err(`Left as they are:\n${leftText(left, shown)}`)
+    output.err(`Not reverted:\n${leftText(left, shown)}`)
     return 1
   } finally {
     await journal.close()
@@ -120,12 +120,12 @@ function list(
     return 0
   }
   if (messages.length === 0) {
-    output.err(told(`nobody has said anything in the session ${sessionId} yet.`))
+    output.err(told(`session ${sessionId} has no messages yet.`))
     return 0
   }
   for (const [number, { content }] of messages.entries())
     output.out(`${String(number + 1).padStart(4)}  ${oneLine(textOf(content), output.width - 6)}\n`)
-  output.err(told(`halting rewind ${sessionId} NUMBER goes back to before that message.`))
+  output.err(told(`halting rewind ${sessionId} NUMBER rewinds to before that message.`))
   return 0
 }
 
@@ -134,8 +134,8 @@ function unknownMessage(
   messages: readonly PersonsMessage[],
   { sessionId }: StoredSessionFile,
 ): UsageError {
-  const most = messages.length === 0 ? 'There is none' : `There are 1 to ${messages.length}`
+  const most = messages.length === 0 ? 'It has none' : `Numbers: 1 to ${messages.length}`
   return new UsageError(
-    `No message ${oneLine(message, 60)} of a person is in the session ${sessionId}. ${most}: halting rewind ${sessionId} lists them.`,
+    `Session ${sessionId} has no user message ${oneLine(message, 60)}. ${most}; halting rewind ${sessionId} lists them.`,
   )
 }

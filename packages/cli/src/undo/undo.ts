@@ -23,7 +23,7 @@ export async function undo(flags: Flags, [session]: readonly string[], program: 
   if (flags.dryRun === true) {
     const rest = await files.cutOff()
     if (rest === undefined) return dryRun({ plan: await planOf(files, what, file), files, file, flags, program })
-    program.output.err(told('an undo was cut off. This is left of it, and is done first:'))
+    program.output.err(told('an earlier undo was interrupted. Its remaining changes are applied first:'))
     const diff = await files.diff(rest, program.cwd)
     const more = { cut_off: true }
     tellRestore(flags, file, { plan: rest, isDone: false, diff, more }, asShown(diff, program), program)
@@ -56,7 +56,7 @@ export async function holding<T>({ path, sessionId }: StoredSessionFile, work: (
 export async function completed(files: SessionFiles, program: Program): Promise<readonly LeftFile[] | undefined> {
   const left = await files.complete()
   if (left === undefined) return undefined
-  program.output.err(told('the undo before was cut off; it is complete now.'))
+  program.output.err(told('an earlier undo was interrupted; it is complete now.'))
   if (left.length > 0) program.output.err(leftText(left, shownFrom(program)))
   return left
 }
@@ -70,8 +70,8 @@ async function planOf(
   if (plan !== undefined) return plan
   throw new UsageError(
     what.kind === 'redo'
-      ? `Nothing was undone in the session ${sessionId} that could be done again.`
-      : `No run of the session ${sessionId} changed a file that could be taken back. halting sessions lists the others.`,
+      ? `Session ${sessionId} has no undone changes to redo.`
+      : `Session ${sessionId} has no file changes to revert. halting sessions lists other sessions.`,
   )
 }
 
@@ -92,7 +92,7 @@ export async function dryRun({ plan, files, file, flags, program, more = {} }: D
   tellRestore(flags, file, { plan, isDone: false, diff, more }, asShown(diff, program), program)
   output.err(unknownText(plan))
   if (plan.left.length === 0) return 0
-  output.err(`Would not be put back:\n${leftText(plan.left, shownFrom(program))}`)
+  output.err(`Would not be reverted:\n${leftText(plan.left, shownFrom(program))}`)
   return 1
 }
 
@@ -121,7 +121,7 @@ async function carryOut(
   if (yes !== true) {
     tellRestore(flags, file, { plan, isDone: false }, planText(plan, 'ahead', shown), program)
     throw new UsageError(
-      `This changes ${many(plan.changes.length, 'file')}. Add --yes to do it, or --dry-run to see how.`,
+      `This changes ${many(plan.changes.length, 'file')}. Add --yes to apply, or --dry-run to preview.`,
     )
   }
   const left = [...plan.left, ...(await files.apply(plan))]
@@ -137,7 +137,7 @@ async function carryOut(
     program,
   )
   if (left.length === 0) return 0
-  output.err(`Left as they are:\n${leftText(left, shown)}`)
+  output.err(`Not reverted:\n${leftText(left, shown)}`)
   return 1
 }
 
@@ -149,9 +149,8 @@ function doneText(
   shown: (path: string) => string,
 ): string {
   const whose = plan.run === undefined || plan.run === '' ? '' : ` of ${plan.run}`
-  if (isInVain)
-    return `Nothing was put back${whose}. ${redo === true ? 'It can be done again later' : 'What it changed can be taken back later'}.\n`
+  if (isInVain) return `Nothing was ${redo === true ? 'redone' : 'reverted'}${whose}. You can try again later.\n`
   const back = redo === true ? `halting undo ${sessionId}` : `halting undo ${sessionId} --redo`
-  const what = `${redo === true ? 'Done again' : 'Undone'}: ${many(plan.changes.length, 'file')}${whose}`
-  return `${what}\n${planText(plan, 'done', shown)}${back} --yes takes this back.\n`
+  const what = `${redo === true ? 'Redone' : 'Reverted'}: ${many(plan.changes.length, 'file')}${whose}`
+  return `${what}\n${planText(plan, 'done', shown)}${back} --yes reverses this.\n`
 }

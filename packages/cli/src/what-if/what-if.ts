@@ -30,11 +30,11 @@ export async function whatIfCommand(flags: Flags, words: readonly string[], prog
   const budgets = standingLimitsIn(flags)
   if (!isAsked && budgets.length === 0 && flags.suggest !== true)
     throw new UsageError(
-      'Say which limits: --max-turns, --max-budget-usd, --max-run-usd, --max-tokens, --max-duration, --max-tool-calls, --until-tries, --wait-for-limits, --no-progress, --budget-per-day, --budget-per-month; or --suggest.',
+      'Name at least one limit: --max-turns, --max-budget-usd, --max-run-usd, --max-tokens, --max-duration, --max-tool-calls, --until-tries, --wait-for-limits, --no-progress, --budget-per-day, --budget-per-month; or --suggest.',
     )
   if (budgets.length > 0 && (isAsked || flags.suggest === true))
     throw new UsageError(
-      'Standing budgets are a question of their own: with --budget-per-day and --budget-per-month leave out the limits of runs and --suggest.',
+      '--budget-per-day and --budget-per-month cannot be combined with run limits or --suggest. Ask for them separately.',
     )
   const wanted = {
     limits: isAsked ? limits : undefined,
@@ -46,8 +46,8 @@ export async function whatIfCommand(flags: Flags, words: readonly string[], prog
   const answered = standing ?? (await answerRuns(sessions, wanted))
   const { runs, answers, trajectories, unpriced, skipped, foreign, copies } = answered
   if (runs === 0) {
-    const why = skipped[0] ?? (copies > 0 ? copiesLeftOut(copies) : 'no run is on record')
-    throw new UsageError(`Nothing to look at: ${why}`)
+    const why = skipped[0] ?? (copies > 0 ? copiesLeftOut(copies) : 'no run is recorded')
+    throw new UsageError(`No runs to analyze: ${why}`)
   }
   const told: WhatIfAnswers = {
     answers,
@@ -101,7 +101,7 @@ function sourceOf(flags: Flags, words: readonly string[], program: Program): Pro
 /** @throws UsageError where nothing is kept there. */
 async function filesOf(flags: Flags, words: readonly string[], program: Program): Promise<readonly string[]> {
   if (flags.all !== true) return findFiles([...words, ...foreignFolders(flags, program)], program)
-  if (words.length > 0) throw new UsageError('--all means the sessions of all folders, so it goes without a name.')
+  if (words.length > 0) throw new UsageError('--all means the sessions of all folders. Remove it, or the names.')
   return filesEverywhere(flags, program)
 }
 

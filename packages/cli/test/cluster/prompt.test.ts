@@ -99,7 +99,7 @@ test('the answer and the exit code are those of a session of this machine, and a
   const second = await prompt(given, 'and on', { flags: { resume: sessionId } })
   expect(second).toEqual({ exitCode: 0, out: 'Done.\n', err: '' })
   expect(promptsIn(await given.cluster.records(sessionId))).toEqual(['go', 'and on'])
-  await expect(prompt(given, 'go', { flags: { sessionId } })).rejects.toThrow('is in use already')
+  await expect(prompt(given, 'go', { flags: { sessionId } })).rejects.toThrow('is already in use')
   await expect(prompt(given, 'go', { flags: { resume: 'nobody' } })).rejects.toThrow('No conversation found')
 })
 

@@ -134,5 +134,5 @@ test('a host that does not know the request gets the ending of the limit', async
 test('halting -p alone has nobody who could raise a limit: that is a usage error', async () => {
   const { status, stderr } = await run(['-p', 'hi', '--on-limit', 'pause'])
   expect(status).toBe(2)
-  expect(stderr).toContain('--on-limit pause needs somebody who can raise a limit')
+  expect(stderr).toContain('--on-limit pause works only ')
 })

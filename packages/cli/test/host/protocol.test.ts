@@ -229,7 +229,7 @@ describe('messages', () => {
     expect(await one.next(isResult)).toMatchObject({
       is_error: true,
       session_id: expect.stringMatching(/^[\da-f-]{36}$/) as unknown,
-      errors: [expect.stringContaining('A message of the host says nothing.') as unknown],
+      errors: [expect.stringContaining('is empty') as unknown],
     })
     expect(await one.say('hi')).toMatchObject({ result: 'Hello.' })
     expect((await one.end()).status).toBe(0)
@@ -249,7 +249,7 @@ describe('messages', () => {
     expect(lines.filter(isResult).map(({ result, errors }) => result ?? errors)).toEqual(['Much.', 'Two.'])
     expect(status).toBe(0)
     expect(stderr.split('\n')).toEqual([
-      'halting: ignored a line on stdin that it is no JSON: {"type":',
+      'halting: ignored a line on stdin that is not valid JSON: {"type":',
       'halting: ignored a line on stdin that is not a JSON object: []',
       'halting: ignored a line of the type "stranger" is passed over.',
       'halting: ignored a line of the type that is not a string is passed over.',
@@ -386,7 +386,7 @@ describe('arguments', () => {
         'halting: ignored the unknown flag --foo.',
         'halting: ignored the unknown flag --from-later.',
         'halting: ignored the unknown flag --bare.',
-        'halting: there is no plugin in /p: there is no such folder.',
+        'halting: there is no plugin in /p: the folder does not exist.',
         '',
       ].join('\n'),
     )

@@ -137,7 +137,7 @@ test('a host sets limits by the names of settings (spec R-LIM-10)', async () => 
     ],
     [{ maxTurns: 0 }, 'limits.maxTurns must be a whole number of at least 1, or null'],
     [{ maxRunUsd: '5' }, 'limits.maxRunUsd must be a number of US dollars above 0'],
-    [{ maxDuration: 600 }, 'limits.maxDuration must be a time with its unit'],
+    [{ maxDuration: 600 }, 'limits.maxDuration must be a duration'],
   ] as const)
     expect((await one.ask('apply_flag_settings', { settings: { limits } })).error).toContain(error)
   const limits = { maxToolCalls: 2, maxRunUsd: 7, maxDuration: '10m', maxTurns: null }

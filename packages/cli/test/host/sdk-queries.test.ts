@@ -321,7 +321,7 @@ describe('what is read anew', () => {
       error_count: 1,
     })
     expect(second).toMatchObject({ plugins: [{ name: 'good' }, { name: 'better' }], error_count: 0 })
-    expect(more).toContain('add_plugins adds none')
+    expect(more).toContain('Plugins can be added only when')
     expect(initsOf(told.messages)).toMatchObject([
       { plugins: [{ name: 'good' }], plugin_errors: [{ path: bad }] },
       { plugins: [{ name: 'good', version: '2.0.0' }, { name: 'better' }], plugin_errors: [] },

@@ -173,14 +173,14 @@ test('--open hands the address to the system, and one that cannot be opened is t
 test('what does not go together is refused before anything is served', async () => {
   for (const [args, said] of [
     [['none'], 'No conversation found'],
-    [['./none/'], 'There is no file or folder ./none/.'],
+    [['./none/'], 'File or folder not found: ./none/.'],
     [['--max-budget-usd', '1'], '--max-budget-usd has no effect with halting inspect.'],
     [['--force'], '--output FILE'],
     [['--all', 'x'], '--all shows the sessions of all folders'],
     [['--all', '--output', 'x.html'], 'Leave out --all'],
     [['--open', '--output', 'x.html'], 'starts no server'],
     [['--output', 'x.html', 'a', 'b'], '--output writes one session'],
-    [['--output', 'x.html'], 'No session of this folder is kept'],
+    [['--output', 'x.html'], 'This folder has no sessions'],
     [['--claude-code'], 'No sessions of Claude Code are kept'],
     [['--all', '--cluster', 'http://127.0.0.1:1'], '--cluster those of a cluster'],
     [['--output', 'x.html', '--cluster', 'http://127.0.0.1:1'], 'Name the session'],

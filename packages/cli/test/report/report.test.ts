@@ -195,7 +195,7 @@ describe('as a page', () => {
     expect(page).toContain('Port the parser to the new grammar')
     expect(page).not.toMatch(/<script|\sstyle=|\son\w+=/i)
     expect((await run(command)).stderr).toBe(
-      'halting: week.html is there already. Name another file, or add --force.\n',
+      'halting: week.html already exists. Name another file, or add --force to replace it.\n',
     )
     expect((await run([...command, '--force'])).status).toBe(0)
     const over = ['report', ...ofWeek, '--output', sessionPath(week[0]?.id ?? ''), '--force']
@@ -318,7 +318,7 @@ describe('sessions of other programs, and what is not right', () => {
     [['report', '--since', '31.12.'], '--since takes a time ago (12h, 7d, 2w), a day (2026-11-01) or a moment'],
     [['report', '--since', '2026-02-30'], '--since takes a time ago'],
     [['report', '--since', '1d', '--until', '3d'], '--until is not after --since.'],
-    [['report', './pakages/app'], 'There is no file or folder ./pakages/app.'],
+    [['report', './pakages/app'], 'File or folder not found: ./pakages/app.'],
     [
       ['report', '--max-turns', '3'],
       '--max-turns has no effect with halting report. To see where other limits would have stopped a session, use halting what-if.',
@@ -340,7 +340,7 @@ describe('sessions of other programs, and what is not right', () => {
     const { status, stderr } = await runProgram(['report'], { cwd: dirname(sessionPath(week[0]?.id ?? '')) })
     expect({ status, stderr }).toEqual({
       status: 2,
-      stderr: 'halting: No session of this folder is kept. Name sessions, files, or a folder with such files.\n',
+      stderr: 'halting: This folder has no sessions. Name sessions, files, or a folder with session files.\n',
     })
   })
 })

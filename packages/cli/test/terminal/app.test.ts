@@ -554,7 +554,7 @@ describe('commands', () => {
     ['/tasks', /There are no background tasks\./],
     ['/mcp', /This session has no MCP servers\./],
     ['/hooks', /This session has no hooks\./],
-    ['/memory', /nothing is kept of earlier sessions/],
+    ['/memory', /no notes of earlier sessions in this folder/],
     ['/theme puce', /Unknown theme puce/],
     ['/diff', /No changes/],
     ['/rewind', /not kept|There is no message to rewind to|There is no file/],

@@ -169,7 +169,7 @@ describe('/until', () => {
   test('refuses a command that there is not, and changes nothing', async () => {
     const { terminal, say } = await start({})
     say('/until nmpp test')
-    await terminal.sees('nmpp is not found')
+    await terminal.sees('nmpp was not found')
     say('/until')
     await terminal.sees('No goal is set.')
     expect(terminal.shown()).not.toContain('· goal')

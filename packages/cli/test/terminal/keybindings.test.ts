@@ -103,7 +103,7 @@ describe('a file', () => {
     onTestFinished(() => rmSync(folder, { recursive: true }))
     const path = join(folder, 'keybindings.json')
     expect(spawnSync('mkfifo', [path]).status).toBe(0)
-    expect((await readKeybindings(folder)).warnings).toEqual([expect.stringContaining('is no regular file')])
+    expect((await readKeybindings(folder)).warnings).toEqual([expect.stringContaining('is not a regular file')])
   })
 })
 

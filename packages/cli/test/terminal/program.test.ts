@@ -162,7 +162,7 @@ describe.skipIf(!hasTmux)('the program in a terminal', () => {
 
   test('asks what a slip of a command means: a prompt, or nothing, also by Ctrl+C (spec R-WORD-3)', async () => {
     const window = start(place(), 'docter')
-    await window.sees('Run halting doctor (c), send it as a prompt (p), or leave (Enter)?')
+    await window.sees('Run halting doctor (c), send it as a prompt (p), or quit (Enter)?')
     window.keys('p', 'Enter')
     await window.sees(/> docter\s+First\./)
     window.text('exit')
@@ -282,7 +282,7 @@ describe.skipIf(!hasTmux)('the program in a terminal', () => {
     await no.sees('hooks  Stop: echo hooked')
     no.text('n')
     no.keys('Enter')
-    await no.sees('is not trusted: what is listed does not count')
+    await no.sees('is not trusted: the settings liste')
     await no.sees('? keys')
     no.keys('C-d')
     const yes = start(where, '')

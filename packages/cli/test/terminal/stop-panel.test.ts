@@ -260,7 +260,7 @@ describe('the status bar', () => {
       model: 'sonnet-5.5',
       tasks: [{ id: 'b1', kind: 'command', description: 'npm run dev', startedAtMs: 0, status: 'running' }],
     } as const
-    const keys = ['Esc stop', 'Enter steers', 'Alt+Enter queues']
+    const keys = ['Esc stop', 'Enter steer', 'Alt+Enter queue']
     return shown([statusBar(() => ({ snapshot, branch: 'main*', keys }), plain)], width)
   }
 
@@ -268,7 +268,7 @@ describe('the status bar', () => {
     expect(bar(110)).toBe(
       ' accepts edits · sonnet-5.5 · main* · 1 in the background · Esc stop · Enter steer · Alt+Enter queue',
     )
-    expect(bar(100)).toBe(' accepts edits · sonnet-5.5 · main* · 1 in the background · Esc stop · Enter steer')
+    expect(bar(96)).toBe(' accepts edits · sonnet-5.5 · main* · 1 in the background · Esc stop · Enter steer')
     expect(bar(80)).toBe(' accepts edits · sonnet-5.5 · main* · 1 in the background · Esc stop')
     expect(bar(33)).toBe(' accepts edits · sonnet-5.5')
     expect(bar(60, 'plan')).toBe(' plans only · sonnet-5.5 · main* · 1 in the background')

@@ -56,7 +56,7 @@ export const standingUsedUp = (budget: string, used: string, needed: string, res
 export const someStandingBudget = 'a standing budget'
 export const cutAtStanding = (budget: string, resetsAt: string | undefined): string =>
   `The reply was cut to what was left of ${budget}${resetsAt === undefined ? '' : `. It resets at ${resetsAt}`}`
-export const dollarsOf = (isOfRun: boolean, limit: number): string =>
+export const limitName = (isOfRun: boolean, limit: number): string =>
   isOfRun ? `the dollar limit of the run, $${limit}` : `a budget of $${limit}`
 export const mayCost = (needed: string): string => `cost up to ${needed}`
 export const nothingFits = (limit: string, needed: string, isWithLastAnswer: boolean): string =>

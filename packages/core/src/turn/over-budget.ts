@@ -8,7 +8,7 @@ import { draftOf, type Draft } from './outcome.ts'
 import type { Grant, OverBudget } from './request/grant.ts'
 import type { Run } from './run.ts'
 import {
-  dollarsOf,
+  limitName,
   mayCost,
   nothingFits,
   cutAtStanding,
@@ -83,7 +83,7 @@ function dollarsDraft(run: Run, neededUsd: number, availableUsd: number, of: Sha
   const limit = Number(budget.context['limitUsd'])
   const message =
     used === 0
-      ? nothingFits(dollarsOf(budget.context['of'] === 'run', limit), mayCost(dollars(neededUsd)), holdsBack(run))
+      ? nothingFits(limitName(budget.context['of'] === 'run', limit), mayCost(dollars(neededUsd)), holdsBack(run))
       : nextDoesNotFit(budget.message, dollars(used), dollars(neededUsd))
   const figures = {
     neededUsd,

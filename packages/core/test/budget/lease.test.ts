@@ -25,7 +25,7 @@ const cap = 2_000
 /** What others leave of a budget; `asked` is what it was asked for. */
 function leaseOf(totalUsd: number, usd = 0): BudgetLease & { readonly asked: number[]; usd: number } {
   const lease = {
-    name: 'cannot use the tenant acme',
+    name: 'the budget of acme',
     usd,
     asked: [] as number[],
     async growTo(wanted: number) {
@@ -82,7 +82,7 @@ describe('a lease', () => {
       message: `Nothing is left of the budget of acme: this session has used $0, and the next request may cost up to $${input + 1_024}`,
       context: {
         usedUsd: 0,
-        budget: 'cannot use the tenant acme',
+        budget: 'the budget of acme',
         neededUsd: input + 1_024,
         availableUsd: input + 1_000,
       },

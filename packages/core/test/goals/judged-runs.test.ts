@@ -90,6 +90,6 @@ test('without money for the judge the goal is not met, and no limit is passed', 
 
 test('the certificate says that judges ask', () => {
   const { options } = world()
-  expect(certificate(options).notes).toEqual([expect.stringContaining('at most 2 questions for each pass')])
+  expect(certificate(options).notes).toEqual([expect.stringContaining('at most 2 requests for each pass')])
   expect(certificate({ ...options, until: [{ name: 'npm test', check: () => ({ met: true }) }] }).notes).toEqual([])
 })

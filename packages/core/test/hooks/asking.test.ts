@@ -423,7 +423,7 @@ describe('the time of a question', () => {
     let isHanging = false
     const grown: AbortSignal[] = []
     const lease = {
-      name: 'cannot use the tenant acme',
+      name: 'the budget of acme',
       usd: 0,
       async growTo(usd: number, { signal }: { readonly signal: AbortSignal }) {
         grown.push(signal)

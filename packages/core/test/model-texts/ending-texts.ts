@@ -35,7 +35,7 @@ export const samples: SamplesOf<typeof import('../../src/endings/ending-texts.ts
     ['$20 a day', undefined],
     ['$20 a day', '2026-02-01T00:00:00+01:00'],
   ],
-  dollarsOf: [
+  limitName: [
     [true, 0.01],
     [false, 0.01],
   ],

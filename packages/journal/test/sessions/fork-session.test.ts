@@ -74,7 +74,7 @@ async function ask(sessionId: string, prompt: string, replies: readonly Scripted
 async function namedIn(sessionId: string): Promise<readonly string[]> {
   const { runs } = await readJournal(placeOf(sessionId).path)
   const text = JSON.stringify(foldSession(runs).transcript.messages())
-  return [...new Set(text.match(/\/[^\s"\\:]*tool-results\/[^\s"\\:]+/g))].toSorted()
+  return [...new Set(text.match(/\/[^\s"\\:]*tool-results\/[^\s"\\:]+\.txt/g))].toSorted()
 }
 
 test('large results and payloads are in it, where its conversation says, also when the session is gone', async () => {

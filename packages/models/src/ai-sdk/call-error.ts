@@ -208,7 +208,7 @@ const longestMessage = 400
 function brokenBy(thrown: unknown, { headers }: CallPlace): ModelError {
   return new ModelError({
     kind: 'connection',
-    message: `The stream of the reply broke: ${headOf(messageOf(thrown), longestMessage)}`,
+    message: `The reply stream failed: ${headOf(messageOf(thrown), longestMessage)}`,
     requestId: requestIdOf(headers),
     cause: thrown,
   })

@@ -76,7 +76,7 @@ export class PartReader {
   }
 
   take(part: unknown): PartProgress {
-    if (!isJsonObject(part)) return violation('it held something that is no part of the AI SDK')
+    if (!isJsonObject(part)) return violation('it contained a part that is not of the AI SDK')
     switch (part.type) {
       case 'text-start':
         return this.#begin('text', { type: 'text', text: '' }, part)
@@ -102,16 +102,16 @@ export class PartReader {
         return {
           kind: 'unusable',
           why:
-            `${this.#options.provider} asks for leave to run a tool of its own, which nobody can give here. ` +
-            'Switch that tool off, or set it up so that it runs without approval.',
+            `${this.#options.provider} requests approval for its own tool, which is not possible here. ` +
+            'Disable that tool, or configure it to run without approval.',
         }
       case 'file':
-        return this.#takeOwn(part, fileBlock(part), 'a file came without data or type')
+        return this.#takeOwn(part, fileBlock(part), 'a file had no data or type')
       case 'reasoning-file':
-        return this.#takeOwn(part, reasoningFile(part), 'a file of the reasoning came without data or type')
+        return this.#takeOwn(part, reasoningFile(part), 'a file of the reasoning had no data or type')
       case 'custom':
         if (announcements.has(stringOf(part.kind))) return this.#tellOn(part)
-        return this.#takeOwn(part, customContent(part), 'custom content came without its kind')
+        return this.#takeOwn(part, customContent(part), 'custom content had no kind')
       case 'response-metadata':
         return this.#takeMetadata(part)
       case 'finish':
@@ -142,7 +142,7 @@ export class PartReader {
 
   #begin(kind: string, block: JsonObject, part: JsonObject): PartProgress {
     const key = keyOf(kind, part)
-    if (this.#open.has(key)) return violation('a block began twice')
+    if (this.#open.has(key)) return violation('a block started twice')
     const index = this.#blocks++
     this.#open.set(key, index)
     this.#log.note(index, part.providerMetadata)
@@ -151,8 +151,8 @@ export class PartReader {
 
   #add(kind: string, delta: JsonObject, part: JsonObject): PartProgress {
     const index = this.#open.get(keyOf(kind, part))
-    if (index === undefined) return violation('a delta came for a block that is not open')
-    if (typeof part.delta !== 'string') return violation('a delta held no text')
+    if (index === undefined) return violation('it had a delta for a block that is not open')
+    if (typeof part.delta !== 'string') return violation('a delta had no text')
     this.#log.note(index, part.providerMetadata)
     // Some providers tell a signature with a delta that says nothing else.
     if (part.delta === '') return ping
@@ -163,7 +163,7 @@ export class PartReader {
   #end(kind: string, part: JsonObject): PartProgress {
     const key = keyOf(kind, part)
     const index = this.#open.get(key)
-    if (index === undefined) return violation('a block ended that had not begun')
+    if (index === undefined) return violation('a block ended that had not started')
     this.#open.delete(key)
     this.#log.note(index, part.providerMetadata)
     return this.#send({ type: 'content_block_stop', index })
@@ -189,7 +189,7 @@ export class PartReader {
 
   #beginInput(part: JsonObject): PartProgress {
     const id = stringOf(part.id)
-    if (id === '' || this.#inputs.has(id)) return violation('a call began without an id, or twice')
+    if (id === '' || this.#inputs.has(id)) return violation('a call started without an id, or twice')
     const index = this.#blocks++
     this.#inputs.begin(id, index, part.inputEncoding === 'text' ? 'text' : 'json')
     this.#log.note(index, part.providerMetadata)
@@ -209,11 +209,11 @@ export class PartReader {
   #takeCall(part: JsonObject): PartProgress {
     const { toolCallId: id, toolName, input } = part
     if (typeof id !== 'string' || id === '' || typeof toolName !== 'string' || typeof input !== 'string') {
-      return violation('a call came without id, name or input')
+      return violation('a call had no id, name or input')
     }
     if (toolName === '') return this.#takeCall({ ...part, toolName: namelessTool })
     const begun = this.#inputs.complete(id)
-    if (begun === 'twice') return violation(`the call ${id} came twice`)
+    if (begun === 'twice') return violation(`the call ${id} was sent twice`)
     const index = begun?.index ?? this.#blocks++
     const told = begun?.told ?? ''
     this.#log.note(index, part.providerMetadata)
@@ -243,7 +243,7 @@ export class PartReader {
     const { toolCallId, toolName } = part
     const content = jsonCopyOf(part.result)
     if (typeof toolCallId !== 'string' || typeof toolName !== 'string' || content === undefined) {
-      return violation('a result came without id, name or content')
+      return violation('a result had no id, name or content')
     }
     this.#searches.result(toolName, content)
     return this.#whole(part, {
@@ -281,7 +281,7 @@ export class PartReader {
   #takeFinish(part: JsonObject): PartProgress {
     const stop = stopReasonOf(part.finishReason, { hasCalls: this.#hasCalls, hasContent: this.#hasContent })
     const isCut = stop.kind === 'reason' && cutReasons.has(stop.reason)
-    if (!isCut && this.#inputs.isUnfinished()) return violation('a call began and never came')
+    if (!isCut && this.#inputs.isUnfinished()) return violation('a call started but was never completed')
     if (stop.kind === 'failed') return { kind: 'error', error: stop.why }
     if (stop.kind === 'interrupted') return violation('the service stopped before its reply was complete')
     const ends = [...this.#open.values()].map((index) => ({ type: 'content_block_stop', index }))

@@ -21,7 +21,7 @@ export interface ReadOptions extends PartReaderOptions {
 export async function readParts(source: PartSource, options: ReadOptions): Promise<ModelReply> {
   const reader = new PartReader(options)
   const failure = await readToEnd(source, reader, options.provider)
-  const reply = replyOf(reader.finish(), () => failure ?? broken('it ended before the reply did', source))
+  const reply = replyOf(reader.finish(), () => failure ?? broken('it ended before the reply was complete', source))
   const warnings = options.warnings.newIn(reader.warnings, options.provider)
   return warnings.length === 0 ? reply : { ...reply, warnings }
 }
@@ -63,7 +63,7 @@ async function readToEnd(source: PartSource, reader: PartReader, provider: strin
 function broken(why: string, { headers }: PartSource): ModelError {
   return new ModelError({
     kind: 'connection',
-    message: `The stream of the reply broke: ${why}.`,
+    message: `The reply stream failed: ${why}.`,
     requestId: requestIdOf(headers),
   })
 }

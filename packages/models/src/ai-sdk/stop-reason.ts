@@ -38,7 +38,9 @@ export function stopReasonOf(
       return { kind: 'failed', why: `it ended with an error${told(raw)}` }
     default:
       // `tool-calls` without a call is as unclear as a reason that nobody knows.
-      return said.hasContent ? ended : { kind: 'failed', why: `it ended with nothing, and says not why${told(raw)}` }
+      return said.hasContent
+        ? ended
+        : { kind: 'failed', why: `it ended without content and without a reason${told(raw)}` }
   }
 }
 

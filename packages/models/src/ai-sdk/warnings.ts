@@ -31,9 +31,9 @@ function wordsOf(warning: JsonObject, provider: string): string {
     case 'unsupported-setting':
       return what ? `${provider} does not support "${what}" for this model${more}` : ''
     case 'compatibility':
-      return what ? `${provider} does "${what}" in another way for this model${more}` : ''
+      return what ? `${provider} handles "${what}" differently for this model${more}` : ''
     case 'deprecated':
-      return what ? `${provider} calls the option "${what}" out of date${more}` : ''
+      return what ? `${provider} reports that the option "${what}" is deprecated${more}` : ''
     default:
       return details ? `${provider} warns${more}` : ''
   }

@@ -96,12 +96,12 @@ export class MessageAssembler {
   }
 
   #takeStart(message: Json | undefined): Progress {
-    if (!isJsonObject(message)) return violation('message_start holds no message')
+    if (!isJsonObject(message)) return violation('message_start has no message')
     const isFirst = this.#start === undefined
     if (isFirst) this.#usage = readUsage(message.usage)
     else if (this.#isAnother(message)) return this.mixed()
-    else if (this.#stopReason !== null) return violation('a second message began')
-    else if (++this.#starts > mostStarts) return violation('message after message began')
+    else if (this.#stopReason !== null) return violation('a second message started')
+    else if (++this.#starts > mostStarts) return violation('message after message started')
     else this.#beginAnew(message.usage)
     // Blocks were told under the id of the message that they began in.
     if (this.#completed.size === 0) this.#start = message
@@ -110,7 +110,7 @@ export class MessageAssembler {
     // A reply that costs the service no thought, such as the next call of a running program, comes whole at the start.
     const content = listOf(message.content)
     for (const [index, block] of content.entries()) {
-      if (!isJsonObject(block) || typeof block.type !== 'string') return violation('message_start holds no content')
+      if (!isJsonObject(block) || typeof block.type !== 'string') return violation('message_start has no content')
       const place = this.#placeFor(index)
       if (typeof place !== 'number') return place
       this.#close(place, openBlock(block))
@@ -127,7 +127,7 @@ export class MessageAssembler {
   /** Two messages came in one stream: nothing of them is kept. */
   mixed(): Progress {
     this.#isMixed = true
-    return violation('it held two messages with different ids')
+    return violation('it contained two messages with different ids')
   }
 
   /** A5 */
@@ -139,10 +139,10 @@ export class MessageAssembler {
   /** Where the block stands that begins under this number. */
   #placeFor(index: number): number | Progress {
     const before = this.#places.get(index)
-    if (before !== undefined && !this.#earlier.delete(index)) return violation(`block ${index} began twice`)
+    if (before !== undefined && !this.#earlier.delete(index)) return violation(`block ${index} started twice`)
     if (this.#places.size + this.#completed.size >= mostBlocks) return violation('it had too many blocks')
     const isAgain = before !== undefined && this.#completed.has(before)
-    if (isAgain && this.#hasCalls) return violation('a second message began')
+    if (isAgain && this.#hasCalls) return violation('a second message started')
     if (before !== undefined && !isAgain) this.#drop(before)
     const wanted = isAgain ? undefined : (before ?? index)
     const isFree = wanted !== undefined && !this.#open.has(wanted) && !this.#completed.has(wanted)
@@ -171,9 +171,9 @@ export class MessageAssembler {
   }
 
   #takeBlockStart({ index, content_block: block }: JsonObject, text: string | undefined): Progress {
-    if (this.#start === undefined) return violation('a block began before the message')
+    if (this.#start === undefined) return violation('a block started before the message')
     if (typeof index !== 'number' || !isJsonObject(block) || typeof block.type !== 'string') {
-      return violation('content_block_start holds no block')
+      return violation('content_block_start has no block')
     }
     const place = this.#placeFor(index)
     if (typeof place !== 'number') return place
@@ -190,10 +190,10 @@ export class MessageAssembler {
   #takeBlockDelta({ index: number, delta }: JsonObject): Progress {
     const index = this.#placeOf(number)
     const block = index === undefined ? undefined : this.#open.get(index)
-    if (index === undefined || block === undefined) return violation('a delta came for a block that is not open')
-    if (!isJsonObject(delta)) return violation('content_block_delta holds no delta')
+    if (index === undefined || block === undefined) return violation('it had a delta for a block that is not open')
+    if (!isJsonObject(delta)) return violation('content_block_delta has no delta')
     const outcome = applyDelta(block, delta)
-    if (outcome.kind === 'misfit') return violation('a delta came for a block of another kind')
+    if (outcome.kind === 'misfit') return violation('it had a delta for a block of another kind')
     if (outcome.kind === 'text' || outcome.kind === 'thinking') {
       // No template: its text would be made anew for each piece.
       const type = outcome.kind === 'text' ? 'text_delta' : 'thinking_delta'
@@ -207,14 +207,14 @@ export class MessageAssembler {
     const index = this.#placeOf(number)
     const open = index === undefined ? undefined : this.#open.get(index)
     if (index === undefined || (open === undefined && !this.#isClosed(index))) {
-      return violation('a block ended that had not begun')
+      return violation('a block ended that had not started')
     }
     if (open !== undefined) this.#close(index, open)
     return ping
   }
 
   #takeMessageDelta({ delta, usage }: JsonObject): Progress {
-    if (this.#start === undefined) return violation('message_delta came before the message')
+    if (this.#start === undefined) return violation('message_delta was sent before the message')
     this.#usage = mergeUsage(this.#usage, usage)
     this.#isUsageTold ||= isTold(usage)
     if (!isJsonObject(delta)) return ping

@@ -58,5 +58,5 @@ function isFramed({ headers }: IncomingMessage): boolean {
 }
 
 function cut(): Error {
-  return codedError('ECONNRESET', 'The connection was closed before the body was whole.')
+  return codedError('ECONNRESET', 'The connection was closed before the body was complete.')
 }

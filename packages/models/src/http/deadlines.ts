@@ -33,7 +33,7 @@ export function startDeadlines(limits: DeadlineLimits, onTimeout: (error: ModelE
   }
   let isAnswered = false
   let news = startTimer(limits.requestTimeoutMs, (limit) =>
-    expire(isAnswered ? `Nothing but signs of life came for ${limit}.` : `No answer began within ${limit}.`),
+    expire(isAnswered ? `Only keep-alive events arrived for ${limit}.` : `The response did not start within ${limit}.`),
   )
   let pieces: NodeJS.Timeout | undefined
   let isEnding = false
@@ -56,7 +56,7 @@ export function startDeadlines(limits: DeadlineLimits, onTimeout: (error: ModelE
       isEnding = true
       clearTimeout(news)
       const limit = Math.min(limits.endTimeoutMs ?? 10_000, limits.requestTimeoutMs)
-      news = startTimer(limit, (told) => expire(`The reply was whole, but the stream did not end for ${told}.`))
+      news = startTimer(limit, (told) => expire(`The reply was complete, but the stream did not end for ${told}.`))
     },
     dispose,
   }

@@ -16,7 +16,7 @@ const noAddress: Wording = ({ host, code }) => ({
 })
 const closed: Wording = ({ host, code }) => ({
   kind: 'connection',
-  message: `${host} closed the connection (${code}). If it happens again, look for a proxy in between that cuts it.`,
+  message: `${host} closed the connection (${code}). If it happens again, check for a proxy that closes connections.`,
 })
 const unreachable: Wording = ({ host, code }) => ({
   ...notSent,
@@ -39,7 +39,7 @@ const untrusted: Wording = ({ host, code }) => ({
   ...notUsable,
   message:
     `The certificate of ${host} is not trusted (${code}). ` +
-    'Behind a proxy that opens TLS, name its certificate in NODE_EXTRA_CA_CERTS.',
+    'Behind a proxy that decrypts TLS, set NODE_EXTRA_CA_CERTS to its certificate.',
 })
 const notTls: Wording = ({ origin, code }) => ({
   ...notUsable,
@@ -49,7 +49,7 @@ const notTls: Wording = ({ origin, code }) => ({
 const noHandshake: Wording = ({ host, code }) => ({
   ...notSent,
   message:
-    `${host} ended the connection before TLS was agreed on (${code}). ` +
+    `${host} closed the connection during the TLS handshake (${code}). ` +
     'Is the base URL right, and is there a proxy or a firewall in between?',
 })
 
@@ -75,7 +75,7 @@ const wordings: { readonly [code: string]: Wording } = {
   UND_ERR_HEADERS_OVERFLOW: longHeaders,
   ERR_CONTENT_DECODING: ({ host, code }) => ({
     kind: 'connection',
-    message: `The response of ${host} cannot be decompressed (${code}). If it happens again, look for a proxy in between that cuts it.`,
+    message: `The response of ${host} cannot be decompressed (${code}). If it happens again, check for a proxy that closes connections.`,
   }),
   CERT_HAS_EXPIRED: ({ host }) => ({
     ...notUsable,

@@ -97,7 +97,7 @@ function watchConnection(request: ClientRequest, isSecure: boolean): { isMade():
 }
 
 function connectTimeout(): Error {
-  return codedError('ERR_CONNECT_TIMEOUT', `No connection came about within ${connectTimeoutMs / 1_000} s.`)
+  return codedError('ERR_CONNECT_TIMEOUT', `No connection was established within ${connectTimeoutMs / 1_000} s.`)
 }
 
 interface Sending {

@@ -99,7 +99,7 @@ function hasName({ username, password }: URL): boolean {
 /** The proxy answered something else than that it has connected. */
 export function refusingProxy(status: number, { host }: Place, { variable }: Proxy): ModelError {
   if (status === 407) {
-    return notUsable(`The proxy at ${host} wants a user name and a password. Put them into ${variable}.`)
+    return notUsable(`The proxy at ${host} requires a user name and a password. Add them to ${variable}.`)
   }
   return new ModelError({
     ...notConnected,
@@ -120,7 +120,7 @@ export function unreachableProxy(thrown: Error, { host }: Place, { variable }: P
 export function brokenProxy(thrown: Error, { host, url }: Place, { variable }: Proxy): ModelError {
   const worded = networkError(thrown, url.origin)
   if (!worded.retryable) return worded
-  const message = `The proxy at ${host} (${variable}) broke off before it had connected to the service (${codeOf(thrown)}).`
+  const message = `The proxy at ${host} (${variable}) closed the connection before it had connected to the service (${codeOf(thrown)}).`
   return new ModelError({ ...notConnected, message, cause: thrown })
 }
 

@@ -67,7 +67,7 @@ export class CallPieces {
     if (call.input === '' && piece.input.trim() === '') return taken('')
     if (call.scanner.isWhole()) {
       if (piece.input.trim() === '' || isRepetition(call, piece.input)) return taken('')
-      if (isSettled(call)) return { kind: 'misfit', why: `more input came for the call ${call.id}, which was whole` }
+      if (isSettled(call)) return { kind: 'misfit', why: `it had more input for the completed call ${call.id}` }
       call.input = ''
       call.scanner.reset()
     }

@@ -174,7 +174,7 @@ export class ChatReader implements StreamReader {
         return this.#say('thinking', part.text)
       case 'reasoning_details':
         this.#details = mergeDetails(this.#details, part.details)
-        if (this.#details.length > mostCalls) return violation('it had too many details of what was thought')
+        if (this.#details.length > mostCalls) return violation('it had too many reasoning details')
         if (part.text !== '') return this.#say('thinking', part.text)
         this.#run('thinking')
         return part.details.some(holdsSomething) ? more : ping

@@ -73,7 +73,7 @@ export class CallItem implements OpenItem {
     if (text === this.#whole) return ping
     const isSame = this.#whole === undefined && this.type === 'function_call' && saysTheSame(text, this.#input)
     this.#whole = text
-    return isSame ? ping : violation('the arguments of a call were not those that were streamed')
+    return isSame ? ping : violation('the arguments of a call differ from the streamed ones')
   }
 
   done(item: JsonObject, wasCut = false): Progress {
@@ -139,7 +139,7 @@ export class CallItem implements OpenItem {
 }
 
 /** What ran would be one call with the arguments of another. */
-export const anotherCall: Progress = violation('a call ended as another one')
+export const anotherCall: Progress = violation('a call ended with another id or name')
 
 function isSame(known: string, given: string): boolean {
   return known === '' || given === '' || known === given

@@ -155,7 +155,7 @@ export class ResponsesReader implements StreamReader {
     const isAnother = type === 'response.created' && id !== '' && this.#id !== '' && id !== this.#id
     if (isAnother && this.#items.size > 0) return this.#feed.mixed()
     if (this.#hasBegun && !isAnother) return ping
-    if (++this.#starts > mostStarts) return violation('message after message began')
+    if (++this.#starts > mostStarts) return violation('message after message started')
     this.#hasBegun = false
     this.#begin(response)
     return this.#starts === 1 ? more : ping
@@ -170,7 +170,7 @@ export class ResponsesReader implements StreamReader {
 
   #takeItem(event: JsonObject, type: string): Progress {
     const { item } = event
-    if (!isJsonObject(item)) return violation(`${type} holds no item`)
+    if (!isJsonObject(item)) return violation(`${type} has no item`)
     const isDone = type === 'response.output_item.done'
     const blocks = this.#feed.blocks
     const open = this.#itemOf(event, item, isDone)
@@ -181,7 +181,7 @@ export class ResponsesReader implements StreamReader {
       const progress = open.isDone ? ping : open.done(item)
       return this.#feed.blocks > blocks && progress.kind === 'ping' ? more : progress
     }
-    if (open.isDone || this.#added.has(open)) return violation('an item began twice')
+    if (open.isDone || this.#added.has(open)) return violation('an item started twice')
     this.#added.add(open)
     open.take(item)
     return this.#feed.blocks > blocks ? more : ping
@@ -237,7 +237,7 @@ export class ResponsesReader implements StreamReader {
     const item = this.#itemFor(event, { type }, true)
     if (!('isDone' in item)) return item
     if (!item.isDone) return item
-    return stringOf(event.type).endsWith('.done') ? ping : violation('more came of an item that was whole')
+    return stringOf(event.type).endsWith('.done') ? ping : violation('it had more data for a completed item')
   }
 
   /** P1: the item at the place of an event; without one, the call of that id, else the newest of its type that is not whole, or another. */
@@ -317,7 +317,7 @@ export class ResponsesReader implements StreamReader {
   }
 }
 
-const otherKind = violation('an event came for an item of another kind')
+const otherKind = violation('it had an event for an item of another kind')
 
 function stopReasonOf(items: readonly OpenItem[]): string {
   if (items.some((item) => item instanceof CallItem && !item.isCut)) return 'tool_use'

@@ -81,7 +81,7 @@ const typeOfStatus: { readonly [status: number]: string } = {
 }
 
 function sendError({ error }: ScriptedError, response: ServerResponse, { leftMs }: AnswerContext): void {
-  const { status, message = `The script says ${status}.`, for_ms: lastsMs } = error
+  const { status, message = `The script returns status ${status}.`, for_ms: lastsMs } = error
   const type = error.type ?? typeOfStatus[status] ?? (status < 500 ? 'invalid_request_error' : 'api_error')
   const written = { message, headers: error.headers ?? {}, fields: error.fields ?? {} }
   const { headers, ...said } = lastsMs === undefined ? written : withTimes(written, timesOf(leftMs))

@@ -87,7 +87,7 @@ export function refuseKeyAsName(
 }
 
 const keyAsName =
-  "What stands where a model's name belongs looks like a key, and is not repeated here. Give the key by its variable, such as ANTHROPIC_API_KEY."
+  'The model name looks like an API key, so it is not shown here. Set the key in its variable, such as ANTHROPIC_API_KEY.'
 
 /**
  * Our own headers with those of the user over them.

@@ -57,7 +57,7 @@ export async function readReply(
       failure = streamError(redactor.json(progress.error ?? null), requestId, clock())
     }
     if (progress.kind === 'violation') failure = brokenReply(progress.why, requestId, `${progress.why} ${String(said)}`)
-    if (length > maxLength) failure ??= broken('the reply was longer than any service sends')
+    if (length > maxLength) failure ??= broken('the reply was longer than the limit')
     if (failure !== undefined) return 'enough'
     return progress.kind === 'more' || progress.kind === 'ping' || progress.kind === 'last' ? 'more' : 'enough'
   }
@@ -66,7 +66,7 @@ export async function readReply(
     digest.add(bytes)
     const fed = events.feed(bytes)
     if (fed === 'too_long') {
-      failure = broken('one event was longer than any service sends')
+      failure = broken('one event was longer than the limit')
       return 'enough'
     }
     hasNews = false
@@ -101,7 +101,7 @@ function progressOf({ event: name, data }: ServerSentEvent, reader: StreamReader
   const value = parseJson(data)
   // Gateways are known to put an error of their own shape, or plain labels, into an `error` event.
   if (name === 'error') return reader.take(errorEvent(value, data), data)
-  if (!isJsonObject(value)) return { kind: 'violation', why: `it held something that is no event of ${labels.name}` }
+  if (!isJsonObject(value)) return { kind: 'violation', why: `it contained an event that is not of ${labels.name}` }
   return reader.take(value, data)
 }
 
@@ -110,12 +110,12 @@ function errorEvent(value: unknown, data: string): JsonObject {
   return { type: 'error', error: isJsonObject(value) ? value : { message: data } }
 }
 
-const endedEarly = 'it ended before the reply did'
+const endedEarly = 'it ended before the reply was complete'
 
 function brokenReply(why: string, requestId: string | null, fingerprint?: string): ModelError {
   return new ModelError({
     kind: 'connection',
-    message: `The stream of the reply broke: ${why}.`,
+    message: `The reply stream failed: ${why}.`,
     requestId,
     fingerprint,
   })

@@ -108,7 +108,7 @@ export function withRedactedStream(model: Model, env: Readonly<Record<string, st
       async admit(asked: Parameters<NonNullable<Model['admit']>>[0]) {
         const admission = await model.admit?.(asked)
         // Checked above: a model does not lose it.
-        if (admission === undefined) throw new TypeError('The model has no admit any more.')
+        if (admission === undefined) throw new TypeError('The model no longer has admit.')
         return { call: redactedCall((...made) => admission.call(...made)), leave: () => admission.leave() }
       },
     }),

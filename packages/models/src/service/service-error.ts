@@ -83,7 +83,7 @@ export function streamError(error: Json | undefined, requestId: string | null, n
   const status = statusOf(said)
   const time = streamRetryTime(status, said, nowMs)
   const kind = kindOf({ ...said, status, asksToWait: true, namesReset: time.waitMs !== null })
-  const words = said.message || said.type || 'it did not say why'
+  const words = said.message || said.type || 'it gave no reason'
   return new ModelError({
     kind,
     retryAfterMs: waitOf(kind, time),
@@ -125,7 +125,7 @@ function wordingOf({ status, said, headers, url }: Worded, labels: ServiceLabels
   const location = headers.get('location')
   if (status >= 300 && status < 400) {
     const place = location === null ? 'nowhere' : shownUrl(location)
-    return `${shownUrl(url)} answered ${status} and points to ${place}. Set ${labels.baseUrlSetting} to where it leads.`
+    return `${shownUrl(url)} answered ${status} and points to ${place}. Set ${labels.baseUrlSetting} to that address.`
   }
   if (said.isApi) {
     const name = [said.type, said.code].find((part) => part !== '') ?? ''
@@ -134,6 +134,6 @@ function wordingOf({ status, said, headers, url }: Worded, labels: ServiceLabels
   }
   const rest = said.message === '' ? 'an empty body' : `"${said.message}"`
   return status === 404 || status === notImplemented
-    ? `${shownUrl(url)} answered ${status} with ${rest}, which is no answer of ${labels.name}. Is the base URL right?`
+    ? `${shownUrl(url)} answered ${status} with ${rest}, which is not a reply of ${labels.name}. Is the base URL right?`
     : `The service, or something in front of it, answered ${status} with ${rest}.`
 }

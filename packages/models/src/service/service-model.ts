@@ -276,7 +276,7 @@ async function readDocument(
   if (whole !== undefined) return whole
   if (end.kind === 'broken') throw end.error
   if (body.trim() === '' || (isMeantAsJson && parseJson(body) === undefined)) {
-    const message = 'The reply broke off: what came is no whole answer.'
+    const message = 'The reply was cut off and is incomplete.'
     // The same text would be cut at the same place.
     const fingerprint = body.trim() === '' ? undefined : `cut ${digestOf(body)}`
     throw new ModelError({ kind: 'connection', message, requestId: requestIdOf(headers), fingerprint })

@@ -78,7 +78,7 @@ function until<Value>(answer: Promise<Value>, signal: AbortSignal, timeoutMs: nu
     }
     const onTimeout = (): void => {
       leave()
-      reject(keyError(`none came within ${timeoutMs / 1000} s.`))
+      reject(keyError(`the command did not return one within ${timeoutMs / 1000} s.`))
     }
     const timer = timeoutMs === Infinity ? undefined : setTimeout(onTimeout, Math.min(timeoutMs, 2_147_483_647))
     signal.addEventListener('abort', onAbort, { once: true })

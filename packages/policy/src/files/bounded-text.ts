@@ -33,7 +33,7 @@ export type BoundedBytes =
 export async function boundedBytes(path: string, mostBytes: number): Promise<BoundedBytes> {
   try {
     const found = await openInPlace(path)
-    if (found.kind !== 'file') return { kind: 'unfit', why: 'is no regular file' }
+    if (found.kind !== 'file') return { kind: 'unfit', why: 'is not a regular file' }
     try {
       const buffer = Buffer.alloc(mostBytes + 1)
       let size = 0

@@ -133,6 +133,9 @@ export interface Explanation {
   readonly parts: readonly ExplainedPart[]
 }
 
+/** The rules with what persons allowed or denied in the session, by the list of that. */
+type KnownBooks = WeakMap<NonNullable<PermissionRequest['learned']>, { readonly of: RuleBook; readonly is: RuleBook }>
+
 /**
  * Permission rules (spec R-RULE-1). Throws `PermissionRuleError` for rules that cannot be read.
  *
@@ -159,10 +162,7 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
   const judged = new Map<string, ReadonlyMap<string, string>>()
   const { searchTool, whenAsked = 'ask', modes = permissionModes } = options
   const withdrawn: Withdrawn[] = []
-  const known = new WeakMap<
-    NonNullable<PermissionRequest['learned']>,
-    { readonly of: RuleBook; readonly is: RuleBook }
-  >()
+  const known: KnownBooks = new WeakMap()
   /** The rules as they are for a request: with what persons said in the session. A list of that is read once. */
   let lastLearned: PermissionRequest['learned']
   const bookFor = (request: PermissionRequest): RuleBook => {

@@ -61,7 +61,7 @@ export function mergedAiSdk(counting: readonly CountingFile[], note: Note): AiSd
     packages,
     folders: [...new Set(folders)],
     ...(onlyNamed && {
-      onlyNamedBy: "an administrator's settings say allowManagedProvidersOnly, and their aiSdk does not name it",
+      onlyNamedBy: "the administrator's settings set allowManagedProvidersOnly, and their aiSdk does not list it",
     }),
   }
 }

@@ -58,12 +58,12 @@ function weighed(limitsOf: LimitsIn, byDefault: FileLimit | undefined, refusals:
 
 const ofLimits: Refusals = {
   ofPerson: (managed) => `the limit in ${managed.from} is ${shown(managed)}, and cannot be raised`,
-  ofProject: (base) => `a project cannot raise a limit (${shown(base)} in ${base.from})`,
+  ofProject: (base) => `a project cannot raise a limit (${shown(base)}, from ${base.from})`,
 }
 
 const ofWaits: Refusals = {
   ofPerson: (managed) => `the limit in ${managed.from} is ${shown(managed)}, and cannot be raised`,
-  ofProject: (base) => `a project cannot lengthen waits (${shown(base)} in ${base.from})`,
+  ofProject: (base) => `a project cannot lengthen waits (${shown(base)}, from ${base.from})`,
 }
 
 /**

@@ -86,7 +86,7 @@ test('a project lowers what the person set without trust, and never raises it or
   ])
   expect(warnings).toHaveLength(3)
   expect(warnings[0]).toMatch(
-    /^limits\.maxRunUsd in .*settings\.json \(50\) is ignored: a project cannot raise a limit \(5 in .*settings\.json\)\.$/,
+    /^limits\.maxRunUsd in .*settings\.json \(50\) is ignored: a project cannot raise a limit \(5, from .*settings\.json\)\.$/,
   )
   expect(offers).toBe(0)
 })
@@ -95,7 +95,7 @@ test('a project lowers a default, and does not raise it; a person does both', as
   const defaultLimits = { maxRunUsd: { value: 10, from: 'default of -p' } }
   const raised = await load({ [shared]: limits({ maxRunUsd: 11 }) }, { defaultLimits })
   expect(raised.settings).toEqual({})
-  expect(raised.ignored.map(({ why }) => why)).toEqual(['a project cannot raise a limit (10 in default of -p)'])
+  expect(raised.ignored.map(({ why }) => why)).toEqual(['a project cannot raise a limit (10, from default of -p)'])
   expect((await load({ [shared]: limits({ maxRunUsd: 11 }) })).settings).toEqual({ limits: { maxRunUsd: 11 } })
   expect((await load({ [shared]: limits({ maxRunUsd: 9 }) }, { defaultLimits })).settings).toEqual({
     limits: { maxRunUsd: 9 },

@@ -33,7 +33,7 @@ test("a person's own counts; a project lowers it, and what would raise it is nam
   expect(origins).toEqual([{ setting: 'waitForLimits', value: '8h', from: 'user' }])
   expect(ignored.map(({ text }) => text)).toEqual(['"9h"'])
   expect(warnings).toEqual([
-    'waitForLimits in project ("9h") is ignored: a project cannot lengthen waits (8h in user).',
+    'waitForLimits in project ("9h") is ignored: a project cannot lengthen waits (8h, from user).',
   ])
   expect(mergedLimits([file('local', 'none'), file('user', '8h')]).settings).toEqual({ waitForLimits: 0 })
 })

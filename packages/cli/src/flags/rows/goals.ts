@@ -39,7 +39,7 @@ export const goalsFlags: { readonly [Name in GoalsFlag]-?: FlagFor<NonNullable<F
     read: goalTries,
     alsoOf: ['what-if'],
     meaning: 'Maximum number of times an answer is sent back while a goal is not met, 1 to 1000 (default: 10)',
-    meaningFor: { 'what-if': 'Maximum number of times an answer is sent back to try, 1 to 1000' },
+    meaningFor: { 'what-if': 'Try this maximum number of times an answer is sent back, 1 to 1000' },
   },
   untilTimeout: {
     names: ['--until-timeout'],

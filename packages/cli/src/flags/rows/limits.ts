@@ -45,7 +45,7 @@ export const limitsFlags: { readonly [Name in LimitsFlag]-?: FlagFor<NonNullable
     read: wholeNumber,
     alsoOf: ['what-if'],
     meaning: 'Maximum number of turns (default: 1000)',
-    meaningFor: { 'what-if': 'Maximum number of turns to try' },
+    meaningFor: { 'what-if': 'Try this maximum number of turns' },
   },
   maxBudgetUsd: {
     names: ['--max-budget-usd'],
@@ -56,7 +56,7 @@ export const limitsFlags: { readonly [Name in LimitsFlag]-?: FlagFor<NonNullable
     alsoOf: ['what-if'],
     meaning: 'Maximum cost of the session in US dollars; reserved before each request, so never exceeded',
     meaningFor: {
-      'what-if': 'Maximum cost of a session to try, in US dollars',
+      'what-if': 'Try this maximum cost of a session, in US dollars',
       cluster: 'Set what the sessions of the tenant may spend together, in US dollars',
     },
   },
@@ -69,7 +69,7 @@ export const limitsFlags: { readonly [Name in LimitsFlag]-?: FlagFor<NonNullable
     alsoOf: ['what-if'],
     meaning:
       'Maximum cost of one run in US dollars, whatever the session spent before; none for no limit (default: 10 with -p and in the interactive program)',
-    meaningFor: { 'what-if': 'Maximum cost of a run to try, in US dollars' },
+    meaningFor: { 'what-if': 'Try this maximum cost of a run, in US dollars' },
   },
   maxToolCalls: {
     names: ['--max-tool-calls'],
@@ -79,7 +79,7 @@ export const limitsFlags: { readonly [Name in LimitsFlag]-?: FlagFor<NonNullable
     read: wholeNumber,
     alsoOf: ['what-if'],
     meaning: 'Maximum number of tool calls, including those of subagents',
-    meaningFor: { 'what-if': 'Maximum number of tool calls to try' },
+    meaningFor: { 'what-if': 'Try this maximum number of tool calls' },
   },
   ignoreStandingBudgets: {
     names: ['--ignore-standing-budgets'],
@@ -95,7 +95,7 @@ export const limitsFlags: { readonly [Name in LimitsFlag]-?: FlagFor<NonNullable
     read: tokens,
     alsoOf: ['what-if'],
     meaning: 'Maximum number of tokens of the whole run, input and output; reserved before each request',
-    meaningFor: { 'what-if': 'Maximum number of tokens of a run to try' },
+    meaningFor: { 'what-if': 'Try this maximum number of tokens of a run' },
   },
   maxDuration: {
     names: ['--max-duration'],
@@ -105,7 +105,7 @@ export const limitsFlags: { readonly [Name in LimitsFlag]-?: FlagFor<NonNullable
     read: duration,
     alsoOf: ['what-if'],
     meaning: 'Maximum duration, such as 90s or 10m; cancels work that is still running',
-    meaningFor: { 'what-if': 'Maximum duration of a run to try, such as 10m' },
+    meaningFor: { 'what-if': 'Try this maximum duration of a run, such as 10m' },
   },
   waitForLimits: {
     names: ['--wait-for-limits'],
@@ -116,7 +116,7 @@ export const limitsFlags: { readonly [Name in LimitsFlag]-?: FlagFor<NonNullable
     alsoOf: ['what-if'],
     meaning:
       'Maximum total time to wait for a service that is over its rate limit or down, such as 8h; none ends the run at once (default: 24h in the interactive program and in editors, none elsewhere)',
-    meaningFor: { 'what-if': 'Maximum total time of waits for services to try, such as 8h' },
+    meaningFor: { 'what-if': 'Try this maximum total time of waits for services, such as 8h' },
   },
   tokenBudget: {
     names: ['--token-budget'],

@@ -39,7 +39,7 @@ export const outputFlags: { readonly [Name in OutputFlag]-?: FlagFor<NonNullable
     value: 'FORMAT',
     read: choice(inputFormats),
     meaning:
-      'Read stdin as text that is appended to the prompt (text), or as one JSON message or request of a host a line (stream-json) (default: text)',
+      'Read stdin as text that is appended to the prompt (text), or as JSON messages and requests of a host, one per line (stream-json) (default: text)',
   },
   verbose: {
     names: ['--verbose'],

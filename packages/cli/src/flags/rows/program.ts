@@ -79,7 +79,6 @@ export const programFlags: { readonly [Name in ProgramFlag]-?: FlagFor<NonNullab
     meaning: 'Set the file format: html, markdown or jsonl (default: html)',
     meaningFor: {
       report: 'Set the format: text or html (default: text)',
-      sessions: 'Set the file format: html, markdown or jsonl (default: html)',
     },
   },
   output: {
