@@ -17,8 +17,11 @@ export const exceptions: Readonly<Record<string, readonly string[]>> = {
   ],
   'names of places, parts of the texts of goals': ['definition-state', 'goal-files'].map(inAgent('goals')),
   'what a command does, parts of the texts for denied calls': [
-    ...['command-cover', 'command-rules', 'confine', 'runs-anything'].map(inPermissions),
-  ],
+    'command-cover',
+    'command-rules',
+    'confine',
+    'runs-anything',
+  ].map(inPermissions),
   'for people: settings, files and servers that are not used': [
     ...['prompt-suggestion'].map(inAgent('after')),
     ...['agent-fields', 'agent-hooks', 'agent-limits', 'define-agent', 'read-agents'].map(inAgent('agents')),
