@@ -325,7 +325,7 @@ describe('definitions in files', () => {
     for (const [file, , why] of [
       ...broken,
       ['out.md', '', 'a symbolic link that leaves'],
-      ['secret.md', '', 'a rule denies'],
+      ['secret.md', '', 'rule denies'],
     ])
       expect(notes.filter((note) => note.includes(`/${file} `)).join()).toContain(why)
     expect(notes.find((note) => note.includes('good.md'))).toContain(

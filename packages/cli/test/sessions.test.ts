@@ -164,7 +164,7 @@ describe('--resume', () => {
     const unknown = await ask('x', [{ content: 'x' }], '--resume', 'nobody')
     expect([unknown.status, unknown.stderr]).toEqual([
       2,
-      'halting: No conversation found with session ID: nobody. List the sessions of this folder with halting sessions.\n',
+      'halting: No conversation found with session ID: nobody. halting sessions lists those of this folder.\n',
     ])
     expect((await ask('x', [{ content: 'x' }], '--continue')).stderr).toMatch(
       /^halting: No conversation found to continue/,
