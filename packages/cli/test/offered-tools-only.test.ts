@@ -1,11 +1,11 @@
 // Holds R-READS-2a of docs/spec.md: no description of a tool sends the model to a tool that the session does not offer.
 import { expect, test } from 'vitest'
-import { type OfferedTool, recordFirstRequest } from './support/first-request.ts'
+import { type OfferedTool, recordRequest } from './support/recorded-request.ts'
 import { installProgram } from './support/program.ts'
 
 installProgram()
 
-const requestOf = recordFirstRequest()
+const requestOf = recordRequest()
 
 async function toolsWith(...flags: readonly string[]): Promise<readonly OfferedTool[]> {
   return (await requestOf(['-p', 'hi', ...flags])).tools

@@ -206,7 +206,7 @@ describe('--resume', () => {
     await fileSays(join(here(), 'held'))
     const held = await ask('x', [{ content: 'x' }], '--resume', id)
     expect(held.status).toBe(2)
-    expect(held.stderr).toContain(`is written by process ${holder.child.pid}`)
+    expect(held.stderr).toContain(`is in use by process ${holder.child.pid}`)
     expect((await run(['sessions'])).stdout).toContain(`running in process ${holder.child.pid}`)
     expect((await run(['sessions', 'delete', id, '--yes'])).status).toBe(2)
     holder.child.kill('SIGTERM')
