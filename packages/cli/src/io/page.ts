@@ -1,13 +1,13 @@
 import { columnsOf } from './columns.ts'
 
-/** Where a page goes: the part of `Output` that decides on its lines. */
-interface Page {
+/** What `Output` says of stdout. */
+interface Destination {
   readonly isTerminal: { readonly stdout: boolean }
   readonly width: number
 }
 
 /** A page for stdout: on a terminal, lines that are too long are wrapped between words. What goes to a file or a program keeps its lines. */
-export function pageFor({ isTerminal, width }: Page, text: string): string {
+export function pageFor({ isTerminal, width }: Destination, text: string): string {
   return isTerminal.stdout ? fittedLines(text, width) : text
 }
 

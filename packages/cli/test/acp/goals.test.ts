@@ -72,7 +72,7 @@ test('an answer that asks goes to the person, who sends it back by /continue', a
   const asked = await agent.prompt(sessionId, 'go')
   expect(asked).toMatchObject({ stopReason: 'end_turn', _meta: { 'halting/stop': { reason: 'goal_unmet' } } })
   const said = JSON.stringify(agent.updates('notice'))
-  expect(said).toContain('/continue sends it back')
+  expect(said).toContain('/continue sends the answer back')
   const gone = await agent.prompt(sessionId, '/continue')
   expect(gone).toMatchObject({ stopReason: 'end_turn', _meta: { 'halting/stop': { reason: 'completed' } } })
 })

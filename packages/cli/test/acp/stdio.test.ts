@@ -340,7 +340,7 @@ test.each([
 
 test('flags that name a session are refused', async () => {
   const { ended } = start(['acp', '--continue'])
-  expect(await ended).toMatchObject({ status: 2, stdout: '', stderr: expect.stringContaining('leave out --continue') })
+  expect(await ended).toMatchObject({ status: 2, stdout: '', stderr: expect.stringContaining('Remove --continue.') })
 })
 
 test('requests that come with the end of stdin are answered', async () => {
@@ -402,7 +402,7 @@ test('what a subagent does is seen: its name, its calls, its answer (R-ACP-3a)',
   const calls = updatesIn(wire, sessionId).filter(({ sessionUpdate }) => sessionUpdate === 'tool_call')
   const [ofAgent, ofGrep] = calls
   expect(ofAgent).toMatchObject({ title: 'Agent general-purpose: Find it', kind: 'think' })
-  expect(ofGrep).toMatchObject({ title: 'general-purpose › Grep needle', kind: 'search' })
+  expect(ofGrep).toMatchObject({ title: 'general-purpose › Search for "needle"', kind: 'search' })
   expect(ofGrep?.['toolCallId']).toMatch(new RegExp(`^${String(ofAgent?.['toolCallId'])}/`))
   const results = updatesIn(wire, sessionId).filter(
     ({ content, title }) => content !== undefined && title !== undefined,
@@ -411,7 +411,7 @@ test('what a subagent does is seen: its name, its calls, its answer (R-ACP-3a)',
     sessionUpdate: 'tool_call_update',
     toolCallId: ofGrep?.['toolCallId'],
     status: 'completed',
-    title: 'general-purpose › Grep needle (1 line in 1 file)',
+    title: 'general-purpose › Search for "needle" (1 line in 1 file)',
     locations: [{ path: join(cwd, 'a.txt'), line: 1 }],
     content: [{ type: 'content', content: { type: 'text', text: '```\na.txt:1:the needle\n```' } }],
   })

@@ -213,7 +213,7 @@ test('after Ctrl-C in a check the command that goes on has the goal again', asyn
   expect(told({ stderr })).toEqual([
     'goal: touch began; sleep 300: check not finished',
     'halting: aborted_streaming: Interrupted by the user (goal not checked, FIGURES).',
-    'Resume: halting -p --resume ID --until "touch began; sleep 300" "Continue." --until-timeout 300000ms --protect "*.txt"',
+    'Resume: halting -p --resume ID --until "touch began; sleep 300" Continue. --until-timeout 300000ms --protect "*.txt"',
   ])
 })
 
@@ -234,7 +234,7 @@ describe('before anything is spent', () => {
     const cwd = project()
     const ended = await pursue([say('never said')], [], { cwd, until: ['no-such-program --all'] })
     expect(ended).toMatchObject({ status: 2, stdout: '' })
-    expect(ended.stderr).toMatch(/^halting: .*no-such-program is not found/)
+    expect(ended.stderr).toMatch(/^halting: .*no-such-program was not found/)
   })
 
   test('a glob that protects nothing is refused with exit code 2', async () => {

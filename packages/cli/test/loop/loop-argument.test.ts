@@ -23,13 +23,13 @@ test.each([
 
 describe('says what to type for', () => {
   test.each([
-    ['Check the build', /^Say how often first\. \/loop 10m x5 PROMPT/],
-    ['10m', /^There is no prompt\./],
-    ['10m x5', /^There is no prompt\./],
+    ['Check the build', /^Give the interval first\. \/loop 10m x5 PROMPT/],
+    ['10m', /^The prompt is missing\./],
+    ['10m x5', /^The prompt is missing\./],
     ['10m x0 Check.', /^x0 is not a whole number from 1 to 1000000\./],
-    ['10 Check.', /^10 is not a time with its unit/],
-    ['-5m Check.', /^-5m is not a time with its unit/],
-    ['8760h Check.', /24 days at most/],
+    ['10 Check.', /^10 is not a duration with a unit/],
+    ['-5m Check.', /^-5m is not a duration with a unit/],
+    ['8760h Check.', /at most 24 days/],
   ])('"%s"', (given, says) => {
     expect(readLoop(given)).toEqual({ kind: 'wrong', says: expect.stringMatching(says) })
   })

@@ -185,7 +185,7 @@ test('a loop file that is damaged is named, and nothing runs', async () => {
   expect(existsSync(file)).toBe(true)
   writeFileSync(file, '{"id":"x"')
   const { status, stderr } = await run(loop('--resume', sessionId(4), '--script', replies(1)))
-  expect([status, stderr]).toEqual([2, expect.stringContaining('Remove it, and begin the loop anew')])
+  expect([status, stderr]).toEqual([2, expect.stringContaining('Delete the file and start the loop again.')])
   rmSync(file)
 })
 
@@ -201,7 +201,7 @@ test.each([
   const kept = { id: 'a1', startedAtMs: 1, terms: { prompt: 'Check.', everyMs: 0, rounds: 1, ...terms }, ...others }
   writeFileSync(file, JSON.stringify(kept))
   const { status, stderr } = await run(loop('--resume', sessionId(4), '--rounds', '1', '--script', replies(1)))
-  expect([status, stderr]).toEqual([2, expect.stringContaining('Remove it, and begin the loop anew')])
+  expect([status, stderr]).toEqual([2, expect.stringContaining('Delete the file and start the loop again.')])
   rmSync(file)
 })
 
@@ -221,7 +221,7 @@ test('a round that waits for an approval ends the loop, which continues with the
   expect([waiting.status, waiting.stderr]).toEqual([5, expect.stringContaining(`halting approve ${id} toolu_`)])
   expect(waiting.stderr).not.toContain('halting -p')
   const unanswered = await run(loop('--resume', id, '--script', replies(1)))
-  expect([unanswered.status, unanswered.stderr]).toEqual([2, expect.stringContaining('waits for an answer: Bash')])
+  expect([unanswered.status, unanswered.stderr]).toEqual([2, expect.stringContaining('waits for permission: Bash')])
   const [, callId = ''] = /halting approve \S+ (\S+)/.exec(waiting.stderr) ?? []
   expect((await run(['approve', id, callId])).status).toBe(0)
   const { status, stdout } = await run(loop('--resume', id, '--output-format', 'json', '--script', replies(2)))

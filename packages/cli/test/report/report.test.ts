@@ -314,9 +314,9 @@ describe('sessions of other programs, and what is not right', () => {
   test.each([
     [['report', 'zzzz'], 'No conversation found with session ID: zzzz.'],
     [['report', '--format', 'jsonl'], 'halting report writes text or html, not jsonl. --json gives all figures.'],
-    [['report', '--format', 'html', '--json'], '--json and --format say two things.'],
-    [['report', '--since', '31.12.'], '--since takes a time ago (12h, 7d, 2w), a day (2026-11-01) or a moment'],
-    [['report', '--since', '2026-02-30'], '--since takes a time ago'],
+    [['report', '--format', 'html', '--json'], '--json and --format cannot be combined.'],
+    [['report', '--since', '31.12.'], '--since takes an age (12h, 7d, 2w), a day (2026-11-01) or a time'],
+    [['report', '--since', '2026-02-30'], '--since takes an age'],
     [['report', '--since', '1d', '--until', '3d'], '--until is not after --since.'],
     [['report', './pakages/app'], 'File or folder not found: ./pakages/app.'],
     [
