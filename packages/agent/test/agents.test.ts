@@ -325,12 +325,10 @@ describe('definitions in files', () => {
     for (const [file, , why] of [
       ...broken,
       ['out.md', '', 'a symbolic link that leaves'],
-      ['secret.md', '', 'a rule denies'],
+      ['secret.md', '', 'rule denies'],
     ])
       expect(notes.filter((note) => note.includes(`/${file} `)).join()).toContain(why)
-    expect(notes.find((note) => note.includes('good.md'))).toContain(
-      'hooks of an agent are not called, and these cannot be read',
-    )
+    expect(notes.find((note) => note.includes('good.md'))).toContain('so the agent gets no tools')
     expect(notes).toHaveLength(broken.length + 3)
   })
 

@@ -73,11 +73,13 @@ describe('a result says what the next call needs', () => {
   test('a search without a result says what was searched and what to try', async () => {
     const { use, cwd } = withFiles({ 'lib/deep/a.ts': 'Needle\n' })
     expect((await use('Glob', { pattern: 'src/a.ts' })).text).toContain(tryPattern('**/a.ts', undefined))
-    expect((await use('Glob', { pattern: 'lib' })).text).toBe(noFiles('lib', cwd, patternIsFolder('lib', join(cwd, 'lib'))))
+    expect((await use('Glob', { pattern: 'lib' })).text).toBe(
+      noFiles('lib', cwd, patternIsFolder('lib', join(cwd, 'lib'))),
+    )
     const { text } = await use('Grep', { pattern: String.raw`needle\|other`, path: 'lib', type: 'ts' })
     expect(text).toContain(`in ${cwd}/lib (only type ts).`)
     expect(text).toContain('alternatives are separated by "|"')
-    expect((await use('Grep', { pattern: 'Needle', offset: 5 })).text).toContain('fewer than offset (5)')
+    expect((await use('Grep', { pattern: 'Needle', offset: 5 })).text).toContain('offset 5 skips all of them')
     expect((await use('Grep', { pattern: 'x', type: 'tsx' })).text).toContain('"glob": "*.tsx"')
   })
 

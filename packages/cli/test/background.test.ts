@@ -2,7 +2,6 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { earlierRuns } from '../../agent/src/tools/task-texts.ts'
 import {
   call,
   fileSays,
@@ -206,6 +205,6 @@ test('killed while it waits, it goes on: the model is told that the command is l
   const summary = String(told[0]?.['summary'])
   expect(summary).toContain('is lost: the process that ran it no longer exists.')
   // It was killed with nobody to end its commands, and says so where that can be seen.
-  const fate = process.platform === 'linux' ? earlierRuns(id) : 'unknown'
+  const fate = process.platform === 'linux' ? `kill -- -${id}` : 'unknown'
   expect(summary).toContain(fate)
 })

@@ -105,7 +105,9 @@ test('R-CMD-3, R-CMD-4: what a command of the project runs and allows counts whe
   expect(after.all.at(-1)).toMatchObject({ permission_denials: [] })
   // What comes later was not trusted with it.
   put('.claude/commands/c.md', 'Say !`echo changed`.')
-  expect((await lines('/c', [ifSaid('Say (not run')])).stderr).toContain('runs "echo changed". Review with `halting trust`.')
+  expect((await lines('/c', [ifSaid('Say (not run')])).stderr).toContain(
+    'runs "echo changed". Review with `halting trust`.',
+  )
 })
 
 test('R-CMD-5: a command may be for a model, and the command line goes first', async () => {

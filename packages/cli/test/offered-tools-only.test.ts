@@ -1,39 +1,14 @@
-// No description of a tool sends the model to a tool that the session does not offer.
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { installProgram, run } from './support/program.ts'
+// Holds R-READS-2a of docs/spec.md: no description of a tool sends the model to a tool that the session does not offer.
+import { expect, test } from 'vitest'
+import { type OfferedTool, recordRequest } from './support/recorded-request.ts'
+import { installProgram } from './support/program.ts'
 
 installProgram()
 
-interface Request {
-  readonly tools: readonly { readonly name: string; readonly description: string; readonly input_schema: unknown }[]
-}
+const requestOf = recordRequest()
 
-let requested: Request | undefined
-const service = createServer((request, response) => {
-  const parts: Buffer[] = []
-  request.on('data', (part: Buffer) => parts.push(part))
-  request.on('end', () => {
-    requested = JSON.parse(Buffer.concat(parts).toString('utf8')) as Request
-    const error = { type: 'invalid_request_error', message: 'This service only listens.' }
-    response.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify({ type: 'error', error }))
-  })
-})
-beforeAll(async () => {
-  service.listen(0, '127.0.0.1')
-  await once(service, 'listening')
-})
-afterAll(() => void service.close())
-
-async function toolsWith(...flags: readonly string[]): Promise<Request['tools']> {
-  requested = undefined
-  const address = `http://127.0.0.1:${(service.address() as AddressInfo).port}`
-  const env = { ANTHROPIC_API_KEY: 'sk-ant-made-up', ANTHROPIC_BASE_URL: address }
-  const { stderr } = await run(['-p', 'hi', '--model', 'claude-sonnet-5-5', ...flags], { env })
-  if (requested === undefined) throw new Error(`nothing was asked: ${stderr}`)
-  return (requested as Request).tools
+async function toolsWith(...flags: readonly string[]): Promise<readonly OfferedTool[]> {
+  return (await requestOf(['-p', 'hi', ...flags])).tools
 }
 
 const names = 'Read|Write|Edit|apply_patch|Bash|Glob|Grep|TaskOutput|TaskStop|Wait|NotebookEdit|WebFetch|Agent'

@@ -1,12 +1,24 @@
 // Holds rules of docs/spec.md: R-WHY-11.
 import { expect, test } from 'vitest'
+import { openJournal } from '@halting/journal'
 import { columnsOf } from '../src/io/columns.ts'
-import { installProgram, run } from './support/program.ts'
-import { asks, keep, says } from './support/kept-session.ts'
+import { here, installProgram, run } from './support/program.ts'
+import { asks, keep, says, sessionPath } from './support/kept-session.ts'
 
 installProgram()
 
 const id = 'aaaaaaaa-0000-4000-8000-000000000001'
+
+test('replay of a session without a run says so', async () => {
+  const journal = await openJournal({ path: sessionPath(id), sessionId: id, cwd: here(), version: '0.1.0' })
+  await journal.close()
+  const { status, stdout, stderr } = await run(['replay', id])
+  expect({ status, stdout, stderr }).toEqual({
+    status: 0,
+    stdout: '',
+    stderr: `halting: session ${id} has no runs yet.\n`,
+  })
+})
 
 test('replay tells what happened, a line for each step, and asks no model', async () => {
   await keep(id, [asks(['Read', { file_path: 'a.ts' }]), says('All is well.\nReally.')])

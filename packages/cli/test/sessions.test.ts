@@ -164,7 +164,7 @@ describe('--resume', () => {
     const unknown = await ask('x', [{ content: 'x' }], '--resume', 'nobody')
     expect([unknown.status, unknown.stderr]).toEqual([
       2,
-      'halting: No conversation found with session ID: nobody. List the sessions of this folder with halting sessions.\n',
+      'halting: No conversation found with session ID: nobody. halting sessions lists those of this folder.\n',
     ])
     expect((await ask('x', [{ content: 'x' }], '--continue')).stderr).toMatch(
       /^halting: No conversation found to continue/,
@@ -206,7 +206,7 @@ describe('--resume', () => {
     await fileSays(join(here(), 'held'))
     const held = await ask('x', [{ content: 'x' }], '--resume', id)
     expect(held.status).toBe(2)
-    expect(held.stderr).toContain(`is written by process ${holder.child.pid}`)
+    expect(held.stderr).toContain(`is in use by process ${holder.child.pid}`)
     expect((await run(['sessions'])).stdout).toContain(`running in process ${holder.child.pid}`)
     expect((await run(['sessions', 'delete', id, '--yes'])).status).toBe(2)
     holder.child.kill('SIGTERM')

@@ -102,7 +102,7 @@ describe.each(['git', 'no git'])('halting undo in a folder with %s', (kind) => {
     writeFileSync(at('old.txt'), 'mine\n')
     const skipped = await halting('undo', '--yes', '--skip-changed')
     expect([skipped.status, skipped.stdout]).toEqual([1, 'Nothing was reverted of run1. You can try again later.\n'])
-    expect(skipped.stderr).toBe('Not reverted:\n  old.txt: somebody else has changed it since\n')
+    expect(skipped.stderr).toBe('Not reverted:\n  old.txt: it was changed outside of halting since then\n')
     expect((await halting('undo', '--redo', '--yes')).status).toBe(2)
     writeFileSync(at('old.txt'), 'new\n')
     expect((await halting('undo', '--yes')).status).toBe(0)

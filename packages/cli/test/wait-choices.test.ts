@@ -72,7 +72,7 @@ test('a session on a cluster waits as it was opened, at most as long as its work
   expect(flagsOfSession({ waitForLimits: hour }, openingOf({ waitForLimits: 0 })).waitForLimits).toBe(0)
   for (const wrong of [-1, '8h', 32 * 24 * hour, null])
     expect(() => readOpening({ waitForLimitsMs: wrong })).toThrow(
-      'waitForLimitsMs in the opening of a session must be a number',
+      'waitForLimitsMs in the session options must be a number',
     )
 })
 

@@ -13,6 +13,6 @@ export async function lockSession(path: string, sessionId: string): Promise<Lock
   const { pid, host, since } = lock.holder
   throw new HaltingError(
     'driver',
-    `The session ${sessionId} is written by process ${pid} on ${host} since ${since}. End it there, or fork the session.`,
+    `The session ${sessionId} is in use by process ${pid} on ${host} since ${since}. Close it there, or continue in a copy (--fork-session).`,
   )
 }

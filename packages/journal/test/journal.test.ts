@@ -209,7 +209,7 @@ describe('the journal of a session', () => {
 
   test('is written by one process at a time, and a dead one keeps nothing', async () => {
     const journal = await openJournal(place())
-    await expect(openJournal(place())).rejects.toThrow(`is written by process ${process.pid}`)
+    await expect(openJournal(place())).rejects.toThrow(`is in use by process ${process.pid}`)
     await journal.close()
     // A process that is gone, and one whose number another one has now.
     for (const holder of [{ pid: 4_194_300 }, { pid: process.pid, began: 'another time' }, 'garbage']) {

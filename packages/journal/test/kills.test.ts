@@ -151,7 +151,7 @@ test('of two processes at a session one writes it, and the other is told which; 
   let complaint = ''
   second.stderr.on('data', (data: Buffer) => (complaint += data.toString()))
   expect(await once(second, 'close')).toEqual([1, null])
-  expect(complaint).toContain(`is written by process ${first.pid} on ${hostname()}`)
+  expect(complaint).toContain(`is in use by process ${first.pid} on ${hostname()}`)
   first.kill('SIGKILL')
   expect(await once(first, 'close')).toEqual([null, 'SIGKILL'])
   expect(await once(start(null), 'close')).toEqual([0, null])

@@ -5,7 +5,6 @@ export const checkBusy = (folder: string, process?: number): string =>
 export const checkInterrupted = 'The check was interrupted before it finished.'
 export const checkKilled = (signal: string): string => `The check was ended by ${signal}.`
 export const checkNotStarted = (why: string): string => `The check could not be started: ${why}`
-export const longCommand = 'the command is too long to start; write it to a file and run that file'
 
 // Commands that cannot be a check.
 

@@ -9,9 +9,9 @@ import type { Sandbox } from '@halting/policy/sandbox'
 import { whyNotStarted } from '../not-started.ts'
 import { isRunning, markVariable, type ProcessGroup } from '../tools/process-group.ts'
 import { ProcessTable } from '../tools/process-table.ts'
+import { commandTooLong } from '../tools/shell-texts.ts'
 import { checkedFolder } from './folder-turn.ts'
 import { OutputTail } from './output-tail.ts'
-import { longCommand } from './check-texts.ts'
 
 /** What runs, and where. */
 export interface CheckCommand {
@@ -80,7 +80,7 @@ export async function runCheck(check: CheckCommand, signal: AbortSignal): Promis
     child = start(check, mark)
   } catch (thrown) {
     if (codeOf(thrown) !== 'E2BIG') throw thrown
-    return { kind: 'not started', exitCode: null, output: '', detail: longCommand }
+    return { kind: 'not started', exitCode: null, output: '', detail: commandTooLong }
   }
   const tail = new OutputTail()
   const pipes = child.stdio.slice(1).filter((pipe): pipe is Readable => pipe !== null && pipe !== undefined)

@@ -7,7 +7,6 @@ export const hookContext = (event: string, text: string): string => `${event} ho
 
 export const blockedByHook = 'A hook blocked this.'
 export const stoppedByHook = 'A hook stopped the run.'
-export const deniedByHook = 'A hook denied this call.'
 export const refusedByHook = 'A hook refused this command.'
 export const inputNotChangeable = 'A hook tried to change this command, which is not possible here.'
 export const hookNotRun = (why: string): string => `A hook did not run: ${why}`

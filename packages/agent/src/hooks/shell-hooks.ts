@@ -8,7 +8,7 @@ import type {
   Permissions,
   StopHook,
 } from '@halting/core'
-import { isJsonObject, noFigures, sharedAbort } from '@halting/core/adapters'
+import { deniedByHook, isJsonObject, noFigures, sharedAbort } from '@halting/core/adapters'
 import type { HookCall } from '@halting/core/after'
 import { callHooks, hooksFor, type Callers, type HookLine } from './call-hooks.ts'
 import { coreHooks, coreStopHooks, type CallEvent } from './core-hooks.ts'
@@ -16,7 +16,7 @@ import { HookProcesses } from './processes.ts'
 import type { EventSource, HookSurroundings } from './run-hook.ts'
 import type { HookEvent, ShellHook, ShellHookTable } from './settings.ts'
 import type { HookVerdict } from './verdict.ts'
-import { deniedByHook, refusedByHook, stoppedByHook } from './hook-texts.ts'
+import { refusedByHook, stoppedByHook } from './hook-texts.ts'
 import { agentFields } from './inputs.ts'
 import type { SkillCommand } from './skill-command.ts'
 

@@ -134,11 +134,8 @@ class SessionOpening<Choices extends SessionChoices> {
 
   async #session(opened: Opened): Promise<Session> {
     const { chosen, toolbox, options, models, file, journal, servers, written, more } = opened
-    const [{ choices, settings, env, plugins }, frontend, ports] = [
-      this.#opening.run,
-      this.#opening.frontend,
-      this.#opening.ports,
-    ]
+    const { run, frontend, ports } = this.#opening
+    const { choices, settings, env, plugins } = run
     const { workspace, permissions } = toolbox
     // There is one when anything calls for it.
     const live: { session?: Session } = {}

@@ -59,7 +59,8 @@ export const tryWithoutFilters = ' To search all files, leave out glob and type.
 export const tryOtherFolder = (cwd: string): string =>
   ` To search the whole project, set "path": ${JSON.stringify(cwd)}.`
 export const literalPipe: string = String.raw` Note that \| matches a literal "|"; alternatives are separated by "|".`
-export const allSkipped = (offset: number): string => `There are results, but fewer than offset (${offset}) skips.`
+export const allSkipped = (offset: number): string =>
+  `There are results, but offset ${offset} skips all of them. Use a smaller offset.`
 export const escapeHint = (has: HasTool): string =>
   String.raw`pattern is a regular expression: escape literal characters such as \{ \( \[${has('Bash') ? ', and for lookaround use grep -P in Bash' : '. Lookaround is not supported'}.`
 export const useGlob = (type: string): string => `Leave out type and set "glob": "*.${type}" instead.`

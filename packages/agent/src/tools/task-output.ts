@@ -7,7 +7,6 @@ import {
   agentEnded,
   agentWorking,
   noOutputYet,
-  noWordsYet,
   resultFollows,
   stillRunning,
   stoppedByTool,
@@ -96,7 +95,7 @@ async function wordsOfAgent(
 ): Promise<ToolOutput> {
   if (agent.isWorking && waitMs > 0) await endOrTimeout((settle) => agent.onEnd(settle), waitMs, signal)
   const state = agent.isWorking ? agentWorking : agentEnded
-  const said = agent.isWorking ? agent.said || noWordsYet : resultFollows
+  const said = agent.isWorking ? agent.said || noOutputYet : resultFollows
   return { content: `${state}\n${said}${note}`, details: { task_id: agent.id, state } }
 }
 

@@ -41,7 +41,6 @@ export const taskKilled = (signal: string | undefined): string => `Ended by ${si
 export const noOutputYet = '(no output yet)'
 export const agentWorking = 'Still working.'
 export const agentEnded = 'Ended.'
-export const noWordsYet = '(no output yet)'
 export const resultFollows = 'You receive its result with the notice that it ended.'
 
 // TaskStop.

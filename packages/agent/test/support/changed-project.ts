@@ -30,7 +30,9 @@ export function openProject(kind: 'git' | 'folder', options: Partial<CheckpointO
   if (kind === 'git') sh('git init -q && git config user.email a@b.c && git config user.name a')
   const checkpoints = new FileCheckpoints({ folder, cwd, env: environment, ...options })
   const workspace = new Workspace({ cwd, env: environment, checkpoints })
-  const tools = createCodingTools(workspace)
+  const offered = createCodingTools(workspace)
+  const patcher = toolNamed(createCodingTools(workspace, { toolProfile: 'codex' }), 'apply_patch')
+  const tools = [...offered, patcher]
   let calls = 0
   return {
     cwd,

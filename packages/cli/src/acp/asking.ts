@@ -7,7 +7,7 @@ import {
 } from '@agentclientprotocol/sdk'
 import type { LimitAnswer, LimitRequest } from '@halting/core'
 import type { Question, Session, SessionEvent } from '@halting/core/session'
-import { checkedLimitAnswer, messageOf, type PermissionAnswer } from '@halting/core/adapters'
+import { checkedLimitAnswer, messageOf, type PermissionAnswer, userDidNotAnswer } from '@halting/core/adapters'
 import type { EventUpdates } from './event-updates.ts'
 import { everyCharacter } from '../io/seen.ts'
 import { fieldsOf } from './fields.ts'
@@ -175,7 +175,7 @@ export class Asking {
         cancellationSignal: signal,
       })
       const { action, content } = fieldsOf(said)
-      if (action !== 'accept') return { behavior: 'deny', message: 'The person did not answer.' }
+      if (action !== 'accept') return { behavior: 'deny', message: userDidNotAnswer }
       return { behavior: 'allow', updatedInput: { ...question.input, answers: answersOfForm(asked, content) } }
     }
     const answers: [question: string, answer: string][] = []

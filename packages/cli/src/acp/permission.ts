@@ -1,7 +1,13 @@
 import type { PermissionOption, RequestPermissionOutcome } from '@agentclientprotocol/sdk'
 import type { LimitAnswer, LimitRequest } from '@halting/core'
 import type { Question } from '@halting/core/session'
-import type { PermissionAnswer, PermissionUpdate } from '@halting/core/adapters'
+import {
+  cannotAsk,
+  deniedByUser,
+  type PermissionAnswer,
+  type PermissionUpdate,
+  userStoppedRun,
+} from '@halting/core/adapters'
 import { offerLabel } from '../frontends/limit-question.ts'
 import { modeWords } from '../frontends/mode-words.ts'
 import { oneLine } from '../io/figures.ts'
@@ -111,7 +117,7 @@ export type Answered = { readonly answer: PermissionAnswer; readonly rejectsAlwa
 export function answerOf(outcome: RequestPermissionOutcome, { suggestions }: Pick<Question, 'suggestions'>): Answered {
   if (outcome.outcome === 'cancelled')
     return {
-      answer: { behavior: 'deny', message: 'The person did not answer and ended the run.', interrupt: true },
+      answer: { behavior: 'deny', message: userStoppedRun, interrupt: true },
       rejectsAlways: false,
     }
   const { optionId } = outcome
@@ -121,9 +127,9 @@ export function answerOf(outcome: RequestPermissionOutcome, { suggestions }: Pic
   return { answer: rejection, rejectsAlways: optionId === 'reject_always' }
 }
 
-export const rejection: PermissionAnswer = { behavior: 'deny', message: 'The person rejected this call.' }
+export const rejection: PermissionAnswer = { behavior: 'deny', message: deniedByUser }
 
 /** Nobody was asked: the client cannot, or has gone. */
 export function unasked(because: string): PermissionAnswer {
-  return { behavior: 'deny', message: `Nobody could be asked about this call: ${because}` }
+  return { behavior: 'deny', message: cannotAsk(because) }
 }

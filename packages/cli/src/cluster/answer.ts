@@ -1,4 +1,5 @@
 import type { PermissionDecision } from '@halting/core'
+import { deniedByUser } from '@halting/core/adapters'
 import type { SessionRequest } from '@halting/restate/client'
 import type { Flags } from '../flags/flags.ts'
 import { oneLine } from '../io/figures.ts'
@@ -19,9 +20,7 @@ export async function answerOnCluster(
     throw new UsageError(`Usage: halting ${command} SESSION TOOL_USE_ID --cluster URL.`)
   const client = clientOf(flags, program)
   const decision: PermissionDecision =
-    command === 'approve'
-      ? { behavior: 'allow' }
-      : { behavior: 'deny', message: flags.message ?? 'The user denied this call.' }
+    command === 'approve' ? { behavior: 'allow' } : { behavior: 'deny', message: flags.message ?? deniedByUser }
   const { questions } = await asked(flags, client.status(sessionId))
   const ended =
     questions.length > 0 ? [] : waitingCalls(foldSession((await sessionOfCluster(flags, sessionId, program)).runs))

@@ -53,19 +53,19 @@ export function openingOf(flags: Flags): SessionOpening {
 export function readOpening(given: JsonObject): SessionOpening {
   for (const name of ['folder', 'forkedFrom', 'model'] as const)
     if (given[name] !== undefined && (typeof given[name] !== 'string' || given[name] === ''))
-      throw new UsageError(`${name} in the opening of a session must be a string.`)
+      throw new UsageError(`${name} in the session options must be a string.`)
   for (const name of Object.keys(limits))
     if (given[name] !== undefined && !(typeof given[name] === 'number' && given[name] > 0))
-      throw new UsageError(`${name} in the opening of a session must be a number above 0.`)
+      throw new UsageError(`${name} in the session options must be a number above 0.`)
   const { maxGoalTries = 1, onLimit = 'end', pauseForMs = 1, waitForLimitsMs = 0 } = given
   if (onLimit !== 'end' && onLimit !== 'pause')
-    throw new UsageError('onLimit in the opening of a session must be end or pause.')
+    throw new UsageError('onLimit in the session options must be end or pause.')
   if (!(typeof pauseForMs === 'number' && pauseForMs > 0))
-    throw new UsageError('pauseForMs in the opening of a session must be a number above 0.')
+    throw new UsageError('pauseForMs in the session options must be a number above 0.')
   if (!(typeof waitForLimitsMs === 'number' && waitForLimitsMs >= 0 && waitForLimitsMs <= longestWaitForLimitsMs))
-    throw new UsageError('waitForLimitsMs in the opening of a session must be a number of milliseconds up to 31 days.')
+    throw new UsageError('waitForLimitsMs in the session options must be a number of milliseconds up to 31 days.')
   if (!Number.isInteger(maxGoalTries) || Number(maxGoalTries) > mostGoalTries)
-    throw new UsageError(`maxGoalTries in the opening of a session must be a whole number up to ${mostGoalTries}.`)
+    throw new UsageError(`maxGoalTries in the session options must be a whole number up to ${mostGoalTries}.`)
   // Just looked at.
   return given
 }

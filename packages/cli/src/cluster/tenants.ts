@@ -13,7 +13,7 @@ export function tenantFor({ tenant, allowedTenants = [] }: Flags, { tenant: want
     return tenant
   }
   if (typeof wanted !== 'string' || wanted === '')
-    throw new UsageError('tenant in the opening of a session must be a string.')
+    throw new UsageError('tenant in the session options must be a string.')
   if (wanted === tenant || allowedTenants.includes(wanted)) return wanted
   throw new UsageError(
     `Sessions of this worker cannot use the tenant ${oneLine(wanted, 60)}: it is not among its --allowed-tenants.`,

@@ -3,7 +3,7 @@ import type { Command } from './command-table.ts'
 import { flagsForRuns, flagsOf } from './flag-commands.ts'
 import type { AnyFlag, FlagTopic } from './flag-kinds.ts'
 import { flagTable } from './table.ts'
-import { hanging, wrapped } from './wrap.ts'
+import { wrapped } from '../io/columns.ts'
 
 /** What help is asked for: the program, `-p`, all flags, the flags of one topic, a command, or a part of one (`sessions show`). */
 export type HelpPage =
@@ -151,7 +151,7 @@ function headOf({ usage, about, examples }: Omit<CommandHelp, 'summary'>, width:
     return lines.map((line) => line.replaceAll('\u00A0', ' '))
   })
   const shown = examples.flatMap((example) => hanging(`  ${example}`, 6, width))
-  return [...calls, '', ...wrapped(about, width), '', `Example${shown.length > 1 ? 's' : ''}:`, ...shown, ''].join('\n')
+  return [...calls, '', wrapped(about, width), '', `Example${shown.length > 1 ? 's' : ''}:`, ...shown, ''].join('\n')
 }
 
 /** The flags of runs that have an effect on a command, by their names: `halting help flags` describes them. */
@@ -165,7 +165,7 @@ function namedFlags(command: Command, width: number): string {
     return hanging(`  ${topic.padEnd(10)}${names.join(', ')}`, 12, width)
   })
   const title = wrapped('Flags of runs, by topic (halting help flags TOPIC describes them):', width)
-  return `\n${[...title, ...lines, ''].join('\n')}`
+  return `\n${[title, ...lines, ''].join('\n')}`
 }
 
 function partsOf(command: Command, width: number): string {
@@ -202,7 +202,7 @@ const column = 34
 /** Under a long name, and everywhere on a narrow terminal, the description has lines of its own. */
 function row(name: string, meaning: string, width: number): string {
   const indent = width < 76 ? 8 : column
-  const lines = wrapped(meaning, width - indent)
+  const lines = wrapped(meaning, width - indent).split('\n')
   const isBeside = indent === column && name.length < column - 3
   const first = isBeside ? [`  ${name.padEnd(column - 2)}${lines[0] ?? ''}`] : [...hanging(`  ${name}`, 6, width)]
   const rest = (isBeside ? lines.slice(1) : lines).map((line) => `${' '.repeat(indent)}${line}`)
@@ -216,4 +216,16 @@ const notes = [
 
 function exits(width: number): string {
   return `${notes.flatMap((note) => hanging(note, 2, width)).join('\n')}\n`
+}
+
+/** Lines of at most `width` columns; further lines begin with `indent` blanks. */
+function hanging(text: string, indent: number, width: number): readonly string[] {
+  if (text.length <= width) return [text]
+  const [start = ''] = /^ */.exec(text) ?? []
+  const end = text.lastIndexOf(' ', width)
+  if (end <= start.length) return [text]
+  return [
+    text.slice(0, end).trimEnd(),
+    ...hanging(`${' '.repeat(indent)}${text.slice(end + 1).trimStart()}`, indent, width),
+  ]
 }

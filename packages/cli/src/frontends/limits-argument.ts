@@ -35,7 +35,7 @@ const perWhat: { readonly [name in keyof LimitsToSet]?: string } = {
 const names = Object.keys(words) as readonly (keyof LimitsToSet)[]
 
 const usage =
-  '/limits turns 60, /limits usd 2.50, /limits tokens 500k, /limits time 20m, /limits run-usd 5, /limits calls 100, /limits tries 20; +20 adds, none removes a limit.'
+  'Use /limits turns 60, /limits usd 2.50, /limits tokens 500k, /limits time 20m, /limits run-usd 5, /limits calls 100, /limits tries 20; +20 adds, none removes a limit.'
 
 /** `turns 60`, `turns +20`, `usd none`: what is set, and what a person is told of it. */
 export function readLimits(argument: string, inForce: LimitsToSet): ReadLimits {

@@ -13,19 +13,19 @@ const words: { readonly [mode in PermissionMode]: ModeWords } = {
   default: {
     short: 'asks before changes',
     name: 'Ask',
-    does: 'Asks before it changes a file or runs a command, unless a rule allows it',
+    does: 'Asks before changes and commands that no rule allows',
   },
   acceptEdits: {
     short: 'accepts edits',
     name: 'Accept edits',
-    does: 'Changes files of the project without asking; asks before commands',
+    does: 'Changes project files without asking; asks before commands',
   },
   plan: { short: 'plans only', name: 'Plan', does: 'Explores and plans; changes nothing until you approve the plan' },
   dontAsk: { short: 'asks nothing', name: "Don't ask", does: 'Never asks: denies what no rule allows' },
   bypassPermissions: {
     short: 'bypasses permissions',
     name: 'Bypass',
-    does: 'Never asks: allows all that no deny rule forbids. Only for disposable machines',
+    does: 'Never asks; obeys only deny rules. For disposable machines',
   },
 }
 

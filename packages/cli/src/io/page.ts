@@ -1,8 +1,13 @@
-import type { Output } from './output.ts'
 import { columnsOf } from './columns.ts'
 
+/** What `Output` says of stdout. */
+interface Destination {
+  readonly isTerminal: { readonly stdout: boolean }
+  readonly width: number
+}
+
 /** A page for stdout: on a terminal, lines that are too long are wrapped between words. What goes to a file or a program keeps its lines. */
-export function pageFor({ isTerminal, width }: Pick<Output, 'isTerminal' | 'width'>, text: string): string {
+export function pageFor({ isTerminal, width }: Destination, text: string): string {
   return isTerminal.stdout ? fittedLines(text, width) : text
 }
 

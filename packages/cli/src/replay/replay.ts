@@ -1,6 +1,6 @@
 import { type Flags, wantsJson } from '../flags/flags.ts'
 import { recordedIterationText } from '../frontends/iteration-text.ts'
-import { elapsed, oneLine } from '../io/figures.ts'
+import { elapsed, oneLine, told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { pricesFor, readNamedSession } from '../foreign/session-prices.ts'
 import { findFile } from '../stored-sessions/find-session.ts'
@@ -9,7 +9,11 @@ import { replayLines, type ReplayLine } from '@halting/analysis/view'
 /** `halting replay [SESSION|FILE]`: what happened in a session, a line for each step, from its record alone. */
 export async function replaySession(flags: Flags, [given]: readonly string[], program: Program): Promise<number> {
   const { output } = program
-  const { runs } = await readNamedSession(await findFile(given, 'replay', program), pricesFor(flags, program))
+  const { runs, sessionId } = await readNamedSession(
+    await findFile(given, 'replay', program),
+    pricesFor(flags, program),
+  )
+  if (runs.length === 0) output.err(told(`session ${sessionId} has no runs yet.`))
   for (const records of runs) {
     let beganAt = 0
     for (const record of records) {

@@ -1,6 +1,7 @@
 import { noteAnswer } from '@halting/journal'
 import { updatesOfPersonTool } from '@halting/policy'
 import type { PermissionDecision } from '@halting/core'
+import { deniedByUser } from '@halting/core/adapters'
 import { foldSession } from '@halting/core/steps'
 import type { Flags } from '../flags/flags.ts'
 import { nearest } from '../flags/nearest.ts'
@@ -38,9 +39,7 @@ export async function answer(
   const run = folded.ended.at(-1)?.runId ?? ''
   const call = waitingCall(calls, callId, { command, sessionId })
   const decision =
-    command === 'approve'
-      ? approval(call.name)
-      : ({ behavior: 'deny', message: message ?? 'The user denied this call.' } as const)
+    command === 'approve' ? approval(call.name) : ({ behavior: 'deny', message: message ?? deniedByUser } as const)
   const answers = await noteAnswer({ ...whose(program), cwd: journal.cwd, sessionId }, run, call.id, decision)
   const open = calls.filter(({ id }) => answers[id] === undefined)
   const next =

@@ -170,9 +170,7 @@ function aboutSignals({ ending, overridden }: Account): readonly string[] {
 
 /** The hook, guard or tool of a person that ended the run; the sentence of the ending names what the loop itself decided. */
 function requestedBy({ reason, signal: { source } }: NonNullable<Account['ending']>): readonly string[] {
-  const { category } = endings[reason]
-  const isByOthers = (category === 'stop_requested' && reason !== 'needs_approval') || category === 'finish_reason'
-  return source === null || !isByOthers ? [] : [`Requested by ${source}.`]
+  return source === null || endings[reason].announcement !== 'stopped' ? [] : [`Requested by ${source}.`]
 }
 
 /** What this run came to; where it carries counters, what they stand at, too. */

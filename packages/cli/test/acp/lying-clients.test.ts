@@ -1,6 +1,7 @@
 // Holds rules of docs/spec.md: R-ACP-7b, R-ACP-12: clients that answer with what is no answer.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { cannotAsk, userDidNotAnswer } from '@halting/core/adapters'
 import { describe, expect, test } from 'vitest'
 import { type ScriptedReply, scriptedModel } from '@halting/core/testing'
 import { callProblems } from '../support/acp-schema.ts'
@@ -35,7 +36,7 @@ describe('a client that answers a question with', () => {
     expect(await prompt(sessionId, 'go')).toMatchObject({ stopReason: 'end_turn' })
     expect(existsSync(join(cwd, 'a.txt'))).toBe(false)
     expect(JSON.stringify(model.requests.at(-1)?.messages)).toContain(
-      'Nobody could be asked about this call: the editor gave no answer to the question',
+      cannotAsk('the editor gave no answer to the question'),
     )
     expect(callProblems(updates())).toEqual([])
   })
@@ -50,8 +51,8 @@ describe('a client that answers a question with', () => {
 })
 
 test.each<readonly [what: string, answer: unknown, told: string]>([
-  ['nothing', null, 'The person did not answer'],
-  ['a word that nobody knows', { action: 'maybe' }, 'The person did not answer'],
+  ['nothing', null, userDidNotAnswer],
+  ['a word that nobody knows', { action: 'maybe' }, userDidNotAnswer],
   ['no content', { action: 'accept' }, 'Not answered.'],
   ['content that is none', { action: 'accept', content: 7 }, 'Not answered.'],
   ['answers of other kinds', { action: 'accept', content: { answer1: { a: 1 } } }, 'Not answered.'],

@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { methods } from '@agentclientprotocol/sdk'
+import { deniedByUser } from '@halting/core/adapters'
 import { expect, test } from 'vitest'
 import { say, talk, type Talk } from '../support/acp-program.ts'
 import { callProblems, type Message, updatesIn } from '../support/acp-schema.ts'
@@ -443,7 +444,7 @@ test('of two answers to one question the first counts (R-ACP-7b)', async () => {
     stopReason: 'end_turn',
   })
   expect(existsSync(join(cwd, 'lied.txt'))).toBe(false)
-  expect(JSON.stringify(updatesIn(wire))).toContain('The person rejected this call.')
+  expect(JSON.stringify(updatesIn(wire))).toContain(deniedByUser)
 })
 
 test('a message that is larger than any is: the program says so, and ends with the session whole (R-ACP-1b)', async () => {

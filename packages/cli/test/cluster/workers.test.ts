@@ -95,7 +95,7 @@ test('the limits of an opening make those of the worker narrower, never wider', 
   expect(flagsOfSession({ maxTurns: 10 }, { maxTurns: 3, model: 'other' })).toEqual({ maxTurns: 3, model: 'other' })
   expect(readOpening({ tenant: 'of others', maxTurns: 3 })).toEqual({ tenant: 'of others', maxTurns: 3 })
   for (const wrong of [{ maxTurns: 0 }, { maxTurns: '3' }, { folder: 3 }, { model: '' }])
-    expect(() => readOpening(wrong)).toThrow('in the opening of a session must be')
+    expect(() => readOpening(wrong)).toThrow('in the session options must be')
 })
 
 test('no more sessions are at work than there are slots, and who waits longest goes first', async () => {
@@ -128,7 +128,7 @@ test('an opening has no more tries of a goal than the worker gives', () => {
   expect(flagsOfSession({ untilTries: 20 }, { maxGoalTries: 3 }).untilTries).toBe(3)
   for (const maxGoalTries of [2.5, 1_001])
     expect(() => readOpening({ maxGoalTries })).toThrow(
-      'maxGoalTries in the opening of a session must be a whole number up to 1000',
+      'maxGoalTries in the session options must be a whole number up to 1000',
     )
 })
 

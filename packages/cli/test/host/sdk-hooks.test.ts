@@ -327,6 +327,27 @@ describe('PreSkillShellCommand', () => {
     }
   })
 
+  test('is asked about a skill that came after the session began', async () => {
+    const cwd = folderOfSession()
+    const folder = join(cwd, '.claude/skills/notes')
+    const { seen, hooks } = noting(['PreSkillShellCommand'], deciding({ permissionDecision: 'deny' }))
+    const said = new Said('first')
+    let results = 0
+    await asking(said, [done, done], {
+      options: { ...allowed, cwd, settingSources: ['project'], hooks },
+      async during({ type }, query) {
+        if (type !== 'result') return
+        results += 1
+        if (results > 1) return said.end()
+        mkdirSync(folder, { recursive: true })
+        writeFileSync(join(folder, 'SKILL.md'), '---\nname: notes\ndescription: Notes.\n---\nMade: !`touch made`.')
+        await query.reloadSkills()
+        said.say('/notes')
+      },
+    })
+    expect([seen.length, existsSync(join(cwd, 'made'))]).toEqual([1, false])
+  })
+
   test('a failing guard with onFailure: block keeps it from running', async () => {
     const broken: HookCallback = () => Promise.reject(new Error('boom'))
     const hooks: Hooks = { PreSkillShellCommand: [{ matcher: 'Bash', hooks: [broken], onFailure: 'block' }] }

@@ -257,7 +257,7 @@ describe('what is read anew', () => {
     ])
     const [first, second, third, ofAgent] = told.requests
     if (first === undefined || second === undefined) throw new Error('two requests are needed')
-    expect(descriptionOf(first, 'Skill')).toMatch(/are listed in the system prompt\.$/)
+    expect(descriptionOf(first, 'Skill')).toMatch(/The system prompt lists the skills\.$/)
     expect(descriptionOf(second, 'Skill')).toContain('- fresh: For fresh.')
     expect(descriptionOf(second, 'Skill')).not.toContain('- old')
     expect(descriptionOf(second, 'Agent')).toContain('- worker: Is worker.')

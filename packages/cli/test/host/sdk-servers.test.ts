@@ -147,7 +147,7 @@ test('one that is switched off shows nothing; switched on, and connected to anew
     [['good', 'disabled', []]],
     expect.stringContaining('switched off'),
     [['good', 'connected', ['say', 'do']]],
-    expect.stringContaining('The host has no MCP server none'),
+    expect.stringContaining('There is no MCP server none.'),
   ])
   expect([shownTools(told, 0), shownTools(told)].map((names) => names.includes('mcp__good__say'))).toEqual([
     true,

@@ -107,7 +107,7 @@ describe('planModeInstructions', () => {
     const theirs = askedOf(
       await asked({ permissionMode: 'plan', canUseTool, planModeInstructions: 'Draw a map first.' }),
     )
-    const frame = ['change nothing', 'give it with ExitPlanMode']
+    const frame = ['change nothing', 'call ExitPlanMode with it']
     const workflow = 'Then make a plan'
     expect(frame.map((words) => [ours.includes(words), theirs.includes(words)])).toEqual([
       [true, true],

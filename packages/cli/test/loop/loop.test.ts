@@ -241,7 +241,7 @@ test('Ctrl-C between rounds ends the loop with 130 and the command that continue
   await running.says('next at')
   // Somebody else cannot write the session meanwhile.
   const other = await run(loop('--resume', sessionId(5), '--script', replies(1)))
-  expect([other.status, other.stdout, other.stderr]).toEqual([2, '', expect.stringContaining('is written by process')])
+  expect([other.status, other.stdout, other.stderr]).toEqual([2, '', expect.stringContaining('is in use by process')])
   running.child.kill('SIGINT')
   const { status, stderr } = await running.ended
   expect(status).toBe(130)

@@ -546,6 +546,7 @@ describe('commands', () => {
     ['/cost', /the session\s+\$0\.0000/],
     ['/context', /Context: [\d,]+ tokens[^]*system prompt +\d/],
     ['/mode plan', /plans only ·/],
+    ['/mode', /acceptEdits {2}Changes project files without asking; asks before commands\n/],
     ['/mode plam', /did you\s+mean plan\?/],
     ['/mode bypassPermissions', /without\s+--allow-dangerously-skip-permissions/],
     ['/permissions', /No rules\./],
@@ -561,7 +562,7 @@ describe('commands', () => {
     ['/compact', /There is no conversation to compact yet\./],
     ['/why', /Nothing was run in the session/],
   ])('%s', async (line, shown) => {
-    const { terminal, say } = await startApp({ rows: 60 })
+    const { terminal, say } = await startApp({ rows: 140 })
     say(line)
     await terminal.sees(shown)
     expect(terminal.shown()).toMatch(shown)

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { PermissionAnswer } from '@halting/core/adapters'
+import { type PermissionAnswer, userStoppedRun } from '@halting/core/adapters'
 import { createPermissions } from '@halting/policy'
 import type { Question } from '@halting/core/session'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -116,10 +116,7 @@ describe('the question whether a command may run', () => {
     [keys.enter, [{ behavior: 'allow' }]],
     ['a', [{ behavior: 'allow', updatedPermissions: [rule] }]],
     ['n', [{ behavior: 'deny', message: 'The user denied this call.' }]],
-    [
-      keys.escape,
-      [{ behavior: 'deny', message: 'The person stopped the run in place of an answer.', interrupt: true }],
-    ],
+    [keys.escape, [{ behavior: 'deny', message: userStoppedRun, interrupt: true }]],
     ['x', []],
     // What is pasted answers nothing.
     ['\u001B[200~y\u001B[201~', []],

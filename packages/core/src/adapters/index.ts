@@ -128,6 +128,14 @@ export { errorTextOf, lastAnswer, resultForHosts, stopOf } from '../sdk/result-m
 export { createTranslator, type TranslateOptions, type Translator } from '../sdk/translate.ts'
 export { checkAnswer, checkApprovals, InvalidAnswer, problemOfAnswer } from '../tools/answer-shape.ts'
 export type { CanUseTool, CanUseToolOptions, PermissionAnswer } from '../tools/can-use-tool.ts'
+export {
+  cannotAsk,
+  deniedByHook,
+  deniedByUser,
+  deniedWithInstructions,
+  userDidNotAnswer,
+  userStoppedRun,
+} from '../tools/permission-texts.ts'
 export { coercedInput } from '../tools/coerce-input.ts'
 export { isOfferedTo } from '../tools/definitions.ts'
 export type { PermissionUpdate, PermissionDestination } from '../tools/permission-update.ts'

@@ -35,7 +35,7 @@ export const wrongLength = (limit: number, bound: 'least' | 'most', unit: 'chara
   `must have at ${bound} ${many(limit, unit)}`
 
 export function unknownField(known: readonly string[]): string {
-  return `is an unknown field; the fields are ${known.join(', ') || 'none'}`
+  return `is an unknown field; ${known.length === 0 ? 'there are no fields' : `the fields are ${known.join(', ')}`}`
 }
 
 // Answers that must match a schema.

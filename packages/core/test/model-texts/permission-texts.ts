@@ -1,6 +1,7 @@
 import type { SamplesOf } from '../support/model-texts.ts'
 
 export const samples: SamplesOf<typeof import('../../src/tools/permission-texts.ts')> = {
+  deniedWithInstructions: [['use git mv']],
   noAnswerInTime: [[60]],
   cannotAsk: [['the dialog was closed']],
   invalidAnswer: [['updatedPermissions: a list is needed']],

@@ -38,9 +38,7 @@ function objectProblems(schema: JsonObject, value: JsonObject, path: string): re
     if (part === undefined) continue
     if (isJsonObject(partSchema)) problems.push(...interpretedProblems(partSchema, part, inside(path, name)))
     else if (schema['additionalProperties'] === false) {
-      problems.push(
-        `${inside(path, name)} is an unknown field; the fields are ${Object.keys(properties).join(', ') || 'none'}`,
-      )
+      problems.push(`${inside(path, name)} is an unknown field; ${knownFields(Object.keys(properties))}`)
     }
   }
   return problems
@@ -98,4 +96,8 @@ function nameOf(value: unknown): string {
 
 function inside(path: string, name: string): string {
   return path === '' ? name : `${path}.${name}`
+}
+
+function knownFields(names: readonly string[]): string {
+  return names.length === 0 ? 'there are no fields' : `the fields are ${names.join(', ')}`
 }

@@ -63,6 +63,16 @@ export function renderTexts({ path, about, texts, samples }: TextsFile): string 
   return [`### ${path}`, ...(about === undefined ? [] : [about]), ...parts].join('\n\n')
 }
 
+/** Each text of a file with its name. Samples that ask which tools there are get this answer instead. */
+export function* textsOfFile({ texts, samples }: TextsFile, has: () => boolean): Iterable<readonly [string, string]> {
+  for (const [name, text] of Object.entries(texts)) {
+    const calls = (samples[name] ?? []).map((values) =>
+      values.map((value) => (typeof value === 'function' ? has : value)),
+    )
+    for (const rendered of renderedText(name, text, { ...samples, [name]: calls })) yield [name, rendered]
+  }
+}
+
 function renderedText(name: string, text: Text, samples: TextsFile['samples']): readonly string[] {
   if (typeof text === 'string') return [text]
   if (typeof text !== 'function') return Object.entries(text).map(([key, each]) => `${key}: ${each}`)

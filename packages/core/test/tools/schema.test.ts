@@ -23,7 +23,7 @@ describe('the schema checker says what is right', () => {
     [path, [], ['the input must be object, not array']],
     [path, null, ['the input must be object, not null']],
     [path, undefined, ['the input must be object, not undefined']],
-    [{ type: 'object', additionalProperties: false }, { a: 1 }, ['a is an unknown field; the fields are none']],
+    [{ type: 'object', additionalProperties: false }, { a: 1 }, ['a is an unknown field; there are no fields']],
     [{}, 'anything', []],
     [{ type: ['string', 'null'] }, null, []],
     [{ type: ['string', 'null'] }, 1, ['the input must be string or null, not number']],
@@ -283,7 +283,7 @@ describe('no input and no schema', () => {
     ).toHaveLength(20)
     const name = 'n'.repeat(10_000)
     expect(schemaProblems({ additionalProperties: false }, { [name]: 1 })).toEqual([
-      `${'n'.repeat(100)}…${'n'.repeat(80)} is an unknown field; the fields are none`,
+      `${'n'.repeat(100)}…${'n'.repeat(80)} is an unknown field; there are no fields`,
     ])
   })
 })

@@ -39,6 +39,7 @@ export {
   patchedFilesOf,
   patchTextOf,
   patchToolName,
+  type ChangedPath,
   type ParsedPatch,
   type PatchedFile,
   type PatchHunk,

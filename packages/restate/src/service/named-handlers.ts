@@ -1,4 +1,5 @@
 import type { JsonObject } from '@halting/core'
+import { deniedByUser } from '@halting/core/adapters'
 import { handlers, type ObjectSharedContext } from '@restatedev/restate-sdk'
 import { badInput, checkedInput, checkedRequest } from './checked.ts'
 import type { RequestSize } from './check-request.ts'
@@ -77,7 +78,7 @@ export function namedHandlers({ push, status, size }: NamedHandlersOptions): {
     resume: plain('resume', ['limits']),
     compact: plain('compact', ['instructions']),
     approve: decided(['updatedInput'], (given) => ({ behavior: 'allow', ...given })),
-    deny: decided(['message'], ({ message = 'The user denied this call.' }) => ({ behavior: 'deny', message })),
+    deny: decided(['message'], ({ message = deniedByUser }) => ({ behavior: 'deny', message })),
     setLimits: handler(['limits'], ({ limits }) => {
       if (limits === undefined) throw badInput('Give the limits: { "limits": { "maxTurns": 20 } }.')
       return { type: 'set', change: { limits } }

@@ -41,7 +41,7 @@ function misplacedText(why: Misplaced): string {
     case 'no anchor':
       return `no line after the previous hunk reads ${quoted(why.anchor)}. Copy the line after @@ exactly from the file.`
     case 'not found':
-      return 'its unchanged and removed lines are not in the file, one below the other. Read the file and copy the lines exactly.'
+      return 'its unchanged and removed lines are not consecutive lines of the file. Read the file and copy the lines exactly.'
     case 'elsewhere':
       return 'its lines are not at the end of the file. Read the end of the file, or leave out *** End of File.'
     case 'unordered':

@@ -1,5 +1,5 @@
 import { endings, type LimitsChange, type PermissionDecision, type RunResult } from '@halting/core'
-import { limitOfResult, mostGoalTries, type EndingAction, type EndingLimit } from '@halting/core/adapters'
+import { deniedByUser, limitOfResult, mostGoalTries, type EndingAction, type EndingLimit } from '@halting/core/adapters'
 import type { LimitsInForce } from '@halting/core/session'
 import { counted, stopwatch } from '../../io/figures.ts'
 import { pendingOf } from '@halting/analysis/transcript'
@@ -191,7 +191,7 @@ function approvals({ signal }: RunResult): readonly OfferedAction[] {
     {
       typed: 'deny',
       label: 'deny and continue',
-      effect: all({ behavior: 'deny', message: 'The user denied this call.' }),
+      effect: all({ behavior: 'deny', message: deniedByUser }),
     },
   ]
 }

@@ -137,6 +137,8 @@ function endingSentence(terminal: RunResult): string {
   const more = detailText(detail, terminal)
     .trim()
     .replace(/[.\s]+$/, '')
+  // Who interrupted it is known to the person who did.
+  if (announcement === 'interrupted' && more === 'Interrupted by the user') return `${how}: ${sentence}.`
   return `${how}: ${sentence}.${more === '' ? '' : ` ${more}.`}`
 }
 

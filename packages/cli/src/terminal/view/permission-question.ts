@@ -1,5 +1,10 @@
 import { runsAnything } from '@halting/policy'
-import type { PermissionAnswer, PermissionUpdate } from '@halting/core/adapters'
+import {
+  deniedByUser,
+  deniedWithInstructions,
+  type PermissionAnswer,
+  type PermissionUpdate,
+} from '@halting/core/adapters'
 import type { Question } from '@halting/core/session'
 import { many } from '../../io/figures.ts'
 import { everyCharacter, everyCharacterInLine } from '../../io/seen.ts'
@@ -103,7 +108,7 @@ export function permissionQuestion(options: QuestionOptions): QuestionView {
       label: 'edit',
       choose: () => write({ type: 'edit', field: textField(editableInput(question).text), problem: '' }),
     },
-    { key: 'n', label: 'no', choose: () => say({ behavior: 'deny', message: 'The user denied this call.' }) },
+    { key: 'n', label: 'no', choose: () => say({ behavior: 'deny', message: deniedByUser }) },
     { key: 'i', label: giveOther, choose: () => write({ type: 'instead', field: textField('') }) },
     ...(alike.length > 1 && !isHarmful
       ? [
@@ -133,7 +138,7 @@ export function permissionQuestion(options: QuestionOptions): QuestionView {
     if (now.type === 'instead')
       return say({
         behavior: 'deny',
-        message: `The user denied this call and gave other instructions: ${text.trim()}`,
+        message: deniedWithInstructions(text.trim()),
       })
     const read = editableInput(question).read(text)
     if (typeof read !== 'string') return say({ behavior: 'allow', updatedInput: read })

@@ -1,5 +1,5 @@
 import type { Question } from '@halting/core/session'
-import type { PermissionAnswer } from '@halting/core/adapters'
+import { type PermissionAnswer, userStoppedRun } from '@halting/core/adapters'
 import type { Explanation } from '@halting/policy'
 import { columnsOf } from '../../io/columns.ts'
 import type { Style } from '../../io/style.ts'
@@ -87,6 +87,6 @@ export function writingKeys(enter: string): readonly Pick<Choice, 'key' | 'label
 /** A person who stops the run by Esc, as at any other time. */
 export const interrupting: PermissionAnswer = {
   behavior: 'deny',
-  message: 'The person stopped the run in place of an answer.',
+  message: userStoppedRun,
   interrupt: true,
 }

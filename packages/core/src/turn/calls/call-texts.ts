@@ -65,7 +65,7 @@ export function agentLimitReached(limit: number, who: 'run' | 'agent', isTempora
 export function agentStarted(id: string, atEnd: 'wait' | 'stop'): string {
   const end =
     atEnd === 'wait'
-      ? 'The run waits for it before it ends, so do not wait yourself. Stop it when you no longer need it.'
+      ? 'The run does not end before it, so do not wait yourself. Stop it when you no longer need it.'
       : 'It is stopped when the run ends.'
   return `The agent runs in the background as ${id}. You receive its answer when it ends. ${end}`
 }

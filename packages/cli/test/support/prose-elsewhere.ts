@@ -1,0 +1,61 @@
+/** Folders whose texts for models are all in texts files. */
+export const folders: readonly string[] = [
+  ...['after', 'agents', 'context', 'goals', 'hooks', 'instructions', 'mcp', 'media', 'tools', 'web'].map(
+    (name) => `packages/agent/src/${name}`,
+  ),
+  ...['context', 'goals', 'guards', 'hooks', 'media', 'tools', 'turn'].map((name) => `packages/core/src/${name}`),
+  'packages/policy/src/permissions',
+]
+
+/** Files of these folders with other prose, and why no model reads it as it is. */
+export const exceptions: Readonly<Record<string, readonly string[]>> = {
+  'commands, names and scripts, not sentences': [
+    ...['composing-commands', 'evidence-rules', 'run-check', 'unusable-command'].map(inAgent('goals')),
+    ...['pdf-text'].map(inAgent('media')),
+    ...['patch-grammar'].map(inAgent('tools')),
+    ...['other-names', 'protected'].map(inPermissions),
+  ],
+  'names of places, parts of the texts of goals': ['definition-state', 'goal-files'].map(inAgent('goals')),
+  'what a command does, parts of the texts for denied calls': [
+    'command-cover',
+    'command-rules',
+    'confine',
+    'runs-anything',
+  ].map(inPermissions),
+  'for people: settings, files and servers that are not used': [
+    ...['prompt-suggestion'].map(inAgent('after')),
+    ...['agent-fields', 'agent-hooks', 'agent-limits', 'define-agent', 'read-agents'].map(inAgent('agents')),
+    ...['read-definitions'].map(inAgent('agents')),
+    ...['answer', 'call-hooks', 'callback-hooks', 'run-hook', 'settings', 'status-line'].map(inAgent('hooks')),
+    ...['agents-file', 'briefing', 'commands', 'expand-prompt', 'frontmatter'].map(inAgent('instructions')),
+    ...['instruction-files', 'mentions', 'written-prompts'].map(inAgent('instructions')),
+    ...['config', 'connection', 'elicitations', 'prompts', 'server-list', 'session-servers'].map(inAgent('mcp')),
+    ...['repair/offered-lists', 'schema/shown-schema', 'schema/valid-schema', 'sign-in/loopback'].map(inAgent('mcp')),
+    ...['path-pattern', 'rule'].map(inPermissions),
+  ],
+  'for people: how a run goes and ends': [
+    ...['after-reply', 'compaction', 'recover', 'tasks'].map(inCore('turn')),
+    ...['ask-model', 'charge'].map(inCore('turn/request')),
+  ],
+  'for programmers': [
+    ...['run-goals'].map(inCore('goals')),
+    ...['check-guards', 'combinators'].map(inCore('guards')),
+    ...['stop-hooks'].map(inCore('hooks')),
+    ...['answer-shape', 'check-tool', 'define-tool', 'large-results', 'permission-update'].map(inCore('tools')),
+    ...['standard-schema'].map(inCore('tools')),
+    ...['checkpoint', 'run-hooks', 'step-with-questions'].map(inCore('turn')),
+    ...['question'].map(inCore('turn/request')),
+  ],
+}
+
+function inAgent(folder: string): (name: string) => string {
+  return (name) => `packages/agent/src/${folder}/${name}.ts`
+}
+
+function inCore(folder: string): (name: string) => string {
+  return (name) => `packages/core/src/${folder}/${name}.ts`
+}
+
+function inPermissions(name: string): string {
+  return `packages/policy/src/permissions/${name}.ts`
+}
