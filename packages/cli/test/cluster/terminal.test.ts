@@ -68,7 +68,7 @@ test('who leaves is told how to come back, and finds what was said', async () =>
   app.app.leave(0)
   await app.app.ended
   const command = `halting --cluster ${cluster.url} --resume ${session.id}\n`
-  expect(shown.comingBack(session)).toBe(`It continues on the cluster. Reconnect: ${command}`)
+  expect(shown.comingBack(session)).toBe(`The run continues on the cluster. Resume: ${command}`)
 
   const again = await startOnCluster(cluster, { flags: { resume: session.id } })
   await again.terminal.sees('? Write')
