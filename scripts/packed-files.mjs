@@ -33,12 +33,12 @@ const more = {
 
 /** Most kilobytes of a library, packed and unpacked. */
 const kilobytes = {
-  core: [1_030, 4_250],
+  core: [1_060, 4_400],
   models: [420, 1_650],
   journal: [132, 510],
   telemetry: [61, 250],
   policy: [630, 2_400],
-  agent: [1_000, 3_840],
+  agent: [1_130, 4_340],
   analysis: [362, 1_430],
   restate: [220, 890],
   inspector: [200, 800],
@@ -68,6 +68,6 @@ export const packedFiles = {
       /^examples\/fix-the-bug\/[\w./-]+\.(?:json|md|mjs)$/,
     ],
     entry: 'dist/main.js',
-    mostBytes: { packed: 1_915 * kilobyte, unpacked: 7_600 * kilobyte },
+    mostBytes: { packed: 1_985 * kilobyte, unpacked: 7_800 * kilobyte },
   },
 }

@@ -1,6 +1,6 @@
 import type { SamplesOf } from '../support/model-texts.ts'
 
-const command = 'The command "npm run dev"'
+const command = 'The command "npm start"'
 
 export const samples: SamplesOf<typeof import('../../src/turn/turn-texts.ts')> = {
   remainingLimits: [
