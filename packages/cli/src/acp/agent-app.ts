@@ -41,6 +41,14 @@ interface Wanted {
   readonly mcpServers?: readonly McpServer[] | null
 }
 
+/** Adds the answer to what `closeAll` waits for, until it settles. */
+function tracked<Answer>(pending: Set<Promise<unknown>>, answer: Promise<Answer>): Promise<Answer> {
+  pending.add(answer)
+  const forget = (): void => void pending.delete(answer)
+  answer.then(forget, forget)
+  return answer
+}
+
 export function serveAgent({ opener, program, version }: AppOptions): ServedAgent {
   const sessions = new Map<string, AcpSession>()
   const redact = createKeyRedactor(program.env)
@@ -58,15 +66,8 @@ export function serveAgent({ opener, program, version }: AppOptions): ServedAgen
     sessions.delete(sessionId)
     await session?.close()
   }
-  /** Has the connection stay open until the answer is there. */
-  const awaited = <Answer>(answer: Promise<Answer>): Promise<Answer> => {
-    openings.add(answer)
-    const forget = (): void => void openings.delete(answer)
-    answer.then(forget, forget)
-    return answer
-  }
   const open = (wanted: Wanted, client: AgentContext, resume?: string): Promise<AcpSession> =>
-    awaited(opened(wanted, client, resume))
+    tracked(openings, opened(wanted, client, resume))
   const opened = async (wanted: Wanted, client: AgentContext, resume?: string): Promise<AcpSession> => {
     const { cwd, additionalDirectories, mcpServers } = wanted
     for (const path of [cwd, ...(additionalDirectories ?? [])])
@@ -95,7 +96,7 @@ export function serveAgent({ opener, program, version }: AppOptions): ServedAgen
   const app = agent({ name: 'halting' })
     .onRequest(methods.agent.initialize, async ({ params }) => {
       capabilities = params.clientCapabilities ?? {}
-      const authMethods = authMethodsFor(await awaited(Promise.resolve(opener.missingKey?.())), capabilities)
+      const authMethods = authMethodsFor(await tracked(openings, Promise.resolve(opener.missingKey?.())), capabilities)
       return { ...initialized(params.protocolVersion, version), authMethods }
     })
     .onRequest(methods.agent.session.new, async ({ params, client }) => {

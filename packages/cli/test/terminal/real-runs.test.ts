@@ -152,7 +152,7 @@ test('a person who steers, and interrupts', async () => {
   session.prompt('go')
   await session.settled()
   expect(printed()).toMatch(
-    /^\n> go\n⏺ Glob \* \(1 file\)\n\n> use port 8080\n {2}delivered at turn 2\n(?:I th\n)? {2}\(cut off here\)\n■ Stopped: interrupted while the model was replying\. Interrupted by the user\.\n {2}\[aborted_streaming\]\n/,
+    /^\n> go\n⏺ Glob \* \(1 file\)\n\n> use port 8080\n {2}delivered at turn 2\n(?:I th\n)? {2}\(cut off here\)\n■ Stopped: interrupted while the model was replying\. {2}\[aborted_streaming\]\n/,
   )
 })
 
