@@ -139,7 +139,7 @@ test('why tells what is known, and that the reason is inferred', async () => {
     'Time',
   ])
   expect(stdout).toContain('15 calls, 294 ms, 135 characters of results')
-  expect(stdout).toContain(`halting -p --resume ${polling} "Continue."`)
+  expect(stdout).toContain(`halting -p --resume ${polling} Continue.`)
   expect(stdout).not.toContain('no limit\n')
 })
 

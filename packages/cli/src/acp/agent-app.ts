@@ -45,7 +45,7 @@ export function serveAgent({ opener, program, version }: AppOptions): ServedAgen
   const sessions = new Map<string, AcpSession>()
   const redact = createKeyRedactor(program.env)
   let capabilities: ClientCapabilities = {}
-  const openings = new Set<Promise<AcpSession>>()
+  const openings = new Set<Promise<unknown>>()
   let isClosed = false
 
   const known = (sessionId: string): AcpSession => {
@@ -58,13 +58,15 @@ export function serveAgent({ opener, program, version }: AppOptions): ServedAgen
     sessions.delete(sessionId)
     await session?.close()
   }
-  const open = (wanted: Wanted, client: AgentContext, resume?: string): Promise<AcpSession> => {
-    const opening = opened(wanted, client, resume)
-    openings.add(opening)
-    const forget = (): void => void openings.delete(opening)
-    opening.then(forget, forget)
-    return opening
+  /** Has the connection stay open until the answer is there. */
+  const awaited = <Answer>(answer: Promise<Answer>): Promise<Answer> => {
+    openings.add(answer)
+    const forget = (): void => void openings.delete(answer)
+    answer.then(forget, forget)
+    return answer
   }
+  const open = (wanted: Wanted, client: AgentContext, resume?: string): Promise<AcpSession> =>
+    awaited(opened(wanted, client, resume))
   const opened = async (wanted: Wanted, client: AgentContext, resume?: string): Promise<AcpSession> => {
     const { cwd, additionalDirectories, mcpServers } = wanted
     for (const path of [cwd, ...(additionalDirectories ?? [])])
@@ -93,7 +95,7 @@ export function serveAgent({ opener, program, version }: AppOptions): ServedAgen
   const app = agent({ name: 'halting' })
     .onRequest(methods.agent.initialize, async ({ params }) => {
       capabilities = params.clientCapabilities ?? {}
-      const authMethods = authMethodsFor(await opener.missingKey?.(), capabilities)
+      const authMethods = authMethodsFor(await awaited(Promise.resolve(opener.missingKey?.())), capabilities)
       return { ...initialized(params.protocolVersion, version), authMethods }
     })
     .onRequest(methods.agent.session.new, async ({ params, client }) => {

@@ -91,8 +91,10 @@ test('a cancel ends the run on the cluster; what a worker cannot be given is ref
       cwd: here(),
       mcpServers: [{ name: 'x', command: 'x', args: [], env: [] }],
     }),
-  ).rejects.toThrow('has the servers of its worker')
-  await expect(told.agent.request(methods.agent.session.delete, { sessionId })).rejects.toThrow('are not deleted')
+  ).rejects.toThrow('uses the MCP servers of its worker')
+  await expect(told.agent.request(methods.agent.session.delete, { sessionId })).rejects.toThrow(
+    'cannot delete sessions of a cluster',
+  )
 })
 
 test('a session whose run waits is left when the editor goes, and asks the editor that resumes it', async () => {

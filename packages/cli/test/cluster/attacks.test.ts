@@ -44,7 +44,7 @@ test.each(['userSettings', 'projectSettings', 'localSettings'])(
     expect(existsSync(join(cluster.base, 's1', 'made'))).toBe(false)
     for (const folder of [home, join(home, '.config'), join(cluster.base, 's1')])
       for (const name of ['.halting', '.claude', 'halting']) expect(existsSync(join(folder, name))).toBe(false)
-    expect(JSON.stringify(await cluster.cluster.records('s1'))).toContain('keeps no settings of its worker')
+    expect(JSON.stringify(await cluster.cluster.records('s1'))).toContain('cannot change the settings of its worker')
   },
 )
 

@@ -52,20 +52,20 @@ const refusals = (said: string): readonly unknown[] => {
 }
 
 test.each([
-  ['a page', '<html>hi', 'no JSON'],
-  ['nothing', 'null', 'no list of sessions'],
-  ['no rows', '{}', 'no list of sessions'],
-  ['rows that are none', '{"rows":{}}', 'no list of sessions'],
-  ['a row that is none', listed(null), 'no list of sessions'],
-  ['a name that is none', listed({ service_key: 5, value_utf8: '{}' }), 'no list of sessions'],
+  ['a page', '<html>hi', 'returned invalid JSON'],
+  ['nothing', 'null', 'does not return a list of sessions'],
+  ['no rows', '{}', 'does not return a list of sessions'],
+  ['rows that are none', '{"rows":{}}', 'does not return a list of sessions'],
+  ['a row that is none', listed(null), 'does not return a list of sessions'],
+  ['a name that is none', listed({ service_key: 5, value_utf8: '{}' }), 'does not return a list of sessions'],
   [
     'a status that is no JSON',
     listed({ service_key: 'a', id: 'inv_1', value_utf8: '{' }),
-    'no status of the session a',
+    'has no status of the session a',
   ],
-  ['a status that is none', kept(null), 'no status of the session a'],
-  ['figures that are none', kept({ ...status, usd: '5' }), 'no status of the session a'],
-  ['questions that are none', kept({ ...status, questions: [null] }), 'no status of the session a'],
+  ['a status that is none', kept(null), 'has no status of the session a'],
+  ['figures that are none', kept({ ...status, usd: '5' }), 'has no status of the session a'],
+  ['questions that are none', kept({ ...status, questions: [null] }), 'has no status of the session a'],
 ])('%s is told as what it is not', async (_, text, said) => {
   expect(await toldOf(await answering(saying(text)))).toEqual(refusals(said))
 })
@@ -76,7 +76,7 @@ test('an answer that sends elsewhere is not followed', async () => {
     if (request.url === '/other') followed++
     saying('{"rows":[]}', request.url === '/other' ? 200 : 307, { location: '/other' })(request, response)
   })
-  expect(await toldOf(address)).toEqual(refusals('says 307'))
+  expect(await toldOf(address)).toEqual(refusals('answered with status 307'))
   expect(followed).toBe(0)
 })
 

@@ -31,7 +31,7 @@ test('the server of a program that was killed is ended, and that of one that is 
   const program = await staying('cluster dev')
   noteRunning(folder, { program: program.pid, server: server.pid })
   await expect(endLeftEngine(folder)).rejects.toThrow(
-    `runs already, with the data in ${folder}: process ${program.pid}`,
+    `already running with the data in ${folder} (process ${program.pid})`,
   )
   expect(isThere(server)).toBe(true)
   noteRunning(folder, { program: nobody, server: server.pid })

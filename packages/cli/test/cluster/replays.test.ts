@@ -111,7 +111,7 @@ test('a worker that is killed at every record uses the retries up: they are coun
     await new Promise((resolve) => setTimeout(resolve, 1))
   }
   // Once it answered in between; else the run ends with what is not known.
-  expect(JSON.stringify(await over)).toMatch(/The process ended again and again|"result":"Done\."/)
+  expect(JSON.stringify(await over)).toMatch(/The process ended repeatedly during this model request|"result":"Done\."/)
   expect(cluster.service.requests.length).toBeLessThanOrEqual(11)
 })
 

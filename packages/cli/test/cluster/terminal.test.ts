@@ -42,7 +42,7 @@ test('a worker that is killed, and a connection that is cut, tell nothing twice 
   await app.terminal.sees('? Write')
   expect(cluster.kill(idOf(app))).toBe(true)
   cluster.cutOff(true)
-  await app.terminal.sees('Retry ')
+  await app.terminal.sees('Retrying.')
   cluster.cutOff(false)
   await app.terminal.sees('? Write')
   await answering()
@@ -50,7 +50,7 @@ test('a worker that is killed, and a connection that is cut, tell nothing twice 
   await app.terminal.sees('✓ done')
   const lines = ['> go', 'First I wait.', 'Then I ask.', 'All is done.']
   expect(lines.map((line) => times(app, line))).toEqual([1, 1, 1, 1])
-  expect(app.terminal.all().filter((line) => line.includes('asked again'))).toHaveLength(1)
+  expect(app.terminal.all().filter((line) => line.includes('Retrying.'))).toHaveLength(1)
 })
 
 test('who leaves is told how to come back, and finds what was said', async () => {
@@ -68,7 +68,7 @@ test('who leaves is told how to come back, and finds what was said', async () =>
   app.app.leave(0)
   await app.app.ended
   const command = `halting --cluster ${cluster.url} --resume ${session.id}\n`
-  expect(shown.comingBack(session)).toBe(`It continues on the cluster. Reconnect: ${command}`)
+  expect(shown.comingBack(session)).toBe(`The run continues on the cluster. Resume: ${command}`)
 
   const again = await startOnCluster(cluster, { flags: { resume: session.id } })
   await again.terminal.sees('? Write')

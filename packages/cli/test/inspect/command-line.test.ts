@@ -80,7 +80,7 @@ describe.skipIf(!isChromiumThere)('the command line of what-if on the page (need
     { args: [strange], key: 'x', value: '2' },
     { args: [join(strange, 'x.jsonl')], key: 'x', value: '1' },
     { args: ['--claude-code'], key: claudeCode, value: '3' },
-    { args: ['--codex'], key: `rollout-2026-01-01T00-00-00-${codex}`, value: '1', said: 'The same' },
+    { args: ['--codex'], key: `rollout-2026-01-01T00-00-00-${codex}`, value: '1', said: 'No change: ' },
   ])('answers the same: $args', async ({ args, key, value, said = 'Would have stopped' }) => {
     const { address } = await inspecting(args)
     const { verdict, line, stdout, status } = await shownAndPasted(address, key, 'Turns: turns', value)
@@ -113,7 +113,7 @@ describe.skipIf(!isChromiumThere)('the command line of what-if on the page (need
         line: expect.stringContaining(`--cluster ${served.url}`) as string,
         status: 0,
       })
-      expect(verdict).toContain('The same')
+      expect(verdict).toContain('No change: ')
       expect(words(stdout)).toContain(words(verdict))
     } finally {
       await served.close()

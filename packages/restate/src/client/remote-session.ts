@@ -20,7 +20,7 @@ import {
   type PermissionDecision,
   type SettingsChange,
 } from '@halting/core'
-import { checkedLimitAnswer, type PermissionAnswer } from '@halting/core/adapters'
+import { checkedLimitAnswer, messageOf, type PermissionAnswer } from '@halting/core/adapters'
 import { foldSession, runsOf } from '@halting/core/steps'
 import { whenIdle, type Opening, type SessionRequest } from '../service/messages.ts'
 import type { FullStatus } from '../service/session-object.ts'
@@ -233,7 +233,7 @@ export class RemoteSession implements Session {
   #onTrouble(error: unknown): void {
     if (this.#hasTrouble) return
     this.#hasTrouble = true
-    this.#tell({ type: 'note', text: `The cluster does not answer (${String(error)}). It is asked again.` })
+    this.#tell({ type: 'note', text: `Cannot follow the session: ${messageOf(error)}. Retrying.` })
   }
 
   #send(request: SessionRequest, id: string = randomUUID()): void {
