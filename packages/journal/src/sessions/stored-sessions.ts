@@ -75,7 +75,9 @@ async function namesIn(folder: string): Promise<readonly string[]> {
 export async function deleteSession({ path, sessionId }: StoredSessionFile): Promise<void> {
   const holder = await holderOf(`${path}.lock`)
   if (holder !== undefined)
-    throw new Error(`The session ${sessionId} is in use by process ${holder.pid} on ${holder.host}. Close it there first.`)
+    throw new Error(
+      `The session ${sessionId} is in use by process ${holder.pid} on ${holder.host}. Close it there first.`,
+    )
   await rm(path)
   await rm(path.slice(0, -extension.length), { recursive: true, force: true })
   await rm(`${path}.lock`, { force: true })
