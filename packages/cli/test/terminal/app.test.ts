@@ -16,7 +16,7 @@ test('a prompt is answered, and its ending is told', async () => {
     '> hi',
     'Hello.',
     '✓ done · 1 turn · 0:00',
-    ' 1 turn · ctx 2 % (compacts at 84) · 0:00 · 3.2k tokens',
+    ' 1 turn · ctx 2 % (compacts at 84) · 0:00 · 3.1k tokens',
     '─'.repeat(59),
     '>',
     '─'.repeat(59),
@@ -560,7 +560,7 @@ describe('commands', () => {
     ['/diff', /No changes/],
     ['/rewind', /not kept|There is no message to rewind to|There is no file/],
     ['/compact', /There is no conversation to compact yet\./],
-    ['/why', /Nothing was run in the session/],
+    ['/why', /has no runs yet/],
   ])('%s', async (line, shown) => {
     const { terminal, say } = await startApp({ rows: 140 })
     say(line)
