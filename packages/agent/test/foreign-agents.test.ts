@@ -113,7 +113,7 @@ describe('hooks, which are not called', () => {
     'hooks: &guards',
   ])('%j may guard any tool: the agent has none, and says so when it is started', async (hooks) => {
     const { agent } = await read(`name: a\ndescription: d\n${hooks}`)
-    expect(() => spawned(found(agent))).toThrow('hooks of agents do not run')
+    expect(() => spawned(found(agent))).toThrow('these hooks do not run for agents')
   })
 
   test('the same holds for --agents', () => {

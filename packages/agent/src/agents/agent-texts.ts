@@ -48,7 +48,7 @@ export const misspelledTool = (field: string, agent: string, given: string, name
   `${field} of agent ${agent} contains ${given}, but the tool is named ${name}. Nothing was started.`
 
 export const allToolsGuarded = (agent: string, tools: readonly string[]): string =>
-  `Agent ${agent} would have no tools. Its PreToolUse hooks guard ${tools.join(', ')}, and hooks of agents do not run. Nothing was started.`
+  `Agent ${agent} was not started, because it would have no tools. Its PreToolUse hooks guard ${tools.join(', ')}, and these hooks do not run for agents. Use another agent.`
 
 export const noToolAvailable = (agent: string, tools: readonly string[]): string =>
   `Agent ${agent} would have no tools: none of ${tools.join(', ')} is available here. Nothing was started.`

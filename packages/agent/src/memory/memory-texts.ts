@@ -17,9 +17,9 @@ export const extractionBounds = (mostNotes: number): string =>
   `Choose at most ${mostNotes} notes. A note is 1 to 4 consecutive sentences of one message and must be understandable on its own. ${untrusted}`
 export const extractionQuestion = 'Which of the numbered sentences should be kept?'
 
-export const notesNotList = 'notes must be a list.'
+export const notesNotList = '"notes" must be a list'
 export const invalidChoice = (topics: readonly string[]): string =>
-  `Each note must be {"topic": one of ${topics.join(', ')}, "sentences": numbers such as "1.2"}.`
+  `each note must be {"topic": one of ${topics.join(', ')}, "sentences": numbers such as "1.2"}`
 
 // Dream.
 
@@ -30,4 +30,4 @@ export const dreamRules: string =
   'A merge of one note shortens it. Drop notes that a later note revokes or that are no longer true. Notes you do not list stay as they are. When in doubt, list nothing: an empty answer is fine.'
 export const dreamBounds: string = `Do not write any text of your own. ${untrusted}`
 export const dreamQuestion = 'How should these notes be cleaned up?'
-export const invalidDream = 'Answer {"merge": [{"from": [ids], "sentences": [numbers]}], "drop": [ids]}.'
+export const invalidDream = 'it must have the form {"merge": [{"from": [ids], "sentences": [numbers]}], "drop": [ids]}'

@@ -35,7 +35,7 @@ export function createTaskOutputTool(workspace: Workspace): Tool<TaskOutputInput
     'TaskOutput',
     {
       task_id: filledText('Id from Bash or Agent'),
-      block: optional(flag('Wait for its end (default: true)')),
+      block: optional(flag('Wait until it ends (default: true)')),
       timeout: optional(
         wholeNumber(`Milliseconds to wait (default: ${defaultWaitMs}, at most ${longestWaitMs})`, { minimum: 0 }),
       ),

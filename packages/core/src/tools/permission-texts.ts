@@ -23,7 +23,8 @@ export const permissionsNotSaved = (problem: string): string =>
 
 /** What permission rules of a program returned or threw. */
 export const rulesFailed = (problem: string): string => `Denied: the permission rules failed: ${problem}`
-export const noDecision = "Denied: the permission rules returned no { behavior: 'allow' | 'deny' | 'ask' }."
+export const noDecision =
+  "Denied: the permission rules returned an invalid decision (expected { behavior: 'allow' | 'deny' | 'ask' })."
 export const invalidDenial = 'Denied: the deny rules returned neither a string nor undefined.'
 
 // What is wrong with an answer, for `invalidAnswer`.

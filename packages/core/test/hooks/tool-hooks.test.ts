@@ -73,7 +73,7 @@ describe('before a tool', () => {
       hooks: [before((context) => context.withToolInput({}))],
     })
     expect(resultTexts(result)).toEqual([
-      'A hook changed the input. Invalid input for Echo: a is missing. Nothing was run.',
+      'A hook changed the input and made it invalid. Invalid input for Echo: a is missing. Nothing was run.',
     ])
   })
 

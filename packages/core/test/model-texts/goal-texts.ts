@@ -39,7 +39,10 @@ export const samples: SamplesOf<typeof import('../../src/goals/goal-texts.ts')> 
       false,
     ],
   ],
-  goOnUnmetText: [[{ met: false, checks: [check], tampered: [], changedTests: [], changes: 0 }]],
+  goOnUnmetText: [
+    [{ met: false, checks: [check], tampered: [], changedTests: [], changes: 0 }],
+    [{ met: false, checks: [], tampered: [], changedTests: [], changes: 0 }],
+  ],
   checkTimedOut: [
     ['', 600],
     ['3 of 40 tests fail', 600],

@@ -114,7 +114,7 @@ describe('two readings', () => {
     ['echo "${a:-"$"(ls)}"', 'quotes within quotes'],
     ['ls --x=<(ls)', 'a word that the parser splits'],
     ['echo $"ls"', 'a translated text'],
-    ['echo $[1+1]', 'arithmetic in brackets'],
+    ['echo $[1+1]', 'arithmetic in $[…]'],
     ['echo `echo \\`ls\\``', 'backslashes between backticks'],
     ['coproc ls', 'a coproc'],
     ['grep a$ b.ts', 'a dollar sign that expands nothing'],

@@ -9,7 +9,8 @@ export const invalidInput = (tool: string, problem: string): string =>
 export const noCheckResult = 'its validate function returned neither { valid, input } nor { valid, message }'
 /** Added to the problem of an input. Optional fields have a question mark. */
 export const fieldsOfTool = (names: readonly string[]): string => `. Its fields are ${names.join(', ')}`
-export const inputChangedByHook = (message: string): string => `A hook changed the input. ${message}`
+export const inputChangedByHook = (message: string): string =>
+  `A hook changed the input and made it invalid. ${message}`
 
 export function unknownTool(name: string, names: readonly string[]): string {
   const available = names.length === 0 ? 'This run has no tools.' : `Available tools: ${names.join(', ')}.`
