@@ -75,7 +75,7 @@ describe('a request whose reply was lost with its process', () => {
     const { terminal } = await replay(records, optionsOf([], given))
     expect([terminal.reason, terminal.error?.message]).toEqual([
       'model_error',
-      expect.stringContaining('again and again'),
+      expect.stringContaining('ended repeatedly'),
     ])
   })
 
@@ -142,6 +142,6 @@ describe('a request whose reply was lost with its process', () => {
     }
     const end = records.at(-1)
     expect([kills, end?.type === 'end' ? end.terminal.reason : '']).toEqual([11, 'model_error'])
-    expect(end?.type === 'end' ? end.terminal.error?.message : '').toContain('ended again and again')
+    expect(end?.type === 'end' ? end.terminal.error?.message : '').toContain('ended repeatedly')
   })
 })
