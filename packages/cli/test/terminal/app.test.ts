@@ -300,7 +300,8 @@ describe('keys', () => {
       flags: { allowedTools: ['Write'] },
     })
     say('go')
-    await terminal.sees('Enter plan mode?')
+    await terminal.sees(/Enter plan mode\?[\s\S]*y yes/)
+    await answering()
     type('y')
     await settled()
     expect([opened[0]?.session.snapshot.permissionMode, existsSync(join(cwd, 'a.txt'))]).toEqual(['plan', false])
