@@ -69,7 +69,7 @@ test('headers of hooks are not shown, whether they count or not', async () => {
 test.each([
   ['no JSON', '{"a":', 'is not valid JSON: Unexpected end of JSON input (line 1). Fix or delete it.'],
   ['no object', '[]', 'must contain one JSON object.'],
-  ['a folder', undefined, 'cannot be read: it is no file. Fix or delete it, or ignore project settings with --setting-sources user.'],
+  ['a folder', undefined, 'cannot be read: it is not a regular file. Fix or delete it, or ignore project settings with --setting-sources user.'],
 ])('a file that stops the program, %s, is told as a problem, as JSON too', async (_what, text, problem) => {
   const path = join(project, '.claude/settings.json')
   if (text === undefined) mkdirSync(path)

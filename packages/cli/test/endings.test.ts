@@ -244,7 +244,7 @@ test('structured_output_retry_exhausted: 3', async () => {
   expect(why.stdout.replaceAll('\n', ' ')).toContain(
     'structured_output_retry_exhausted: The answer does not match the output schema: it is not JSON (',
   )
-  expect(why.stdout).toContain('structured_output_retry 5 times')
+  expect(why.stdout).toContain('the answer does not match the schema: 5 times')
   expect(why.stdout).toContain('Simplify the schema, or describe its fields in the prompt.')
 })
 
@@ -261,7 +261,7 @@ test('stop_hook_unmet: 4, with the answer and what the hook asks for', async () 
     lastAnswer: 'Done.',
     text: { stdout: 'Done.\n' },
   })
-  expect(end.text.stderr).toMatch(/^halting: stop_hook_unmet: .*\nResume: halting -p --resume \S+ ["']Go on\.["']\n$/)
+  expect(end.text.stderr).toMatch(/^halting: stop_hook_unmet: .*\nResume: halting -p --resume \S+ Continue\.\n$/)
   const why = await run(['why'])
   expect(why.stdout.replaceAll('\n', ' ')).toContain('stop_hook_unmet: The stop hook settings:Stop')
 })

@@ -25,7 +25,7 @@ describe.each(flags)('%s', (flag) => {
     const { status, stdout, stderr } = await run(['-p', 'x', flag, path], { env: { ANTHROPIC_API_KEY: 'k' } })
     expect([status, stdout]).toEqual([2, ''])
     expect(stderr).toContain(flag === '--settings' ? 'settings' : flag)
-    expect(stderr).toContain('cannot be read: it is no file')
+    expect(stderr).toContain('cannot be read: it is not a regular file')
   })
 })
 

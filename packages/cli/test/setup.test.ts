@@ -266,7 +266,7 @@ describe('what is written', () => {
   test('a folder in its place is told', async () => {
     mkdirSync(settingsPath(), { recursive: true })
     const { status, stderr } = await setup(['--yes'], key)
-    expect([status, stderr]).toEqual([2, expect.stringContaining('it is no file')])
+    expect([status, stderr]).toEqual([2, expect.stringContaining('it is not a regular file')])
   })
 
   test('nothing of a project has a say', async () => {

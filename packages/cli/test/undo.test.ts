@@ -42,7 +42,7 @@ describe.each(['git', 'no git'])('halting undo in a folder with %s', (kind) => {
     git('-c', 'user.email=a@b.c', '-c', 'user.name=a', 'commit', '-qm', 'first')
   })
 
-  test('restores what changed, removes what was made, brings back what was deleted; --redo takes that back', async () => {
+  test('restores what changed, removes what was made, brings back what was deleted; --redo reverses that', async () => {
     const commands = 'echo new > old.txt; rm gone.txt; mkdir -p d/e; echo made > d/e/made.txt'
     await ask('go', [bash(commands), write('written/by.txt', 'tool\n'), done])
     expect([read('old.txt'), read('gone.txt'), read('d/e/made.txt'), read('written/by.txt')]).toEqual([
@@ -58,8 +58,13 @@ describe.each(['git', 'no git'])('halting undo in a folder with %s', (kind) => {
     expect(dry.stdout).toContain('new file mode')
     expect(read('old.txt')).toBe('new\n')
 
+    // A scan also records the folders that were made; git's index has files alone.
+    const count = kind === 'git' ? '4 files' : '6 files'
     const asked = await halting('undo')
-    expect([asked.status, asked.stderr]).toEqual([2, expect.stringContaining('Add --yes to do it')])
+    expect([asked.status, asked.stderr]).toEqual([
+      2,
+      expect.stringContaining(`This changes ${count}. Add --yes to apply`),
+    ])
     // Nothing is done yet.
     expect(asked.stdout).toContain('  remove        d/e/made.txt\n')
     expect(asked.stdout).not.toMatch(/removed|restored|brought/)
@@ -67,7 +72,11 @@ describe.each(['git', 'no git'])('halting undo in a folder with %s', (kind) => {
 
     const undone = await halting('undo', '--yes')
     expect([undone.status, undone.stderr]).toEqual([0, ''])
+    expect(undone.stdout).toContain(`Reverted: ${count} of run1\n`)
     expect(undone.stdout).toContain('removed       d/e/made.txt')
+    expect(undone.stdout).toContain('brought back  gone.txt')
+    expect(undone.stdout).toContain('restored      old.txt')
+    expect(undone.stdout).toContain(`halting undo ${id} --redo --yes reverses this.\n`)
     expect([read('old.txt'), read('gone.txt'), existsSync(at('d')), existsSync(at('written'))]).toEqual([
       'old\n',
       'gone\n',
@@ -85,7 +94,7 @@ describe.each(['git', 'no git'])('halting undo in a folder with %s', (kind) => {
     ])
   })
 
-  test('leaves what somebody else has changed since, says so, and does the rest only when told to', async () => {
+  test('leaves what somebody else has changed since, says so, and reverts the rest only with --skip-changed', async () => {
     await ask('go', [bash('echo new > old.txt; echo two > gone.txt'), done])
     writeFileSync(at('old.txt'), 'mine\n')
     const refused = await halting('undo', '--yes')
@@ -97,7 +106,7 @@ describe.each(['git', 'no git'])('halting undo in a folder with %s', (kind) => {
     expect([read('old.txt'), read('gone.txt')]).toEqual(['mine\n', 'gone\n'])
   })
 
-  test('one that puts nothing back says so, and can be done later', async () => {
+  test('says so when it reverts nothing, and can be repeated later', async () => {
     await ask('go', [bash('echo new > old.txt'), done])
     writeFileSync(at('old.txt'), 'mine\n')
     const skipped = await halting('undo', '--yes', '--skip-changed')
@@ -110,13 +119,13 @@ describe.each(['git', 'no git'])('halting undo in a folder with %s', (kind) => {
 
     writeFileSync(at('old.txt'), 'mine\n')
     const again = await halting('undo', '--redo', '--yes', '--skip-changed')
-    expect([again.status, again.stdout]).toEqual([1, expect.stringContaining('Nothing was reverted.')])
+    expect([again.status, again.stdout]).toEqual([1, expect.stringContaining('Nothing was redone.')])
     writeFileSync(at('old.txt'), 'old\n')
     expect((await halting('undo', '--redo', '--yes')).status).toBe(0)
     expect(read('old.txt')).toBe('new\n')
   })
 
-  test('once more takes back the run before', async () => {
+  test('reverts the run before when it is repeated', async () => {
     await ask('one', [bash('echo 1 > old.txt'), done])
     await ask('two', [bash('echo 2 > old.txt'), done])
     await halting('undo', '--yes')
@@ -124,7 +133,10 @@ describe.each(['git', 'no git'])('halting undo in a folder with %s', (kind) => {
     await halting('undo', '--yes')
     expect(read('old.txt')).toBe('old\n')
     const none = await halting('undo', '--yes')
-    expect([none.status, none.stderr]).toEqual([2, expect.stringContaining('changed a file that could be taken back')])
+    expect([none.status, none.stderr]).toEqual([
+      2,
+      expect.stringContaining(`Session ${id} has no file changes to revert`),
+    ])
   })
 })
 
@@ -182,12 +194,12 @@ describe('halting undo', () => {
 
   test.each([
     [['undo', 'deadbeef'], 'No conversation found with session ID: deadbeef'],
-    [['undo', '--redo', '--yes'], 'Nothing was undone'],
+    [['undo', '--redo', '--yes'], 'has no undone changes to redo'],
     [['sessions', '--dry-run'], '--dry-run belongs to halting setup, undo and rewind.'],
     [['undo', '--files-only'], '--files-only belongs to halting rewind.'],
     [['rewind', id, '1', '--files-only', '--conversation-only'], 'not both'],
-    [['rewind'], 'Say of which session'],
-    [['rewind', id, '7', '--yes'], 'There are 1 to 1'],
+    [['rewind'], 'halting rewind SESSION [MESSAGE]'],
+    [['rewind', id, '7', '--yes'], 'Numbers: 1 to 1'],
     [['-p', 'x', '--resume-session-at', 'm'], '--resume-session-at needs --resume ID or --continue.'],
   ])('%j is refused with exit code 2', async (args, message) => {
     await ask('go', [bash('echo new > old.txt'), done])
@@ -231,7 +243,7 @@ describe('halting rewind', () => {
     expect([status, stdout]).toEqual([0, '   1  first\n   2  second\n   3  third\n'])
   })
 
-  test('takes conversation and files back, and what was spent stays spent', async () => {
+  test('rewinds conversation and files, and keeps what was spent', async () => {
     const before = await halting('sessions', '--json')
     const { status, stdout } = await halting('rewind', id, '2', '--yes')
     expect([status, stdout]).toEqual([0, expect.stringContaining('Rewound to before: second')])
@@ -324,13 +336,13 @@ describe('halting rewind', () => {
     await other.ended
     const { status, stderr } = await halting('rewind', id, '1', '--yes')
     expect([status, stderr]).toEqual([2, expect.stringContaining('did not end')])
-    // What the command changed is not known, and that is told.
+    // What the command changed is unknown, and the output says so.
     const undone = await halting('undo', '--dry-run')
-    expect(undone.stderr).toContain('a command was cut off')
+    expect(undone.stderr).toContain('a command was interrupted (echo $$ >')
   })
 })
 
-test('an undo that is killed leaves whole files, and the next one completes it and takes back no more', async () => {
+test('an undo that is killed leaves whole files, and the next one completes it and reverts no more', async () => {
   const count = 400
   const names = Array.from({ length: count }, (_, index) => `f${String(index).padStart(3, '0')}`)
   for (const name of names) writeFileSync(at(name), 'old')
@@ -342,7 +354,7 @@ test('an undo that is killed leaves whole files, and the next one completes it a
   await killed.ended
   const contents = names.map(read)
   expect(new Set(contents)).toEqual(new Set(['old', 'new']))
-  expect((await halting('undo', '--dry-run')).stderr).toContain('an undo was cut off')
+  expect((await halting('undo', '--dry-run')).stderr).toContain('an earlier undo was interrupted')
   const next = await halting('undo', '--yes')
   expect([next.status, next.stderr]).toEqual([0, expect.stringContaining('it is complete now')])
   expect(new Set(names.map(read))).toEqual(new Set(['old']))

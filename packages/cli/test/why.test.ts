@@ -77,7 +77,8 @@ test('a session is named by its id, the beginning of it, or its file', async () 
   }
   expect(await run(['why', 'cccc'])).toMatchObject({
     status: 2,
-    stderr: 'halting: No conversation found with session ID: cccc. halting sessions lists those of this folder.\n',
+    stderr:
+      'halting: No conversation found with session ID: cccc. List the sessions of this folder with halting sessions.\n',
   })
   expect(await run(['why', 'gone.jsonl'])).toMatchObject({
     status: 2,
@@ -89,7 +90,7 @@ test('two sessions with the same beginning are not guessed between', async () =>
   await keep('aaaaaaaa-0000-4000-8000-000000000009', [says('hello')])
   const { status, stderr } = await run(['why', 'aaaa'])
   expect(status).toBe(2)
-  expect(stderr).toContain('2 sessions begin with aaaa')
+  expect(stderr).toContain('2 sessions start with aaaa')
 })
 
 test('with --json it is one object with every run, and the way on', async () => {

@@ -38,7 +38,7 @@ describe.skipIf(process.platform === 'win32')('in the place of a file', () => {
       await wholeLines(session()).catch(messageOf),
       (await summaryOf(file)).problem,
     ]
-    expect(told).toEqual(told.map(() => expect.stringContaining('is no file') as string))
+    expect(told).toEqual(told.map(() => expect.stringContaining('is not a regular file') as string))
   })
 
   test.each(kinds)('%s is no lock', async (_, make) => {
@@ -56,7 +56,7 @@ describe.skipIf(process.platform === 'win32')('in the place of a file', () => {
     mkdirSync(join(folder, sessionId, 'payloads'), { recursive: true })
     make(join(folder, sessionId, 'payloads', 'text'))
     writeFileSync(session(), head + lineOf({ type: 'other', said: '', payloads: [{ at: ['said'], sha256: 'text' }] }))
-    await expect(readJournal(session())).rejects.toThrow('it is no file')
+    await expect(readJournal(session())).rejects.toThrow('it is not a regular file')
   })
 })
 

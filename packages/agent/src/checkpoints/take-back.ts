@@ -247,7 +247,7 @@ function namesIn(folder: string): readonly string[] {
 }
 
 function whyOther(now: KeptState, last: Step): string | undefined {
-  if (now.kind === 'unkept' && last.after.kind === 'unkept') return `it ${now.why}: this undo could not be reverted`
+  if (now.kind === 'unkept' && last.after.kind === 'unkept') return `it ${now.why}, so the undo could not be reversed`
   if (mayLeave(last, now)) return undefined
   if (now.kind === 'absent') return 'it was deleted outside of halting since then'
   return 'it was changed outside of halting since then'

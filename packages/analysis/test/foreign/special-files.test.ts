@@ -23,7 +23,7 @@ const kinds = Object.entries(makers)
 describe.skipIf(process.platform === 'win32')('in the place of a file', () => {
   test.each(kinds)('%s is no session', async (_, make) => {
     make(session())
-    await expect(readForeignSession(session())).rejects.toThrow('is no file')
+    await expect(readForeignSession(session())).rejects.toThrow('is not a regular file')
   })
 
   test.each(kinds)('%s is no file of a subagent', async (_, make) => {
@@ -34,6 +34,8 @@ describe.skipIf(process.platform === 'win32')('in the place of a file', () => {
     expect(await readForeignSession(session())).toMatchObject({ program: 'claude-code', sessionId })
     mkdirSync(join(folder, sessionId, 'subagents'), { recursive: true })
     make(join(folder, sessionId, 'subagents', 'agent-2.jsonl'))
-    await expect(readForeignSession(session())).rejects.toThrow('agent-2.jsonl cannot be read: it is no file')
+    await expect(readForeignSession(session())).rejects.toThrow(
+      'agent-2.jsonl cannot be read: it is not a regular file',
+    )
   })
 })

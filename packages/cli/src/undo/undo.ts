@@ -10,7 +10,7 @@ import { filesOf, leftText, planText, refusalText, tellRestore, unknownText } fr
 import { shownFrom } from './shown.ts'
 
 /**
- * `halting undo [SESSION]`: takes back what the last run changed in files (spec R-UNDO-5); `--redo` takes that back. Once more, the run before it.
+ * `halting undo [SESSION]`: reverts what the last run changed in files (spec R-UNDO-5); `--redo` reverses that. A second undo reverts the run before it.
  * Asks no model, needs no key and no git.
  */
 export async function undo(flags: Flags, [session]: readonly string[], program: Program): Promise<number> {
@@ -23,14 +23,14 @@ export async function undo(flags: Flags, [session]: readonly string[], program: 
   if (flags.dryRun === true) {
     const rest = await files.cutOff()
     if (rest === undefined) return dryRun({ plan: await planOf(files, what, file), files, file, flags, program })
-    program.output.err(told('an earlier undo was interrupted. Its remaining changes are applied first:'))
+    program.output.err(told('an earlier undo was interrupted. The next undo completes it and reverts nothing else:'))
     const diff = await files.diff(rest, program.cwd)
     const more = { cut_off: true }
     tellRestore(flags, file, { plan: rest, isDone: false, diff, more }, asShown(diff, program), program)
     return 0
   }
   return holding(file, async () => {
-    // To go on from there with the run before would take back what nobody asked for.
+    // Continuing with the run before would revert what nobody asked for.
     const left = await completed(files, program)
     if (left !== undefined) {
       tellRestore(flags, file, { plan: { changes: [] }, isDone: true, left, more: { cut_off: true } }, '', program)
@@ -52,7 +52,7 @@ export async function holding<T>({ path, sessionId }: StoredSessionFile, work: (
   }
 }
 
-/** What a kill cut off is completed. Undefined where nothing was; else what was left as it is. */
+/** Completes an interrupted undo. Returns the files that it left unchanged; undefined if none was interrupted. */
 export async function completed(files: SessionFiles, program: Program): Promise<readonly LeftFile[] | undefined> {
   const left = await files.complete()
   if (left === undefined) return undefined
@@ -75,7 +75,7 @@ async function planOf(
   )
 }
 
-/** What would be put back, of which session. */
+/** The changes to preview, and their session. */
 export interface DryRun {
   readonly plan: RestorePlan
   readonly files: SessionFiles
@@ -127,7 +127,7 @@ async function carryOut(
   const left = [...plan.left, ...(await files.apply(plan))]
   const leftPaths = new Set(left.map(({ path }) => path))
   const done = { ...plan, changes: plan.changes.filter(({ path }) => !leftPaths.has(path)) }
-  // Nothing was taken back then (spec R-UNDO-4b).
+  // Nothing was reverted (spec R-UNDO-4b).
   const isInVain = done.changes.length === 0 && left.length > 0
   tellRestore(
     flags,

@@ -209,7 +209,10 @@ test('what is no file in its place is named, and nothing waits for it', async ()
   const file = join(here(), '.halting/projects', projectName(here()), sessionId(4), 'loop.json')
   execFileSync('mkfifo', [file])
   const { status, stderr } = await run(loop('--resume', sessionId(4), '--script', replies(1)))
-  expect([status, stderr]).toEqual([2, expect.stringMatching(/cannot be read from \/.*loop\.json: it is no file\.\n$/)])
+  expect([status, stderr]).toEqual([
+    2,
+    expect.stringMatching(/Cannot read the loop of this session from \/.*loop\.json: it is not a regular file\.\n$/),
+  ])
   rmSync(file)
 })
 

@@ -284,7 +284,7 @@ describe('another start', () => {
   test('a command that reads the session does not call one unkept that is not there yet', async () => {
     const { terminal } = await startApp({ whileOpening: ['/why', key.enter] })
     // It may stand there by the time at which it is looked for.
-    await terminal.holds(/! (?:The session is still opening|Nothing was run in the session)/)
+    await terminal.holds(/! (?:The session is still opening|Session \S+ has no runs yet)/)
     expect(terminal.shown()).not.toContain('not kept')
   })
 

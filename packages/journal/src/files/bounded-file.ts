@@ -6,7 +6,7 @@ const handedIn = /^\/(?:dev|proc\/self)\/fd\/\d+$/
 
 /**
  * The text of a file that a person named, or that stands where settings stand. Any other pipe, or a device, in its place would hold the program up, or never end.
- * @throws Error that says why not: what the system says, that it is no file, or that it is too large.
+ * @throws Error that says why not: what the system says, that it is not a regular file, or that it is too large.
  */
 export async function boundedFile(path: string, mostBytes: number): Promise<string> {
   const isPipe = handedIn.test(path) && (await stat(path)).isFIFO()

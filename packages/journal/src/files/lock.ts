@@ -67,7 +67,7 @@ function removeLeft(path: string, left: LockHolder): void {
 /** A lock says who holds it, and no more. */
 const longestLock = 64 * 1_024
 
-/** @throws Error that says why not: what the system says, that it is no file, or that it is too large. */
+/** @throws Error that says why not: what the system says, that it is not a regular file, or that it is too large. */
 function readSmall(path: string): string {
   const file = openRegularSync(path)
   try {

@@ -5,7 +5,7 @@ import { open, type FileHandle } from 'node:fs/promises'
 
 const toRead = constants.O_RDONLY | constants.O_NONBLOCK
 
-/** Opens a file to read it. @throws Error that says why not: what the system says, or that it is no file. */
+/** Opens a file to read it. @throws Error that says why not: what the system says, or that it is not a regular file. */
 export async function openRegular(path: string): Promise<FileHandle> {
   const file = await open(path, toRead)
   try {
@@ -30,5 +30,5 @@ export function openRegularSync(path: string): number {
 }
 
 function checkRegular(stats: Stats): void {
-  if (!stats.isFile()) throw new Error('it is no file')
+  if (!stats.isFile()) throw new Error('it is not a regular file')
 }

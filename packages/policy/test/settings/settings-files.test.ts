@@ -152,7 +152,7 @@ describe('an invalid value that guards, limits or keeps something stops the prog
     const where = place()
     mkdirSync(join(where.cwd, '.claude'))
     execFileSync('bash', ['-c', 'mkfifo "$0"', join(where.cwd, '.claude/settings.json')])
-    await expect(load(where)).rejects.toThrow('settings.json cannot be read: it is no file.')
+    await expect(load(where)).rejects.toThrow('settings.json cannot be read: it is not a regular file.')
     const other = place()
     other.write(own, `{"a":"${'x'.repeat(1024 * 1024)}"}`)
     await expect(load(other)).rejects.toThrow('it is larger than 1 MB')
