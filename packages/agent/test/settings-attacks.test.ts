@@ -193,9 +193,13 @@ describe('files of other programs', () => {
     expect((await load()).warnings).toHaveLength(1)
   })
 
-  test.each(['Bash(rm *)', 'Bash(npm:*)', 'Read(./.env)', 'Edit(~/x)'])('the matcher %s is told', (matcher) => {
+  test.each(['Bash(rm *)', 'Bash(npm:*)', 'Read(./.env)', 'Edit(~/x)'])('warns of the matcher %s', (matcher) => {
     const { warnings } = readHooks({ PreToolUse: [{ matcher, hooks: [command] }] })
-    expect(warnings).toEqual([expect.stringContaining('looks like a permission rule. Write ')])
+    const [tool] = matcher.split('(')
+    expect(warnings).toEqual([
+      expect.stringMatching(new RegExp(`looks like a permission rule\\. Use ${tool}, and check tool_input`)),
+    ])
+    expect(warnings[0]).toContain(`"${matcher}"`)
   })
 
   test.each(['Notebook(Edit|Read)', 'Edit(.*)', 'mcp__(a|b)__.*', '^(Bash)$'])('%s is a matcher as any', (matcher) => {

@@ -163,7 +163,7 @@ test('SIGTERM while it waits: one result, what ran is named and gone', async () 
     [inBackground(`sleep 300 & echo $$ $! > ${file}; wait`), { content: 'A moment.' }],
     ['--background', 'wait'],
   )
-  await running.says('Waiting for what runs')
+  await running.says('Waiting for background tasks.')
   const ids = (await fileSays(file)).split(' ').map(Number)
   running.child.kill('SIGTERM')
   const { status, stdout } = await running.ended
@@ -184,7 +184,7 @@ test('killed while it waits, it goes on: the model is told that the command is l
     [inBackground(`echo $$ > ${file}; exec sleep 300`), { content: 'A moment.' }],
     ['--session-id', sessionId],
   )
-  await waiting.says('Waiting for what runs')
+  await waiting.says('Waiting for background tasks.')
   const id = endsLater(Number(await fileSays(file)))
   waiting.child.kill('SIGKILL')
   await waiting.ended

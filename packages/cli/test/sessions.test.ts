@@ -157,14 +157,14 @@ describe('--resume', () => {
     expect(stdout).toMatch(
       new RegExp(`^${id}  [\\d-]+ [\\d:]+  1 turn, \\$0\\.\\d+, completed\n  the second\n${other} `),
     )
-    expect(stderr).toBe(`halting: Say which: halting --resume ${id} -p "PROMPT"; --continue takes the newest.\n`)
+    expect(stderr).toBe(`halting: Name a session: halting --resume ${id} -p "PROMPT"; --continue resumes the newest.\n`)
   })
 
   test('says what is wrong: unknown, elsewhere, damaged, a later version, held', async () => {
     const unknown = await ask('x', [{ content: 'x' }], '--resume', 'nobody')
     expect([unknown.status, unknown.stderr]).toEqual([
       2,
-      'halting: No conversation found with session ID: nobody. halting sessions lists those of this folder.\n',
+      'halting: No conversation found with session ID: nobody. List the sessions of this folder with halting sessions.\n',
     ])
     expect((await ask('x', [{ content: 'x' }], '--continue')).stderr).toMatch(
       /^halting: No conversation found to continue/,

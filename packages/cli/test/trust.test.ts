@@ -160,7 +160,7 @@ describe('a repository that attacks whoever opens it', () => {
     })
     const told = stderr
       .split('\n')
-      .filter((line) => /Ignored until you trust this folder: (?!\S+ (imports|runs) )/.test(line))
+      .filter((line) => line.includes(`Ignored until you trust ${project} (not reviewed yet): `))
     expect(told).toHaveLength(1)
     expect(told[0]).toContain('Review with `halting trust`')
   })

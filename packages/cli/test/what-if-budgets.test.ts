@@ -98,8 +98,7 @@ test('several budgets at once, of models by a pattern; in words', async () => {
     Budget of $5 a month
       2026-10  ████████████████░░░░░░░░  $3.30 of $5.50 spent, 2 runs ended, 2 requests not made
 
-    Only these sessions count: what others spent on the same days is not known, and would have been in
-    the same budgets.
+    Only these sessions count. Other sessions of the same days would have used the same budgets.
     "
   `)
 })
@@ -109,8 +108,8 @@ test.each([
   [['--budget-per-day', 'NaN'], 'a number of US dollars above 0'],
   [['--budget-per-month', '-3'], '--budget-per-month'],
   [['--budget-per-month', '5:'], '--budget-per-month takes a number of US dollars above 0, optionally with a model'],
-  [['--budget-per-day', '5', '--max-turns', '3'], 'Standing budgets are a question of their own'],
-  [['--budget-per-day', '5', '--suggest'], 'Standing budgets are a question of their own'],
+  [['--budget-per-day', '5', '--max-turns', '3'], 'cannot be combined with run limits or --suggest'],
+  [['--budget-per-day', '5', '--suggest'], 'cannot be combined with run limits or --suggest'],
 ])('%j is refused', async (args, message) => {
   const { status, stderr } = await run(['what-if', 'days', ...args])
   expect(status).toBe(2)

@@ -258,10 +258,9 @@ class JournalReader {
   }
 
   #damage(problem: string): HaltingError {
-    return refusal(
-      this.#path,
-      `is damaged in line ${this.#lines + 1}: ${problem}. What stands before it can be kept by cutting the file there`,
-    )
+    const line = this.#lines + 1
+    const advice = `To keep the lines before it, delete line ${line} and all lines after it`
+    return refusal(this.#path, `is damaged in line ${line}: ${problem}. ${advice}`)
   }
 
   /** What is to be thrown where the next line is too long to be read: nobody writes one, and nobody cuts it off. */

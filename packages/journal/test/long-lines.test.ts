@@ -63,7 +63,7 @@ test('a line that ends after many pieces is read as it was written', async () =>
   expect(await readJournal(path)).toMatchObject({ wholeBytes: statSync(path).size, tornBytes: 0, runs: [] })
 })
 
-const tooLong = 'it has more than 256 MiB. What stands before it can be kept by cutting the file there'
+const tooLong = 'it has more than 256 MiB. To keep the lines before it, delete line 2 and all lines after it'
 
 test.each(Object.entries(wholeReaders))(
   'a line that is too long to be read is told by file and number: %s',

@@ -108,7 +108,7 @@ export class ShellHooks {
     return callHooks({ event, about, input: { ...common, ...fields }, source }, this.#callers)
   }
 
-  /** Of the run that the event is about; of the session where it is about none. */
+  /** The figures of the event's run, or those of the session for the events in `ofSession`. */
   #figures(event: HookEvent, { figures }: EventSource): HookFigures {
     const { sessionFigures } = this.#options
     if (figures !== undefined && !ofSession.has(event)) return figures
@@ -250,8 +250,13 @@ export class ShellHooks {
   }
 }
 
-/** Events that are about no run. */
-const ofSession: ReadonlySet<HookEvent> = new Set(['SessionStart', 'SessionEnd', 'Notification'])
+/** Events whose figures are the sums of the session. A command of a skill may run during a run or before one. */
+const ofSession: ReadonlySet<HookEvent> = new Set([
+  'SessionStart',
+  'SessionEnd',
+  'Notification',
+  'PreSkillShellCommand',
+])
 
 function asksModel({ type }: ShellHook): boolean {
   return type === 'prompt'

@@ -94,7 +94,7 @@ describe.each(['git', 'folder'] as const)('in a %s', (kind) => {
     // Somebody puts a link in the place of the folder.
     project.sh(`rm -r d; ln -s ${outside} d`)
     writeFileSync(join(outside, 'f'), 'changed\n')
-    expect(await undo()).toEqual([`d/f: ${at('d')} is a link now`])
+    expect(await undo()).toEqual([`d/f: ${at('d')} is now a symbolic link`])
     expect(readFileSync(join(outside, 'f'), 'utf8')).toBe('changed\n')
   })
 
@@ -198,13 +198,15 @@ describe('a git repository', () => {
     expect([readFileSync(at('a'), 'utf8'), readFileSync(at('c'), 'utf8')]).toEqual(['a\n', 'c\n'])
   })
 
-  test('whose files git changes on their way is told as not kept', async () => {
+  test('whose files git converts at checkout reports them as not saved', async () => {
     open('git')
     project.sh(
       'echo "* text eol=crlf" > .gitattributes; printf "a\\r\\n" > a; git add . && git commit -qm x; git status',
     )
     await bash('printf "b\\r\\n" > a')
-    expect(await undo()).toEqual([expect.stringMatching(/^a: its earlier content was not saved: it is changed by git/)])
+    expect(await undo()).toEqual([
+      expect.stringMatching(/^a: its earlier content was not saved: it is converted by git/),
+    ])
   })
 })
 

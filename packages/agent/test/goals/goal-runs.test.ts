@@ -113,7 +113,10 @@ describe('a run with a command as its goal', () => {
   })
 
   test.each([
-    [{ until: ['no-such-program --all'] }, 'no-such-program is not found'],
+    [
+      { until: ['no-such-program --all'] },
+      'The goal `no-such-program --all` is not a command: no-such-program was not found',
+    ],
     [{ protect: ['nothing/**'] }, 'fits no file'],
     [{ until: ['true'], protect: ['../x'] }, 'protect'],
   ])('that can never hold or protect nothing is refused before anything is asked: %j', async (options, message) => {

@@ -81,6 +81,8 @@ async function sessionWith(hooks = everywhere()): Promise<Session> {
     source: 'startup',
     sessionFigures: (run) => totals.figures(run),
   })
+  const skillCommand = (invokedBy: 'user' | 'claude') =>
+    shell.refusesCommand({ command: 'true', commandName: 'notes', invokedBy, signal: new AbortController().signal })
   const engine = new QueryEngine({
     model,
     tools: [
@@ -89,7 +91,8 @@ async function sessionWith(hooks = everywhere()): Promise<Session> {
       tool({
         name: 'Fail',
         description: '',
-        execute: () => {
+        async execute() {
+          await skillCommand('claude')
           throw new Error('broken')
         },
       }),
@@ -117,6 +120,7 @@ async function sessionWith(hooks = everywhere()): Promise<Session> {
   })
   for await (const _ of engine.submit('go'));
   shell.notify('idle', 'nothing goes on')
+  await skillCommand('user')
   for await (const _ of engine.submit('/compact'));
   for await (const _ of engine.submit('again'));
   await shell.end('other')
@@ -168,7 +172,7 @@ test('those of the run are what it has used so far, with what each of its limits
   expect(of('SubagentStop')).toMatchObject({ turns: 0 })
 })
 
-test('those of events about no run are of the session so far', async () => {
+test('SessionStart, SessionEnd, Notification and PreSkillShellCommand have the sums of the session so far', async () => {
   const { given, engine } = await sessionWith()
   const of = (event: HookEvent): readonly HookFigures[] =>
     given.filter((input) => input.hook_event_name === event).map(({ figures }) => figures)
@@ -178,6 +182,11 @@ test('those of events about no run are of the session so far', async () => {
   expect(afterCompaction!.turns).toBeGreaterThanOrEqual(9)
   const [idle] = of('Notification')
   expect(idle).toMatchObject({ turns: 9, toolCalls: 8 })
+  // A command of a skill: one while a run continues, one between two runs.
+  const [during, between] = of('PreSkillShellCommand')
+  expect(during).toMatchObject({ turns: 1, left: { usd: expect.closeTo(5 - during!.usd, 10) } })
+  expect(between).toEqual({ ...idle, elapsedMs: expect.any(Number) })
+  for (const figures of [during, between]) expect(Object.keys(figures!.left)).toEqual(['usd'])
   const [end] = of('SessionEnd')
   // Of the request that failed nobody said what it cost.
   const { committedUsd, costUsd } = engine.lastTerminal!

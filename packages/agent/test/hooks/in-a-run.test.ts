@@ -281,12 +281,15 @@ describe('after a tool', () => {
       expect(failed.shown).not.toContain('tool output')
     })
 
-    test('it is told where it cannot be heeded', () => {
+    test('is rejected where no result can be withheld', () => {
       const warned = (event: string, more: object) =>
         readHooks({ [event]: [{ hooks: [command('true', { onError: 'withhold', ...more })] }] }).warnings.join()
       expect(warned('PostToolUse', {})).toBe('')
-      expect(warned('PreToolUse', {})).toContain('onError is for PostToolUse')
-      expect(warned('PostToolUse', { async: true })).toContain('neither async nor once')
+      expect(warned('PreToolUse', {})).toMatch(
+        /^hooks: PreToolUse\[0\]\.hooks\[0\]: onError .*PostToolUse and PostToolUseFailure/,
+      )
+      for (const more of [{ async: true }, { once: true }])
+        expect(warned('PostToolUse', more)).toMatch(/onError .*async or once/)
       expect(warned('PostToolUse', { onError: 'hide' })).toContain('"withhold"')
     })
   })

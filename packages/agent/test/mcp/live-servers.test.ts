@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { questionUnanswered } from '../../src/mcp/elicitation-texts.ts'
+import { resourceCount, unknownServer } from '../../src/mcp/mcp-texts.ts'
 import { call, hostile, notes, readyServers, textOf, until } from './support.ts'
 
 let folder = ''
@@ -92,13 +93,15 @@ test('a question that nobody answers is over with the time of a call (spec R-MCP
 
 test('resources are listed and read', async () => {
   const servers = await readyServers({ s: hostile('good') })
-  expect(textOf(await call(servers, 'ListMcpResources'))).toBe('s: 1 resources\n  mem://one | one | text/plain')
+  expect(textOf(await call(servers, 'ListMcpResources'))).toBe(
+    `${resourceCount('s', 1)}\n  mem://one | one | text/plain`,
+  )
   expect(textOf(await call(servers, 'ReadMcpResource', { server: 's', uri: 'mem://one' }))).toBe(
     '[resource mem://one]\nthe first',
   )
   expect(await call(servers, 'ReadMcpResource', { server: 't', uri: 'mem://one' })).toMatchObject({
     isError: true,
-    content: 'No MCP server "t" with resources. Servers with resources: s.',
+    content: unknownServer('t', ['s']),
   })
 })
 

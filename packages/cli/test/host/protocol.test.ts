@@ -251,8 +251,8 @@ describe('messages', () => {
     expect(stderr.split('\n')).toEqual([
       'halting: ignored a line on stdin that is not valid JSON: {"type":',
       'halting: ignored a line on stdin that is not a JSON object: []',
-      'halting: ignored a line of the type "stranger" is passed over.',
-      'halting: ignored a line of the type that is not a string is passed over.',
+      'halting: ignored a line of the type "stranger".',
+      'halting: ignored a line of the type that is not a string.',
       '',
     ])
   })

@@ -427,7 +427,7 @@ describe('plugins', () => {
       plugins: [{ name: 'demo' }],
       plugin_errors: [{ plugin: 'inline[0]', type: 'manifest-validation-error', path: broken }],
     })
-    expect(told.stderr).toContain(`there is no plugin in ${broken}: .claude-plugin/plugin.json is no JSON`)
+    expect(told.stderr).toContain(`there is no plugin in ${broken}: .claude-plugin/plugin.json is not valid JSON`)
   })
 
   test('settings of a project, trusted or not, load none', async () => {
