@@ -121,7 +121,7 @@ test('a session that was killed in a stage is whole: it is told, and goes on', a
   expect((await running.ended).stdout).toBe('Fixed.\n')
   const why = await run(['why'], { cwd })
   expect(why.stdout).toContain('completed')
-  expect(why.stdout).toMatch(/prompt_suggestion: did not end: its process was\. It may have cost/)
+  expect(why.stdout).toMatch(/prompt_suggestion: killed before it finished\. It may have cost .*\$\d/)
   const next = folder([{ content: 'Next.' }])
   const { status, stdout } = await run([...next.asks('--continue')], { cwd })
   expect([status, stdout]).toEqual([0, 'Next.\n'])

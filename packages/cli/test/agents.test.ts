@@ -57,7 +57,7 @@ test('an agent of a file does its task; its messages, its hooks and what it cost
   const { status, stderr, lines, init, result } = await told(['--settings', settings], finding)
   expect(status).toBe(0)
   expect(init).toMatchObject({ agents: ['general-purpose', 'finder'], tools: expect.arrayContaining(['Agent']) })
-  expect(stderr).toContain('README.md is no agent')
+  expect(stderr).toContain('README.md is not a valid agent: it has no header')
   expect(stderr).toContain('permissionMode: bypassPermissions of the agent finder')
   expect(under(lines)).toEqual([
     'assistant of main',

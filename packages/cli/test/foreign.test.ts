@@ -124,7 +124,7 @@ test('why tells what is known, and that the reason is inferred', async () => {
   const { status, stdout } = await run(['why', '155c6'])
   expect(status).toBe(0)
   expect(stdout.split('\n').slice(0, 13)).toEqual([
-    expect.stringContaining(`run1 of the session ${polling} in`),
+    expect.stringContaining(`Session ${polling}, run1, in`),
     expect.anything(),
     '',
     'completed: the model answered and asked for no tool (inferred: Claude Code',
@@ -145,9 +145,9 @@ test('why tells what is known, and that the reason is inferred', async () => {
 
 test('replay tells what happened, line by line', async () => {
   const { stdout } = await run(['replay', sample('claude-code-short')])
-  expect(stdout).toContain('start run1: hi')
-  expect(stdout).toContain('asks test-tool {"value":"Sparkle Day"}')
-  expect(stdout).toContain('end completed')
+  expect(stdout).toContain('run run1: hi')
+  expect(stdout).toContain('call: test-tool {"value":"Sparkle Day"}')
+  expect(stdout).toContain('ended: completed')
 })
 
 const script = (): string =>

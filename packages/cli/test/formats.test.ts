@@ -107,12 +107,12 @@ test('an empty reply is asked for once more, then told (spec R-TEXT-3b)', async 
   expect(ended).toMatchObject({ status: 1, stdout: '' })
   const [line, goOn] = ended.stderr.split('\n')
   expect(line).toMatch(
-    /^halting: no_answer: The model gave no answer: its reply contains no text \(1 turn, .*\)\. Ask for an answer in words, or run it again\.$/,
+    /^halting: no_answer: The model gave no answer: its reply contains no text \(1 turn, .*\)\. Ask for a text answer, or run it again\.$/,
   )
   expect(goOn).toMatch(/^Resume: halting -p --resume \S+ ["']Summarize in text what you did and what you found\.["']$/)
   const { stderr } = await run(['-p', 'hi', '--verbose', '--script', twice])
   expect(stderr).toMatch(
-    /^! The reply was empty\. \(retry 1 of 1 now\)\n! The model gave an empty reply\.\nhalting: no_answer: /,
+    /^! The reply was empty\. \(retry 1 of 1 now\)\n! The model returned an empty reply\.\nhalting: no_answer: /,
   )
 })
 

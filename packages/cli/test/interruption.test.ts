@@ -71,7 +71,7 @@ test('Ctrl-C in text mode leaves one line that says why, and one with the comman
   const { status, stdout, stderr } = await running.ended
   expect({ status, stdout, survivors: await survivors() }).toEqual({ status: 130, stdout: '', survivors: [] })
   expect(stderr).toMatch(
-    /\nhalting: aborted_tools: .+ \(1 turn, [^)]+\)\.\nResume: halting -p --resume \S+ "Go on\."\n$/,
+    /\nhalting: aborted_tools: .+ \(1 turn, [^)]+\)\.\nResume: halting -p --resume \S+ Continue\.\n$/,
   )
 })
 

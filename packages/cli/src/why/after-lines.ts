@@ -8,8 +8,7 @@ export function afterLines(stages: readonly RecordedStage[], columns: number): r
 }
 
 function stageText({ most, ended }: RecordedStage): string {
-  if (ended === null)
-    return `did not finish because its process was killed. It may have cost ${moneyAtMost(most.nanos / 1e9)}`
+  if (ended === null) return `killed before it finished. It may have cost ${moneyAtMost(most.nanos / 1e9)}`
   const { reason, message, turns, tokens, costUsd, committedUsd, durationMs } = ended
   const figures = [
     many(turns, 'turn'),
