@@ -22,7 +22,7 @@ test('context tells what fills the window with the next request, without a key',
     'your messages 104 0.1 %',
     `free ${shown(200_000 - used)} ${percent(200_000 - used)} %`,
     '',
-    'Reading it costs $0.0017 the first time, and $0.0002 while the service has it cached.',
+    'Reading it costs $0.0016 the first time, and $0.0002 while the service has it cached.',
     expect.stringMatching(/^Compacts automatically at 167,000 tokens, and frees at least \d\d,\d{3}\.$/),
     '',
   ])

@@ -57,7 +57,7 @@ test('a call that waited before the conversation went back cannot be allowed', a
   expect((await run(['approve', id, 'toolu_1'])).status).toBe(0)
   expect((await run(['rewind', id, '1', '--yes'])).status).toBe(0)
   const refused = await run(['approve', id, 'toolu_1'])
-  expect([refused.status, refused.stderr]).toEqual([2, expect.stringContaining('waits')])
+  expect([refused.status, refused.stderr]).toEqual([2, expect.stringContaining('is waiting for an answer')])
   // The same call comes again: what was said to the one before is not said to this one.
   expect((await ask('again', bash, '--resume', id, '--on-ask', 'defer')).status).toBe(5)
   const goesOn = await run(['-p', '--resume', id, '--script', script([{ content: 'ok' }], 'claude-haiku-4-5')])

@@ -72,8 +72,8 @@ describe('the command that why gives', () => {
       `halting -p --resume ${limited} --max-turns 2`,
       undefined,
     ])
-    expect(elsewhere.goOn.says).toContain('--resume looks')
-    expect((await run(['why', copy])).stdout).toContain('--resume looks')
+    expect(elsewhere.goOn.says).toContain('--resume does not find this file')
+    expect((await run(['why', copy])).stdout).toContain('--resume does not find this file')
   })
 
   test('is none where the conversation went back: that needs something to be said', async () => {

@@ -403,7 +403,7 @@ test('a circle in what a hook says stays out of the record', async () => {
 test('a conversation that the service would refuse is no compaction', async () => {
   const refused: readonly (readonly [messages: unknown, why: string])[] = [
     [[], 'there is no message'],
-    ['all of it', 'no result'],
+    ['all of it', 'invalid result'],
     [[{ role: 'assistant', content: [{ type: 'text', text: 'hello' }] }], 'the first message is not from the user'],
     [[{ role: 'user', content: [{ type: 'text' }] }], 'text'],
     [[{ role: 'user', content: 'hello' }, { role: 'assistant', content: [{ type: 'tool_use', id: 'c', name: 'X', input: {} }] }], 'without a result'],

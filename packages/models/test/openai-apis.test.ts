@@ -181,7 +181,7 @@ describe('a service without the Responses API', () => {
     await textOf(model)
     isGone = true
     const { error } = await call(model)
-    expect(recordOf(error).message).toContain('no answer of the Responses API. Is the base URL right?')
+    expect(recordOf(error).message).toContain('not a reply of the Responses API. Is the base URL right?')
     await call(openaiResponses({ model: 'gpt-5.2', baseUrl: `${service.url}/v1` }))
     expect(pathsOf(service)).toEqual(['/v1/responses', '/v1/responses', '/v1/responses'])
   })

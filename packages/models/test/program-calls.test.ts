@@ -377,7 +377,7 @@ describe('options that no service takes are refused when the model is made', () 
     [
       'code that there is none of',
       { Look: code },
-      /serverTools does not have\. Add \{ type: 'code_execution_20260120', name: 'code_execution' \} to it\.$/,
+      /is not in serverTools\. Add \{ type: 'code_execution_20260120', name: 'code_execution' \} to serverTools\.$/,
     ],
   ])('%s', (_name, given, message) => {
     expect(() => modelAt('http://127.0.0.1', { toolOptions: given as never })).toThrow(message)
@@ -385,7 +385,7 @@ describe('options that no service takes are refused when the model is made', () 
 
   test('a strict schema for code', () => {
     const options = { serverTools, toolOptions: { Look: { ...code, strict: true } } }
-    expect(() => modelAt('http://127.0.0.1', options)).toThrow(/is strict, and may be called by code/)
+    expect(() => modelAt('http://127.0.0.1', options)).toThrow(/cannot be strict and callable by code/)
   })
 
   test.each([-1, 1.5, Number.NaN])('%s uses of the tools of the service', (maxServerToolUses) => {

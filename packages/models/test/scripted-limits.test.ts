@@ -129,7 +129,7 @@ test.each([
   [{ error: { status: 429, for_ms: 'long' } }, 'replies[0].error.for_ms must be a number, 0 or more, not "long".'],
   [{ error: { status: 429, fields: [] } }, 'replies[0].error.fields must be an object, not [].'],
   [{ outage_ms: -1 }, 'replies[0].outage_ms must be a number, 0 or more, not -1.'],
-  [{ outage_ms: 1, content: 'a' }, 'replies[0].content is no field here.'],
+  [{ outage_ms: 1, content: 'a' }, 'replies[0].content is not a known field.'],
 ])('%j is refused', (reply, message) => {
   expect(() => parseScript({ replies: [reply] })).toThrow(message)
 })

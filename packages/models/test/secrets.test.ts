@@ -238,7 +238,7 @@ describe('a key in another place than its own', () => {
           ` ${key} `,
         ]) {
           const told = await quiet(() => modelFromEnvironment(name, env))
-          expect(told).toContain('not repeated here')
+          expect(told).toContain('not shown here')
           expect(leaksOf(told, key)).toEqual([])
         }
         expect(leaksOf(await quiet(() => modelFromEnvironment(key, {})), key)).toEqual([])

@@ -15,7 +15,7 @@ describe('a certificate that cannot be trusted is told with what to do, and not 
     expect(recordOf((await call(modelAt(url))).error)).toMatchObject({
       ...useless,
       message: expect.stringMatching(
-        /^The certificate of localhost:\d+ is not trusted \(DEPTH_ZERO_SELF_SIGNED_CERT\)\. Behind a proxy that opens TLS, name its certificate in NODE_EXTRA_CA_CERTS\.$/,
+        /^The certificate of localhost:\d+ is not trusted \(DEPTH_ZERO_SELF_SIGNED_CERT\)\. Behind a proxy that decrypts TLS, set NODE_EXTRA_CA_CERTS to its certificate\.$/,
       ),
     })
   })

@@ -239,7 +239,7 @@ describe('an answer while something still runs', () => {
     const { notes, ...bounds } = certificate({ ...options, background })
     const { notes: plain, ...plainBounds } = certificate(options)
     expect([bounds, plain]).toEqual([plainBounds, []])
-    expect(notes).toEqual([expect.stringContaining('waits for what runs in the background: each time 5 s at most')])
+    expect(notes).toEqual([expect.stringContaining('waits for background tasks: at most 5 s each time')])
   })
 
   test('a message wakes it', async () => {
