@@ -14,6 +14,6 @@ afterAll(() => void (cwd !== '' && execFileSync('rm', ['-rf', cwd])), 300_000)
 describe.runIf(base !== undefined)(`${many} files in a folder`, () => {
   test('what is too much to look at is not taken for harmless', async () => {
     const problem = await bounded(async () => relocateProblem(join(cwd, 'd'), []))
-    expect(problem).toMatch(/holds too much to look at/)
+    expect(problem).toMatch(/has too many files to check/)
   })
 })
