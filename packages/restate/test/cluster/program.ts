@@ -57,7 +57,7 @@ let dev = start(devCommand)
 let worker: ReturnType<typeof start> | undefined
 
 async function isUp(): Promise<void> {
-  while (!dev.said().includes('Ctrl-C ends')) {
+  while (!dev.said().includes('Ctrl-C stops')) {
     demand(dev.child.exitCode === null, `halting cluster dev ended: ${dev.said()}`)
     await wait(100)
   }
