@@ -73,7 +73,10 @@ try {
     `Effects: ${linesOf(effects).join(', ')}`,
   )
   const again = programs.halting(['approve', 'approved', calls.get('approved') ?? '', ...where()])
-  demand((await again.ended()) === 2 && again.said.includes('is waiting for an answer'), `A second answer: ${again.said}`)
+  demand(
+    (await again.ended()) === 2 && again.said.includes('is waiting for an answer'),
+    `A second answer: ${again.said}`,
+  )
   console.log(
     'three calls that wait, of one session at once; two of them in a copy of the data, each as it was answered',
   )
