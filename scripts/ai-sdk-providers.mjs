@@ -1,11 +1,12 @@
 // Runs the tests of the AI SDK's providers with the current packages, which implement `LanguageModelV4` and want a newer Node than
 // this project promises: npm brings the packages, and the newest LTS Node that runs the tests. The workspace has packages of
 // `LanguageModelV3`: npm chooses those on an old Node. The sums are in .tmp/providers.json.
-import { execFileSync, spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { installPackages } from './install-packages.mjs'
 import { newestNode } from './node-binaries.mjs'
 import { root } from './packages.mjs'
 import { tellChecks } from './tell-checks.mjs'
@@ -42,22 +43,9 @@ function outcomes() {
 }
 
 function installed({ bin }) {
-  writeFileSync(join(home, 'package.json'), '{ "private": true }\n')
-  const options = ['--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund']
-  try {
-    execFileSync('npm', ['install', ...options, ...packages], {
-      cwd: home,
-      env: { ...process.env, PATH: `${bin}${delimiter}${process.env.PATH}` },
-      stdio: ['ignore', 'ignore', 'pipe'],
-      timeout: patienceMs,
-    })
-    return {}
-  } catch (error) {
-    const [why] = String(error.stderr || error.message)
-      .trim()
-      .split('\n')
-    return { why: `the packages cannot be installed (${why})` }
-  }
+  const env = { ...process.env, PATH: `${bin}${delimiter}${process.env.PATH}` }
+  const { why } = installPackages(home, packages, { patienceMs, env })
+  return why === undefined ? {} : { why: `the packages cannot be installed (${why})` }
 }
 
 /** Each test as a check. A run without a report is one that failed. */

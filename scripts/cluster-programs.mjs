@@ -1,9 +1,9 @@
 // What programs for a cluster are run with: servers that npm brings, kept in a folder of .tmp, and bundles for a Node that the engine's SDK runs on.
-import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
+import { installPackages } from './install-packages.mjs'
 import { root } from './packages.mjs'
 
 const platform = `${process.platform}-${process.arch}`
@@ -22,21 +22,8 @@ export function serverOf(key) {
   const program = join(folder, 'node_modules', name, file)
   if (existsSync(program)) return { program, version }
   mkdirSync(folder, { recursive: true })
-  writeFileSync(join(folder, 'package.json'), '{ "private": true }\n')
-  try {
-    const options = ['--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund']
-    execFileSync('npm', ['install', ...options, `${name}@${version}`], {
-      cwd: folder,
-      stdio: ['ignore', 'ignore', 'pipe'],
-      timeout: patienceMs,
-    })
-    return { program, version }
-  } catch (error) {
-    const [why] = String(error.stderr || error.message)
-      .trim()
-      .split('\n')
-    return { why: `${name} cannot be had (${why})` }
-  }
+  const { why } = installPackages(folder, [`${name}@${version}`], { patienceMs })
+  return why === undefined ? { program, version } : { why: `${name} cannot be had (${why})` }
 }
 
 /** `entryPoints` from the root of the repository; each becomes a file NAME.mjs in the folder. */

@@ -1,11 +1,12 @@
 // Has an independent client of the editor protocol talk to `halting acp`: acpx, which npm brings, on the newest LTS Node that npm
 // brings. What it is told is looked at as a person would who reads it. Needs a build. How often it passed, failed or was skipped is in
 // .tmp/editor-client.json.
-import { execFileSync, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { installPackages } from './install-packages.mjs'
 import { newestNode } from './node-binaries.mjs'
 import { root } from './packages.mjs'
 import { tellChecks } from './tell-checks.mjs'
@@ -66,24 +67,8 @@ function outcomes() {
 }
 
 function installed() {
-  writeFileSync(join(home, 'package.json'), '{ "private": true }\n')
-  const options = ['--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund']
-  try {
-    execFileSync('npm', ['install', ...options, `acpx@${version}`], {
-      cwd: home,
-      stdio: ['ignore', 'ignore', 'pipe'],
-      timeout: patienceMs,
-    })
-    return {}
-  } catch (error) {
-    return {
-      why: `acpx cannot be had (${
-        String(error.stderr || error.message)
-          .trim()
-          .split('\n')[0]
-      })`,
-    }
-  }
+  const { why } = installPackages(home, [`acpx@${version}`], { patienceMs })
+  return why === undefined ? {} : { why: `acpx cannot be had (${why})` }
 }
 
 function run({ replies, flags = [], format }, index, { bin }) {

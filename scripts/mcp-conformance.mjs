@@ -1,10 +1,11 @@
 // Runs the conformance kit of the Model Context Protocol against our MCP client (mcp-conformance-client.mjs), one scenario a check. npm brings
 // the kit and a Node for it; the client runs on the Node that runs this. Needs a build. Counts are in .tmp/mcp-conformance.json.
-import { execFileSync, spawnSync } from 'node:child_process'
-import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { installPackages } from './install-packages.mjs'
 import { newestNode } from './node-binaries.mjs'
 import { tellChecks } from './tell-checks.mjs'
 
@@ -65,21 +66,8 @@ function outcomes(only) {
 }
 
 function installed() {
-  writeFileSync(join(home, 'package.json'), '{ "private": true }\n')
-  const options = ['--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund']
-  try {
-    execFileSync('npm', ['install', ...options, `@modelcontextprotocol/conformance@${version}`], {
-      cwd: home,
-      stdio: ['ignore', 'ignore', 'pipe'],
-      timeout: patienceMs,
-    })
-    return {}
-  } catch (error) {
-    const [why] = String(error.stderr || error.message)
-      .trim()
-      .split('\n')
-    return { why: `the kit cannot be had (${why})` }
-  }
+  const { why } = installPackages(home, [`@modelcontextprotocol/conformance@${version}`], { patienceMs })
+  return why === undefined ? {} : { why: `the kit cannot be had (${why})` }
 }
 
 function run(scenario, { bin }) {

@@ -34,7 +34,14 @@ export { SandboxError } from './sandbox/sandbox-error.ts'
 export { sandboxSettingsOf, type SandboxSettings, tightening } from './sandbox/sandbox-settings.ts'
 export { SessionWall, type SessionWallOptions } from './sandbox/session-wall.ts'
 export { type Piped, spawnPiped, type ToSpawn as SpawnRequest } from './sandbox/spawn-piped.ts'
-export { type WallMeans, wallSummary, findLandlock, findNamespaces, notConfinedCode } from './sandbox/wall-means.ts'
+export {
+  type WallMeans,
+  wallSummary,
+  findLandlock,
+  findNamespaces,
+  notConfinedCode,
+  notConfinedMark,
+} from './sandbox/wall-means.ts'
 export {
   hookEvents,
   type HookSettings,

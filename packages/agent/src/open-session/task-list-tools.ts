@@ -1,3 +1,4 @@
+import { isInRange } from '../version-range.ts'
 import type { SessionPorts } from './ports.ts'
 
 /** How a model writes the task list: task by task, or the list as a whole with TodoWrite. */
@@ -17,16 +18,11 @@ export function taskListToolsOf(named: readonly string[] | undefined, env: Sessi
   return isOldSdk(env) ? 'todos' : 'tasks'
 }
 
-/** The first version of the SDK for TypeScript whose programs read the tools for single tasks. That for Python has versions of its own. */
-const firstWithTasks = [0, 3, 142]
+/** Versions of the SDK for TypeScript whose programs know TodoWrite alone. That for Python has versions of its own. */
+const withTodosAlone = '<0.3.142'
 
 function isOldSdk(env: SessionPorts['env']): boolean {
-  if (env['CLAUDE_CODE_ENTRYPOINT'] !== 'sdk-ts') return false
-  const version = /^(\d{1,6})\.(\d{1,6})\.(\d{1,6})/.exec(env['CLAUDE_AGENT_SDK_VERSION']?.trim() ?? '')
-  if (version === null) return false
-  for (const [place, first] of firstWithTasks.entries()) {
-    const part = Number(version[place + 1])
-    if (part !== first) return part < first
-  }
-  return false
+  const version = env['CLAUDE_AGENT_SDK_VERSION']?.trim() ?? ''
+  const isReadable = /^\d{1,6}\.\d{1,6}\.\d{1,6}/.test(version)
+  return env['CLAUDE_CODE_ENTRYPOINT'] === 'sdk-ts' && isReadable && isInRange(withTodosAlone, version)
 }

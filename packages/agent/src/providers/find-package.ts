@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { ConfigurationError } from '@halting/core'
 import { isJsonObject } from '@halting/core/adapters'
 import { realPath } from '@halting/journal/files'
-import { isNodeInRange } from './node-range.ts'
+import { isInRange } from '../version-range.ts'
 
 /** A package that is installed, and the file that an import of it loads. */
 export interface FoundPackage {
@@ -74,7 +74,7 @@ function checked({ name, entry, folders }: PackageQuery, folder: string, manifes
   const [inFolder] = folders.filter((each) => folder.startsWith(join(each, sep)))
   // With a range npm takes a version for this Node. Without one it would stay with that of the folder's package.json.
   const update = `npm install ${inFolder === undefined ? '-g' : `--prefix ${inFolder}`} ${name}@x`
-  if (!isNodeInRange(range, node)) {
+  if (!isInRange(range, node)) {
     const major = /^[^\d]*(\d+)(?:\.0)*$/.exec(range.trim())?.[1]
     throw new ConfigurationError(
       `${name} ${version} needs Node ${major ?? range}; this is ${node}. Start halting with such a Node, or install the package ` +

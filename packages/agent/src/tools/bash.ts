@@ -1,7 +1,7 @@
 import { codeOf } from '@halting/core/adapters'
 import type { Json, Tool, ToolContext, ToolOutput } from '@halting/core'
 import { realPath } from '@halting/journal/files'
-import { SandboxError, notConfinedCode } from '@halting/policy'
+import { SandboxError, notConfinedCode, notConfinedMark } from '@halting/policy'
 import { answerOfExitOne, isReadOnlyCommand } from '@halting/policy/shell'
 import { toolsOfCaller } from './available-tools.ts'
 import { filledText, flag, inputForm, optional, text, wholeNumber } from './input.ts'
@@ -199,7 +199,7 @@ const refusals = /permission denied|operation not permitted|read-only file syste
 function confinementNote({ exitCode }: ShellEnd, { output }: ShellCommand, { wall }: Workspace): string | undefined {
   if (exitCode === 0) return undefined
   const text = output.toString()
-  if (exitCode === notConfinedCode && /this command cannot be confined/.test(text)) wall?.confiner?.forget()
+  if (exitCode === notConfinedCode && text.includes(notConfinedMark)) wall?.confiner?.forget()
   return refusals.test(text) ? ranConfined : undefined
 }
 

@@ -105,6 +105,27 @@ export function schemaOfFields(known: ReadonlyMap<string, Field<unknown, boolean
   return { type: 'object', properties, required, additionalProperties: false }
 }
 
+/**
+ * The schema with these fields alone, each with the description that is given here or none. The others are accepted from models that know them, and are
+ * not worth their tokens in each request.
+ */
+export function schemaOfSome(
+  { properties, required }: JsonObject,
+  fields: Readonly<Record<string, { readonly description?: string }>>,
+): JsonObject {
+  const all = isJsonObject(properties) ? properties : {}
+  const shown = Object.entries(fields).flatMap(([name, words]): [string, Json][] => {
+    const schema = all[name]
+    if (!isJsonObject(schema)) return []
+    const { description: _, ...form } = schema
+    return [[name, { ...form, ...words }]]
+  })
+  const needed = Array.isArray(required)
+    ? required.filter((name) => typeof name === 'string' && Object.hasOwn(fields, name))
+    : []
+  return { type: 'object', properties: Object.fromEntries(shown), ...(needed.length > 0 && { required: needed }) }
+}
+
 function problemsOf(input: unknown, known: ReadonlyMap<string, Field<unknown, boolean>>): readonly string[] {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) return [notAnObject]
   const given = new Map<string, unknown>(Object.entries(input))

@@ -13,8 +13,8 @@ import {
   taskExited,
   taskKilled,
   taskNotStarted,
-  waitLowered,
 } from './task-texts.ts'
+import { timeoutLowered } from './shell-texts.ts'
 import type { Workspace } from './workspace.ts'
 
 /** Input of the TaskOutput tool. */
@@ -52,7 +52,7 @@ export function createTaskOutputTool(workspace: Workspace): Tool<TaskOutputInput
     async execute({ task_id: id, block = true, timeout = defaultWaitMs }, context): Promise<ToolOutput> {
       const { signal, agents, agentType } = context
       const waitMs = block ? Math.min(timeout, longestWaitMs) : 0
-      const note = timeout > longestWaitMs ? `\n${waitLowered(longestWaitMs)}` : ''
+      const note = timeout > longestWaitMs ? `\n${timeoutLowered(longestWaitMs)}` : ''
       const agent = agents?.find(id)
       if (agent !== undefined) return wordsOfAgent(agent, waitMs, signal, note)
       const task = workspace.tasks.get(id)

@@ -32,7 +32,6 @@ const notices = {
 
 // TaskOutput.
 
-export const waitLowered = (ms: number): string => `The timeout was lowered to the maximum of ${ms} ms.`
 export const stillRunning = 'Still running.'
 export const stoppedByTool = 'Stopped by TaskStop.'
 export const taskNotStarted = (why: string | undefined): string => `Could not be started: ${why ?? 'unknown error'}`

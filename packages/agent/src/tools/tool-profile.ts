@@ -2,6 +2,7 @@ import { isJsonObject, type AnyLeafTool } from '@halting/core/adapters'
 import { patchToolName } from '@halting/policy/files'
 import type { ToolProfile } from '@halting/policy/settings'
 import type { HasTool } from './available-tools.ts'
+import { schemaOfSome } from './input.ts'
 import { smallTools } from './small-tools.ts'
 
 /** Whether a session offers a tool. `wanted`: the names that were given, `default` for all of the profile. */
@@ -29,15 +30,7 @@ function withPatches({ name, description }: AnyLeafTool): string {
 function asSmallTool(tool: AnyLeafTool): AnyLeafTool {
   const small = smallTools[tool.name]
   if (small === undefined) return tool
-  const { properties, required = [] } = tool.inputSchema
-  const all = isJsonObject(properties) ? properties : {}
-  const offered = Object.entries(small.fields).flatMap(([name, field]) => {
-    const schema = all[name]
-    if (!isJsonObject(schema)) return []
-    const { description: _, minLength: __, minimum: ___, ...form } = schema
-    return [[name, { ...form, ...field }]]
-  })
-  const inputSchema = { type: 'object', properties: Object.fromEntries(offered), required }
+  const inputSchema = schemaOfSome(tool.inputSchema, small.fields)
   return { ...tool, description: small.description, inputSchema }
 }
 

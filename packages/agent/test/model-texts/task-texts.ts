@@ -16,7 +16,6 @@ export const samples: SamplesOf<typeof import('../../src/tools/task-texts.ts')> 
     ['bash_1', undefined, 'main', everyTool],
     ['bash_1', 'stop', 'main', noTool],
   ],
-  waitLowered: [[600_000]],
   taskNotStarted: [['spawn bash ENOENT'], [undefined]],
   taskExited: [[1]],
   taskKilled: [['SIGKILL'], [undefined]],

@@ -9,7 +9,7 @@ import type { ElicitationAnswer, ElicitationRequest } from '@halting/agent/mcp'
 import type { Session } from '@halting/core/session'
 import { messageOf, sharedAbort } from '@halting/core/adapters'
 import { elicited } from '../frontends/elicited.ts'
-import { formOf, misfitOf, pageQuestion, seenText } from '../frontends/elicitation-form.ts'
+import { declinedQuestion, formOf, misfitOf, noForm, pageQuestion, seenText } from '../frontends/elicitation-form.ts'
 import { fieldsOf } from './fields.ts'
 import { outcomeOf } from './permission.ts'
 
@@ -96,7 +96,7 @@ export class ServerQuestions {
     if ((capabilities.elicitation?.form ?? undefined) === undefined)
       return this.#declined(server, request, 'this editor does not support forms')
     const form = formOf(request.requestedSchema)
-    if (form === undefined) return this.#declined(server, request, 'a form cannot show what it asks for')
+    if (form === undefined) return this.#declined(server, request, noForm)
     const shown = {
       mode: 'form',
       sessionId,
@@ -160,7 +160,7 @@ export class ServerQuestions {
 
   #declined(server: string, { message }: ElicitationRequest, because: string): ElicitationAnswer {
     const { note } = this.#puts
-    if (!this.#told.has(server)) note(`Declined a question of the server ${server}, "${message}": ${because}.`)
+    if (!this.#told.has(server)) note(declinedQuestion(server, message, because))
     this.#told.add(server)
     return { action: 'decline' }
   }

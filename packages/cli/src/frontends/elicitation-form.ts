@@ -64,6 +64,14 @@ export function pageQuestion(
   return `The server ${everyCharacterInLine(server, 100)} asks you to open a page at ${host}: ${seenText(message)}`
 }
 
+/** Says that a question was declined without asking the person, and why. */
+export function declinedQuestion(server: string, message: string, why: string): string {
+  return `Declined a question of the server ${server}, "${message}": ${why}.`
+}
+
+/** Why a question is declined whose fields are none that a form has. */
+export const noForm = 'a form cannot show what it asks for'
+
 /** More of them nobody fills in. */
 const mostFields = 50
 const mostOptions = 500

@@ -1,6 +1,7 @@
 import type { Place, PlainCommand } from './description.ts'
 import { seccompFilter } from './seccomp.ts'
 import { machineNumbers } from './system-calls.ts'
+import { notConfinedCode, notConfinedMark } from './wall-means.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -55,7 +56,7 @@ export function landlockCommand(
  * L1: when a step fails, the command does not start. The exit code is 126.
  */
 const launcher = String.raw`
-sub fail { print STDERR "halting: this command cannot be confined ($_[0]), so it did not run\n"; exit 126 }
+sub fail { print STDERR "halting: ${notConfinedMark} ($_[0]), so it did not run\n"; exit ${notConfinedCode} }
 ($prctl, $capset, $seccomp, $openat) = map $_ + 0, splice @ARGV, 0, 4;
 $filter = pack 'H*', shift @ARGV;
 delete $ENV{PERL_BADLANG};

@@ -21,6 +21,8 @@ export type WallMeans =
 
 /** The exit code of a launcher that could not confine a command, which then did not run. */
 export const notConfinedCode = 126
+/** What such a launcher prints. */
+export const notConfinedMark = 'this command cannot be confined'
 
 export interface DetectOptions {
   readonly path: string

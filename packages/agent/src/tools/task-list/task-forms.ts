@@ -1,4 +1,4 @@
-import type { InputCheck, Json, JsonObject } from '@halting/core'
+import type { InputCheck, JsonObject } from '@halting/core'
 import { isJsonObject } from '@halting/core/adapters'
 import { type Field, filledText, inputForm, type InputForm, oneOf, optional, text } from '../input.ts'
 import { type NewTask, subjectLine, type TaskFields } from './change-tasks.ts'
@@ -70,24 +70,4 @@ function checkingSubject<Input extends { readonly subject?: string }>(form: Inpu
       return isEmpty ? { valid: false, message: emptySubject } : check
     },
   }
-}
-
-/**
- * The schema that the model is shown, with these fields alone and without descriptions that their names make needless. The others are accepted from
- * models that know them, and are not worth their tokens in each request.
- */
-export function shownSchema({ properties, required }: JsonObject, names: readonly string[]): JsonObject {
-  const all = isJsonObject(properties) ? properties : {}
-  const shown = Object.fromEntries(names.map((name) => [name, plain(all[name] ?? {})]))
-  const needed = Array.isArray(required)
-    ? required.filter((name) => typeof name === 'string' && names.includes(name))
-    : []
-  return { type: 'object', properties: shown, ...(needed.length > 0 && { required: needed }) }
-}
-
-/** Fields whose name says what they are. */
-function plain(field: Json): Json {
-  if (!isJsonObject(field)) return field
-  const { description: _, minLength: __, ...others } = field
-  return others
 }

@@ -1,6 +1,6 @@
 import type { Json, JsonObject, Transcript } from '@halting/core'
 import { coercedInput, isJsonObject, isToolResult, isToolUse } from '@halting/core/adapters'
-import { todoForm } from '../todo-form.ts'
+import { type Todo, todoForm } from '../todo-form.ts'
 
 /** How far a task is. */
 export type TaskStatus = 'pending' | 'in_progress' | 'completed'
@@ -100,15 +100,8 @@ export function taskListOf(transcript: Iterable<TranscriptEntryLike>): TaskList 
 
 type TranscriptEntryLike = ReturnType<Transcript['at']> extends infer Entry ? Exclude<Entry, undefined> : never
 
-/** A todo as TodoWrite has it. */
-export interface WrittenTodo {
-  readonly content: string
-  readonly status: TaskStatus
-  readonly activeForm?: string
-}
-
 /** The change by which the list consists of these todos: a task with the same subject keeps its id and what else is known of it. */
-export function replacement(list: TaskList, todos: readonly WrittenTodo[]): TaskChange {
+export function replacement(list: TaskList, todos: readonly Todo[]): TaskChange {
   const left = [...list.tasks]
   let { lastId } = list
   const changed = todos.map(({ content, status, activeForm }): Task => {
@@ -121,7 +114,7 @@ export function replacement(list: TaskList, todos: readonly WrittenTodo[]): Task
 }
 
 /** JSON, as the model wrote it: the tool received it as it was meant (spec R-TOOL-2a). What is not a todo is skipped. */
-function todosIn(input: Json): readonly WrittenTodo[] {
+function todosIn(input: Json): readonly Todo[] {
   const meant = coercedInput(todoForm.schema, input)
   const todos = isJsonObject(meant) ? meant['todos'] : undefined
   if (!Array.isArray(todos)) return []

@@ -1,9 +1,9 @@
 import type { JsonObject, Tool, ToolContext, ToolOutput } from '@halting/core'
 import type { AnyLeafTool } from '@halting/core/adapters'
+import { schemaOfSome } from '../input.ts'
 import { failed } from '../result.ts'
 import { createdTask, taskId, updatedTask } from './change-tasks.ts'
 import {
-  shownSchema,
   taskCreateForm,
   type TaskCreateInput,
   taskGetForm,
@@ -49,7 +49,7 @@ function createTaskCreateTool(): Tool<TaskCreateInput> {
   return {
     name: 'TaskCreate',
     description: 'Adds a task to the task list. Use it for work of 3 or more steps.',
-    inputSchema: shownSchema(taskCreateForm.schema, ['subject', 'description']),
+    inputSchema: schemaOfSome(taskCreateForm.schema, { subject: {}, description: {} }),
     validate: (input) => taskCreateForm.validate(input),
     ...oneAfterAnother,
     execute(input, context) {
@@ -68,7 +68,13 @@ function createTaskUpdateTool(): Tool<TaskUpdateInput> {
     name: 'TaskUpdate',
     description:
       'Changes a task. Set it in_progress when you begin it, and completed as soon as it is done and checked.',
-    inputSchema: shownSchema(taskUpdateForm.schema, ['taskId', 'status', 'subject', 'description', 'addBlockedBy']),
+    inputSchema: schemaOfSome(taskUpdateForm.schema, {
+      taskId: {},
+      status: {},
+      subject: {},
+      description: {},
+      addBlockedBy: {},
+    }),
     validate: (input) => taskUpdateForm.validate(input),
     ...oneAfterAnother,
     execute({ taskId: given, ...fields }, context) {
@@ -101,7 +107,7 @@ function createTaskListTool(): Tool<object> {
   return {
     name: 'TaskList',
     description: 'Lists all tasks with their status.',
-    inputSchema: shownSchema(taskListForm.schema, []),
+    inputSchema: schemaOfSome(taskListForm.schema, {}),
     validate: (input) => taskListForm.validate(input),
     ...oneAfterAnother,
     execute(_, context: ToolContext) {
@@ -119,7 +125,7 @@ function createTaskGetTool(): Tool<TaskGetInput> {
   return {
     name: 'TaskGet',
     description: 'Shows one task with its description.',
-    inputSchema: shownSchema(taskGetForm.schema, ['taskId']),
+    inputSchema: schemaOfSome(taskGetForm.schema, { taskId: {} }),
     validate: (input) => taskGetForm.validate(input),
     ...oneAfterAnother,
     execute(input, context) {

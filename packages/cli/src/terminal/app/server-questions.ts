@@ -1,6 +1,6 @@
 import type { ElicitationAnswer, ElicitationRequest } from '@halting/agent/mcp'
 import type { Session } from '@halting/core/session'
-import { type Form, formOf } from '../../frontends/elicitation-form.ts'
+import { declinedQuestion, type Form, formOf, noForm } from '../../frontends/elicitation-form.ts'
 
 /** A question of an MCP server that waits for the person. */
 export interface ServerQuestion {
@@ -48,9 +48,7 @@ export class ServerQuestions {
   readonly ask = (server: string, request: ElicitationRequest, signal: AbortSignal): Promise<ElicitationAnswer> => {
     const form = request.mode === 'url' ? undefined : formOf(request.requestedSchema)
     if (request.mode !== 'url' && form === undefined) {
-      this.#note(
-        `Declined a question of the server ${server}, "${request.message}": a form cannot show what it asks for.`,
-      )
+      this.#note(declinedQuestion(server, request.message, noForm))
       return Promise.resolve({ action: 'decline' })
     }
     if (signal.aborted) return Promise.resolve({ action: 'cancel' })

@@ -1,23 +1,23 @@
 type Version = readonly [number, number, number]
 
 /**
- * Whether a version of Node is in a range of `engines.node`: comparators, `^`, `~`, `x`, and alternatives by `||`.
- * A range that cannot be read excludes nothing.
+ * Whether a version is in a range as npm writes them: comparators, `^`, `~`, `x`, and alternatives by `||`.
+ * A range or a version that cannot be read excludes nothing.
  */
-export function isNodeInRange(range: string, version: string): boolean {
-  const node = versionOf(version)
-  if (node === undefined) return true
+export function isInRange(range: string, version: string): boolean {
+  const given = versionOf(version)
+  if (given === undefined) return true
   const alternatives = range.split('||').map((part) => part.trim().replaceAll(/([<>=~^]) +/g, '$1'))
-  return alternatives.some((part) => part.split(/\s+/).every((comparator) => satisfies(node, comparator)))
+  return alternatives.some((part) => part.split(/\s+/).every((comparator) => satisfies(given, comparator)))
 }
 
-function satisfies(node: Version, comparator: string): boolean {
+function satisfies(version: Version, comparator: string): boolean {
   const [, operator = '', written = ''] = /^(>=|<=|>|<|=|\^|~)?v?([\dx*][\w.*-]*)?$/i.exec(comparator) ?? []
   const wanted = versionOf(written)
   if (wanted === undefined) return true
   const given = written.split('.').filter((part) => /^\d+$/.test(part)).length
-  const order = compare(node, wanted)
-  const isSame = (parts: number): boolean => node.slice(0, parts).every((part, index) => part === wanted[index])
+  const order = compare(version, wanted)
+  const isSame = (parts: number): boolean => version.slice(0, parts).every((part, index) => part === wanted[index])
   switch (operator) {
     case '>=':
       return order >= 0

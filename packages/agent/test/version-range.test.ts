@@ -1,6 +1,6 @@
 // Holds a rule of docs/spec.md: R-PROV-13.
 import { expect, test } from 'vitest'
-import { isNodeInRange } from '../../src/providers/node-range.ts'
+import { isInRange } from '../src/version-range.ts'
 
 test.each([
   ['>=22', '20.20.2', false],
@@ -23,5 +23,5 @@ test.each([
   ['', '20.0.0', true],
   ['lts', '20.0.0', true],
 ])('%s with Node %s: %s', (range, version, isIn) => {
-  expect(isNodeInRange(range, version)).toBe(isIn)
+  expect(isInRange(range, version)).toBe(isIn)
 })
