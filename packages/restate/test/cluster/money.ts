@@ -152,7 +152,7 @@ const workers: (Program | undefined)[] = []
 try {
   for (const port of ports) workers.push(await startWorker(port))
   const set = ['cluster', 'budget', 'acme', '--max-budget-usd', String(limitUsd), '--cluster', cluster.ingress()]
-  demand((await programs.run(set)).includes('$2.00 in all'), 'The limit is not told.')
+  demand((await programs.run(set)).includes('$2.00 total'), 'The limit is not told.')
 
   // Whose budget it is not, a session does not spend from.
   await prompt('thief', { tenant: 'others' })
