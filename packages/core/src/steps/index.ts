@@ -6,6 +6,7 @@ export type { Clock } from './clock.ts'
 export type { ExternalInput, InboxMessage } from './control.ts'
 export { DurableStepEngine, type AnswerableStepEngine, type StepEngineOptions } from './driver.ts'
 export type { FoldedPast, StepStore, StepRecord } from './log.ts'
+export type { OpenSession, SessionHead, SessionListOptions, SessionStore, StoredSessionInfo } from './session-store.ts'
 export { createMemorySteps, type MemorySteps, type MemoryStepsOptions } from './memory.ts'
 export {
   countedRuns,
