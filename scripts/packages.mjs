@@ -7,6 +7,8 @@ export const packages = [
   'core',
   'models',
   'journal',
+  'store-sqlite',
+  'store-postgres',
   'telemetry',
   'restate',
   'policy',

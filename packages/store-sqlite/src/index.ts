@@ -1,0 +1,1 @@
+export type { SessionStore } from '@halting/core/steps'
