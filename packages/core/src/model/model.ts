@@ -52,7 +52,12 @@ export type ModelUpdate =
   | { readonly type: 'api_event'; readonly event: JsonObject }
   /** Some more text of block `index`. */
   | { readonly type: 'text_delta'; readonly index: number; readonly text: string }
+  /** Some more of what the model thinks, in block `index`. */
   | { readonly type: 'thinking_delta'; readonly index: number; readonly text: string }
+  /** Block `index` is a call of a tool, whose input follows in pieces. Again for the same block where the service begins it anew. */
+  | { readonly type: 'tool_input_start'; readonly index: number; readonly callId: string; readonly name: string }
+  /** Some more of the input of the call in block `index`: `json` is the next piece of its JSON text. The complete block has the input that counts. */
+  | { readonly type: 'tool_input_delta'; readonly index: number; readonly json: string }
   /** Block `index` is complete, and stands as it was told: a read-only tool may start now. */
   | { readonly type: 'block'; readonly index: number; readonly block: ContentBlock; readonly messageId: string }
 
