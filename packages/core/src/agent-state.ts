@@ -67,7 +67,8 @@ export class AgentExecution {
 interface StoredExecution {
   readonly id?: string
   readonly figures?: Partial<ExecutionFigures>
-  /** Reading signals never throws (spec R-STOP-1). */
+  // Spec R-STOP-1.
+  /** Reading signals never throws. */
   readonly continuation?: unknown
 }
 
@@ -111,8 +112,9 @@ interface AgentStateInit {
   readonly execution: AgentExecution | null
 }
 
+// Spec R-HOOK-1.
 /**
- * An agent's state as hooks, tools and callers see it (spec R-HOOK-1): immutable, every `with…` returns a new one.
+ * An agent's state as hooks, tools and callers see it: immutable, every `with…` returns a new one.
  * What a hook changes in it takes effect when the hook returns it.
  */
 export class AgentState {

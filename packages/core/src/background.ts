@@ -44,8 +44,9 @@ export type TaskNews = TaskStarted | TaskEnded
 /** What an entry of the transcript tells of tasks; `callId` is that of the call that started it, or told of it. */
 export type TaskNote = (TaskNews | TaskLeft) & { readonly callId?: string }
 
+// Spec R-BACK-1.
 /**
- * Work that tools have started and that goes on beside the run (spec R-BACK-1). The loop asks; it starts and ends nothing by itself. Every answer is
+ * Work that tools have started and that goes on beside the run. The loop asks; it starts and ends nothing by itself. Every answer is
  * given at once.
  */
 export interface Background {

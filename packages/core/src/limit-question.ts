@@ -25,7 +25,8 @@ export function isRaisableLimit(name: unknown): name is RaisableLimit {
 /** A value that a limit may be raised to, as it is offered: half as much again, or double. */
 export type LimitOffer = { readonly to: number }
 
-/** A run pauses at a limit and asks whether it is raised (spec R-PAUSE-1). JSON. */
+// Spec R-PAUSE-1.
+/** A run pauses at a limit and asks whether it is raised. JSON. */
 export type LimitRequest = {
   /** For `RunStream.answerLimit`. */
   readonly id: string

@@ -197,7 +197,8 @@ export function inputTokensOf(usage: Usage): number {
   return usage.input_tokens + usage.cache_creation_input_tokens + usage.cache_read_input_tokens
 }
 
-/** What counts against `maxTotalTokens`: input, cached too, plus output (spec R-GUARD-4). */
+// Spec R-GUARD-4.
+/** What counts against `maxTotalTokens`: input, cached too, plus output. */
 export function totalTokensOf(usage: Usage): number {
   return inputTokensOf(usage) + usage.output_tokens
 }

@@ -62,7 +62,8 @@ export interface RunSettings {
   readonly maxToolCalls: number
   /** Milliseconds by the wall clock that may be waited for services; for a subagent what its parent has left of them. */
   readonly waitForLimitsMs: number
-  /** The target of tokens to use up (spec R-GATE-1); null for none. */
+  // Spec R-GATE-1.
+  /** The target of tokens to use up; null for none. */
   readonly tokenBudget: number | null
   /** A reply with less room than this is not asked for. */
   readonly minUsefulTokens: number
@@ -151,7 +152,8 @@ export interface RunContext {
 /** What one run has for itself. */
 export interface RunPorts {
   readonly steps: StepEngine
-  /** The run goes on from its record, with a program that may be another: what is on record stands (spec R-RES-10). Not so in a replay. */
+  // Spec R-RES-10.
+  /** The run goes on from its record, with a program that may be another: what is on record stands. Not so in a replay. */
   readonly isResumed: boolean
   /** Nothing is done that is not on record: nobody is asked for what a step that will be refused might need. */
   readonly isRecordOnly: boolean
@@ -166,7 +168,8 @@ export interface RunPorts {
   readonly isHeard: () => boolean
   /** Lets a reader of the events that keeps up read on. Decides nothing, and waits for nobody who is slow. */
   readonly catchUp: () => Eventually<void>
-  /** What the agent that started this one holds back from it (spec R-BUD-4). */
+  // Spec R-BUD-4.
+  /** What the agent that started this one holds back from it. */
   readonly heldBack?: () => readonly HeldBack[]
   readonly deadline: Deadline
   /** That of the main loop: figures are those of the whole run, also where an agent has less time. */

@@ -136,7 +136,8 @@ export type PromptCount = {
   readonly added?: number
   /** Tokens of the prompt alone, as counted: without the reply, which `tokens` gets once it is appended. */
   readonly prompt?: number
-  /** An earlier count of a shorter conversation that was higher: this one is not believed (spec R-BUD-13b). */
+  // Spec R-BUD-13b.
+  /** An earlier count of a shorter conversation that was higher: this one is not believed. */
   readonly highest?: { readonly prompt: number; readonly tokens: number; readonly length: number }
 }
 

@@ -42,7 +42,8 @@ export type UserEntry = {
   readonly details?: { readonly [callId: string]: Json }
   /** What tools have to find again in later calls (`ToolOutput.memo`), by call id. */
   readonly memos?: { readonly [callId: string]: Json }
-  /** What it tells of work beside the run (spec R-BACK-2). */
+  // Spec R-BACK-2.
+  /** What it tells of work beside the run. */
   readonly tasks?: readonly TaskNote[]
   readonly goalFiles?: GoalFilesMemo
 }
@@ -90,7 +91,8 @@ type CompactBoundaryEntry = {
   readonly trigger: 'auto' | 'manual' | 'reactive' | 'collapse' | 'hook'
   readonly preTokens: number
   readonly postTokens: number
-  /** `messages` hold what people said before, word for word: who makes them shorter again finds it in the entries before this one (spec R-CTX-14). */
+  // Spec R-CTX-14.
+  /** `messages` hold what people said before, word for word: who makes them shorter again finds it in the entries before this one. */
   readonly personsWords?: 'carried'
 }
 
@@ -103,7 +105,8 @@ type ResultsClearedEntry = {
   readonly freedTokens: number
 }
 
-/** A summary of finished work, made beside a turn. The model is shown it once a compaction puts it in the place of these messages (spec R-CTX-16). */
+// Spec R-CTX-16.
+/** A summary of finished work, made beside a turn. The model is shown it once a compaction puts it in the place of these messages. */
 type CollapseStagedEntry = {
   readonly kind: 'collapse_staged'
   readonly id: string
@@ -335,8 +338,9 @@ function addCallIds(callIds: CallIds, content: readonly ContentBlock[]): void {
   for (const block of content) if (isToolUse(block)) callIds.add(block.id)
 }
 
+// Spec R-RES-12.
 /**
- * What tells a conversation apart in a record (spec R-RES-12). What a person said is taken in full. What the model said and what was called is on
+ * What tells a conversation apart in a record. What a person said is taken in full. What the model said and what was called is on
  * record itself and comes back as it was, so names do. What hooks, layers and the loop itself added belongs to the program, which may change over
  * a resume: it tells nothing.
  */

@@ -53,8 +53,9 @@ export interface SessionJournal extends StoredSession {
   steps(options?: { readonly clock?: Clock }): AnswerableStepEngine
   /** Bytes at the end that were cut off: they were being written when a process ended, and nothing depended on them. */
   readonly tornBytes: number
+  // Spec R-REW-1.
   /**
-   * The conversation goes back to before this message of a person (spec R-REW-1); on disk when it resolves. The older branch stays in the file.
+   * The conversation goes back to before this message of a person; on disk when it resolves. The older branch stays in the file.
    * Messages are named by the id of their entry, the one under which they were handed in, or a uuid that was told of them, here or in the sessions of
    * `alsoOf`. While no run goes on; then an engine that has the session is done with, and a new one takes what is left.
    * @throws ConfigurationError for a message that is not there or not a person's, and where the last run did not end.

@@ -56,8 +56,9 @@ export async function readJournal(
   return read
 }
 
+// Spec R-JOUR-12.
 /**
- * The same for whoever goes on with a session: of what was folded there are the messages and how runs ended (spec R-JOUR-12); `conversation` leaves
+ * The same for whoever goes on with a session: of what was folded there are the messages and how runs ended; `conversation` leaves
  * out all other records, too.
  */
 export async function readToGoOn(path: string, keeps: 'conversation' | 'open'): Promise<ReadJournal> {

@@ -82,9 +82,10 @@ export function serviceFromEnvironment(
   return createModelService({ model: named.model, endpoint, options, keyHeader: openAiKeyHeader })
 }
 
+// Spec R-WIRE-10a.
 /**
  * Rejects a model name that looks like a key.
- * @throws ConfigurationError for a name that looks like a key, which is not repeated (spec R-WIRE-10a).
+ * @throws ConfigurationError for a name that looks like a key, which is not repeated.
  */
 export function refuseKeyName(name: string, env: Environment): void {
   refuseKeyAsName(name, { env, isKnownService: modelNamed(withoutAlias(name)) !== undefined })

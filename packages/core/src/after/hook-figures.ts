@@ -18,7 +18,8 @@ export interface HookCall {
 const mostRows = 50
 const longestName = 120
 
-/** Adds up what the hooks of a run did (spec R-AFTER-9). It asks nobody. */
+// Spec R-AFTER-9.
+/** Adds up what the hooks of a run did. It asks nobody. */
 export class HookFigures {
   readonly #rows = new Map<string, { -readonly [field in keyof SdkHookFigures]: SdkHookFigures[field] }>()
   readonly #isTold: (hook: string) => boolean

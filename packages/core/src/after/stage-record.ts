@@ -3,7 +3,8 @@ import { nanosOf } from '../budget/prices.ts'
 import type { JsonObject } from '../json.ts'
 import type { Usage } from '../messages.ts'
 
-/** How a stage after a run ended (spec R-AFTER-4): a closed set. */
+// Spec R-AFTER-4.
+/** How a stage after a run ended: a closed set. */
 export type StageReason =
   | 'completed'
   /** There was nothing to do. */
@@ -43,9 +44,10 @@ export type StageReport = StageIdentity & {
   readonly durationMs: number
 }
 
+// Spec R-AFTER-6.
 /**
  * What is on record of a stage. Its beginning is there before its first question, with the most that it may spend: that is what it is charged if
- * nobody sees its end (spec R-AFTER-6).
+ * nobody sees its end.
  */
 export type StageRecord =
   | (StageIdentity & { readonly phase: 'began'; readonly most: Amount })

@@ -8,8 +8,9 @@ import type { RunResult } from '../endings/terminal.ts'
 import type { Transcript } from '../transcript.ts'
 import type { StageReason } from './stage-record.ts'
 
+// Spec R-AFTER-1.
 /**
- * Work that begins when a run has completed and its result is out (spec R-AFTER-1). It is bounded by itself: in turns, dollars, tokens and time.
+ * Work that begins when a run has completed and its result is out. It is bounded by itself: in turns, dollars, tokens and time.
  * What it throws ends it and nothing else.
  */
 export interface Stage {

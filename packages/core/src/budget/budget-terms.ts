@@ -24,7 +24,8 @@ export function budgetName({ per, usd, model, folder }: BudgetTerms): string {
   return `$${dollarsText(usd)} a ${per}${forModel}${inFolder}`
 }
 
-/** Whether a budget counts requests to a model: `gpt-*` counts `openai/gpt-5` and `openrouter/openai/gpt-5`, too (spec R-STAND-23a). */
+// Spec R-STAND-23a.
+/** Whether a budget counts requests to a model: `gpt-*` counts `openai/gpt-5` and `openrouter/openai/gpt-5`, too. */
 export function countsModel({ model: pattern }: Pick<BudgetTerms, 'model'>, model: string): boolean {
   if (pattern === undefined || matchesWildcard(pattern, model)) return true
   return !pattern.includes('/') && matchesWildcard(pattern, model.slice(model.lastIndexOf('/') + 1))

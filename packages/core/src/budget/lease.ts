@@ -1,7 +1,8 @@
 import { fieldsOf, isFunction, isName, isNumber, refuse, type Given } from '../given.ts'
 
+// Spec R-BUD-17.
 /**
- * A share of a budget that this session has together with others, which may be on other machines: it asks for more before it spends more (spec R-BUD-17).
+ * A share of a budget that this session has together with others, which may be on other machines: it asks for more before it spends more.
  * It holds beside `maxBudgetUsd`, and like that counts all that the session ever spent.
  */
 export interface BudgetLease {

@@ -53,8 +53,9 @@ export interface Line {
   limits: LedgerLimits
 }
 
+// Spec R-BUD-1, R-BUD-6.
 /**
- * What may be spent, and what is (spec R-BUD-1, R-BUD-6). A subagent's ledger is a branch: what it reserves, its parent reserves too.
+ * What may be spent, and what is. A subagent's ledger is a branch: what it reserves, its parent reserves too.
  * L1: settled + reserved never exceeds a limit, in the branch or above it, unless that was lowered since. L2: a reservation is settled once. L3: nothing is ever negative.
  */
 export class Ledger {

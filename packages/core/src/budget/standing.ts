@@ -58,8 +58,9 @@ export interface StandingRefused {
   readonly budget: StandingBudget
 }
 
+// Spec R-STAND-1.
 /**
- * Budgets that all processes of a person share (spec R-STAND-1): each request takes its worst case from them before it is made, and gives back what it did not
+ * Budgets that all processes of a person share: each request takes its worst case from them before it is made, and gives back what it did not
  * need. A request takes from all budgets that its model counts for, or from none.
  */
 export interface StandingBudgets {

@@ -26,7 +26,7 @@ export interface Capability {
   configure(configuration: AgentConfiguration): AgentConfiguration
 }
 
-/** Limits for `UseGuards`. Absent: the default of seed 002 (20 steps, 32,768 tokens, 300 s). `null`: no such limit. */
+/** Limits for `UseGuards`. Absent: the default (20 steps, 32,768 tokens, 300 s). `null`: no such limit. */
 export interface GuardLimits {
   /** Turns; 20. */
   readonly maxSteps?: number | null
@@ -46,7 +46,8 @@ const guardLimits: { readonly [name in keyof GuardLimits]-?: true } = {
   finishReasons: true,
 }
 
-/** The guards of limits (spec R-GUARD-7). Without arguments: 20 steps, 32,768 tokens, 300 s. `null` switches one off. */
+// Spec R-GUARD-7.
+/** The guards of limits. Without arguments: 20 steps, 32,768 tokens, 300 s. `null` switches one off. */
 export class UseGuards implements Capability {
   readonly guards: readonly Guard[]
 

@@ -1,7 +1,8 @@
 import type { AgentState } from '../agent-state.ts'
 import { StopSignal } from '../endings/signal.ts'
 
-/** Is asked at every checkpoint whether the run is to stop (spec R-ORD-7). It may look anywhere: a flag, a key in a store. */
+// Spec R-ORD-7.
+/** Is asked at every checkpoint whether the run is to stop. It may look anywhere: a flag, a key in a store. */
 export interface CancellationSource {
   cancellationSignal(state: AgentState): StopSignal | null | undefined | Promise<StopSignal | null | undefined>
 }

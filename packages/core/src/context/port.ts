@@ -39,13 +39,15 @@ export interface Compaction {
 export interface CompactionScope {
   /** Aborted when the run is; after that a compaction is waited for at most the grace time. */
   readonly signal: AbortSignal
-  /** Asks a model: reserved before and settled after, retried, on record and in the figures of the run (spec R-CTX-6). Never rejects. */
+  // Spec R-CTX-6.
+  /** Asks a model: reserved before and settled after, retried, on record and in the figures of the run. Never rejects. */
   readonly ask: (request: CompactionRequest) => Promise<CompactionReply>
   /** What a person and hooks want of the summary; empty for nothing. */
   readonly instructions: string
 }
 
-/** How often one compaction may ask: once, and three times more with less of the conversation (spec R-CTX-7). */
+// Spec R-CTX-7.
+/** How often one compaction may ask: once, and three times more with less of the conversation. */
 export const compactionRequests = 4
 
 /** One question of a compaction. */
@@ -120,7 +122,8 @@ export interface CollapseStage {
   readonly question: CompactionRequest
 }
 
-/** The four layers against a full context window (spec R-CTX-1), as a port. */
+// Spec R-CTX-1.
+/** The four layers against a full context window, as a port. */
 export interface ContextManager {
   /** Whether a conversation is compacted before it is too long; when not, the blocking limit applies. */
   readonly autoCompact: boolean

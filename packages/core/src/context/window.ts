@@ -25,7 +25,7 @@ export interface WindowFigures {
   readonly isAtBlockingLimit: boolean
 }
 
-/** Which thresholds are passed with so many tokens used (seed 000, `calculateTokenWarningState`). Pure. */
+/** Which thresholds are passed with so many tokens used. Pure. */
 export function windowFigures(usedTokens: number, windowTokens: number, thresholds: WindowThresholds): WindowFigures {
   const next = Math.min(thresholds.compaction, thresholds.blocking, windowTokens)
   return {

@@ -8,7 +8,8 @@ export type ExecutionContinuationJson = {
   readonly isContinuationRequested: boolean
 }
 
-/** Which signals stand, and whether a hook asked to go on although they do (spec R-DEC-2). Immutable. */
+// Spec R-DEC-2.
+/** Which signals stand, and whether a hook asked to go on although they do. Immutable. */
 export class ExecutionContinuation {
   static readonly #fresh: ExecutionContinuation = new ExecutionContinuation(StopSignals.empty(), false)
   readonly #signals: StopSignals

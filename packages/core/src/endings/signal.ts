@@ -34,7 +34,8 @@ interface StopException {
 
 const noContext: JsonObject = Object.freeze({})
 
-/** An immutable request to stop (spec R-STOP-1). */
+// Spec R-STOP-1.
+/** An immutable request to stop. */
 export class StopSignal {
   readonly reason: StopCategory
   readonly message: string
@@ -57,9 +58,10 @@ export class StopSignal {
     return new StopSignal({ reason: 'user_requested', message, ...details })
   }
 
+  // Spec R-STOP-7.
   /**
    * The signal that a thrown `AgentStopException` stands for: its own signal's reason and message,
-   * both contexts merged (the exception's wins), and the exception's source where it names one (spec R-STOP-7).
+   * both contexts merged (the exception's wins), and the exception's source where it names one.
    */
   static fromStopException(exception: StopException): StopSignal {
     const { signal } = exception

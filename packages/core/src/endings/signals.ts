@@ -1,7 +1,8 @@
 import { StopCategory } from './reason.ts'
 import { StopSignal, type StopSignalJson } from './signal.ts'
 
-/** An immutable list of signals in the order in which they were raised (spec R-STOP-3). */
+// Spec R-STOP-3.
+/** An immutable list of signals in the order in which they were raised. */
 export class StopSignals implements Iterable<StopSignal> {
   static readonly #empty: StopSignals = new StopSignals([])
   readonly #signals: readonly StopSignal[]

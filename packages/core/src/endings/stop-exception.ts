@@ -13,8 +13,9 @@ export interface AgentStopInit {
   readonly cause?: unknown
 }
 
+// Spec R-STOP-7.
 /**
- * Thrown by a tool or a hook to stop the run (spec R-STOP-7). It is control flow, not an error: the turn is recorded,
+ * Thrown by a tool or a hook to stop the run. It is control flow, not an error: the turn is recorded,
  * calls beside it that run are finished, and the others get the result "Not run".
  * Its message is the signal's, else its own, else the reason.
  */

@@ -24,7 +24,8 @@ const terminalOfReason = {
 /** Who raised a signal, where that decides the terminal. */
 export type SignalOrigin = 'guard' | 'hook' | 'tool' | 'post_tool_hook'
 
-/** Where a signal that a guard, hook or tool raised ends the run (spec R-STOP-6). */
+// Spec R-STOP-6.
+/** Where a signal that a guard, hook or tool raised ends the run. */
 export function terminalOf(signal: StopSignal, origin: SignalOrigin = 'guard'): EndingReason {
   if (signal.reason === 'stop_requested') {
     if (origin === 'post_tool_hook') return 'hook_stopped'
@@ -32,13 +33,15 @@ export function terminalOf(signal: StopSignal, origin: SignalOrigin = 'guard'): 
   return terminalOfReason[signal.reason]
 }
 
-/** What a run did, in figures (spec R-END-7). */
+// Spec R-END-7.
+/** What a run did, in figures. */
 export interface RunSummary {
   readonly assistantMessages: number
   readonly toolResults: number
   /** Turns, for people: with those that a stop hook or the token target added. */
   readonly turns: number
-  /** Attempts that reached the model (spec R-LAP-9). */
+  // Spec R-LAP-9.
+  /** Attempts that reached the model. */
   readonly requests: number
   /** The run's own requests; those of subagents are in `modelUsage`. */
   readonly usage: Usage
@@ -68,7 +71,8 @@ export interface RunResult {
   readonly committedUsd: number
   /** What a limit on tokens counts: input (cached too) and output, with what unknown or aborted attempts may have come to. */
   readonly totalTokens: number
-  /** Active milliseconds, over all resumes, without the time that a person was waited for (spec R-STEP-9). */
+  // Spec R-STEP-9.
+  /** Active milliseconds, over all resumes, without the time that a person was waited for. */
   readonly durationMs: number
   /** Ids of tool calls that were left behind because they did not react to an abort. */
   readonly stillRunning: readonly string[]

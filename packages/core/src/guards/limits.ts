@@ -46,7 +46,8 @@ export function stepLimit(steps: number): StepsLimitHook {
   return new StepsLimitHook(steps)
 }
 
-/** Whether a guard looks at a subagent too: its turns are its own (spec R-SUB-4). */
+// Spec R-SUB-4.
+/** Whether a guard looks at a subagent too: its turns are its own. */
 export function isForAgents(guard: Guard): boolean {
   return !(guard instanceof StepsLimitHook)
 }

@@ -63,7 +63,8 @@ interface Changes {
   readonly beforePrompt?: MessageContent
 }
 
-/** What a hook is given and gives back (spec R-HOOK-1). Immutable: every `with…` returns a new one. */
+// Spec R-HOOK-1.
+/** What a hook is given and gives back. Immutable: every `with…` returns a new one. */
 export class HookContext {
   readonly #init: HookContextInit
   readonly #changes: Changes
@@ -107,8 +108,9 @@ export class HookContext {
     return this.#init.error
   }
 
+  // Spec R-HOOK-16.
   /**
-   * Asks a model through the run, while the hook goes on: in its budget, its figures and its record (spec R-HOOK-16). A resume after a crash calls
+   * Asks a model through the run, while the hook goes on: in its budget, its figures and its record. A resume after a crash calls
    * the hook again, with what it asked the same way answered from the record. `over_budget`: nothing was asked.
    */
   ask(question: HookQuestion): Promise<CompactionReply> {

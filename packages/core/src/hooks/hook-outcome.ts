@@ -4,7 +4,8 @@ import type { MessageContent, ModelMessage } from '../messages.ts'
 import type { StopSignalJson } from '../endings/signal.ts'
 import type { Attachment } from '../transcript.ts'
 
-/** When a hook is called (spec R-HOOK-3). */
+// Spec R-HOOK-3.
+/** When a hook is called. */
 export type HookTrigger =
   | 'beforeExecution'
   /** A subagent is about to make its first request. Its runs have no `beforeExecution`. */

@@ -6,7 +6,8 @@ import type { HookFigures } from './hook-figures.ts'
 import type { AskModel } from './questions.ts'
 import { uniqueNames } from '../unique-names.ts'
 
-/** What the stop-hook stage receives (spec R-SHOOK-1). */
+// Spec R-SHOOK-1.
+/** What the stop-hook stage receives. */
 export interface StopHookInput {
   readonly messagesForQuery: readonly ModelMessage[]
   readonly assistantMessages: readonly AssistantMessage[]

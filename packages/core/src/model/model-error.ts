@@ -3,7 +3,8 @@ import { HaltingError } from '../errors.ts'
 import { jsonOf } from '../json.ts'
 import type { Usage } from '../messages.ts'
 
-/** The kinds of failure that the loop tells apart. The first eight are names of the SDK message format (spec R-SDK-12). */
+// Spec R-SDK-12.
+/** The kinds of failure that the loop tells apart. The first eight are names of the SDK message format. */
 export type ModelErrorKind =
   | 'authentication_failed'
   | 'billing_error'

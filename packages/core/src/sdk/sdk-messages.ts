@@ -266,7 +266,8 @@ export interface SdkStop {
   readonly forced: boolean
 }
 
-/** The result message: exactly one a run, the last of it (spec R-SDK-1). */
+// Spec R-SDK-1.
+/** The result message: exactly one a run, the last of it. */
 export type SdkResult<Output = unknown> = Base & {
   readonly type: 'result'
   readonly subtype: ResultSubtype

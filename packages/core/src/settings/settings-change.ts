@@ -20,8 +20,9 @@ export type LimitsChange = {
   readonly maxGoalTries?: number | null
 }
 
+// Spec R-SET-1.
 /**
- * What a person sets while a run goes on. JSON: it is put on record as it is, and counts from there on (spec R-SET-1).
+ * What a person sets while a run goes on. JSON: it is put on record as it is, and counts from there on.
  * What is left out stays; null goes back to what the options say.
  */
 export type SettingsChange = {
@@ -45,7 +46,8 @@ export type RunChange = SettingsChange & {
   readonly untilBefore?: readonly GoalSpec[]
 }
 
-/** What stands of all changes so far, in place of the options. A lap records it, so that a resume knows (spec R-SET-4). */
+// Spec R-SET-4.
+/** What stands of all changes so far, in place of the options. A lap records it, so that a resume knows. */
 export type SettingsInForce = {
   readonly model?: string
   /** The model was set after the fallback had taken over: it is asked, and not the fallback. */

@@ -119,7 +119,8 @@ export class DurableStepEngine implements AnswerableStepEngine {
     }
   }
 
-  /** What follows a step waits until timers had their turn, where steps have followed each other for too long (spec R-STEP-15). */
+  // Spec R-STEP-15.
+  /** What follows a step waits until timers had their turn, where steps have followed each other for too long. */
   #withPause<T>(step: Eventually<StepResult<T>>): Eventually<StepResult<T>> {
     if (step instanceof Promise) return step.then((came) => this.#paused(came))
     return this.#paused(step)

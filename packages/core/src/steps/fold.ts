@@ -85,7 +85,8 @@ export function inboxIdsIn(records: readonly StepRecord[]): readonly string[] {
   })
 }
 
-/** What was settled, plus the reservation of every request that is open, at worst case (spec R-RES-5). */
+// Spec R-RES-5.
+/** What was settled, plus the reservation of every request that is open, at worst case. */
 function ledgerSoFarOf(records: readonly StepRecord[]): LedgerSoFar {
   const past = new PastOfRun()
   for (const record of records) past.note(record)

@@ -45,7 +45,8 @@ export type StepRecord =
   | ({ readonly type: 'end'; readonly scope: string } & RunEnd)
   /** Between runs: of the conversation its first `entries` are left. `after` is the id of the last of them; null for none. */
   | { readonly type: 'rewind'; readonly entries: number; readonly after: string | null }
-  /** A stage after a run; another run may have begun since (spec R-AFTER-6). */
+  // Spec R-AFTER-6.
+  /** A stage after a run; another run may have begun since. */
   | { readonly type: 'stage'; readonly stage: StageRecord }
 
 /** Where a driver keeps its records, in their order. */

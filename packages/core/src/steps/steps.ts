@@ -4,7 +4,8 @@ import type { Json } from '../json.ts'
 import type { Iteration, RunEnd, RunStart } from '../state.ts'
 import type { ExternalInput } from './control.ts'
 
-/** A stable name within a session: `<run>/<agent path>/tool:<request>:<index>:<call id>` and the like (spec R-STEP-2). */
+// Spec R-STEP-2.
+/** A stable name within a session: `<run>/<agent path>/tool:<request>:<index>:<call id>` and the like. */
 export type StepKey = string
 
 /** What an effect is handed. */
@@ -86,11 +87,12 @@ export interface Waited<T> {
 /** What a poll for control gave: mostly nothing, at once. */
 export type PolledExternalInput = Eventually<ExternalInput | undefined>
 
+// Spec R-STEP-1, R-STEP-3, R-STEP-4, R-STEP-7.
 /**
  * The one port through which the loop awaits anything: journal, resume, replay and cluster are drivers of it.
- * The loop awaits only these promises, or all of several (spec R-STEP-1). An effect returns data and never rejects; a rejection
- * means that the driver failed (R-STEP-3). A driver may answer at once, without a promise; it refuses by rejecting, never by throwing.
- * The first result of a key wins (R-STEP-4). Nothing that the loop decides by is read from anywhere else (R-STEP-7).
+ * The loop awaits only these promises, or all of several. An effect returns data and never rejects; a rejection
+ * means that the driver failed. A driver may answer at once, without a promise; it refuses by rejecting, never by throwing.
+ * The first result of a key wins. Nothing that the loop decides by is read from anywhere else.
  */
 export interface StepEngine {
   /** True while the open turn is answered from the record. */

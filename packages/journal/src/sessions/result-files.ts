@@ -36,8 +36,9 @@ export interface ResultFiles extends LargeResults {
   readonly readableFolders: readonly string[]
 }
 
+// Spec R-KEEP-1.
 /**
- * Large results in `tool-results` of the session's folder, a file each (spec R-KEEP-1).
+ * Large results in `tool-results` of the session's folder, a file each.
  *
  * K1: folders are the person's alone (0700), files too (0600), and a file is there whole or not at all.
  * K2: no link among the session's folders is followed, and none in the place of a file.

@@ -136,12 +136,13 @@ export interface Explanation {
 /** The rules with what persons allowed or denied in the session, by the list of that. */
 type KnownBooks = WeakMap<NonNullable<PermissionRequest['learned']>, { readonly of: RuleBook; readonly is: RuleBook }>
 
+// Spec R-RULE-1, R-RULE-1, R-RULE-4, R-RULE-5.
 /**
- * Permission rules (spec R-RULE-1). Throws `PermissionRuleError` for rules that cannot be read.
+ * Permission rules. Throws `PermissionRuleError` for rules that cannot be read.
  *
- * A deny rule wins over every allow, mode and hook (R-RULE-1).
- * A compound command is allowed only if every part of it is (R-RULE-4).
- * A path is denied if either end of it is, and allowed only if both are (R-RULE-5).
+ * A deny rule wins over every allow, mode and hook.
+ * A compound command is allowed only if every part of it is.
+ * A path is denied if either end of it is, and allowed only if both are.
  */
 export function createPermissions(options: PermissionOptions): RulePermissions {
   const cwd = resolve(options.cwd)
@@ -306,7 +307,8 @@ function explanationOf(command: string, book: RuleBook): Explanation {
   }
 }
 
-/** Where a person would be asked and nobody is there, a call that cannot succeed fails all the same: no rule would help it (spec R-PERM-12). */
+// Spec R-PERM-12.
+/** Where a person would be asked and nobody is there, a call that cannot succeed fails all the same: no rule would help it. */
 function unlessItFails(
   { precheck }: PermissionRequest,
   denied: RuleDecision,
@@ -315,8 +317,9 @@ function unlessItFails(
   return precheck().then((why) => (why === undefined ? denied : { behavior: 'fail', message: why }))
 }
 
+// Spec R-RULE-2a.
 /**
- * What a rule says about the input of a call holds whatever name the model gave the tool (spec R-RULE-2a). A bare rule for that name speaks about a tool
+ * What a rule says about the input of a call holds whatever name the model gave the tool. A bare rule for that name speaks about a tool
  * that does not run.
  */
 function deniedAsWritten({ call, written }: PermissionRequest, book: RuleBook, judged: Subjects): string | undefined {
@@ -387,7 +390,8 @@ const writers: ReadonlySet<string> = new Set(['Edit', 'Write', 'NotebookEdit', p
 
 const mostJudged = 1_000
 
-/** What was looked at is what is opened: a path that leads elsewhere by then is not (spec R-PLACE-1a). */
+// Spec R-PLACE-1a.
+/** What was looked at is what is opened: a path that leads elsewhere by then is not. */
 function noteJudged(
   judged: Map<string, ReadonlyMap<string, string>>,
   { call, agentId }: PermissionRequest,

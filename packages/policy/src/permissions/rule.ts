@@ -100,7 +100,8 @@ export function parseRules(
   return rules
 }
 
-/** What takes away also takes the folder `app/[id]` that `Read(app/[id]/**)` was written for, beside the set of characters (spec R-RULE-3b). */
+// Spec R-RULE-3b.
+/** What takes away also takes the folder `app/[id]` that `Read(app/[id]/**)` was written for, beside the set of characters. */
 function allReadings(rule: PermissionRule, roots: PatternRoots): readonly PermissionRule[] {
   const { spec } = rule
   if (spec.kind !== 'path') return [rule]
