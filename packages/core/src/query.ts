@@ -11,12 +11,15 @@ import type { SdkMessages } from './sdk/sdk-messages.ts'
 export interface QueryInput<Output = unknown> {
   /** One prompt, or prompts that come one after another: each is a run. */
   readonly prompt: MessageContent | AsyncIterable<MessageContent>
+  /** What the query runs with. */
   readonly options: QueryOptions<Output>
 }
 
 /** SDK messages of a query, with a hand on the run that goes on. */
 export interface Query<Output = unknown> extends SdkMessages<Output> {
+  /** The engine behind the query, for further prompts and for its state. */
   readonly engine: QueryEngine<Output>
+  /** Ends the current run at once. */
   interrupt(): void
 }
 

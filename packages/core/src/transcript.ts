@@ -23,7 +23,12 @@ export type UserOrigin = 'prompt' | 'tool_results' | 'steer' | 'follow_up' | 'ho
 const personOrigins: ReadonlySet<UserOrigin> = new Set<UserOrigin>(['prompt', 'steer', 'follow_up'])
 
 /** Whether a person said it, and no tool, hook or the loop itself. */
-export function isOfPerson({ origin }: { readonly origin: UserOrigin }): boolean {
+export function isOfPerson({
+  origin,
+}: {
+  /** Where the message came from. */
+  readonly origin: UserOrigin
+}): boolean {
   return personOrigins.has(origin)
 }
 
@@ -54,7 +59,9 @@ export type GoalFilesMemo = { readonly of: number; readonly memo: Json }
 /** A message of the model in a transcript. */
 export type AssistantEntry = {
   readonly kind: 'assistant'
+  /** Id of the entry, unique in the session. */
   readonly id: string
+  /** The message. */
   readonly message: AssistantMessage
   /** Set on a message that we wrote to tell of a failure: shown to people, never sent to the model. */
   readonly error?: ModelErrorKind | 'max_output_tokens'
@@ -64,14 +71,27 @@ export type AssistantEntry = {
 
 /** Said to people and programs, never to the model. */
 export type Attachment =
-  | { readonly type: 'max_turns_reached'; readonly maxTurns: number; readonly turnCount: number }
+  | {
+      readonly type: 'max_turns_reached'
+      /** The limit on turns. */
+      readonly maxTurns: number
+      /** Turns of the run. */
+      readonly turnCount: number
+    }
   | {
       readonly type: 'hook_stopped_continuation'
+      /** Id of the hook. */
       readonly hook: string
+      /** Why it stopped the run. */
       readonly message: string
+      /** The call after which it did; null where there was none. */
       readonly callId: string | null
     }
-  | { readonly type: 'informational'; readonly message: string }
+  | {
+      readonly type: 'informational'
+      /** A sentence for a person. */
+      readonly message: string
+    }
 
 type AttachmentEntry = {
   readonly kind: 'attachment'
@@ -161,6 +181,7 @@ interface Log {
  */
 export class Transcript implements Iterable<TranscriptEntry> {
   readonly #log: Log
+  /** The number of entries. */
   readonly length: number
 
   private constructor(log: Log, length: number) {
@@ -175,10 +196,12 @@ export class Transcript implements Iterable<TranscriptEntry> {
     return owner
   }
 
+  /** The transcript without entries. */
   static empty(): Transcript {
     return Transcript.of([])
   }
 
+  /** A transcript of these entries. */
   static of(entries: readonly TranscriptEntry[]): Transcript {
     return Transcript.#ownerOf({
       entries: [...entries],
@@ -198,10 +221,12 @@ export class Transcript implements Iterable<TranscriptEntry> {
     return Transcript.of(data as readonly TranscriptEntry[])
   }
 
+  /** A transcript with this entry at its end. */
   append(entry: TranscriptEntry): Transcript {
     return this.appendAll([entry])
   }
 
+  /** A transcript with these entries at its end. */
   appendAll(entries: readonly TranscriptEntry[]): Transcript {
     if (entries.length === 0) return this
     const log = this.#log.owner === this ? this.#log : this.#copy()
@@ -219,6 +244,7 @@ export class Transcript implements Iterable<TranscriptEntry> {
     return new Transcript(this.#log, this.length)
   }
 
+  /** The entry at an index; a negative one counts from the end. Undefined out of range. */
   at(index: number): TranscriptEntry | undefined {
     const position = index < 0 ? this.length + index : index
     return position < this.length ? this.#log.entries[position] : undefined
@@ -297,6 +323,7 @@ export class Transcript implements Iterable<TranscriptEntry> {
     return this.length === 0 ? 0 : (digests[this.length - 1] ?? 0)
   }
 
+  /** Iterates over the entries, the oldest first. */
   *[Symbol.iterator](): Iterator<TranscriptEntry> {
     for (let index = 0; index < this.length; index++) {
       const entry = this.#log.entries[index]
@@ -304,6 +331,7 @@ export class Transcript implements Iterable<TranscriptEntry> {
     }
   }
 
+  /** The entries, for JSON. */
   toJSON(): readonly TranscriptEntry[] {
     return this.since(0)
   }

@@ -44,11 +44,15 @@ export function afterRun(engine: QueryEngine, stages: readonly Stage[], options:
 /** What a stage is run with where no run was before it. */
 export interface AloneOptions
   extends StagesOptions, Pick<RunOptions, 'prices' | 'tokens' | 'clock' | 'mediaLimits' | 'graceMs' | 'standing'> {
+  /** The model that stages ask unless they name another. */
   readonly model: RunOptions['model']
+  /** Id of the session. */
   readonly sessionId: string
   /** Of all of them together; no limit but their own when absent. */
   readonly maxBudgetUsd?: number
+  /** The session so far. Default: an empty one. */
   readonly transcript?: Transcript
+  /** Where the records of stages go. Default: nowhere. */
   readonly log?: StepStore
 }
 

@@ -7,9 +7,11 @@ import type { StageMessage } from './stage.ts'
 
 /** One call of a hook, whoever runs it. */
 export interface HookCall {
+  /** Name of the hook. */
   readonly hook: string
   /** The trigger, or the event of a settings file. */
   readonly event: string
+  /** Milliseconds that it took. */
   readonly durationMs: number
   /** What it decided, in a word each; nothing for a hook that let things be. */
   readonly decisions: readonly string[]
@@ -37,6 +39,7 @@ export class HookFigures {
     this.add({ hook, event: trigger, durationMs, decisions: decisionsOf(outcome) })
   }
 
+  /** Adds one call of a hook. */
   add({ hook, event, durationMs, decisions }: HookCall): void {
     const key = JSON.stringify([hook, event])
     const row = this.#rows.get(key) ?? {

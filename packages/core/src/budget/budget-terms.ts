@@ -5,6 +5,7 @@ export type BudgetPer = 'day' | 'month'
 
 /** A standing budget as a person sets it: so many US dollars a day or a month. */
 export interface BudgetTerms {
+  /** Length of the period. */
   readonly per: BudgetPer
   /** US dollars, above 0. */
   readonly usd: number

@@ -14,7 +14,13 @@ export interface BudgetLease {
    * Asks for so much in all. Resolves when `usd` says what there is now, which may be less. Nobody could tell what a rejection means: whoever cannot ask
    * tries again until `signal` is aborted.
    */
-  growTo(usd: number, options: { readonly signal: AbortSignal }): Promise<void>
+  growTo(
+    usd: number,
+    options: {
+      /** Aborted when the run is. */
+      readonly signal: AbortSignal
+    },
+  ): Promise<void>
 }
 
 export const isBudgetLease: Given = (name, value) => {

@@ -25,6 +25,7 @@ export type BudgetCompletionEvent = {
   readonly budget: number
   /** Too little came of the last continuations. */
   readonly diminishingReturns: boolean
+  /** Active milliseconds of the run. */
   readonly durationMs: number
 }
 

@@ -22,6 +22,7 @@ export type AbortCause =
 /** The `reason` of the signal that tools and models are given. */
 export class RunAbort extends Error {
   override readonly name = 'AbortError'
+  /** Who aborted, and why. */
   readonly abortCause: AbortCause
 
   constructor(abortCause: AbortCause) {

@@ -54,6 +54,7 @@ export type EndingLimit =
 
 /** What frontends need to know of a limit. */
 export interface EndingLimitFacts {
+  /** What the limit counts: turns, tool calls, US dollars, tokens, milliseconds, tries of a goal, or repeated turns. */
   readonly unit: 'turns' | 'calls' | 'usd' | 'tokens' | 'ms' | 'tries' | 'repeats'
   /**
    * Who raises it before a run continues. `continuing`: to continue is enough, and as much again is granted. `person`: it is paid for, so a person
@@ -85,7 +86,13 @@ export type EndingAction =
   /** Ask once more, without tools, for a last answer. */
   | { readonly kind: 'last-answer' }
   /** Continue with this prompt. */
-  | { readonly kind: 'prompt'; readonly label: string; readonly text: string }
+  | {
+      readonly kind: 'prompt'
+      /** The label of the button or key. */
+      readonly label: string
+      /** The text of the prompt. */
+      readonly text: string
+    }
   /** Resume, where the session can be resumed; else continue with a prompt. */
   | { readonly kind: 'retry' }
   | { readonly kind: 'compact' }
@@ -105,7 +112,11 @@ export type EndingAdvice =
   | string
   | RaiseLimit
   /** Permit compaction. With `otherwise`: only where it was switched off, else this text. */
-  | { readonly kind: 'permit-compaction'; readonly otherwise?: string }
+  | {
+      readonly kind: 'permit-compaction'
+      /** The advice where compaction is already permitted; absent: the same advice in both cases. */
+      readonly otherwise?: string
+    }
   /** Give compaction more room than it had. */
   | { readonly kind: 'more-room' }
   | { readonly kind: 'another-model' }
@@ -116,9 +127,19 @@ export type EndingAdvice =
 export type EndingDetail =
   | { readonly kind: 'none' }
   /** The message of the signal: without this prefix, and not at all where it is `unless`. */
-  | { readonly kind: 'message'; readonly prefix?: string; readonly unless?: string }
+  | {
+      readonly kind: 'message'
+      /** A prefix that is removed from the message; absent: none is. */
+      readonly prefix?: string
+      /** A message that is not shown at all, since the sentence has said it; absent: every message is shown. */
+      readonly unless?: string
+    }
   /** `used` and `limit` of the signal's context in this unit, and what the next request needs where the signal has it. */
-  | { readonly kind: 'figures'; readonly unit: Exclude<EndingLimitFacts['unit'], 'repeats'> }
+  | {
+      readonly kind: 'figures'
+      /** Unit in which the two figures are printed. */
+      readonly unit: Exclude<EndingLimitFacts['unit'], 'repeats'>
+    }
 
 /** How an ending is presented to a person. The loop reads none of it. */
 export interface EndingPresentation {
@@ -130,13 +151,16 @@ export interface EndingPresentation {
   // Spec R-TERM-25.
   /** What happened, without a mark at its end. */
   readonly sentence: string
+  /** What follows the sentence: nothing, the message of the signal, or its figures. */
   readonly detail: EndingDetail
   // Spec R-TEXT-5.
   /** What to do next, by the kind of frontend; '' for nothing, or where the actions say it. */
   readonly advice: {
     /** One prompt a process. */
     readonly command: EndingAdvice
+    /** For an editor. */
     readonly editor: string | RaiseLimit
+    /** For the interactive program. */
     readonly terminal: string
   }
   // Spec R-TERM-26.
@@ -151,12 +175,14 @@ export interface EndingPresentation {
 
 /** One row of the table: everything about an ending that does not depend on the run. */
 export interface Ending extends EndingPresentation {
+  /** The category of the signal that leads to this ending. */
   readonly category: StopCategory
   /** graceful: at a checkpoint; immediate: what is in flight is aborted or has failed; preemptive: before a request is made. */
   readonly manner: 'graceful' | 'immediate' | 'preemptive'
   // Spec R-END-4.
   /** Which results the calls of the last message have. */
   readonly toolResults: 'all' | 'partial' | 'synthetic' | 'none'
+  /** `subtype` of the result message. */
   readonly subtype: ResultSubtype
   // Spec R-GOAL-23.
   /**

@@ -4,6 +4,7 @@ import { StopCategory } from './reason.ts'
 
 /** What a signal is made of. */
 export interface StopSignalInit {
+  /** Why to stop; it decides the ending and the priority among signals. */
   readonly reason: StopCategory
   /** For a person, with figures: `Step limit reached: 10/10`. */
   readonly message?: string
@@ -18,9 +19,13 @@ export interface StopSignalInit {
 
 /** The stored form of a signal. */
 export type StopSignalJson = {
+  /** Why to stop. */
   readonly reason: StopCategory
+  /** For a person, with figures. */
   readonly message: string
+  /** Limits and counters, for diagnosis; `{}` for none. */
   readonly context: JsonObject
+  /** Name of the guard, hook or tool that raised it; null when not known. */
   readonly source: string | null
 }
 
@@ -37,9 +42,13 @@ const noContext: JsonObject = Object.freeze({})
 // Spec R-STOP-1.
 /** An immutable request to stop. */
 export class StopSignal {
+  /** Why to stop. */
   readonly reason: StopCategory
+  /** For a person, with figures. */
   readonly message: string
+  /** Limits and counters, for diagnosis; `{}` for none. Deeply frozen. */
   readonly context: JsonObject
+  /** Name of the guard, hook or tool that raised it; null when not known. */
   readonly source: string | null
 
   constructor(init: StopSignalInit) {
@@ -51,9 +60,15 @@ export class StopSignal {
     Object.freeze(this)
   }
 
+  /** A signal with the category `user_requested`. */
   static userRequested(
     message = 'Stop requested by user',
-    details: { readonly context?: JsonObject; readonly source?: string } = {},
+    details: {
+      /** Limits and counters, for diagnosis. */
+      readonly context?: JsonObject
+      /** Name of what raised it. */
+      readonly source?: string
+    } = {},
   ): StopSignal {
     return new StopSignal({ reason: 'user_requested', message, ...details })
   }
@@ -73,6 +88,7 @@ export class StopSignal {
     })
   }
 
+  /** Whether something other than an answer of the model ended the run: every category but `completed` and `finish_reason`. */
   wasForceStopped(): boolean {
     return StopCategory.wasForceStopped(this.reason)
   }
@@ -82,6 +98,7 @@ export class StopSignal {
     return this.message === '' ? this.reason : `${this.reason}: ${this.message}`
   }
 
+  /** The stored form, which the constructor accepts. */
   toJSON(): StopSignalJson {
     return { reason: this.reason, message: this.message, context: this.context, source: this.source }
   }

@@ -36,7 +36,9 @@ export function terminalOf(signal: StopSignal, origin: SignalOrigin = 'guard'): 
 // Spec R-END-7.
 /** What a run did, in figures. */
 export interface RunSummary {
+  /** Messages of the model. */
   readonly assistantMessages: number
+  /** Results of tool calls. */
   readonly toolResults: number
   /** Turns, for people: with those that a stop hook or the token target added. */
   readonly turns: number
@@ -54,7 +56,12 @@ export interface RunSummary {
 }
 
 /** What one model came to in a run: its usage, and its cost in US dollars. */
-export type ModelFigures = { readonly usage: Usage; readonly costUsd: number }
+export type ModelFigures = {
+  /** Tokens of this model. */
+  readonly usage: Usage
+  /** US dollars, settled. */
+  readonly costUsd: number
+}
 
 /** How a run ended, with the figures behind it: the same record in the return value, the last event, the session and the result line. */
 export interface RunResult {
@@ -64,6 +71,7 @@ export interface RunResult {
   readonly signal: StopSignal
   /** All signals that stood at the end; overridden ones are in the lap records. */
   readonly signals: StopSignals
+  /** Figures of the run. */
   readonly summary: RunSummary
   /** Settled, in US dollars. */
   readonly costUsd: number
@@ -80,5 +88,6 @@ export interface RunResult {
   readonly retryAt?: string
   /** How its goals stand; absent for a run without any. */
   readonly goal?: GoalResult
+  /** What failed, where the run ended because of a failure. */
   readonly error?: HaltingError
 }

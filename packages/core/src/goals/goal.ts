@@ -35,6 +35,7 @@ export interface GoalContext {
 
 /** What one check came to. */
 export type GoalVerdict = {
+  /** Whether the goal is met. */
   readonly met: boolean
   /** What it said, for the model and for people: a test runner's output. Only its end is used. */
   readonly report?: string

@@ -13,6 +13,7 @@ import type { HookTrigger } from './hook-outcome.ts'
 export interface Hook {
   /** Unique in a run and stable over restarts: its outcome is recorded by it. The class name with a number when absent. */
   readonly id?: string
+  /** The moments at which it is called. */
   readonly triggers: readonly HookTrigger[]
   /** Higher comes first; 0 unless said otherwise. */
   readonly priority?: number
@@ -24,20 +25,27 @@ export interface Hook {
    * what it threw is not told either. The record of the call holds what the hooks left of the result, and never what they took out. Without it a failure decides nothing, and the model sees the result as it is.
    */
   readonly onError?: 'withhold'
+  /** Called at each of its triggers. Returns the context, changed or not; nothing returned changes nothing. */
   handle(context: HookContext): HookContext | void | Promise<HookContext | void>
 }
 
 /** When and for what a `CallableHook` is called. */
 export interface CallableHookOptions {
+  /** The moments at which it is called. */
   readonly triggers: readonly HookTrigger[]
+  /** Unique in a run and stable over restarts. */
   readonly id?: string
+  /** Hooks with a higher priority are called first. Default: 0. */
   readonly priority?: number
+  /** The tools whose calls it sees. Default: all. */
   readonly tools?: NonNullable<Hook['tools']>
+  /** Withhold the result of a tool when the hook throws. */
   readonly onError?: NonNullable<Hook['onError']>
 }
 
 /** A hook from a function. */
 export class CallableHook implements Hook {
+  /** The moments at which it is called. */
   readonly triggers: readonly HookTrigger[]
   readonly priority: number
   declare readonly id?: string
@@ -64,6 +72,7 @@ export class CallableHook implements Hook {
     if (options.onError !== undefined) this.onError = options.onError
   }
 
+  /** Calls the function. */
   handle(context: HookContext): HookContext | void | Promise<HookContext | void> {
     return this.#handle(context)
   }

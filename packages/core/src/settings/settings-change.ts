@@ -30,7 +30,9 @@ export type SettingsChange = {
   readonly model?: string | null
   /** By a name that the permissions know. */
   readonly permissionMode?: string | null
+  /** How much the model may think from the next request on. */
   readonly thinking?: Thinking | null
+  /** Limits to replace; those that are left out stay. */
   readonly limits?: LimitsChange
   /** Names of tools beside those of the options, which `moreTools` gives: all of them, in place of those before. */
   readonly tools?: readonly string[] | null
@@ -49,16 +51,23 @@ export type RunChange = SettingsChange & {
 // Spec R-SET-4.
 /** What stands of all changes so far, in place of the options. A lap records it, so that a resume knows. */
 export type SettingsInForce = {
+  /** Id of the model of the next request. */
   readonly model?: string
   /** The model was set after the fallback had taken over: it is asked, and not the fallback. */
   readonly isPastFallback?: true
+  /** The permission mode. */
   readonly permissionMode?: string
+  /** How much the model may think. */
   readonly thinking?: Thinking
+  /** The limits that were set. */
   readonly limits?: LimitsChange
+  /** Names of tools in addition to those of the options. */
   readonly tools?: readonly string[]
+  /** The goals that were set. */
   readonly until?: readonly GoalSpec[]
   /** The goals of the options when `until` was set: whoever goes on with these again has those that were set. */
   readonly untilBefore?: readonly GoalSpec[]
+  /** Changes of permission rules that a person agreed to. */
   readonly permissionUpdates?: readonly PermissionUpdate[]
 }
 

@@ -22,7 +22,9 @@ export interface EffectScope {
 
 /** What the loop asks of a driver for one step. */
 export interface StepOptions<T> {
+  /** Aborted when the run is. */
   readonly signal: AbortSignal
+  /** Reports events of the step while it runs. */
   readonly emit: (event: RunEvent) => void
   /** What was asked, told apart: a key that is found with another digest is a mismatch, not an answer, and writes nothing. */
   readonly digest?: () => string
@@ -45,11 +47,13 @@ export interface AbandonedStep {
 
 /** What a step came to, and when. */
 export interface StepResult<T> {
+  /** What the effect returned. */
   readonly value: T
   /** Answered from the record. */
   readonly replayed: boolean
   /** When it began, in milliseconds of the session's active clock, which stands still while nobody runs or a person is waited for. */
   readonly at: number
+  /** Milliseconds that it took. */
   readonly durationMs: number
 }
 
@@ -61,13 +65,19 @@ export interface ExternalInputOptions {
 
 /** What ends a wait beside its answer. */
 export interface WaitOptions {
+  /** Ends the wait when it aborts. */
   readonly signal: AbortSignal
   /** Its longest time in milliseconds by the wall clock, counted on over kills and resumes: its moments are its intent. Without end when absent. */
   readonly longestMs?: number
   /** Called where it is waited for, with what ends the wait; gives the way to be called no more. `why` is on record, and told. */
   readonly wakeOn?: (wake: (why: string) => void) => () => void
   /** Called where it is waited for, with its moments in milliseconds since 1970; not for a wait without a longest time. */
-  readonly onBegin?: (moments: { readonly sinceMs: number; readonly untilMs: number }) => void
+  readonly onBegin?: (moments: {
+    /** When the wait began. */
+    readonly sinceMs: number
+    /** When it ends at the latest. */
+    readonly untilMs: number
+  }) => void
 }
 
 /** How a wait ended. */
@@ -121,7 +131,14 @@ export interface StepEngine {
    */
   control(key: StepKey, poll: () => PolledExternalInput, options?: ExternalInputOptions): PolledExternalInput
   /** Resolves early, without an error, when aborted. The deadline is its intent. */
-  sleep(key: StepKey, ms: number, options: { readonly signal: AbortSignal }): Promise<void>
+  sleep(
+    key: StepKey,
+    ms: number,
+    options: {
+      /** Ends the sleep early when it aborts. */
+      readonly signal: AbortSignal
+    },
+  ): Promise<void>
   /** For a person's answer, which may come days later, or for a moment. The session's active clock stands still meanwhile. */
   wait<T>(key: StepKey, options: WaitOptions): Promise<Waited<T>>
   /** The run has ended. On record, and durable, once it settles. */
