@@ -26,8 +26,11 @@ type Own<Options> = Partial<Omit<Options, 'model' | 'id'>>
 
 /** What a program decides itself; it goes before the environment. */
 export interface ModelSettings extends Own<ServiceOptions> {
+  /** Size of the model's window in tokens. Default: from the price snapshot. */
   readonly contextWindow?: number | undefined
+  /** Most tokens of one reply. Default: from the price snapshot. */
   readonly maxOutputTokens?: number | undefined
+  /** Most tokens of a reply that was not cut before. */
   readonly defaultOutputTokens?: number | undefined
   /** For models of the Messages API alone. */
   readonly anthropic?: Own<AnthropicOptions> | undefined

@@ -19,6 +19,7 @@ export interface RequestBodyOptions {
   readonly cacheTtl?: '5m' | '1h' | undefined
   /** What a request does not say otherwise. */
   readonly thinking?: Thinking | undefined
+  /** How hard the model works on an answer. Default: that of the service. */
   readonly effort?: 'low' | 'medium' | 'high' | 'xhigh' | 'max' | undefined
   /** Tokens that the model is told it has for the whole task. It paces itself by them; nothing is ended by them. */
   readonly taskBudget?: number | undefined

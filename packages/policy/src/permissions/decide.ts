@@ -37,7 +37,9 @@ import {
 
 /** Allow rules that are missing, and the mode that they need where the present one allows nothing. */
 export interface Remedy {
+  /** The allow rules, as they are written in settings. */
   readonly rules: readonly string[]
+  /** The mode that would be needed; absent where the present one suffices. */
   readonly mode?: PermissionMode
 }
 

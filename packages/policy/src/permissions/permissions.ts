@@ -32,15 +32,21 @@ import { deniedAsCalled, deniedByRule, doNotBypass, notAllowed } from './permiss
 
 /** Options of `createPermissions`. */
 export interface PermissionOptions {
+  /** The mode to begin with. Default: `default`. */
   readonly mode?: PermissionMode
   /** The modes that there are; all of them when absent. A mode that is not among them is never gone into. */
   readonly modes?: readonly PermissionMode[]
+  /** Rules whose calls run without a question. */
   readonly allow?: readonly RuleText[]
   /** An administrator's rules alone allow: nothing is added to `allow` later, by an answer or by `addRules`. */
   readonly hasFixedAllow?: boolean
+  /** Rules whose calls are denied; they win over all others. */
   readonly deny?: readonly RuleText[]
+  /** Rules whose calls a person is asked about. */
   readonly ask?: readonly RuleText[]
+  /** Working directory, which relative paths in rules count from. */
   readonly cwd: string
+  /** Further folders that count as part of the workspace. */
   readonly additionalDirectories?: readonly string[]
   /** Folders in which reading needs no rule, and writing does, such as `ResultFiles.readableFolders`. Links in these paths are not followed. */
   readonly readableFolders?: readonly string[]
@@ -49,7 +55,10 @@ export interface PermissionOptions {
   /** The environment that commands get; that of this process when absent. */
   readonly env?: Readonly<Record<string, string | undefined>>
   /** Holds commands: what runs inside it need not be asked about. */
-  readonly sandbox?: { holds(command: string): boolean }
+  readonly sandbox?: {
+    /** Whether the command would run inside. */
+    holds(command: string): boolean
+  }
   /** Confines commands that no rule let run; they run as they are without one. */
   readonly wall?: WallPort
   /** Keeps what a person wants to be allowed from now on, such as `settingsWriter`; without it everything is for the session. */
@@ -66,7 +75,9 @@ export interface PermissionOptions {
 export interface RulePermissions extends Permissions {
   /** The same, with asks as they are: for hooks that answer them before `whenAsked` does. */
   readonly asking: Permissions
+  /** The mode that applies now. */
   readonly mode: PermissionMode
+  /** Changes the mode, from the next decision on. */
   setMode(mode: PermissionMode): void
   /** Adds rules for the rest of the session. Throws `PermissionRuleError`. */
   addRules(behavior: Behavior, rules: readonly RuleText[]): void
@@ -107,6 +118,7 @@ export interface RulePermissions extends Permissions {
 
 /** A rule in force. */
 export interface RuleInForce {
+  /** Whether it allows, denies or asks. */
   readonly behavior: Behavior
   /** As it is written: `Bash(npm test *)`. */
   readonly rule: string
@@ -119,7 +131,9 @@ export type Rights = Pick<PermissionRequest, 'learned'>
 
 /** A call of Bash, or of Wait with a command, that is about to run. */
 export interface CommandCall extends Rights {
+  /** Id of the call. */
   readonly callId: string
+  /** The command line. */
   readonly command: string
   /** The subagent that calls. */
   readonly agentId?: string | undefined
@@ -127,9 +141,13 @@ export interface CommandCall extends Rights {
 
 /** What the rules say about a command line and its parts. */
 export interface Explanation {
+  /** What would become of the whole line. */
   readonly behavior: RuleDecision['behavior']
+  /** Why, in a sentence; undefined where nothing is to be said. */
   readonly message: string | undefined
+  /** The mode that the explanation assumes. */
   readonly mode: PermissionMode
+  /** The parts of the line, in order. */
   readonly parts: readonly ExplainedPart[]
 }
 

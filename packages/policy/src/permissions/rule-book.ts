@@ -23,6 +23,7 @@ export const permissionModes: readonly PermissionMode[] = Object.freeze<Permissi
 
 /** What confines the commands of a session, found out when it is first asked. */
 export interface WallPort {
+  /** What this machine can confine commands with. */
   means(): WallMeans
   /** Whether confined commands read a place because it belongs to the system, or list it. */
   reads(path: string, isListed: boolean): boolean
