@@ -166,6 +166,8 @@ export type Iteration = {
 export type RunStart = {
   readonly run: RunIdentity
   readonly added: readonly TranscriptEntry[]
+  /** The first so many of `added` are of a conversation that the caller brought (`PromptOptions.messages`); absent for none. */
+  readonly history?: number
   readonly spent: RunProgress
   /** With which limits, for whoever asks later. Nothing is decided by it: a resume has those of its own options. */
   readonly limits?: RunLimits
@@ -204,6 +206,8 @@ export interface RunState {
   readonly transcript: Transcript
   /** Length of the transcript when the run began. */
   readonly startLength: number
+  /** Of a state that a run begins in: the last entries before `startLength` that no earlier run has on record, so that this one puts them there; absent for none. */
+  readonly history?: number
   readonly spent: RunProgress
   readonly continuation: ExecutionContinuation
 }
