@@ -132,7 +132,7 @@ test('stages after a run are bounded in dollars by the price that their model br
     limits: { maxBudgetUsd: 20 },
     async run({ ask }) {
       await ask({ prompt: 'go' })
-      return { kind: 'nothing' }
+      return { kind: 'skipped', message: 'nothing to do' }
     },
   }
   const [report] = await runStages([stage], { model, sessionId: 's' }).ended
