@@ -40,11 +40,9 @@ export interface AnthropicOptions extends EndpointOptions, Omit<RequestBodyOptio
  * and a `baseUrl` the key is that of `ANTHROPIC_API_KEY`. The model brings its price where the snapshot has one.
  * @throws ConfigurationError for an address, a key or a header that no request can be made with, and for another call.
  */
-export function anthropic(model: string, options?: OptionsBesideName<AnthropicOptions>): Model
-export function anthropic(options: AnthropicOptions): Model
-export function anthropic(given: string | AnthropicOptions, more?: OptionsBesideName<AnthropicOptions>): Model {
+export function anthropic(model: string | AnthropicOptions, more?: OptionsBesideName<AnthropicOptions>): Model {
   const form = { name: 'anthropic', sample: 'claude-sonnet-5-5' }
-  const named: AnthropicOptions = modelOptionsOf(form, given, more)
+  const named: AnthropicOptions = modelOptionsOf(form, model, more)
   const options = withUsualKey(named, 'ANTHROPIC_API_KEY')
   return withRedactor(options, (redactor) => makeModel(options, redactor))
 }

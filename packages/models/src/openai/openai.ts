@@ -15,10 +15,8 @@ import type { OpenAiCompatibleOptions, OpenAiOptions } from './openai-options.ts
  * has one.
  * @throws ConfigurationError for an address, a key or a header that no request can be made with, and for another call.
  */
-export function openai(model: string, options?: OptionsBesideName<OpenAiOptions>): Model
-export function openai(options: OpenAiOptions): Model
-export function openai(given: string | OpenAiOptions, more?: OptionsBesideName<OpenAiOptions>): Model {
-  const options = openAiOptionsOf('openai', given, more)
+export function openai(model: string | OpenAiOptions, more?: OptionsBesideName<OpenAiOptions>): Model {
+  const options = openAiOptionsOf('openai', model, more)
   return openaiCompatible({ ...options, baseUrl: options.baseUrl ?? openAiBaseUrl, api: options.api ?? 'responses' })
 }
 
@@ -27,10 +25,8 @@ export function openai(given: string | OpenAiOptions, more?: OptionsBesideName<O
  * service (`store: false`). Called as `openai` is.
  * @throws ConfigurationError for an address, a key or a header that no request can be made with, and for another call.
  */
-export function openaiResponses(model: string, options?: OptionsBesideName<OpenAiOptions>): Model
-export function openaiResponses(options: OpenAiOptions): Model
-export function openaiResponses(given: string | OpenAiOptions, more?: OptionsBesideName<OpenAiOptions>): Model {
-  const options = openAiOptionsOf('openaiResponses', given, more)
+export function openaiResponses(model: string | OpenAiOptions, more?: OptionsBesideName<OpenAiOptions>): Model {
+  const options = openAiOptionsOf('openaiResponses', model, more)
   const all = { ...options, baseUrl: options.baseUrl ?? openAiBaseUrl }
   return withRedactor(all, (redactor) => makeOpenAiModel(all, redactor, { api: 'responses', mayFallBack: false }))
 }
@@ -41,14 +37,12 @@ export function openaiResponses(given: string | OpenAiOptions, more?: OptionsBes
  * `api: 'responses'` it is asked as `openai` asks. A model whose id the snapshot knows brings its price.
  * @throws ConfigurationError for an address, a key or a header that no request can be made with, and for another call.
  */
-export function openaiCompatible(model: string, options: OptionsBesideName<OpenAiCompatibleOptions>): Model
-export function openaiCompatible(options: OpenAiCompatibleOptions): Model
 export function openaiCompatible(
-  given: string | OpenAiCompatibleOptions,
+  model: string | OpenAiCompatibleOptions,
   more?: OptionsBesideName<OpenAiCompatibleOptions>,
 ): Model {
   const form = { name: 'openaiCompatible', sample: 'llama3.3', rest: "baseUrl: 'http://localhost:11434/v1'" }
-  const named = modelOptionsOf(form, given, more)
+  const named = modelOptionsOf(form, model, more)
   const { baseUrl } = named
   if (typeof baseUrl !== 'string')
     throw new ConfigurationError(
