@@ -13,9 +13,10 @@ import { abortedResult, type ToolResult } from '../../tools/tool-result.ts'
 import type { Child } from './child-run.ts'
 import { agentEnd, agentStoppedEarly, lastResultOfAgent, lastTextOfAgent, noAnswerOfAgent } from './call-texts.ts'
 
+// Spec R-SUB-6, R-BACK-6.
 /**
- * The result for the parent: the child's answer, or why the child was stopped before its end (spec R-SUB-6), with what its tools started and saw
- * end. The child's transcript is on no record that a later run looks at (spec R-BACK-6).
+ * The result for the parent: the child's answer, or why the child was stopped before its end, with what its tools started and saw
+ * end. The child's transcript is on no record that a later run looks at.
  */
 export function resultOfChild(ended: FinishedRun, { run: child, context }: Child): ToolResult {
   const { transcript, startLength } = ended.state
