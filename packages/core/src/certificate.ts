@@ -20,7 +20,7 @@ import { pricesOf } from './model/model-prices.ts'
 import { guardsOf, settingsOf, type RunOptions } from './options.ts'
 import type { RunSettings } from './run-context.ts'
 import { toolDefinitionsOf } from './tools/definitions.ts'
-import { isAgentTool, modelsOfAgents } from './tools/tool.ts'
+import { isAgentTool, modelsOfAgents, withToolsOfAgents } from './tools/tool.ts'
 import { many } from './text.ts'
 
 /** A bound that follows from the options, or why there is none. */
@@ -195,7 +195,9 @@ function agentTransitions(options: RunOptions, settings: RunSettings): readonly 
   const stopHooks = (options.stopHooks ?? []).flatMap((hook): readonly StopHook[] =>
     hook.of === 'agents' ? [{ id: hook.id, handle: (input) => hook.handle(input) }] : [],
   )
-  return openTransitions({ ...options, stopHooks }, { ...settings, output: null, wrapUp: false })
+  const ofAgents = withToolsOfAgents(options.tools ?? []).filter(isAgentTool)
+  const output = ofAgents.find((tool) => tool.output !== undefined)?.output ?? null
+  return openTransitions({ ...options, stopHooks }, { ...settings, output, wrapUp: false })
 }
 
 function hasPlainContext({ context = plainContext }: RunOptions): boolean {
@@ -364,8 +366,9 @@ function notesOf(options: RunOptions): readonly string[] {
       'The number of requests excludes requests that hooks make with `ask`; dollar and token limits include them. Requests that hooks make after the run are not counted at all.',
     )
   const shown = new Set(toolDefinitionsOf(options.tools ?? [], options.model).map(({ name }) => name))
-  const asking = (options.tools ?? []).filter(
-    (tool) => !isAgentTool(tool) && tool.asksModel === true && shown.has(tool.name),
+  const given = options.tools ?? []
+  const asking = withToolsOfAgents(given).filter(
+    (tool) => !isAgentTool(tool) && tool.asksModel === true && (!given.includes(tool) || shown.has(tool.name)),
   )
   if (asking.length > 0)
     notes.push(

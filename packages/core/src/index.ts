@@ -61,7 +61,8 @@ export type { NoEvidence } from './goals/evidence.ts'
 export type { CalledTool } from './goals/own-words.ts'
 
 // Tools and permissions.
-export { agentTool, tool } from './tools/define-tool.ts'
+export { agentTool } from './tools/agent-tool.ts'
+export { tool } from './tools/define-tool.ts'
 export type { FromJsonSchema } from './tools/json-schema-type.ts'
 export type { StandardSchema } from './tools/standard-schema.ts'
 export type { AgentTool, AnyTool, ChildRun, InputCheck, Tool, ToolContext, ToolOutput } from './tools/tool.ts'
