@@ -24,8 +24,18 @@ import { many } from './text.ts'
 
 /** A bound that follows from the options, or why there is none. */
 export type Bound =
-  | { readonly bounded: true; readonly value: number; readonly because: string }
-  | { readonly bounded: false; readonly because: string }
+  | {
+      readonly bounded: true
+      /** The bound, in the unit of the field. */
+      readonly value: number
+      /** What it follows from, in a sentence. */
+      readonly because: string
+    }
+  | {
+      readonly bounded: false
+      /** Why there is no bound, in a sentence. */
+      readonly because: string
+    }
 
 /** What a run cannot exceed, told before anything runs. */
 export interface Certificate {
@@ -41,6 +51,7 @@ export interface Certificate {
   readonly toolCalls: Bound
   /** Of the least of the limits in tokens and dollars; without one what fits the windows of all requests. */
   readonly tokens: Bound
+  /** US dollars of the run, subagents and compactions included. */
   readonly usd: Bound
   /** Checks of goals, each pass of several in a row counted; those of subagents beside. Absent without goals. */
   readonly checks?: Bound

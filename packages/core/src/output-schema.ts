@@ -21,8 +21,16 @@ export interface OutputSchema<Output = unknown> {
 
 /** What an answer came to. */
 export type OutputCheck<Output> =
-  | { readonly fits: true; readonly value: Output }
-  | { readonly fits: false; readonly message: string }
+  | {
+      readonly fits: true
+      /** The answer, as the schema returned it. */
+      readonly value: Output
+    }
+  | {
+      readonly fits: false
+      /** What does not fit, for the model. */
+      readonly message: string
+    }
 
 type ShownSchema<Schema extends StandardSchema> = Schema extends StandardJsonSchema
   ? readonly [options?: { readonly jsonSchema?: JsonObject }]

@@ -28,8 +28,11 @@ import { workingCopiesOf, type StoreSession } from './stores/working-copies.ts'
 
 /** The file of a session, and whose it is. */
 export interface JournalOptions {
+  /** Path of the file. */
   readonly path: string
+  /** Id of the session. */
   readonly sessionId: string
+  /** Working directory of the session. */
   readonly cwd: string
   /** Of the program that writes. */
   readonly version: string
@@ -43,7 +46,9 @@ export interface JournalOptions {
 
 /** A session on disk that this process alone writes. What it holds is what `QueryEngine` takes as its `session`. */
 export interface SessionJournal extends StoredSession {
+  /** Path of the file. */
   readonly path: string
+  /** Id of the session. */
   readonly sessionId: string
   /**
    * When the runs began that were in the file when it was opened, in milliseconds since 1970: those of `ended`, and then the open one; null where that is
@@ -51,13 +56,17 @@ export interface SessionJournal extends StoredSession {
    */
   readonly began: readonly (number | null)[]
   /** A driver for a new run. */
-  steps(options?: { readonly clock?: Clock }): AnswerableStepEngine
+  steps(options?: {
+    /** Where time comes from. Default: the system's clock. */
+    readonly clock?: Clock
+  }): AnswerableStepEngine
   /** Appends a record of a session that was recorded elsewhere, at the time of then (ISO 8601 in UTC). */
   appendAt(record: StepRecord, timestamp: string): void
   /** Bytes at the end that were cut off: they were being written when a process ended, and nothing depended on them. */
   readonly tornBytes: number
+  // Spec R-REW-1.
   /**
-   * The conversation goes back to before this message of a person (spec R-REW-1); on disk when it resolves. The older branch stays in the file.
+   * The conversation goes back to before this message of a person; on disk when it resolves. The older branch stays in the file.
    * Messages are named by the id of their entry, the one under which they were handed in, or a uuid that was told of them, here or in the sessions of
    * `alsoOf`. While no run goes on; then an engine that has the session is done with, and a new one takes what is left.
    * @throws ConfigurationError for a message that is not there or not a person's, and where the last run did not end.

@@ -36,7 +36,8 @@ export interface AgentToolOptions {
 const listCharacters = 8_000
 const descriptionCharacters = 500
 
-/** Has a task done by a subagent: a run of its own, whose last answer is the result (spec R-AGENT-1). */
+// Spec R-AGENT-1.
+/** Has a task done by a subagent: a run of its own, whose last answer is the result. */
 export function createAgentTool(options: AgentToolOptions): AgentTool<AgentInput> {
   const { surroundings = '', models = new Map<string, Model>() } = options
   const { definitions: given = [] } = options
@@ -195,7 +196,8 @@ function isPatchBy(entry: string, tool: string): boolean {
 
 const taskTools: readonly string[] = ['TaskCreate', 'TaskUpdate', 'TaskList', 'TaskGet']
 
-/** Whether the tool writes the task list in place of a named one, which is not offered in this session (spec R-TODO-5b). */
+// Spec R-TODO-5b.
+/** Whether the tool writes the task list in place of a named one, which is not offered in this session. */
 function isListBy(entry: string, tool: string, all: readonly string[]): boolean {
   if (all.includes(entry)) return false
   return entry === 'TodoWrite' ? taskTools.includes(tool) : tool === 'TodoWrite' && taskTools.includes(entry)

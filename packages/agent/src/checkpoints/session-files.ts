@@ -90,9 +90,10 @@ export class SessionFiles {
     }
   }
 
+  // Spec R-UNDO-4b.
   /**
    * Does what was planned. Gives the files that turned out to be changed, which are left as they are. What puts nothing back since all is left takes
-   * nothing back either: it can be done later (spec R-UNDO-4b).
+   * nothing back either: it can be done later.
    */
   async apply(plan: RestorePlan): Promise<readonly LeftFile[]> {
     if (plan.changes.length === 0 && plan.left.length > 0) return []

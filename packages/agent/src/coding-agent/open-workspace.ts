@@ -33,7 +33,8 @@ export interface OpenWorkspaceOptions {
   readonly readableFolders?: readonly string[]
   /** In place of that of the settings. */
   readonly mode?: PermissionMode | undefined
-  /** `bypassPermissions` may be set later, also where neither this nor the settings begin with it (spec R-RULE-1e). */
+  // Spec R-RULE-1e.
+  /** `bypassPermissions` may be set later, also where neither this nor the settings begin with it. */
   readonly mayBypass?: boolean | undefined
   /** Before those of the settings. */
   readonly allow?: readonly RuleText[]

@@ -18,7 +18,8 @@ export interface SessionParts extends SessionWorkspace {
   readonly briefing: Briefing | undefined
   /** Nothing that a tool shows has a secret of a known form. */
   readonly redacts: boolean
-  /** Takes the program's own keys out: of what tools show, and of what people say (spec R-SECRET-2). */
+  // Spec R-SECRET-2.
+  /** Takes the program's own keys out: of what tools show, and of what people say. */
   readonly redactKeys: (text: string) => string
   readonly toolProfile: ToolProfile | undefined
   /** In place of the system prompt of the coding agent. */

@@ -16,7 +16,8 @@ interface Common {
   readonly once?: boolean
   /** The folder of the plugin that it is of. */
   readonly pluginRoot?: string
-  /** At PostToolUse and PostToolUseFailure: where it fails or is too late, the result is withheld (spec R-SETHOOK-25). It redacts. */
+  // Spec R-SETHOOK-25.
+  /** At PostToolUse and PostToolUseFailure: where it fails or is too late, the result is withheld. It redacts. */
   readonly onError?: 'withhold'
 }
 

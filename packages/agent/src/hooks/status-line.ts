@@ -32,8 +32,9 @@ const mostCharacters = 20_000
 /** Scripts refresh a cache in the background; of those of earlier runs so many go on. */
 const mostLeft = 4
 
+// Spec R-LIM-40.
 /**
- * The command of the setting `statusLine`: it gets one JSON object on stdin, and what it prints is shown (spec R-LIM-40).
+ * The command of the setting `statusLine`: it gets one JSON object on stdin, and what it prints is shown.
  *
  * It runs in a process group of its own, without a terminal. The environment is that of commands, which has no keys of models; git that it starts runs no
  * program that a repository names, and takes no lock of the index.

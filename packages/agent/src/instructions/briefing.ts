@@ -102,7 +102,8 @@ interface ShownMemory {
   readonly warnings: readonly string[]
 }
 
-/** Notes of earlier sessions, where deny rules leave them open (spec R-MEM-2). */
+// Spec R-MEM-2.
+/** Notes of earlier sessions, where deny rules leave them open. */
 async function shownMemory(place: MemoryPlace, { mayRead }: ReadingRules): Promise<ShownMemory> {
   const { indexPath: path } = place
   if (!bothEnds(path).every(mayRead))

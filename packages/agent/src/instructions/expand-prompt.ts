@@ -27,7 +27,8 @@ export function commandIn(prompt: string): { readonly name: string; readonly giv
   return name === undefined ? undefined : { name, given: given.trim() }
 }
 
-/** The text of a command or a skill with its arguments, and with what its commands of bash print (spec R-CMD-2, R-CMD-3). */
+// Spec R-CMD-2, R-CMD-3.
+/** The text of a command or a skill with its arguments, and with what its commands of bash print. */
 export async function expanded(prompt: WrittenPrompt, given: string, how: Substitution): Promise<Expanded> {
   const notes: string[] = []
   // What stands in arguments is no command, whatever it looks like.

@@ -47,7 +47,8 @@ const mostFiles = 50
 /** So many imports are looked for, whether they are there or not. */
 const mostImports = 200
 
-/** Reads the instructions for a folder: nothing that deny rules name, and in bounds (spec R-INSTR-1). */
+// Spec R-INSTR-1.
+/** Reads the instructions for a folder: nothing that deny rules name, and in bounds. */
 export async function readInstructions(options: BriefingPlaces & ReadingRules): Promise<Instructions> {
   const { cwd } = options
   const reader = new InstructionReader(options)

@@ -56,8 +56,9 @@ const mostOpen = 10
 /** Refusals, one after another, after which a person is not asked any more. */
 const mostRefusals = 10
 
+// Spec R-MCP-11.
 /**
- * The questions of one server to a person (spec R-MCP-11).
+ * The questions of one server to a person.
  *
  * E1: each question has an answer in bounded time: that of a call, and not after the call or the connection has ended.
  * E2: an address is never fetched here.

@@ -27,8 +27,9 @@ const leastCharacters = 20
 const contextCharacters = 3_000
 const knownCharacters = 4_000
 
+// Spec R-MEM-4.
 /**
- * Asks which sentences of a person are worth keeping (spec R-MEM-4). The model answers numbers and topics that it was shown: no word of its own gets
+ * Asks which sentences of a person are worth keeping. The model answers numbers and topics that it was shown: no word of its own gets
  * into a note, and none that a tool or the model before said.
  */
 export function extractionQuestion(said: Said, memory: Memory): Question<readonly Choice[]> | undefined {

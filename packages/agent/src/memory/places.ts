@@ -52,7 +52,8 @@ export async function memoriesOfProject(owner: MemoryOwner, project: string): Pr
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Whether sessions read and keep notes: a person's settings say so, and no variable says otherwise (spec R-MEM-1). */
+// Spec R-MEM-1.
+/** Whether sessions read and keep notes: a person's settings say so, and no variable says otherwise. */
 export function keepsMemory({ autoMemoryEnabled }: Settings, env: Environment): boolean {
   return autoMemoryEnabled === true && !/^(?:1|true|yes|on)$/i.test(env['CLAUDE_CODE_DISABLE_AUTO_MEMORY'] ?? '')
 }

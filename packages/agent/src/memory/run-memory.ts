@@ -28,8 +28,9 @@ export type Extracted =
       readonly refused: readonly string[]
     }
 
+// Spec R-MEM-4.
 /**
- * Keeps what a person said in a run and what is worth it (spec R-MEM-4). The memory is held while notes are written, and not while the model is asked.
+ * Keeps what a person said in a run and what is worth it. The memory is held while notes are written, and not while the model is asked.
  * @throws MemoryError where it cannot be written.
  */
 export async function extract(
@@ -68,8 +69,9 @@ export type DreamEnd =
       readonly dropped: readonly Note[]
     }
 
+// Spec R-DREAM-2.
 /**
- * Puts the notes in order by one question to a model (spec R-DREAM-2). `whenever` asks nobody whether it is time.
+ * Puts the notes in order by one question to a model. `whenever` asks nobody whether it is time.
  * @throws MemoryError where it cannot be written.
  */
 export async function dream(place: MemoryPlace, { owner, ask, now, when, signal }: DreamOptions): Promise<DreamEnd> {

@@ -33,8 +33,9 @@ export interface SaidOptions {
   readonly written?: string | undefined
 }
 
+// Spec R-MEM-5.
 /**
- * What persons and the model said in the entries of a run. Results of tools are none of it, nor what hooks and the loop said (spec R-MEM-5);
+ * What persons and the model said in the entries of a run. Results of tools are none of it, nor what hooks and the loop said;
  * what looks like a secret is left out, of what the model said too.
  */
 export function saidIn(entries: readonly TranscriptEntry[], { sessionId, env, written }: SaidOptions): Said {

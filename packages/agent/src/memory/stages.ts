@@ -25,10 +25,12 @@ export interface ExtractionStageOptions extends MemoryStageOptions {
 
 /** Replies are lists of numbers. */
 const mostReplyTokens = 1_024
-/** Answers that do not fit are sent back by an allowance of their own, which counts no turn of the limit (spec R-LAP-1). */
+// Spec R-LAP-1.
+/** Answers that do not fit are sent back by an allowance of their own, which counts no turn of the limit. */
 const maxTurns = 2
 
-/** After a run: keeps what the person said in it and what later sessions should know (spec R-MEM-4). */
+// Spec R-MEM-4.
+/** After a run: keeps what the person said in it and what later sessions should know. */
 export function memoryStage({ place, env, written, model, now = () => new Date() }: ExtractionStageOptions): Stage {
   return {
     name: 'memory',
@@ -75,7 +77,8 @@ export interface DreamStageOptions extends MemoryStageOptions {
 /** Of a dream: it looks at all notes. */
 const dreamLimits: StageLimits = { maxTurns, maxBudgetUsd: 0.5, maxTotalTokens: 100_000, maxDurationMs: 120_000 }
 
-/** Puts the notes in order, with one question (spec R-DREAM-2). */
+// Spec R-DREAM-2.
+/** Puts the notes in order, with one question. */
 export function dreamStage(options: DreamStageOptions): Stage {
   const { owner, place, when, model, now = () => new Date() } = options
   return {
@@ -115,7 +118,8 @@ export interface MemoryStagesOptions {
   readonly written?: string | undefined
 }
 
-/** The stages that a person's settings switch on; none where these do not (spec R-MEM-1). */
+// Spec R-MEM-1.
+/** The stages that a person's settings switch on; none where these do not. */
 export function memoryStages({ owner, settings, model, written }: MemoryStagesOptions): readonly Stage[] {
   const place = memoryOf(owner, settings)
   if (place === undefined) return []

@@ -115,7 +115,8 @@ export interface Added {
   readonly refused: readonly { readonly note: Note; readonly why: string }[]
 }
 
-/** Keeps notes (spec R-MEM-4). One that says what another says adds its source to that. */
+// Spec R-MEM-4.
+/** Keeps notes. One that says what another says adds its source to that. */
 export async function addNotes({ memory, write }: HeldMemory, given: readonly NewNote[]): Promise<Added> {
   const added: NewNote[] = []
   const merged: NewNote[] = []

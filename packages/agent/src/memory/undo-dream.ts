@@ -55,7 +55,8 @@ export type Undone =
   | { readonly kind: 'changed'; readonly at: string; readonly names: readonly string[] }
   | { readonly kind: 'undone'; readonly at: string; readonly names: readonly string[] }
 
-/** Puts back what the last dream changed, byte for byte, or changes nothing (spec R-DREAM-5). One that was ended in the middle goes on. */
+// Spec R-DREAM-5.
+/** Puts back what the last dream changed, byte for byte, or changes nothing. One that was ended in the middle goes on. */
 export async function undoDream({ root }: InFolder): Promise<Undone> {
   const backup = await readBackup(root)
   if (backup === undefined) return { kind: 'nothing' }

@@ -143,7 +143,8 @@ function slips(
 
 type Loaded = Pick<Models, 'prices' | 'warnings' | 'loaded' | 'keepsFiles' | 'checkName'>
 
-/** An effort that somebody asked for, and that does not reach the model (spec R-PROV-18b). */
+// Spec R-PROV-18b.
+/** An effort that somebody asked for, and that does not reach the model. */
 function lostEffort({ choices, env, settings }: ModelRun, { nameOf }: ModelPorts): readonly string[] {
   const name = mainModel(choices, env)
   if (choices.effort === undefined || name === undefined || !isBehindPackage(name, settings)) return []

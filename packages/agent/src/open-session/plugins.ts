@@ -8,7 +8,8 @@ import type { QueryOptions } from '@halting/core'
 /** A session without plugins. */
 export const noPlugins: Plugins = { all: [], problems: [] }
 
-/** The plugins that choices name (spec R-PLUGIN-1). Nothing is loaded where they name none. */
+// Spec R-PLUGIN-1.
+/** The plugins that choices name. Nothing is loaded where they name none. */
 export async function pluginsOf(
   { pluginDir = [], pluginDirNoMcp = [] }: SessionChoices,
   cwd: string,

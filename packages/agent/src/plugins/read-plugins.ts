@@ -11,8 +11,9 @@ export interface NamedPlugin {
   readonly skipsServers?: boolean
 }
 
+// Spec R-PLUGIN-4.
 /**
- * Reads plugins. One that is broken is told and passed over, and of one with a broken part the rest is there (spec R-PLUGIN-4). Folders are named
+ * Reads plugins. One that is broken is told and passed over, and of one with a broken part the rest is there. Folders are named
  * by a person or a host, and by nothing that a project says.
  */
 export async function readPlugins(named: readonly NamedPlugin[], cwd: string): Promise<Plugins> {

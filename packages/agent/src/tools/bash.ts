@@ -162,7 +162,8 @@ export async function startCommand(command: string, workspace: Workspace, contex
   }
 }
 
-/** What runs without a rule writes nothing: in a sandbox it cannot (spec R-BOX-3). */
+// Spec R-BOX-3.
+/** What runs without a rule writes nothing: in a sandbox it cannot. */
 function accessOf(command: string): 'read-only' | 'project' {
   return isReadOnlyCommand(command) ? 'read-only' : 'project'
 }
@@ -260,8 +261,9 @@ function outcomeOf(
   return end.exitCode === 0 ? undefined : exitCode(end.exitCode, answer)
 }
 
+// Spec R-AGENT-8.
 /**
- * Agents run side by side over one shell: none moves it, or a command of another would run elsewhere than where it was judged (spec R-AGENT-8).
+ * Agents run side by side over one shell: none moves it, or a command of another would run elsewhere than where it was judged.
  */
 function directoryNote({ directory }: ShellEnd, workspace: Workspace, isAgent: boolean): string | undefined {
   if (isAgent) {

@@ -31,9 +31,10 @@ export interface ExitPlanModeInput {
   readonly plan: string
 }
 
+// Spec R-PLAN-1.
 /**
  * Tools that put something to a person: for programs in which somebody answers, or comes later. The rules always have a person decide
- * about their calls (spec R-PLAN-1), whatever the mode. `planInstructions`: how a plan is made, in place of ours.
+ * about their calls, whatever the mode. `planInstructions`: how a plan is made, in place of ours.
  */
 export function createPersonTools({
   planInstructions,

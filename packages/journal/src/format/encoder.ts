@@ -33,6 +33,7 @@ export interface WrittenResult {
 
 /** What a file holds, as far as its next lines depend on it. */
 export interface WrittenLines extends ReadContents {
+  /** Number of lines. */
   readonly lines: number
   /** Results since the last lap, by the ids of their calls. */
   readonly results: ReadonlyMap<string, WrittenResult>

@@ -14,11 +14,13 @@ import { sessionsOf, type SessionPlace } from './session-folder.ts'
 export interface CleanUpOptions {
   /** Sessions that were not touched for so many days go. */
   readonly days: number
+  /** The moment from which the days are counted. Default: now. */
   readonly now?: Date
 }
 
 /** What was removed. */
 export interface CleanedUp {
+  /** Number of sessions that were removed. */
   readonly sessions: number
 }
 

@@ -12,15 +12,19 @@ import { workingCopiesFolder } from '../stores/working-copies.ts'
 export interface SessionPlace {
   /** Where the agent works. */
   readonly cwd: string
+  /** Id of the session. */
   readonly sessionId: string
   /** The person's own folder. */
   readonly home: string
+  /** The environment, for variables that move the folder. */
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
 /** A folder, and the parts of its path below the one that the person may have put elsewhere by a link. */
 export interface FolderBelow {
+  /** The part of the path that links may be in. */
   readonly base: string
+  /** The names below `base`, from the top. */
   readonly parts: readonly string[]
 }
 
@@ -52,7 +56,9 @@ export function folderOfSession(path: string): string {
 
 /** Where the sessions of all folders are, and the part of it that has those of this one. */
 export interface SessionsOf {
+  /** Folder with the sessions of all folders. */
   readonly base: string
+  /** Folder with the sessions of this one. */
   readonly own: string
   /** Where earlier versions put them, together with those of other folders: of these, only what `isOfFolder` knows as its own counts. */
   readonly unhashed: string | undefined

@@ -8,10 +8,13 @@ import { isOfFolder, sessionsOf, type SessionPlace } from './session-folder.ts'
 
 /** The file of a session that is kept. */
 export interface StoredSessionFile {
+  /** Id of the session. */
   readonly sessionId: string
+  /** Path of the file. */
   readonly path: string
   /** The name of the folder that stands for where it worked. */
   readonly project: string
+  /** When the file was last written. */
   readonly changedAt: Date
 }
 

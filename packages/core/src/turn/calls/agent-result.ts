@@ -10,9 +10,10 @@ import type { ChildRun } from '../../tools/tool.ts'
 import { abortedResult, type ToolResult } from '../../tools/tool-result.ts'
 import { agentEnd, agentStoppedEarly, lastResultOfAgent, lastTextOfAgent, noAnswerOfAgent } from './call-texts.ts'
 
+// Spec R-SUB-6, R-BACK-6.
 /**
- * The result for the parent: the child's answer, or why the child was stopped before its end (spec R-SUB-6), with what its tools started and saw
- * end. The child's transcript is on no record that a later run looks at (spec R-BACK-6).
+ * The result for the parent: the child's answer, or why the child was stopped before its end, with what its tools started and saw
+ * end. The child's transcript is on no record that a later run looks at.
  */
 export function resultOfChild(ended: FinishedRun, child: ChildRun): ToolResult {
   const { transcript, startLength } = ended.state

@@ -41,10 +41,11 @@ export function inspectCall(run: Run, call: ToolUseBlock, index: number): Inspec
   })
 }
 
+// Spec R-TOOL-2a.
 /**
  * Checks the call's input against the tool's schema, then by the tool's own check. From here on the tool has a copy of its own:
  * what it changes in it changes nothing on the transcript. An input that plainly means one that fits is that one, for everybody who judges the
- * call (spec R-TOOL-2a).
+ * call.
  */
 export function inspectInput(
   tool: AnyTool,
@@ -126,7 +127,8 @@ function invalidMessage(tool: AnyTool, problem: string): string {
 const mostReceived = 1_000
 const mostBefore = 30
 
-/** What is wrong with arguments that are not a JSON object, where, and what was received (spec R-TOOL-2b). */
+// Spec R-TOOL-2b.
+/** What is wrong with arguments that are not a JSON object, where, and what was received. */
 function invalidJsonMessage(name: string, received: string): string {
   const shown = shortenText(received, mostReceived)
   return invalidArguments(name, jsonErrorOf(received), shown, received.length)
