@@ -10,8 +10,11 @@ export type MemoryOwner = Omit<SessionPlace, 'sessionId'>
 
 /** The folder of the memory, with the name of its index. */
 export interface MemoryPlace {
+  /** The folder, and what of its path may be links. */
   readonly folder: FolderBelow
+  /** Path of the folder. */
   readonly path: string
+  /** Path of the index. */
   readonly indexPath: string
 }
 

@@ -14,6 +14,7 @@ import { whose } from './whose.ts'
 
 /** The session of a run: where it is from, and whether it is kept. */
 export interface ChosenSession {
+  /** Id of the session. */
   readonly sessionId: string
   /** `kept`: it goes on with what is on disk; `new`: it is written from its beginning; `unkept`: nothing is; `elsewhere`: others keep it. */
   readonly kind: 'kept' | 'new' | 'unkept' | 'elsewhere'
@@ -33,7 +34,9 @@ export interface ChosenSession {
 
 /** A session of another program, which stays as it is. */
 export interface OtherProgramsSession {
+  /** Name of the program. */
   readonly program: string
+  /** Path of its file. */
   readonly path: string
   /** Writes its conversation as the beginning of a new journal. @throws HaltingError where nothing was said in it. */
   copyTo(journal: JournalOptions): Promise<void>

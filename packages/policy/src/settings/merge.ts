@@ -47,7 +47,7 @@ export interface Settings {
   readonly model?: string
   /** The API by which models of OpenAI, and of services like it, are asked; that of the service when absent. */
   readonly openaiApi?: 'responses' | 'chat_completions'
-  /** Which tools are offered; `auto` when absent. */
+  /** Which tools are offered; `default` when absent. */
   readonly toolProfile?: ToolProfile
   /** Colours of a face that has some, by a name of its own. */
   readonly theme?: string
