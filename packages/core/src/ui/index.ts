@@ -1,5 +1,7 @@
 // `@halting/core/ui`: the events of a run as the protocols of frontends.
 
+export type { AgUiCustomValues, AgUiEvent, AgUiInterrupt, AgUiOutcome, AgUiUsage } from './ag-ui-event.ts'
+export { toAgUiEvents, type AgUiOptions } from './ag-ui-events.ts'
 export { eventIdOf } from './event-ids.ts'
 export type { DisconnectOptions, EventSource } from './event-stream.ts'
 export { recordedEvents } from './recorded-events.ts'
