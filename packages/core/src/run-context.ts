@@ -24,6 +24,7 @@ import type { Model, Thinking, ToolDefinition } from './model/model.ts'
 import type { NamedModels } from './model/named-models.ts'
 import type { WaitTime } from './model/service-waits.ts'
 import type { OutputSchema } from './output-schema.ts'
+import type { PendingApproval } from './pending-approval.ts'
 import type { LimitsChange, SettingsInForce } from './settings/settings-change.ts'
 import type { RunState } from './state.ts'
 import type { Clock } from './steps/clock.ts'
@@ -174,6 +175,8 @@ export interface RunPorts {
   readonly orphanedTools: OrphanedTools
   /** Gives the answer of `canUseTool` to whoever waits for it; undefined where the driver takes its answers elsewhere. */
   readonly answer: ((key: StepKey, answer: PermissionAnswer | LimitAnswer) => void) | undefined
+  /** Told of a call that waits for a person, and of the end of that wait (undefined); of subagents, too. */
+  readonly onWaiting: (key: StepKey, call: PendingApproval | undefined) => void
   /** Told of the question at a limit that is open, so that an answer can be held against it; undefined once it is closed. */
   readonly onLimitQuestion: (request: LimitRequest | undefined) => void
   /** A person who answers may end the whole run, from a subagent too. */

@@ -20,6 +20,8 @@ import { refusedByHook, stoppedByHook } from './hook-texts.ts'
 import { agentFields } from './inputs.ts'
 import type { SkillCommand } from './skill-command.ts'
 
+type AskedRequest = Pick<PermissionRequest, 'call' | 'ask' | 'figures' | 'precheck' | 'needsApproval'>
+
 /** The session whose hooks these are. */
 export interface ShellHooksOptions extends Pick<HookSurroundings, 'sandbox'> {
   readonly hooks: ShellHookTable
@@ -161,7 +163,7 @@ export class ShellHooks {
   }
 
   async #request(
-    { call, ask, figures, precheck }: Pick<PermissionRequest, 'call' | 'ask' | 'figures' | 'precheck'>,
+    { call, ask, figures, precheck, needsApproval }: AskedRequest,
     otherwise: PermissionDecision,
   ): Promise<PermissionDecision> {
     // No hook is asked about what cannot succeed, as no person is.
@@ -186,7 +188,9 @@ export class ShellHooks {
     const { behavior, message, updatedInput, interrupt } = request
     if (behavior === 'allow') {
       const isChanged = updatedInput !== undefined && isJsonObject(updatedInput)
-      return isChanged ? { behavior, updatedInput } : { behavior }
+      // It answers in the place of a person.
+      const answer = needsApproval === true ? { behavior, explicit: true as const } : { behavior }
+      return isChanged ? { ...answer, updatedInput } : answer
     }
     if (interrupt === true) this.#interruptRun()
     return { behavior, message: message === undefined || message === '' ? deniedByHook : message }
