@@ -57,7 +57,7 @@ import type { Model, Thinking } from './model/model.ts'
 import { longestWaitForLimitsMs } from './model/service-limit.ts'
 import { pricesOf } from './model/model-prices.ts'
 import { namedModelsOf } from './model/named-models.ts'
-import type { OutputSchema } from './output-schema.ts'
+import { systemWithOutput, type OutputSchema } from './output-schema.ts'
 import type { LimitsChange } from './settings/settings-change.ts'
 import type { ErrorPolicy, RunContext, RunSettings } from './run-context.ts'
 import { checkBudgetable, checkedThinking, checkLimits, isThinking } from './settings/check-settings.ts'
@@ -291,7 +291,7 @@ export function settingsOf(options: RunOptions): RunSettings {
   checkOptions(options, optionChecks)
   const guard = guardBounds(options)
   const settings: RunSettings = {
-    system: [options.system, options.output?.instruction].filter(Boolean).join('\n\n'),
+    system: systemWithOutput(options.system, options.output),
     contextWindow: options.contextWindow ?? null,
     maxTurns: options.maxTurns ?? usualMaxTurns,
     maxBudgetUsd: options.maxBudgetUsd ?? Infinity,

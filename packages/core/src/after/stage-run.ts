@@ -289,7 +289,8 @@ export class StageRun {
     }
   }
 
-  /** What it may spend is asked for before its beginning says so: what it is charged, if nobody sees its end, is then the session's to spend (spec R-BUD-17c). */
+  // Spec R-BUD-17c.
+  /** What it may spend is asked for before its beginning says so: what it is charged, if nobody sees its end, is then the session's to spend. */
   async #growLease(shared: SharedLease): Promise<void> {
     const { lease } = shared
     const { ledger } = this.#around

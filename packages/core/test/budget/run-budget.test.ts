@@ -10,7 +10,7 @@ import {
   startRun,
   streamRun,
   type RunOptions,
-  type RunResult,
+  type RunOutcome,
   type SharedRunBudget,
 } from '../../src/index.ts'
 import { limitOfResult, sharedBudgetOf } from '../../src/adapters/index.ts'
@@ -27,7 +27,7 @@ const usage = { input_tokens: 500, output_tokens: 500 }
 const models = (script: readonly ScriptedReply[] = [{ text: 'answer', usage }]) =>
   scriptedModel(script, { maxOutputTokens: cap })
 
-function go(budget: SharedRunBudget, options: Partial<RunOptions> = {}): Promise<RunResult> {
+function go(budget: SharedRunBudget, options: Partial<RunOptions> = {}): Promise<RunOutcome> {
   return streamRun(startRun({ prompt: 'go' }), { model: models(), prices, budget, ...options }).result
 }
 
