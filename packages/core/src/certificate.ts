@@ -1,6 +1,6 @@
 import { allowances, transitions, type IterationReason } from './allowance.ts'
 import { tokenTargetBound } from './budget/token-target.ts'
-import { askPrices, mostTokensFor, nanosOf, noPrices, type RequestBound } from './budget/prices.ts'
+import { askPrices, mostTokensFor, nanosOf, type RequestBound } from './budget/prices.ts'
 import { compactionRequests, plainContext } from './context/port.ts'
 import {
   CostLimitHook,
@@ -16,6 +16,7 @@ import type { StopHook } from './hooks/stop-hooks.ts'
 import { mostServiceWaits } from './model/service-limit.ts'
 import { extraBounds, type ModelBound } from './model/extra-passes.ts'
 import type { Model } from './model/model.ts'
+import { pricesOf } from './model/model-prices.ts'
 import { guardsOf, settingsOf, type RunOptions } from './options.ts'
 import type { RunSettings } from './run-context.ts'
 import { toolDefinitionsOf } from './tools/definitions.ts'
@@ -241,9 +242,10 @@ type FiniteBound = Extract<Bound, { readonly bounded: true }>
 function tokensOfMoney(options: RunOptions, settings: RunSettings): readonly FiniteBound[] {
   const limit = dollarLimit(options, settings)
   if (limit === undefined) return []
+  const prices = pricesOf(options)
   let cheapest: { readonly id: string; readonly usd: number } | undefined
   for (const id of billedModels(options)) {
-    const answer = askPrices(() => options.prices?.leastPerToken?.(id))
+    const answer = askPrices(() => prices.leastPerToken?.(id))
     if (answer.kind !== 'usd') return []
     if (cheapest === undefined || answer.usd < cheapest.usd) cheapest = { id, usd: answer.usd }
   }
@@ -297,11 +299,12 @@ function usdBound(requests: Bound, options: RunOptions, settings: RunSettings): 
   const limit = dollarLimit(options, settings)
   if (limit !== undefined)
     return { bounded: true, value: limit.usd, because: `${limit.name}, reserved before each request` }
+  const prices = pricesOf(options)
   const perRequest: { readonly model: Model; readonly value: number }[] = []
   for (const model of modelsOf(options)) {
     let value = 0
     for (const { model: id, ...bound } of requestBounds(model)) {
-      const usd = (options.prices ?? noPrices).worstCase(id, bound)
+      const usd = prices.worstCase(id, bound)
       if (requests.bounded && usd === undefined) return { bounded: false, because: `no price is known for ${id}` }
       value += usd ?? Infinity
     }

@@ -65,9 +65,9 @@ const options = (sessionId: string, replies: readonly ScriptedReply[]) => ({
 async function ask(sessionId: string, prompt: string, replies: readonly ScriptedReply[] = script): Promise<RunResult> {
   const journal = await openJournal(placeOf(sessionId))
   const start = startRun({ prompt, sessionId, transcript: journal.transcript })
-  const reached = await streamRun(start, { ...options(sessionId, replies), steps: journal.steps() }).result
+  const { terminal } = await streamRun(start, { ...options(sessionId, replies), steps: journal.steps() }).ended
   await journal.close()
-  return reached
+  return terminal
 }
 
 /** Files that a conversation names. */

@@ -8,6 +8,7 @@ import type { HookTrigger } from '../../hooks/hook-outcome.ts'
 import type { HookRegistry } from '../../hooks/registry.ts'
 import type { Model } from '../../model/model.ts'
 import { systemWithOutput, systemWithoutOutput } from '../../output-schema.ts'
+import { pricesWith } from '../../model/model-prices.ts'
 import type { RunContext, RunSettings } from '../../run-context.ts'
 import { checkBudgetable } from '../../settings/check-settings.ts'
 import { toolDefinitionsOf, toolsByName } from '../../tools/definitions.ts'
@@ -101,10 +102,13 @@ function limitsOf(fields: { readonly [field: string]: unknown }): Partial<ChildR
 function contextOf(context: RunContext, tool: AnyAgentTool, child: ChildRun, share: AgentShare): RunContext {
   const settings = settingsOf(context, tool, child, share)
   const model = modelOf(context, tool, child)
-  checkBudgetable(model, context.prices, settings)
+  // A tool that was added while the run goes on may name models that the options do not.
+  const prices = model.prices === undefined ? context.prices : pricesWith(context.prices, () => [model])
+  checkBudgetable(model, prices, settings)
   return {
     ...context,
     model,
+    prices,
     ...toolsOf({ ...context, model }, tool, child, settings),
     // It has what its parent had when it began, and of that what it may use.
     moreTools: null,
