@@ -4,7 +4,12 @@ import { nanosOf, type NanoUsd } from './prices.ts'
 import { FundsQueue } from './funds-queue.ts'
 
 /** An amount in both currencies of the ledger. */
-export type Amount = { readonly nanos: NanoUsd; readonly tokens: number }
+export type Amount = {
+  /** Nano-dollars: 1e-9 US dollars. */
+  readonly nanos: NanoUsd
+  /** Input and output tokens. */
+  readonly tokens: number
+}
 
 export const nothing: Amount = Object.freeze({ nanos: 0, tokens: 0 })
 
@@ -20,10 +25,13 @@ const noLimits: LedgerLimits = Object.freeze({ nanos: Infinity, tokens: Infinity
 
 /** What stands on a ledger at this moment. */
 export interface LedgerFigures {
+  /** What finished requests came to. */
   readonly settled: Amount
+  /** What requests under way may cost at most. */
   readonly reserved: Amount
   /** Settled at worst case because the service did not say: part of `settled`. */
   readonly unknown: Amount
+  /** What can still be reserved. */
   readonly available: Amount
 }
 
@@ -37,7 +45,12 @@ export interface HeldBack {
 }
 
 /** What was taken aside, until it is settled. */
-export type Reservation = { readonly amount: Amount; readonly lines: readonly Line[] }
+export type Reservation = {
+  /** How much is reserved. */
+  readonly amount: Amount
+  /** The ledgers that it is reserved in, the innermost first. */
+  readonly lines: readonly Line[]
+}
 
 /** One limit, and what counts against it. A ledger has its own line and those of all ledgers above it. */
 export interface Line {
@@ -53,8 +66,9 @@ export interface Line {
   limits: LedgerLimits
 }
 
+// Spec R-BUD-1, R-BUD-6.
 /**
- * What may be spent, and what is (spec R-BUD-1, R-BUD-6). A subagent's ledger is a branch: what it reserves, its parent reserves too.
+ * What may be spent, and what is. A subagent's ledger is a branch: what it reserves, its parent reserves too.
  * L1: settled + reserved never exceeds a limit, in the branch or above it, unless that was lowered since. L2: a reservation is settled once. L3: nothing is ever negative.
  */
 export class Ledger {
@@ -71,9 +85,15 @@ export class Ledger {
     this.queue = queue
   }
 
+  /** A ledger with these limits; a limit that is left out is Infinity. */
   static create(
     limits: Partial<LedgerLimits> = {},
-    { isMeasured = false }: { readonly isMeasured?: boolean } = {},
+    {
+      isMeasured = false,
+    }: {
+      /** Measure every request, also where no limit applies. Default: false. */
+      readonly isMeasured?: boolean
+    } = {},
   ): Ledger {
     return new Ledger([newLine(limits)], isMeasured)
   }
@@ -82,7 +102,12 @@ export class Ledger {
   static under(
     lease: BudgetLease,
     limits: Partial<LedgerLimits> = {},
-    { isMeasured = false }: { readonly isMeasured?: boolean } = {},
+    {
+      isMeasured = false,
+    }: {
+      /** Measure every request, also where no limit applies. Default: false. */
+      readonly isMeasured?: boolean
+    } = {},
   ): Ledger {
     const line: Line = {
       ...newLine({}),
@@ -161,7 +186,12 @@ export class Ledger {
   }
 
   /** The limit with the least left when all that is reserved has come back, and what is settled against it. */
-  narrowest(currency: keyof Amount): { readonly limit: number; readonly settled: number } {
+  narrowest(currency: keyof Amount): {
+    /** The limit, in US dollars or tokens. */
+    readonly limit: number
+    /** What is settled of it. */
+    readonly settled: number
+  } {
     const figures = this.#lines.map(({ limits, settled }) => ({ limit: limits[currency], settled: settled[currency] }))
     return figures.reduce((least, each) => (each.limit - each.settled < least.limit - least.settled ? each : least), {
       limit: Infinity,
@@ -228,6 +258,7 @@ export class Ledger {
     this.queue.serve()
   }
 
+  /** What is settled, reserved and available at this moment. */
   figures(): LedgerFigures {
     const line = this.#lines[0]
     const { settled, reserved, unknown } = line ?? { settled: nothing, reserved: nothing, unknown: nothing }

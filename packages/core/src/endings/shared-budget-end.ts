@@ -8,6 +8,7 @@ export interface SharedBudgetEnd {
   readonly budget: string
   /** What all together had spent of it in its period, in US dollars; null where the record does not say. */
   readonly usedUsd: number | null
+  /** The limit of the period, in US dollars; null where the record does not say. */
   readonly limitUsd: number | null
   /** When its next period begins: ISO 8601, with the offset of the local time zone; null where it has none. */
   readonly resetsAt: string | null

@@ -18,11 +18,13 @@ export interface SessionHead {
 
 /** One session of a store, as a list shows it. */
 export interface StoredSessionInfo extends SessionHead {
+  /** Id of the session. */
   readonly sessionId: string
   /** ISO 8601 in UTC. */
   readonly createdAt: string
   /** When its newest record was stored: ISO 8601 in UTC. */
   readonly updatedAt: string
+  /** How many records it has. */
   readonly records: number
   /** Bytes of its records, payloads included. */
   readonly bytes: number
@@ -34,6 +36,7 @@ export interface StoredSessionInfo extends SessionHead {
 
 /** Which sessions a list gives, the one that was written last first. */
 export interface SessionListOptions {
+  /** Only sessions of this working directory. Default: of all. */
   readonly cwd?: string
   /** At most so many; 1,000 when absent. */
   readonly limit?: number
@@ -43,7 +46,9 @@ export interface SessionListOptions {
 
 /** A session that this process alone writes, until it is closed or another process has taken it over. */
 export interface OpenSession extends StoredSession {
+  /** Id of the session. */
   readonly sessionId: string
+  /** What the session began with. */
   readonly head: SessionHead
   /**
    * The number of the lock that this process has. It rises with each lock on the session, and the store takes no record under a lower one than the last: a process
@@ -51,7 +56,10 @@ export interface OpenSession extends StoredSession {
    */
   readonly fence: number
   /** A driver for a new run. */
-  steps(options?: { readonly clock?: Clock }): AnswerableStepEngine
+  steps(options?: {
+    /** Where time comes from. Default: the system's clock. */
+    readonly clock?: Clock
+  }): AnswerableStepEngine
   /** All that was appended is durable, and another process may open the session. Rejects with what kept records from being stored; the session is closed then, too. */
   close(): Promise<void>
 }
@@ -70,9 +78,16 @@ export interface SessionStore {
    * All records of a session, without its lock: for whoever reads only. Undefined where there is no such session.
    * @throws HaltingError `driver` where a later version wrote it, and for records that are damaged (and which).
    */
-  read(
-    sessionId: string,
-  ): Promise<{ readonly info: StoredSessionInfo; readonly records: readonly StepRecord[] } | undefined>
+  read(sessionId: string): Promise<
+    | {
+        /** The session, as a list shows it. */
+        readonly info: StoredSessionInfo
+        /** Its records, in order. */
+        readonly records: readonly StepRecord[]
+      }
+    | undefined
+  >
+  /** The sessions, a page of them. */
   list(options?: SessionListOptions): Promise<readonly StoredSessionInfo[]>
   /** False where there is no such session. @throws HaltingError `driver` where a process has it open. */
   remove(sessionId: string): Promise<boolean>

@@ -23,7 +23,9 @@ export interface CheckedStore {
 
 /** A promise that a driver does not keep. */
 export interface StepEngineProblem {
+  /** The check that failed. */
   readonly check: string
+  /** What is wrong, in a sentence. */
   readonly problem: string
 }
 

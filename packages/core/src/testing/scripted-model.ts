@@ -7,26 +7,50 @@ import { noUsage } from '../messages.ts'
 export type ScriptedReply =
   | string
   | {
+      /** A text block. Default: none. */
       readonly text?: string
+      /** A block of reasoning before the text. Default: none. */
       readonly thinking?: string
-      readonly toolCalls?: readonly { readonly id?: string; readonly name: string; readonly input?: unknown }[]
+      /** Calls of tools, after the text. */
+      readonly toolCalls?: readonly {
+        /** Id of the call. Default: `call_` with the numbers of the request and of the call. */
+        readonly id?: string
+        /** Name of the tool. */
+        readonly name: string
+        /** Input of the call. Default: `{}`. */
+        readonly input?: unknown
+      }[]
       /** `tool_use` with calls, else `end_turn`, unless said otherwise. */
       readonly stopReason?: ModelStopReason
+      /** Tokens of the request. Default: 10 of input and 5 of output. */
       readonly usage?: Partial<Usage>
       /** The stream breaks after these blocks. */
       readonly streamError?: ModelErrorInit
       /** Called when all blocks are out and before the reply is given: time for an abort, a message, a clock. */
       readonly before?: ((options: ModelCallOptions) => void) | ((options: ModelCallOptions) => Promise<void>)
     }
-  | { readonly error: ModelErrorInit }
+  | {
+      /** The attempt fails with this error. */
+      readonly error: ModelErrorInit
+    }
   /** Never answers. With `deaf` it does not heed the abort either. */
-  | { readonly hang: true; readonly deaf?: boolean; readonly text?: string }
+  | {
+      readonly hang: true
+      /** Ignore the abort. Default: false. */
+      readonly deaf?: boolean
+      /** Text that is streamed before the silence. */
+      readonly text?: string
+    }
 
 /** Options of `scriptedModel`. */
 export interface ScriptedModelOptions {
+  /** Id of the model. Default: `scripted`. */
   readonly id?: string
+  /** Size of the window in tokens. Default: 200,000. */
   readonly contextWindow?: number
+  /** Most tokens of one reply. Default: 64,000. */
   readonly maxOutputTokens?: number
+  /** Most tokens of a reply that was not cut before. Default: `maxOutputTokens`. */
   readonly defaultOutputTokens?: number
 }
 

@@ -20,7 +20,8 @@ import {
   standingUsedUp,
 } from '../endings/ending-texts.ts'
 
-/** The budget has no room for the request: the run stops before the call, and says what would have made it fit (spec R-BUD-3a). */
+// Spec R-BUD-3a.
+/** The budget has no room for the request: the run stops before the call, and says what would have made it fit. */
 export function overBudgetDraft(run: Run, overBudget: OverBudget): Draft {
   const { currency, needed, available, isOfLease, of, standing } = overBudget
   if (standing !== undefined) return standingBudgetDraft(standing, usdOf(needed))
@@ -37,7 +38,8 @@ export function overBudgetDraft(run: Run, overBudget: OverBudget): Draft {
 /** A limit, and what is settled against it by all who share it. */
 type Shared = OverBudget['of']
 
-/** The lease gives no more: other sessions have, or may spend, what is left of that budget (spec R-BUD-17a). */
+// Spec R-BUD-17a.
+/** The lease gives no more: other sessions have, or may spend, what is left of that budget. */
 export function leaseDraft(
   run: Run,
   figures: { readonly neededUsd?: number; readonly availableUsd?: number } = {},
@@ -51,7 +53,8 @@ export function leaseDraft(
   return draftOf('max_budget_usd', new StopSignal({ reason: 'cost_limit', message, context, source: 'lease' }))
 }
 
-/** A budget that goes on beyond the run has too little left, also when all that is reserved came back (spec R-STAND-4). */
+// Spec R-STAND-4.
+/** A budget that goes on beyond the run has too little left, also when all that is reserved came back. */
 function standingBudgetDraft(budget: StandingBudget, neededUsd: number): Draft {
   const { name, limitUsd, settledUsd, resetsAt } = budget
   const message = standingUsedUp(name, dollars(settledUsd), dollars(neededUsd), resetsAt)
@@ -68,7 +71,8 @@ function standingBudgetDraft(budget: StandingBudget, neededUsd: number): Draft {
   return draftOf('max_budget_usd', new StopSignal({ reason: 'cost_limit', message, context, source: 'standing' }))
 }
 
-/** The reply was cut at what a standing budget left. Which one is not known where nobody said it (spec R-STAND-4a). */
+// Spec R-STAND-4a.
+/** The reply was cut at what a standing budget left. Which one is not known where nobody said it. */
 export function standingCutDraft(run: Run, budget: Grant['standing']): Draft {
   const { standing } = run.context.settings
   const name = budget?.name ?? standing?.names.join(', ') ?? someStandingBudget

@@ -118,7 +118,8 @@ function skipCall(run: Run, phase: ToolPhase, index: number, result: ToolResult)
   run.emit({ type: 'tool_end', callId: call.id, name: call.name, status: result.status, durationMs: 0 })
 }
 
-/** Runs a batch: permissions and pre-hooks in call order, then the tools together, then post-hooks in call order (spec R-TOOL-4). */
+// Spec R-TOOL-4.
+/** Runs a batch: permissions and pre-hooks in call order, then the tools together, then post-hooks in call order. */
 function runBatch(run: Run, phase: ToolPhase, batch: readonly InspectedCall[]): Eventually<true> {
   const only = batch.length === 1 ? batch[0] : undefined
   return only === undefined ? runMany(run, phase, batch) : runOne(run, phase, only)

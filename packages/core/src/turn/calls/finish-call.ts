@@ -123,8 +123,9 @@ function runPostHooks(run: Run, phase: ToolPhase, ran: CallRun, subject: HookSub
   })
 }
 
+// Spec R-HOOK-17b.
 /**
- * The result of a call whose record does not have it, once every hook has let it pass: on record from now on (spec R-HOOK-17b). What hooks put in its
+ * The result of a call whose record does not have it, once every hook has let it pass: on record from now on. What hooks put in its
  * place is on record with them.
  */
 function shownResult(run: Run, phase: ToolPhase, ran: CallRun, result: ToolResult): Eventually<ToolResult> {

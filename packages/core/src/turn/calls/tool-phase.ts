@@ -99,8 +99,9 @@ export class ToolPhase {
     this.#behindBatch = behind
   }
 
+  // Spec R-RES-11.
   /**
-   * Where the start of this call lies. `passed` when the record of a resumed run holds it or a later one: it was allowed then (spec R-RES-11).
+   * Where the start of this call lies. `passed` when the record of a resumed run holds it or a later one: it was allowed then.
    * That a call before it is on record says nothing: another program may put into one batch what were two.
    */
   callStart(index: number): RecordPosition {
@@ -151,7 +152,8 @@ export class ToolPhase {
     return this.#ran
   }
 
-  /** One of the tools took so long that the turn counts as one that waits (spec R-PROG-1a). An agent that takes long works. */
+  // Spec R-PROG-1a.
+  /** One of the tools took so long that the turn counts as one that waits. An agent that takes long works. */
   get hasWaited(): boolean {
     return this.#ran.some(({ agent, durationMs }) => agent === undefined && durationMs >= waitMs)
   }

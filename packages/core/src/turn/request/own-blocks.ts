@@ -17,9 +17,10 @@ interface ToldPlace {
   isFound: boolean
 }
 
+// Spec R-TOOL-14.
 /**
  * The blocks of one reply as the run keeps them: frozen copies, so that nobody changes them under it, whose calls have an id
- * that no call of the conversation had (spec R-TOOL-14).
+ * that no call of the conversation had.
  * B1: a block that was told complete is copied once: the message that holds the same object in the same place gets that copy.
  * B2: a call has in the message the id under which it was told.
  */
@@ -133,7 +134,8 @@ function ownBlock(given: unknown): ContentBlock | undefined {
   return isToolUse(copy) ? withObjectInput(copy) : copy
 }
 
-/** A model of a program's own may hand the arguments on as they were written. Services take objects only (spec R-TOOL-2b). */
+// Spec R-TOOL-2b.
+/** A model of a program's own may hand the arguments on as they were written. Services take objects only. */
 function withObjectInput(call: ToolUseBlock): ToolUseBlock {
   const { input } = call
   return isJsonObject(input) ? call : Object.freeze({ ...call, input: inputFromArguments(input) })

@@ -27,7 +27,8 @@ export interface Reserved {
   readonly reservation: Reservation | undefined
 }
 
-/** It would fit, or fit better, if what others have reserved came back (spec R-BUD-18). */
+// Spec R-BUD-18.
+/** It would fit, or fit better, if what others have reserved came back. */
 export interface Shortage {
   readonly kind: 'short'
   /** What the whole request needs. */
@@ -43,8 +44,9 @@ export function refusedShortage({ needed, available }: Shortage): Reserved {
   return { kind: 'decided', grant: overBudget(needed, available), reservation: undefined }
 }
 
+// Spec R-BUD-17.
 /**
- * The same under a lease: that is asked for more where it is what has no room (spec R-BUD-17). It is asked once more when others took what it gave, and waited
+ * The same under a lease: that is asked for more where it is what has no room. It is asked once more when others took what it gave, and waited
  * for until an abort, or until the time of a question is over.
  */
 export async function reserveGrowing(
@@ -86,9 +88,10 @@ function missingOnLease(run: Run, bounds: RequestBounds): NanoUsd {
   )
 }
 
+// Spec R-BUD-2, R-BUD-3, R-BUD-18.
 /**
- * Reserves the worst case of a request, lowering the reply's cap to what fits (spec R-BUD-2, R-BUD-3). What is only reserved by others lowers nothing and
- * refuses nothing: the request waits for it, and behind those that wait already (spec R-BUD-18). The one place where anything is reserved.
+ * Reserves the worst case of a request, lowering the reply's cap to what fits. What is only reserved by others lowers nothing and
+ * refuses nothing: the request waits for it, and behind those that wait already. The one place where anything is reserved.
  * @param ahead Lines that earlier requests wait for.
  */
 export function reserveRequest(
@@ -288,7 +291,8 @@ function largest(low: number, high: number, fits: (tokens: number) => boolean): 
   return fitting
 }
 
-/** What is held back from the budget for the last answer of `wrapUp`, of this run or of the parent whose ledger it draws on (spec R-BUD-4). */
+// Spec R-BUD-4.
+/** What is held back from the budget for the last answer of `wrapUp`, of this run or of the parent whose ledger it draws on. */
 export function heldBackBy(run: Run): readonly HeldBack[] {
   const room = heldForLastAnswer(run)
   if (room === undefined) return run.ports.heldBack?.() ?? []

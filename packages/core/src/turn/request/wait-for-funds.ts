@@ -26,9 +26,9 @@ export interface Waited {
 
 type Waiting = RequestBounds & { readonly cutOff?: AbortSignal }
 
+// Spec R-BUD-18.
 /**
- * Waits until the request has what it would have if all open reservations came back, or until these have come back and it still has too little
- * (spec R-BUD-18). It ends by the settlement of what is reserved, by an abort, which a time limit is too, or by the cut-off of a question.
+ * Waits until the request has what it would have if all open reservations came back, or until these have come back and it still has too little. It ends by the settlement of what is reserved, by an abort, which a time limit is too, or by the cut-off of a question.
  */
 export async function waitForFunds(run: Run, bounds: Waiting, first: Shortage, emit: Emit): Promise<Waited> {
   const { lease } = run.context.settings
