@@ -3,7 +3,7 @@ import { tokenTargetBound } from './budget/token-target.ts'
 import { isBudgetLease, type BudgetLease } from './budget/lease.ts'
 import { isStandingBudgets, type StandingBudgets } from './budget/standing.ts'
 import { Ledger } from './budget/ledger.ts'
-import { nanosOf, noPrices, type Prices } from './budget/prices.ts'
+import { nanosOf, type Prices } from './budget/prices.ts'
 import type { CancellationSource } from './cancel/source.ts'
 import { plainContext, type ContextManager } from './context/port.ts'
 import { checkedTokens, roughTokens, type Tokens } from './context/tokens.ts'
@@ -54,8 +54,9 @@ import type { AskLimit } from './limit-question.ts'
 import { isMediaLimits, mediaLimitsWith, type MediaLimits } from './media/limits.ts'
 import type { Model, Thinking } from './model/model.ts'
 import { longestWaitForLimitsMs } from './model/service-limit.ts'
+import { pricesOf } from './model/model-prices.ts'
 import { namedModelsOf } from './model/named-models.ts'
-import type { OutputSchema } from './output-schema.ts'
+import { systemWithOutput, type OutputSchema } from './output-schema.ts'
 import type { LimitsChange } from './settings/settings-change.ts'
 import type { ErrorPolicy, RunContext, RunSettings } from './run-context.ts'
 import { checkBudgetable, checkedThinking, checkLimits, isThinking } from './settings/check-settings.ts'
@@ -100,7 +101,7 @@ export interface RunOptions {
 
   /** Turns that may happen; 1,000 when nothing is said. `Infinity` gives up the promise that the run halts. */
   readonly maxTurns?: number
-  /** Never overshot: reserved before each request. Needs `prices` for the model. */
+  /** Never overshot: reserved before each request. Needs a price of the model: its own (`Model.prices`), or one of `prices`. */
   readonly maxBudgetUsd?: number
   /** The same for one run: what earlier runs of the session spent does not count. */
   readonly maxRunUsd?: number
@@ -169,6 +170,7 @@ export interface RunOptions {
   /** What tools start that goes on beside the run, such as `backgroundOf` of `@halting/agent` (spec R-BACK-1). */
   readonly background?: Background
 
+  /** What models cost: goes before the prices that the models bring, model by model. */
   readonly prices?: Prices
   readonly tokens?: Tokens
   /** What keeps the conversation within the model's window; `plainContext` when absent, `contextLayers()` for all there is. */
@@ -285,7 +287,7 @@ export function settingsOf(options: RunOptions): RunSettings {
   checkOptions(options, optionChecks)
   const guard = guardBounds(options)
   const settings: RunSettings = {
-    system: [options.system, options.output?.instruction].filter(Boolean).join('\n\n'),
+    system: systemWithOutput(options.system, options.output),
     contextWindow: options.contextWindow ?? null,
     maxTurns: options.maxTurns ?? usualMaxTurns,
     maxBudgetUsd: options.maxBudgetUsd ?? Infinity,
@@ -369,8 +371,9 @@ function validate(settings: RunSettings, options: RunOptions): void {
   toolsByName(options.tools ?? [])
   checkModels(options)
   const { fallbackModel, context } = options
+  const prices = pricesOf(options)
   const asked = [options.model, ...(fallbackModel === undefined ? [] : [fallbackModel]), ...(context?.models ?? [])]
-  for (const model of asked) checkBudgetable(model, options.prices ?? noPrices, settings)
+  for (const model of asked) checkBudgetable(model, prices, settings)
 }
 
 /** The models of the options; each once. */
@@ -419,7 +422,7 @@ function newContext(options: RunOptions): RunContext {
     canUseTool: options.canUseTool ?? null,
     askLimit: options.askLimit ?? null,
     timers: steadyClock(options.clock ?? systemClock),
-    prices: options.prices ?? noPrices,
+    prices: pricesOf(options),
     tokens: options.tokens === undefined ? roughTokens : checkedTokens(options.tokens),
     contextDefence: options.context ?? plainContext,
     largeResults: options.largeResults ?? null,

@@ -32,6 +32,19 @@ export type OutputCheck<Output> =
       readonly message: string
     }
 
+/** A system prompt with what the model is told of the schema. */
+export function systemWithOutput(system: string | undefined, output: OutputSchema | null | undefined): string {
+  return [system, output?.instruction].filter(Boolean).join('\n\n')
+}
+
+/** A system prompt of `systemWithOutput` without what the model is told of the schema. */
+export function systemWithoutOutput(system: string, output: OutputSchema | null): string {
+  const instruction = output?.instruction ?? ''
+  return instruction !== '' && system.endsWith(instruction)
+    ? system.slice(0, -instruction.length).replace(/\n\n$/, '')
+    : system
+}
+
 type ShownSchema<Schema extends StandardSchema> = Schema extends StandardJsonSchema
   ? readonly [options?: { readonly jsonSchema?: JsonObject }]
   : readonly [options: { readonly jsonSchema: JsonObject }]

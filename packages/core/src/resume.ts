@@ -122,7 +122,7 @@ export async function replay(
   })
   const start = recordedStart(begin, before)
   const events: RunEvent[] = [{ type: 'run_start', run: start.run, model: options.model.id }]
-  for (const entry of begin.start.added) events.push({ type: 'message', entry })
+  for (const entry of begin.start.added.slice(begin.start.history ?? 0)) events.push({ type: 'message', entry })
   const { signal: _signal, ...rest } = options
   // What belongs after a run belonged after the run itself.
   const replayed = streamRun(
@@ -131,7 +131,7 @@ export async function replay(
     { resumed: true, replayed: true },
   )
   for await (const event of replayed) events.push(event)
-  return { events, terminal: await replayed.result }
+  return { events, terminal: (await replayed.ended).terminal }
 }
 
 /**

@@ -201,6 +201,8 @@ export type RunStart = {
   readonly run: RunIdentity
   /** Entries that the run added to the transcript before its first request. */
   readonly added: readonly TranscriptEntry[]
+  /** The first so many of `added` are of a conversation that the caller brought (`PromptOptions.messages`); absent for none. */
+  readonly history?: number
   /** What it carried over. */
   readonly spent: RunProgress
   /** With which limits, for whoever asks later. Nothing is decided by it: a resume has those of its own options. */
@@ -254,6 +256,8 @@ export interface RunState {
   readonly transcript: Transcript
   /** Length of the transcript when the run began. */
   readonly startLength: number
+  /** Of a state that a run begins in: the last entries before `startLength` that no earlier run has on record, so that this one puts them there; absent for none. */
+  readonly history?: number
   /** What the run has spent and done. */
   readonly spent: RunProgress
   /** The signals, and whether a hook asked to continue. */

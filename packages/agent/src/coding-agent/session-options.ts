@@ -1,10 +1,10 @@
 import type { AnyTool, QueryOptions } from '@halting/core'
-import { isAgentTool, type LargeResults } from '@halting/core/adapters'
+import type { LargeResults } from '@halting/core/adapters'
 import type { ToolProfile } from '@halting/policy/settings'
 import type { Briefing } from '../instructions/briefing.ts'
 import { imageAdvice } from '../media/fit-image-texts.ts'
 import { createPrepareContent } from '../media/prepare-content.ts'
-import { redactedTool } from '../redact/redacted-tools.ts'
+import { redactedTools } from '../redact/redacted-tools.ts'
 import type { SessionWorkspace } from './open-workspace.ts'
 import { surroundingsOf } from './surroundings.ts'
 import { systemPrompt } from './system-prompt.ts'
@@ -48,7 +48,7 @@ export async function sessionOptions(parts: SessionParts): Promise<Required<Pick
   const redact = await redactorOf(parts)
   workspace.redact = redact
   workspace.redactsSecrets = parts.redacts
-  const tools = told.map((tool) => (isAgentTool(tool) ? tool : redactedTool(tool, redact)))
+  const tools = redactedTools(told, redact)
   const names = tools.map(({ name }) => name)
   const ours = (): string => systemPrompt({ ...surroundingsOf(workspace), tools: names, profile: parts.toolProfile })
   const entries = Object.entries(briefing?.entries ?? {})

@@ -74,7 +74,7 @@ export async function settingsOf<Choices extends SessionChoices>(
     chosen: chosenSettings(choices, nameOf),
     sources: choices.settingSources && sources.filter((source) => choices.settingSources?.includes(source)),
     // Who drives the program says which settings are read, and not that a person's money is spent: that is `ignoreStandingBudgets`.
-    alwaysOwn: ['budgets', 'modelPrices'],
+    alwaysOwn: ['budgets', 'modelPrices', 'sessionStore'],
     nearest,
     trustedBy,
     defaultLimits: {

@@ -1,3 +1,4 @@
+import type { Prices } from '../budget/prices.ts'
 import type { JsonObject } from '../json.ts'
 import type { AssistantMessage, ContentBlock, ModelMessage } from '../messages.ts'
 import type { ModelError } from './model-error.ts'
@@ -167,6 +168,8 @@ export interface Model {
   readonly extraPasses?: readonly ExtraPass[]
   /** Most input tokens that one image is billed as; 6,000 when absent. */
   readonly maxImageTokens?: number
+  /** What the model costs, where `RunOptions.prices` has no price for it; undefined for a model that brings none. */
+  readonly prices?: Prices
   /**
    * For a model whose requests wait for their turn: resolves when one may be made. The loop asks here before anything of an attempt is on record, so that what is
    * killed while it waits has asked for nothing. Where it is left out, or the process is another by then, `call` waits by itself.

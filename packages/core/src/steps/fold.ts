@@ -82,7 +82,8 @@ export function recordedStart(record: Extract<StepRecord, { readonly type: 'star
   const carried = start.spent.now - start.spent.startedAt
   const tracker = { ...start.spent.tracker, startedAt: at }
   const state = startState(start.run, before, { ...start.spent, startedAt: at - carried, now: at, tracker })
-  return { ...state, transcript: state.transcript.appendAll(start.added) }
+  const startLength = before.length + (start.history ?? 0)
+  return { ...state, startLength, transcript: state.transcript.appendAll(start.added) }
 }
 
 /** Ids of the messages that a record shows as taken: a run began with them, or took them in the moment of a control record or of a lap that folds it. */

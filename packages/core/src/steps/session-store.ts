@@ -12,6 +12,8 @@ export interface SessionHead {
   readonly title?: string
   /** Of the program that began it. */
   readonly version?: string
+  /** When it began: ISO 8601 in UTC. The present when absent; a copy keeps that of the original. */
+  readonly createdAt?: string
 }
 
 /** One session of a store, as a list shows it. */
@@ -38,7 +40,7 @@ export interface SessionListOptions {
   readonly cwd?: string
   /** At most so many; 1,000 when absent. */
   readonly limit?: number
-  /** Those whose newest record is older than that of the session with this id: the last of the page before. */
+  /** Those whose newest record is older than that of the session with this id: the last of the page before. @throws ConfigurationError where it is not there any more. */
   readonly after?: string
 }
 
@@ -58,7 +60,7 @@ export interface OpenSession extends StoredSession {
     /** Where time comes from. Default: the system's clock. */
     readonly clock?: Clock
   }): AnswerableStepEngine
-  /** All that was appended is durable, and another process may open the session. */
+  /** All that was appended is durable, and another process may open the session. Rejects with what kept records from being stored; the session is closed then, too. */
   close(): Promise<void>
 }
 
@@ -72,7 +74,10 @@ export interface SessionStore {
    * @throws HaltingError `driver` where another process has it open (and which), where a later version wrote it, and for records that are damaged (and which).
    */
   open(sessionId: string, head?: SessionHead): Promise<OpenSession>
-  /** All records of a session, without its lock: for whoever reads only. Undefined where there is no such session. */
+  /**
+   * All records of a session, without its lock: for whoever reads only. Undefined where there is no such session.
+   * @throws HaltingError `driver` where a later version wrote it, and for records that are damaged (and which).
+   */
   read(sessionId: string): Promise<
     | {
         /** The session, as a list shows it. */

@@ -160,7 +160,7 @@ class AgentBeside implements AgentInBackground {
     this.#settled = ended.then(
       (came) => {
         if (recorded !== undefined) return this.#settle(recorded)
-        const task = { type: 'ended', id, ...endOfAgent(came, child.run, description) } as const
+        const task = { type: 'ended', id, ...endOfAgent(came, child, description) } as const
         const { transcript, startLength, spent } = came.state
         const tasks = tasksIn(transcript.since(startLength))
         this.#settle({ task, end: { id, spent: agentFigures(spent), ...(tasks.length > 0 && { tasks }) } })

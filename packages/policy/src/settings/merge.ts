@@ -19,6 +19,8 @@ export interface Settings {
   readonly modelPrices?: readonly JsonObject[]
   /** Sessions that were not touched for so many days are removed; 30 when absent. */
   readonly cleanupPeriodDays?: number
+  /** Where sessions are in place of files: `sqlite:PATH` or `postgres://…`, or `files`. It may hold a password. */
+  readonly sessionStore?: string
   /** Known secrets are taken out of what tools give. */
   readonly redactSecrets?: boolean
   /** Whether what files were is kept before they are changed; it is when absent. */
@@ -159,6 +161,7 @@ const singleFields = [
   'pauseFor',
   'preferredNotifChannel',
   'promptSuggestionEnabled',
+  'sessionStore',
   'smallModel',
   'statusLine',
   'theme',

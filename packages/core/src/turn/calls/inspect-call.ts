@@ -63,7 +63,7 @@ export function inspectInput(
   }
   const { input } = checked
   const readOnly = isReadOnly(tool, input)
-  const parallelSafe = isAgentTool(tool) ? tool.concurrencySafe === true : readOnly && tool.concurrencySafe !== false
+  const parallelSafe = (readOnly || isAgentTool(tool)) && tool.concurrencySafe !== false
   // Taken before the tool has it, which may change it.
   const taken = tool.validate === undefined ? call.input : jsonOf(input)
   const known = { readOnly, parallelSafe, said: undefined, started: undefined }
@@ -166,6 +166,5 @@ function isReadOnly(tool: AnyTool, input: unknown): boolean {
 
 /** True when the tool alone tells, whatever the input, that its calls run one at a time. */
 export function runsAlone(tool: AnyTool): boolean {
-  if (isAgentTool(tool)) return tool.concurrencySafe !== true
-  return tool.concurrencySafe === false || tool.readOnly === false
+  return tool.concurrencySafe === false || (tool.readOnly === false && !isAgentTool(tool))
 }

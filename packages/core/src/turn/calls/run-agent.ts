@@ -32,7 +32,7 @@ export function runAgent(run: Run, { call, index, tool }: AgentCall, child: Chil
   const name = agentName(run, { id: call.id, index })
   const { ended } = startChild(run, child, { name, callId: call.id, tool: tool.name, at: now })
   return ended.then((came) => ({
-    result: resultOfChild(came, waitedFor(child.run)),
+    result: resultOfChild(came, { ...child, run: waitedFor(child.run) }),
     endedAt: now + came.terminal.durationMs,
     spent: came.state.spent,
   }))
