@@ -61,7 +61,8 @@ export type { NoEvidence } from './goals/evidence.ts'
 export type { CalledTool } from './goals/own-words.ts'
 
 // Tools and permissions.
-export { agentTool, tool } from './tools/define-tool.ts'
+export { agentTool } from './tools/agent-tool.ts'
+export { tool } from './tools/define-tool.ts'
 export type { FromJsonSchema } from './tools/json-schema-type.ts'
 export type { StandardSchema } from './tools/standard-schema.ts'
 export type { AgentTool, AnyTool, ChildRun, InputCheck, Tool, ToolContext, ToolOutput } from './tools/tool.ts'
@@ -80,6 +81,7 @@ export type {
   Usage,
 } from './messages.ts'
 export type { BudgetLease } from './budget/lease.ts'
+export { sharedBudget, type SharedBudgetLimits, type SharedRunBudget } from './budget/run-budget.ts'
 export type {
   StandingBudget,
   StandingBudgets,

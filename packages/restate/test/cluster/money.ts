@@ -161,7 +161,7 @@ try {
     readonly because?: string
   }
   demand(
-    refused.state === 'refused' && refused.because?.includes('the budget of others') === true,
+    refused.state === 'refused' && refused.because?.includes('the tenant others') === true,
     `A session of another tenant is ${JSON.stringify(refused)}.`,
   )
   demand((await budgetOf('others')).leasedUsd === 0, 'Something was spent from the budget of others.')
