@@ -5,6 +5,14 @@ export {
   type CheckedStore,
 } from './check-driver.ts'
 export type { CheckedSession } from './driver-worker.ts'
+export {
+  expectRun,
+  RunAssertionError,
+  type EndedRunSubject,
+  type RunExpectations,
+  type RunLimitsExpected,
+} from './expect-run.ts'
 export * from './fake-clock.ts'
+export type { InputMatcher } from './input-matcher.ts'
 export * from './scripted-model.ts'
 export * from './validate-transcript.ts'
