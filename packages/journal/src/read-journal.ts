@@ -98,6 +98,17 @@ export function entryOfLine({ written }: Pick<ReadJournal, 'written'>, uuid: str
   return [...written.entryLines].find(([, line]) => line === uuid)?.[0] ?? uuid
 }
 
+/** All records of a session, and when each was recorded: for who copies them. @throws what `readJournal` throws. */
+export async function readTimedRecords(
+  path: string,
+): Promise<Pick<ReadJournal, 'sessionId' | 'cwd' | 'title' | 'runs'> & { readonly times: readonly string[] }> {
+  const { sessionId, cwd, title, runs, written } = await readJournal(path)
+  // True: it is what read the file. What stands before the first run belongs to none.
+  const { times } = written as JournalDecoder
+  const named = title === undefined ? {} : { title }
+  return { sessionId, cwd, ...named, runs, times: times.slice(times.length - runs.flat().length) }
+}
+
 /** The same for what was read. */
 export function parseJournal(bytes: Buffer, path: string): ReadJournal {
   const reader = new JournalReader(path)

@@ -12,9 +12,13 @@ import { modeOfAgent } from './mode-of-agent.ts'
 export interface AgentInput {
   /** What it is to do, in a few words, for the person who watches. */
   readonly description?: string
+  /** The task, with all that the subagent needs to know. */
   readonly prompt: string
+  /** Name of the kind of subagent. */
   readonly subagent_type?: string
+  /** Name of a model; that of the definition when absent. */
   readonly model?: string
+  /** Start it, and do not wait for its result. */
   readonly run_in_background?: boolean
 }
 

@@ -11,6 +11,7 @@ import { systemPrompt } from './system-prompt.ts'
 
 /** What a session is made of. */
 export interface SessionParts extends SessionWorkspace {
+  /** The tools, without that for subagents. */
   readonly tools: readonly AnyTool[]
   /** Starts subagents; undefined where there are none. */
   readonly agentTool: AnyTool | undefined
@@ -21,6 +22,7 @@ export interface SessionParts extends SessionWorkspace {
   // Spec R-SECRET-2.
   /** Takes the program's own keys out: of what tools show, and of what people say. */
   readonly redactKeys: (text: string) => string
+  /** Which tools are offered, and in which words. */
   readonly toolProfile: ToolProfile | undefined
   /** In place of the system prompt of the coding agent. */
   readonly system: string | undefined

@@ -16,14 +16,24 @@ export interface StatusLineOptions extends Pick<CommandCall, 'command' | 'cwd' |
 
 /** The size of the terminal, in characters. */
 export interface StatusLineSize {
+  /** Width. */
   readonly columns: number
+  /** Height. */
   readonly rows: number
 }
 
 /** What one run came to: what it printed, or why that does not count. */
 export type StatusLineResult =
-  | { readonly kind: 'printed'; readonly text: string }
-  | { readonly kind: 'failed'; readonly why: string }
+  | {
+      readonly kind: 'printed'
+      /** What it printed, without the last line break. */
+      readonly text: string
+    }
+  | {
+      readonly kind: 'failed'
+      /** Why what it printed does not count. */
+      readonly why: string
+    }
   | { readonly kind: 'ended' }
 
 const defaultTimeoutMs = 5_000

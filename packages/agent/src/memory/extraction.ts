@@ -10,8 +10,11 @@ import * as texts from './memory-texts.ts'
 
 /** A question to a model. */
 export interface Question<Answer> {
+  /** The system prompt. */
   readonly system: string
+  /** The prompt. */
   readonly prompt: string
+  /** The schema that the answer must fit. */
   readonly output: OutputSchema<Answer>
 }
 

@@ -7,6 +7,7 @@ import type { Memory, ReadTopic } from './read-memory.ts'
 
 /** What a session is shown of a memory. */
 export interface MemoryText {
+  /** The text. */
   readonly text: string
   /** Not all of it is shown. */
   readonly isCut: boolean

@@ -25,6 +25,7 @@ interface MemoryFile {
 
 /** A topic of the notes together with its file. */
 export interface ReadTopic extends Topic {
+  /** The file. */
   readonly file: MemoryFile
 }
 

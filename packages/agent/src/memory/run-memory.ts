@@ -10,8 +10,16 @@ import { keepBefore } from './undo-dream.ts'
 
 /** What a model answered; or why there is no answer. */
 export type Asked<Answer> =
-  | { readonly kind: 'answered'; readonly answer: Answer }
-  | { readonly kind: 'failed'; readonly why: string }
+  | {
+      readonly kind: 'answered'
+      /** The answer. */
+      readonly answer: Answer
+    }
+  | {
+      readonly kind: 'failed'
+      /** Why there is no answer, in a sentence. */
+      readonly why: string
+    }
 
 /** Asks a model, within the bounds of whoever calls. */
 export type Ask = <Answer>(question: Question<Answer>) => Promise<Asked<Answer>>
@@ -19,10 +27,16 @@ export type Ask = <Answer>(question: Question<Answer>) => Promise<Asked<Answer>>
 /** What an extraction came to. */
 export type Extracted =
   | { readonly kind: 'nothing said' }
-  | { readonly kind: 'failed'; readonly why: string }
+  | {
+      readonly kind: 'failed'
+      /** Why, in a sentence. */
+      readonly why: string
+    }
   | {
       readonly kind: 'kept'
+      /** Notes that were added. */
       readonly added: Added['added']
+      /** Notes that were joined with others. */
       readonly merged: Added['merged']
       /** Why notes were not kept, and sentences not looked at; nothing of what they say. */
       readonly refused: readonly string[]
@@ -60,12 +74,20 @@ export type DreamEnd =
   | { readonly kind: 'not due' }
   /** There are fewer than two notes that could be put in order. */
   | { readonly kind: 'nothing to do' }
-  | { readonly kind: 'failed'; readonly why: string }
+  | {
+      readonly kind: 'failed'
+      /** Why, in a sentence. */
+      readonly why: string
+    }
   | {
       readonly kind: 'done'
+      /** Notes before. */
       readonly before: number
+      /** Notes after. */
       readonly after: number
+      /** Notes that were joined with others. */
       readonly merged: number
+      /** Notes that were removed. */
       readonly dropped: readonly Note[]
     }
 
@@ -96,9 +118,13 @@ export async function dream(place: MemoryPlace, { owner, ask, now, when, signal 
 
 /** Options of the stage that puts notes in order. */
 export interface DreamOptions {
+  /** Whose notes they are. */
   readonly owner: MemoryOwner
+  /** Asks the model. */
   readonly ask: Ask
+  /** The present moment. */
   readonly now: Date
+  /** `due`: only when enough sessions and hours have passed. */
   readonly when: 'due' | 'whenever'
   /** Nothing is written once it is aborted. */
   readonly signal?: AbortSignal

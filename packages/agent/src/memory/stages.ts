@@ -8,10 +8,13 @@ import { saidIn } from './said.ts'
 
 /** Whose notes a stage is about, and what it asks. */
 export interface MemoryStageOptions {
+  /** Whose notes they are. */
   readonly owner: MemoryOwner
+  /** Where they are. */
   readonly place: MemoryPlace
   /** Asked in place of the one of the list of stages. */
   readonly model?: Model
+  /** The present moment. Default: by the system's clock. */
   readonly now?: () => Date
 }
 
@@ -71,6 +74,7 @@ function factsOf({ added, merged, refused }: Extract<Extracted, { kind: 'kept' }
 export interface DreamStageOptions extends MemoryStageOptions {
   /** `due` when enough sessions and hours have passed, and else not. */
   readonly when: 'due' | 'whenever'
+  /** Called with what came of it. */
   readonly onEnd?: (end: DreamEnd) => void
 }
 
@@ -111,10 +115,13 @@ function asking(context: StageContext): Ask {
 
 /** Options of all memory stages after a run. */
 export interface MemoryStagesOptions {
+  /** Whose notes they are. */
   readonly owner: MemoryOwner
+  /** The settings, which say what stages there are. */
   readonly settings: Settings
   /** Asked. */
   readonly model: Model
+  /** What the person wrote of the prompt, without what was piped in. */
   readonly written?: string | undefined
 }
 

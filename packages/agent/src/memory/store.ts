@@ -28,6 +28,7 @@ export class MemoryError extends Error {
  * M3: topics are written before the index, which a later change mends.
  */
 export interface HeldMemory {
+  /** The folder. */
   readonly root: string
   /** As it was when it was taken. */
   readonly memory: Memory
@@ -141,6 +142,7 @@ export async function addNotes({ memory, write }: HeldMemory, given: readonly Ne
 
 /** What became of notes that were to be forgotten. */
 export interface Forgotten {
+  /** Notes that were removed. */
   readonly gone: readonly Note[]
   /** In files that cannot be written. */
   readonly left: readonly Note[]
@@ -240,6 +242,11 @@ export class Changes {
 }
 
 /** Notes with the topic that they stand in, and whether it can be written. */
-export function placedNotes(memory: Memory): readonly { readonly topic: ReadTopic; readonly note: Note }[] {
+export function placedNotes(memory: Memory): readonly {
+  /** The topic. */
+  readonly topic: ReadTopic
+  /** The note. */
+  readonly note: Note
+}[] {
   return memory.topics.flatMap((topic) => topic.notes.map((note) => ({ topic, note })))
 }

@@ -14,6 +14,7 @@ export type LimitSources = { readonly [name in LimitFieldName]?: LimitSource }
 
 /** A limit of dollars for runs that nobody limited. */
 export interface RunLimitDefault {
+  /** US dollars of one run. */
   readonly maxRunUsd: number
   /** What it is called, such as `the default of -p`. */
   readonly from: string
@@ -59,6 +60,7 @@ export function withLimits<Choices extends SessionChoices>(
 
 /** How long the runs of a frontend wait for services where nobody says it. */
 export interface WaitDefault {
+  /** Milliseconds by the wall clock. */
   readonly ms: number
   /** As a file would say it, such as `24h`. */
   readonly written: string

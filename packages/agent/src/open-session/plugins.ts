@@ -56,8 +56,11 @@ export function pluginsInit({ all, problems }: Plugins): NonNullable<QueryOption
 
 /** A plugin as hosts are told of it. */
 export function pluginRow({ name, path, version }: Plugin): {
+  /** Name of the plugin. */
   readonly name: string
+  /** Path of its folder. */
   readonly path: string
+  /** Its version; absent where it says none. */
   readonly version?: string
 } {
   return { name, path, ...(version !== undefined && { version }) }

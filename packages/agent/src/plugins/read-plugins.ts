@@ -6,6 +6,7 @@ import type { Plugin, PluginProblem, Plugins } from './plugin.ts'
 
 /** A plugin as somebody names it. */
 export interface NamedPlugin {
+  /** Path of the folder. */
   readonly path: string
   /** Whoever names it connects to its servers. */
   readonly skipsServers?: boolean

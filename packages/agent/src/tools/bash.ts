@@ -28,10 +28,13 @@ import type { Workspace } from './workspace.ts'
 
 /** Input of the Bash tool. */
 export interface BashInput {
+  /** The command line. */
   readonly command: string
   /** Milliseconds. */
   readonly timeout?: number
+  /** What the command does, for the person. */
   readonly description?: string
+  /** Start it, and do not wait for its end. */
   readonly run_in_background?: boolean
 }
 

@@ -5,6 +5,7 @@ import type { Workspace } from './workspace.ts'
 
 /** Input of the WebFetch tool. */
 export interface WebFetchInput {
+  /** Address of the page. */
   readonly url: string
   // Spec R-WEB-8.
   /** What the model wants to know of the page: another one reads it and answers. */

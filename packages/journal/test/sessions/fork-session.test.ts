@@ -128,7 +128,7 @@ test('no link is followed, and a fork that nobody wants leaves nothing', async (
   symlinkSync('/etc/passwd', join(results, 'link.txt'))
   await forkSession(placeOf(source).path, placeOf(copy))
   expect(readdirSync(join(folderOf(copy), 'tool-results'))).toHaveLength(2)
-  await removeFork(placeOf(copy).path)
+  await removeFork(placeOf(copy).path, copy)
   expect([existsSync(placeOf(copy).path), existsSync(folderOf(copy))]).toEqual([false, false])
   rmSync(results, { recursive: true })
   symlinkSync('/etc', results)

@@ -131,6 +131,7 @@ export interface Fields {
   readonly apiKeyHelper?: string
   readonly modelPrices?: JsonObject
   readonly cleanupPeriodDays?: number
+  readonly sessionStore?: string
   readonly redactSecrets?: boolean
   readonly fileCheckpointingEnabled?: boolean
   readonly promptSuggestionEnabled?: boolean

@@ -19,6 +19,8 @@ export interface Settings {
   readonly modelPrices?: readonly JsonObject[]
   /** Sessions that were not touched for so many days are removed; 30 when absent. */
   readonly cleanupPeriodDays?: number
+  /** Where sessions are in place of files: `sqlite:PATH` or `postgres://…`, or `files`. It may hold a password. */
+  readonly sessionStore?: string
   /** Known secrets are taken out of what tools give. */
   readonly redactSecrets?: boolean
   /** Whether what files were is kept before they are changed; it is when absent. */
@@ -45,7 +47,7 @@ export interface Settings {
   readonly model?: string
   /** The API by which models of OpenAI, and of services like it, are asked; that of the service when absent. */
   readonly openaiApi?: 'responses' | 'chat_completions'
-  /** Which tools are offered; `auto` when absent. */
+  /** Which tools are offered; `default` when absent. */
   readonly toolProfile?: ToolProfile
   /** Colours of a face that has some, by a name of its own. */
   readonly theme?: string
@@ -159,6 +161,7 @@ const singleFields = [
   'pauseFor',
   'preferredNotifChannel',
   'promptSuggestionEnabled',
+  'sessionStore',
   'smallModel',
   'statusLine',
   'theme',
