@@ -10,6 +10,7 @@ import { UsageError } from '../usage-error.ts'
 /** Commands that neither write nor read sessions of the person, or that keep them elsewhere. */
 const withoutSessions: ReadonlySet<Command | undefined> = new Set<Command | undefined>([
   'cluster',
+  'completion',
   'demo',
   'init',
   'models',
