@@ -39,7 +39,7 @@ export interface RequestBodyOptions {
  * the service, what stands beside them waits for its end (spec R-PTC-4).
  * @throws ConfigurationError for options of tools that no service takes.
  */
-export function createRequestBody(options: RequestBodyOptions): (request: ModelRequest) => Uint8Array<ArrayBuffer> {
+export function createRequestBody(options: RequestBodyOptions): (request: ModelRequest) => Uint8Array {
   const { id, serverTools = [], contextManagement } = options
   const managed =
     contextManagement === undefined ? '' : `,"context_management":${JSON.stringify(wellFormedJson(contextManagement))}`
