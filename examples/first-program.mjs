@@ -1,10 +1,9 @@
 // examples/first-program.mjs
-import { query, tool } from '@halting/core'
+import { run, tool } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 
 const model = scriptedModel([{ toolCalls: [{ name: 'Clock' }] }, 'It is noon.'])
 const clock = tool({ name: 'Clock', description: 'Tells the time', readOnly: true, execute: () => '12:00' })
 
-for await (const message of query({ prompt: 'What time is it?', options: { model, tools: [clock], maxTurns: 5 } })) {
-  if (message.type === 'result') console.log(`${message.result} (${message.stop.reason}: ${message.stop.message})`)
-}
+const { output, reason, message } = await run({ model, tools: [clock], prompt: 'What time is it?', maxTurns: 5 })
+console.log(`${output} (${reason}: ${message})`)

@@ -1,5 +1,5 @@
 // examples/loop.mjs
-import { streamRun, startRun, tool } from '@halting/core'
+import { streamRun, tool } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 
 const model = scriptedModel([{ toolCalls: [{ name: 'Look' }] }, 'Nothing to see.'])
@@ -10,7 +10,7 @@ const look = tool({
   execute: () => 'an empty room',
 })
 
-const running = streamRun(startRun({ prompt: 'What is in the room?' }), { model, tools: [look], maxTurns: 4 })
+const running = streamRun({ model, tools: [look], prompt: 'What is in the room?', maxTurns: 4 })
 for await (const event of running) {
   if (event.type === 'tool_end') console.log(`${event.name}: ${event.status}`)
   if (event.type === 'lap') console.log(`${event.transition}: ${event.before.join('/')} -> ${event.after.join('/')}`)

@@ -1,8 +1,9 @@
 // Holds rules of docs/spec.md: R-SECRET-1, R-SECRET-2: secrets of known forms are taken out of what tools give.
 import * as fc from 'fast-check'
-import type { ContentBlock, Tool, ToolContext, ToolOutput } from '@halting/core'
+import { agentTool, type AnyTool, type ContentBlock, type Tool, type ToolContext, type ToolOutput } from '@halting/core'
+import { isAgentTool } from '@halting/core/adapters'
 import { expect, test } from 'vitest'
-import { redactedTool } from '../src/redact/redacted-tools.ts'
+import { redactedTool, redactedTools } from '../src/redact/redacted-tools.ts'
 import { redactSecrets } from '@halting/core/redact'
 import { BoundedOutput } from '../src/tools/bounded-output.ts'
 import { drawn } from './support/deep.ts'
@@ -128,6 +129,21 @@ test('its tool is handed all that the loop gives: what is a getter there, too', 
   )
   await tool.execute({} as never, new Given() as unknown as ToolContext)
   expect(found).toEqual(['c', { agentId: 'main' }, { tools: ['T'] }])
+})
+
+test('tools that an agent has of its own are redacted too, on every level', async () => {
+  const leaf = toolThat(async () => ({ content: `a ${secret} b` }))
+  const inner = agentTool({ name: 'Inner', description: '', tools: [leaf] })
+  const outer = agentTool({ name: 'Outer', description: '', tools: [inner, leaf] })
+  const [redacted, plain] = redactedTools([outer, agentTool({ name: 'None', description: '' })], redactSecrets)
+  const leavesOf = (tool: AnyTool | undefined): readonly AnyTool[] =>
+    tool === undefined || !isAgentTool(tool) ? [] : (tool.tools ?? []).flatMap((each) => [each, ...leavesOf(each)])
+  expect(leavesOf(redacted).map(({ name }) => name)).toEqual(['Inner', 'T', 'T'])
+  for (const tool of leavesOf(redacted)) {
+    if (isAgentTool(tool)) continue
+    expect(await tool.execute({} as never, context)).toEqual({ content: 'a [REDACTED] b' })
+  }
+  expect(leavesOf(plain)).toEqual([])
 })
 
 test('texts of documents and of what was found have none, and bytes of images stay', async () => {

@@ -54,12 +54,18 @@ async function dispatch(program: Program): Promise<number> {
       return showHelp(pageNamed(others), program)
     }
     const read = parsed(others, command)
-    return serveProgramFlags(read, program, command) ?? runCommand(command, read, program)
+    return (
+      serveProgramFlags(read, program, command) ??
+      withSessionStore(read.flags, program, command, (withStore) => runCommand(command, read, withStore))
+    )
   }
   if (isHosted(program.argv)) {
     const { hosted } = await import('./host/hosted.ts')
     const read = hosted(program)
-    return serveProgramFlags({ flags: read.flags, words: [] }, program) ?? read.serve()
+    return (
+      serveProgramFlags({ flags: read.flags, words: [] }, program) ??
+      withSessionStore(read.flags, program, undefined, (withStore) => read.serve(withStore))
+    )
   }
   const { flags, words } = parsed(program.argv)
   const served = serveProgramFlags({ flags, words }, program)
@@ -69,7 +75,26 @@ async function dispatch(program: Program): Promise<number> {
     const read = readWord(word)
     if (read.kind === 'slip') return askSlip(word, read.of, program)
   }
-  return runOrFirstStart(flags, words, program)
+  return withSessionStore(flags, program, undefined, (withStore) => runOrFirstStart(flags, words, withStore))
+}
+
+/** Does something while sessions are where the flag, the variable or the settings say. */
+async function withSessionStore(
+  flags: Flags,
+  program: Program,
+  command: Command | undefined,
+  work: (program: Program) => Promise<number>,
+): Promise<number> {
+  const { withWantedStore } = await import('./session-store/wanted-store.ts')
+  const wanted = await withWantedStore(flags, program, command)
+  if (wanted.sessionStore === undefined) return work(wanted)
+  const { openSessionStore } = await import('./session-store/open-store.ts')
+  const opened = openSessionStore(wanted.sessionStore, wanted)
+  try {
+    return await work(wanted)
+  } finally {
+    await opened.close()
+  }
 }
 
 /** The command that a call names, also behind flags; what stands behind `-p` or `--` is a prompt. */
@@ -170,6 +195,7 @@ const takesWords: ReadonlySet<Command> = new Set<Command>([
   'approve',
   'budget',
   'cluster',
+  'completion',
   'deny',
   'inspect',
   'memory',
@@ -268,6 +294,10 @@ async function runCommand(
     case 'cluster':
     case 'serve':
       return runCluster(command, { flags, words }, program)
+    case 'completion':
+    case 'demo':
+    case 'init':
+      return runWithoutSession(command, { flags, words }, program)
     case 'config': {
       const { config } = await import('./config/config.ts')
       return config(flags, program)
@@ -280,17 +310,9 @@ async function runCommand(
       const { context } = await import('./context/context.ts')
       return context(flags, words, program)
     }
-    case 'demo': {
-      const { demo } = await import('./demo/demo.ts')
-      return demo(flags, program)
-    }
     case 'doctor': {
       const { doctor } = await import('./doctor/doctor.ts')
       return doctor(flags, program)
-    }
-    case 'init': {
-      const { init } = await import('./init/init.ts')
-      return init(program)
     }
     case 'inspect': {
       const { inspect } = await import('./inspect/inspect.ts')
@@ -343,6 +365,24 @@ async function runCommand(
       return why(flags, words, program)
     }
   }
+}
+
+/** Commands that are about no session of a person. */
+async function runWithoutSession(
+  command: 'completion' | 'demo' | 'init',
+  { flags, words }: Parsed,
+  program: Program,
+): Promise<number> {
+  if (command === 'completion') {
+    const { completion } = await import('./completion/completion.ts')
+    return completion(words, program)
+  }
+  if (command === 'demo') {
+    const { demo } = await import('./demo/demo.ts')
+    return demo(flags, program)
+  }
+  const { init } = await import('./init/init.ts')
+  return init(program)
 }
 
 async function runLoop(flags: Flags, words: readonly string[], program: Program): Promise<number> {

@@ -12,10 +12,15 @@ import { Transcript, type TranscriptEntry } from './transcript.ts'
 
 /** Figures of the run that goes on or has ended. */
 export type ExecutionFigures = {
+  /** Turns that are done. */
   readonly steps: number
+  /** Tokens of the run's own requests. */
   readonly usage: Usage
+  /** Input and output tokens, with subagents. */
   readonly totalTokens: number
+  /** US dollars, with subagents. */
   readonly costUsd: number
+  /** Active milliseconds. */
   readonly durationMs: number
 }
 
@@ -29,7 +34,9 @@ const noFigures: ExecutionFigures = Object.freeze({
 
 /** One execution of an agent: its signals and its figures. */
 export class AgentExecution {
+  /** `<sessionId>/<runId>`. */
   readonly id: string
+  /** What it has used so far. */
   readonly figures: ExecutionFigures
   readonly #continuation: ExecutionContinuation
 
@@ -39,14 +46,17 @@ export class AgentExecution {
     this.#continuation = continuation
   }
 
+  /** Its signals, and whether a hook asked to continue. */
   continuation(): ExecutionContinuation {
     return this.#continuation
   }
 
+  /** A copy with this continuation. */
   withContinuation(continuation: ExecutionContinuation): AgentExecution {
     return new AgentExecution(this.id, this.figures, continuation)
   }
 
+  /** A plain object for JSON. */
   toJSON(): Json {
     return { id: this.id, figures: this.figures, continuation: this.#continuation.toJSON() }
   }
@@ -67,7 +77,8 @@ export class AgentExecution {
 interface StoredExecution {
   readonly id?: string
   readonly figures?: Partial<ExecutionFigures>
-  /** Reading signals never throws (spec R-STOP-1). */
+  // Spec R-STOP-1.
+  /** Reading signals never throws. */
   readonly continuation?: unknown
 }
 
@@ -111,14 +122,19 @@ interface AgentStateInit {
   readonly execution: AgentExecution | null
 }
 
+// Spec R-HOOK-1.
 /**
- * An agent's state as hooks, tools and callers see it (spec R-HOOK-1): immutable, every `with…` returns a new one.
+ * An agent's state as hooks, tools and callers see it: immutable, every `with…` returns a new one.
  * What a hook changes in it takes effect when the hook returns it.
  */
 export class AgentState {
+  /** Name of the agent. */
   readonly agentId: string
+  /** Id of the session; '' outside one. */
   readonly sessionId: string
+  /** The conversation so far. */
   readonly transcript: Transcript
+  /** What hooks and callers store with the state. */
   readonly metadata: JsonObject
   /** How many executions this state has been through, the one that goes on included: 1 tells a hook that it is the first. */
   readonly executionCount: number
@@ -135,7 +151,14 @@ export class AgentState {
   }
 
   /** A state with no messages. `agentId` and `sessionId` are names of your choice. */
-  static empty(ids: { readonly agentId?: string; readonly sessionId?: string } = {}): AgentState {
+  static empty(
+    ids: {
+      /** Name of the agent. Default: `agent`. */
+      readonly agentId?: string
+      /** Id of the session. Default: `session`. */
+      readonly sessionId?: string
+    } = {},
+  ): AgentState {
     const { agentId = 'agent', sessionId = 'session' } = ids
     const transcript = Transcript.empty()
     return new AgentState({ agentId, sessionId, transcript, metadata: {}, executionCount: 0, execution: null })
@@ -157,10 +180,12 @@ export class AgentState {
     return this.#execution?.id ?? ''
   }
 
+  /** The continuation of its execution; a fresh one where nothing was executed. */
   executionContinuation(): ExecutionContinuation {
     return this.#execution?.continuation() ?? ExecutionContinuation.fresh()
   }
 
+  /** The signals of its execution, in the order in which they were raised. */
   stopSignals(): StopSignals {
     return this.executionContinuation().stopSignals()
   }
@@ -181,6 +206,7 @@ export class AgentState {
     return text.trim() === '' ? this.transcript.lastText(this.transcript.promptOf(this.transcript.length)) : text
   }
 
+  /** A copy with this signal added. */
   withStopSignal(signal: StopSignal): AgentState {
     return this.withContinuation(this.executionContinuation().withNewStopSignal(signal))
   }
@@ -191,11 +217,13 @@ export class AgentState {
     return message === undefined ? state : state.withUserMessage(message)
   }
 
+  /** A copy whose execution has this continuation. */
   withContinuation(continuation: ExecutionContinuation): AgentState {
     const execution = this.#execution ?? new AgentExecution('', noFigures, ExecutionContinuation.fresh())
     return this.#with({ execution: execution.withContinuation(continuation) })
   }
 
+  /** A copy with a prompt added to the transcript. */
   withUserMessage(content: MessageContent): AgentState {
     const id = `${this.executionId || this.agentId}/message:${this.transcript.length}`
     return this.withEntry({ kind: 'user', id, message: { role: 'user', content }, origin: 'prompt' })
@@ -218,6 +246,7 @@ export class AgentState {
     })
   }
 
+  /** A copy with an entry added to the transcript. */
   withEntry(entry: TranscriptEntry): AgentState {
     return this.#with({ transcript: this.transcript.append(entry) })
   }
@@ -227,6 +256,7 @@ export class AgentState {
     return this.#with({ metadata: { ...this.metadata, [key]: jsonOf(value) } })
   }
 
+  /** A plain object for JSON, which `fromJSON` reads. */
   toJSON(): Json {
     return {
       agentId: this.agentId,

@@ -1,4 +1,5 @@
-/** Why the loop goes round again (spec R-LAP-1): a closed set. */
+// Spec R-LAP-1.
+/** Why the loop goes round again: a closed set. */
 export type IterationReason =
   | 'next_turn'
   | 'user_input'
@@ -18,7 +19,8 @@ export type IterationReason =
   | 'wrap_up'
   | 'limit_raised'
 
-/** How often each may be taken. Turns, tries of a goal and the token target are bounds that options set; the rest are constants (spec R-LAP-2). */
+// Spec R-LAP-2.
+/** How often each may be taken. Turns, tries of a goal and the token target are bounds that options set; the rest are constants. */
 interface AllowanceRow {
   /**
    * What pays for the lap. `next_turn` and `user_input` share one allowance. A try of a goal is paid for twice: it is a turn, too. `raises`: a person's
@@ -122,7 +124,8 @@ export function lapsLeft(transition: IterationReason, spent: SpentIterations, li
   }
 }
 
-/** Pays for one lap. `refills`: a turn always does, a token continuation when it made progress (spec R-LAP-3). */
+// Spec R-LAP-3.
+/** Pays for one lap. `refills`: a turn always does, a token continuation when it made progress. */
 export function spendLap(transition: IterationReason, spent: SpentIterations, madeProgress: boolean): SpentIterations {
   const row = allowances[transition]
   const inRun = { ...spent.inRun, [transition]: count(spent.inRun, transition) + 1 }

@@ -4,6 +4,7 @@ import { headOf } from './text.ts'
 /** What a tool has started that goes on beside the run, such as a command in the background. */
 export type TaskStarted = {
   readonly type: 'started'
+  /** Id of the task. */
   readonly id: string
   /** What it is, in one line for people. */
   readonly description: string
@@ -14,6 +15,7 @@ export type TaskStarted = {
 /** How it ended, for the model and for people. */
 export type TaskEnded = {
   readonly type: 'ended'
+  /** Id of the task. */
   readonly id: string
   /** `unknown`: the process that ran it is gone, and nobody saw the end. */
   readonly status: 'completed' | 'failed' | 'stopped' | 'unknown'
@@ -42,10 +44,14 @@ export type TaskLeft = {
 export type TaskNews = TaskStarted | TaskEnded
 
 /** What an entry of the transcript tells of tasks; `callId` is that of the call that started it, or told of it. */
-export type TaskNote = (TaskNews | TaskLeft) & { readonly callId?: string }
+export type TaskNote = (TaskNews | TaskLeft) & {
+  /** Id of the call. */
+  readonly callId?: string
+}
 
+// Spec R-BACK-1.
 /**
- * Work that tools have started and that goes on beside the run (spec R-BACK-1). The loop asks; it starts and ends nothing by itself. Every answer is
+ * Work that tools have started and that goes on beside the run. The loop asks; it starts and ends nothing by itself. Every answer is
  * given at once.
  */
 export interface Background {

@@ -1,4 +1,5 @@
-/** The ids that the calls of a conversation have (spec R-TOOL-14). */
+// Spec R-TOOL-14.
+/** The ids that the calls of a conversation have. */
 export class CallIds {
   /** By id: the lowest number that may still be free behind it. All below are taken. */
   readonly #numbers = new Map<string, number>()

@@ -1,6 +1,6 @@
 import { allowances, transitions, type IterationReason } from './allowance.ts'
 import { tokenTargetBound } from './budget/token-target.ts'
-import { askPrices, mostTokensFor, nanosOf, noPrices, type RequestBound } from './budget/prices.ts'
+import { askPrices, mostTokensFor, nanosOf, type RequestBound } from './budget/prices.ts'
 import { compactionRequests, plainContext } from './context/port.ts'
 import {
   CostLimitHook,
@@ -16,16 +16,27 @@ import type { StopHook } from './hooks/stop-hooks.ts'
 import { mostServiceWaits } from './model/service-limit.ts'
 import { extraBounds, type ModelBound } from './model/extra-passes.ts'
 import type { Model } from './model/model.ts'
+import { pricesOf } from './model/model-prices.ts'
 import { guardsOf, settingsOf, type RunOptions } from './options.ts'
 import type { RunSettings } from './run-context.ts'
 import { toolDefinitionsOf } from './tools/definitions.ts'
-import { isAgentTool, modelsOfAgents } from './tools/tool.ts'
+import { isAgentTool, modelsOfAgents, withToolsOfAgents } from './tools/tool.ts'
 import { many } from './text.ts'
 
 /** A bound that follows from the options, or why there is none. */
 export type Bound =
-  | { readonly bounded: true; readonly value: number; readonly because: string }
-  | { readonly bounded: false; readonly because: string }
+  | {
+      readonly bounded: true
+      /** The bound, in the unit of the field. */
+      readonly value: number
+      /** What it follows from, in a sentence. */
+      readonly because: string
+    }
+  | {
+      readonly bounded: false
+      /** Why there is no bound, in a sentence. */
+      readonly because: string
+    }
 
 /** What a run cannot exceed, told before anything runs. */
 export interface Certificate {
@@ -41,6 +52,7 @@ export interface Certificate {
   readonly toolCalls: Bound
   /** Of the least of the limits in tokens and dollars; without one what fits the windows of all requests. */
   readonly tokens: Bound
+  /** US dollars of the run, subagents and compactions included. */
   readonly usd: Bound
   /** Checks of goals, each pass of several in a row counted; those of subagents beside. Absent without goals. */
   readonly checks?: Bound
@@ -183,7 +195,9 @@ function agentTransitions(options: RunOptions, settings: RunSettings): readonly 
   const stopHooks = (options.stopHooks ?? []).flatMap((hook): readonly StopHook[] =>
     hook.of === 'agents' ? [{ id: hook.id, handle: (input) => hook.handle(input) }] : [],
   )
-  return openTransitions({ ...options, stopHooks }, { ...settings, output: null, wrapUp: false })
+  const ofAgents = withToolsOfAgents(options.tools ?? []).filter(isAgentTool)
+  const output = ofAgents.find((tool) => tool.output !== undefined)?.output ?? null
+  return openTransitions({ ...options, stopHooks }, { ...settings, output, wrapUp: false })
 }
 
 function hasPlainContext({ context = plainContext }: RunOptions): boolean {
@@ -205,6 +219,13 @@ function tokensBound(requests: Bound, options: RunOptions, settings: RunSettings
       bounded: true,
       value: settings.maxTotalTokens,
       because: `${options.maxTotalTokens === settings.maxTotalTokens ? 'maxTotalTokens' : 'a guard on tokens'}, reserved before each request`,
+    })
+  const { budget } = settings
+  if (budget !== null && budget.tokens !== Infinity)
+    limited.push({
+      bounded: true,
+      value: Math.max(0, budget.tokens - budget.spentTokens),
+      because: `${budget.name}, reserved before each request`,
     })
   limited.push(...tokensOfMoney(options, settings))
   if (limited.length > 0) return limited.reduce((least, each) => (each.value < least.value ? each : least))
@@ -228,9 +249,10 @@ type FiniteBound = Extract<Bound, { readonly bounded: true }>
 function tokensOfMoney(options: RunOptions, settings: RunSettings): readonly FiniteBound[] {
   const limit = dollarLimit(options, settings)
   if (limit === undefined) return []
+  const prices = pricesOf(options)
   let cheapest: { readonly id: string; readonly usd: number } | undefined
   for (const id of billedModels(options)) {
-    const answer = askPrices(() => options.prices?.leastPerToken?.(id))
+    const answer = askPrices(() => prices.leastPerToken?.(id))
     if (answer.kind !== 'usd') return []
     if (cheapest === undefined || answer.usd < cheapest.usd) cheapest = { id, usd: answer.usd }
   }
@@ -284,11 +306,12 @@ function usdBound(requests: Bound, options: RunOptions, settings: RunSettings): 
   const limit = dollarLimit(options, settings)
   if (limit !== undefined)
     return { bounded: true, value: limit.usd, because: `${limit.name}, reserved before each request` }
+  const prices = pricesOf(options)
   const perRequest: { readonly model: Model; readonly value: number }[] = []
   for (const model of modelsOf(options)) {
     let value = 0
     for (const { model: id, ...bound } of requestBounds(model)) {
-      const usd = (options.prices ?? noPrices).worstCase(id, bound)
+      const usd = prices.worstCase(id, bound)
       if (requests.bounded && usd === undefined) return { bounded: false, because: `no price is known for ${id}` }
       value += usd ?? Infinity
     }
@@ -300,9 +323,11 @@ function usdBound(requests: Bound, options: RunOptions, settings: RunSettings): 
 /** The lower of what a limit leaves the session and of what the run may cost, and its name. */
 function dollarLimit(
   { spentBeforeUsd = 0, maxRunUsd: given }: RunOptions,
-  { maxBudgetUsd, maxRunUsd }: RunSettings,
+  { maxBudgetUsd, maxRunUsd, budget }: RunSettings,
 ): { readonly usd: number; readonly name: string } | undefined {
   const left = Math.max(0, maxBudgetUsd - spentBeforeUsd)
+  const shared = budget === null ? Infinity : Math.max(0, budget.usd - budget.spentUsd)
+  if (budget !== null && shared < Math.min(left, maxRunUsd)) return { usd: shared, name: budget.name }
   if (maxRunUsd < left) return { usd: maxRunUsd, name: maxRunUsd === given ? 'maxRunUsd' : 'a guard on cost' }
   if (left === Infinity) return undefined
   return { usd: left, name: spentBeforeUsd === 0 ? 'maxBudgetUsd' : 'maxBudgetUsd less spentBeforeUsd' }
@@ -350,8 +375,9 @@ function notesOf(options: RunOptions): readonly string[] {
       'The number of requests excludes requests that hooks make with `ask`; dollar and token limits include them. Requests that hooks make after the run are not counted at all.',
     )
   const shown = new Set(toolDefinitionsOf(options.tools ?? [], options.model).map(({ name }) => name))
-  const asking = (options.tools ?? []).filter(
-    (tool) => !isAgentTool(tool) && tool.asksModel === true && shown.has(tool.name),
+  const given = options.tools ?? []
+  const asking = withToolsOfAgents(given).filter(
+    (tool) => !isAgentTool(tool) && tool.asksModel === true && (!given.includes(tool) || shown.has(tool.name)),
   )
   if (asking.length > 0)
     notes.push(

@@ -17,6 +17,12 @@ import {
 import { isStandardSchema } from './tools/standard-schema.ts'
 import { Transcript } from './transcript.ts'
 
+export const isPrices: Given = isObject('an object with cost and worstCase, such as createPrices() returns', {
+  cost: isFunction,
+  worstCase: isFunction,
+  leastPerToken: optional(isFunction),
+})
+
 export const isModel: Given = isObject('an object with id, contextWindow, maxOutputTokens and call', {
   id: isText,
   contextWindow: isPositive,
@@ -27,6 +33,7 @@ export const isModel: Given = isObject('an object with id, contextWindow, maxOut
     isObject('an object with domains', { domains: isEither('allowed and blocked', 'allowed', 'none') }),
   ),
   maxImageTokens: optional(isNumber),
+  prices: optional(isPrices),
   admit: optional(isFunction),
   call: isFunction,
 })
@@ -69,11 +76,6 @@ export const isPermissions: Given = isObject('an object with denies and decide',
 export const isStopHook: Given = isObject('an object with id and handle', { id: isText, handle: isFunction })
 export const isTask: Given = isObject('an object with name and start', { name: isText, start: isFunction })
 export const isSource: Given = isObject('an object with cancellationSignal', { cancellationSignal: isFunction })
-export const isPrices: Given = isObject('an object with cost and worstCase, such as createPrices() returns', {
-  cost: isFunction,
-  worstCase: isFunction,
-  leastPerToken: optional(isFunction),
-})
 export const isTokens: Given = isObject('an object with estimate', { estimate: isFunction })
 export const isClock: Given = isObject('an object with now and after', {
   now: isFunction,

@@ -13,9 +13,10 @@ import type { LapDetails, Run } from './turn/run.ts'
 import { addHookMessages, runHooks, type HookRun } from './turn/run-hooks.ts'
 import { runEnding } from './turn/turn-texts.ts'
 
+// Spec R-LOOP-3, R-LAP-5.
 /**
  * The only way round the loop, and the only way out of it: undefined means that the run goes round again.
- * Every lap is paid for out of its transition's allowance, here and nowhere else (spec R-LOOP-3). What is not paid for ends (R-LAP-5).
+ * Every lap is paid for out of its transition's allowance, here and nowhere else. What is not paid for ends.
  */
 export function decide(run: Run, outcome: Outcome): Eventually<FinishedRun | undefined> {
   return decideOutcome(run, outcome, noLimits)

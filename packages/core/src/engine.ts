@@ -8,7 +8,6 @@ import type { EngineSession, Running } from './engine-session.ts'
 import { areFilesInOrder } from './goals/files-in-order.ts'
 import { isName, isPrompt, optional } from './given.ts'
 import { specOf } from './goals/run-goals.ts'
-import { uuidOf } from './hash.ts'
 import { createInbox, inboxIdsOf, type OpenInbox } from './inbox.ts'
 import { leavable, type Leaving } from './leaving.ts'
 import { streamRun, type RunStream, type RunSurroundings } from './iterate.ts'
@@ -22,7 +21,7 @@ import { compactCommand, Prompts } from './prompts.ts'
 import { resumeOn } from './resume.ts'
 import { asked, wayOn, type RunRequest } from './run-request.ts'
 import { completeOptions, runsBeforeOf, sessionIdOf, type QueryOptions } from './query-options.ts'
-import { runsIn } from './run-id.ts'
+import { freshSessionId, runsIn } from './run-id.ts'
 import { collectDenials } from './sdk/result-message.ts'
 import { createTranslator } from './sdk/translate.ts'
 import type { SessionAccount } from './session-account.ts'
@@ -42,14 +41,11 @@ import type { InboxMessage } from './steps/control.ts'
 import { DurableStepEngine } from './steps/driver.ts'
 import { runIdOf, type StoredSession } from './steps/fold-session.ts'
 import { inboxIdsIn } from './steps/fold.ts'
-import { wallTimeOf } from './steps/clock.ts'
 import { systemClock } from './steps/system-clock.ts'
 import type { RunResult } from './endings/terminal.ts'
 import type { PermissionDecision } from './tools/permission-decision.ts'
 import { Transcript } from './transcript.ts'
 import { lastAnswerPrompt } from './turn/turn-texts.ts'
-
-let sessionsMade = 0
 
 /**
  * Many runs over one session. `maxBudgetUsd` is the session's; every other limit is each run's.
@@ -91,8 +87,7 @@ export class QueryEngine<Output = unknown> {
     this.#inForce = keptOf(session?.ended.at(-1)?.spent.settings)
     this.#inbox = createInbox(() => [...inboxIdsOf(transcript), ...inboxIdsIn(session?.open ?? [])])
     this.#runs = Math.max(runsBeforeOf(options), runsIn(transcript))
-    this.sessionId =
-      sessionIdOf(options) ?? uuidOf(`session ${wallTimeOf(options.clock ?? systemClock)} ${sessionsMade++}`)
+    this.sessionId = sessionIdOf(options) ?? freshSessionId(options.clock ?? systemClock)
     this.#account = accountOf(this.#options)
     this.#prompts = new Prompts(options.prepareContent)
     keepEngineSession(this, () => this.#session)

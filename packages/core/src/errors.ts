@@ -26,29 +26,44 @@ export type HaltingErrorCode =
   | 'internal'
 
 /** A `HaltingError` as JSON: what `toJSON` gives and `fromJSON` reads. */
-export type HaltingErrorJson = { readonly code: HaltingErrorCode; readonly message: string; readonly details?: Json }
+export type HaltingErrorJson = {
+  /** Code of the error. */
+  readonly code: HaltingErrorCode
+  /** What happened, and what to do. */
+  readonly message: string
+  /** Facts about the error, for programs; absent for none. */
+  readonly details?: Json
+}
 
 /** Every error of this library has a `code` to branch on and a message that says what to do. */
 export class HaltingError extends Error {
   override readonly name: string = 'HaltingError'
   readonly code: HaltingErrorCode
+  /** Facts about the error, for programs; undefined for none. */
   readonly details: Json | undefined
 
   constructor(
     code: HaltingErrorCode,
     message: string,
-    options: { readonly details?: Json; readonly cause?: unknown } = {},
+    options: {
+      /** Facts about the error, for programs. */
+      readonly details?: Json
+      /** The error behind it, as `Error.cause`. */
+      readonly cause?: unknown
+    } = {},
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
     this.code = code
     this.details = options.details
   }
 
+  /** A plain object for JSON. */
   toJSON(): HaltingErrorJson {
     const { code, message, details } = this
     return details === undefined ? { code, message } : { code, message, details }
   }
 
+  /** An error from what `toJSON` returned. */
   static fromJSON(stored: HaltingErrorJson): HaltingError {
     return new HaltingError(
       stored.code,

@@ -6,7 +6,14 @@ type Figures = Extract<RunEvent, { readonly type: 'figures' }>
  * The figures of the whole run in an event, whoever reports them: the run itself, or a subagent on any level. `isOwn`: by the run itself; the window of the model is
  * that of whoever reports, so only then it is the run's. Undefined for all other events.
  */
-export function figuresIn(event: RunEvent): { readonly figures: Figures; readonly isOwn: boolean } | undefined {
+export function figuresIn(event: RunEvent):
+  | {
+      /** The figures. */
+      readonly figures: Figures
+      /** Whether the run itself reported them, and no subagent. */
+      readonly isOwn: boolean
+    }
+  | undefined {
   const inner = innermostEvent(event)
   return inner.type === 'figures' ? { figures: inner, isOwn: inner === event } : undefined
 }

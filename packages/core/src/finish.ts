@@ -174,7 +174,8 @@ function summaryOf({ spent }: RunState): RunSummary {
   }
 }
 
-/** What belongs after a run is started and not waited for (spec R-END-9). */
+// Spec R-END-9.
+/** What belongs after a run is started and not waited for. */
 function startPostRun(run: Run): void {
   const { postRun } = run.context
   const last = run.transcript.lastReply(run.startLength)

@@ -11,17 +11,33 @@ import { heldForLastAnswer } from './turn/request/reserve.ts'
 
 /** What a run with these options is likely to come to: an estimate, where the certificate has bounds. */
 export interface Forecast {
+  /** Id of the model. */
   readonly model: string
   /** What the first request needs at least, as it is reserved. `usd` is null for a model without a price. */
-  readonly first: { readonly usd: number | null; readonly tokens: number }
+  readonly first: {
+    /** US dollars; null for a model without a price. */
+    readonly usd: number | null
+    /** Input and output tokens. */
+    readonly tokens: number
+  }
   /** Whether the limits leave room for it. */
   readonly canBegin: boolean
   /** Turns until a limit stops the run, what they cost, and which it is; null when none does within 1,000 turns. */
-  readonly likely: LikelyFigures & { readonly endsBy: LikelyEnd | null }
+  readonly likely: LikelyFigures & {
+    /** The limit that ends the run; null for none. */
+    readonly endsBy: LikelyEnd | null
+  }
   /** What runs that end sooner, after 10 and after 50 turns, come to. Empty where a limit ends them before. */
   readonly shorter: readonly LikelyFigures[]
   /** What a turn is taken to be, and what a conversation is that was made shorter. */
-  readonly assumes: { readonly writtenTokens: number; readonly readTokens: number; readonly summaryTokens: number }
+  readonly assumes: {
+    /** Tokens that a turn adds. */
+    readonly writtenTokens: number
+    /** Tokens of results that a turn adds. */
+    readonly readTokens: number
+    /** Tokens of a conversation after a compaction. */
+    readonly summaryTokens: number
+  }
 }
 
 /** The limit that is likely to end a run; `contextWindow`: its conversation is too long, and nothing makes it shorter. */
@@ -29,8 +45,11 @@ export type LikelyEnd = 'maxBudgetUsd' | 'maxRunUsd' | 'maxTokens' | 'maxTurns' 
 
 /** What so many turns are likely to come to. `usd` is null for a model without a price. */
 export interface LikelyFigures {
+  /** Turns. */
   readonly turns: number
+  /** US dollars; null for a model without a price. */
   readonly usd: number | null
+  /** Input and output tokens. */
   readonly tokens: number
 }
 

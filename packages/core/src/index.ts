@@ -7,7 +7,12 @@ export { QueryEngine } from './engine.ts'
 export type { QueryOptions } from './query-options.ts'
 export { query, type Query } from './query.ts'
 export { AgentExecution, AgentState } from './agent-state.ts'
+export { run } from './run.ts'
 export { streamRun, type RunStream } from './iterate.ts'
+export type { PromptOptions } from './prompt-options.ts'
+export type { RunOutcome } from './run-outcome.ts'
+export type { PendingApproval } from './pending-approval.ts'
+export type { HistoryMessage } from './history.ts'
 export type { RunOptions } from './options.ts'
 export type { LimitsChange, SettingsChange } from './settings/settings-change.ts'
 export type { AskLimit, LimitAnswer, LimitOffer, LimitRequest, RaisableLimit } from './limit-question.ts'
@@ -56,7 +61,8 @@ export type { NoEvidence } from './goals/evidence.ts'
 export type { CalledTool } from './goals/own-words.ts'
 
 // Tools and permissions.
-export { agentTool, tool } from './tools/define-tool.ts'
+export { agentTool } from './tools/agent-tool.ts'
+export { tool } from './tools/define-tool.ts'
 export type { FromJsonSchema } from './tools/json-schema-type.ts'
 export type { StandardSchema } from './tools/standard-schema.ts'
 export type { AgentTool, AnyTool, ChildRun, InputCheck, Tool, ToolContext, ToolOutput } from './tools/tool.ts'
@@ -75,6 +81,7 @@ export type {
   Usage,
 } from './messages.ts'
 export type { BudgetLease } from './budget/lease.ts'
+export { sharedBudget, type SharedBudgetLimits, type SharedRunBudget } from './budget/run-budget.ts'
 export type {
   StandingBudget,
   StandingBudgets,

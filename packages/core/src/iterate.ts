@@ -19,6 +19,8 @@ import { openCallsOf } from './open-calls.ts'
 import type { Json } from './json.ts'
 import type { MessageContent } from './messages.ts'
 import { WaitTime } from './model/service-waits.ts'
+import { promptStart, type PromptOptions } from './prompt-options.ts'
+import { outcomeOf, type RunOutcome } from './run-outcome.ts'
 import { contextOf, ledgersOf, type RunLedgers, type RunOptions } from './options.ts'
 import type { FinishedRun, RunContext, RunPorts, RunSettings } from './run-context.ts'
 import { checkedChange } from './settings/check-change.ts'
@@ -31,7 +33,6 @@ import { steadyClock } from './steps/clock.ts'
 import { StallableSteps } from './steps/stallable.ts'
 import { onStalled, systemClock } from './steps/system-clock.ts'
 import { StopSignal } from './endings/signal.ts'
-import type { RunResult } from './endings/terminal.ts'
 import { Transcript } from './transcript.ts'
 import { finalFigures } from './turn/limits-left.ts'
 import { Run } from './turn/run.ts'
@@ -40,9 +41,9 @@ import { answerOf, changesPermissions, keptAnswer } from './tools/can-use-tool.t
 import { recordedAnswer, type PermissionDecision } from './tools/permission-decision.ts'
 
 /** A run that goes on, or has ended. */
-export interface RunStream extends AsyncIterable<RunEvent> {
-  /** How it ended. Never rejects. Asking for it starts the run, if nothing else did. */
-  readonly result: Promise<RunResult>
+export interface RunStream<Output = unknown> extends AsyncIterable<RunEvent> {
+  /** How it ended, with the answer. Never rejects. Asking for it starts the run, if nothing else did. */
+  readonly result: Promise<RunOutcome<Output>>
   /** The terminal and the state it ended in. */
   readonly ended: Promise<FinishedRun>
   readonly hasStarted: boolean
@@ -107,7 +108,21 @@ export interface RunSurroundings {
  * breaking out of the iteration aborts it at once and still settles it; a slow consumer never slows it.
  * @throws ConfigurationError at once, for options that cannot be run.
  */
-export function streamRun(start: RunState, options: RunOptions, context: RunSurroundings = {}): RunStream {
+export function streamRun<Output = string>(options: PromptOptions<Output>): RunStream<Output>
+/** The same for a state that `startRun` made. */
+export function streamRun(start: RunState, options: RunOptions, context?: RunSurroundings): RunStream
+export function streamRun(
+  given: PromptOptions<unknown> | RunState,
+  options?: RunOptions,
+  context: RunSurroundings = {},
+): RunStream {
+  // A state, or what should be one, comes with options of its own.
+  if (options !== undefined || isState(given)) return streamState(given as RunState, options as RunOptions, context)
+  const { start, options: rest } = promptStart(given)
+  return streamState(start, rest, context)
+}
+
+function streamState(start: RunState, options: RunOptions, context: RunSurroundings): RunStream {
   const run = contextOf(options)
   const inbox = context.inbox ?? createInbox(() => inboxIdsOf(start.transcript))
   checkStart(start, run, context, inbox)
@@ -158,7 +173,7 @@ export function streamRun(start: RunState, options: RunOptions, context: RunSurr
   }
   const events = new EventQueue()
   const put: Emit = (event) => events.put(event)
-  let running: Promise<FinishedRun> | undefined
+  let [running, outcome]: [Promise<FinishedRun>?, Promise<RunOutcome>?] = []
 
   const execute = async (): Promise<FinishedRun> => {
     // Whoever starts a run has the rest of their turn to say more.
@@ -167,7 +182,7 @@ export function streamRun(start: RunState, options: RunOptions, context: RunSurr
     const stopListening = onStalled(() => stallable.break())
     let ended: FinishedRun
     try {
-      const state = context.resumed === true ? start : begun(withGoals(start, run, context), run, ports, put)
+      const state = entered(start, run, { ...context, inForce }, ports, put)
       const reached = Math.max(state.spent.now, context.recordedUntil ?? 0)
       // A limit that was set in the turn that is open holds from the start: that turn may have taken longer than the one before it allows.
       const limitMs = contextWith(run, inForce).settings.maxDurationMs
@@ -190,7 +205,7 @@ export function streamRun(start: RunState, options: RunOptions, context: RunSurr
 
   return {
     get result() {
-      return started().then(({ terminal }) => terminal)
+      return (outcome ??= started().then((ended) => outcomeOf(ended, options.output)))
     },
     get ended() {
       return started()
@@ -277,9 +292,13 @@ function tellResult({ onResult }: RunOptions, { terminal }: FinishedRun, figures
 
 /** Plain JavaScript may give a prompt. @throws ConfigurationError for what is no state. */
 function checkState(start: unknown): void {
-  const { transcript, spent } = fieldsOf(start) ?? {}
-  if (transcript instanceof Transcript && fieldsOf(spent) !== undefined) return
+  if (isState(start)) return
   refuse('The start of a run', 'a state, such as startRun({ prompt }) makes', start)
+}
+
+function isState(start: unknown): start is RunState {
+  const { transcript, spent } = fieldsOf(start) ?? {}
+  return transcript instanceof Transcript && fieldsOf(spent) !== undefined
 }
 
 /** Those of the session that the run is of; undefined where it is of none. */
@@ -358,10 +377,26 @@ function checkStart(start: RunState, { goals }: RunContext, how: RunSurroundings
   inbox.set({ until: specs })
 }
 
+/** The state that the loop begins with: that of a run which begins, or of one that is resumed or replayed. */
+function entered(
+  start: RunState,
+  context: RunContext,
+  how: RunSurroundings & Required<Pick<RunSurroundings, 'inForce'>>,
+  ports: RunPorts,
+  emit: Emit,
+): RunState {
+  if (how.resumed !== true) return begun(withGoals(start, context, how), context, ports, emit)
+  const { model } = contextWith(context, how.inForce)
+  // A replay tells the beginning itself, from the record.
+  if (ports.isResumed) emit({ type: 'run_start', run: start.run, model: model.id, isResumed: true })
+  return start
+}
+
 /** Puts the beginning on record, and the moment of it into the state. */
 function begun(start: RunState, context: RunContext, { steps, spentBeforeUsd }: RunPorts, emit: Emit): RunState {
   const { model } = context
-  const added = start.transcript.since(start.startLength)
+  const { history = 0 } = start
+  const added = start.transcript.since(start.startLength - history)
   const { settings } = contextWith(context, start.spent.settings)
   const { goal } = start.spent
   const limits = {
@@ -372,12 +407,13 @@ function begun(start: RunState, context: RunContext, { steps, spentBeforeUsd }: 
   const at = steps.begin({
     run: start.run,
     added,
+    ...(history > 0 && { history }),
     spent: start.spent,
     limits,
     ...(answers.length > 0 && { answers: answers.map(({ id, name }) => ({ id, name })) }),
   })
   emit({ type: 'run_start', run: start.run, model: model.id })
-  for (const entry of added) emit({ type: 'message', entry })
+  for (const entry of added.slice(history)) emit({ type: 'message', entry })
   // A run that goes on where another ended carries its counters; its own clock begins now.
   const carried = start.spent.now - start.spent.startedAt
   return {

@@ -108,7 +108,10 @@ const invalidField = 'INVALID_JSON'
  * model is told what is wrong with its arguments. For model adapters.
  * @param text The arguments as the model wrote them.
  */
-export function invalidJsonInput(text: string): { readonly INVALID_JSON: string } {
+export function invalidJsonInput(text: string): {
+  /** The arguments as the model wrote them. */
+  readonly INVALID_JSON: string
+} {
   return { [invalidField]: text }
 }
 

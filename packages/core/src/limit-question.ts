@@ -23,12 +23,17 @@ export function isRaisableLimit(name: unknown): name is RaisableLimit {
 }
 
 /** A value that a limit may be raised to, as it is offered: half as much again, or double. */
-export type LimitOffer = { readonly to: number }
+export type LimitOffer = {
+  /** The value, in the unit of the limit. */
+  readonly to: number
+}
 
-/** A run pauses at a limit and asks whether it is raised (spec R-PAUSE-1). JSON. */
+// Spec R-PAUSE-1.
+/** A run pauses at a limit and asks whether it is raised. JSON. */
 export type LimitRequest = {
   /** For `RunStream.answerLimit`. */
   readonly id: string
+  /** Which limit it is. */
   readonly limit: RaisableLimit
   /** How much of it is used, in the unit of the limit: turns, calls, tokens, tries, US dollars or active milliseconds. */
   readonly used: number
@@ -50,8 +55,17 @@ export type LimitRequest = {
 
 /** The answer to a `LimitRequest`: the limit is raised (null: taken away), or the run ends as the limit says. */
 export type LimitAnswer =
-  | { readonly raise: LimitsChange; readonly end?: never }
-  | { readonly end: true; readonly raise?: never }
+  | {
+      /** The limits to raise, with their new values. */
+      readonly raise: LimitsChange
+      /** Not in this answer. */
+      readonly end?: never
+    }
+  | {
+      readonly end: true
+      /** Not in this answer. */
+      readonly raise?: never
+    }
 
 /**
  * Asks a person about a limit. `signal` aborts when nobody waits for the answer any more. Where what it answers is not taken, it is asked again, with the
@@ -59,7 +73,12 @@ export type LimitAnswer =
  */
 export type AskLimit = (
   request: LimitRequest,
-  options: { readonly signal: AbortSignal; readonly problem?: string },
+  options: {
+    /** Aborted when nobody waits for the answer any more. */
+    readonly signal: AbortSignal
+    /** Why the previous answer was not accepted; absent the first time. */
+    readonly problem?: string
+  },
 ) => Promise<LimitAnswer>
 
 /** What is offered for a limit, and up to where it may be raised. */

@@ -4,7 +4,11 @@ import type { Json, JsonObject } from './json.ts'
  * How the service wrote a block, where the common shape cannot hold it: a number that JavaScript would round, a
  * field that the service wants back. Only the adapter that wrote it reads it. It is sent to no other service.
  */
-export type BlockOrigin = { readonly api: string; readonly [field: string]: Json | undefined }
+export type BlockOrigin = {
+  /** Name of the API that wrote the block; only its adapter reads the other fields. */
+  readonly api: string
+  readonly [field: string]: Json | undefined
+}
 
 /**
  * Messages as the Messages API writes them: the wire, the record and the library share one shape.
@@ -12,56 +16,75 @@ export type BlockOrigin = { readonly api: string; readonly [field: string]: Json
  */
 export interface TextBlock {
   readonly type: 'text'
+  /** The text. */
   readonly text: string
+  /** Citations, as the service wrote them. */
   readonly citations?: unknown
+  /** How the service wrote the block, where this shape cannot hold it. */
   readonly origin?: BlockOrigin
 }
 
 /** A call of a tool. `id` is unique in a conversation, `input` is what the model wrote, unchecked. */
 export interface ToolUseBlock {
   readonly type: 'tool_use'
+  /** Unique within the conversation. */
   readonly id: string
+  /** Name of the tool. */
   readonly name: string
+  /** What the model wrote, unchecked. */
   readonly input: unknown
+  /** How the service wrote the block, where this shape cannot hold it. */
   readonly origin?: BlockOrigin
 }
 
 /** The result of the call `tool_use_id`; every call has exactly one. */
 export interface ToolResultBlock {
   readonly type: 'tool_result'
+  /** Id of the call that this is the result of. */
   readonly tool_use_id: string
+  /** What the model is shown: a text or blocks. */
   readonly content: string | readonly ContentBlock[]
+  /** Whether the call failed. Default: false. */
   readonly is_error?: boolean
 }
 
 /** Reasoning that is shown. Goes back with its signature, to the model that wrote it and to no other. */
 export interface ThinkingBlock {
   readonly type: 'thinking'
+  /** The reasoning as text. */
   readonly thinking: string
   /** Empty where the service signs nothing. */
   readonly signature: string
+  /** How the service wrote the block, where this shape cannot hold it. */
   readonly origin?: BlockOrigin
 }
 
 /** Reasoning that is not shown. Goes back as it is. */
 export interface RedactedThinkingBlock {
   readonly type: 'redacted_thinking'
+  /** The reasoning, encrypted by the service. */
   readonly data: string
 }
 
 /** An image, by data or by URL. */
 export interface ImageBlock {
   readonly type: 'image'
+  /** Where the image is. */
   readonly source: {
+    /** `base64` for data, `url` for an address, or a kind that only the service understands. */
     readonly type: string
+    /** Media type of the data: `image/png`. */
     readonly media_type?: string
+    /** The image in base64. */
     readonly data?: string
+    /** Address from which the service loads the image. */
     readonly url?: string
   }
 }
 
 /** A block of a kind that only the service understands (server tools, citations to come): kept and sent back as it came. */
 export interface OpaqueBlock {
+  /** The kind of the block. */
   readonly type:
     | `${string}_tool_use`
     | `${string}_tool_result`
@@ -92,6 +115,7 @@ export type MessageContent = string | readonly ContentBlock[]
 /** A message to the model: from a person, or with results of tools. */
 export interface UserMessage {
   readonly role: 'user'
+  /** A text, or blocks. */
   readonly content: MessageContent
 }
 
@@ -111,16 +135,21 @@ export type ModelStopReason =
 /** A message of the model, as the service gave it. */
 export interface AssistantMessage {
   readonly role: 'assistant'
+  /** The message's id, as the service gave it. */
   readonly id: string
   /** The model that answered, as the service names it. */
   readonly model: string
+  /** The reply, block by block. */
   readonly content: readonly ContentBlock[]
+  /** Why the model stopped; null when the service does not say. */
   readonly stop_reason: ModelStopReason | null
+  /** The sequence at which it stopped; null or absent for none. */
   readonly stop_sequence?: string | null
   /** What a service says about a refusal. */
   readonly stop_details?: JsonObject
   /** Where the service's own tools ran code; a later request names it to find the files again. */
   readonly container?: JsonObject
+  /** Tokens of the request. */
   readonly usage: Usage
   /** The id of the `Model` that was asked. Signatures are valid only for the model that wrote them. */
   readonly by?: string
@@ -129,19 +158,29 @@ export interface AssistantMessage {
 /** What a model is shown: user and assistant messages, nothing else. */
 export type ModelMessage =
   | UserMessage
-  | ({ readonly role: 'assistant'; readonly content: readonly ContentBlock[] } & Pick<
-      AssistantMessage,
-      'by' | 'container'
-    >)
+  | ({
+      readonly role: 'assistant'
+      /** The reply, block by block. */
+      readonly content: readonly ContentBlock[]
+    } & Pick<AssistantMessage, 'by' | 'container'>)
 
 /** Tokens of one request or a sum of many, as the API counts them. `input_tokens` are the uncached ones. */
 export type Usage = {
+  /** Input tokens that were neither read from the prompt cache nor written to it. */
   readonly input_tokens: number
+  /** Output tokens, reasoning included. */
   readonly output_tokens: number
+  /** Input tokens written to the prompt cache. */
   readonly cache_creation_input_tokens: number
+  /** Input tokens read from the prompt cache. */
   readonly cache_read_input_tokens: number
+  /** Tokens written to the cache, by their lifetime; absent when the service does not say. */
   readonly cache_creation?: CacheCreation
-  readonly server_tool_use?: { readonly web_search_requests: number }
+  /** Uses of the service's own tools that are billed apart from tokens. */
+  readonly server_tool_use?: {
+    /** Searches of the web. */
+    readonly web_search_requests: number
+  }
   /** The passes that the service made, where it tells them: what it billed adds up over these (`billedParts`). */
   readonly iterations?: readonly UsageIteration[]
 }
@@ -153,13 +192,19 @@ type CacheCreation = { readonly ephemeral_5m_input_tokens: number; readonly ephe
  * of them: `compaction`, `advisor_message` and what services may add.
  */
 export type UsageIteration = {
+  /** What the pass was for. */
   readonly type: string
   /** Who made it, where that is told. */
   readonly model?: string | null
+  /** Input tokens of the pass that were not cached. */
   readonly input_tokens: number
+  /** Output tokens of the pass. */
   readonly output_tokens: number
+  /** Input tokens of the pass written to the prompt cache. */
   readonly cache_creation_input_tokens?: number | null
+  /** Input tokens of the pass read from the prompt cache. */
   readonly cache_read_input_tokens?: number | null
+  /** Tokens written to the cache, by their lifetime. */
   readonly cache_creation?: CacheCreation | null
 }
 
@@ -197,7 +242,8 @@ export function inputTokensOf(usage: Usage): number {
   return usage.input_tokens + usage.cache_creation_input_tokens + usage.cache_read_input_tokens
 }
 
-/** What counts against `maxTotalTokens`: input, cached too, plus output (spec R-GUARD-4). */
+// Spec R-GUARD-4.
+/** What counts against `maxTotalTokens`: input, cached too, plus output. */
 export function totalTokensOf(usage: Usage): number {
   return inputTokensOf(usage) + usage.output_tokens
 }
@@ -225,7 +271,10 @@ export function isText(block: ContentBlock): block is TextBlock {
 }
 
 /** The calls of a message, in their order. */
-export function toolCallsOf(message: { readonly content: readonly ContentBlock[] }): readonly ToolUseBlock[] {
+export function toolCallsOf(message: {
+  /** The blocks of the message. */
+  readonly content: readonly ContentBlock[]
+}): readonly ToolUseBlock[] {
   let calls: ToolUseBlock[] | undefined
   for (const block of message.content) if (isToolUse(block)) (calls ??= []).push(block)
   return calls ?? none

@@ -1,9 +1,10 @@
 import { isBackground, type Background } from './background.ts'
 import { tokenTargetBound } from './budget/token-target.ts'
 import { isBudgetLease, type BudgetLease } from './budget/lease.ts'
+import { isSharedBudget, ledgerOfBudget, type SharedRunBudget } from './budget/run-budget.ts'
 import { isStandingBudgets, type StandingBudgets } from './budget/standing.ts'
 import { Ledger } from './budget/ledger.ts'
-import { nanosOf, noPrices, type Prices } from './budget/prices.ts'
+import { nanosOf, type Prices } from './budget/prices.ts'
 import type { CancellationSource } from './cancel/source.ts'
 import { plainContext, type ContextManager } from './context/port.ts'
 import { checkedTokens, roughTokens, type Tokens } from './context/tokens.ts'
@@ -54,8 +55,9 @@ import type { AskLimit } from './limit-question.ts'
 import { isMediaLimits, mediaLimitsWith, type MediaLimits } from './media/limits.ts'
 import type { Model, Thinking } from './model/model.ts'
 import { longestWaitForLimitsMs } from './model/service-limit.ts'
+import { pricesOf } from './model/model-prices.ts'
 import { namedModelsOf } from './model/named-models.ts'
-import type { OutputSchema } from './output-schema.ts'
+import { systemWithOutput, type OutputSchema } from './output-schema.ts'
 import type { LimitsChange } from './settings/settings-change.ts'
 import type { ErrorPolicy, RunContext, RunSettings } from './run-context.ts'
 import { checkBudgetable, checkedThinking, checkLimits, isThinking } from './settings/check-settings.ts'
@@ -100,12 +102,14 @@ export interface RunOptions {
 
   /** Turns that may happen; 1,000 when nothing is said. `Infinity` gives up the promise that the run halts. */
   readonly maxTurns?: number
-  /** Never overshot: reserved before each request. Needs `prices` for the model. */
+  /** Never overshot: reserved before each request. Needs a price of the model: its own (`Model.prices`), or one of `prices`. */
   readonly maxBudgetUsd?: number
   /** The same for one run: what earlier runs of the session spent does not count. */
   readonly maxRunUsd?: number
   /** A share of a budget that other sessions spend from, too: it holds beside `maxBudgetUsd`. */
   readonly lease?: BudgetLease
+  /** A budget that several runs of this process spend from at once (`sharedBudget`); the other limits hold as well. */
+  readonly budget?: SharedRunBudget
   /** Budgets that go on beyond runs and processes, such as so many dollars a day: each request takes from them before it is made (spec R-STAND-1). */
   readonly standing?: StandingBudgets
   /** Tokens of the whole run, input (cached too) plus output, subagents too; reserved like dollars. */
@@ -169,6 +173,7 @@ export interface RunOptions {
   /** What tools start that goes on beside the run, such as `backgroundOf` of `@halting/agent` (spec R-BACK-1). */
   readonly background?: Background
 
+  /** What models cost: goes before the prices that the models bring, model by model. */
   readonly prices?: Prices
   readonly tokens?: Tokens
   /** What keeps the conversation within the model's window; `plainContext` when absent, `contextLayers()` for all there is. */
@@ -222,6 +227,7 @@ const loopChecks: { readonly [option in keyof RunOptions]-?: Given } = {
   maxBudgetUsd: isNumber,
   maxRunUsd: isNumber,
   lease: isBudgetLease,
+  budget: isSharedBudget,
   standing: isStandingBudgets,
   maxTotalTokens: isNumber,
   maxDurationMs: isNumber,
@@ -285,11 +291,12 @@ export function settingsOf(options: RunOptions): RunSettings {
   checkOptions(options, optionChecks)
   const guard = guardBounds(options)
   const settings: RunSettings = {
-    system: [options.system, options.output?.instruction].filter(Boolean).join('\n\n'),
+    system: systemWithOutput(options.system, options.output),
     contextWindow: options.contextWindow ?? null,
     maxTurns: options.maxTurns ?? usualMaxTurns,
     maxBudgetUsd: options.maxBudgetUsd ?? Infinity,
     lease: options.lease ?? null,
+    budget: options.budget ?? null,
     standing: options.standing ?? null,
     maxRunUsd: Math.min(options.maxRunUsd ?? Infinity, guard.usd ?? Infinity),
     maxTotalTokens: Math.min(totalTokensLimit(options), guard.tokens ?? Infinity),
@@ -369,8 +376,9 @@ function validate(settings: RunSettings, options: RunOptions): void {
   toolsByName(options.tools ?? [])
   checkModels(options)
   const { fallbackModel, context } = options
+  const prices = pricesOf(options)
   const asked = [options.model, ...(fallbackModel === undefined ? [] : [fallbackModel]), ...(context?.models ?? [])]
-  for (const model of asked) checkBudgetable(model, options.prices ?? noPrices, settings)
+  for (const model of asked) checkBudgetable(model, prices, settings)
 }
 
 /** The models of the options; each once. */
@@ -419,7 +427,7 @@ function newContext(options: RunOptions): RunContext {
     canUseTool: options.canUseTool ?? null,
     askLimit: options.askLimit ?? null,
     timers: steadyClock(options.clock ?? systemClock),
-    prices: options.prices ?? noPrices,
+    prices: pricesOf(options),
     tokens: options.tokens === undefined ? roughTokens : checkedTokens(options.tokens),
     contextDefence: options.context ?? plainContext,
     largeResults: options.largeResults ?? null,
@@ -443,15 +451,17 @@ function runGoalsOf(options: RunOptions): RunGoals {
   }
 }
 
-/** The session's line, below that of its lease. */
+/** The session's line, below those of its lease and of the budget that it shares with others. */
 export function sessionLedger({
   lease,
+  budget,
   standing,
   maxBudgetUsd,
-}: Pick<RunSettings, 'lease' | 'standing' | 'maxBudgetUsd'>): Ledger {
+}: Pick<RunSettings, 'lease' | 'budget' | 'standing' | 'maxBudgetUsd'>): Ledger {
   const limits = { nanos: nanosOf(maxBudgetUsd) }
-  const isMeasured = standing !== null
-  return lease === null ? Ledger.create(limits, { isMeasured }) : Ledger.under(lease, limits, { isMeasured })
+  const above = budget === null ? undefined : ledgerOfBudget(budget)
+  const place = { isMeasured: standing !== null, above }
+  return lease === null ? Ledger.create(limits, place) : Ledger.under(lease, limits, place)
 }
 
 /** Where the limits of a run are kept, and above it those of its session. */

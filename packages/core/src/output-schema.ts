@@ -9,20 +9,23 @@ import {
   type StandardOutput,
   type StandardSchema,
 } from './tools/standard-schema.ts'
+import type { OutputCheck, OutputSchema } from './tools/structured-output.ts'
 import { checkFailed, outputInstruction, outputNotJson, outputTooDeep, returnedPromise } from './tools/schema-texts.ts'
 
-/** Whether an answer fits what the caller wants. */
-export interface OutputSchema<Output = unknown> {
-  /** What the model is told of it, behind the system prompt; nothing when absent. */
-  readonly instruction?: string
-  /** Gives the parsed answer, or what is wrong with it in words for the model. */
-  check(answer: string): OutputCheck<Output>
+export type { OutputCheck, OutputSchema }
+
+/** A system prompt with what the model is told of the schema. */
+export function systemWithOutput(system: string | undefined, output: OutputSchema | null | undefined): string {
+  return [system, output?.instruction].filter(Boolean).join('\n\n')
 }
 
-/** What an answer came to. */
-export type OutputCheck<Output> =
-  | { readonly fits: true; readonly value: Output }
-  | { readonly fits: false; readonly message: string }
+/** A system prompt of `systemWithOutput` without what the model is told of the schema. */
+export function systemWithoutOutput(system: string, output: OutputSchema | null): string {
+  const instruction = output?.instruction ?? ''
+  return instruction !== '' && system.endsWith(instruction)
+    ? system.slice(0, -instruction.length).replace(/\n\n$/, '')
+    : system
+}
 
 type ShownSchema<Schema extends StandardSchema> = Schema extends StandardJsonSchema
   ? readonly [options?: { readonly jsonSchema?: JsonObject }]

@@ -11,6 +11,7 @@ import type { Transcript } from './transcript.ts'
 
 /** What `query` and `QueryEngine` are given: the options of `streamRun`, and what concerns the session and its messages. */
 export interface QueryOptions<Output = unknown> extends Omit<RunOptions, 'steps'> {
+  /** The schema that the answer must fit; it is sent back until it does. Default: any text is an answer. */
   readonly output?: OutputSchema<Output>
   /** A UUID; that of `session`, or one derived from the clock, when absent. */
   readonly sessionId?: string
@@ -23,7 +24,9 @@ export interface QueryOptions<Output = unknown> extends Omit<RunOptions, 'steps'
    * end, and where new records go. In place of `transcript`, `runsBefore` and `spentBeforeUsd`.
    */
   readonly session?: StoredSession
+  /** Also the service's own events, as `stream_event` messages. Default: false. */
   readonly includePartialMessages?: boolean
+  /** Also messages about hooks that begin and end. Default: false. */
   readonly includeHookEvents?: boolean
   /** What `system/init` tells beside tools and model. */
   readonly init?: Partial<SdkInitInfo>

@@ -11,16 +11,20 @@ import type { SdkMessages } from './sdk/sdk-messages.ts'
 export interface QueryInput<Output = unknown> {
   /** One prompt, or prompts that come one after another: each is a run. */
   readonly prompt: MessageContent | AsyncIterable<MessageContent>
+  /** What the query runs with. */
   readonly options: QueryOptions<Output>
 }
 
 /** SDK messages of a query, with a hand on the run that goes on. */
 export interface Query<Output = unknown> extends SdkMessages<Output> {
+  /** The engine behind the query, for further prompts and for its state. */
   readonly engine: QueryEngine<Output>
+  /** Ends the current run at once. */
   interrupt(): void
 }
 
-/** Asks an agent and gives messages in the SDK message format (spec R-SDK-1); the last of each run is its result. */
+// Spec R-SDK-1.
+/** Asks an agent and gives messages in the SDK message format; the last of each run is its result. */
 export function query<Output = unknown>(input: QueryInput<Output>): Query<Output> {
   if (fieldsOf(input) === undefined) refuse('query', 'given { prompt, options }', input)
   const { prompt, options } = input
@@ -76,7 +80,8 @@ async function* runAll<Output>(
   }
 }
 
-/** Prompts of a caller, who may never give the next: what ends the query ends the wait for it, too (spec R-SDK-15). */
+// Spec R-SDK-15.
+/** Prompts of a caller, who may never give the next: what ends the query ends the wait for it, too. */
 class ComingPrompts {
   /** A plain list may hold promises of prompts. */
   readonly #prompts: AsyncIterator<MessageContent> | Iterator<MessageContent | PromiseLike<MessageContent>>

@@ -6,8 +6,9 @@ import { isModelMessages } from './stored-transcript.ts'
 import type { Transcript } from './transcript.ts'
 import { transcriptProblems } from './transcript-problems.ts'
 
+// Spec R-HOOK-11.
 /**
- * Whether the model may be shown `messages` in place of the transcript (spec R-HOOK-11).
+ * Whether the model may be shown `messages` in place of the transcript.
  * @throws ConfigurationError when the service would refuse them, or a result would come to lack its call.
  */
 export function checkReplaced(before: Transcript, messages: readonly ModelMessage[]): void {

@@ -16,7 +16,9 @@ import { Transcript } from './transcript.ts'
 
 /** A run that goes on from its record, and the driver that keeps the whole record from now on. */
 export interface Resumed {
+  /** The run, from where its record ends. */
   readonly loop: RunStream
+  /** The engine with the whole record. */
   readonly steps: MemorySteps
 }
 
@@ -33,13 +35,19 @@ export function resume(
   options: RunOptions,
   before: Transcript | undefined,
   log: StepStore,
-): Omit<Resumed, 'steps'> & { readonly steps: AnswerableStepEngine }
+): Omit<Resumed, 'steps'> & {
+  /** The engine that appends to the log. */
+  readonly steps: AnswerableStepEngine
+}
 export function resume(
   records: readonly StepRecord[],
   options: RunOptions,
   before: Transcript = Transcript.empty(),
   log?: StepStore,
-): Omit<Resumed, 'steps'> & { readonly steps: AnswerableStepEngine } {
+): Omit<Resumed, 'steps'> & {
+  /** The engine that appends to the log. */
+  readonly steps: AnswerableStepEngine
+} {
   return resumeOn(records, options, before, ({ past, ...open }) =>
     log === undefined ? createMemorySteps({ ...open, past }) : new DurableStepEngine({ ...open, log }),
   )
@@ -92,6 +100,7 @@ export function resumeOn(
 export interface Replayed {
   /** What the run told, but for what came live from inside effects. */
   readonly events: readonly RunEvent[]
+  /** How the run ended. */
   readonly terminal: RunResult
 }
 
@@ -113,7 +122,7 @@ export async function replay(
   })
   const start = recordedStart(begin, before)
   const events: RunEvent[] = [{ type: 'run_start', run: start.run, model: options.model.id }]
-  for (const entry of begin.start.added) events.push({ type: 'message', entry })
+  for (const entry of begin.start.added.slice(begin.start.history ?? 0)) events.push({ type: 'message', entry })
   const { signal: _signal, ...rest } = options
   // What belongs after a run belonged after the run itself.
   const replayed = streamRun(
@@ -122,7 +131,7 @@ export async function replay(
     { resumed: true, replayed: true },
   )
   for await (const event of replayed) events.push(event)
-  return { events, terminal: await replayed.result }
+  return { events, terminal: (await replayed.ended).terminal }
 }
 
 /**

@@ -8,8 +8,11 @@ import { isOfPerson, type Transcript, type TranscriptEntry, type UserEntry } fro
 
 /** A message of a person, and where it stands in the transcript. */
 export interface PersonsMessage {
+  /** Id of the entry. */
   readonly id: string
+  /** Index in the transcript. */
   readonly index: number
+  /** The message. */
   readonly content: MessageContent
 }
 

@@ -2,6 +2,7 @@ import type { CameToEnd } from './agent-figures.ts'
 import type { RetryLimits } from './allowance.ts'
 import type { Background } from './background.ts'
 import type { BudgetLease } from './budget/lease.ts'
+import type { SharedRunBudget } from './budget/run-budget.ts'
 import type { StandingBudgets } from './budget/standing.ts'
 import type { HeldBack, Ledger } from './budget/ledger.ts'
 import type { Prices } from './budget/prices.ts'
@@ -37,32 +38,42 @@ import type { AgentsInBackground, AnyTool } from './tools/tool.ts'
 
 /** True when this failure is to end the run as `error`. */
 export type ErrorPolicy = (failure: {
+  /** What failed. */
   readonly source: 'tool' | 'hook'
+  /** Name of the tool or the hook. */
   readonly name: string
+  /** Message of the error. */
   readonly message: string
 }) => boolean
 
 /** The limits and choices of a run, with every default filled in. */
 export interface RunSettings {
+  /** The system prompt. */
   readonly system: string
   /** Tokens of input that fit, in place of what the models say; null: as they say. */
   readonly contextWindow: number | null
+  /** Turns of the run; Infinity for no limit. */
   readonly maxTurns: number
   /** The session's budget: what was spent before this run counts. */
   readonly maxBudgetUsd: number
   /** What other sessions spend from too; null: nothing but `maxBudgetUsd` holds. */
   readonly lease: BudgetLease | null
+  /** What it spends together with other runs of this process; null for nothing. */
+  readonly budget: SharedRunBudget | null
   /** What hold beyond this session and its process; null for none. */
   readonly standing: StandingBudgets | null
   /** For this run alone: what was said, or a cost guard's bound. */
   readonly maxRunUsd: number
+  /** Input and output tokens, with subagents; Infinity for no limit. */
   readonly maxTotalTokens: number
+  /** Active milliseconds; Infinity for no limit. */
   readonly maxDurationMs: number
   /** Calls of tools, of the run and its agents; for a subagent its part of them. */
   readonly maxToolCalls: number
   /** Milliseconds by the wall clock that may be waited for services; for a subagent what its parent has left of them. */
   readonly waitForLimitsMs: number
-  /** The target of tokens to use up (spec R-GATE-1); null for none. */
+  // Spec R-GATE-1.
+  /** The target of tokens to use up; null for none. */
   readonly tokenBudget: number | null
   /** A reply with less room than this is not asked for. */
   readonly minUsefulTokens: number
@@ -70,6 +81,7 @@ export interface RunSettings {
   readonly maxRetries: number
   /** How long an effect may take to heed an abort, in milliseconds. */
   readonly graceMs: number
+  /** Read-only calls that run at the same time. */
   readonly toolConcurrency: number
   /** Ask for a last answer, without tools, when a limit was hit. */
   readonly wrapUp: boolean
@@ -79,7 +91,9 @@ export interface RunSettings {
   readonly permissionMode: string | null
   /** What persons said to earlier questions that is to hold from then on. */
   readonly permissionUpdates: readonly PermissionUpdate[]
+  /** The schema that the answer must fit; null for none. */
   readonly output: OutputSchema | null
+  /** Decides which failures end the run; null: none does. */
   readonly errorPolicy: ErrorPolicy | null
   /** A call that a person must approve: end as `needs_approval`, or wait for an answer through the `StepEngine`. */
   readonly onAsk: 'end' | 'wait'
@@ -95,13 +109,17 @@ export interface RunSettings {
   readonly maxSubagents: number
   /** Levels of subagents below. */
   readonly maxSubagentDepth: number
+  /** How often in a row one stop hook may block for the same reason. */
   readonly stopHookBlockCap: number
   /** How often an answer is sent back because a goal is not met. */
   readonly maxGoalTries: number
   /** Tell the model what is left of its limits. */
   readonly limitReminders: boolean
+  /** What the model is told about the user, by name, before the first message. */
   readonly userContext: { readonly [key: string]: string }
+  /** What is appended to the system prompt, by name. */
   readonly systemContext: { readonly [key: string]: string }
+  /** `main` or the kind of subagent. */
   readonly querySource: string
 }
 
@@ -151,7 +169,8 @@ export interface RunContext {
 /** What one run has for itself. */
 export interface RunPorts {
   readonly steps: StepEngine
-  /** The run goes on from its record, with a program that may be another: what is on record stands (spec R-RES-10). Not so in a replay. */
+  // Spec R-RES-10.
+  /** The run goes on from its record, with a program that may be another: what is on record stands. Not so in a replay. */
   readonly isResumed: boolean
   /** Nothing is done that is not on record: nobody is asked for what a step that will be refused might need. */
   readonly isRecordOnly: boolean
@@ -166,7 +185,8 @@ export interface RunPorts {
   readonly isHeard: () => boolean
   /** Lets a reader of the events that keeps up read on. Decides nothing, and waits for nobody who is slow. */
   readonly catchUp: () => Eventually<void>
-  /** What the agent that started this one holds back from it (spec R-BUD-4). */
+  // Spec R-BUD-4.
+  /** What the agent that started this one holds back from it. */
   readonly heldBack?: () => readonly HeldBack[]
   readonly deadline: Deadline
   /** That of the main loop: figures are those of the whole run, also where an agent has less time. */
@@ -190,7 +210,9 @@ export interface RunPorts {
 
 /** How a run ended, and the state it ended in. */
 export interface FinishedRun {
+  /** How the run ended. */
   readonly terminal: RunResult
+  /** The state it ended in. */
   readonly state: RunState
 }
 

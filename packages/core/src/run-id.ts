@@ -1,3 +1,5 @@
+import { uuidOf } from './hash.ts'
+import { wallTimeOf, type Clock } from './steps/clock.ts'
 import type { Transcript } from './transcript.ts'
 
 // Idempotency keys and uuids begin with the names of session and run: no two runs of a session may have one name (spec R-SDK-14).
@@ -23,4 +25,11 @@ export function nextRunId(transcript: Transcript): string {
 /** A name made of the whole transcript: the same for the same transcript, another for another branch of the session. */
 export function runIdOf(transcript: Transcript): string {
   return `run${transcript.length}-${transcript.digest().toString(36)}`
+}
+
+let sessionsMade = 0
+
+/** A name for a session that was given none: a UUID of the time and of how many were made before it in this process. */
+export function freshSessionId(clock: Clock): string {
+  return uuidOf(`session ${wallTimeOf(clock)} ${sessionsMade++}`)
 }

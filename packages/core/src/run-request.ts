@@ -82,7 +82,8 @@ export function wayOn({ left, last, transcript }: WhatIsLeft): RunRequest | unde
   return { carried, ...(isAnswered && promptFor(carried.carry)) }
 }
 
-/** An answer that did not meet the goals is gone on from with what the check found (spec R-GOAL-72). */
+// Spec R-GOAL-72.
+/** An answer that did not meet the goals is gone on from with what the check found. */
 function promptFor(spent: RunProgress): Pick<RunRequest, 'prompt' | 'promptBy'> {
   const last = standingRound(spent)
   return last?.met === false ? { prompt: goOnUnmetText(last), promptBy: 'loop' } : { prompt: goOnPrompt }

@@ -59,7 +59,10 @@ export interface StartOptions {
   /** Answers to the calls that a run left waiting when it ended as `needs_approval`. */
   readonly approvals?: { readonly [callId: string]: PermissionDecision }
   /** In place of a prompt: the run makes the conversation shorter, and ends. */
-  readonly compact?: { readonly instructions?: string }
+  readonly compact?: {
+    /** What a person wants of the summary, in words. */
+    readonly instructions?: string
+  }
   /** The run is one request without tools, for the answer to the prompt: nothing else is taken in, and nobody sends the model back. */
   readonly lastAnswer?: boolean
   /** What an earlier run of the session has learned (`state.spent`). */

@@ -16,6 +16,7 @@ import type { Transcript, TranscriptEntry } from './transcript.ts'
 
 /** Who runs. Ids are given from outside or derived; core makes none. */
 export type RunIdentity = {
+  /** Id of the session. */
   readonly sessionId: string
   /** `run1`, `run2` …: stable within the session. */
   readonly runId: string
@@ -46,27 +47,42 @@ export type RunProgress = {
   readonly turns: number
   /** The next request begins a turn; a recovery goes on with one. */
   readonly turnBegins: boolean
+  /** Iterations so far, by what they count against. */
   readonly laps: SpentIterations
   /** Requests that reached the model. */
   readonly requests: number
+  /** Messages of the model. */
   readonly assistantMessages: number
+  /** Results of tool calls. */
   readonly toolResults: number
+  /** Compactions of the conversation. */
   readonly compactions: number
   /** The run's own requests. */
   readonly usage: Usage
   /** With subagents and compaction. */
-  readonly modelUsage: { readonly [model: string]: { readonly usage: Usage; readonly nanos: number } }
+  readonly modelUsage: {
+    readonly [model: string]: {
+      /** Tokens. */
+      readonly usage: Usage
+      /** Nano-dollars: 1e-9 US dollars. */
+      readonly nanos: number
+    }
+  }
   /** Input and output of all requests, subagents too: what `maxTotalTokens` limits. */
   readonly totalTokens: number
   /** Settled cost that somebody told, subagents too, in nano-dollars. */
   readonly nanos: number
   /** Beside `nanos`: what was charged at worst case, since nobody said what it really was. Both together are what counts against a budget. */
   readonly unknownNanos: number
+  /** Milliseconds that requests took. */
   readonly apiMs: number
   /** Moment at which the run began and the last step ended, on the session's active clock. */
   readonly startedAt: number
+  /** End of the last step, on the session's active clock in milliseconds. */
   readonly now: number
+  /** How far the token target is used up. */
   readonly tracker: BudgetTracker
+  /** A stop hook has sent the model back in this run. */
   readonly stopHookActive: boolean
   /** A reply that broke off was resumed since the last refill. */
   readonly resumedBrokenReply: boolean
@@ -74,7 +90,9 @@ export type RunProgress = {
   readonly overridden: readonly string[]
   /** Hashes of the last turns' calls and results, for the no-progress guard. */
   readonly recentTurns: readonly number[]
+  /** Why the model stopped in its last reply; null before the first. */
   readonly lastStopReason: ModelStopReason | null
+  /** What the provider counted for an earlier request, which estimates begin with. */
   readonly counted: PromptCount
   /** What the provider counted, to what was estimated for the same: estimates are multiplied by it. 1 until it is known. */
   readonly tokenRatio: number
@@ -83,8 +101,13 @@ export type RunProgress = {
   /** Of these, windows that hold the prompt and the reply together: a refusal counted the reply's cap. Absent for none. */
   readonly sharedWindows?: { readonly [model: string]: number } | undefined
   /** A person asked for a compaction, which this run is for; until it is done. */
-  readonly compacting: { readonly instructions: string } | null
+  readonly compacting: {
+    /** What the person wants of the summary; '' for nothing. */
+    readonly instructions: string
+  } | null
+  /** Ids of tool calls that were left behind because they did not react to an abort. */
   readonly stillRunning: readonly string[]
+  /** Subagents that were started, on all levels. */
   readonly subagents: number
   /** Those that work in the background; absent for none. Their figures are entered when they have ended. */
   readonly openAgents?: readonly OpenAgent[] | undefined
@@ -136,7 +159,8 @@ export type PromptCount = {
   readonly added?: number
   /** Tokens of the prompt alone, as counted: without the reply, which `tokens` gets once it is appended. */
   readonly prompt?: number
-  /** An earlier count of a shorter conversation that was higher: this one is not believed (spec R-BUD-13b). */
+  // Spec R-BUD-13b.
+  /** An earlier count of a shorter conversation that was higher: this one is not believed. */
   readonly highest?: { readonly prompt: number; readonly tokens: number; readonly length: number }
 }
 
@@ -154,38 +178,61 @@ type StoredEnding = {
 
 /** One time round the loop, as recorded: why, what was spent in all, and the messages it added. */
 export type Iteration = {
+  /** Which run it is: '' for the main loop, else the path of a subagent. */
   readonly scope: string
+  /** Why there is another iteration. */
   readonly transition: IterationReason
+  /** What the run has spent in all. */
   readonly spent: RunProgress
+  /** Entries that the iteration added to the transcript. */
   readonly added: readonly TranscriptEntry[]
   /** Signals that a continuation request overrode, and by whom. */
-  readonly overridden?: { readonly by: string; readonly signals: readonly StopSignalJson[] }
+  readonly overridden?: {
+    /** The hook that asked to continue. */
+    readonly by: string
+    /** The signals that it overrode. */
+    readonly signals: readonly StopSignalJson[]
+  }
 }
 
 /** How a run began: with the messages it added to the session, and what it carried over. */
 export type RunStart = {
+  /** Who runs. */
   readonly run: RunIdentity
+  /** Entries that the run added to the transcript before its first request. */
   readonly added: readonly TranscriptEntry[]
+  /** The first so many of `added` are of a conversation that the caller brought (`PromptOptions.messages`); absent for none. */
+  readonly history?: number
+  /** What it carried over. */
   readonly spent: RunProgress
   /** With which limits, for whoever asks later. Nothing is decided by it: a resume has those of its own options. */
   readonly limits?: RunLimits
   /** Calls of the run before it that waited for a person: it carries them out, or tells the model that they were denied. For whoever asks later. */
-  readonly answers?: readonly { readonly id: string; readonly name: string }[]
+  readonly answers?: readonly {
+    /** Id of the call. */
+    readonly id: string
+    /** Name of the tool. */
+    readonly name: string
+  }[]
 }
 
 /** The limits of a run as it began; null for none. JSON. */
 export type RunLimits = {
+  /** Turns. */
   readonly maxTurns: number | null
   /** With `spentBeforeUsd` in it: the budget of the session. */
   readonly maxBudgetUsd: number | null
   /** For this run alone. */
   readonly maxRunUsd: number | null
+  /** Input and output tokens, with subagents. */
   readonly maxTotalTokens: number | null
+  /** Active milliseconds. */
   readonly maxDurationMs: number | null
   /** Only of a run with such a limit. */
   readonly maxToolCalls?: number
   /** Only of a run that may wait for services: milliseconds by the wall clock. */
   readonly waitForLimitsMs?: number
+  /** US dollars that the session had spent before this run. */
   readonly spentBeforeUsd: number
   /** Only of a run with goals. */
   readonly maxGoalTries?: number
@@ -193,18 +240,27 @@ export type RunLimits = {
 
 /** How a run ended: with the messages since its last lap, and all that it spent. */
 export type RunEnd = {
+  /** The result of the run. */
   readonly terminal: RunResult
+  /** Entries since its last iteration. */
   readonly added: readonly TranscriptEntry[]
+  /** What the run spent in all. */
   readonly spent: RunProgress
 }
 
 /** The whole state of a run between two laps. Immutable for its users; the transcript inside is shared and append-only. */
 export interface RunState {
+  /** Who runs. */
   readonly run: RunIdentity
+  /** The conversation so far. */
   readonly transcript: Transcript
   /** Length of the transcript when the run began. */
   readonly startLength: number
+  /** Of a state that a run begins in: the last entries before `startLength` that no earlier run has on record, so that this one puts them there; absent for none. */
+  readonly history?: number
+  /** What the run has spent and done. */
   readonly spent: RunProgress
+  /** The signals, and whether a hook asked to continue. */
   readonly continuation: ExecutionContinuation
 }
 

@@ -1,8 +1,9 @@
 import { blocksOf, isToolResult, toolCallsOf, type ContentBlock, type ModelMessage } from './messages.ts'
 
+// Spec R-TOOL-1.
 /**
  * What the Messages API would refuse in a list of messages, in words; empty when it would accept it.
- * The rules are those of the Messages API (spec R-TOOL-1). Neighbouring messages of one role are one message to the API.
+ * The rules are those of the Messages API. Neighbouring messages of one role are one message to the API.
  */
 export function transcriptProblems(messages: readonly ModelMessage[]): readonly string[] {
   const merged = mergeNeighbours(messages)

@@ -23,7 +23,12 @@ export type UserOrigin = 'prompt' | 'tool_results' | 'steer' | 'follow_up' | 'ho
 const personOrigins: ReadonlySet<UserOrigin> = new Set<UserOrigin>(['prompt', 'steer', 'follow_up'])
 
 /** Whether a person said it, and no tool, hook or the loop itself. */
-export function isOfPerson({ origin }: { readonly origin: UserOrigin }): boolean {
+export function isOfPerson({
+  origin,
+}: {
+  /** Where the message came from. */
+  readonly origin: UserOrigin
+}): boolean {
   return personOrigins.has(origin)
 }
 
@@ -42,7 +47,8 @@ export type UserEntry = {
   readonly details?: { readonly [callId: string]: Json }
   /** What tools have to find again in later calls (`ToolOutput.memo`), by call id. */
   readonly memos?: { readonly [callId: string]: Json }
-  /** What it tells of work beside the run (spec R-BACK-2). */
+  // Spec R-BACK-2.
+  /** What it tells of work beside the run. */
   readonly tasks?: readonly TaskNote[]
   readonly goalFiles?: GoalFilesMemo
 }
@@ -53,7 +59,9 @@ export type GoalFilesMemo = { readonly of: number; readonly memo: Json }
 /** A message of the model in a transcript. */
 export type AssistantEntry = {
   readonly kind: 'assistant'
+  /** Id of the entry, unique in the session. */
   readonly id: string
+  /** The message. */
   readonly message: AssistantMessage
   /** Set on a message that we wrote to tell of a failure: shown to people, never sent to the model. */
   readonly error?: ModelErrorKind | 'max_output_tokens'
@@ -63,14 +71,27 @@ export type AssistantEntry = {
 
 /** Said to people and programs, never to the model. */
 export type Attachment =
-  | { readonly type: 'max_turns_reached'; readonly maxTurns: number; readonly turnCount: number }
+  | {
+      readonly type: 'max_turns_reached'
+      /** The limit on turns. */
+      readonly maxTurns: number
+      /** Turns of the run. */
+      readonly turnCount: number
+    }
   | {
       readonly type: 'hook_stopped_continuation'
+      /** Id of the hook. */
       readonly hook: string
+      /** Why it stopped the run. */
       readonly message: string
+      /** The call after which it did; null where there was none. */
       readonly callId: string | null
     }
-  | { readonly type: 'informational'; readonly message: string }
+  | {
+      readonly type: 'informational'
+      /** A sentence for a person. */
+      readonly message: string
+    }
 
 type AttachmentEntry = {
   readonly kind: 'attachment'
@@ -90,7 +111,8 @@ type CompactBoundaryEntry = {
   readonly trigger: 'auto' | 'manual' | 'reactive' | 'collapse' | 'hook'
   readonly preTokens: number
   readonly postTokens: number
-  /** `messages` hold what people said before, word for word: who makes them shorter again finds it in the entries before this one (spec R-CTX-14). */
+  // Spec R-CTX-14.
+  /** `messages` hold what people said before, word for word: who makes them shorter again finds it in the entries before this one. */
   readonly personsWords?: 'carried'
 }
 
@@ -103,7 +125,8 @@ type ResultsClearedEntry = {
   readonly freedTokens: number
 }
 
-/** A summary of finished work, made beside a turn. The model is shown it once a compaction puts it in the place of these messages (spec R-CTX-16). */
+// Spec R-CTX-16.
+/** A summary of finished work, made beside a turn. The model is shown it once a compaction puts it in the place of these messages. */
 type CollapseStagedEntry = {
   readonly kind: 'collapse_staged'
   readonly id: string
@@ -158,6 +181,7 @@ interface Log {
  */
 export class Transcript implements Iterable<TranscriptEntry> {
   readonly #log: Log
+  /** The number of entries. */
   readonly length: number
 
   private constructor(log: Log, length: number) {
@@ -172,10 +196,12 @@ export class Transcript implements Iterable<TranscriptEntry> {
     return owner
   }
 
+  /** The transcript without entries. */
   static empty(): Transcript {
     return Transcript.of([])
   }
 
+  /** A transcript of these entries. */
   static of(entries: readonly TranscriptEntry[]): Transcript {
     return Transcript.#ownerOf({
       entries: [...entries],
@@ -195,10 +221,12 @@ export class Transcript implements Iterable<TranscriptEntry> {
     return Transcript.of(data as readonly TranscriptEntry[])
   }
 
+  /** A transcript with this entry at its end. */
   append(entry: TranscriptEntry): Transcript {
     return this.appendAll([entry])
   }
 
+  /** A transcript with these entries at its end. */
   appendAll(entries: readonly TranscriptEntry[]): Transcript {
     if (entries.length === 0) return this
     const log = this.#log.owner === this ? this.#log : this.#copy()
@@ -216,6 +244,7 @@ export class Transcript implements Iterable<TranscriptEntry> {
     return new Transcript(this.#log, this.length)
   }
 
+  /** The entry at an index; a negative one counts from the end. Undefined out of range. */
   at(index: number): TranscriptEntry | undefined {
     const position = index < 0 ? this.length + index : index
     return position < this.length ? this.#log.entries[position] : undefined
@@ -294,6 +323,7 @@ export class Transcript implements Iterable<TranscriptEntry> {
     return this.length === 0 ? 0 : (digests[this.length - 1] ?? 0)
   }
 
+  /** Iterates over the entries, the oldest first. */
   *[Symbol.iterator](): Iterator<TranscriptEntry> {
     for (let index = 0; index < this.length; index++) {
       const entry = this.#log.entries[index]
@@ -301,6 +331,7 @@ export class Transcript implements Iterable<TranscriptEntry> {
     }
   }
 
+  /** The entries, for JSON. */
   toJSON(): readonly TranscriptEntry[] {
     return this.since(0)
   }
@@ -335,8 +366,9 @@ function addCallIds(callIds: CallIds, content: readonly ContentBlock[]): void {
   for (const block of content) if (isToolUse(block)) callIds.add(block.id)
 }
 
+// Spec R-RES-12.
 /**
- * What tells a conversation apart in a record (spec R-RES-12). What a person said is taken in full. What the model said and what was called is on
+ * What tells a conversation apart in a record. What a person said is taken in full. What the model said and what was called is on
  * record itself and comes back as it was, so names do. What hooks, layers and the loop itself added belongs to the program, which may change over
  * a resume: it tells nothing.
  */

@@ -10,8 +10,9 @@ export interface Dropped {
   readonly prompt: number
 }
 
+// Spec R-REW-6.
 /**
- * Looks at what a resume would take back (spec R-REW-6): what the named prompt asked, what came of it, and what says nothing by itself, such as the mark of
+ * Looks at what a resume would take back: what the named prompt asked, what came of it, and what says nothing by itself, such as the mark of
  * an interruption. @throws ResumeRejectedError for anything else: another message of a person, the end of work beside the run, what belongs to the turn before.
  */
 export function checkDropsTurn({ transcript, entries, prompt }: Dropped): void {

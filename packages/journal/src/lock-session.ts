@@ -3,6 +3,7 @@ import { takeLock } from './files/lock.ts'
 
 /** A session that this process alone writes. */
 export interface LockedSession {
+  /** Releases the lock. */
   release(): Promise<void>
 }
 

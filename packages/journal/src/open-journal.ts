@@ -24,11 +24,15 @@ import { hasEnded } from './session-ends.ts'
 import { JournalFile, appendingTo, type JournalHandle } from './journal-file.ts'
 import type { Back, Conversation } from './rewind.ts'
 import { readToGoOn, type ReadJournal } from './read-journal.ts'
+import { workingCopiesOf, type StoreSession } from './stores/working-copies.ts'
 
 /** The file of a session, and whose it is. */
 export interface JournalOptions {
+  /** Path of the file. */
   readonly path: string
+  /** Id of the session. */
   readonly sessionId: string
+  /** Working directory of the session. */
   readonly cwd: string
   /** Of the program that writes. */
   readonly version: string
@@ -42,7 +46,9 @@ export interface JournalOptions {
 
 /** A session on disk that this process alone writes. What it holds is what `QueryEngine` takes as its `session`. */
 export interface SessionJournal extends StoredSession {
+  /** Path of the file. */
   readonly path: string
+  /** Id of the session. */
   readonly sessionId: string
   /**
    * When the runs began that were in the file when it was opened, in milliseconds since 1970: those of `ended`, and then the open one; null where that is
@@ -50,11 +56,17 @@ export interface SessionJournal extends StoredSession {
    */
   readonly began: readonly (number | null)[]
   /** A driver for a new run. */
-  steps(options?: { readonly clock?: Clock }): AnswerableStepEngine
+  steps(options?: {
+    /** Where time comes from. Default: the system's clock. */
+    readonly clock?: Clock
+  }): AnswerableStepEngine
+  /** Appends a record of a session that was recorded elsewhere, at the time of then (ISO 8601 in UTC). */
+  appendAt(record: StepRecord, timestamp: string): void
   /** Bytes at the end that were cut off: they were being written when a process ended, and nothing depended on them. */
   readonly tornBytes: number
+  // Spec R-REW-1.
   /**
-   * The conversation goes back to before this message of a person (spec R-REW-1); on disk when it resolves. The older branch stays in the file.
+   * The conversation goes back to before this message of a person; on disk when it resolves. The older branch stays in the file.
    * Messages are named by the id of their entry, the one under which they were handed in, or a uuid that was told of them, here or in the sessions of
    * `alsoOf`. While no run goes on; then an engine that has the session is done with, and a new one takes what is left.
    * @throws ConfigurationError for a message that is not there or not a person's, and where the last run did not end.
@@ -109,9 +121,12 @@ async function opened({
   redact = (text) => text,
   openFile = appendingTo,
 }: JournalOptions): Promise<SessionJournal> {
+  const copies = workingCopiesOf(path)
   await makeDurableFolder(dirname(path))
   const lock = await lockSession(path, sessionId)
+  let store: StoreSession | undefined
   try {
+    store = await copies?.open({ path, sessionId, cwd, version, ...(title !== undefined && { title }) })
     const before = (await exists(path)) ? await readBefore(path) : undefined
     if (before !== undefined && before.sessionId !== sessionId)
       throw new HaltingError('driver', `The file ${path} is of the session ${before.sessionId}, not of ${sessionId}.`)
@@ -123,8 +138,9 @@ async function opened({
     if (before === undefined) await writeWhole(path, encoder.head())
     const file = new JournalFile(path, await openFile(path))
     const written = (record: StepRecord): StepRecord => redactedValue(record, redact)
-    return new OpenJournal({ sessionId, file, encoder, before, written, release: () => lock.release() })
+    return new OpenJournal({ sessionId, file, store, encoder, before, written, release: () => lock.release() })
   } catch (error) {
+    await store?.close().catch(() => undefined)
     await lock.release()
     throw error
   }
@@ -155,6 +171,8 @@ async function exists(path: string): Promise<boolean> {
 interface Opening {
   readonly sessionId: string
   readonly file: JournalFile
+  /** Where the session is, when the file is a copy of it. */
+  readonly store: StoreSession | undefined
   readonly encoder: JournalEncoder
   readonly before: ReadJournal | undefined
   /** A record as it goes to disk. */
@@ -172,26 +190,30 @@ class OpenJournal implements SessionJournal {
   #folds = 0
   readonly log: StepStore
   readonly tornBytes: number
-  readonly #file: JournalFile
-  readonly #release: () => Promise<void>
+  readonly #opening: Opening
 
-  constructor({ sessionId, file, encoder, before, written, release }: Opening) {
+  constructor(opening: Opening) {
+    const { sessionId, file, store, before } = opening
     this.#before = before
     this.#folded = foldSession(before?.runs ?? [])
     this.path = file.path
     this.tornBytes = before?.tornBytes ?? 0
     this.log = {
       keeps: 'all',
-      append: (record) => {
-        this.#appended++
-        const { lines, payloads } = encoder.linesOf(written(record))
-        file.append(lines, payloads)
-      },
-      flush: () => file.flush(),
+      append: (record) => this.appendAt(record, new Date().toISOString()),
+      flush: store === undefined ? () => file.flush() : () => flushBoth(store, file),
     }
-    this.#file = file
-    this.#release = release
+    this.#opening = opening
     this.sessionId = sessionId
+  }
+
+  appendAt(record: StepRecord, timestamp: string): void {
+    const { file, store, encoder, written } = this.#opening
+    this.#appended++
+    const safe = written(record)
+    store?.append(safe, timestamp)
+    const { lines, payloads } = encoder.linesOf(safe, timestamp)
+    file.append(lines, payloads)
   }
 
   get open(): readonly StepRecord[] | undefined {
@@ -260,7 +282,17 @@ class OpenJournal implements SessionJournal {
   }
 
   async close(): Promise<void> {
-    await this.#file.close()
-    await this.#release()
+    const { file, store, release } = this.#opening
+    try {
+      await file.close()
+      await store?.close()
+    } finally {
+      await release()
+    }
   }
+}
+
+/** What is only in the file is lost with it, so the store decides whether a record is safe. */
+async function flushBoth(store: StoreSession, file: JournalFile): Promise<void> {
+  await Promise.all([store.flush(), file.flush()])
 }

@@ -17,7 +17,9 @@ import { CutFileError, LongLineError, PiecesAhead } from './files/read-ahead-buf
 
 /** What a journal holds. */
 export interface ReadJournal {
+  /** Id of the session. */
   readonly sessionId: string
+  /** Working directory of the session. */
   readonly cwd: string
   /** What it was called when it began. */
   readonly title?: string
@@ -34,6 +36,7 @@ export interface ReadJournal {
   readonly written: WrittenLines
   /** Bytes of whole lines; what stands behind them was being written when a process ended. */
   readonly wholeBytes: number
+  /** Bytes of the torn tail; 0 for none. */
   readonly tornBytes: number
 }
 
@@ -45,7 +48,12 @@ export interface ReadJournal {
  */
 export async function readJournal(
   path: string,
-  { intents = 'all' }: { readonly intents?: 'all' | 'open' } = {},
+  {
+    intents = 'all',
+  }: {
+    /** `open` leaves out the intents of finished turns. Default: `all`. */
+    readonly intents?: 'all' | 'open'
+  } = {},
 ): Promise<ReadJournal> {
   checkText('path', path)
   const read = await readKeeping(path, intents === 'open' ? 'outcomes' : 'all')
@@ -56,8 +64,9 @@ export async function readJournal(
   return read
 }
 
+// Spec R-JOUR-12.
 /**
- * The same for whoever goes on with a session: of what was folded there are the messages and how runs ended (spec R-JOUR-12); `conversation` leaves
+ * The same for whoever goes on with a session: of what was folded there are the messages and how runs ended; `conversation` leaves
  * out all other records, too.
  */
 export async function readToGoOn(path: string, keeps: 'conversation' | 'open'): Promise<ReadJournal> {
@@ -87,6 +96,17 @@ async function readKeeping(path: string, keeps: KeptRecords, by: ReadBy = 'lines
 /** The id of the entry that stands in the line of this uuid; the uuid itself where none does. */
 export function entryOfLine({ written }: Pick<ReadJournal, 'written'>, uuid: string): string {
   return [...written.entryLines].find(([, line]) => line === uuid)?.[0] ?? uuid
+}
+
+/** All records of a session, and when each was recorded: for who copies them. @throws what `readJournal` throws. */
+export async function readTimedRecords(
+  path: string,
+): Promise<Pick<ReadJournal, 'sessionId' | 'cwd' | 'title' | 'runs'> & { readonly times: readonly string[] }> {
+  const { sessionId, cwd, title, runs, written } = await readJournal(path)
+  // True: it is what read the file. What stands before the first run belongs to none.
+  const { times } = written as JournalDecoder
+  const named = title === undefined ? {} : { title }
+  return { sessionId, cwd, ...named, runs, times: times.slice(times.length - runs.flat().length) }
 }
 
 /** The same for what was read. */

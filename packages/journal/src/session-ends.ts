@@ -10,9 +10,13 @@ import type { SessionSums } from './format/session-sums.ts'
 
 /** What the first lines of a session and the end of its last run tell. */
 export interface KeptEnds {
+  /** Working directory of the session. */
   readonly cwd: string
+  /** Title of the session; absent for none. */
   readonly title?: string
+  /** First prompt of the session; '' for none. */
   readonly firstPrompt: string
+  /** Sums over its runs. */
   readonly sums: SessionSums
   /** How its last run ended. */
   readonly ended: string

@@ -26,8 +26,11 @@ type Own<Options> = Partial<Omit<Options, 'model' | 'id'>>
 
 /** What a program decides itself; it goes before the environment. */
 export interface ModelSettings extends Own<ServiceOptions> {
+  /** Size of the model's window in tokens. Default: from the price snapshot. */
   readonly contextWindow?: number | undefined
+  /** Most tokens of one reply. Default: from the price snapshot. */
   readonly maxOutputTokens?: number | undefined
+  /** Most tokens of a reply that was not cut before. */
   readonly defaultOutputTokens?: number | undefined
   /** For models of the Messages API alone. */
   readonly anthropic?: Own<AnthropicOptions> | undefined
@@ -82,9 +85,10 @@ export function serviceFromEnvironment(
   return createModelService({ model: named.model, endpoint, options, keyHeader: openAiKeyHeader })
 }
 
+// Spec R-WIRE-10a.
 /**
  * Rejects a model name that looks like a key.
- * @throws ConfigurationError for a name that looks like a key, which is not repeated (spec R-WIRE-10a).
+ * @throws ConfigurationError for a name that looks like a key, which is not repeated.
  */
 export function refuseKeyName(name: string, env: Environment): void {
   refuseKeyAsName(name, { env, isKnownService: modelNamed(withoutAlias(name)) !== undefined })

@@ -6,6 +6,7 @@ import { openAiLikeServices, modelNamed } from './services.ts'
 export interface KnownModel extends ModelFigures {
   /** As it is written behind `--model`. */
   readonly name: string
+  /** What it costs. */
   readonly price: ModelPrice
   /** The variables that its key is looked for in; none for a service without keys. */
   readonly keyVariables: readonly string[]

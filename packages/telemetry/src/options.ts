@@ -25,7 +25,12 @@ export interface TelemetryOptions {
   /** What of a text may be told; without the secrets that are known by their form unless said otherwise. */
   readonly redact?: (text: string) => string
   /** The trace that runs belong to, as W3C headers. Each run is a trace of its own without it. */
-  readonly parent?: { readonly traceparent: string; readonly tracestate?: string }
+  readonly parent?: {
+    /** The header `traceparent`. */
+    readonly traceparent: string
+    /** The header `tracestate`. Default: none. */
+    readonly tracestate?: string
+  }
   /** What the main agent is called; `halting` unless said otherwise. */
   readonly agentName?: string
   /** The session, for a run that goes on from an earlier process: only its beginning tells it. */

@@ -14,8 +14,9 @@ const id = 'halting:agent-summary'
 const key = 'halting:progress'
 const timeoutMs = 15_000
 
+// Spec R-HOST-16.
 /**
- * Has the model of a subagent say in a line what the agent is doing, at most so often and only after it did something (spec R-HOST-16). The question goes
+ * Has the model of a subagent say in a line what the agent is doing, at most so often and only after it did something. The question goes
  * through the run: it is in its budget, figures and record. The agent waits for the answer.
  */
 export function agentSummaryHook({ everyMs = 30_000 }: AgentSummaryOptions = {}): Hook {

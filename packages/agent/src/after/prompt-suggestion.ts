@@ -8,11 +8,19 @@ const mostOfAnEntry = 1_500
 const mostInAll = 8_000
 const longest = 200
 
+// Spec R-AFTER-8.
 /**
- * Asks what the person may say next (spec R-AFTER-8): a `prompt_suggestion` message with one line. The model is shown what the person and the agent said
+ * Asks what the person may say next: a `prompt_suggestion` message with one line. The model is shown what the person and the agent said
  * at last, and no results of tools: what it costs does not grow with the conversation.
  */
-export function promptSuggestion(given: { readonly model?: Model; readonly limits?: StageLimits } = {}): Stage {
+export function promptSuggestion(
+  given: {
+    /** The model to ask. Default: that of the list of stages. */
+    readonly model?: Model
+    /** Bounds that replace the usual ones. */
+    readonly limits?: StageLimits
+  } = {},
+): Stage {
   return {
     name: 'prompt_suggestion',
     limits: { maxBudgetUsd: 0.02, maxTotalTokens: 20_000, maxDurationMs: 15_000, ...given.limits, maxTurns: 1 },

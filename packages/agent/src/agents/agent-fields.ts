@@ -50,8 +50,9 @@ export type SaidFields =
   /** One that was meant and is not taken: the agent would be looser without it. */
   { readonly kind: 'wrong'; readonly why: string } | { readonly kind: 'fine'; readonly notes: readonly string[] }
 
+// Spec R-AGENT-3a.
 /**
- * The names of the fields that somebody gave, and what is to be told of them (spec R-AGENT-3a). `isSame`: names that count as one, since a file
+ * The names of the fields that somebody gave, and what is to be told of them. `isSame`: names that count as one, since a file
  * does not tell capitals apart.
  */
 export function saidFields(names: readonly string[], isSame: (one: string, other: string) => boolean): SaidFields {

@@ -12,9 +12,13 @@ import { modeOfAgent } from './mode-of-agent.ts'
 export interface AgentInput {
   /** What it is to do, in a few words, for the person who watches. */
   readonly description?: string
+  /** The task, with all that the subagent needs to know. */
   readonly prompt: string
+  /** Name of the kind of subagent. */
   readonly subagent_type?: string
+  /** Name of a model; that of the definition when absent. */
   readonly model?: string
+  /** Start it, and do not wait for its result. */
   readonly run_in_background?: boolean
 }
 
@@ -36,7 +40,8 @@ export interface AgentToolOptions {
 const listCharacters = 8_000
 const descriptionCharacters = 500
 
-/** Has a task done by a subagent: a run of its own, whose last answer is the result (spec R-AGENT-1). */
+// Spec R-AGENT-1.
+/** Has a task done by a subagent: a run of its own, whose last answer is the result. */
 export function createAgentTool(options: AgentToolOptions): AgentTool<AgentInput> {
   const { surroundings = '', models = new Map<string, Model>() } = options
   const { definitions: given = [] } = options
@@ -195,7 +200,8 @@ function isPatchBy(entry: string, tool: string): boolean {
 
 const taskTools: readonly string[] = ['TaskCreate', 'TaskUpdate', 'TaskList', 'TaskGet']
 
-/** Whether the tool writes the task list in place of a named one, which is not offered in this session (spec R-TODO-5b). */
+// Spec R-TODO-5b.
+/** Whether the tool writes the task list in place of a named one, which is not offered in this session. */
 function isListBy(entry: string, tool: string, all: readonly string[]): boolean {
   if (all.includes(entry)) return false
   return entry === 'TodoWrite' ? taskTools.includes(tool) : tool === 'TodoWrite' && taskTools.includes(entry)

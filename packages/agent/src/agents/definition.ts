@@ -3,6 +3,7 @@ import { generalPrompt } from './agent-texts.ts'
 
 /** A kind of subagent, as somebody described it. */
 export interface AgentDefinition {
+  /** Name of the kind of subagent. */
   readonly name: string
   /** What it is for: the model chooses by it. */
   readonly description: string
@@ -18,12 +19,15 @@ export interface AgentDefinition {
   readonly guards?: readonly string[]
   /** The name of a model; that of its parent when absent. */
   readonly model?: string
+  /** The permission mode; that of its parent when absent. */
   readonly permissionMode?: PermissionMode
+  /** Turns of one task. */
   readonly maxTurns?: number
   /** US dollars. */
   readonly maxBudgetUsd?: number
   /** Input and output. */
   readonly maxTotalTokens?: number
+  /** Active milliseconds. */
   readonly maxDurationMs?: number
   /** Calls of tools, with those of the agents that it starts. */
   readonly maxToolCalls?: number
@@ -33,6 +37,7 @@ export interface AgentDefinition {
   readonly until?: readonly string[]
   /** Whose words these are: those of a project loosen nothing. */
   readonly level: 'built-in' | 'user' | 'project' | 'plugin' | 'flag'
+  /** Path of the file that describes it; absent where no file does. */
   readonly path?: string
   /** What a person should know of it, where no file does: what was said and does not count. */
   readonly notes?: readonly string[]

@@ -10,9 +10,10 @@ const looseness: { readonly [mode in PermissionMode]: number } = {
   bypassPermissions: 4,
 }
 
+// Spec R-AGENT-5.
 /**
  * The mode that an agent has in place of its parent's; undefined for the same. It is never looser, but that a person's own definition may have
- * files edited without a question (`acceptEdits`) where its parent is in the mode `default` (spec R-AGENT-5).
+ * files edited without a question (`acceptEdits`) where its parent is in the mode `default`.
  */
 export function modeOfAgent(
   { permissionMode: wanted, level }: Pick<AgentDefinition, 'permissionMode' | 'level'>,

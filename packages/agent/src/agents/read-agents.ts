@@ -11,8 +11,11 @@ import { modeOfAgent } from './mode-of-agent.ts'
 
 /** Options of `sessionAgents`. */
 export interface SessionAgentsOptions {
+  /** Where agents are described. */
   readonly places: BriefingPlaces
+  /** The workspace of the session. */
   readonly workspace: Workspace
+  /** The rules of the session, which bound those of agents. */
   readonly permissions: RulePermissions
   /** What trusts the folder for this session; the records decide when absent. */
   readonly trustedBy: string | false | undefined

@@ -40,10 +40,11 @@ const mostBytes = 64 * 1024
 const mostEntries = 1_000
 const deepest = 6
 
+// Spec R-AGENT-4.
 /**
  * The agents of the folders: those that were given go before those of the project, these before the person's own, ours before those of others, and
  * those of plugins last.
- * A project that is not trusted takes no name of the person's own or of ours (spec R-AGENT-4).
+ * A project that is not trusted takes no name of the person's own or of ours.
  */
 export async function readAgentDefinitions(options: AgentReading): Promise<AgentDefinitions> {
   const { given = [], trust } = options

@@ -11,9 +11,13 @@ import type { Definitions, SessionAgentsOptions } from './read-agents.ts'
 export interface SessionAgents {
   /** Starts them. */
   readonly tool: AnyTool
+  /** Names of the kinds of subagents. */
   readonly names: readonly string[]
   /** What people are told of each; a name of a model where it asks one of its own. */
-  readonly told: readonly (Pick<AgentDefinition, 'name' | 'description' | 'level'> & { readonly model?: string })[]
+  readonly told: readonly (Pick<AgentDefinition, 'name' | 'description' | 'level'> & {
+    /** Name of its own model. */
+    readonly model?: string
+  })[]
   /** What a person should know: files that are broken, and what does not count. */
   readonly warnings: readonly string[]
   /** Reads what is there now; gives what a person should know. */

@@ -2,9 +2,13 @@ import { budgetName, mostBudgetUsd, type BudgetPer, type BudgetTerms } from '@ha
 
 /** A standing budget as it counts. */
 export interface BudgetRule {
+  /** As people read it: `$20 a day`. */
   readonly name: string
+  /** Length of the period. */
   readonly per: BudgetPer
+  /** The limit in nano-dollars (1e-9 US dollars). */
   readonly limitNanos: number
+  /** Models that it counts; undefined for all. */
   readonly model: string | undefined
   /** What is counted together, whatever the limit: a budget that is raised has spent what it had spent before. */
   readonly scope: string

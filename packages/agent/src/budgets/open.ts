@@ -10,17 +10,23 @@ import { StandingLedger } from './standing-ledger.ts'
 
 /** Whose ledger it is, and where they work. */
 export interface LedgerOwner {
+  /** The folder that they work in. */
   readonly cwd: string
+  /** The environment, for variables that move the ledger. */
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
 /** Budgets of the settings, and what the session asks in their folder. */
 export interface CountedModels {
+  /** Whose ledger it is. */
   readonly owner: LedgerOwner
+  /** The budgets of the settings. */
   readonly budgets: readonly BudgetTerms[]
   /** Ids of the models that the session may ask. */
   readonly models: readonly string[]
+  /** What the models cost. */
   readonly prices: Prices
+  /** Whether the person wants to continue without the budgets. */
   readonly ignored: boolean
   /** What the option that ignores them is called, such as `--ignore-standing-budgets`. */
   readonly nameOfIgnoring: string
@@ -28,6 +34,7 @@ export interface CountedModels {
 
 /** What the standing budgets of a session are opened with. */
 export interface OpenStandingBudgets extends CountedModels {
+  /** Id of the session. */
   readonly sessionId: string
   /** Called where what is spent cannot be counted, and that is ignored. */
   readonly onUncounted: (why: string) => void

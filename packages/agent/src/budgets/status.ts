@@ -11,10 +11,15 @@ import { isDead, standingBudget } from './standing-ledger.ts'
 
 /** A standing budget as it is at this moment. */
 export interface BudgetReport {
+  /** As people read it: `$20 a day`. */
   readonly name: string
+  /** Length of the period. */
   readonly per: BudgetPer
+  /** US dollars of one period. */
   readonly limitUsd: number
+  /** Models that it counts; absent for all. */
   readonly model?: string
+  /** Folder that it counts; absent for everywhere. */
   readonly folder?: string
   /** The settings file that it stands in. */
   readonly from: string
@@ -24,9 +29,11 @@ export interface BudgetReport {
   readonly settledUsd: number
   /** Of that, charged at worst case: nobody knows what it came to. */
   readonly unknownUsd: number
+  /** US dollars that requests under way have reserved. */
   readonly reservedUsd: number
   /** Requests under way that have reserved it. */
   readonly holders: number
+  /** US dollars that can still be spent. */
   readonly leftUsd: number
   /** When the next period begins: ISO 8601, with the offset of the local time zone. */
   readonly resetsAt: string
@@ -34,14 +41,19 @@ export interface BudgetReport {
 
 /** An entry of the ledger that can be corrected. */
 export interface CorrectableReport {
+  /** Id of the entry. */
   readonly id: string
   /** Why it is not known; `later period` is what a wrong clock wrote, and `corrected` was corrected by a person. */
   readonly why: Correctable['why'] | 'later period'
+  /** US dollars that were charged. */
   readonly usd: number
   /** When it was reserved (ISO 8601), or the period in which it counts. */
   readonly at: string
+  /** Id of the model; absent where it is not known. */
   readonly model?: string
+  /** Id of the session; absent where it is not known. */
   readonly session?: string
+  /** The repository that the session worked in; absent for none. */
   readonly repository?: string
 }
 
@@ -49,21 +61,29 @@ export interface CorrectableReport {
 export interface LedgerReport {
   /** Where the ledger lies, whether it is there or not. */
   readonly ledger: string
+  /** The budgets, in the order of the settings. */
   readonly budgets: readonly BudgetReport[]
+  /** Entries that a person can correct. */
   readonly correctable: readonly CorrectableReport[]
 }
 
 /** What a correction has changed. */
 export interface BudgetCorrection {
+  /** Id of the entry. */
   readonly id: string
+  /** US dollars before. */
   readonly beforeUsd: number
+  /** US dollars now. */
   readonly usd: number
 }
 
 /** Reports the budgets. Settles first what dead processes have reserved; makes no file. @throws ConfigurationError for a ledger that cannot be used. */
 export async function reportBudgets(
   owner: LedgerOwner,
-  budgets: readonly (BudgetTerms & { readonly from: string })[],
+  budgets: readonly (BudgetTerms & {
+    /** The settings file that the budget is in. */
+    readonly from: string
+  })[],
   now: Date = new Date(),
 ): Promise<LedgerReport> {
   const file = ledgerFileOf(owner)
@@ -137,7 +157,15 @@ function idOfPeriod({ scope, period }: PeriodPlace): string {
  */
 export async function correctBudget(
   owner: LedgerOwner,
-  { id, usd }: { readonly id: string; readonly usd: number },
+  {
+    id,
+    usd,
+  }: {
+    /** Id of the entry. */
+    readonly id: string
+    /** What it really came to, in US dollars. */
+    readonly usd: number
+  },
   now: Date = new Date(),
 ): Promise<BudgetCorrection> {
   if (!(usd >= 0 && usd <= mostBudgetUsd))
@@ -163,7 +191,12 @@ export async function correctBudget(
 }
 
 /** Where the ledger lies, and why it cannot be used; undefined where it can, and where there is none yet. */
-export function ledgerTrouble(owner: LedgerOwner): { readonly path: string; readonly trouble: string | undefined } {
+export function ledgerTrouble(owner: LedgerOwner): {
+  /** Path of the ledger. */
+  readonly path: string
+  /** Why it cannot be used; undefined where it can. */
+  readonly trouble: string | undefined
+} {
   const file = ledgerFileOf(owner)
   const { path } = file
   if (!existsSync(file.folder)) return { path, trouble: undefined }

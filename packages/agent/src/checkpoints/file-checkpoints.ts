@@ -19,9 +19,11 @@ export interface CheckpointOptions {
   readonly folder: string
   /** Where the agent works: what commands change in it is looked for. */
   readonly cwd: string
+  /** The environment of git. Default: that of this process. */
   readonly env?: Environment
   /** Folders within it that are not looked at: the program's own. */
   readonly hidden?: readonly string[]
+  /** Bounds of the search for changes. What is left out has its default. */
   readonly limits?: Partial<LookLimits>
   /** Takes keys out of commands, which stand in the log as words for a person. */
   readonly redact?: (text: string) => string

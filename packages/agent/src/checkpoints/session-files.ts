@@ -18,14 +18,20 @@ import { changeText } from './change-text.ts'
 /** What is to be put back: what the last run changed, all since a record, or what the last undo took. */
 export type WhatToRestore =
   | { readonly kind: 'undo' }
-  | { readonly kind: 'rewind'; readonly first: number }
+  | {
+      readonly kind: 'rewind'
+      /** Number of the first record to revert. */
+      readonly first: number
+    }
   | { readonly kind: 'redo' }
 
 /** What would be done, and for a person what that is about. */
 export interface RestorePlan extends TakeBack {
+  /** What is restored. */
   readonly kind: WhatToRestore['kind']
   /** The run whose changes an undo takes back. */
   readonly run?: string
+  /** Number of the record in the log that it is about; absent for none. */
   readonly of?: number
 }
 
@@ -90,9 +96,10 @@ export class SessionFiles {
     }
   }
 
+  // Spec R-UNDO-4b.
   /**
    * Does what was planned. Gives the files that turned out to be changed, which are left as they are. What puts nothing back since all is left takes
-   * nothing back either: it can be done later (spec R-UNDO-4b).
+   * nothing back either: it can be done later.
    */
   async apply(plan: RestorePlan): Promise<readonly LeftFile[]> {
     if (plan.changes.length === 0 && plan.left.length > 0) return []

@@ -6,7 +6,9 @@ import { absent, isSameState, stateInPlace, statsAt, type KeptState } from './ke
 
 /** A file that is not put back, and why. */
 export interface LeftFile {
+  /** Path of the file. */
   readonly path: string
+  /** Why it is left as it is. */
   readonly why: string
 }
 
@@ -24,8 +26,11 @@ export interface TakeBack {
 
 /** The runs that changed files and were not taken back, in their order, with the first record of each. */
 export interface ChangedRun {
+  /** Id of the run. */
   readonly run: string
+  /** Number of its first record. */
   readonly first: number
+  /** Paths of the files that it changed. */
   readonly paths: readonly string[]
 }
 

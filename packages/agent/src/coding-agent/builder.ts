@@ -61,6 +61,7 @@ export class CodingAgentBuilder<Output = unknown> extends AgentBuilder {
     this.#session = session
   }
 
+  /** Id of the session. */
   get sessionId(): string {
     return this.#session.sessionId
   }

@@ -2,9 +2,22 @@ import type { Workspace } from '../tools/workspace.ts'
 
 /** What a session has open. */
 export interface EndSessionOptions {
+  /** The workspace whose commands end. */
   readonly workspace: Workspace
-  readonly servers: { end(): Promise<void> } | undefined
-  readonly hooks: { end(): Promise<void> } | undefined
+  /** The MCP servers. */
+  readonly servers:
+    | {
+        /** Disconnects them. */
+        end(): Promise<void>
+      }
+    | undefined
+  /** The hooks of the settings. */
+  readonly hooks:
+    | {
+        /** Ends what they started. */
+        end(): Promise<void>
+      }
+    | undefined
   /** Told of commands that end with it and that no run has named. */
   readonly onStopped: (commands: readonly string[]) => void
 }

@@ -23,7 +23,9 @@ import { searchServerNames } from '../web/search-port.ts'
 export interface OpenWorkspaceOptions {
   /** Where the session works, and where a person keeps what they wrote for agents. */
   readonly places: BriefingPlaces
+  /** Id of the session. */
   readonly sessionId: string
+  /** The settings. */
   readonly settings: Settings
   /** The environment of commands, such as `commandEnvironment` gives it. */
   readonly env: Environment
@@ -33,13 +35,16 @@ export interface OpenWorkspaceOptions {
   readonly readableFolders?: readonly string[]
   /** In place of that of the settings. */
   readonly mode?: PermissionMode | undefined
-  /** `bypassPermissions` may be set later, also where neither this nor the settings begin with it (spec R-RULE-1e). */
+  // Spec R-RULE-1e.
+  /** `bypassPermissions` may be set later, also where neither this nor the settings begin with it. */
   readonly mayBypass?: boolean | undefined
   /** Before those of the settings. */
   readonly allow?: readonly RuleText[]
+  /** Before those of the settings. */
   readonly deny?: readonly RuleText[]
   /** What comes of a call that a person would have to allow. */
   readonly whenAsked: 'deny' | 'ask'
+  /** Stores files before they are changed. */
   readonly checkpoints?: FileCheckpoints | undefined
   /** Keeps what a person allows from now on, such as `settingsWriter`; all of it is for the session without it. */
   readonly keep?: NonNullable<RulePermissions['keep']> | undefined
@@ -49,7 +54,9 @@ export interface OpenWorkspaceOptions {
 
 /** What the tools of a session work on, and the rules about them. */
 export interface SessionWorkspace {
+  /** What the tools work on. */
   readonly workspace: Workspace
+  /** The rules about calls. */
   readonly permissions: RulePermissions
   /** Where results go that are too large to be shown whole. */
   readonly resultFiles: ResultFiles

@@ -94,9 +94,13 @@ export interface CodingAgentOptions<Schema extends AnswerSchema = AnswerSchema> 
   readonly settings?: JsonObject
   /** Whether the folder is trusted for this session, whatever else says; the environment, `settingSources` and the records of `halting trust` decide when absent. */
   readonly trust?: boolean
+  /** The permission mode; that of the settings when absent. */
   readonly permissionMode?: PermissionMode
+  /** Permission rules that allow, in addition to those of the settings. */
   readonly allowedTools?: readonly string[]
+  /** Permission rules that deny, in addition to those of the settings. */
   readonly disallowedTools?: readonly string[]
+  /** Further folders that the agent may work in. */
   readonly additionalDirectories?: readonly string[]
   /** What must hold before a run is done: commands that exit with 0, and goals such as `commandGoal` makes; those of the settings when absent. */
   readonly until?: readonly (string | Goal)[]
@@ -109,7 +113,14 @@ export interface CodingAgentOptions<Schema extends AnswerSchema = AnswerSchema> 
   /** What becomes of commands that still run when a run would end; as the settings say when absent, and else they are waited for. */
   readonly background?: NonNullable<BackgroundOptions['atEnd']>
   /** Subagents by name, before those of files, as `--agents` takes them. */
-  readonly agents?: { readonly [name: string]: { readonly description: string; readonly prompt: string } & JsonObject }
+  readonly agents?: {
+    readonly [name: string]: {
+      /** What it is for: the model chooses by it. */
+      readonly description: string
+      /** Its system prompt. */
+      readonly prompt: string
+    } & JsonObject
+  }
   /** Servers by name, before those of the settings. */
   readonly mcpServers?: { readonly [name: string]: GivenServer }
   /** Asks a person what a server wants to know; without it every such question is declined. */

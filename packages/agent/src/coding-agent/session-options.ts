@@ -1,16 +1,17 @@
 import type { AnyTool, QueryOptions } from '@halting/core'
-import { isAgentTool, type LargeResults } from '@halting/core/adapters'
+import type { LargeResults } from '@halting/core/adapters'
 import type { ToolProfile } from '@halting/policy/settings'
 import type { Briefing } from '../instructions/briefing.ts'
 import { imageAdvice } from '../media/fit-image-texts.ts'
 import { createPrepareContent } from '../media/prepare-content.ts'
-import { redactedTool } from '../redact/redacted-tools.ts'
+import { redactedTools } from '../redact/redacted-tools.ts'
 import type { SessionWorkspace } from './open-workspace.ts'
 import { surroundingsOf } from './surroundings.ts'
 import { systemPrompt } from './system-prompt.ts'
 
 /** What a session is made of. */
 export interface SessionParts extends SessionWorkspace {
+  /** The tools, without that for subagents. */
   readonly tools: readonly AnyTool[]
   /** Starts subagents; undefined where there are none. */
   readonly agentTool: AnyTool | undefined
@@ -18,8 +19,10 @@ export interface SessionParts extends SessionWorkspace {
   readonly briefing: Briefing | undefined
   /** Nothing that a tool shows has a secret of a known form. */
   readonly redacts: boolean
-  /** Takes the program's own keys out: of what tools show, and of what people say (spec R-SECRET-2). */
+  // Spec R-SECRET-2.
+  /** Takes the program's own keys out: of what tools show, and of what people say. */
   readonly redactKeys: (text: string) => string
+  /** Which tools are offered, and in which words. */
   readonly toolProfile: ToolProfile | undefined
   /** In place of the system prompt of the coding agent. */
   readonly system: string | undefined
@@ -45,7 +48,7 @@ export async function sessionOptions(parts: SessionParts): Promise<Required<Pick
   const redact = await redactorOf(parts)
   workspace.redact = redact
   workspace.redactsSecrets = parts.redacts
-  const tools = told.map((tool) => (isAgentTool(tool) ? tool : redactedTool(tool, redact)))
+  const tools = redactedTools(told, redact)
   const names = tools.map(({ name }) => name)
   const ours = (): string => systemPrompt({ ...surroundingsOf(workspace), tools: names, profile: parts.toolProfile })
   const entries = Object.entries(briefing?.entries ?? {})

@@ -9,6 +9,7 @@ export const decidedBefore: ReadonlySet<string> = new Set([
   'HALTING_CONFIG_DIR',
   'CLAUDE_CONFIG_DIR',
   'HALTING_TRUST_FOLDER',
+  'HALTING_SESSION_STORE',
 ])
 
 /** What trusts the folder for this session; the records decide when undefined, and nothing does when false. */

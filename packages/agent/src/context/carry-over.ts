@@ -19,8 +19,9 @@ const fileTokens = 5_000
 /** Code with line numbers has fewer characters a token than prose. */
 const charactersPerToken = 3
 
+// Spec R-CARRY-1.
 /**
- * What the coding agent carries over a compaction (spec R-CARRY-1): the task list, and the files that were last read or written, as they
+ * What the coding agent carries over a compaction: the task list, and the files that were last read or written, as they
  * are at that moment. Only what the permissions let Read without asking.
  */
 export function createCarryOver(workspace: Workspace, permissions: Permissions): CarryOver {

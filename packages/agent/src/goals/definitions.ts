@@ -33,7 +33,8 @@ export interface DefinitionPlace {
 const deepest = 5
 const most = 200
 
-/** What decides what a command runs, as far as its words say it: scripts of the workspace, and definitions behind runners (spec R-GOAL-35). */
+// Spec R-GOAL-35.
+/** What decides what a command runs, as far as its words say it: scripts of the workspace, and definitions behind runners. */
 export function definitionsOf({ command, cwd }: CheckedCommand, place: DefinitionPlace): readonly DefinitionRef[] {
   const finder = new DefinitionFinder(place)
   const { BASH_ENV } = place.env

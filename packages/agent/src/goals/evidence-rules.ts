@@ -38,8 +38,9 @@ const contentFree: ReadonlySet<string> = new Set(
   ),
 )
 
+// Spec R-GOAL-55.
 /**
- * The rules for `noEvidence` of a judged goal with the tools of the coding agent (spec R-GOAL-55): which results show nothing that the session did not
+ * The rules for `noEvidence` of a judged goal with the tools of the coding agent: which results show nothing that the session did not
  * write itself. They go by the calls alone and look at no file, so the same record gives the same answer. In doubt a result is no evidence.
  */
 export function evidenceRules({ cwd, asksModel = () => false }: EvidenceRulesOptions): NoEvidence {

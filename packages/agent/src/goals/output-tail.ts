@@ -9,7 +9,8 @@ const storedBytes = 256 * 1024
 // oxlint-disable-next-line no-control-regex -- these are what is removed
 const controls = /[\u0000-\u0008\u000B-\u001F\u007F]/g
 
-/** The end of what a check wrote, in bounded memory: at most 200 lines and 16,000 characters, without escape sequences (spec R-GOAL-32). */
+// Spec R-GOAL-32.
+/** The end of what a check wrote, in bounded memory: at most 200 lines and 16,000 characters, without escape sequences. */
 export class OutputTail {
   #chunks: Buffer[] = []
   #stored = 0

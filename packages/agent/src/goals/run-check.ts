@@ -64,10 +64,11 @@ export const supervisor: string = [
   'exit $status',
 ].join('\n')
 
+// Spec R-GOAL-33.
 /**
  * Runs `bash -o pipefail -c COMMAND` in a process group of its own, with nothing to read and one pipe for both outputs.
  *
- * C1: it has ended, with all that it started, when this resolves; on Linux also what left its group (spec R-GOAL-33).
+ * C1: it has ended, with all that it started, when this resolves; on Linux also what left its group.
  * C2: memory is bounded, whatever it writes.
  *
  * @throws SandboxError for a command that cannot be confined: it did not run.

@@ -17,9 +17,10 @@ const builtins: ReadonlySet<string> = new Set(
 /** Syntax with which a line may succeed although its first program is not found: `a; b`, `a || b`, `a & b`, `! a`, `if a`. Quoted signs count, too: then it is not certain. */
 const maySucceedAnyway = /[;\n]|\|\||(?:^|[^&>])&(?![&>])|^\s*(?:!|if|while|until|case|for|\(|\{)/
 
+// Spec R-GOAL-31.
 /**
  * Why a command can be no check, as far as that can be known before it runs: its first word is no builtin of bash, no program of the search path and no
- * path in the folder (spec R-GOAL-31). Undefined for one that can be run, and wherever it is not certain.
+ * path in the folder. Undefined for one that can be run, and wherever it is not certain.
  */
 export function unusableCommand(command: string, cwd: string, env: Environment): string | undefined {
   if (command.trim() === '') return texts.emptyCommand

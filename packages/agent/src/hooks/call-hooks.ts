@@ -9,15 +9,35 @@ import type { HookEvent, ShellHook, ShellHookTable } from './settings.ts'
 import { verdictOf, type HookVerdict } from './verdict.ts'
 
 /** What the stream tells of one hook. */
-export type HookLine = { readonly hook_id: string; readonly hook_name: string; readonly hook_event: HookEvent } & (
+export type HookLine = {
+  /** Id of this call of the hook. */
+  readonly hook_id: string
+  /** Name of the hook. */
+  readonly hook_name: string
+  /** The event. */
+  readonly hook_event: HookEvent
+} & (
   | { readonly subtype: 'hook_started' }
-  | { readonly subtype: 'hook_progress'; readonly stdout: string; readonly stderr: string; readonly output: string }
+  | {
+      readonly subtype: 'hook_progress'
+      /** What it has written to stdout. */
+      readonly stdout: string
+      /** What it has written to stderr. */
+      readonly stderr: string
+      /** Both, in the order in which they were written. */
+      readonly output: string
+    }
   | {
       readonly subtype: 'hook_response'
+      /** What it wrote to stdout. */
       readonly stdout: string
+      /** What it wrote to stderr. */
       readonly stderr: string
+      /** Both, in the order in which they were written. */
       readonly output: string
+      /** Exit code of a command; absent for others. */
       readonly exit_code?: number
+      /** What came of the hook. */
       readonly outcome: 'success' | 'error' | 'cancelled'
     }
 )

@@ -1,7 +1,8 @@
 import type { Plugin } from '../plugins/plugin.ts'
 import { joinedHooks, type ReadHooks, readHooks, type ShellHook, type ShellHookTable } from './settings.ts'
 
-/** The hooks of plugins, in the order of the plugins: each knows the folder of its own (spec R-PLUGIN-6). */
+// Spec R-PLUGIN-6.
+/** The hooks of plugins, in the order of the plugins: each knows the folder of its own. */
 export function readPluginHooks(plugins: readonly Pick<Plugin, 'name' | 'path' | 'hooks'>[]): ReadHooks {
   const warnings: string[] = []
   const tables = plugins.flatMap(({ name, path, hooks }) =>

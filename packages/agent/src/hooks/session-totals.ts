@@ -15,7 +15,8 @@ interface SessionTotalsOptions {
   readonly spending: () => SessionSpending
 }
 
-/** What the runs of a session have used so far, for hooks that are about no run (spec R-LIM-51). */
+// Spec R-LIM-51.
+/** What the runs of a session have used so far, for hooks that are about no run. */
 export class SessionTotals {
   readonly #options: SessionTotalsOptions
   /** Of runs that ended before the last one. */

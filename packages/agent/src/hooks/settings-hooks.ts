@@ -7,11 +7,13 @@ import { ShellHooks, type ShellHooksOptions } from './shell-hooks.ts'
 
 /** Options of hooks from settings and plugins. */
 export interface SettingsHooksOptions extends Omit<ShellHooksOptions, 'hooks' | 'permissionMode'> {
+  /** The hooks of the settings; undefined for none. */
   readonly settings: HookSettings | undefined
   /** Theirs stand behind those of the settings. */
   readonly plugins?: readonly Pick<Plugin, 'name' | 'path' | 'hooks'>[] | undefined
   /** Of whoever opened the session; they stand behind all others. */
   readonly given?: ShellHookTable | undefined
+  /** The rules of the session. */
   readonly permissions: RulePermissions
   /** What comes of a call that a person would have to allow, once hooks were asked. */
   readonly whenAsked: 'deny' | 'ask'
@@ -21,7 +23,9 @@ export interface SettingsHooksOptions extends Omit<ShellHooksOptions, 'hooks' | 
 
 /** The hooks of the settings in a session, and the options of its runs with them. */
 export interface SettingsHooks {
+  /** The hooks of the session. */
   readonly shell: ShellHooks
+  /** Options of its runs, with the hooks in them. */
   readonly options: Pick<QueryOptions, 'hooks' | 'stopHooks' | 'permissions'>
 }
 

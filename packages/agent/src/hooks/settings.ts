@@ -16,7 +16,8 @@ interface Common {
   readonly once?: boolean
   /** The folder of the plugin that it is of. */
   readonly pluginRoot?: string
-  /** At PostToolUse and PostToolUseFailure: where it fails or is too late, the result is withheld (spec R-SETHOOK-25). It redacts. */
+  // Spec R-SETHOOK-25.
+  /** At PostToolUse and PostToolUseFailure: where it fails or is too late, the result is withheld. It redacts. */
   readonly onError?: 'withhold'
 }
 
@@ -34,15 +35,25 @@ export interface CallbackHook {
 /** One hook of the settings, or of whoever opened the session. */
 export type ShellHook = Common &
   (
-    | { readonly type: 'command'; readonly command: string }
+    | {
+        readonly type: 'command'
+        /** The command line; it gets the event as JSON on stdin. */
+        readonly command: string
+      }
     | {
         readonly type: 'http'
+        /** Address that the event is posted to. */
         readonly url: string
+        /** Further headers of the request. */
         readonly headers: { readonly [name: string]: string }
         /** The variables that its headers may hold; all when absent. */
         readonly variables?: readonly string[]
       }
-    | { readonly type: 'prompt'; readonly prompt: string }
+    | {
+        readonly type: 'prompt'
+        /** The question to a model; `$ARGUMENTS` stands for the event. */
+        readonly prompt: string
+      }
     | CallbackHook
   )
 
@@ -51,6 +62,7 @@ export type ShellHookTable = { readonly [event in HookEvent]?: readonly ShellHoo
 
 /** Hooks as they were read from settings, with warnings. */
 export interface ReadHooks {
+  /** The hooks, by event. */
   readonly hooks: ShellHookTable
   /** What is there and will not be called: nothing is passed over in silence. */
   readonly warnings: readonly string[]

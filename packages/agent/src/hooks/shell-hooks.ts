@@ -22,14 +22,21 @@ import type { SkillCommand } from './skill-command.ts'
 
 /** The session whose hooks these are. */
 export interface ShellHooksOptions extends Pick<HookSurroundings, 'sandbox'> {
+  /** The hooks, by event. */
   readonly hooks: ShellHookTable
+  /** Id of the session. */
   readonly sessionId: string
   /** A file that scripts can read: the session's journal. */
   readonly transcriptPath: string
+  /** Working directory. */
   readonly cwd: string
+  /** The environment of commands. */
   readonly env: Readonly<Record<string, string | undefined>>
+  /** The permission mode at this moment. */
   readonly permissionMode: () => string
+  /** Id of the model. */
   readonly model: string
+  /** How the session began. */
   readonly source: 'startup' | 'resume' | 'fork'
   /** What was said is on disk when it resolves: hooks read the transcript. */
   readonly flush?: () => Promise<void>
@@ -53,7 +60,9 @@ export interface ShellHooksOptions extends Pick<HookSurroundings, 'sandbox'> {
  * H3: nothing that they started is left after `end()`, which gives what nobody waited for a moment.
  */
 export class ShellHooks {
+  /** The hooks, for the options of a run. */
   readonly hooks: readonly Hook[]
+  /** The stop hooks, for the options of a run. */
   readonly stopHooks: readonly StopHook[]
   readonly #options: ShellHooksOptions
   readonly #processes = new HookProcesses()
@@ -125,6 +134,7 @@ export class ShellHooks {
     for (const text of notes) this.#options.note?.(text)
   }
 
+  /** Whether there is any hook at an event. */
   has(event: HookEvent): boolean {
     return (this.#options.hooks[event] ?? []).length > 0
   }

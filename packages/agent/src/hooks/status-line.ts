@@ -16,14 +16,24 @@ export interface StatusLineOptions extends Pick<CommandCall, 'command' | 'cwd' |
 
 /** The size of the terminal, in characters. */
 export interface StatusLineSize {
+  /** Width. */
   readonly columns: number
+  /** Height. */
   readonly rows: number
 }
 
 /** What one run came to: what it printed, or why that does not count. */
 export type StatusLineResult =
-  | { readonly kind: 'printed'; readonly text: string }
-  | { readonly kind: 'failed'; readonly why: string }
+  | {
+      readonly kind: 'printed'
+      /** What it printed, without the last line break. */
+      readonly text: string
+    }
+  | {
+      readonly kind: 'failed'
+      /** Why what it printed does not count. */
+      readonly why: string
+    }
   | { readonly kind: 'ended' }
 
 const defaultTimeoutMs = 5_000
@@ -32,8 +42,9 @@ const mostCharacters = 20_000
 /** Scripts refresh a cache in the background; of those of earlier runs so many go on. */
 const mostLeft = 4
 
+// Spec R-LIM-40.
 /**
- * The command of the setting `statusLine`: it gets one JSON object on stdin, and what it prints is shown (spec R-LIM-40).
+ * The command of the setting `statusLine`: it gets one JSON object on stdin, and what it prints is shown.
  *
  * It runs in a process group of its own, without a terminal. The environment is that of commands, which has no keys of models; git that it starts runs no
  * program that a repository names, and takes no lock of the index.

@@ -22,7 +22,9 @@ export interface Briefing {
   readonly system: string
   /** By file. Each stands in `system`. */
   readonly entries: { readonly [name: string]: string }
+  /** Hooks that tell the model about the folder, such as what git says of it. */
   readonly hooks: readonly Hook[]
+  /** Fields for `system/init`. */
   readonly init: NonNullable<QueryOptions['init']>
   /** The tools that there are, with what this adds to them. */
   tools(all: readonly AnyTool[]): readonly AnyTool[]
@@ -30,22 +32,34 @@ export interface Briefing {
   readonly prompts: SessionPrompts
   /** The model that a command asks for; undefined for none, or where the folder was not trusted with it. */
   modelOf(command: WrittenPrompt, notes: string[]): Promise<string | undefined>
+  /** The text of a command with its arguments and what its commands print. `given`: the arguments as they were written. */
   expand(command: WrittenPrompt, given: string, signal: AbortSignal): Promise<Expanded>
   /** What was read. */
   readonly files: readonly InstructionFile[]
   /** The index of the memory, and what is shown of it and its topics. */
-  readonly memory: { readonly path: string; readonly text: string } | undefined
+  readonly memory:
+    | {
+        /** Path of the index. */
+        readonly path: string
+        /** The text that is shown. */
+        readonly text: string
+      }
+    | undefined
   /** What a person should know: what does not count, or is not shown whole. */
   readonly warnings: readonly string[]
 }
 
 /** Options of the instructions that a session begins with. */
 export interface BriefingOptions {
+  /** Where instructions are. */
   readonly places: BriefingPlaces
+  /** The workspace of the session. */
   readonly workspace: Workspace
+  /** The rules of the session. */
   readonly permissions: RulePermissions
   /** What trusts the folder for this session; the records decide when absent. */
   readonly trustedBy: string | false | undefined
+  /** Whether the model is shown the skills. */
   readonly showsSkills: boolean
   /** Names of the only ones that it shows; all when absent. */
   readonly skills?: readonly string[] | undefined
@@ -102,7 +116,8 @@ interface ShownMemory {
   readonly warnings: readonly string[]
 }
 
-/** Notes of earlier sessions, where deny rules leave them open (spec R-MEM-2). */
+// Spec R-MEM-2.
+/** Notes of earlier sessions, where deny rules leave them open. */
 async function shownMemory(place: MemoryPlace, { mayRead }: ReadingRules): Promise<ShownMemory> {
   const { indexPath: path } = place
   if (!bothEnds(path).every(mayRead))

@@ -9,18 +9,27 @@ import { type BriefingPlaces, foldersOf, nameIn, withPluginRoot, type WrittenPla
 
 /** A text that somebody wrote to be asked for by its name: a command of a person, or a skill. */
 export interface WrittenPrompt {
+  /** Whether it is a command or a skill. */
   readonly kind: 'command' | 'skill'
   /** `fix-issue`, `git:commit`; `plugin:fix-issue`. */
   readonly name: string
+  /** Whose it is. */
   readonly level: WrittenPlace['level']
+  /** Path of the file. */
   readonly path: string
+  /** What it is for; '' where it does not say. */
   readonly description: string
+  /** Its arguments, such as `[path]`; '' for none. */
   readonly argumentHint: string
   /** Rules that allow what it needs, while it is at work. */
   readonly allowedTools: readonly string[]
+  /** The model of its run; '' for that of the session. */
   readonly model: string
+  /** The text, before anything is replaced in it. */
   readonly body: string
+  /** Whether a person can ask for it by its name. */
   readonly isForPerson: boolean
+  /** Whether the model can ask for it. */
   readonly isForModel: boolean
   /** One of the person's own that has the same name, and is not asked for by it: where it stands. */
   readonly inPlaceOf?: string
@@ -28,7 +37,9 @@ export interface WrittenPrompt {
 
 /** Prompt files as they were read, with notes. */
 export interface WrittenPrompts {
+  /** The prompts. */
   readonly all: readonly WrittenPrompt[]
+  /** What a person should know of them. */
   readonly notes: readonly string[]
 }
 

@@ -7,6 +7,7 @@ import { briefingOffer, type BriefingTrust } from './offers.ts'
 
 /** What a command came to. */
 export interface Expanded {
+  /** The text for the model. */
   readonly text: string
   /** The text without what commands printed: files are mentioned in what people wrote, and there only. */
   readonly written: string
@@ -16,18 +17,32 @@ export interface Expanded {
 
 /** How commands and files in a prompt file are replaced by their output and contents. */
 export interface Substitution {
+  /** What of the folder counts. */
   readonly trust: BriefingTrust
   /** Runs a command of bash under the rules; why not, where these do not let it. */
-  readonly run: (command: string) => Promise<{ readonly kind: 'ran' | 'refused'; readonly text: string }>
+  readonly run: (command: string) => Promise<{
+    /** Whether the rules let it run. */
+    readonly kind: 'ran' | 'refused'
+    /** What it printed, or why it was refused. */
+    readonly text: string
+  }>
 }
 
 /** `/name arguments`; undefined for what is no command, such as a path. */
-export function commandIn(prompt: string): { readonly name: string; readonly given: string } | undefined {
+export function commandIn(prompt: string):
+  | {
+      /** Name of the command, without the slash. */
+      readonly name: string
+      /** Its arguments as they were written; '' for none. */
+      readonly given: string
+    }
+  | undefined {
   const [, name, given = ''] = /^\/([\p{L}\p{N}_.:-]+)(?:\s+([\s\S]*))?$/u.exec(prompt.trim()) ?? []
   return name === undefined ? undefined : { name, given: given.trim() }
 }
 
-/** The text of a command or a skill with its arguments, and with what its commands of bash print (spec R-CMD-2, R-CMD-3). */
+// Spec R-CMD-2, R-CMD-3.
+/** The text of a command or a skill with its arguments, and with what its commands of bash print. */
 export async function expanded(prompt: WrittenPrompt, given: string, how: Substitution): Promise<Expanded> {
   const notes: string[] = []
   // What stands in arguments is no command, whatever it looks like.

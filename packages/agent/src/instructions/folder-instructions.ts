@@ -27,8 +27,9 @@ function filesOf(tool: string, input: unknown): readonly string[] {
 /** Characters that instructions add to a result. */
 const mostCharacters = 12_000
 
+// Spec R-INSTR-5.
 /**
- * Has the instructions of a folder told with the result of the first call on a file in it (spec R-INSTR-5). The conversation itself tells what was
+ * Has the instructions of a folder told with the result of the first call on a file in it. The conversation itself tells what was
  * told: after a resume nothing is told twice, and after a compaction that left it out it is told again.
  */
 export function tellingFolders(

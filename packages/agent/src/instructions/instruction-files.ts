@@ -10,9 +10,13 @@ import { type BriefingPlaces, type InstructionPlace, instructionPlaces } from '.
 
 /** A file of instructions as the model is shown it. */
 export interface InstructionFile {
+  /** Whose file it is. */
   readonly level: SettingSource
+  /** Path of the file. */
   readonly path: string
+  /** Path once links are followed. */
   readonly realPath: string
+  /** The text; files that it imports are entries of their own. */
   readonly text: string
   /** The file that imports it. */
   readonly importedBy?: string
@@ -27,7 +31,12 @@ export interface Instructions {
   /** What a person should know: what is not shown, or not whole, and why. */
   readonly notes: readonly string[]
   /** Imports that count where the folder is trusted. */
-  readonly waiting: readonly { readonly path: string; readonly by: string }[]
+  readonly waiting: readonly {
+    /** Path of the imported file. */
+    readonly path: string
+    /** The file that imports it. */
+    readonly by: string
+  }[]
 }
 
 /** Which files may be read while instructions are put together. */
@@ -36,6 +45,7 @@ export interface ReadingRules {
   readonly home: string
   /** Whether deny rules leave a path open. */
   readonly mayRead: (path: string) => boolean
+  /** What of the folder counts. */
   readonly trust: BriefingTrust
 }
 
@@ -47,7 +57,8 @@ const mostFiles = 50
 /** So many imports are looked for, whether they are there or not. */
 const mostImports = 200
 
-/** Reads the instructions for a folder: nothing that deny rules name, and in bounds (spec R-INSTR-1). */
+// Spec R-INSTR-1.
+/** Reads the instructions for a folder: nothing that deny rules name, and in bounds. */
 export async function readInstructions(options: BriefingPlaces & ReadingRules): Promise<Instructions> {
   const { cwd } = options
   const reader = new InstructionReader(options)

@@ -48,7 +48,8 @@ export interface Mentioned {
 
 const mostCharacters = 100_000
 
-/** Brings in what is mentioned, as Read would show it and under its rules (spec R-MENTION-1). */
+// Spec R-MENTION-1.
+/** Brings in what is mentioned, as Read would show it and under its rules. */
 export async function mentioned(
   prompt: string,
   workspace: Workspace,

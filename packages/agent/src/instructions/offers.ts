@@ -3,11 +3,17 @@ import { folderTrust, type Offer, type TrustOwner } from '@halting/policy'
 
 /** Whether what a folder brings counts; nobody looks before it matters. */
 export interface BriefingTrust {
+  /** Whether one thing that the folder offers may take effect. */
   lets(offer: Offer): Promise<boolean>
 }
 
 /** `once`: what trusts the folder for this run, such as `--trust`. */
-export function briefingTrust(owner: TrustOwner & { readonly once?: string | false | undefined }): BriefingTrust {
+export function briefingTrust(
+  owner: TrustOwner & {
+    /** What trusts the folder for this run; false: nothing does; undefined: the records decide. */
+    readonly once?: string | false | undefined
+  },
+): BriefingTrust {
   let asked: ReturnType<typeof folderTrust> | undefined
   return {
     async lets(offer) {

@@ -9,8 +9,9 @@ import { agentWithoutBash, noRuleDecides } from './prompt-texts.ts'
 /** Who has a text brought in: a person, or the tool Skill for a run or a subagent, with what that may do. */
 export type Bringing = Pick<ToolContext, 'signal' | 'agentType' | 'rights'> & Partial<Pick<ToolContext, 'state'>>
 
+// Spec R-CMD-3a.
 /**
- * Runs a command that a text holds as Bash would: held, bounded, and only what the rules allow whoever brings it in without a person (spec R-CMD-3a).
+ * Runs a command that a text holds as Bash would: held, bounded, and only what the rules allow whoever brings it in without a person.
  */
 export function runWritten(
   workspace: Workspace,

@@ -20,7 +20,8 @@ export interface SessionPromptsOptions {
   readonly skills?: readonly string[] | undefined
 }
 
-/** The commands and skills of a session: read when it begins, and anew where somebody asks for that (spec R-SKILL-2). */
+// Spec R-SKILL-2.
+/** The commands and skills of a session: read when it begins, and anew where somebody asks for that. */
 export class SessionPrompts {
   readonly #options: SessionPromptsOptions
   #all: readonly WrittenPrompt[] = []

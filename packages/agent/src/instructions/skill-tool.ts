@@ -17,7 +17,8 @@ interface SkillInput {
   readonly args?: string
 }
 
-/** Has the text of a skill told when the model wants it: until then the model has seen its name and what it is for (spec R-SKILL-1). */
+// Spec R-SKILL-1.
+/** Has the text of a skill told when the model wants it: until then the model has seen its name and what it is for. */
 export function createSkillTool(
   skills: () => readonly WrittenPrompt[],
   expand: (skill: WrittenPrompt, given: string, who: Bringing) => Promise<Expanded>,

@@ -5,7 +5,9 @@ import { expandVariables } from '../expand-variables.ts'
 /** A program that is started, and talked to over its stdin and stdout. */
 export interface StdioServer {
   readonly type: 'stdio'
+  /** Path or name of the program. */
   readonly command: string
+  /** Its arguments. */
   readonly args: readonly string[]
   /** Beside the environment that every server gets. */
   readonly env: Readonly<Record<string, string>>
@@ -13,8 +15,11 @@ export interface StdioServer {
 
 /** A server that is reached by HTTP: streamable HTTP, or the older form with events alone. */
 export interface HttpServer {
+  /** Streamable HTTP, or the older form with events. */
   readonly type: 'http' | 'sse'
+  /** Address of the server. */
   readonly url: string
+  /** Further headers of each request. */
   readonly headers: Readonly<Record<string, string>>
   /** How this program is known there, for `signIn`; it registers itself when absent. */
   readonly oauth?: RegisteredClient
@@ -22,6 +27,7 @@ export interface HttpServer {
 
 /** A program that was registered at a server beforehand. Its secret is in no file of servers. */
 export interface RegisteredClient {
+  /** Id that the server knows the program by. */
   readonly clientId?: string
   /** Of 127.0.0.1, where the browser comes back to. */
   readonly callbackPort?: number
@@ -30,13 +36,16 @@ export interface RegisteredClient {
 /** A server in this process: what the SDKs call an `McpServer`, or anything else that connects to a transport. */
 export interface InProcessServer {
   readonly type: 'sdk'
+  /** The server. */
   readonly instance: McpInstance
 }
 
 /** The part of a server of the SDKs that is used here. */
 export interface McpInstance {
   // The SDKs' own type of a transport has changed between their versions.
+  /** Connects the server to a transport. */
   connect(transport: never): Promise<void>
+  /** Ends the connection. */
   close?(): Promise<void>
 }
 
@@ -45,8 +54,15 @@ export type McpServerConfig = StdioServer | HttpServer | InProcessServer
 
 /** A server by its name, or why it cannot be connected to. */
 export interface McpServerEntry {
+  /** Name of the server. */
   readonly name: string
-  readonly server: McpServerConfig | { readonly problem: string }
+  /** How it is reached. */
+  readonly server:
+    | McpServerConfig
+    | {
+        /** Why it cannot be connected to. */
+        readonly problem: string
+      }
   /** Who named it; `dynamic`: a host, which may take it away again. */
   readonly scope?: 'user' | 'project' | 'given' | 'plugin' | 'dynamic'
   /** The time of one call of its tools, in place of the usual one. */

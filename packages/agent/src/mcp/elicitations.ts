@@ -7,6 +7,7 @@ import { unlessAborted } from './unless-aborted.ts'
 
 /** A question of an MCP server to a person. */
 export interface ElicitationRequest {
+  /** The question, for the person. */
   readonly message: string
   /** `form`: the person fills in the fields of `requestedSchema`. `url`: the person opens `url` in a browser (default: `form`). */
   readonly mode?: 'form' | 'url'
@@ -24,6 +25,7 @@ export interface ElicitationRequest {
 export interface ElicitationAnswer {
   /** `accept` in `url` mode: the person agrees to open the page. */
   readonly action: 'accept' | 'decline' | 'cancel'
+  /** What the person filled in, by field, with `accept`. */
   readonly content?: { readonly [field: string]: string | number | boolean | readonly string[] }
 }
 
@@ -56,8 +58,9 @@ const mostOpen = 10
 /** Refusals, one after another, after which a person is not asked any more. */
 const mostRefusals = 10
 
+// Spec R-MCP-11.
 /**
- * The questions of one server to a person (spec R-MCP-11).
+ * The questions of one server to a person.
  *
  * E1: each question has an answer in bounded time: that of a call, and not after the call or the connection has ended.
  * E2: an address is never fetched here.

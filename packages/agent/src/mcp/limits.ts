@@ -8,13 +8,17 @@ export interface McpLimits {
   readonly pageMs: number
   /** How long the first request waits for servers after the first of them is there, and how long in all. */
   readonly waitAfterFirstMs: number
+  /** How long in all. */
   readonly waitMs: number
   /** Tokens of one result that the model is shown. */
   readonly outputTokens: number
   /** One message. */
   readonly messageBytes: number
+  /** Tools of one server. */
   readonly tools: number
+  /** Characters of one description. */
   readonly descriptionCharacters: number
+  /** Images of one result. */
   readonly imagesOfResult: number
   /** Between SIGTERM and SIGKILL. */
   readonly killGraceMs: number

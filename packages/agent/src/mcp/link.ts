@@ -42,12 +42,13 @@ type Versions = 'legacy' | 'any'
 const probeShare = 1 / 3
 const mostProbeMs = 10_000
 
+// Decision 0071.
 /**
  * The way to one server, and the client on it once both have agreed on a revision of the protocol.
  *
  * A server by HTTP is asked for the newest revision first: it costs one exchange. A process is not: some end, or are silent, at a request before
  * `initialize`, and to ask a second process, as the client would, doubles the time of every start. It is initialized as ever, and asked for the
- * newest revision where it refuses that (docs/decisions/0071).
+ * newest revision where it refuses that.
  */
 export class Link {
   /** What of the server's lists could not be used. */

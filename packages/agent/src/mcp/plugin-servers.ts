@@ -3,7 +3,8 @@ import { pluginRoot } from '../plugins/root-variable.ts'
 import type { Environment } from '../tools/limits.ts'
 import { type McpServerEntry, readMcpServer } from './config.ts'
 
-/** The servers of plugins: each is called `plugin:NAME:server`, and knows the folder of its plugin (spec R-PLUGIN-7). */
+// Spec R-PLUGIN-7.
+/** The servers of plugins: each is called `plugin:NAME:server`, and knows the folder of its plugin. */
 export function pluginServers(
   plugins: readonly Pick<Plugin, 'name' | 'path' | 'servers'>[],
   env: Environment,

@@ -7,7 +7,9 @@ import type { ServerToolOptions } from './server-tool.ts'
 
 /** A prompt of a server, as a command without its slash. */
 export interface PromptCommand {
+  /** Name of the command: `mcp__server__prompt`. */
   readonly name: string
+  /** What it does, in the words of the server. */
   readonly description: string
   /** Its arguments in order: `who [rest]`. */
   readonly argumentHint: string

@@ -6,15 +6,23 @@ import type { McpStatus, ServerHandle } from './server-handle.ts'
 
 /** A server as `system/init` and hosts tell of it. */
 export interface McpServerStatus {
+  /** Name of the server. */
   readonly name: string
+  /** Whether it is connected. */
   readonly status: McpStatus
   /** Why it is not connected. */
   readonly problem?: string
+  /** Number of its tools. */
   readonly tools: number
   /** What of its tools and prompts is left out, or shown without its fields: a clause each, such as `its tool x is left out: it has no name`. */
   readonly leftOut?: readonly string[]
   /** What it says that it is, once it is connected. */
-  readonly info?: { readonly name: string; readonly version: string }
+  readonly info?: {
+    /** Its name. */
+    readonly name: string
+    /** Its version. */
+    readonly version: string
+  }
   /** Who named it: `dynamic` where a host did in the course of a session. */
   readonly scope?: McpServerEntry['scope']
   /** Its tools, where it has some. */
@@ -23,16 +31,23 @@ export interface McpServerStatus {
 
 /** A tool as its server names it. */
 export interface OfferedTool {
+  /** Name of the tool, without that of the server. */
   readonly name: string
+  /** What it does. */
   readonly description?: string
+  /** Its server says that it changes nothing. */
   readonly readOnly?: boolean
+  /** Its server says that it may destroy something. */
   readonly destructive?: boolean
+  /** Its server says that it reaches beyond the server. */
   readonly openWorld?: boolean
 }
 
 /** What another set of servers came to. */
 export interface ServersReplaced {
+  /** Names of the servers that were connected. */
   readonly added: readonly string[]
+  /** Names of the servers that were disconnected. */
   readonly removed: readonly string[]
   /** Why those that are not connected are not. */
   readonly errors: Readonly<Record<string, string>>

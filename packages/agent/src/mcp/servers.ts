@@ -22,14 +22,17 @@ import { createToolSearch } from './tool-search.ts'
 export interface McpOptions {
   /** In the order in which they are told; each name once. */
   readonly servers: readonly McpServerEntry[]
+  /** Working directory of servers that are programs. */
   readonly cwd: string
   /** What a server is told that the work is about; the cwd when absent. */
   readonly directories?: readonly string[]
   /** The environment that servers get beside their own; that of this process when absent. */
   readonly env?: Readonly<Record<string, string | undefined>>
+  /** Bounds of servers. What is left out has its default. */
   readonly limits?: Partial<McpLimits>
   /** Holds the processes of servers. */
   readonly sandbox?: Sandbox | undefined
+  /** Makes images fit for a service; without it they are passed on as they are. */
   readonly fitImage?: FitImage
   /** The model's window, in tokens: tools that take more than a tenth of it are found by a search. */
   readonly contextWindow?: number
@@ -161,6 +164,7 @@ export class McpServers {
     await Promise.all(this.#handles.map(({ settled }) => settled))
   }
 
+  /** The servers, in order, as they are now. */
   get statuses(): readonly McpServerStatus[] {
     return this.#list.statuses
   }
@@ -176,7 +180,13 @@ export class McpServers {
   }
 
   /** @throws as `reconnect` does */
-  toggle(name: string, how: { readonly isOn: boolean }): Promise<void> {
+  toggle(
+    name: string,
+    how: {
+      /** Whether it is to be on. */
+      readonly isOn: boolean
+    },
+  ): Promise<void> {
     return this.#list.toggle(name, how)
   }
 

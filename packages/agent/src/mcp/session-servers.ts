@@ -13,13 +13,17 @@ import { McpServers, type McpOptions } from './servers.ts'
 
 /** Options of the MCP servers of a session. */
 export interface SessionServersOptions extends Pick<McpOptions, 'elicit' | 'onUnanswered' | 'signIns'> {
+  /** The servers. */
   readonly entries: readonly McpServerEntry[]
+  /** The workspace of the session. */
   readonly workspace: Workspace
+  /** The rules of the session. */
   readonly permissions: RulePermissions
   /** Nothing that a tool shows has a secret of a known form. */
   readonly redacts: boolean
   /** Takes the program's own keys out of what tools give. */
   readonly redactKeys: (text: string) => string
+  /** Size of the model's window in tokens; undefined where it is not known. */
   readonly contextWindow: number | undefined
   /** What servers are told of this program. */
   readonly version?: string
@@ -29,10 +33,13 @@ export interface SessionServersOptions extends Pick<McpOptions, 'elicit' | 'onUn
 
 /** The servers of a session. */
 export interface SessionServers {
+  /** Options of the runs of the session. */
   readonly options: Required<Pick<QueryOptions, 'moreTools'>>
   /** Waits as long as the first request does; then gives what `init` tells, which servers are not there, and what of the others is left out. */
   begin(): Promise<{
+    /** Fields for `system/init`. */
     readonly init: NonNullable<QueryOptions['init']>
+    /** What a person should know, a sentence each. */
     readonly problems: readonly string[]
   }>
   /** Shows the engine's model the tools there are, and those that come. */
@@ -52,9 +59,16 @@ export interface SessionServers {
   /** @throws Error that says why it is not connected after that, or that there is none of this name */
   reconnect(name: string): Promise<void>
   /** Switches a server off or on. @throws as `reconnect` does */
-  toggle(name: string, how: { readonly isOn: boolean }): Promise<void>
+  toggle(
+    name: string,
+    how: {
+      /** Whether it is to be on. */
+      readonly isOn: boolean
+    },
+  ): Promise<void>
   /** Calls a tool for the program itself; gives its text. @throws Error that says why there is no answer */
   ask(toolName: string, input: JsonObject, signal: AbortSignal): Promise<string>
+  /** Disconnects all servers. */
   end(): Promise<void>
 }
 

@@ -5,14 +5,27 @@ import * as texts from './fit-image-texts.ts'
 
 /** An image that a service takes, or what is wrong with it. */
 export type FittedImage =
-  | { readonly kind: 'image'; readonly block: ImageBlock; readonly type: string; readonly isSmaller: boolean }
-  | { readonly kind: 'refused'; readonly why: string }
+  | {
+      readonly kind: 'image'
+      /** The image. */
+      readonly block: ImageBlock
+      /** Media type of the image: `image/png`. */
+      readonly type: string
+      /** Whether it is smaller than the file. */
+      readonly isSmaller: boolean
+    }
+  | {
+      readonly kind: 'refused'
+      /** Why the image cannot be sent. */
+      readonly why: string
+    }
 
 /** Makes images fit. */
 export type FitImage = (bytes: Uint8Array) => Promise<FittedImage>
 
 /** Options of `createFitImage`. */
 export interface FitImageOptions {
+  /** What services take. Default: the limits of the Messages API. */
   readonly limits?: MediaLimits
   /** Gives the library that makes images smaller, or undefined where there is none; `sharp` where it is installed when absent. */
   readonly library?: () => Promise<Sharp | undefined>

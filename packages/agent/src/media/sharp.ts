@@ -1,13 +1,27 @@
 /** What is used of an image of `sharp`, which is an optional peer: its own types would be missing where it is. */
 export interface SharpImage {
-  timeout(options: { readonly seconds: number }): SharpImage
+  /** Gives up after so long. */
+  timeout(options: {
+    /** Seconds. */
+    readonly seconds: number
+  }): SharpImage
   /** Turns it as its metadata says: what is written has no metadata. */
   rotate(): SharpImage
+  /** Makes it smaller. */
   resize(options: SharpResize): SharpImage
   /** Puts a colour behind what is transparent. */
-  flatten(options: { readonly background: string }): SharpImage
-  jpeg(options: { readonly quality: number }): SharpImage
+  flatten(options: {
+    /** The colour: `#ffffff`. */
+    readonly background: string
+  }): SharpImage
+  /** Writes a JPEG. */
+  jpeg(options: {
+    /** From 1 to 100. */
+    readonly quality: number
+  }): SharpImage
+  /** Writes a PNG. */
   png(): SharpImage
+  /** The bytes of the image. */
   toBuffer(): Promise<Uint8Array>
 }
 

@@ -19,7 +19,8 @@ interface DreamTimes {
   readonly tried: Date
 }
 
-/** Whether enough was kept since the last dream (spec R-DREAM-1). The first time that it is asked the count begins. */
+// Spec R-DREAM-1.
+/** Whether enough was kept since the last dream. The first time that it is asked the count begins. */
 export async function isDreamDue(place: MemoryPlace, owner: MemoryOwner, now: Date): Promise<boolean> {
   const times = await readTimes(place)
   // A time that is ahead of the clock was written by another one.

@@ -103,8 +103,9 @@ export type Dreamed =
       readonly merged: number
     }
 
+// Spec R-DREAM-3.
 /**
- * Carries out an answer on the notes that were asked about (spec R-DREAM-3). A note that is kept has the sources of all that it was made of. An answer
+ * Carries out an answer on the notes that were asked about. A note that is kept has the sources of all that it was made of. An answer
  * that names what is not there, or takes away more than half, is not carried out at all.
  */
 export function dreamed({ merge, drop }: Dream, notes: readonly Dreamt[], memory: Memory): Dreamed {

@@ -10,8 +10,11 @@ import * as texts from './memory-texts.ts'
 
 /** A question to a model. */
 export interface Question<Answer> {
+  /** The system prompt. */
   readonly system: string
+  /** The prompt. */
   readonly prompt: string
+  /** The schema that the answer must fit. */
   readonly output: OutputSchema<Answer>
 }
 
@@ -27,8 +30,9 @@ const leastCharacters = 20
 const contextCharacters = 3_000
 const knownCharacters = 4_000
 
+// Spec R-MEM-4.
 /**
- * Asks which sentences of a person are worth keeping (spec R-MEM-4). The model answers numbers and topics that it was shown: no word of its own gets
+ * Asks which sentences of a person are worth keeping. The model answers numbers and topics that it was shown: no word of its own gets
  * into a note, and none that a tool or the model before said.
  */
 export function extractionQuestion(said: Said, memory: Memory): Question<readonly Choice[]> | undefined {

@@ -7,6 +7,7 @@ import type { Memory, ReadTopic } from './read-memory.ts'
 
 /** What a session is shown of a memory. */
 export interface MemoryText {
+  /** The text. */
   readonly text: string
   /** Not all of it is shown. */
   readonly isCut: boolean
@@ -16,7 +17,8 @@ export interface MemoryText {
 const shownLines = 200
 const shownBytes = 25_000
 
-/** The memory for the system prompt: the index, and the topics as far as there is room (spec R-MEM-2); undefined for an empty one. */
+// Spec R-MEM-2.
+/** The memory for the system prompt: the index, and the topics as far as there is room; undefined for an empty one. */
 export function memoryText({ indexPath }: MemoryPlace, { index, topics }: Memory): MemoryText | undefined {
   const parts = [index?.text.trim() ?? '', ...topics.map(shownTopic)].filter((part) => part !== '')
   if (parts.length === 0) return undefined

@@ -3,6 +3,7 @@ import { shortHash } from '@halting/journal'
 
 /** The message of a person that a note comes from. */
 export interface NoteSource {
+  /** Id of the session. */
   readonly sessionId: string
   /** The uuid of the message, as the messages of the session tell it. */
   readonly messageId: string

@@ -25,6 +25,7 @@ interface MemoryFile {
 
 /** A topic of the notes together with its file. */
 export interface ReadTopic extends Topic {
+  /** The file. */
   readonly file: MemoryFile
 }
 
@@ -45,7 +46,8 @@ export function rootOf({ base, parts }: FolderBelow): string {
   return join(realPath(base), ...parts)
 }
 
-/** Reads what is there, whoever wrote it (spec R-MEM-3). Never throws for what a file holds. */
+// Spec R-MEM-3.
+/** Reads what is there, whoever wrote it. Never throws for what a file holds. */
 export async function readMemory({ folder, path }: MemoryPlace): Promise<Memory> {
   const root = rootOf(folder)
   const problems: string[] = []

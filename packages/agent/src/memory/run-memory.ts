@@ -10,8 +10,16 @@ import { keepBefore } from './undo-dream.ts'
 
 /** What a model answered; or why there is no answer. */
 export type Asked<Answer> =
-  | { readonly kind: 'answered'; readonly answer: Answer }
-  | { readonly kind: 'failed'; readonly why: string }
+  | {
+      readonly kind: 'answered'
+      /** The answer. */
+      readonly answer: Answer
+    }
+  | {
+      readonly kind: 'failed'
+      /** Why there is no answer, in a sentence. */
+      readonly why: string
+    }
 
 /** Asks a model, within the bounds of whoever calls. */
 export type Ask = <Answer>(question: Question<Answer>) => Promise<Asked<Answer>>
@@ -19,17 +27,24 @@ export type Ask = <Answer>(question: Question<Answer>) => Promise<Asked<Answer>>
 /** What an extraction came to. */
 export type Extracted =
   | { readonly kind: 'nothing said' }
-  | { readonly kind: 'failed'; readonly why: string }
+  | {
+      readonly kind: 'failed'
+      /** Why, in a sentence. */
+      readonly why: string
+    }
   | {
       readonly kind: 'kept'
+      /** Notes that were added. */
       readonly added: Added['added']
+      /** Notes that were joined with others. */
       readonly merged: Added['merged']
       /** Why notes were not kept, and sentences not looked at; nothing of what they say. */
       readonly refused: readonly string[]
     }
 
+// Spec R-MEM-4.
 /**
- * Keeps what a person said in a run and what is worth it (spec R-MEM-4). The memory is held while notes are written, and not while the model is asked.
+ * Keeps what a person said in a run and what is worth it. The memory is held while notes are written, and not while the model is asked.
  * @throws MemoryError where it cannot be written.
  */
 export async function extract(
@@ -59,17 +74,26 @@ export type DreamEnd =
   | { readonly kind: 'not due' }
   /** There are fewer than two notes that could be put in order. */
   | { readonly kind: 'nothing to do' }
-  | { readonly kind: 'failed'; readonly why: string }
+  | {
+      readonly kind: 'failed'
+      /** Why, in a sentence. */
+      readonly why: string
+    }
   | {
       readonly kind: 'done'
+      /** Notes before. */
       readonly before: number
+      /** Notes after. */
       readonly after: number
+      /** Notes that were joined with others. */
       readonly merged: number
+      /** Notes that were removed. */
       readonly dropped: readonly Note[]
     }
 
+// Spec R-DREAM-2.
 /**
- * Puts the notes in order by one question to a model (spec R-DREAM-2). `whenever` asks nobody whether it is time.
+ * Puts the notes in order by one question to a model. `whenever` asks nobody whether it is time.
  * @throws MemoryError where it cannot be written.
  */
 export async function dream(place: MemoryPlace, { owner, ask, now, when, signal }: DreamOptions): Promise<DreamEnd> {
@@ -94,9 +118,13 @@ export async function dream(place: MemoryPlace, { owner, ask, now, when, signal 
 
 /** Options of the stage that puts notes in order. */
 export interface DreamOptions {
+  /** Whose notes they are. */
   readonly owner: MemoryOwner
+  /** Asks the model. */
   readonly ask: Ask
+  /** The present moment. */
   readonly now: Date
+  /** `due`: only when enough sessions and hours have passed. */
   readonly when: 'due' | 'whenever'
   /** Nothing is written once it is aborted. */
   readonly signal?: AbortSignal

@@ -8,12 +8,15 @@ import type { Environment } from '../tools/limits.ts'
 export interface PersonSaid {
   /** The uuid of the message. */
   readonly messageId: string
+  /** Its sentences, in order. */
   readonly sentences: readonly string[]
 }
 
 /** What was said in a run, as far as notes may come of it. */
 export interface Said {
+  /** Id of the session. */
   readonly sessionId: string
+  /** What persons wrote, in order. */
   readonly person: readonly PersonSaid[]
   /** Texts of the model, for the context: nothing of them is kept. */
   readonly assistant: readonly string[]
@@ -23,6 +26,7 @@ export interface Said {
 
 /** Options of the excerpt of a conversation from which notes are made. */
 export interface SaidOptions {
+  /** Id of the session. */
   readonly sessionId: string
   /** Secrets are told apart by its values. */
   readonly env: Environment
@@ -33,8 +37,9 @@ export interface SaidOptions {
   readonly written?: string | undefined
 }
 
+// Spec R-MEM-5.
 /**
- * What persons and the model said in the entries of a run. Results of tools are none of it, nor what hooks and the loop said (spec R-MEM-5);
+ * What persons and the model said in the entries of a run. Results of tools are none of it, nor what hooks and the loop said;
  * what looks like a secret is left out, of what the model said too.
  */
 export function saidIn(entries: readonly TranscriptEntry[], { sessionId, env, written }: SaidOptions): Said {

@@ -17,7 +17,8 @@ const told: readonly RegExp[] = [
   ),
 ]
 
-/** Why a text is not written down; undefined where nothing in it looks like a secret (spec R-MEM-6). The secret is not in the answer. */
+// Spec R-MEM-6.
+/** Why a text is not written down; undefined where nothing in it looks like a secret. The secret is not in the answer. */
 export function secretIn(text: string, env: Environment): string | undefined {
   if (text.includes(redactedMark)) return 'it contains a secret'
   if (redactSecrets(text) !== text) return 'it contains a secret of a known format'

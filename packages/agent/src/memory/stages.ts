@@ -8,10 +8,13 @@ import { saidIn } from './said.ts'
 
 /** Whose notes a stage is about, and what it asks. */
 export interface MemoryStageOptions {
+  /** Whose notes they are. */
   readonly owner: MemoryOwner
+  /** Where they are. */
   readonly place: MemoryPlace
   /** Asked in place of the one of the list of stages. */
   readonly model?: Model
+  /** The present moment. Default: by the system's clock. */
   readonly now?: () => Date
 }
 
@@ -25,10 +28,12 @@ export interface ExtractionStageOptions extends MemoryStageOptions {
 
 /** Replies are lists of numbers. */
 const mostReplyTokens = 1_024
-/** Answers that do not fit are sent back by an allowance of their own, which counts no turn of the limit (spec R-LAP-1). */
+// Spec R-LAP-1.
+/** Answers that do not fit are sent back by an allowance of their own, which counts no turn of the limit. */
 const maxTurns = 2
 
-/** After a run: keeps what the person said in it and what later sessions should know (spec R-MEM-4). */
+// Spec R-MEM-4.
+/** After a run: keeps what the person said in it and what later sessions should know. */
 export function memoryStage({ place, env, written, model, now = () => new Date() }: ExtractionStageOptions): Stage {
   return {
     name: 'memory',
@@ -69,13 +74,15 @@ function factsOf({ added, merged, refused }: Extract<Extracted, { kind: 'kept' }
 export interface DreamStageOptions extends MemoryStageOptions {
   /** `due` when enough sessions and hours have passed, and else not. */
   readonly when: 'due' | 'whenever'
+  /** Called with what came of it. */
   readonly onEnd?: (end: DreamEnd) => void
 }
 
 /** Of a dream: it looks at all notes. */
 const dreamLimits: StageLimits = { maxTurns, maxBudgetUsd: 0.5, maxTotalTokens: 100_000, maxDurationMs: 120_000 }
 
-/** Puts the notes in order, with one question (spec R-DREAM-2). */
+// Spec R-DREAM-2.
+/** Puts the notes in order, with one question. */
 export function dreamStage(options: DreamStageOptions): Stage {
   const { owner, place, when, model, now = () => new Date() } = options
   return {
@@ -108,14 +115,18 @@ function asking(context: StageContext): Ask {
 
 /** Options of all memory stages after a run. */
 export interface MemoryStagesOptions {
+  /** Whose notes they are. */
   readonly owner: MemoryOwner
+  /** The settings, which say what stages there are. */
   readonly settings: Settings
   /** Asked. */
   readonly model: Model
+  /** What the person wrote of the prompt, without what was piped in. */
   readonly written?: string | undefined
 }
 
-/** The stages that a person's settings switch on; none where these do not (spec R-MEM-1). */
+// Spec R-MEM-1.
+/** The stages that a person's settings switch on; none where these do not. */
 export function memoryStages({ owner, settings, model, written }: MemoryStagesOptions): readonly Stage[] {
   const place = memoryOf(owner, settings)
   if (place === undefined) return []

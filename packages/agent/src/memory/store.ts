@@ -28,6 +28,7 @@ export class MemoryError extends Error {
  * M3: topics are written before the index, which a later change mends.
  */
 export interface HeldMemory {
+  /** The folder. */
   readonly root: string
   /** As it was when it was taken. */
   readonly memory: Memory
@@ -115,7 +116,8 @@ export interface Added {
   readonly refused: readonly { readonly note: Note; readonly why: string }[]
 }
 
-/** Keeps notes (spec R-MEM-4). One that says what another says adds its source to that. */
+// Spec R-MEM-4.
+/** Keeps notes. One that says what another says adds its source to that. */
 export async function addNotes({ memory, write }: HeldMemory, given: readonly NewNote[]): Promise<Added> {
   const added: NewNote[] = []
   const merged: NewNote[] = []
@@ -140,6 +142,7 @@ export async function addNotes({ memory, write }: HeldMemory, given: readonly Ne
 
 /** What became of notes that were to be forgotten. */
 export interface Forgotten {
+  /** Notes that were removed. */
   readonly gone: readonly Note[]
   /** In files that cannot be written. */
   readonly left: readonly Note[]
@@ -239,6 +242,11 @@ export class Changes {
 }
 
 /** Notes with the topic that they stand in, and whether it can be written. */
-export function placedNotes(memory: Memory): readonly { readonly topic: ReadTopic; readonly note: Note }[] {
+export function placedNotes(memory: Memory): readonly {
+  /** The topic. */
+  readonly topic: ReadTopic
+  /** The note. */
+  readonly note: Note
+}[] {
   return memory.topics.flatMap((topic) => topic.notes.map((note) => ({ topic, note })))
 }

@@ -5,8 +5,11 @@ import { lineOfNote, type Note, noteOfLine } from './note.ts'
 
 /** A topic as its file has it. */
 export interface Topic {
+  /** Name of the topic. */
   readonly name: string
+  /** What it is about. */
   readonly description: string
+  /** Its notes, in order. */
   readonly notes: readonly Note[]
   /** Lines that bear the mark of a note and cannot be read; the first is 1. */
   readonly damagedLines: readonly number[]

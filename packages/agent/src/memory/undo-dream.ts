@@ -52,10 +52,23 @@ export async function keepBefore(
 /** What became of an undo. Where something came after the dream nothing is done. */
 export type Undone =
   | { readonly kind: 'nothing' }
-  | { readonly kind: 'changed'; readonly at: string; readonly names: readonly string[] }
-  | { readonly kind: 'undone'; readonly at: string; readonly names: readonly string[] }
+  | {
+      readonly kind: 'changed'
+      /** When the dream was: ISO 8601 in UTC. */
+      readonly at: string
+      /** Files that changed since. */
+      readonly names: readonly string[]
+    }
+  | {
+      readonly kind: 'undone'
+      /** When the dream was: ISO 8601 in UTC. */
+      readonly at: string
+      /** Files that were restored. */
+      readonly names: readonly string[]
+    }
 
-/** Puts back what the last dream changed, byte for byte, or changes nothing (spec R-DREAM-5). One that was ended in the middle goes on. */
+// Spec R-DREAM-5.
+/** Puts back what the last dream changed, byte for byte, or changes nothing. One that was ended in the middle goes on. */
 export async function undoDream({ root }: InFolder): Promise<Undone> {
   const backup = await readBackup(root)
   if (backup === undefined) return { kind: 'nothing' }

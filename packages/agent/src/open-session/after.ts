@@ -5,7 +5,9 @@ import type { Settings } from '@halting/policy/settings'
 
 /** What comes after a run, as choices and settings say; the flag goes first. It costs money or lines, so nothing is on by itself. */
 export interface WantedAfter {
+  /** A model is asked what the person may say next. */
   readonly suggestion: boolean
+  /** What the hooks of the run did is reported. */
   readonly hookSummary: boolean
   /** Notes are kept of it. */
   readonly notes: boolean

@@ -31,21 +31,28 @@ export interface SessionChoices {
   readonly compactModel?: string
   /** A file with the replies of a scripted model, in place of a model. */
   readonly script?: string
+  /** Features of the Messages API to ask for, by the names that the service has for them. */
   readonly betas?: readonly string[]
   /** Tokens of a reply that may be used for thinking; 0 for none. */
   readonly maxThinkingTokens?: number
+  /** How hard the model works on an answer; the service's own default when absent. */
   readonly effort?: 'low' | 'medium' | 'high' | 'xhigh' | 'max'
+  /** Whether the model thinks before it answers; the model's own default when absent. */
   readonly thinking?: 'adaptive' | 'enabled' | 'disabled'
   /** The number of tokens that the model is told it has for the task. */
   readonly taskBudget?: number
+  /** Size of the model's window in tokens, in place of what its name says. */
   readonly contextWindow?: number
+  /** When the conversation is compacted, or that it is not. */
   readonly autocompact?: AutoCompact
 
   /** Replaces the system prompt of the coding agent. */
   readonly systemPrompt?: string
+  /** A file with a system prompt that replaces that of the coding agent. */
   readonly systemPromptFile?: string
   /** Added at the end of the system prompt. */
   readonly appendSystemPrompt?: string
+  /** A file whose text is added at the end of the system prompt. */
   readonly appendSystemPromptFile?: string
   /** A JSON Schema that answers must fit, or a file that holds it. */
   readonly jsonSchema?: string
@@ -66,6 +73,7 @@ export interface SessionChoices {
   /** Files are not stored before they are changed. */
   readonly noFileCheckpoints?: boolean
 
+  /** Turns of a run. */
   readonly maxTurns?: number
   /** US dollars of the session. */
   readonly maxBudgetUsd?: number
@@ -75,17 +83,21 @@ export interface SessionChoices {
   readonly maxToolCalls?: number
   /** Whether the model is told what is left of a limit: by the settings when absent, which say true. */
   readonly limitReminders?: boolean
+  /** Input and output tokens of a run. */
   readonly maxTokens?: number
   /** Milliseconds. */
   readonly maxDuration?: number
   /** Milliseconds by the wall clock that a run waits for services that are over their limit or out of order, over resumes; 0 for not at all, at most 31 days. */
   readonly waitForLimits?: number
+  /** Output tokens that a run is to use up: it is sent back until it has. */
   readonly tokenBudget?: number
   /** Goes on where standing budgets of the settings have too little left, or cannot be counted. A person's word: no settings say it. */
   readonly ignoreStandingBudgets?: boolean
   /** Reasons of a model for ending a reply that end the run. */
   readonly finishReasons?: readonly string[]
+  /** Ask for a last answer, without tools, when a limit was reached. */
   readonly wrapUp?: boolean
+  /** Which failures end a run. */
   readonly errorPolicy?: ErrorPolicyName
   /** At a limit: end the run, or pause until a person raises it. By the settings when absent, where somebody answers questions; else `end`. */
   readonly onLimit?: 'end' | 'pause'
@@ -109,10 +121,15 @@ export interface SessionChoices {
   /** Globs, relative to the folder of the session, of files that the agent may not change. One that matches nothing is an error. */
   readonly protect?: readonly string[]
 
+  /** The permission mode; that of the settings when absent. */
   readonly permissionMode?: PermissionMode
+  /** Begin in the mode `bypassPermissions`. */
   readonly dangerouslySkipPermissions?: boolean
+  /** Make the mode `bypassPermissions` available, and do not begin in it. */
   readonly allowDangerouslySkipPermissions?: boolean
+  /** Permission rules that allow. */
   readonly allowedTools?: readonly string[]
+  /** Permission rules that deny. */
   readonly disallowedTools?: readonly string[]
   /** Names of the built-in tools that the session has; `default` for all, `none` for none. */
   readonly tools?: readonly string[]
@@ -138,12 +155,18 @@ export interface SessionChoices {
   readonly agents?: string
   /** The agent that the session itself is. */
   readonly agent?: string
+  /** Subagents of a run, on all levels. */
   readonly maxSubagents?: number
+  /** Levels of subagents. */
   readonly maxSubagentDepth?: number
 
+  /** A model is asked after a run what the person may say next. */
   readonly promptSuggestions?: boolean
+  /** Report after a run what its hooks did. */
   readonly hookSummary?: boolean
+  /** Also report the service's own events. Default: false. */
   readonly includePartialMessages?: boolean
+  /** Also report hooks that begin and end. Default: false. */
   readonly includeHookEvents?: boolean
   /** Reports each file of instructions that was read. */
   readonly verbose?: boolean

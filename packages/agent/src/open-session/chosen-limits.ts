@@ -14,6 +14,7 @@ export type LimitSources = { readonly [name in LimitFieldName]?: LimitSource }
 
 /** A limit of dollars for runs that nobody limited. */
 export interface RunLimitDefault {
+  /** US dollars of one run. */
   readonly maxRunUsd: number
   /** What it is called, such as `the default of -p`. */
   readonly from: string
@@ -27,8 +28,9 @@ export interface LimitRules extends Pick<SessionPorts, 'nameOf'> {
   readonly choicesMayRaise: boolean
 }
 
+// Spec R-LIM-4.
 /**
- * The choices with the limits of the settings where choices say nothing, and who said each (spec R-LIM-4). Choices go before the person's own settings and
+ * The choices with the limits of the settings where choices say nothing, and who said each. Choices go before the person's own settings and
  * those of a project, and never beyond those of an administrator; a warning names what does not count.
  */
 export function withLimits<Choices extends SessionChoices>(
@@ -58,6 +60,7 @@ export function withLimits<Choices extends SessionChoices>(
 
 /** How long the runs of a frontend wait for services where nobody says it. */
 export interface WaitDefault {
+  /** Milliseconds by the wall clock. */
   readonly ms: number
   /** As a file would say it, such as `24h`. */
   readonly written: string
@@ -65,7 +68,8 @@ export interface WaitDefault {
   readonly from: string
 }
 
-/** The choices with how long a run waits for services, and who said so: as `withLimits` does for limits (spec R-SERV-12). */
+// Spec R-SERV-12.
+/** The choices with how long a run waits for services, and who said so: as `withLimits` does for limits. */
 export function withWait<Choices extends SessionChoices>(
   choices: Choices,
   { waitForLimits: set, managedWaitForLimits: managed }: Pick<Settings, 'waitForLimits' | 'managedWaitForLimits'>,
@@ -163,9 +167,10 @@ interface LeftOpen {
   readonly areChoicesNew: boolean
 }
 
+// Spec R-LIM-4b.
 /**
  * The session whose run of an earlier process goes on within what is said now: a limit that was set then gives way to one that was typed since, and to an
- * administrator's (spec R-LIM-4b). What else was set in it holds.
+ * administrator's. What else was set in it holds.
  */
 export function resumedWithin(
   session: Session,

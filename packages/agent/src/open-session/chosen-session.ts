@@ -1,8 +1,7 @@
 import { ConfigurationError } from '@halting/core'
 import type { SessionNotice, SessionPorts } from './ports.ts'
 import { randomUUID } from 'node:crypto'
-import { rm } from 'node:fs/promises'
-import { entryOfLine, readJournal } from '@halting/journal'
+import { discardSession, entryOfLine, readJournal, sessionStoreVariable } from '@halting/journal'
 import { ResumeRejectedError } from '@halting/journal'
 import type { StoredSessionFile } from '@halting/journal'
 import { type JournalOptions, openJournal, type SessionJournal } from '@halting/journal'
@@ -15,6 +14,7 @@ import { whose } from './whose.ts'
 
 /** The session of a run: where it is from, and whether it is kept. */
 export interface ChosenSession {
+  /** Id of the session. */
   readonly sessionId: string
   /** `kept`: it goes on with what is on disk; `new`: it is written from its beginning; `unkept`: nothing is; `elsewhere`: others keep it. */
   readonly kind: 'kept' | 'new' | 'unkept' | 'elsewhere'
@@ -34,7 +34,9 @@ export interface ChosenSession {
 
 /** A session of another program, which stays as it is. */
 export interface OtherProgramsSession {
+  /** Name of the program. */
   readonly program: string
+  /** Path of its file. */
   readonly path: string
   /** Writes its conversation as the beginning of a new journal. @throws HaltingError where nothing was said in it. */
   copyTo(journal: JournalOptions): Promise<void>
@@ -90,7 +92,8 @@ export async function openJournalOf(
     }
   } catch (thrown) {
     if (thrown instanceof ResumeRejectedError) throw thrown
-    if (isNamed) throw new ConfigurationError(messageOf(thrown))
+    // Whoever has chosen a store does not want a run that is nowhere.
+    if (isNamed || (ports.env[sessionStoreVariable] ?? '') !== '') throw new ConfigurationError(messageOf(thrown))
     notify({ kind: 'session_not_stored', why: messageOf(thrown) })
     return undefined
   }
@@ -107,9 +110,9 @@ export async function closeJournalOf(
   if (hasBegun || (kind === 'kept' && forkOf === undefined && takenFrom === undefined)) return
   if (forkOf !== undefined) {
     const { removeFork } = await import('./fork.ts')
-    return removeFork(journal.path)
+    return removeFork(journal.path, journal.sessionId)
   }
-  await rm(journal.path, { force: true })
+  await discardSession(journal)
 }
 
 /** A copy under an id of its own. */

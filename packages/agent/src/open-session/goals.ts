@@ -12,6 +12,7 @@ export interface GoalChoices extends Pick<
   SessionChoices,
   'goal' | 'untilTries' | 'untilTimeout' | 'untilStable' | 'skipIfMet' | 'stopWhenMet' | 'protect'
 > {
+  /** Commands that must all exit with 0, and goals of the program. */
   readonly until?: readonly (string | Goal)[] | undefined
 }
 

@@ -22,7 +22,9 @@ import type { RunSettings } from './run-settings.ts'
 
 /** The models of a run, what they cost, and what has to be ended after it. */
 export interface Models {
+  /** The model of the session. */
   readonly model: Model
+  /** Replaces the model while its service is overloaded. */
   readonly fallbackModel?: Model
   /** Writes summaries in place of the model. */
   readonly compactModel?: Model
@@ -32,6 +34,7 @@ export interface Models {
   readonly modelNamed: (name: string) => Model
   /** Looks at a name before it is used for a subagent. @throws ConfigurationError for one that no known service has. */
   readonly checkName?: (name: string) => void
+  /** What the models cost. */
   readonly prices: Prices
   /** Where the key comes from, as `system/init` tells it. */
   readonly apiKeySource: string
@@ -39,7 +42,9 @@ export interface Models {
   readonly keepsFiles: boolean
   /** What the person should know of their settings. */
   readonly warnings: readonly string[]
+  /** The settings that the models were chosen by. */
   readonly loaded: RunSettings
+  /** Releases what the models hold open. */
   close(): Promise<void>
 }
 
@@ -47,7 +52,9 @@ type ModelPorts = Pick<SessionPorts, 'cwd' | 'nameOf'>
 
 /** What tells one account at a service from another. The secret is for comparing, and never shown. */
 export interface ModelAccount {
+  /** Name of the service. */
   readonly service: string
+  /** The secret of the account. */
   readonly secret: string
 }
 
@@ -143,7 +150,8 @@ function slips(
 
 type Loaded = Pick<Models, 'prices' | 'warnings' | 'loaded' | 'keepsFiles' | 'checkName'>
 
-/** An effort that somebody asked for, and that does not reach the model (spec R-PROV-18b). */
+// Spec R-PROV-18b.
+/** An effort that somebody asked for, and that does not reach the model. */
 function lostEffort({ choices, env, settings }: ModelRun, { nameOf }: ModelPorts): readonly string[] {
   const name = mainModel(choices, env)
   if (choices.effort === undefined || name === undefined || !isBehindPackage(name, settings)) return []

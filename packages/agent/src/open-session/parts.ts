@@ -31,7 +31,8 @@ export interface SessionPieces {
 }
 
 interface PartsOptions<Choices extends SessionChoices> {
-  /** What was chosen before the settings: it precedes what a command says (spec R-CMD-5). */
+  // Spec R-CMD-5.
+  /** What was chosen before the settings: it precedes what a command says. */
   readonly given: SessionChoices
   readonly run: RunSettings<Choices>
   readonly ports: SessionPorts
@@ -159,7 +160,8 @@ export class PartsOpening<Choices extends SessionChoices = SessionChoices> {
     return model === undefined ? run : { ...run, choices: { ...run.choices, model } }
   }
 
-  /** What was said on the command line goes before a command (spec R-CMD-5). */
+  // Spec R-CMD-5.
+  /** What was said on the command line goes before a command. */
   get namesModel(): boolean {
     return this.#given.model !== undefined || this.#given.script !== undefined
   }

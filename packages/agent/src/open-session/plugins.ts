@@ -8,7 +8,8 @@ import type { QueryOptions } from '@halting/core'
 /** A session without plugins. */
 export const noPlugins: Plugins = { all: [], problems: [] }
 
-/** The plugins that choices name (spec R-PLUGIN-1). Nothing is loaded where they name none. */
+// Spec R-PLUGIN-1.
+/** The plugins that choices name. Nothing is loaded where they name none. */
 export async function pluginsOf(
   { pluginDir = [], pluginDirNoMcp = [] }: SessionChoices,
   cwd: string,
@@ -55,8 +56,11 @@ export function pluginsInit({ all, problems }: Plugins): NonNullable<QueryOption
 
 /** A plugin as hosts are told of it. */
 export function pluginRow({ name, path, version }: Plugin): {
+  /** Name of the plugin. */
   readonly name: string
+  /** Path of its folder. */
   readonly path: string
+  /** Its version; absent where it says none. */
   readonly version?: string
 } {
   return { name, path, ...(version !== undefined && { version }) }

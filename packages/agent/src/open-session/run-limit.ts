@@ -22,7 +22,8 @@ type RunBounds = Pick<RunOptions, DollarLimit | 'maxTurns'>
 type Run = Pick<RunSettings, 'choices' | 'limitSources' | 'runLimit'>
 type SessionModels = Pick<Models, 'model' | 'fallbackModel' | 'smallModel' | 'compactModel' | 'prices'>
 
-/** Limits of dollars by default or by settings, which give way to turns where they cannot be kept (spec R-LIM-6). */
+// Spec R-LIM-6.
+/** Limits of dollars by default or by settings, which give way to turns where they cannot be kept. */
 export class RunLimit {
   readonly #run: Run
   readonly #prices: Prices

@@ -27,8 +27,11 @@ import { hooksNotice, pluginsOf } from './plugins.ts'
 
 /** The settings of a session, and what they make of its choices and its environment. */
 export interface RunSettings<Choices extends SessionChoices = SessionChoices> extends LoadedSettings {
+  /** The choices, with what the settings add to them. */
   readonly choices: Choices
+  /** The environment, with that of the settings. */
   readonly env: SessionPorts['env']
+  /** The plugins that were loaded, and the problems with others. */
   readonly plugins: Plugins
   /** What trusts the folder for this session (`SessionPorts.trustedBy`). */
   readonly trustedBy?: SessionPorts['trustedBy']
@@ -42,7 +45,9 @@ export interface RunSettings<Choices extends SessionChoices = SessionChoices> ex
 
 /** How the limits of a session come about, beside choices and settings. */
 export interface LimitOptions {
+  /** A limit of dollars for runs that nobody limited. None without it. */
   readonly runLimit?: RunLimitDefault | undefined
+  /** How long runs wait for services where nobody says it. */
   readonly waitDefault?: WaitDefault | undefined
   /** The choices are somebody else's, such as of who opens a session on a cluster: they do not raise what the settings say. */
   readonly choicesOnlyLower?: boolean
@@ -69,7 +74,7 @@ export async function settingsOf<Choices extends SessionChoices>(
     chosen: chosenSettings(choices, nameOf),
     sources: choices.settingSources && sources.filter((source) => choices.settingSources?.includes(source)),
     // Who drives the program says which settings are read, and not that a person's money is spent: that is `ignoreStandingBudgets`.
-    alwaysOwn: ['budgets', 'modelPrices'],
+    alwaysOwn: ['budgets', 'modelPrices', 'sessionStore'],
     nearest,
     trustedBy,
     defaultLimits: {

@@ -24,7 +24,8 @@ function writtenFor(prompt: string, briefing: Briefing | undefined): WrittenProm
   return command === undefined ? undefined : briefing?.prompts.commands.find(({ name }) => name === command.name)
 }
 
-/** With the text of the command that it asks for, and with the files that it mentions (spec R-CMD-1, R-MENTION-1). */
+// Spec R-CMD-1, R-MENTION-1.
+/** With the text of the command that it asks for, and with the files that it mentions. */
 async function prepareSaid(
   prompt: string,
   briefing: Briefing | undefined,
@@ -52,7 +53,8 @@ async function prepareSaid(
   return { text: said.text, blocks, notes: [...notes, ...more] }
 }
 
-/** The model that a command is for (spec R-CMD-5). */
+// Spec R-CMD-5.
+/** The model that a command is for. */
 export async function modelOfCommand(
   said: string,
   { env, settings: { aiSdk } }: Pick<RunSettings, 'env' | 'settings'>,

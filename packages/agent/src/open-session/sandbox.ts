@@ -9,7 +9,15 @@ import type { Toolbox } from './toolbox.ts'
  * @throws SandboxError where it cannot be had: nothing runs without it then.
  */
 export async function confineCommands(
-  { choices, settings }: { readonly choices: Pick<SessionChoices, 'sandbox'>; readonly settings: Settings },
+  {
+    choices,
+    settings,
+  }: {
+    /** The choices of the session. */
+    readonly choices: Pick<SessionChoices, 'sandbox'>
+    /** The settings of the session. */
+    readonly settings: Settings
+  },
   { workspace, permissions, ownFolders }: Toolbox,
   { env, note, wordNotice }: Pick<SessionPorts, 'env' | 'note' | 'wordNotice'>,
 ): Promise<void> {

@@ -44,7 +44,10 @@ export interface SessionFrontend {
   /** What a program that reads `system/init` may count on. */
   readonly capabilities?: readonly string[]
   /** Who else keeps the session, such as a cluster, and what is on record of it: it is chosen by nobody else then, and no file is written. */
-  readonly kept?: NonNullable<SessionParts['journal']> & { readonly sessionId: string }
+  readonly kept?: NonNullable<SessionParts['journal']> & {
+    /** Id of the session. */
+    readonly sessionId: string
+  }
   /** Put around each of its models, such as a wait for a turn. */
   readonly aroundModel?: AroundModel
   /** What the session is called in lists; one that goes on keeps its own. */
@@ -52,7 +55,10 @@ export interface SessionFrontend {
   /** Which tool a call by another name is of. */
   readonly toolAliases?: NonNullable<RunOptions['toolAliases']>
   /** Subagents say in a line what they do, so often. */
-  readonly agentSummaries?: { readonly everyMs?: number }
+  readonly agentSummaries?: {
+    /** Least milliseconds between two lines of one subagent. */
+    readonly everyMs?: number
+  }
   /** How a plan is made in plan mode, in place of our words. */
   readonly planInstructions?: string
   /** Names of the only skills that the model is shown. */
@@ -87,12 +93,16 @@ export interface SessionFrontend {
 
 /** Receives the events of a session until that ends. */
 export interface SessionListener {
+  /** An event of a run. */
   onEvent(event: RunEvent): void
+  /** The session has ended. */
   end(): Promise<void>
 }
 
 /** All that a session is opened with. */
 export interface SessionOptions<Choices extends SessionChoices = SessionChoices> extends SessionFrontend {
+  /** What was chosen for the session. */
   readonly choices: Choices
+  /** What the process gives the session. */
   readonly ports: SessionPorts
 }

@@ -13,7 +13,8 @@ import type { Toolbox } from './toolbox.ts'
 
 type TakeBack = NonNullable<SessionParts['takeBackFiles']>
 
-/** Puts back what the calls of a session changed since a message, under R-UNDO-4: what somebody else changed stays as it is, and is named. */
+// Spec R-UNDO-4.
+/** Puts back what the calls of a session changed since a message: what somebody else changed stays as it is, and is named. */
 export async function takeBackFiles(
   [since, { isDryRun }]: Parameters<TakeBack>,
   journal: SessionJournal,

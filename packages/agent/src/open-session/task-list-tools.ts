@@ -7,9 +7,10 @@ export type TaskListTools = 'tasks' | 'todos' | 'both'
 const listTools = ['TaskCreate', 'TaskUpdate', 'TaskList', 'TaskGet', 'TodoWrite']
 const off = new Set(['0', 'false', 'no', 'off'])
 
+// Spec R-TODO-5, decision 0088.
 /**
  * Which tools for the task list a model is shown. Named ones are shown as they are named; else the environment decides, and an Agent SDK whose programs
- * know TodoWrite alone (spec R-TODO-5, decision 0088).
+ * know TodoWrite alone.
  */
 export function taskListToolsOf(named: readonly string[] | undefined, env: SessionPorts['env']): TaskListTools {
   if (named?.some((name) => listTools.includes(name)) === true) return 'both'

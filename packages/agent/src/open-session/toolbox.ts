@@ -24,6 +24,7 @@ import { whose } from './whose.ts'
 
 /** The tools of a session, the rules about them, and what they work on. */
 export interface Toolbox extends SessionWorkspace {
+  /** Id of the session. */
   readonly sessionId: string
   /** What the model is shown: without what a bare deny rule or `--tools` takes away. */
   readonly tools: readonly AnyTool[]
@@ -45,15 +46,19 @@ export interface Toolset {
 
 /** Of which session the results are that it may read. */
 export interface ToolboxSession {
+  /** Id of the session. */
   readonly sessionId: string
+  /** Folders of results that it may read although they are not its own. */
   readonly readableFolders: readonly string[]
   /** Keeps what files were. */
   readonly checkpoints?: FileCheckpoints
+  /** The plugins of the session. */
   readonly plugins?: Plugins
   /** Somebody is there who answers questions. */
   readonly answersQuestions?: boolean
   /** How a plan is made, in place of our words. */
   readonly planInstructions?: string
+  /** The tools, in place of those of the choices. */
   readonly toolset?: Toolset
   /** Deny rules for files that are protected. */
   readonly protect?: readonly RuleText[]
@@ -65,7 +70,15 @@ export interface ToolboxSession {
 
 /** Makes the tools of a session and the rules about them. @throws ConfigurationError and PermissionRuleError for choices that cannot be served. */
 export function openToolbox(
-  { choices, settings }: { readonly choices: SessionChoices; readonly settings: Settings },
+  {
+    choices,
+    settings,
+  }: {
+    /** The choices of the session. */
+    readonly choices: SessionChoices
+    /** The settings of the session. */
+    readonly settings: Settings
+  },
   ports: Pick<SessionPorts, 'cwd' | 'env' | 'nameOf' | 'wordNotice' | 'hiddenVariables'>,
   session: ToolboxSession = { sessionId: choices.sessionId ?? randomUUID(), readableFolders: [] },
 ): Toolbox {

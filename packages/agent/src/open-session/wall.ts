@@ -5,7 +5,14 @@ import { SessionWall } from '@halting/policy'
 
 /** What would confine the commands of a session here. */
 export function wallOf(
-  { cwd, env, home }: Pick<SessionPorts, 'cwd' | 'env'> & { readonly home: string },
+  {
+    cwd,
+    env,
+    home,
+  }: Pick<SessionPorts, 'cwd' | 'env'> & {
+    /** The person's own folder. */
+    readonly home: string
+  },
   { confineJudged = 'auto' }: Pick<Settings, 'confineJudged'> = {},
 ): SessionWall {
   return new SessionWall({

@@ -31,7 +31,8 @@ export interface Reading {
   readonly more: MoreTools
 }
 
-/** Reads commands, skills and agents anew, those of plugins too. The next request shows what is there (spec R-SKILL-2). */
+// Spec R-SKILL-2.
+/** Reads commands, skills and agents anew, those of plugins too. The next request shows what is there. */
 export async function readAnew(written: Written, reading: Reading): Promise<void> {
   const { ports, toolbox, skills, tools, more } = reading
   const plugins = await pluginsOf(reading.run.choices, ports.cwd)

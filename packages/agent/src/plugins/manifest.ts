@@ -63,7 +63,8 @@ function wrong(field: string): never {
 
 type Inside = { readonly kind: 'inside'; readonly path: string } | { readonly kind: 'wrong'; readonly why: string }
 
-/** A path that a plugin names, as an absolute one; or why it is refused: it leads out of the plugin (spec R-PLUGIN-3). */
+// Spec R-PLUGIN-3.
+/** A path that a plugin names, as an absolute one; or why it is refused: it leads out of the plugin. */
 export function pathInside(root: string, path: string): Inside {
   if (path.startsWith('/') || path.split('/').includes('..') || /[\0\\]/.test(path))
     return { kind: 'wrong', why: 'is rejected: a path of a plugin must be relative and stay in its folder' }

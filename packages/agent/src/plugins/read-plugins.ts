@@ -6,13 +6,15 @@ import type { Plugin, PluginProblem, Plugins } from './plugin.ts'
 
 /** A plugin as somebody names it. */
 export interface NamedPlugin {
+  /** Path of the folder. */
   readonly path: string
   /** Whoever names it connects to its servers. */
   readonly skipsServers?: boolean
 }
 
+// Spec R-PLUGIN-4.
 /**
- * Reads plugins. One that is broken is told and passed over, and of one with a broken part the rest is there (spec R-PLUGIN-4). Folders are named
+ * Reads plugins. One that is broken is told and passed over, and of one with a broken part the rest is there. Folders are named
  * by a person or a host, and by nothing that a project says.
  */
 export async function readPlugins(named: readonly NamedPlugin[], cwd: string): Promise<Plugins> {

@@ -39,12 +39,17 @@ export interface AiSdkPlace {
 
 /** An alias of the settings, for lists of models. */
 export interface ListedAlias {
+  /** The alias. */
   readonly name: string
   /** What it stands for, as `ai-sdk:PACKAGE/MODEL`. */
   readonly model: string
+  /** Size of the window in tokens. */
   readonly contextWindow: number
+  /** Most tokens of one reply. */
   readonly maxOutputTokens: number
+  /** Its price, as in `modelPrices`; undefined for none. */
   readonly price: JsonObject | undefined
+  /** Path of the settings file. */
   readonly from: string
 }
 
@@ -157,6 +162,7 @@ export class AiSdkModels {
     this.#place = place
   }
 
+  /** Whether a name is that of a model behind a package. */
   has(name: string): boolean {
     return isBehindPackage(name, this.#place.settings)
   }
@@ -194,7 +200,12 @@ export class AiSdkModels {
   }
 
   /** What tells one account at the service from another: the package, and what its options hold. */
-  accountOf(name: string): { readonly service: string; readonly secret: string } {
+  accountOf(name: string): {
+    /** Name of the service. */
+    readonly service: string
+    /** The secret of the account. */
+    readonly secret: string
+  } {
     const { package: packageName } = definitionOf(name, this.#place.settings.aiSdk)
     const { options } = this.#wanted(name)
     const { env } = this.#place

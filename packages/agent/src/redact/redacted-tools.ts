@@ -1,8 +1,37 @@
 import { redactedMark } from '@halting/core/redact'
-import type { AnyLeafTool, PrecheckContext } from '@halting/core/adapters'
-import type { ContentBlock, Json, ToolContext, ToolOutput } from '@halting/core'
+import { isAgentTool, type AnyLeafTool, type PrecheckContext } from '@halting/core/adapters'
+import type { AnyTool, ContentBlock, Json, ToolContext, ToolOutput } from '@halting/core'
 
 type Redact = (text: string) => string
+
+/** The same tools with redacted output. Of a tool that starts subagents, the tools that these have are redacted; their answers come from redacted tools. */
+export function redactedTools(tools: readonly AnyTool[], redact: Redact): readonly AnyTool[] {
+  // A tool of an agent may start agents that have it again.
+  const made = new Map<AnyTool, AnyTool>()
+  const redacted = (tool: AnyTool): AnyTool => {
+    const known = made.get(tool)
+    if (known !== undefined) return known
+    if (!isAgentTool(tool)) return keep(tool, redactedTool(tool, redact))
+    const { tools: own } = tool
+    if (own === undefined) return keep(tool, tool)
+    const parts: AnyTool[] = []
+    const agent = keep(tool, {
+      ...tool,
+      get description() {
+        return tool.description
+      },
+      tools: parts,
+      spawn: (input, context) => tool.spawn(input, context),
+    })
+    parts.push(...own.map(redacted))
+    return agent
+  }
+  const keep = (tool: AnyTool, as: AnyTool): AnyTool => {
+    made.set(tool, as)
+    return as
+  }
+  return tools.map(redacted)
+}
 
 /** The same tool, whose output goes through `redact` before anybody sees it: the model, the record, hooks, and files of large results. */
 export function redactedTool(tool: AnyLeafTool, given: Redact): AnyLeafTool {

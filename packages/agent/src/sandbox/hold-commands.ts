@@ -8,15 +8,19 @@ import { openSandbox } from './open-sandbox.ts'
 
 /** Options of the confinement of a session's commands. */
 export interface HoldCommandsOptions {
+  /** The workspace of the session. */
   readonly workspace: Workspace
+  /** The rules of the session. */
   readonly permissions: RulePermissions
   /** What the person keeps for agents, and plugins: commands leave it as it is. */
   readonly ownFolders?: readonly string[]
+  /** What the settings say about the sandbox. */
   readonly settings: Pick<Settings, 'sandbox' | 'managedDomains'>
   /** Whatever the settings say of it. */
   readonly isWanted: boolean
   /** The person's own folder, and the environment that says where their settings are. */
   readonly home: string
+  /** The environment. */
   readonly env: Environment
   /** Told of what programs outside of the sandbox obey, and a command in it has made. */
   readonly onMade?: (path: string) => void

@@ -23,8 +23,9 @@ interface SessionBefore {
 
 const defaultWaitMs = 600_000
 
+// Spec R-BACK-1.
 /**
- * The background commands of a workspace as the loop sees them: its option `background` (spec R-BACK-1). What is kept when a run ends goes on in this
+ * The background commands of a workspace as the loop sees them: its option `background`. What is kept when a run ends goes on in this
  * process until `Workspace.letGo` hands it over, or `Workspace.dispose` ends it.
  */
 export function backgroundOf(workspace: Workspace, options: BackgroundOptions = {}): Background {

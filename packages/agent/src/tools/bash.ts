@@ -28,10 +28,13 @@ import type { Workspace } from './workspace.ts'
 
 /** Input of the Bash tool. */
 export interface BashInput {
+  /** The command line. */
   readonly command: string
   /** Milliseconds. */
   readonly timeout?: number
+  /** What the command does, for the person. */
   readonly description?: string
+  /** Start it, and do not wait for its end. */
   readonly run_in_background?: boolean
 }
 
@@ -162,7 +165,8 @@ export async function startCommand(command: string, workspace: Workspace, contex
   }
 }
 
-/** What runs without a rule writes nothing: in a sandbox it cannot (spec R-BOX-3). */
+// Spec R-BOX-3.
+/** What runs without a rule writes nothing: in a sandbox it cannot. */
 function accessOf(command: string): 'read-only' | 'project' {
   return isReadOnlyCommand(command) ? 'read-only' : 'project'
 }
@@ -260,8 +264,9 @@ function outcomeOf(
   return end.exitCode === 0 ? undefined : exitCode(end.exitCode, answer)
 }
 
+// Spec R-AGENT-8.
 /**
- * Agents run side by side over one shell: none moves it, or a command of another would run elsewhere than where it was judged (spec R-AGENT-8).
+ * Agents run side by side over one shell: none moves it, or a command of another would run elsewhere than where it was judged.
  */
 function directoryNote({ directory }: ShellEnd, workspace: Workspace, isAgent: boolean): string | undefined {
   if (isAgent) {

@@ -23,6 +23,7 @@ function wholly(whole: string): Ends {
  * B2: what is held never exceeds a small multiple of `limit`, however much is appended.
  */
 export class BoundedOutput {
+  /** Most characters of the text. */
   readonly limit: number
   readonly #redact: ((text: string) => string) | undefined
   readonly #overflow: ((text: string) => void) | undefined
@@ -55,6 +56,7 @@ export class BoundedOutput {
     return this.#tail.slice(Math.max(0, characters - (this.#length - this.#tail.length)))
   }
 
+  /** Adds text at the end. */
   append(text: string): void {
     for (const listener of this.#followers) listener(text)
     if (this.#length + text.length > this.limit) this.#overflow?.(this.#length <= this.limit ? this.#head + text : text)
@@ -70,6 +72,7 @@ export class BoundedOutput {
     if (this.#tail.length > 4 * this.limit + 4096) this.#tail = this.#tail.slice(-this.limit)
   }
 
+  /** The text within its bound: all of it, or head and tail. */
   toString(): string {
     const { whole, head, tail, leftOut } = this.#ends(noteLength)
     return whole ?? `${head}\n\n${outputLeftOut(leftOut)}\n\n${tail}`

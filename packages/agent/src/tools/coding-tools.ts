@@ -22,6 +22,7 @@ import { asOffered } from './tool-profile.ts'
 
 /** Options of `createCodingTools`. */
 export interface CodingToolsOptions {
+  /** Which tools are offered, and in which words. Default: `default`. */
   readonly toolProfile?: ToolProfile
   /**
    * How a model writes the task list: `tasks` (default), with TaskCreate, TaskUpdate, TaskList and TaskGet; `todos`, with TodoWrite; or `both`. Calls of

@@ -27,9 +27,13 @@ import { createFile, type Where } from './write-file.ts'
 
 /** Input of the Edit tool. */
 export interface EditInput {
+  /** Path of the file. */
   readonly file_path: string
+  /** The text to replace; it must occur once, unless `replace_all` is set. */
   readonly old_string: string
+  /** The text in its place. */
   readonly new_string: string
+  /** Replace every occurrence. Default: false. */
   readonly replace_all?: boolean
 }
 

@@ -18,10 +18,15 @@ import { losesSecrets } from './write-file.ts'
 
 /** Input of the NotebookEdit tool. */
 export interface NotebookEditInput {
+  /** Path of the notebook. */
   readonly notebook_path: string
+  /** Id of the cell, or the one to insert behind. */
   readonly cell_id?: string
+  /** The new text of the cell. */
   readonly new_source: string
+  /** Kind of the cell; required to insert one. */
   readonly cell_type?: 'code' | 'markdown'
+  /** What to do with the cell. Default: `replace`. */
   readonly edit_mode?: 'replace' | 'insert' | 'delete'
 }
 

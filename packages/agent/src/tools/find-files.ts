@@ -27,7 +27,9 @@ import type { Workspace } from './workspace.ts'
 
 /** Input of the Glob tool. */
 export interface GlobInput {
+  /** A glob pattern, such as `*.ts`. */
   readonly pattern: string
+  /** The folder to look in. Default: the working directory. */
   readonly path?: string
 }
 

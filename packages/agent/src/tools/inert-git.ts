@@ -8,7 +8,9 @@ export type ReadOnlyGit = (args: readonly string[]) => Promise<GitOutput | undef
 
 /** Limits of a git command that runs nothing of the repository: time and output. */
 export interface ReadOnlyGitLimits {
+  /** Most milliseconds that it may take. */
   readonly timeoutMs: number
+  /** Most bytes that it may print. */
   readonly mostBytes: number
 }
 

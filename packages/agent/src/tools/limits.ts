@@ -10,6 +10,7 @@ export interface Limits {
   readonly lineCharacters: number
   /** Characters of one Read, Grep or Glob result. */
   readonly readCharacters: number
+  /** Characters of one result of a search. */
   readonly searchCharacters: number
   /** Size of an image once it is base64: the Messages API refuses more. */
   readonly imageBytes: number
@@ -17,13 +18,17 @@ export interface Limits {
   readonly imageFileBytes: number
   /** Files larger than this are neither edited nor hashed. */
   readonly editBytes: number
+  /** Files that one Glob lists. */
   readonly globFiles: number
   /** Bytes of a file that one Read goes through. */
   readonly readBytes: number
   /** How long one Grep or Glob may take. */
   readonly searchMs: number
+  /** Characters of the output of one command. */
   readonly bashOutputCharacters: number
+  /** Milliseconds that a command may take when the call does not say. */
   readonly bashTimeoutMs: number
+  /** Most milliseconds that a call can ask for. */
   readonly bashMaxTimeoutMs: number
   /** Between SIGTERM and SIGKILL. */
   readonly killGraceMs: number

@@ -9,10 +9,11 @@ const mostRedactedBytes = 8 * 1024 * 1024
 /** No secret is as long: half of one at the end of what is looked through is left out with so much of it. */
 const longestSecret = 64 * 1024
 
+// Spec R-SECRET-1.
 /**
  * All of an output that is too long to be shown, on its way to disk. It is the person's own file (0600), which nothing reads before the result was
  * looked at: `LargeResults.save` takes it over. A disk that refuses it costs the file and nothing else.
- * What is looked through for secrets is held until the end and comes to disk without them: a crash leaves none there (spec R-SECRET-1).
+ * What is looked through for secrets is held until the end and comes to disk without them: a crash leaves none there.
  */
 export class OutputSpool {
   readonly path: string

@@ -7,20 +7,27 @@ import { planModeWords } from '@halting/policy'
 
 /** One thing that a person can choose. */
 export interface QuestionOption {
+  /** What the person sees and chooses. */
   readonly label: string
+  /** What choosing it means. */
   readonly description?: string
 }
 
 /** One question to a person. */
 export interface Question {
+  /** The question. */
   readonly question: string
+  /** A short title, in a word or two. */
   readonly header?: string
+  /** What the person can choose; without any the answer is free text. */
   readonly options?: readonly QuestionOption[]
+  /** Whether several can be chosen. Default: false. */
   readonly multiSelect?: boolean
 }
 
 /** Input of the AskUserQuestion tool. */
 export interface AskUserQuestionInput {
+  /** The questions, in order. */
   readonly questions: readonly Question[]
   /** What the person said, by question: whoever asks puts it there with `updatedInput`. */
   readonly answers?: JsonObject
@@ -28,16 +35,21 @@ export interface AskUserQuestionInput {
 
 /** Input of the ExitPlanMode tool. */
 export interface ExitPlanModeInput {
+  /** The plan, in Markdown. */
   readonly plan: string
 }
 
+// Spec R-PLAN-1.
 /**
  * Tools that put something to a person: for programs in which somebody answers, or comes later. The rules always have a person decide
- * about their calls (spec R-PLAN-1), whatever the mode. `planInstructions`: how a plan is made, in place of ours.
+ * about their calls, whatever the mode. `planInstructions`: how a plan is made, in place of ours.
  */
 export function createPersonTools({
   planInstructions,
-}: { readonly planInstructions?: string } = {}): readonly AnyLeafTool[] {
+}: {
+  /** How a plan is made, for the model. Default: built-in instructions. */
+  readonly planInstructions?: string
+} = {}): readonly AnyLeafTool[] {
   const planWords = planModeWords({ instructions: planInstructions, hasExit: true })
   return [createAskUserQuestionTool(), createEnterPlanModeTool(planWords), createExitPlanModeTool()]
 }

@@ -28,8 +28,9 @@ interface Question {
   readonly unseen: string | undefined
 }
 
+// Spec R-HAND-10.
 /**
- * Why a change of a file cannot be made, before a person is asked about it (spec R-HAND-10). The disk is looked at only where the caller may read the file
+ * Why a change of a file cannot be made, before a person is asked about it. The disk is looked at only where the caller may read the file
  * without a question, or has read it: else the reason would tell what rules hide.
  */
 export async function whyNotChanged(

@@ -33,6 +33,7 @@ import type { Workspace } from './workspace.ts'
 
 /** Input of the Read tool. */
 export interface ReadInput {
+  /** Path of the file. */
   readonly file_path: string
   /** The first line, counted from 1. */
   readonly offset?: number

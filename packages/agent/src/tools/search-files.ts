@@ -31,18 +31,31 @@ export type GrepMode = 'files_with_matches' | 'content' | 'count'
 
 /** Input of the Grep tool. */
 export interface GrepInput {
+  /** A regular expression. */
   readonly pattern: string
+  /** File or folder to look in. Default: the working directory. */
   readonly path?: string
+  /** Only files that match this glob pattern. */
   readonly glob?: string
+  /** Only files of this type, such as `js`. */
   readonly type?: string
+  /** What is shown of the matches. Default: the names of the files. */
   readonly output_mode?: GrepMode
+  /** Lines to show after each match. */
   readonly '-A'?: number
+  /** Lines to show before each match. */
   readonly '-B'?: number
+  /** Lines to show before and after each match. */
   readonly '-C'?: number
+  /** Show numbers of lines. Default: true. */
   readonly '-n'?: boolean
+  /** Ignore case. Default: false. */
   readonly '-i'?: boolean
+  /** Most lines or files to show. */
   readonly head_limit?: number
+  /** Lines or files to skip before that. */
   readonly offset?: number
+  /** Let the pattern match over several lines. Default: false. */
   readonly multiline?: boolean
 }
 

@@ -25,9 +25,10 @@ export interface ShellPosition {
   resetShell(): void
 }
 
+// Spec R-HAND-9.
 /**
  * Where a command starts. It was judged for the working directory and was written for it: where that is gone it starts in no other one, unless it changes
- * to a folder by its full path before anything else (spec R-HAND-9).
+ * to a folder by its full path before anything else.
  */
 export function startFolder(command: string, position: ShellPosition): StartFolder {
   const { cwd, shellDirectory } = position

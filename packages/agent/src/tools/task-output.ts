@@ -19,6 +19,7 @@ import type { Workspace } from './workspace.ts'
 
 /** Input of the TaskOutput tool. */
 export interface TaskOutputInput {
+  /** Id of the task. */
   readonly task_id: string
   /** Waits for the task to end; true when absent. */
   readonly block?: boolean

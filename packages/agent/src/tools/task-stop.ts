@@ -7,6 +7,7 @@ import type { Workspace } from './workspace.ts'
 
 /** Input of the TaskStop tool. */
 export interface TaskStopInput {
+  /** Id of the task. */
   readonly task_id: string
 }
 

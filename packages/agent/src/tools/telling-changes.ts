@@ -2,9 +2,10 @@ import type { ToolContext, ToolOutput } from '@halting/core'
 import type { AnyLeafTool } from '@halting/core/adapters'
 import type { Workspace } from './workspace.ts'
 
+// Spec R-HAND-7.
 /**
  * The tool, whose results also tell which files have changed on disk since the model saw them: by a person, by another program, by a command of its
- * own (spec R-HAND-7).
+ * own.
  */
 export function tellingChanges(tool: AnyLeafTool, workspace: Workspace): AnyLeafTool {
   return {

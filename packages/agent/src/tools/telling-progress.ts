@@ -3,7 +3,8 @@ import type { AnyLeafTool } from '@halting/core/adapters'
 
 const defaultEveryMs = 5_000
 
-/** The tool, which tells while it works how long it has been at it: `tool_progress` of the SDK message format (spec R-BACK-9). */
+// Spec R-BACK-9.
+/** The tool, which tells while it works how long it has been at it: `tool_progress` of the SDK message format. */
 export function tellingProgress<T extends AnyLeafTool | Tool>(tool: T, everyMs: number = defaultEveryMs): T {
   return {
     ...tool,

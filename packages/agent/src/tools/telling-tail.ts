@@ -5,7 +5,8 @@ import type { BoundedOutput } from './bounded-output.ts'
 const everyMs = 1_000
 const tailCharacters = 1_000
 
-/** Tells while a command runs what it wrote last, once a second where there is more: for people to look at (spec R-BACK-9a). Call the result to end it. */
+// Spec R-BACK-9a.
+/** Tells while a command runs what it wrote last, once a second where there is more: for people to look at. Call the result to end it. */
 export function tellingTail(output: BoundedOutput, { progress }: Pick<ToolContext, 'progress'>): () => void {
   const began = performance.now()
   let told = 0

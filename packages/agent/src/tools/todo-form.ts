@@ -3,7 +3,9 @@ import { filledText, inputForm, type InputForm, oneOf, optional } from './input.
 
 /** One thing to do. */
 export interface Todo {
+  /** The task, in a few words. */
   readonly content: string
+  /** How far it is. */
   readonly status: 'pending' | 'in_progress' | 'completed'
   /** What is said while it is being done. */
   readonly activeForm?: string
@@ -11,6 +13,7 @@ export interface Todo {
 
 /** Input of the TodoWrite tool. */
 export interface TodoWriteInput {
+  /** The whole list, in place of the former. */
   readonly todos: readonly Todo[]
 }
 

@@ -3,7 +3,8 @@ import { changedTaskList, memoOfChange, replacement, taskListAt } from './task-l
 import { todosWritten } from './task-list/task-list-texts.ts'
 import { type Todo, todoForm, type TodoWriteInput } from './todo-form.ts'
 
-/** Replaces the task list of the conversation as a whole (spec R-TODO-1). Shown to a model in place of the tools for single tasks. */
+// Spec R-TODO-1.
+/** Replaces the task list of the conversation as a whole. Shown to a model in place of the tools for single tasks. */
 export function createTodoWriteTool(): Tool<TodoWriteInput> {
   return {
     name: 'TodoWrite',

@@ -8,7 +8,8 @@ import type { Workspace } from './workspace.ts'
 const longestSeconds = 24 * 60 * 60
 const defaultSeconds = 600
 
-/** Waits in the place of the model: no request is made meanwhile (spec R-WAIT-10). */
+// Spec R-WAIT-10.
+/** Waits in the place of the model: no request is made meanwhile. */
 export function createWaitTool(workspace: Workspace): Tool<WaitInput> {
   const form = inputForm<WaitInput>('Wait', {
     task_id: optional(filledText('Wait for this background command or agent to end')),

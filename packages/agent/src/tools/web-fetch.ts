@@ -5,12 +5,15 @@ import type { Workspace } from './workspace.ts'
 
 /** Input of the WebFetch tool. */
 export interface WebFetchInput {
+  /** Address of the page. */
   readonly url: string
-  /** What the model wants to know of the page: another one reads it and answers (spec R-WEB-8). */
+  // Spec R-WEB-8.
+  /** What the model wants to know of the page: another one reads it and answers. */
   readonly prompt?: string
 }
 
-/** Fetches a page as Markdown. It reaches the internet alone: no address of this machine or a private network (spec R-WEB-2). */
+// Spec R-WEB-2.
+/** Fetches a page as Markdown. It reaches the internet alone: no address of this machine or a private network. */
 export function createWebFetchTool(workspace: Workspace): Tool<WebFetchInput> {
   const form = inputForm<WebFetchInput>('WebFetch', {
     url: filledText('Full URL; http becomes https'),

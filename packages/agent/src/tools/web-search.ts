@@ -8,7 +8,8 @@ import type { Workspace } from './workspace.ts'
 const mostDomains = 50
 const mostQueryCharacters = 1_000
 
-/** Searches the web by the own tool of the service of a model, or by a tool of an MCP server (spec R-SEARCH-10). */
+// Spec R-SEARCH-10.
+/** Searches the web by the own tool of the service of a model, or by a tool of an MCP server. */
 export function createWebSearchTool(workspace: Workspace): Tool<WebSearchInput> {
   const form = inputForm<WebSearchInput>('WebSearch', {
     query: filledText('What to search for'),

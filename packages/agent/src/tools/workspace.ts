@@ -27,9 +27,11 @@ import { exactName } from './shown-name.ts'
 export interface WorkspaceOptions {
   /** Where the agent works. Relative paths of the file tools are relative to this, wherever the shell has gone. */
   readonly cwd: string
+  /** Further folders of the workspace. */
   readonly additionalDirectories?: readonly string[]
   /** Environment of commands; the program's own when absent. */
   readonly env?: Environment
+  /** Bounds of the tools. What is left out has its default. */
   readonly limits?: Partial<Limits>
   /** Paths that Grep and Glob must not show, such as `RulePermissions.deniesReading`. */
   readonly hides?: (path: string, rights?: CallerRights) => boolean
@@ -63,13 +65,19 @@ function agentIdOf({ agentType, state }: Caller): string | undefined {
 
 /** What the tools of one session share: directories, what was read, where the shell is, what runs. */
 export class Workspace {
+  /** The working directory, by its real path. */
   readonly cwd: string
+  /** The folders of the workspace, by their real paths. */
   readonly directories: readonly string[]
+  /** The environment of commands. */
   readonly env: Environment
+  /** Bounds of the tools. */
   readonly limits: Limits
   /** Files as the main conversation saw them. */
   readonly files: FileStates = new FileStates()
+  /** Processes that tools have started. */
   readonly processes: ProcessTable
+  /** Tasks in the background. */
   readonly tasks: BackgroundTasks = new BackgroundTasks()
   /** Ends or leaves what runs; there once a command was started. */
   leaveRunning: typeof LeaveRunning | undefined
@@ -77,16 +85,23 @@ export class Workspace {
   traceparentOf: ((callId: string) => string | undefined) | undefined
   /** What lives on when this program ends. */
   readonly left: LeftRunning = new LeftRunning()
+  /** Whether searches leave a path out. */
   readonly hides: (path: string, rights?: CallerRights) => boolean
+  /** Whether a person is asked before a path is read. */
   readonly asksToRead: (path: string, rights?: CallerRights) => boolean
+  /** Makes images fit for a service. */
   readonly fitImage: FitImage
+  /** Gives the address of the module that reads PDFs; undefined for none. */
   readonly pdfLibrary: PdfLibrary | undefined
+  /** What WebFetch may reach. */
   readonly web: WebOptions
   /** Takes secrets out of what is shown of files and commands, where a person wants that. */
   redact?: (text: string) => string
   /** Secrets of known forms, too: then output of what lives on, which nobody looks at, is written to no file. */
   redactsSecrets = false
+  /** Stores files before they are changed; undefined for no storing. */
   readonly checkpoints: FileCheckpoints | undefined
+  /** Folder for outputs that are too long; undefined for none. */
   readonly spoolFolder: string | undefined
   /** Who searches the web, and what rules deny of it; the service of the model that is asked when absent. */
   webSearch?: WebSearchPort

@@ -6,7 +6,9 @@ import type { Workspace } from './workspace.ts'
 
 /** Input of the Write tool. */
 export interface WriteInput {
+  /** Path of the file. */
   readonly file_path: string
+  /** The whole text of the file. */
   readonly content: string
 }
 

@@ -16,7 +16,8 @@ export interface PageQuestion {
 const answerTokens = 4_000
 const answerMs = 60_000
 
-/** What a model says of the page (spec R-WEB-8). Where none does, the page itself, and why. */
+// Spec R-WEB-8.
+/** What a model says of the page. Where none does, the page itself, and why. */
 export async function answerAboutPage({ fetched, prompt, ask, model }: PageQuestion): Promise<ToolOutput> {
   const { output, page } = fetched
   if (page === undefined) return output

@@ -4,6 +4,7 @@ import type { JsonObject } from '@halting/core'
 
 /** Input of the WebSearch tool. */
 export interface WebSearchInput {
+  /** What to search for. */
   readonly query: string
   /** Results of these domains, and of what lies below them, alone. */
   readonly allowed_domains?: readonly string[]

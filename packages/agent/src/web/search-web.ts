@@ -23,7 +23,8 @@ const answerTokens = 4_000
 const answerMs = 120_000
 const mostSources = 50
 
-/** Searches the web by whoever the workspace says (spec R-SEARCH-10 to R-SEARCH-18). */
+// Spec R-SEARCH-10 to R-SEARCH-18.
+/** Searches the web by whoever the workspace says. */
 export async function searchWeb(input: WebSearchInput, context: Context, workspace: Workspace): Promise<ToolOutput> {
   const { by = 'service', bounds } = workspace.webSearch ?? {}
   const denied: SearchBounds = bounds?.(context.rights) ?? nothingDenied

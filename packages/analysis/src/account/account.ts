@@ -22,7 +22,9 @@ import { toolFigures, type ToolFigures } from './tools.ts'
 
 /** Where a run ended and why; what stood beside that; who was behind what failed. */
 export interface AccountedEnding {
+  /** The ending. */
   readonly reason: EndingReason
+  /** The signal that led to it. */
   readonly signal: StopSignalJson
   /** The budget that it shared with other runs and that ended it; absent where a limit of its own, or something else, did. */
   readonly sharedBudget?: SharedBudgetEnd
@@ -30,16 +32,26 @@ export interface AccountedEnding {
   readonly retryAt?: string
   /** Signals that stood beside it. */
   readonly others: readonly StopSignalJson[]
-  readonly error: { readonly code: string; readonly message: string } | null
+  /** What failed; null for an ending without an error. */
+  readonly error: {
+    /** Code of the error. */
+    readonly code: string
+    /** What happened. */
+    readonly message: string
+  } | null
   /** Calls that were left behind because they did not heed the abort. */
   readonly stillRunning: readonly string[]
 }
 
 /** What one phase of the run took. */
 export interface PhaseFigures {
+  /** The phase. */
   readonly phase: Phase
+  /** Active milliseconds. */
   readonly ms: number
+  /** Model requests. */
   readonly requests: number
+  /** Input and output tokens, with what was charged at worst case. */
   readonly tokens: number
   /** What services reported. */
   readonly costUsd: number
@@ -47,13 +59,17 @@ export interface PhaseFigures {
 
 /** One step, for lists of those that took most. */
 export interface StepFigures {
+  /** The phase that the step belongs to. */
   readonly phase: Phase
   /** '' for the main loop, else the path of agents. */
   readonly scope: string
+  /** Number of the request. */
   readonly request: number
   /** The model, the tool with what it was asked, or the name of the step. */
   readonly what: string
+  /** Active milliseconds. */
   readonly ms: number
+  /** Input and output tokens. */
   readonly tokens: number
   /** What services reported. */
   readonly costUsd: number
@@ -63,19 +79,26 @@ export interface StepFigures {
 
 /** Why a run stopped and where it went, told from its record alone. JSON. */
 export interface Account {
+  /** Which run it is. */
   readonly run: RunIdentity
   /** Null for a run that goes on, or whose process was ended. */
   readonly ending: AccountedEnding | null
   /** Signals that a hook had the run go on in spite of, by whom, and before which request. */
   readonly overridden: readonly {
+    /** Id of the hook. */
     readonly by: string
+    /** Number of the request. */
     readonly request: number
+    /** The signals that it overrode. */
     readonly signals: readonly StopSignalJson[]
   }[]
+  /** Each limit with what was used of it. */
   readonly limits: readonly LimitFigures[]
+  /** How often the loop went round, by the reason. */
   readonly laps: readonly IterationFigures[]
   /** As it stood at the end, or stands now. */
   readonly ranking: RankingLeft
+  /** What the run came to. */
   readonly totals: Totals
   /** The part of the totals that the run carried over from one before it. */
   readonly carried: Pick<Totals, 'turns' | 'tokens' | 'costUsd' | 'activeMs'>
@@ -87,11 +110,15 @@ export interface Account {
   readonly tools: readonly ToolFigures[]
   /** The longest first. */
   readonly slowest: readonly StepFigures[]
+  /** The dearest first. */
   readonly dearest: readonly StepFigures[]
   /** Requests that waited for what others had reserved, how long together, and how many of them were not paid in the end; absent when none waited. */
   readonly budgetWaits?: WaitFigures
   /** The same for what others had reserved of standing budgets, by the name of each; absent when none waited. */
-  readonly standingWaits?: readonly (WaitFigures & { readonly budget: string })[]
+  readonly standingWaits?: readonly (WaitFigures & {
+    /** Name of the budget. */
+    readonly budget: string
+  })[]
   /** Waits for services that were over their limit or out of order; absent for none. */
   readonly serviceWaits?: ServiceWaitFigures
   /** Pauses at a limit, until a person raised it or the run ended; absent for none. */
@@ -104,6 +131,7 @@ export interface Account {
 
 /** Requests that waited for what others had reserved. */
 export interface WaitFigures {
+  /** Requests that waited. */
   readonly requests: number
   /** How long together. */
   readonly ms: number

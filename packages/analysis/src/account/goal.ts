@@ -14,16 +14,21 @@ export interface RecordedRound {
   readonly scope: string
   /** The request of the main loop or the agent that it came after; for a baseline the one that it came before. */
   readonly request: number
+  /** When the goals were checked. */
   readonly place: RoundPlace
   /** Milliseconds since 1970. */
   readonly at: number
+  /** Milliseconds that the round took. */
   readonly durationMs: number
+  /** Whether every check passed. */
   readonly met: boolean
   /** Up to the first that failed. */
   readonly checks: readonly GoalCheck[]
   /** Files that are protected and have changed: then nothing was checked. */
   readonly tampered: readonly string[]
+  /** Files that the checks themselves changed. */
   readonly changedByChecks: readonly string[]
+  /** Tests that changed since the goals were set. */
   readonly changedTests: readonly string[]
   /** The run was aborted meanwhile: what it came to does not count. */
   readonly isCut: boolean
@@ -97,7 +102,14 @@ export interface GoalFigures extends GoalResult {
   /** Only where `met` is unknown. */
   readonly whyUnknown?: GoalUnknown
   /** Rounds of checks of the main loop: all that were made, those that failed, and how long they took together. */
-  readonly rounds: { readonly made: number; readonly failed: number; readonly ms: number }
+  readonly rounds: {
+    /** All rounds. */
+    readonly made: number
+    /** Rounds that failed. */
+    readonly failed: number
+    /** Milliseconds of all rounds together. */
+    readonly ms: number
+  }
   /** The last check that failed; null for none. */
   readonly lastFailed: GoalCheck | null
 }

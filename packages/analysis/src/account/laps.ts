@@ -4,6 +4,7 @@ import { allowances, rankingOf, transitions, type RunLimits } from '@halting/cor
 
 /** How often the loop went round for one reason, and what that has used of its allowance. */
 export interface IterationFigures {
+  /** The reason for the iteration. */
   readonly transition: IterationReason
   /** In the whole run. */
   readonly laps: number

@@ -13,12 +13,15 @@ export type LimitPauseEnd = Extract<RunEvent, { readonly type: 'limit_answered' 
 export interface OpenLimitPause {
   /** The request of the main loop. */
   readonly request: number
+  /** Which limit it is. */
   readonly limit: RaisableLimit
   /** How much of it was used, and the limit, in its unit. */
   readonly used: number
+  /** The limit, in its unit. */
   readonly of: number
   /** When it began, and until when an answer is waited for, in milliseconds since 1970; null where there is no end. */
   readonly sinceMs: number
+  /** Until when an answer is waited for, in milliseconds since 1970; null for no end. */
   readonly untilMs: number | null
 }
 
@@ -26,6 +29,7 @@ export interface OpenLimitPause {
 export interface RecordedLimitPause extends OpenLimitPause {
   /** The name of the step with which it ended. */
   readonly name: string
+  /** How the pause ended. */
   readonly outcome: LimitPauseEnd
   /** What the limit was raised to; null for no limit; absent where it was not raised. */
   readonly to?: number | null
@@ -35,6 +39,7 @@ export interface RecordedLimitPause extends OpenLimitPause {
 
 /** What pauses of a run came to. JSON. */
 export interface LimitPauseFigures {
+  /** The pauses, in order. */
   readonly pauses: readonly RecordedLimitPause[]
   /** How long together, in milliseconds by the wall clock. It is no active time. */
   readonly ms: number

@@ -22,8 +22,11 @@ export type LimitName =
 
 /** How full a limit was when the run ended, or is now. */
 export interface LimitFigures {
+  /** Which limit it is. */
   readonly limit: LimitName
+  /** Unit of `used` and `max`. */
   readonly unit: 'turns' | 'calls' | 'usd' | 'tokens' | 'ms' | 'tries' | 'repeats'
+  /** How much is used. */
   readonly used: number
   /** Null: no limit was set, or the record of an earlier version does not say. */
   readonly max: number | null

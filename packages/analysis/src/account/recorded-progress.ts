@@ -4,14 +4,17 @@ import { isAtWorst, recordedSteps, type RecordedRequest, type RecordedSteps } fr
 
 /** What a run came to. Costs are in US dollars. */
 export interface Totals {
+  /** Turns. */
   readonly turns: number
   /** Attempts at model requests that are on record. */
   readonly requests: number
+  /** Input and output tokens. */
   readonly tokens: number
   /** What services told. */
   readonly costUsd: number
   /** With what nobody told, which is charged at worst case, and what open requests may cost. */
   readonly committedUsd: number
+  /** Active milliseconds. */
   readonly activeMs: number
 }
 
@@ -21,6 +24,7 @@ export interface RecordedProgress {
   readonly spent: RunProgress
   /** A turn was granted, and its model not asked. */
   readonly isTurnOpen: boolean
+  /** What the run came to. */
   readonly totals: Totals
 }
 

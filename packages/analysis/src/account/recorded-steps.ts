@@ -7,6 +7,7 @@ export type Phase = 'model' | 'compaction' | 'tools' | 'hooks' | 'checks' | 'wai
 
 /** One step as it is on record. */
 export interface RecordedStep {
+  /** The phase that the step belongs to. */
   readonly phase: Phase
   /** '' for the main loop, else the path of agents. */
   readonly scope: string
@@ -14,15 +15,21 @@ export interface RecordedStep {
   readonly name: string
   /** The request of the main loop or the agent that it belongs to. */
   readonly request: number
+  /** When it began, in milliseconds of the session's active clock. */
   readonly at: number
+  /** Milliseconds that it took; so far, of an open one. */
   readonly durationMs: number
+  /** Whether it has no result on record. */
   readonly isOpen: boolean
 }
 
 /** One attempt at a model request, with what it was charged. An open one has what was reserved for it. */
 export interface RecordedRequest extends RecordedStep {
+  /** Id of the model. */
   readonly model: string
+  /** Input and output tokens. */
   readonly tokens: number
+  /** Nano-dollars: 1e-9 US dollars. */
   readonly nanos: number
   /** Calls that its reply asked for. */
   readonly calls: readonly RecordedCall[]
@@ -34,20 +41,29 @@ export interface RecordedRequest extends RecordedStep {
 
 /** One call of a tool, and what became of it. */
 export interface RecordedCall {
+  /** '' for the main loop, else the path of agents. */
   readonly scope: string
+  /** Id of the call. */
   readonly id: string
+  /** Name of the tool. */
   readonly name: string
+  /** Input of the call. */
   readonly input: unknown
   /** `open`: on record as asked for, without a result. */
   status: ToolStatus | 'open'
+  /** Characters that the result put into the conversation. */
   resultCharacters: number
+  /** Milliseconds that it took. */
   durationMs: number
 }
 
 /** Everything that a run did, read once. */
 export interface RecordedSteps {
+  /** All steps, in order. */
   readonly steps: readonly RecordedStep[]
+  /** Those that are requests of models. */
   readonly requests: readonly RecordedRequest[]
+  /** All calls, in order. */
   readonly calls: readonly RecordedCall[]
   /** What waits for money came to, whoever waited. */
   readonly budgetWaits: readonly RecordedWait[]
@@ -57,8 +73,11 @@ export interface RecordedSteps {
 export interface RecordedWait {
   /** The standing budget that had too little; absent for a limit of the run. */
   readonly budget?: string
+  /** Whether the request still did not fit after the wait. */
   readonly isRefused: boolean
+  /** US dollars that others had reserved. */
   readonly reservedUsd: number
+  /** Milliseconds that it waited. */
   readonly durationMs: number
 }
 

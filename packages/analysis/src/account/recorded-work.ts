@@ -5,17 +5,21 @@ import { isAtWorst, recordedSteps, type Phase, type RecordedRequest } from './re
 
 /** One attempt at a model request that is on record, with what came of it. */
 export interface PastRequest {
+  /** The phase that the request belongs to. */
   readonly phase: Phase
   /** '' for the main loop, else the path of agents. */
   readonly scope: string
   /** Its name without the number of the attempt: attempts at the same request have the same. */
   readonly name: string
+  /** Id of the model that was asked. */
   readonly model: string
   /** `unknown`: on record as begun, and its reply was lost. `open`: the record ends in its middle. */
   readonly came: 'answered' | 'failed' | 'aborted' | 'unknown' | 'open'
   /** Why the service did not answer; null where it did. */
   readonly failure: ModelErrorKind | null
+  /** Milliseconds that it took. */
   readonly durationMs: number
+  /** Input and output tokens; at worst case where nobody reported them. */
   readonly tokens: number
   /** In nano-dollars; of an open one what was reserved. */
   readonly nanos: number
@@ -24,13 +28,23 @@ export interface PastRequest {
   /** What the service counted of the model that was asked; zeros where it told nothing. */
   readonly usage: Usage
   /** The part of other models, which the service asked by itself. It is in `nanos`. */
-  readonly others: readonly { readonly model: string; readonly nanos: number; readonly usage: Usage }[]
+  readonly others: readonly {
+    /** Id of the model. */
+    readonly model: string
+    /** Nano-dollars: 1e-9 US dollars. */
+    readonly nanos: number
+    /** Tokens. */
+    readonly usage: Usage
+  }[]
 }
 
 /** One call of a tool that is on record, and what became of it. */
 export interface CallOutcome {
+  /** '' for the main loop, else the path of agents. */
   readonly scope: string
+  /** Id of the call. */
   readonly id: string
+  /** Name of the tool. */
   readonly tool: string
   /** `open`: on record as asked for, without a result. */
   readonly status: ToolStatus | 'open'
@@ -38,7 +52,9 @@ export interface CallOutcome {
 
 /** What a run asked models and tools, one by one: for sums over many runs. Subagents are in it. */
 export interface RecordedWork {
+  /** The requests, in order. */
   readonly requests: readonly PastRequest[]
+  /** The calls, in order. */
   readonly calls: readonly CallOutcome[]
 }
 

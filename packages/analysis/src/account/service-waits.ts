@@ -38,16 +38,21 @@ export interface RecordedServiceWait extends ServiceRefusal {
 
 /** A wait that has no result on record: the run waits now, or its process was killed. JSON. */
 export interface OpenServiceWait extends ServiceRefusal {
+  /** '' for the main loop, else the path of agents. */
   readonly scope: string
   /** Since when, and until when at the latest; milliseconds since 1970. */
   readonly sinceMs: number
+  /** When the wait ends at the latest, in milliseconds since 1970. */
   readonly untilMs: number
 }
 
 /** Waits for one model for one reason. JSON. */
 export interface ServiceWaitCause extends Omit<ServiceRefusal, 'message' | 'saidMs'> {
+  /** Waits that are over. */
   readonly waits: number
+  /** Milliseconds of all of them together. */
   readonly ms: number
+  /** Milliseconds of the longest. */
   readonly longestMs: number
 }
 
@@ -57,6 +62,7 @@ export interface ServiceWaitFigures {
   readonly waits: number
   /** How long together, in milliseconds by the wall clock; waits at the same time count once. It is no active time. */
   readonly ms: number
+  /** Milliseconds of the longest wait. */
   readonly longestMs: number
   /** How long the run might wait together; null where the record does not say. */
   readonly maxMs: number | null

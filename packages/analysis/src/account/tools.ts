@@ -5,7 +5,9 @@ import { isAtWorst, type RecordedCall, type RecordedRequest, type RecordedStep }
 export interface ToolFigures {
   /** Null: requests whose reply asked for no tool. */
   readonly tool: string | null
+  /** Calls of the tool. */
   readonly calls: number
+  /** Calls that failed. */
   readonly failed: number
   /** Without a result: they were running when the record ends, or nobody answered. */
   readonly open: number
@@ -17,6 +19,7 @@ export interface ToolFigures {
   readonly costUsd: number
   /** The part of the tokens, and the cost in addition, that no service reported: charged at worst case. */
   readonly unknownTokens: number
+  /** US dollars that no service reported, charged at worst case. */
   readonly unknownUsd: number
   /** What its results put into the conversation. */
   readonly resultCharacters: number

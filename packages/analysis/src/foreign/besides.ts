@@ -16,9 +16,10 @@ interface ToldAgent extends Beside {
   readonly agentId: string | undefined
 }
 
+// Spec R-FOR-4b.
 /**
  * Requests of subagents of one session, each once, with its last figures: from lines of the session, from files of subagents, and from what the
- * session tells of their progress. Of an agent of which nothing else is left, what its result says counts (spec R-FOR-4b).
+ * session tells of their progress. Of an agent of which nothing else is left, what its result says counts.
  */
 export class Besides {
   readonly #requests = new Map<string, Beside>()

@@ -289,7 +289,8 @@ function outputOf(output: unknown): { readonly content: MessageContent; readonly
   return { content: text, isError: code !== undefined && code !== '0' }
 }
 
-/** An output without the name that Codex gave it and without the time that it took: the same command gives the same output (spec R-FOR-12). */
+// Spec R-FOR-12.
+/** An output without the name that Codex gave it and without the time that it took: the same command gives the same output. */
 function withoutClock(content: MessageContent): MessageContent {
   if (typeof content === 'string') return textWithoutClock(content)
   const [first, ...others] = content

@@ -6,15 +6,21 @@ import type { ForeignProgram } from './session.ts'
 
 /** Whose sessions are looked for. */
 export interface ForeignPlace {
+  /** Only sessions of this working directory. */
   readonly cwd: string
+  /** The person's own folder. */
   readonly home: string
+  /** The environment, for variables that move the files. */
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
 /** The file of a session of another program. */
 export interface ForeignFile {
+  /** Which program recorded it. */
   readonly program: ForeignProgram
+  /** Id of the session. */
   readonly sessionId: string
+  /** Path of the file. */
   readonly path: string
 }
 

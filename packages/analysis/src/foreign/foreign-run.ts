@@ -31,11 +31,13 @@ type UserEntry = Extract<TranscriptEntry, { readonly kind: 'user' }>
 
 /** A run that another program made, as far as it is known. Moments are milliseconds since the run began. */
 export interface ForeignRun {
+  /** Which run it is. */
   readonly run: RunIdentity
   /** When it began, in milliseconds since 1970; absent where the record does not say. */
   readonly beganAt?: number
   /** What was said before the first request. */
   readonly prompts: readonly ForeignSaid[]
+  /** The requests of its main loop, in order. */
   readonly turns: readonly ForeignTurn[]
   /** As far as it can be inferred; null for a run that did not end, or of which that is not known. */
   readonly ending: ForeignEnding | null
@@ -43,23 +45,31 @@ export interface ForeignRun {
 
 /** What somebody said to the model. */
 export interface ForeignSaid {
+  /** Where the message came from. */
   readonly origin: UserEntry['origin']
+  /** The message. */
   readonly content: MessageContent
 }
 
 /** How a run seems to have ended, and why that is thought. */
 export interface ForeignEnding {
+  /** The ending that fits. */
   readonly reason: EndingReason
+  /** Why that is thought, in a sentence. */
   readonly message: string
+  /** The limit that ended it, in its unit; absent for none. */
   readonly limit?: number
 }
 
 /** One request of the main loop, with what became of its calls. */
 export interface ForeignTurn {
+  /** The reply. */
   readonly message: AssistantMessage
   /** The model that was asked for, where the one that answered has no price. */
   readonly askedModel?: string
+  /** When the request was made. */
   readonly beganMs: number
+  /** When the turn was over. */
   readonly endedMs: number
   /** In any order; calls without one are open. */
   readonly results: readonly ForeignResult[]
@@ -71,22 +81,31 @@ export interface ForeignTurn {
 
 /** The result of a call. */
 export interface ForeignResult {
+  /** Id of the call. */
   readonly callId: string
+  /** The result. */
   readonly content: MessageContent
+  /** Whether the call failed. */
   readonly isError: boolean
+  /** When the result arrived. */
   readonly endedMs: number
 }
 
 /** A request of which only the figures count. */
 export interface ForeignPayment {
+  /** The model that answered. */
   readonly model: string
+  /** The model that was asked for, where the one that answered has no price. */
   readonly askedModel?: string
+  /** Tokens of the request. */
   readonly usage: Usage
+  /** When it was over. */
   readonly endedMs: number
 }
 
 /** The records that a run of ours would have left that went the same way. */
 export interface ForeignRecords {
+  /** The records. */
   readonly records: readonly StepRecord[]
   /** Models without a price: what they cost is not in the figures. */
   readonly unpriced: readonly string[]
@@ -109,6 +128,7 @@ export class ForeignCosts {
     this.#prices = prices
   }
 
+  /** Models without a price, so far. */
   get unpriced(): readonly string[] {
     return [...this.#unpriced]
   }

@@ -42,7 +42,12 @@ export function unpricedText(models: readonly string[]): string {
 
 /** What a program has counted itself, beside what we count; '' where it did not. */
 export function recordedText(
-  sessions: readonly { readonly foreign: ForeignSession; readonly costUsd: number }[],
+  sessions: readonly {
+    /** The session. */
+    readonly foreign: ForeignSession
+    /** US dollars, at the prices of this machine. */
+    readonly costUsd: number
+  }[],
 ): string {
   const told = sessions.filter(({ foreign }) => foreign.recordedUsd !== undefined)
   const [first] = told

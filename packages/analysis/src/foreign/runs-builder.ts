@@ -176,7 +176,8 @@ export class RunsBuilder {
     turn.results.push({ callId, content, isError, endedMs: turn.run === run ? endedMs : turn.endedMs })
   }
 
-  /** What passed since the last moment was the time of a person, which is no tool's (spec R-FOR-11). */
+  // Spec R-FOR-11.
+  /** What passed since the last moment was the time of a person, which is no tool's. */
   #stoodStill(run: OpenRun, at: number | undefined): void {
     if (at === undefined || run.began === undefined) return
     run.idleMs += Math.max(0, at - run.began - run.idleMs - run.nowMs)

@@ -11,14 +11,19 @@ export const programNames: { readonly [program in ForeignProgram]: string } = {
 
 /** A session that another program recorded. */
 export interface ForeignSession {
+  /** Which program recorded it. */
   readonly program: ForeignProgram
+  /** Id of the session. */
   readonly sessionId: string
   /** Where it worked, if that is told. */
   readonly cwd: string | undefined
+  /** Path of the file. */
   readonly path: string
+  /** Its runs, in order. */
   readonly runs: readonly ForeignRun[]
   /** What the program itself has counted, in dollars. */
   readonly recordedUsd: number | undefined
+  /** What of the file was not read. */
   readonly skipped: Skipped
 }
 
@@ -42,7 +47,9 @@ export interface Skipped {
 
 /** A line of more bytes than one is read of. */
 export interface LongLine {
+  /** Path of the file. */
   readonly file: string
+  /** Number of the line, from 1. */
   readonly line: number
 }
 

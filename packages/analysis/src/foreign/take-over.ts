@@ -11,7 +11,14 @@ import {
   type ForeignTurn,
 } from './foreign-run.ts'
 import { makeDurableFolder, moveInto } from '@halting/journal/files'
-import { lockSession, payloadsFolder, openNewJournal, type JournalOptions } from '@halting/journal'
+import {
+  copySession,
+  lockSession,
+  openNewJournal,
+  payloadsFolder,
+  workingCopiesOf,
+  type JournalOptions,
+} from '@halting/journal'
 import { programNames, type ForeignProgram, type ForeignSession } from './session.ts'
 
 /**
@@ -27,6 +34,8 @@ export async function takeOver(session: ForeignSession, options: JournalOptions)
       `Nothing was said in the session ${session.path} of ${programNames[session.program]}: there is nothing to go on with.`,
     )
   await makeDurableFolder(dirname(options.path))
+  // A store takes all of it at once.
+  if (workingCopiesOf(options.path) !== undefined) return writeAside(runs, options)
   const held = await lockSession(options.path, options.sessionId)
   try {
     if (existsSync(options.path))
@@ -54,6 +63,7 @@ async function writeAside(runs: readonly ForeignRun[], options: JournalOptions):
     } finally {
       await journal.close()
     }
+    if (workingCopiesOf(options.path) !== undefined) return await copySession(path, options)
     // What its lines name is there before they are.
     if (existsSync(payloadsFolder(path))) {
       await rm(payloadsFolder(options.path), { recursive: true, force: true })

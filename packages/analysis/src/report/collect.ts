@@ -153,6 +153,7 @@ export class Collector {
     }
   }
 
+  /** The report of all sessions that were added. `of`: which sessions these are, in words; `now`: milliseconds since 1970. */
   told(of: string, skipped: readonly string[], now: number): Report {
     const { since, until } = this.#period
     const bySession = this.#sessions.toSorted((a, b) => b.costUsd - a.costUsd || b.tokens - a.tokens)

@@ -1,6 +1,8 @@
 /** From one moment to another, in milliseconds since 1970; null for no bound. The second is not in it. */
 export interface Period {
+  /** The first moment. */
   readonly since: number | null
+  /** The moment after the last. */
   readonly until: number | null
 }
 

@@ -12,6 +12,7 @@ import type { Report } from './report-model.ts'
 export interface ReportScope {
   /** In words: `of this folder`. */
   readonly of: string
+  /** Only runs that began in this time. */
   readonly period: Period
   /** Only sessions that worked in this folder or below it; '' for any. */
   readonly below: string

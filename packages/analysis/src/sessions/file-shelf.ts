@@ -11,14 +11,17 @@ import { writerOf } from './writer-of.ts'
 
 /** Which files a shelf shows, and the words of the program for them. */
 export interface FileShelfOptions {
+  /** Title of the page. */
   readonly title: string
   /** Paths of the files; asked at each look, since more may come. */
   readonly find: () => Promise<readonly string[]>
+  /** Prices, by the program that recorded a session. */
   readonly prices: PricesFor
   /** What names a session to other commands, as a shell takes it. */
   readonly shellArguments: (session: AnySession, path: string) => string
   /** How the newest run of a session can continue that no process writes. */
   readonly nextStep: (session: AnySession, path: string) => Promise<NextStep>
+  /** The words for why a run ended. */
   readonly whyText: InspectedDetails['whyText']
 }
 
@@ -31,6 +34,7 @@ interface FileEntry extends Entry {
 
 /** Sessions in files, looked for anew at each look. */
 export class FileShelf implements Shelf<FileEntry> {
+  /** Title of the page. */
   readonly title: string
   readonly pauseMs = 700
   readonly #options: FileShelfOptions

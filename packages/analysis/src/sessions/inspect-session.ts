@@ -9,6 +9,7 @@ import type { AnySession } from './read-session.ts'
 
 /** What is known of a session that was read, in addition to its records. */
 export interface InspectedDetails {
+  /** The entry of the session. */
   readonly found: Entry
   /** What names it to other commands, as a shell takes it. */
   readonly shellArguments: string

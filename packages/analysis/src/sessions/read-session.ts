@@ -16,9 +16,11 @@ import { createKeyRedactor } from '@halting/models'
 
 /** A session of this program or of another one, as records. */
 export interface AnySession {
+  /** Id of the session. */
   readonly sessionId: string
   /** Where it worked; '' where that is not told. */
   readonly cwd: string
+  /** The records of each run, in order. */
   readonly runs: readonly (readonly StepRecord[])[]
   /** When each of them began, in milliseconds since 1970; null where that is not told. */
   readonly began: readonly (number | null)[]
@@ -89,8 +91,11 @@ export async function unpricedIn(
 
 /** What limits see of a session. Its messages are of no use for that, and may be many. */
 export interface PastSession {
+  /** Id of the session. */
   readonly sessionId: string
+  /** Its runs, in order. */
   readonly runs: readonly PastTrajectory[]
+  /** What is known of one that another program recorded. */
   readonly foreign?: ForeignSession
 }
 
@@ -106,7 +111,15 @@ export interface PastTrajectory extends ForeignTrajectory {
 export function pastTrajectory(
   records: readonly StepRecord[],
   unpriced: readonly string[] = [],
-  { began, clock = [] }: { readonly began?: number | null; readonly clock?: RunClock } = {},
+  {
+    began,
+    clock = [],
+  }: {
+    /** When the run began, in milliseconds since 1970; null where that is not known. */
+    readonly began?: number | null
+    /** How its clock ran against the time of day. */
+    readonly clock?: RunClock
+  } = {},
 ): PastTrajectory {
   const { at: start } = beginningOf(records)
   const sinceStart = clock.map(([at, moment]) => [at - start, moment] as const)

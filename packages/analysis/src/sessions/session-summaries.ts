@@ -14,11 +14,15 @@ export interface SessionSummary extends StoredSessionFile {
   readonly title?: string
   /** The first that a person said. */
   readonly firstPrompt: string
+  /** Runs. */
   readonly runs: number
+  /** Turns of all runs. */
   readonly turns: number
+  /** US dollars of all runs. */
   readonly costUsd: number
   /** How its last run ended; `open` for one that did not, `empty` without any, `unreadable` with a `problem`. */
   readonly ended: string
+  /** Why it cannot be read. */
   readonly problem?: string
   /** The process that writes it now. */
   readonly heldBy?: number

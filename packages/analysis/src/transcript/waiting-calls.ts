@@ -3,8 +3,11 @@ import type { FoldedSession } from '@halting/core/steps'
 
 /** A call that a run left waiting for a person, with the question. */
 export interface WaitingCall {
+  /** Id of the call. */
   readonly id: string
+  /** Name of the tool. */
   readonly name: string
+  /** The question. */
   readonly message: string
 }
 

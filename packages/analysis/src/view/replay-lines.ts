@@ -13,7 +13,9 @@ import { elapsed, many, money } from '../words/figures.ts'
 export interface ReplayLine {
   /** Of the run's active time; null for what has no moment of its own. */
   readonly atMs: number | null
+  /** What kind of step it is, in a word. */
   readonly what: string
+  /** What happened, in a line. */
   readonly text: string
 }
 

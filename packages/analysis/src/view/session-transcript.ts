@@ -16,29 +16,53 @@ import { openEntries } from '../transcript/open-entries.ts'
 
 /** A session as a person reads it: what was said and done in each run, with its figures. */
 export interface SessionTranscript {
+  /** Id of the session. */
   readonly sessionId: string
+  /** Working directory. */
   readonly cwd: string
+  /** Its runs, in order. */
   readonly runs: readonly RunTranscript[]
 }
 
 /** One run of a session with its account and its parts in order. */
 export interface RunTranscript {
+  /** Why it ended, and where everything went. */
   readonly account: Account
+  /** What was said and done, in order. */
   readonly parts: readonly Part[]
 }
 
 /** One thing that was said or done. */
 export type Part =
-  | { readonly kind: 'person'; readonly by: string; readonly content: MessageContent }
-  | { readonly kind: 'answer' | 'thinking'; readonly text: string }
-  | { readonly kind: 'note'; readonly text: string; readonly more?: string }
+  | {
+      readonly kind: 'person'
+      /** Who said it: a person, or what spoke in their place. */
+      readonly by: string
+      /** The message. */
+      readonly content: MessageContent
+    }
+  | {
+      /** Whether it is part of the answer, or reasoning. */
+      readonly kind: 'answer' | 'thinking'
+      /** The text. */
+      readonly text: string
+    }
+  | {
+      readonly kind: 'note'
+      /** The note, in a line. */
+      readonly text: string
+      /** What else there is to read; absent for nothing. */
+      readonly more?: string
+    }
   | CheckPart
   | TranscriptCall
 
 /** A round of checks of the goals, between what was said: what it came to in a line, and what the check printed. */
 export interface CheckPart {
   readonly kind: 'check'
+  /** What the round came to. */
   readonly status: 'met' | 'unmet' | 'aborted'
+  /** The round, in a line. */
   readonly text: string
   /** '' where there is nothing more to say. */
   readonly more: string
@@ -47,14 +71,19 @@ export interface CheckPart {
 /** A call of a tool with what came of it. */
 export interface TranscriptCall {
   readonly kind: 'call'
+  /** Id of the call. */
   readonly callId: string
+  /** Name of the tool. */
   readonly name: string
+  /** Input of the call. */
   readonly input: unknown
   /** Undefined where none is on record. */
   readonly result: MessageContent | undefined
+  /** Whether the call failed. */
   readonly isError: boolean
   /** The structured result, for programs. */
   readonly details: unknown
+  /** Milliseconds that it took; undefined where that is not on record. */
   readonly durationMs: number | undefined
   /** What the subagent did that answered it. */
   readonly agent: readonly Part[]
@@ -66,6 +95,7 @@ export function sessionTranscript({
   cwd,
   runs,
 }: Pick<SessionTranscript, 'sessionId' | 'cwd'> & {
+  /** The records of each run, in order. */
   readonly runs: readonly (readonly StepRecord[])[]
 }): SessionTranscript {
   return {

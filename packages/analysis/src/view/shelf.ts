@@ -9,6 +9,7 @@ export interface Entry extends Pick<SessionRow, 'key' | 'sessionId' | 'path' | '
 
 /** Where sessions stand: in files, or in a cluster. */
 export interface Shelf<Found extends Entry = Entry> {
+  /** Title of the page. */
   readonly title: string
   /** Which sessions there are at this moment. It reads none of them. */
   look(): Promise<readonly Found[]>

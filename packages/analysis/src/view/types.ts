@@ -12,19 +12,25 @@ export type RecordedBy = 'halting' | 'claude-code' | 'codex'
 export interface SessionRow {
   /** Names it in this inspector; for sessions of ours their id. */
   readonly key: string
+  /** Id of the session. */
   readonly sessionId: string
+  /** Which program recorded it. */
   readonly program: RecordedBy
   /** What a person called it, or the first that was asked. */
   readonly title: string
+  /** Working directory; '' where that is not known. */
   readonly cwd: string
   /** Its file; null where a cluster keeps it. */
   readonly path: string | null
+  /** When it was last written; null where that is not known. */
   readonly changedAt: number | null
   /** A process works at it. */
   readonly isLive: boolean
   /** Why its last run ended; null for one that did not. */
   readonly ending: string | null
+  /** Exit code of the program; null for none. */
   readonly exitCode: number | null
+  /** Ids of the models that it asked. */
   readonly models: readonly string[]
   /** All that there are. */
   readonly runs: number
@@ -33,13 +39,19 @@ export interface SessionRow {
    * alone has them.
    */
   readonly copiedRuns: number
+  /** Turns. */
   readonly turns: number
+  /** Input and output tokens. */
   readonly tokens: number
+  /** US dollars, with what was charged at worst case. */
   readonly costUsd: number
   /** Models without a price: their cost is not in the figures. */
   readonly unpriced: readonly string[]
+  /** Active milliseconds. */
   readonly activeMs: number
+  /** Calls of tools. */
   readonly calls: number
+  /** Calls that failed. */
   readonly failedCalls: number
   /** Why it could not be read; its figures are zero then. */
   readonly problem?: string
@@ -47,16 +59,19 @@ export interface SessionRow {
 
 /** One session, whole but for its records and its transcript, of which pieces are asked for. */
 export interface SessionView {
+  /** Its row in the list. */
   readonly row: SessionRow
   /** What names it to other commands of the program, as a shell takes it; behind the flags. */
   readonly shellArguments: string
   /** What is to be known of its record, a sentence each: what of another program is inferred, what has no price, what was skipped. */
   readonly notes: readonly string[]
+  /** Its runs, in order. */
   readonly runs: readonly RunView[]
 }
 
 /** One run of a session, as the page shows it. */
 export interface RunView {
+  /** Id of the run. */
   readonly runId: string
   /** The first that was asked, shortened. */
   readonly prompt: string
@@ -64,6 +79,7 @@ export interface RunView {
   readonly isCopy: boolean
   /** Why it ended and where everything went, as `halting why` tells it, plain. */
   readonly why: string
+  /** Why it ended, and where everything went. */
   readonly account: Account
   /** As limits see it, for what-if in the page. What calls were given is left out. */
   readonly trajectory: Trajectory
@@ -77,12 +93,15 @@ export interface RunView {
   readonly points: readonly TurnPoint[]
   /** How many records it has, and parts of its transcript: both are asked for by number. */
   readonly records: number
+  /** Parts of its transcript. */
   readonly parts: number
 }
 
 /** How many tokens the window of a model has. */
 export interface ModelWindow {
+  /** Id of the model. */
   readonly model: string
+  /** Size of its window in tokens. */
   readonly tokens: number
 }
 
@@ -108,11 +127,13 @@ export type ItemKind =
 export interface TimelineItem {
   /** Its place in the list. */
   readonly id: number
+  /** What kind of thing it is. */
   readonly kind: ItemKind
   /** '' for the main loop, else the path of agents: `agent:3:0:a/` within it, `agent:3:0:a/agent:1:0:b/` within that. The span of an agent has its own path. */
   readonly scope: string
   /** The request that it belongs to. */
   readonly request: number
+  /** When it began. */
   readonly startMs: number
   /** Null for one that has no result on record. */
   readonly endMs: number | null
@@ -120,12 +141,15 @@ export interface TimelineItem {
   readonly label: string
   /** `done`, `failed`, `denied`, `unknown`, `aborted` …; '' where there is none to tell. */
   readonly status: string
+  /** Input and output tokens; 0 for what asks no model. */
   readonly tokens: number
+  /** US dollars; 0 for what asks no model. */
   readonly costUsd: number
   /** Of a wait for a service, and of a pause at a limit: milliseconds by the wall clock. It is no active time, so the item is a moment on the timeline. */
   readonly waitedMs?: number
   /** The first and the last record that it is told from, in the order of the run. */
   readonly firstRecord: number
+  /** Number of the last record that it is told from. */
   readonly lastRecord: number
   /** Where the transcript tells of it; null where it does not. */
   readonly part: number | null
@@ -135,41 +159,66 @@ export interface TimelineItem {
 export interface ContextByKind {
   /** System prompt and descriptions of tools: what was counted and is no message. */
   readonly fixed: number
+  /** What persons said. */
   readonly person: number
+  /** Answers of the model. */
   readonly answers: number
+  /** Reasoning of the model. */
   readonly thinking: number
+  /** Calls of tools. */
   readonly calls: number
+  /** Results of tools. */
   readonly results: number
+  /** Summaries of compactions. */
   readonly summaries: number
+  /** Everything else. */
   readonly other: number
 }
 
 /** What stood when a request of the main loop had its reply. Sums are of the whole run so far, subagents included. */
 export interface TurnPoint {
+  /** Number of the request. */
   readonly request: number
+  /** Number of the turn. */
   readonly turn: number
+  /** When the reply was there, in active milliseconds since the run began. */
   readonly atMs: number
+  /** Id of the model. */
   readonly model: string
+  /** What filled the window. */
   readonly context: ContextByKind
   /** What the service counted of this request; zeros where it told nothing. */
   readonly usage: {
+    /** Tokens that were not cached. */
     readonly input: number
+    /** Tokens read from the cache. */
     readonly cacheRead: number
+    /** Tokens written to the cache. */
     readonly cacheWrite: number
+    /** Output tokens. */
     readonly output: number
   }
+  /** US dollars of the run so far. */
   readonly settledUsd: number
   /** What was reserved for this request at worst case; null where that is not on record. */
   readonly reservedUsd: number | null
+  /** Input and output tokens of the run so far. */
   readonly tokens: number
   /** Milliseconds that this turn took: of the model, of tools, of hooks, of compactions, of checks, of waiting, and the rest. */
   readonly ms: {
+    /** Requests of the model. */
     readonly model: number
+    /** Calls of tools. */
     readonly tools: number
+    /** Hooks. */
     readonly hooks: number
+    /** Compactions. */
     readonly compaction: number
+    /** Checks of goals. */
     readonly checks: number
+    /** Waiting. */
     readonly waiting: number
+    /** Everything else. */
     readonly other: number
   }
   /** The conversation was compacted before this request. */
@@ -184,6 +233,7 @@ export interface TurnPoint {
 
 /** One call of the main loop, as runs are compared by it. */
 export interface TurnCall {
+  /** Name of the tool. */
   readonly tool: string
   /** The tool with what it was asked, a line. */
   readonly label: string
@@ -195,22 +245,43 @@ export interface TurnCall {
 
 /** One thing that was said or done, for the transcript. */
 export type TranscriptPart =
-  | { readonly kind: 'person'; readonly by: string; readonly text: string }
-  | { readonly kind: 'answer' | 'thinking'; readonly text: string }
-  | { readonly kind: 'note'; readonly text: string; readonly more?: string }
+  | {
+      readonly kind: 'person'
+      /** Who said it: a person, or what spoke in their place. */
+      readonly by: string
+      /** The message as text. */
+      readonly text: string
+    }
+  | {
+      /** Whether it is part of the answer, or reasoning. */
+      readonly kind: 'answer' | 'thinking'
+      /** The text. */
+      readonly text: string
+    }
+  | {
+      readonly kind: 'note'
+      /** The note, in a line. */
+      readonly text: string
+      /** What else there is to read; absent for nothing. */
+      readonly more?: string
+    }
   | CheckPart
   | CallPart
 
 /** A call of a tool with what came of it. */
 export interface CallPart {
   readonly kind: 'call'
+  /** Name of the tool. */
   readonly name: string
+  /** Id of the call. */
   readonly callId: string
   /** JSON, indented. */
   readonly input: string
   /** Null where none is on record. */
   readonly result: string | null
+  /** Whether the call failed. */
   readonly isError: boolean
+  /** Milliseconds that it took; null where that is not on record. */
   readonly durationMs: number | null
   /** What it changed, as lines of a patch; empty for calls that edit no file. */
   readonly changes: readonly string[]

@@ -13,7 +13,9 @@ export type PastRun = Omit<RunAnswer, 'answer'> & Pick<PastTrajectory, 'trajecto
 
 /** What is made of each run while its session is in memory, since a folder may hold far more than fits there. */
 export interface WantedAnswers {
+  /** The limits to try; undefined where none are. */
   readonly limits: OtherLimits | undefined
+  /** Whether limits are suggested. */
   readonly suggests: boolean
   /** Runs that count in another session. */
   readonly copies: 'shown' | 'left out'
@@ -23,13 +25,23 @@ export interface WantedAnswers {
 
 /** What was read, and what of it is told beside the answers. */
 export interface AnsweredRuns {
+  /** Runs that were read. */
   readonly runs: number
+  /** One for each run. */
   readonly answers: readonly RunAnswer[]
   /** What suggestions are made of; none where nobody asks for any. */
   readonly trajectories: readonly Trajectory[]
+  /** Models without a price, of all runs. */
   readonly unpriced: ReadonlySet<string>
+  /** Files that could not be read, and why. */
   readonly skipped: readonly string[]
-  readonly foreign: readonly { readonly foreign: ForeignSession; readonly costUsd: number }[]
+  /** Sessions of other programs, with what their runs cost here. */
+  readonly foreign: readonly {
+    /** The session. */
+    readonly foreign: ForeignSession
+    /** US dollars, at the prices of this machine. */
+    readonly costUsd: number
+  }[]
   /** Copies of runs that were left out. */
   readonly copies: number
 }

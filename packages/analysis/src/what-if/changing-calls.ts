@@ -13,7 +13,12 @@ const looking: ReadonlySet<string> = new Set(
 )
 
 /** Whether a call may have changed something, by the name of its tool. */
-export function changes({ tool }: { readonly tool: string }): boolean {
+export function changes({
+  tool,
+}: {
+  /** Name of the tool. */
+  readonly tool: string
+}): boolean {
   return !looking.has(tool)
 }
 

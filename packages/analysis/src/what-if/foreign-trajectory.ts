@@ -14,6 +14,7 @@ import { hashOfTurn, type PastPayment, type PastTurn, type Trajectory } from './
 
 /** A run of another program, as limits see it. */
 export interface ForeignTrajectory {
+  /** The run, as limits see it. */
   readonly trajectory: Trajectory
   /** Models without a price: what they cost is not in the figures. */
   readonly unpriced: readonly string[]

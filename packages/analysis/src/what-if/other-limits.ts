@@ -2,13 +2,17 @@ import type { EndingReason } from '@halting/core'
 
 /** Limits to try. What is left out stays as it was; null takes a limit away. */
 export interface OtherLimits {
+  /** Turns. */
   readonly maxTurns?: number | null
+  /** US dollars of the session. */
   readonly maxBudgetUsd?: number | null
   /** US dollars of the run alone. */
   readonly maxRunUsd?: number | null
   /** Calls of tools, those of subagents with them. */
   readonly maxToolCalls?: number | null
+  /** Input and output tokens of the run. */
   readonly maxTotalTokens?: number | null
+  /** Active milliseconds. */
   readonly maxDurationMs?: number | null
   /** How often an answer is sent back because a goal is not met. */
   readonly maxGoalTries?: number | null

@@ -4,6 +4,7 @@ export interface PeriodSpent {
   readonly budget: string
   /** `2026-11-28` or `2026-11`, in the local time zone. */
   readonly period: string
+  /** The limit of the period, in US dollars. */
   readonly maxUsd: number
   /** What the sessions spent of it on record, with what was charged at worst case. */
   readonly recordedUsd: number

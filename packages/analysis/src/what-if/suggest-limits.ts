@@ -5,7 +5,9 @@ import { cameToSomething, checkTrajectory, whatIf, type WhatIf, type WhatIfOptio
 
 /** A limit that loses nothing in any of the runs, and what it saves in all of them. */
 export interface SuggestedLimit {
+  /** The limit. */
   readonly limits: OtherLimits
+  /** What it saves in all runs together. */
   readonly saved: WhatIf['saved']
   /** Runs that it stops earlier. */
   readonly stops: number

@@ -37,7 +37,9 @@ import { limitsInForce } from '../account/limits.ts'
 
 /** A call of a run that is over. */
 export interface PastCall {
+  /** Name of the tool. */
   readonly tool: string
+  /** Input of the call. */
   readonly input: unknown
   /** It may have had an effect: nobody denied it, there is such a tool, and it was begun. */
   readonly hasRun: boolean
@@ -53,8 +55,11 @@ export interface PastPayment {
   readonly model: string
   /** Active milliseconds of the run when it was asked, and when it was over. */
   readonly beganMs: number
+  /** Active milliseconds of the run when it was over. */
   readonly endMs: number
+  /** Input and output tokens. */
   readonly tokens: number
+  /** Nano-dollars: 1e-9 US dollars. */
   readonly nanos: number
   /** Nobody told what it came to: it is charged at worst case. */
   readonly isAtWorst: boolean
@@ -77,7 +82,9 @@ export interface PastTurn {
   readonly isTold: boolean
   /** What was paid to models in it, subagents and compactions too, in the order in which they were over. */
   readonly payments: readonly PastPayment[]
+  /** The calls of its reply, in order. */
   readonly calls: readonly PastCall[]
+  /** Active milliseconds of the run when it was over. */
   readonly endMs: number
   /** Of calls and their results, for the guard against going in circles, and below zero where the turn waited; null where no call had a result. */
   readonly hash: number | null
@@ -97,6 +104,7 @@ export interface PastTurn {
 
 /** What a run did, as far as limits see it: made of our own records, or of what another program left. JSON. */
 export interface Trajectory {
+  /** The iterations, in order. */
   readonly turns: readonly PastTurn[]
   /** How it ended; null for one that did not, or of which it is not known. */
   readonly ending: PastEnding | null
@@ -104,9 +112,13 @@ export interface Trajectory {
   readonly limits: RunLimits
   /** What it carried over from a run that it goes on from: its limits count that, too. */
   readonly carried: {
+    /** Turns. */
     readonly turns: number
+    /** Input and output tokens. */
     readonly tokens: number
+    /** Nano-dollars: 1e-9 US dollars. */
     readonly nanos: number
+    /** Active milliseconds. */
     readonly ms: number
     /** Calls of tools; absent for none. */
     readonly toolCalls?: number
@@ -119,6 +131,7 @@ export interface Trajectory {
 
 /** How a past run ended. */
 export interface PastEnding {
+  /** The ending. */
   readonly reason: EndingReason
   /** The limit that its signal tells. */
   readonly limit: number | null

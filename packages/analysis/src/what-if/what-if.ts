@@ -12,12 +12,15 @@ export interface WhatIfOptions {
 
 /** What a run spent, or would not have spent under other limits. */
 export interface Spent {
+  /** Turns. */
   readonly turns: number
+  /** Input and output tokens. */
   readonly tokens: number
   /** What services told. */
   readonly costUsd: number
   /** What nobody told, and was charged at worst case. */
   readonly unknownUsd: number
+  /** Active milliseconds. */
   readonly activeMs: number
 }
 
@@ -28,12 +31,23 @@ export interface WhatIf {
   /** How it would have ended; of `same` how it did; null where that is not known. */
   readonly reason: EndingReason | null
   /** The limit that stops it, and what it would have stood at. */
-  readonly by: { readonly limit: keyof OtherLimits | 'standing'; readonly used: number; readonly max: number } | null
+  readonly by: {
+    /** Which limit it is; `standing` for a standing budget. */
+    readonly limit: keyof OtherLimits | 'standing'
+    /** How much of it was used, in its unit. */
+    readonly used: number
+    /** The limit. */
+    readonly max: number
+  } | null
   /** The standing budget that had no room for a request of it, when, and how many requests were not made then. Times are local, in ISO 8601. */
   readonly standing?: {
+    /** Name of the budget. */
     readonly budget: string
+    /** When the request was made. */
     readonly at: string
+    /** When the next period of the budget begins. */
     readonly resetsAt: string
+    /** Requests that were not made. */
     readonly notMade: number
   }
   /**
@@ -44,15 +58,23 @@ export interface WhatIf {
   /** Its goals would have been checked once more there: where they held, it would have ended as completed. */
   readonly isCompletedIfMet?: true
   /** From which turn on it is not known, and why; null for the others, and where the record ends. */
-  readonly unknownFrom: { readonly turn: number; readonly why: WhyUnknown } | null
+  readonly unknownFrom: {
+    /** The first turn that is not known. */
+    readonly turn: number
+    /** Why it is not known. */
+    readonly why: WhyUnknown
+  } | null
   /** The turn after which the model would have been told that it repeats itself. What it would have done then is not known. */
   readonly toldAfterTurn: number | null
+  /** What the run would have spent. */
   readonly kept: Spent
+  /** What it would not have spent. */
   readonly saved: Spent
   /** What would not have happened. */
   readonly lost: {
     /** Calls that changed something, by tool. */
     readonly changes: { readonly [tool: string]: number }
+    /** Calls, by whatever tool. */
     readonly calls: number
     /** The run came to an answer, or to a question that waits for a person, and would not have. */
     readonly answer: boolean

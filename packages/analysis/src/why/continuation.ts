@@ -11,15 +11,27 @@ import { terminalOf } from './terminal-of.ts'
 /** How a session in a file can continue. */
 export type SessionContinuation =
   /** Its file is not among the sessions that can be resumed: those of this program, or of the one that recorded it. */
-  | { readonly kind: 'move-file'; readonly foreign: ForeignSession | undefined }
+  | {
+      readonly kind: 'move-file'
+      /** The session; undefined where this program recorded it. */
+      readonly foreign: ForeignSession | undefined
+    }
   /** As a copy: another program recorded it. */
-  | { readonly kind: 'copy'; readonly foreign: ForeignSession }
+  | {
+      readonly kind: 'copy'
+      /** The session. */
+      readonly foreign: ForeignSession
+    }
   /** With a prompt: its conversation was rewound. */
   | { readonly kind: 'rewound' }
   /** Every call that waited for a person has an answer. */
   | { readonly kind: 'answered' }
   /** As its last run ended; undefined for a run that did not end. */
-  | { readonly kind: 'ending'; readonly terminal: RunResult | undefined }
+  | {
+      readonly kind: 'ending'
+      /** How the last run ended; undefined for a run that did not end. */
+      readonly terminal: RunResult | undefined
+    }
 
 /** Finds out how a session that was read from this file can continue. */
 export async function sessionContinuation(

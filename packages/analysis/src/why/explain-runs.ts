@@ -11,7 +11,9 @@ import { foreignAccount } from './foreign-account.ts'
 
 /** What is told of one session. */
 export interface RunExplanation {
+  /** Id of the session. */
   readonly sessionId: string
+  /** Working directory. */
   readonly cwd: string
   /** Of the newest run. */
   readonly account: Account
@@ -21,6 +23,7 @@ export interface RunExplanation {
   readonly notices: readonly string[]
   /** What came after it. */
   readonly stages: readonly RecordedStage[]
+  /** What a person may do next. */
   readonly goOn: NextStep
   /** How the runs before it ended. */
   readonly before: readonly string[]
@@ -32,8 +35,11 @@ export interface RunExplanation {
 
 /** What is known of a run beside its records. */
 export interface BesideRun {
+  /** What else is to be said of a session of another program. */
   readonly about: RunExplanation['about']
+  /** What a person may do next. */
   readonly goOn?: RunExplanation['goOn'] | undefined
+  /** The process that writes the session at this moment. */
   readonly heldBy?: number | undefined
 }
 

@@ -1,5 +1,7 @@
 /** What a person who reads may do next, in words and as a command. */
 export interface NextStep {
+  /** What to do, in a sentence. */
   readonly says: string
+  /** The command that does it; absent for none. */
   readonly command?: string
 }

@@ -4,11 +4,13 @@ import { counted, many, moneyAtMost } from '../words/figures.ts'
 
 /** Attempts at models of which nobody told what they came to. */
 export interface UnreportedUsage {
+  /** Attempts without a reported usage. */
   readonly attempts: number
   /** Those of them whose reply is there: the service reported no usage. */
   readonly unreported: number
   /** What they may have come to. */
   readonly tokens: number
+  /** US dollars that they may have cost. */
   readonly usd: number
   /** The part of the tokens that the run was charged; those of a request under way are not. */
   readonly chargedTokens: number

@@ -25,7 +25,10 @@ export function waitText({
   refused,
   mostReservedUsd,
   budget,
-}: WaitFigures & { readonly budget?: string }): string {
+}: WaitFigures & {
+  /** Name of the standing budget; absent for a limit of the run. */
+  readonly budget?: string
+}): string {
   const end = refused === 0 ? '.' : `; ${many(refused, 'request')} still did not fit.`
   const waited = `${many(requests, 'request')} waited ${elapsed(ms)}`
   if (budget !== undefined)

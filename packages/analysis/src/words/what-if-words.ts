@@ -79,7 +79,12 @@ function figures({ limit, used, max }: NonNullable<WhatIf['by']>): string {
 }
 
 /** What an answer about standing budgets cannot know. */
-export function standingNotes({ undated }: { readonly undated: number }): readonly string[] {
+export function standingNotes({
+  undated,
+}: {
+  /** Runs without a recorded time. */
+  readonly undated: number
+}): readonly string[] {
   return [
     'Only these sessions count. Other sessions of the same days would have used the same budgets.',
     ...(undated === 0 ? [] : [`${many(undated, 'run')} without a recorded time: their cost counts in no day.`]),

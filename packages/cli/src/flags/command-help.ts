@@ -89,6 +89,17 @@ export const commandHelp: { readonly [name in Command]: CommandHelp } = {
     examples: ['halting cluster dev', 'halting cluster budget acme --cluster http://127.0.0.1:8080'],
     topics: ofWorkers,
   },
+  completion: {
+    summary: 'Print a completion script for your shell',
+    usage: ['completion bash|zsh|fish'],
+    about:
+      'Prints a script that completes commands, flags and their values in this shell. Load it when a shell starts, as the examples do.',
+    examples: [
+      'eval "$(halting completion bash)"',
+      'eval "$(halting completion zsh)"',
+      'halting completion fish > ~/.config/fish/completions/halting.fish',
+    ],
+  },
   config: {
     summary: 'Show effective settings and their sources',
     usage: ['config [flags]'],

@@ -64,6 +64,8 @@ export interface Flags extends Omit<SessionChoices, 'limitReminders'> {
   readonly resume?: string
   readonly continue?: boolean
   readonly forkSession?: boolean
+  /** `sqlite:PATH`, an address of Postgres, or `files`. */
+  readonly sessionStore?: string
   /** The uuid of a message. */
   readonly resumeSessionAt?: string
   /** The uuid of the prompt whose turn alone may be taken back by that. */

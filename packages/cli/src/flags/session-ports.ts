@@ -5,6 +5,7 @@ import {
   type SessionPorts,
   settingsOf,
 } from '@halting/agent/session-settings'
+import { sessionStoreVariable } from '@halting/journal'
 import { clusterTokenVariable } from '../cluster/cluster-token-variable.ts'
 import { workerTokenVariable } from '../cluster/worker-token.ts'
 import { told } from '../io/figures.ts'
@@ -30,7 +31,7 @@ export function portsOf(
     env,
     version: () => versionOf(program),
     trustedBy: trustedBy(flags, env),
-    hiddenVariables: [clusterTokenVariable, workerTokenVariable, ...headerVariables],
+    hiddenVariables: [clusterTokenVariable, workerTokenVariable, sessionStoreVariable, ...headerVariables],
     nameOf: flagOf,
     wordNotice,
     note: (text) => output.err(told(text)),

@@ -9,20 +9,20 @@ import { UsageError } from '../usage-error.ts'
 export interface Hosted {
   readonly flags: Flags
   /** Serves the host until it has said all; gives the exit code. */
-  readonly serve: () => Promise<number>
+  readonly serve: (program: Program) => Promise<number>
 }
 
 /**
  * Reads the arguments of a host. Hosts know flags that we do not: those are told and passed over (spec R-HOST-1).
  * @throws UsageError for a value that cannot be read, and for flags that do not go together.
  */
-export function hosted(program: Program): Hosted {
+export function hosted({ argv: given }: Pick<Program, 'argv'>): Hosted {
   const warnings: string[] = []
-  const argv = withKnownMode(program.argv, warnings)
+  const argv = withKnownMode(given, warnings)
   const { flags, words } = parseFlags(argv, {
     onUnknown: (flag) => warnings.push(`ignored the unknown flag ${oneLine(flag, 100)}.`),
   })
-  const serve = async (): Promise<number> => {
+  const serve = async (program: Program): Promise<number> => {
     for (const line of [...warnings, ...warningsOf(flags)]) program.output.err(told(line))
     const { serveHost } = await import('./host.ts')
     if (flags.cluster === undefined) return serveHost(flags, program)

@@ -52,7 +52,7 @@ export async function keep(
     steps: journal.steps(options.clock === undefined ? {} : { clock: options.clock }),
   })
   whileItRuns(running)
-  const terminal = await running.result
+  const { terminal } = await running.ended
   await journal.close()
   return terminal
 }

@@ -41,7 +41,9 @@ export const exceptions: Readonly<Record<string, readonly string[]>> = {
     ...['run-goals'].map(inCore('goals')),
     ...['check-guards', 'combinators'].map(inCore('guards')),
     ...['stop-hooks'].map(inCore('hooks')),
-    ...['answer-shape', 'check-tool', 'define-tool', 'large-results', 'permission-update'].map(inCore('tools')),
+    ...['agent-tool', 'answer-shape', 'check-tool', 'define-tool', 'large-results', 'permission-update'].map(
+      inCore('tools'),
+    ),
     ...['standard-schema'].map(inCore('tools')),
     ...['checkpoint', 'run-hooks', 'step-with-questions'].map(inCore('turn')),
     ...['question'].map(inCore('turn/request')),

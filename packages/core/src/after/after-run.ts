@@ -11,8 +11,9 @@ import { startStages, type RunningStages, type StagesOptions } from './run-stage
 import type { Stage } from './stage.ts'
 import type { StageReport } from './stage-record.ts'
 
+// Spec R-AFTER-1.
 /**
- * Starts what comes after the last run of an engine, and gives what it tells (spec R-AFTER-1). Call it when the result is out; it waits for nothing.
+ * Starts what comes after the last run of an engine, and gives what it tells. Call it when the result is out; it waits for nothing.
  * Nothing starts unless that run completed. What stages spend is on the ledger of the session: its budget bounds them, and later results count it.
  * @throws ConfigurationError for what is no list of stages, and while a run goes on.
  */
@@ -43,11 +44,15 @@ export function afterRun(engine: QueryEngine, stages: readonly Stage[], options:
 /** What a stage is run with where no run was before it. */
 export interface AloneOptions
   extends StagesOptions, Pick<RunOptions, 'prices' | 'tokens' | 'clock' | 'mediaLimits' | 'graceMs' | 'standing'> {
+  /** The model that stages ask unless they name another. */
   readonly model: RunOptions['model']
+  /** Id of the session. */
   readonly sessionId: string
   /** Of all of them together; no limit but their own when absent. */
   readonly maxBudgetUsd?: number
+  /** The session so far. Default: an empty one. */
   readonly transcript?: Transcript
+  /** Where the records of stages go. Default: nowhere. */
   readonly log?: StepStore
 }
 

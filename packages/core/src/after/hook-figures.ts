@@ -7,9 +7,11 @@ import type { StageMessage } from './stage.ts'
 
 /** One call of a hook, whoever runs it. */
 export interface HookCall {
+  /** Name of the hook. */
   readonly hook: string
   /** The trigger, or the event of a settings file. */
   readonly event: string
+  /** Milliseconds that it took. */
   readonly durationMs: number
   /** What it decided, in a word each; nothing for a hook that let things be. */
   readonly decisions: readonly string[]
@@ -18,7 +20,8 @@ export interface HookCall {
 const mostRows = 50
 const longestName = 120
 
-/** Adds up what the hooks of a run did (spec R-AFTER-9). It asks nobody. */
+// Spec R-AFTER-9.
+/** Adds up what the hooks of a run did. It asks nobody. */
 export class HookFigures {
   readonly #rows = new Map<string, { -readonly [field in keyof SdkHookFigures]: SdkHookFigures[field] }>()
   readonly #isTold: (hook: string) => boolean
@@ -36,6 +39,7 @@ export class HookFigures {
     this.add({ hook, event: trigger, durationMs, decisions: decisionsOf(outcome) })
   }
 
+  /** Adds one call of a hook. */
   add({ hook, event, durationMs, decisions }: HookCall): void {
     const key = JSON.stringify([hook, event])
     const row = this.#rows.get(key) ?? {

@@ -3,7 +3,8 @@ import { nanosOf } from '../budget/prices.ts'
 import type { JsonObject } from '../json.ts'
 import type { Usage } from '../messages.ts'
 
-/** How a stage after a run ended (spec R-AFTER-4): a closed set. */
+// Spec R-AFTER-4.
+/** How a stage after a run ended: a closed set. */
 export type StageReason =
   | 'completed'
   /** There was nothing to do. */
@@ -22,16 +23,21 @@ export type StageReason =
 export type StageIdentity = {
   /** `run1/after/memory`: no other of the session has it. */
   readonly id: string
+  /** Id of the run. */
   readonly runId: string
+  /** Name of the stage. */
   readonly name: string
 }
 
 /** How a stage went. JSON. */
 export type StageReport = StageIdentity & {
+  /** How the stage ended. */
   readonly reason: StageReason
   /** In a sentence; '' for nothing to say. */
   readonly message: string
+  /** Facts for programs; absent for none. */
   readonly details?: JsonObject
+  /** Requests that it made. */
   readonly turns: number
   /** Settled, in US dollars. */
   readonly costUsd: number
@@ -39,21 +45,37 @@ export type StageReport = StageIdentity & {
   readonly committedUsd: number
   /** Input and output; unknown ones at worst case. */
   readonly tokens: number
-  readonly modelUsage: { readonly [model: string]: { readonly usage: Usage; readonly costUsd: number } }
+  /** Figures by exact model id. */
+  readonly modelUsage: {
+    readonly [model: string]: {
+      /** Tokens. */
+      readonly usage: Usage
+      /** US dollars. */
+      readonly costUsd: number
+    }
+  }
+  /** Milliseconds that it took. */
   readonly durationMs: number
 }
 
+// Spec R-AFTER-6.
 /**
  * What is on record of a stage. Its beginning is there before its first question, with the most that it may spend: that is what it is charged if
- * nobody sees its end (spec R-AFTER-6).
+ * nobody sees its end.
  */
 export type StageRecord =
-  | (StageIdentity & { readonly phase: 'began'; readonly most: Amount })
+  | (StageIdentity & {
+      readonly phase: 'began'
+      /** The most that it may spend. */
+      readonly most: Amount
+    })
   | (StageReport & { readonly phase: 'ended' })
 
 /** A stage as its records tell it; `ended` is null where a process was ended in its middle. */
 export interface RecordedStage extends StageIdentity {
+  /** The most that it may spend. */
   readonly most: Amount
+  /** How it went; null where a process ended in the middle of it. */
   readonly ended: StageReport | null
 }
 
@@ -73,7 +95,12 @@ export function stagesOf(records: Iterable<StageRecord>): readonly RecordedStage
 }
 
 /** What a stage counts for on the ledger: what it came to; the most that it might have, where nobody saw its end. */
-export function spentOfStage({ most, ended }: RecordedStage): { readonly settled: Amount; readonly unknown: Amount } {
+export function spentOfStage({ most, ended }: RecordedStage): {
+  /** What finished requests came to. */
+  readonly settled: Amount
+  /** The part of it that was charged at worst case. */
+  readonly unknown: Amount
+} {
   if (ended === null) return { settled: most, unknown: most }
   const committed = nanosOf(ended.committedUsd)
   const unknown = { nanos: committed - nanosOf(ended.costUsd), tokens: 0 }

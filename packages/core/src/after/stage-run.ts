@@ -1,6 +1,6 @@
 import type { BudgetLease } from '../budget/lease.ts'
 import type { Amount, Ledger } from '../budget/ledger.ts'
-import { askPrices, nanosOf, noPrices, usdOf, type NanoUsd, type Prices } from '../budget/prices.ts'
+import { askPrices, nanosOf, usdOf, type NanoUsd, type Prices } from '../budget/prices.ts'
 import { AbortScope, type AbortCause } from '../cancel/abort.ts'
 import { createDeadline } from '../cancel/deadline.ts'
 import { settleWithin, type Settled } from '../cancel/settle.ts'
@@ -8,6 +8,7 @@ import { isInstance, messageOf } from '../errors.ts'
 import { streamRun, type RunStream } from '../iterate.ts'
 import { addUsage } from '../messages.ts'
 import type { Model } from '../model/model.ts'
+import { pricesWith } from '../model/model-prices.ts'
 import type { RunOptions } from '../options.ts'
 import { lastAnswer, lastReplyText } from '../sdk/result-message.ts'
 import { startRun } from '../start.ts'
@@ -203,7 +204,7 @@ export class StageRun {
     const { maxBudgetUsd, maxTotalTokens } = this.#limits
     const { options, ledger } = this.#around
     // A model without a price costs nothing that anybody could count: tokens bound it. With a budget for the session it cannot be asked.
-    const isPriced = hasPrice(model, options.prices ?? noPrices)
+    const isPriced = hasPrice(model, options.prices)
     const mustBePriced = ledger.isBounded
     return {
       ...options,
@@ -271,8 +272,7 @@ export class StageRun {
 
   /** The most that it may spend is on disk before it spends anything: again, with dollars, before the first model with a price. */
   #begin(model: Model): Promise<void> {
-    if (hasPrice(model, this.#around.options.prices ?? noPrices))
-      return (this.#begunPriced ??= this.#recordMost('priced'))
+    if (hasPrice(model, this.#around.options.prices)) return (this.#begunPriced ??= this.#recordMost('priced'))
     return this.#begunPriced ?? (this.#begun ??= this.#recordMost('unpriced'))
   }
 
@@ -289,7 +289,8 @@ export class StageRun {
     }
   }
 
-  /** What it may spend is asked for before its beginning says so: what it is charged, if nobody sees its end, is then the session's to spend (spec R-BUD-17c). */
+  // Spec R-BUD-17c.
+  /** What it may spend is asked for before its beginning says so: what it is charged, if nobody sees its end, is then the session's to spend. */
   async #growLease(shared: SharedLease): Promise<void> {
     const { lease } = shared
     const { ledger } = this.#around
@@ -308,6 +309,7 @@ export class StageRun {
   }
 }
 
-function hasPrice({ id }: Model, prices: Prices): boolean {
-  return askPrices(() => prices.worstCase(id, { inputTokens: 1, outputTokens: 1 })).kind !== 'none'
+function hasPrice(model: Model, given: Prices | undefined): boolean {
+  const prices = pricesWith(given, () => [model])
+  return askPrices(() => prices.worstCase(model.id, { inputTokens: 1, outputTokens: 1 })).kind !== 'none'
 }

@@ -8,16 +8,19 @@ import type { RunResult } from '../endings/terminal.ts'
 import type { Transcript } from '../transcript.ts'
 import type { StageReason } from './stage-record.ts'
 
+// Spec R-AFTER-1.
 /**
- * Work that begins when a run has completed and its result is out (spec R-AFTER-1). It is bounded by itself: in turns, dollars, tokens and time.
+ * Work that begins when a run has completed and its result is out. It is bounded by itself: in turns, dollars, tokens and time.
  * What it throws ends it and nothing else.
  */
 export interface Stage {
   /** By which it is told and recorded, such as `memory`; each of a list has another. */
   readonly name: string
+  /** Bounds of the stage; those that are left out have their defaults. */
   readonly limits?: StageLimits
   /** The model that it asks; that of `afterRun`, else that of the session, when absent. */
   readonly model?: Model
+  /** Does the work, and returns what came of it. */
   run(after: StageContext): Promise<StageOutcome> | StageOutcome
 }
 
@@ -35,6 +38,7 @@ export interface StageLimits {
 
 /** What a stage is given. */
 export interface StageContext {
+  /** Id of the session. */
   readonly sessionId: string
   /** The run that it comes after. */
   readonly runId: string
@@ -56,11 +60,13 @@ export interface StageQuestion<Output = unknown> extends Pick<
   RunOptions,
   'system' | 'tools' | 'permissions' | 'thinking'
 > {
+  /** The question. */
   readonly prompt: MessageContent
   /** What the answer must fit; it is sent back within the turns that are left. */
   readonly output?: OutputSchema<Output>
   /** A conversation that the prompt goes on with. */
   readonly transcript?: Transcript
+  /** The model to ask. Default: that of the stage. */
   readonly model?: Model
   /** Turns of this question; one without tools and schema, else all that are left, when absent. */
   readonly maxTurns?: number
@@ -87,18 +93,30 @@ export type StageOutcome =
       /** Told before the end of the stage; at most 20 of 16 kB each. */
       readonly tells?: readonly StageMessage[]
     }
-  | { readonly kind: 'skipped'; readonly message: string }
+  | {
+      readonly kind: 'skipped'
+      /** Why there was nothing to do. */
+      readonly message: string
+    }
 
 type Untold<Message> = Message extends unknown ? Omit<Message, 'uuid' | 'session_id'> : never
 
 /** An SDK message of a stage, without the ids that it is given. */
 export type StageMessage = Untold<
-  SdkPromptSuggestion | Extract<SdkSystem, { readonly subtype: 'informational' | 'hook_summary' }>
+  | SdkPromptSuggestion
+  | Extract<
+      SdkSystem,
+      {
+        /** Which messages of the system a stage may send. */
+        readonly subtype: 'informational' | 'hook_summary'
+      }
+    >
 >
 
 /** Why a question of a stage has no answer, and with it why the stage ends. */
 export class StageStop extends Error {
   override readonly name = 'StageStop'
+  /** Why the stage ends. */
   readonly reason: StageReason
 
   constructor(reason: StageReason, message: string) {

@@ -5,6 +5,7 @@ export type BudgetPer = 'day' | 'month'
 
 /** A standing budget as a person sets it: so many US dollars a day or a month. */
 export interface BudgetTerms {
+  /** Length of the period. */
   readonly per: BudgetPer
   /** US dollars, above 0. */
   readonly usd: number
@@ -24,7 +25,8 @@ export function budgetName({ per, usd, model, folder }: BudgetTerms): string {
   return `$${dollarsText(usd)} a ${per}${forModel}${inFolder}`
 }
 
-/** Whether a budget counts requests to a model: `gpt-*` counts `openai/gpt-5` and `openrouter/openai/gpt-5`, too (spec R-STAND-23a). */
+// Spec R-STAND-23a.
+/** Whether a budget counts requests to a model: `gpt-*` counts `openai/gpt-5` and `openrouter/openai/gpt-5`, too. */
 export function countsModel({ model: pattern }: Pick<BudgetTerms, 'model'>, model: string): boolean {
   if (pattern === undefined || matchesWildcard(pattern, model)) return true
   return !pattern.includes('/') && matchesWildcard(pattern, model.slice(model.lastIndexOf('/') + 1))

@@ -1,7 +1,8 @@
 import { fieldsOf, isFunction, isName, isNumber, refuse, type Given } from '../given.ts'
 
+// Spec R-BUD-17.
 /**
- * A share of a budget that this session has together with others, which may be on other machines: it asks for more before it spends more (spec R-BUD-17).
+ * A share of a budget that this session has together with others, which may be on other machines: it asks for more before it spends more.
  * It holds beside `maxBudgetUsd`, and like that counts all that the session ever spent.
  */
 export interface BudgetLease {
@@ -13,7 +14,13 @@ export interface BudgetLease {
    * Asks for so much in all. Resolves when `usd` says what there is now, which may be less. Nobody could tell what a rejection means: whoever cannot ask
    * tries again until `signal` is aborted.
    */
-  growTo(usd: number, options: { readonly signal: AbortSignal }): Promise<void>
+  growTo(
+    usd: number,
+    options: {
+      /** Aborted when the run is. */
+      readonly signal: AbortSignal
+    },
+  ): Promise<void>
 }
 
 export const isBudgetLease: Given = (name, value) => {

@@ -4,9 +4,22 @@ import { nanosOf, type NanoUsd } from './prices.ts'
 import { FundsQueue } from './funds-queue.ts'
 
 /** An amount in both currencies of the ledger. */
-export type Amount = { readonly nanos: NanoUsd; readonly tokens: number }
+export type Amount = {
+  /** Nano-dollars: 1e-9 US dollars. */
+  readonly nanos: NanoUsd
+  /** Input and output tokens. */
+  readonly tokens: number
+}
 
 export const nothing: Amount = Object.freeze({ nanos: 0, tokens: 0 })
+
+/** Where a ledger is made. */
+interface LedgerPlace {
+  /** Every request is measured, whether a limit stands on the ledger or not. */
+  readonly isMeasured?: boolean
+  /** The ledger above it. */
+  readonly above?: Ledger | undefined
+}
 
 /** What may be spent in all. */
 export interface LedgerLimits {
@@ -20,10 +33,13 @@ const noLimits: LedgerLimits = Object.freeze({ nanos: Infinity, tokens: Infinity
 
 /** What stands on a ledger at this moment. */
 export interface LedgerFigures {
+  /** What finished requests came to. */
   readonly settled: Amount
+  /** What requests under way may cost at most. */
   readonly reserved: Amount
   /** Settled at worst case because the service did not say: part of `settled`. */
   readonly unknown: Amount
+  /** What can still be reserved. */
   readonly available: Amount
 }
 
@@ -37,12 +53,19 @@ export interface HeldBack {
 }
 
 /** What was taken aside, until it is settled. */
-export type Reservation = { readonly amount: Amount; readonly lines: readonly Line[] }
+export type Reservation = {
+  /** How much is reserved. */
+  readonly amount: Amount
+  /** The ledgers that it is reserved in, the innermost first. */
+  readonly lines: readonly Line[]
+}
 
 /** One limit, and what counts against it. A ledger has its own line and those of all ledgers above it. */
 export interface Line {
   /** Of a budget that is shared with other sessions: it may grow when it is asked to. */
   readonly isLease: boolean
+  /** Of a budget of several runs of this process: what a record tells of earlier processes is no part of it. */
+  readonly isShared: boolean
   /** Of an agent: a resume puts what its record tells there as it is read. */
   readonly isOfAgent: boolean
   settled: Amount
@@ -53,8 +76,9 @@ export interface Line {
   limits: LedgerLimits
 }
 
+// Spec R-BUD-1, R-BUD-6.
 /**
- * What may be spent, and what is (spec R-BUD-1, R-BUD-6). A subagent's ledger is a branch: what it reserves, its parent reserves too.
+ * What may be spent, and what is. A subagent's ledger is a branch: what it reserves, its parent reserves too.
  * L1: settled + reserved never exceeds a limit, in the branch or above it, unless that was lowered since. L2: a reservation is settled once. L3: nothing is ever negative.
  */
 export class Ledger {
@@ -71,18 +95,23 @@ export class Ledger {
     this.queue = queue
   }
 
+  /** A ledger with these limits; a limit that is left out is Infinity. */
   static create(
     limits: Partial<LedgerLimits> = {},
-    { isMeasured = false }: { readonly isMeasured?: boolean } = {},
+    { isMeasured = false, isShared = false, above }: LedgerPlace & { readonly isShared?: boolean } = {},
   ): Ledger {
-    return new Ledger([newLine(limits)], isMeasured)
+    return new Ledger(
+      [{ ...newLine(limits), isShared }, ...(above === undefined ? [] : above.#lines)],
+      isMeasured,
+      above?.queue,
+    )
   }
 
   /** A ledger under a lease: its limit is what the lease gives at the time. */
   static under(
     lease: BudgetLease,
     limits: Partial<LedgerLimits> = {},
-    { isMeasured = false }: { readonly isMeasured?: boolean } = {},
+    { isMeasured = false, above }: LedgerPlace = {},
   ): Ledger {
     const line: Line = {
       ...newLine({}),
@@ -94,7 +123,7 @@ export class Ledger {
         tokens: Infinity,
       },
     }
-    return new Ledger([newLine(limits), line], isMeasured)
+    return new Ledger([newLine(limits), line, ...(above === undefined ? [] : above.#lines)], isMeasured, above?.queue)
   }
 
   /** A branch of its own; `limits` may only narrow. */
@@ -139,6 +168,11 @@ export class Ledger {
     return availableOn(this.#lines.filter(({ isLease }) => !isLease))
   }
 
+  /** What could be reserved if the budget that it shares with other runs had no end. */
+  availableBesideShared(): Amount {
+    return availableOn(this.#lines.filter(({ isShared }) => !isShared))
+  }
+
   /** What could be reserved if all that is reserved were given back. */
   unspent(): Amount {
     return {
@@ -161,7 +195,12 @@ export class Ledger {
   }
 
   /** The limit with the least left when all that is reserved has come back, and what is settled against it. */
-  narrowest(currency: keyof Amount): { readonly limit: number; readonly settled: number } {
+  narrowest(currency: keyof Amount): {
+    /** The limit, in US dollars or tokens. */
+    readonly limit: number
+    /** What is settled of it. */
+    readonly settled: number
+  } {
     const figures = this.#lines.map(({ limits, settled }) => ({ limit: limits[currency], settled: settled[currency] }))
     return figures.reduce((least, each) => (each.limit - each.settled < least.limit - least.settled ? each : least), {
       limit: Infinity,
@@ -205,7 +244,7 @@ export class Ledger {
   restore(spent: Amount, unknown: Amount = nothing): void {
     expectAmount(spent)
     expectAmount(unknown)
-    for (const line of this.#lines) {
+    for (const line of this.#ownLines) {
       line.settled = plus(line.settled, spent)
       line.unknown = plus(line.unknown, unknown)
     }
@@ -214,7 +253,7 @@ export class Ledger {
 
   /** What a run has spent that another one goes on from: it counts again with that one, which carries it. */
   takeBack(spent: Amount, unknown: Amount = nothing): void {
-    for (const line of this.#lines) {
+    for (const line of this.#ownLines) {
       line.settled = minus(line.settled, spent)
       line.unknown = minus(line.unknown, unknown)
     }
@@ -228,6 +267,11 @@ export class Ledger {
     this.queue.serve()
   }
 
+  get #ownLines(): readonly Line[] {
+    return this.#lines.filter(({ isShared }) => !isShared)
+  }
+
+  /** What is settled, reserved and available at this moment. */
   figures(): LedgerFigures {
     const line = this.#lines[0]
     const { settled, reserved, unknown } = line ?? { settled: nothing, reserved: nothing, unknown: nothing }
@@ -248,6 +292,7 @@ function availableOn(lines: readonly Line[]): Amount {
 function newLine(limits: Partial<LedgerLimits>): Line {
   return {
     isLease: false,
+    isShared: false,
     isOfAgent: false,
     settled: nothing,
     reserved: nothing,

@@ -4,6 +4,7 @@ import type { Usage } from '../messages.ts'
 
 /** What models cost, in US dollars. Undefined for a model without a price: the price of a similar name is never taken. */
 export interface Prices {
+  /** What a usage costs; undefined for a model without a price. */
   cost(model: string, usage: Usage): number | undefined
   /** The most that such a request can be billed: all input at the dearest rate. Never below `cost` of any usage within it. */
   worstCase(model: string, request: RequestBound): number | undefined
@@ -16,7 +17,9 @@ export interface Prices {
 
 /** What a request cannot exceed. */
 export interface RequestBound {
+  /** Most input tokens. */
   readonly inputTokens: number
+  /** Most output tokens. */
   readonly outputTokens: number
   /** Uses of the service's own tools, each of which may have a fee; 0 when absent. */
   readonly serverToolUses?: number
@@ -58,9 +61,17 @@ export function mostTokensFor(nanos: NanoUsd, usdPerToken: number): number {
 
 /** An answer of prices: dollars, nothing for a model without a price, or something that is no sum of money. */
 export type PriceAnswer =
-  | { readonly kind: 'usd'; readonly usd: number }
+  | {
+      readonly kind: 'usd'
+      /** US dollars. */
+      readonly usd: number
+    }
   | { readonly kind: 'none' }
-  | { readonly kind: 'broken'; readonly problem: string }
+  | {
+      readonly kind: 'broken'
+      /** What is wrong with the answer, in a sentence. */
+      readonly problem: string
+    }
 
 /** Asks prices, which may be the caller's own: what they throw or give is checked before it counts. */
 export function askPrices(ask: () => number | undefined): PriceAnswer {

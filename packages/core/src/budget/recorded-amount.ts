@@ -20,10 +20,13 @@ export function mostOfGrant(grant: Recorded): Amount | undefined {
 
 /** Between which amounts a request lies, by the tokens of its reply: each token more costs the same. */
 export interface GrantBounds {
+  /** With the least useful reply. */
   readonly least: Amount
+  /** With a reply of the whole cap. */
   readonly most: Amount
   /** Tokens of the least useful reply, and of the whole cap. */
   readonly usefulTokens: number
+  /** Most tokens of the reply. */
   readonly capTokens: number
 }
 

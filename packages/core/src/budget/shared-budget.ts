@@ -25,6 +25,7 @@ export const newBudget: SharedBudget = Object.freeze({
 
 /** What a holder has spent in all. */
 export interface Spent {
+  /** Nano-dollars: 1e-9 US dollars. */
   readonly nanos: number
   /** Of that, at worst case. */
   readonly unknownNanos: number
@@ -32,8 +33,11 @@ export interface Spent {
 
 /** What one holder, a session or a request, may have spent in all: all that it ever spends counts against it. */
 export interface Lease {
+  /** Nano-dollars that it may have spent in all. */
   readonly nanos: number
+  /** Nano-dollars that it has spent. */
   readonly spentNanos: number
+  /** The part of `spentNanos` that was charged at worst case. */
   readonly unknownNanos: number
   /** The turn of work of the holder that has it, or had it last. They go up. */
   readonly turn: number
@@ -46,7 +50,9 @@ export const noLease: Lease = Object.freeze({ nanos: 0, spentNanos: 0, unknownNa
 
 /** A budget and one of its leases. */
 export interface Leased {
+  /** The budget. */
   readonly budget: SharedBudget
+  /** The lease. */
   readonly lease: Lease
 }
 

@@ -5,6 +5,7 @@ import { fieldsOf, isFunction, isListOf, isName, refuse, type Given } from '../g
 export type StandingBudget = {
   /** As people read it: `$20 a day`, `$5 a day for claude-opus-*`. */
   readonly name: string
+  /** US dollars of one period. */
   readonly limitUsd: number
   /** What was spent of it in this period, in US dollars. */
   readonly settledUsd: number
@@ -32,6 +33,7 @@ export interface StandingRequest {
 export interface StandingWait {
   /** The name of the budget that has too little. */
   readonly budget: string
+  /** US dollars that others have reserved. */
   readonly reservedUsd: number
   /** Requests that have reserved it. */
   readonly holders: number
@@ -58,8 +60,9 @@ export interface StandingRefused {
   readonly budget: StandingBudget
 }
 
+// Spec R-STAND-1.
 /**
- * Budgets that all processes of a person share (spec R-STAND-1): each request takes its worst case from them before it is made, and gives back what it did not
+ * Budgets that all processes of a person share: each request takes its worst case from them before it is made, and gives back what it did not
  * need. A request takes from all budgets that its model counts for, or from none.
  */
 export interface StandingBudgets {
@@ -73,7 +76,12 @@ export interface StandingBudgets {
    */
   take(
     request: StandingRequest,
-    options: { readonly signal: AbortSignal; readonly onWait: (wait: StandingWait) => void },
+    options: {
+      /** Aborted when the run is. */
+      readonly signal: AbortSignal
+      /** Called when the request has to wait, with what it waits for. */
+      readonly onWait: (wait: StandingWait) => void
+    },
   ): Eventually<StandingTaken | StandingRefused>
 }
 

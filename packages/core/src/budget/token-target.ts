@@ -1,6 +1,7 @@
 import { tokenTargetReminder } from '../turn/turn-texts.ts'
 
-/** What the check of the token target remembers between two answers (spec R-GATE-2, R-GATE-3). */
+// Spec R-GATE-2, R-GATE-3.
+/** What the check of the token target remembers between two answers. */
 export type BudgetTracker = {
   /** Continuation nudges so far. */
   readonly continuationCount: number
@@ -24,6 +25,7 @@ export type BudgetCompletionEvent = {
   readonly budget: number
   /** Too little came of the last continuations. */
   readonly diminishingReturns: boolean
+  /** Active milliseconds of the run. */
   readonly durationMs: number
 }
 
@@ -106,7 +108,8 @@ export function checkTokenBudget(check: TokenBudgetCheck): {
   }
 }
 
-/** The most continuations that can be granted (spec R-GATE-5): after the first three, one of every two in a row gains 500 tokens, or they end. */
+// Spec R-GATE-5.
+/** The most continuations that can be granted: after the first three, one of every two in a row gains 500 tokens, or they end. */
 export function tokenTargetBound(budget: number | null | undefined): number {
   if (budget === null || budget === undefined || budget <= 0) return 0
   return freeContinuations + 2 * Math.ceil((completionThreshold * budget) / diminishingThreshold)

@@ -24,6 +24,7 @@ export interface ExecuteOptions {
    * again is another try of the same execution. Give a name to execute it as a different one.
    */
   readonly runId?: string
+  /** Called with every event of the run. */
   readonly onEvent?: (event: RunEvent) => void
   /**
    * Answers, by call id, to the calls that the state left waiting when it ended as `needs_approval`. A call without an answer waits again.
@@ -36,9 +37,11 @@ export interface ExecuteOptions {
 
 /** A call that a person has to approve. */
 export interface ApprovalRequest {
+  /** Id of the call, the key of its answer in `approvals`. */
   readonly callId: string
   /** The tool's name. */
   readonly name: string
+  /** Input of the call. */
   readonly input: unknown
   /** What to ask, in words. */
   readonly message: string

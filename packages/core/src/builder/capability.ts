@@ -18,15 +18,17 @@ import type { AnyTool } from '../tools/tool.ts'
 
 /** What a builder has gathered so far. */
 export interface AgentConfiguration extends Partial<Omit<RunOptions, 'stopWhen'>> {
+  /** Guards of the agent. */
   readonly guards: readonly Guard[]
 }
 
 /** Something that an agent can do or must keep to. Returns the configuration with it added. */
 export interface Capability {
+  /** The configuration with this capability added. */
   configure(configuration: AgentConfiguration): AgentConfiguration
 }
 
-/** Limits for `UseGuards`. Absent: the default of seed 002 (20 steps, 32,768 tokens, 300 s). `null`: no such limit. */
+/** Limits for `UseGuards`. Absent: the default (20 steps, 32,768 tokens, 300 s). `null`: no such limit. */
 export interface GuardLimits {
   /** Turns; 20. */
   readonly maxSteps?: number | null
@@ -34,7 +36,9 @@ export interface GuardLimits {
   readonly maxTokens?: number | null
   /** Seconds of active time; 300. */
   readonly maxExecutionTime?: number | null
+  /** US dollars. Default: no limit. */
   readonly maxCostUsd?: number | null
+  /** Stop reasons of the model that end the run. Default: none. */
   readonly finishReasons?: readonly ModelStopReason[]
 }
 
@@ -46,8 +50,10 @@ const guardLimits: { readonly [name in keyof GuardLimits]-?: true } = {
   finishReasons: true,
 }
 
-/** The guards of limits (spec R-GUARD-7). Without arguments: 20 steps, 32,768 tokens, 300 s. `null` switches one off. */
+// Spec R-GUARD-7.
+/** The guards of limits. Without arguments: 20 steps, 32,768 tokens, 300 s. `null` switches one off. */
 export class UseGuards implements Capability {
+  /** The guards that it adds. */
   readonly guards: readonly Guard[]
 
   /** @throws ConfigurationError for a limit that is none, and for one that there is not. */
@@ -65,6 +71,7 @@ export class UseGuards implements Capability {
     ]
   }
 
+  /** Adds the guards. */
   configure(configuration: AgentConfiguration): AgentConfiguration {
     return { ...configuration, guards: [...configuration.guards, ...this.guards] }
   }
@@ -78,6 +85,7 @@ export class UseTools implements Capability {
     this.#tools = tools
   }
 
+  /** Adds the tools. */
   configure(configuration: AgentConfiguration): AgentConfiguration {
     return { ...configuration, tools: [...(configuration.tools ?? []), ...this.#tools] }
   }
@@ -91,6 +99,7 @@ export class UseHook implements Capability {
     this.#hook = hook
   }
 
+  /** Adds the hook or the guard. */
   configure(configuration: AgentConfiguration): AgentConfiguration {
     const hook = this.#hook
     if (isGuard(hook)) return { ...configuration, guards: [...configuration.guards, hook] }
@@ -106,6 +115,7 @@ export class UseCooperativeCancellation implements Capability {
     this.#source = source
   }
 
+  /** Adds the cancellation source. */
   configure(configuration: AgentConfiguration): AgentConfiguration {
     return { ...configuration, cancellation: [...(configuration.cancellation ?? []), this.#source] }
   }
@@ -119,6 +129,7 @@ export class UseModel implements Capability {
     this.#model = model
   }
 
+  /** Sets the model. */
   configure(configuration: AgentConfiguration): AgentConfiguration {
     return { ...configuration, model: this.#model }
   }

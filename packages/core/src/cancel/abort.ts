@@ -1,7 +1,8 @@
 import { isInstance } from '../errors.ts'
 import { allowManyListeners } from '../steps/system-clock.ts'
 
-/** Why a run was aborted; the cause decides the terminal (spec R-ABORT-2). */
+// Spec R-ABORT-2.
+/** Why a run was aborted; the cause decides the terminal. */
 export type AbortCause =
   /** A person interrupted. */
   | 'user'
@@ -21,6 +22,7 @@ export type AbortCause =
 /** The `reason` of the signal that tools and models are given. */
 export class RunAbort extends Error {
   override readonly name = 'AbortError'
+  /** Who aborted, and why. */
   readonly abortCause: AbortCause
 
   constructor(abortCause: AbortCause) {
@@ -120,9 +122,10 @@ export class AbortScope {
     this.#check = check
   }
 
+  // Spec R-ABORT-8b.
   /**
    * The cause, as a cancellation point asks for it. A timer alone would not do: where it is late, since the machine slept or was busy, the time limit is
-   * compared with the time here (spec R-ABORT-8b).
+   * compared with the time here.
    */
   causeNow(): AbortCause | undefined {
     if (this.#cause === undefined) this.#check?.()

@@ -1,5 +1,6 @@
+// Spec R-ABORT-9.
 /**
- * Tool calls that did not react to an abort within the grace time (spec R-ABORT-9): they may still be at work.
+ * Tool calls that did not react to an abort within the grace time: they may still be at work.
  * A writing tool of a later run waits for them, so that two tools never write to one file at a time.
  */
 export class OrphanedTools {

@@ -1,8 +1,10 @@
 import type { AgentState } from '../agent-state.ts'
 import { StopSignal } from '../endings/signal.ts'
 
-/** Is asked at every checkpoint whether the run is to stop (spec R-ORD-7). It may look anywhere: a flag, a key in a store. */
+// Spec R-ORD-7.
+/** Is asked at every checkpoint whether the run is to stop. It may look anywhere: a flag, a key in a store. */
 export interface CancellationSource {
+  /** The signal to stop with; null or undefined to continue. An error that it throws is handled by the error policy of the run. */
   cancellationSignal(state: AgentState): StopSignal | null | undefined | Promise<StopSignal | null | undefined>
 }
 
@@ -21,18 +23,22 @@ export class InMemoryCancellationSource implements CancellationSource {
     this.#executionId = options.executionId
   }
 
+  /** Asks the run to stop at its next cancellation point, with this message for a person. */
   cancel(message = 'Stop requested by user'): void {
     this.#message = message
   }
 
+  /** Withdraws the request. */
   reset(): void {
     this.#message = undefined
   }
 
+  /** Whether the run is asked to stop. */
   isCancellationRequested(): boolean {
     return this.#message !== undefined
   }
 
+  /** The signal of the request; undefined where there is none, or where it is for another execution. */
   cancellationSignal(state: AgentState): StopSignal | undefined {
     if (this.#message === undefined) return undefined
     if (this.#executionId !== undefined && !isWithin(state.executionId, this.#executionId)) return undefined

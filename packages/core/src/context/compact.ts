@@ -12,13 +12,17 @@ import { compactedHeading, currentState, noSummaryReasons, onlyResultsShortened 
 
 /** A text that is carried over a compaction: the state of a file that is worked on, a list of things to do. */
 export interface CarriedText {
+  /** Heading under which the model is shown the text. */
   readonly title: string
+  /** The text. */
   readonly text: string
 }
 
 /** What a program carries over a compaction by itself, read at that moment. What it throws is nothing carried. */
 export type CarryOver = (scope: {
+  /** Aborted when the run is. */
   readonly signal: AbortSignal
+  /** The messages that the compaction replaces. */
   readonly messages: readonly ModelMessage[]
   /** The whole conversation, with what earlier compactions replaced. */
   readonly transcript: Transcript

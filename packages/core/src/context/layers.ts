@@ -14,7 +14,7 @@ export interface ContextLayersOptions {
   readonly autoCompact?: boolean
   /** When: in tokens, or in percent of what the window leaves beside a reply, such as `80%`. As the window allows when absent. */
   readonly compactAt?: number | `${number}%`
-  /** The threshold that holds whatever the window; 200,000 input tokens when absent (seed 004). */
+  /** The threshold that holds whatever the window; 200,000 input tokens when absent. */
   readonly contextThreshold?: number
   /** Old results of tools give way to notes before that; true when absent. */
   readonly clearResults?: boolean
@@ -28,8 +28,9 @@ export interface ContextLayersOptions {
   readonly carryOver?: CarryOver
 }
 
+// Spec R-CTX-12.
 /**
- * The layers against a full context window (spec R-CTX-12): old results give way to notes, finished work to its summaries, then all but the
+ * The layers against a full context window: old results give way to notes, finished work to its summaries, then all but the
  * newest messages to one summary; after a 413 the same at once; with none of them, a limit before the call. What people said is carried word for word.
  * @throws ConfigurationError for a threshold that is none.
  */

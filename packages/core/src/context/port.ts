@@ -8,16 +8,22 @@ import { blockingLimitOf } from './window.ts'
 export type CompactionResult =
   | {
       readonly kind: 'compacted'
+      /** The messages that replace everything before. */
       readonly messages: readonly ModelMessage[]
       /** Tokens of the conversation before and after, as estimated or counted. */
       readonly preTokens: number
+      /** Tokens of the conversation after. */
       readonly postTokens: number
       /** For hooks: what was said of the messages that are gone. */
       readonly summary?: string
       /** `messages` hold what people said, word for word (`CompactBoundaryEntry`). */
       readonly personsWords?: 'carried'
     }
-  | { readonly kind: 'gave_up'; readonly message: string }
+  | {
+      readonly kind: 'gave_up'
+      /** Why, in a sentence. */
+      readonly message: string
+    }
 
 /**
  * Why a conversation is made shorter: before a request that would be too long, after one that was refused, from summaries that were made before, or
@@ -27,6 +33,7 @@ export type CompactionTrigger = 'auto' | 'reactive' | 'collapse' | 'manual'
 
 /** Makes room in the conversation, by itself or by asking a model. */
 export interface Compaction {
+  /** Why the conversation is compacted. */
   readonly trigger: CompactionTrigger
   /**
    * Runs once for a request, and again in a resume that finds it unfinished; then what it asked before is answered from the record, so it should
@@ -39,19 +46,22 @@ export interface Compaction {
 export interface CompactionScope {
   /** Aborted when the run is; after that a compaction is waited for at most the grace time. */
   readonly signal: AbortSignal
-  /** Asks a model: reserved before and settled after, retried, on record and in the figures of the run (spec R-CTX-6). Never rejects. */
+  // Spec R-CTX-6.
+  /** Asks a model: reserved before and settled after, retried, on record and in the figures of the run. Never rejects. */
   readonly ask: (request: CompactionRequest) => Promise<CompactionReply>
   /** What a person and hooks want of the summary; empty for nothing. */
   readonly instructions: string
 }
 
-/** How often one compaction may ask: once, and three times more with less of the conversation (spec R-CTX-7). */
+// Spec R-CTX-7.
+/** How often one compaction may ask: once, and three times more with less of the conversation. */
 export const compactionRequests = 4
 
 /** One question of a compaction. */
 export interface CompactionRequest {
   /** The run's own when absent; any other must be named in `ContextManager.models`. */
   readonly model?: Model
+  /** The system prompt of the question. */
   readonly system: string
   /** As they stand in the conversation where possible: what the provider has counted is not reserved for by its bytes. */
   readonly messages: readonly ModelMessage[]
@@ -69,19 +79,32 @@ export interface CompactionRequest {
 /** What came of a question. */
 export type CompactionReply =
   /** `streamError` is set when the stream broke after completed blocks. */
-  | { readonly kind: 'answered'; readonly message: AssistantMessage; readonly streamError: ModelErrorJson | null }
+  | {
+      readonly kind: 'answered'
+      /** The answer. */
+      readonly message: AssistantMessage
+      /** How the stream broke; null when it did not. */
+      readonly streamError: ModelErrorJson | null
+    }
   /** For good, after all retries. `prompt_too_long` is one of the kinds: ask again with less. */
-  | { readonly kind: 'failed'; readonly error: ModelErrorJson }
+  | {
+      readonly kind: 'failed'
+      /** The failure of the last attempt. */
+      readonly error: ModelErrorJson
+    }
   /** The budget has no room for it: nothing was asked. */
   | { readonly kind: 'over_budget' }
   | { readonly kind: 'aborted' }
 
 /** The run as a layer sees it. */
 export interface ContextView {
+  /** State of the run. */
   readonly state: RunState
   /** The model of the next request. */
   readonly model: Model
+  /** The system prompt of the next request. */
   readonly system: string
+  /** The tools of the next request. */
   readonly tools: readonly ToolDefinition[]
   /** Tokens that the next request is estimated to have. */
   readonly estimatedTokens: number
@@ -99,6 +122,7 @@ export interface ContextView {
 
 /** Results that give way to short notes: the ids of their calls. */
 export interface ClearedResults {
+  /** Ids of the calls. */
   readonly calls: readonly string[]
   /** Tokens that this frees, estimated. */
   readonly freedTokens: number
@@ -107,6 +131,7 @@ export interface ClearedResults {
 /** No compaction helps: the run ends as `compaction_thrash`, with this message. */
 export interface Thrash {
   readonly kind: 'thrash'
+  /** Why, in a sentence with figures. */
   readonly message: string
 }
 
@@ -114,13 +139,16 @@ export interface Thrash {
 export interface CollapseStage {
   /** The first of the messages that the model is shown, and the one after the last. */
   readonly from: number
+  /** The one after the last of them. */
   readonly to: number
   /** Tokens that a summary frees, estimated. */
   readonly freedTokens: number
+  /** What to ask for the summary. */
   readonly question: CompactionRequest
 }
 
-/** The four layers against a full context window (spec R-CTX-1), as a port. */
+// Spec R-CTX-1.
+/** The four layers against a full context window, as a port. */
 export interface ContextManager {
   /** Whether a conversation is compacted before it is too long; when not, the blocking limit applies. */
   readonly autoCompact: boolean

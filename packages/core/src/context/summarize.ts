@@ -29,9 +29,9 @@ const replyShare = 0.75
 /** Most characters that a result keeps in a question that was too long. */
 const shortResultLength = 2_000
 
+// Spec R-CTX-7.
 /**
- * Asks a model for a summary of the oldest messages. A question that is too long drops the oldest groups and is asked again, 3 times at most
- * (spec R-CTX-7). A model of its own that cannot answer is stood in for by the run's own.
+ * Asks a model for a summary of the oldest messages. A question that is too long drops the oldest groups and is asked again, 3 times at most. A model of its own that cannot answer is stood in for by the run's own.
  */
 export async function summarize(
   scope: CompactionScope,

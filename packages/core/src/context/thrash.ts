@@ -3,7 +3,7 @@ import { fixedPartTooLarge, fullAgain, messageTooLarge } from './context-texts.t
 import { mostPromptTokens } from './thresholds.ts'
 import type { ContextView, Thrash } from './port.ts'
 
-/** So many compactions in a row, each before this many new replies: what fills the window comes back at once (seed 000: `compaction_thrash`). */
+/** So many compactions in a row, each before this many new replies: what fills the window comes back at once. */
 const compactionsInARow = 3
 const newReplies = 3
 
@@ -14,7 +14,8 @@ export function thrashOf(view: ContextView): Thrash | undefined {
   return compactedInVain(view)
 }
 
-/** The same of what compactions were followed by alone: for a request that the service refused, whatever is believed of its window (spec R-CTX-17). */
+// Spec R-CTX-17.
+/** The same of what compactions were followed by alone: for a request that the service refused, whatever is believed of its window. */
 export function compactedInVain(view: ContextView): Thrash | undefined {
   if (rowOf(view) < compactionsInARow) return undefined
   const message = fullAgain(newReplies, compactionsInARow, view.contextWindow)

@@ -1,6 +1,6 @@
 import type { Model } from '../model/model.ts'
 
-/** Input tokens of a request from which on a conversation is made shorter, however large the window is (seed 004). */
+/** Input tokens of a request from which on a conversation is made shorter, however large the window is. */
 const defaultContextThreshold = 200_000
 
 /** When conversations are compacted. */

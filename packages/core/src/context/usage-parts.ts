@@ -28,9 +28,11 @@ export type ContextKind = (typeof contextKinds)[number]
 
 /** One thing that fills a window. */
 export interface ContextPart {
+  /** What kind of thing it is. */
   readonly kind: ContextKind
   /** Of the tool or the entry; null where there is none. */
   readonly name: string | null
+  /** Tokens, estimated or counted. */
   readonly tokens: number
 }
 

@@ -17,16 +17,24 @@ import type { WindowFigures } from './window.ts'
 
 /** What fills the window with the next request, and what happens when it is full. */
 export interface ContextUsage {
+  /** Id of the model. */
   readonly model: string
   /** By kind and name; together they have `figures.usedTokens`. */
   readonly parts: readonly ContextPart[]
+  /** The window, and the thresholds in it. */
   readonly figures: WindowFigures
   /** Whether a provider's count of an earlier request was there to go by; else all of it is estimated. */
   readonly isCounted: boolean
   /** Dollars for the input of a turn: when nothing of it is in the provider's cache, and when all of it is. Null for a model without a price. */
-  readonly inputUsd: { readonly uncached: number; readonly cached: number } | null
+  readonly inputUsd: {
+    /** US dollars when nothing is in the cache. */
+    readonly uncached: number
+    /** US dollars when all of it is. */
+    readonly cached: number
+  } | null
   /** Null where no conversation is compacted by itself. */
   readonly autoCompact: {
+    /** Tokens from which on the conversation is compacted. */
     readonly atTokens: number
     /** What it frees then at least: all that may stay is taken to be as long as it may be. */
     readonly freesTokens: number
@@ -37,7 +45,9 @@ export interface ContextUsage {
 
 /** What the next request is about: the session so far, and a prompt. */
 export interface ContextUsageInput {
+  /** The session so far. Default: an empty one. */
   readonly transcript?: Transcript
+  /** The prompt that follows it. Default: none. */
   readonly prompt?: MessageContent
 }
 

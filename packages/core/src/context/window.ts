@@ -10,6 +10,7 @@ export interface WindowThresholds {
 
 /** How full a window is: for a meter, and for whoever decides by it. */
 export interface WindowFigures {
+  /** Tokens that are used. */
   readonly usedTokens: number
   /** Infinity for a model without an end to its window. */
   readonly windowTokens: number
@@ -17,15 +18,19 @@ export interface WindowFigures {
   readonly leftTokens: number
   /** Of the window, rounded; over 100 where more is used than fits. */
   readonly usedPercent: number
+  /** At how many tokens something happens. */
   readonly thresholds: WindowThresholds
   /** To the next thing that happens: the compaction, else the blocking limit, else the end of the window. */
   readonly leftUntilNext: number
+  /** Whether the threshold of the warning is passed. */
   readonly isAboveWarning: boolean
+  /** Whether the threshold of the compaction is passed. */
   readonly isAboveCompaction: boolean
+  /** Whether the threshold is passed at which no request is made. */
   readonly isAtBlockingLimit: boolean
 }
 
-/** Which thresholds are passed with so many tokens used (seed 000, `calculateTokenWarningState`). Pure. */
+/** Which thresholds are passed with so many tokens used. Pure. */
 export function windowFigures(usedTokens: number, windowTokens: number, thresholds: WindowThresholds): WindowFigures {
   const next = Math.min(thresholds.compaction, thresholds.blocking, windowTokens)
   return {

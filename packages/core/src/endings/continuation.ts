@@ -4,11 +4,14 @@ import { StopSignals } from './signals.ts'
 
 /** An `ExecutionContinuation` as JSON: what `toJSON` gives and `fromJSON` reads. */
 export type ExecutionContinuationJson = {
+  /** The signals, in the order in which they were raised. */
   readonly stopSignals: readonly StopSignalJson[]
+  /** Whether a hook asked to continue in spite of them. */
   readonly isContinuationRequested: boolean
 }
 
-/** Which signals stand, and whether a hook asked to go on although they do (spec R-DEC-2). Immutable. */
+// Spec R-DEC-2.
+/** Which signals stand, and whether a hook asked to go on although they do. Immutable. */
 export class ExecutionContinuation {
   static readonly #fresh: ExecutionContinuation = new ExecutionContinuation(StopSignals.empty(), false)
   readonly #signals: StopSignals
@@ -19,6 +22,7 @@ export class ExecutionContinuation {
     this.#requested = requested
   }
 
+  /** Without a signal and without a request to continue. */
   static fresh(): ExecutionContinuation {
     return ExecutionContinuation.#fresh
   }
@@ -28,14 +32,17 @@ export class ExecutionContinuation {
     return this.#signals.hasAny() && !this.#requested
   }
 
+  /** Whether a hook asked to continue in spite of the signals. */
   isContinuationRequested(): boolean {
     return this.#requested
   }
 
+  /** The signals, in the order in which they were raised. */
   stopSignals(): StopSignals {
     return this.#signals
   }
 
+  /** A copy with this signal added. */
   withNewStopSignal(signal: StopSignal): ExecutionContinuation {
     return new ExecutionContinuation(this.#signals.withSignal(signal), this.#requested)
   }
@@ -45,6 +52,7 @@ export class ExecutionContinuation {
     return new ExecutionContinuation(signals, this.#requested)
   }
 
+  /** A copy in which continuing is requested, or no longer is. */
   withContinuationRequested(requested: boolean): ExecutionContinuation {
     return requested === this.#requested ? this : new ExecutionContinuation(this.#signals, requested)
   }
@@ -55,10 +63,12 @@ export class ExecutionContinuation {
     return `${signals}; Continuation Requested: ${this.#requested ? 'Yes' : 'No'}`
   }
 
+  /** The stored form, which `fromJSON` reads. */
   toJSON(): ExecutionContinuationJson {
     return { stopSignals: this.#signals.toJSON(), isContinuationRequested: this.#requested }
   }
 
+  /** Reads what `toJSON` returned; what is not readable counts as absent. */
   static fromJSON(data: unknown): ExecutionContinuation {
     if (data instanceof ExecutionContinuation) return data
     const stored = isJsonObject(data) ? data : {}

@@ -1,6 +1,7 @@
 import type { StopCategory } from './reason.ts'
 
-/** Where a run ended (spec R-END-1): a closed set. */
+// Spec R-END-1.
+/** Where a run ended: a closed set. */
 export type EndingReason =
   | 'completed'
   | 'finish_reason'
@@ -31,7 +32,8 @@ export type EndingReason =
   | 'image_error'
   | 'error'
 
-/** `subtype` of the result message (spec R-SDK-11). */
+// Spec R-SDK-11.
+/** `subtype` of the result message. */
 export type ResultSubtype =
   | 'success'
   | 'error_during_execution'
@@ -52,6 +54,7 @@ export type EndingLimit =
 
 /** What frontends need to know of a limit. */
 export interface EndingLimitFacts {
+  /** What the limit counts: turns, tool calls, US dollars, tokens, milliseconds, tries of a goal, or repeated turns. */
   readonly unit: 'turns' | 'calls' | 'usd' | 'tokens' | 'ms' | 'tries' | 'repeats'
   /**
    * Who raises it before a run continues. `continuing`: to continue is enough, and as much again is granted. `person`: it is paid for, so a person
@@ -83,7 +86,13 @@ export type EndingAction =
   /** Ask once more, without tools, for a last answer. */
   | { readonly kind: 'last-answer' }
   /** Continue with this prompt. */
-  | { readonly kind: 'prompt'; readonly label: string; readonly text: string }
+  | {
+      readonly kind: 'prompt'
+      /** The label of the button or key. */
+      readonly label: string
+      /** The text of the prompt. */
+      readonly text: string
+    }
   /** Resume, where the session can be resumed; else continue with a prompt. */
   | { readonly kind: 'retry' }
   | { readonly kind: 'compact' }
@@ -103,7 +112,11 @@ export type EndingAdvice =
   | string
   | RaiseLimit
   /** Permit compaction. With `otherwise`: only where it was switched off, else this text. */
-  | { readonly kind: 'permit-compaction'; readonly otherwise?: string }
+  | {
+      readonly kind: 'permit-compaction'
+      /** The advice where compaction is already permitted; absent: the same advice in both cases. */
+      readonly otherwise?: string
+    }
   /** Give compaction more room than it had. */
   | { readonly kind: 'more-room' }
   | { readonly kind: 'another-model' }
@@ -114,9 +127,19 @@ export type EndingAdvice =
 export type EndingDetail =
   | { readonly kind: 'none' }
   /** The message of the signal: without this prefix, and not at all where it is `unless`. */
-  | { readonly kind: 'message'; readonly prefix?: string; readonly unless?: string }
+  | {
+      readonly kind: 'message'
+      /** A prefix that is removed from the message; absent: none is. */
+      readonly prefix?: string
+      /** A message that is not shown at all, since the sentence has said it; absent: every message is shown. */
+      readonly unless?: string
+    }
   /** `used` and `limit` of the signal's context in this unit, and what the next request needs where the signal has it. */
-  | { readonly kind: 'figures'; readonly unit: Exclude<EndingLimitFacts['unit'], 'repeats'> }
+  | {
+      readonly kind: 'figures'
+      /** Unit in which the two figures are printed. */
+      readonly unit: Exclude<EndingLimitFacts['unit'], 'repeats'>
+    }
 
 /** How an ending is presented to a person. The loop reads none of it. */
 export interface EndingPresentation {
@@ -125,48 +148,64 @@ export interface EndingPresentation {
    * person; `interrupted`: a person ended it, or nobody listened; `unanswered`: it ended by itself and said nothing; `failed`: something did not work.
    */
   readonly announcement: 'success' | 'stopped' | 'limited' | 'paused' | 'interrupted' | 'unanswered' | 'failed'
-  /** What happened, without a mark at its end (spec R-TERM-25). */
+  // Spec R-TERM-25.
+  /** What happened, without a mark at its end. */
   readonly sentence: string
+  /** What follows the sentence: nothing, the message of the signal, or its figures. */
   readonly detail: EndingDetail
-  /** What to do next, by the kind of frontend; '' for nothing, or where the actions say it (spec R-TEXT-5). */
+  // Spec R-TEXT-5.
+  /** What to do next, by the kind of frontend; '' for nothing, or where the actions say it. */
   readonly advice: {
     /** One prompt a process. */
     readonly command: EndingAdvice
+    /** For an editor. */
     readonly editor: string | RaiseLimit
+    /** For the interactive program. */
     readonly terminal: string
   }
-  /** What is offered after it, the most useful first (spec R-TERM-26). */
+  // Spec R-TERM-26.
+  /** What is offered after it, the most useful first. */
   readonly actions: readonly EndingAction[]
   /** What `halting why` prints a command for; null for none. */
   readonly resume: EndingAction | null
-  /** Stop reason of the Agent Client Protocol (spec R-ACP-5). `error`: the prompt is answered with an error. `cancelled`: where the client cancelled, else `end_turn`. */
+  // Spec R-ACP-5.
+  /** Stop reason of the Agent Client Protocol. `error`: the prompt is answered with an error. `cancelled`: where the client cancelled, else `end_turn`. */
   readonly acp: 'end_turn' | 'max_turn_requests' | 'max_tokens' | 'refusal' | 'cancelled' | 'error'
 }
 
 /** One row of the table: everything about an ending that does not depend on the run. */
 export interface Ending extends EndingPresentation {
+  /** The category of the signal that leads to this ending. */
   readonly category: StopCategory
   /** graceful: at a checkpoint; immediate: what is in flight is aborted or has failed; preemptive: before a request is made. */
   readonly manner: 'graceful' | 'immediate' | 'preemptive'
-  /** Which results the calls of the last message have (spec R-END-4). */
+  // Spec R-END-4.
+  /** Which results the calls of the last message have. */
   readonly toolResults: 'all' | 'partial' | 'synthetic' | 'none'
+  /** `subtype` of the result message. */
   readonly subtype: ResultSubtype
+  // Spec R-GOAL-23.
   /**
    * Over the host protocol its result is a success all the same, and so is the exit code there: existing hosts read `result` after such a run, and
-   * `terminal_reason` tells the difference (spec R-GOAL-23).
+   * `terminal_reason` tells the difference.
    */
   readonly hostsReadResult: boolean
-  /** `terminal_reason` of the result message, where it is not the reason (spec R-SDK-5). */
+  // Spec R-SDK-5.
+  /** `terminal_reason` of the result message, where it is not the reason. */
   readonly sdkName: string | null
-  /** What a subagent that ended so is to its parent, and a question to its stage: done, perhaps without a text, or failed (spec R-SUB-6, R-AFTER-3b). */
+  // Spec R-SUB-6, R-AFTER-3b.
+  /** What a subagent that ended so is to its parent, and a question to its stage: done, perhaps without a text, or failed. */
   readonly parentResult: 'done' | 'failed'
   /** Exit code of the terminal program; null where nobody is left to read it. */
   readonly exitCode: number | null
-  /** Whether a hook may ask to go on although the run would end (spec R-DEC-2). */
+  // Spec R-DEC-2.
+  /** Whether a hook may ask to go on although the run would end. */
   readonly overridable: boolean
-  /** Whether the goals of the run are checked once more before it: it is a limit, or looks like success (spec R-GOAL-9). */
+  // Spec R-GOAL-9.
+  /** Whether the goals of the run are checked once more before it: it is a limit, or looks like success. */
   readonly checksGoal: boolean
-  /** Whether `wrapUp` asks for a last answer here (spec R-DEC-6). */
+  // Spec R-DEC-6.
+  /** Whether `wrapUp` asks for a last answer here. */
   readonly wrapsUp: boolean
   /** What the transcript says at its end, whoever raised it: what failed, that the turns are used up, or nothing. */
   readonly transcriptSays: 'failure' | 'max_turns_reached' | 'nothing'
@@ -174,10 +213,12 @@ export interface Ending extends EndingPresentation {
   readonly limit: EndingLimit | null
   /** The bound that a stage after a run has reached when its question ended so; null: the stage failed. */
   readonly stageBound: 'max_turns' | 'max_budget_usd' | 'token_limit' | 'time_limit' | null
-  /** What a session needs before it continues: nothing, answers to the calls that wait, or a prompt (spec R-SESS-3). */
+  // Spec R-SESS-3.
+  /** What a session needs before it continues: nothing, answers to the calls that wait, or a prompt. */
   readonly continuesWith: 'nothing' | 'answers' | 'prompt'
+  // Spec R-EVERY-5.
   /**
-   * Whether a loop that repeats a prompt begins its next round after a run that ended so (spec R-EVERY-5). `begins`: it does; `unless_repeated`: it
+   * Whether a loop that repeats a prompt begins its next round after a run that ended so. `begins`: it does; `unless_repeated`: it
    * does until several rounds in a row have ended the same way; `never`: the next round would end the same way, or a person ended the loop.
    */
   readonly nextRound: 'begins' | 'unless_repeated' | 'never'

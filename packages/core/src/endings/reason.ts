@@ -1,4 +1,5 @@
-/** Why a run ended: the category of its ending (spec R-END-2). `EndingReason` says where it ended. */
+// Spec R-END-2.
+/** Why a run ended: the category of its ending. `EndingReason` says where it ended. */
 export type StopCategory =
   | 'error'
   | 'stop_requested'
@@ -13,7 +14,8 @@ export type StopCategory =
   | 'completed'
   | 'unknown'
 
-/** Lower is more urgent (spec R-STOP-2). */
+// Spec R-STOP-2.
+/** Lower is more urgent. */
 const priorities = {
   error: 0,
   stop_requested: 1,

@@ -4,6 +4,7 @@ import { StopCategory } from './reason.ts'
 
 /** What a signal is made of. */
 export interface StopSignalInit {
+  /** Why to stop; it decides the ending and the priority among signals. */
   readonly reason: StopCategory
   /** For a person, with figures: `Step limit reached: 10/10`. */
   readonly message?: string
@@ -18,9 +19,13 @@ export interface StopSignalInit {
 
 /** The stored form of a signal. */
 export type StopSignalJson = {
+  /** Why to stop. */
   readonly reason: StopCategory
+  /** For a person, with figures. */
   readonly message: string
+  /** Limits and counters, for diagnosis; `{}` for none. */
   readonly context: JsonObject
+  /** Name of the guard, hook or tool that raised it; null when not known. */
   readonly source: string | null
 }
 
@@ -34,11 +39,16 @@ interface StopException {
 
 const noContext: JsonObject = Object.freeze({})
 
-/** An immutable request to stop (spec R-STOP-1). */
+// Spec R-STOP-1.
+/** An immutable request to stop. */
 export class StopSignal {
+  /** Why to stop. */
   readonly reason: StopCategory
+  /** For a person, with figures. */
   readonly message: string
+  /** Limits and counters, for diagnosis; `{}` for none. Deeply frozen. */
   readonly context: JsonObject
+  /** Name of the guard, hook or tool that raised it; null when not known. */
   readonly source: string | null
 
   constructor(init: StopSignalInit) {
@@ -50,16 +60,23 @@ export class StopSignal {
     Object.freeze(this)
   }
 
+  /** A signal with the category `user_requested`. */
   static userRequested(
     message = 'Stop requested by user',
-    details: { readonly context?: JsonObject; readonly source?: string } = {},
+    details: {
+      /** Limits and counters, for diagnosis. */
+      readonly context?: JsonObject
+      /** Name of what raised it. */
+      readonly source?: string
+    } = {},
   ): StopSignal {
     return new StopSignal({ reason: 'user_requested', message, ...details })
   }
 
+  // Spec R-STOP-7.
   /**
    * The signal that a thrown `AgentStopException` stands for: its own signal's reason and message,
-   * both contexts merged (the exception's wins), and the exception's source where it names one (spec R-STOP-7).
+   * both contexts merged (the exception's wins), and the exception's source where it names one.
    */
   static fromStopException(exception: StopException): StopSignal {
     const { signal } = exception
@@ -71,6 +88,7 @@ export class StopSignal {
     })
   }
 
+  /** Whether something other than an answer of the model ended the run: every category but `completed` and `finish_reason`. */
   wasForceStopped(): boolean {
     return StopCategory.wasForceStopped(this.reason)
   }
@@ -80,6 +98,7 @@ export class StopSignal {
     return this.message === '' ? this.reason : `${this.reason}: ${this.message}`
   }
 
+  /** The stored form, which the constructor accepts. */
   toJSON(): StopSignalJson {
     return { reason: this.reason, message: this.message, context: this.context, source: this.source }
   }

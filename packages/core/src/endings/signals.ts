@@ -1,7 +1,8 @@
 import { StopCategory } from './reason.ts'
 import { StopSignal, type StopSignalJson } from './signal.ts'
 
-/** An immutable list of signals in the order in which they were raised (spec R-STOP-3). */
+// Spec R-STOP-3.
+/** An immutable list of signals in the order in which they were raised. */
 export class StopSignals implements Iterable<StopSignal> {
   static readonly #empty: StopSignals = new StopSignals([])
   readonly #signals: readonly StopSignal[]
@@ -10,22 +11,27 @@ export class StopSignals implements Iterable<StopSignal> {
     this.#signals = signals
   }
 
+  /** The list without signals. */
   static empty(): StopSignals {
     return StopSignals.#empty
   }
 
+  /** A list of these signals, in this order. */
   static of(...signals: readonly StopSignal[]): StopSignals {
     return signals.length === 0 ? StopSignals.#empty : new StopSignals([...signals])
   }
 
+  /** A new list with this signal at its end. */
   withSignal(signal: StopSignal): StopSignals {
     return new StopSignals([...this.#signals, signal])
   }
 
+  /** Whether there is any signal. */
   hasAny(): boolean {
     return this.#signals.length > 0
   }
 
+  /** The number of signals. */
   get size(): number {
     return this.#signals.length
   }
@@ -49,6 +55,7 @@ export class StopSignals implements Iterable<StopSignal> {
     return this.#signals.join(' | ')
   }
 
+  /** The stored forms, in order. */
   toJSON(): readonly StopSignalJson[] {
     return this.#signals.map((signal) => signal.toJSON())
   }
@@ -61,6 +68,7 @@ export class StopSignals implements Iterable<StopSignal> {
       : StopSignals.#empty
   }
 
+  /** Iterates over the signals in the order in which they were raised. */
   [Symbol.iterator](): Iterator<StopSignal> {
     return this.#signals[Symbol.iterator]()
   }

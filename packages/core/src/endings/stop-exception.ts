@@ -5,24 +5,33 @@ import { StopSignal } from './signal.ts'
 export interface AgentStopInit {
   /** What to stop with; without one the reason is `stop_requested`. */
   readonly signal?: StopSignal
+  /** For a person, where there is no signal. */
   readonly message?: string
   /** The step it was thrown in, for diagnosis. Of this and the context, what JSON makes of them is kept. */
   readonly step?: JsonObject
+  /** Limits and counters for diagnosis, where there is no signal. */
   readonly context?: JsonObject
+  /** Name of what stops the run. */
   readonly source?: string
+  /** The error that led to the stop, as `Error.cause`. */
   readonly cause?: unknown
 }
 
+// Spec R-STOP-7.
 /**
- * Thrown by a tool or a hook to stop the run (spec R-STOP-7). It is control flow, not an error: the turn is recorded,
+ * Thrown by a tool or a hook to stop the run. It is control flow, not an error: the turn is recorded,
  * calls beside it that run are finished, and the others get the result "Not run".
  * Its message is the signal's, else its own, else the reason.
  */
 export class AgentStopException extends Error {
   override readonly name = 'AgentStopException'
+  /** The signal that the run stops with. */
   readonly signal: StopSignal
+  /** The step it was thrown in; null when none was given. */
   readonly step: JsonObject | null
+  /** The context of the signal. */
   readonly context: JsonObject
+  /** Name of what stops the run; null when not known. */
   readonly source: string | null
 
   constructor(init: AgentStopInit = {}) {

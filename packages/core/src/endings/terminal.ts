@@ -24,7 +24,8 @@ const terminalOfReason = {
 /** Who raised a signal, where that decides the terminal. */
 export type SignalOrigin = 'guard' | 'hook' | 'tool' | 'post_tool_hook'
 
-/** Where a signal that a guard, hook or tool raised ends the run (spec R-STOP-6). */
+// Spec R-STOP-6.
+/** Where a signal that a guard, hook or tool raised ends the run. */
 export function terminalOf(signal: StopSignal, origin: SignalOrigin = 'guard'): EndingReason {
   if (signal.reason === 'stop_requested') {
     if (origin === 'post_tool_hook') return 'hook_stopped'
@@ -32,13 +33,17 @@ export function terminalOf(signal: StopSignal, origin: SignalOrigin = 'guard'): 
   return terminalOfReason[signal.reason]
 }
 
-/** What a run did, in figures (spec R-END-7). */
+// Spec R-END-7.
+/** What a run did, in figures. */
 export interface RunSummary {
+  /** Messages of the model. */
   readonly assistantMessages: number
+  /** Results of tool calls. */
   readonly toolResults: number
   /** Turns, for people: with those that a stop hook or the token target added. */
   readonly turns: number
-  /** Attempts that reached the model (spec R-LAP-9). */
+  // Spec R-LAP-9.
+  /** Attempts that reached the model. */
   readonly requests: number
   /** The run's own requests; those of subagents are in `modelUsage`. */
   readonly usage: Usage
@@ -51,7 +56,12 @@ export interface RunSummary {
 }
 
 /** What one model came to in a run: its usage, and its cost in US dollars. */
-export type ModelFigures = { readonly usage: Usage; readonly costUsd: number }
+export type ModelFigures = {
+  /** Tokens of this model. */
+  readonly usage: Usage
+  /** US dollars, settled. */
+  readonly costUsd: number
+}
 
 /** How a run ended, with the figures behind it: the same record in the return value, the last event, the session and the result line. */
 export interface RunResult {
@@ -61,6 +71,7 @@ export interface RunResult {
   readonly signal: StopSignal
   /** All signals that stood at the end; overridden ones are in the lap records. */
   readonly signals: StopSignals
+  /** Figures of the run. */
   readonly summary: RunSummary
   /** Settled, in US dollars. */
   readonly costUsd: number
@@ -68,7 +79,8 @@ export interface RunResult {
   readonly committedUsd: number
   /** What a limit on tokens counts: input (cached too) and output, with what unknown or aborted attempts may have come to. */
   readonly totalTokens: number
-  /** Active milliseconds, over all resumes, without the time that a person was waited for (spec R-STEP-9). */
+  // Spec R-STEP-9.
+  /** Active milliseconds, over all resumes, without the time that a person was waited for. */
   readonly durationMs: number
   /** Ids of tool calls that were left behind because they did not react to an abort. */
   readonly stillRunning: readonly string[]
@@ -76,5 +88,6 @@ export interface RunResult {
   readonly retryAt?: string
   /** How its goals stand; absent for a run without any. */
   readonly goal?: GoalResult
+  /** What failed, where the run ended because of a failure. */
   readonly error?: HaltingError
 }

@@ -45,7 +45,8 @@ const wordOfCall = 3
 /** So many letters and digits of a quote are new. */
 const leastNew = 4
 
-/** The results of tools of a conversation, and what the model itself wrote in it: what quotes are held against (spec R-GOAL-52 to R-GOAL-54). */
+// Spec R-GOAL-52 to R-GOAL-54.
+/** The results of tools of a conversation, and what the model itself wrote in it: what quotes are held against. */
 export class Evidence {
   /** Since the prompt, in order. */
   readonly results: readonly RecordedResult[]

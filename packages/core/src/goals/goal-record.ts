@@ -16,10 +16,13 @@ export type GoalPlace = 'baseline' | 'answer' | 'turn' | 'limit'
 
 /** One check as it is recorded and told. JSON. */
 export type GoalCheck = {
+  /** Name of the check. */
   readonly name: string
+  /** Whether it passed. */
   readonly met: boolean
   /** Null for a check that is no command, or was ended by a signal. */
   readonly exitCode: number | null
+  /** Milliseconds that it took. */
   readonly durationMs: number
   /** The end of its report: at most 10 lines and 1,000 characters. */
   readonly tail: string

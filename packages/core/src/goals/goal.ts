@@ -4,7 +4,8 @@ import type { Json } from '../json.ts'
 import type { GoalSpec } from './goal-record.ts'
 import type { Changes } from './changes.ts'
 
-/** What must hold before a run may end as `completed`. The loop checks it, out of the reach of the model (spec R-GOAL-1). */
+// Spec R-GOAL-1.
+/** What must hold before a run may end as `completed`. The loop checks it, out of the reach of the model. */
 export interface Goal {
   /** What a person knows it by: the command. Of one run's goals each needs another; it is on record. */
   readonly name: string
@@ -34,6 +35,7 @@ export interface GoalContext {
 
 /** What one check came to. */
 export type GoalVerdict = {
+  /** Whether the goal is met. */
   readonly met: boolean
   /** What it said, for the model and for people: a test runner's output. Only its end is used. */
   readonly report?: string

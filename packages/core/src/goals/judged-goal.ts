@@ -50,8 +50,9 @@ const mostReplyTokens = 4_000
 /** Characters of what a judge says that go into a report. */
 const longestReport = 4_000
 
+// Spec R-GOAL-50.
 /**
- * A goal in words, which a model judges: for what no program can check (spec R-GOAL-50). Prefer a command where there is one. The judge is asked within
+ * A goal in words, which a model judges: for what no program can check. Prefer a command where there is one. The judge is asked within
  * the run's budget and runs nothing. That it says "met" counts only with quotes: each of at least 20 characters, out of a result of a tool that came after
  * the last change, and not out of what the model itself wrote.
  *

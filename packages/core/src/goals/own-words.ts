@@ -21,7 +21,9 @@ export function formsOf(passage: string): readonly string[] {
 
 /** A call of the model, as evidence is held against it. */
 export interface CalledTool {
+  /** Name of the tool. */
   readonly name: string
+  /** Input of the call, as the model wrote it. */
   readonly input: unknown
 }
 

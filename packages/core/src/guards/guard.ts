@@ -6,12 +6,15 @@ export type CancellationPoint = 'before_turn' | 'after_reply' | 'after_tools'
 
 /** What a guard may look at: figures of the run, nothing outside it. */
 export interface GuardView {
+  /** Where the guard is asked. */
   readonly checkpoint: CancellationPoint
   /** Turns that are done and count against a limit. */
   readonly steps: number
+  /** Tokens of the run's own requests. */
   readonly usage: Usage
   /** Input, cached too, and output of all requests, subagents too. */
   readonly totalTokens: number
+  /** US dollars, with subagents. */
   readonly costUsd: number
   /** Active milliseconds. */
   readonly activeMs: number
@@ -26,9 +29,13 @@ export interface GuardView {
 
 /** Bounds that follow from a guard alone; the ledger, the deadline and the certificate use them. */
 export interface GuardBounds {
+  /** Turns of the run. */
   readonly turns?: number
+  /** Input and output tokens of the run. */
   readonly tokens?: number
+  /** US dollars of the run. */
   readonly usd?: number
+  /** Active milliseconds of the run. */
   readonly ms?: number
 }
 
@@ -36,7 +43,9 @@ export interface GuardBounds {
 export type GuardRemaining = {
   /** Name of the guard whose figures these are; of a combinator, the one that decides. */
   readonly guard: string
+  /** How much is used, in `unit`. */
   readonly used: number
+  /** The value of `used` at which it fires. */
   readonly limit: number
   /** What is counted. A `condition` has no figures of its own: 0 of 1 while it does not hold, 1 of 1 while it does. */
   readonly unit: 'turns' | 'tokens' | 'usd' | 'ms' | 'repeats' | 'condition'
@@ -51,9 +60,11 @@ export interface Guard {
   readonly name: string
   /** Where it is asked; before a turn and after the tools when absent. */
   readonly checkpoints?: readonly CancellationPoint[]
+  /** Limits that follow from this guard; absent for none. */
   readonly bounds?: GuardBounds
   /** It needs `recentTurns`, which are hashed only when some guard does. */
   readonly looksAtTurns?: boolean
+  /** The signal to stop with; nothing to continue. */
   evaluate(view: GuardView): StopSignal | null | undefined
   /** How near it is to firing, for people to see: pure, and nothing is decided by it. Undefined where it cannot say. */
   remaining?(view: GuardView): GuardRemaining | undefined

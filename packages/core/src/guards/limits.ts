@@ -17,6 +17,7 @@ import {
 /** Stops when `maxSteps` turns are done. */
 export class StepsLimitHook implements Guard {
   readonly name = 'StepsLimitHook'
+  /** The limit on turns. */
   readonly bounds: GuardBounds
   readonly #maxSteps: number
 
@@ -25,6 +26,7 @@ export class StepsLimitHook implements Guard {
     this.bounds = { turns: maxSteps }
   }
 
+  /** A signal `steps_limit` once the turns are used up. */
   evaluate(view: GuardView): StopSignal | undefined {
     const maxSteps = this.#maxSteps
     if (view.steps < maxSteps) return undefined
@@ -46,7 +48,8 @@ export function stepLimit(steps: number): StepsLimitHook {
   return new StepsLimitHook(steps)
 }
 
-/** Whether a guard looks at a subagent too: its turns are its own (spec R-SUB-4). */
+// Spec R-SUB-4.
+/** Whether a guard looks at a subagent too: its turns are its own. */
 export function isForAgents(guard: Guard): boolean {
   return !(guard instanceof StepsLimitHook)
 }
@@ -54,6 +57,7 @@ export function isForAgents(guard: Guard): boolean {
 /** Stops when the run has used `maxTokens`: input (cached too) plus output. The ledger reserves them as well. */
 export class TokenUsageLimitHook implements Guard {
   readonly name = 'TokenUsageLimitHook'
+  /** The limit on tokens. */
   readonly bounds: GuardBounds
   readonly #maxTokens: number
 
@@ -62,6 +66,7 @@ export class TokenUsageLimitHook implements Guard {
     this.bounds = { tokens: maxTokens }
   }
 
+  /** A signal `token_limit` once the tokens are used up. */
   evaluate(view: GuardView): StopSignal | undefined {
     const maxTokens = this.#maxTokens
     if (view.totalTokens < maxTokens) return undefined
@@ -86,6 +91,7 @@ export function tokenLimit(tokens: number): TokenUsageLimitHook {
 /** Stops after `maxSeconds` of active time; a call in flight is aborted. */
 export class ExecutionTimeLimitHook implements Guard {
   readonly name = 'ExecutionTimeLimitHook'
+  /** The limit on active time. */
   readonly bounds: GuardBounds
   readonly #maxMs: number
 
@@ -95,6 +101,7 @@ export class ExecutionTimeLimitHook implements Guard {
     this.bounds = { ms: this.#maxMs }
   }
 
+  /** A signal `time_limit` once the time is used up. */
   evaluate(view: GuardView): StopSignal | undefined {
     if (view.activeMs < this.#maxMs) return undefined
     return timeLimitSignal(view.activeMs, this.#maxMs, this.name)
@@ -122,6 +129,7 @@ export function timeLimitSignal(usedMs: number, limitMs: number, source: string)
 /** Stops when the run has cost `maxUsd`. The ledger reserves it as well, so it is not overshot. */
 export class CostLimitHook implements Guard {
   readonly name = 'CostLimitHook'
+  /** The limit in US dollars. */
   readonly bounds: GuardBounds
   readonly #maxUsd: number
 
@@ -130,6 +138,7 @@ export class CostLimitHook implements Guard {
     this.bounds = { usd: maxUsd }
   }
 
+  /** A signal `cost_limit` once the money is used up. */
   evaluate(view: GuardView): StopSignal | undefined {
     if (view.costUsd < this.#maxUsd) return undefined
     return costLimitSignal(view.costUsd, this.#maxUsd, this.name)
@@ -165,6 +174,7 @@ export class FinishReasonHook implements Guard {
     this.#reasons = new Set(reasons)
   }
 
+  /** A signal `finish_reason` when the last reply ended for one of the reasons. */
   evaluate(view: GuardView): StopSignal | undefined {
     if (view.finishReason === null || !this.#reasons.has(view.finishReason)) return undefined
     return new StopSignal({

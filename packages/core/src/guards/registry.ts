@@ -1,7 +1,8 @@
 import { uniqueNames } from '../unique-names.ts'
 import type { Guard } from './guard.ts'
 
-/** A guard of a run, with an id of its own. An override is remembered by the id, over a resume too (spec R-DEC-7). */
+// Spec R-DEC-7.
+/** A guard of a run, with an id of its own. An override is remembered by the id, over a resume too. */
 export interface RegisteredGuard {
   readonly id: string
   readonly guard: Guard

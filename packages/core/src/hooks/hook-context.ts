@@ -12,8 +12,11 @@ import { deniedByHook } from '../tools/permission-texts.ts'
 
 /** What a `HookContext` is made of. */
 export interface HookContextInit {
+  /** The moment that the hook is called at. */
   readonly trigger: HookTrigger
+  /** State of the agent. */
   readonly state: AgentState
+  /** Aborted when the run is. */
   readonly signal: AbortSignal
   /** About how many tokens messages have; 0 when absent. */
   readonly estimateTokens?: (messages: readonly ModelMessage[]) => number
@@ -31,21 +34,28 @@ export interface HookContextInit {
   readonly compaction?: HookCompaction
   /** onError: what went wrong. */
   readonly error?: {
+    /** What failed. */
     readonly source: 'tool' | 'hook' | 'model' | 'run'
+    /** Name of the tool, hook or model. */
     readonly name: string
+    /** Message of the error. */
     readonly message: string
   }
 }
 
 /** What a tool gave, as text, and how long it took. */
 export interface HookToolOutput {
+  /** The result as text. */
   readonly text: string
+  /** Whether the call failed. */
   readonly isError: boolean
+  /** Milliseconds that the call took; absent where it did not run. */
   readonly durationMs?: number
 }
 
 /** A compaction as its hooks see it. Messages of a `beforeCompact` hook are instructions for the summary. */
 export interface HookCompaction {
+  /** Why the conversation is compacted. */
   readonly trigger: CompactionTrigger
   /** What a person wants of the summary; empty for nothing. */
   readonly instructions: string
@@ -63,7 +73,8 @@ interface Changes {
   readonly beforePrompt?: MessageContent
 }
 
-/** What a hook is given and gives back (spec R-HOOK-1). Immutable: every `with…` returns a new one. */
+// Spec R-HOOK-1.
+/** What a hook is given and gives back. Immutable: every `with…` returns a new one. */
 export class HookContext {
   readonly #init: HookContextInit
   readonly #changes: Changes
@@ -73,14 +84,17 @@ export class HookContext {
     this.#changes = changes
   }
 
+  /** The moment that the hook is called at. */
   get trigger(): HookTrigger {
     return this.#init.trigger
   }
 
+  /** Aborted when the run is. */
   get signal(): AbortSignal {
     return this.#init.signal
   }
 
+  /** The call, at tool triggers. */
   get toolCall(): ToolUseBlock | undefined {
     return this.#init.toolCall
   }
@@ -90,6 +104,7 @@ export class HookContext {
     return this.#init.agentType ?? null
   }
 
+  /** The result of the call, at `afterToolUse`. */
   get toolOutput(): HookToolOutput | undefined {
     return this.#init.toolOutput
   }
@@ -99,22 +114,26 @@ export class HookContext {
     return this.#init.figures?.() ?? noFigures
   }
 
+  /** The compaction, at `beforeCompact` and `afterCompact`. */
   get compaction(): HookCompaction | undefined {
     return this.#init.compaction
   }
 
+  /** The failure, at `onError`. */
   get error(): HookContextInit['error'] {
     return this.#init.error
   }
 
+  // Spec R-HOOK-16.
   /**
-   * Asks a model through the run, while the hook goes on: in its budget, its figures and its record (spec R-HOOK-16). A resume after a crash calls
+   * Asks a model through the run, while the hook goes on: in its budget, its figures and its record. A resume after a crash calls
    * the hook again, with what it asked the same way answered from the record. `over_budget`: nothing was asked.
    */
   ask(question: HookQuestion): Promise<CompactionReply> {
     return this.#init.ask?.(question) ?? Promise.resolve({ kind: 'aborted' })
   }
 
+  /** State of the agent, with what this hook has changed. */
   state(): AgentState {
     return this.#changes.state?.value ?? this.#init.state
   }

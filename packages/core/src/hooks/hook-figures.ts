@@ -12,10 +12,15 @@ export type HookFigures = {
   readonly elapsedMs: number
   /** What is left of each limit that there is. */
   readonly left: {
+    /** Turns. */
     readonly turns?: number
+    /** Calls of tools. */
     readonly toolCalls?: number
+    /** Input and output tokens. */
     readonly tokens?: number
+    /** US dollars. */
     readonly usd?: number
+    /** Active milliseconds. */
     readonly ms?: number
   }
 }

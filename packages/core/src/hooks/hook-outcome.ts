@@ -4,7 +4,8 @@ import type { MessageContent, ModelMessage } from '../messages.ts'
 import type { StopSignalJson } from '../endings/signal.ts'
 import type { Attachment } from '../transcript.ts'
 
-/** When a hook is called (spec R-HOOK-3). */
+// Spec R-HOOK-3.
+/** When a hook is called. */
 export type HookTrigger =
   | 'beforeExecution'
   /** A subagent is about to make its first request. Its runs have no `beforeExecution`. */
@@ -27,6 +28,7 @@ export type HookTrigger =
 
 /** What a hook decided, closed and JSON: the recorded form of what it changed in its context. */
 export type HookOutcome = {
+  /** Signals that it raised. */
   readonly signals?: readonly StopSignalJson[]
   /** It asked to go on although signals stand. */
   readonly continued?: true
@@ -36,12 +38,16 @@ export type HookOutcome = {
   readonly beforePrompt?: MessageContent
   /** What the model is shown from here on, in place of all that was said, and about how many tokens both have. `messages` come after it. */
   readonly replaced?: {
+    /** The messages that the model is shown. */
     readonly messages: readonly ModelMessage[]
+    /** Tokens before, estimated. */
     readonly preTokens: number
+    /** Tokens after, estimated. */
     readonly postTokens: number
   }
   /** Notes for people, which the model is not shown. */
   readonly attachments?: readonly Attachment[]
+  /** Metadata of the run, in place of the former. */
   readonly metadata?: JsonObject
   /** beforeToolUse: the call is denied, with this reason for the model. beforeCompact: the compaction is skipped. */
   readonly blocked?: string
@@ -51,7 +57,10 @@ export type HookOutcome = {
    */
   readonly permission?: 'allow' | 'ask' | 'defer'
   /** beforeToolUse: the input in place of the model's. */
-  readonly input?: { readonly value: Json }
+  readonly input?: {
+    /** The input. */
+    readonly value: Json
+  }
   /** afterToolUse: the result in place of the tool's. */
   readonly output?: string
   /** afterToolUse: the run ends after this turn's tools. */

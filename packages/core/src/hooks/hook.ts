@@ -4,39 +4,48 @@ import { checkOnError, checkTriggers } from './check-hook.ts'
 import type { HookContext } from './hook-context.ts'
 import type { HookTrigger } from './hook-outcome.ts'
 
+// Spec R-HOOK-6.
 /**
  * A function that is called at named moments of a run. It returns the context that it was given, changed or not; what it changed is
  * recorded and always takes effect. Throwing `AgentStopException` raises its signal. Anything else that is thrown is told to `onError`
- * hooks and decides nothing, unless the error policy forbids it (spec R-HOOK-6).
+ * hooks and decides nothing, unless the error policy forbids it.
  */
 export interface Hook {
   /** Unique in a run and stable over restarts: its outcome is recorded by it. The class name with a number when absent. */
   readonly id?: string
+  /** The moments at which it is called. */
   readonly triggers: readonly HookTrigger[]
   /** Higher comes first; 0 unless said otherwise. */
   readonly priority?: number
   /** For tool triggers: only these tools, by a list or by a pure function of the name. */
   readonly tools?: readonly string[] | ((name: string) => boolean)
+  // Spec R-HOOK-17.
   /**
    * For a hook on `afterToolUse` that redacts: when it throws, or gives back what is no context, the result is withheld from everybody, and
-   * what it threw is not told either. The record of the call holds what the hooks left of the result, and never what they took out
-   * (spec R-HOOK-17). Without it a failure decides nothing, and the model sees the result as it is.
+   * what it threw is not told either. The record of the call holds what the hooks left of the result, and never what they took out. Without it a failure decides nothing, and the model sees the result as it is.
    */
   readonly onError?: 'withhold'
+  /** Called at each of its triggers. Returns the context, changed or not; nothing returned changes nothing. */
   handle(context: HookContext): HookContext | void | Promise<HookContext | void>
 }
 
 /** When and for what a `CallableHook` is called. */
 export interface CallableHookOptions {
+  /** The moments at which it is called. */
   readonly triggers: readonly HookTrigger[]
+  /** Unique in a run and stable over restarts. */
   readonly id?: string
+  /** Hooks with a higher priority are called first. Default: 0. */
   readonly priority?: number
+  /** The tools whose calls it sees. Default: all. */
   readonly tools?: NonNullable<Hook['tools']>
+  /** Withhold the result of a tool when the hook throws. */
   readonly onError?: NonNullable<Hook['onError']>
 }
 
 /** A hook from a function. */
 export class CallableHook implements Hook {
+  /** The moments at which it is called. */
   readonly triggers: readonly HookTrigger[]
   readonly priority: number
   declare readonly id?: string
@@ -63,6 +72,7 @@ export class CallableHook implements Hook {
     if (options.onError !== undefined) this.onError = options.onError
   }
 
+  /** Calls the function. */
   handle(context: HookContext): HookContext | void | Promise<HookContext | void> {
     return this.#handle(context)
   }

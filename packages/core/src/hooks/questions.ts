@@ -2,8 +2,9 @@ import type { CompactionReply, CompactionRequest } from '../context/port.ts'
 import type { WebSearchUse } from '../model/model.ts'
 import { webSearchOf } from '../model/web-search.ts'
 
+// Spec R-HOOK-16.
 /**
- * Asks a model through the run: reserved before and settled after, retried, on record and in the figures of the run (spec R-HOOK-16). Never rejects.
+ * Asks a model through the run: reserved before and settled after, retried, on record and in the figures of the run. Never rejects.
  * It asks the model of the run; any other must be named in `models` of the run or of the context defence.
  */
 export type AskModel = (question: HookQuestion) => Promise<CompactionReply>

@@ -6,18 +6,28 @@ import type { HookFigures } from './hook-figures.ts'
 import type { AskModel } from './questions.ts'
 import { uniqueNames } from '../unique-names.ts'
 
-/** What the stop-hook stage receives (spec R-SHOOK-1). */
+// Spec R-SHOOK-1.
+/** What the stop-hook stage receives. */
 export interface StopHookInput {
+  /** The messages that the model was shown. */
   readonly messagesForQuery: readonly ModelMessage[]
+  /** The messages of the model since the prompt. */
   readonly assistantMessages: readonly AssistantMessage[]
+  /** The system prompt. */
   readonly systemPrompt: string
+  /** What the model is told about the user, by name. */
   readonly userContext: { readonly [key: string]: string }
+  /** What is appended to the system prompt, by name. */
   readonly systemContext: { readonly [key: string]: string }
+  /** Who runs. */
   readonly toolUseContext: {
+    /** Id of the session. */
     readonly sessionId: string
+    /** Id of the run. */
     readonly runId: string
     /** The name of the agent that runs; null when it has none. */
     readonly agentId: string | null
+    /** Aborted when the run is. */
     readonly signal: AbortSignal
   }
   /** `main` or the kind of subagent. */
@@ -68,6 +78,7 @@ export interface StopHook {
   readonly id: string
   /** Whose answers it looks at: those of the main loop (`run`, when absent) or those of subagents. */
   readonly of?: 'run' | 'agents'
+  /** Returns what to do; nothing returned lets the answer stand. */
   handle(input: StopHookInput): StopHookOutcome | void | Promise<StopHookOutcome | void>
 }
 
@@ -87,6 +98,8 @@ export function registerStopHooks(hooks: readonly StopHook[]): readonly Register
  * how it went is told by a `background` event when somebody still listens.
  */
 export interface PostRunTask {
+  /** By which `background` events name it. */
   readonly name: string
+  /** Begins the work and resolves when it is done. What it throws is reported and decides nothing. */
   start(input: StopHookInput): Promise<void>
 }

@@ -5,6 +5,7 @@ export class EventListeners {
   readonly #listeners = new Set<(event: SessionEvent) => void>()
   #isToldOfChange = false
 
+  /** Adds a listener; returns the function that removes it. A function that is added twice is called twice. */
   add(listener: (event: SessionEvent) => void): () => void {
     // One function may listen twice, and each is its own.
     const own = (event: SessionEvent): void => listener(event)
@@ -12,6 +13,7 @@ export class EventListeners {
     return () => void this.#listeners.delete(own)
   }
 
+  /** Calls every listener. What one throws is ignored. */
   tell(event: SessionEvent): void {
     for (const listener of this.#listeners) {
       try {
@@ -32,6 +34,7 @@ export class EventListeners {
     })
   }
 
+  /** Removes every listener. */
   clear(): void {
     this.#listeners.clear()
   }

@@ -13,14 +13,25 @@ export interface NextStop {
 
 /** What is left, and what a turn takes of it; null for no limit, and for what is not known yet. */
 export interface LeftOfRun {
+  /** Turns. */
   readonly turns: number | null
+  /** US dollars. */
   readonly usd: number | null
+  /** Tokens. */
   readonly tokens: number | null
+  /** Active milliseconds. */
   readonly ms: number | null
   /** How often the newest turns may still come again, where they have come again; null where they have not. */
   readonly repeats: number | null
   /** Means of the last turns; null before the first is done. */
-  readonly perTurn: { readonly usd: number; readonly tokens: number; readonly ms: number } | null
+  readonly perTurn: {
+    /** US dollars. */
+    readonly usd: number
+    /** Tokens. */
+    readonly tokens: number
+    /** Active milliseconds. */
+    readonly ms: number
+  } | null
 }
 
 /** The nearest of all that would stop it. Where two are as near: what is counted before what is estimated, then the order of the table. */

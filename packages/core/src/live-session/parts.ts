@@ -8,6 +8,7 @@ import type { Rewound } from './session.ts'
 
 /** A session on disk, such as `openJournal` of `@halting/journal` returns it. */
 export interface SessionFile extends StoredSession {
+  /** Path of the file. */
   readonly path: string
   /** The conversation goes back to before this message of a person. */
   rewind(message: string): Promise<PersonsMessage>
@@ -24,7 +25,13 @@ export interface SessionParts {
   /** Somebody answers questions by `Session.answer`. */
   readonly answersQuestions: boolean
   /** The mode and the modes where nothing was set. */
-  readonly permissions: { readonly mode: string; readonly modes?: readonly string[] | undefined }
+  readonly permissions: {
+    /** The permission mode of the first run. */
+    readonly mode: string
+    /** The modes that `set` accepts; absent: any. */
+    readonly modes?: readonly string[] | undefined
+  }
+  /** Working directory of the session. */
   readonly cwd: string
   /** An engine is there, and no run of it has begun. Again after a rewind. */
   readonly attach?: (engine: QueryEngine) => void
@@ -39,7 +46,10 @@ export interface SessionParts {
   /** Takes back what calls changed since a message, or tells what that would be. */
   readonly takeBackFiles?: (
     since: PersonsMessage,
-    how: { readonly isDryRun: boolean },
+    how: {
+      /** Whether to report only what would change. */
+      readonly isDryRun: boolean
+    },
   ) => Promise<Omit<Rewound, 'content'>>
   /** Ends a command in the background. False where none of this id runs. */
   readonly stopTask?: (taskId: string) => Promise<boolean>

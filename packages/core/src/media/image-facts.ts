@@ -5,6 +5,7 @@ type ImageType = 'image/png' | 'image/jpeg' | 'image/gif' | 'image/webp'
 
 /** What an image says about itself. */
 export interface ImageFacts {
+  /** Kind of the image. */
   readonly type: ImageType
   /** In pixels; undefined where it cannot be read. */
   readonly size: ImageSize | undefined

@@ -3,8 +3,9 @@ import { inputTokensOf, noUsage, type Usage, type UsageIteration } from '../mess
 /** What one model is billed for within a request. */
 export type BilledPart = { readonly model: string; readonly usage: Usage }
 
+// Spec R-BUD-14.
 /**
- * What a request whose passes are told is billed for (spec R-BUD-14): a part for each pass, since prices go by the size
+ * What a request whose passes are told is billed for: a part for each pass, since prices go by the size
  * of a prompt, and one for what the counts above them have more. `asked` is the model that was asked, `named` what the
  * service calls the one that answered.
  */

@@ -14,7 +14,8 @@ function saysNothing(block: ContentBlock): boolean {
   return block.type === 'thinking' || block.type === 'redacted_thinking'
 }
 
-/** Why a request is made again after a reply that says nothing (spec R-REQ-11). */
+// Spec R-REQ-11.
+/** Why a request is made again after a reply that says nothing. */
 export const emptyReplyError: ModelErrorJson = new ModelError({
   kind: 'unknown',
   message: 'The reply was empty.',

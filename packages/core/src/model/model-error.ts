@@ -3,7 +3,8 @@ import { HaltingError } from '../errors.ts'
 import { jsonOf } from '../json.ts'
 import type { Usage } from '../messages.ts'
 
-/** The kinds of failure that the loop tells apart. The first eight are names of the SDK message format (spec R-SDK-12). */
+// Spec R-SDK-12.
+/** The kinds of failure that the loop tells apart. The first eight are names of the SDK message format. */
 export type ModelErrorKind =
   | 'authentication_failed'
   | 'billing_error'
@@ -20,11 +21,17 @@ export type ModelErrorKind =
 
 /** The recorded form of a `ModelError`: JSON, with what a retry and the ledger need. */
 export type ModelErrorJson = {
+  /** Kind of the failure. */
   readonly kind: ModelErrorKind
+  /** What happened, for a person. */
   readonly message: string
+  /** HTTP status; null where there was no answer. */
   readonly status: number | null
+  /** Whether another attempt may succeed. */
   readonly retryable: boolean
+  /** Milliseconds that the service asked to wait; null when it did not. */
   readonly retryAfterMs: number | null
+  /** The service's id of the request; null when it gave none. */
   readonly requestId: string | null
   /** What the service said it billed for this failed attempt; null when it did not say. */
   readonly usage: Usage | null
@@ -38,21 +45,32 @@ export type ModelErrorJson = {
    * What the service said about its window: input tokens that the request had, null when it did not say, and the most that fit. `includesOutput`: the
    * reply's cap counts against the limit too, so that asking for a shorter reply makes room.
    */
-  readonly contextLimit?: { readonly used: number | null; readonly limit: number; readonly includesOutput?: true }
+  readonly contextLimit?: {
+    /** Input tokens of the request. */
+    readonly used: number | null
+    /** The most that fit. */
+    readonly limit: number
+    readonly includesOutput?: true
+  }
   /** By how many tokens the prompt is too long, where the service says that and no limit. */
   readonly excessTokens?: number
 }
 
 /** What a `ModelError` is made of; what is absent follows from `kind` and `status`. */
 export interface ModelErrorInit {
+  /** Kind of the failure. */
   readonly kind: ModelErrorKind
+  /** What happened, for a person. */
   readonly message: string
   /** HTTP status, when there was an answer. */
   readonly status?: number | null
+  /** Whether another attempt may succeed. Default: decided by `kind`. */
   readonly retryable?: boolean
   /** How long the service asked to wait, in milliseconds. */
   readonly retryAfterMs?: number | null
+  /** The service's id of the request. */
   readonly requestId?: string | null
+  /** What the service said it billed for this attempt. */
   readonly usage?: Usage | null
   /** `nothing` for an HTTP error status, else `unknown`, unless said otherwise. */
   readonly billed?: 'nothing' | 'unknown'
@@ -64,6 +82,7 @@ export interface ModelErrorInit {
   readonly contextLimit?: ModelErrorJson['contextLimit'] | undefined
   /** By how many tokens the prompt is too long; left out where that is no positive whole number. */
   readonly excessTokens?: number | undefined
+  /** The error behind it, as `Error.cause`. */
   readonly cause?: unknown
 }
 
@@ -86,16 +105,27 @@ const isRetryable: { readonly [kind in ModelErrorKind]: boolean } = {
 /** What a model rejects with. */
 export class ModelError extends HaltingError {
   override readonly name = 'ModelError'
+  /** Kind of the failure. */
   readonly kind: ModelErrorKind
+  /** HTTP status; null where there was no answer. */
   readonly status: number | null
+  /** Whether another attempt may succeed. */
   readonly retryable: boolean
+  /** Milliseconds that the service asked to wait; null when it did not. */
   readonly retryAfterMs: number | null
+  /** The service's id of the request; null when it gave none. */
   readonly requestId: string | null
+  /** What the service said it billed for this attempt; null when it did not say. */
   readonly usage: Usage | null
+  /** `nothing` when the service refused the request; `unknown` when it may have worked on it. */
   readonly billed: 'nothing' | 'unknown'
+  /** Set when no connection to the service was made. */
   readonly neverConnected: true | undefined
+  /** Of the bytes of a reply that broke by its content, and of how it broke; undefined for other failures. */
   readonly fingerprint: string | undefined
+  /** What the service said about its window; undefined for other failures. */
   readonly contextLimit: ModelErrorJson['contextLimit']
+  /** Tokens by which the prompt is too long, where the service says that and no limit. */
   readonly excessTokens: number | undefined
 
   constructor(init: ModelErrorInit) {
@@ -175,7 +205,9 @@ export function failureName({ status, kind }: ModelErrorJson): string {
 /** Every attempt at a request failed; `last` is the failure of the last one. */
 export class RetriesExhaustedError extends HaltingError {
   override readonly name = 'RetriesExhaustedError'
+  /** Attempts that were made. */
   readonly attempts: number
+  /** The failure of the last attempt. */
   readonly last: ModelErrorJson
 
   constructor(attempts: number, last: ModelErrorJson) {

@@ -13,6 +13,7 @@ const rows: Readonly<Record<keyof ModelFacts, true>> = {
   webSearch: true,
   extraPasses: true,
   maxImageTokens: true,
+  prices: true,
 }
 
 // True: keys of a record are those of its type.

@@ -1,10 +1,13 @@
+import type { Prices } from '../budget/prices.ts'
 import type { JsonObject } from '../json.ts'
 import type { AssistantMessage, ContentBlock, ModelMessage } from '../messages.ts'
 import type { ModelError } from './model-error.ts'
 
 /** A tool as the model is told of it. */
 export interface ToolDefinition {
+  /** Name of the tool. */
   readonly name: string
+  /** What it does, for the model. */
   readonly description: string
   /** JSON Schema of the input, `type: object`. */
   readonly input_schema: JsonObject
@@ -15,7 +18,11 @@ export interface ToolDefinition {
  * `enabled`: at most so many tokens of the reply, less where the reply is cut shorter. `adaptive`: as much as the model finds right.
  */
 export type Thinking =
-  | { readonly type: 'enabled'; readonly budgetTokens: number }
+  | {
+      readonly type: 'enabled'
+      /** The most tokens of reasoning. */
+      readonly budgetTokens: number
+    }
   | { readonly type: 'adaptive' }
   | { readonly type: 'disabled' }
 
@@ -31,8 +38,11 @@ export interface WebSearchUse {
 
 /** One request. `messages` is shared with the run and grows after the call: read it during the call, copy what is kept. */
 export interface ModelRequest {
+  /** The system prompt; '' for none. */
   readonly system: string
+  /** The conversation. */
   readonly messages: readonly ModelMessage[]
+  /** The tools that the model may call. */
   readonly tools: readonly ToolDefinition[]
   /** `none`: the model is to answer without a tool, although they are listed. */
   readonly toolChoice?: 'auto' | 'none'
@@ -49,22 +59,67 @@ export interface ModelRequest {
 /** What a model tells while it replies. For looking at; nothing may depend on it, except that complete blocks are final. */
 export type ModelUpdate =
   /** The service's own event, in the shape of the Messages API (`stream_event`). */
-  | { readonly type: 'api_event'; readonly event: JsonObject }
+  | {
+      readonly type: 'api_event'
+      /** The event. */
+      readonly event: JsonObject
+    }
   /** Some more text of block `index`. */
-  | { readonly type: 'text_delta'; readonly index: number; readonly text: string }
-  | { readonly type: 'thinking_delta'; readonly index: number; readonly text: string }
+  | {
+      readonly type: 'text_delta'
+      /** Index of the block in the message. */
+      readonly index: number
+      /** The text to append. */
+      readonly text: string
+    }
+  /** Some more of what the model thinks, in block `index`. */
+  | {
+      readonly type: 'thinking_delta'
+      /** Index of the block in the message. */
+      readonly index: number
+      /** The reasoning to append. */
+      readonly text: string
+    }
+  /** Block `index` is a call of a tool, whose input follows in pieces. Again for the same block where the service begins it anew. */
+  | {
+      readonly type: 'tool_input_start'
+      /** Index of the block in the message. */
+      readonly index: number
+      /** Id of the call. */
+      readonly callId: string
+      /** Name of the tool. */
+      readonly name: string
+    }
+  /** Some more of the input of the call in block `index`. The complete block has the input that counts. */
+  | {
+      readonly type: 'tool_input_delta'
+      /** Index of the block in the message. */
+      readonly index: number
+      /** The next piece of the JSON text of the input. */
+      readonly json: string
+    }
   /** Block `index` is complete, and stands as it was told: a read-only tool may start now. */
-  | { readonly type: 'block'; readonly index: number; readonly block: ContentBlock; readonly messageId: string }
+  | {
+      readonly type: 'block'
+      /** Index of the block in the message. */
+      readonly index: number
+      /** The block. */
+      readonly block: ContentBlock
+      /** Id of the message. */
+      readonly messageId: string
+    }
 
 /** What an adapter is handed beside the request. */
 export interface ModelCallOptions {
   /** Aborted when the run is; `reason` is a `RunAbort` with the cause. */
   readonly signal: AbortSignal
+  /** Reports progress of the reply. */
   emit(update: ModelUpdate): void
 }
 
 /** A reply, whole or as far as it came. */
 export interface ModelReply {
+  /** The reply. */
   readonly message: AssistantMessage
   /**
    * Set when the stream broke after at least one completed block: `message` holds the completed blocks alone.
@@ -124,17 +179,27 @@ export interface Model {
    * The service can search the web for a request that says `webSearch`; it cannot when absent. `domains`: which lists
    * of domains it keeps to.
    */
-  readonly webSearch?: { readonly domains: 'allowed and blocked' | 'allowed' | 'none' }
+  readonly webSearch?: {
+    /** Which lists of domains it accepts. */
+    readonly domains: 'allowed and blocked' | 'allowed' | 'none'
+  }
   /** Passes beside the reply that the service may make within one request, each billed on top of it; none when absent. */
   readonly extraPasses?: readonly ExtraPass[]
   /** Most input tokens that one image is billed as; 6,000 when absent. */
   readonly maxImageTokens?: number
+  /** What the model costs, where `RunOptions.prices` has no price for it; undefined for a model that brings none. */
+  readonly prices?: Prices
   /**
    * For a model whose requests wait for their turn: resolves when one may be made. The loop asks here before anything of an attempt is on record, so that what is
    * killed while it waits has asked for nothing. Where it is left out, or the process is another by then, `call` waits by itself.
    * @throws when it is aborted.
    */
-  admit?(options: { readonly tokens: number; readonly signal: AbortSignal }): Promise<Admission>
+  admit?(options: {
+    /** Input tokens of the request, estimated. */
+    readonly tokens: number
+    /** Aborted when the run is. */
+    readonly signal: AbortSignal
+  }): Promise<Admission>
   /**
    * Makes one attempt; never retries by itself.
    * @throws ModelError for everything that the service or the way to it can do wrong.

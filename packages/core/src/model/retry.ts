@@ -1,17 +1,20 @@
 import { hashText } from '../hash.ts'
 import type { ModelErrorJson } from './model-error.ts'
 
-/** The one retry policy (spec R-REQ-2): 200, 400, 800 ms, then 2 s each time, or longer where the service asks for it. */
+// Spec R-REQ-2.
+/** The one retry policy: 200, 400, 800 ms, then 2 s each time, or longer where the service asks for it. */
 const firstDelaysMs = [200, 400, 800] as const
 const laterDelayMs = 2_000
 
-/** If a service asks for a longer wait than this, the run ends instead (spec R-REQ-2a). */
+// Spec R-REQ-2a.
+/** If a service asks for a longer wait than this, the run ends instead. */
 export const longestRetryWaitMs: number = 600_000
 
 /** Overloads in a row after which a fallback model is taken, when there is one. */
 export const overloadsBeforeFallback = 3
 
-/** Further attempts while no connection ever came about: a name or an address that is wrong stays wrong (spec R-REQ-1a). */
+// Spec R-REQ-1a.
+/** Further attempts while no connection ever came about: a name or an address that is wrong stays wrong. */
 const retriesUnconnected = 2
 
 /** What the attempts at one request came to before the last one. */
@@ -22,12 +25,14 @@ export interface Attempted {
   readonly fingerprints: ReadonlySet<string>
 }
 
-/** It broke like this before: the same again will break again (spec R-REQ-1b). */
+// Spec R-REQ-1b.
+/** It broke like this before: the same again will break again. */
 export function breaksAs({ fingerprint }: ModelErrorJson, before: ReadonlySet<string>): boolean {
   return fingerprint !== undefined && before.has(fingerprint)
 }
 
-/** Most further attempts at a request that failed like this (spec R-REQ-1 to R-REQ-1b). */
+// Spec R-REQ-1 to R-REQ-1b.
+/** Most further attempts at a request that failed like this. */
 export function retriesAfter(
   error: ModelErrorJson,
   maxRetries: number,

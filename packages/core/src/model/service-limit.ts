@@ -2,7 +2,8 @@ import { durationMs } from '../duration.ts'
 import { hashText } from '../hash.ts'
 import type { ModelErrorJson } from './model-error.ts'
 
-/** A wait that a service asks for is told of, and is no retry any more, where it is longer (spec R-SERV-2). */
+// Spec R-SERV-2.
+/** A wait that a service asks for is told of, and is no retry any more, where it is longer. */
 export const longestQuietWaitMs: number = 5_000
 
 /** The first wait in a row where the service does not say how long; twice as long each time, up to the longest. */

@@ -24,7 +24,8 @@ interface Span {
 /** So many spans are told apart: older ones are in the sum. */
 const mostSpans = 1_000
 
-/** How long a run, its agents and its questions have waited for services: what goes on at the same time counts once (spec R-SERV-5a). */
+// Spec R-SERV-5a.
+/** How long a run, its agents and its questions have waited for services: what goes on at the same time counts once. */
 export class WaitTime {
   /** All before its moment. */
   #past: ServiceWaits

@@ -15,7 +15,8 @@ const largestCount = 100_000_000
 /** Nor does one have so many passes. */
 const mostIterations = 1_000
 
-/** Every count must be a whole number that can be one: else a sum would be no number, or less than what was spent (spec R-BUD-11). */
+// Spec R-BUD-11.
+/** Every count must be a whole number that can be one: else a sum would be no number, or less than what was spent. */
 export function toldUsage(told: object): ToldUsage {
   // What a service says need not have the type: it is checked here.
   const usage = told as Usage

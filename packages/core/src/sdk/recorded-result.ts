@@ -1,4 +1,5 @@
 import { recordedAccount } from '../session-account.ts'
+import { beginningOf } from '../steps/check-records.ts'
 import { foldSession } from '../steps/fold-session.ts'
 import type { StepRecord } from '../steps/log.ts'
 import { StopSignal } from '../endings/signal.ts'
@@ -23,7 +24,8 @@ export function recordedResult(sessionId: string, runs: readonly (readonly StepR
     signals: StopSignals.fromJSON(stored.signals),
   }
   const account = recordedAccount(folded)
-  const { length: startLength } = foldSession(runs.slice(0, -1)).transcript
+  const { history = 0 } = beginningOf(runs.at(-1) ?? []).start
+  const startLength = foldSession(runs.slice(0, -1)).transcript.length + history
   return resultMessage({
     uuid: uuidOf(`${sessionId}/${runId}/result`),
     sessionId,

@@ -14,8 +14,9 @@ interface ComingReply {
   readonly told: ContentBlock[]
 }
 
+// Spec R-SDK-3, R-SDK-3b.
 /**
- * The `assistant` messages of replies: one for each block, when it is complete (spec R-SDK-3, R-SDK-3b).
+ * The `assistant` messages of replies: one for each block, when it is complete.
  * The reply's entry brings those of the blocks that had none.
  */
 export class ReplyLines {

@@ -77,9 +77,10 @@ function checkedAnswer<Output>({
   }
 }
 
+// Spec R-GOAL-23.
 /**
  * A result as hosts receive it: an ending that they know as a success stays one for them, with the answer in `result`. `terminal_reason` and `stop` say
- * how it ended (spec R-GOAL-23).
+ * how it ended.
  */
 export function resultForHosts(result: SdkResult): SdkResult {
   if (result.subtype === 'success') return result
@@ -90,7 +91,8 @@ export function resultForHosts(result: SdkResult): SdkResult {
   return { ...common, subtype: 'success', is_error: false, result: answer }
 }
 
-/** The texts that readers of result lines know (spec R-SDK-13), whichever guard it was; else the signal's message. */
+// Spec R-SDK-13.
+/** The texts that readers of result lines know, whichever guard it was; else the signal's message. */
 export function errorTextOf({ reason, signal }: RunResult): string {
   const { limit } = signal.context
   if (reason === 'max_turns' && typeof limit === 'number') return `Reached maximum number of turns (${limit})`
@@ -149,8 +151,9 @@ export function lastReplyText({ transcript, startLength }: RunTexts): string {
   return textOf(transcript.lastReply(startLength)?.content ?? '')
 }
 
+// Spec R-GOAL-22.
 /**
- * The answer of the run: the text of its last reply, or where that has none the newest text since the prompt (spec R-GOAL-22). '' when there is none, which
+ * The answer of the run: the text of its last reply, or where that has none the newest text since the prompt. '' when there is none, which
  * white space alone is not either.
  */
 export function lastAnswer({ transcript, startLength }: RunTexts): string {

@@ -13,15 +13,19 @@ import type { SdkMessage as AnySdkMessage, SdkToolProgress, SdkUser } from './sd
 
 /** Whose messages they are, and which are wanted that only go by. */
 export interface TranslateOptions {
+  /** Written into each message. */
   readonly sessionId: string
+  /** Id of the run, for messages that are about it. */
   readonly runId: string
   /** Also the service's own events, as `stream_event`. */
   readonly includePartialMessages?: boolean | undefined
+  /** Also messages about hooks that begin and end. Default: false. */
   readonly includeHookEvents?: boolean | undefined
 }
 
 /** Turns what the loop tells into SDK messages: none, one or several for an event. */
 export interface Translator {
+  /** The messages for one event, in order; often none. */
   messages(event: RunEvent): readonly SdkMessage[]
 }
 

@@ -5,6 +5,7 @@ import { ConfigurationError } from '../errors.ts'
 import { fieldsOf, refuse, type Given } from '../given.ts'
 import { checkGoalTries } from '../goals/run-goals.ts'
 import type { Model, Thinking } from '../model/model.ts'
+import { pricesWith } from '../model/model-prices.ts'
 import type { RunSettings } from '../run-context.ts'
 
 // What holds for the settings of a run, whether options or a person gave them.
@@ -54,8 +55,8 @@ export function checkedThinking(given: unknown): Thinking {
 }
 
 /** Somebody has to know beforehand what a request may cost. */
-function hasDollarLimit({ maxBudgetUsd, maxRunUsd, lease }: RunSettings): boolean {
-  return lease !== null || Math.min(maxBudgetUsd, maxRunUsd) !== Infinity
+function hasDollarLimit({ maxBudgetUsd, maxRunUsd, lease, budget }: RunSettings): boolean {
+  return lease !== null || Math.min(maxBudgetUsd, maxRunUsd, budget?.usd ?? Infinity) !== Infinity
 }
 
 /** Whether a request to the model needs a price before it is made. */
@@ -66,7 +67,7 @@ export function needsPrice(settings: RunSettings, model: string): boolean {
 /** @throws ConfigurationError for a model whose requests could exceed a budget without anyone knowing it beforehand. */
 export function checkBudgetable(model: Model, prices: Prices, settings: RunSettings): void {
   if (needsPrice(settings, model.id)) checkPrices(model, prices)
-  else if (settings.maxTotalTokens === Infinity) return
+  else if (Math.min(settings.maxTotalTokens, settings.budget?.tokens ?? Infinity) === Infinity) return
   checkEnd(model)
 }
 
@@ -82,7 +83,9 @@ export function isBudgetable(model: Model, prices: Prices): boolean {
   }
 }
 
-function checkPrices({ id, extraPasses = [] }: Model, prices: Prices): void {
+function checkPrices(model: Model, given: Prices): void {
+  const { id, extraPasses = [] } = model
+  const prices = pricesWith(given, () => [model])
   for (const asked of new Set([id, ...extraPasses.map((pass) => pass.model)])) checkPrice(asked, prices)
 }
 
@@ -97,7 +100,9 @@ function checkEnd(model: Model): void {
 
 function checkPrice(id: string, prices: Prices): void {
   const answer = askPrices(() => prices.worstCase(id, { inputTokens: 1, outputTokens: 1 }))
-  const instead = 'Give its price, or limit tokens instead.'
+  const instead =
+    `Pass it as prices: createPrices({ ${JSON.stringify(id)}: { input: 3, output: 15 } }) of @halting/models, in US dollars per ` +
+    'million tokens (in settings: modelPrices), or set maxTotalTokens instead.'
   if (answer.kind === 'none')
     throw new ConfigurationError(`There is no price for ${id}, so a dollar budget cannot be kept. ${instead}`)
   if (answer.kind === 'broken')

@@ -20,8 +20,9 @@ export type LimitsChange = {
   readonly maxGoalTries?: number | null
 }
 
+// Spec R-SET-1.
 /**
- * What a person sets while a run goes on. JSON: it is put on record as it is, and counts from there on (spec R-SET-1).
+ * What a person sets while a run goes on. JSON: it is put on record as it is, and counts from there on.
  * What is left out stays; null goes back to what the options say.
  */
 export type SettingsChange = {
@@ -29,7 +30,9 @@ export type SettingsChange = {
   readonly model?: string | null
   /** By a name that the permissions know. */
   readonly permissionMode?: string | null
+  /** How much the model may think from the next request on. */
   readonly thinking?: Thinking | null
+  /** Limits to replace; those that are left out stay. */
   readonly limits?: LimitsChange
   /** Names of tools beside those of the options, which `moreTools` gives: all of them, in place of those before. */
   readonly tools?: readonly string[] | null
@@ -45,18 +48,26 @@ export type RunChange = SettingsChange & {
   readonly untilBefore?: readonly GoalSpec[]
 }
 
-/** What stands of all changes so far, in place of the options. A lap records it, so that a resume knows (spec R-SET-4). */
+// Spec R-SET-4.
+/** What stands of all changes so far, in place of the options. A lap records it, so that a resume knows. */
 export type SettingsInForce = {
+  /** Id of the model of the next request. */
   readonly model?: string
   /** The model was set after the fallback had taken over: it is asked, and not the fallback. */
   readonly isPastFallback?: true
+  /** The permission mode. */
   readonly permissionMode?: string
+  /** How much the model may think. */
   readonly thinking?: Thinking
+  /** The limits that were set. */
   readonly limits?: LimitsChange
+  /** Names of tools in addition to those of the options. */
   readonly tools?: readonly string[]
+  /** The goals that were set. */
   readonly until?: readonly GoalSpec[]
   /** The goals of the options when `until` was set: whoever goes on with these again has those that were set. */
   readonly untilBefore?: readonly GoalSpec[]
+  /** Changes of permission rules that a person agreed to. */
   readonly permissionUpdates?: readonly PermissionUpdate[]
 }
 

@@ -4,8 +4,9 @@ import type { StepRecord } from './log.ts'
 
 type StartRecord = Extract<StepRecord, { readonly type: 'start' }>
 
+// Spec R-RES-8.
 /**
- * The beginning of a run's record, which may come from a file: it is looked at before anything is made of it (spec R-RES-8).
+ * The beginning of a run's record, which may come from a file: it is looked at before anything is made of it.
  * @throws ConfigurationError for what is no record of one run, with the entry that is wrong and what to do.
  */
 export function beginningOf(records: readonly StepRecord[]): StartRecord {

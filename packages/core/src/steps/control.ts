@@ -11,14 +11,19 @@ export type InboxMessage = {
   readonly id: string
   /** steer: taken at the next checkpoint. follow_up: taken when the run would end. */
   readonly kind: 'steer' | 'follow_up'
+  /** The message. */
   readonly content: MessageContent
 }
 
 /** What came in from outside between two checkpoints. On record before the loop acts on it. */
 export type ExternalInput = {
+  /** Who aborted the run, and why. */
   readonly abort?: AbortCause
+  /** Signals to stop. */
   readonly signals?: readonly StopSignalJson[]
+  /** Messages that were handed in. */
   readonly messages?: readonly InboxMessage[]
+  /** Settings that a person changed. */
   readonly settings?: SettingsChange
   /** Work beside the run that ended. */
   readonly tasks?: readonly TaskEnded[]

@@ -24,6 +24,7 @@ import { momentsFrom, momentsOn, WallWait, type WaitMoments } from './wall-wait.
 
 /** What a driver begins with. */
 export interface StepEngineOptions {
+  /** Where time comes from. Default: the system's clock. */
   readonly clock?: Clock
   /** Where the records go. */
   readonly log: StepStore
@@ -33,6 +34,7 @@ export interface StepEngineOptions {
   readonly agents?: readonly StepRecord[]
   /** Refuses to run anything that is not on record: replay and what-if. */
   readonly recordedOnly?: boolean
+  /** Idempotency keys begin with it. Default: `session`. */
   readonly sessionId?: string
   /** How far the records go that there are, on the session's active clock. */
   readonly recordedUntil?: number
@@ -119,7 +121,8 @@ export class DurableStepEngine implements AnswerableStepEngine {
     }
   }
 
-  /** What follows a step waits until timers had their turn, where steps have followed each other for too long (spec R-STEP-15). */
+  // Spec R-STEP-15.
+  /** What follows a step waits until timers had their turn, where steps have followed each other for too long. */
   #withPause<T>(step: Eventually<StepResult<T>>): Eventually<StepResult<T>> {
     if (step instanceof Promise) return step.then((came) => this.#paused(came))
     return this.#paused(step)
@@ -245,7 +248,12 @@ export class DurableStepEngine implements AnswerableStepEngine {
   async sleep(
     key: StepKey,
     ms: number,
-    { signal }: { readonly signal: AbortSignal },
+    {
+      signal,
+    }: {
+      /** Aborted when the log fails: the engine is broken from then on. */
+      readonly signal: AbortSignal
+    },
     place: Place = this.#place,
   ): Promise<void> {
     const open = place.answers.find(key)

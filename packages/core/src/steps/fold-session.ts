@@ -8,12 +8,15 @@ import type { StepStore, StepRecord } from './log.ts'
 
 /** A run that ended, and what it spent. */
 export interface EndedRun {
+  /** Id of the run. */
   readonly runId: string
   /** The run whose counters this one carries: what that spent is in its figures, too. */
   readonly continues?: string
   /** The caller's own name for the prompt that it began with (`promptId`); absent where it had none. */
   readonly promptId?: string
+  /** How it ended. */
   readonly terminal: RunResult
+  /** What it spent. */
   readonly spent: RunProgress
 }
 
@@ -35,6 +38,7 @@ export interface FoldedSession {
 export interface StoredSession extends FoldedSession {
   /** The name under which it goes on. */
   readonly sessionId?: string
+  /** Where new records go. */
   readonly log: StepStore
   /** Where what it may spend is shared with other sessions. */
   readonly lease?: BudgetLease | undefined

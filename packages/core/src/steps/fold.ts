@@ -10,7 +10,13 @@ import type { FoldedPast, StepRecord } from './log.ts'
 
 /** What a run's record comes to. */
 export type RestoredRun =
-  | { readonly kind: 'ended'; readonly terminal: RunResult; readonly spent: LedgerSoFar }
+  | {
+      readonly kind: 'ended'
+      /** How the run ended. */
+      readonly terminal: RunResult
+      /** What it spent. */
+      readonly spent: LedgerSoFar
+    }
   | {
       readonly kind: 'open'
       /** The state at the beginning of the open turn. */
@@ -21,6 +27,7 @@ export type RestoredRun =
       readonly replay: readonly StepRecord[]
       /** Of past turns those of agents that still work in the background: they are answered from, too. */
       readonly agents: readonly StepRecord[]
+      /** What the record says was spent. */
       readonly spent: LedgerSoFar
       /** How far the record goes, on the session's active clock. */
       readonly recordedUntil: number
@@ -28,7 +35,9 @@ export type RestoredRun =
 
 /** What a record says was spent: what was settled, and the part of it that was charged at worst case. */
 export interface LedgerSoFar {
+  /** What finished requests came to. */
   readonly settled: Amount
+  /** The part of it that was charged at worst case. */
   readonly unknown: Amount
 }
 
@@ -73,7 +82,8 @@ export function recordedStart(record: Extract<StepRecord, { readonly type: 'star
   const carried = start.spent.now - start.spent.startedAt
   const tracker = { ...start.spent.tracker, startedAt: at }
   const state = startState(start.run, before, { ...start.spent, startedAt: at - carried, now: at, tracker })
-  return { ...state, transcript: state.transcript.appendAll(start.added) }
+  const startLength = before.length + (start.history ?? 0)
+  return { ...state, startLength, transcript: state.transcript.appendAll(start.added) }
 }
 
 /** Ids of the messages that a record shows as taken: a run began with them, or took them in the moment of a control record or of a lap that folds it. */
@@ -85,7 +95,8 @@ export function inboxIdsIn(records: readonly StepRecord[]): readonly string[] {
   })
 }
 
-/** What was settled, plus the reservation of every request that is open, at worst case (spec R-RES-5). */
+// Spec R-RES-5.
+/** What was settled, plus the reservation of every request that is open, at worst case. */
 function ledgerSoFarOf(records: readonly StepRecord[]): LedgerSoFar {
   const past = new PastOfRun()
   for (const record of records) past.note(record)
@@ -104,6 +115,7 @@ export class PastOfRun {
   #until = 0
   readonly #open = new Map<string, Amount>()
 
+  /** Adds one record. */
   note(record: StepRecord): void {
     switch (record.type) {
       case 'start':
@@ -137,6 +149,7 @@ export class PastOfRun {
     for (const [key, amount] of open) this.#open.set(key, amount)
   }
 
+  /** What the records so far come to. */
   folded(): FoldedPast {
     return { settled: this.#settled, unknown: this.#unknown, open: [...this.#open], until: this.#until }
   }

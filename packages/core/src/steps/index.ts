@@ -7,6 +7,20 @@ export type { ExternalInput, InboxMessage } from './control.ts'
 export { DurableStepEngine, type AnswerableStepEngine, type StepEngineOptions } from './driver.ts'
 export type { FoldedPast, StepStore, StepRecord } from './log.ts'
 export type { OpenSession, SessionHead, SessionListOptions, SessionStore, StoredSessionInfo } from './session-store.ts'
+export { createOpenSession, type OpenSessionOptions, type RecordBatch } from './open-session.ts'
+export {
+  checkListGiven,
+  checkSessionGiven,
+  damagedRecord,
+  decodeRecords,
+  headOf,
+  noSuchPage,
+  sessionFormat,
+  sessionInUse,
+  sessionOfLaterVersion,
+  sessionTakenOver,
+} from './session-records.ts'
+export { copySession } from './copy-session.ts'
 export { createMemorySteps, type MemorySteps, type MemoryStepsOptions } from './memory.ts'
 export {
   countedRuns,

@@ -6,6 +6,7 @@ import type { StepStore, StepRecord } from './log.ts'
 
 /** What a memory driver begins with; without options it is empty and keeps everything. */
 export interface MemoryStepsOptions {
+  /** Where time comes from. Default: the system's clock. */
   readonly clock?: Clock
   /** Records of the open turn to answer from, and of what came before it, for the clock. */
   readonly replay?: readonly StepRecord[]
@@ -17,6 +18,7 @@ export interface MemoryStepsOptions {
   readonly keep?: 'all' | 'nothing'
   /** Records from before the open turn: kept, so that what this driver holds is the whole story. */
   readonly past?: readonly StepRecord[]
+  /** Idempotency keys begin with it. Default: `session`. */
   readonly sessionId?: string
   /** Called with every record, before whatever it stands for goes on. Throwing breaks the driver. */
   readonly onRecord?: (record: StepRecord) => void
@@ -24,6 +26,7 @@ export interface MemoryStepsOptions {
 
 /** A driver whose records can be read: JSON, so that they can be written to a file and given to `resume` or `replay`. */
 export interface MemorySteps extends AnswerableStepEngine {
+  /** All records so far, in order. */
   readonly records: readonly StepRecord[]
 }
 

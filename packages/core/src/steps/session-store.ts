@@ -12,15 +12,19 @@ export interface SessionHead {
   readonly title?: string
   /** Of the program that began it. */
   readonly version?: string
+  /** When it began: ISO 8601 in UTC. The present when absent; a copy keeps that of the original. */
+  readonly createdAt?: string
 }
 
 /** One session of a store, as a list shows it. */
 export interface StoredSessionInfo extends SessionHead {
+  /** Id of the session. */
   readonly sessionId: string
   /** ISO 8601 in UTC. */
   readonly createdAt: string
   /** When its newest record was stored: ISO 8601 in UTC. */
   readonly updatedAt: string
+  /** How many records it has. */
   readonly records: number
   /** Bytes of its records, payloads included. */
   readonly bytes: number
@@ -32,16 +36,19 @@ export interface StoredSessionInfo extends SessionHead {
 
 /** Which sessions a list gives, the one that was written last first. */
 export interface SessionListOptions {
+  /** Only sessions of this working directory. Default: of all. */
   readonly cwd?: string
   /** At most so many; 1,000 when absent. */
   readonly limit?: number
-  /** Those whose newest record is older than that of the session with this id: the last of the page before. */
+  /** Those whose newest record is older than that of the session with this id: the last of the page before. @throws ConfigurationError where it is not there any more. */
   readonly after?: string
 }
 
 /** A session that this process alone writes, until it is closed or another process has taken it over. */
 export interface OpenSession extends StoredSession {
+  /** Id of the session. */
   readonly sessionId: string
+  /** What the session began with. */
   readonly head: SessionHead
   /**
    * The number of the lock that this process has. It rises with each lock on the session, and the store takes no record under a lower one than the last: a process
@@ -49,8 +56,11 @@ export interface OpenSession extends StoredSession {
    */
   readonly fence: number
   /** A driver for a new run. */
-  steps(options?: { readonly clock?: Clock }): AnswerableStepEngine
-  /** All that was appended is durable, and another process may open the session. */
+  steps(options?: {
+    /** Where time comes from. Default: the system's clock. */
+    readonly clock?: Clock
+  }): AnswerableStepEngine
+  /** All that was appended is durable, and another process may open the session. Rejects with what kept records from being stored; the session is closed then, too. */
   close(): Promise<void>
 }
 
@@ -64,10 +74,20 @@ export interface SessionStore {
    * @throws HaltingError `driver` where another process has it open (and which), where a later version wrote it, and for records that are damaged (and which).
    */
   open(sessionId: string, head?: SessionHead): Promise<OpenSession>
-  /** All records of a session, without its lock: for whoever reads only. Undefined where there is no such session. */
-  read(
-    sessionId: string,
-  ): Promise<{ readonly info: StoredSessionInfo; readonly records: readonly StepRecord[] } | undefined>
+  /**
+   * All records of a session, without its lock: for whoever reads only. Undefined where there is no such session.
+   * @throws HaltingError `driver` where a later version wrote it, and for records that are damaged (and which).
+   */
+  read(sessionId: string): Promise<
+    | {
+        /** The session, as a list shows it. */
+        readonly info: StoredSessionInfo
+        /** Its records, in order. */
+        readonly records: readonly StepRecord[]
+      }
+    | undefined
+  >
+  /** The sessions, a page of them. */
   list(options?: SessionListOptions): Promise<readonly StoredSessionInfo[]>
   /** False where there is no such session. @throws HaltingError `driver` where a process has it open. */
   remove(sessionId: string): Promise<boolean>

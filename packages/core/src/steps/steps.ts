@@ -4,7 +4,8 @@ import type { Json } from '../json.ts'
 import type { Iteration, RunEnd, RunStart } from '../state.ts'
 import type { ExternalInput } from './control.ts'
 
-/** A stable name within a session: `<run>/<agent path>/tool:<request>:<index>:<call id>` and the like (spec R-STEP-2). */
+// Spec R-STEP-2.
+/** A stable name within a session: `<run>/<agent path>/tool:<request>:<index>:<call id>` and the like. */
 export type StepKey = string
 
 /** What an effect is handed. */
@@ -21,7 +22,9 @@ export interface EffectScope {
 
 /** What the loop asks of a driver for one step. */
 export interface StepOptions<T> {
+  /** Aborted when the run is. */
   readonly signal: AbortSignal
+  /** Reports events of the step while it runs. */
   readonly emit: (event: RunEvent) => void
   /** What was asked, told apart: a key that is found with another digest is a mismatch, not an answer, and writes nothing. */
   readonly digest?: () => string
@@ -44,11 +47,13 @@ export interface AbandonedStep {
 
 /** What a step came to, and when. */
 export interface StepResult<T> {
+  /** What the effect returned. */
   readonly value: T
   /** Answered from the record. */
   readonly replayed: boolean
   /** When it began, in milliseconds of the session's active clock, which stands still while nobody runs or a person is waited for. */
   readonly at: number
+  /** Milliseconds that it took. */
   readonly durationMs: number
 }
 
@@ -60,13 +65,19 @@ export interface ExternalInputOptions {
 
 /** What ends a wait beside its answer. */
 export interface WaitOptions {
+  /** Ends the wait when it aborts. */
   readonly signal: AbortSignal
   /** Its longest time in milliseconds by the wall clock, counted on over kills and resumes: its moments are its intent. Without end when absent. */
   readonly longestMs?: number
   /** Called where it is waited for, with what ends the wait; gives the way to be called no more. `why` is on record, and told. */
   readonly wakeOn?: (wake: (why: string) => void) => () => void
   /** Called where it is waited for, with its moments in milliseconds since 1970; not for a wait without a longest time. */
-  readonly onBegin?: (moments: { readonly sinceMs: number; readonly untilMs: number }) => void
+  readonly onBegin?: (moments: {
+    /** When the wait began. */
+    readonly sinceMs: number
+    /** When it ends at the latest. */
+    readonly untilMs: number
+  }) => void
 }
 
 /** How a wait ended. */
@@ -86,11 +97,12 @@ export interface Waited<T> {
 /** What a poll for control gave: mostly nothing, at once. */
 export type PolledExternalInput = Eventually<ExternalInput | undefined>
 
+// Spec R-STEP-1, R-STEP-3, R-STEP-4, R-STEP-7.
 /**
  * The one port through which the loop awaits anything: journal, resume, replay and cluster are drivers of it.
- * The loop awaits only these promises, or all of several (spec R-STEP-1). An effect returns data and never rejects; a rejection
- * means that the driver failed (R-STEP-3). A driver may answer at once, without a promise; it refuses by rejecting, never by throwing.
- * The first result of a key wins (R-STEP-4). Nothing that the loop decides by is read from anywhere else (R-STEP-7).
+ * The loop awaits only these promises, or all of several. An effect returns data and never rejects; a rejection
+ * means that the driver failed. A driver may answer at once, without a promise; it refuses by rejecting, never by throwing.
+ * The first result of a key wins. Nothing that the loop decides by is read from anywhere else.
  */
 export interface StepEngine {
   /** True while the open turn is answered from the record. */
@@ -119,7 +131,14 @@ export interface StepEngine {
    */
   control(key: StepKey, poll: () => PolledExternalInput, options?: ExternalInputOptions): PolledExternalInput
   /** Resolves early, without an error, when aborted. The deadline is its intent. */
-  sleep(key: StepKey, ms: number, options: { readonly signal: AbortSignal }): Promise<void>
+  sleep(
+    key: StepKey,
+    ms: number,
+    options: {
+      /** Ends the sleep early when it aborts. */
+      readonly signal: AbortSignal
+    },
+  ): Promise<void>
   /** For a person's answer, which may come days later, or for a moment. The session's active clock stands still meanwhile. */
   wait<T>(key: StepKey, options: WaitOptions): Promise<Waited<T>>
   /** The run has ended. On record, and durable, once it settles. */

@@ -137,6 +137,7 @@ const isProgress: Check = isObject({
 const isStart: Check = isObject({
   run: isObject({ sessionId: isText, runId: isText, agentPath: isText, depth: isAmount, continues: optional(isText) }),
   added: isTranscript,
+  history: optional(isAmount),
   spent: isProgress,
   limits: optional(
     isObject({

@@ -23,7 +23,9 @@ export interface CheckedStore {
 
 /** A promise that a driver does not keep. */
 export interface StepEngineProblem {
+  /** The check that failed. */
   readonly check: string
+  /** What is wrong, in a sentence. */
   readonly problem: string
 }
 
@@ -305,7 +307,7 @@ function isReply(record: StepRecord): boolean {
 }
 
 /** The same text for the same value, whatever the order of its fields. */
-function canonical(value: unknown): string {
+export function canonical(value: unknown): string {
   return (
     JSON.stringify(value, (_field, part: unknown) =>
       typeof part === 'object' && part !== null && !Array.isArray(part)

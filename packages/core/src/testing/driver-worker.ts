@@ -19,9 +19,11 @@ export interface CheckedSession {
   readonly transcript: Transcript
   /** The records of the run that did not end, as `resume` takes them. */
   readonly open: readonly StepRecord[] | undefined
+  /** Where new records go. */
   readonly log: StepStore
   /** The driver over a log; `DurableStepEngine` when absent. All that it records goes to the log that it is given, which is watched. */
   readonly drive?: (options: StepEngineOptions) => AnswerableStepEngine
+  /** Closes the session; what was appended is durable then. */
   close(): Promise<void>
   /** The process is gone at once: what was appended and not flushed may be lost. Nothing else is called on this session. */
   kill(): Promise<void>

@@ -20,7 +20,14 @@ const settleTurns = 100
  * Creates a clock that moves only when a test says so.
  * @param options.autoAdvance When nothing else is left to do, time jumps to the next timer: sleeps and deadlines pass by themselves.
  */
-export function createFakeClock(options: { readonly start?: number; readonly autoAdvance?: boolean } = {}): FakeClock {
+export function createFakeClock(
+  options: {
+    /** The first moment, in milliseconds. Default: 0. */
+    readonly start?: number
+    /** Jump to the next timer when nothing else is left to do. Default: false. */
+    readonly autoAdvance?: boolean
+  } = {},
+): FakeClock {
   let time = options.start ?? 0
   const timers = new Set<Timer>()
   const next = (): Timer | undefined => {

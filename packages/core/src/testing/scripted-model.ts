@@ -1,32 +1,56 @@
 import { ModelError, type ModelErrorInit } from '../model/model-error.ts'
 import type { Model, ModelCallOptions, ModelReply, ModelRequest } from '../model/model.ts'
-import type { AssistantMessage, ContentBlock, ModelStopReason, Usage } from '../messages.ts'
+import type { AssistantMessage, ContentBlock, ModelStopReason, ToolUseBlock, Usage } from '../messages.ts'
 import { noUsage } from '../messages.ts'
 
 /** One reply of a scripted model. A string is a text that ends the turn. */
 export type ScriptedReply =
   | string
   | {
+      /** A text block. Default: none. */
       readonly text?: string
+      /** A block of reasoning before the text. Default: none. */
       readonly thinking?: string
-      readonly toolCalls?: readonly { readonly id?: string; readonly name: string; readonly input?: unknown }[]
+      /** Calls of tools, after the text. */
+      readonly toolCalls?: readonly {
+        /** Id of the call. Default: `call_` with the numbers of the request and of the call. */
+        readonly id?: string
+        /** Name of the tool. */
+        readonly name: string
+        /** Input of the call. Default: `{}`. */
+        readonly input?: unknown
+      }[]
       /** `tool_use` with calls, else `end_turn`, unless said otherwise. */
       readonly stopReason?: ModelStopReason
+      /** Tokens of the request. Default: 10 of input and 5 of output. */
       readonly usage?: Partial<Usage>
       /** The stream breaks after these blocks. */
       readonly streamError?: ModelErrorInit
       /** Called when all blocks are out and before the reply is given: time for an abort, a message, a clock. */
       readonly before?: ((options: ModelCallOptions) => void) | ((options: ModelCallOptions) => Promise<void>)
     }
-  | { readonly error: ModelErrorInit }
+  | {
+      /** The attempt fails with this error. */
+      readonly error: ModelErrorInit
+    }
   /** Never answers. With `deaf` it does not heed the abort either. */
-  | { readonly hang: true; readonly deaf?: boolean; readonly text?: string }
+  | {
+      readonly hang: true
+      /** Ignore the abort. Default: false. */
+      readonly deaf?: boolean
+      /** Text that is streamed before the silence. */
+      readonly text?: string
+    }
 
 /** Options of `scriptedModel`. */
 export interface ScriptedModelOptions {
+  /** Id of the model. Default: `scripted`. */
   readonly id?: string
+  /** Size of the window in tokens. Default: 200,000. */
   readonly contextWindow?: number
+  /** Most tokens of one reply. Default: 64,000. */
   readonly maxOutputTokens?: number
+  /** Most tokens of a reply that was not cut before. Default: `maxOutputTokens`. */
   readonly defaultOutputTokens?: number
 }
 
@@ -78,10 +102,29 @@ async function play(reply: ScriptedReply, place: Place, call: ModelCallOptions):
   const message = messageOf(reply, place)
   for (const [index, block] of message.content.entries()) {
     if (block.type === 'text') call.emit({ type: 'text_delta', index, text: block.text })
+    if (block.type === 'tool_use') emitInput(block, index, call)
     call.emit({ type: 'block', index, block, messageId: message.id })
   }
   await reply.before?.(call)
   return reply.streamError === undefined ? { message } : { message, streamError: new ModelError(reply.streamError) }
+}
+
+/** The input as a service streams it: the call begins, then its JSON follows in two pieces. A script may have an input that is not JSON. */
+function emitInput({ id, name, input }: ToolUseBlock, index: number, call: ModelCallOptions): void {
+  call.emit({ type: 'tool_input_start', index, callId: id, name })
+  const json = inputText(input)
+  const middle = Math.ceil(json.length / 2)
+  for (const piece of [json.slice(0, middle), json.slice(middle)]) {
+    if (piece !== '') call.emit({ type: 'tool_input_delta', index, json: piece })
+  }
+}
+
+function inputText(input: unknown): string {
+  try {
+    return JSON.stringify(input) ?? ''
+  } catch {
+    return ''
+  }
 }
 
 function hang(

@@ -1,4 +1,4 @@
-import { isModel } from '../check-options.ts'
+import { isModel, isOutput } from '../check-options.ts'
 import { ConfigurationError } from '../errors.ts'
 import {
   checkField,
@@ -13,8 +13,11 @@ import {
   optional,
   refuse,
   shown,
+  type Fields,
   type Given,
 } from '../given.ts'
+import { toolsByName } from './definitions.ts'
+import type { AnyTool } from './tool.ts'
 
 const isReadOnly: Given = (name, value) => {
   if (typeof value !== 'boolean' && typeof value !== 'function') refuse(name, 'true, false or a function', value)
@@ -50,7 +53,26 @@ export const isAnyTool: Given = (name, value) => {
   checkField(`${name}.${work}`, given, work, isFunction)
   for (const [field, check] of others) checkField(`${name}.${field}`, given, field, check)
   checkWaits(name, given)
+  // Known from here on, since tools of agents may lead back to it.
   passed.add(given)
+  try {
+    if (work === 'spawn') checkPartsOfAgent(name, given)
+  } catch (error) {
+    passed.delete(given)
+    throw error
+  }
+}
+
+function checkPartsOfAgent(name: string, given: Fields): void {
+  checkField(`${name}.output`, given, 'output', optional(isOutput))
+  checkField(`${name}.tools`, given, 'tools', optional(isTools))
+}
+
+/** Tools of which no two have one name. */
+export const isTools: Given = (name, value) => {
+  isListOf(isAnyTool)(name, value)
+  // Just looked at.
+  toolsByName(value as readonly AnyTool[])
 }
 
 /** What others call a field of a tool. */
@@ -63,17 +85,18 @@ const otherNames: readonly (readonly [theirs: string, ours: string])[] = [
   ['run', 'execute'],
 ]
 
-/** What `tool` and `agentTool` were given, but for the schema. @throws ConfigurationError */
-export function checkToolOptions(maker: string, work: 'execute' | 'spawn', value: unknown): void {
+/** What `tool` and `agentTool` were given, but for the schema; `work`: undefined for an agent without `spawn`. @throws ConfigurationError */
+export function checkToolOptions(maker: string, work: 'execute' | 'spawn' | undefined, value: unknown): void {
   const given = fieldsOf(value)
-  if (given === undefined) return refuse(`${maker}()`, `given an object with name, description and ${work}`, value)
+  if (given === undefined)
+    return refuse(`${maker}()`, `given an object with name, description and ${work ?? 'system'}`, value)
   isName('The name of a tool', given['name'])
   const name = String(given['name'])
   const misnamed = otherNames.find(([theirs]) => theirs in given)
   if (misnamed !== undefined)
     throw new ConfigurationError(`A tool has no ${misnamed[0]}: give it as ${misnamed[1]}. (The tool is ${name}.)`)
   isText(`The description of ${name}`, given['description'])
-  isFunction(`The ${work} of ${name}`, given[work])
+  if (work !== undefined) isFunction(`The ${work} of ${name}`, given[work])
   for (const [field, check] of others) check(`The ${field} of ${name}`, given[field])
   checkWaits(name, given)
 }
@@ -92,25 +115,25 @@ const keywords: ReadonlySet<string> = new Set([
 
 const types: ReadonlySet<unknown> = new Set(['object', 'array', 'string', 'number', 'integer', 'boolean', 'null'])
 
-/** A schema that was written for this tool. @throws ConfigurationError for one that says nothing, or has a type that is none. */
-export function checkWrittenSchema(name: string, schema: object): void {
+/** A schema that was written for this tool; `what` names it. @throws ConfigurationError for one that says nothing, or has a type that is none. */
+export function checkWrittenSchema(what: string, schema: object): void {
   const said = Object.keys(schema)
   if (said.length > 0 && !said.some((keyword) => keywords.has(keyword)))
     throw new ConfigurationError(
-      `The input of ${name} is no JSON Schema: it says only ${said.join(', ')}. Give { type: 'object', properties: { … } }.`,
+      `${what} is no JSON Schema: it says only ${said.join(', ')}. Give { type: 'object', properties: { … } }.`,
     )
-  checkTypes(name, schema)
+  checkTypes(what, schema)
 }
 
-function checkTypes(name: string, schema: unknown): void {
+function checkTypes(what: string, schema: unknown): void {
   const { type, properties, items } = fieldsOf(schema) ?? {}
   for (const each of Array.isArray(type) ? type : [type]) {
     if (each === undefined || types.has(each)) continue
     const known = [...types].join(', ')
     throw new ConfigurationError(
-      `The input of ${name} has a type that JSON Schema does not know: ${shown(each)}. There are ${known}.`,
+      `${what} has a type that JSON Schema does not know: ${shown(each)}. There are ${known}.`,
     )
   }
-  for (const part of Object.values(fieldsOf(properties) ?? {})) checkTypes(name, part)
-  if (items !== undefined) checkTypes(name, items)
+  for (const part of Object.values(fieldsOf(properties) ?? {})) checkTypes(what, part)
+  if (items !== undefined) checkTypes(what, items)
 }

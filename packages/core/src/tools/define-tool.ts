@@ -11,16 +11,7 @@ import {
   type StandardSchema,
 } from './standard-schema.ts'
 import type { Model } from '../model/model.ts'
-import type {
-  AgentTool,
-  ChildRun,
-  InputCheck,
-  PrecheckContext,
-  SpawnContext,
-  Tool,
-  ToolContext,
-  ToolOutput,
-} from './tool.ts'
+import type { InputCheck, PrecheckContext, Tool, ToolContext, ToolOutput } from './tool.ts'
 
 /** A schema of a tool's input: of zod 4, valibot, arktype or any other Standard Schema, or a JSON Schema. */
 export type InputSchema = StandardSchema | JsonObject
@@ -31,7 +22,7 @@ export type InputOf<Schema extends InputSchema> = Schema extends StandardSchema
   : FromJsonSchema<Schema>
 
 /** What tools and agent tools have in common. `readOnly`, `concurrencySafe` and `onUnknownOutcome` are those of `Tool`. */
-type Described<Schema extends InputSchema> = ShownSchema<Schema> & {
+export type Described<Schema extends InputSchema> = ShownSchema<Schema> & {
   readonly name: string
   /** Says to the model what the tool is for. */
   readonly description: string
@@ -77,15 +68,8 @@ export type ToolOptions<Schema extends InputSchema> = Described<Schema> & {
   readonly execute: (input: InputOf<Schema>, context: ToolContext) => Promise<ToolOutput | string> | ToolOutput | string
 }
 
-/** What `agentTool()` takes. */
-export type AgentToolOptions<Schema extends InputSchema> = Described<Schema> & {
-  /** Says what the subagent is to do, as `AgentTool.spawn`. */
-  readonly spawn: (input: InputOf<Schema>, context: SpawnContext) => ChildRun
-  /** Models that its subagents may ask beside those of the run. */
-  readonly models?: readonly Model[]
-}
-
-type NoFields = { readonly type: 'object' }
+/** The schema of a tool that gives none: an object without known fields. */
+export type NoFields = { readonly type: 'object' }
 
 /**
  * Makes a tool whose input type follows from its schema: `execute`, `readOnly` and `validate` are given what `inputSchema` describes, and a
@@ -108,16 +92,10 @@ export function tool<const Schema extends InputSchema = NoFields>(options: ToolO
   }
 }
 
-/** Makes a tool whose work is a subagent, as `tool` does with `spawn` in place of `execute`. @throws ConfigurationError as `tool`. */
-export function agentTool<const Schema extends InputSchema = NoFields>(
-  options: AgentToolOptions<Schema>,
-): AgentTool<InputOf<Schema>> {
-  checkToolOptions('agentTool', 'spawn', options)
-  const { models, spawn } = options
-  return { ...described<Schema>(options), ...(models !== undefined && { models }), spawn }
-}
-
-function described<Schema extends InputSchema>(options: Described<Schema>): Omit<Tool<InputOf<Schema>>, 'execute'> {
+/** What tools and agent tools have in common, of their options. */
+export function described<Schema extends InputSchema>(
+  options: Described<Schema>,
+): Omit<Tool<InputOf<Schema>>, 'execute'> {
   const {
     name,
     description,
@@ -153,7 +131,7 @@ function shownSchema(name: string, input: InputSchema, given: unknown): JsonObje
     throw new ConfigurationError(
       `The input of ${name} is an object of schemas. Give the schema of an object, such as z.object({ … }).`,
     )
-  if (isWritten) checkWrittenSchema(name, schema)
+  if (isWritten) checkWrittenSchema(`The input of ${name}`, schema)
   const { type } = schema
   if (type !== undefined && type !== 'object')
     throw new ConfigurationError(

@@ -6,6 +6,7 @@ import type { Goal } from '../goals/goal.ts'
 import type { AskModel } from '../hooks/questions.ts'
 import type { Model } from '../model/model.ts'
 import type { PermissionUpdate } from './permission-update.ts'
+import type { OutputSchema } from './structured-output.ts'
 
 /** What a tool gives back; a string is the plain form. `content` is bounded by the tool: everything that the model sees is. */
 export interface ToolOutput {
@@ -121,7 +122,10 @@ export interface Tool<Input = ToolInput> {
   readonly inputSchema: JsonObject
   /** Changes nothing outside. Neighbouring read-only calls run in parallel, 10 at most. May depend on the (valid) input. */
   readonly readOnly: boolean | ((input: Input) => boolean)
-  /** False for a read-only tool that must not run beside others. True unless said otherwise. */
+  /**
+   * False for a tool whose calls must run one at a time. True by default: neighbouring calls of read-only tools and of agent tools run in parallel, at most
+   * 10 at once (`toolConcurrency`). Calls of a tool that writes always run one at a time.
+   */
   readonly concurrencySafe?: boolean
   /**
    * What is done about a call of which only the intent is on record when a run is resumed:
@@ -164,11 +168,22 @@ export interface Tool<Input = ToolInput> {
 
 /**
  * A tool whose work is a run of its own: a subagent. Its loop runs under the parent's `StepEngine` and draws on the parent's ledger.
- * `spawn` says what the child is to do; the loop runs it and makes the result from its last answer.
+ * `spawn` says what the child is to do; the loop runs it and makes the result from its last answer. Calls in one message run in parallel, unless
+ * `concurrencySafe` is false.
  */
 export interface AgentTool<Input = ToolInput> extends Omit<Tool<Input>, 'execute' | 'precheck'> {
   /** Models that its children may ask beside those of the run. */
   readonly models?: readonly Model[]
+  /**
+   * Tools of its children in addition to those of the run. One replaces a tool of the run with the same name, for these children and those that they start.
+   * Permissions, hooks and guards of the run apply to them as to its own tools, by their names. A resumed run finds them here by their names.
+   */
+  readonly tools?: readonly AnyTool[]
+  /**
+   * What the answer of its children must match. A child is told the schema and is asked again for an answer that does not match, as a run is. The result of
+   * the call is the value as JSON.
+   */
+  readonly output?: OutputSchema
   /** A throw is the result of the call: what cannot be started is no broken run. */
   spawn(input: Input, context: SpawnContext): ChildRun
 }
@@ -187,10 +202,10 @@ export interface SpawnContext {
 export interface ChildRun {
   readonly prompt: string
   readonly system?: string
-  /** Names of the parent's tools that the child may use; all when absent. At the depth where it is the last it starts no agents. */
+  /** Names of the tools that the child may use, of its parent and of its agent tool; all when absent. At the depth where it is the last it starts no agents. */
   readonly tools?: readonly string[]
-  /** Id of one of the tool's `models` or of those of the run; the parent's model when absent. */
-  readonly model?: string
+  /** One of the tool's `models` or of those of the run, or its id; the parent's model when absent. */
+  readonly model?: string | Model
   /** A mode that the permissions know, for the child and those below it. Whether it may be a looser one than its parent's is for the tool to decide. */
   readonly permissionMode?: string
   /** Rules for the child and those below it, in addition to all that hold for its parent. */
@@ -235,7 +250,21 @@ export function isAgentTool(tool: AnyTool): tool is AnyAgentTool {
   return 'spawn' in tool
 }
 
+/** These tools and those that their subagents have, each once. */
+export function withToolsOfAgents(tools: readonly AnyTool[]): readonly AnyTool[] {
+  const all = new Set<AnyTool>()
+  const add = (tool: AnyTool): void => {
+    if (all.has(tool)) return
+    all.add(tool)
+    if (isAgentTool(tool)) for (const inner of tool.tools ?? []) add(inner)
+  }
+  for (const tool of tools) add(tool)
+  return [...all]
+}
+
 /** The models that these tools name for their subagents. */
 export function modelsOfAgents(tools: readonly AnyTool[]): readonly Model[] {
-  return tools.filter(isAgentTool).flatMap(({ models = [] }) => models)
+  return withToolsOfAgents(tools)
+    .filter(isAgentTool)
+    .flatMap(({ models = [] }) => models)
 }

@@ -117,7 +117,8 @@ interface StopHookWishes {
   prevented: { readonly hook: string; readonly reason: string } | undefined
 }
 
-/** Runs the stop hooks: block → prevent → pass (spec R-SHOOK-1, R-SHOOK-2). */
+// Spec R-SHOOK-1, R-SHOOK-2.
+/** Runs the stop hooks: block → prevent → pass. */
 function stopHooks(run: Run, message: AssistantMessage): Eventually<Outcome | undefined> {
   const wishes: StopHookWishes = { blocks: [], prevented: undefined }
   const whose = run.identity.depth === 0 ? 'run' : 'agents'
@@ -224,7 +225,8 @@ function repeatsOf(spent: RunProgress, { hook, reason }: HookBlock): StopHookRep
 
 type UnmetFigures = { readonly sentBack: number } | { readonly repeats: number }
 
-/** A stop hook still blocks the answer: the model was sent back as often as may be, or nothing came of it (spec R-GOAL-20, R-GOAL-24). */
+// Spec R-GOAL-20, R-GOAL-24.
+/** A stop hook still blocks the answer: the model was sent back as often as may be, or nothing came of it. */
 function unmetDraft(block: HookBlock | undefined, figures: UnmetFigures): Draft {
   const { hook = '', reason = '' } = block ?? {}
   const message = hookUnmet(hook, howUnmet(figures), firstLineOf(reason))
@@ -247,7 +249,8 @@ function firstLineOf(reason: string): string {
   return headOf(line.trimEnd(), mostOfReason)
 }
 
-/** The end of a run whose answer nobody sends back: `completed`, or `no_answer` for one that has said nothing since its prompt (spec R-GOAL-21). */
+// Spec R-GOAL-21.
+/** The end of a run whose answer nobody sends back: `completed`, or `no_answer` for one that has said nothing since its prompt. */
 function answeredDraft(run: Run): Draft {
   const { context, spent, transcript, startLength } = run
   const isDone = context.settings.output !== null || isGoalMet(spent)
@@ -260,7 +263,8 @@ function answeredDraft(run: Run): Draft {
   return draftOf('no_answer', new StopSignal({ reason: 'error', message, context: { replies }, source: 'answer' }))
 }
 
-/** Sends the answer back for more while it is below 90 % of the token target and progress is made (spec R-GATE-2). */
+// Spec R-GATE-2.
+/** Sends the answer back for more while it is below 90 % of the token target and progress is made. */
 function tokenTarget(run: Run): Outcome | undefined {
   const { spent, identity } = run
   const { decision, tracker } = checkTokenBudget({

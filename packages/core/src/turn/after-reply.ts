@@ -81,7 +81,8 @@ function endAborted(run: Run, { message, early }: Answer, cause: AbortCause): Ev
   return after(closeAbortedCalls(run, message, cause, early), () => ends(abortDraft(run, cause, 'streaming')))
 }
 
-/** A second check beside the ledger: the cost is compared with the budget after every message (spec R-BUD-8). */
+// Spec R-BUD-8.
+/** A second check beside the ledger: the cost is compared with the budget after every message. */
 function overBudgetDraft(run: Run): Draft | undefined {
   const spentUsd = run.ports.spentBeforeUsd + committedUsd(run.spent)
   return spentUsd >= run.context.settings.maxBudgetUsd ? budgetDraft(run) : undefined

@@ -2,7 +2,8 @@ import { AgentExecution, AgentState } from '../agent-state.ts'
 import type { RunState } from '../state.ts'
 import { activeMs, committedUsd } from './figures.ts'
 
-/** The run as hooks, tools and callers see it (spec R-HOOK-1). */
+// Spec R-HOOK-1.
+/** The run as hooks, tools and callers see it. */
 export function agentStateOf(state: RunState): AgentState {
   const { run, spent, transcript, continuation } = state
   const figures = {

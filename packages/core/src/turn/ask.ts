@@ -132,7 +132,8 @@ class TurnRequest implements RequestPlan {
     return heldBackBy(this.#run)
   }
 
-  /** Not of what the program may change: system prompt, tools, model, cap (spec R-RES-12). */
+  // Spec R-RES-12.
+  /** Not of what the program may change: system prompt, tools, model, cap. */
   digest(): string {
     return this.#run.transcript.digest().toString(36)
   }

@@ -15,9 +15,10 @@ import type { Run } from './run.ts'
 import { tasksIn } from './tasks.ts'
 import { lostAgentEnd } from './calls/call-texts.ts'
 
+// Spec R-BACK-10.
 /**
  * Subagents that work beside the main loop, in this process. They write nothing in the run: what one came to is read in a poll or an effect, and is on
- * record before it counts (spec R-BACK-10). B1: each agent of `RunProgress.openAgents` is here once the results of its message are entered.
+ * record before it counts. B1: each agent of `RunProgress.openAgents` is here once the results of its message are entered.
  * B2: the end of one is given until it is told. B3: none works any more when the run has ended.
  */
 class BackgroundAgents implements AgentsBeside {
@@ -159,7 +160,7 @@ class AgentBeside implements AgentInBackground {
     this.#settled = ended.then(
       (came) => {
         if (recorded !== undefined) return this.#settle(recorded)
-        const task = { type: 'ended', id, ...endOfAgent(came, child.run, description) } as const
+        const task = { type: 'ended', id, ...endOfAgent(came, child, description) } as const
         const { transcript, startLength, spent } = came.state
         const tasks = tasksIn(transcript.since(startLength))
         this.#settle({ task, end: { id, spent: agentFigures(spent), ...(tasks.length > 0 && { tasks }) } })

@@ -36,8 +36,9 @@ export function controlAt(run: Run, checkpoint: CancellationPoint): Eventually<A
   return after(polled, (control) => applyControl(run, control, checkpoint))
 }
 
+// Spec R-SET-4c.
 /**
- * What was set before a resume goes on, for a call that the record leaves undecided (spec R-SET-4c). A checkpoint that lies within the record takes
+ * What was set before a resume goes on, for a call that the record leaves undecided. A checkpoint that lies within the record takes
  * nothing: the next one stands behind the call.
  */
 export function settingsAtCall(run: Run, { index, id }: CallPlace, position: RecordPosition): Eventually<undefined> {
@@ -53,7 +54,8 @@ export function settingsAtCall(run: Run, { index, id }: CallPlace, position: Rec
   })
 }
 
-/** What a person set while the run waited for a service: the request that comes next heeds it (spec R-SERV-7). */
+// Spec R-SERV-7.
+/** What a person set while the run waited for a service: the request that comes next heeds it. */
 export function settingsInWait(run: Run, attempt: number): Eventually<boolean> {
   const key = run.key(`control:service:${run.spent.request}:${attempt}`)
   const poll = (): ExternalInput | undefined => {

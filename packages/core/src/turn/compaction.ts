@@ -52,7 +52,8 @@ function compactionName({ spent }: Run, place: CompactionPlace, trigger: Compact
 
 const triggers: readonly CompactionTrigger[] = ['auto', 'collapse', 'reactive', 'manual']
 
-/** A compaction in this place that is recorded as done. It is used again, whatever the context layers would decide now (spec R-RES-10). */
+// Spec R-RES-10.
+/** A compaction in this place that is recorded as done. It is used again, whatever the context layers would decide now. */
 export function recordedCompaction(run: Run, place: CompactionPlace): Compaction | undefined {
   if (!run.ports.isResumed) return undefined
   const trigger = triggers.find((each) => isOnRecord(run, compactionName(run, place, each)))
@@ -250,7 +251,8 @@ function resultOf({ transcript }: Run, given: unknown): CompactionResult {
   }
 }
 
-/** What it handed on as it was is the message of the conversation and no copy: a log knows it again, and does not write it twice (spec R-JOUR-2). */
+// Spec R-JOUR-2.
+/** What it handed on as it was is the message of the conversation and no copy: a log knows it again, and does not write it twice. */
 function ownWhereKept(
   conversation: readonly ModelMessage[],
   given: unknown,

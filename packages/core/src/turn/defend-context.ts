@@ -67,7 +67,8 @@ export function compactForPerson(run: Run): Eventually<Outcome | undefined> {
   })
 }
 
-/** Finished work that is worth a summary gets one while the turn goes on (spec R-CTX-16). */
+// Spec R-CTX-16.
+/** Finished work that is worth a summary gets one while the turn goes on. */
 export function stageCollapse(run: Run): undefined {
   const { contextDefence } = run.context
   if (recordedStaging(run) || contextDefence.stage === undefined) return undefined

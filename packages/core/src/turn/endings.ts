@@ -166,7 +166,8 @@ function modelFailure(code: 'prompt_too_long' | 'image', error: ModelErrorJson):
   })
 }
 
-/** The kind as the `error` field of the SDK message format names it (spec R-SDK-12). */
+// Spec R-SDK-12.
+/** The kind as the `error` field of the SDK message format names it. */
 function wireKind(error: ModelErrorJson): AssistantEntry['error'] & string {
   switch (error.kind) {
     case 'prompt_too_long':

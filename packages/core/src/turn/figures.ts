@@ -6,7 +6,8 @@ export function activeMs(spent: Pick<RunProgress, 'now' | 'startedAt'>): number 
   return spent.now - spent.startedAt
 }
 
-/** Committed cost in US dollars: settled cost, and what unknown attempts may have cost (spec R-END-7). */
+// Spec R-END-7.
+/** Committed cost in US dollars: settled cost, and what unknown attempts may have cost. */
 export function committedUsd(spent: Pick<RunProgress, 'nanos' | 'unknownNanos'>): number {
   return usdOf(spent.nanos + spent.unknownNanos)
 }

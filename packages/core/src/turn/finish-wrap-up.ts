@@ -19,7 +19,8 @@ export const lastAnswerEnding: NonNullable<RunProgress['closing']> = Object.free
   signals: Object.freeze([]),
 })
 
-/** After the request for a last answer: the run ends as it was going to, whatever came of it (spec R-DEC-6a). One that is for this answer alone ends as it went. */
+// Spec R-DEC-6a.
+/** After the request for a last answer: the run ends as it was going to, whatever came of it. One that is for this answer alone ends as it went. */
 export function finishWrapUp(run: Run, reply: Reply): Eventually<Outcome> {
   const { closing } = run.spent
   run.update({ closing: null })

@@ -115,9 +115,10 @@ export function goalAfterTurn(run: Run): Eventually<Draft | undefined> {
   })
 }
 
+// Spec R-GOAL-9.
 /**
  * How a run ends at a limit that has goals: checked once more where something changed since, since that costs no model. Where they hold it is done; an
- * ending that looks like success is none where they do not (spec R-GOAL-9).
+ * ending that looks like success is none where they do not.
  */
 export function goalAtEnding(run: Run, draft: Draft): Eventually<Draft> {
   const goal = goalsInForce(run)

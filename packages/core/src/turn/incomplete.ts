@@ -7,9 +7,10 @@ import type { Run } from './run.ts'
 
 // Replies that the model did not finish.
 
+// Spec R-GUARD-5, R-REQ-6.
 /**
- * True for a stop reason that is recovered from, unless a guard stops on it (spec R-GUARD-5).
- * A reply that was cut because the budget lowered its limit is not recovered: the run ends as over budget (spec R-REQ-6).
+ * True for a stop reason that is recovered from, unless a guard stops on it.
+ * A reply that was cut because the budget lowered its limit is not recovered: the run ends as over budget.
  */
 export function isIncomplete({ message, calls, grant }: Answer): boolean {
   if (message.stop_reason === 'model_context_window_exceeded') return true

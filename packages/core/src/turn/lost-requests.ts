@@ -13,10 +13,11 @@ type LostRecord = {
   readonly lost: readonly LostRequest[]
 }
 
+// Spec R-RES-10c.
 /**
  * Pays what the record of a resumed run holds of requests that nobody asks for any more: of a hook, a tool or a subagent that is gone, or that an abort
  * leaves unasked. Nothing may be on record behind this point but what the caller writes next. What was paid is a step of its own, so that a replay and
- * a further resume come to the same (spec R-RES-10c).
+ * a further resume come to the same.
  */
 export function payLostRequests(run: Run): Eventually<undefined> {
   return payPart(run, 1, new Set())

@@ -1,4 +1,5 @@
 import { nanosOf, usdOf } from '../budget/prices.ts'
+import type { SharedLimit } from '../budget/run-budget.ts'
 import type { StandingBudget } from '../budget/standing.ts'
 import { costLimitSignal } from '../guards/limits.ts'
 import { StopSignal } from '../endings/signal.ts'
@@ -16,14 +17,17 @@ import {
   nextDoesNotFit,
   nextTokensDoNotFit,
   sharedBudget,
+  sharedUsedUp,
   someStandingBudget,
   standingUsedUp,
 } from '../endings/ending-texts.ts'
 
-/** The budget has no room for the request: the run stops before the call, and says what would have made it fit (spec R-BUD-3a). */
+// Spec R-BUD-3a.
+/** The budget has no room for the request: the run stops before the call, and says what would have made it fit. */
 export function overBudgetDraft(run: Run, overBudget: OverBudget): Draft {
-  const { currency, needed, available, isOfLease, of, standing } = overBudget
+  const { currency, needed, available, isOfLease, shared, of, standing } = overBudget
   if (standing !== undefined) return standingBudgetDraft(standing, usdOf(needed))
+  if (shared !== undefined) return sharedDraft(shared, currency, { needed, available: Math.max(0, available) })
   if (isOfLease === true) return leaseDraft(run, { neededUsd: usdOf(needed), availableUsd: usdOf(available) })
   if (currency === 'tokens') return tokensDraft(run, needed, available, of)
   return dollarsDraft(
@@ -37,7 +41,8 @@ export function overBudgetDraft(run: Run, overBudget: OverBudget): Draft {
 /** A limit, and what is settled against it by all who share it. */
 type Shared = OverBudget['of']
 
-/** The lease gives no more: other sessions have, or may spend, what is left of that budget (spec R-BUD-17a). */
+// Spec R-BUD-17a.
+/** The lease gives no more: other sessions have, or may spend, what is left of that budget. */
 export function leaseDraft(
   run: Run,
   figures: { readonly neededUsd?: number; readonly availableUsd?: number } = {},
@@ -51,7 +56,31 @@ export function leaseDraft(
   return draftOf('max_budget_usd', new StopSignal({ reason: 'cost_limit', message, context, source: 'lease' }))
 }
 
-/** A budget that goes on beyond the run has too little left, also when all that is reserved came back (spec R-STAND-4). */
+// Spec R-BUD-20b.
+/**
+ * The budget of several runs has too little left, also when all that is reserved came back.
+ * @param next What the next request may need; absent where a reply was cut at what was left.
+ */
+export function sharedDraft(
+  { name, limit, settled }: SharedLimit,
+  currency: 'usd' | 'tokens',
+  next?: { readonly needed: number; readonly available: number },
+): Draft {
+  if (currency === 'tokens') {
+    const message = sharedUsedUp(name, `${settled} of ${limit} tokens`, next && `need ${next.needed}`)
+    const context = { used: settled, limit, budget: name, ...next }
+    return draftOf('token_limit', new StopSignal({ reason: 'token_limit', message, context, source: 'shared_budget' }))
+  }
+  const [usedUsd, limitUsd] = [usdOf(settled), usdOf(limit)]
+  const used = `${dollars(usedUsd)} of $${limitUsd}`
+  const message = sharedUsedUp(name, used, next && mayCost(dollars(usdOf(next.needed))))
+  const figures = next && { neededUsd: usdOf(next.needed), availableUsd: usdOf(next.available) }
+  const context = { used: usedUsd, usedUsd, limit: limitUsd, limitUsd, budget: name, ...figures }
+  return draftOf('max_budget_usd', new StopSignal({ reason: 'cost_limit', message, context, source: 'shared_budget' }))
+}
+
+// Spec R-STAND-4.
+/** A budget that goes on beyond the run has too little left, also when all that is reserved came back. */
 function standingBudgetDraft(budget: StandingBudget, neededUsd: number): Draft {
   const { name, limitUsd, settledUsd, resetsAt } = budget
   const message = standingUsedUp(name, dollars(settledUsd), dollars(neededUsd), resetsAt)
@@ -68,7 +97,8 @@ function standingBudgetDraft(budget: StandingBudget, neededUsd: number): Draft {
   return draftOf('max_budget_usd', new StopSignal({ reason: 'cost_limit', message, context, source: 'standing' }))
 }
 
-/** The reply was cut at what a standing budget left. Which one is not known where nobody said it (spec R-STAND-4a). */
+// Spec R-STAND-4a.
+/** The reply was cut at what a standing budget left. Which one is not known where nobody said it. */
 export function standingCutDraft(run: Run, budget: Grant['standing']): Draft {
   const { standing } = run.context.settings
   const name = budget?.name ?? standing?.names.join(', ') ?? someStandingBudget

@@ -195,7 +195,8 @@ function isClosedOnError(hook: Hook, trigger: HookTrigger): boolean {
   return trigger === 'afterToolUse' && hook.onError === 'withhold'
 }
 
-/** Where the hook failed, its result is withheld (spec R-HOOK-17). Nobody knows what of it the error quotes. */
+// Spec R-HOOK-17.
+/** Where the hook failed, its result is withheld. Nobody knows what of it the error quotes. */
 function closedOutcome(outcome: HookOutcome, { kind }: Settled<unknown>): HookOutcome {
   if (outcome.error !== undefined) return { ...outcome, error: errorOfClosed, output: withheldByHook }
   // It threw a stop before it could give back what it left of the result.

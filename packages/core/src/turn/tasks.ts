@@ -145,7 +145,8 @@ function notesOf({ transcript }: Run, agents: readonly AgentEnd[]): readonly Tas
   return notes.filter(({ id }) => !ended.has(id))
 }
 
-/** Tools told of these ends with their results, so that the loop does not (spec R-BACK-3a). */
+// Spec R-BACK-3a.
+/** Tools told of these ends with their results, so that the loop does not. */
 export function noteToldByTools(run: Run, notes: readonly TaskNote[]): void {
   const ids = notes.flatMap(({ type, id }) => (type === 'ended' && id !== null ? [id] : []))
   if (ids.length > 0) backgroundOf(run)?.told(ids)

@@ -2,7 +2,8 @@ import { disregard } from '../eventually.ts'
 import type { Guard, GuardRemaining, GuardView } from '../guards/guard.ts'
 import type { Run } from './run.ts'
 
-/** Emits how near each guard is to firing (spec R-GUARD-10). For display only: a guard whose `remaining` fails is left out. */
+// Spec R-GUARD-10.
+/** Emits how near each guard is to firing. For display only: a guard whose `remaining` fails is left out. */
 export function tellGuards(run: Run, view: GuardView): void {
   if (!run.ports.isHeard()) return
   let remaining: GuardRemaining[] | undefined

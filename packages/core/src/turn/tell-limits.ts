@@ -12,7 +12,8 @@ const sharesTold = [50, 80, 95] as const
 /** What was told before a request. JSON. */
 type LimitsReminder = { readonly text: string; readonly told: LimitsTold }
 
-/** Before a turn: tells the model what is left of limits that are half used, once for each share (spec R-TELL-1). */
+// Spec R-TELL-1.
+/** Before a turn: tells the model what is left of limits that are half used, once for each share. */
 export function tellLimits(run: Run): Eventually<Outcome | undefined> {
   if (!run.context.settings.limitReminders) return undefined
   const name = `limits:${run.spent.request}`

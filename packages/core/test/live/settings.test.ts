@@ -433,7 +433,7 @@ describe('a limit', () => {
       'maxTurns must be a whole number of at least 1, but it is 1.5.',
       'maxTotalTokens must be above 0, but it is -1. Set null for no limit.',
       'maxDurationMs must be above 0, but it is NaN. Set null for no limit.',
-      'There is no price for scripted, so a dollar budget cannot be kept. Give its price, or limit tokens instead.',
+      expect.stringContaining('There is no price for scripted, so a dollar budget cannot be kept. Pass it as prices: '),
       'nothing',
     ])
   })

@@ -230,7 +230,7 @@ describe('a subagent', () => {
     expect([terminal.costUsd, terminal.committedUsd, state.spent.totalTokens]).toEqual([45, 45 + worst, 45 + worst])
   })
 
-  test('several run together when they are safe beside each other', async () => {
+  test('several run together, unless the tool says that they are not safe beside each other', async () => {
     const order: string[] = []
     const look = reader('Look', () => (order.push('Look'), 'x'))
     const script = byPrompt({
@@ -238,11 +238,11 @@ describe('a subagent', () => {
       a: [calls('Look'), 'from a'],
       b: [calls('Look'), 'from b'],
     })
-    const together = await run(script, { tools: [agent(undefined, { concurrencySafe: true }), look] })
+    const together = await run(script, { tools: [agent(), look] })
     expect(resultTexts(together)).toEqual(['from a', 'from b'])
     const begun = together.events.flatMap((event) => (event.type === 'agent' ? [event.callId] : []))
     expect(begun.lastIndexOf('call_0_0')).toBeGreaterThan(begun.indexOf('call_0_1'))
-    const alone = await run(script, { tools: [agent(), look] })
+    const alone = await run(script, { tools: [agent(undefined, { concurrencySafe: false }), look] })
     const one = alone.events.flatMap((event) => (event.type === 'agent' ? [event.callId] : []))
     expect(one.lastIndexOf('call_0_0')).toBeLessThan(one.indexOf('call_0_1'))
   })

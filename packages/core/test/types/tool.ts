@@ -175,6 +175,21 @@ agentTool({
   // @ts-expect-error path is a string
   spawn: (input: { readonly path: number }) => ({ prompt: `${input.path}` }),
 })
+// One that is described needs no spawn; its prompt is given what the schema describes.
+const described = agentTool({
+  ...named,
+  inputSchema: path,
+  system: 'You read.',
+  tools: [plain, 'Read'],
+  output: z.object({ lines: z.number() }),
+  prompt: (input) => {
+    expectTypeOf(input).toEqualTypeOf<{ readonly path: string }>()
+    return input.path
+  },
+})
+expectTypeOf(described).toEqualTypeOf<AgentTool<{ readonly path: string }>>()
+// @ts-expect-error spawn returns the prompt
+agentTool({ ...named, prompt: () => 'x', spawn: () => ({ prompt: 'x' }) })
 // @ts-expect-error a tool executes or spawns
 agentTool({ ...named, execute: () => 'done' })
 

@@ -5,8 +5,11 @@ import { bodyStart, end, escaped, filePolicy, headOf, type PageFiles } from './p
 
 /** What an exported session is made from. */
 export interface ExportedFrom {
+  /** Script and style of the page. */
   readonly page: PageFiles
+  /** The session as the page shows it. */
   readonly view: SessionView
+  /** Records and transcript of the session. */
   readonly source: Pick<SessionSource, 'records' | 'parts'>
 }
 

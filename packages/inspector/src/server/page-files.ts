@@ -5,7 +5,9 @@ import { HaltingError } from '@halting/core'
 
 /** The page as it was built. */
 export interface PageFiles {
+  /** The script, in JavaScript. */
   readonly script: string
+  /** The style, in CSS. */
   readonly style: string
 }
 

@@ -10,6 +10,7 @@ import type { SessionSource } from '@halting/analysis/view'
 
 /** What the inspector shows, and where it is asked. */
 export interface InspectorOptions {
+  /** The sessions. */
   readonly source: SessionSource
   /** Where page.js and page.css are. */
   readonly pageFolder: string

@@ -8,13 +8,22 @@ import { removeAlone } from './removal-gate.ts'
 export interface BriefLock {
   /** Whether it is still this one: another process takes it over where it takes this one for dead. */
   isHeld(): boolean
+  /** Releases the lock. */
   release(): void
 }
 
 /** What comes of an attempt to take a brief lock. `token` is another one each time that somebody takes it. */
 export type BriefLocked =
-  | { readonly kind: 'locked'; readonly lock: BriefLock }
-  | { readonly kind: 'held'; readonly token: string }
+  | {
+      readonly kind: 'locked'
+      /** The lock. */
+      readonly lock: BriefLock
+    }
+  | {
+      readonly kind: 'held'
+      /** Names the holder: it differs each time the lock is taken. */
+      readonly token: string
+    }
 
 let instance = ''
 let taken = 0

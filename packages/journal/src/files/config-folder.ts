@@ -7,7 +7,18 @@ type Environment = Readonly<Record<string, string | undefined>>
 /** A folder of the person's own settings: where the variable says, unless it is empty, else below their home. */
 export function configFolder(
   name: 'halting' | 'claude',
-  { cwd, home, env }: { readonly cwd: string; readonly home: string; readonly env: Environment },
+  {
+    cwd,
+    home,
+    env,
+  }: {
+    /** Working directory, which a relative path in the variable counts from. */
+    readonly cwd: string
+    /** The person's own folder. */
+    readonly home: string
+    /** The environment. */
+    readonly env: Environment
+  },
 ): string {
   return resolve(cwd, env[`${name.toUpperCase()}_CONFIG_DIR`] || join(home, `.${name}`))
 }

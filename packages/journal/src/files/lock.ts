@@ -10,13 +10,22 @@ import { removeAlone } from './removal-gate.ts'
 
 /** Who writes a session. */
 export interface LockHolder extends ProcessIdentity {
+  /** When the lock was taken: ISO 8601 in UTC. */
   readonly since: string
 }
 
 /** What comes of an attempt to take a lock. */
 export type Locked =
-  | { readonly kind: 'locked'; release(): Promise<void> }
-  | { readonly kind: 'held'; readonly holder: LockHolder }
+  | {
+      readonly kind: 'locked'
+      /** Releases the lock. */
+      release(): Promise<void>
+    }
+  | {
+      readonly kind: 'held'
+      /** Who has the lock. */
+      readonly holder: LockHolder
+    }
 
 /** Takes the lock of a session; one that a dead process left is no lock. Of several who try at once, one gets it. */
 export async function takeLock(path: string): Promise<Locked> {

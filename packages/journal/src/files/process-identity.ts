@@ -4,9 +4,11 @@ import { codeOf } from '@halting/core/adapters'
 
 /** A process, told apart from a later one with its number by when it began. */
 export interface ProcessIdentity {
+  /** Number of the process. */
   readonly pid: number
   /** The kernel's count when it began, behind the id of the boot of its machine; '' where the system does not say. */
   readonly began: string
+  /** Name of its machine. */
   readonly host: string
 }
 

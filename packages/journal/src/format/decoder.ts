@@ -60,6 +60,8 @@ export class JournalDecoder implements WrittenLines {
   readonly records: StepRecord[] = []
   /** When each run began, as lines of it say. */
   readonly began: string[] = []
+  /** When each record was recorded, as far as lines say; only where all are kept. */
+  readonly times: string[] = []
   /** Where the clock of each run stood at which time of the day, wherever the two go apart. */
   readonly clocks: ClockPoint[][] = []
   /** What the last line says that tells a time. */
@@ -147,6 +149,7 @@ export class JournalDecoder implements WrittenLines {
     }
     // Most of the time that reading takes is that of holding what nobody reads.
     if (keeps !== 'conversation' || isOfConversation(record)) this.records.push(record)
+    if (keeps === 'all') this.times.push(this.#timestamp)
     if (!isOfMain || record.type !== 'end' || this.#keeps !== 'open') return
     for (const each of this.records.splice(this.#began)) if (isOfConversation(each)) this.records.push(each)
   }

@@ -33,6 +33,7 @@ export interface WrittenResult {
 
 /** What a file holds, as far as its next lines depend on it. */
 export interface WrittenLines extends ReadContents {
+  /** Number of lines. */
   readonly lines: number
   /** Results since the last lap, by the ids of their calls. */
   readonly results: ReadonlyMap<string, WrittenResult>
@@ -79,6 +80,8 @@ export class JournalEncoder {
   readonly #foldedBytes: number
   #count: number
   #payloads: Payload[] = []
+  /** When the record at hand was recorded, where that was not now. */
+  #timestamp: string | undefined
 
   /** Goes on with a file, where there is one: what it holds is not written again. */
   constructor(place: JournalPlace, file?: WrittenLines, foldAfterBytes: number = foldedBytes) {
@@ -95,14 +98,16 @@ export class JournalEncoder {
     this.#written = new WrittenContents(file)
   }
 
-  head(): string {
+  /** The first line; with the time, and more fields, of a session that was recorded elsewhere. */
+  head(timestamp: string = new Date().toISOString(), more: Fields = {}): string {
     this.#count++
-    return lineOf({ type: 'halting', format: journalVersion, ...this.#place, timestamp: new Date().toISOString() })
+    return lineOf({ type: 'halting', format: journalVersion, ...this.#place, timestamp, ...more })
   }
 
-  /** The lines of a record, and the long texts that stand in files of their own: these come first. */
-  linesOf(record: StepRecord): { readonly lines: string; readonly payloads: readonly Payload[] } {
+  /** The lines of a record, and the long texts that stand in files of their own: these come first. `timestamp` is when it was recorded; now when absent. */
+  linesOf(record: StepRecord, timestamp?: string): { readonly lines: string; readonly payloads: readonly Payload[] } {
     this.#payloads = []
+    this.#timestamp = timestamp
     this.#sums.note(record)
     if (record.type === 'start' && record.scope === '') this.#past = new PastOfRun()
     this.#past?.note(record)
@@ -335,7 +340,7 @@ export class JournalEncoder {
     const { cwd, sessionId, version } = this.#place
     const first = { parentUuid, isSidechain, ...(isSidechain && { agentId: scope }), type }
     const json = JSON.stringify(message)
-    const timestamp = new Date().toISOString()
+    const timestamp = this.#timestamp ?? new Date().toISOString()
     const last = JSON.stringify({ uuid, timestamp, userType: 'external', cwd, sessionId, version, ...own })
     const line = `${JSON.stringify(first).slice(0, -1)},"message":${json},${last.slice(1)}`
     return this.#put(line, uuid, messagePlace(first, json))

@@ -8,7 +8,9 @@ export type ContentPlace = Ref | { readonly blocks: readonly Ref[] }
 
 /** What a reader knows of contents: which stand in one line, and which in the lines of several results. */
 export interface ReadContents {
+  /** Contents in one line, by their names. */
   readonly contents: ReadonlyMap<string, unknown>
+  /** Contents in the lines of several results. */
   readonly joined: readonly JoinedContent[]
 }
 

@@ -3,6 +3,7 @@ import { lstat, readdir, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { openRegular } from '../files/regular-file.ts'
 import { holderOf, takeLock } from '../files/lock.ts'
+import { workingCopiesIn } from '../stores/working-copies.ts'
 import { sessionsOf, type SessionPlace } from './session-folder.ts'
 
 // Sessions that nobody touched for long are removed. What is not known to be ours stays; no link is followed; the file goes before what lies
@@ -13,11 +14,13 @@ import { sessionsOf, type SessionPlace } from './session-folder.ts'
 export interface CleanUpOptions {
   /** Sessions that were not touched for so many days go. */
   readonly days: number
+  /** The moment from which the days are counted. Default: now. */
   readonly now?: Date
 }
 
 /** What was removed. */
 export interface CleanedUp {
+  /** Number of sessions that were removed. */
   readonly sessions: number
 }
 
@@ -34,7 +37,10 @@ export async function isCleanUpDue(place: Omit<SessionPlace, 'sessionId'>, now: 
   return stamp === undefined || Math.abs(now.getTime() - stamp.mtimeMs) >= dayMs
 }
 
-/** Removes what is too old, in all folders. Never throws for what cannot be removed: that stays. */
+/**
+ * Removes what is too old, in all folders. Never throws for what cannot be removed: that stays.
+ * @throws HaltingError `driver` where the sessions are in a store that cannot be asked.
+ */
 export async function cleanUpSessions(
   place: Omit<SessionPlace, 'sessionId'>,
   { days, now = new Date() }: CleanUpOptions,
@@ -50,6 +56,7 @@ export async function cleanUpSessions(
     return { sessions: 0 }
   }
   await rm(held, { force: true }).catch(() => {})
+  const inStore = await workingCopiesIn(base)?.removeOlderThan(new Date(before))
   let sessions = 0
   for (const project of await namesIn(base)) {
     const folder = join(base, project)
@@ -68,7 +75,7 @@ export async function cleanUpSessions(
   }
   // At the end: whoever is ended in the middle leaves the rest to the next run. Two at once do each other no harm.
   await note(stampOf(base), now)
-  return { sessions }
+  return { sessions: inStore ?? sessions }
 }
 
 async function note(stamp: string, now: Date): Promise<void> {

@@ -3,9 +3,10 @@ import type { TranscriptEntry } from '@halting/core'
 import type { StepRecord } from '@halting/core/steps'
 import { callIdOf } from '../format/encoder.ts'
 
+// Spec R-STEP-5.
 /**
  * The records of a session in which what tools said of large results names the folder of its copy. Calls and prompts stay as they were said, so what
- * a request on record was about is the same (spec R-STEP-5): of results it knows the ids of their calls.
+ * a request on record was about is the same: of results it knows the ids of their calls.
  */
 export function withMovedResults(
   runs: readonly (readonly StepRecord[])[],

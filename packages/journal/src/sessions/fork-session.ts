@@ -1,5 +1,4 @@
 import { rm } from 'node:fs/promises'
-import { basename, dirname, extname, join } from 'node:path'
 import type { StepRecord } from '@halting/core/steps'
 import { copyKept } from './fork-files.ts'
 import { withMovedResults } from './fork-results.ts'
@@ -7,6 +6,8 @@ import { checkText } from '../check-input.ts'
 import { headOfKept } from '../session-ends.ts'
 import { readJournal } from '../read-journal.ts'
 import { checkGiven, openNewJournal, type JournalOptions } from '../open-journal.ts'
+import { discardSession } from './stored-sessions.ts'
+import { folderOfSession } from './session-folder.ts'
 
 /**
  * Begins a session as a copy of another one, which stays as it is and may be written meanwhile: what stood in it whole is copied.
@@ -17,7 +18,7 @@ import { checkGiven, openNewJournal, type JournalOptions } from '../open-journal
 export async function forkSession(from: string, options: JournalOptions): Promise<void> {
   checkText('The session to fork', from)
   checkGiven(options, 'forkSession')
-  const [source, target] = [folderOf(from), folderOf(options.path)]
+  const [source, target] = [folderOfSession(from), folderOfSession(options.path)]
   const journal = await openNewJournal({ ...options, ...titleOf(from) })
   try {
     // Before the records: whatever is known of files then was done by calls that are in the records.
@@ -31,7 +32,7 @@ export async function forkSession(from: string, options: JournalOptions): Promis
     await journal.close()
   } catch (error) {
     await journal.close().catch(() => undefined)
-    await removeFork(options.path)
+    await removeFork(options.path, options.sessionId)
     throw error
   }
 }
@@ -47,14 +48,9 @@ function titleOf(from: string): Pick<JournalOptions, 'title'> {
 }
 
 /** Removes a copy that nobody has gone on with. */
-export async function removeFork(path: string): Promise<void> {
-  await rm(path, { force: true })
-  await rm(folderOf(path), { recursive: true, force: true })
-}
-
-/** What a session keeps beside its file. */
-function folderOf(path: string): string {
-  return join(dirname(path), basename(path, extname(path)))
+export async function removeFork(path: string, sessionId: string): Promise<void> {
+  await discardSession({ path, sessionId })
+  await rm(folderOfSession(path), { recursive: true, force: true })
 }
 
 function hasEnded(records: readonly StepRecord[]): boolean {

@@ -7,8 +7,11 @@ import { endsOf, type FolderBelow, safeName, sessionFolder, type SessionPlace, s
 
 /** How much one session may keep. */
 export interface ResultFilesLimits {
+  /** Bytes of one file. */
   readonly fileBytes: number
+  /** Number of files. */
   readonly files: number
+  /** Bytes of all files together. */
   readonly totalBytes: number
 }
 
@@ -22,6 +25,7 @@ const defaultLimits: ResultFilesLimits = Object.freeze({
 export interface ResultFilesOptions extends SessionPlace {
   /** Characters that a result may have and be shown whole; by the model's window when absent. */
   readonly limit?: number
+  /** How much the session may store. What is left out has its default. */
   readonly keeps?: Partial<ResultFilesLimits>
   /** Most that keeping one result may take; 30,000 ms when absent. A disk in a network may never answer. */
   readonly timeoutMs?: number
@@ -31,13 +35,15 @@ export interface ResultFilesOptions extends SessionPlace {
 export interface ResultFiles extends LargeResults {
   /** Where tools may write what is to be kept here: beside, so that nothing reads it before hooks have seen the result. */
   readonly spoolFolder: string
+  /** The folder with the files. */
   readonly directory: string
   /** For `PermissionOptions.readableFolders`: the folder as written and as it is found. */
   readonly readableFolders: readonly string[]
 }
 
+// Spec R-KEEP-1.
 /**
- * Large results in `tool-results` of the session's folder, a file each (spec R-KEEP-1).
+ * Large results in `tool-results` of the session's folder, a file each.
  *
  * K1: folders are the person's alone (0700), files too (0600), and a file is there whole or not at all.
  * K2: no link among the session's folders is followed, and none in the place of a file.

@@ -1,24 +1,30 @@
 import { createHash } from 'node:crypto'
 import { closeSync, lstatSync, readSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { basename, dirname, extname, join, resolve } from 'node:path'
 import { isJsonObject } from '@halting/core/adapters'
 import { configFolder } from '../files/config-folder.ts'
 import { realPath } from '../files/real-path.ts'
 import { openRegularSync } from '../files/regular-file.ts'
+import { sessionStoreKey, sessionStoreVariable } from '../stores/store-place.ts'
+import { workingCopiesFolder } from '../stores/working-copies.ts'
 
 /** Whose session it is. */
 export interface SessionPlace {
   /** Where the agent works. */
   readonly cwd: string
+  /** Id of the session. */
   readonly sessionId: string
   /** The person's own folder. */
   readonly home: string
+  /** The environment, for variables that move the folder. */
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
 /** A folder, and the parts of its path below the one that the person may have put elsewhere by a link. */
 export interface FolderBelow {
+  /** The part of the path that links may be in. */
   readonly base: string
+  /** The names below `base`, from the top. */
   readonly parts: readonly string[]
 }
 
@@ -43,25 +49,46 @@ export function sessionFile(place: SessionPlace): string {
   return `${join(base, ...parts)}.jsonl`
 }
 
+/** The folder of what a session keeps beside its file. */
+export function folderOfSession(path: string): string {
+  return join(dirname(path), basename(path, extname(path)))
+}
+
 /** Where the sessions of all folders are, and the part of it that has those of this one. */
 export interface SessionsOf {
+  /** Folder with the sessions of all folders. */
   readonly base: string
+  /** Folder with the sessions of this one. */
   readonly own: string
   /** Where earlier versions put them, together with those of other folders: of these, only what `isOfFolder` knows as its own counts. */
   readonly unhashed: string | undefined
 }
 
-/** Where the sessions of a folder are, whether or not there are any. */
+/** Where the sessions of a folder are, whether or not there are any: below the folder of their store, where the environment names one. */
 export function sessionsOf(place: Omit<SessionPlace, 'sessionId'>): SessionsOf {
+  const store = place.env[sessionStoreVariable] ?? ''
+  if (store === '') return projectsOf(place)
+  const base = workingCopiesFolder(configFolder('halting', place), sessionStoreKey(store))
+  return { base, own: projectName(resolve(place.cwd)), unhashed: undefined }
+}
+
+/** Where the person's files about a folder are, such as notes, wherever its sessions are. */
+export function projectsOf(place: Omit<SessionPlace, 'sessionId'>): SessionsOf {
   const cwd = resolve(place.cwd)
-  const base = join(configFolder('halting', place), 'projects')
-  // Other names may come to the same letters: the hash tells them apart.
-  const letters = cwd.replaceAll(/[^a-zA-Z0-9]/g, '-').slice(0, longestProjectName)
   return {
-    base,
-    own: `${letters}-${shortHash(cwd)}`,
-    unhashed: cwd.length <= longestProjectName ? letters : undefined,
+    base: join(configFolder('halting', place), 'projects'),
+    own: projectName(cwd),
+    unhashed: cwd.length <= longestProjectName ? lettersOf(cwd) : undefined,
   }
+}
+
+/** The name of the folder for a working directory. Other paths may come to the same letters: the hash tells them apart. */
+export function projectName(cwd: string): string {
+  return `${lettersOf(cwd)}-${shortHash(cwd)}`
+}
+
+function lettersOf(cwd: string): string {
+  return cwd.replaceAll(/[^a-zA-Z0-9]/g, '-').slice(0, longestProjectName)
 }
 
 const longestProjectName = 200

@@ -3,20 +3,28 @@ import { join } from 'node:path'
 import { codeOf } from '@halting/core/adapters'
 import { checkObject, checkText } from '../check-input.ts'
 import { holderOf } from '../files/lock.ts'
+import { workingCopiesIn, workingCopiesOf } from '../stores/working-copies.ts'
 import { isOfFolder, sessionsOf, type SessionPlace } from './session-folder.ts'
 
 /** The file of a session that is kept. */
 export interface StoredSessionFile {
+  /** Id of the session. */
   readonly sessionId: string
+  /** Path of the file. */
   readonly path: string
   /** The name of the folder that stands for where it worked. */
   readonly project: string
+  /** When the file was last written. */
   readonly changedAt: Date
 }
 
 const extension = '.jsonl'
 
-/** The sessions that are kept: those of this folder, or of all; the newest first. @throws ConfigurationError for what names no place. */
+/**
+ * The sessions that are kept: those of this folder, or of all; the newest first.
+ * @throws ConfigurationError for what names no place.
+ * @throws HaltingError `driver` where they are in a store that cannot be read.
+ */
 export async function storedSessions(
   place: Omit<SessionPlace, 'sessionId'>,
   which: 'of this folder' | 'all',
@@ -25,6 +33,7 @@ export async function storedSessions(
   checkText('cwd', place.cwd)
   checkText('home', place.home)
   checkObject('env of storedSessions', place.env, 'process.env')
+  await workingCopiesIn(sessionsOf(place).base)?.refresh(which === 'all' ? undefined : place.cwd)
   const files = which === 'all' ? await allFiles(place) : await ownFiles(place)
   return files.toSorted((a, b) => b.changedAt.getTime() - a.changedAt.getTime())
 }
@@ -78,7 +87,17 @@ export async function deleteSession({ path, sessionId }: StoredSessionFile): Pro
     throw new Error(
       `The session ${sessionId} is in use by process ${holder.pid} on ${holder.host}. Close it there first.`,
     )
+  await workingCopiesOf(path)?.remove(sessionId)
   await rm(path)
   await rm(path.slice(0, -extension.length), { recursive: true, force: true })
   await rm(`${path}.lock`, { force: true })
+}
+
+/** Removes a session in which nothing has begun, after its journal was closed. */
+export async function discardSession({
+  path,
+  sessionId,
+}: Pick<StoredSessionFile, 'path' | 'sessionId'>): Promise<void> {
+  await workingCopiesOf(path)?.remove(sessionId)
+  await rm(path, { force: true })
 }

@@ -65,9 +65,9 @@ const options = (sessionId: string, replies: readonly ScriptedReply[]) => ({
 async function ask(sessionId: string, prompt: string, replies: readonly ScriptedReply[] = script): Promise<RunResult> {
   const journal = await openJournal(placeOf(sessionId))
   const start = startRun({ prompt, sessionId, transcript: journal.transcript })
-  const reached = await streamRun(start, { ...options(sessionId, replies), steps: journal.steps() }).result
+  const { terminal } = await streamRun(start, { ...options(sessionId, replies), steps: journal.steps() }).ended
   await journal.close()
-  return reached
+  return terminal
 }
 
 /** Files that a conversation names. */
@@ -128,7 +128,7 @@ test('no link is followed, and a fork that nobody wants leaves nothing', async (
   symlinkSync('/etc/passwd', join(results, 'link.txt'))
   await forkSession(placeOf(source).path, placeOf(copy))
   expect(readdirSync(join(folderOf(copy), 'tool-results'))).toHaveLength(2)
-  await removeFork(placeOf(copy).path)
+  await removeFork(placeOf(copy).path, copy)
   expect([existsSync(placeOf(copy).path), existsSync(folderOf(copy))]).toEqual([false, false])
   rmSync(results, { recursive: true })
   symlinkSync('/etc', results)

@@ -54,10 +54,9 @@ async function ask(prompt: string, script: readonly ScriptedReply[], maxTurns = 
   const runId = `run${journal.ended.length + 1}`
   const start = startRun({ prompt, sessionId: 's', runId, transcript: journal.transcript })
   const model = scriptedModel(script, { maxOutputTokens: 1_000 })
-  const { result: terminal } = streamRun(start, { model, tools, prices, maxTurns, steps: journal.steps() })
-  const reached = await terminal
+  const { terminal } = await streamRun(start, { model, tools, prices, maxTurns, steps: journal.steps() }).ended
   await journal.close()
-  return reached
+  return terminal
 }
 
 /** A bit in the middle is another one: whoever reads all of the file says so. */

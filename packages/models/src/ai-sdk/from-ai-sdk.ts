@@ -3,6 +3,7 @@ import type { JsonObject, Model, ModelReply, ModelRequest } from '@halting/core'
 import type { ModelCallOptions } from '@halting/core/adapters'
 import { defaultIdleTimeoutMs, defaultRequestTimeoutMs } from '../http/deadlines.ts'
 import { sizesOf } from '../model-sizes.ts'
+import { snapshotPrices } from '../prices/price-table.ts'
 import { callRedacted, createRedactor } from '../service/redactor.ts'
 import { secretsOf } from '../service/secrets.ts'
 import { callError } from './call-error.ts'
@@ -53,6 +54,7 @@ export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): Model 
   return {
     id,
     ...sizesOf(id, options, { contextWindow: 128_000, maxOutputTokens: 16_384 }),
+    prices: snapshotPrices,
     ...(maxServerToolUses !== undefined && { maxServerToolUses }),
     ...(webSearch !== undefined && { webSearch }),
     call: (request, call) => callRedacted(redactor, call, (redacted) => attempt(request, redacted)),

@@ -22,16 +22,30 @@ export interface AiSdkModel {
 export interface AiSdkStream {
   /** A `ReadableStream` of parts. */
   readonly stream: {
+    /** The reader of the parts. */
     getReader(): AiSdkPartReader
+    /** Ends the stream. */
     cancel(): Promise<void>
   }
   /** Of the HTTP answer, where there was one. */
-  readonly response?: { readonly headers?: Readonly<Record<string, string>> | undefined } | undefined
+  readonly response?:
+    | {
+        /** Headers of the answer, by lower-case name. */
+        readonly headers?: Readonly<Record<string, string>> | undefined
+      }
+    | undefined
 }
 
 /** The reader of a stream of parts. */
 export interface AiSdkPartReader {
-  read(): Promise<{ readonly done: boolean; readonly value?: unknown }>
+  /** The next part. */
+  read(): Promise<{
+    /** Whether the stream has ended. */
+    readonly done: boolean
+    /** The part. */
+    readonly value?: unknown
+  }>
+  /** Ends the stream. */
   cancel(): Promise<void>
 }
 

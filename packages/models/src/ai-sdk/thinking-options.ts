@@ -85,9 +85,10 @@ function googleBudget(thinkingBudget: number, { thinkingLevel: _, ...given }: Js
   return { includeThoughts: true, ...given, thinkingBudget }
 }
 
+// Spec R-WIRE-12i.
 /**
  * What is asked of the provider, so that a reply never has more than `maxOutputTokens` tokens, thinking included: some
- * packages add the budget for thinking to that figure, whoever set it (spec R-WIRE-12i). What `thinking` of the request
+ * packages add the budget for thinking to that figure, whoever set it. What `thinking` of the request
  * says goes before the options. A provider that cannot be told a budget keeps the options that it was made with.
  */
 export function thinkingOptions(

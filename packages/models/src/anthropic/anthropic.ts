@@ -1,7 +1,10 @@
 import { ConfigurationError } from '@halting/core'
 import type { Model, ModelRequest } from '@halting/core'
 import { holdsBack, releaseBody } from '../bytes/bodies.ts'
+import { modelOptionsOf, withUsualKey } from '../model-call.ts'
+import type { OptionsBesideName } from '../model-call.ts'
 import { sizesOf } from '../model-sizes.ts'
+import { snapshotPrices } from '../prices/price-table.ts'
 import { keyRingOf, withRedactor } from '../service/endpoint.ts'
 import type { Redactor } from '../service/redactor.ts'
 import { callService, limitsOf } from '../service/service-model.ts'
@@ -33,10 +36,14 @@ export interface AnthropicOptions extends EndpointOptions, Omit<RequestBodyOptio
 }
 
 /**
- * A model behind the Anthropic Messages API, or behind a service that speaks it.
- * @throws ConfigurationError for an address, a key or a header that no request can be made with.
+ * A model behind the Anthropic Messages API, or behind a service that speaks it: `anthropic('claude-sonnet-5-5')` or `anthropic({ model, … })`. Without a key
+ * and a `baseUrl` the key is that of `ANTHROPIC_API_KEY`. The model brings its price where the snapshot has one.
+ * @throws ConfigurationError for an address, a key or a header that no request can be made with, and for another call.
  */
-export function anthropic(options: AnthropicOptions): Model {
+export function anthropic(model: string | AnthropicOptions, more?: OptionsBesideName<AnthropicOptions>): Model {
+  const form = { name: 'anthropic', sample: 'claude-sonnet-5-5' }
+  const named: AnthropicOptions = modelOptionsOf(form, model, more)
+  const options = withUsualKey(named, 'ANTHROPIC_API_KEY')
   return withRedactor(options, (redactor) => makeModel(options, redactor))
 }
 
@@ -75,6 +82,7 @@ function makeModel(options: AnthropicOptions, redactor: Redactor): Model {
     ...(serverTools.length > 0 && { maxServerToolUses }),
     ...(webSearch && { webSearch: { domains: 'allowed and blocked' } as const }),
     ...(passes.length > 0 && { extraPasses: passes }),
+    prices: snapshotPrices,
     call: (request, call) => callService(spoken, keys, limits, request, call),
   }
 }

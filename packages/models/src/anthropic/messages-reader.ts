@@ -3,9 +3,10 @@ import type { StreamReader } from '../service/stream-reader.ts'
 import { MessageAssembler } from './message-assembler.ts'
 import { tellingEvent } from './telling-event.ts'
 
+// Spec R-PTC-5.
 /**
  * Reads a stream of the Messages API; its events are told as they come. Where something of the request was held back, a
- * reply that ends its turn is one that pauses: what was held back follows (spec R-PTC-5).
+ * reply that ends its turn is one that pauses: what was held back follows.
  */
 export function messagesReader(emit: (update: ModelUpdate) => void, holdsBack = false): StreamReader {
   const assembler = new MessageAssembler(emit)

@@ -19,6 +19,7 @@ export interface RequestBodyOptions {
   readonly cacheTtl?: '5m' | '1h' | undefined
   /** What a request does not say otherwise. */
   readonly thinking?: Thinking | undefined
+  /** How hard the model works on an answer. Default: that of the service. */
   readonly effort?: 'low' | 'medium' | 'high' | 'xhigh' | 'max' | undefined
   /** Tokens that the model is told it has for the whole task. It paces itself by them; nothing is ended by them. */
   readonly taskBudget?: number | undefined
@@ -30,13 +31,14 @@ export interface RequestBodyOptions {
   readonly contextManagement?: JsonObject | undefined
 }
 
+// Spec R-PTC-4.
 /**
  * Makes the bodies of one model's requests, each as one buffer. It is lent: see `Bodies`.
  *
  * Cache breakpoints stand after the tools, after the system prompt and after the two newest user turns: the newest
  * writes what the next request will read, the one before it reads what the last request wrote. Four is the most.
  * What changes between requests of a run stands behind the messages, so that those need not move. Where results are for code that runs at
- * the service, what stands beside them waits for its end (spec R-PTC-4).
+ * the service, what stands beside them waits for its end.
  * @throws ConfigurationError for options of tools that no service takes.
  */
 export function createRequestBody(options: RequestBodyOptions): (request: ModelRequest) => Uint8Array {

@@ -1,9 +1,10 @@
 import type { JsonObject } from '@halting/core'
 import type { ModelUpdate } from '@halting/core/adapters'
 
+// Spec R-SDK-3c.
 /**
  * Tells an event of the service around what is read from it: an event comes before what it begins or adds to. The one that ends a block
- * comes after the block, as hosts expect it (spec R-SDK-3c).
+ * comes after the block, as hosts expect it.
  */
 export function tellingEvent<T>(emit: (update: ModelUpdate) => void, event: JsonObject, read: () => T): T {
   if (event.type !== 'content_block_stop') {

@@ -36,9 +36,10 @@ const wordsByField: Readonly<Record<Field, (asked: AskedModel) => string | undef
 // True: keys of a record are those of its type.
 const fields = Object.keys(wordsByField) as Field[]
 
+// Spec R-RESP-14.
 /**
  * What a person should know of what was learned since they were told last: what a request goes without, or is asked for
- * in another way. Another name of the same field changes nothing for them (spec R-RESP-14).
+ * in another way. Another name of the same field changes nothing for them.
  */
 export function noticesOfLearned(told: Learned, known: Learned, asked: AskedModel): readonly string[] {
   const { model, responsesUrl } = asked

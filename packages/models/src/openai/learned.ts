@@ -9,11 +9,12 @@ export type OpenAiApi = 'responses' | 'chat_completions'
 
 export const openAiApis: readonly OpenAiApi[] = ['responses', 'chat_completions']
 
+// Spec R-RESP-12.
 /**
  * What is known of a service: how it was made, and what it refused since.
  *
  * L1: each thing is learned once in a model's life. What was learned is never unlearned, so that a request is made again
- *     only a few times, whatever the service says (spec R-RESP-12).
+ *     only a few times, whatever the service says.
  * L2: reasoning may be refused again, but only where the model thought something since: a key may change while it runs,
  *     and a gateway may ask another account each time.
  */

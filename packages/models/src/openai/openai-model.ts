@@ -3,6 +3,7 @@ import type { Json, JsonObject, Model } from '@halting/core'
 import { isJsonObject, wellFormedJson } from '@halting/core/adapters'
 import { releaseBody } from '../bytes/bodies.ts'
 import { sizesOf } from '../model-sizes.ts'
+import { snapshotPrices } from '../prices/price-table.ts'
 import { createOwnReasoning } from '../responses/own-reasoning.ts'
 import { reasoningEfforts, reasons, valueTaken } from '../responses/reasoning-effort.ts'
 import type { ReasoningEffort } from '../responses/reasoning-effort.ts'
@@ -46,6 +47,7 @@ export function makeOpenAiModel(options: OpenAiCompatibleOptions, redactor: Reda
   return {
     id,
     ...sizesOf(id, options, { contextWindow: 128_000, maxOutputTokens: 16_384 }),
+    prices: snapshotPrices,
     ...(maxImageTokens !== undefined && { maxImageTokens }),
     ...(hasResponses && serverTools.length > 0 && { maxServerToolUses: usesOf(serverTools, extraBody) }),
     ...(hasResponses && protocols.searchesTheWeb && { webSearch: { domains: 'allowed and blocked' } }),

@@ -50,11 +50,19 @@ export interface OpenAiOptions extends ServiceOptions {
    */
   readonly extraBody?: JsonObject | undefined
   /** What a person sets the address and the key with, for errors that say so. */
-  readonly settings?: { readonly baseUrl: string; readonly key: string } | undefined
+  readonly settings?:
+    | {
+        /** What sets the address, such as the name of a variable. */
+        readonly baseUrl: string
+        /** What sets the key, such as the name of a variable. */
+        readonly key: string
+      }
+    | undefined
 }
 
 /** Options of a service that speaks chat completions. */
 export interface OpenAiCompatibleOptions extends OpenAiOptions {
+  /** Address of the service, up to and including the version: `https://api.mistral.ai/v1`. */
   readonly baseUrl: string
   /**
    * What is peculiar to a service, or to the models behind it; by the host of `baseUrl` when absent. `mistral`: ids of

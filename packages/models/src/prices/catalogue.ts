@@ -3,7 +3,9 @@ import { snapshotTable } from './snapshot.ts'
 
 /** US dollars a million tokens. */
 export interface PriceTier {
+  /** An input token that is not cached. */
   readonly input: number
+  /** An output token. */
   readonly output: number
   /** A token read from the cache; `input` when absent. */
   readonly cacheRead?: number
@@ -18,11 +20,16 @@ export interface ModelPrice extends PriceTier {
   /** US dollars a thousand web searches that the service makes by itself; 10 when absent. */
   readonly webSearch?: number
   /** Other rates for a whole request whose prompt is longer than so many tokens. */
-  readonly tiers?: readonly (PriceTier & { readonly inputTokensAbove: number })[]
+  readonly tiers?: readonly (PriceTier & {
+    /** The rates apply to prompts of more tokens than this. */
+    readonly inputTokensAbove: number
+  })[]
 }
 
 export interface ModelFigures {
+  /** Size of the model's window in tokens. */
   readonly contextWindow: number
+  /** Most tokens of one reply. */
   readonly maxOutputTokens: number
 }
 

@@ -53,11 +53,12 @@ export interface RefusedFields {
 /** Each item is a value by itself. */
 const single: TurnKind = { opening: '', closing: '', merges: false, takesBreakpoint: false }
 
+// Spec R-RESP-1.
 /**
  * Bodies of one adapter's requests, each as one buffer; a message is put into JSON once in its life.
  *
  * Nothing is stored at the service: every request has the whole conversation, and what the model thought comes back
- * encrypted and goes along with it (spec R-RESP-1).
+ * encrypted and goes along with it.
  */
 export function createResponsesBody(options: ResponsesBodyOptions): (request: ModelRequest) => Uint8Array {
   const { freeform, id, refused, ownReasoning } = options

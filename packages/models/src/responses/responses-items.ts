@@ -30,7 +30,8 @@ export interface ItemOptions {
   readonly isFreeformResult: (result: ToolResultBlock) => boolean
 }
 
-/** A message as items of the input of a Responses request: none, one or several (spec R-RESP-3). */
+// Spec R-RESP-3.
+/** A message as items of the input of a Responses request: none, one or several. */
 export function itemsOf(message: ModelMessage, options: ItemOptions): readonly JsonObject[] {
   if (message.role === 'assistant') return assistantItems(message.content, message.by, options)
   if (typeof message.content === 'string') return userItems([{ type: 'text', text: message.content }])

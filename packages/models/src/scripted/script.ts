@@ -31,6 +31,7 @@ export interface Script {
    * the service would send (`server_tool_use`, `web_search_tool_result`), and `server_tool_use` in its usage for the fee.
    */
   readonly webSearch?: boolean
+  /** The replies, in order. */
   readonly replies: readonly ScriptedReply[]
 }
 
@@ -57,6 +58,7 @@ export interface ScriptedMessage extends Reply {
   readonly content: string | readonly (string | ScriptedBlock)[]
   /** `tool_use` when the content asks for a tool, else `end_turn`; `max_tokens` in any case where the reply is cut. */
   readonly stop_reason?: string
+  /** The sequence at which the model stopped. Default: none. */
   readonly stop_sequence?: string
   /**
    * Input is a quarter of the request's characters and output a quarter of the content's, times `tokenFactor`, where
@@ -71,17 +73,35 @@ export interface ScriptedMessage extends Reply {
 
 /** `id` and `signature` are made up when absent; any other block of the API is sent as it stands. */
 export type ScriptedBlock =
-  | { readonly type: 'tool_use'; readonly name: string; readonly input?: unknown; readonly id?: string }
-  | { readonly type: 'thinking'; readonly thinking: string; readonly signature?: string }
+  | {
+      readonly type: 'tool_use'
+      /** Name of the tool. */
+      readonly name: string
+      /** Input of the call. Default: `{}`. */
+      readonly input?: unknown
+      /** Id of the call. Default: made up. */
+      readonly id?: string
+    }
+  | {
+      readonly type: 'thinking'
+      /** The reasoning as text. */
+      readonly thinking: string
+      /** Signature of the reasoning. Default: made up. */
+      readonly signature?: string
+    }
   | ContentBlock
 
 /** An error in place of an answer. */
 export interface ScriptedError extends Reply {
+  /** The error. */
   readonly error: {
+    /** HTTP status. */
     readonly status: number
     /** The API's name for the status when absent. */
     readonly type?: string
+    /** Message of the error. Default: one for the status. */
     readonly message?: string
+    /** Further headers of the answer. */
     readonly headers?: Readonly<Record<string, string>>
     /** Further fields of the error in the body, such as `resets_in_seconds`. */
     readonly fields?: JsonObject
@@ -113,5 +133,6 @@ export interface ScriptedFault {
   readonly block?: number
   /** Of the `event: error`; `overloaded_error` when absent. */
   readonly type?: string
+  /** Message of the `event: error`. */
   readonly message?: string
 }

@@ -19,8 +19,11 @@ export interface ScriptedModelOptions extends ScriptedServerOptions {
 
 /** A model together with the scripted server that answers it. */
 export interface ScriptedModel {
+  /** The model. */
   readonly model: Model
+  /** The server, with the requests that it received. */
   readonly server: ScriptedServer
+  /** Stops the server. */
   close(): Promise<void>
 }
 

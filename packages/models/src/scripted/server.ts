@@ -15,11 +15,15 @@ import type { Script, ScriptedReply } from './script.ts'
 
 /** A request as it came. */
 export interface SeenRequest {
+  /** HTTP method. */
   readonly method: string
+  /** Path, with the query. */
   readonly path: string
+  /** Headers, by lower-case name. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
   /** The body as text, to the byte. */
   readonly text: string
+  /** The body as an object. */
   readonly body: JsonObject
 }
 

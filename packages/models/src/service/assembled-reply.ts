@@ -1,9 +1,10 @@
 import type { ModelError, ModelReply } from '@halting/core'
 import type { Assembled } from './stream-reader.ts'
 
+// Spec R-REQ-7.
 /**
  * The reply that stands at the end of a stream. One that broke is an error while nothing was completed, which may be
- * retried; after that its completed blocks are kept, and `streamError` says that more was to come (spec R-REQ-7).
+ * retried; after that its completed blocks are kept, and `streamError` says that more was to come.
  * @throws what `error` gives.
  */
 export function replyOf(assembled: Assembled, error: () => ModelError): ModelReply {

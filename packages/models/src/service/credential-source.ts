@@ -12,6 +12,8 @@ export interface Credential {
  * What it throws ends the run, as `authentication_failed`.
  */
 export type CredentialSource = (asked: {
+  /** The credential that the service has just refused; null for none. */
   readonly refused: Credential | null
+  /** Aborted when the request is. */
   readonly signal: AbortSignal
 }) => Credential | Promise<Credential>

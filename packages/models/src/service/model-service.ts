@@ -12,10 +12,22 @@ import { secretsOf } from './secrets.ts'
 /** What a service said when it was asked which models it has. It costs nothing. */
 export type ServiceAnswer =
   /** It took the key; `models` are their names, undefined where it gives no list. */
-  | { readonly kind: 'answered'; readonly models: readonly string[] | undefined }
-  | { readonly kind: 'key_refused'; readonly status: number }
+  | {
+      readonly kind: 'answered'
+      /** Names of the models; undefined where the service gives no list. */
+      readonly models: readonly string[] | undefined
+    }
+  | {
+      readonly kind: 'key_refused'
+      /** HTTP status of the refusal. */
+      readonly status: number
+    }
   /** Nothing answered, or something that is no service of this kind. In words. */
-  | { readonly kind: 'failed'; readonly message: string }
+  | {
+      readonly kind: 'failed'
+      /** What went wrong, in a sentence. */
+      readonly message: string
+    }
 
 /** A service as a person set it up, for looking at. */
 export interface ModelService {
@@ -23,6 +35,7 @@ export interface ModelService {
   readonly model: string
   /** Where it is found, without what may hold a secret. */
   readonly origin: string
+  /** Whether a key was found. */
   readonly hasCredentials: boolean
   /** The variable that names the proxy in between; undefined without one. */
   readonly proxyVariable: string | undefined

@@ -3,7 +3,8 @@ import type { Said } from './error-body.ts'
 import { bodyWaitMs, headersInBody } from './reset-body.ts'
 import { answeredAtMs, limitResetOf, retryAfterMsOf } from './reset-headers.ts'
 
-/** When a service says that it takes requests again (spec R-RESET-1). */
+// Spec R-RESET-1.
+/** When a service says that it takes requests again. */
 export interface RetryTime {
   /** Milliseconds from now; null when it does not say. */
   readonly waitMs: number | null

@@ -6,12 +6,17 @@ import { codeOf } from '@halting/core/adapters'
 export type BoundedText =
   | {
       readonly kind: 'text'
+      /** The text, as far as it was read. */
       readonly text: string
       /** Not all of the file was read. */
       readonly isCut: boolean
     }
   | { readonly kind: 'absent' }
-  | { readonly kind: 'unfit'; readonly why: string }
+  | {
+      readonly kind: 'unfit'
+      /** Why it is not read, in a sentence. */
+      readonly why: string
+    }
 
 /** Reads no more than so many bytes, of a regular file alone: a pipe in its place would hold the program up. */
 export async function boundedText(path: string, mostBytes: number): Promise<BoundedText> {
@@ -26,7 +31,13 @@ export async function boundedText(path: string, mostBytes: number): Promise<Boun
 
 /** The bytes of a file, or why there are none. */
 export type BoundedBytes =
-  | { readonly kind: 'bytes'; readonly bytes: Buffer; readonly isCut: boolean }
+  | {
+      readonly kind: 'bytes'
+      /** The bytes, as far as they were read. */
+      readonly bytes: Buffer
+      /** Not all of the file was read. */
+      readonly isCut: boolean
+    }
   | Exclude<BoundedText, { readonly kind: 'text' }>
 
 /** The same by a real path, as bytes: no link is followed. */

@@ -4,7 +4,9 @@ import { isExactPath } from './paths.ts'
 
 /** The first entries of a folder, as the system gives them, and whether there are no others. */
 export interface FirstEntries {
+  /** The entries. */
   readonly entries: readonly Dirent[]
+  /** Whether the folder has no others. */
   readonly isAll: boolean
 }
 

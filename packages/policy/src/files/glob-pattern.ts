@@ -8,7 +8,13 @@ export type GlobPattern = readonly SegmentPattern[]
 export type SegmentPattern = 'any' | readonly Token[]
 
 /** One part of a segment of a glob pattern: `*`, a text, or a test of one character. */
-export type Token = 'star' | { readonly is: string } | ((character: string) => boolean)
+export type Token =
+  | 'star'
+  | {
+      /** The text. */
+      readonly is: string
+    }
+  | ((character: string) => boolean)
 
 /** Reads a pattern. Empty segments and `.` say nothing and are left out. */
 export function globPattern(pattern: string): GlobPattern {

@@ -26,6 +26,7 @@ export interface HeldFolder {
   pathOf(name: string): string
   /** Throws `PathMovedError` where nothing better than a look at the path can be had, and it leads elsewhere. */
   check(): Promise<void>
+  /** Closes the folder. */
   close(): Promise<void>
 }
 
@@ -42,7 +43,12 @@ const canHold = process.platform === 'linux'
  */
 export async function holdFolder(
   path: string,
-  { makes = false }: { readonly makes?: boolean } = {},
+  {
+    makes = false,
+  }: {
+    /** Make folders that are missing. Default: false. */
+    readonly makes?: boolean
+  } = {},
 ): Promise<HeldFolder> {
   if (!canHold) return lookedAtFolder(path, makes)
   let held = await open('/', O_PATH | O_DIRECTORY)
@@ -146,7 +152,13 @@ async function lookedAtFolder(path: string, makes: boolean): Promise<HeldFolder>
 
 /** A regular file that is open, or what stands there instead. */
 export type InPlace =
-  | { readonly kind: 'file'; readonly file: FileHandle; readonly stats: Stats }
+  | {
+      readonly kind: 'file'
+      /** The open file. */
+      readonly file: FileHandle
+      /** What `fstat` says of it. */
+      readonly stats: Stats
+    }
   | { readonly kind: 'folder' }
   | { readonly kind: 'special' }
 

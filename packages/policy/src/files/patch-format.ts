@@ -2,7 +2,9 @@ import { isJsonObject } from '@halting/core/adapters'
 
 /** A line of a hunk: stays, is removed, is added. */
 export interface PatchLine {
+  /** A space: stays; `-`: is removed; `+`: is added. */
   readonly sign: ' ' | '-' | '+'
+  /** The line, without its sign. */
   readonly text: string
 }
 
@@ -10,6 +12,7 @@ export interface PatchLine {
 export interface PatchHunk {
   /** Lines above the change, such as `class Parser`, the outermost first. */
   readonly anchors: readonly string[]
+  /** The lines of the change, in order. */
   readonly lines: readonly PatchLine[]
   /** The last of the lines is the last of the file. */
   readonly isAtEnd: boolean
@@ -17,26 +20,68 @@ export interface PatchHunk {
 
 /** What a patch does to one file. Paths are as they are written. */
 export type PatchedFile =
-  | { readonly kind: 'add'; readonly path: string; readonly content: string }
-  | { readonly kind: 'delete'; readonly path: string }
+  | {
+      readonly kind: 'add'
+      /** Path of the file. */
+      readonly path: string
+      /** The whole text of the file. */
+      readonly content: string
+    }
+  | {
+      readonly kind: 'delete'
+      /** Path of the file. */
+      readonly path: string
+    }
   | {
       readonly kind: 'update'
+      /** Path of the file. */
       readonly path: string
+      /** Its new path; absent where it stays. */
       readonly moveTo?: string
+      /** The changes, in order. */
       readonly hunks: readonly PatchHunk[]
     }
 
 /** Why a text is not a patch. Lines are counted from 1, in the patch. */
 export type PatchProblem =
-  | { readonly kind: 'no begin' | 'no end' | 'no files' | 'text after end' }
-  | { readonly kind: 'no header' | 'no sign' | 'no plus'; readonly line: number; readonly text: string }
-  | { readonly kind: 'no path' | 'bad path'; readonly line: number }
-  | { readonly kind: 'no hunks'; readonly line: number; readonly path: string }
+  | {
+      /** What is missing or too much in the whole text. */
+      readonly kind: 'no begin' | 'no end' | 'no files' | 'text after end'
+    }
+  | {
+      /** What the line lacks. */
+      readonly kind: 'no header' | 'no sign' | 'no plus'
+      /** Number of the line. */
+      readonly line: number
+      /** The line. */
+      readonly text: string
+    }
+  | {
+      /** What is wrong with the path. */
+      readonly kind: 'no path' | 'bad path'
+      /** Number of the line. */
+      readonly line: number
+    }
+  | {
+      readonly kind: 'no hunks'
+      /** Number of the line. */
+      readonly line: number
+      /** Path of the file. */
+      readonly path: string
+    }
 
 /** A patch, or why it is not one. */
 export type ParsedPatch =
-  | { readonly kind: 'patch'; readonly files: readonly PatchedFile[] }
-  | { readonly kind: 'problem'; readonly problem: PatchProblem }
+  | {
+      readonly kind: 'patch'
+      /** The files, in order. */
+      readonly files: readonly PatchedFile[]
+    }
+  | {
+      readonly kind: 'problem'
+      /** Why the text is not a patch. */
+      readonly problem: PatchProblem
+    }
 
 /** The name of the tool that applies patches. */
 export const patchToolName = 'apply_patch'
@@ -58,6 +103,7 @@ export function patchedFilesOf(input: unknown): readonly PatchedFile[] {
 
 /** A path that a patch changes. */
 export interface ChangedPath {
+  /** The path. */
   readonly path: string
   /** Nothing is there yet. */
   readonly isNew: boolean

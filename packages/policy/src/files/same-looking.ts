@@ -20,10 +20,11 @@ export function foldedName(name: string): string {
     .replace(/[\u2018\u2019]/g, "'")
 }
 
+// Spec R-RULE-2.
 /**
  * The absolute form of a path in a call of a file tool. Models write a plain blank where a name has another one, and compose letters: where nothing
  * has the name that was written and exactly one entry of the folder looks the same, the path is that entry. Tools and permissions both use
- * this (spec R-RULE-2): what is judged is what is opened.
+ * this: what is judged is what is opened.
  */
 export function calledPath(path: string, from: string): string {
   const written = absolutePath(path, from)

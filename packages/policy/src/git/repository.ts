@@ -7,7 +7,13 @@ import { pathKind, readSmallFile } from './small-file.ts'
 /** The repository that git finds from a folder, or why that is unclear. */
 export type FoundRepository =
   | ({ readonly kind: 'repository' } & GitRepository)
-  | { readonly kind: 'unclear'; readonly why: string; readonly folder: string }
+  | {
+      readonly kind: 'unclear'
+      /** Why, in a sentence. */
+      readonly why: string
+      /** The folder in which git would begin to look. */
+      readonly folder: string
+    }
 
 /** A git repository by its folders. */
 export interface GitRepository {
@@ -15,6 +21,7 @@ export interface GitRepository {
   readonly gitFolder: string
   /** Objects, references and settings. */
   readonly commonFolder: string
+  /** The folder with the checked-out files. */
   readonly workTree: string
 }
 

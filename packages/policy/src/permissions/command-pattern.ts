@@ -36,9 +36,10 @@ interface WantedOption {
 
 const longest = 400
 
+// Spec R-RULE-1f.
 /**
  * Holds a pattern of a deny or ask rule against what a command does: options that stand before, between or behind the subcommands, and
- * aliases of subcommands, change nothing (spec R-RULE-1f). Never used for allow rules: it takes more than the pattern says.
+ * aliases of subcommands, change nothing. Never used for allow rules: it takes more than the pattern says.
  */
 export function matchCommand(pattern: string, words: readonly ShellWord[]): Match {
   const [name] = words

@@ -166,9 +166,10 @@ function fineRules(book: RuleBook): readonly PermissionRule[] {
   )
 }
 
+// Spec R-RULE-1b.
 /**
  * Why deny and ask rules cannot be held against a command line; undefined when they can, or when there are none. In
- * doubt a person decides, whatever allows the command (spec R-RULE-1b).
+ * doubt a person decides, whatever allows the command.
  */
 export function doubtAbout(command: string, book: RuleBook): string | undefined {
   const rules = fineRules(book)

@@ -37,11 +37,14 @@ import {
 
 /** Allow rules that are missing, and the mode that they need where the present one allows nothing. */
 export interface Remedy {
+  /** The allow rules, as they are written in settings. */
   readonly rules: readonly string[]
+  /** The mode that would be needed; absent where the present one suffices. */
   readonly mode?: PermissionMode
 }
 
-/** Deny rules first, also for a caller who never asked `denies`; then the order of spec R-RULE-1. `subjects`: where the caller is to know what it was about. */
+// Spec R-RULE-1 has the order.
+/** Deny rules first, also for a caller who never asked `denies`; then the other rules in their order. `subjects`: where the caller is to know what it was about. */
 export function decide(
   request: PermissionRequest,
   book: RuleBook,
@@ -81,7 +84,8 @@ function unlessInDoubt(subject: Subject, book: RuleBook): RuleDecision {
   return doubt === undefined ? allowed : { behavior: 'ask', message: denyRulesUncheckable(doubt) }
 }
 
-/** Without a sandbox deny rules for files bind what can be judged; what cannot be, asks (spec R-RULE-1c). */
+// Spec R-RULE-1c.
+/** Without a sandbox deny rules for files bind what can be judged; what cannot be, asks. */
 function unlessUnjudged(request: PermissionRequest, subject: Subject, book: RuleBook): RuleDecision {
   const parts = subject.kind === 'command' ? unjudgedParts(subject.command, book) : []
   const [first] = parts
@@ -226,7 +230,8 @@ function isEnough(rules: readonly string[], request: PermissionRequest, book: Ru
   }
 }
 
-/** Tried before it is told: with these rules the call is allowed (spec R-RULE-9). */
+// Spec R-RULE-9.
+/** Tried before it is told: with these rules the call is allowed. */
 export function remedyFor(request: PermissionRequest, present: RuleBook): Remedy | undefined {
   const isPlanning = present.mode === 'plan'
   const book: RuleBook = isPlanning ? { ...present, mode: 'default' } : present

@@ -9,7 +9,9 @@ import { byBypassMode, byRule, noRuleForPart, runsInSandbox } from './command-te
 
 /** One command or redirect of a line, and what would become of it alone. */
 export interface ExplainedPart {
+  /** The command or redirect, as it is written. */
   readonly part: string
+  /** What would become of it. */
   readonly behavior: RuleDecision['behavior']
   /** The rule, the mode or the reason that decides. */
   readonly because: string

@@ -16,7 +16,8 @@ const edit: Access = { kind: 'edit', toolName: 'Edit' }
 /** A name that no pattern fits but one for all that is in a folder. */
 const probe = '\u0001'
 
-/** The first rule about files that fits what one of these commands of git would change, by the paths that it names (spec R-RULE-5d). */
+// Spec R-RULE-5d.
+/** The first rule about files that fits what one of these commands of git would change, by the paths that it names. */
 export function ruleForGitWrites(
   rules: readonly PermissionRule[],
   commands: readonly Words[],

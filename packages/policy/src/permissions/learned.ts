@@ -4,7 +4,13 @@ import { type Behavior, parseRules } from './rule.ts'
 import type { PermissionMode, RuleBook } from './rule-book.ts'
 
 /** A permission update that adds, replaces or removes rules. */
-export type RuleUpdate = Extract<PermissionUpdate, { readonly rules: unknown }>
+export type RuleUpdate = Extract<
+  PermissionUpdate,
+  {
+    /** The rules of the update. */
+    readonly rules: unknown
+  }
+>
 
 /** Rules as they stand in settings. */
 export function ruleTexts({ rules }: Pick<RuleUpdate, 'rules'>): readonly string[] {

@@ -17,6 +17,7 @@ export interface PathPattern {
   readonly named: readonly string[]
   /** The folders and files that it fits whole. */
   readonly stems: readonly string[]
+  /** Whether the pattern fits a path. */
   matches(path: string): boolean
   /** The same, and the pattern spells these names of the path, counted from the root. */
   spells(path: string, names: ReadonlySet<number>): boolean
@@ -36,7 +37,15 @@ export interface PatternRoots {
  * Reads `//absolute`, `~/home`, `/in the project`, `./in cwd` and bare patterns. A pattern that fits a folder fits all below
  * it; a bare one without a slash fits at any depth, and one with a prefix (`/name`, `./name`) fits only there. Returns what is wrong with it when it is no pattern.
  */
-export function pathPattern(spec: string, roots: PatternRoots): PathPattern | { readonly problem: string } {
+export function pathPattern(
+  spec: string,
+  roots: PatternRoots,
+):
+  | PathPattern
+  | {
+      /** What is wrong with the pattern, in a sentence. */
+      readonly problem: string
+    } {
   if (spec.startsWith('!')) return { problem: 'a pattern cannot be negated; write a rule of the other kind' }
   const { anchor, pattern, isAnchored } = anchored(spec, roots)
   const segments = pattern.split('/').filter((segment) => segment !== '' && segment !== '.')

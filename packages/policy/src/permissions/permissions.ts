@@ -32,15 +32,21 @@ import { deniedAsCalled, deniedByRule, doNotBypass, notAllowed } from './permiss
 
 /** Options of `createPermissions`. */
 export interface PermissionOptions {
+  /** The mode to begin with. Default: `default`. */
   readonly mode?: PermissionMode
   /** The modes that there are; all of them when absent. A mode that is not among them is never gone into. */
   readonly modes?: readonly PermissionMode[]
+  /** Rules whose calls run without a question. */
   readonly allow?: readonly RuleText[]
   /** An administrator's rules alone allow: nothing is added to `allow` later, by an answer or by `addRules`. */
   readonly hasFixedAllow?: boolean
+  /** Rules whose calls are denied; they win over all others. */
   readonly deny?: readonly RuleText[]
+  /** Rules whose calls a person is asked about. */
   readonly ask?: readonly RuleText[]
+  /** Working directory, which relative paths in rules count from. */
   readonly cwd: string
+  /** Further folders that count as part of the workspace. */
   readonly additionalDirectories?: readonly string[]
   /** Folders in which reading needs no rule, and writing does, such as `ResultFiles.readableFolders`. Links in these paths are not followed. */
   readonly readableFolders?: readonly string[]
@@ -49,7 +55,10 @@ export interface PermissionOptions {
   /** The environment that commands get; that of this process when absent. */
   readonly env?: Readonly<Record<string, string | undefined>>
   /** Holds commands: what runs inside it need not be asked about. */
-  readonly sandbox?: { holds(command: string): boolean }
+  readonly sandbox?: {
+    /** Whether the command would run inside. */
+    holds(command: string): boolean
+  }
   /** Confines commands that no rule let run; they run as they are without one. */
   readonly wall?: WallPort
   /** Keeps what a person wants to be allowed from now on, such as `settingsWriter`; without it everything is for the session. */
@@ -66,7 +75,9 @@ export interface PermissionOptions {
 export interface RulePermissions extends Permissions {
   /** The same, with asks as they are: for hooks that answer them before `whenAsked` does. */
   readonly asking: Permissions
+  /** The mode that applies now. */
   readonly mode: PermissionMode
+  /** Changes the mode, from the next decision on. */
   setMode(mode: PermissionMode): void
   /** Adds rules for the rest of the session. Throws `PermissionRuleError`. */
   addRules(behavior: Behavior, rules: readonly RuleText[]): void
@@ -107,6 +118,7 @@ export interface RulePermissions extends Permissions {
 
 /** A rule in force. */
 export interface RuleInForce {
+  /** Whether it allows, denies or asks. */
   readonly behavior: Behavior
   /** As it is written: `Bash(npm test *)`. */
   readonly rule: string
@@ -119,7 +131,9 @@ export type Rights = Pick<PermissionRequest, 'learned'>
 
 /** A call of Bash, or of Wait with a command, that is about to run. */
 export interface CommandCall extends Rights {
+  /** Id of the call. */
   readonly callId: string
+  /** The command line. */
   readonly command: string
   /** The subagent that calls. */
   readonly agentId?: string | undefined
@@ -127,21 +141,26 @@ export interface CommandCall extends Rights {
 
 /** What the rules say about a command line and its parts. */
 export interface Explanation {
+  /** What would become of the whole line. */
   readonly behavior: RuleDecision['behavior']
+  /** Why, in a sentence; undefined where nothing is to be said. */
   readonly message: string | undefined
+  /** The mode that the explanation assumes. */
   readonly mode: PermissionMode
+  /** The parts of the line, in order. */
   readonly parts: readonly ExplainedPart[]
 }
 
 /** The rules with what persons allowed or denied in the session, by the list of that. */
 type KnownBooks = WeakMap<NonNullable<PermissionRequest['learned']>, { readonly of: RuleBook; readonly is: RuleBook }>
 
+// Spec R-RULE-1, R-RULE-1, R-RULE-4, R-RULE-5.
 /**
- * Permission rules (spec R-RULE-1). Throws `PermissionRuleError` for rules that cannot be read.
+ * Permission rules. Throws `PermissionRuleError` for rules that cannot be read.
  *
- * A deny rule wins over every allow, mode and hook (R-RULE-1).
- * A compound command is allowed only if every part of it is (R-RULE-4).
- * A path is denied if either end of it is, and allowed only if both are (R-RULE-5).
+ * A deny rule wins over every allow, mode and hook.
+ * A compound command is allowed only if every part of it is.
+ * A path is denied if either end of it is, and allowed only if both are.
  */
 export function createPermissions(options: PermissionOptions): RulePermissions {
   const cwd = resolve(options.cwd)
@@ -306,7 +325,8 @@ function explanationOf(command: string, book: RuleBook): Explanation {
   }
 }
 
-/** Where a person would be asked and nobody is there, a call that cannot succeed fails all the same: no rule would help it (spec R-PERM-12). */
+// Spec R-PERM-12.
+/** Where a person would be asked and nobody is there, a call that cannot succeed fails all the same: no rule would help it. */
 function unlessItFails(
   { precheck }: PermissionRequest,
   denied: RuleDecision,
@@ -315,8 +335,9 @@ function unlessItFails(
   return precheck().then((why) => (why === undefined ? denied : { behavior: 'fail', message: why }))
 }
 
+// Spec R-RULE-2a.
 /**
- * What a rule says about the input of a call holds whatever name the model gave the tool (spec R-RULE-2a). A bare rule for that name speaks about a tool
+ * What a rule says about the input of a call holds whatever name the model gave the tool. A bare rule for that name speaks about a tool
  * that does not run.
  */
 function deniedAsWritten({ call, written }: PermissionRequest, book: RuleBook, judged: Subjects): string | undefined {
@@ -387,7 +408,8 @@ const writers: ReadonlySet<string> = new Set(['Edit', 'Write', 'NotebookEdit', p
 
 const mostJudged = 1_000
 
-/** What was looked at is what is opened: a path that leads elsewhere by then is not (spec R-PLACE-1a). */
+// Spec R-PLACE-1a.
+/** What was looked at is what is opened: a path that leads elsewhere by then is not. */
 function noteJudged(
   judged: Map<string, ReadonlyMap<string, string>>,
   { call, agentId }: PermissionRequest,

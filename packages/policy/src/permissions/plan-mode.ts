@@ -8,7 +8,8 @@ import {
   personChoosesPlanning,
 } from './permission-texts.ts'
 
-/** Calls that are put to a person, whatever rules and mode say (spec R-PLAN-1). Undefined for any other call. */
+// Spec R-PLAN-1.
+/** Calls that are put to a person, whatever rules and mode say. Undefined for any other call. */
 export function decisionOfPersonTool(name: string, mode: PermissionMode): RuleDecision | undefined {
   switch (name) {
     case 'AskUserQuestion':

@@ -11,7 +11,8 @@ export interface PlanWords {
 const workflow =
   'Explore what the task is about, and ask what only the user can know. Then make a plan: what to change, where, and how to verify it.'
 
-/** That nothing may be changed, how to make a plan, and how to present it (spec R-PLAN-5). */
+// Spec R-PLAN-5.
+/** That nothing may be changed, how to make a plan, and how to present it. */
 export function planModeWords({ instructions = workflow, hasExit }: PlanWords): string {
   const exit = hasExit
     ? 'When the plan is complete, call ExitPlanMode with it: this asks the user to approve it. Do not ask for approval in any other way.'

@@ -11,9 +11,10 @@ export function isProtected(path: string, directories: readonly string[]): boole
   return protectingNames(path, directories).size > 0
 }
 
+// Spec R-RULE-7n.
 /**
  * The names in a path, counted from the root, by which what is written there is run or obeyed later without anybody being asked again: by its own name,
- * or as one of the settings and programs of the person or the system. A rule that allows writing has to spell each of them (spec R-RULE-7n).
+ * or as one of the settings and programs of the person or the system. A rule that allows writing has to spell each of them.
  */
 export function protectingNames(path: string, directories: readonly string[]): ReadonlySet<number> {
   return protectionIn(directories)(path)

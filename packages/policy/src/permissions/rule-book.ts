@@ -23,6 +23,7 @@ export const permissionModes: readonly PermissionMode[] = Object.freeze<Permissi
 
 /** What confines the commands of a session, found out when it is first asked. */
 export interface WallPort {
+  /** What this machine can confine commands with. */
   means(): WallMeans
   /** Whether confined commands read a place because it belongs to the system, or list it. */
   reads(path: string, isListed: boolean): boolean
@@ -51,8 +52,9 @@ export interface RuleBook {
   readonly wall?: WallPort
 }
 
+// Spec R-RULE-3.
 /**
- * How a path is used. Edit rules cover Write, Read rules cover Grep and Glob (spec R-RULE-3). `asTool`: a tool whose rules cover this use, too.
+ * How a path is used. Edit rules cover Write, Read rules cover Grep and Glob. `asTool`: a tool whose rules cover this use, too.
  * `isCopied`: what is in the file is at another path afterwards, so rules that take away reading it hold, too.
  */
 export type Access = {
@@ -158,7 +160,8 @@ export function namesToSpell(book: RuleBook, end: string): ReadonlySet<number> {
   return new Set([...protectingNames(end, book.directories), ...own.map((folder) => depthOf(folder) - 1)])
 }
 
-/** What is run or obeyed later is changed by a rule alone that spells its name (spec R-RULE-7n). */
+// Spec R-RULE-7n.
+/** What is run or obeyed later is changed by a rule alone that spells its name. */
 function isAllowedByRule(book: RuleBook, access: Access, end: string): boolean {
   const rules = book.allow.filter((rule) => isPathRuleFor(rule, access) && fitsPath(rule, end))
   if (rules.length === 0 || access.kind === 'read') return rules.length > 0

@@ -16,6 +16,7 @@ export interface PermissionRule {
   readonly tool: string
   /** Of a rule that takes away: what `tool` is in the names of tools, where it has a server or tool as its owner names it. */
   readonly otherNames?: readonly string[]
+  /** What the rule applies to. */
   readonly spec: RuleSpec
   /** The same rule, with brackets in its path as part of a name. */
   readonly isOtherReading?: true
@@ -27,17 +28,39 @@ export interface PermissionRule {
 export type RuleSpec =
   | { readonly kind: 'any' }
   /** `matches` is about the spelling. What the command does is held against `pattern` by `matchCommand`, for deny and ask rules. */
-  | { readonly kind: 'command'; readonly pattern: string; matches(command: string): boolean }
-  | { readonly kind: 'path'; readonly pattern: PathPattern }
-  | { readonly kind: 'domain'; readonly domain: string; matches(host: string): boolean }
+  | {
+      readonly kind: 'command'
+      /** The pattern, as it is written. */
+      readonly pattern: string
+      /** Whether a command line is spelled like the pattern. */
+      matches(command: string): boolean
+    }
+  | {
+      readonly kind: 'path'
+      /** The paths that it names. */
+      readonly pattern: PathPattern
+    }
+  | {
+      readonly kind: 'domain'
+      /** The domain, `*.` in front for all below it. */
+      readonly domain: string
+      /** Whether a host is meant. */
+      matches(host: string): boolean
+    }
   | SearchSpec
-  | { readonly kind: 'name'; readonly name: string }
+  | {
+      readonly kind: 'name'
+      /** The name, such as that of a skill or an agent. */
+      readonly name: string
+    }
 
 /** A rule, alone or with the project of the settings file in which it stands (`/` in its path is that). */
 export type RuleText =
   | string
   | {
+      /** The rule. */
       readonly rule: string
+      /** The project of the settings file. */
       readonly projectDirectory: string
       /** Of a deny rule for files whose changes are noticed otherwise: it denies what is seen to change them, and no command that cannot be seen through. */
       readonly isWatched?: true
@@ -45,13 +68,16 @@ export type RuleText =
 
 /** A permission rule that cannot be read, and why. */
 export interface RuleProblem {
+  /** The rule, as it is written. */
   readonly rule: string
+  /** What is wrong with it, in a sentence. */
   readonly problem: string
 }
 
 /** Rules that cannot be read. All of them are told: a rule that is quietly left out protects nothing. */
 export class PermissionRuleError extends HaltingError {
   override readonly name = 'PermissionRuleError'
+  /** All rules that cannot be read. */
   readonly problems: readonly RuleProblem[]
 
   constructor(problems: readonly RuleProblem[]) {
@@ -100,7 +126,8 @@ export function parseRules(
   return rules
 }
 
-/** What takes away also takes the folder `app/[id]` that `Read(app/[id]/**)` was written for, beside the set of characters (spec R-RULE-3b). */
+// Spec R-RULE-3b.
+/** What takes away also takes the folder `app/[id]` that `Read(app/[id]/**)` was written for, beside the set of characters. */
 function allReadings(rule: PermissionRule, roots: PatternRoots): readonly PermissionRule[] {
   const { spec } = rule
   if (spec.kind !== 'path') return [rule]

@@ -200,9 +200,10 @@ function rowsOf(names: string, freedom: Freedom): Readonly<Record<string, Freedo
   return Object.fromEntries(names.split(' ').map((name) => [name, freedom]))
 }
 
+// Spec R-RULE-9c.
 /**
  * Says that an allow rule lets any program run, and how; undefined for a rule that does not, such as one without a wildcard. For people
- * who read or choose a rule (spec R-RULE-9c).
+ * who read or choose a rule.
  */
 export function runsAnything(rule: string): string | undefined {
   const [, tool, spec] = /^([A-Za-z][\w.-]*)(?:\((.*)\))?$/s.exec(rule.trim()) ?? []

@@ -24,7 +24,8 @@ export type Subject =
   | { readonly kind: 'name'; readonly name: string }
   | { readonly kind: 'tool' }
 
-/** Reads the input as the tools do (spec R-RULE-2): what is judged is what will be opened and run. */
+// Spec R-RULE-2.
+/** Reads the input as the tools do: what is judged is what will be opened and run. */
 export function subjectOf(call: ToolUseBlock, cwd: string): Subject {
   const input = isJsonObject(call.input) ? call.input : {}
   const field = (name: string): string | undefined => {

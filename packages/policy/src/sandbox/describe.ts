@@ -12,7 +12,9 @@ import type { SandboxSettings } from './sandbox-settings.ts'
 
 /** Paths that deny rules name. */
 export interface DeniedPatterns {
+  /** Patterns of rules that deny reading. */
   readonly read: readonly PlacePattern[]
+  /** Patterns of rules that deny writing. */
   readonly edit: readonly PlacePattern[]
 }
 
@@ -36,6 +38,7 @@ export interface DescribeOptions {
 
 /** What a sandbox is to look like for one command, and what is put in place and cleared away around it. */
 export interface Described {
+  /** The sandbox. */
   readonly description: SandboxDescription
   /** Files that stand there while commands run. */
   readonly made: readonly MadeFile[]

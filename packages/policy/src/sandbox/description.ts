@@ -1,6 +1,8 @@
 /** A file or folder that is there. */
 export interface Place {
+  /** Its path. */
   readonly path: string
+  /** Whether it is a file or a folder. */
   readonly kind: 'file' | 'folder'
 }
 
@@ -33,7 +35,10 @@ export interface SandboxDescription {
 
 /** A program with its arguments, as it would be started without a sandbox. */
 export interface PlainCommand {
+  /** Path or name of the program. */
   readonly file: string
+  /** Its arguments. */
   readonly args: readonly string[]
+  /** The folder in which it starts. */
   readonly directory: string
 }

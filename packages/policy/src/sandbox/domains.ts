@@ -4,7 +4,9 @@ import { matchesWildcard } from '@halting/core/adapters'
 
 /** Domains that may be reached, and domains that may not. */
 export interface DomainLists {
+  /** Domains that may be reached. */
   readonly allowed: readonly string[]
+  /** Domains that may not be reached, also where `allowed` names them. */
   readonly denied: readonly string[]
 }
 

@@ -8,7 +8,9 @@ import { SandboxError } from './sandbox-error.ts'
 
 /** A pattern of paths with the folders from which it counts, such as those of deny rules. */
 export interface PlacePattern {
+  /** The folders. */
   readonly anchors: readonly string[]
+  /** What the path below an anchor looks like. */
   readonly glob: GlobPattern
   /** The pattern for names that look the same (`foldedName`); absent where none does. */
   readonly foldedGlob?: GlobPattern

@@ -20,7 +20,9 @@ export interface GitPlaces {
 
 /** A file that is created before a command runs in the sandbox. */
 export interface MadeFile {
+  /** Path of the file. */
   readonly path: string
+  /** Its text. */
   readonly text: string
 }
 

@@ -44,9 +44,10 @@ export function landlockCommand(
   return { file: perl, args, env: { ...command.env, ...without, PERL_BADLANG: '0' } }
 }
 
+// Decision 0068.
 /**
  * A program in perl that confines itself by Landlock and seccomp and then becomes the command. Node cannot make these
- * system calls itself, a second node would cost 40 ms, and perl is where git is (docs/decisions/0068). It needs no
+ * system calls itself, a second node would cost 40 ms, and perl is where git is. It needs no
  * namespaces, so it works in containers.
  *
  * Its arguments: the numbers of prctl, capset, seccomp and openat on this machine; the filter in hexadecimal; then one

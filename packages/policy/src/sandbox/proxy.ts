@@ -5,11 +5,13 @@ import { type DomainLists, isDomainAllowed, isPlainHost, isPublicAddress, normal
 
 /** Which domains the proxy of a sandbox lets through, and who is notified of refusals. */
 export interface ProxyOptions {
+  /** The domains. */
   readonly domains: DomainLists
   /** Told once for each connection that is refused. */
   readonly onRefused?: (host: string, why: string) => void
   /** Addresses of a name; the system's own resolver when absent. */
   readonly resolve?: (host: string) => Promise<readonly string[]>
+  /** Opens a connection. Default: over TCP. */
   readonly open?: (address: string, port: number) => Socket
 }
 

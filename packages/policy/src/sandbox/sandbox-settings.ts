@@ -3,17 +3,25 @@ import { isJsonObject } from '@halting/core/adapters'
 
 /** The setting `sandbox`, by the names that users know. */
 export interface SandboxSettings {
+  /** Whether commands run in the sandbox. */
   readonly enabled: boolean
   /** Commands that run inside need not be asked about. */
   readonly autoAllowBashIfSandboxed: boolean
   /** Patterns of commands that run outside, as in `Bash(...)` rules. They are asked about as always. */
   readonly excludedCommands: readonly string[]
+  /** Domains that commands may reach. */
   readonly allowedDomains: readonly string[]
+  /** Domains that commands may not reach. */
   readonly deniedDomains: readonly string[]
+  /** Whether commands may connect to every Unix socket. */
   readonly allowAllUnixSockets: boolean
+  /** Further folders that commands may write. */
   readonly allowWrite: readonly string[]
+  /** Folders that commands may not write. */
   readonly denyWrite: readonly string[]
+  /** Places that commands may not read. */
   readonly denyRead: readonly string[]
+  /** Places that commands may read although `denyRead` names a folder above them. */
   readonly allowRead: readonly string[]
 }
 

@@ -28,9 +28,13 @@ import { seccompFilter } from './seccomp.ts'
 
 /** Options of a sandbox. */
 export interface SandboxOptions {
+  /** Working directory. */
   readonly cwd: string
+  /** Further folders of the workspace. */
   readonly directories: readonly string[]
+  /** The person's own folder. */
   readonly home: string
+  /** The setting `sandbox`. */
   readonly settings: SandboxSettings
   /** Files that the program runs outside the sandbox, beside its own: commands leave the packages in which they lie as they are. */
   readonly programFiles?: readonly string[]
@@ -48,8 +52,11 @@ export interface SandboxOptions {
 
 /** How to start a command so that it is held. */
 export interface SandboxedCommand {
+  /** Path of the program. */
   readonly file: string
+  /** Its arguments. */
   readonly args: readonly string[]
+  /** Its environment. */
   readonly env: Environment
   /** What `stdio` of `spawn` has behind the caller's own, from `firstDescriptor` on. */
   readonly descriptors: readonly (number | 'ipc' | 'ignore')[]
@@ -59,6 +66,7 @@ export interface SandboxedCommand {
 
 /** A command to run in the sandbox. */
 export interface CommandToHold extends PlainCommand {
+  /** The environment of the command. */
   readonly env: Environment
   /** The first descriptor that the caller does not use itself. */
   readonly firstDescriptor: number
@@ -88,6 +96,7 @@ export interface Sandbox {
   ): Described
   /** @throws SandboxError */
   sandboxed(command: CommandToHold, described: Described): SandboxedCommand
+  /** Ends the proxy, and removes what was made for commands. */
   dispose(): void
 }
 

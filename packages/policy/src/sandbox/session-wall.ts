@@ -6,11 +6,13 @@ import type { Wall } from './wall.ts'
 
 /** Options of `SessionWall`. */
 export interface SessionWallOptions {
+  /** The person's own folder. */
   readonly home: string
   /** The person's folder of this program: what works on this machine is stored there. */
   readonly configFolder: string
   /** The search path, and the folders in which no program that confines is looked for. */
   readonly path: string
+  /** Folders that commands may write: no program there is trusted. */
   readonly writable: readonly string[]
   /** The setting `confineJudged`. */
   readonly setting: 'auto' | 'off'
@@ -20,7 +22,9 @@ export interface SessionWallOptions {
 
 /** What confines the commands of one session that no rule let run. Nothing is tried before it is asked. */
 export class SessionWall {
+  /** The person's own folder. */
   readonly home: string
+  /** The file that stores what works on this machine. */
   readonly memory: string
   /** Made by whoever starts the first confined command, and disposed of with the workspace. */
   confiner: Wall | undefined
@@ -33,6 +37,7 @@ export class SessionWall {
     this.#options = options
   }
 
+  /** What this machine can confine commands with, found out once. */
   means(): WallMeans {
     const { setting, isSandboxed, path, writable } = this.#options
     if (isSandboxed()) return { kind: 'off', why: 'the sandbox confines all commands' }
@@ -49,6 +54,7 @@ export class SessionWall {
     return isListed && this.means().kind === 'landlock' && listedFolders.some((folder) => isInside(path, folder))
   }
 
+  /** Removes what was made for confined commands. */
   dispose(): void {
     this.confiner?.dispose()
   }

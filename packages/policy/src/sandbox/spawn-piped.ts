@@ -8,9 +8,13 @@ export type Piped = ChildProcess & Pick<ChildProcessWithoutNullStreams, 'stdin' 
 
 /** A program to start, with its arguments, folder and environment. */
 export interface ToSpawn {
+  /** Path or name of the program. */
   readonly file: string
+  /** Its arguments. */
   readonly args: readonly string[]
+  /** The folder in which it starts. */
   readonly cwd: string
+  /** Its environment. */
   readonly env: Environment
 }
 
@@ -20,7 +24,12 @@ export interface ToSpawn {
  */
 export function spawnPiped(
   { file, args, cwd, env }: ToSpawn,
-  held?: { readonly sandbox: Sandbox; readonly described: Described },
+  held?: {
+    /** The sandbox. */
+    readonly sandbox: Sandbox
+    /** What the sandbox looks like for this command. */
+    readonly described: Described
+  },
 ): Piped {
   const own = ['pipe', 'pipe', 'pipe'] as const
   if (held === undefined) return spawn(file, args, { cwd, detached: true, env, stdio: [...own] })

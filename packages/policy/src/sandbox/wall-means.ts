@@ -6,18 +6,34 @@ import { machineNumbers } from './system-calls.ts'
 
 /** What confines commands that run because they were judged to read only. */
 export type WallMeans =
-  | { readonly kind: 'landlock'; readonly perl: string; readonly version: number }
+  | {
+      readonly kind: 'landlock'
+      /** Path of the perl that confines. */
+      readonly perl: string
+      /** Version of Landlock that the kernel has. */
+      readonly version: number
+    }
   | {
       readonly kind: 'bubblewrap'
+      /** Path of bubblewrap. */
       readonly file: string
       /** A `/proc` of its own; not in containers that mask theirs. */
       readonly hasOwnProc: boolean
+      /** Whether it can forbid further user namespaces. */
       readonly canDisableUserNamespaces: boolean
     }
   /** Linux, and neither works. */
-  | { readonly kind: 'none'; readonly why: string }
+  | {
+      readonly kind: 'none'
+      /** Why neither works, in a sentence. */
+      readonly why: string
+    }
   /** Turned off by a setting, or a system on which there is no wall: commands run by what was read of them. */
-  | { readonly kind: 'off'; readonly why: string }
+  | {
+      readonly kind: 'off'
+      /** Why it is off, in a sentence. */
+      readonly why: string
+    }
 
 /** The exit code of a launcher that could not confine a command, which then did not run. */
 export const notConfinedCode = 126

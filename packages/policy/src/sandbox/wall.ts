@@ -27,6 +27,7 @@ import { forgetMeans, namespaceArguments, procArguments, type WallMeans } from '
 
 /** To what a command is confined: `look` also sees the processes of the machine. */
 export interface Confinement {
+  /** `read`: files only; `look`: also the processes of the machine. */
   readonly kind: 'read' | 'look'
   /** What it reads beside the session's directories and the system. */
   readonly readable: readonly string[]
@@ -34,7 +35,15 @@ export interface Confinement {
 
 /** Options of the confinement by Landlock or bubblewrap. */
 export interface WallOptions {
-  readonly means: Extract<WallMeans, { readonly kind: 'landlock' | 'bubblewrap' }>
+  /** What confines the commands. */
+  readonly means: Extract<
+    WallMeans,
+    {
+      /** One of the means that confine. */
+      readonly kind: 'landlock' | 'bubblewrap'
+    }
+  >
+  /** The person's own folder. */
   readonly home: string
   /** Where `means` is stored: it is removed when it turns out to be wrong. */
   readonly memory?: string | undefined
@@ -73,6 +82,7 @@ export class Wall {
     forgetMeans(this.#options.memory)
   }
 
+  /** Removes what was made for confined commands. */
   dispose(): void {
     notAtExit(this.#removeAtExit)
     this.#remove()

@@ -4,7 +4,9 @@ const prefix = 'ai-sdk:'
 
 /** A provider package of the AI SDK, and the name that it has for a model. */
 export interface AiSdkName {
+  /** Name of the package. */
   readonly package: string
+  /** Name of the model, as the provider knows it. */
   readonly model: string
 }
 

@@ -17,7 +17,11 @@ interface NamedIn {
 export type AiSdkPackage = Omit<AiSdkPackageField, 'folder'> & NamedIn
 
 /** A model behind a provider package of the AI SDK, by a name of the person's own. */
-export type AiSdkAlias = Omit<AiSdkModelField, 'folder' | 'price'> & NamedIn & { readonly price?: JsonObject }
+export type AiSdkAlias = Omit<AiSdkModelField, 'folder' | 'price'> &
+  NamedIn & {
+    /** Its price, as in `modelPrices`. */
+    readonly price?: JsonObject
+  }
 
 /** The setting `aiSdk` of all files together: provider packages of the AI SDK that the program may load, and models by name. */
 export interface AiSdkSettings {

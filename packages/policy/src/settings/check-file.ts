@@ -332,9 +332,9 @@ function pathText(path: readonly (string | number)[]): string {
   return path.map((part, at) => (typeof part === 'number' ? `[${part}]` : at === 0 ? part : `.${part}`)).join('')
 }
 
-/** Values of variables, and what provider packages are set up with. */
+/** Values of variables, what provider packages are set up with, and addresses with passwords. */
 function maySaySecrets([group, ...inner]: readonly (string | number)[], value: unknown): boolean {
-  if (group === 'env') return true
+  if (group === 'env' || group === 'sessionStore') return true
   const isOption = inner.includes('options') || inner.includes('providerOptions')
   return group === 'aiSdk' && value !== undefined && (isOption || typeof value === 'object')
 }

@@ -40,31 +40,41 @@ type LimitFields = {
 
 /** Limits of a run; null for no limit, absent where nobody says anything. */
 export type LimitSettings = {
+  /** Turns of one run. */
   readonly maxTurns?: number | null
   /** US dollars of one run. */
   readonly maxRunUsd?: number | null
   /** US dollars of the session. */
   readonly maxBudgetUsd?: number | null
+  /** Input and output tokens of one run. */
   readonly maxTokens?: number | null
   /** Milliseconds. */
   readonly maxDuration?: number | null
+  /** Calls of tools of one run. */
   readonly maxToolCalls?: number | null
 }
 
 /** A limit that holds where no file says anything, and what it is called. */
 export interface DefaultLimit {
+  /** The limit, in its unit. */
   readonly value: number
+  /** What sets it, for a person. */
   readonly from: string
 }
 
 /** By the name of the limit. `waitForLimits`: milliseconds, with the text that says so. */
 export type DefaultLimits = { readonly [name in LimitFieldName]?: DefaultLimit } & {
-  readonly waitForLimits?: DefaultLimit & { readonly written: string }
+  /** How long a run waits for services, in milliseconds. */
+  readonly waitForLimits?: DefaultLimit & {
+    /** The text that sets it, such as `2h`. */
+    readonly written: string
+  }
 }
 
 /** A command whose output is a line of the interactive program, as Claude Code has it. */
 export interface StatusLineSettings {
   readonly type: 'command'
+  /** The command line; it gets one JSON object on stdin. */
   readonly command: string
   /** Columns before what it prints; 0 when absent. */
   readonly padding?: number
@@ -94,6 +104,7 @@ export interface AiSdkPackageField {
 
 /** A model behind a provider package of the AI SDK. */
 export interface AiSdkModelField extends AiSdkPackageField {
+  /** Name of the package. */
   readonly package: string
   /** The name of the model, as the provider knows it. */
   readonly model: string
@@ -120,6 +131,7 @@ export interface Fields {
   readonly apiKeyHelper?: string
   readonly modelPrices?: JsonObject
   readonly cleanupPeriodDays?: number
+  readonly sessionStore?: string
   readonly redactSecrets?: boolean
   readonly fileCheckpointingEnabled?: boolean
   readonly promptSuggestionEnabled?: boolean

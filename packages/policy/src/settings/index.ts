@@ -38,6 +38,6 @@ export {
   type SettingsFileText,
 } from './own-settings.ts'
 export type { SettingSource, PlacesOptions, SettingsLevel } from './places.ts'
-export { loadSettings, projectOffers } from './settings.ts'
+export { loadSettings, mentionsSetting, projectOffers } from './settings.ts'
 export type { ReadOptions as ReadSettingsOptions } from './read-files.ts'
 export type { Nearest as NearestName } from './check-file.ts'

@@ -96,6 +96,7 @@ function changedAt(text: string, path: readonly string[], value: Json, style: St
 
 /** A part of a text of JSON, by the places of its characters. */
 export interface Span {
+  /** Index of its first character. */
   readonly start: number
   /** Behind its last character. */
   readonly end: number
@@ -103,7 +104,9 @@ export interface Span {
 
 /** A member of a JSON object: its key, and the place of its value. */
 export interface Member {
+  /** The key. */
   readonly key: string
+  /** Where the value is. */
   readonly value: Span
 }
 

@@ -49,10 +49,13 @@ export async function placeOfSuggestions(options: SettingsWriterOptions): Promis
 
 /** A rule as it is written in a settings file. */
 export interface StoredRule {
+  /** Whether it allows, asks or denies. */
   readonly behavior: 'allow' | 'ask' | 'deny'
+  /** The rule. */
   readonly rule: string
   /** The settings file. */
   readonly path: string
+  /** Whose file it is. */
   readonly level: 'user' | 'local' | 'project'
 }
 

@@ -66,9 +66,10 @@ const ofWaits: Refusals = {
   ofProject: (base) => `a project cannot lengthen waits (${shown(base)}, from ${base.from})`,
 }
 
+// Spec R-LIM-2, R-SERV-12.
 /**
- * The limits of all files, the most urgent first (spec R-LIM-2): an administrator's go over all others, which may only lower them; a person's own go over the
- * defaults; a project lowers what holds then, never raises it or takes it away. So it is with how long a run waits for services (R-SERV-12).
+ * The limits of all files, the most urgent first: an administrator's go over all others, which may only lower them; a person's own go over the
+ * defaults; a project lowers what holds then, never raises it or takes it away. So it is with how long a run waits for services.
  */
 export function mergedLimits(counting: readonly CountingFile[], defaults: DefaultLimits = {}): MergedLimits {
   const limits: [string, number | null][] = []

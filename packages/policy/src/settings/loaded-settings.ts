@@ -8,6 +8,7 @@ import type { ReadOptions } from './read-files.ts'
 
 /** The settings in force, with warnings and what is ignored. */
 export interface LoadedSettings {
+  /** The settings. */
   readonly settings: Settings
   /** What a person should know: a setting that is there and does not count. */
   readonly warnings: readonly string[]
@@ -23,7 +24,9 @@ export interface LoadedSettings {
 
 /** A settings file that is there, or what `--settings` gives. */
 export interface FoundFile {
+  /** Whose file it is. */
   readonly level: SettingsLevel
+  /** Path of the file, or what stands for one. */
   readonly name: string
   /** Keys that count. */
   readonly served: readonly string[]
@@ -33,9 +36,13 @@ export interface FoundFile {
 
 /** A setting that is ignored, where it was found, and why. */
 export interface Ignored {
+  /** Key of the setting. */
   readonly setting: string
+  /** The value, as text. */
   readonly text: string
+  /** The file that it is in. */
   readonly from: string
+  /** Why it is ignored. */
   readonly why: string
   /** True where trust would let it in. */
   readonly forTrust: boolean
@@ -55,6 +62,7 @@ export interface LoadOptions extends ReadOptions {
 
 /** A settings file that stops the program, with all that is wrong in it. */
 export class SettingsError extends ConfigurationError {
+  /** What is wrong, a sentence each. */
   readonly problems: readonly string[]
 
   constructor(message: string, problems: readonly string[]) {

@@ -19,6 +19,8 @@ export interface Settings {
   readonly modelPrices?: readonly JsonObject[]
   /** Sessions that were not touched for so many days are removed; 30 when absent. */
   readonly cleanupPeriodDays?: number
+  /** Where sessions are in place of files: `sqlite:PATH` or `postgres://…`, or `files`. It may hold a password. */
+  readonly sessionStore?: string
   /** Known secrets are taken out of what tools give. */
   readonly redactSecrets?: boolean
   /** Whether what files were is kept before they are changed; it is when absent. */
@@ -45,6 +47,7 @@ export interface Settings {
   readonly model?: string
   /** The API by which models of OpenAI, and of services like it, are asked; that of the service when absent. */
   readonly openaiApi?: 'responses' | 'chat_completions'
+  /** Which tools are offered; `default` when absent. */
   readonly toolProfile?: ToolProfile
   /** Colours of a face that has some, by a name of its own. */
   readonly theme?: string
@@ -54,11 +57,13 @@ export interface Settings {
   readonly env?: Readonly<Record<string, string>>
   /** Variables with keys that tools are given all the same. */
   readonly passEnvironment?: readonly string[]
+  /** Permission rules, and the mode. */
   readonly permissions?: PermissionSettings
   /** An administrator's rules alone allow: what flags and answers allow does not count. */
   readonly allowManagedPermissionRulesOnly?: boolean
   /** Where an administrator alone says what the sandbox reaches: the domains that their allow rules name. */
   readonly managedDomains?: readonly string[]
+  /** Hooks of all files. */
   readonly hooks?: HookSettings
   /** Commands that must all exit with 0 before a run is done: those of the most urgent file that has any. */
   readonly until?: readonly string[]
@@ -96,32 +101,45 @@ export interface Settings {
 
 /** A budget, and the file that it stands in. */
 export interface BudgetSource extends BudgetTerms {
+  /** Path of the file. */
   readonly from: string
 }
 
 /** A server as a file gives it. */
 export interface NamedServer {
+  /** Name of the server. */
   readonly name: string
+  /** Its entry in the file. */
   readonly server: JsonObject
   /** Whose it is: only the person's own may name their keys. */
   readonly scope: 'own' | 'project'
+  /** Path of the file. */
   readonly from: string
 }
 
 /** Rules with the project of the file that they stand in. */
 export interface PermissionSettings {
+  /** Rules that allow. */
   readonly allow: readonly RuleText[]
+  /** Rules that deny. */
   readonly deny: readonly RuleText[]
+  /** Rules that ask. */
   readonly ask: readonly RuleText[]
+  /** The mode of a session that begins. Default: `default`. */
   readonly defaultMode?: PermissionMode
+  /** Further folders of the workspace. */
   readonly additionalDirectories: readonly string[]
+  /** Whether the mode `bypassPermissions` is not available. */
   readonly disableBypassPermissionsMode?: boolean
 }
 
 /** A value that counts, and the file it stands in. */
 export interface Origin {
+  /** Key of the setting. */
   readonly setting: string
+  /** Its value. */
   readonly value: unknown
+  /** Path of the file. */
   readonly from: string
 }
 
@@ -143,6 +161,7 @@ const singleFields = [
   'pauseFor',
   'preferredNotifChannel',
   'promptSuggestionEnabled',
+  'sessionStore',
   'smallModel',
   'statusLine',
   'theme',

@@ -12,7 +12,9 @@ import type { PlacesOptions } from './places.ts'
 export interface SettingsFileText {
   /** Where it ends once links are followed: a link to a file of the person's own stays one. */
   readonly real: string
+  /** The text of the file. */
   readonly text: string
+  /** Mode of the file, as in `stat`. */
   readonly mode: number
 }
 
@@ -78,7 +80,9 @@ async function lockOwn(path: string): Promise<() => Promise<void>> {
 
 /** A value and the place in the settings where it belongs. */
 export interface SettingsValue {
+  /** Keys from the top. */
   readonly path: readonly string[]
+  /** The value. */
   readonly value: Json
 }
 

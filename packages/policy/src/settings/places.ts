@@ -18,9 +18,11 @@ export type SettingSource = 'user' | 'project' | 'local'
 
 /** Where the files of settings are looked for. */
 export interface PlacesOptions {
+  /** Working directory; project files are looked for from here upwards. */
   readonly cwd: string
   /** The person's own folder. */
   readonly home: string
+  /** The environment, for variables that move the files. */
   readonly env: Readonly<Record<string, string | undefined>>
   /** Where an administrator's files are, the most urgent first; where the system has them when absent. */
   readonly managedFolders?: readonly string[]

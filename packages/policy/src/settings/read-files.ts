@@ -18,7 +18,14 @@ export interface ReadOptions extends PlacesOptions {
   /** What `--settings` gives: a file, or JSON itself. */
   readonly given?: string | undefined
   /** Settings that a flag of their own sets: they count before `given`. */
-  readonly chosen?: { readonly name: string; readonly content: JsonObject } | undefined
+  readonly chosen?:
+    | {
+        /** The flag that sets them, for messages. */
+        readonly name: string
+        /** The settings. */
+        readonly content: JsonObject
+      }
+    | undefined
   /** The levels that count beside an administrator's and the command line's; all when absent. */
   readonly sources?: readonly SettingSource[] | undefined
   /** Fields of the person's own files that count although `sources` leaves these out. */

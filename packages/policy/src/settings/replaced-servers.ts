@@ -10,9 +10,10 @@ interface ServersFile {
   readonly fields: Pick<Fields, 'mcpServers'>
 }
 
+// Spec R-MCP-17.
 /**
  * Names of servers, as tools have them, where one of the project stands in the place of another one of the person: what the person allows their own
- * server in all projects is not for it (spec R-MCP-17).
+ * server in all projects is not for it.
  */
 export function replacedServers(counting: readonly ServersFile[], disabled: ReadonlySet<string>): readonly string[] {
   const first = new Map<string, { readonly server: JsonObject; readonly isOfProject: boolean }>()

@@ -146,6 +146,9 @@ interface Field {
 const stop = (schema: z.ZodType): Field => ({ schema, whenWrong: 'stop' })
 const passOver = (schema: z.ZodType): Field => ({ schema, whenWrong: 'pass over' })
 const ownPlace = 'a path that begins with / or ~/'
+const store = 'sqlite: and a path that begins with / or ~/, an address such as postgres://user@host/database, or files'
+const storeForm = /^(?:files|sqlite:(?:~\/|\/|[A-Za-z]:[\\/]).+|postgres(?:ql)?:\/\/.+)$/
+const isAddress = (text: string): boolean => !text.startsWith('postgres') || URL.canParse(text)
 const days = 'a whole number of days, at least 1, after which unused sessions are removed (3650 keeps them)'
 
 const noLimit = ', or null for no limit'
@@ -278,6 +281,7 @@ export const fieldTable: Readonly<Record<string, Field>> = {
     z.record(z.string(), z.looseObject({}, says('an object of prices')), says('an object of prices by model ID')),
   ),
   cleanupPeriodDays: stop(z.int(says(days)).min(1, says(days))),
+  sessionStore: stop(z.string(says(store)).refine((text) => storeForm.test(text) && isAddress(text), says(store))),
   redactSecrets: stop(truth),
   fileCheckpointingEnabled: stop(truth),
   promptSuggestionEnabled: passOver(truth),

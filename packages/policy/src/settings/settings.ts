@@ -1,6 +1,9 @@
+import { readFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
 import type { Offer } from '../trust/offers.ts'
 import type { LoadedSettings, LoadOptions } from './loaded-settings.ts'
-import { readSettingsFiles } from './read-files.ts'
+import { settingsPlaces } from './places.ts'
+import { readSettingsFiles, type ReadOptions } from './read-files.ts'
 
 /**
  * Reads the settings files, the most urgent first (see `settingsPlaces`), and merges them: single values by precedence,
@@ -16,6 +19,21 @@ export async function loadSettings(options: LoadOptions): Promise<LoadedSettings
   if (files.length === 0) return { settings: {}, warnings: [], files: [], origins: [], ignored: [] }
   const { weighFiles } = await import('./weigh-files.ts')
   return weighFiles(files, options)
+}
+
+/**
+ * Whether an administrator, the person or the command line may have this setting: most have not, and their files need not be parsed. Files of projects are
+ * not looked at.
+ */
+export async function mentionsSetting(name: string, options: ReadOptions): Promise<boolean> {
+  const { given = '', cwd } = options
+  if (given.trimStart().startsWith('{') && given.includes(name)) return true
+  const paths = settingsPlaces(options).flatMap(({ level, path }) =>
+    level === 'managed' || level === 'user' ? [path] : [],
+  )
+  const named = given === '' || given.trimStart().startsWith('{') ? [] : [resolve(cwd, given)]
+  const found = await Promise.all([...paths, ...named].map((path) => readFile(path, 'utf8').catch(() => '')))
+  return found.some((text) => text.includes(name))
 }
 
 /** What the files of a project would have run or loosened, for the question about trust. */

@@ -149,7 +149,13 @@ function ofProject(
     const value = fields[setting]
     if (value === undefined) continue
     const why = 'only your own settings and --settings can set it'
-    ignored.push({ setting, text: JSON.stringify(value), from: file.name, why, forTrust: false })
+    ignored.push({
+      setting,
+      text: setting === 'sessionStore' ? '(set)' : JSON.stringify(value),
+      from: file.name,
+      why,
+      forTrust: false,
+    })
     warnings.push(`${setting} in ${file.name} is ignored: ${why}.`)
   }
   return letIn(fields, { lets, isSandboxed, projectDirectory: file.projectDirectory, letsServer })

@@ -9,6 +9,7 @@ import { definesWhatItRuns } from './shell-texts.ts'
 export interface OutlineWord {
   /** Its value; of a pattern the pattern, of what only the shell knows its source. */
   readonly text: string
+  /** Whether its value is known, is a pattern, or is known only to the shell. */
   readonly kind: 'literal' | 'pattern' | 'unknown'
 }
 
@@ -34,6 +35,7 @@ export interface CommandOutline {
   readonly writes: readonly OutlineWord[]
   /** Why it is not understood in full; undefined where it is. */
   readonly unclear: string | undefined
+  /** Whether all of it is known only to read. */
   readonly isReadOnly: boolean
 }
 

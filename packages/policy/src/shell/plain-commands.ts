@@ -11,6 +11,7 @@ export interface PlainWords {
 
 /** The commands of a line in the order in which they are written. */
 export interface PlainLine {
+  /** The commands, each with its words. */
   readonly commands: readonly PlainWords[]
   /** Nothing that bash would run is missing, and no function replaces the name of a command. */
   readonly isCertain: boolean

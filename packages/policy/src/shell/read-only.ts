@@ -5,7 +5,8 @@ import { formsOf } from './wrappers.ts'
 import type { ShellWord } from './words.ts'
 import { xargsPassesUnknown } from './shell-texts.ts'
 
-/** True when the command line changes nothing, by the list below (spec R-RULE-7). When in doubt, false. */
+// Spec R-RULE-7.
+/** True when the command line changes nothing, by the list below. When in doubt, false. */
 export function isReadOnlyCommand(command: string): boolean {
   return isReadOnlyAnalysis(analyseShell(command))
 }

@@ -5,7 +5,8 @@ type Words = readonly ShellWord[]
 /** How many words of a wrapper come before the command that it runs; undefined when the words are not understood. */
 type Skip = (args: readonly string[]) => number | undefined
 
-/** Programs that run their arguments as a command and change nothing about what it may do (spec R-RULE-6). */
+// Spec R-RULE-6.
+/** Programs that run their arguments as a command and change nothing about what it may do. */
 const wrappers: Readonly<Record<string, Skip>> = {
   timeout: (args) => {
     const options = optionsOf(

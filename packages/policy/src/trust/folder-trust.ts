@@ -7,9 +7,11 @@ import { isTooBroad, readTrust, trustedByClaude, type TrustOwner } from './trust
 export interface FolderTrust {
   /** The folder by its real path. */
   readonly folder: string
+  /** Whether the folder is trusted. */
   readonly trusted: boolean
   /** Whose word it is; why not, where it is not trusted. */
   readonly because: string
+  /** Whether one thing that the folder offers may take effect. */
   lets(offer: Offer): boolean
   /** What the person should know of the record itself. */
   readonly problem?: string

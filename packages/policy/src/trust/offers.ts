@@ -41,6 +41,8 @@ export const ownOnly = [
   // A package runs within the program, where the keys are: no sandbox holds it.
   'aiSdk',
   'cleanupPeriodDays',
+  // It sends every session to where it says.
+  'sessionStore',
   'fileCheckpointingEnabled',
   'promptSuggestionEnabled',
   'hookSummaryEnabled',

@@ -11,6 +11,7 @@ import type { PlacesOptions } from '../settings/places.ts'
 
 /** What was decided about a folder. */
 export interface TrustRecord {
+  /** Whether the folder is trusted. */
   readonly trusted: boolean
   /** When, as an ISO date. */
   readonly since: string
@@ -31,6 +32,7 @@ export function trustFile(owner: TrustOwner): string {
 
 /** The stored decisions about trust, as they were read. */
 export interface ReadRecords {
+  /** The decisions, by folder. */
   readonly records: TrustRecords
   /** Why nothing of the file counts. */
   readonly problem?: string

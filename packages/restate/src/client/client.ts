@@ -16,6 +16,7 @@ export interface ClusterClientOptions {
   readonly token?: string
   /** How live events are had of workers. */
   readonly worker?: {
+    /** The token that workers ask of readers of live events. */
     readonly token?: string
     /** The address at which this process reaches a worker that calls itself so; the same unless said otherwise. */
     readonly reach?: (url: string) => string
@@ -41,6 +42,7 @@ export interface RequestOptions {
 export interface ClusterClient {
   /** False for a request that came before, or that means nothing now. */
   request(sessionId: string, request: SessionRequest, options?: RequestOptions): Promise<boolean>
+  /** How a session stands, and what was asked of it. */
   status(sessionId: string): Promise<FullStatus>
   /** Records from this number on, all that are there. */
   records(sessionId: string, since?: number): Promise<readonly StepRecord[]>
@@ -48,7 +50,12 @@ export interface ClusterClient {
   result(
     sessionId: string,
     requestId: string,
-    options?: { readonly wait?: boolean; readonly signal?: AbortSignal },
+    options?: {
+      /** Answer only when the outcome is known. Default: false. */
+      readonly wait?: boolean
+      /** Aborts the wait. */
+      readonly signal?: AbortSignal
+    },
   ): Promise<RequestAnswer>
   /** The result of a run, once it is on record. */
   resultOfRun(sessionId: string, runId: string): Promise<SdkResult | undefined>

@@ -36,7 +36,9 @@ export interface Found {
 
 /** Options of one attempt of an invocation. */
 export interface AttemptOptions {
+  /** The engine of the invocation. */
   readonly engine: Engine
+  /** Where large payloads are; without it all of them are inline. */
   readonly store?: PayloadStore | undefined
   /** Messages that were there before the invocation. */
   readonly mail?: readonly string[]

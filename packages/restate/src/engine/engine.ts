@@ -3,6 +3,7 @@
  * again. A native `await`, `then` or `Promise.all` of several breaks that.
  */
 export interface EnginePromise<T> {
+  /** A promise of what `change` makes of the value. */
   map<U>(change: (value: T) => U): EnginePromise<U>
 }
 

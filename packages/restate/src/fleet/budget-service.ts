@@ -56,6 +56,7 @@ export interface BudgetStatus {
   readonly reservedUsd: number
   /** `settledUsd` and `reservedUsd` together. */
   readonly leasedUsd: number
+  /** What the tenant can still spend, in US dollars; null for no limit. */
   readonly leftUsd: number | null
   /** Sessions at work that hold a part. */
   readonly holders: number
@@ -63,6 +64,7 @@ export interface BudgetStatus {
 
 /** A session at work, and its part. */
 export interface LeaseHolder {
+  /** Id of the session. */
   readonly session: string
   /** What it may have spent in all. */
   readonly leasedUsd: number

@@ -38,12 +38,17 @@ export type PassRequest = Omit<Asking, 'awakeable'> & { readonly gate: string }
 
 /** What stands at a gate, for whoever runs the fleet. */
 export interface GateStatus {
+  /** What the gate allows. */
   readonly limits: GateLimits
+  /** Requests that are inside. */
   readonly inside: number
+  /** Requests that wait. */
   readonly waiting: number
+  /** Sessions whose requests wait. */
   readonly waitingSessions: number
   /** Since the beginning: how many were let in, and how many were given up because nobody renewed them. */
   readonly admitted: number
+  /** How many were given up because nobody renewed them. */
   readonly expired: number
 }
 

@@ -4,7 +4,9 @@
 export interface GateLimits {
   /** Requests at once. */
   readonly requests: number | null
+  /** Requests that begin within one minute. */
   readonly requestsPerMinute: number | null
+  /** Tokens of the requests that begin within one minute. */
   readonly tokensPerMinute: number | null
 }
 

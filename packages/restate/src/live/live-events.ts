@@ -21,7 +21,9 @@ export interface LiveEventsOptions {
 
 /** For `sessionServices`: tells live what happens in the sessions of this worker, as server-sent events. */
 export interface LiveEvents extends SessionListener {
+  /** Address of the stream. */
   readonly url: string
+  /** Ends all streams and stops the server. */
   close(): Promise<void>
 }
 

@@ -3,6 +3,7 @@ export interface PayloadReference {
   readonly type: 'payload'
   /** SHA-256 of its UTF-8, in hexadecimal. */
   readonly sha256: string
+  /** Bytes of its UTF-8. */
   readonly bytes: number
 }
 
@@ -13,6 +14,7 @@ export interface PayloadReference {
 export interface PayloadStore {
   /** Texts of more bytes than this are put here. */
   readonly inlineBytes: number
+  /** Stores a text; returns where it is. */
   put(text: string): Promise<PayloadReference>
   /** @throws HaltingError `driver` for what is not there, or is not what it was. */
   get(reference: PayloadReference): Promise<string>
@@ -22,6 +24,7 @@ export interface PayloadStore {
 
 /** The stores of all sessions. */
 export interface PayloadStores {
+  /** The store of one session. */
   of(sessionId: string): PayloadStore
 }
 

@@ -8,8 +8,11 @@ import type { PayloadStore, PayloadStores } from './payload-store.ts'
 export interface S3PayloadsOptions {
   /** The address of the bucket, such as `https://NAME.s3.eu-west-1.amazonaws.com` or, of other services, `https://HOST/NAME`. */
   readonly bucketUrl: string
+  /** Id of the access key. */
   readonly accessKeyId: string
+  /** The secret of the access key. */
   readonly secretAccessKey: string
+  /** Token of temporary credentials. */
   readonly sessionToken?: string
   /** Taken from the address of Amazon's service, else `us-east-1`. */
   readonly region?: string
@@ -21,6 +24,7 @@ export interface S3PayloadsOptions {
   readonly attempts?: number
   /** How long the first pause between two attempts is, in milliseconds; each other is twice as long. 200. */
   readonly pauseMs?: number
+  /** Makes the requests. Default: the `fetch` of the runtime. */
   readonly fetch?: typeof fetch
 }
 

@@ -9,9 +9,23 @@ export type RequestAnswer =
   /** No run has taken it. */
   | { readonly state: 'waiting' }
   /** It is in a run that goes on. */
-  | { readonly state: 'running'; readonly runId: string }
-  | { readonly state: 'answered'; readonly runId: string; readonly result: SdkResult }
-  | { readonly state: 'refused'; readonly because: string }
+  | {
+      readonly state: 'running'
+      /** Id of the run. */
+      readonly runId: string
+    }
+  | {
+      readonly state: 'answered'
+      /** Id of the run. */
+      readonly runId: string
+      /** The result message of the run. */
+      readonly result: SdkResult
+    }
+  | {
+      readonly state: 'refused'
+      /** Why, in a sentence. */
+      readonly because: string
+    }
 
 /** Nothing else will become of it. */
 export function isOver({ state }: RequestAnswer): boolean {

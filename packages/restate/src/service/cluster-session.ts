@@ -27,8 +27,11 @@ export interface ClusterSessionParts {
 
 /** A session that the engine keeps, as this process has it: what a session object goes on with. */
 export class ClusterSession implements SessionFile {
+  /** Id of the session. */
   readonly sessionId: string
+  /** Name of the session object, in place of a path. */
   readonly path: string
+  /** Where new records go. */
   readonly log: StepStore
   /** Its share in the budget of a tenant, where it has one. */
   readonly lease: BudgetLease | undefined
@@ -52,18 +55,22 @@ export class ClusterSession implements SessionFile {
     }
   }
 
+  /** The conversation so far. */
   get transcript(): Transcript {
     return this.#folded.transcript
   }
 
+  /** Records of the run that has not ended; undefined for none. */
   get open(): readonly StepRecord[] | undefined {
     return this.#folded.open
   }
 
+  /** The runs that ended, the oldest first. */
   get ended(): readonly EndedRun[] {
     return this.#folded.ended
   }
 
+  /** The stages after runs, the oldest first. */
   get stages(): NonNullable<FoldedSession['stages']> {
     return this.#folded.stages ?? []
   }
@@ -74,14 +81,17 @@ export class ClusterSession implements SessionFile {
     return folded.open === undefined ? spentIn(folded) : null
   }
 
+  /** Whether the conversation was rewound. */
   get isRewound(): boolean {
     return this.#folded.isRewound === true
   }
 
+  /** The message of a person to before which `rewind` would go. */
   async messageOf(message: string): Promise<PersonsMessage> {
     return this.#found(message)
   }
 
+  /** Goes back to before a message of a person, on record when it resolves. */
   async rewind(message: string): Promise<PersonsMessage> {
     const found = this.#found(message)
     this.log.append(rewindRecord(this.#folded, found.index))

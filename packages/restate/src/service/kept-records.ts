@@ -2,7 +2,9 @@ import type { KeptRecord } from '../engine/batch.ts'
 
 /** Records of a session, in order. */
 export interface KeptRecords {
+  /** Number of the first of the records. */
   readonly first: number
+  /** The records. */
   readonly records: readonly KeptRecord[]
 }
 

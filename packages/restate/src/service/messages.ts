@@ -11,36 +11,92 @@ import type { PermissionAnswer } from '@halting/core/adapters'
 /** What somebody asks of a session. All but the first begin no run by themselves, unless they say so. */
 export type SessionRequest =
   /** A message. It begins a run where none goes on; else `when` says what becomes of it, as in `Session.prompt`. */
-  | { readonly type: 'prompt'; readonly content: MessageContent; readonly when?: 'now' | 'next' | 'later' }
+  | {
+      readonly type: 'prompt'
+      /** The message. */
+      readonly content: MessageContent
+      /** What becomes of it while a run is running. Default: `now`. */
+      readonly when?: 'now' | 'next' | 'later'
+    }
   /** Takes back a message that no run has taken. */
-  | { readonly type: 'retract'; readonly message: string }
+  | {
+      readonly type: 'retract'
+      /** Id of the message. */
+      readonly message: string
+    }
   /** Ends the run that goes on, at once. */
-  | { readonly type: 'interrupt'; readonly because?: AbortCause; readonly queue?: 'keep' | 'give_back' }
+  | {
+      readonly type: 'interrupt'
+      /** Who interrupts, and why. */
+      readonly because?: AbortCause
+      /** What becomes of messages that wait. Default: `keep`. */
+      readonly queue?: 'keep' | 'give_back'
+    }
   /** Ends the run that goes on at its next checkpoint. */
-  | { readonly type: 'stop'; readonly message?: string }
+  | {
+      readonly type: 'stop'
+      /** For the record, in words. */
+      readonly message?: string
+    }
   /** Ends the waits for services of the run that goes on which began by then, in milliseconds since 1970 as `waits` of the status has it: no later one, whenever it is heard. */
-  | { readonly type: 'retry_now'; readonly since: number }
-  | { readonly type: 'set'; readonly change: SettingsChange }
+  | {
+      readonly type: 'retry_now'
+      /** Milliseconds since 1970. */
+      readonly since: number
+    }
+  | {
+      readonly type: 'set'
+      /** The settings to change. */
+      readonly change: SettingsChange
+    }
   /** To the question about this call. */
-  | { readonly type: 'answer'; readonly callId: string; readonly answer: PermissionAnswer }
+  | {
+      readonly type: 'answer'
+      /** Id of the call. */
+      readonly callId: string
+      /** What the person answered. */
+      readonly answer: PermissionAnswer
+    }
   /** Makes the conversation shorter: begins a run. */
-  | { readonly type: 'compact'; readonly instructions?: string }
+  | {
+      readonly type: 'compact'
+      /** What the summary is to contain, in words. */
+      readonly instructions?: string
+    }
   /** Goes on with the run that was left: begins one. */
-  | { readonly type: 'resume'; readonly limits?: LimitsChange }
+  | {
+      readonly type: 'resume'
+      /** Limits for the run that continues. Default: those it had. */
+      readonly limits?: LimitsChange
+    }
   /** Goes on with a run that waits for approval, with what a person said: begins one. */
-  | { readonly type: 'approve'; readonly approvals: { readonly [callId: string]: PermissionDecision } }
+  | {
+      readonly type: 'approve'
+      /** Answers by call id. */
+      readonly approvals: { readonly [callId: string]: PermissionDecision }
+    }
   /** Asks for one last answer, without tools: begins a run. */
   | { readonly type: 'last_answer' }
   /** The conversation goes back to before a message of the person. */
-  | { readonly type: 'rewind'; readonly before: string }
+  | {
+      readonly type: 'rewind'
+      /** Id of the message. */
+      readonly before: string
+    }
   /** Ends a command, or an agent, in the background. */
-  | { readonly type: 'stop_task'; readonly taskId: string }
+  | {
+      readonly type: 'stop_task'
+      /** Id of the task. */
+      readonly taskId: string
+    }
   /** Ends what goes on, and takes nothing more: the session is over. What it has said can be read and forked. */
   | { readonly type: 'close' }
 
 /** A request with the name under which it counts once. */
 export interface NamedRequest {
+  /** The name; a second request with it changes nothing. */
   readonly id: string
+  /** The request. */
   readonly request: SessionRequest
 }
 

@@ -41,13 +41,19 @@ export type WorkDone = WorkEnd & {
   /** The results of its runs, in their order. */
   readonly results: readonly SdkResult[]
   /** Requests that could not be done, and why. */
-  readonly refused: readonly { readonly id: string; readonly because: string }[]
+  readonly refused: readonly {
+    /** Id of the request. */
+    readonly id: string
+    /** Why, in a sentence. */
+    readonly because: string
+  }[]
 }
 
 /** What stands with a session, and with what was asked of it. */
 export interface FullStatus extends SessionStatus {
   /** Somebody works at it, or was called to. */
   readonly isWorking: boolean
+  /** Whether the session was closed. */
   readonly isClosed: boolean
   /** How many requests the work has not answered for. */
   readonly waiting: number

@@ -9,6 +9,7 @@ import type { Opening } from './messages.ts'
 
 /** A session that this process is to work at. */
 export interface SessionToOpen {
+  /** Id of the session. */
   readonly sessionId: string
   /** What whoever began it said of it. */
   readonly opening: Opening
@@ -20,6 +21,7 @@ export interface SessionToOpen {
 
 /** A prompt as it is sent. */
 export interface PreparedPrompt {
+  /** The message. */
   readonly content: MessageContent
   /** The model of the run that begins with it. */
   readonly model?: string
@@ -40,6 +42,7 @@ export interface SessionListener {
   readonly url: string | null
   /** This process works at a session from here on. */
   onOpen(sessionId: string, session: Pick<Session, 'snapshot'>): void
+  /** Something happened in a session. */
   onEvent(sessionId: string, event: SessionEvent): void
   /** Records are kept. `first` is the number of the first of them. */
   onKept(sessionId: string, first: number, records: readonly StepRecord[]): void
@@ -71,6 +74,7 @@ export interface SessionServiceOptions {
   readonly chunkUsd?: number
   /** Address of the engine's admin interface: with it `status` tells that the work at a session does not go on, and why. */
   readonly admin?: string
+  /** Is notified of what happens in the sessions of this process. Default: nobody. */
   readonly listener?: SessionListener
   /**
    * Whether somebody waits for a place in this process. A session at which nothing goes on but waiting, such as for a person, is closed here while it says so, and opened

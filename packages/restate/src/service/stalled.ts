@@ -7,6 +7,7 @@ export interface Stalled {
   readonly invocation: string
   /** The engine has given up until somebody resumes it; else it tries again, every ten seconds at least. */
   readonly needsResume: boolean
+  /** What the engine says about the last failure. */
   readonly message: string
 }
 

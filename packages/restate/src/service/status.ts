@@ -6,6 +6,7 @@ import type { Stalled } from './stalled.ts'
 
 /** A call that a person has to say something to. */
 export interface OpenQuestion {
+  /** Id of the call. */
   readonly callId: string
   /** The step that waits. */
   readonly key: string
@@ -23,16 +24,21 @@ export interface OpenWait {
 export interface SessionStatus {
   /** `paused`: there is work, and it does not go on; `stalled` says why. */
   readonly state: 'idle' | 'running' | 'requires_action' | 'paused'
+  /** Why the work does not continue; absent while it does. */
   readonly stalled?: Stalled
+  /** Id of the current run, or of the last one; absent before the first. */
   readonly runId?: string
   /** Why the last run ended. */
   readonly reason?: string
   /** Turns, dollars and tokens of the run that goes on, or of the last one; with what it may have spent. */
   readonly turns: number
+  /** US dollars. */
   readonly usd: number
   /** Of `usd`, charged at worst case: nobody could say what a request came to. Absent for nothing. */
   readonly unknownUsd?: number
+  /** Input and output tokens. */
   readonly tokens: number
+  /** Calls that wait for a person. */
   readonly questions: readonly OpenQuestion[]
   /** Requests of the run and of its agents that wait for their services; absent for none. */
   readonly waits?: readonly OpenWait[]

@@ -21,6 +21,7 @@ export class Departure {
     return this.#now.signal
   }
 
+  /** Accepts no new attempt; running ones end at the next opportunity. */
   begin(): void {
     this.#isFinal = true
     this.#soon.abort()
@@ -36,6 +37,7 @@ export class Departure {
     if (!this.#isFinal && this.soon.aborted) this.#soon = sharedAbort()
   }
 
+  /** Ends running attempts at once. */
   hurry(): void {
     this.#isFinal = true
     this.#soon.abort()
@@ -48,6 +50,7 @@ export class Departure {
     this.#held.add(held)
   }
 
+  /** Settles when no attempt is left. */
   async over(): Promise<void> {
     while (this.#held.size > 0) await Promise.all(this.#held)
   }

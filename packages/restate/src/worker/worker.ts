@@ -10,6 +10,7 @@ import { listen } from './listener.ts'
 
 /** Options of a worker. */
 export interface WorkerOptions extends Omit<SessionServiceOptions, 'departure'> {
+  /** Address to listen on. */
   readonly host: string
   /** 0 for any that is free. */
   readonly port: number
@@ -25,6 +26,7 @@ export interface WorkerOptions extends Omit<SessionServiceOptions, 'departure'> 
 
 /** A process that works at sessions. */
 export interface Worker {
+  /** The port that it listens on. */
   readonly port: number
   /** Where the engine reaches it. */
   readonly url: string
@@ -37,6 +39,7 @@ export interface Worker {
    * when no session is left in this process, and soon after `graceMs` in any case.
    */
   drain(graceMs: number): Promise<void>
+  /** Stops the server at once. */
   close(): Promise<void>
 }
 

@@ -16,9 +16,10 @@ const repairs: ReadonlyMap<string, Repair> = new Map([
   ['resources/read', repairResourceContents],
 ])
 
+// Spec R-MCP-19.
 /**
  * A transport between the client and a server's own. The client rejects a whole result for one part that its schema does not allow, so every
- * result is repaired before the client sees it (spec R-MCP-19).
+ * result is repaired before the client sees it.
  */
 export class TolerantTransport implements Transport {
   /** A client that closes it leaves the server's own transport open: the next client goes on with that. */

@@ -21,9 +21,11 @@ import type { SignIns } from './sign-ins.ts'
 export interface SignInOptions {
   /** The server's own address. */
   readonly url: string
+  /** Stores the sign-in. */
   readonly signIns: SignIns
   /** Shows a person where to sign in, such as by a browser. */
   readonly show: (url: URL) => void | Promise<void>
+  /** Gives up when it aborts. */
   readonly signal: AbortSignal
   /** Of a program that the server knows already; it is told of this one when absent. */
   readonly clientId?: string | undefined

@@ -15,11 +15,15 @@ import { lockFile } from '@halting/policy'
 export interface SignIn {
   /** The server's own address. What is kept here is shown to no other. */
   readonly url: string
+  /** Address of the server that gives tokens. */
   readonly authorizationServer: string
+  /** What the authorization server says about itself. */
   readonly metadata?: AuthorizationServerMetadata | undefined
   /** What the tokens are for, in the words of the server. */
   readonly resource?: string | undefined
+  /** How this program is registered there. */
   readonly client: OAuthClientInformationMixed
+  /** The tokens. */
   readonly tokens: OAuthTokens
   /** The scope that was asked for: a new sign-in asks for no less. */
   readonly scope?: string | undefined
@@ -43,6 +47,7 @@ export class SignIns {
     this.#folder = folder
   }
 
+  /** The sign-in at a server; undefined for none. */
   async find(url: string): Promise<SignIn | undefined> {
     try {
       const content: unknown = JSON.parse(await readFile(this.#fileOf(url), 'utf8'))
@@ -54,6 +59,7 @@ export class SignIns {
     }
   }
 
+  /** Stores a sign-in, in place of the former. */
   async keep(signIn: SignIn): Promise<void> {
     await makeDurableFolder(this.#folder)
     const content: SignIn = { ...signIn, url: addressOf(signIn.url) }
@@ -84,6 +90,7 @@ export class SignIns {
     }
   }
 
+  /** Does work while no other process changes the sign-in of this server. */
   async locked<T>(url: string, work: () => Promise<T>): Promise<T> {
     await makeDurableFolder(this.#folder)
     const release = await lockFile(`${this.#fileOf(url)}.lock`, 'this sign-in')

@@ -4,17 +4,25 @@ import { changedTaskList, type Task, type TaskChange, type TaskList, type TaskSt
 
 /** What a call of TaskCreate says. */
 export interface NewTask {
+  /** The task, in a few words. */
   readonly subject: string
+  /** What is to be done. */
   readonly description?: string
+  /** What is said while it is being done. */
   readonly activeForm?: string
+  /** Further fields, for programs. */
   readonly metadata?: JsonObject
 }
 
 /** What a call of TaskUpdate says of the task that it names. */
 export interface TaskFields extends Partial<NewTask> {
+  /** The new status; `deleted` removes the task. */
   readonly status?: TaskStatus | 'deleted'
+  /** Who works at the task. */
   readonly owner?: string
+  /** Ids of tasks that cannot begin before this one is done. */
   readonly addBlocks?: readonly string[]
+  /** Ids of tasks that must be done before this one begins. */
   readonly addBlockedBy?: readonly string[]
 }
 

@@ -9,11 +9,13 @@ export interface TaskCreateInput extends NewTask {}
 
 /** Input of the TaskUpdate tool. */
 export interface TaskUpdateInput extends TaskFields {
+  /** Id of the task. */
   readonly taskId: string
 }
 
 /** Input of the TaskGet tool. */
 export interface TaskGetInput {
+  /** Id of the task. */
   readonly taskId: string
 }
 

@@ -113,7 +113,8 @@ export function replacement(list: TaskList, todos: readonly Todo[]): TaskChange 
   return { changed, deleted: left.map(({ id }) => id), order: changed.map(({ id }) => id) }
 }
 
-/** JSON, as the model wrote it: the tool received it as it was meant (spec R-TOOL-2a). What is not a todo is skipped. */
+// Spec R-TOOL-2a.
+/** JSON, as the model wrote it: the tool received it as it was meant. What is not a todo is skipped. */
 function todosIn(input: Json): readonly Todo[] {
   const meant = coercedInput(todoForm.schema, input)
   const todos = isJsonObject(meant) ? meant['todos'] : undefined

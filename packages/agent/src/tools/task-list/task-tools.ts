@@ -37,10 +37,12 @@ import {
 
 const mostTasks = 200
 
-/** One call after another: each changes the list that the one before left (spec R-TODO-3). It changes what the model knows, and nothing else. */
+// Spec R-TODO-3.
+/** One call after another: each changes the list that the one before left. It changes what the model knows, and nothing else. */
 const oneAfterAnother = { readOnly: true, concurrencySafe: false } as const
 
-/** The tools for the task list of a conversation (spec R-TODO-3). */
+// Spec R-TODO-3.
+/** The tools for the task list of a conversation. */
 export function createTaskTools(): readonly AnyLeafTool[] {
   return [createTaskCreateTool(), createTaskUpdateTool(), createTaskListTool(), createTaskGetTool()]
 }

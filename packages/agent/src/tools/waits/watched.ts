@@ -19,6 +19,7 @@ export interface WaitInput {
   readonly every_seconds?: number
   /** Of a background command or of `command`: waits for a line of its output that matches this regular expression. */
   readonly pattern?: string
+  /** Most seconds to wait. */
   readonly timeout_seconds?: number
 }
 

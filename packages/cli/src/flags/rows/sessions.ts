@@ -8,6 +8,7 @@ type SessionsFlag =
   | 'forkSession'
   | 'sessionId'
   | 'noSessionPersistence'
+  | 'sessionStore'
   | 'resumeSessionAt'
   | 'resumeDropsTurn'
   | 'noFileCheckpoints'
@@ -53,6 +54,15 @@ export const sessionsFlags: { readonly [Name in SessionsFlag]-?: FlagFor<NonNull
     topic: 'sessions',
     kind: 'switch',
     meaning: 'Do not store the session; it cannot be resumed then',
+  },
+  sessionStore: {
+    names: ['--session-store'],
+    topic: 'sessions',
+    kind: 'value',
+    value: 'STORE',
+    read: filledText,
+    alsoOf: ['approve', 'deny', 'inspect', 'replay', 'report', 'rewind', 'sessions', 'undo', 'what-if', 'why'],
+    meaning: 'Store sessions in sqlite:PATH or postgres://HOST/DATABASE (default: files)',
   },
   resumeSessionAt: {
     names: ['--resume-session-at'],

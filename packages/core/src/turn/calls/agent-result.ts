@@ -1,27 +1,31 @@
 import type { TaskEnded } from '../../background.ts'
+import { jsonOf, type Json } from '../../json.ts'
 import { isText, isToolResult, textOf } from '../../messages.ts'
+import type { OutputSchema } from '../../output-schema.ts'
 import type { FinishedRun } from '../../run-context.ts'
-import { lastAnswer } from '../../sdk/result-message.ts'
+import { lastAnswer, lastReplyText } from '../../sdk/result-message.ts'
 import { tasksIn } from '../tasks.ts'
 import { endings } from '../../endings/table.ts'
 import type { RunResult } from '../../endings/terminal.ts'
 import type { RunState } from '../../state.ts'
 import type { ChildRun } from '../../tools/tool.ts'
 import { abortedResult, type ToolResult } from '../../tools/tool-result.ts'
+import type { Child } from './child-run.ts'
 import { agentEnd, agentStoppedEarly, lastResultOfAgent, lastTextOfAgent, noAnswerOfAgent } from './call-texts.ts'
 
+// Spec R-SUB-6, R-BACK-6.
 /**
- * The result for the parent: the child's answer, or why the child was stopped before its end (spec R-SUB-6), with what its tools started and saw
- * end. The child's transcript is on no record that a later run looks at (spec R-BACK-6).
+ * The result for the parent: the child's answer, or why the child was stopped before its end, with what its tools started and saw
+ * end. The child's transcript is on no record that a later run looks at.
  */
-export function resultOfChild(ended: FinishedRun, child: ChildRun): ToolResult {
+export function resultOfChild(ended: FinishedRun, { run: child, context }: Child): ToolResult {
   const { transcript, startLength } = ended.state
   const tasks = tasksIn(transcript.since(startLength))
-  const result = toldOfChild(ended, child)
+  const result = toldOfChild(ended, child, context.settings.output)
   return tasks.length === 0 ? result : { ...result, tasks }
 }
 
-function toldOfChild(ended: FinishedRun, child: ChildRun): ToolResult {
+function toldOfChild(ended: FinishedRun, child: ChildRun, output: OutputSchema | null): ToolResult {
   const { terminal, state } = ended
   const { note = '' } = child
   if (isCutByParent(ended, child)) {
@@ -40,6 +44,11 @@ function toldOfChild(ended: FinishedRun, child: ChildRun): ToolResult {
   }
   const noted = (text: string): string => (note === '' ? text : `${note}\n\n${text}`)
   if (endings[terminal.reason].parentResult === 'done') {
+    const structured = output === null ? undefined : structuredAnswer(state, output)
+    if (structured !== undefined) {
+      const content = noted(JSON.stringify(structured.value))
+      return { status: 'done', content, isError: false, details: { ...details, output: structured.value } }
+    }
     const answer = lastAnswer(state)
     const content = noted(answer === '' ? noAnswerOfAgent : answer)
     return { status: 'done', content, isError: false, details }
@@ -55,14 +64,24 @@ function toldOfChild(ended: FinishedRun, child: ChildRun): ToolResult {
   }
 }
 
+/** What the schema makes of the answer. The loop has checked it before: a check that says something else now leaves the answer as it is. */
+function structuredAnswer(state: RunState, output: OutputSchema): { readonly value: Json } | undefined {
+  try {
+    const checked = output.check(lastReplyText(state))
+    return checked.fits ? { value: jsonOf(checked.value) } : undefined
+  } catch {
+    return undefined
+  }
+}
+
 /** The same for one that works in the background, in words of its own. */
-export function endOfAgent(ended: FinishedRun, child: ChildRun, description: string): Omit<TaskEnded, 'type' | 'id'> {
+export function endOfAgent(ended: FinishedRun, child: Child, description: string): Omit<TaskEnded, 'type' | 'id'> {
   const { state } = ended
-  if (isCutByParent(ended, child)) {
+  if (isCutByParent(ended, child.run)) {
     const result = foundSoFar(state)
     return { status: 'stopped', summary: agentEnd(description, 'stopped'), ...(result !== '' && { result }) }
   }
-  const { status, content } = resultOfChild(ended, { ...child, note: '' })
+  const { status, content } = resultOfChild(ended, { ...child, run: { ...child.run, note: '' } })
   const result = typeof content === 'string' ? content : textOf(content)
   return status === 'done'
     ? { status: 'completed', summary: agentEnd(description, 'ended'), result }

@@ -7,9 +7,10 @@ import { callsLeft } from './call-limit.ts'
 import type { AgentShare, ToolPhase } from './tool-phase.ts'
 import { agentLimitReached, noAgentsAtDepth } from './call-texts.ts'
 
+// Spec R-SUB-3, R-CALLS-3.
 /**
  * What each agent of this message may use: what is left after the calls of the message, in equal parts. It is the same whatever runs beside what, so a
- * replay agrees; and all levels together stay within the limits of the run (spec R-SUB-3, R-CALLS-3).
+ * replay agrees; and all levels together stay within the limits of the run.
  */
 export function agentShare(run: Run, phase: ToolPhase): AgentShare {
   return (phase.agentShare ??= shareOf(run, phase))

@@ -41,7 +41,8 @@ export function denyByRules(run: Run, inspected: ValidCall, position: RecordPosi
   return denyIn(run, `rules:${run.spent.request}:${index}:${call.id}`, inspected, position)
 }
 
-/** The same for an input that a rule or a person put in the place of the one that was judged: nothing outranks a deny rule (spec R-PERM-2). */
+// Spec R-PERM-2.
+/** The same for an input that a rule or a person put in the place of the one that was judged: nothing outranks a deny rule. */
 export function denyUpdated(run: Run, inspected: ValidCall, position: RecordPosition): Eventually<string | undefined> {
   const { call, index } = inspected
   return denyIn(run, `rules:${run.spent.request}:${index}:${call.id}:updated`, inspected, position)
@@ -159,7 +160,8 @@ function decideInTime(run: Run, request: PermissionRequest, said: unknown): Even
   )
 }
 
-/** Nobody is asked about what cannot succeed (spec R-PERM-12). */
+// Spec R-PERM-12.
+/** Nobody is asked about what cannot succeed. */
 function failInstead(
   run: Run,
   decision: PermissionDecision,
@@ -214,7 +216,8 @@ function answerGiven(run: Run, callId: string): PermissionDecision | undefined {
   return approvals !== null && Object.hasOwn(approvals, callId) ? approvals[callId] : undefined
 }
 
-/** Who answers later finds no agent that waits: it goes on without (spec R-PERM-6c). */
+// Spec R-PERM-6c.
+/** Who answers later finds no agent that waits: it goes on without. */
 function deniedInAgent(message: string): PermissionDecision {
   return { behavior: 'deny', message: notAllowedInAgent(message) }
 }
@@ -279,7 +282,8 @@ async function askCallback(
   if (!signal.aborted) run.ports.answer?.(key, await keptAnswer(permissions, answer))
 }
 
-/** An answer that sets a mode itself goes first (spec R-PLAN-3). */
+// Spec R-PLAN-3.
+/** An answer that sets a mode itself goes first. */
 function withImpliedUpdates(answer: PermissionAnswer, implied: readonly PermissionUpdate[] = []): PermissionAnswer {
   if (answer.behavior !== 'allow' || implied.length === 0) return answer
   const { updatedPermissions: given = [] } = answer

@@ -1,6 +1,6 @@
 import { after, firstOf, together, whileMore, type Eventually } from '../../eventually.ts'
 import { calledTool } from '../../tools/called-tool.ts'
-import { abortedResult, notRun, type ToolResult } from '../../tools/tool-result.ts'
+import { abortedResult, notRun, toolEndOf, type ToolResult } from '../../tools/tool-result.ts'
 import type { Run } from '../run.ts'
 import type { CallRun, InspectedCall, PreparedCall } from './call.ts'
 import { finishCall } from './finish-call.ts'
@@ -115,10 +115,11 @@ function skipCall(run: Run, phase: ToolPhase, index: number, result: ToolResult)
   phase.setResult(index, result)
   const call = phase.calls[index]
   if (call === undefined) return
-  run.emit({ type: 'tool_end', callId: call.id, name: call.name, status: result.status, durationMs: 0 })
+  run.emit(toolEndOf(call, result, 0))
 }
 
-/** Runs a batch: permissions and pre-hooks in call order, then the tools together, then post-hooks in call order (spec R-TOOL-4). */
+// Spec R-TOOL-4.
+/** Runs a batch: permissions and pre-hooks in call order, then the tools together, then post-hooks in call order. */
 function runBatch(run: Run, phase: ToolPhase, batch: readonly InspectedCall[]): Eventually<true> {
   const only = batch.length === 1 ? batch[0] : undefined
   return only === undefined ? runMany(run, phase, batch) : runOne(run, phase, only)

@@ -7,7 +7,8 @@ import type { CallWait } from '../../tools/tool.ts'
 import { shareForWaiting } from '../tasks.ts'
 import type { Run, RunStepOptions } from '../run.ts'
 
-/** The moment at which a call that waits begins is the intent of its step, and on disk: a resume waits until the same moment (spec R-WAIT-1). */
+// Spec R-WAIT-1.
+/** The moment at which a call that waits begins is the intent of its step, and on disk: a resume waits until the same moment. */
 export function stepOfWait({ context }: Run): Pick<RunStepOptions<unknown>, 'intent' | 'sync'> {
   return { intent: () => ({ since: wallTimeOf(context.timers) }), sync: 'intent' }
 }

@@ -7,9 +7,11 @@ import type { RegisteredGuard } from '../../guards/registry.ts'
 import type { HookTrigger } from '../../hooks/hook-outcome.ts'
 import type { HookRegistry } from '../../hooks/registry.ts'
 import type { Model } from '../../model/model.ts'
+import { pricesWith } from '../../model/model-prices.ts'
+import { systemWithOutput, systemWithoutOutput } from '../../output-schema.ts'
 import type { RunContext, RunSettings } from '../../run-context.ts'
 import { checkBudgetable } from '../../settings/check-settings.ts'
-import { toolDefinitionsOf } from '../../tools/definitions.ts'
+import { toolDefinitionsOf, toolsByName } from '../../tools/definitions.ts'
 import { permissionUpdatesOf } from '../../tools/permission-update.ts'
 import { isAgentTool, type AnyAgentTool, type AnyTool, type ChildRun } from '../../tools/tool.ts'
 import type { Run } from '../run.ts'
@@ -56,7 +58,7 @@ function childRunOf(given: unknown): ChildRun {
     prompt,
     ...(typeof system === 'string' && { system }),
     ...(Array.isArray(tools) && { tools: tools.map(String) }),
-    ...(typeof model === 'string' && { model }),
+    ...(isModelOrId(model) && { model }),
     ...(typeof permissionMode === 'string' && { permissionMode }),
     ...(updates.length > 0 && { permissionUpdates: updates }),
     ...limitsOf(fields),
@@ -66,6 +68,11 @@ function childRunOf(given: unknown): ChildRun {
     ...(typeof description === 'string' && { description }),
     ...(typeof note === 'string' && { note }),
   }
+}
+
+/** Whether a model can be asked is known once it is compared with those of the run. */
+function isModelOrId(given: unknown): given is string | Model {
+  return typeof given === 'string' || (typeof given === 'object' && given !== null)
 }
 
 /** @throws ConfigurationError for what is no list of goals: it would be done without them. */
@@ -93,13 +100,16 @@ function limitsOf(fields: { readonly [field: string]: unknown }): Partial<ChildR
 }
 
 function contextOf(context: RunContext, tool: AnyAgentTool, child: ChildRun, share: AgentShare): RunContext {
-  const settings = settingsOf(context, child, share)
+  const settings = settingsOf(context, tool, child, share)
   const model = modelOf(context, tool, child)
-  checkBudgetable(model, context.prices, settings)
+  // A tool that was added while the run goes on may name models that the options do not.
+  const prices = model.prices === undefined ? context.prices : pricesWith(context.prices, () => [model])
+  checkBudgetable(model, prices, settings)
   return {
     ...context,
     model,
-    ...toolsOf({ ...context, model }, child, settings),
+    prices,
+    ...toolsOf({ ...context, model }, tool, child, settings),
     // It has what its parent had when it began, and of that what it may use.
     moreTools: null,
     guards: [...context.guards.filter(({ guard }) => isForAgents(guard)), ...guardsOfLimits(child)],
@@ -124,11 +134,13 @@ function guardsOfLimits({ maxDurationMs }: ChildRun): readonly RegisteredGuard[]
   return [{ id: 'limit:agent_duration', guard: timeLimit(maxDurationMs) }]
 }
 
-function settingsOf({ settings }: RunContext, child: ChildRun, share: AgentShare): RunSettings {
+function settingsOf({ settings }: RunContext, tool: AnyAgentTool, child: ChildRun, share: AgentShare): RunSettings {
   const { permissionMode = settings.permissionMode, permissionUpdates = [] } = child
+  const output = tool.output ?? null
+  const system = child.system ?? systemWithoutOutput(settings.system, settings.output)
   return {
     ...settings,
-    system: child.system ?? settings.system,
+    system: systemWithOutput(system, output),
     maxTurns: within(child.maxTurns, settings.maxTurns),
     maxRunUsd: within(child.maxBudgetUsd, settings.maxRunUsd),
     maxTotalTokens: within(child.maxTotalTokens, settings.maxTotalTokens),
@@ -137,7 +149,7 @@ function settingsOf({ settings }: RunContext, child: ChildRun, share: AgentShare
     permissionUpdates: [...settings.permissionUpdates, ...permissionUpdates],
     tokenBudget: null,
     wrapUp: false,
-    output: null,
+    output,
     maxToolCalls: within(child.maxToolCalls, share.toolCalls),
     maxSubagents: share.agents,
     maxSubagentDepth: Math.max(0, settings.maxSubagentDepth - 1),
@@ -153,22 +165,35 @@ function within(own: number | undefined, limit: number): number {
 function modelOf({ model, fallbackModel, models }: RunContext, tool: AnyAgentTool, child: ChildRun): Model {
   if (child.model === undefined) return model
   const all = [model, ...(tool.models ?? []), ...models, ...(fallbackModel === null ? [] : [fallbackModel])]
-  const found = all.find(({ id }) => id === child.model)
+  const found = all.find((each) => each === child.model || each.id === child.model)
   if (found !== undefined) return found
   const known = [...new Set(all.map(({ id }) => id))].join(', ')
+  if (typeof child.model === 'object')
+    throw new ConfigurationError(
+      `The model ${child.model.id} of a subagent is not one of the models of ${tool.name}. Add it there: models: [model].`,
+    )
   throw new ConfigurationError(`There is no model ${child.model} for a subagent; there is ${known}.`)
 }
 
-/** Tools that start agents are shown where they may start any. Elsewhere a call of one is told why it may not. */
+/**
+ * Its parent's tools and those of its agent tool, which replace those of the same name, also where another name leads to a tool of the parent. Tools that
+ * start agents are shown where they may start any. Elsewhere a call of one is told why it may not.
+ */
 function toolsOf(
   context: RunContext,
+  { tools: ofAgent = [] }: AnyAgentTool,
   child: ChildRun,
   { maxSubagents, maxSubagentDepth }: RunSettings,
-): Pick<RunContext, 'tools' | 'toolDefinitions'> {
+): Pick<RunContext, 'tools' | 'toolDefinitions' | 'toolAliases'> {
   const allowed = child.tools === undefined ? undefined : new Set(child.tools)
-  const tools = new Map([...context.tools].filter(([name]) => allowed?.has(name) ?? true))
+  const own = toolsByName(ofAgent)
+  const tools = new Map([...context.tools, ...own].filter(([name]) => allowed?.has(name) ?? true))
   const isShown = (tool: AnyTool): boolean => !isAgentTool(tool) || (maxSubagents > 0 && maxSubagentDepth > 0)
-  return { tools, toolDefinitions: toolDefinitionsOf([...tools.values()].filter(isShown), context.model) }
+  return {
+    tools,
+    toolDefinitions: toolDefinitionsOf([...tools.values()].filter(isShown), context.model),
+    toolAliases: new Map([...context.toolAliases].filter(([name]) => !own.has(name))),
+  }
 }
 
 const ofTheRun: ReadonlySet<HookTrigger> = new Set(['beforeExecution', 'afterExecution', 'onStop'])

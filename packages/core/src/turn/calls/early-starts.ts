@@ -1,8 +1,9 @@
 import type { ToolUseBlock } from '../../messages.ts'
 import type { InspectedCall } from './call.ts'
 
+// Spec R-TOOL-6.
 /**
- * The leading calls of a message, looked at while it still streams; read-only ones start, which is speculation and no step (spec R-TOOL-6).
+ * The leading calls of a message, looked at while it still streams; read-only ones start, which is speculation and no step.
  * E1: the first call that does not start is the last that is looked at. E2: once the message is on record, what is known of a call
  * is taken over by that very call: the same place, id, tool and input. E3: what is not taken over is discarded;
  * a rejection of it is handled from the start.

@@ -34,9 +34,10 @@ export interface CallScope {
   readonly memos?: readonly Json[]
 }
 
+// Spec R-HOOK-17a.
 /**
  * Finds out, once, why a call cannot succeed as things are now. Undefined for a tool that has no such check, and where a result is not to be on record
- * before hooks have seen it (spec R-HOOK-17a): the reason may quote what they redact.
+ * before hooks have seen it: the reason may quote what they redact.
  */
 export function precheckOf(
   run: Run,

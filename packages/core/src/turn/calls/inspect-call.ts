@@ -41,10 +41,11 @@ export function inspectCall(run: Run, call: ToolUseBlock, index: number): Inspec
   })
 }
 
+// Spec R-TOOL-2a.
 /**
  * Checks the call's input against the tool's schema, then by the tool's own check. From here on the tool has a copy of its own:
  * what it changes in it changes nothing on the transcript. An input that plainly means one that fits is that one, for everybody who judges the
- * call (spec R-TOOL-2a).
+ * call.
  */
 export function inspectInput(
   tool: AnyTool,
@@ -62,7 +63,7 @@ export function inspectInput(
   }
   const { input } = checked
   const readOnly = isReadOnly(tool, input)
-  const parallelSafe = isAgentTool(tool) ? tool.concurrencySafe === true : readOnly && tool.concurrencySafe !== false
+  const parallelSafe = (readOnly || isAgentTool(tool)) && tool.concurrencySafe !== false
   // Taken before the tool has it, which may change it.
   const taken = tool.validate === undefined ? call.input : jsonOf(input)
   const known = { readOnly, parallelSafe, said: undefined, started: undefined }
@@ -126,7 +127,8 @@ function invalidMessage(tool: AnyTool, problem: string): string {
 const mostReceived = 1_000
 const mostBefore = 30
 
-/** What is wrong with arguments that are not a JSON object, where, and what was received (spec R-TOOL-2b). */
+// Spec R-TOOL-2b.
+/** What is wrong with arguments that are not a JSON object, where, and what was received. */
 function invalidJsonMessage(name: string, received: string): string {
   const shown = shortenText(received, mostReceived)
   return invalidArguments(name, jsonErrorOf(received), shown, received.length)
@@ -164,6 +166,5 @@ function isReadOnly(tool: AnyTool, input: unknown): boolean {
 
 /** True when the tool alone tells, whatever the input, that its calls run one at a time. */
 export function runsAlone(tool: AnyTool): boolean {
-  if (isAgentTool(tool)) return tool.concurrencySafe !== true
-  return tool.concurrencySafe === false || tool.readOnly === false
+  return tool.concurrencySafe === false || (tool.readOnly === false && !isAgentTool(tool))
 }

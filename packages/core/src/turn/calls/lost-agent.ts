@@ -9,9 +9,10 @@ import type { Run } from '../run.ts'
 import { composite, type AskedRecord } from '../step-with-questions.ts'
 import type { AgentOutcome } from './call.ts'
 
+// Spec R-RES-10b.
 /**
  * A subagent on record that the resumed program cannot start again: its tool is gone, or what describes it. What it did is not known to its
- * parent, and what it asked a model is paid (spec R-RES-10b).
+ * parent, and what it asked a model is paid.
  */
 export function lostAgent(run: Run, name: string): AgentOutcome {
   const steps = run.ports.steps.abandon(run.key(name))

@@ -17,7 +17,8 @@ import type { ToolPhase } from './tool-phase.ts'
 import { notRunReasons } from '../../tools/result-texts.ts'
 import { inputChangedByHook } from './call-texts.ts'
 
-/** A call that the record leaves undecided is judged by what was set before the run goes on (spec R-SET-4c). */
+// Spec R-SET-4c.
+/** A call that the record leaves undecided is judged by what was set before the run goes on. */
 export function prepareCall(
   run: Run,
   phase: ToolPhase,
@@ -29,7 +30,8 @@ export function prepareCall(
   return after(settingsAtCall(run, place, position), () => judgeCall(run, phase, inspected))
 }
 
-/** In this order: input, deny rules, beforeToolUse hooks, deny rules again, ask rules, mode, allow rules, the person (spec R-PERM-1). */
+// Spec R-PERM-1.
+/** In this order: input, deny rules, beforeToolUse hooks, deny rules again, ask rules, mode, allow rules, the person. */
 function judgeCall(run: Run, phase: ToolPhase, inspected: InspectedCall): Eventually<PreparedCall | 'pending'> {
   const { call } = inspected
   run.emit({ type: 'tool_start', callId: call.id, name: call.name, input: call.input })

@@ -25,13 +25,14 @@ export interface AgentCall extends ValidCall {
   readonly tool: AnyAgentTool
 }
 
-/** Runs a subagent: the same loop with the parent's `StepEngine` and ledger. An abort of the parent aborts it (spec R-SUB-1, R-SUB-5). */
+// Spec R-SUB-1, R-SUB-5.
+/** Runs a subagent: the same loop with the parent's `StepEngine` and ledger. An abort of the parent aborts it. */
 export function runAgent(run: Run, { call, index, tool }: AgentCall, child: Child): Promise<AgentOutcome> {
   const { now } = run.spent
   const name = agentName(run, { id: call.id, index })
   const { ended } = startChild(run, child, { name, callId: call.id, tool: tool.name, at: now })
   return ended.then((came) => ({
-    result: resultOfChild(came, waitedFor(child.run)),
+    result: resultOfChild(came, { ...child, run: waitedFor(child.run) }),
     endedAt: now + came.terminal.durationMs,
     spent: came.state.spent,
   }))

@@ -79,7 +79,8 @@ function answerFromRecord(
   )
 }
 
-/** A digest of the call as the model made it. Changes by hooks and rules are not in it: they may differ after a resume (spec R-RES-12). */
+// Spec R-RES-12.
+/** A digest of the call as the model made it. Changes by hooks and rules are not in it: they may differ after a resume. */
 function digestOfCall({ calls }: ToolPhase, index: number): string {
   const call = calls[index]
   return digestOf(`${call?.name ?? ''} ${JSON.stringify(call?.input) ?? ''}`)
@@ -118,7 +119,8 @@ function runStep(
   return closed.shown(withoutAsking(run, phase, index, name, run.stepBeside<ToolResult>(name, effect, options)))
 }
 
-/** A call whose result is not to be on record before the hooks that redact have seen it (spec R-HOOK-17a). It is in this process alone until then. */
+// Spec R-HOOK-17a.
+/** A call whose result is not to be on record before the hooks that redact have seen it. It is in this process alone until then. */
 class ClosedCall {
   readonly #isClosed: boolean
   #live: ToolResult | undefined

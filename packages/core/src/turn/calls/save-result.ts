@@ -31,8 +31,9 @@ type SaveRecord = {
   readonly aborted?: AbortCause
 }
 
+// Spec R-TOOL-18.
 /**
- * Enters a result, as the hooks left it (spec R-TOOL-18). One that is over the limit is handed to `largeResults`, in a step of its own, and
+ * Enters a result, as the hooks left it. One that is over the limit is handed to `largeResults`, in a step of its own, and
  * entered with its head, its tail and where the whole is. On record that step counts, whatever the limit is now; a call that is passed
  * without it was shown whole.
  */

@@ -65,6 +65,8 @@ export class ToolPhase {
   readonly #ran: CallRun[] = []
   /** The call that is being entered in the run. Its figures are entered; its hooks may not be done. */
   entering: CallRun | undefined = undefined
+  /** Calls whose `tool_end` was emitted. */
+  readonly reported: Set<CallRun> = new Set()
   /** What each agent of these calls may use of what is counted for all agents of the run. */
   agentShare: AgentShare | undefined = undefined
   /** The first calls of the message, which the limit on calls lets run. */
@@ -99,8 +101,9 @@ export class ToolPhase {
     this.#behindBatch = behind
   }
 
+  // Spec R-RES-11.
   /**
-   * Where the start of this call lies. `passed` when the record of a resumed run holds it or a later one: it was allowed then (spec R-RES-11).
+   * Where the start of this call lies. `passed` when the record of a resumed run holds it or a later one: it was allowed then.
    * That a call before it is on record says nothing: another program may put into one batch what were two.
    */
   callStart(index: number): RecordPosition {
@@ -151,7 +154,8 @@ export class ToolPhase {
     return this.#ran
   }
 
-  /** One of the tools took so long that the turn counts as one that waits (spec R-PROG-1a). An agent that takes long works. */
+  // Spec R-PROG-1a.
+  /** One of the tools took so long that the turn counts as one that waits. An agent that takes long works. */
   get hasWaited(): boolean {
     return this.#ran.some(({ agent, durationMs }) => agent === undefined && durationMs >= waitMs)
   }

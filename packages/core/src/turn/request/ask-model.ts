@@ -16,7 +16,8 @@ import { RequestWaits, type WaitAfter } from './wait-for-service.ts'
 export interface Asker {
   /** The name of its waits between attempts, for their step keys. */
   readonly retryName: string
-  /** Whether the fallback model takes over after overloads (spec R-REQ-4). */
+  // Spec R-REQ-4.
+  /** Whether the fallback model takes over after overloads. */
   readonly canFallBack: boolean
   /** An attempt begins. Gives the listener for the parts of the reply. */
   begin(attempt: number): (update: ModelUpdate, emit: Emit) => void
@@ -49,7 +50,8 @@ export interface Failure {
   readonly wasStopped?: true
 }
 
-/** Asks a model: attempts until one is answered or the failure is final (spec R-REQ-1 to R-REQ-4a). The one retry policy there is. */
+// Spec R-REQ-1 to R-REQ-4a.
+/** Asks a model: attempts until one is answered or the failure is final. The one retry policy there is. */
 export async function askModel(run: Run, plan: RequestPlan, asker: Asker): Promise<Asked> {
   return new OpenRequest(run, plan, asker).ask()
 }

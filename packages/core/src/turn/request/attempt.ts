@@ -90,7 +90,8 @@ interface Before {
   readonly taken?: StandingTaken
 }
 
-/** Reserves for an attempt that is not on record, and waits where that is what others have to give back (spec R-BUD-18). */
+// Spec R-BUD-18.
+/** Reserves for an attempt that is not on record, and waits where that is what others have to give back. */
 function makeFunded(made: Making, before: Before, wait = 1): Eventually<StepResult<Attempt>> {
   const { run, plan, attempt, tell } = made
   if (!run.ports.ledger.limited) return makeReserved(made, before)
@@ -124,7 +125,8 @@ function makeFunded(made: Making, before: Before, wait = 1): Eventually<StepResu
   })
 }
 
-/** Takes what was reserved from the standing budgets, and waits where others have to give it back (spec R-STAND-2). */
+// Spec R-STAND-2.
+/** Takes what was reserved from the standing budgets, and waits where others have to give it back. */
 function makeTaken(made: Making, before: Before, wait = 1): Eventually<StepResult<Attempt>> {
   const { run, plan, attempt, tell } = made
   const { funds } = before

@@ -108,7 +108,8 @@ function noCostNote(model: string, problem: string): string {
   return `The prices gave no cost for ${model} (${problem}): it is charged at its worst case.`
 }
 
-/** A service that bills more than was reserved used what nobody had declared: it is told, since the budget was kept for less (spec R-BUD-15). */
+// Spec R-BUD-15.
+/** A service that bills more than was reserved used what nobody had declared: it is told, since the budget was kept for less. */
 function withSurprise(charge: Charge, grant: Grant): Charge {
   const isDearer = grant.nanos > 0 && charge.nanos > grant.nanos
   if (grant.tokens === 0 || !(isDearer || charge.tokens > grant.tokens)) return charge
@@ -154,7 +155,8 @@ export function noCharge(model: Model): Charge {
   return { model: model.id, nanos: 0, tokens: 0, known: true, usage: null }
 }
 
-/** What a step on record that nobody asks for any more has paid. An open request is charged at its reservation, as everywhere (R-RES-5). */
+// Spec R-RES-5.
+/** What a step on record that nobody asks for any more has paid. An open request is charged at its reservation, as everywhere. */
 export function chargeOfStep({ isDone, value }: AbandonedStep): readonly Charge[] {
   if (!isJsonObject(value)) return []
   if (isDone) {
@@ -165,9 +167,10 @@ export function chargeOfStep({ isDone, value }: AbandonedStep): readonly Charge[
   return [{ model: value['model'], ...(mostOfGrant(value) ?? nothing), known: false, usage: null }]
 }
 
+// Spec R-SUB-3f.
 /**
  * What was paid before a resume, for the limits of an agent: it is on the ledger of the run, and not on that of the agent. Told where a record of it
- * is read: of an attempt, or of a composite whose attempts are not read any more (spec R-SUB-3f).
+ * is read: of an attempt, or of a composite whose attempts are not read any more.
  */
 export function restoreForAgent(
   { identity, ports }: Pick<Run, 'identity' | 'ports'>,

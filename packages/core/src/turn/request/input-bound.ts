@@ -47,9 +47,10 @@ export function questionBoundOf(run: Run, { system, messages, tools = [] }: Comp
   return withServerTools(own + Math.min(byBytes, byCount), model)
 }
 
+// Spec R-BUD-13c.
 /**
  * A reply with nothing behind it is sent back as it is, and read again (`pause_turn`). Its output tokens are counted; what services put around a message and its blocks
- * is not. Elsewhere what is behind it has room for that (spec R-BUD-13c).
+ * is not. Elsewhere what is behind it has room for that.
  */
 function readAgain(messages: readonly ModelMessage[], { length }: PromptCount): number {
   const last = messages.at(-1)

@@ -17,9 +17,10 @@ interface ToldPlace {
   isFound: boolean
 }
 
+// Spec R-TOOL-14.
 /**
  * The blocks of one reply as the run keeps them: frozen copies, so that nobody changes them under it, whose calls have an id
- * that no call of the conversation had (spec R-TOOL-14).
+ * that no call of the conversation had.
  * B1: a block that was told complete is copied once: the message that holds the same object in the same place gets that copy.
  * B2: a call has in the message the id under which it was told.
  */
@@ -50,6 +51,10 @@ export class OwnBlocks {
       case 'text_delta':
       case 'thinking_delta':
         return typeof update.text === 'string' ? update : undefined
+      case 'tool_input_start':
+        return this.#toldInputStart(update)
+      case 'tool_input_delta':
+        return typeof update.json === 'string' ? update : undefined
       default:
         // Plain JavaScript may tell of what is not known here.
         return undefined
@@ -76,8 +81,24 @@ export class OwnBlocks {
     if (event['type'] !== 'content_block_start') return event
     const { index, content_block: block } = event
     if (typeof index !== 'number' || !isJsonObject(block) || block['type'] !== 'tool_use') return event
-    const { id } = this.#begin(index, block['id'])
+    const { id } = this.#begunCall(index, block['id'])
     return id === block['id'] ? event : { ...event, content_block: { ...block, id } }
+  }
+
+  #toldInputStart(
+    update: Extract<ModelUpdate, { readonly type: 'tool_input_start' }>,
+  ): Extract<ModelUpdate, { readonly type: 'tool_input_start' }> | undefined {
+    const { index, callId, name } = update
+    if (typeof index !== 'number' || typeof callId !== 'string' || typeof name !== 'string') return undefined
+    const { id = callId } = this.#begunCall(index, callId)
+    return id === callId ? update : { ...update, callId: id }
+  }
+
+  /** The call that begins at this place. An adapter reports its beginning twice: as the service's own event and as one of ours. */
+  #begunCall(index: number, givenId: unknown): ToldPlace {
+    const begun = this.#told?.get(index)
+    const isSame = begun !== undefined && begun.block === undefined && begun.givenId === givenId
+    return isSame ? begun : this.#begin(index, givenId)
   }
 
   #toldBlock(given: unknown, index: number): ContentBlock | undefined {
@@ -133,7 +154,8 @@ function ownBlock(given: unknown): ContentBlock | undefined {
   return isToolUse(copy) ? withObjectInput(copy) : copy
 }
 
-/** A model of a program's own may hand the arguments on as they were written. Services take objects only (spec R-TOOL-2b). */
+// Spec R-TOOL-2b.
+/** A model of a program's own may hand the arguments on as they were written. Services take objects only. */
 function withObjectInput(call: ToolUseBlock): ToolUseBlock {
   const { input } = call
   return isJsonObject(input) ? call : Object.freeze({ ...call, input: inputFromArguments(input) })

@@ -14,9 +14,10 @@ export function promptCountFor(
   return counted.of === promptDigest(context, model) ? counted : undefined
 }
 
+// Spec R-BUD-13b.
 /**
  * The count of a reply after the one before. A conversation that only grew has no fewer tokens than before: where a service says so, the higher count holds
- * for what a request may be billed (spec R-BUD-13b). Where results gave way to notes in between, it may well have fewer.
+ * for what a request may be billed. Where results gave way to notes in between, it may well have fewer.
  */
 export function nextCount(before: PromptCount, { tokens, length, of }: PromptCount): PromptCount {
   const counted = { tokens, length, of, prompt: tokens }
@@ -44,8 +45,9 @@ interface PromptParts {
 
 const promptParts = new WeakMap<RunContext, PromptParts>()
 
+// Spec R-BUD-13.
 /**
- * What a count is of, beside the messages: system prompt, tools, model and thinking (spec R-BUD-13). They change over a resume, with a fallback, and
+ * What a count is of, beside the messages: system prompt, tools, model and thinking. They change over a resume, with a fallback, and
  * by a person. A service counts old thoughts only while the model may think.
  */
 export function promptDigest(context: RunContext, model: Model): string {

@@ -32,7 +32,8 @@ export function enterCharge(run: Run, charge: Charge): void {
   run.update(chargeOf(run.spent, charge, 'question'))
 }
 
-/** Who asks: no fallback model takes over for a question (spec R-CTX-6a). */
+// Spec R-CTX-6a.
+/** Who asks: no fallback model takes over for a question. */
 export function askerFor(bill: OpenBill, retryName: string, onRefusal?: (error: ModelErrorJson) => void): Asker {
   return {
     retryName,

@@ -7,7 +7,8 @@ import { sharedWindowOf } from './window.ts'
 
 // Services that count the reply's cap against the window refuse a request whose prompt would fit with a lower cap.
 
-/** The cap that is asked for: what is wanted, or what a window that holds prompt and reply leaves (spec R-CTX-10b). */
+// Spec R-CTX-10b.
+/** The cap that is asked for: what is wanted, or what a window that holds prompt and reply leaves. */
 export function capInWindow(run: Run, model: Model, wanted: number, prompt: () => PromptEstimate): ReplyCap {
   const window = sharedWindowOf(run, model)
   if (window === undefined) return { cap: wanted }
@@ -30,8 +31,9 @@ const countMargin = 16
 const uncertainty = 0.5
 const leastDoubt = 128
 
+// Spec R-REQ-14.
 /**
- * The same request with a lower cap, after a refusal that counted the cap (spec R-REQ-14). Undefined where no shorter reply would fit, or only one that
+ * The same request with a lower cap, after a refusal that counted the cap. Undefined where no shorter reply would fit, or only one that
  * is too short to be useful: then the conversation has to be made shorter.
  */
 export function withShorterReply(

@@ -66,7 +66,8 @@ export interface RequestPlan extends RequestBounds {
   readonly times?: readonly RestingTime[]
   /** Of its steps; the number of the attempt comes behind it. */
   readonly name: string
-  /** What it is about: a step that is found with another digest is a mismatch, not an answer (spec R-STEP-5). */
+  // Spec R-STEP-5.
+  /** What it is about: a step that is found with another digest is a mismatch, not an answer. */
   digest(): string
   /** What is asked beside the messages. */
   promptDigest(): string

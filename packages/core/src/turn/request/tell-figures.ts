@@ -4,8 +4,9 @@ import type { Run } from '../run.ts'
 import { currentModel } from './current-model.ts'
 import { windowOf } from './window.ts'
 
+// Spec R-FIG-1.
 /**
- * Tells what stands on the ledger of the whole run, how full the window is, and how much time is left (spec R-FIG-1).
+ * Tells what stands on the ledger of the whole run, how full the window is, and how much time is left.
  * From inside an effect alone: what is reserved at a moment is on no record, and agents side by side reserve in no order that a replay knows.
  */
 export function tellFigures(run: Run, emit: Emit, contextTokens: number): void {
@@ -22,7 +23,7 @@ export function tellFigures(run: Run, emit: Emit, contextTokens: number): void {
     settledTokens: settled.tokens,
     reservedTokens: reserved.tokens,
     leftTokens: leftOf(available.tokens),
-    waitingRequests: wholeLedger.queue.length,
+    waitingRequests: wholeLedger.queue.waitingOf(wholeLedger),
     contextTokens,
     contextWindow: leftOf(windowOf(run, currentModel(run))),
     usedMs,

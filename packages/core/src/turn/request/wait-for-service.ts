@@ -23,7 +23,8 @@ export interface WaitAfter {
   readonly isRenewable: boolean
 }
 
-/** Whether to wait is decided by what held when the attempt failed: a process that goes on decides the same (spec R-SERV-4a). */
+// Spec R-SERV-4a.
+/** Whether to wait is decided by what held when the attempt failed: a process that goes on decides the same. */
 export function mayWaitAfter({ context, ports }: Run, error: ModelErrorJson): MayWait | undefined {
   const { waitForLimitsMs } = context.settings
   if (waitForLimitsMs === 0 || !isServiceLimit(error)) return undefined
@@ -38,7 +39,8 @@ export interface ServiceWaiter {
   enterWait(waited: ServiceWaits): void
 }
 
-/** The waits of one request for the service that it asks (spec R-SERV-1). */
+// Spec R-SERV-1.
+/** The waits of one request for the service that it asks. */
 export class RequestWaits {
   readonly #run: Run
   /** Waits in a row. */

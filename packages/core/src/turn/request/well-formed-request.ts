@@ -4,8 +4,9 @@ import type { BlockOrigin, ContentBlock, ModelMessage } from '../../messages.ts'
 import type { ModelRequest, ToolDefinition } from '../../model/model.ts'
 import { hasLoneEscape, isWellFormedJson, wellFormed, wellFormedJson } from '../../well-formed.ts'
 
+// Spec R-REQ-13.
 /**
- * The request without lone halves of surrogate pairs (spec R-REQ-13): every request of a run goes through here before a model gets it.
+ * The request without lone halves of surrogate pairs: every request of a run goes through here before a model gets it.
  * The transcript and the records keep what was received. A list, and a message, that has nothing to repair stays the same object,
  * and one that has is repaired once: adapters recognize both.
  */

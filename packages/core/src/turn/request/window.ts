@@ -4,13 +4,15 @@ import type { Run } from '../run.ts'
 import { estimateFixed, estimateRequest, ratioOf } from './estimate.ts'
 import { estimateMessages } from '../../context/tokens.ts'
 
-/** Tokens of input that fit: as the options or the model say, and no more than a refusal said (spec R-CTX-10). */
+// Spec R-CTX-10.
+/** Tokens of input that fit: as the options or the model say, and no more than a refusal said. */
 export function windowOf({ context, spent }: Pick<Run, 'context' | 'spent'>, model: Model): number {
   const told = context.settings.contextWindow ?? model.contextWindow
   return Math.min(told, learnedFor(spent.windows, model.id) ?? Infinity)
 }
 
-/** Tokens of prompt and reply that fit together, where a refusal counted both (spec R-CTX-10b); undefined where none did. */
+// Spec R-CTX-10b.
+/** Tokens of prompt and reply that fit together, where a refusal counted both; undefined where none did. */
 export function sharedWindowOf({ spent }: Pick<Run, 'spent'>, model: Model): number | undefined {
   return learnedFor(spent.sharedWindows, model.id)
 }

@@ -1,0 +1,85 @@
+import { realpathSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { ConfigurationError } from '@halting/core'
+import { messageOf } from '@halting/core/adapters'
+import type { SessionStore } from '@halting/core/steps'
+import { registerWorkingCopies, sessionsOf, StoreWorkingCopies } from '@halting/journal'
+import { findPackage } from '@halting/agent'
+import { whose } from '@halting/agent/session-settings'
+import { told } from '../io/figures.ts'
+import type { Program, SessionStoreInUse } from '../program.ts'
+
+// Loaded where sessions are in a store, and only there.
+
+/** A store that the program uses. */
+export interface OpenedStore {
+  readonly copies: StoreWorkingCopies
+  /** Ends the connection, and has nobody write to it any more. */
+  close(): Promise<void>
+}
+
+/** Has the sessions of this process kept in the store. It is connected to when something is first asked of it. */
+export function openSessionStore(
+  store: SessionStoreInUse,
+  program: Pick<Program, 'cwd' | 'env' | 'output'>,
+): OpenedStore {
+  const copies = new StoreWorkingCopies({
+    base: sessionsOf(whose(program)).base,
+    name: store.name,
+    connect: () => connect(store, program),
+    redact: redactorOf(store),
+    onProblem: (problem) => program.output.err(told(problem)),
+  })
+  const release = registerWorkingCopies(copies)
+  return {
+    copies,
+    async close() {
+      release()
+      await copies.close()
+    },
+  }
+}
+
+interface StorePackage {
+  readonly name: string
+  /** The export that makes the store. */
+  readonly make: string
+  readonly options: (value: string) => Readonly<Record<string, unknown>>
+}
+
+const sqlite: StorePackage = {
+  name: '@halting/store-sqlite',
+  make: 'sqliteStore',
+  options: (value) => ({ path: value.slice('sqlite:'.length) }),
+}
+const postgres: StorePackage = {
+  name: '@halting/store-postgres',
+  make: 'postgresStore',
+  options: (value) => ({ connectionString: value }),
+}
+
+/** @throws ConfigurationError for a package that is not installed, which says how to install it. */
+async function connect({ value, name }: SessionStoreInUse, { cwd }: Pick<Program, 'cwd'>): Promise<SessionStore> {
+  const wanted = value.startsWith('sqlite:') ? sqlite : postgres
+  const found = findPackage({ name: wanted.name, folders: [], cwd })
+  try {
+    const exported = (await import(pathToFileURL(realpathSync(found.file)).href)) as Readonly<Record<string, unknown>>
+    const make = exported[wanted.make]
+    if (typeof make !== 'function') throw new Error(`it has no export ${wanted.make}`)
+    // The package is ours.
+    return (make as (options: unknown) => SessionStore)(wanted.options(value))
+  } catch (thrown) {
+    throw new ConfigurationError(
+      `${wanted.name} ${found.version} in ${dirname(dirname(found.file))} cannot open ${name}: ${messageOf(thrown)}. Update it: ${found.update}`,
+    )
+  }
+}
+
+/** Takes the password out of texts, also as an address has it. */
+function redactorOf({ value, name }: SessionStoreInUse): (text: string) => string {
+  if (value === name || !URL.canParse(value)) return (text) => text
+  const { password } = new URL(value)
+  const secrets = [value, password, decodeURIComponent(password)].filter((each) => each !== '')
+  return (text) => secrets.reduce((shown, secret, at) => shown.replaceAll(secret, at === 0 ? name : '***'), text)
+}

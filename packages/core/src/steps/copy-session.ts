@@ -1,0 +1,48 @@
+import { ConfigurationError, HaltingError } from '../errors.ts'
+import { headOf } from './session-records.ts'
+import type { OpenSession, SessionStore } from './session-store.ts'
+
+/**
+ * Copies a session from one store to another, all of it or nothing. It keeps its id, and the source stays as it is. Gives the number of records.
+ * @throws ConfigurationError where the source has no such session, or the target has one of this id.
+ * @throws HaltingError `driver` where a process has it open in either store, and for what either of them refuses.
+ */
+export async function copySession(from: SessionStore, to: SessionStore, sessionId: string): Promise<number> {
+  const found = await from.read(sessionId)
+  if (found === undefined) throw new ConfigurationError(`There is no session ${sessionId} to copy.`)
+  const { info, records } = found
+  if (info.isLocked)
+    throw new HaltingError(
+      'driver',
+      `The session ${sessionId} is open elsewhere. Close it first: a copy of an open run would do its work a second time.`,
+    )
+  const target = await to.open(sessionId, headOf(info))
+  // A copy that a kill cut short has left no record.
+  if (target.ended.length > 0 || target.open !== undefined) {
+    await target.close()
+    throw new ConfigurationError(`The session ${sessionId} is in the target already. Remove it there first.`)
+  }
+  try {
+    // In one turn of the event loop, so that they are one batch.
+    for (const record of records) target.log.append(record)
+    await target.log.flush()
+  } catch (error) {
+    await undo(to, target)
+    throw error
+  }
+  await target.close()
+  return records.length
+}
+
+async function undo(store: SessionStore, target: OpenSession): Promise<void> {
+  try {
+    await target.close()
+  } catch {
+    // What failed is reported by the caller.
+  }
+  try {
+    await store.remove(target.sessionId)
+  } catch {
+    // The same.
+  }
+}

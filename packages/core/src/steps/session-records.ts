@@ -1,0 +1,129 @@
+import { ConfigurationError, HaltingError, messageOf } from '../errors.ts'
+import { isName, isObject, isText, optional, refuse } from '../given.ts'
+import type { EndingReason } from '../endings/ending.ts'
+import type { StepRecord } from './log.ts'
+import type { SessionHead, SessionListOptions } from './session-store.ts'
+import { misfitOfRecord } from './stored-record.ts'
+
+// What stores of many sessions have in common: records as JSON and back, what names a session, and what they say when they refuse.
+
+/** The format in which a store writes the records of a session. It refuses a session of a higher one. */
+export const sessionFormat = 1
+
+/**
+ * Parses the stored records of a session, the first of it first.
+ * @throws HaltingError `driver` for a record that is damaged, with its number.
+ */
+export function decodeRecords(sessionId: string, texts: readonly string[]): readonly StepRecord[] {
+  return texts.map((text, number) => {
+    let record: unknown
+    try {
+      record = JSON.parse(text)
+    } catch (error) {
+      throw damagedRecord(sessionId, number, messageOf(error))
+    }
+    const misfit = misfitOfRecord(record)
+    if (misfit !== undefined) throw damagedRecord(sessionId, number, misfit)
+    // Every field that is read of it was checked.
+    return record as StepRecord
+  })
+}
+
+/** The error for a record that cannot be read; records are numbered from 0. */
+export function damagedRecord(sessionId: string, number: number, why: string): HaltingError {
+  return new HaltingError(
+    'driver',
+    `Record ${number} of the session ${sessionId} is damaged: ${why}. Restore the store from a backup, or remove the session.`,
+  )
+}
+
+/** The error for a session that another process has open. `holder` names that process: `process 41 on host-a`. */
+export function sessionInUse(sessionId: string, holder: string): HaltingError {
+  return new HaltingError(
+    'driver',
+    `The session ${sessionId} is in use by ${holder}. Close it there, or use another session.`,
+  )
+}
+
+/** The error of a process whose lock on a session another process has taken, or whose session was removed. */
+export function sessionTakenOver(sessionId: string, by?: string): HaltingError {
+  const who = by === undefined ? 'another process' : by
+  return new HaltingError(
+    'driver',
+    `The session ${sessionId} was taken over by ${who}, or removed, while this process had it open. Nothing more is stored from here; open the session again.`,
+  )
+}
+
+/** The error for a session that a later version wrote. */
+export function sessionOfLaterVersion(sessionId: string, format: number): HaltingError {
+  return new HaltingError(
+    'driver',
+    `The session ${sessionId} was written in format ${format} by a later version; this one reads formats up to ${sessionFormat}. Update the packages of halting.`,
+  )
+}
+
+/**
+ * Checks what a program gives to `open`.
+ * @throws ConfigurationError for an id of more than 200 characters, one that is empty or has control characters, and for a head whose fields are of other types.
+ */
+export function checkSessionGiven(sessionId: unknown, head?: unknown): void {
+  isStorable('sessionId', sessionId)
+  // It was just found to be one.
+  if ((sessionId as string).length > 200) refuse('sessionId', 'at most 200 characters long', sessionId)
+  if (head === undefined) return
+  isObject('an object, such as { title }', {
+    cwd: optional(isStorable),
+    title: optional(isStorable),
+    version: optional(isStorable),
+    createdAt: optional(isIsoTime),
+  })('head', head)
+}
+
+/** Checks what a program gives to `list`. @throws ConfigurationError for fields of other types. */
+export function checkListGiven(options: SessionListOptions): void {
+  isObject('an object, such as { limit }', {
+    cwd: optional(isText),
+    limit: optional((name, value) => {
+      if (!(Number.isSafeInteger(value) && Number(value) > 0)) refuse(name, 'a whole number above 0', value)
+    }),
+    after: optional(isName),
+  })('options', options)
+}
+
+/** The error where the session behind which a list is to continue was removed. */
+export function noSuchPage(after: string): ConfigurationError {
+  return new ConfigurationError(
+    `There is no session ${after} to list from. Leave out \`after\` to list from the newest.`,
+  )
+}
+
+/** Without what databases store differently: control characters, and halves of surrogate pairs. */
+function isStorable(name: string, value: unknown): void {
+  isName(name, value)
+  // It was just found to be one.
+  const text = value as string
+  // oxlint-disable-next-line no-control-regex -- these are what is looked for
+  if (/[\u0000-\u001f\u007f]/.test(text) || !text.isWellFormed())
+    refuse(name, 'a text without control characters and halves of surrogate pairs', value)
+}
+
+function isIsoTime(name: string, value: unknown): void {
+  if (typeof value !== 'string' || !/^\d{4}-[01]\d-[0-3]\dT[0-2]\d:[0-5]\d:[0-5]\d(?:\.\d+)?Z$/.test(value))
+    refuse(name, 'a time in ISO 8601, such as 2026-01-31T12:00:00.000Z', value)
+}
+
+/** How the newest run of a session ended after this record: null while it is open, undefined where the record says nothing of it. */
+export function lastReasonOf(record: StepRecord): EndingReason | null | undefined {
+  if (record.type === 'start' && record.scope === '') return null
+  return record.type === 'end' && record.scope === '' ? record.terminal.reason : undefined
+}
+
+/** The fields of a head that are there. */
+export function headOf({ cwd, title, version, createdAt }: SessionHead): SessionHead {
+  return {
+    ...(cwd !== undefined && { cwd }),
+    ...(title !== undefined && { title }),
+    ...(version !== undefined && { version }),
+    ...(createdAt !== undefined && { createdAt }),
+  }
+}

@@ -1,0 +1,198 @@
+import { isModel } from '../check-options.ts'
+import { ConfigurationError } from '../errors.ts'
+import { fieldsOf, isFunction, isPositive, isText, optional, refuse, type Fields, type Given } from '../given.ts'
+import { isGoals } from '../goals/run-goals.ts'
+import { jsonOf, type JsonObject } from '../json.ts'
+import type { Model } from '../model/model.ts'
+import { outputSchema, outputThatFits, type OutputSchema } from '../output-schema.ts'
+import { missingTools } from './agent-texts.ts'
+import { checkToolOptions, checkWrittenSchema, isTools } from './check-tool.ts'
+import { described, type Described, type InputOf, type InputSchema, type NoFields } from './define-tool.ts'
+import { schemaProblems } from './schema.ts'
+import { isStandardSchema, type StandardJsonSchema } from './standard-schema.ts'
+import type { AgentTool, AnyTool, ChildRun, SpawnContext } from './tool.ts'
+
+/**
+ * What the answer of a subagent must match: a Standard Schema that provides its JSON Schema, a JSON Schema (checked as inputs of tools are: formats and
+ * patterns are not), or any `OutputSchema`.
+ */
+export type AgentOutput = OutputSchema | StandardJsonSchema | JsonObject
+
+/** An agent whose run is described once, with its own tools, model and output. */
+type DescribedAgent<Schema extends InputSchema> = Described<Schema> &
+  Pick<
+    ChildRun,
+    'system' | 'maxTurns' | 'maxBudgetUsd' | 'maxTotalTokens' | 'maxDurationMs' | 'maxToolCalls' | 'until' | 'agentType'
+  > & {
+    /**
+     * The tools that it has and no others: tools of its own, which replace those of the run with the same name, and names of tools of the run. None when absent.
+     */
+    readonly tools?: readonly (AnyTool | string)[]
+    /** The model that it asks, or the id of a model of the run; the run's model when absent. */
+    readonly model?: Model | string
+    /** What its answer must match. The result of a call is then the value as JSON. */
+    readonly output?: AgentOutput
+    /** The prompt for an input. When absent: the text of the only field, else the input as JSON. */
+    readonly prompt?: (input: InputOf<Schema>) => string
+    readonly spawn?: never
+    readonly models?: never
+  }
+
+/** An agent whose run is decided for each call. */
+type SpawnedAgent<Schema extends InputSchema> = Described<Schema> & {
+  /** Returns what the subagent is to do, as `AgentTool.spawn`. */
+  readonly spawn: (input: InputOf<Schema>, context: SpawnContext) => ChildRun
+  /** Models that its subagents may ask in addition to those of the run. */
+  readonly models?: readonly Model[]
+  /** Tools that its subagents may have in addition to those of the run, as `AgentTool.tools`. */
+  readonly tools?: readonly AnyTool[]
+  /** What the answer must match. The result of a call is then the value as JSON. */
+  readonly output?: AgentOutput
+}
+
+/** What `agentTool()` takes: a description of the agent, or `spawn`, which decides for each call. */
+export type AgentToolOptions<Schema extends InputSchema> = DescribedAgent<Schema> | SpawnedAgent<Schema>
+
+/**
+ * Makes a tool whose work is done by a subagent: a run of its own under the budget, permissions, hooks and guards of the run that calls it. Its calls in one
+ * message run in parallel, at most 10 at once (`toolConcurrency`); `concurrencySafe: false` runs them one at a time.
+ *
+ * Without `inputSchema` and `spawn` the input is `{ prompt }`.
+ * @throws ConfigurationError as `tool`, and for a tool, model, limit or output schema that cannot be used.
+ */
+export function agentTool<const Schema extends InputSchema = NoFields>(
+  options: AgentToolOptions<Schema>,
+): AgentTool<InputOf<Schema>> {
+  const isSpawned = fieldsOf(options)?.['spawn'] !== undefined
+  checkToolOptions('agentTool', isSpawned ? 'spawn' : undefined, options)
+  checkAgent(options)
+  const { name } = options
+  const output = outputOf(name, options.output)
+  const parts = output === undefined ? {} : { output }
+  if (options.spawn !== undefined) {
+    const { models, tools, spawn } = options
+    return {
+      ...described<Schema>(options),
+      ...(models !== undefined && { models }),
+      ...(tools !== undefined && { tools }),
+      ...parts,
+      spawn,
+    }
+  }
+  const { model, tools = [], inputSchema } = options
+  const own = tools.filter((tool) => typeof tool !== 'string')
+  // The schema of `{ prompt }` has the input that `InputOf` has for none: any object.
+  const shown = inputSchema === undefined ? { ...options, inputSchema: promptAlone as unknown as Schema } : options
+  return {
+    ...described<Schema>(shown),
+    ...(typeof model === 'object' && { models: [model] }),
+    ...(own.length > 0 && { tools: own }),
+    ...parts,
+    spawn: spawnOf(options),
+  }
+}
+
+const promptAlone = {
+  type: 'object',
+  properties: {
+    prompt: { type: 'string', description: 'The complete task: the agent does not see this conversation' },
+  },
+  required: ['prompt'],
+} as const
+
+function spawnOf<Schema extends InputSchema>(
+  options: DescribedAgent<Schema>,
+): (input: InputOf<Schema>, context: SpawnContext) => ChildRun {
+  const { name, system, model, tools = [], maxTurns, maxBudgetUsd, maxTotalTokens, maxDurationMs } = options
+  const { maxToolCalls, until, agentType, prompt = promptIn } = options
+  const ofRun = tools.filter((tool) => typeof tool === 'string')
+  const names = tools.map((tool) => (typeof tool === 'string' ? tool : tool.name))
+  const child = {
+    tools: names,
+    ...(system !== undefined && { system }),
+    ...(model !== undefined && { model }),
+    ...(maxTurns !== undefined && { maxTurns }),
+    ...(maxBudgetUsd !== undefined && { maxBudgetUsd }),
+    ...(maxTotalTokens !== undefined && { maxTotalTokens }),
+    ...(maxDurationMs !== undefined && { maxDurationMs }),
+    ...(maxToolCalls !== undefined && { maxToolCalls }),
+    ...(until !== undefined && { until }),
+    ...(agentType !== undefined && { agentType }),
+  }
+  return (input, context) => {
+    const missing = ofRun.filter((each) => !context.tools.includes(each))
+    if (missing.length > 0) throw new Error(missingTools(name, missing))
+    return { ...child, prompt: prompt(input) }
+  }
+}
+
+function promptIn(input: unknown): string {
+  const values = Object.values(fieldsOf(input) ?? {})
+  const [only] = values
+  return values.length === 1 && typeof only === 'string' ? only : JSON.stringify(jsonOf(input), null, 2)
+}
+
+/** @throws ConfigurationError for a schema that the model cannot be told. */
+function outputOf(name: string, output: unknown): OutputSchema | undefined {
+  if (output === undefined) return undefined
+  const what = `The output of ${name}`
+  // A Standard Schema that provides no JSON Schema is refused there, and says how to give one.
+  if (isStandardSchema(output)) return outputSchema(output as StandardJsonSchema)
+  const fields = fieldsOf(output) ?? refuse(what, 'an output schema, a Standard Schema or a JSON Schema', output)
+  if (typeof fields['check'] === 'function') return output as OutputSchema
+  if (Object.values(fields).some(isStandardSchema))
+    throw new ConfigurationError(
+      `${what} is an object of schemas. Give the schema of an object, such as z.object({ … }).`,
+    )
+  checkWrittenSchema(what, fields)
+  // Of JSON, as far as its keywords go.
+  const schema = fields as JsonObject
+  return outputThatFits(schema, (value) => {
+    const problems = schemaProblems(schema, value)
+    return problems.length === 0 ? { fits: true, value } : { fits: false, message: problems.join('; ') }
+  })
+}
+
+/** What others call an option of an agent. */
+const otherNames: ReadonlyMap<string, string> = new Map([
+  ['execute', 'spawn, or leave it out and describe the agent with system and tools'],
+  ['instructions', 'system'],
+  ['systemPrompt', 'system'],
+  ['outputType', 'output'],
+  ['outputSchema', 'output'],
+  ['maxSteps', 'maxTurns'],
+  ['maxTokens', 'maxTotalTokens'],
+])
+
+const limits = ['maxTurns', 'maxBudgetUsd', 'maxTotalTokens', 'maxDurationMs', 'maxToolCalls'] as const
+const ofDescribed: readonly (readonly [field: string, check: Given])[] = [
+  ['system', isText],
+  ['agentType', isText],
+  ['prompt', isFunction],
+  ['until', isGoals],
+  ...limits.map((limit) => [limit, isPositive] as const),
+]
+
+function checkAgent(options: object): void {
+  const given = options as Fields
+  const name = String(given['name'])
+  for (const [theirs, ours] of otherNames)
+    if (theirs in given)
+      throw new ConfigurationError(`An agent has no ${theirs}: give it as ${ours}. (The agent is ${name}.)`)
+  const { tools = [], model, spawn } = given
+  if (!Array.isArray(tools)) refuse(`The tools of ${name}`, 'a list', tools)
+  if (spawn !== undefined) {
+    const misplaced = [...ofDescribed.map(([field]) => field), 'model'].find((field) => given[field] !== undefined)
+    if (misplaced !== undefined)
+      throw new ConfigurationError(
+        `The agent ${name} has spawn, so ${misplaced} has no effect: return it from spawn${misplaced === 'model' ? ', and name the model in models' : ''}.`,
+      )
+    return isTools(`The tools of ${name}`, tools)
+  }
+  isTools(
+    `The tools of ${name}`,
+    tools.filter((tool) => typeof tool !== 'string'),
+  )
+  for (const [field, check] of ofDescribed) optional(check)(`The ${field} of ${name}`, given[field])
+  if (model !== undefined && typeof model !== 'string') isModel(`The model of ${name}`, model)
+}

@@ -1,0 +1,143 @@
+// A model that brings its prices: a dollar budget needs no others, and those of the options go before them.
+import { expect, test } from 'vitest'
+import {
+  agentTool,
+  certificate,
+  ConfigurationError,
+  ModelError,
+  streamRun,
+  startRun,
+  type Model,
+  type Prices,
+  type RunOptions,
+} from '../../src/index.ts'
+import { contextLayers } from '../../src/adapters/index.ts'
+import { runStages, type Stage } from '../../src/after/index.ts'
+import { scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
+
+/** A token of a model costs so many dollars. */
+function tokenFor(usd: number): Prices {
+  return {
+    cost: (_model, { input_tokens: input, output_tokens: output }) => usd * (input + output),
+    worstCase: (_model, { inputTokens, outputTokens }) => usd * (inputTokens + outputTokens),
+    leastPerToken: () => usd,
+  }
+}
+
+const usage = { input_tokens: 40, output_tokens: 10 }
+const reply: ScriptedReply = { text: 'done', usage }
+
+function priced(
+  usd: number,
+  script: readonly ScriptedReply[] = [reply],
+  id = 'own',
+): Model & { requests: readonly unknown[] } {
+  return { ...scriptedModel(script, { id, maxOutputTokens: 2_000 }), prices: tokenFor(usd) }
+}
+
+async function costOf(options: RunOptions): Promise<number> {
+  return (await streamRun(startRun({ prompt: 'go' }), options).result).costUsd
+}
+
+test('a dollar budget holds without prices in the options', async () => {
+  expect(await costOf({ model: priced(0.01), maxBudgetUsd: 100 })).toBe(0.5)
+  const poor = priced(1)
+  const { reason } = await streamRun(startRun({ prompt: 'go' }), { model: poor, maxBudgetUsd: 0.5 }).result
+  expect([reason, poor.requests.length]).toEqual(['max_budget_usd', 0])
+})
+
+test('without a budget the figures have the cost', async () => {
+  expect(await costOf({ model: priced(2) })).toBe(100)
+})
+
+test('prices of the options go before those of the model, model by model', async () => {
+  const onlyOthers: Prices = {
+    cost: (model) => (model === 'other' ? 7 : undefined),
+    worstCase: (model) => (model === 'other' ? 7 : undefined),
+  }
+  expect(await costOf({ model: priced(2), prices: tokenFor(1) })).toBe(50)
+  expect(await costOf({ model: priced(2), prices: onlyOthers })).toBe(100)
+  expect(await costOf({ model: priced(2, [reply], 'other'), prices: onlyOthers })).toBe(7)
+})
+
+test('of two sources one gives all prices of a model', async () => {
+  // It knows a worst case alone: what the model brings is no part of it, so nothing is mixed.
+  const half: Prices = { cost: () => undefined, worstCase: () => 1_000 }
+  const { costUsd, committedUsd } = await streamRun(startRun({ prompt: 'go' }), {
+    model: priced(2),
+    prices: half,
+    maxBudgetUsd: 5_000,
+  }).result
+  expect([costUsd, committedUsd]).toEqual([0, 1_000])
+})
+
+test('each model is charged at its own price: fallback, subagents, and what keeps the context small', async () => {
+  const busy = new ModelError({ kind: 'overloaded', message: 'busy', retryable: true, billed: 'nothing' })
+  const overloaded = priced(100, [], 'first')
+  const failing: Model = { ...overloaded, call: () => Promise.reject(busy) }
+  expect(await costOf({ model: failing, fallbackModel: priced(3), maxBudgetUsd: 1e6, maxRetries: 3 })).toBe(150)
+  const helper = priced(5, [{ text: 'found', usage }], 'helper')
+  const agent = agentTool({
+    name: 'Ask',
+    description: 'asks',
+    inputSchema: { type: 'object', properties: {} },
+    models: [helper],
+    spawn: () => ({ prompt: 'look', model: 'helper' }),
+  })
+  const main = priced(1, [{ toolCalls: [{ name: 'Ask', input: {} }], usage }, reply])
+  expect(await costOf({ model: main, tools: [agent], maxBudgetUsd: 1e6 })).toBe(50 + 250 + 50)
+})
+
+test('a model that only compacts needs a price of its own, too', () => {
+  const model = priced(1)
+  const bare = scriptedModel([], { id: 'bare' })
+  const options = { model, maxBudgetUsd: 1, context: contextLayers({ compactModel: bare }) }
+  expect(() => streamRun(startRun({ prompt: 'go' }), options)).toThrow('There is no price for bare')
+  const context = contextLayers({ compactModel: { ...bare, prices: tokenFor(1) } })
+  expect(() => streamRun(startRun({ prompt: 'go' }), { ...options, context })).not.toThrow()
+})
+
+test('a model that is made by its name while the run goes on brings its price', async () => {
+  const named = priced(4, [reply], 'named')
+  const model = priced(1, [{ toolCalls: [{ name: 'None', input: {} }], usage }])
+  const running = streamRun(startRun({ prompt: 'go' }), {
+    model,
+    modelNamed: (name) => (name === 'named' ? named : undefined),
+    maxBudgetUsd: 1e6,
+    onResult: () => undefined,
+  })
+  for await (const event of running) if (event.type === 'model_end') running.set({ model: 'named' })
+  expect((await running.result).costUsd).toBe(50 + 200)
+})
+
+test('the error for a missing price names the option and shows the call', () => {
+  const start = (): unknown => streamRun(startRun({ prompt: 'go' }), { model: scriptedModel([]), maxBudgetUsd: 1 })
+  expect(start).toThrow(ConfigurationError)
+  expect(start).toThrow('prices: createPrices({ "scripted": { input: 3, output: 15 } })')
+})
+
+test('the certificate bounds dollars, and tokens by dollars, with what the model brings', () => {
+  const model = priced(2)
+  expect(certificate({ model, maxTurns: 3 }).usd).toEqual(
+    certificate({ model: scriptedModel([], { id: 'own', maxOutputTokens: 2_000 }), maxTurns: 3, prices: tokenFor(2) })
+      .usd,
+  )
+  expect(certificate({ model, maxBudgetUsd: 10 }).tokens).toMatchObject({ bounded: true, value: 5 })
+})
+
+test('stages after a run are bounded in dollars by the price that their model brings', async () => {
+  const model = priced(1)
+  const stage: Stage = {
+    name: 'look',
+    limits: { maxBudgetUsd: 20 },
+    async run({ ask }) {
+      await ask({ prompt: 'go' })
+      return { kind: 'skipped', message: 'nothing to do' }
+    },
+  }
+  const [report] = await runStages([stage], { model, sessionId: 's' }).ended
+  expect([report?.reason, model.requests.length]).toEqual(['max_budget_usd', 0])
+  const unpriced = scriptedModel([reply])
+  await runStages([stage], { model: unpriced, sessionId: 's' }).ended
+  expect(unpriced.requests.length).toBe(1)
+})

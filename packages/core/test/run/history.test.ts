@@ -1,0 +1,298 @@
+// A history in the shape of the Messages API: what is none is refused with the message, the reason and what to do.
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { historyEntries } from '../../src/history.ts'
+import { ConfigurationError, Transcript } from '../../src/index.ts'
+import { transcriptProblems } from '../../src/transcript-problems.ts'
+
+const user = { role: 'user', content: 'hello' } as const
+const call = { role: 'assistant', content: [{ type: 'tool_use', id: 'c1', name: 'Look', input: {} }] } as const
+const resultOf = (id: string): object => ({ type: 'tool_result', tool_use_id: id, content: 'a door' })
+const result = { role: 'user', content: [resultOf('c1')] } as const
+const answer = { role: 'assistant', content: 'a door' } as const
+
+function refusal(messages: unknown): string {
+  try {
+    historyEntries(messages, String)
+  } catch (error) {
+    return error instanceof ConfigurationError ? error.message : `not refused, but broken: ${String(error)}`
+  }
+  return 'taken'
+}
+
+describe('a history that is none', () => {
+  test.each<[string, unknown, string]>([
+    ['a text', 'hello', 'messages must be a list of messages of the Messages API, but it is "hello".'],
+    [
+      'a text in the list',
+      [user, 'hello'],
+      "messages[1] must be { role, content }, but it is \"hello\". Give { role: 'user', content: 'text' }.",
+    ],
+    [
+      'a system message',
+      [{ role: 'system', content: 'Be brief.' }, user],
+      'messages[0] has the role system. Give its text as the option `system`, and leave the message out.',
+    ],
+    [
+      'a message of a developer',
+      [{ role: 'developer', content: 'Be brief.' }],
+      'messages[0] has the role developer. Give its text as the option `system`, and leave the message out.',
+    ],
+    [
+      'an unknown role',
+      [user, { role: 'bot', content: 'x' }],
+      'messages[1] must have the role user or assistant, but it is "bot". Give one of these.',
+    ],
+    [
+      'an answer first',
+      [answer, user],
+      'messages[0] is of the assistant, and a conversation begins with the user. Begin with what the user said.',
+    ],
+    [
+      'no content',
+      [{ role: 'user' }],
+      'messages[0] must have a text or a list of blocks as content, but it is undefined. Give content.',
+    ],
+    ['an empty text', [user, { role: 'assistant', content: '' }], 'messages[1] is empty. Leave the message out.'],
+    ['no block', [{ role: 'user', content: [] }], 'messages[0] is empty. Leave the message out.'],
+    [
+      'an empty block',
+      [{ role: 'user', content: [{ type: 'text', text: '' }] }],
+      "messages[0].content[0] is no text block. One is { type: 'text', text }, with a text that is not empty.",
+    ],
+    [
+      'a call of the user',
+      [{ role: 'user', content: call.content }],
+      'messages[0].content[0] is a tool_use in a message of the user. It belongs into a message of the assistant.',
+    ],
+    [
+      'a result of the assistant',
+      [user, call, { role: 'assistant', content: result.content }],
+      'messages[2].content[0] is a tool_result in a message of the assistant. It belongs into a message of the user.',
+    ],
+    [
+      'a call without a result',
+      [user, call, answer],
+      'messages[2] comes without a result of the call "c1" of messages[1]. Give { type: \'tool_result\', tool_use_id, content } in a user message right behind the call.',
+    ],
+    [
+      'a remark in its place',
+      [user, call, user],
+      'messages[2] comes without a result of the call "c1" of messages[1]. Give { type: \'tool_result\', tool_use_id, content } in a user message right behind the call.',
+    ],
+    [
+      'a result without a call',
+      [user, result],
+      'messages[1] has a result of the call "c1", which no message before it made. Leave it out, or give the message with the call.',
+    ],
+    [
+      'two results of a call',
+      [user, call, result, result],
+      'messages[3] has a second result of the call "c1", or one that comes too late. A call has one result, in the message behind it.',
+    ],
+    [
+      'a result behind a remark',
+      [user, call, { role: 'user', content: [{ type: 'text', text: 'so' }, resultOf('c1')] }],
+      'messages[2] has the result of the call "c1" behind other content. Results come first.',
+    ],
+    [
+      'an id of a call again',
+      [user, call, result, call],
+      'messages[3] calls a tool under the id "c1" again. Each call of a conversation has an id of its own.',
+    ],
+    [
+      'a UIMessage',
+      [{ id: '1', role: 'user', parts: [{ type: 'text', text: 'hello' }] }],
+      'messages[0] is a UIMessage of the AI SDK. Convert the list first: messages: modelMessagesOf(uiMessages), from @halting/core/ui.',
+    ],
+    [
+      'a call of chat completions',
+      [user, { role: 'assistant', content: null, tool_calls: [] }],
+      "messages[1] has tool_calls, which are of OpenAI's chat completions. Give each call as a block of the content: { type: 'tool_use', id, name, input }.",
+    ],
+    [
+      'a result of chat completions',
+      [user, { role: 'tool', tool_call_id: 'c1', content: 'x' }],
+      "messages[1] has the role tool, which is of OpenAI's chat completions and the AI SDK. Give results as blocks of a user message: { type: 'tool_result', tool_use_id, content }.",
+    ],
+    [
+      'an image of chat completions',
+      [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'https://x.test/a.png' } }] }],
+      "messages[0].content[0] is a block of another API (image_url). Give { type: 'image', source: { type: 'url', url } }.",
+    ],
+    [
+      'a call of the AI SDK',
+      [user, { role: 'assistant', content: [{ type: 'tool-call' }] }],
+      "messages[1].content[0] is a block of another API (tool-call). Give { type: 'tool_use', id, name, input }.",
+    ],
+    [
+      'an entry of a transcript',
+      [{ kind: 'user', id: '1', message: user, origin: 'prompt' }],
+      'messages[0] is an entry of a transcript. Give transcript.messages(), or the messages of a RunOutcome.',
+    ],
+    [
+      'a message of the SDK',
+      [{ type: 'user', message: user }],
+      'messages[0] is a message of the SDK. Give its field message.',
+    ],
+    [
+      'a failure that says nothing',
+      [
+        user,
+        call,
+        { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c1', content: '', is_error: true }] },
+      ],
+      "messages[2].content[0] is no tool_result block. One is { type: 'tool_result', tool_use_id, content }.",
+    ],
+  ])('%s', (_what, messages, message) => {
+    expect(refusal(messages)).toBe(message)
+  })
+})
+
+describe('a history that is one', () => {
+  test.each<[string, readonly unknown[]]>([
+    ['ends with calls that wait', [user, call]],
+    [
+      'ends with a part of the results',
+      [user, { role: 'assistant', content: [...call.content, { ...call.content[0], id: 'c2' }] }, result],
+    ],
+    [
+      'has results in two messages',
+      [
+        user,
+        { role: 'assistant', content: [...call.content, { ...call.content[0], id: 'c2' }] },
+        result,
+        { role: 'user', content: [resultOf('c2')] },
+        answer,
+      ],
+    ],
+    [
+      'has a result without content',
+      [user, call, { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c1' }] }],
+    ],
+    [
+      'is a reply of the service as it came',
+      [
+        user,
+        {
+          id: 'msg_1',
+          type: 'message',
+          role: 'assistant',
+          model: 'm',
+          content: [{ type: 'text', text: 'hi' }],
+          stop_reason: 'end_turn',
+          usage: {},
+        },
+      ],
+    ],
+    [
+      'has blocks that only the service knows',
+      [user, { role: 'assistant', content: [{ type: 'server_tool_use', id: 's1', name: 'web_search', input: {} }] }],
+    ],
+  ])('%s', (_what, messages) => {
+    expect(refusal(messages)).toBe('taken')
+  })
+
+  test('keeps content apart from what the caller changes later, and knows results from words', () => {
+    const content = [{ ...resultOf('c1') }, { type: 'text', text: 'go on' }]
+    const entries = historyEntries([user, call, { role: 'user', content }], String)
+    content.length = 0
+    expect(entries.map((entry) => entry.kind === 'user' && entry.origin)).toEqual([
+      'prompt',
+      false,
+      'tool_results',
+      'prompt',
+    ])
+    expect(entries.map(({ id }) => id)).toEqual(['0', '1', '2', '3'])
+  })
+})
+
+type Block = { readonly type: string; readonly [field: string]: unknown }
+type Message = { readonly role: 'user' | 'assistant'; readonly content: readonly Block[] }
+
+const words = { type: 'text', text: 'words' }
+const callOf = (id: string): Block => ({ type: 'tool_use', id, name: 'Look', input: {} })
+
+/** A conversation: in each turn the user says something, the model makes so many calls, and gets their results. */
+const conversation = fc
+  .array(fc.record({ calls: fc.nat(2), speaks: fc.boolean() }), { minLength: 1, maxLength: 4 })
+  .map((turns) =>
+    turns.flatMap(({ calls, speaks }, turn): readonly Message[] => {
+      const ids = Array.from({ length: calls }, (_, index) => `${turn}-${index}`)
+      const results = ids.map((id) => resultOf(id) as Block)
+      return [
+        { role: 'user', content: [words] },
+        { role: 'assistant', content: [...(speaks || calls === 0 ? [words] : []), ...ids.map(callOf)] },
+        ...(calls === 0 ? [] : [{ role: 'user' as const, content: speaks ? [...results, words] : results }]),
+        { role: 'assistant', content: [words] },
+      ]
+    }),
+  )
+
+/** The same with one thing changed: a message or a block is left out, told twice, or in another place. */
+const changed = fc
+  .record({
+    messages: conversation,
+    how: fc.constantFrom('not', 'drop', 'twice', 'swap', 'drop block', 'swap blocks', 'end'),
+    at: fc.nat(20),
+  })
+  .map(({ messages, how, at }) => {
+    const index = at % messages.length
+    const [before, one, after] = [messages.slice(0, index), messages.slice(index, index + 1), messages.slice(index + 1)]
+    const withContent = (content: readonly Block[] = []): readonly Message[] =>
+      content.length === 0 ? [...before, ...after] : [...before, ...one.map((each) => ({ ...each, content })), ...after]
+    switch (how) {
+      case 'drop':
+        return [...before, ...after]
+      case 'twice':
+        return [...before, ...one, ...one, ...after]
+      case 'swap':
+        return [...before, ...after.slice(0, 1), ...one, ...after.slice(1)]
+      case 'drop block':
+        return withContent(one[0]?.content.slice(1))
+      case 'swap blocks':
+        return withContent(one[0]?.content.toReversed())
+      case 'end':
+        return [...before, ...one]
+      default:
+        return messages
+    }
+  })
+  .filter((messages) => messages.length > 0)
+
+/** With results for the calls of the last answer that have none: those may wait. */
+function closed(messages: readonly Message[]): readonly Message[] {
+  const last = messages.findLastIndex(({ role }) => role === 'assistant')
+  const answered = messages.slice(last + 1).flatMap(({ content }) => content.map((block) => block['tool_use_id']))
+  const open = (messages[last]?.content ?? []).filter(({ type, id }) => type === 'tool_use' && !answered.includes(id))
+  const results = open.map(({ id }) => resultOf(String(id)) as Block)
+  return results.length === 0 ? messages : [...messages, { role: 'user', content: results }]
+}
+
+/** To the API neighbours of one role are one message. Here results come right behind the message that calls. */
+function callsBeforeAnswer(messages: readonly Message[]): readonly string[] {
+  const isCalling = ({ role, content }: Message): boolean =>
+    role === 'assistant' && content.some(({ type }) => type === 'tool_use')
+  return messages.flatMap((message, index) =>
+    isCalling(message) && messages[index + 1]?.role === 'assistant' ? [`message ${index} calls before an answer`] : [],
+  )
+}
+
+test('takes exactly what the Messages API takes, but for the last calls, which may wait', () => {
+  const seen = { taken: 0, refused: 0 }
+  fc.assert(
+    fc.property(changed, (messages) => {
+      // The blocks are of the kinds that the API knows.
+      const problems = [...transcriptProblems(closed(messages) as never), ...callsBeforeAnswer(messages)]
+      const refused = refusal(messages)
+      seen[refused === 'taken' ? 'taken' : 'refused']++
+      expect([refused === 'taken', problems, refused]).toEqual([problems.length === 0, problems, refused])
+      // What is taken is shown as it was given.
+      const shown = refused === 'taken' ? Transcript.of(historyEntries(messages, String)).messages() : messages
+      const blocks = (of: readonly { readonly content: unknown }[]): unknown => of.flatMap(({ content }) => content)
+      expect(blocks(shown)).toEqual(blocks(messages))
+    }),
+    { numRuns: 2_000 },
+  )
+  expect(Math.min(seen.taken, seen.refused)).toBeGreaterThan(300)
+})

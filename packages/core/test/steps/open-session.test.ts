@@ -1,0 +1,159 @@
+// Holds rules of docs/spec.md: R-STEP-16, R-STEP-16c: what stores of many sessions have in common.
+import { array, assert, asyncProperty, constantFrom } from 'fast-check'
+import { expect, test } from 'vitest'
+import { HaltingError, streamRun, startRun } from '../../src/index.ts'
+import { createMemorySteps, createOpenSession, decodeRecords, type RecordBatch } from '../../src/steps/index.ts'
+import type { StepRecord } from '../../src/steps/index.ts'
+import { scriptedModel } from '../../src/testing/index.ts'
+
+/** A session whose store keeps what it is given in a list, and takes as long as it is told. */
+function opened(options: { readonly records?: readonly StepRecord[]; readonly fails?: () => Error } = {}) {
+  const batches: RecordBatch[] = []
+  const pending: (() => void)[] = []
+  let released = 0
+  const session = createOpenSession({
+    sessionId: 's',
+    head: { title: 'A title' },
+    fence: 7,
+    records: options.records ?? [],
+    write: async (batch) => {
+      batches.push(batch)
+      await new Promise<void>((resolve) => pending.push(resolve))
+      const error = options.fails?.()
+      if (error !== undefined) throw error
+    },
+    release: async () => void released++,
+  })
+  const go = async (): Promise<void> => {
+    for (let turn = 0; turn < 20; turn++) {
+      pending.shift()?.()
+      await new Promise<void>((resolve) => setImmediate(resolve))
+    }
+  }
+  return { session, batches, go, released: () => released }
+}
+
+const stage = (entries: number): StepRecord => ({ type: 'rewind', entries, after: null })
+
+async function recordsOfRun(): Promise<readonly StepRecord[]> {
+  const steps = createMemorySteps()
+  await streamRun(startRun({ prompt: 'go', sessionId: 's' }), { model: scriptedModel(['done']), steps }).result
+  return steps.records
+}
+
+test('hands on what comes together in one batch, and what comes meanwhile in the next', async () => {
+  const { session, batches, go } = opened()
+  session.log.append(stage(1))
+  session.log.append(stage(2))
+  const first = session.log.flush()
+  await new Promise<void>((resolve) => setImmediate(resolve))
+  session.log.append(stage(3))
+  const second = session.log.flush()
+  const third = session.log.flush()
+  session.log.append(stage(4))
+  await go()
+  await Promise.all([first, second, third])
+  expect(batches.map(({ first: number, records, isDurable }) => [number, records.length, isDurable])).toEqual([
+    [0, 2, true],
+    [2, 2, true],
+  ])
+})
+
+test('writes what nobody flushes, and a flush behind it makes it durable', async () => {
+  const { session, batches, go } = opened()
+  session.log.append(stage(1))
+  await go()
+  expect(batches).toEqual([{ first: 0, records: [JSON.stringify(stage(1))], isDurable: false }])
+  const flushed = session.log.flush()
+  await go()
+  await flushed
+  expect(batches.slice(1)).toEqual([{ first: 1, records: [], isDurable: true }])
+  expect(session.log.flush()).toBeUndefined()
+})
+
+test('any order of appends, flushes and writes stores every record once and in order, and settles each flush after its records', async () => {
+  await assert(
+    asyncProperty(array(constantFrom('append', 'flush', 'turn'), { maxLength: 40 }), async (steps) => {
+      const { session, batches, go } = opened()
+      let appended = 0
+      const flushes: Promise<void>[] = []
+      const early: boolean[] = []
+      for (const step of steps) {
+        if (step === 'append') session.log.append(stage(appended++))
+        else if (step === 'turn') await new Promise<void>((resolve) => setImmediate(resolve))
+        else {
+          const upTo = appended
+          const stored = (): number => batches.reduce((sum, { records }) => sum + records.length, 0)
+          flushes.push(Promise.resolve(session.log.flush()).then(() => void early.push(stored() < upTo)))
+        }
+      }
+      const closed = session.close()
+      for (let left = 0; left < 4; left++) await go()
+      await Promise.all([...flushes, closed])
+      expect(early).toEqual(flushes.map(() => false))
+      expect(batches.flatMap(({ records }) => records)).toEqual(
+        Array.from({ length: appended }, (_, entries) => JSON.stringify(stage(entries))),
+      )
+      let next = 0
+      for (const { first, records } of batches) {
+        expect(first).toBe(next)
+        next += records.length
+      }
+    }),
+    { numRuns: 50 },
+  )
+})
+
+test('a write that fails rejects its flush and all later ones, refuses records, and the lock is given back', async () => {
+  const { session, batches, go, released } = opened({ fails: () => new Error('the disk is full') })
+  session.log.append(stage(1))
+  const flushed = Promise.resolve(session.log.flush()).catch((error: unknown) => error)
+  await go()
+  const error = (await flushed) as HaltingError
+  expect(error).toBeInstanceOf(HaltingError)
+  expect([error.code, error.message]).toEqual([
+    'driver',
+    'The session s cannot be written: the disk is full. What it holds up to here is intact.',
+  ])
+  await expect(Promise.resolve(session.log.flush())).rejects.toBe(error)
+  expect(() => session.log.append(stage(2))).toThrow(error)
+  await expect(session.close()).rejects.toBe(error)
+  expect([batches.length, released()]).toEqual([1, 1])
+})
+
+test('tells how the newest run stands after each batch', async () => {
+  const { session, batches, go } = opened()
+  const records = await recordsOfRun()
+  for (const record of records.slice(0, -1)) session.log.append(record)
+  await go()
+  for (const record of records.slice(-1)) session.log.append(record)
+  const closed = session.close()
+  await go()
+  await closed
+  expect(batches.map(({ lastReason }) => lastReason)).toEqual([null, 'completed'])
+  expect(() => session.log.append(stage(1))).toThrow('The session s is closed.')
+})
+
+test('folds what is stored', async () => {
+  const records = decodeRecords(
+    's',
+    (await recordsOfRun()).map((record) => JSON.stringify(record)),
+  )
+  const ended = opened({ records }).session
+  expect([ended.ended.map(({ terminal }) => terminal.reason), ended.open, ended.fence, ended.head]).toEqual([
+    ['completed'],
+    undefined,
+    7,
+    { title: 'A title' },
+  ])
+  const open = opened({ records: records.slice(0, -1) }).session
+  expect(open.open).toEqual(records.slice(0, -1))
+})
+
+test('names a damaged record by session and number', () => {
+  const whole = JSON.stringify(stage(1))
+  expect(() => decodeRecords('s', [whole, '{'])).toThrow(/^Record 1 of the session s is damaged: /)
+  expect(() => decodeRecords('s', [whole, whole, '{"type":"rewind"}'])).toThrow(
+    /^Record 2 of the session s is damaged: entries /,
+  )
+})

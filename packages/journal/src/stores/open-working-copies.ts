@@ -1,0 +1,247 @@
+import { closeSync, fstatSync, readSync } from 'node:fs'
+import { readdir, rm, utimes } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
+import { HaltingError } from '@halting/core'
+import { codeOf, messageOf } from '@halting/core/adapters'
+import type { OpenSession, SessionHead, SessionStore, StoredSessionInfo } from '@halting/core/steps'
+import { makeDurableFolder, writeWhole } from '../files/durable.ts'
+import { takeLock } from '../files/lock.ts'
+import { openRegularSync } from '../files/regular-file.ts'
+import { payloadsFolder, type Payload } from '../format/payloads.ts'
+import { projectName, safeName } from '../sessions/session-folder.ts'
+import { copiedState, journalOfRecords, type TimedRecord } from './stored-journal.ts'
+import type { StoreSession, WorkingCopies, WorkingCopy } from './working-copies.ts'
+
+/** A store, and where the files of its sessions are. */
+export interface WorkingCopiesOptions {
+  readonly base: string
+  /** The store without credentials, for messages. */
+  readonly name: string
+  /** Connects. Called once, when something is first asked of the store. */
+  readonly connect: () => Promise<SessionStore>
+  /** Takes credentials out of what the store says. */
+  readonly redact?: (text: string) => string
+  /** Receives why a session cannot be read while others can. */
+  readonly onProblem?: (problem: string) => void
+}
+
+type Read = NonNullable<Awaited<ReturnType<SessionStore['read']>>>
+
+const extension = '.jsonl'
+const pageLength = 1_000
+/** Commands list sessions more than once: what was listed a moment ago is not asked for again. */
+const freshMs = 500
+
+/** The sessions of one store, with a file each: `registerWorkingCopies` has the journal write to the store what it writes to these files. */
+export class StoreWorkingCopies implements WorkingCopies {
+  readonly base: string
+  readonly #options: WorkingCopiesOptions
+  #connected: Promise<SessionStore> | undefined
+  readonly #refreshed = new Map<string, number>()
+  readonly #told = new Set<string>()
+
+  constructor(options: WorkingCopiesOptions) {
+    this.base = options.base
+    this.#options = options
+  }
+
+  async refresh(cwd?: string): Promise<void> {
+    const now = performance.now()
+    const last = Math.max(this.#refreshed.get('') ?? -Infinity, this.#refreshed.get(cwd ?? '') ?? -Infinity)
+    if (now - last < freshMs) return
+    const infos = await this.list(cwd)
+    const present = new Set<string>()
+    for (const info of infos) {
+      const path = this.#pathOf(info)
+      present.add(path)
+      if (!isCopyOf(path, info)) await this.#rebuild(path, info.sessionId)
+    }
+    for (const path of await this.#files(cwd)) if (!present.has(path)) await removeCopy(path)
+    this.#refreshed.set(cwd ?? '', performance.now())
+  }
+
+  /** The sessions of the store, the one that was written last first. @throws HaltingError */
+  async list(cwd?: string): Promise<readonly StoredSessionInfo[]> {
+    return this.#ask(async (store) => {
+      const found: StoredSessionInfo[] = []
+      for (let page: readonly StoredSessionInfo[] | undefined; page === undefined || page.length === pageLength;) {
+        const after = page?.at(-1)?.sessionId
+        page = await store.list({
+          limit: pageLength,
+          ...(cwd !== undefined && { cwd: resolve(cwd) }),
+          ...(after !== undefined && { after }),
+        })
+        found.push(...page)
+      }
+      return found
+    })
+  }
+
+  async open(copy: WorkingCopy): Promise<StoreSession> {
+    const { path, sessionId, ...head } = copy
+    const session = await this.#ask((store) => store.open(sessionId, headOf(head)))
+    try {
+      const read = await this.#ask((store) => store.read(sessionId))
+      if (read === undefined || read.records.length === 0) await rm(path, { force: true })
+      else if (!isCopyOf(path, read.info)) await this.#write(path, read)
+    } catch (thrown) {
+      await session.close().catch(() => undefined)
+      throw thrown
+    }
+    return this.#writing(session)
+  }
+
+  #writing(session: OpenSession): StoreSession {
+    return {
+      append: (record, timestamp) => {
+        const timed: TimedRecord = { ...record, timestamp }
+        this.#refreshed.clear()
+        try {
+          session.log.append(timed)
+        } catch (thrown) {
+          throw this.#errorOf(thrown)
+        }
+      },
+      flush: () => this.#try(async () => session.log.flush()),
+      close: () => this.#try(() => session.close()),
+    }
+  }
+
+  async remove(sessionId: string): Promise<void> {
+    this.#refreshed.clear()
+    await this.#ask((store) => store.remove(sessionId))
+  }
+
+  async removeOlderThan(moment: Date): Promise<number> {
+    this.#refreshed.clear()
+    return this.#ask((store) => store.removeOlderThan(moment))
+  }
+
+  /** Ends the connection, if there is one. */
+  async close(): Promise<void> {
+    const connected = this.#connected
+    if (connected === undefined) return
+    await this.#try(async () => (await connected).close())
+  }
+
+  /** Brings one file up to date. One that a process of this machine writes is up to date. */
+  async #rebuild(path: string, sessionId: string): Promise<void> {
+    await makeDurableFolder(dirname(path))
+    const lock = await takeLock(`${path}.lock`)
+    if (lock.kind !== 'locked') return
+    try {
+      const read = await this.#ask((store) => store.read(sessionId))
+      if (read === undefined || read.records.length === 0) await rm(path, { force: true })
+      else await this.#write(path, read)
+    } catch (thrown) {
+      // The others are listed all the same.
+      this.#tell(`The session ${sessionId} of ${this.#options.name} cannot be read: ${messageOf(thrown)}`)
+      await rm(path, { force: true })
+    } finally {
+      await lock.release()
+    }
+  }
+
+  #tell(problem: string): void {
+    if (this.#told.has(problem)) return
+    this.#told.add(problem)
+    this.#options.onProblem?.(problem)
+  }
+
+  async #write(path: string, { info, records }: Read): Promise<void> {
+    const { sessionId, cwd = '/', version = 'unknown', title } = info
+    const place = { sessionId, cwd, version, ...(title !== undefined && { title }) }
+    const { bytes, payloads } = journalOfRecords(place, info, records)
+    await writePayloads(payloadsFolder(path), payloads)
+    await writeWhole(path, bytes)
+    const changed = new Date(info.updatedAt)
+    // What lists sessions goes by it.
+    if (!Number.isNaN(changed.getTime())) await utimes(path, changed, changed)
+  }
+
+  #pathOf({ cwd = '/', sessionId }: StoredSessionInfo): string {
+    return join(this.base, projectName(resolve(cwd)), `${safeName(sessionId)}${extension}`)
+  }
+
+  async #files(cwd: string | undefined): Promise<readonly string[]> {
+    const projects = cwd === undefined ? await namesIn(this.base) : [projectName(resolve(cwd))]
+    const files: string[] = []
+    for (const project of projects)
+      for (const name of await namesIn(join(this.base, project)))
+        if (name.endsWith(extension) && name !== extension) files.push(join(this.base, project, name))
+    return files
+  }
+
+  #ask<T>(question: (store: SessionStore) => Promise<T>): Promise<T> {
+    return this.#try(async () => question(await (this.#connected ??= this.#options.connect())))
+  }
+
+  async #try<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work()
+    } catch (thrown) {
+      throw this.#errorOf(thrown)
+    }
+  }
+
+  /** A store is a package with classes of its own, so its errors are made ours; of what a driver says no password is told. */
+  #errorOf(thrown: unknown): HaltingError {
+    const { redact = (text) => text } = this.#options
+    const isOurs =
+      thrown instanceof HaltingError || (thrown instanceof Error && 'code' in thrown && thrown.code === 'driver')
+    const message = redact(messageOf(thrown))
+    return new HaltingError('driver', isOurs ? message : `The session store ${this.#options.name} failed: ${message}`)
+  }
+}
+
+function headOf({ cwd, version, title }: Omit<WorkingCopy, 'path' | 'sessionId'>): SessionHead {
+  return { cwd: resolve(cwd), version, ...(title !== undefined && { title }) }
+}
+
+/** Whether the file is as it was rebuilt from this state of its session. */
+function isCopyOf(path: string, { records, updatedAt }: Pick<StoredSessionInfo, 'records' | 'updatedAt'>): boolean {
+  try {
+    const file = openRegularSync(path)
+    try {
+      const start = Buffer.alloc(64 * 1_024)
+      const state = copiedState(start.subarray(0, readSync(file, start, 0, start.length, 0)))
+      return (
+        state !== undefined &&
+        state.records === records &&
+        state.updatedAt === updatedAt &&
+        fstatSync(file).size === state.headBytes + state.bytes
+      )
+    } finally {
+      closeSync(file)
+    }
+  } catch {
+    return false
+  }
+}
+
+/** The name of a payload is its hash: one that is there whole is not written again. */
+async function writePayloads(folder: string, payloads: readonly Payload[]): Promise<void> {
+  if (payloads.length === 0) return
+  await makeDurableFolder(folder)
+  for (const { sha256, text } of payloads) await writeWhole(join(folder, sha256), text)
+}
+
+/** The session is gone from the store. What lies beside its file goes when it is old. */
+async function removeCopy(path: string): Promise<void> {
+  const lock = await takeLock(`${path}.lock`).catch(() => undefined)
+  if (lock?.kind !== 'locked') return
+  try {
+    await rm(path, { force: true })
+  } finally {
+    await lock.release()
+  }
+}
+
+async function namesIn(folder: string): Promise<readonly string[]> {
+  try {
+    return await readdir(folder)
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return []
+    throw error
+  }
+}

@@ -1,0 +1,359 @@
+// Holds rules of docs/spec.md: R-STORE-1, R-STORE-2, R-STORE-3, R-STORE-4, R-STORE-7: sessions in a store, with a file each.
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { resume, startRun, streamRun } from '@halting/core'
+import { scriptedModel, type ScriptedReply } from '@halting/core/testing'
+import type { StepRecord } from '@halting/core/steps'
+import * as fc from 'fast-check'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { JournalEncoder } from '../../src/format/encoder.ts'
+import { openJournal, openNewJournal } from '../../src/open-journal.ts'
+import { parseJournal, readJournal, readTimedRecords } from '../../src/read-journal.ts'
+import { cleanUpSessions } from '../../src/sessions/cleanup.ts'
+import { copySession } from '../../src/sessions/copy-session.ts'
+import { forkSession } from '../../src/sessions/fork-session.ts'
+import { projectsOf, sessionFile, sessionsOf } from '../../src/sessions/session-folder.ts'
+import { deleteSession, discardSession, storedSessions } from '../../src/sessions/stored-sessions.ts'
+import { StoreWorkingCopies } from '../../src/stores/open-working-copies.ts'
+import { sessionStoreKey, sessionStoreName, sessionStoreVariable } from '../../src/stores/store-place.ts'
+import { journalOfRecords } from '../../src/stores/stored-journal.ts'
+import { registerWorkingCopies, type WorkingCopies } from '../../src/stores/working-copies.ts'
+import { drawn } from '../../../core/test/support/deep.ts'
+import { added, drawnSessionId, record, shared, start } from '../support/drawn-records.ts'
+import { MemorySessionStore, StoreTable } from '../support/memory-store.ts'
+
+const [first, second] = ['11111111-2222-4333-8444-555555555555', '21111111-2222-4333-8444-555555555555']
+const url = 'postgres://ann:secret@db/halting'
+const script: readonly ScriptedReply[] = [
+  { text: 'I look.', toolCalls: [{ name: 'Look' }, { name: 'Look', input: { n: 2 } }] },
+  { toolCalls: [{ name: 'Look', input: { text: 'ä😀' } }] },
+  'done',
+]
+const ran: string[] = []
+const tools = [
+  {
+    name: 'Look',
+    description: '',
+    inputSchema: { type: 'object' },
+    readOnly: true,
+    execute: (input: unknown) => {
+      ran.push(JSON.stringify(input))
+      return { content: [{ type: 'text' as const, text: 'seen' }] }
+    },
+  },
+]
+
+let home: string
+let table: StoreTable
+let releases: (() => void)[]
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), 'halting-stores-'))
+  table = new StoreTable()
+  releases = []
+  ran.length = 0
+})
+afterEach(() => {
+  for (const release of releases) release()
+  rmSync(home, { recursive: true, force: true })
+})
+
+/** The place of sessions, as a process of this machine has it; another machine has another home. */
+const placeIn = (own: string = home) => ({ cwd: '/work', home: own, env: { [sessionStoreVariable]: url } })
+
+function openStore(store: MemorySessionStore = new MemorySessionStore(table), own: string = home): WorkingCopies {
+  const { base } = sessionsOf(placeIn(own))
+  const problems: string[] = []
+  const copies = new StoreWorkingCopies({
+    base,
+    name: sessionStoreName(url),
+    connect: async () => store,
+    redact: (text) => text.replaceAll('secret', '***'),
+    onProblem: (problem) => problems.push(problem),
+  })
+  releases.push(registerWorkingCopies(copies))
+  return copies
+}
+
+const optionsOf = (sessionId: string, own: string = home) => ({
+  path: sessionFile({ ...placeIn(own), sessionId }),
+  sessionId,
+  cwd: '/work',
+  version: '0.1.0',
+})
+
+async function ask(sessionId: string, prompt: string, own: string = home): Promise<string> {
+  const journal = await openJournal(optionsOf(sessionId, own))
+  const begun = startRun({ prompt, sessionId, transcript: journal.transcript })
+  const run = streamRun(begun, {
+    model: scriptedModel(script, { maxOutputTokens: 1_000 }),
+    tools,
+    steps: journal.steps(),
+  })
+  const { reason } = await run.result
+  await journal.close()
+  return reason
+}
+
+const recordsIn = (sessionId: string): StepRecord[] =>
+  (table.rows.get(sessionId)?.records ?? []).map((json): StepRecord => JSON.parse(json))
+
+/** The lines of messages, as other readers know them. */
+const messagesIn = (path: string): unknown[] =>
+  readFileSync(path, 'utf8')
+    .trimEnd()
+    .split('\n')
+    .map((line): { uuid?: string; parentUuid?: string; message?: unknown; timestamp?: string } => JSON.parse(line))
+    .filter(({ message }) => message !== undefined)
+    .map(({ uuid, parentUuid, message, timestamp }) => ({ uuid, parentUuid, message, timestamp }))
+
+describe('a session in a store', () => {
+  test('has its records there, and a file that says the same', async () => {
+    openStore()
+    expect(await ask(first, 'go')).toBe('completed')
+    const { path } = optionsOf(first)
+    const written = await readJournal(path)
+    expect(recordsIn(first).map(({ timestamp: _, ...rest }: StepRecord & { timestamp?: string }) => rest)).toEqual(
+      JSON.parse(JSON.stringify(written.runs.flat())),
+    )
+    expect(statSync(path).mode & 0o777).toBe(0o600)
+    expect(path).not.toContain('secret')
+  })
+
+  test('has the same messages in the file that is rebuilt, with the times of then', async () => {
+    const copies = openStore()
+    await ask(first, 'go')
+    const { path } = optionsOf(first)
+    const [messages, before] = [messagesIn(path), await readTimedRecords(path)]
+    rmSync(path)
+    await copies.refresh()
+    expect(messages.length).toBeGreaterThan(5)
+    expect(messagesIn(path)).toEqual(messages)
+    expect(await readTimedRecords(path)).toEqual(before)
+  })
+
+  test('continues on another machine, and here again, with nothing twice', async () => {
+    openStore()
+    await ask(first, 'go')
+    const elsewhere = mkdtempSync(join(tmpdir(), 'halting-elsewhere-'))
+    try {
+      openStore(new MemorySessionStore(table, 'process 2'), elsewhere)
+      await ask(first, 'more', elsewhere)
+      await ask(first, 'again')
+      const { ended, transcript, close } = await openJournal(optionsOf(first)).then((journal) => ({
+        ended: journal.ended,
+        transcript: journal.transcript,
+        close: () => journal.close(),
+      }))
+      await close()
+      expect(ended.map(({ terminal }) => terminal.reason)).toEqual(['completed', 'completed', 'completed'])
+      const prompts = transcript.since(0).filter((each) => each.kind === 'user' && each.origin === 'prompt')
+      expect(prompts).toHaveLength(3)
+      expect(ran).toHaveLength(9)
+    } finally {
+      rmSync(elsewhere, { recursive: true, force: true })
+    }
+  })
+
+  test('goes by the store after a kill at any record: what only the file has is not part of it, and nothing runs twice', async () => {
+    openStore()
+    await ask(first, 'go')
+    const records = recordsIn(first)
+    const calls = (some: readonly StepRecord[]): number =>
+      some.filter((each) => each.type === 'result' && each.key.includes('/tool:')).length
+    for (let kept = 1; kept < records.length; kept++) {
+      table = new StoreTable()
+      openStore()
+      const options = optionsOf(first)
+      rmSync(options.path, { force: true })
+      const killed = await openNewJournal(options)
+      for (const each of records.slice(0, kept)) killed.log.append(each)
+      await killed.log.flush()
+      await killed.close()
+      // It wrote one record more, which only its file has.
+      const line = new JournalEncoder(options).linesOf(records[kept] as StepRecord).lines
+      writeFileSync(options.path, `${readFileSync(options.path, 'utf8')}${line}`)
+      ran.length = 0
+      const next = await openJournal(options)
+      expect(next.open).toHaveLength(kept)
+      const replies = next.open?.filter((each) => each.type === 'result' && each.key.includes('/model:')).length ?? 0
+      const model = scriptedModel(script.slice(replies), { maxOutputTokens: 1_000 })
+      const { reason } = await resume(next.open ?? [], { model, tools }, next.transcript, next.log).loop.result
+      await next.close()
+      expect(reason).toBe('completed')
+      expect(calls(recordsIn(first))).toBe(3)
+      expect(ran).toHaveLength(3 - calls(records.slice(0, kept)))
+    }
+  })
+
+  test('is refused where another process has it, by the name that the store gives', async () => {
+    openStore()
+    await ask(first, 'go')
+    const other = await new MemorySessionStore(table, 'process 7 on b').open(first)
+    await expect(openJournal(optionsOf(first))).rejects.toThrow(`The session ${first} is in use by process 7 on b.`)
+    await other.close()
+    expect(existsSync(`${optionsOf(first).path}.lock`)).toBe(false)
+  })
+
+  test('writes nothing after another process has taken it', async () => {
+    openStore()
+    const journal = await openJournal(optionsOf(first))
+    const row = table.rows.get(first)
+    if (row !== undefined) row.fence++
+    journal.log.append({ type: 'rewind', entries: 0, after: null })
+    await expect(Promise.resolve(journal.log.flush())).rejects.toThrow('was taken over')
+    await expect(journal.close()).rejects.toThrow('was taken over')
+    expect(recordsIn(first)).toEqual([])
+  })
+
+  test('goes back, and is still there on the other side', async () => {
+    const copies = openStore()
+    await ask(first, 'one')
+    await ask(first, 'two')
+    const journal = await openJournal(optionsOf(first))
+    const prompts = journal.transcript.since(0).filter((each) => each.kind === 'user' && each.origin === 'prompt')
+    await journal.rewind(prompts[1]?.id ?? '')
+    const left = journal.transcript.length
+    await journal.close()
+    rmSync(optionsOf(first).path)
+    await copies.refresh()
+    const again = await openJournal(optionsOf(first))
+    expect(again.transcript.length).toBe(left)
+    expect(again.isRewound).toBe(true)
+    await again.close()
+  })
+})
+
+describe('many sessions of a store', () => {
+  test('are listed with those of other machines, and without those that are gone', async () => {
+    openStore()
+    await ask(first, 'one')
+    const elsewhere = new MemorySessionStore(table, 'process 2')
+    const foreign = await elsewhere.open(second, { cwd: '/other', title: 'Other' })
+    for (const each of recordsIn(first)) foreign.log.append(each)
+    await foreign.close()
+    const copies = openStore()
+    expect((await storedSessions(placeIn(), 'all')).map(({ sessionId }) => sessionId)).toEqual([second, first])
+    expect((await storedSessions(placeIn(), 'of this folder')).map(({ sessionId }) => sessionId)).toEqual([first])
+    expect(projectsOf(placeIn()).base).not.toBe(copies.base)
+    table.rows.delete(second)
+    openStore()
+    expect((await storedSessions(placeIn(), 'all')).map(({ sessionId }) => sessionId)).toEqual([first])
+  })
+
+  test('are read again only where they changed', async () => {
+    openStore()
+    await ask(first, 'one')
+    await ask(second, 'two')
+    openStore()
+    await storedSessions(placeIn(), 'all')
+    const store = new MemorySessionStore(table)
+    openStore(store)
+    await storedSessions(placeIn(), 'all')
+    expect(store.asked).toBe(1)
+  })
+
+  test('are forked, removed and discarded in the store, too', async () => {
+    openStore()
+    await ask(first, 'one')
+    await forkSession(optionsOf(first).path, optionsOf(second))
+    expect(recordsIn(second)).toHaveLength(recordsIn(first).length)
+    const [file] = (await storedSessions(placeIn(), 'all')).filter(({ sessionId }) => sessionId === first)
+    if (file === undefined) throw new Error('it is listed')
+    await deleteSession(file)
+    expect([...table.rows.keys()]).toEqual([second])
+    expect(existsSync(file.path)).toBe(false)
+    const third = '31111111-2222-4333-8444-555555555555'
+    const journal = await openNewJournal(optionsOf(third))
+    await journal.close()
+    await discardSession(journal)
+    expect([...table.rows.keys()]).toEqual([second])
+  })
+
+  test('go when they are old', async () => {
+    openStore()
+    await ask(first, 'one')
+    const { sessions } = await cleanUpSessions(placeIn(), { days: 30, now: new Date(Date.UTC(2026, 5, 1)) })
+    expect(sessions).toBe(1)
+    expect(table.rows.size).toBe(0)
+  })
+
+  test('are listed although one of them is damaged', async () => {
+    openStore()
+    await ask(first, 'one')
+    await ask(second, 'two')
+    table.rows.get(first)?.records.push('damaged')
+    const row = table.rows.get(first)
+    if (row !== undefined) row.updatedAt = table.now()
+    openStore()
+    expect((await storedSessions(placeIn(), 'all')).map(({ sessionId }) => sessionId)).toEqual([second])
+  })
+})
+
+describe('a copy', () => {
+  test('from a store to files and back has the same records and times', async () => {
+    openStore()
+    await ask(first, 'one')
+    const files = { cwd: '/work', home, env: {} }
+    const path = sessionFile({ ...files, sessionId: first })
+    await copySession(optionsOf(first).path, { path, version: '0.1.0' })
+    const before = await readTimedRecords(optionsOf(first).path)
+    expect(await readTimedRecords(path)).toEqual(before)
+    await expect(copySession(path, optionsOf(first))).rejects.toThrow('is there already')
+    table.rows.delete(first)
+    rmSync(optionsOf(first).path)
+    await copySession(path, optionsOf(first))
+    rmSync(optionsOf(first).path)
+    await openStore().refresh()
+    expect(await readTimedRecords(optionsOf(first).path)).toEqual(before)
+  })
+})
+
+describe('what is said of a store', () => {
+  test.each([
+    ['postgres://ann:secret@db:5433/halting?sslmode=require&password=x', 'postgres://db:5433/halting'],
+    ['postgresql://db/halting', 'postgresql://db/halting'],
+    ['postgres:///halting?host=/run/pg', 'postgres:///halting?host=/run/pg'],
+    ['postgres://ann:se cret@[', 'the session store'],
+    ['sqlite:/home/ann/halting.db', 'sqlite:/home/ann/halting.db'],
+  ])('of %s is %s', (value, name) => {
+    expect(sessionStoreName(value)).toBe(name)
+  })
+
+  test('tells no password in an error', async () => {
+    const store = new MemorySessionStore(table)
+    store.isBroken = true
+    openStore(store)
+    await expect(storedSessions(placeIn(), 'all')).rejects.toThrow(
+      'The session store postgres://db/halting failed: connection refused for ann:***@db',
+    )
+  })
+
+  test('a new password is the same store, another user or database is not', () => {
+    expect(sessionStoreKey('postgres://ann:new@db/halting')).toBe(sessionStoreKey(url))
+    expect(sessionStoreKey('postgres://bob:secret@db/halting')).not.toBe(sessionStoreKey(url))
+    expect(sessionStoreKey('postgres://ann:secret@db/other')).not.toBe(sessionStoreKey(url))
+  })
+
+  test('a store that nobody opened is not written as files', async () => {
+    await expect(openJournal(optionsOf(first))).rejects.toThrow('belong to a session store')
+    await expect(storedSessions(placeIn(), 'all')).rejects.toThrow('belong to a session store')
+    expect(existsSync(optionsOf(first).path)).toBe(false)
+  })
+})
+
+test('any records come out of the file of a session as they went into the store', () => {
+  const place = { sessionId: drawnSessionId, cwd: '/project', version: '0' }
+  fc.assert(
+    fc.property(added, fc.array(record, { maxLength: 25 }), (entries, records) => {
+      const all = shared([start(entries, 'run1'), ...records])
+      const stored = all.map((each): StepRecord => JSON.parse(JSON.stringify(each)))
+      const time = '2026-01-01T00:00:00.000Z'
+      const info = { createdAt: time, updatedAt: time, records: all.length }
+      const { bytes, payloads } = journalOfRecords(place, info, stored)
+      expect(payloads).toEqual([])
+      expect(parseJournal(bytes, 'x.jsonl').runs.flat()).toEqual(stored)
+    }),
+    { numRuns: drawn(200) },
+  )
+})
