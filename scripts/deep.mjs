@@ -60,6 +60,17 @@ const checks = {
     needs: 'nothing',
     ...tests(['packages/journal/test/kills.test.ts'], { count: 'HALTING_KILLS' }, { HALTING_KILLS: '5000' }),
   },
+  stores: {
+    proves:
+      'sessions in SQLite and PostgreSQL that are killed at every record and at random come to their end with nothing done twice',
+    takes: '1 hour; --count=1000',
+    needs: 'a package registry, which brings a newer Node and better-sqlite3; the server of PostgreSQL',
+    ...tests(
+      ['packages/store-sqlite/test', 'packages/store-postgres/test'],
+      { count: 'HALTING_KILLS' },
+      { HALTING_KILLS: '1000' },
+    ),
+  },
   goals: {
     proves:
       'drawn runs with goals, killed and gone on with: what is told was checked and recorded, and a run is done only where its goals hold',

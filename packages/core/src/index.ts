@@ -81,6 +81,7 @@ export type {
   Usage,
 } from './messages.ts'
 export type { BudgetLease } from './budget/lease.ts'
+export { sharedBudget, type SharedBudgetLimits, type SharedRunBudget } from './budget/run-budget.ts'
 export type {
   StandingBudget,
   StandingBudgets,

@@ -182,7 +182,7 @@ function streamState(start: RunState, options: RunOptions, context: RunSurroundi
     const stopListening = onStalled(() => stallable.break())
     let ended: FinishedRun
     try {
-      const state = context.resumed === true ? start : begun(withGoals(start, run, context), run, ports, put)
+      const state = entered(start, run, { ...context, inForce }, ports, put)
       const reached = Math.max(state.spent.now, context.recordedUntil ?? 0)
       // A limit that was set in the turn that is open holds from the start: that turn may have taken longer than the one before it allows.
       const limitMs = contextWith(run, inForce).settings.maxDurationMs
@@ -375,6 +375,21 @@ function checkStart(start: RunState, { goals }: RunContext, how: RunSurroundings
   const standing = [goal?.specs ?? [], how.inForce?.until ?? []]
   if (standing.some((each) => isSameGoals(specs, each))) return
   inbox.set({ until: specs })
+}
+
+/** The state that the loop begins with: that of a run which begins, or of one that is resumed or replayed. */
+function entered(
+  start: RunState,
+  context: RunContext,
+  how: RunSurroundings & Required<Pick<RunSurroundings, 'inForce'>>,
+  ports: RunPorts,
+  emit: Emit,
+): RunState {
+  if (how.resumed !== true) return begun(withGoals(start, context, how), context, ports, emit)
+  const { model } = contextWith(context, how.inForce)
+  // A replay tells the beginning itself, from the record.
+  if (ports.isResumed) emit({ type: 'run_start', run: start.run, model: model.id, isResumed: true })
+  return start
 }
 
 /** Puts the beginning on record, and the moment of it into the state. */

@@ -1,6 +1,7 @@
 import { isBackground, type Background } from './background.ts'
 import { tokenTargetBound } from './budget/token-target.ts'
 import { isBudgetLease, type BudgetLease } from './budget/lease.ts'
+import { isSharedBudget, ledgerOfBudget, type SharedRunBudget } from './budget/run-budget.ts'
 import { isStandingBudgets, type StandingBudgets } from './budget/standing.ts'
 import { Ledger } from './budget/ledger.ts'
 import { nanosOf, type Prices } from './budget/prices.ts'
@@ -107,6 +108,8 @@ export interface RunOptions {
   readonly maxRunUsd?: number
   /** A share of a budget that other sessions spend from, too: it holds beside `maxBudgetUsd`. */
   readonly lease?: BudgetLease
+  /** A budget that several runs of this process spend from at once (`sharedBudget`); the other limits hold as well. */
+  readonly budget?: SharedRunBudget
   /** Budgets that go on beyond runs and processes, such as so many dollars a day: each request takes from them before it is made (spec R-STAND-1). */
   readonly standing?: StandingBudgets
   /** Tokens of the whole run, input (cached too) plus output, subagents too; reserved like dollars. */
@@ -224,6 +227,7 @@ const loopChecks: { readonly [option in keyof RunOptions]-?: Given } = {
   maxBudgetUsd: isNumber,
   maxRunUsd: isNumber,
   lease: isBudgetLease,
+  budget: isSharedBudget,
   standing: isStandingBudgets,
   maxTotalTokens: isNumber,
   maxDurationMs: isNumber,
@@ -292,6 +296,7 @@ export function settingsOf(options: RunOptions): RunSettings {
     maxTurns: options.maxTurns ?? usualMaxTurns,
     maxBudgetUsd: options.maxBudgetUsd ?? Infinity,
     lease: options.lease ?? null,
+    budget: options.budget ?? null,
     standing: options.standing ?? null,
     maxRunUsd: Math.min(options.maxRunUsd ?? Infinity, guard.usd ?? Infinity),
     maxTotalTokens: Math.min(totalTokensLimit(options), guard.tokens ?? Infinity),
@@ -446,15 +451,17 @@ function runGoalsOf(options: RunOptions): RunGoals {
   }
 }
 
-/** The session's line, below that of its lease. */
+/** The session's line, below those of its lease and of the budget that it shares with others. */
 export function sessionLedger({
   lease,
+  budget,
   standing,
   maxBudgetUsd,
-}: Pick<RunSettings, 'lease' | 'standing' | 'maxBudgetUsd'>): Ledger {
+}: Pick<RunSettings, 'lease' | 'budget' | 'standing' | 'maxBudgetUsd'>): Ledger {
   const limits = { nanos: nanosOf(maxBudgetUsd) }
-  const isMeasured = standing !== null
-  return lease === null ? Ledger.create(limits, { isMeasured }) : Ledger.under(lease, limits, { isMeasured })
+  const above = budget === null ? undefined : ledgerOfBudget(budget)
+  const place = { isMeasured: standing !== null, above }
+  return lease === null ? Ledger.create(limits, place) : Ledger.under(lease, limits, place)
 }
 
 /** Where the limits of a run are kept, and above it those of its session. */

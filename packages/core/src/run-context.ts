@@ -2,6 +2,7 @@ import type { CameToEnd } from './agent-figures.ts'
 import type { RetryLimits } from './allowance.ts'
 import type { Background } from './background.ts'
 import type { BudgetLease } from './budget/lease.ts'
+import type { SharedRunBudget } from './budget/run-budget.ts'
 import type { StandingBudgets } from './budget/standing.ts'
 import type { HeldBack, Ledger } from './budget/ledger.ts'
 import type { Prices } from './budget/prices.ts'
@@ -57,6 +58,8 @@ export interface RunSettings {
   readonly maxBudgetUsd: number
   /** What other sessions spend from too; null: nothing but `maxBudgetUsd` holds. */
   readonly lease: BudgetLease | null
+  /** What it spends together with other runs of this process; null for nothing. */
+  readonly budget: SharedRunBudget | null
   /** What hold beyond this session and its process; null for none. */
   readonly standing: StandingBudgets | null
   /** For this run alone: what was said, or a cost guard's bound. */

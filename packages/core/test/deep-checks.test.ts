@@ -19,6 +19,7 @@ test('without a name the long checks are listed, with what each proves, takes an
       'corpus',
       'tests',
       'kills',
+      'stores',
       'goals',
       'budgets',
       'waits',

@@ -227,7 +227,7 @@ function endsOfPaths(): ReadonlySet<string> {
 
 /** Entries of our packages that are named, and that no package exports. */
 function unknownEntries(text: string): readonly string[] {
-  return (text.match(/@halting\/[a-z]+(?:\/[a-z-]+)*/g) ?? []).filter((name) => !entries.has(name))
+  return (text.match(/@halting\/[a-z]+(?:-[a-z]+)*(?:\/[a-z-]+)*/g) ?? []).filter((name) => !entries.has(name))
 }
 
 function exists(url: URL): boolean {

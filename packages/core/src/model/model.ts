@@ -72,12 +72,31 @@ export type ModelUpdate =
       /** The text to append. */
       readonly text: string
     }
+  /** Some more of what the model thinks, in block `index`. */
   | {
       readonly type: 'thinking_delta'
       /** Index of the block in the message. */
       readonly index: number
       /** The reasoning to append. */
       readonly text: string
+    }
+  /** Block `index` is a call of a tool, whose input follows in pieces. Again for the same block where the service begins it anew. */
+  | {
+      readonly type: 'tool_input_start'
+      /** Index of the block in the message. */
+      readonly index: number
+      /** Id of the call. */
+      readonly callId: string
+      /** Name of the tool. */
+      readonly name: string
+    }
+  /** Some more of the input of the call in block `index`. The complete block has the input that counts. */
+  | {
+      readonly type: 'tool_input_delta'
+      /** Index of the block in the message. */
+      readonly index: number
+      /** The next piece of the JSON text of the input. */
+      readonly json: string
     }
   /** Block `index` is complete, and stands as it was told: a read-only tool may start now. */
   | {

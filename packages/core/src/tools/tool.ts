@@ -5,8 +5,8 @@ import type { TaskNews } from '../background.ts'
 import type { Goal } from '../goals/goal.ts'
 import type { AskModel } from '../hooks/questions.ts'
 import type { Model } from '../model/model.ts'
-import type { OutputSchema } from '../output-schema.ts'
 import type { PermissionUpdate } from './permission-update.ts'
+import type { OutputSchema } from './structured-output.ts'
 
 /** What a tool gives back; a string is the plain form. `content` is bounded by the tool: everything that the model sees is. */
 export interface ToolOutput {
