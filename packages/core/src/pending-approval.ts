@@ -12,6 +12,7 @@ export interface PendingApproval {
   readonly callId: string
   /** The name of the tool. */
   readonly tool: string
+  /** The input of the call. */
   readonly input: JsonObject
   /** Why a person is asked, in one sentence. */
   readonly reason: string

@@ -70,6 +70,7 @@ export function checkApprovals(approvals: object, transcript: Transcript): void 
 export class InvalidAnswer {
   readonly behavior = 'deny'
   readonly isInvalid = true
+  /** What was wrong with the answer. */
   readonly message: string
 
   constructor(message: string) {
