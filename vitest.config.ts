@@ -156,6 +156,9 @@ export default defineConfig({
       project('explorer', ['packages/explorer/test/**/*.test.ts'], { alias: ofExplorer }),
       project('models', ['packages/models/test/**/*.test.ts'], { alias: withBuiltCore }),
       project('journal', ['packages/journal/test/**/*.test.ts'], { alias: withBuiltCore, changesProcess: true }),
+      // They share a harness with the tests of core.
+      project('store-sqlite', ['packages/store-sqlite/test/**/*.test.ts'], { alias: fromSources }),
+      project('store-postgres', ['packages/store-postgres/test/**/*.test.ts'], { alias: fromSources }),
       project('telemetry', ['packages/telemetry/test/**/*.test.ts'], { alias: withBuiltCore }),
       project('policy', ['packages/policy/test/**/*.test.ts'], { alias: withBuiltCore, changesProcess: true }),
       project('agent', ['packages/agent/test/**/*.test.ts'], { alias: withBuiltCore, changesProcess: true }),

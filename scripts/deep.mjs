@@ -60,6 +60,17 @@ const checks = {
     needs: 'nothing',
     ...tests(['packages/journal/test/kills.test.ts'], { count: 'HALTING_KILLS' }, { HALTING_KILLS: '5000' }),
   },
+  stores: {
+    proves:
+      'sessions in SQLite and PostgreSQL that are killed at every record and at random come to their end with nothing done twice',
+    takes: '1 hour; --count=1000',
+    needs: 'a package registry, which brings a newer Node and better-sqlite3; the server of PostgreSQL',
+    ...tests(
+      ['packages/store-sqlite/test', 'packages/store-postgres/test'],
+      { count: 'HALTING_KILLS' },
+      { HALTING_KILLS: '1000' },
+    ),
+  },
   goals: {
     proves:
       'drawn runs with goals, killed and gone on with: what is told was checked and recorded, and a run is done only where its goals hold',
@@ -132,6 +143,15 @@ const checks = {
     takes: '3 minutes',
     needs: 'a build (made first), a package registry',
     ...script('packed'),
+  },
+  types: {
+    proves:
+      'programs compile strictly against every entry, as ES modules, CommonJS and for bundlers, by TypeScript 5.4, 5.9 and the newest',
+    takes: '3 minutes',
+    needs: 'a build (made first), a package registry',
+    command: ['node', 'scripts/consumers.mjs'],
+    counts: 'consumers',
+    isBuilt: true,
   },
   mcp: {
     proves: 'the MCP client passes the conformance kit of the protocol',

@@ -1,7 +1,7 @@
 // The Nodes that a release is tried on: the oldest that package.json promises, and the newest with long-term support.
 // npm has their binaries as packages, one for each platform; they are kept in .tmp/nodes.
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { root } from './packages.mjs'
@@ -24,6 +24,18 @@ export function nodesToTry() {
 /** The newest with long-term support alone, for programs of others that want one. */
 export function newestNode() {
   return attempt('the newest LTS', newestLts)
+}
+
+/** The newest of those that are here already, with long-term support; asks no registry. */
+export function installedNode() {
+  return attempt('the newest LTS here', () => {
+    const versions = existsSync(store) ? readdirSync(store) : []
+    for (const version of versions.toSorted((a, b) => Number(b.split('.')[0]) - Number(a.split('.')[0]))) {
+      const node = installed(version)
+      if (node.isLts) return node
+    }
+    throw new Error('npm run deep -- stores brings one')
+  })
 }
 
 function attempt(title, find) {

@@ -307,7 +307,7 @@ function isReply(record: StepRecord): boolean {
 }
 
 /** The same text for the same value, whatever the order of its fields. */
-function canonical(value: unknown): string {
+export function canonical(value: unknown): string {
   return (
     JSON.stringify(value, (_field, part: unknown) =>
       typeof part === 'object' && part !== null && !Array.isArray(part)

@@ -4,7 +4,21 @@ export {
   type StepEngineProblem,
   type CheckedStore,
 } from './check-driver.ts'
+export {
+  checkSessionStore,
+  type CheckedConnection,
+  type CheckedSessionStore,
+  type SessionStoreCheckOptions,
+} from './check-session-store.ts'
 export type { CheckedSession } from './driver-worker.ts'
+export {
+  expectRun,
+  RunAssertionError,
+  type EndedRunSubject,
+  type RunExpectations,
+  type RunLimitsExpected,
+} from './expect-run.ts'
 export * from './fake-clock.ts'
+export type { InputMatcher } from './input-matcher.ts'
 export * from './scripted-model.ts'
 export * from './validate-transcript.ts'

@@ -14,8 +14,16 @@ export interface AgUiInterrupt {
 
 /** How an AG-UI run ended: done, waiting for answers, or cancelled. */
 export type AgUiOutcome =
-  | { readonly type: 'success' | 'cancelled' }
-  | { readonly type: 'interrupt'; readonly interrupts: readonly AgUiInterrupt[] }
+  | {
+      /** Which event. */
+      readonly type: 'success' | 'cancelled'
+    }
+  | {
+      /** Which event. */
+      readonly type: 'interrupt'
+      /** The calls that wait. */
+      readonly interrupts: readonly AgUiInterrupt[]
+    }
 
 /** Payloads of `CUSTOM` events by their names. */
 export interface AgUiCustomValues {
@@ -34,19 +42,44 @@ export interface AgUiCustomValues {
   /** How the run ended; before the last event. */
   readonly 'halting.ending': HaltingDataParts['data-halting-ending']
   /** A call waits for a person while the run goes on: answer with `RunStream.answer`. */
-  readonly 'halting.approval': { readonly approvalId: string; readonly toolCallId: string; readonly reason: string }
+  readonly 'halting.approval': {
+    /** What the answer is given by: `RunStream.answer`, or the id of the call where the run has ended. */
+    readonly approvalId: string
+    /** Id of the call. */
+    readonly toolCallId: string
+    /** Why, in one sentence. */
+    readonly reason: string
+  }
   /** Messages and calls of an attempt that failed: remove them. */
-  readonly 'halting.retracted': { readonly messageIds: readonly string[]; readonly toolCallIds: readonly string[] }
+  readonly 'halting.retracted': {
+    /** Ids of messages. */
+    readonly messageIds: readonly string[]
+    /** Ids of calls. */
+    readonly toolCallIds: readonly string[]
+  }
   /** A page that the text before it cites. */
-  readonly 'halting.source': { readonly url: string; readonly title?: string }
+  readonly 'halting.source': {
+    /** Its address; `data:` for one that is in the message. */
+    readonly url: string
+    /** Its title. */
+    readonly title?: string
+  }
   /** A file that the model made. */
-  readonly 'halting.file': { readonly url: string; readonly mediaType: string }
+  readonly 'halting.file': {
+    /** Its address; `data:` for one that is in the message. */
+    readonly url: string
+    /** Its type, such as `image/png`. */
+    readonly mediaType: string
+  }
 }
 
 type CustomEvent = {
   readonly [Name in keyof AgUiCustomValues]: {
+    /** Which event. */
     readonly type: 'CUSTOM'
+    /** Its name. */
     readonly name: Name
+    /** Its payload. */
     readonly value: AgUiCustomValues[Name]
   }
 }[keyof AgUiCustomValues]
@@ -63,50 +96,136 @@ export interface AgUiUsage {
 
 /** An event of AG-UI 1.0, as far as runs have them. */
 export type AgUiEvent =
-  | { readonly type: 'RUN_STARTED'; readonly threadId: string; readonly runId: string; readonly protocolVersion: '1.0' }
   | {
-      readonly type: 'RUN_FINISHED'
+      /** Which event. */
+      readonly type: 'RUN_STARTED'
+      /** Id of the session. */
       readonly threadId: string
+      /** Id of the run. */
       readonly runId: string
+      /** Version of the protocol. */
+      readonly protocolVersion: '1.0'
+    }
+  | {
+      /** Which event. */
+      readonly type: 'RUN_FINISHED'
+      /** Id of the session. */
+      readonly threadId: string
+      /** Id of the run. */
+      readonly runId: string
+      /** How it ended. */
       readonly outcome: AgUiOutcome
+      /** The ending. */
       readonly result: HaltingDataParts['data-halting-ending']
+      /** Tokens by model. */
       readonly usage: readonly AgUiUsage[]
     }
   | {
+      /** Which event. */
       readonly type: 'RUN_ERROR'
+      /** One sentence for a person. */
       readonly message: string
+      /** Which ending. */
       readonly code: string
+      /** Tokens by model. */
       readonly usage: readonly AgUiUsage[]
     }
-  | { readonly type: 'STEP_STARTED' | 'STEP_FINISHED'; readonly stepName: string }
-  | { readonly type: 'TEXT_MESSAGE_START'; readonly messageId: string; readonly role: 'assistant' }
   | {
-      readonly type: 'TEXT_MESSAGE_CONTENT' | 'REASONING_MESSAGE_CONTENT'
+      /** Which event. */
+      readonly type: 'STEP_STARTED' | 'STEP_FINISHED'
+      /** Name of the step, unique in the run. */
+      readonly stepName: string
+    }
+  | {
+      /** Which event. */
+      readonly type: 'TEXT_MESSAGE_START'
+      /** Id of the message. */
       readonly messageId: string
+      /** Who writes it. */
+      readonly role: 'assistant'
+    }
+  | {
+      /** Which event. */
+      readonly type: 'TEXT_MESSAGE_CONTENT' | 'REASONING_MESSAGE_CONTENT'
+      /** Id of the message. */
+      readonly messageId: string
+      /** The next piece of it. */
       readonly delta: string
     }
   | {
+      /** Which event. */
       readonly type: 'TEXT_MESSAGE_END' | 'REASONING_START' | 'REASONING_MESSAGE_END' | 'REASONING_END'
+      /** Id of the message. */
       readonly messageId: string
     }
-  | { readonly type: 'REASONING_MESSAGE_START'; readonly messageId: string; readonly role: 'reasoning' }
-  | { readonly type: 'TOOL_CALL_START'; readonly toolCallId: string; readonly toolCallName: string }
-  | { readonly type: 'TOOL_CALL_ARGS'; readonly toolCallId: string; readonly delta: string }
-  | { readonly type: 'TOOL_CALL_END'; readonly toolCallId: string }
   | {
-      readonly type: 'TOOL_CALL_RESULT'
+      /** Which event. */
+      readonly type: 'REASONING_MESSAGE_START'
+      /** Id of the message. */
       readonly messageId: string
+      /** Who writes it. */
+      readonly role: 'reasoning'
+    }
+  | {
+      /** Which event. */
+      readonly type: 'TOOL_CALL_START'
+      /** Id of the call. */
       readonly toolCallId: string
+      /** Name of the tool. */
+      readonly toolCallName: string
+    }
+  | {
+      /** Which event. */
+      readonly type: 'TOOL_CALL_ARGS'
+      /** Id of the call. */
+      readonly toolCallId: string
+      /** The next piece of it. */
+      readonly delta: string
+    }
+  | {
+      /** Which event. */
+      readonly type: 'TOOL_CALL_END'
+      /** Id of the call. */
+      readonly toolCallId: string
+    }
+  | {
+      /** Which event. */
+      readonly type: 'TOOL_CALL_RESULT'
+      /** Id of the message. */
+      readonly messageId: string
+      /** Id of the call. */
+      readonly toolCallId: string
+      /** What the model is shown of the result. */
       readonly content: string
+      /** Who writes it. */
       readonly role: 'tool'
     }
   | {
+      /** Which event. */
       readonly type: 'SUBAGENT_STARTED'
+      /** Id of the subagent: that of its call. */
       readonly subagentRunId: string
+      /** Its name. */
       readonly name: string
+      /** What it is to do. */
       readonly description?: string
+      /** Id of the call that started it. */
       readonly parentToolCallId: string
     }
-  | { readonly type: 'SUBAGENT_FINISHED'; readonly subagentRunId: string }
-  | { readonly type: 'SUBAGENT_ERROR'; readonly subagentRunId: string; readonly message: string; readonly code: string }
+  | {
+      /** Which event. */
+      readonly type: 'SUBAGENT_FINISHED'
+      /** Id of the subagent: that of its call. */
+      readonly subagentRunId: string
+    }
+  | {
+      /** Which event. */
+      readonly type: 'SUBAGENT_ERROR'
+      /** Id of the subagent: that of its call. */
+      readonly subagentRunId: string
+      /** One sentence for a person. */
+      readonly message: string
+      /** Which ending. */
+      readonly code: string
+    }
   | CustomEvent

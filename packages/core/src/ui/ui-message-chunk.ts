@@ -68,62 +68,176 @@ export interface HaltingDataParts {
 
 /** What a subagent does: a step of it in short, for display. */
 export type AgentActivity =
-  | { readonly type: 'text'; readonly text: string }
-  | { readonly type: 'tool_start' | 'tool_end'; readonly toolCallId: string; readonly toolName: string }
   | {
-      readonly type: 'approval'
-      readonly approvalId: string
+      /** What kind of step. */
+      readonly type: 'text'
+      /** The text. */
+      readonly text: string
+    }
+  | {
+      /** What kind of step. */
+      readonly type: 'tool_start' | 'tool_end'
+      /** Id of the call. */
       readonly toolCallId: string
+      /** Name of the tool. */
       readonly toolName: string
+    }
+  | {
+      /** What kind of step. */
+      readonly type: 'approval'
+      /** What the answer is given by: `RunStream.answer`, or the id of the call where the run has ended. */
+      readonly approvalId: string
+      /** Id of the call. */
+      readonly toolCallId: string
+      /** Name of the tool. */
+      readonly toolName: string
+      /** The input, as the model wrote it. */
       readonly input: unknown
+      /** One sentence for a person. */
       readonly message: string
     }
-  | { readonly type: 'end'; readonly reason: EndingReason }
+  | {
+      /** What kind of step. */
+      readonly type: 'end'
+      /** Which ending. */
+      readonly reason: EndingReason
+    }
 
 type DataChunk = {
   readonly [Type in keyof HaltingDataParts]: {
+    /** Which chunk. */
     readonly type: Type
+    /** Id of the part in the stream. */
     readonly id?: string
+    /** Its payload. */
     readonly data: HaltingDataParts[Type]
+    /** It is not stored in the message. */
     readonly transient?: boolean
   }
 }[keyof HaltingDataParts]
 
 /** A chunk of the UI message stream of the AI SDK 7, as far as runs have them: `UIMessageChunk` of `ai` accepts each. */
 export type UIMessageChunk =
-  | { readonly type: 'start'; readonly messageId: string }
-  | { readonly type: 'start-step' | 'finish-step' | 'reset-step' }
-  | { readonly type: 'text-start' | 'text-end' | 'reasoning-start' | 'reasoning-end'; readonly id: string }
-  | { readonly type: 'text-delta' | 'reasoning-delta'; readonly id: string; readonly delta: string }
-  | { readonly type: 'tool-input-start'; readonly toolCallId: string; readonly toolName: string }
-  | { readonly type: 'tool-input-delta'; readonly toolCallId: string; readonly inputTextDelta: string }
   | {
-      readonly type: 'tool-input-available'
+      /** Which chunk. */
+      readonly type: 'start'
+      /** Id of the message. */
+      readonly messageId: string
+    }
+  | {
+      /** Which chunk. */
+      readonly type: 'start-step' | 'finish-step' | 'reset-step'
+    }
+  | {
+      /** Which chunk. */
+      readonly type: 'text-start' | 'text-end' | 'reasoning-start' | 'reasoning-end'
+      /** Id of the part in the stream. */
+      readonly id: string
+    }
+  | {
+      /** Which chunk. */
+      readonly type: 'text-delta' | 'reasoning-delta'
+      /** Id of the part in the stream. */
+      readonly id: string
+      /** The next piece of it. */
+      readonly delta: string
+    }
+  | {
+      /** Which chunk. */
+      readonly type: 'tool-input-start'
+      /** Id of the call. */
       readonly toolCallId: string
+      /** Name of the tool. */
       readonly toolName: string
+    }
+  | {
+      /** Which chunk. */
+      readonly type: 'tool-input-delta'
+      /** Id of the call. */
+      readonly toolCallId: string
+      /** The next piece of the JSON text of the input. */
+      readonly inputTextDelta: string
+    }
+  | {
+      /** Which chunk. */
+      readonly type: 'tool-input-available'
+      /** Id of the call. */
+      readonly toolCallId: string
+      /** Name of the tool. */
+      readonly toolName: string
+      /** The input, as the model wrote it. */
       readonly input: unknown
+      /** The service ran the tool itself. */
       readonly providerExecuted?: true
     }
   | {
+      /** Which chunk. */
       readonly type: 'tool-approval-request'
+      /** What the answer is given by: `RunStream.answer`, or the id of the call where the run has ended. */
       readonly approvalId: string
+      /** Id of the call. */
       readonly toolCallId: string
+      /** Why, in one sentence. */
       readonly reason: string
     }
   | {
+      /** Which chunk. */
       readonly type: 'tool-output-available'
+      /** Id of the call. */
       readonly toolCallId: string
+      /** What the model is shown of the result. */
       readonly output: unknown
+      /** The service ran the tool itself. */
       readonly providerExecuted?: true
     }
-  | { readonly type: 'tool-output-error'; readonly toolCallId: string; readonly errorText: string }
-  | { readonly type: 'tool-output-denied'; readonly toolCallId: string }
-  | { readonly type: 'source-url'; readonly sourceId: string; readonly url: string; readonly title?: string }
-  | { readonly type: 'file'; readonly url: string; readonly mediaType: string }
-  | { readonly type: 'abort'; readonly reason: string }
-  | { readonly type: 'error'; readonly errorText: string }
   | {
+      /** Which chunk. */
+      readonly type: 'tool-output-error'
+      /** Id of the call. */
+      readonly toolCallId: string
+      /** What went wrong. */
+      readonly errorText: string
+    }
+  | {
+      /** Which chunk. */
+      readonly type: 'tool-output-denied'
+      /** Id of the call. */
+      readonly toolCallId: string
+    }
+  | {
+      /** Which chunk. */
+      readonly type: 'source-url'
+      /** Id of the source: its address. */
+      readonly sourceId: string
+      /** Its address; `data:` for one that is in the message. */
+      readonly url: string
+      /** Its title. */
+      readonly title?: string
+    }
+  | {
+      /** Which chunk. */
+      readonly type: 'file'
+      /** Its address; `data:` for one that is in the message. */
+      readonly url: string
+      /** Its type, such as `image/png`. */
+      readonly mediaType: string
+    }
+  | {
+      /** Which chunk. */
+      readonly type: 'abort'
+      /** Why, in one sentence. */
+      readonly reason: string
+    }
+  | {
+      /** Which chunk. */
+      readonly type: 'error'
+      /** What went wrong. */
+      readonly errorText: string
+    }
+  | {
+      /** Which chunk. */
       readonly type: 'finish'
+      /** Why the run ended, in the terms of the AI SDK. */
       readonly finishReason: 'stop' | 'length' | 'content-filter' | 'tool-calls' | 'error' | 'other'
     }
   | DataChunk

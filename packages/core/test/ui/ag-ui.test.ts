@@ -22,52 +22,64 @@ const options = (replies: readonly ScriptedReply[], more: Partial<RunOptions> = 
 
 const eventsOf = (given: RunOptions): Promise<readonly AgUiEvent[]> => collected(toAgUiEvents(started(given).run))
 
-/** Checks each event by the schema, and that what begins ends: messages and calls by their ids, each once; steps; the run. */
-function check(events: readonly AgUiEvent[]): void {
+/** What is wrong with events: by the schema, and where something that begins does not end, or begins twice. */
+function problemsIn(events: readonly AgUiEvent[]): readonly string[] {
   const open = new Set<string>()
   const used = new Set<string>()
-  const begin = (id: string): void => {
-    expect(used.has(id)).toBe(false)
+  const problems: string[] = []
+  const demand = (holds: boolean, event: AgUiEvent): void => void (holds || problems.push(JSON.stringify(event)))
+  const begins = (id: string, event: AgUiEvent): void => {
+    demand(!used.has(id), event)
     used.add(id)
     open.add(id)
   }
   for (const event of events) {
-    expect(EventSchemas.safeParse(JSON.parse(JSON.stringify(event))).error).toBeUndefined()
+    demand(EventSchemas.safeParse(JSON.parse(JSON.stringify(event))).success, event)
     const id = 'messageId' in event ? event.messageId : 'toolCallId' in event ? event.toolCallId : ''
     switch (event.type) {
       case 'TEXT_MESSAGE_START':
       case 'REASONING_START':
       case 'TOOL_CALL_START':
-        begin(id)
+        begins(id, event)
         break
       case 'TEXT_MESSAGE_CONTENT':
       case 'REASONING_MESSAGE_CONTENT':
       case 'TOOL_CALL_ARGS':
-        expect(open).toContain(id)
-        expect(event.delta).not.toBe('')
+        demand(open.has(id) && event.delta !== '', event)
         break
       case 'TEXT_MESSAGE_END':
       case 'REASONING_END':
       case 'TOOL_CALL_END':
-        expect(open.delete(id)).toBe(true)
+        demand(open.delete(id), event)
         break
       case 'TOOL_CALL_RESULT':
-        expect(used).toContain(event.toolCallId)
+        demand(used.has(event.toolCallId), event)
         break
       case 'STEP_STARTED':
-        begin(event.stepName)
+        begins(event.stepName, event)
         break
       case 'STEP_FINISHED':
-        expect(open.delete(event.stepName)).toBe(true)
+        demand(open.delete(event.stepName), event)
         break
       default:
         break
     }
   }
-  expect([...open]).toEqual([])
-  expect(events[0]?.type).toBe('RUN_STARTED')
-  expect(['RUN_FINISHED', 'RUN_ERROR']).toContain(events.at(-1)?.type)
+  const isFramed = events[0]?.type === 'RUN_STARTED' && /^RUN_(FINISHED|ERROR)$/.test(events.at(-1)?.type ?? '')
+  return [...problems, ...open, ...(isFramed ? [] : ['not framed'])]
 }
+
+test('the checks of this test see what is wrong', () => {
+  const started = { type: 'RUN_STARTED', threadId: 't', runId: 'r', protocolVersion: '1.0' } as const
+  const text = { type: 'TEXT_MESSAGE_CONTENT', messageId: 'a', delta: 'x' } as const
+  expect(problemsIn([started, text]).length).toBe(2)
+  expect(
+    problemsIn([
+      { ...started, threadId: 1 as never },
+      { type: 'RUN_ERROR', message: 'm', code: 'c', usage: [] },
+    ]).length,
+  ).toBe(1)
+})
 
 const typesOf = (events: readonly AgUiEvent[]): string =>
   events
@@ -80,7 +92,7 @@ describe('a run as AG-UI events', () => {
     const events = await eventsOf(
       options([{ thinking: 'Hm.', text: 'I look.', toolCalls: [{ name: 'Look', input: { at: 'a' } }] }, 'A door.']),
     )
-    check(events)
+    expect(problemsIn(events)).toEqual([])
     expect(typesOf(events)).toBe(
       [
         'RUN_STARTED STEP_STARTED REASONING_START REASONING_MESSAGE_START REASONING_MESSAGE_CONTENT',
@@ -101,9 +113,9 @@ describe('a run as AG-UI events', () => {
   })
 
   test('names its calls as interrupts where it ends to be approved', async () => {
-    const permissions = { denies: () => undefined, decide: () => ({ behavior: 'ask', message: 'May it?' }) } as const
+    const permissions = { denies: () => undefined, decide: () => ({ behavior: 'ask', message: 'May it?' }) as const }
     const events = await eventsOf(options([calls('Look')], { permissions }))
-    check(events)
+    expect(problemsIn(events)).toEqual([])
     const interrupt = { id: 'call_0_0', reason: 'tool_call', message: 'May it?', toolCallId: 'call_0_0' }
     expect(events.at(-1)).toMatchObject({ outcome: { type: 'interrupt', interrupts: [interrupt] } })
   })
@@ -111,7 +123,7 @@ describe('a run as AG-UI events', () => {
   test('is an error where it failed, and cancelled where it was aborted', async () => {
     const error = { kind: 'invalid_request', message: 'bad', status: 400, retryable: false } as const
     const failed = await eventsOf(options([{ error }]))
-    check(failed)
+    expect(problemsIn(failed)).toEqual([])
     expect(failed.at(-1)).toMatchObject({ type: 'RUN_ERROR', code: 'model_error' })
     const { run } = started(options([{ hang: true, text: 'Half' }]))
     const aborted: AgUiEvent[] = []
@@ -119,13 +131,13 @@ describe('a run as AG-UI events', () => {
       aborted.push(event)
       if (event.type === 'TEXT_MESSAGE_CONTENT') run.abort('user')
     }
-    check(aborted)
+    expect(problemsIn(aborted)).toEqual([])
     expect(aborted.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'cancelled' } })
   })
 
   test('has its subagents', async () => {
     const events = await eventsOf(options([calls('Agent'), 'sub done', 'done'], { tools: [subagent] }))
-    check(events)
+    expect(problemsIn(events)).toEqual([])
     expect(typesOf(events)).toContain('SUBAGENT_STARTED')
     expect(typesOf(events)).toContain('SUBAGENT_FINISHED')
   })
@@ -143,7 +155,7 @@ describe('a run as AG-UI events', () => {
     })
     await fc.assert(
       fc.asyncProperty(fc.array(reply, { maxLength: 4 }), async (replies) => {
-        check(await eventsOf(options([...(replies as readonly ScriptedReply[]), 'end'])))
+        expect(problemsIn(await eventsOf(options([...(replies as readonly ScriptedReply[]), 'end'])))).toEqual([])
       }),
       { numRuns: 60 },
     )
@@ -153,6 +165,6 @@ describe('a run as AG-UI events', () => {
     const bytes = await collected(toSse(toAgUiEvents(started(options(['Hi'])).run)))
     const lines = Buffer.concat(bytes).toString().trim().split('\n\n')
     expect(lines.every((line) => line.startsWith('data: {'))).toBe(true)
-    check(lines.map((line) => JSON.parse(line.slice('data: '.length)) as AgUiEvent))
+    expect(problemsIn(lines.map((line) => JSON.parse(line.slice('data: '.length)) as AgUiEvent))).toEqual([])
   })
 })

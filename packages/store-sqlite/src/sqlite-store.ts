@@ -1,0 +1,313 @@
+import {
+  checkListGiven,
+  checkSessionGiven,
+  createOpenSession,
+  damagedRecord,
+  decodeRecords,
+  headOf,
+  noSuchPage,
+  refuse,
+  sessionFormat,
+  sessionInUse,
+  sessionOfLaterVersion,
+  sessionTakenOver,
+  type OpenSession,
+  type RecordBatch,
+  type SessionHead,
+  type SessionListOptions,
+  type SessionStore,
+  type StepRecord,
+  type StoredSessionInfo,
+} from '@halting/core/steps'
+import { HaltingError, type EndingReason } from '@halting/core'
+import { Connection } from './connection.ts'
+import type { SqliteDatabase } from './database.ts'
+import { livenessOf, nameOfHolder, ownProcess, parsedHolder } from './process-identity.ts'
+
+/** Where sessions are stored. */
+export interface SqliteStoreOptions {
+  /** The file. It is made where it is missing, for this person alone (0600, new folders 0700). */
+  readonly path: string
+  /**
+   * A database that the program has open, in place of one that is opened here: a `DatabaseSync` of `node:sqlite`, or a `Database` of `better-sqlite3`. It stays open when
+   * the store is closed. The tables of the store begin with `halting_`. Nothing else may have a transaction open on it across an await.
+   */
+  readonly database?: SqliteDatabase
+  /** How long to wait for another process that is writing, in milliseconds (default: 10,000). */
+  readonly busyTimeoutMs?: number
+  /**
+   * How long a lock lasts that is not renewed, in milliseconds (default: 60,000). It counts for processes on other hosts and in other containers only: a process of this
+   * host is known to run or not.
+   */
+  readonly lockMs?: number
+}
+
+/** A row of the table of sessions. */
+interface Row {
+  readonly key: number
+  readonly id: string
+  readonly format: number
+  readonly cwd: string | null
+  readonly title: string | null
+  readonly version: string | null
+  readonly created_at: string
+  readonly updated_at: number
+  readonly records: number
+  readonly bytes: number
+  readonly last_reason: string | null
+  readonly fence: number
+  readonly holder: string | null
+  readonly held_until: number
+}
+
+/**
+ * Sessions in a SQLite database: many of them, in one file, that any number of processes of one machine may use at a time.
+ * Uses `node:sqlite` where Node has it (22.13 and later), else `better-sqlite3` 12.
+ * @throws ConfigurationError for options of other types. What is wrong with the file or the library is reported by the first call.
+ */
+export function sqliteStore(options: SqliteStoreOptions): SessionStore {
+  if (typeof options !== 'object' || options === null)
+    refuse('sqliteStore', 'given an object, such as { path }', options)
+  const { path, database, busyTimeoutMs = 10_000, lockMs = 60_000 } = options
+  if (typeof path !== 'string' || path === '') refuse('path', 'a text that is not empty', path)
+  for (const [name, value] of Object.entries({ busyTimeoutMs, lockMs }))
+    if (!(Number.isFinite(value) && value > 0)) refuse(name, 'a number of milliseconds above 0', value)
+  return new SqliteStore(new Connection({ path, busyTimeoutMs, ...(database !== undefined && { database }) }), lockMs)
+}
+
+class SqliteStore implements SessionStore {
+  readonly #connection: Connection
+  readonly #lockMs: number
+  readonly #holder = JSON.stringify(ownProcess())
+  readonly #open = new Map<number, OpenSession>()
+  #heartbeat: NodeJS.Timeout | undefined
+
+  constructor(connection: Connection, lockMs: number) {
+    this.#connection = connection
+    this.#lockMs = lockMs
+  }
+
+  async open(sessionId: string, head: SessionHead = {}): Promise<OpenSession> {
+    checkSessionGiven(sessionId, head)
+    const row = await this.#connection.write(true, (database) => this.#locked(database, sessionId, head))
+    const { key, fence } = row
+    const release = (): Promise<void> => this.#release(key, fence)
+    try {
+      const texts = await this.#connection.read((database) => textsOf(database, row))
+      const session = createOpenSession({
+        sessionId,
+        head: headIn(row),
+        fence,
+        records: decodeRecords(sessionId, texts),
+        write: (batch) => this.#connection.write(batch.isDurable, (database) => this.#write(database, row, batch)),
+        release,
+      })
+      this.#open.set(fence, session)
+      this.#heartbeat ??= setInterval(() => void this.#renew(), this.#lockMs / 3).unref()
+      return session
+    } catch (error) {
+      await release()
+      throw error
+    }
+  }
+
+  /** Takes the lock of a session, which begins where there is none. Gives its row. */
+  #locked(database: SqliteDatabase, sessionId: string, head: SessionHead): Row {
+    const now = Date.now()
+    const found = rowOf(database, sessionId)
+    if (found !== undefined) {
+      if (found.format > sessionFormat) throw sessionOfLaterVersion(sessionId, found.format)
+      refuseIfHeld(found)
+    } else {
+      const { cwd = null, title = null, version = null, createdAt = new Date(now).toISOString() } = head
+      database
+        .prepare(
+          `INSERT INTO halting_sessions (id, format, cwd, title, version, created_at, updated_at, written, records, bytes, fence, held_until)
+           VALUES (?, ?, ?, ?, ?, ?, ?, ${nextWritten}, 0, 0, 0, 0)`,
+        )
+        .run(sessionId, sessionFormat, cwd, title, version, createdAt, now)
+    }
+    database.prepare('UPDATE halting_store SET fence = fence + 1').run()
+    database
+      .prepare(
+        'UPDATE halting_sessions SET fence = (SELECT fence FROM halting_store), holder = ?, held_until = ? WHERE id = ?',
+      )
+      .run(this.#holder, now + this.#lockMs, sessionId)
+    // It is there since a moment ago.
+    return rowOf(database, sessionId) as Row
+  }
+
+  #write(database: SqliteDatabase, { key, id, fence }: Row, { first, records, lastReason }: RecordBatch): void {
+    const now = Date.now()
+    const found = rowOf(database, id)
+    if (found === undefined || found.key !== key || found.fence !== fence)
+      throw sessionTakenOver(id, found === undefined ? undefined : nameOfHolder(parsedHolder(found.holder)))
+    if (found.records !== first)
+      throw new HaltingError('internal', `The session ${id} holds ${found.records} records, not ${first}.`)
+    database.prepare('UPDATE halting_sessions SET held_until = ? WHERE key = ?').run(now + this.#lockMs, key)
+    if (records.length === 0) return
+    const insert = database.prepare('INSERT INTO halting_records (session, number, body) VALUES (?, ?, ?)')
+    let bytes = 0
+    for (const [index, record] of records.entries()) {
+      bytes += Buffer.byteLength(record)
+      insert.run(key, first + index, record)
+    }
+    database
+      .prepare(
+        `UPDATE halting_sessions
+         SET records = records + ?, bytes = bytes + ?, updated_at = ?, written = ${nextWritten}, last_reason = ? WHERE key = ?`,
+      )
+      .run(records.length, bytes, now, lastReason === undefined ? found.last_reason : lastReason, key)
+  }
+
+  async #release(key: number, fence: number): Promise<void> {
+    this.#open.delete(fence)
+    if (this.#open.size === 0) this.#rest()
+    await this.#connection.write(false, (database) => {
+      database.prepare('UPDATE halting_sessions SET holder = NULL WHERE key = ? AND fence = ?').run(key, fence)
+    })
+  }
+
+  #rest(): void {
+    clearInterval(this.#heartbeat)
+    this.#heartbeat = undefined
+  }
+
+  async #renew(): Promise<void> {
+    const until = Date.now() + this.#lockMs
+    try {
+      await this.#connection.write(false, (database) => {
+        const renew = database.prepare('UPDATE halting_sessions SET held_until = ? WHERE fence = ? AND holder = ?')
+        for (const fence of this.#open.keys()) renew.run(until, fence, this.#holder)
+      })
+    } catch {
+      // Records are refused where the lock was lost, and the next renewal may succeed.
+    }
+  }
+
+  async read(
+    sessionId: string,
+  ): Promise<{ readonly info: StoredSessionInfo; readonly records: readonly StepRecord[] } | undefined> {
+    checkSessionGiven(sessionId)
+    const found = await this.#connection.read((database) => {
+      const row = rowOf(database, sessionId)
+      if (row === undefined) return undefined
+      if (row.format > sessionFormat) throw sessionOfLaterVersion(sessionId, row.format)
+      return { row, texts: textsOf(database, row) }
+    })
+    return found && { info: infoOf(found.row), records: decodeRecords(sessionId, found.texts) }
+  }
+
+  async list(options: SessionListOptions = {}): Promise<readonly StoredSessionInfo[]> {
+    checkListGiven(options)
+    const { cwd = null, limit = 1_000, after } = options
+    const rows = await this.#connection.read((database) => {
+      const last = after === undefined ? undefined : rowOf(database, after)
+      if (after !== undefined && last === undefined) throw noSuchPage(after)
+      return database
+        .prepare(
+          `SELECT * FROM halting_sessions WHERE (? IS NULL OR cwd = ?)
+           AND written < COALESCE((SELECT written FROM halting_sessions WHERE id = ?), 9007199254740991) ORDER BY written DESC LIMIT ?`,
+        )
+        .all(cwd, cwd, after ?? null, limit)
+    })
+    // The columns are those of the table.
+    return (rows as readonly Row[]).map(infoOf)
+  }
+
+  async remove(sessionId: string): Promise<boolean> {
+    checkSessionGiven(sessionId)
+    return this.#connection.write(true, (database) => {
+      const row = rowOf(database, sessionId)
+      if (row === undefined) return false
+      refuseIfHeld(row)
+      removeRow(database, row)
+      return true
+    })
+  }
+
+  async removeOlderThan(moment: Date): Promise<number> {
+    const ms = moment instanceof Date ? moment.getTime() : Number.NaN
+    if (Number.isNaN(ms)) refuse('moment', 'a Date', moment)
+    const old = await this.#connection.read((database) =>
+      database.prepare('SELECT id FROM halting_sessions WHERE updated_at < ?').all(ms),
+    )
+    let removed = 0
+    // One at a time, so that sessions that are written do not wait for all of them.
+    for (const { id } of old as readonly Pick<Row, 'id'>[]) {
+      const isRemoved = await this.#connection.write(false, (database) => {
+        const row = rowOf(database, id)
+        if (row === undefined || row.updated_at >= ms || isHeld(row)) return false
+        removeRow(database, row)
+        return true
+      })
+      if (isRemoved) removed++
+    }
+    return removed
+  }
+
+  async close(): Promise<void> {
+    const closed = await Promise.allSettled([...this.#open.values()].map((session) => session.close()))
+    this.#rest()
+    await this.#connection.close()
+    for (const each of closed) if (each.status === 'rejected') throw each.reason
+  }
+}
+
+const nextWritten = '(SELECT COALESCE(MAX(written), 0) + 1 FROM halting_sessions)'
+
+function rowOf(database: SqliteDatabase, sessionId: string): Row | undefined {
+  // The columns are those of the table.
+  return database.prepare('SELECT * FROM halting_sessions WHERE id = ?').get(sessionId) as Row | undefined
+}
+
+function textsOf(database: SqliteDatabase, { key, id, records }: Row): readonly string[] {
+  const rows = database
+    .prepare('SELECT number, body FROM halting_records WHERE session = ? ORDER BY number')
+    // The columns are those of the table.
+    .all(key) as readonly { readonly number: number; readonly body: string }[]
+  const gap = rows.findIndex(({ number }, index) => number !== index)
+  if (gap >= 0 || rows.length < records) throw damagedRecord(id, gap < 0 ? rows.length : gap, 'it is missing')
+  return rows.map(({ body }) => body)
+}
+
+function removeRow(database: SqliteDatabase, { key }: Row): void {
+  database.prepare('DELETE FROM halting_records WHERE session = ?').run(key)
+  database.prepare('DELETE FROM halting_sessions WHERE key = ?').run(key)
+  // The file gets smaller, where it was made by this store.
+  database.exec('PRAGMA incremental_vacuum')
+}
+
+function isHeld({ holder, held_until: until }: Row): boolean {
+  if (holder === null) return false
+  const known = parsedHolder(holder)
+  const liveness = known === undefined ? 'unknown' : livenessOf(known)
+  return liveness === 'unknown' ? until > Date.now() : liveness === 'alive'
+}
+
+function refuseIfHeld(row: Row): void {
+  if (isHeld(row)) throw sessionInUse(row.id, nameOfHolder(parsedHolder(row.holder)))
+}
+
+function headIn({ cwd, title, version, created_at: createdAt }: Row): SessionHead {
+  return headOf({
+    createdAt,
+    ...(cwd !== null && { cwd }),
+    ...(title !== null && { title }),
+    ...(version !== null && { version }),
+  })
+}
+
+function infoOf(row: Row): StoredSessionInfo {
+  return {
+    ...headIn(row),
+    sessionId: row.id,
+    createdAt: row.created_at,
+    updatedAt: new Date(row.updated_at).toISOString(),
+    records: row.records,
+    bytes: row.bytes,
+    // A later version may have written another one: then it is what it is.
+    lastReason: row.last_reason as EndingReason | null,
+    isLocked: isHeld(row),
+  }
+}

@@ -1,0 +1,90 @@
+// Bundled, and run on each Node and library that can be had: `check` prints what is wrong with the store as JSON, `work` works at a session until it is killed.
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { hostname, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { checkSessionStore, type CheckedConnection, type CheckedSessionStore } from '@halting/core/testing'
+import { workAt } from '../../../core/test/support/store-kills/child.ts'
+import type { Orders } from '../../../core/test/support/store-kills/orders.ts'
+import { openDatabase, type SqliteDatabase } from '../../src/database.ts'
+import { sqliteStore } from '../../src/index.ts'
+
+const [command, argument = ''] = process.argv.slice(2)
+if (command === 'work') {
+  // The parent wrote it.
+  const orders = JSON.parse(argument) as Orders
+  await workAt(sqliteStore({ path: orders.store }), orders)
+} else if (command === 'check') await check()
+else throw new Error(`What is ${command}?`)
+
+async function check(): Promise<void> {
+  // In memory nobody waits for a disk.
+  const folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'halting-sqlite-'))
+  let stores = 0
+  try {
+    const problems = await checkSessionStore(() => databaseAt(join(folder, `${++stores}.db`)))
+    console.log(JSON.stringify(problems))
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+async function databaseAt(path: string): Promise<CheckedSessionStore> {
+  // The tables are made by the first call.
+  const first = sqliteStore({ path })
+  await first.list()
+  await first.close()
+  const change = async (sql: string, ...values: (string | number)[]): Promise<void> => {
+    const database = await openDatabase(path)
+    database.exec('PRAGMA busy_timeout = 5000')
+    database.prepare(sql).run(...values)
+    database.close()
+  }
+  const dead = JSON.stringify({ pid: 0, host: hostname(), began: '' })
+  const letGo = (): Promise<void> => change('UPDATE halting_sessions SET holder = ? WHERE holder IS NOT NULL', dead)
+  return {
+    async connect(): Promise<CheckedConnection> {
+      const { database, die } = mortal(await openDatabase(path))
+      const store = sqliteStore({ path, database })
+      return {
+        store,
+        stall: letGo,
+        kill: async () => {
+          die()
+          await letGo()
+        },
+      }
+    },
+    writeAsLaterVersion: (id) => change('UPDATE halting_sessions SET format = 99 WHERE id = ?', id),
+    damageRecord: (id, number) =>
+      change(
+        `UPDATE halting_records SET body = '{"type":"lap"}' WHERE number = ? AND session = (SELECT key FROM halting_sessions WHERE id = ?)`,
+        number,
+        id,
+      ),
+  }
+}
+
+/** A connection that does nothing any more once its process is gone. */
+function mortal(database: SqliteDatabase): { readonly database: SqliteDatabase; readonly die: () => void } {
+  let isGone = false
+  const alive = (): void => {
+    if (isGone) throw new Error('The process is gone.')
+  }
+  return {
+    database: {
+      exec(sql) {
+        alive()
+        return database.exec(sql)
+      },
+      prepare(sql) {
+        alive()
+        return database.prepare(sql)
+      },
+      close: () => database.close(),
+    },
+    die() {
+      isGone = true
+      database.close()
+    },
+  }
+}
