@@ -1,0 +1,3 @@
+// `@halting/core/ui`: runs for web frontends.
+
+export { approvalsOf, modelMessagesOf, type UIMessageLike } from './ui-messages.ts'
