@@ -2,6 +2,7 @@
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,9 +13,11 @@ import { expectRun, scriptedModel } from '@halting/core/testing'
 import { createPrices } from '@halting/models'
 import { build } from 'esbuild'
 import { afterEach, describe, expect, test } from 'vitest'
+import { answer, decide } from '../../../examples/programs/approval.ts'
 import { research } from '../../../examples/programs/budget.ts'
-import { chatServer } from '../../../examples/programs/chat.ts'
+import { chatServer as chatWithHistory } from '../../../examples/programs/chat.ts'
 import { review } from '../../../examples/programs/fan-out.ts'
+import { chatServer as chatWithStreams } from '../../../examples/programs/server.ts'
 import { triage } from '../../../examples/programs/triage.ts'
 import { sources } from '../../../vitest.build.ts'
 
@@ -55,6 +58,49 @@ function priced(
   return {
     ...scriptedModel(script, { defaultOutputTokens: 32_000 }),
     prices: createPrices({ scripted: { input: 1, output: 5 } }),
+  }
+}
+
+async function listening(server: Server): Promise<{ readonly server: Server; readonly url: string }> {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return { server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
+}
+
+interface Chunk {
+  readonly type: string
+  readonly delta?: string
+}
+
+interface EventsRead {
+  readonly chunks: readonly Chunk[]
+  readonly text: string
+  readonly types: readonly string[]
+  readonly lastId: string
+}
+
+/** What a client shows, which forgets the text of a step when it is told to. */
+function textOfChunks(chunks: readonly Chunk[]): string {
+  const from = chunks.findLastIndex(({ type }) => type === 'reset-step') + 1
+  return chunks
+    .slice(from)
+    .map(({ type, delta = '' }) => (type === 'text-delta' ? delta : ''))
+    .join('')
+}
+
+/** Reads server-sent events to their end, or until one has this text: then the client leaves. */
+async function readEvents({ body }: Response, until?: string): Promise<EventsRead> {
+  let all = ''
+  for await (const bytes of body ?? []) {
+    all += Buffer.from(bytes).toString()
+    if (until !== undefined && all.includes(until)) break
+  }
+  const chunks = [...all.matchAll(/^data: (.+)$/gm)].map(([, data = '']) => JSON.parse(data) as Chunk)
+  return {
+    chunks,
+    text: textOfChunks(chunks),
+    types: chunks.map(({ type }) => type),
+    lastId: [...all.matchAll(/^id: (.+)$/gm)].at(-1)?.[1] ?? '',
   }
 }
 
@@ -123,12 +169,10 @@ test('five reviewers work at once, under one budget', async () => {
 
 test('a chat has its history on the server', async () => {
   const model = priced([{ text: 'Paris.' }, { text: 'Two million.' }, { text: 'Who?' }])
-  const server = chatServer(model).listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  const { server, url } = await listening(chatWithHistory(model))
   try {
-    const { port } = server.address() as AddressInfo
     const say = async (path: string, body: string): Promise<unknown> =>
-      (await fetch(`http://127.0.0.1:${port}${path}`, { method: 'POST', body })).json()
+      (await fetch(`${url}${path}`, { method: 'POST', body })).json()
     expect(await say('/a', 'Capital of France?')).toEqual({ answer: 'Paris.', reason: 'completed' })
     expect(await say('/a', 'How many live there?')).toEqual({ answer: 'Two million.', reason: 'completed' })
     expect(await say('/b', 'Hi')).toEqual({ answer: 'Who?', reason: 'completed' })
@@ -136,6 +180,52 @@ test('a chat has its history on the server', async () => {
   } finally {
     server.close()
   }
+})
+
+test('a client that lost its stream gets the rest of it, and nothing twice', async () => {
+  let open = (): void => {}
+  const gate = new Promise<void>((resolve) => (open = resolve))
+  const model = priced([{ text: 'Hello wor', before: () => gate }, 'Again.'])
+  const { server, url } = await listening(chatWithStreams(model))
+  const post = (text: string): Promise<Response> => {
+    const body = JSON.stringify({ id: 'a', messages: [{ id: 'm', role: 'user', parts: [{ type: 'text', text }] }] })
+    return fetch(`${url}/api/chat`, { method: 'POST', body })
+  }
+  const comeBack = (after?: string): Promise<Response> =>
+    fetch(`${url}/api/chat/a/stream`, after === undefined ? {} : { headers: { 'last-event-id': after } })
+  try {
+    expect((await comeBack()).status).toBe(204)
+    const first = await readEvents(await post('Hi'), '"text-delta"')
+    expect(first.text).toBe('Hello wor')
+    const again = comeBack(first.lastId)
+    open()
+    const rest = await readEvents(await again)
+    expect([textOfChunks([...first.chunks, ...rest.chunks]), rest.types.at(-1)]).toEqual(['Hello wor', 'finish'])
+    expect(rest.types).not.toContain('start')
+    expect((await comeBack()).status).toBe(204)
+    expect((await readEvents(await comeBack('not an id'))).text).toBe('Hello wor')
+    expect((await readEvents(await post('And?'))).text).toBe('Again.')
+    expect(model.requests.map(({ messages }) => messages.length)).toEqual([1, 3])
+  } finally {
+    server.closeAllConnections()
+    server.close()
+  }
+})
+
+test.each([
+  ['approves', true, 'Refunded $80 for a-1.'],
+  ['refuses', false, 'Refused.'],
+])('a person who %s in another request decides about a refund', async (_what, isApproved, result) => {
+  const id = join(newFolder(), 'refund.json')
+  const asks = (usd: number) => priced([{ toolCalls: [{ name: 'Refund', input: { order: 'a-1', usd } }] }, 'Done.'])
+  const small = await answer(id, 'Refund 20 dollars.', asks(20))
+  expect(small).toEqual({ text: 'Done.', pending: [] })
+  const large = await answer(id, 'Refund 80 dollars.', asks(80))
+  expect(large.pending).toMatchObject([{ tool: 'Refund', input: { order: 'a-1', usd: 80 } }])
+  const rest = priced(['All done.'])
+  const outcome = await decide(id, isApproved, rest)
+  expect([outcome.reason, outcome.text]).toEqual(['completed', 'All done.'])
+  expect(JSON.stringify(rest.requests[0]?.messages.at(-1))).toContain(result)
 })
 
 test('an order that was killed in a charge goes on, and is charged once', async () => {
