@@ -195,6 +195,7 @@ const takesWords: ReadonlySet<Command> = new Set<Command>([
   'approve',
   'budget',
   'cluster',
+  'completion',
   'deny',
   'inspect',
   'memory',
@@ -293,6 +294,10 @@ async function runCommand(
     case 'cluster':
     case 'serve':
       return runCluster(command, { flags, words }, program)
+    case 'completion':
+    case 'demo':
+    case 'init':
+      return runWithoutSession(command, { flags, words }, program)
     case 'config': {
       const { config } = await import('./config/config.ts')
       return config(flags, program)
@@ -305,17 +310,9 @@ async function runCommand(
       const { context } = await import('./context/context.ts')
       return context(flags, words, program)
     }
-    case 'demo': {
-      const { demo } = await import('./demo/demo.ts')
-      return demo(flags, program)
-    }
     case 'doctor': {
       const { doctor } = await import('./doctor/doctor.ts')
       return doctor(flags, program)
-    }
-    case 'init': {
-      const { init } = await import('./init/init.ts')
-      return init(program)
     }
     case 'inspect': {
       const { inspect } = await import('./inspect/inspect.ts')
@@ -368,6 +365,24 @@ async function runCommand(
       return why(flags, words, program)
     }
   }
+}
+
+/** Commands that are about no session of a person. */
+async function runWithoutSession(
+  command: 'completion' | 'demo' | 'init',
+  { flags, words }: Parsed,
+  program: Program,
+): Promise<number> {
+  if (command === 'completion') {
+    const { completion } = await import('./completion/completion.ts')
+    return completion(words, program)
+  }
+  if (command === 'demo') {
+    const { demo } = await import('./demo/demo.ts')
+    return demo(flags, program)
+  }
+  const { init } = await import('./init/init.ts')
+  return init(program)
 }
 
 async function runLoop(flags: Flags, words: readonly string[], program: Program): Promise<number> {

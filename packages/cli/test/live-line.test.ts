@@ -220,7 +220,15 @@ describe('what goes on', () => {
 
   test('is the newest of several tools, those of a subagent too', () => {
     const inner: RunEvent = { type: 'agent', callId: '1', agentType: 'x', event: bash('2', 'make') }
-    const ended: RunEvent = { type: 'tool_end', callId: '2', name: 'Bash', status: 'done', durationMs: 1 }
+    const ended: RunEvent = {
+      type: 'tool_end',
+      callId: '2',
+      name: 'Bash',
+      status: 'done',
+      durationMs: 1,
+      output: 'ok',
+      isError: false,
+    }
     expect(after([bash('1', 'npm test'), inner], 0)(79)).toBe('turn 3 · Bash make (and 1 more) · 0:00')
     expect(after([bash('1', 'npm test'), bash('2', 'make'), ended], 0)(79)).toBe('turn 3 · Bash npm test · 0:00')
   })

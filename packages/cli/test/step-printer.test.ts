@@ -26,6 +26,8 @@ const ended = (name: string, durationMs: number): RunEvent => ({
   name,
   status: 'done',
   durationMs,
+  output: 'ok',
+  isError: false,
 })
 const inAgent = (event: RunEvent): RunEvent => ({ type: 'agent', callId: 'call_0', agentType: 'Agent', event })
 

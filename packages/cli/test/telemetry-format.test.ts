@@ -264,9 +264,9 @@ test('all encodings say the same to the last digit, of broken texts, large numbe
     { type: 'model_start', request: 1, attempt: 1, model: odd },
     { type: 'model_end', request: 1, attempt: 1, outcome: 'answered', usage, costUsd: 1e-7, durationMs: 1.5 },
     { type: 'tool_start', callId: odd, name: odd, input: { [odd]: odd } },
-    { type: 'tool_end', callId: odd, name: odd, status: 'failed', durationMs: 0 },
+    { type: 'tool_end', callId: odd, name: odd, status: 'failed', durationMs: 0, output: 'ok', isError: true },
     { type: 'tool_start', callId: 'a', name: 'Long', input: { text: '🙂'.repeat(10_000) } },
-    { type: 'tool_end', callId: 'a', name: 'Long', status: 'done', durationMs: -1 },
+    { type: 'tool_end', callId: 'a', name: 'Long', status: 'done', durationMs: -1, output: 'ok', isError: false },
   ]
   const told: unknown[] = []
   for (const { env } of forms) {

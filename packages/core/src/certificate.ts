@@ -220,6 +220,13 @@ function tokensBound(requests: Bound, options: RunOptions, settings: RunSettings
       value: settings.maxTotalTokens,
       because: `${options.maxTotalTokens === settings.maxTotalTokens ? 'maxTotalTokens' : 'a guard on tokens'}, reserved before each request`,
     })
+  const { budget } = settings
+  if (budget !== null && budget.tokens !== Infinity)
+    limited.push({
+      bounded: true,
+      value: Math.max(0, budget.tokens - budget.spentTokens),
+      because: `${budget.name}, reserved before each request`,
+    })
   limited.push(...tokensOfMoney(options, settings))
   if (limited.length > 0) return limited.reduce((least, each) => (each.value < least.value ? each : least))
   const perRequest = modelsOf(options).map((model) => ({
@@ -316,9 +323,11 @@ function usdBound(requests: Bound, options: RunOptions, settings: RunSettings): 
 /** The lower of what a limit leaves the session and of what the run may cost, and its name. */
 function dollarLimit(
   { spentBeforeUsd = 0, maxRunUsd: given }: RunOptions,
-  { maxBudgetUsd, maxRunUsd }: RunSettings,
+  { maxBudgetUsd, maxRunUsd, budget }: RunSettings,
 ): { readonly usd: number; readonly name: string } | undefined {
   const left = Math.max(0, maxBudgetUsd - spentBeforeUsd)
+  const shared = budget === null ? Infinity : Math.max(0, budget.usd - budget.spentUsd)
+  if (budget !== null && shared < Math.min(left, maxRunUsd)) return { usd: shared, name: budget.name }
   if (maxRunUsd < left) return { usd: maxRunUsd, name: maxRunUsd === given ? 'maxRunUsd' : 'a guard on cost' }
   if (left === Infinity) return undefined
   return { usd: left, name: spentBeforeUsd === 0 ? 'maxBudgetUsd' : 'maxBudgetUsd less spentBeforeUsd' }

@@ -8,7 +8,7 @@ import type { HookOutcome, HookTrigger } from './hooks/hook-outcome.ts'
 import type { StopHookOutcome } from './hooks/stop-hooks.ts'
 import type { Json } from './json.ts'
 import type { LimitRequest, RaisableLimit } from './limit-question.ts'
-import type { Usage } from './messages.ts'
+import type { ContentBlock, Usage } from './messages.ts'
 import type { ModelErrorJson } from './model/model-error.ts'
 import type { ModelUpdate } from './model/model.ts'
 import type { ServiceWaitEnd } from './model/service-waits.ts'
@@ -57,9 +57,13 @@ export interface FundsWanted {
  * ```
  */
 export type RunEvent =
-  | { readonly type: 'run_start'; readonly run: RunIdentity; readonly model: string }
+  /** The run begins, or continues from its record (`isResumed`). Once for each process that runs it, before every other event. */
+  | { readonly type: 'run_start'; readonly run: RunIdentity; readonly model: string; readonly isResumed?: true }
+  /** A request of the conversation begins: the `request`-th of the run, in its `turn`-th turn. */
   | { readonly type: 'turn_start'; readonly request: number; readonly turn: number }
+  /** The model is called: the first attempt at a request, or a retry. */
   | { readonly type: 'model_start'; readonly request: number; readonly attempt: number; readonly model: string }
+  /** Live: what the model streams. A failed attempt leaves its updates behind: the next `model_start` begins anew. */
   | {
       readonly type: 'model_update'
       readonly request: number
@@ -67,6 +71,7 @@ export type RunEvent =
       readonly entryId: string
       readonly update: ModelUpdate
     }
+  /** An attempt has ended, with its usage and cost. */
   | {
       readonly type: 'model_end'
       readonly request: number
@@ -126,6 +131,7 @@ export type RunEvent =
       readonly attempt: number
       readonly model: string
     }
+  /** Live: such an attempt has ended. */
   | {
       readonly type: 'question_end'
       readonly name: string
@@ -139,6 +145,7 @@ export type RunEvent =
   | { readonly type: 'context'; readonly figures: WindowFigures }
   /** Old results gave way to notes. */
   | { readonly type: 'results_cleared'; readonly calls: number; readonly freedTokens: number }
+  /** An attempt failed, and the next one follows after `delayMs` milliseconds. */
   | {
       readonly type: 'retry'
       readonly request: number
@@ -164,18 +171,27 @@ export type RunEvent =
       readonly model: string
       readonly error: ModelErrorJson
     }
+  /** A message was added to the conversation: a reply, the results of tools, or what a person, a hook or the run itself added. */
   | { readonly type: 'message'; readonly entry: TranscriptEntry }
+  /** A call of the reply is about to be handled: its permission, its hooks, then the tool. `input`: as the model wrote it. */
   | { readonly type: 'tool_start'; readonly callId: string; readonly name: string; readonly input: unknown }
   /** Live: the tool itself begins; the call is allowed, and no record has its result. May come before `tool_start` where the reply still streams. */
   | { readonly type: 'tool_running'; readonly callId: string; readonly name: string }
+  /** Live: progress that a tool reports while it runs. */
   | { readonly type: 'tool_update'; readonly callId: string; readonly name: string; readonly data: Json }
+  /** A call has its result: after its hooks have seen it, and a large one was saved. */
   | {
       readonly type: 'tool_end'
       readonly callId: string
       readonly name: string
       readonly status: ToolStatus
       readonly durationMs: number
+      /** What the model is shown of the result. */
+      readonly output: string | readonly ContentBlock[]
+      /** The model is told that the call failed. */
+      readonly isError: boolean
     }
+  /** A rule, a hook or a person refused a call. Its `tool_end` follows. */
   | {
       readonly type: 'permission_denied'
       readonly callId: string
@@ -183,6 +199,7 @@ export type RunEvent =
       readonly input: unknown
       readonly message: string
     }
+  /** A call needs the permission of a person. */
   | {
       readonly type: 'approval_needed'
       readonly callId: string
@@ -206,12 +223,14 @@ export type RunEvent =
       readonly to?: number | null
       readonly waitedMs: number
     }
+  /** A hook is called. */
   | {
       readonly type: 'hook_start'
       readonly hook: string
       readonly trigger: HookTrigger | 'stopHook'
       readonly callId: string | null
     }
+  /** A hook has answered, with its outcome. */
   | {
       readonly type: 'hook_end'
       readonly hook: string
@@ -220,16 +239,20 @@ export type RunEvent =
       readonly outcome: HookOutcome | StopHookOutcome
       readonly durationMs: number
     }
+  /** A guard, a hook, a tool or a person raised a stop signal. */
   | { readonly type: 'signal'; readonly signal: StopSignal; readonly checkpoint: CancellationPoint }
+  /** A guard decided to continue in spite of these signals. */
   | { readonly type: 'signals_overridden'; readonly by: string; readonly signals: readonly StopSignal[] }
-  /** `tokens`: what the conversation has, estimated. */
+  /** The conversation is about to be compacted. `tokens`: its estimated size. */
   | { readonly type: 'compact_start'; readonly trigger: CompactionTrigger; readonly tokens: number }
+  /** The compaction has ended, with or without success. */
   | {
       readonly type: 'compact_end'
       readonly trigger: CompactionTrigger
       readonly compacted: boolean
       readonly message: string
     }
+  /** The token target of the run continues or ends it. */
   | { readonly type: 'token_budget'; readonly completion: BudgetCompletionEvent }
   /** The goals are about to be checked. `tries`: how often an answer was sent back so far, of at most `maxTries`. */
   | {
@@ -239,6 +262,7 @@ export type RunEvent =
       readonly tries: number
       readonly maxTries: number
     }
+  /** The goals were checked. */
   | {
       readonly type: 'goal_end'
       readonly place: GoalPlace
@@ -255,6 +279,7 @@ export type RunEvent =
     }
   /** Before a turn: how near the guards are to firing, those that can say. */
   | { readonly type: 'guards'; readonly remaining: readonly GuardRemaining[] }
+  /** The next iteration begins, and why. */
   | {
       readonly type: 'lap'
       readonly transition: IterationReason
@@ -265,7 +290,9 @@ export type RunEvent =
     }
   /** Something was set by a person; from here on it counts. Only here may the ranking rise. */
   | { readonly type: 'settings'; readonly change: SettingsChange }
+  /** A sentence for a person. */
   | { readonly type: 'notice'; readonly message: string }
+  /** An event of a subagent, which works for this call. */
   | {
       readonly type: 'agent'
       readonly callId: string
@@ -276,7 +303,9 @@ export type RunEvent =
       readonly inBackground?: true
       readonly event: RunEvent
     }
+  /** Work that the run started and does not wait for has ended. `error`: null for success. */
   | { readonly type: 'background'; readonly name: string; readonly error: string | null }
+  /** The run has ended. Always the last event. */
   | { readonly type: 'run_end'; readonly terminal: RunResult }
 
 export type Emit = (event: RunEvent) => void

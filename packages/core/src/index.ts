@@ -71,6 +71,7 @@ export type { PermissionDecision } from './tools/permission-decision.ts'
 
 // Models, messages and prices, as whoever hands them in sees them.
 export type { Model, ModelReply, ModelRequest, Thinking, WebSearchUse } from './model/model.ts'
+export type { Sampling, ToolChoice } from './model/sampling.ts'
 export { ModelError, RetriesExhaustedError } from './model/model-error.ts'
 export type {
   AssistantMessage,
@@ -81,6 +82,7 @@ export type {
   Usage,
 } from './messages.ts'
 export type { BudgetLease } from './budget/lease.ts'
+export { sharedBudget, type SharedBudgetLimits, type SharedRunBudget } from './budget/run-budget.ts'
 export type {
   StandingBudget,
   StandingBudgets,

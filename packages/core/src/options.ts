@@ -1,6 +1,7 @@
 import { isBackground, type Background } from './background.ts'
 import { tokenTargetBound } from './budget/token-target.ts'
 import { isBudgetLease, type BudgetLease } from './budget/lease.ts'
+import { isSharedBudget, ledgerOfBudget, type SharedRunBudget } from './budget/run-budget.ts'
 import { isStandingBudgets, type StandingBudgets } from './budget/standing.ts'
 import { Ledger } from './budget/ledger.ts'
 import { nanosOf, type Prices } from './budget/prices.ts'
@@ -55,6 +56,17 @@ import { isMediaLimits, mediaLimitsWith, type MediaLimits } from './media/limits
 import type { Model, Thinking } from './model/model.ts'
 import { longestWaitForLimitsMs } from './model/service-limit.ts'
 import { pricesOf } from './model/model-prices.ts'
+import {
+  checkToolChoice,
+  isReplyLimit,
+  isSeed,
+  isStopSequences,
+  isTemperature,
+  isToolChoice,
+  isTopP,
+  samplingOf,
+  type ToolChoice,
+} from './model/sampling.ts'
 import { namedModelsOf } from './model/named-models.ts'
 import { systemWithOutput, type OutputSchema } from './output-schema.ts'
 import type { LimitsChange } from './settings/settings-change.ts'
@@ -86,6 +98,21 @@ export interface RunOptions {
   readonly modelNamed?: (name: string) => Model | undefined
   /** How much the model may think; as the model was made when absent. */
   readonly thinking?: Thinking
+  /** How varied the answers are: 0 for the most likely one, at most 2. A service that does not take it is asked without it, and a notice says so once. */
+  readonly temperature?: number
+  /** Consider only the most likely tokens, up to this share of the probability (above 0, at most 1). As for `temperature`, a service may not take it. */
+  readonly topP?: number
+  /** A reply ends before the first of these texts. Subagents do not have them. As for `temperature`, a service may not take them. */
+  readonly stopSequences?: readonly string[]
+  /** The same seed and request tend to get the same answer. A whole number. As for `temperature`, a service may not take it. */
+  readonly seed?: number
+  /**
+   * Whether the model is to call a tool: `auto` (the default), `none`, `required`, or `{ tool: 'name' }`. A call is required until the run has called a tool,
+   * not for every request: afterwards the model may answer, so that the run ends. Subagents do not have it.
+   */
+  readonly toolChoice?: ToolChoice
+  /** Most tokens of one reply, where that is less than the model's. A reply that is cut there is continued, as at the limit of the model. */
+  readonly maxOutputTokens?: number
   readonly system?: string
   readonly tools?: readonly AnyTool[]
   /**
@@ -107,6 +134,8 @@ export interface RunOptions {
   readonly maxRunUsd?: number
   /** A share of a budget that other sessions spend from, too: it holds beside `maxBudgetUsd`. */
   readonly lease?: BudgetLease
+  /** A budget that several runs of this process spend from at once (`sharedBudget`); the other limits hold as well. */
+  readonly budget?: SharedRunBudget
   /** Budgets that go on beyond runs and processes, such as so many dollars a day: each request takes from them before it is made (spec R-STAND-1). */
   readonly standing?: StandingBudgets
   /** Tokens of the whole run, input (cached too) plus output, subagents too; reserved like dollars. */
@@ -216,6 +245,12 @@ const loopChecks: { readonly [option in keyof RunOptions]-?: Given } = {
   models: isListOf(isModel),
   modelNamed: isFunction,
   thinking: isThinking,
+  temperature: isTemperature,
+  topP: isTopP,
+  stopSequences: isStopSequences,
+  seed: isSeed,
+  toolChoice: isToolChoice,
+  maxOutputTokens: isReplyLimit,
   system: isText,
   tools: isListOf(isAnyTool),
   moreTools: isFunction,
@@ -224,6 +259,7 @@ const loopChecks: { readonly [option in keyof RunOptions]-?: Given } = {
   maxBudgetUsd: isNumber,
   maxRunUsd: isNumber,
   lease: isBudgetLease,
+  budget: isSharedBudget,
   standing: isStandingBudgets,
   maxTotalTokens: isNumber,
   maxDurationMs: isNumber,
@@ -292,6 +328,7 @@ export function settingsOf(options: RunOptions): RunSettings {
     maxTurns: options.maxTurns ?? usualMaxTurns,
     maxBudgetUsd: options.maxBudgetUsd ?? Infinity,
     lease: options.lease ?? null,
+    budget: options.budget ?? null,
     standing: options.standing ?? null,
     maxRunUsd: Math.min(options.maxRunUsd ?? Infinity, guard.usd ?? Infinity),
     maxTotalTokens: Math.min(totalTokensLimit(options), guard.tokens ?? Infinity),
@@ -305,6 +342,9 @@ export function settingsOf(options: RunOptions): RunSettings {
     toolConcurrency: options.toolConcurrency ?? 10,
     wrapUp: options.wrapUp ?? false,
     thinking: options.thinking === undefined || options.thinking === null ? null : checkedThinking(options.thinking),
+    sampling: samplingOf(options),
+    toolChoice: options.toolChoice ?? null,
+    maxOutputTokens: options.maxOutputTokens ?? Infinity,
     permissionMode: null,
     permissionUpdates: [],
     canUseToolTimeoutMs: options.canUseToolTimeoutMs ?? Infinity,
@@ -369,6 +409,10 @@ function validate(settings: RunSettings, options: RunOptions): void {
       `waitForLimitsMs must be 0 to ${longestWaitForLimitsMs} milliseconds, which are 31 days, but it is ${waitForLimitsMs}.`,
     )
   toolsByName(options.tools ?? [])
+  checkToolChoice(
+    options.toolChoice,
+    (options.tools ?? []).map(({ name }) => name),
+  )
   checkModels(options)
   const { fallbackModel, context } = options
   const prices = pricesOf(options)
@@ -446,15 +490,17 @@ function runGoalsOf(options: RunOptions): RunGoals {
   }
 }
 
-/** The session's line, below that of its lease. */
+/** The session's line, below those of its lease and of the budget that it shares with others. */
 export function sessionLedger({
   lease,
+  budget,
   standing,
   maxBudgetUsd,
-}: Pick<RunSettings, 'lease' | 'standing' | 'maxBudgetUsd'>): Ledger {
+}: Pick<RunSettings, 'lease' | 'budget' | 'standing' | 'maxBudgetUsd'>): Ledger {
   const limits = { nanos: nanosOf(maxBudgetUsd) }
-  const isMeasured = standing !== null
-  return lease === null ? Ledger.create(limits, { isMeasured }) : Ledger.under(lease, limits, { isMeasured })
+  const above = budget === null ? undefined : ledgerOfBudget(budget)
+  const place = { isMeasured: standing !== null, above }
+  return lease === null ? Ledger.create(limits, place) : Ledger.under(lease, limits, place)
 }
 
 /** Where the limits of a run are kept, and above it those of its session. */

@@ -9,28 +9,10 @@ import {
   type StandardOutput,
   type StandardSchema,
 } from './tools/standard-schema.ts'
+import type { OutputCheck, OutputSchema } from './tools/structured-output.ts'
 import { checkFailed, outputInstruction, outputNotJson, outputTooDeep, returnedPromise } from './tools/schema-texts.ts'
 
-/** Whether an answer fits what the caller wants. */
-export interface OutputSchema<Output = unknown> {
-  /** What the model is told of it, behind the system prompt; nothing when absent. */
-  readonly instruction?: string
-  /** Gives the parsed answer, or what is wrong with it in words for the model. */
-  check(answer: string): OutputCheck<Output>
-}
-
-/** What an answer came to. */
-export type OutputCheck<Output> =
-  | {
-      readonly fits: true
-      /** The answer, as the schema returned it. */
-      readonly value: Output
-    }
-  | {
-      readonly fits: false
-      /** What does not fit, for the model. */
-      readonly message: string
-    }
+export type { OutputCheck, OutputSchema }
 
 /** A system prompt with what the model is told of the schema. */
 export function systemWithOutput(system: string | undefined, output: OutputSchema | null | undefined): string {

@@ -21,7 +21,7 @@ export class SessionAccount {
 
   /** `runs` and `stages` are those of earlier processes, each of which counts. */
   constructor(
-    limits: Pick<RunSettings, 'lease' | 'standing' | 'maxBudgetUsd'>,
+    limits: Pick<RunSettings, 'lease' | 'budget' | 'standing' | 'maxBudgetUsd'>,
     spentBeforeUsd: number,
     runs: readonly EndedRun[],
     stages: readonly RecordedStage[] = [],
@@ -90,7 +90,7 @@ export class SessionAccount {
 /** What the runs of a session came to that ended, and what followed them, whatever they might have spent. */
 export function recordedAccount(session: FoldedSession): SessionAccount {
   return new SessionAccount(
-    { lease: null, standing: null, maxBudgetUsd: Infinity },
+    { lease: null, budget: null, standing: null, maxBudgetUsd: Infinity },
     0,
     countedRuns(session),
     session.stages,

@@ -26,7 +26,17 @@ function eventsOf(updates: readonly ModelUpdate[]): readonly unknown[] {
 function kindsOf(updates: readonly ModelUpdate[]): readonly string[] {
   return updates.map((update) => {
     if (update.type === 'api_event') return `event ${JSON.stringify(update.event.type)}`
-    return update.type === 'block' ? `block ${update.block.type}` : `${update.type} ${update.text}`
+    switch (update.type) {
+      case 'block':
+        return `block ${update.block.type}`
+      case 'tool_input_start':
+        return `tool_input_start ${update.callId} ${update.name}`
+      case 'tool_input_delta':
+        return `tool_input_delta ${update.json}`
+      case 'text_delta':
+      case 'thinking_delta':
+        return `${update.type} ${update.text}`
+    }
   })
 }
 
@@ -192,7 +202,9 @@ describe('a call', () => {
     expect(kindsOf(updates)).toEqual([
       'event "message_start"',
       'event "content_block_start"',
+      'tool_input_start call_1 Read',
       'event "content_block_delta"',
+      'tool_input_delta {"a":1}',
       'block tool_use',
       'event "content_block_stop"',
       'event "message_delta"',

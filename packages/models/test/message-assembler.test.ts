@@ -149,7 +149,7 @@ describe('a call that was cut off is never reported', () => {
 
   test('a call without input is trusted as soon as the reply goes on after it', () => {
     const { updates } = readEvents([start, ...tool(0, ''), blockStart(1, { type: 'text', text: '' })])
-    expect(updates.map(({ type }) => type)).toEqual(['block'])
+    expect(updates.map(({ type }) => type)).toEqual(['tool_input_start', 'block'])
   })
 
   test('a call whose input was complete is kept, although the reply was cut after it', () => {

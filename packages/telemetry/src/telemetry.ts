@@ -145,7 +145,7 @@ class TracedSession implements Telemetry {
       agentName: start?.run.agentId ?? agentName,
       isBackground: false,
       depth: 0,
-      isResumed: start === undefined,
+      isResumed: start === undefined || start.isResumed === true,
       sessionId,
     }
     return new RunTrace(this.#scope, place, start)

@@ -136,7 +136,8 @@ test('a run that never ends keeps no call for ever', () => {
   for (let call = 0; call < 5_000; call++) {
     const about = { request: call, callId: `call${call}`, name: 'Look' } as const
     traces.start({ type: 'tool_start', ...about, input: {} }, root)
-    if (call > 0) traces.end({ type: 'tool_end', ...about, status: 'done', durationMs: 1 })
+    if (call > 0)
+      traces.end({ type: 'tool_end', ...about, status: 'done', durationMs: 1, output: 'ok', isError: false })
     traces.flush()
   }
   const kept = Array.from({ length: 5_000 }, (_, call) => traces.nodeOf(`call${call}`)).filter((node) => node)

@@ -11,6 +11,7 @@ const rows = {
   budget: { takes: 'flags of runs' },
   check: { takes: 'flags of runs' },
   cluster: { takes: 'flags of runs' },
+  completion: { takes: 'own flags' },
   config: { takes: 'flags of runs' },
   context: { takes: 'flags of runs' },
   demo: { takes: 'own flags' },

@@ -17,7 +17,6 @@ export function isCommand(word: string | undefined): word is Command {
 /** Words that later versions will have as commands: a script that sends one as a prompt would change its meaning then. */
 const reserved: ReadonlySet<string> = new Set([
   'attach',
-  'completion',
   'eval',
   'grade',
   'logs',

@@ -51,7 +51,7 @@ const tasks: readonly (readonly [
   title: string,
   rows: readonly (readonly [names: readonly Command[], summary?: string])[],
 ])[] = [
-  ['Set up', [[['setup']], [['doctor']], [['init']], [['demo']]]],
+  ['Set up', [[['setup']], [['doctor']], [['init']], [['demo']], [['completion']]]],
   [
     'Sessions and runs',
     [

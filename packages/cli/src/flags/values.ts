@@ -164,12 +164,22 @@ export function uuid(given: string): Reading<string> {
     : { expected: 'a UUID, such as 3f2a8c1e-5b7d-4e9a-8c61-0d2b4f6a7e93' }
 }
 
-export function choice<Choice extends string>(choices: readonly Choice[]): (given: string) => Reading<Choice> {
-  return (given) => {
+/** A reader of one of several words, which it has as `choices`. */
+export function choice<Choice extends string>(
+  choices: readonly Choice[],
+): ((given: string) => Reading<Choice>) & { readonly choices: readonly Choice[] } {
+  const read = (given: string): Reading<Choice> => {
     const value = choices.find((one) => one === given)
     if (value !== undefined) return { value }
     return { expected: `one of ${choices.join(', ')}`, meant: nearest(given, choices) }
   }
+  return Object.assign(read, { choices })
+}
+
+/** The words that a reader takes; undefined for one that takes others. */
+export function choicesOf(read: (given: string) => Reading<unknown>): readonly string[] | undefined {
+  if (!('choices' in read) || !Array.isArray(read.choices)) return undefined
+  return read.choices.filter((each) => typeof each === 'string')
 }
 
 /** Values parted by commas or spaces; those within parentheses part nothing: `Bash(git log *),Read`. */

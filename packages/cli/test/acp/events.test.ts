@@ -31,9 +31,22 @@ describe('agents', () => {
         update: { type: 'text_delta', index: 0, text: 'hidden' },
       }),
       inAgent(inAgent({ type: 'tool_start', callId: 'c1', name: 'Bash', input: { command: 'ls' } }, 'b1')),
-      inAgent(inAgent({ type: 'tool_end', callId: 'c1', name: 'Bash', status: 'done', durationMs: 1 }, 'b1')),
-      inAgent({ type: 'tool_end', callId: 'c1', name: 'Read', status: 'failed', durationMs: 1 }),
-      { type: 'tool_end', callId: 'a1', name: 'Agent', status: 'done', durationMs: 1 },
+      inAgent(
+        inAgent(
+          { type: 'tool_end', callId: 'c1', name: 'Bash', status: 'done', durationMs: 1, output: 'ok', isError: false },
+          'b1',
+        ),
+      ),
+      inAgent({
+        type: 'tool_end',
+        callId: 'c1',
+        name: 'Read',
+        status: 'failed',
+        durationMs: 1,
+        output: 'ok',
+        isError: true,
+      }),
+      { type: 'tool_end', callId: 'a1', name: 'Agent', status: 'done', durationMs: 1, output: 'ok', isError: false },
     ]
     const updates = new EventUpdates(shownBy(fullCapabilities), '/work', nobody)
     expect(

@@ -405,8 +405,8 @@ describe('what goes on', () => {
     now = 65_000
     expect(live(view)).toBe('⏺ Bash npm test 1:05\n  two\n  three\n  four\n⏺ Grep x 1:05')
     printed(view, [
-      { type: 'tool_end', callId: 'a', name: 'Bash', status: 'done', durationMs: 1 },
-      { type: 'tool_end', callId: 'b', name: 'Grep', status: 'done', durationMs: 1 },
+      { type: 'tool_end', callId: 'a', name: 'Bash', status: 'done', durationMs: 1, output: 'ok', isError: false },
+      { type: 'tool_end', callId: 'b', name: 'Grep', status: 'done', durationMs: 1, output: 'ok', isError: false },
     ])
     expect(live(view)).toBe('')
   })

@@ -80,7 +80,7 @@ export function call(
   return [
     reply([{ type: 'tool_use', id: callId, name, input }]),
     ...(status === 'denied' || status === 'not_run' ? [] : [{ type: 'tool_start', callId, name, input } as const]),
-    { type: 'tool_end', callId, name, status, durationMs },
+    { type: 'tool_end', callId, name, status, durationMs, output: 'ok', isError: false },
     {
       type: 'message',
       entry: {

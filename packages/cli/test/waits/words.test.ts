@@ -85,7 +85,15 @@ test('the line of a run counts a wait down, also one of an agent, and goes on af
   expect(line()).toMatch(/^waiting for the service, (?:1:00:00|59:\d\d) left \(429\) \(and 1 more\)/)
   activity.onEvent(ofAgent(wait(false)))
   expect(line()).toMatch(/^Agent/)
-  activity.onEvent({ type: 'tool_end', callId: 'a', name: 'Agent', status: 'done', durationMs: 1 })
+  activity.onEvent({
+    type: 'tool_end',
+    callId: 'a',
+    name: 'Agent',
+    status: 'done',
+    durationMs: 1,
+    output: 'ok',
+    isError: false,
+  })
   activity.onEvent(wait(true))
   expect(line()).toMatch(/^waiting for the service, .* left \(429\) ·/)
   // It may go on for hours.

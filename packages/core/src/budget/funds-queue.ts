@@ -7,6 +7,7 @@ type RetryRequest<Line> = (ahead: ReadonlySet<Line>) => Retry<Line>
 interface Waiter<Line> {
   readonly retry: RetryRequest<Line>
   readonly claims: Set<Line>
+  readonly owner: object
 }
 
 const noLines: ReadonlySet<never> = new Set()
@@ -27,15 +28,20 @@ export class FundsQueue<Line extends object> {
     return this.#waiters.length
   }
 
+  /** How many requests of an owner wait: runs that share a budget share the queue. */
+  waitingOf(owner: object): number {
+    return this.#waiters.filter((waiter) => waiter.owner === owner).length
+  }
+
   /** Lines that somebody waits for. */
   get claimed(): ReadonlySet<Line> {
     if (this.#waiters.length === 0) return noLines
     return new Set(this.#waiters.flatMap(({ claims }) => [...claims]))
   }
 
-  /** Puts a request at the end of the queue; `retry` is called each time that the ledger has changed, until it has its answer. Returns how to leave. */
-  join(shortOn: readonly Line[], retry: RetryRequest<Line>): () => void {
-    const waiter: Waiter<Line> = { retry, claims: new Set(shortOn) }
+  /** Puts a request at the end of the queue; `retry` is called each time that the ledger has changed, until it has its answer. `owner`: the ledger of its run. Returns how to leave. */
+  join(shortOn: readonly Line[], retry: RetryRequest<Line>, owner: object): () => void {
+    const waiter: Waiter<Line> = { retry, claims: new Set(shortOn), owner }
     this.#waiters = [...this.#waiters, waiter]
     return () => {
       if (!this.#waiters.includes(waiter)) return

@@ -13,6 +13,14 @@ export type Amount = {
 
 export const nothing: Amount = Object.freeze({ nanos: 0, tokens: 0 })
 
+/** Where a ledger is made. */
+interface LedgerPlace {
+  /** Every request is measured, whether a limit stands on the ledger or not. */
+  readonly isMeasured?: boolean
+  /** The ledger above it. */
+  readonly above?: Ledger | undefined
+}
+
 /** What may be spent in all. */
 export interface LedgerLimits {
   /** Infinity when there is no dollar budget. */
@@ -56,6 +64,8 @@ export type Reservation = {
 export interface Line {
   /** Of a budget that is shared with other sessions: it may grow when it is asked to. */
   readonly isLease: boolean
+  /** Of a budget of several runs of this process: what a record tells of earlier processes is no part of it. */
+  readonly isShared: boolean
   /** Of an agent: a resume puts what its record tells there as it is read. */
   readonly isOfAgent: boolean
   settled: Amount
@@ -88,26 +98,20 @@ export class Ledger {
   /** A ledger with these limits; a limit that is left out is Infinity. */
   static create(
     limits: Partial<LedgerLimits> = {},
-    {
-      isMeasured = false,
-    }: {
-      /** Measure every request, also where no limit applies. Default: false. */
-      readonly isMeasured?: boolean
-    } = {},
+    { isMeasured = false, isShared = false, above }: LedgerPlace & { readonly isShared?: boolean } = {},
   ): Ledger {
-    return new Ledger([newLine(limits)], isMeasured)
+    return new Ledger(
+      [{ ...newLine(limits), isShared }, ...(above === undefined ? [] : above.#lines)],
+      isMeasured,
+      above?.queue,
+    )
   }
 
   /** A ledger under a lease: its limit is what the lease gives at the time. */
   static under(
     lease: BudgetLease,
     limits: Partial<LedgerLimits> = {},
-    {
-      isMeasured = false,
-    }: {
-      /** Measure every request, also where no limit applies. Default: false. */
-      readonly isMeasured?: boolean
-    } = {},
+    { isMeasured = false, above }: LedgerPlace = {},
   ): Ledger {
     const line: Line = {
       ...newLine({}),
@@ -119,7 +123,7 @@ export class Ledger {
         tokens: Infinity,
       },
     }
-    return new Ledger([newLine(limits), line], isMeasured)
+    return new Ledger([newLine(limits), line, ...(above === undefined ? [] : above.#lines)], isMeasured, above?.queue)
   }
 
   /** A branch of its own; `limits` may only narrow. */
@@ -162,6 +166,11 @@ export class Ledger {
   /** What could be reserved if its lease had no end. */
   availableBesideLease(): Amount {
     return availableOn(this.#lines.filter(({ isLease }) => !isLease))
+  }
+
+  /** What could be reserved if the budget that it shares with other runs had no end. */
+  availableBesideShared(): Amount {
+    return availableOn(this.#lines.filter(({ isShared }) => !isShared))
   }
 
   /** What could be reserved if all that is reserved were given back. */
@@ -235,7 +244,7 @@ export class Ledger {
   restore(spent: Amount, unknown: Amount = nothing): void {
     expectAmount(spent)
     expectAmount(unknown)
-    for (const line of this.#lines) {
+    for (const line of this.#ownLines) {
       line.settled = plus(line.settled, spent)
       line.unknown = plus(line.unknown, unknown)
     }
@@ -244,7 +253,7 @@ export class Ledger {
 
   /** What a run has spent that another one goes on from: it counts again with that one, which carries it. */
   takeBack(spent: Amount, unknown: Amount = nothing): void {
-    for (const line of this.#lines) {
+    for (const line of this.#ownLines) {
       line.settled = minus(line.settled, spent)
       line.unknown = minus(line.unknown, unknown)
     }
@@ -256,6 +265,10 @@ export class Ledger {
     if (!isAmount(spent)) return
     for (const line of this.#lines) if (line.isOfAgent) line.settled = plus(line.settled, spent)
     this.queue.serve()
+  }
+
+  get #ownLines(): readonly Line[] {
+    return this.#lines.filter(({ isShared }) => !isShared)
   }
 
   /** What is settled, reserved and available at this moment. */
@@ -279,6 +292,7 @@ function availableOn(lines: readonly Line[]): Amount {
 function newLine(limits: Partial<LedgerLimits>): Line {
   return {
     isLease: false,
+    isShared: false,
     isOfAgent: false,
     settled: nothing,
     reserved: nothing,

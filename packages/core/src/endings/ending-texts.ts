@@ -51,6 +51,10 @@ export const repeatedCalls = (turns: number, times: number): string =>
 export const sharedBudget = 'the budget that is shared with other sessions'
 export const leaseUsedUp = (budget: string, used: string, needed: string | undefined): string =>
   `Nothing is left of ${budget}: this session has used ${used}${needed === undefined ? '' : `, and the next request may cost up to ${needed}`}`
+export const sharedUsedUp = (budget: string, used: string, needed: string | undefined): string =>
+  needed === undefined
+    ? `The reply was cut to what was left of ${budget}: ${used} is used by all runs that share it`
+    : `Too little is left of ${budget}: ${used} is used by all runs that share it, and the next request may ${needed}`
 export const standingUsedUp = (budget: string, used: string, needed: string, resetsAt: string): string =>
   `Too little is left of ${budget}: ${used} is used, and the next request may cost up to ${needed}. It resets at ${resetsAt}`
 export const someStandingBudget = 'a standing budget'

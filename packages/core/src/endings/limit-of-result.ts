@@ -5,11 +5,11 @@ import type { RunResult } from './terminal.ts'
 
 /**
  * The limit that ended a run and can be raised. A dollar limit is the session's or that of the run alone; null for one that is not the run's own, such as a
- * standing budget or a lease, and where no limit did.
+ * standing budget, a lease or a budget of several runs, and where no limit did.
  */
 export function limitOfResult({ reason, signal }: Pick<RunResult, 'reason' | 'signal'>): EndingLimit | null {
   const { limit } = endings[reason]
-  if (limit !== 'maxBudgetUsd') return limit
   if (sharedBudgetOf(signal) !== undefined) return null
+  if (limit !== 'maxBudgetUsd') return limit
   return signal.context['of'] === 'run' ? 'maxRunUsd' : limit
 }

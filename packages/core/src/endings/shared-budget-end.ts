@@ -2,7 +2,7 @@ import type { StopSignalJson } from './signal.ts'
 
 /** A budget that others draw on as well and that ended a run: its own limits were not reached. JSON. */
 export interface SharedBudgetEnd {
-  /** `standing`: a budget of a day or a month of this machine; `lease`: that of a tenant of a cluster. */
+  /** `standing`: a budget of a day or a month of this machine; `lease`: that of a tenant of a cluster, or of several runs of a program. */
   readonly kind: 'standing' | 'lease'
   /** As people read it: `$20 a day`. */
   readonly budget: string
@@ -16,17 +16,19 @@ export interface SharedBudgetEnd {
 
 /** The budget that raised a signal; undefined for a signal of anything else. */
 export function sharedBudgetOf({
+  reason,
   context,
   source,
-}: Pick<StopSignalJson, 'context' | 'source'>): SharedBudgetEnd | undefined {
+}: Pick<StopSignalJson, 'reason' | 'context' | 'source'>): SharedBudgetEnd | undefined {
   const { budget, used, limit, resetsAt } = context
   if (typeof budget !== 'string') return undefined
+  const isOfDollars = reason === 'cost_limit'
   const kind = source === 'standing' ? 'standing' : 'lease'
   return {
     kind,
     budget,
-    usedUsd: typeof used === 'number' ? used : null,
-    limitUsd: typeof limit === 'number' ? limit : null,
+    usedUsd: isOfDollars && typeof used === 'number' ? used : null,
+    limitUsd: isOfDollars && typeof limit === 'number' ? limit : null,
     resetsAt: typeof resetsAt === 'string' ? resetsAt : null,
   }
 }

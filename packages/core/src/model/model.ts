@@ -2,6 +2,7 @@ import type { Prices } from '../budget/prices.ts'
 import type { JsonObject } from '../json.ts'
 import type { AssistantMessage, ContentBlock, ModelMessage } from '../messages.ts'
 import type { ModelError } from './model-error.ts'
+import type { Sampling, ToolChoice } from './sampling.ts'
 
 /** A tool as the model is told of it. */
 export interface ToolDefinition {
@@ -45,7 +46,9 @@ export interface ModelRequest {
   /** The tools that the model may call. */
   readonly tools: readonly ToolDefinition[]
   /** `none`: the model is to answer without a tool, although they are listed. */
-  readonly toolChoice?: 'auto' | 'none'
+  readonly toolChoice?: ToolChoice
+  /** As the service has it when absent. What a service cannot be told is left out, with a warning of the reply. */
+  readonly sampling?: Sampling
   /** As the model was made when absent. A model that cannot be told passes it over. */
   readonly thinking?: Thinking
   /** Lets the service search the web by its own tool. For models that say `webSearch`. */
@@ -72,12 +75,31 @@ export type ModelUpdate =
       /** The text to append. */
       readonly text: string
     }
+  /** Some more of what the model thinks, in block `index`. */
   | {
       readonly type: 'thinking_delta'
       /** Index of the block in the message. */
       readonly index: number
       /** The reasoning to append. */
       readonly text: string
+    }
+  /** Block `index` is a call of a tool, whose input follows in pieces. Again for the same block where the service begins it anew. */
+  | {
+      readonly type: 'tool_input_start'
+      /** Index of the block in the message. */
+      readonly index: number
+      /** Id of the call. */
+      readonly callId: string
+      /** Name of the tool. */
+      readonly name: string
+    }
+  /** Some more of the input of the call in block `index`. The complete block has the input that counts. */
+  | {
+      readonly type: 'tool_input_delta'
+      /** Index of the block in the message. */
+      readonly index: number
+      /** The next piece of the JSON text of the input. */
+      readonly json: string
     }
   /** Block `index` is complete, and stands as it was told: a read-only tool may start now. */
   | {

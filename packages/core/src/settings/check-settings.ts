@@ -55,8 +55,8 @@ export function checkedThinking(given: unknown): Thinking {
 }
 
 /** Somebody has to know beforehand what a request may cost. */
-function hasDollarLimit({ maxBudgetUsd, maxRunUsd, lease }: RunSettings): boolean {
-  return lease !== null || Math.min(maxBudgetUsd, maxRunUsd) !== Infinity
+function hasDollarLimit({ maxBudgetUsd, maxRunUsd, lease, budget }: RunSettings): boolean {
+  return lease !== null || Math.min(maxBudgetUsd, maxRunUsd, budget?.usd ?? Infinity) !== Infinity
 }
 
 /** Whether a request to the model needs a price before it is made. */
@@ -67,7 +67,7 @@ export function needsPrice(settings: RunSettings, model: string): boolean {
 /** @throws ConfigurationError for a model whose requests could exceed a budget without anyone knowing it beforehand. */
 export function checkBudgetable(model: Model, prices: Prices, settings: RunSettings): void {
   if (needsPrice(settings, model.id)) checkPrices(model, prices)
-  else if (settings.maxTotalTokens === Infinity) return
+  else if (Math.min(settings.maxTotalTokens, settings.budget?.tokens ?? Infinity) === Infinity) return
   checkEnd(model)
 }
 

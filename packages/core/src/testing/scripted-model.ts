@@ -1,6 +1,6 @@
 import { ModelError, type ModelErrorInit } from '../model/model-error.ts'
 import type { Model, ModelCallOptions, ModelReply, ModelRequest } from '../model/model.ts'
-import type { AssistantMessage, ContentBlock, ModelStopReason, Usage } from '../messages.ts'
+import type { AssistantMessage, ContentBlock, ModelStopReason, ToolUseBlock, Usage } from '../messages.ts'
 import { noUsage } from '../messages.ts'
 
 /** One reply of a scripted model. A string is a text that ends the turn. */
@@ -102,10 +102,29 @@ async function play(reply: ScriptedReply, place: Place, call: ModelCallOptions):
   const message = messageOf(reply, place)
   for (const [index, block] of message.content.entries()) {
     if (block.type === 'text') call.emit({ type: 'text_delta', index, text: block.text })
+    if (block.type === 'tool_use') emitInput(block, index, call)
     call.emit({ type: 'block', index, block, messageId: message.id })
   }
   await reply.before?.(call)
   return reply.streamError === undefined ? { message } : { message, streamError: new ModelError(reply.streamError) }
+}
+
+/** The input as a service streams it: the call begins, then its JSON follows in two pieces. A script may have an input that is not JSON. */
+function emitInput({ id, name, input }: ToolUseBlock, index: number, call: ModelCallOptions): void {
+  call.emit({ type: 'tool_input_start', index, callId: id, name })
+  const json = inputText(input)
+  const middle = Math.ceil(json.length / 2)
+  for (const piece of [json.slice(0, middle), json.slice(middle)]) {
+    if (piece !== '') call.emit({ type: 'tool_input_delta', index, json: piece })
+  }
+}
+
+function inputText(input: unknown): string {
+  try {
+    return JSON.stringify(input) ?? ''
+  } catch {
+    return ''
+  }
 }
 
 function hang(

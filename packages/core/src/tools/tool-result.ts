@@ -1,7 +1,7 @@
 import type { TaskNote } from '../background.ts'
-import type { ToolStatus } from '../events.ts'
+import type { RunEvent, ToolStatus } from '../events.ts'
 import type { Json } from '../json.ts'
-import type { ContentBlock, ToolResultBlock } from '../messages.ts'
+import type { ContentBlock, ToolResultBlock, ToolUseBlock } from '../messages.ts'
 import type { OpenAgent } from '../open-agent.ts'
 import type { StopSignalJson } from '../endings/signal.ts'
 import type { AbortCause } from '../cancel/abort.ts'
@@ -47,6 +47,16 @@ export function resultBlock(callId: string, result: ToolResult): ToolResultBlock
   return isError
     ? { type: 'tool_result', tool_use_id: callId, content: said, is_error: true }
     : { type: 'tool_result', tool_use_id: callId, content: said }
+}
+
+/** The event of a call that has its result. */
+export function toolEndOf(
+  { id, name }: Pick<ToolUseBlock, 'id' | 'name'>,
+  result: ToolResult,
+  durationMs: number,
+): Extract<RunEvent, { readonly type: 'tool_end' }> {
+  const { status, isError } = result
+  return { type: 'tool_end', callId: id, name, status, durationMs, output: resultBlock(id, result).content, isError }
 }
 
 // The synthetic results: what the model is told about a call that did not finish.

@@ -5,8 +5,8 @@ import type { TaskNews } from '../background.ts'
 import type { Goal } from '../goals/goal.ts'
 import type { AskModel } from '../hooks/questions.ts'
 import type { Model } from '../model/model.ts'
-import type { OutputSchema } from '../output-schema.ts'
 import type { PermissionUpdate } from './permission-update.ts'
+import type { OutputSchema } from './structured-output.ts'
 
 /** What a tool gives back; a string is the plain form. `content` is bounded by the tool: everything that the model sees is. */
 export interface ToolOutput {
@@ -141,6 +141,12 @@ export interface Tool<Input = ToolInput> {
    * waits until the same moment; it does not start while its message still streams. Not together with `asksModel`. False unless said otherwise.
    */
   readonly waits?: boolean
+  /**
+   * Whether a person is asked before a call runs: always, or by its input. Rules of the permissions decide first: deny rules deny, and an allow rule for this very call
+   * (`PermissionDecision.explicit`) lets it run. Without permissions a person is asked: the run ends as `needs_approval`, or waits (`onAsk`, `canUseTool`). What the
+   * function throws, and whatever it gives but `false`, asks. Its answer is on record: a resume does not ask it again. Never when absent.
+   */
+  readonly needsApproval?: boolean | ((input: Input) => boolean | Promise<boolean>)
   /**
    * Whether a model is shown the tool; every model is when absent. Called with the run's model, and again when another one is chosen:
    * for a tool that needs something of it, such as `Model.webSearch`. What it throws counts as false.

@@ -1,4 +1,5 @@
 import { nanosOf, usdOf } from '../budget/prices.ts'
+import type { SharedLimit } from '../budget/run-budget.ts'
 import type { StandingBudget } from '../budget/standing.ts'
 import { costLimitSignal } from '../guards/limits.ts'
 import { StopSignal } from '../endings/signal.ts'
@@ -16,6 +17,7 @@ import {
   nextDoesNotFit,
   nextTokensDoNotFit,
   sharedBudget,
+  sharedUsedUp,
   someStandingBudget,
   standingUsedUp,
 } from '../endings/ending-texts.ts'
@@ -23,8 +25,9 @@ import {
 // Spec R-BUD-3a.
 /** The budget has no room for the request: the run stops before the call, and says what would have made it fit. */
 export function overBudgetDraft(run: Run, overBudget: OverBudget): Draft {
-  const { currency, needed, available, isOfLease, of, standing } = overBudget
+  const { currency, needed, available, isOfLease, shared, of, standing } = overBudget
   if (standing !== undefined) return standingBudgetDraft(standing, usdOf(needed))
+  if (shared !== undefined) return sharedDraft(shared, currency, { needed, available: Math.max(0, available) })
   if (isOfLease === true) return leaseDraft(run, { neededUsd: usdOf(needed), availableUsd: usdOf(available) })
   if (currency === 'tokens') return tokensDraft(run, needed, available, of)
   return dollarsDraft(
@@ -51,6 +54,29 @@ export function leaseDraft(
   const message = leaseUsedUp(budget, dollars(usedUsd), neededUsd === undefined ? undefined : dollars(neededUsd))
   const context = { usedUsd, budget, ...figures }
   return draftOf('max_budget_usd', new StopSignal({ reason: 'cost_limit', message, context, source: 'lease' }))
+}
+
+// Spec R-BUD-20b.
+/**
+ * The budget of several runs has too little left, also when all that is reserved came back.
+ * @param next What the next request may need; absent where a reply was cut at what was left.
+ */
+export function sharedDraft(
+  { name, limit, settled }: SharedLimit,
+  currency: 'usd' | 'tokens',
+  next?: { readonly needed: number; readonly available: number },
+): Draft {
+  if (currency === 'tokens') {
+    const message = sharedUsedUp(name, `${settled} of ${limit} tokens`, next && `need ${next.needed}`)
+    const context = { used: settled, limit, budget: name, ...next }
+    return draftOf('token_limit', new StopSignal({ reason: 'token_limit', message, context, source: 'shared_budget' }))
+  }
+  const [usedUsd, limitUsd] = [usdOf(settled), usdOf(limit)]
+  const used = `${dollars(usedUsd)} of $${limitUsd}`
+  const message = sharedUsedUp(name, used, next && mayCost(dollars(usdOf(next.needed))))
+  const figures = next && { neededUsd: usdOf(next.needed), availableUsd: usdOf(next.available) }
+  const context = { used: usedUsd, usedUsd, limit: limitUsd, limitUsd, budget: name, ...figures }
+  return draftOf('max_budget_usd', new StopSignal({ reason: 'cost_limit', message, context, source: 'shared_budget' }))
 }
 
 // Spec R-STAND-4.

@@ -20,7 +20,7 @@ import {
 } from './endings.ts'
 import { controlAt } from './checkpoint.ts'
 import type { Failure } from './request/ask-model.ts'
-import { leaseDraft, overBudgetDraft, standingCutDraft } from './over-budget.ts'
+import { leaseDraft, overBudgetDraft, sharedDraft, standingCutDraft } from './over-budget.ts'
 import { draftOf, ends, goesOn, onward, type Outcome, type Route } from './outcome.ts'
 import { canEscalate } from './request/current-model.ts'
 import type { Run } from './run.ts'
@@ -144,6 +144,7 @@ export function recoverCut(run: Run, reply: Answer): Outcome {
   if (grant.lowered !== null) {
     appendReply(run, reply)
     if (grant.isOfLease === true) return ends(leaseDraft(run))
+    if (grant.shared !== undefined) return ends(sharedDraft(grant.shared, grant.lowered))
     if (grant.isOfStanding === true) return ends(standingCutDraft(run, grant.standing))
     return ends(grant.lowered === 'usd' ? budgetDraft(run) : loweredTokensDraft(run))
   }

@@ -30,6 +30,10 @@ export const samples: SamplesOf<typeof import('../../src/endings/ending-texts.ts
     ['team', '$4', undefined],
     ['team', '$4', '$0.5'],
   ],
+  sharedUsedUp: [
+    ['the shared budget', '$4.9 of $5', undefined],
+    ['the shared budget', '$4.9 of $5', 'cost up to $0.5'],
+  ],
   standingUsedUp: [['$20 a day', '$19.9', '$0.5', '2026-02-01T00:00:00+01:00']],
   cutAtStanding: [
     ['$20 a day', undefined],

@@ -6,6 +6,7 @@ import {
   replay,
   resume,
   type AgentTool,
+  type RunEvent,
   type RunOptions,
   type StepRecord,
   type RunResult,
@@ -55,7 +56,12 @@ describe('resume', () => {
       const records = await killedAfter(count, options())
       const before = written.length
       const resumed = resume(records, options())
+      const events: RunEvent[] = []
+      for await (const event of resumed.loop) events.push(event)
       const { terminal, state } = await resumed.loop.ended
+      const { run } = state
+      expect(events.filter(({ type }) => type === 'run_start')).toEqual(events.slice(0, 1))
+      expect(events[0]).toEqual({ type: 'run_start', run, model: 'scripted', isResumed: true })
       expect([count, terminal.reason, terminal.summary.turns]).toEqual([count, 'completed', 3])
       expect(transcriptProblems(state.transcript.messages())).toEqual([])
       // Nothing runs twice: each call's key is written with at most once, and a call without an effect is told as unknown.

@@ -81,6 +81,7 @@ export function begin(script: Script, given: Given = {}, start: StartOptions = {
       const { terminal, state } = await running.ended
       expect(events.filter(({ type }) => type === 'run_end')).toEqual([{ type: 'run_end', terminal }])
       expect(events.at(-1)?.type).toBe('run_end')
+      checkOutputs(events)
       const messages = state.transcript.messages()
       if (terminal.reason !== 'needs_approval') expect(transcriptProblems(messages)).toEqual([])
       for (const request of model.requests) expect(transcriptProblems(request.messages)).toEqual([])
@@ -88,6 +89,21 @@ export function begin(script: Script, given: Given = {}, start: StartOptions = {
       return { terminal, state, events, model, clock, steps, transitions, messages }
     },
   }
+}
+
+/** Whatever hooks, aborts and limits made of a result: `tool_end` has what the model is shown. */
+function checkOutputs(events: readonly RunEvent[]): void {
+  const ends = new Map(events.flatMap((event) => (event.type === 'tool_end' ? [[event.callId, event] as const] : [])))
+  const shown = events.flatMap((event) => (event.type === 'message' ? resultsOf(event.entry) : []))
+  for (const { tool_use_id, content, is_error = false } of shown) {
+    const end = ends.get(tool_use_id)
+    if (end !== undefined) expect([end.output, end.isError]).toEqual([content, is_error])
+  }
+}
+
+function resultsOf(entry: TranscriptEntry): readonly ToolResultBlock[] {
+  if (entry.kind !== 'user' || entry.origin !== 'tool_results' || typeof entry.message.content === 'string') return []
+  return entry.message.content.flatMap((block) => (block.type === 'tool_result' ? [block] : []))
 }
 
 export function run(script: Script, given: Given = {}, start?: StartOptions): Promise<Run> {

@@ -29,6 +29,8 @@ export class BlockLog {
 
   /** Hands updates on, with completed blocks as they are kept. */
   readonly pass = (update: ModelUpdate): void => {
+    // Inputs are reported as the provider writes them, before the assembler has the whole call.
+    if (update.type === 'tool_input_start' || update.type === 'tool_input_delta') return
     if (update.type !== 'block') return this.#emit(update)
     const { index } = update
     const block = this.#metadata.has(index)

@@ -14,7 +14,7 @@ import { reportedUsage } from './reported-usage.ts'
 import { citationsOf, Sources } from './sources.ts'
 import { SearchCount } from './web-search.ts'
 import { stopReasonOf } from './stop-reason.ts'
-import { beginsInput, ToolInputs } from './tool-inputs.ts'
+import { beginsInput, inputUpdateOf, ToolInputs, type InputUpdate } from './tool-inputs.ts'
 
 export interface PartReaderOptions {
   readonly provider: string
@@ -55,6 +55,8 @@ export class PartReader {
   readonly #inputs = new ToolInputs()
   readonly #sources = new Sources()
   readonly #searches = new SearchCount()
+  /** Places of calls whose inputs are reported in pieces. */
+  readonly #reported = new Set<number>()
   /** Blocks of text and reasoning that are being written, by kind and id. */
   readonly #open = new Map<string, number>()
   readonly #held: (readonly JsonObject[])[] = []
@@ -327,6 +329,14 @@ export class PartReader {
 
   #tell(event: JsonObject): void {
     this.#options.emit({ type: 'api_event', event })
+    const update = inputUpdateOf(event)
+    if (update !== undefined && this.#isReported(update)) this.#options.emit(update)
+  }
+
+  /** Pieces of the input of a call that the provider runs itself are not. */
+  #isReported(update: InputUpdate): boolean {
+    if (update.type === 'tool_input_start') this.#reported.add(update.index)
+    return this.#reported.has(update.index)
   }
 
   #tellOn(part: JsonObject): PartProgress {

@@ -1,4 +1,6 @@
 import type { JsonObject } from '@halting/core'
+import { isJsonObject, type ModelUpdate } from '@halting/core/adapters'
+import { stringOf } from '../json-fields.ts'
 
 interface Input {
   readonly index: number
@@ -49,4 +51,16 @@ export function beginsInput(index: number, { toolCallId, toolName, providerExecu
   const type = providerExecuted === true ? 'server_tool_use' : 'tool_use'
   const block = { type, id: toolCallId, name: toolName, input: {} }
   return { type: 'content_block_start', index, content_block: block }
+}
+
+/** What is reported of an input while it is written. */
+export type InputUpdate = Extract<ModelUpdate, { readonly type: 'tool_input_start' | 'tool_input_delta' }>
+
+/** The same in our own terms, for events of calls that are not the provider's. */
+export function inputUpdateOf({ type, index, content_block: block, delta }: JsonObject): InputUpdate | undefined {
+  if (typeof index !== 'number') return undefined
+  if (type === 'content_block_start' && isJsonObject(block) && block.type === 'tool_use')
+    return { type: 'tool_input_start', index, callId: stringOf(block.id), name: stringOf(block.name) }
+  const json = isJsonObject(delta) && delta.type === 'input_json_delta' ? stringOf(delta.partial_json) : ''
+  return json === '' ? undefined : { type: 'tool_input_delta', index, json }
 }

@@ -113,7 +113,9 @@ export class MessageAssembler {
       if (!isJsonObject(block) || typeof block.type !== 'string') return violation('message_start has no content')
       const place = this.#placeFor(index)
       if (typeof place !== 'number') return place
-      this.#close(place, openBlock(block))
+      const opened = openBlock(block)
+      this.#tellCall(place, opened)
+      this.#close(place, opened)
     }
     return isFirst || content.length > 0 ? more : ping
   }
@@ -180,7 +182,14 @@ export class MessageAssembler {
     this.#trustDoubtful()
     const opened = openBlock(block, text)
     this.#open.set(place, opened)
+    this.#tellCall(place, opened)
     return isNews(opened) ? more : ping
+  }
+
+  #tellCall(index: number, block: OpenBlock): void {
+    if (!isOwnCall(block)) return
+    const { id, name } = block.start
+    this.#emit({ type: 'tool_input_start', index, callId: stringOf(id), name: stringOf(name) })
   }
 
   #placeOf(index: Json | undefined): number | undefined {
@@ -199,6 +208,11 @@ export class MessageAssembler {
       const type = outcome.kind === 'text' ? 'text_delta' : 'thinking_delta'
       this.#emit({ type, index, text: outcome.text })
       return outcome.text === '' ? ping : more
+    }
+    if (outcome.kind === 'input') {
+      if (isOwnCall(block) && outcome.text !== '') this.#emit({ type: 'tool_input_delta', index, json: outcome.text })
+      // White space alone is nothing that an input could want more of.
+      return outcome.text.trim() === '' ? ping : more
     }
     return outcome.kind === 'taken' ? more : ping
   }
@@ -278,6 +292,11 @@ export class MessageAssembler {
       usage: this.#usage,
     }
   }
+}
+
+/** A call of one of our tools: the service runs its own by itself. */
+function isOwnCall({ start }: OpenBlock): boolean {
+  return start.type === 'tool_use'
 }
 
 /** What is billed is told with the end of a reply: what its beginning said was a foretaste. */

@@ -45,7 +45,7 @@ function holdsSomething(value: Json): boolean {
 
 /** What a delta did to its block. One of a kind that this library does not know, or that holds nothing, changes nothing. */
 export type DeltaOutcome =
-  | { readonly kind: 'text' | 'thinking'; readonly text: string }
+  | { readonly kind: 'text' | 'thinking' | 'input'; readonly text: string }
   | { readonly kind: 'taken' | 'unchanged' | 'misfit' }
 
 const taken: DeltaOutcome = { kind: 'taken' }
@@ -71,8 +71,7 @@ export function applyDelta(block: OpenBlock, delta: JsonObject): DeltaOutcome {
     case 'input_json_delta':
       if (!takesInput(block) || typeof delta.partial_json !== 'string') return misfit
       block.inputJson += delta.partial_json
-      // White space alone is nothing that an input could want more of.
-      return delta.partial_json.trim() === '' ? unchanged : taken
+      return { kind: 'input', text: delta.partial_json }
     case 'citations_delta':
       if (type !== 'text' || delta.citation === undefined) return misfit
       if (!holdsSomething(delta.citation)) return unchanged

@@ -116,7 +116,7 @@ export function withRedactedStream(model: Model, env: Readonly<Record<string, st
 }
 
 /** Where a text of a block is: in an update of its own, or in a field of a delta of the Messages API. */
-type Place = 'text_delta' | 'thinking_delta' | 'text' | 'thinking' | 'partial_json'
+type Place = 'text_delta' | 'thinking_delta' | 'tool_input_delta' | 'text' | 'thinking' | 'partial_json'
 
 /** Deltas of the Messages API with a text, and the field that it is in. */
 const textFields: { readonly [delta: string]: 'text' | 'thinking' | 'partial_json' | undefined } = {
@@ -148,6 +148,12 @@ class RedactedUpdates {
       case 'text_delta':
       case 'thinking_delta':
         return this.#add(update.type, update.index, update.text, update)
+      case 'tool_input_delta':
+        return this.#add(update.type, update.index, update.json, update)
+      case 'tool_input_start':
+        // A call that begins anew: what was held back of the one before goes first.
+        this.#end(update.index, blockPlaces)
+        return this.#options.emit(update)
       case 'block':
         this.#end(update.index, blockPlaces)
         return this.#options.emit(update)
@@ -205,12 +211,13 @@ class RedactedUpdates {
   }
 }
 
-const blockPlaces = ['text_delta', 'thinking_delta'] as const
+const blockPlaces = ['text_delta', 'thinking_delta', 'tool_input_delta'] as const
 const eventPlaces = ['text', 'thinking', 'partial_json'] as const
 
 /** The same update with another text in its place. */
 function withText(update: ModelUpdate, place: Place, text: string): ModelUpdate {
   if (update.type === 'text_delta' || update.type === 'thinking_delta') return { ...update, text }
+  if (update.type === 'tool_input_delta') return { ...update, json: text }
   if (update.type !== 'api_event') return update
   const { delta } = update.event
   return { ...update, event: { ...update.event, delta: { ...(isJsonObject(delta) && delta), [place]: text } } }

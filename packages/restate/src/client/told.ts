@@ -230,6 +230,8 @@ function nameOfLoop(event: RunEvent): string | undefined {
       return undefined
     case 'message':
       return `message ${event.entry.id}`
+    case 'run_start':
+      return `run_start ${event.run.runId}`
     case 'tool_start':
     case 'tool_running':
     case 'tool_end':

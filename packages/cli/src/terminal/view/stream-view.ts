@@ -258,7 +258,7 @@ export function createStreamView({
     const before = room === undefined ? [] : [...endWriting(), room]
     switch (event.type) {
       case 'run_start': {
-        const { continues } = event.run
+        const continues = event.isResumed === true ? undefined : event.run.continues
         return continues === undefined ? [] : [dimBlock('↻ ', `continuing ${continues}, with its counters`, style)]
       }
       case 'turn_start':

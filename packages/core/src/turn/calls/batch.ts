@@ -1,6 +1,6 @@
 import { after, firstOf, together, whileMore, type Eventually } from '../../eventually.ts'
 import { calledTool } from '../../tools/called-tool.ts'
-import { abortedResult, notRun, type ToolResult } from '../../tools/tool-result.ts'
+import { abortedResult, notRun, toolEndOf, type ToolResult } from '../../tools/tool-result.ts'
 import type { Run } from '../run.ts'
 import type { CallRun, InspectedCall, PreparedCall } from './call.ts'
 import { finishCall } from './finish-call.ts'
@@ -115,7 +115,7 @@ function skipCall(run: Run, phase: ToolPhase, index: number, result: ToolResult)
   phase.setResult(index, result)
   const call = phase.calls[index]
   if (call === undefined) return
-  run.emit({ type: 'tool_end', callId: call.id, name: call.name, status: result.status, durationMs: 0 })
+  run.emit(toolEndOf(call, result, 0))
 }
 
 // Spec R-TOOL-4.

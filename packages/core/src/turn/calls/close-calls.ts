@@ -6,6 +6,7 @@ import {
   abortedResult,
   notRun,
   resultBlock,
+  toolEndOf,
   unknownOutcome,
   withheld,
   type ToolResult,
@@ -81,9 +82,8 @@ export function closeAbortedCalls(
   })
   return after(step, ({ value }) => {
     const results = calls.map((call, index) => value[index] ?? abortedResult(cause, 'settled'))
-    for (const [index, { id, name }] of calls.entries()) {
-      const status = results[index]?.status ?? 'interrupted'
-      run.emit({ type: 'tool_end', callId: id, name, status, durationMs: 0 })
+    for (const [index, call] of calls.entries()) {
+      run.emit(toolEndOf(call, results[index] ?? abortedResult(cause, 'settled'), 0))
     }
     appendResults(
       run,

@@ -1,7 +1,7 @@
 import { after, type Eventually } from '../../eventually.ts'
 import { textOf, type ToolUseBlock } from '../../messages.ts'
 import { StopSignal } from '../../endings/signal.ts'
-import { replacedResult, withheld, type ToolResult } from '../../tools/tool-result.ts'
+import { replacedResult, toolEndOf, withheld, type ToolResult } from '../../tools/tool-result.ts'
 import { stopRequestedSignal } from '../endings.ts'
 import { enterBill } from '../request/questions.ts'
 import type { RecordPosition } from '../record-position.ts'
@@ -14,7 +14,7 @@ import { enterResult, unsavedResult } from './save-result.ts'
 import type { RaisedStop, ToolPhase } from './tool-phase.ts'
 import { lostReasons } from '../../tools/result-texts.ts'
 
-/** Enters a call that ran, in call order: clock and figures, its event, post-hooks, what it shows, then the error policy. */
+/** Enters a call that ran, in call order: clock and figures, post-hooks, what it shows, its event, then the error policy. */
 export function finishCall(run: Run, phase: ToolPhase, ran: CallRun): Eventually<undefined> {
   const { result } = ran
   const { call, index } = callOf(ran.call)
@@ -23,9 +23,10 @@ export function finishCall(run: Run, phase: ToolPhase, ran: CallRun): Eventually
   if (result.stop !== undefined) addStop(phase, ran, StopSignal.fromJSON(result.stop), 'tool', null)
   const subject = { toolCall: toolCallOf(ran.call, call), callIndex: index }
   return after(runPostHooks(run, phase, ran, subject), (left) =>
-    after(enterResult(run, phase, { call, index }, left, positionOf(run, phase)), () =>
-      result.status === 'failed' ? afterFailure(run, phase, ran, subject, left) : undefined,
-    ),
+    after(enterResult(run, phase, { call, index }, left, positionOf(run, phase)), () => {
+      emitEnd(run, phase, ran)
+      return result.status === 'failed' ? afterFailure(run, phase, ran, subject, left) : undefined
+    }),
   )
 }
 
@@ -34,11 +35,19 @@ function positionOf(run: Run, phase: ToolPhase): RecordPosition {
   return phase.batchEnd === 'passed' ? 'passed' : run.turnEnd
 }
 
-/** Enters the clock and the figures, and emits `tool_end`. */
+/** Emits `tool_end`, once, with the result that the model is shown. */
+function emitEnd(run: Run, phase: ToolPhase, ran: CallRun): void {
+  const { call, index } = callOf(ran.call)
+  const result = phase.result(index)
+  if (result === undefined || phase.reported.has(ran)) return
+  phase.reported.add(ran)
+  run.emit(toolEndOf(call, result, ran.durationMs))
+}
+
+/** Enters the clock and the figures. */
 function enterRan(run: Run, phase: ToolPhase, ran: CallRun): void {
   phase.entering = ran
   const { call, index } = callOf(ran.call)
-  const { status } = ran.result
   run.advanceClock(ran)
   const bill = phase.takeBill(index)
   if (bill !== undefined) enterBill(run, bill)
@@ -46,7 +55,6 @@ function enterRan(run: Run, phase: ToolPhase, ran: CallRun): void {
   else if (mayHaveChanged(ran)) noteChanges(run, 1, call.id)
   const { agent } = ran.result
   if (agent !== undefined) run.update({ openAgents: [...(run.spent.openAgents ?? []), agent] })
-  run.emit({ type: 'tool_end', callId: call.id, name: call.name, status, durationMs: ran.durationMs })
 }
 
 /** Whether the call may have changed something outside: one that is not read-only, whatever it came to, unless it did not run. */
@@ -83,10 +91,12 @@ export function hasHooksAfter({ context }: Run, name: string, result: ToolResult
 export function enterEnded(run: Run, phase: ToolPhase): void {
   for (const ran of phase.ran) {
     const { call, index } = callOf(ran.call)
-    if (phase.result(index) !== undefined) continue
-    if (phase.entering !== ran) enterRan(run, phase, ran)
-    const result = hasHooksAfter(run, call.name, ran.result) ? withheld(ran.result, 'failed') : ran.result
-    phase.setResult(index, unsavedResult(run, result, lostReasons.failed))
+    if (phase.result(index) === undefined) {
+      if (phase.entering !== ran) enterRan(run, phase, ran)
+      const result = hasHooksAfter(run, call.name, ran.result) ? withheld(ran.result, 'failed') : ran.result
+      phase.setResult(index, unsavedResult(run, result, lostReasons.failed))
+    }
+    emitEnd(run, phase, ran)
   }
   // What calls paid that did not end is paid.
   for (const index of phase.calls.keys()) {

@@ -65,6 +65,8 @@ export class ToolPhase {
   readonly #ran: CallRun[] = []
   /** The call that is being entered in the run. Its figures are entered; its hooks may not be done. */
   entering: CallRun | undefined = undefined
+  /** Calls whose `tool_end` was emitted. */
+  readonly reported: Set<CallRun> = new Set()
   /** What each agent of these calls may use of what is counted for all agents of the run. */
   agentShare: AgentShare | undefined = undefined
   /** The first calls of the message, which the limit on calls lets run. */

@@ -1,3 +1,4 @@
+import type { SharedLimit } from '../../budget/run-budget.ts'
 import type { StandingBudget } from '../../budget/standing.ts'
 import type { Amount, HeldBack } from '../../budget/ledger.ts'
 import type { Model, WebSearchUse } from '../../model/model.ts'
@@ -17,6 +18,8 @@ export type Grant = {
   readonly lowered: 'usd' | 'tokens' | null
   /** It was lowered by the lease, which gives no more. */
   readonly isOfLease?: true
+  /** It was lowered by the budget that the run shares with others. */
+  readonly shared?: SharedLimit
   /** It was lowered by a standing budget. */
   readonly isOfStanding?: true
   /** Which one, where it is known. */
@@ -34,6 +37,8 @@ export type OverBudget = {
   readonly of?: { readonly limit: number; readonly settled: number }
   /** It would fit, if the lease gave more. */
   readonly isOfLease?: true
+  /** It would fit, if the budget that the run shares with others had more left. */
+  readonly shared?: SharedLimit
   /** It would fit, if this standing budget had more left. */
   readonly standing?: StandingBudget
 }

@@ -51,6 +51,10 @@ export class OwnBlocks {
       case 'text_delta':
       case 'thinking_delta':
         return typeof update.text === 'string' ? update : undefined
+      case 'tool_input_start':
+        return this.#toldInputStart(update)
+      case 'tool_input_delta':
+        return typeof update.json === 'string' ? update : undefined
       default:
         // Plain JavaScript may tell of what is not known here.
         return undefined
@@ -77,8 +81,24 @@ export class OwnBlocks {
     if (event['type'] !== 'content_block_start') return event
     const { index, content_block: block } = event
     if (typeof index !== 'number' || !isJsonObject(block) || block['type'] !== 'tool_use') return event
-    const { id } = this.#begin(index, block['id'])
+    const { id } = this.#begunCall(index, block['id'])
     return id === block['id'] ? event : { ...event, content_block: { ...block, id } }
+  }
+
+  #toldInputStart(
+    update: Extract<ModelUpdate, { readonly type: 'tool_input_start' }>,
+  ): Extract<ModelUpdate, { readonly type: 'tool_input_start' }> | undefined {
+    const { index, callId, name } = update
+    if (typeof index !== 'number' || typeof callId !== 'string' || typeof name !== 'string') return undefined
+    const { id = callId } = this.#begunCall(index, callId)
+    return id === callId ? update : { ...update, callId: id }
+  }
+
+  /** The call that begins at this place. An adapter reports its beginning twice: as the service's own event and as one of ours. */
+  #begunCall(index: number, givenId: unknown): ToldPlace {
+    const begun = this.#told?.get(index)
+    const isSame = begun !== undefined && begun.block === undefined && begun.givenId === givenId
+    return isSame ? begun : this.#begin(index, givenId)
   }
 
   #toldBlock(given: unknown, index: number): ContentBlock | undefined {

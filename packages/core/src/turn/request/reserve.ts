@@ -11,6 +11,7 @@ import {
   type Reservation,
   type Room,
 } from '../../budget/ledger.ts'
+import { sharedLimitOf, type SharedLimit } from '../../budget/run-budget.ts'
 import type { StandingTaken } from '../../budget/standing.ts'
 import { nanosOf, usdOf, type NanoUsd } from '../../budget/prices.ts'
 import { beforeCutOff } from './cut-off.ts'
@@ -153,6 +154,8 @@ function granted(run: Run, bounds: RequestBounds, maxTokens: number, worst: Room
   // Prices that say something else every time they are asked: what is not reserved is not asked for.
   if (reservation === undefined)
     return { kind: 'decided', grant: overBudget(amount, ledger.available()), reservation: undefined }
+  const ofShared =
+    lowered === null ? undefined : sharedShort(run, bounds, worst, { tokens: maxTokens, currency: lowered })
   const range = { least: worst(usefulOf(run, bounds)), most: worst(cap) }
   const grant: Grant = {
     granted: true,
@@ -162,6 +165,7 @@ function granted(run: Run, bounds: RequestBounds, maxTokens: number, worst: Room
     maxTokens,
     lowered,
     ...ofLease,
+    ...ofShared,
     ...(isWhole && ofWindow(bounds)),
   }
   return { kind: 'decided', grant, reservation }
@@ -173,7 +177,7 @@ export function loweredGrant(run: Run, bounds: RequestBounds, grant: Grant, { us
   const worst = worstByReply(run, bounds)
   const useful = Math.min(grant.maxTokens, usefulOf(run, bounds))
   const maxTokens = largest(useful, grant.maxTokens, (output) => worst(output).nanos <= nanos)
-  const { isOfWindow: _, isOfLease: __, ...others } = grant
+  const { isOfWindow: _, isOfLease: __, shared: ___, ...others } = grant
   const standing = short && { name: short.name, resetsAt: short.resetsAt }
   return {
     ...others,
@@ -198,7 +202,8 @@ function refused(run: Run, bounds: RequestBounds, worst: Room, rooms: readonly R
   // What others spent against the same limit is not in the figures of this run: what it is an agent of, or agents that still work.
   const isShared = run.identity.depth > 0 || (run.spent.openAgents ?? []).length > 0
   const of = !isShared ? undefined : { of: (missing?.ledger ?? run.ports.ledger).narrowest(currency) }
-  const grant = { ...lacking, ...of, ...isOfLease(run, bounds, worst, 0) }
+  const ofShared = sharedShort(run, bounds, worst, { tokens: 0, currency: lacking.currency })
+  const grant = { ...lacking, ...of, ...isOfLease(run, bounds, worst, 0), ...ofShared }
   return { kind: 'decided', grant, reservation: undefined }
 }
 
@@ -230,6 +235,20 @@ function isOfLease(
   if (run.context.settings.lease === null) return undefined
   const rooms = ledgersOf(run, bounds).map((each) => roomOn(each, worst, besideLease))
   return (mostTokens(rooms, usefulOf(run, bounds), bounds.cap) ?? 0) > tokens ? { isOfLease: true } : undefined
+}
+
+/** The budget of several runs, where it alone has too little for more than so many tokens. */
+function sharedShort(
+  run: Run,
+  bounds: RequestBounds,
+  worst: Room,
+  { tokens, currency }: { readonly tokens: number; readonly currency: 'usd' | 'tokens' },
+): { readonly shared: SharedLimit } | undefined {
+  const { budget } = run.context.settings
+  if (budget === null) return undefined
+  const rooms = ledgersOf(run, bounds).map((each) => roomOn(each, worst, besideShared))
+  const isShort = (mostTokens(rooms, usefulOf(run, bounds), bounds.cap) ?? 0) > tokens
+  return isShort ? { shared: sharedLimitOf(budget, currency) } : undefined
 }
 
 function usefulOf(run: Run, { cap }: RequestBounds): number {
@@ -265,6 +284,7 @@ interface RoomOn {
 }
 
 const besideLease = (ledger: Ledger): Amount => ledger.availableBesideLease()
+const besideShared = (ledger: Ledger): Amount => ledger.availableBesideShared()
 const ifAllCameBack = (ledger: Ledger): Amount => ledger.unspent()
 
 /** What a request needs on a ledger with what has to be left there, and what the ledger has. */

@@ -23,7 +23,7 @@ export function tellFigures(run: Run, emit: Emit, contextTokens: number): void {
     settledTokens: settled.tokens,
     reservedTokens: reserved.tokens,
     leftTokens: leftOf(available.tokens),
-    waitingRequests: wholeLedger.queue.length,
+    waitingRequests: wholeLedger.queue.waitingOf(wholeLedger),
     contextTokens,
     contextWindow: leftOf(windowOf(run, currentModel(run))),
     usedMs,

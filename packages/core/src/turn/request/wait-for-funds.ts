@@ -1,3 +1,4 @@
+import type { Ledger } from '../../budget/ledger.ts'
 import type { BudgetLease } from '../../budget/lease.ts'
 import type { AbortCause } from '../../cancel/abort.ts'
 import { usdOf } from '../../budget/prices.ts'
@@ -61,7 +62,7 @@ type Came = Reserved | { readonly kind: 'aborted'; readonly cause: AbortCause }
 
 /** Takes its place in the queue, and waits for its answer there. */
 function queued(run: Run, bounds: Waiting, first: Shortage): Promise<Came> {
-  const { abort, ledger } = run.ports
+  const { abort, ledger, wholeLedger } = run.ports
   const { cutOff } = bounds
   return new Promise((resolve, reject) => {
     let short = first
@@ -81,7 +82,7 @@ function queued(run: Run, bounds: Waiting, first: Shortage): Promise<Came> {
     const cause = abort.causeNow()
     if (cause !== undefined) return listener.onAbort(cause)
     if (cutOff?.aborted === true) return onCut()
-    leave = ledger.queue.join(first.shortOn, (ahead) => {
+    const retry: Parameters<Ledger['queue']['join']>[1] = (ahead) => {
       try {
         const came = reserveRequest(run, bounds, ahead)
         if (came.kind === 'short') {
@@ -95,7 +96,8 @@ function queued(run: Run, bounds: Waiting, first: Shortage): Promise<Came> {
       }
       settled()
       return { kind: 'answered' }
-    })
+    }
+    leave = ledger.queue.join(first.shortOn, retry, wholeLedger)
     abort.listen(listener)
     cutOff?.addEventListener('abort', onCut, { once: true })
   })

@@ -1,0 +1,184 @@
+import { knownModels, modelAliases } from '@halting/models'
+import { commandHelp, partHelp } from '../flags/command-help.ts'
+import { type Command, commandTable } from '../flags/command-table.ts'
+import { commandNames } from '../flags/commands.ts'
+import { flagsForRuns, flagsOf } from '../flags/flag-commands.ts'
+import type { AnyFlag } from '../flags/flag-kinds.ts'
+import { flagTopics } from '../flags/help.ts'
+import { flagTable } from '../flags/table.ts'
+import { choicesOf } from '../flags/values.ts'
+
+/** What can stand at one place of a call. */
+export type Candidates =
+  /** Anything: nothing is offered. */
+  | { readonly kind: 'text' | 'files' | 'folders' | 'sessions' | 'sessions or files' }
+  | { readonly kind: 'words'; readonly words: readonly string[] }
+
+/** A flag as a shell completes it. */
+export interface CompletedFlag {
+  readonly names: readonly string[]
+  readonly meaning: string
+  /** Absent for a switch. */
+  readonly value?: Candidates
+  /** The value may be left out. */
+  readonly isOptional: boolean
+}
+
+/** One place at which flags and words are completed: the program alone (''), a command, or a part of one (`sessions show`). */
+export interface CompletedCommand {
+  readonly name: string
+  readonly meaning: string
+  readonly flags: readonly CompletedFlag[]
+  /** The words after it. */
+  readonly words: Candidates
+}
+
+/** All that is completed. Every name and every word in it is safe to print into a script of a shell without quotes. */
+export interface CompletionModel {
+  readonly commands: readonly CompletedCommand[]
+}
+
+const anything: Candidates = { kind: 'text' }
+const wordsOf = (words: readonly string[]): Candidates => ({ kind: 'words', words })
+
+/** What the words of commands are, by command or part; anything for those that are missing. */
+const operands: Readonly<Record<string, Candidates>> = {
+  acp: wordsOf(['setup']),
+  approve: { kind: 'sessions' },
+  completion: wordsOf(['bash', 'zsh', 'fish']),
+  deny: { kind: 'sessions' },
+  help: wordsOf([...commandNames, 'flags']),
+  'help flags': wordsOf(flagTopics),
+  inspect: { kind: 'sessions or files' },
+  'memory dream': wordsOf(['undo']),
+  replay: { kind: 'sessions or files' },
+  report: { kind: 'folders' },
+  rewind: { kind: 'sessions' },
+  'sessions delete': { kind: 'sessions' },
+  'sessions export': { kind: 'sessions or files' },
+  'sessions show': { kind: 'sessions or files' },
+  trust: { kind: 'folders' },
+  undo: { kind: 'sessions' },
+  'what-if': { kind: 'sessions or files' },
+  why: { kind: 'sessions or files' },
+}
+
+/** Reads the tables of commands and flags. */
+export function completionModel(): CompletionModel {
+  const parts = [...Object.keys(partHelp), 'help flags']
+  return {
+    commands: [
+      { name: '', meaning: '', flags: flagsForRuns().map(completed), words: wordsOf(commandNames) },
+      ...commandNames.map((name) => ({
+        name,
+        meaning: commandHelp[name].summary,
+        flags: flagsOfCommand(name),
+        words: wordsOfCommand(name, parts),
+      })),
+      ...parts.map((name) => ({
+        name,
+        meaning: partHelp[name]?.about.split(/[.,;(]/)[0]?.trim() ?? 'Flags of runs, by topic',
+        flags: flagsOfPart(name),
+        words: operands[name] ?? anything,
+      })),
+    ],
+  }
+}
+
+function wordsOfCommand(name: Command, parts: readonly string[]): Candidates {
+  const own = parts.filter((part) => part.startsWith(`${name} `)).map((part) => part.slice(name.length + 1))
+  return operands[name] ?? (own.length === 0 ? anything : wordsOf(own))
+}
+
+function flagsOfCommand(name: Command): readonly CompletedFlag[] {
+  const ofRuns = commandTable[name].takes === 'flags of runs' ? flagsForRuns() : []
+  const named = (commandHelp[name].flags ?? []).map((flag) => flagTable[flag])
+  const rows = name === 'mcp' ? [flagTable.help] : [...new Set([...flagsOf(name), ...named, ...ofRuns])]
+  return [...(commandHelp[name].ownFlags ?? []).map(ownFlag), ...rows.map((row) => completed(meantFor(name, row)))]
+}
+
+function flagsOfPart(name: string): readonly CompletedFlag[] {
+  const help = partHelp[name]
+  if (help === undefined) return [completed(flagTable.help)]
+  const rows = [...help.flags, 'help' as const].map((flag) => flagTable[flag])
+  // The only part that takes flags of runs.
+  const ofRuns = name === 'cluster dev' ? flagsForRuns() : []
+  return [...(help.ownFlags ?? []).map(ownFlag), ...[...new Set<AnyFlag>([...rows, ...ofRuns])].map(completed)]
+}
+
+function meantFor(command: Command, row: AnyFlag): AnyFlag {
+  const meaning = row.meaningFor?.[command]
+  return meaning === undefined ? row : { ...row, meaning }
+}
+
+function completed(row: AnyFlag): CompletedFlag {
+  const { names, meaning } = row
+  if (row.kind === 'switch') return { names, meaning: firstClause(meaning), isOptional: false }
+  return {
+    names,
+    meaning: firstClause(meaning),
+    value: valueOf(row.names, row.value, choicesOf(row.read)),
+    isOptional: row.kind === 'value' && row.without !== undefined,
+  }
+}
+
+/** A flag that a command reads by itself: `-s, --scope SCOPE`. */
+function ownFlag({ name, meaning }: { readonly name: string; readonly meaning: string }): CompletedFlag {
+  const names = name.split(', ').map((each) => each.split(' ')[0] ?? '')
+  const takesValue = / \S/.test(name.split(', ').at(-1) ?? '')
+  const listed = /^([a-z]+), ([a-z]+) or ([a-z]+) \(default/.exec(meaning)?.slice(1)
+  const scopes = names.includes('--scope') ? ['local', 'project', 'user'] : listed
+  return {
+    names,
+    meaning: firstClause(meaning),
+    ...(takesValue && { value: scopes === undefined ? anything : wordsOf(scopes) }),
+    isOptional: false,
+  }
+}
+
+const namesOfModels: ReadonlySet<string> = new Set(['--model', '--fallback-model', '--small-model', '--compact-model'])
+const namesOfSessions: ReadonlySet<string> = new Set(['--resume'])
+
+function valueOf(names: readonly string[], value: string, choices: readonly string[] | undefined): Candidates {
+  if (choices !== undefined) return wordsOf(choices)
+  if (names.some((name) => namesOfModels.has(name))) return wordsOf(models())
+  if (names.some((name) => namesOfSessions.has(name))) return { kind: 'sessions' }
+  if (/DIRECTORY|FOLDER/.test(value)) return { kind: 'folders' }
+  return /FILE|JSON|SCHEMA|PLACE/.test(value) ? { kind: 'files' } : anything
+}
+
+function models(): readonly string[] {
+  return [...Object.keys(modelAliases()), ...knownModels().map(({ name }) => name)].filter(isPlain)
+}
+
+/** What no shell reads anything into, and what bash does not part. */
+export function isPlain(word: string): boolean {
+  return /^[\w./-]+$/.test(word)
+}
+
+/** The beginning of a meaning, as it fits beside a name. */
+function firstClause(meaning: string): string {
+  const [clause = ''] = meaning.split(/[;:(]|\. /)
+  return clause.trim().replace(/[.,]$/, '')
+}
+
+/** Flags that take a value, by what that is: for scripts that ask `COMMAND FLAG`. A spelling whose value depends on the command is listed by both. */
+export function flagValues({ commands }: CompletionModel): readonly {
+  /** `--flag`, or `command --flag` where the command decides. */
+  readonly of: string
+  readonly value: Candidates
+  readonly isOptional: boolean
+}[] {
+  const bySpelling = new Map<string, { of: string; value: Candidates | undefined; isOptional: boolean }[]>()
+  for (const { name: command, flags } of commands)
+    for (const { names, value, isOptional } of flags)
+      for (const name of names)
+        bySpelling.set(name, [...(bySpelling.get(name) ?? []), { of: command, value, isOptional }])
+  return [...bySpelling].flatMap(([name, uses]) => {
+    const kinds = new Set(uses.map(({ value, isOptional }) => JSON.stringify([value, isOptional])))
+    const found = uses.flatMap(({ of, value, isOptional }) => (value === undefined ? [] : [{ of, value, isOptional }]))
+    if (kinds.size > 1) return found.map(({ of, ...rest }) => ({ of: `${of} ${name}`, ...rest }))
+    const [first] = found
+    return first === undefined ? [] : [{ ...first, of: name }]
+  })
+}
