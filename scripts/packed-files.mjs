@@ -6,7 +6,7 @@ const kilobyte = 1_000
 
 /** What every library holds. Sources are packed for the source maps. */
 const library = [
-  /^package\.json$/,
+  /^(?:package\.json|README\.md)$/,
   /^src\/[\w/-]+(?:\.d)?\.ts$/,
   /^dist\/[\w/-]+\.d\.ts(?:\.map)?$/,
   /^dist\/chunks\/chunk-[A-Z\d]{8}\.js(?:\.map)?$/,
@@ -36,6 +36,8 @@ const kilobytes = {
   core: [1_060, 4_400],
   models: [420, 1_650],
   journal: [132, 510],
+  'store-sqlite': [30, 100],
+  'store-postgres': [30, 100],
   telemetry: [61, 250],
   policy: [630, 2_400],
   agent: [1_130, 4_340],
