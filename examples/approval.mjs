@@ -1,24 +1,25 @@
 // examples/approval.mjs
-import { QueryEngine, tool } from '@halting/core'
+import { run, tool } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 
-const model = scriptedModel([{ toolCalls: [{ name: 'Delete', input: { path: 'old.txt' } }] }, 'It is gone.'])
 const remove = tool({
   name: 'Delete',
   description: 'Deletes a file',
   inputSchema: { type: 'object', properties: { path: { type: 'string' } }, required: ['path'] },
+  needsApproval: ({ path }) => !path.startsWith('tmp/'),
   execute: ({ path }) => `deleted ${path}`,
 })
-const permissions = { denies: () => undefined, decide: () => ({ behavior: 'ask', message: 'Delete old.txt?' }) }
-const engine = new QueryEngine({ model, tools: [remove], permissions })
 
-let pending = []
-for await (const message of engine.submit('Tidy up.')) {
-  if (message.type !== 'result') continue
-  console.log(message.terminal_reason, message.stop.message)
-  pending = message.stop.context.pending
-}
-const approvals = Object.fromEntries(pending.map(({ id }) => [id, { behavior: 'allow' }]))
-for await (const message of engine.approve(approvals)) {
-  if (message.type === 'result') console.log(message.terminal_reason, message.result)
-}
+// A request of your server: the run ends with a question, and you store it.
+const calling = scriptedModel([{ toolCalls: [{ name: 'Delete', input: { path: 'old.txt' } }] }])
+const first = await run({ model: calling, tools: [remove], prompt: 'Tidy up.' })
+const stored = JSON.stringify({ messages: first.messages, pending: first.pending })
+console.log(first.reason)
+
+// Another request, perhaps in another process: a person has seen the question, and answers.
+const { messages, pending } = JSON.parse(stored)
+for (const { tool: name, input, reason } of pending) console.log(name, input, reason)
+const approvals = Object.fromEntries(pending.map(({ callId }) => [callId, { behavior: 'allow' }]))
+const answering = scriptedModel(['It is gone.'])
+const second = await run({ model: answering, tools: [remove], messages, approvals })
+console.log(second.reason, second.output)

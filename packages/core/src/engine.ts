@@ -13,6 +13,7 @@ import { leavable, type Leaving } from './leaving.ts'
 import { streamRun, type RunStream, type RunSurroundings } from './iterate.ts'
 import type { MessageContent } from './messages.ts'
 import type { Model } from './model/model.ts'
+import { pendingOf, pendingOnRecord, type PendingApproval } from './pending-approval.ts'
 import { contextOf, settingsOf, type RunOptions } from './options.ts'
 import type { FinishedRun } from './run-context.ts'
 import { initMessage } from './sdk/init-message.ts'
@@ -41,8 +42,11 @@ import type { InboxMessage } from './steps/control.ts'
 import { DurableStepEngine } from './steps/driver.ts'
 import { runIdOf, type StoredSession } from './steps/fold-session.ts'
 import { inboxIdsIn } from './steps/fold.ts'
+import type { StepRecord } from './steps/log.ts'
 import { systemClock } from './steps/system-clock.ts'
 import type { RunResult } from './endings/terminal.ts'
+import { answersByKey } from './tools/answer-shape.ts'
+import { calledName } from './tools/called-tool.ts'
 import type { PermissionDecision } from './tools/permission-decision.ts'
 import { Transcript } from './transcript.ts'
 import { lastAnswerPrompt } from './turn/turn-texts.ts'
@@ -258,9 +262,33 @@ export class QueryEngine<Output = unknown> {
     return this.#run({ prompt: lastAnswerPrompt, lastAnswer: true })
   }
 
-  /** Goes on after `needs_approval`, with what a person said to the calls that wait. */
+  /**
+   * Tool calls that wait for a person: of the run that goes on (`answer` takes their `key`), else of the last run, also where an earlier process has left it
+   * (`session`): one that ended as `needs_approval`, or one that is open and waits. `approve` answers them.
+   */
+  pending(): readonly PendingApproval[] {
+    if (this.#current !== undefined) return this.#current.loop.pending
+    const left = this.#left
+    if (left?.isRewound === true) return []
+    if (left?.open !== undefined) return this.#pendingOnRecord(left.open)
+    return pendingOf(left?.ended.at(-1)?.terminal ?? this.#last?.terminal, this.#transcript)
+  }
+
+  /**
+   * Goes on with what a person said to the calls that wait (`pending()`), by their ids: after `needs_approval` in a new run, and in a run that an earlier process left
+   * open while it waited. What is left out waits again. Two calls of subagents may have one id: then each is answered by its `key`.
+   * @throws ConfigurationError for an answer to a call that does not wait, and for what is no answer. After `needs_approval` the messages reject with it.
+   */
   approve(approvals: { readonly [callId: string]: PermissionDecision }): SdkMessages<Output> {
-    return this.#run({ approvals })
+    const open = this.#current === undefined && this.#left?.isRewound !== true ? this.#left : undefined
+    if (open?.open === undefined) return this.#run({ approvals })
+    return this.#run({ open, answers: answersByKey(approvals, this.pending()) })
+  }
+
+  /** By the name of the tool that runs. */
+  #pendingOnRecord(records: readonly StepRecord[]): readonly PendingApproval[] {
+    const context = contextOf(this.#options)
+    return pendingOnRecord(records).map((call) => ({ ...call, tool: calledName(call.tool, context) }))
   }
 
   /** Whether there is something that `resume` would go on with. */
@@ -306,6 +334,8 @@ export class QueryEngine<Output = unknown> {
     const runId = (this.#runId = what.open === undefined ? `run${++this.#runs}` : runIdOf(what.open.open))
     const running = what.open === undefined ? this.#begin(what, prompt, runId) : this.#goOn(what.open)
     if (what.open !== undefined) this.#setAgain(running)
+    // The first answer to a key counts, also before anybody waits for it.
+    for (const [key, decision] of what.answers ?? []) running.answer(key, decision)
     const current = (this.#current = this.#currentOf(running))
     this.#prompts.passInterruption(running)
     const stopListening = leaving.onLeave(() => running.abort('abandoned'))

@@ -19,6 +19,7 @@ import { openCallsOf } from './open-calls.ts'
 import type { Json } from './json.ts'
 import type { MessageContent } from './messages.ts'
 import { WaitTime } from './model/service-waits.ts'
+import { pendingOf, type PendingApproval } from './pending-approval.ts'
 import { promptStart, type PromptOptions } from './prompt-options.ts'
 import { outcomeOf, type RunOutcome } from './run-outcome.ts'
 import { contextOf, ledgersOf, type RunLedgers, type RunOptions } from './options.ts'
@@ -71,6 +72,11 @@ export interface RunStream<Output = unknown> extends AsyncIterable<RunEvent> {
   retract(id: string): boolean
   /** Messages that were handed in and not taken. A run that ends leaves them here. */
   readonly waiting: readonly InboxMessage[]
+  /**
+   * Tool calls that wait for a person: those that `answer` takes while the run waits (`onAsk: 'wait'`, `canUseTool`), with a `key`; once it has ended as
+   * `needs_approval`, those that `approvals` of a later run answer.
+   */
+  readonly pending: readonly PendingApproval[]
   /**
    * Sets model, permission mode, thinking and limits while the run goes on. Taken at the next checkpoint, on record before it counts, in
    * force from the next request on; the `settings` event tells of it. A limit that is set below what is spent ends the run there, as that limit does.
@@ -139,6 +145,7 @@ function streamState(start: RunState, options: RunOptions, context: RunSurroundi
   const { ledger, sessionLedger } = givenLedgers(context) ?? ledgersOfStart(start, settings, spentBeforeUsd)
   let [deadline, agents]: [typeof noDeadline, Parameters<RunPorts['onAgents']>[0] | undefined] = [noDeadline, undefined]
   let limitQuestion: LimitRequest | undefined
+  const waiting = new Map<string, PendingApproval>()
   abort.checkBy(() => deadline.check())
   let inForce = context.inForce ?? start.spent.settings
   const onSettings: RunPorts['onSettings'] = (nowInForce, limits) => {
@@ -169,6 +176,7 @@ function streamState(start: RunState, options: RunOptions, context: RunSurroundi
     onAgents: (given) => void (agents = given),
     // Only a driver that waits in this process has `answer`.
     answer: 'answer' in steps ? (key, answer) => (steps as MemorySteps).answer(key, answer as Json) : undefined,
+    onWaiting: (key, call) => void (call === undefined ? waiting.delete(key) : waiting.set(key, call)),
     onLimitQuestion: (request) => {
       limitQuestion = request
     },
@@ -178,7 +186,7 @@ function streamState(start: RunState, options: RunOptions, context: RunSurroundi
   }
   const events = new EventQueue()
   const put: Emit = (event) => events.put(event)
-  let [running, outcome]: [Promise<FinishedRun>?, Promise<RunOutcome>?] = []
+  let [running, outcome, finished]: [Promise<FinishedRun>?, Promise<RunOutcome>?, FinishedRun?] = []
 
   const execute = async (): Promise<FinishedRun> => {
     // Whoever starts a run has the rest of their turn to say more.
@@ -198,6 +206,7 @@ function streamState(start: RunState, options: RunOptions, context: RunSurroundi
       // The driver could not even put the beginning on record.
       ended = await finishBroken(new Run(run, ports, start, put), thrown)
     }
+    finished = ended
     stopListening()
     inbox.giveBack()
     deadline.cancel()
@@ -233,6 +242,9 @@ function streamState(start: RunState, options: RunOptions, context: RunSurroundi
     get waiting() {
       return inbox.waiting
     },
+    get pending() {
+      return finished === undefined ? [...waiting.values()] : pendingOf(finished.terminal, finished.state.transcript)
+    },
     retryNow: () => inbox.retryNow(),
     async stopAgent(id) {
       const agent = agents?.find(id)
@@ -244,18 +256,21 @@ function streamState(start: RunState, options: RunOptions, context: RunSurroundi
       const { settings: pending } = inbox
       inbox.set(checkedChange(run, pending === undefined ? inForce : inForceAfter(inForce, pending, false), change))
     },
-    [Symbol.asyncIterator]() {
-      events.listen()
-      const ending = started()
-      return {
-        next: () => events.next(),
-        async return() {
-          abort.abort('abandoned')
-          events.drop()
-          await ending
-          return { done: true, value: undefined }
-        },
-      }
+    [Symbol.asyncIterator]: () => readerOf(events, started, abort),
+  }
+}
+
+/** Reading starts the run, and whoever leaves ends it. */
+function readerOf(events: EventQueue, start: () => Promise<unknown>, abort: AbortScope): AsyncIterator<RunEvent> {
+  events.listen()
+  const ending = start()
+  return {
+    next: () => events.next(),
+    async return() {
+      abort.abort('abandoned')
+      events.drop()
+      await ending
+      return { done: true, value: undefined }
     },
   }
 }

@@ -56,6 +56,17 @@ import { isMediaLimits, mediaLimitsWith, type MediaLimits } from './media/limits
 import type { Model, Thinking } from './model/model.ts'
 import { longestWaitForLimitsMs } from './model/service-limit.ts'
 import { pricesOf } from './model/model-prices.ts'
+import {
+  checkToolChoice,
+  isReplyLimit,
+  isSeed,
+  isStopSequences,
+  isTemperature,
+  isToolChoice,
+  isTopP,
+  samplingOf,
+  type ToolChoice,
+} from './model/sampling.ts'
 import { namedModelsOf } from './model/named-models.ts'
 import { systemWithOutput, type OutputSchema } from './output-schema.ts'
 import type { LimitsChange } from './settings/settings-change.ts'
@@ -88,6 +99,21 @@ export interface RunOptions {
   readonly modelNamed?: (name: string) => Model | undefined
   /** How much the model may think; as the model was made when absent. */
   readonly thinking?: Thinking
+  /** How varied the answers are: 0 for the most likely one, at most 2. A service that does not take it is asked without it, and a notice says so once. */
+  readonly temperature?: number
+  /** Consider only the most likely tokens, up to this share of the probability (above 0, at most 1). As for `temperature`, a service may not take it. */
+  readonly topP?: number
+  /** A reply ends before the first of these texts. Subagents do not have them. As for `temperature`, a service may not take them. */
+  readonly stopSequences?: readonly string[]
+  /** The same seed and request tend to get the same answer. A whole number. As for `temperature`, a service may not take it. */
+  readonly seed?: number
+  /**
+   * Whether the model is to call a tool: `auto` (the default), `none`, `required`, or `{ tool: 'name' }`. A call is required until the run has called a tool,
+   * not for every request: afterwards the model may answer, so that the run ends. Subagents do not have it.
+   */
+  readonly toolChoice?: ToolChoice
+  /** Most tokens of one reply, where that is less than the model's. A reply that is cut there is continued, as at the limit of the model. */
+  readonly maxOutputTokens?: number
   /** The system prompt. Default: none. */
   readonly system?: string
   /** Tools that the model may call, each name once. Default: none. */
@@ -243,6 +269,12 @@ const loopChecks: { readonly [option in keyof RunOptions]-?: Given } = {
   models: isListOf(isModel),
   modelNamed: isFunction,
   thinking: isThinking,
+  temperature: isTemperature,
+  topP: isTopP,
+  stopSequences: isStopSequences,
+  seed: isSeed,
+  toolChoice: isToolChoice,
+  maxOutputTokens: isReplyLimit,
   system: isText,
   tools: isListOf(isAnyTool),
   moreTools: isFunction,
@@ -334,6 +366,9 @@ export function settingsOf(options: RunOptions): RunSettings {
     toolConcurrency: options.toolConcurrency ?? 10,
     wrapUp: options.wrapUp ?? false,
     thinking: options.thinking === undefined || options.thinking === null ? null : checkedThinking(options.thinking),
+    sampling: samplingOf(options),
+    toolChoice: options.toolChoice ?? null,
+    maxOutputTokens: options.maxOutputTokens ?? Infinity,
     permissionMode: null,
     permissionUpdates: [],
     canUseToolTimeoutMs: options.canUseToolTimeoutMs ?? Infinity,
@@ -398,6 +433,10 @@ function validate(settings: RunSettings, options: RunOptions): void {
       `waitForLimitsMs must be 0 to ${longestWaitForLimitsMs} milliseconds, which are 31 days, but it is ${waitForLimitsMs}.`,
     )
   toolsByName(options.tools ?? [])
+  checkToolChoice(
+    options.toolChoice,
+    (options.tools ?? []).map(({ name }) => name),
+  )
   checkModels(options)
   const { fallbackModel, context } = options
   const prices = pricesOf(options)

@@ -22,9 +22,11 @@ import type { Inbox } from './inbox.ts'
 import type { AskLimit, LimitAnswer, LimitRequest } from './limit-question.ts'
 import type { MediaLimits } from './media/limits.ts'
 import type { Model, Thinking, ToolDefinition } from './model/model.ts'
+import type { Sampling, ToolChoice } from './model/sampling.ts'
 import type { NamedModels } from './model/named-models.ts'
 import type { WaitTime } from './model/service-waits.ts'
 import type { OutputSchema } from './output-schema.ts'
+import type { PendingApproval } from './pending-approval.ts'
 import type { LimitsChange, SettingsInForce } from './settings/settings-change.ts'
 import type { RunState } from './state.ts'
 import type { Clock } from './steps/clock.ts'
@@ -87,6 +89,12 @@ export interface RunSettings {
   readonly wrapUp: boolean
   /** How much the model may think; null: as the model was made. */
   readonly thinking: Thinking | null
+  /** How the model picks its tokens; null: as its service has it. */
+  readonly sampling: Sampling | null
+  /** Whether the model is to call a tool; null: as it likes. */
+  readonly toolChoice: ToolChoice | null
+  /** Most tokens of one reply; Infinity: as the model has it. */
+  readonly maxOutputTokens: number
   /** The mode of the permissions that a person set; null: their own. */
   readonly permissionMode: string | null
   /** What persons said to earlier questions that is to hold from then on. */
@@ -194,6 +202,8 @@ export interface RunPorts {
   readonly orphanedTools: OrphanedTools
   /** Gives the answer of `canUseTool` to whoever waits for it; undefined where the driver takes its answers elsewhere. */
   readonly answer: ((key: StepKey, answer: PermissionAnswer | LimitAnswer) => void) | undefined
+  /** Told of a call that waits for a person, and of the end of that wait (undefined); of subagents, too. */
+  readonly onWaiting: (key: StepKey, call: PendingApproval | undefined) => void
   /** Told of the question at a limit that is open, so that an answer can be held against it; undefined once it is closed. */
   readonly onLimitQuestion: (request: LimitRequest | undefined) => void
   /** A person who answers may end the whole run, from a subagent too. */

@@ -9,6 +9,7 @@ import type { FinishedRun } from './run-context.ts'
 import type { StartOptions } from './start.ts'
 import type { RunProgress } from './state.ts'
 import type { StoredSession } from './steps/fold-session.ts'
+import type { StepKey } from './steps/steps.ts'
 import type { RunResult } from './endings/terminal.ts'
 import type { PermissionDecision } from './tools/permission-decision.ts'
 import type { Transcript } from './transcript.ts'
@@ -27,6 +28,8 @@ export interface RunRequest {
   readonly compact?: { readonly instructions: string }
   readonly lastAnswer?: true
   readonly open?: StoredSession
+  /** Answers to the calls that the open run waits with, by the keys of the waits. */
+  readonly answers?: ReadonlyMap<StepKey, PermissionDecision>
   readonly carried?: { readonly carry: RunProgress; readonly continues: string }
 }
 

@@ -20,6 +20,8 @@ import { refusedByHook, stoppedByHook } from './hook-texts.ts'
 import { agentFields } from './inputs.ts'
 import type { SkillCommand } from './skill-command.ts'
 
+type AskedRequest = Pick<PermissionRequest, 'call' | 'ask' | 'figures' | 'precheck' | 'needsApproval'>
+
 /** The session whose hooks these are. */
 export interface ShellHooksOptions extends Pick<HookSurroundings, 'sandbox'> {
   /** The hooks, by event. */
@@ -171,7 +173,7 @@ export class ShellHooks {
   }
 
   async #request(
-    { call, ask, figures, precheck }: Pick<PermissionRequest, 'call' | 'ask' | 'figures' | 'precheck'>,
+    { call, ask, figures, precheck, needsApproval }: AskedRequest,
     otherwise: PermissionDecision,
   ): Promise<PermissionDecision> {
     // No hook is asked about what cannot succeed, as no person is.
@@ -196,7 +198,9 @@ export class ShellHooks {
     const { behavior, message, updatedInput, interrupt } = request
     if (behavior === 'allow') {
       const isChanged = updatedInput !== undefined && isJsonObject(updatedInput)
-      return isChanged ? { behavior, updatedInput } : { behavior }
+      // It answers in the place of a person.
+      const answer = needsApproval === true ? { behavior, explicit: true as const } : { behavior }
+      return isChanged ? { ...answer, updatedInput } : answer
     }
     if (interrupt === true) this.#interruptRun()
     return { behavior, message: message === undefined || message === '' ? deniedByHook : message }

@@ -1,7 +1,9 @@
 import { ConfigurationError, isInstance } from '../errors.ts'
 import { fieldsOf, shown } from '../given.ts'
 import { openCallsOf } from '../open-calls.ts'
+import type { PendingApproval } from '../pending-approval.ts'
 import type { Transcript } from '../transcript.ts'
+import type { PermissionDecision } from './permission-decision.ts'
 
 // What a program gives as the answer of a person has one shape, through whichever door it comes (spec R-ASK-8).
 
@@ -61,6 +63,37 @@ export function checkApprovals(approvals: object, transcript: Transcript): void 
     const problem = problemOfAnswer(answer, 'allow, deny or ask')
     if (problem !== undefined) throw new ConfigurationError(`approvals[${shown(id)}]: ${problem}`)
   }
+}
+
+/**
+ * Answers to the calls that an open run waits with, by the keys of the waits; an answer `ask` leaves its call waiting.
+ * @throws ConfigurationError for an answer to a call that does not wait, or to an id that two calls have, and for what is no answer.
+ */
+export function answersByKey(
+  approvals: object,
+  pending: readonly PendingApproval[],
+): ReadonlyMap<string, PermissionDecision> {
+  const answers = new Map<string, PermissionDecision>()
+  for (const [id, answer] of Object.entries<unknown>({ ...approvals })) {
+    if (answer === undefined) continue
+    const meant = pending.filter(({ callId, key }) => callId === id || key === id)
+    const [first] = meant
+    if (first?.key === undefined) {
+      const waiting =
+        pending.length === 0 ? 'No call waits.' : `These wait: ${pending.map(({ callId }) => callId).join(', ')}.`
+      throw new ConfigurationError(`No call ${shown(id)} waits for an answer. ${waiting}`)
+    }
+    if (meant.length > 1)
+      throw new ConfigurationError(
+        `${meant.length} calls with the id ${shown(id)} wait. Answer each by its key: ${meant.map(({ key }) => key).join(', ')}.`,
+      )
+    const problem = problemOfAnswer(answer, 'allow, deny or ask')
+    if (problem !== undefined) throw new ConfigurationError(`approvals[${shown(id)}]: ${problem}`)
+    // Just looked at.
+    const decision = answer as PermissionDecision
+    if (decision.behavior !== 'ask') answers.set(first.key, decision)
+  }
+  return answers
 }
 
 /**

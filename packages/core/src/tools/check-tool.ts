@@ -19,19 +19,21 @@ import {
 import { toolsByName } from './definitions.ts'
 import type { AnyTool } from './tool.ts'
 
-const isReadOnly: Given = (name, value) => {
+/** `readOnly` and `needsApproval`. */
+const isYesOrFunction: Given = (name, value) => {
   if (typeof value !== 'boolean' && typeof value !== 'function') refuse(name, 'true, false or a function', value)
 }
 
 /** What tools may have beside a name, a description, a schema and their work. */
 const others: readonly (readonly [field: string, check: Given])[] = [
-  ['readOnly', optional(isReadOnly)],
+  ['readOnly', optional(isYesOrFunction)],
   ['concurrencySafe', optional(isYesOrNo)],
   ['onUnknownOutcome', optional(isEither('rerun', 'tell'))],
   ['asksModel', optional(isYesOrNo)],
   ['waits', optional(isYesOrNo)],
   ['offeredTo', optional(isFunction)],
   ['canonicalInput', optional(isFunction)],
+  ['needsApproval', optional(isYesOrFunction)],
   ['validate', optional(isFunction)],
   ['precheck', optional(isFunction)],
   ['models', optional(isListOf(isModel))],

@@ -32,6 +32,8 @@ export type Described<Schema extends InputSchema> = ShownSchema<Schema> & {
   readonly readOnly?: boolean | ((input: InputOf<Schema>) => boolean)
   readonly concurrencySafe?: boolean
   readonly onUnknownOutcome?: 'rerun' | 'tell'
+  /** Whether a person is asked before a call runs, as `Tool.needsApproval`: `true`, or a function of the input. */
+  readonly needsApproval?: boolean | ((input: InputOf<Schema>) => boolean | Promise<boolean>)
   /** A further check of an input that fits the schema; may change it. Throwing counts as invalid. */
   readonly validate?: (input: InputOf<Schema>) => InputCheck<InputOf<Schema>>
 }
@@ -103,6 +105,7 @@ export function described<Schema extends InputSchema>(
     readOnly = false,
     concurrencySafe,
     onUnknownOutcome,
+    needsApproval,
   } = options
   const given = 'modelSchema' in options ? options.modelSchema : undefined
   return {
@@ -112,6 +115,7 @@ export function described<Schema extends InputSchema>(
     readOnly,
     ...(concurrencySafe === undefined ? {} : { concurrencySafe }),
     ...(onUnknownOutcome === undefined ? {} : { onUnknownOutcome }),
+    ...(needsApproval === undefined ? {} : { needsApproval }),
     ...checkOf<InputOf<Schema>>(input, options.validate),
   }
 }

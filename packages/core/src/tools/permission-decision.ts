@@ -11,6 +11,8 @@ export type PermissionDecision =
       readonly behavior: 'allow'
       /** Replaces the whole input of the call; absent: the input stays. */
       readonly updatedInput?: unknown
+      /** A rule, a mode or a person allows this very call, so that it runs although its tool has a person asked (`Tool.needsApproval`). Only of rules. */
+      readonly explicit?: true
       /** What a person wants to be allowed from now on. Only of an answer: rules and hooks change no rules. */
       readonly updatedPermissions?: readonly PermissionUpdate[]
     }

@@ -21,6 +21,11 @@ export interface PermissionRequest {
   readonly learned?: readonly PermissionUpdate[]
   /** The subagent that calls, as its `AgentState` names it; absent in the main loop. Of several agents each may use the same ids of calls. */
   readonly agentId?: string
+  /**
+   * The tool has a person asked about this call (`Tool.needsApproval`). An `allow` counts only with `explicit`; without it a person is asked. Rules that deny
+   * since nobody can be asked deny here too.
+   */
+  readonly needsApproval?: true
   /** A PreToolUse hook's own answer, where there was one (a hook's allow does not skip deny or ask rules). `defer` is for core: only deny rules are asked then. */
   readonly hookDecision?: 'allow' | 'ask' | 'defer'
   /** The run before ended with the question about this call: what a person answered counts. Rules that would deny since nobody can be asked say `ask`. */

@@ -166,6 +166,12 @@ export interface Tool<Input = ToolInput> {
    */
   readonly waits?: boolean
   /**
+   * Whether a person is asked before a call runs: always, or by its input. Rules of the permissions decide first: deny rules deny, and an allow rule for this very call
+   * (`PermissionDecision.explicit`) lets it run. Without permissions a person is asked: the run ends as `needs_approval`, or waits (`onAsk`, `canUseTool`). What the
+   * function throws, and whatever it gives but `false`, asks. Its answer is on record: a resume does not ask it again. Never when absent.
+   */
+  readonly needsApproval?: boolean | ((input: Input) => boolean | Promise<boolean>)
+  /**
    * Whether a model is shown the tool; every model is when absent. Called with the run's model, and again when another one is chosen:
    * for a tool that needs something of it, such as `Model.webSearch`. What it throws counts as false.
    */

@@ -28,6 +28,8 @@ export const samples: SamplesOf<typeof import('../../src/turn/calls/call-texts.t
     ['Write', 'refused', '{"path":"a.ts"}', 15],
   ],
   callLimitReached: [[30], [1]],
+  toolAsks: [['SendMoney']],
+  toolAsksAfterError: [['SendMoney', 'the limits could not be read']],
   notAllowedInAgent: [['No rule allows Write on a.ts.']],
   noAgentsAtDepth: [[2]],
   agentLimitReached: [

@@ -23,6 +23,7 @@ import { rulesForUnjudged, unjudgedParts } from './unjudged.ts'
 import {
   askedByHook,
   askedByRule,
+  askedByTool,
   deniedByRule,
   deniedInPlanMode,
   denyRulesUncheckable,
@@ -50,6 +51,36 @@ export function decide(
   book: RuleBook,
   subjects: Subjects = subjectsOf(request.call, book.cwd),
 ): RuleDecision {
+  const decision = decideByRules(request, book, subjects)
+  return request.needsApproval === true && decision.behavior === 'allow'
+    ? decideApproval(request, book, subjects)
+    : decision
+}
+
+/**
+ * A call that its tool has a person asked about, and that rules and mode would let run: only a rule that names it does, or a mode in which nobody is asked about
+ * anything. A hook that allows it has not asked the person.
+ */
+function decideApproval(request: PermissionRequest, book: RuleBook, subjects: Subjects): RuleDecision {
+  const { name } = request.call
+  if (book.mode === 'bypassPermissions' || subjects.every((subject) => isAllowedWhole(book.allow, name, subject)))
+    return allowedExplicitly
+  return ask(askedByTool(name), rulesForApproval(request, book, subjects))
+}
+
+/** The rule that would let such calls run, where one does. */
+function rulesForApproval({ call }: PermissionRequest, book: RuleBook, subjects: Subjects): readonly string[] {
+  if (book.hasFixedAllow || subjects.some(({ kind }) => kind !== 'tool')) return []
+  try {
+    const { allow } = parseRules({ allow: [call.name] }, book.cwd)
+    return subjects.every((subject) => isAllowedWhole(allow, call.name, subject)) ? [call.name] : []
+  } catch {
+    // It cannot be written as a rule.
+    return []
+  }
+}
+
+function decideByRules(request: PermissionRequest, book: RuleBook, subjects: Subjects): RuleDecision {
   const [subject] = subjects
   const denied = ruleForAny(book.deny, request.call.name, subjects, book)
   if (denied !== undefined) return { behavior: 'deny', message: deniedByRule(denied.source) }
@@ -71,6 +102,7 @@ export function decide(
 }
 
 const allowed: RuleDecision = Object.freeze<RuleDecision>({ behavior: 'allow' })
+const allowedExplicitly: RuleDecision = Object.freeze<RuleDecision>({ behavior: 'allow', explicit: true })
 
 /** What deny rules for files name, a sandbox keeps shut for a command that it holds: that is not in doubt then. */
 function commandDoubt(command: string, book: RuleBook): string | undefined {
@@ -243,7 +275,8 @@ export function remedyFor(request: PermissionRequest, present: RuleBook): Remedy
   const [subject] = subjects
   const isByMode = subject.kind === 'command' && book.mode === 'bypassPermissions'
   const unjudged = isByMode ? rulesForUnjudged(unjudgedParts(subject.command, book)) : []
-  const rules = unjudged.length > 0 ? unjudged : found.kind === 'allowed' ? [] : found.rules
+  const needed = request.needsApproval === true ? rulesForApproval(request, book, subjects) : []
+  const rules = unjudged.length > 0 ? unjudged : found.kind === 'allowed' ? needed : found.rules
   return rules.length > 0 && isAllowedWith(rules, request, book) ? { rules, ...mode } : undefined
 }
 

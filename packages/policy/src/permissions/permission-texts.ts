@@ -18,6 +18,7 @@ export const deniedInPlanMode = (tool: string): string =>
 
 export const askedByRule = (rule: string): string => `the rule ${rule} requires approval of this call.`
 export const askedByHook = 'a hook requires approval of this call.'
+export const askedByTool = (tool: string): string => `the tool ${tool} requires approval of this call.`
 /** @param doubt why it cannot be told what the command does */
 export const denyRulesUncheckable = (doubt: string): string =>
   `${doubt}, so the deny rules cannot be checked for it. Write the command in a simpler way.`

@@ -6,6 +6,7 @@ export const samples: SamplesOf<typeof import('../../src/permissions/permission-
   deniedAsCalled: [['Edit(./.env)', 'apply_patch']],
   notAllowed: [['no rule allows Write on a.ts. The rule Edit(/a.ts) would allow it.']],
   deniedInPlanMode: [['Write']],
+  askedByTool: [['SendMoney']],
   askedByRule: [['Bash(git push *)']],
   denyRulesUncheckable: [['it is only known at run time which command runs']],
   filesUnknown: [['npm run build', 'it runs a program']],

@@ -21,6 +21,7 @@ import {
 } from '../../tools/permission-decision.ts'
 import { allowAll, type PermissionRequest } from '../../tools/permissions.ts'
 import type { PermissionUpdate } from '../../tools/permission-update.ts'
+import { pendingCall } from '../../pending-approval.ts'
 import type { StepKey } from '../../steps/steps.ts'
 import { hookFigures } from '../limits-left.ts'
 import type { RecordPosition } from '../record-position.ts'
@@ -31,6 +32,7 @@ import type { ValidCall } from './call.ts'
 import type { CallPlace } from './recorded-calls.ts'
 import { interrupted } from '../../tools/result-texts.ts'
 import { hookAsks, hookDefers, notAllowedInAgent } from './call-texts.ts'
+import { approvalReason, mayNeedApproval, reasonAgain, withApproval } from './needs-approval.ts'
 
 /**
  * Deny rules on the model's own input, before any hook sees the call. Gives why it is denied, if it is.
@@ -114,13 +116,15 @@ function permissionStepName({ spent }: Run, { id, index }: CallPlace): string {
 /** Asks the rules, then the person. Gives `ask` when a person must decide and the run does not wait for one. */
 export function decidePermission(
   run: Run,
-  { call, index, said }: ValidCall,
+  inspected: ValidCall,
   request: PermissionRequest,
   position: RecordPosition,
 ): Eventually<PermissionDecision> {
+  const { call, index } = inspected
   const name = permissionStepName(run, { id: call.id, index })
   if (position === 'passed' && !run.isRecorded(name)) return allowed
-  const wasAsked = answerGiven(run, call.id) !== undefined
+  const given = answerGiven(run, call.id)
+  const wasAsked = given !== undefined
   const { precheck, ...unchecked } = request
   // Who was asked about it has answered, or is asked again: the work finds out by itself.
   const asked: PermissionRequest = wasAsked ? { ...unchecked, wasAsked } : request
@@ -128,7 +132,7 @@ export function decidePermission(
   const figures = hookFigures(run)
   const step = stepWithQuestions<PermissionDecision>(run, name, {
     call: (ask) =>
-      after(decideInTime(run, { ...asked, ask, figures: () => figures }, said), (decision) =>
+      after(decideInTime(run, { ...asked, ask, figures: () => figures }, inspected, given), (decision) =>
         decision.behavior === 'ask' && precheck !== undefined && !wasAsked
           ? failInstead(run, decision, precheck)
           : decision,
@@ -144,9 +148,17 @@ export function decidePermission(
 const allowed: PermissionDecision = Object.freeze({ behavior: 'allow' })
 
 /** Asks the rules, which may open a dialog. After an abort it is not waited for. Rules that throw deny the call. */
-function decideInTime(run: Run, request: PermissionRequest, said: unknown): Eventually<PermissionDecision> {
+function decideInTime(
+  run: Run,
+  request: PermissionRequest,
+  inspected: ValidCall,
+  given: PermissionDecision | undefined,
+): Eventually<PermissionDecision> {
   return run.withGrace<unknown, PermissionDecision>(
-    () => said ?? askRules(run, request),
+    () =>
+      mayNeedApproval(inspected.tool)
+        ? askWithApproval(run, request, inspected, given)
+        : (inspected.said ?? askRules(run, request)),
     (settled) => {
       switch (settled.kind) {
         case 'value':
@@ -158,6 +170,21 @@ function decideInTime(run: Run, request: PermissionRequest, said: unknown): Even
       }
     },
   )
+}
+
+/** The rules of a tool with `needsApproval`. What a person said to the call counts, whatever the tool or a rule says by now. */
+function askWithApproval(
+  run: Run,
+  request: PermissionRequest,
+  inspected: ValidCall,
+  given: PermissionDecision | undefined,
+): Eventually<unknown> {
+  const reason = given === undefined ? approvalReason(inspected) : reasonAgain(inspected, given)
+  return after(reason, (why) => {
+    if (why === undefined) return askRules(run, request)
+    const isAnswered = given !== undefined && given.behavior !== 'ask'
+    return withApproval(askRules(run, { ...request, needsApproval: true }), why, isAnswered)
+  })
 }
 
 // Spec R-PERM-12.
@@ -207,6 +234,7 @@ function askPerson(
   run.emit({ type: 'approval_needed', callId: call.id, name: call.name, input: call.input, message, key })
   // An answer that is on record is not asked for again.
   if (asks && run.ports.steps.peek(key) !== 'done') void askCallback(run, canUseTool, request, message, key)
+  run.ports.onWaiting(key, pendingCall(call, message, key))
   return waitForPerson(run, key)
 }
 
@@ -261,9 +289,10 @@ async function askCallback(
       })
   })
   const asked = async (): Promise<PermissionAnswer> => {
-    const suggestions = permissions.suggest?.(ofCaller(run, request)) ?? []
-    const cause = permissions.cause?.(ofCaller(run, request))
-    const about = {
+    const about = ofCaller(run, mayNeedApproval(request.tool) ? { ...request, needsApproval: true } : request)
+    const suggestions = permissions.suggest?.(about) ?? []
+    const cause = permissions.cause?.(about)
+    const told = {
       signal: over.signal,
       toolUseID: call.id,
       suggestions,
@@ -273,8 +302,8 @@ async function askCallback(
     }
     // The input has passed the tool's check as an object of JSON.
     const input = call.input as JsonObject
-    const said = await canUseTool(call.name, input, agentPath === '' ? about : { ...about, agentID })
-    return withImpliedUpdates(answerOf(said, permissions), permissions.updatesOnAllow?.(ofCaller(run, request)))
+    const said = await canUseTool(call.name, input, agentPath === '' ? told : { ...told, agentID })
+    return withImpliedUpdates(answerOf(said, permissions), permissions.updatesOnAllow?.(about))
   }
   const answer = await Promise.race([asked().catch(failedAnswer), late])
   cancel()
@@ -306,6 +335,7 @@ async function waitForPerson(run: Run, key: StepKey): Promise<PermissionDecision
     const { outcome, answer } = await steps.wait<PermissionDecision>(key, { signal: abort.signal })
     return outcome === 'answered' ? takenAnswer(answer) : interruptedDecision
   } finally {
+    run.ports.onWaiting(key, undefined)
     deadline.goOn()
   }
 }

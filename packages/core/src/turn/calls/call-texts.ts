@@ -48,6 +48,10 @@ export const callLimitReached = (limit: number): string => `the limit of ${many(
 
 export const hookDefers = 'A hook deferred the decision about this call.'
 export const hookAsks = 'A hook requires approval of this call.'
+/** Its `needsApproval` says so. */
+export const toolAsks = (tool: string): string => `${tool} requires approval of this call.`
+export const toolAsksAfterError = (tool: string, problem: string): string =>
+  `${tool} requires approval of this call, because its needsApproval failed: ${problem}`
 /** @param why one sentence */
 export const notAllowedInAgent = (why: string): string =>
   `Not allowed: ${why} Calls of subagents cannot be approved in this run; continue without this call.`

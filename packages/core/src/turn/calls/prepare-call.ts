@@ -13,6 +13,7 @@ import { decidePermission, decisionPosition, denyByRules, denyUpdated, requestOf
 import type { InspectedCall, PreparedCall, ValidCall } from './call.ts'
 import { precheckOf } from './execute-call.ts'
 import { inspectInput } from './inspect-call.ts'
+import { mayNeedApproval } from './needs-approval.ts'
 import type { ToolPhase } from './tool-phase.ts'
 import { notRunReasons } from '../../tools/result-texts.ts'
 import { inputChangedByHook } from './call-texts.ts'
@@ -38,7 +39,9 @@ function judgeCall(run: Run, phase: ToolPhase, inspected: InspectedCall): Eventu
   if (inspected.kind === 'invalid') return invalidCall(phase, inspected, inspected.message)
   const hasHooks = run.context.hooks.for('beforeToolUse', call.name).length > 0
   if (!hasHooks)
-    return run.context.permissions === allowAll ? ready(run, phase, inspected) : permit(run, phase, inspected)
+    return run.context.permissions === allowAll && !mayNeedApproval(inspected.tool)
+      ? ready(run, phase, inspected)
+      : permit(run, phase, inspected)
   return after(denyByRules(run, inspected, phase.callStart(inspected.index)), (message) =>
     message === undefined ? askHooks(run, phase, inspected) : deny(run, inspected, message),
   )

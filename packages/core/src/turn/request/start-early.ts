@@ -12,6 +12,7 @@ import { callsLeft } from '../calls/call-limit.ts'
 import { EarlyStarts, noEarlyStarts } from '../calls/early-starts.ts'
 import { executeCall } from '../calls/execute-call.ts'
 import { inspectCall, runsAlone } from '../calls/inspect-call.ts'
+import { mayNeedApproval } from '../calls/needs-approval.ts'
 import { toolStepName } from '../calls/recorded-calls.ts'
 import type { Run } from '../run.ts'
 
@@ -26,7 +27,7 @@ function lookAt(run: Run, call: ToolUseBlock, index: number): InspectedCall | un
   const { hooks, permissions } = run.context
   const tool = calledTool(call.name, run.context)
   if (tool === undefined || isAgentTool(tool) || runsAlone(tool)) return undefined
-  if (tool.asksModel === true || tool.waits === true) return undefined
+  if (tool.asksModel === true || tool.waits === true || mayNeedApproval(tool)) return undefined
   if (run.ports.abort.causeNow() !== undefined || hooks.for('beforeToolUse', tool.name).length > 0) return undefined
   const inspected = inspectCall(run, call, index)
   if (inspected.kind !== 'valid' || !inspected.readOnly) return inspected
