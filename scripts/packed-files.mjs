@@ -33,13 +33,13 @@ const more = {
 
 /** Most kilobytes of a library, packed and unpacked. */
 const kilobytes = {
-  core: [1_060, 4_400],
+  core: [1_200, 5_000],
   models: [420, 1_650],
-  journal: [132, 510],
+  journal: [145, 565],
   telemetry: [61, 250],
   policy: [630, 2_400],
   agent: [1_130, 4_340],
-  analysis: [362, 1_430],
+  analysis: [375, 1_500],
   restate: [220, 890],
   inspector: [200, 800],
 }
@@ -68,6 +68,6 @@ export const packedFiles = {
       /^examples\/fix-the-bug\/[\w./-]+\.(?:json|md|mjs)$/,
     ],
     entry: 'dist/main.js',
-    mostBytes: { packed: 1_985 * kilobyte, unpacked: 7_800 * kilobyte },
+    mostBytes: { packed: 2_010 * kilobyte, unpacked: 7_900 * kilobyte },
   },
 }
