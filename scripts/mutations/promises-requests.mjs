@@ -54,7 +54,7 @@ export const promisesOfRequests = [
     ['transition/recoveries'],
     [
       'turn/request/prompt-count.ts',
-      'return counted.of === promptDigest(context, model) ? counted : undefined',
+      'return counted.of === promptDigest({ context, spent }, model) ? counted : undefined',
       "return promptDigest(context, model) === '' ? undefined : counted",
     ],
   ],

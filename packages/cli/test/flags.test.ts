@@ -40,6 +40,8 @@ describe('what the table reads', () => {
       '-r': ['abc', { resume: 'abc' }],
       '--resume': ['abc', { resume: 'abc' }],
       '--on-ask': ['defer', { onAsk: 'defer' }],
+      '--session-store': ['sqlite:~/halting.db', { sessionStore: 'sqlite:~/halting.db' }],
+      '--to': ['files', { to: 'files' }],
       '--cluster': ['http://10.0.0.1:8080/', { cluster: 'http://10.0.0.1:8080' }],
       '--restate': ['https://engine', { restate: 'https://engine' }],
       '--admin': ['http://[::1]:9070', { admin: 'http://[::1]:9070' }],
@@ -367,7 +369,7 @@ test('--help behind a command that starts no run shows what that command takes, 
     status: 0,
     stderr: '',
     flags:
-      '--settings --setting-sources --cluster --admin --json --all --format --output --force --claude-code --codex --since --until --by --help'.split(
+      '--settings --setting-sources --session-store --cluster --admin --json --all --format --output --force --claude-code --codex --since --until --by --help'.split(
         ' ',
       ),
   })

@@ -118,7 +118,7 @@ const otherNames: ReadonlyMap<string, string> = new Map([
   ['abortsignal', 'signal'],
   ['timeoutms', 'maxDurationMs'],
   ['onterminal', 'onResult'],
-  ['maxtokens', 'maxTotalTokens for the whole run, or maxOutputTokens of the model for one reply'],
+  ['maxtokens', 'maxTotalTokens for the whole run, or maxOutputTokens for one reply'],
 ])
 
 /** Looks at every option for its type. @throws ConfigurationError for what is none, and for a name that nobody knows: a limit is never ignored. */

@@ -71,6 +71,7 @@ export type { PermissionDecision } from './tools/permission-decision.ts'
 
 // Models, messages and prices, as whoever hands them in sees them.
 export type { Model, ModelReply, ModelRequest, Thinking, WebSearchUse } from './model/model.ts'
+export type { Sampling, ToolChoice } from './model/sampling.ts'
 export { ModelError, RetriesExhaustedError } from './model/model-error.ts'
 export type {
   AssistantMessage,

@@ -22,6 +22,7 @@ import type { Inbox } from './inbox.ts'
 import type { AskLimit, LimitAnswer, LimitRequest } from './limit-question.ts'
 import type { MediaLimits } from './media/limits.ts'
 import type { Model, Thinking, ToolDefinition } from './model/model.ts'
+import type { Sampling, ToolChoice } from './model/sampling.ts'
 import type { NamedModels } from './model/named-models.ts'
 import type { WaitTime } from './model/service-waits.ts'
 import type { OutputSchema } from './output-schema.ts'
@@ -88,6 +89,12 @@ export interface RunSettings {
   readonly wrapUp: boolean
   /** How much the model may think; null: as the model was made. */
   readonly thinking: Thinking | null
+  /** How the model picks its tokens; null: as its service has it. */
+  readonly sampling: Sampling | null
+  /** Whether the model is to call a tool; null: as it likes. */
+  readonly toolChoice: ToolChoice | null
+  /** Most tokens of one reply; Infinity: as the model has it. */
+  readonly maxOutputTokens: number
   /** The mode of the permissions that a person set; null: their own. */
   readonly permissionMode: string | null
   /** What persons said to earlier questions that is to hold from then on. */
@@ -116,9 +123,9 @@ export interface RunSettings {
   readonly maxGoalTries: number
   /** Tell the model what is left of its limits. */
   readonly limitReminders: boolean
-  /** What the model is told about the user, by name, before the first message. */
+  /** Parts of what people said, by name: the option `userContext`. */
   readonly userContext: { readonly [key: string]: string }
-  /** What is appended to the system prompt, by name. */
+  /** Parts of the system prompt, by name: the option `systemContext`. */
   readonly systemContext: { readonly [key: string]: string }
   /** `main` or the kind of subagent. */
   readonly querySource: string

@@ -36,6 +36,13 @@ export interface RunOutcome<Output = unknown> extends Omit<RunResult, 'goal'> {
   readonly transcript: Transcript
 }
 
+const starts = new WeakMap<object, number>()
+
+/** The place in its transcript at which the run of an outcome began; 0 for a copy, of which that is not known. */
+export function startOfOutcome(outcome: object): number {
+  return starts.get(outcome) ?? 0
+}
+
 /** The outcome of a run that ended. Never throws. */
 export function outcomeOf<Output>(
   { terminal, state }: FinishedRun,
@@ -55,6 +62,7 @@ export function outcomeOf<Output>(
     goal,
     pending: pendingOf(terminal, transcript),
   }
+  starts.set(outcome, state.startLength)
   let messages: readonly ModelMessage[] | undefined
   return Object.defineProperties(outcome, {
     messages: { get: () => (messages ??= [...transcript.messages()]) },

@@ -352,7 +352,7 @@ describe('limits', () => {
     [{ maxTotalTokens: Number.NaN }, 'maxTotalTokens must be above 0, but it is NaN. Leave it out for no limit.'],
     [
       { maxTokens: 5 },
-      'Unknown option maxTokens. Use maxTotalTokens for the whole run, or maxOutputTokens of the model for one reply.',
+      'Unknown option maxTokens. Use maxTotalTokens for the whole run, or maxOutputTokens for one reply.',
     ],
   ])('%j is a configuration error', (limits, message) => {
     expect(() => streamRun(startRun({ prompt: 'go' }), { model: scriptedModel([]), ...limits })).toThrow(

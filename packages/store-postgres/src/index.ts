@@ -1,1 +1,4 @@
-export type { SessionStore } from '@halting/core/steps'
+// `@halting/store-postgres`: sessions in PostgreSQL.
+
+export { postgresStore, type PostgresStoreOptions } from './postgres-store.ts'
+export type { PostgresPool, PostgresResult } from './pool.ts'

@@ -16,7 +16,7 @@ export async function config(flags: Flags, program: Program): Promise<number> {
   const { output, env } = program
   try {
     const run = await settingsFor(flags, program, runLimitOfPrint)
-    const report = reportOf(run, confinementOf(flags, run, program))
+    const report = reportOf(withStore(run, program), confinementOf(flags, run, program))
     const style = styleFor(output.isTerminal.stdout, env)
     output.out(wantsJson(flags) ? `${JSON.stringify(report)}\n` : pageFor(output, textOf(report, style)))
     return 0
@@ -78,6 +78,14 @@ function reportOf(run: RunSettings, confinement: string): Report {
   }
 }
 
+/** Where sessions are, by whoever says so: a flag or a variable goes before the settings. */
+function withStore(run: RunSettings, { sessionStore }: Program): RunSettings {
+  const others = run.origins.filter(({ setting }) => setting !== 'sessionStore')
+  if (sessionStore === undefined) return { ...run, origins: others }
+  const { name: value, from } = sessionStore
+  return { ...run, origins: [...others, { setting: 'sessionStore', value, from }] }
+}
+
 /** The limit of dollars that runs have where nobody says one, and how long they wait for services. */
 function defaultLimits({ choices, limitSources, waitSource }: RunSettings): RunSettings['origins'] {
   const { written, from } = waitOfPeople
@@ -115,7 +123,7 @@ function shown(setting: string, value: unknown): unknown {
 }
 
 function shownOffer(setting: string, text: string): string {
-  if (setting === 'aiSdk') return '(set)'
+  if (setting === 'aiSdk' || setting === 'sessionStore') return '(set)'
   if (setting === 'mcpServers') return text.replace(/ \{".*$/s, ' {…}')
   if (setting === 'hooks') return text.replace(/"headers":\{.*$/s, '"headers":(set)')
   return setting === 'env' ? text.replace(/=.*$/s, '=(set)') : text

@@ -7,6 +7,7 @@ import { budgetFindings } from './budgets.ts'
 import { type Finding, type Patient } from './finding.ts'
 import { applyEnvironment } from '../flags/session-ports.ts'
 import { programFindings } from './programs.ts'
+import { sessionStoreFindings } from './session-store.ts'
 import { serviceFindings } from './service.ts'
 import { settingsFindings } from './settings.ts'
 import { pageFor } from '../io/page.ts'
@@ -25,6 +26,7 @@ export async function doctor(flags: Flags, program: Program): Promise<number> {
     ...(await serviceFindings(treated, run.settings)),
     ...(await programFindings(treated)),
     ...ofSettings,
+    ...(await sessionStoreFindings(program)),
     ...(await budgetFindings({ ...program, env: run.env }, run)),
   ]
   output.out(

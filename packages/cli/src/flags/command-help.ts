@@ -226,15 +226,16 @@ export const commandHelp: { readonly [name in Command]: CommandHelp } = {
     topics: ofWorkers,
   },
   sessions: {
-    summary: 'List, show, search or delete sessions',
+    summary: 'List, show, search, copy, delete sessions',
     usage: [
       'sessions [list]',
       'sessions show ID',
       'sessions search TEXT',
       'sessions export SESSION --format html|markdown|jsonl [--output FILE]',
+      'sessions copy [ID] --to sqlite:PATH|postgres://…|files',
       'sessions delete ID --yes',
     ],
-    about: "Lists this folder's sessions, newest first, or shows, searches, exports or deletes them.",
+    about: "Lists this folder's sessions, newest first, or shows, searches, exports, copies or deletes them.",
     examples: ['halting sessions', 'halting sessions export 3f2a8c1e --format html --output it.html'],
   },
   setup: {
@@ -384,6 +385,13 @@ export const partHelp: { readonly [name: string]: PartHelp } = {
     about: 'Shows one topic with its notes, or one note.',
     flags: ['json'],
     examples: ['halting memory show build'],
+  },
+  'sessions copy': {
+    usage: ['sessions copy [ID] --to STORE'],
+    about:
+      'Copies a session, or all of this folder, from where sessions are to a store or to files. The originals stay; sessions that are there already are skipped.',
+    flags: ['to', 'all', 'sessionStore', 'json'],
+    examples: ['halting sessions copy --all --to sqlite:~/halting.db'],
   },
   'sessions delete': {
     usage: ['sessions delete ID --yes'],

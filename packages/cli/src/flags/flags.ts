@@ -113,6 +113,8 @@ export interface Flags extends Omit<SessionChoices, 'limitReminders'> {
   readonly format?: FileFormat
   readonly output?: string
   readonly force?: boolean
+  /** Where sessions are copied: as `sessionStore`. */
+  readonly to?: string
   readonly message?: string
   readonly dryRun?: boolean
   readonly redo?: boolean

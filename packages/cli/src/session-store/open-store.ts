@@ -24,13 +24,7 @@ export function openSessionStore(
   store: SessionStoreInUse,
   program: Pick<Program, 'cwd' | 'env' | 'output'>,
 ): OpenedStore {
-  const copies = new StoreWorkingCopies({
-    base: sessionsOf(whose(program)).base,
-    name: store.name,
-    connect: () => connect(store, program),
-    redact: redactorOf(store),
-    onProblem: (problem) => program.output.err(told(problem)),
-  })
+  const copies = copiesOf(store, program)
   const release = registerWorkingCopies(copies)
   return {
     copies,
@@ -39,6 +33,20 @@ export function openSessionStore(
       await copies.close()
     },
   }
+}
+
+/** The store, for who asks only the store itself. */
+export function copiesOf(
+  store: SessionStoreInUse,
+  program: Pick<Program, 'cwd' | 'env' | 'output'>,
+): StoreWorkingCopies {
+  return new StoreWorkingCopies({
+    base: sessionsOf(whose(program)).base,
+    name: store.name,
+    connect: () => connect(store, program),
+    redact: redactorOf(store),
+    onProblem: (problem) => program.output.err(told(problem)),
+  })
 }
 
 interface StorePackage {

@@ -1,15 +1,16 @@
-import { resolve } from 'node:path'
-import { homeFolder } from '@halting/policy/files'
-import { sessionStoreName, sessionStoreVariable } from '@halting/journal'
+import { ConfigurationError } from '@halting/core'
+import { sessionStoreVariable } from '@halting/journal'
 import type { Command } from '../flags/command-table.ts'
 import type { Flags } from '../flags/flags.ts'
 import { nearest } from '../flags/nearest.ts'
 import type { Program, SessionStoreInUse } from '../program.ts'
+import { homeOf, storeNamed } from './named-store.ts'
 import { UsageError } from '../usage-error.ts'
 
 /** Commands that neither write nor read sessions of the person, or that keep them elsewhere. */
 const withoutSessions: ReadonlySet<Command | undefined> = new Set<Command | undefined>([
   'cluster',
+  'completion',
   'demo',
   'init',
   'models',
@@ -32,19 +33,25 @@ export async function withWantedStore(flags: Flags, program: Program, command: C
         ? `halting ${command} uses no stored sessions, so --session-store has no effect. Remove it.`
         : 'A cluster stores its sessions itself. Give --cluster or --session-store, not both.',
     )
-  const wanted = isElsewhere ? undefined : await wantedStore(flags, program)
+  const wanted = isElsewhere
+    ? undefined
+    : await wantedStore(flags, program).catch((thrown: unknown) => {
+        // These say what is wrong with settings, and use no session.
+        if ((command === 'config' || command === 'doctor') && thrown instanceof ConfigurationError) return undefined
+        throw thrown
+      })
   const env = { ...program.env, [sessionStoreVariable]: wanted?.value ?? '' }
   if (wanted === undefined) return program.env[sessionStoreVariable] === undefined ? program : { ...program, env }
   return { ...program, env, sessionStore: wanted }
 }
 
-async function wantedStore(flags: Flags, { cwd, env }: Program): Promise<SessionStoreInUse | undefined> {
+async function wantedStore(flags: Flags, place: Program): Promise<SessionStoreInUse | undefined> {
   const { sessionStore: flag } = flags
-  const home = homeOf(env)
-  const place = { cwd, home: home ?? cwd }
-  if (flag !== undefined) return storeOf(flag, '--session-store', place)
+  const { cwd, env } = place
+  if (flag !== undefined) return storeNamed(flag, '--session-store', place)
   const named = env[sessionStoreVariable] ?? ''
-  if (named !== '') return storeOf(named, sessionStoreVariable, place)
+  if (named !== '') return storeNamed(named, sessionStoreVariable, place)
+  const home = homeOf(env)
   if (home === undefined) return undefined
   const { mentionsSetting, loadSettings } = await import('@halting/policy/settings')
   const options = { cwd, home, env, given: flags.settings }
@@ -58,34 +65,5 @@ async function wantedStore(flags: Flags, { cwd, env }: Program): Promise<Session
     trustedBy: false,
   })
   const from = origins.find(({ setting }) => setting === 'sessionStore')?.from ?? ''
-  return settings.sessionStore === undefined ? undefined : storeOf(settings.sessionStore, from, place)
-}
-
-/** Undefined where no home is known: whoever needs one says so. */
-function homeOf(env: Program['env']): string | undefined {
-  try {
-    return homeFolder(env)
-  } catch {
-    return undefined
-  }
-}
-
-/** Undefined for files. Nothing of what is wrong is repeated: it may hold a password. @throws UsageError */
-function storeOf(
-  given: string,
-  from: string,
-  { cwd, home }: { readonly cwd: string; readonly home: string },
-): SessionStoreInUse | undefined {
-  const text = given.trim()
-  if (text === 'files') return undefined
-  const path = /^sqlite:(.+)$/.exec(text)?.[1]
-  if (path !== undefined) {
-    const value = `sqlite:${path.startsWith('~/') ? resolve(home, path.slice(2)) : resolve(cwd, path)}`
-    return { value, name: value, from }
-  }
-  if (/^postgres(?:ql)?:\/\//.test(text) && URL.canParse(text))
-    return { value: text, name: sessionStoreName(text), from }
-  throw new UsageError(
-    `${from} must be sqlite:PATH, an address such as postgres://user@host/database, or files (the value is not shown: it may hold a password).`,
-  )
+  return settings.sessionStore === undefined ? undefined : storeNamed(settings.sessionStore, from, place)
 }

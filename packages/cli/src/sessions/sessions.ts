@@ -15,7 +15,7 @@ import { UsageError } from '../usage-error.ts'
 import { factsOf, linesOf } from './session-text.ts'
 import { toldLines } from './told-lines.ts'
 
-const doings = ['list', 'show', 'search', 'delete', 'export'] as const
+const doings = ['list', 'show', 'search', 'delete', 'export', 'copy'] as const
 
 /** `halting sessions`: what is kept. Asks no model, needs no key. */
 export async function sessions(
@@ -31,6 +31,7 @@ export async function sessions(
     throw new UsageError(`halting sessions ${doing} takes one argument; put a text with spaces in quotes.`)
   if (doing !== 'export')
     refuseOf('export', { '--format': flags.format, '--output': flags.output, '--force': flags.force })
+  if (doing !== 'copy') refuseOf('copy', { '--to': flags.to })
   switch (doings.find((known) => known === doing)) {
     case 'list':
       if (about !== undefined)
@@ -47,6 +48,10 @@ export async function sessions(
     case 'export': {
       const { exportSession } = await import('../export/export.ts')
       return exportSession(flags, needed(about, 'export SESSION'), program)
+    }
+    case 'copy': {
+      const { copySessions } = await import('./copy.ts')
+      return copySessions(flags, about, program)
     }
     case undefined: {
       const meant = nearest(doing, doings)

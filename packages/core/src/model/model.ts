@@ -2,6 +2,7 @@ import type { Prices } from '../budget/prices.ts'
 import type { JsonObject } from '../json.ts'
 import type { AssistantMessage, ContentBlock, ModelMessage } from '../messages.ts'
 import type { ModelError } from './model-error.ts'
+import type { Sampling, ToolChoice } from './sampling.ts'
 
 /** A tool as the model is told of it. */
 export interface ToolDefinition {
@@ -45,7 +46,9 @@ export interface ModelRequest {
   /** The tools that the model may call. */
   readonly tools: readonly ToolDefinition[]
   /** `none`: the model is to answer without a tool, although they are listed. */
-  readonly toolChoice?: 'auto' | 'none'
+  readonly toolChoice?: ToolChoice
+  /** As the service has it when absent. What a service cannot be told is left out, with a warning of the reply. */
+  readonly sampling?: Sampling
   /** As the model was made when absent. A model that cannot be told passes it over. */
   readonly thinking?: Thinking
   /** Lets the service search the web by its own tool. For models that say `webSearch`. */

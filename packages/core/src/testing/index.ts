@@ -11,6 +11,14 @@ export {
   type SessionStoreCheckOptions,
 } from './check-session-store.ts'
 export type { CheckedSession } from './driver-worker.ts'
+export {
+  expectRun,
+  RunAssertionError,
+  type EndedRunSubject,
+  type RunExpectations,
+  type RunLimitsExpected,
+} from './expect-run.ts'
 export * from './fake-clock.ts'
+export type { InputMatcher } from './input-matcher.ts'
 export * from './scripted-model.ts'
 export * from './validate-transcript.ts'

@@ -18,6 +18,7 @@ import { estimatePrompt, estimateRequest } from './request/estimate.ts'
 import { inputBoundOf } from './request/input-bound.ts'
 import type { Grant, OverBudget, PromptEstimate, ReplyCap } from './request/grant.ts'
 import { nextCount, promptDigest } from './request/prompt-count.ts'
+import { toolChoiceNow } from './request/tool-choice.ts'
 import { capInWindow } from './request/reply-room.ts'
 import { learnFromRefusal, windowOf } from './request/window.ts'
 import { heldBackBy } from './request/reserve.ts'
@@ -139,19 +140,21 @@ class TurnRequest implements RequestPlan {
   }
 
   promptDigest(): string {
-    return promptDigest(this.#run.context, this.model)
+    return promptDigest(this.#run, this.model)
   }
 
   body({ maxTokens: maxOutputTokens }: Grant, idempotencyKey: string): ModelRequest {
     const { context, spent, transcript } = this.#run
-    const { system, thinking } = context.settings
+    const { system, thinking, sampling } = context.settings
     const { toolDefinitions: tools } = context
+    const toolChoice = toolChoiceNow({ context, spent })
     const plain = { system, messages: transcript.messages(), tools, maxOutputTokens, idempotencyKey }
-    if (spent.closing === null && thinking === null) return plain
+    if (toolChoice === undefined && thinking === null && sampling === null) return plain
     return {
       ...plain,
-      ...(spent.closing !== null && { toolChoice: 'none' as const }),
+      ...(toolChoice !== undefined && { toolChoice }),
       ...(thinking !== null && { thinking }),
+      ...(sampling !== null && { sampling }),
     }
   }
 

@@ -1,7 +1,7 @@
 import { closeSync, fstatSync, readSync } from 'node:fs'
 import { readdir, rm, utimes } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import { HaltingError } from '@halting/core'
+import { ConfigurationError, HaltingError } from '@halting/core'
 import { codeOf, messageOf } from '@halting/core/adapters'
 import type { OpenSession, SessionHead, SessionStore, StoredSessionInfo } from '@halting/core/steps'
 import { makeDurableFolder, writeWhole } from '../files/durable.ts'
@@ -14,6 +14,7 @@ import type { StoreSession, WorkingCopies, WorkingCopy } from './working-copies.
 
 /** A store, and where the files of its sessions are. */
 export interface WorkingCopiesOptions {
+  /** Folder with the files of the sessions. */
   readonly base: string
   /** The store without credentials, for messages. */
   readonly name: string
@@ -99,11 +100,11 @@ export class StoreWorkingCopies implements WorkingCopies {
         try {
           session.log.append(timed)
         } catch (thrown) {
-          throw this.#errorOf(thrown)
+          throw this.#lost(thrown)
         }
       },
-      flush: () => this.#try(async () => session.log.flush()),
-      close: () => this.#try(() => session.close()),
+      flush: () => this.#written(async () => session.log.flush()),
+      close: () => this.#written(() => session.close()),
     }
   }
 
@@ -117,11 +118,10 @@ export class StoreWorkingCopies implements WorkingCopies {
     return this.#ask((store) => store.removeOlderThan(moment))
   }
 
-  /** Ends the connection, if there is one. */
+  /** Ends the connection, if there is one. Sessions were closed before, so nothing is lost where that fails. */
   async close(): Promise<void> {
-    const connected = this.#connected
-    if (connected === undefined) return
-    await this.#try(async () => (await connected).close())
+    const store = await this.#connected?.catch(() => undefined)
+    await store?.close().catch(() => undefined)
   }
 
   /** Brings one file up to date. One that a process of this machine writes is up to date. */
@@ -172,25 +172,34 @@ export class StoreWorkingCopies implements WorkingCopies {
     return files
   }
 
-  #ask<T>(question: (store: SessionStore) => Promise<T>): Promise<T> {
-    return this.#try(async () => question(await (this.#connected ??= this.#options.connect())))
-  }
-
-  async #try<T>(work: () => Promise<T>): Promise<T> {
+  /** Nothing runs yet, or a command only looks: what is wrong is for the person to put right. */
+  async #ask<T>(question: (store: SessionStore) => Promise<T>): Promise<T> {
     try {
-      return await work()
+      return await question(await (this.#connected ??= this.#options.connect()))
     } catch (thrown) {
-      throw this.#errorOf(thrown)
+      throw new ConfigurationError(this.#textOf(thrown))
     }
   }
 
-  /** A store is a package with classes of its own, so its errors are made ours; of what a driver says no password is told. */
-  #errorOf(thrown: unknown): HaltingError {
-    const { redact = (text) => text } = this.#options
-    const isOurs =
-      thrown instanceof HaltingError || (thrown instanceof Error && 'code' in thrown && thrown.code === 'driver')
+  async #written(work: () => Promise<void>): Promise<void> {
+    try {
+      await work()
+    } catch (thrown) {
+      throw this.#lost(thrown)
+    }
+  }
+
+  #lost(thrown: unknown): HaltingError {
+    return new HaltingError('driver', this.#textOf(thrown))
+  }
+
+  /** A store is a package with classes of its own, and of what a driver says no password is told. */
+  #textOf(thrown: unknown): string {
+    const { name, redact = (text) => text } = this.#options
+    const isHalting =
+      thrown instanceof Error && 'code' in thrown && (thrown.code === 'driver' || thrown.code === 'configuration')
     const message = redact(messageOf(thrown))
-    return new HaltingError('driver', isOurs ? message : `The session store ${this.#options.name} failed: ${message}`)
+    return isHalting ? message : `The session store ${name} failed: ${message}`
   }
 }
 

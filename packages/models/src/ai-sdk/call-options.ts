@@ -1,4 +1,4 @@
-import type { JsonObject, ModelMessage, ModelRequest } from '@halting/core'
+import type { JsonObject, ModelMessage, ModelRequest, Sampling, ToolChoice } from '@halting/core'
 import { containerOf } from '../anthropic/request-body.ts'
 import type { CallOptions, FunctionTool, PromptMessage, ProviderOptions } from './language-model.ts'
 import { promptOf } from './prompt.ts'
@@ -37,13 +37,24 @@ export function callOptionsOf(request: ModelRequest, given: CallSettings): CallO
     maxOutputTokens,
     ...(tools.length + served.length > 0 && {
       tools: [...tools.map((tool, index) => (index === tools.length - 1 ? marked(tool, toolMark) : tool)), ...served],
-      toolChoice: { type: request.toolChoice ?? 'auto' },
+      toolChoice: toolChoiceOf(request.toolChoice),
     }),
+    ...samplingOf(request.sampling),
     headers: { 'idempotency-key': headerSafe(request.idempotencyKey), ...lowerCased(settings.headers) },
     // The AI SDK's types are writable; no provider writes.
     ...(providerOptions !== undefined && { providerOptions: providerOptions as ProviderOptions }),
     ...(reasoning !== undefined && { reasoning }),
   }
+}
+
+function toolChoiceOf(choice: ToolChoice = 'auto'): NonNullable<CallOptions['toolChoice']> {
+  return typeof choice === 'string' ? { type: choice } : { type: 'tool', toolName: choice.tool }
+}
+
+/** What the model does not take the provider warns of. */
+function samplingOf({ stopSequences, ...others }: Sampling = {}): Partial<CallOptions> {
+  // The AI SDK's types are writable; no provider writes.
+  return { ...others, ...(stopSequences !== undefined && { stopSequences: [...stopSequences] }) }
 }
 
 /**

@@ -149,7 +149,11 @@ interface OptionsOf<Message> extends Carrier {
   prompt: Message[]
   maxOutputTokens: number
   tools?: (FunctionTool | ProviderTool)[]
-  toolChoice?: { type: 'auto' | 'none' }
+  toolChoice?: { type: 'auto' | 'none' | 'required' } | { type: 'tool'; toolName: string }
+  temperature?: number
+  topP?: number
+  stopSequences?: string[]
+  seed?: number
   headers: Record<string, string>
   abortSignal?: AbortSignal
 }

@@ -6,6 +6,7 @@ import type { OptionsBesideName } from '../model-call.ts'
 import { sizesOf } from '../model-sizes.ts'
 import { snapshotPrices } from '../prices/price-table.ts'
 import { keyRingOf, withRedactor } from '../service/endpoint.ts'
+import { LeftOut } from '../service/left-out.ts'
 import type { Redactor } from '../service/redactor.ts'
 import { callService, limitsOf } from '../service/service-model.ts'
 import type { Protocol, Spoken } from '../service/service-model.ts'
@@ -55,7 +56,8 @@ function makeModel(options: AnthropicOptions, redactor: Redactor): Model {
   const serverTools = (options.serverTools ?? []).filter((tool) => !isAdvisor(tool))
   const maxServerToolUses = usesOf(serverTools, usesOfOthers(options.maxServerToolUses))
   const passes = extraPassesOf({ ...options, id, ...sizes, maxServerToolUses })
-  const bodyOf = createRequestBody({ ...options, id })
+  const leftOut = new LeftOut(id)
+  const bodyOf = createRequestBody({ ...options, id }, leftOut)
   /** Requests without something that their messages have. */
   const holding = new WeakSet<ModelRequest>()
   const protocol: Protocol = {
@@ -73,6 +75,7 @@ function makeModel(options: AnthropicOptions, redactor: Redactor): Model {
     },
     release: releaseBody,
     reader: (request, emit) => messagesReader(emit, holding.has(request)),
+    onReply: () => leftOut.take(),
   }
   const spoken: Spoken = { protocol }
   const { webSearch = isOfAnthropic(protocol.url) } = options

@@ -1,7 +1,8 @@
-import type { JsonObject, ModelMessage, ModelRequest, Thinking, WebSearchUse } from '@halting/core'
+import type { JsonObject, ModelMessage, ModelRequest, Sampling, Thinking, WebSearchUse } from '@halting/core'
 import { wellFormedJson } from '@halting/core/adapters'
 import type { ToolDefinition } from '@halting/core/adapters'
 import { createBodies } from '../bytes/bodies.ts'
+import { LeftOut } from '../service/left-out.ts'
 import { isForeign, renderMessage, userTurn } from './message-bytes.ts'
 import { liveContainerOf, withoutLostPrograms } from './programs.ts'
 import { isCodeTool, isDeferred, toolFieldsOf } from './tool-options.ts'
@@ -41,7 +42,10 @@ export interface RequestBodyOptions {
  * the service, what stands beside them waits for its end.
  * @throws ConfigurationError for options of tools that no service takes.
  */
-export function createRequestBody(options: RequestBodyOptions): (request: ModelRequest) => Uint8Array<ArrayBuffer> {
+export function createRequestBody(
+  options: RequestBodyOptions,
+  leftOut: LeftOut = new LeftOut(options.model),
+): (request: ModelRequest) => Uint8Array {
   const { id, serverTools = [], contextManagement } = options
   const managed =
     contextManagement === undefined ? '' : `,"context_management":${JSON.stringify(wellFormedJson(contextManagement))}`
@@ -59,8 +63,10 @@ export function createRequestBody(options: RequestBodyOptions): (request: ModelR
     const { system, tools, maxOutputTokens, webSearch } = request
     const messages = runsCode ? withoutLostPrograms(request.messages, id, mayCall(request)) : request.messages
     let tail = `],"max_tokens":${maxOutputTokens},"stream":true`
-    if (request.toolChoice === 'none' && tools.length + serverTools.length > 0) tail += ',"tool_choice":{"type":"none"}'
-    tail += thinkingField(request.thinking ?? options.thinking, maxOutputTokens)
+    const thinking = thinkingField(request.thinking ?? options.thinking, maxOutputTokens)
+    if (tools.length + serverTools.length > 0) tail += toolChoiceField(request, thinking !== '', leftOut)
+    tail += thinking
+    if (request.sampling !== undefined) tail += samplingFields(request.sampling, thinking !== '', leftOut)
     tail += outputConfig
     tail += managed
     const container = serverTools.length === 0 ? undefined : containerOf(messages, id)
@@ -165,6 +171,41 @@ function thinkingField(thinking: Thinking | undefined, maxTokens: number): strin
   const budget = Math.min(thinking.budgetTokens, maxTokens - leastAnswerTokens)
   return budget < leastThinkingTokens ? '' : `,"thinking":{"type":"enabled","budget_tokens":${budget}}`
 }
+
+/** While the model thinks, the API takes no choice of tools that requires a call. */
+function toolChoiceField({ toolChoice, tools }: ModelRequest, isThinking: boolean, leftOut: LeftOut): string {
+  if (toolChoice === 'none') return ',"tool_choice":{"type":"none"}'
+  if (toolChoice === undefined || toolChoice === 'auto' || tools.length === 0) return ''
+  if (isThinking) {
+    leftOut.note(['toolChoice'], whileThinking)
+    return ''
+  }
+  const choice = toolChoice === 'required' ? { type: 'any' } : { type: 'tool', name: toolChoice.tool }
+  return `,"tool_choice":${JSON.stringify(choice)}`
+}
+
+const whileThinking = ' while it thinks'
+
+/** While the model thinks, the API takes no temperature, and only a high `top_p`. It has no seed. */
+function samplingFields(
+  { temperature, topP, stopSequences, seed }: Sampling,
+  isThinking: boolean,
+  leftOut: LeftOut,
+): string {
+  const hasTemperature = temperature !== undefined && !isThinking
+  const hasTopP = topP !== undefined && (!isThinking || topP >= leastTopPOfThinking)
+  if (temperature !== undefined && !hasTemperature) leftOut.note(['temperature'], whileThinking)
+  if (topP !== undefined && !hasTopP) leftOut.note([`topP below ${leastTopPOfThinking}`], whileThinking)
+  if (seed !== undefined) leftOut.note(['seed'])
+  const fields = [
+    hasTemperature ? `,"temperature":${temperature}` : '',
+    hasTopP ? `,"top_p":${topP}` : '',
+    stopSequences === undefined ? '' : `,"stop_sequences":${JSON.stringify(stopSequences)}`,
+  ]
+  return fields.join('')
+}
+
+const leastTopPOfThinking = 0.95
 
 /** Where the service's own tools last ran code for this model: files of theirs are found there again. */
 export function containerOf(messages: readonly ModelMessage[], id: string): string | undefined {

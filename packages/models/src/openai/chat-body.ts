@@ -1,8 +1,10 @@
-import type { JsonObject, ModelRequest } from '@halting/core'
+import type { JsonObject, ModelRequest, Sampling, ToolChoice } from '@halting/core'
 import { wellFormedJson } from '@halting/core/adapters'
 import type { ToolDefinition } from '@halting/core/adapters'
 import { createBodies } from '../bytes/bodies.ts'
 import type { TurnKind } from '../bytes/wire-format.ts'
+import { takesSampling } from '../responses/reasoning-effort.ts'
+import type { LeftOut } from '../service/left-out.ts'
 import { chatMessagesOf, separator } from './chat-messages.ts'
 import type { ChatDialect } from './chat-messages.ts'
 
@@ -13,6 +15,8 @@ export interface ChatBodyOptions extends ChatDialect {
   readonly asksForUsage: boolean
   /** Further fields of every request; ours go before those of the same name. */
   readonly extraBody?: JsonObject | undefined
+  /** Told of settings that the model does not take. */
+  readonly leftOut?: LeftOut | undefined
 }
 
 /** Each message is a value by itself. */
@@ -22,7 +26,7 @@ const fromUser: TurnKind = { ...single }
 const results: TurnKind = { ...single }
 
 /** Bodies of one adapter's requests, each as one buffer; a message is put into JSON once in its life. */
-export function createChatBody(options: ChatBodyOptions): (request: ModelRequest) => Uint8Array<ArrayBuffer> {
+export function createChatBody(options: ChatBodyOptions): (request: ModelRequest) => Uint8Array {
   const { model, outputLimitField, asksForUsage } = options
   const bodies = createBodies({
     render(message) {
@@ -33,16 +37,47 @@ export function createChatBody(options: ChatBodyOptions): (request: ModelRequest
   })
   const usage = asksForUsage ? ',"stream_options":{"include_usage":true}' : ''
   const ours = ['model', 'messages', 'tools', 'tool_choice', 'stream', 'stream_options', outputLimitField]
-  const extra = Object.entries(wellFormedJson(options.extraBody ?? {}))
+  const extraFields = Object.entries(wellFormedJson(options.extraBody ?? {}))
     .filter(([name, value]) => !ours.includes(name) && value !== undefined)
-    .map(([name, value]) => `,${JSON.stringify(name)}:${JSON.stringify(value)}`)
-    .join('')
+    .map(([name, value]) => [name, `,${JSON.stringify(name)}:${JSON.stringify(value)}`] as const)
+  const extra = extraFields.map(([, text]) => text).join('')
   let head: { readonly system: string; readonly tools: readonly ToolDefinition[]; readonly text: string } | undefined
-  return ({ system, tools, toolChoice, messages, maxOutputTokens }) => {
+  return ({ system, tools, toolChoice, messages, maxOutputTokens, sampling }) => {
     if (head?.system !== system || head.tools !== tools) head = { system, tools, text: headOf(model, system, tools) }
-    const choice = tools.length > 0 && toolChoice === 'none' ? ',"tool_choice":"none"' : ''
+    const choice = tools.length > 0 ? toolChoiceField(toolChoice) : ''
     const limit = `,"${outputLimitField}":${maxOutputTokens}`
-    return bodies(head.text, messages, `]${choice}${limit},"stream":true${usage}${extra}}`)
+    const end = `]${choice}${limit},"stream":true${usage}`
+    if (sampling === undefined) return bodies(head.text, messages, `${end}${extra}}`)
+    const set = samplingOf(options, sampling)
+    const others = extraFields.flatMap(([name, text]) => (name in set ? [] : [text])).join('')
+    const fields = Object.entries(set).map(([name, value]) => `,${JSON.stringify(name)}:${JSON.stringify(value)}`)
+    return bodies(head.text, messages, `${end}${fields.join('')}${others}}`)
+  }
+}
+
+function toolChoiceField(toolChoice: ToolChoice | undefined): string {
+  if (toolChoice === undefined || toolChoice === 'auto') return ''
+  const choice = typeof toolChoice === 'string' ? toolChoice : { type: 'function', function: { name: toolChoice.tool } }
+  return `,"tool_choice":${JSON.stringify(choice)}`
+}
+
+/** Models of OpenAI that think take none of these but the seed. */
+function samplingOf(
+  { model, extraBody, leftOut }: ChatBodyOptions,
+  { temperature, topP, stopSequences, seed }: Sampling,
+): JsonObject {
+  const isFixed = !takesSampling(model, extraBody?.reasoning_effort)
+  const given = {
+    ...(temperature !== undefined && { temperature }),
+    ...(topP !== undefined && { topP }),
+    ...(stopSequences !== undefined && { stopSequences }),
+  }
+  if (isFixed) leftOut?.note(Object.keys(given))
+  return {
+    ...(!isFixed && temperature !== undefined && { temperature }),
+    ...(!isFixed && topP !== undefined && { top_p: topP }),
+    ...(!isFixed && stopSequences !== undefined && { stop: stopSequences }),
+    ...(seed !== undefined && { seed }),
   }
 }
 

@@ -11,6 +11,7 @@ import { createResponsesBody, usesOf } from '../responses/responses-body.ts'
 import { ResponsesReader } from '../responses/responses-reader.ts'
 import type { KeyHeader } from '../service/credentials.ts'
 import { headersOf, keyRingOf, urlUnder } from '../service/endpoint.ts'
+import { LeftOut } from '../service/left-out.ts'
 import type { Redactor } from '../service/redactor.ts'
 import { shownUrl } from '../service/secret-shapes.ts'
 import { openAiBaseUrl } from '../services.ts'
@@ -74,6 +75,7 @@ class Protocols {
   readonly #choice: ApiChoice
   readonly #urls: Readonly<Record<OpenAiApi, string>>
   readonly #ownReasoning = createOwnReasoning()
+  readonly #leftOut: LeftOut
   #known: Learned
   /** What a person was told of. */
   #told: Learned
@@ -83,6 +85,7 @@ class Protocols {
     this.#options = options
     this.#redactor = redactor
     this.#choice = choice
+    this.#leftOut = new LeftOut(options.id ?? options.model)
     this.#urls = {
       responses: urlUnder(options.baseUrl, '/responses', openAiBaseUrl),
       chat_completions: urlUnder(options.baseUrl, '/chat/completions', openAiBaseUrl),
@@ -141,7 +144,7 @@ class Protocols {
       },
       onReply: () => {
         if (known.api === 'responses') this.#hasResponses = true
-        return this.#untold()
+        return [...this.#untold(), ...this.#leftOut.take()]
       },
     }
   }
@@ -215,6 +218,7 @@ class Protocols {
         extraBody,
         refused,
         ownReasoning,
+        leftOut: this.#leftOut,
       }),
       reader: (request, emit) => {
         const noted: typeof emit = (update) => {
@@ -237,7 +241,7 @@ class Protocols {
     const streamOptions = extraBody.stream_options
     const asksForUsage = streamOptions === undefined ? !reportsUsageUnasked : streamOptions !== null
     const dialectOptions = { hasShortCallIds, separatesUserFromResults, outputLimitField, asksForUsage }
-    const bodyOf = createChatBody({ model, id, extraBody, ...dialectOptions })
+    const bodyOf = createChatBody({ model, id, extraBody, leftOut: this.#leftOut, ...dialectOptions })
     return {
       body: (request) => {
         if (hasFallenBack && request.webSearch !== undefined) throw this.#noSearch()

@@ -24,6 +24,11 @@ export function valueTaken(wanted: Json | undefined, refused: ReadonlySet<string
   return known === undefined ? wanted : effortTaken(known, refused)
 }
 
+/** Whether a model takes a temperature and the like: those of OpenAI that think do not, except where they are to think nothing. */
+export function takesSampling(model: string, effort: Json | undefined): boolean {
+  return reasons(model) !== 'yes' || effort === 'none' || /(^|\/)gpt-oss/.test(model)
+}
+
 /**
  * Whether a model thinks before it answers, by its name: `unknown` for one that is not OpenAI's. Each may have a service
  * before it, with a slash.

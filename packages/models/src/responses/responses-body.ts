@@ -1,10 +1,20 @@
-import type { Json, JsonObject, ModelMessage, ModelRequest, Thinking, WebSearchUse } from '@halting/core'
+import type {
+  Json,
+  JsonObject,
+  ModelMessage,
+  ModelRequest,
+  Sampling,
+  Thinking,
+  ToolChoice,
+  WebSearchUse,
+} from '@halting/core'
 import { isJsonObject, isToolResult, isToolUse, wellFormedJson } from '@halting/core/adapters'
 import type { ToolDefinition, ToolResultBlock } from '@halting/core/adapters'
 import { createBodies } from '../bytes/bodies.ts'
 import type { TurnKind } from '../bytes/wire-format.ts'
 import { listOf, stringOf } from '../json-fields.ts'
-import { reasons, valueTaken } from './reasoning-effort.ts'
+import type { LeftOut } from '../service/left-out.ts'
+import { reasons, takesSampling, valueTaken } from './reasoning-effort.ts'
 import type { ReasoningEffort } from './reasoning-effort.ts'
 import type { OwnReasoning } from './own-reasoning.ts'
 import { isFreeformCall, itemsOf } from './responses-items.ts'
@@ -31,6 +41,8 @@ export interface ResponsesBodyOptions {
   readonly refused: RefusedFields
   /** What this model thought in this process, for where the service refused what others thought. */
   readonly ownReasoning: OwnReasoning
+  /** Told of settings that the model does not take. */
+  readonly leftOut?: LeftOut | undefined
 }
 
 /** Fields of a request that a service refused, and that it can be made without. */
@@ -60,7 +72,7 @@ const single: TurnKind = { opening: '', closing: '', merges: false, takesBreakpo
  * Nothing is stored at the service: every request has the whole conversation, and what the model thought comes back
  * encrypted and goes along with it.
  */
-export function createResponsesBody(options: ResponsesBodyOptions): (request: ModelRequest) => Uint8Array<ArrayBuffer> {
+export function createResponsesBody(options: ResponsesBodyOptions): (request: ModelRequest) => Uint8Array {
   const { freeform, id, refused, ownReasoning } = options
   const freeformResults = createFreeformResults()
   const isReadable = (item: JsonObject): boolean => ownReasoning.has(item, refused.carriedReasoning)
@@ -181,21 +193,58 @@ const ours: ReadonlySet<string> = new Set(
 
 function createTails(options: ResponsesBodyOptions): (request: ModelRequest) => string {
   const { serverTools, extraBody } = options
-  const extra = Object.entries(extraBody)
-    .filter(([name, value]) => !ours.has(name) && value !== undefined)
-    .map(([name, value]) => field(name, value))
-    .join('')
+  const extraOf = (set: JsonObject): string =>
+    Object.entries(extraBody)
+      .filter(([name, value]) => !ours.has(name) && !(name in set) && value !== undefined)
+      .map(([name, value]) => field(name, value))
+      .join('')
+  const extra = extraOf({})
   return (request) => {
-    const { tools, toolChoice, webSearch, maxOutputTokens } = request
+    const { tools, toolChoice, webSearch, maxOutputTokens, sampling } = request
+    const reasoning = reasoningOf(options, request)
     const hasTools = tools.length + serverTools.length > 0 || webSearch !== undefined
     const fields = [
-      hasTools && toolChoice === 'none' ? field('tool_choice', 'none') : '',
+      hasTools ? field('tool_choice', toolChoiceOf(options, toolChoice)) : '',
       field('max_output_tokens', maxOutputTokens),
       field('max_tool_calls', mostToolCalls(options, webSearch)),
       field('include', includeOf(options, webSearch)),
-      field('reasoning', reasoningOf(options, request)),
+      field('reasoning', reasoning),
     ]
-    return fields.join('') + extra
+    if (sampling === undefined) return fields.join('') + extra
+    const set = samplingOf(options, sampling, isJsonObject(reasoning) ? reasoning.effort : undefined)
+    return (
+      fields.join('') +
+      Object.entries(set)
+        .map(([name, value]) => field(name, value))
+        .join('') +
+      extraOf(set)
+    )
+  }
+}
+
+function toolChoiceOf({ freeform }: ResponsesBodyOptions, choice: ToolChoice | undefined): Json | undefined {
+  if (choice === undefined || choice === 'auto') return undefined
+  if (typeof choice === 'string') return choice
+  return { type: Object.hasOwn(freeform, choice.tool) ? 'custom' : 'function', name: choice.tool }
+}
+
+/** The API has no stop sequences and no seed, and models that think take no temperature. */
+function samplingOf(
+  { model, leftOut }: ResponsesBodyOptions,
+  { temperature, topP, stopSequences, seed }: Sampling,
+  effort: Json | undefined,
+): JsonObject {
+  const isFixed = !takesSampling(model, effort)
+  const missing = {
+    ...(isFixed && temperature !== undefined && { temperature }),
+    ...(isFixed && topP !== undefined && { topP }),
+    ...(stopSequences !== undefined && { stopSequences }),
+    ...(seed !== undefined && { seed }),
+  }
+  leftOut?.note(Object.keys(missing))
+  return {
+    ...(!isFixed && temperature !== undefined && { temperature }),
+    ...(!isFixed && topP !== undefined && { top_p: topP }),
   }
 }
 

@@ -9,6 +9,7 @@ type SessionsFlag =
   | 'sessionId'
   | 'noSessionPersistence'
   | 'sessionStore'
+  | 'to'
   | 'resumeSessionAt'
   | 'resumeDropsTurn'
   | 'noFileCheckpoints'
@@ -63,6 +64,15 @@ export const sessionsFlags: { readonly [Name in SessionsFlag]-?: FlagFor<NonNull
     read: filledText,
     alsoOf: ['approve', 'deny', 'inspect', 'replay', 'report', 'rewind', 'sessions', 'undo', 'what-if', 'why'],
     meaning: 'Store sessions in sqlite:PATH or postgres://HOST/DATABASE (default: files)',
+  },
+  to: {
+    names: ['--to'],
+    topic: 'commands',
+    kind: 'value',
+    value: 'STORE',
+    read: filledText,
+    commands: ['sessions copy'],
+    meaning: 'Copy to sqlite:PATH, postgres://HOST/DATABASE or files',
   },
   resumeSessionAt: {
     names: ['--resume-session-at'],

@@ -7,6 +7,7 @@ import type { RegisteredGuard } from '../../guards/registry.ts'
 import type { HookTrigger } from '../../hooks/hook-outcome.ts'
 import type { HookRegistry } from '../../hooks/registry.ts'
 import type { Model } from '../../model/model.ts'
+import { samplingOf } from '../../model/sampling.ts'
 import { pricesWith } from '../../model/model-prices.ts'
 import { systemWithOutput, systemWithoutOutput } from '../../output-schema.ts'
 import type { RunContext, RunSettings } from '../../run-context.ts'
@@ -147,6 +148,8 @@ function settingsOf({ settings }: RunContext, tool: AnyAgentTool, child: ChildRu
     maxDurationMs: within(child.maxDurationMs, settings.maxDurationMs),
     permissionMode,
     permissionUpdates: [...settings.permissionUpdates, ...permissionUpdates],
+    toolChoice: null,
+    sampling: settings.sampling === null ? null : samplingOf({ ...settings.sampling, stopSequences: [] }),
     tokenBudget: null,
     wrapUp: false,
     output,

@@ -9,14 +9,13 @@ export function currentModel({ context, spent }: Pick<Run, 'context' | 'spent'>)
 }
 
 /** What is asked for: the default cap, or all that the model can once a reply was cut. */
-export function outputCap({ spent }: Pick<Run, 'spent'>, model: Model): number {
+export function outputCap({ spent, context }: Pick<Run, 'spent' | 'context'>, model: Model): number {
+  const most = Math.min(model.maxOutputTokens, context.settings.maxOutputTokens)
   const isEscalated = (spent.laps.inRun.max_output_tokens_escalate ?? 0) > 0
-  return isEscalated
-    ? model.maxOutputTokens
-    : Math.min(model.defaultOutputTokens ?? model.maxOutputTokens, model.maxOutputTokens)
+  return isEscalated ? most : Math.min(model.defaultOutputTokens ?? most, most)
 }
 
 export function canEscalate(run: Run): boolean {
   const model = currentModel(run)
-  return outputCap(run, model) < model.maxOutputTokens
+  return outputCap(run, model) < Math.min(model.maxOutputTokens, run.context.settings.maxOutputTokens)
 }

@@ -3,6 +3,7 @@ import type { Model } from '../../model/model.ts'
 import type { RunContext } from '../../run-context.ts'
 import type { PromptCount } from '../../state.ts'
 import type { Run } from '../run.ts'
+import { toolChoiceNow } from './tool-choice.ts'
 
 /** The provider's last count, where it holds for the next request to this model; undefined where all of it has to be counted anew. */
 export function promptCountFor(
@@ -11,7 +12,7 @@ export function promptCountFor(
 ): PromptCount | undefined {
   const { counted } = spent
   if (counted.tokens === 0 || counted.length > transcript.messages().length) return undefined
-  return counted.of === promptDigest(context, model) ? counted : undefined
+  return counted.of === promptDigest({ context, spent }, model) ? counted : undefined
 }
 
 // Spec R-BUD-13b.
@@ -50,7 +51,7 @@ const promptParts = new WeakMap<RunContext, PromptParts>()
  * What a count is of, beside the messages: system prompt, tools, model and thinking. They change over a resume, with a fallback, and
  * by a person. A service counts old thoughts only while the model may think.
  */
-export function promptDigest(context: RunContext, model: Model): string {
+export function promptDigest({ context, spent }: Pick<Run, 'context' | 'spent'>, model: Model): string {
   let parts = promptParts.get(context)
   if (parts === undefined) {
     const fixed = fixedDigest(context)
@@ -61,7 +62,10 @@ export function promptDigest(context: RunContext, model: Model): string {
     parts.model = model.id
     parts.digest = digestOf(model.id, parts.fixed)
   }
-  return parts.digest
+  const choice = toolChoiceNow({ context, spent })
+  // A service tells the model more where a call is required.
+  if (choice === undefined || choice === 'auto' || choice === 'none') return parts.digest
+  return digestOf(model.id, hashText(JSON.stringify(choice), parts.fixed))
 }
 
 function fixedDigest({ toolDefinitions, settings: { system, thinking } }: RunContext): number {

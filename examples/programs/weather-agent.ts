@@ -1,0 +1,16 @@
+// examples/programs/weather-agent.ts
+import { run, tool, type Model, type RunOutcome } from '@halting/core'
+import { z } from 'zod'
+
+const weather = tool({
+  name: 'Weather',
+  description: 'Tells the weather of a city',
+  inputSchema: z.object({ city: z.string() }),
+  readOnly: true,
+  execute: ({ city }) => `Rain in ${city}`,
+})
+
+/** What a person should take along. */
+export function packingAdvice(city: string, model: Model): Promise<RunOutcome<string>> {
+  return run({ model, tools: [weather], prompt: `What should I pack for ${city}?`, maxTurns: 5 })
+}
