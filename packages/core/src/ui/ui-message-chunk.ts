@@ -69,13 +69,11 @@ export interface HaltingDataParts {
 /** What a subagent does: a step of it in short, for display. */
 export type AgentActivity =
   | {
-      /** What kind of step. */
       readonly type: 'text'
       /** The text. */
       readonly text: string
     }
   | {
-      /** What kind of step. */
       readonly type: 'tool_start' | 'tool_end'
       /** Id of the call. */
       readonly toolCallId: string
@@ -83,35 +81,29 @@ export type AgentActivity =
       readonly toolName: string
     }
   | {
-      /** What kind of step. */
       readonly type: 'approval'
-      /** What the answer is given by: `RunStream.answer`, or the id of the call where the run has ended. */
+      /** Id of the request for approval. */
       readonly approvalId: string
       /** Id of the call. */
       readonly toolCallId: string
       /** Name of the tool. */
       readonly toolName: string
-      /** The input, as the model wrote it. */
+      /** Input of the call. */
       readonly input: unknown
-      /** One sentence for a person. */
+      /** Why a person is asked. */
       readonly message: string
     }
   | {
-      /** What kind of step. */
       readonly type: 'end'
-      /** Which ending. */
+      /** How the subagent ended. */
       readonly reason: EndingReason
     }
 
 type DataChunk = {
   readonly [Type in keyof HaltingDataParts]: {
-    /** Which chunk. */
     readonly type: Type
-    /** Id of the part in the stream. */
     readonly id?: string
-    /** Its payload. */
     readonly data: HaltingDataParts[Type]
-    /** It is not stored in the message. */
     readonly transient?: boolean
   }
 }[keyof HaltingDataParts]
@@ -119,31 +111,24 @@ type DataChunk = {
 /** A chunk of the UI message stream of the AI SDK 7, as far as runs have them: `UIMessageChunk` of `ai` accepts each. */
 export type UIMessageChunk =
   | {
-      /** Which chunk. */
       readonly type: 'start'
-      /** Id of the message. */
+      /** Id of the message that the stream makes. */
       readonly messageId: string
     }
+  | { readonly type: 'start-step' | 'finish-step' | 'reset-step' }
   | {
-      /** Which chunk. */
-      readonly type: 'start-step' | 'finish-step' | 'reset-step'
-    }
-  | {
-      /** Which chunk. */
       readonly type: 'text-start' | 'text-end' | 'reasoning-start' | 'reasoning-end'
-      /** Id of the part in the stream. */
+      /** Id of the part that the chunk belongs to. */
       readonly id: string
     }
   | {
-      /** Which chunk. */
       readonly type: 'text-delta' | 'reasoning-delta'
-      /** Id of the part in the stream. */
+      /** Id of the part that the chunk belongs to. */
       readonly id: string
-      /** The next piece of it. */
+      /** The text to append. */
       readonly delta: string
     }
   | {
-      /** Which chunk. */
       readonly type: 'tool-input-start'
       /** Id of the call. */
       readonly toolCallId: string
@@ -151,93 +136,80 @@ export type UIMessageChunk =
       readonly toolName: string
     }
   | {
-      /** Which chunk. */
       readonly type: 'tool-input-delta'
       /** Id of the call. */
       readonly toolCallId: string
-      /** The next piece of the JSON text of the input. */
+      /** The text to append to the input, as JSON. */
       readonly inputTextDelta: string
     }
   | {
-      /** Which chunk. */
       readonly type: 'tool-input-available'
       /** Id of the call. */
       readonly toolCallId: string
       /** Name of the tool. */
       readonly toolName: string
-      /** The input, as the model wrote it. */
+      /** Input of the call. */
       readonly input: unknown
-      /** The service ran the tool itself. */
       readonly providerExecuted?: true
     }
   | {
-      /** Which chunk. */
       readonly type: 'tool-approval-request'
-      /** What the answer is given by: `RunStream.answer`, or the id of the call where the run has ended. */
+      /** Id of the request for approval. */
       readonly approvalId: string
       /** Id of the call. */
       readonly toolCallId: string
-      /** Why, in one sentence. */
+      /** Why, in a sentence or a word of the closed set. */
       readonly reason: string
     }
   | {
-      /** Which chunk. */
       readonly type: 'tool-output-available'
       /** Id of the call. */
       readonly toolCallId: string
-      /** What the model is shown of the result. */
+      /** The result, as the model is shown it. */
       readonly output: unknown
-      /** The service ran the tool itself. */
       readonly providerExecuted?: true
     }
   | {
-      /** Which chunk. */
       readonly type: 'tool-output-error'
       /** Id of the call. */
       readonly toolCallId: string
-      /** What went wrong. */
+      /** What went wrong, for the person. */
       readonly errorText: string
     }
   | {
-      /** Which chunk. */
       readonly type: 'tool-output-denied'
       /** Id of the call. */
       readonly toolCallId: string
     }
   | {
-      /** Which chunk. */
       readonly type: 'source-url'
-      /** Id of the source: its address. */
+      /** Id of the source. */
       readonly sourceId: string
-      /** Its address; `data:` for one that is in the message. */
+      /** Address of the source, or the file as a data URL. */
       readonly url: string
-      /** Its title. */
+      /** Title of the source; absent for none. */
       readonly title?: string
     }
   | {
-      /** Which chunk. */
       readonly type: 'file'
-      /** Its address; `data:` for one that is in the message. */
+      /** Address of the source, or the file as a data URL. */
       readonly url: string
-      /** Its type, such as `image/png`. */
+      /** Media type of the file: `image/png`. */
       readonly mediaType: string
     }
   | {
-      /** Which chunk. */
       readonly type: 'abort'
-      /** Why, in one sentence. */
+      /** Why, in a sentence or a word of the closed set. */
       readonly reason: string
     }
   | {
-      /** Which chunk. */
       readonly type: 'error'
-      /** What went wrong. */
+      /** What went wrong, for the person. */
       readonly errorText: string
     }
   | {
-      /** Which chunk. */
       readonly type: 'finish'
-      /** Why the run ended, in the terms of the AI SDK. */
+      /** Why the message ends. */
       readonly finishReason: 'stop' | 'length' | 'content-filter' | 'tool-calls' | 'error' | 'other'
     }
   | DataChunk
