@@ -1,5 +1,7 @@
-// `@halting/core/ui`: runs for web frontends: events of a run as their protocols, and their messages as a history.
+// `@halting/core/ui`: runs for web frontends: their events as the protocols of these, and their messages as a history.
 
+export type { AgUiCustomValues, AgUiEvent, AgUiInterrupt, AgUiOutcome, AgUiUsage } from './ag-ui-event.ts'
+export { toAgUiEvents, type AgUiOptions } from './ag-ui-events.ts'
 export { eventIdOf } from './event-ids.ts'
 export type { DisconnectOptions, EventSource } from './event-stream.ts'
 export { recordedEvents } from './recorded-events.ts'
