@@ -55,8 +55,13 @@ export function noProgress(options: NoProgressOptions = {}): Guard {
   }
 }
 
-const { remaining: _, ...reminder } = noProgress()
+const detector = noProgress()
 
 // Spec R-GUARD-11.
 /** Reminds the model and never stops the run: it is asked while the run may still be reminded. It says nothing of how near it is, since nothing ends there. */
-export const progressReminder: Guard = Object.freeze<Guard>(reminder)
+export const progressReminder: Guard = Object.freeze<Guard>({
+  name: detector.name,
+  checkpoints: ['after_tools'],
+  looksAtTurns: true,
+  evaluate: (view) => detector.evaluate(view),
+})
