@@ -69,6 +69,6 @@ export const packedFiles = {
       /^examples\/fix-the-bug\/[\w./-]+\.(?:json|md|mjs)$/,
     ],
     entry: 'dist/main.js',
-    mostBytes: { packed: 2_010 * kilobyte, unpacked: 7_800 * kilobyte },
+    mostBytes: { packed: 2_010 * kilobyte, unpacked: 7_900 * kilobyte },
   },
 }
