@@ -14,14 +14,10 @@ export interface AgUiInterrupt {
 
 /** How an AG-UI run ended: done, waiting for answers, or cancelled. */
 export type AgUiOutcome =
+  | { readonly type: 'success' | 'cancelled' }
   | {
-      /** Which event. */
-      readonly type: 'success' | 'cancelled'
-    }
-  | {
-      /** Which event. */
       readonly type: 'interrupt'
-      /** The calls that wait. */
+      /** The calls that wait for an answer. */
       readonly interrupts: readonly AgUiInterrupt[]
     }
 
@@ -43,43 +39,40 @@ export interface AgUiCustomValues {
   readonly 'halting.ending': HaltingDataParts['data-halting-ending']
   /** A call waits for a person while the run goes on: answer with `RunStream.answer`. */
   readonly 'halting.approval': {
-    /** What the answer is given by: `RunStream.answer`, or the id of the call where the run has ended. */
+    /** Id for the answer. */
     readonly approvalId: string
     /** Id of the call. */
     readonly toolCallId: string
-    /** Why, in one sentence. */
+    /** Why a person is asked. */
     readonly reason: string
   }
   /** Messages and calls of an attempt that failed: remove them. */
   readonly 'halting.retracted': {
-    /** Ids of messages. */
+    /** Ids of the messages to remove. */
     readonly messageIds: readonly string[]
-    /** Ids of calls. */
+    /** Ids of the calls to remove. */
     readonly toolCallIds: readonly string[]
   }
   /** A page that the text before it cites. */
   readonly 'halting.source': {
-    /** Its address; `data:` for one that is in the message. */
+    /** Its address, or the file as a data URL. */
     readonly url: string
-    /** Its title. */
+    /** Title of the page; absent for none. */
     readonly title?: string
   }
   /** A file that the model made. */
   readonly 'halting.file': {
-    /** Its address; `data:` for one that is in the message. */
+    /** Its address, or the file as a data URL. */
     readonly url: string
-    /** Its type, such as `image/png`. */
+    /** Media type of the file: `image/png`. */
     readonly mediaType: string
   }
 }
 
 type CustomEvent = {
   readonly [Name in keyof AgUiCustomValues]: {
-    /** Which event. */
     readonly type: 'CUSTOM'
-    /** Its name. */
     readonly name: Name
-    /** Its payload. */
     readonly value: AgUiCustomValues[Name]
   }
 }[keyof AgUiCustomValues]
@@ -97,77 +90,65 @@ export interface AgUiUsage {
 /** An event of AG-UI 1.0, as far as runs have them. */
 export type AgUiEvent =
   | {
-      /** Which event. */
       readonly type: 'RUN_STARTED'
-      /** Id of the session. */
+      /** Id of the thread, which is the session. */
       readonly threadId: string
       /** Id of the run. */
       readonly runId: string
-      /** Version of the protocol. */
       readonly protocolVersion: '1.0'
     }
   | {
-      /** Which event. */
       readonly type: 'RUN_FINISHED'
-      /** Id of the session. */
+      /** Id of the thread, which is the session. */
       readonly threadId: string
       /** Id of the run. */
       readonly runId: string
-      /** How it ended. */
+      /** How the run ended. */
       readonly outcome: AgUiOutcome
-      /** The ending. */
+      /** The ending, with its figures. */
       readonly result: HaltingDataParts['data-halting-ending']
-      /** Tokens by model. */
+      /** Tokens, by model. */
       readonly usage: readonly AgUiUsage[]
     }
   | {
-      /** Which event. */
       readonly type: 'RUN_ERROR'
-      /** One sentence for a person. */
+      /** What went wrong, in a sentence. */
       readonly message: string
-      /** Which ending. */
+      /** The ending of the run, from the closed set. */
       readonly code: string
-      /** Tokens by model. */
+      /** Tokens, by model. */
       readonly usage: readonly AgUiUsage[]
     }
   | {
-      /** Which event. */
       readonly type: 'STEP_STARTED' | 'STEP_FINISHED'
-      /** Name of the step, unique in the run. */
+      /** Name of the step. */
       readonly stepName: string
     }
   | {
-      /** Which event. */
       readonly type: 'TEXT_MESSAGE_START'
       /** Id of the message. */
       readonly messageId: string
-      /** Who writes it. */
       readonly role: 'assistant'
     }
   | {
-      /** Which event. */
       readonly type: 'TEXT_MESSAGE_CONTENT' | 'REASONING_MESSAGE_CONTENT'
       /** Id of the message. */
       readonly messageId: string
-      /** The next piece of it. */
+      /** The text to append. */
       readonly delta: string
     }
   | {
-      /** Which event. */
       readonly type: 'TEXT_MESSAGE_END' | 'REASONING_START' | 'REASONING_MESSAGE_END' | 'REASONING_END'
       /** Id of the message. */
       readonly messageId: string
     }
   | {
-      /** Which event. */
       readonly type: 'REASONING_MESSAGE_START'
       /** Id of the message. */
       readonly messageId: string
-      /** Who writes it. */
       readonly role: 'reasoning'
     }
   | {
-      /** Which event. */
       readonly type: 'TOOL_CALL_START'
       /** Id of the call. */
       readonly toolCallId: string
@@ -175,57 +156,50 @@ export type AgUiEvent =
       readonly toolCallName: string
     }
   | {
-      /** Which event. */
       readonly type: 'TOOL_CALL_ARGS'
       /** Id of the call. */
       readonly toolCallId: string
-      /** The next piece of it. */
+      /** The text to append. */
       readonly delta: string
     }
   | {
-      /** Which event. */
       readonly type: 'TOOL_CALL_END'
       /** Id of the call. */
       readonly toolCallId: string
     }
   | {
-      /** Which event. */
       readonly type: 'TOOL_CALL_RESULT'
       /** Id of the message. */
       readonly messageId: string
       /** Id of the call. */
       readonly toolCallId: string
-      /** What the model is shown of the result. */
+      /** The result, as text. */
       readonly content: string
-      /** Who writes it. */
       readonly role: 'tool'
     }
   | {
-      /** Which event. */
       readonly type: 'SUBAGENT_STARTED'
-      /** Id of the subagent: that of its call. */
+      /** Id of the run of the subagent. */
       readonly subagentRunId: string
-      /** Its name. */
+      /** Name of the subagent. */
       readonly name: string
-      /** What it is to do. */
+      /** What it is to do; absent where that is not known. */
       readonly description?: string
       /** Id of the call that started it. */
       readonly parentToolCallId: string
     }
   | {
-      /** Which event. */
       readonly type: 'SUBAGENT_FINISHED'
-      /** Id of the subagent: that of its call. */
+      /** Id of the run of the subagent. */
       readonly subagentRunId: string
     }
   | {
-      /** Which event. */
       readonly type: 'SUBAGENT_ERROR'
-      /** Id of the subagent: that of its call. */
+      /** Id of the run of the subagent. */
       readonly subagentRunId: string
-      /** One sentence for a person. */
+      /** What went wrong, in a sentence. */
       readonly message: string
-      /** Which ending. */
+      /** The ending of the run, from the closed set. */
       readonly code: string
     }
   | CustomEvent

@@ -62,7 +62,7 @@ export function registerWorkingCopies(copies: WorkingCopies): () => void {
 }
 
 /** The folder that has the folders of all stores. */
-export const storesFolder = 'stores'
+const storesFolder = 'stores'
 
 /**
  * The store that a session file is a copy of; undefined for a file that is the session itself.
