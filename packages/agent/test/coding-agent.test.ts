@@ -351,6 +351,17 @@ test('subagents of files and of options may be started, with the rules of the se
   expect(none.model.requests[0]?.tools.some(({ name }) => name === 'Agent')).toBe(false)
 })
 
+test('a session store of the settings is noted, and one of the environment refused: neither is passed over in silence', async () => {
+  mkdirSync(join(home, '.halting'))
+  writeFileSync(join(home, '.halting/settings.json'), JSON.stringify({ sessionStore: 'sqlite:~/halting.db' }))
+  expect((await open(['done'])).builder.notes).toEqual([
+    expect.stringContaining('sessionStore in the settings applies'),
+  ])
+  expect((await open(['done'], { persistSession: false })).builder.notes).toEqual([])
+  const { builder } = await open(['done'], { env: { ...env, HALTING_SESSION_STORE: 'sqlite:/x.db' } })
+  await expect(builder.engine()).rejects.toThrow('belong to a session store')
+})
+
 test('a listener of notes that throws is its own affair', async () => {
   write('.claude/settings.json', '{"permissions":{"allow":["Write"]}}')
   const { builder } = await open([], {

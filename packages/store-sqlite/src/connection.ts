@@ -85,14 +85,18 @@ export class Connection {
     const { path, database: given } = this.#options
     const database = given ?? (await openDatabase(path))
     try {
-      // The library would block the process for so long; what takes longer is tried again below.
-      database.exec('PRAGMA busy_timeout = 20')
-      // Counts for a new file only: what is removed gives its room back.
-      database.exec('PRAGMA auto_vacuum = INCREMENTAL')
-      // With a write-ahead log readers and a writer do not wait for each other.
-      await this.#unlessBusy(() => database.exec('PRAGMA journal_mode = WAL'))
-      // On macOS a plain sync leaves data in the cache of the drive.
-      database.exec('PRAGMA fullfsync = 1')
+      for (const sql of [
+        // The library would block the process for so long; what takes longer is tried again by this class.
+        'PRAGMA busy_timeout = 20',
+        // Counts for a new file only: what is removed gives its room back.
+        'PRAGMA auto_vacuum = INCREMENTAL',
+        // With a write-ahead log readers and a writer do not wait for each other.
+        'PRAGMA journal_mode = WAL',
+        // On macOS a plain sync leaves data in the cache of the drive.
+        'PRAGMA fullfsync = 1',
+      ])
+        // One after the other: each may find a process that opens or closes the file.
+        await this.#unlessBusy(() => database.exec(sql))
       await this.#unlessBusy(() => migrate(database))
       return database
     } catch (error) {

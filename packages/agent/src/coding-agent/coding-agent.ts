@@ -34,7 +34,7 @@ import { sessionOptions } from './session-options.ts'
 import { modelOf, pricesOf } from './models-of.ts'
 import { namedSession, type NamedSession, SessionOnDisk, unkeptFolder } from './session-of.ts'
 import { nameOfOption, noticeText } from './notice-text.ts'
-import { environmentWith, trustedBy, untrusted } from './settings-of.ts'
+import { environmentWith, trustedBy, untrusted, withoutStore } from './settings-of.ts'
 
 /**
  * A coding agent in a folder, as the terminal program is one: its tools, permission rules, hooks, servers, instructions and session, by the
@@ -59,7 +59,7 @@ export async function codingAgent<const Schema extends AnswerSchema = JsonObject
     trustedBy: trustedBy(options, outer),
     defaultLimits: { maxTurns: { value: usualMaxTurns, from: 'the default' } },
   })
-  const notes = [...loaded.warnings, ...untrusted(loaded)]
+  const notes = [...loaded.warnings, ...untrusted(loaded), ...withoutStore(options, loaded)]
   const env = environmentWith(loaded.settings, outer, notes)
   const opened = new Opening({ options: { ...options, onNote }, places: { ...places, env }, loaded, notes })
   try {

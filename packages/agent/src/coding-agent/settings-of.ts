@@ -29,6 +29,15 @@ export function untrusted({ trust, ignored }: LoadedSettings): readonly string[]
   return [noticeText({ kind: 'untrusted_settings', folder: trust, ignored: waiting })]
 }
 
+/** The store of the settings is the program's: a library is not to write to a person's database unasked. */
+export function withoutStore(
+  { persistSession }: Pick<CodingAgentOptions, 'persistSession'>,
+  { settings: { sessionStore = 'files' } }: LoadedSettings,
+): readonly string[] {
+  if (sessionStore === 'files' || persistSession === false) return []
+  return ['sessionStore in the settings applies to the program only. codingAgent stores this session in a file.']
+}
+
 /** The environment with what settings say of it; that of this process is as it was. */
 export function environmentWith({ env = {} }: Settings, outer: Environment, notes: string[]): Environment {
   const late = Object.keys(env).filter((name) => decidedBefore.has(name))

@@ -1,10 +1,12 @@
-import { turnsBegun } from '../allowance.ts'
+import { lapsLeft, turnsBegun } from '../allowance.ts'
 import type { AbortCause } from '../cancel/abort.ts'
 import type { CancellationSource } from '../cancel/source.ts'
 import type { Settled } from '../cancel/settle.ts'
 import { plainTextOf } from '../content.ts'
 import { HaltingError, isInstance, messageOf } from '../errors.ts'
 import { after, disregard, type Eventually } from '../eventually.ts'
+import { progressReminder } from '../guards/no-progress.ts'
+import { lastCallsIn } from '../guards/last-calls.ts'
 import { defaultCheckpoints, type CancellationPoint, type Guard, type GuardView } from '../guards/guard.ts'
 import type { ExternalInput } from '../steps/control.ts'
 import type { PolledExternalInput } from '../steps/steps.ts'
@@ -153,6 +155,7 @@ export function guardsAt(
   const raisedBy: string[] = []
   for (const { id, guard } of guards) {
     if (!(guard.checkpoints ?? defaultCheckpoints).includes(checkpoint)) continue
+    if (guard === progressReminder && lapsLeft('no_progress_nudge', run.spent.laps, run.context.limits) === 0) continue
     const signal = signalOfGuard(guard, view)
     const { overridden } = run.spent
     const wasOverridden = overridden.includes(id)
@@ -180,7 +183,7 @@ function signalOfGuard(guard: Guard, view: GuardView): StopSignal | undefined {
   )
 }
 
-function viewOf({ spent }: Run, checkpoint: CancellationPoint): GuardView {
+function viewOf({ spent, transcript }: Run, checkpoint: CancellationPoint): GuardView {
   // Continuations by stop hooks and by the token target count as turns in the figures, and not against a limit.
   const begun = turnsBegun(spent.laps) + (spent.laps.inRun.continuation_requested ?? 0)
   return {
@@ -192,6 +195,7 @@ function viewOf({ spent }: Run, checkpoint: CancellationPoint): GuardView {
     activeMs: activeMs(spent),
     finishReason: spent.lastStopReason,
     recentTurns: spent.recentTurns,
+    lastCalls: lastCallsIn(transcript.messages()),
   }
 }
 

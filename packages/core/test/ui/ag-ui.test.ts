@@ -101,7 +101,7 @@ describe('a run as AG-UI events', () => {
   })
 
   test('names its calls as interrupts where it ends to be approved', async () => {
-    const permissions = { denies: () => undefined, decide: () => ({ behavior: 'ask', message: 'May it?' }) } as const
+    const permissions = { denies: () => undefined, decide: () => ({ behavior: 'ask' as const, message: 'May it?' }) } as const
     const events = await eventsOf(options([calls('Look')], { permissions }))
     check(events)
     const interrupt = { id: 'call_0_0', reason: 'tool_call', message: 'May it?', toolCallId: 'call_0_0' }

@@ -22,10 +22,31 @@ async function check(): Promise<void> {
   let stores = 0
   try {
     const problems = await checkSessionStore(() => databaseAt(join(folder, `${++stores}.db`)))
-    console.log(JSON.stringify(problems))
+    const locked = await openedWhileLocked(join(folder, 'locked.db'))
+    console.log(JSON.stringify([...problems, ...locked]))
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
+}
+
+/** Another process has the file for itself, as one does that was killed and is recovered from: the store waits until it has not. */
+async function openedWhileLocked(path: string): Promise<readonly unknown[]> {
+  const first = sqliteStore({ path })
+  await first.list()
+  await first.close()
+  const other = await openDatabase(path)
+  other.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; UPDATE halting_store SET fence = fence')
+  const store = sqliteStore({ path })
+  const listed = store.list().then(
+    (list) => (list.length === 0 ? [] : [{ check: 'locked file', problem: 'It has sessions.' }]),
+    (error: unknown) => [{ check: 'locked file', problem: String(error) }],
+  )
+  await new Promise<void>((resolve) => setTimeout(resolve, 200))
+  other.exec('COMMIT')
+  other.close()
+  const problems = await listed
+  await store.close()
+  return problems
 }
 
 async function databaseAt(path: string): Promise<CheckedSessionStore> {
