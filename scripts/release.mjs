@@ -96,7 +96,7 @@ function manifests(version, repository) {
 }
 
 function check() {
-  const { status } = spawnSync('.ci/run', { cwd, stdio: 'inherit' })
+  const { status } = spawnSync(fileURLToPath(new URL('.ci/run', root)), { cwd, stdio: 'inherit' })
   if (status !== 0) throw new Refusal('.ci/run failed. Nothing was changed; fix what it says, and try again.')
   const changed = git('status', '--porcelain')
   if (changed !== '') throw new Refusal(`The checks changed the working tree:\n${changed}`)

@@ -43,7 +43,7 @@ export type { CancellationPoint, Guard, GuardRemaining, GuardView } from './guar
 export { all, any, not } from './guards/combinators.ts'
 export type { GuardCall } from './guards/last-calls.ts'
 export { costLimit, finishReason, hasToolCall, stepLimit, timeLimit, tokenLimit } from './guards/limits.ts'
-export { noProgress } from './guards/no-progress.ts'
+export { noProgress, type NoProgressPolicy } from './guards/no-progress.ts'
 export type { CancellationSource } from './cancel/source.ts'
 export { RunAbort, type AbortCause } from './cancel/abort.ts'
 

@@ -45,6 +45,7 @@ import type { GoalSpec } from './goals/goal-record.ts'
 import { isGoalFiles, isGoals, usualGoalTries, type RunGoals } from './goals/run-goals.ts'
 import { any } from './guards/combinators.ts'
 import type { Guard } from './guards/guard.ts'
+import { guardsOfPolicy, type NoProgressPolicy } from './guards/no-progress.ts'
 import { registerGuards } from './guards/registry.ts'
 import type { HookFigures } from './hooks/hook-figures.ts'
 import type { Hook } from './hooks/hook.ts'
@@ -164,6 +165,12 @@ export interface RunOptions {
   readonly tokenBudget?: number | null
   /** Guards to stop on; several are combined with `any`. */
   readonly stopWhen?: Guard | readonly Guard[]
+  /**
+   * What happens when the run repeats the same calls with the same results: `remind` tells the model once, `stop` tells it once and then ends the run as
+   * `no_progress`, `off` does nothing. Default: `remind` for `run`, `query` and `QueryEngine`, `off` for `streamRun`. A guard of `stopWhen` that looks at
+   * repetition, such as `noProgress()`, takes its place.
+   */
+  readonly noProgress?: NoProgressPolicy
   /** Ask for a last answer, without tools, when a limit is hit. */
   readonly wrapUp?: boolean
 
@@ -292,6 +299,7 @@ const loopChecks: { readonly [option in keyof RunOptions]-?: Given } = {
   limitReminders: isYesOrNo,
   tokenBudget: isNumberOrNull,
   stopWhen: isGuards,
+  noProgress: isEither('remind', 'stop', 'off'),
   wrapUp: isYesOrNo,
   output: isOutput,
   errorPolicy: isFunction,
@@ -397,10 +405,9 @@ function totalTokensLimit({ maxTotalTokens: limit }: RunOptions): number {
   throw new ConfigurationError(`maxTotalTokens must be above 0, but it is ${limit}. Leave it out for no limit.`)
 }
 
-export function guardsOf(options: RunOptions): readonly Guard[] {
-  const { stopWhen } = options
-  if (stopWhen === undefined) return []
-  return 'evaluate' in stopWhen ? [stopWhen] : stopWhen
+export function guardsOf({ stopWhen, noProgress }: RunOptions): readonly Guard[] {
+  const given = stopWhen === undefined ? [] : 'evaluate' in stopWhen ? [stopWhen] : stopWhen
+  return [...given, ...guardsOfPolicy(noProgress, given)]
 }
 
 function guardBounds(options: RunOptions): NonNullable<Guard['bounds']> {

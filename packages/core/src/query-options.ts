@@ -41,11 +41,11 @@ export interface QueryOptions<Output = unknown> extends Omit<RunOptions, 'steps'
 /** All layers: a session that is talked to for long makes room by itself. */
 const defaultContext = contextLayers()
 
-/** With what an engine adds: its defence of the context window, and the lease of the session that it goes on with. */
+/** With what an engine adds: its defence of the context window, a reminder where a run repeats itself, and the lease of the session that it goes on with. */
 export function completeOptions<Output>(options: QueryOptions<Output>): QueryOptions<Output> {
-  const { context = defaultContext, session } = options
+  const { context = defaultContext, noProgress = 'remind', session } = options
   const lease = options.lease ?? session?.lease
-  return { ...options, context, ...(lease !== undefined && { lease }) }
+  return { ...options, context, noProgress, ...(lease !== undefined && { lease }) }
 }
 
 /** The name that was given. @throws ConfigurationError where it is not that of the session that goes on: its records would have two. */

@@ -10,6 +10,18 @@ export interface NoProgressOptions {
   readonly repeats?: number
 }
 
+/** What happens where a run repeats itself: the model is reminded once, or it is reminded and then the run stops, or nothing. */
+export type NoProgressPolicy = 'remind' | 'stop' | 'off'
+
+/** The guard behind a policy; none where a guard of the caller looks at repetition already. */
+export function guardsOfPolicy(policy: NoProgressPolicy | undefined, given: readonly Guard[]): readonly Guard[] {
+  if (policy === undefined || policy === 'off' || given.some(({ looksAtTurns }) => looksAtTurns === true))
+    return noGuards
+  return policy === 'stop' ? [noProgress()] : [progressReminder]
+}
+
+const noGuards: readonly Guard[] = Object.freeze([])
+
 /**
  * Detects a run that goes in circles: a cycle of 1 to 5 turns whose calls, inputs *and* outputs are the same, several times in a row.
  * Polling whose output changes is progress, and so is anything after new user input. Polling that waits, with a tool that takes 5 seconds or longer,
@@ -42,3 +54,14 @@ export function noProgress(options: NoProgressOptions = {}): Guard {
     },
   }
 }
+
+const detector = noProgress()
+
+// Spec R-GUARD-11.
+/** Reminds the model and never stops the run: it is asked while the run may still be reminded. It says nothing of how near it is, since nothing ends there. */
+export const progressReminder: Guard = Object.freeze<Guard>({
+  name: detector.name,
+  checkpoints: ['after_tools'],
+  looksAtTurns: true,
+  evaluate: (view) => detector.evaluate(view),
+})

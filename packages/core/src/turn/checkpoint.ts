@@ -1,10 +1,11 @@
-import { turnsBegun } from '../allowance.ts'
+import { lapsLeft, turnsBegun } from '../allowance.ts'
 import type { AbortCause } from '../cancel/abort.ts'
 import type { CancellationSource } from '../cancel/source.ts'
 import type { Settled } from '../cancel/settle.ts'
 import { plainTextOf } from '../content.ts'
 import { HaltingError, isInstance, messageOf } from '../errors.ts'
 import { after, disregard, type Eventually } from '../eventually.ts'
+import { progressReminder } from '../guards/no-progress.ts'
 import { lastCallsIn } from '../guards/last-calls.ts'
 import { defaultCheckpoints, type CancellationPoint, type Guard, type GuardView } from '../guards/guard.ts'
 import type { ExternalInput } from '../steps/control.ts'
@@ -154,6 +155,7 @@ export function guardsAt(
   const raisedBy: string[] = []
   for (const { id, guard } of guards) {
     if (!(guard.checkpoints ?? defaultCheckpoints).includes(checkpoint)) continue
+    if (guard === progressReminder && lapsLeft('no_progress_nudge', run.spent.laps, run.context.limits) === 0) continue
     const signal = signalOfGuard(guard, view)
     const { overridden } = run.spent
     const wasOverridden = overridden.includes(id)
