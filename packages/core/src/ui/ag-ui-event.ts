@@ -15,7 +15,11 @@ export interface AgUiInterrupt {
 /** How an AG-UI run ended: done, waiting for answers, or cancelled. */
 export type AgUiOutcome =
   | { readonly type: 'success' | 'cancelled' }
-  | { readonly type: 'interrupt'; readonly interrupts: readonly AgUiInterrupt[] }
+  | {
+      readonly type: 'interrupt'
+      /** The calls that wait for an answer. */
+      readonly interrupts: readonly AgUiInterrupt[]
+    }
 
 /** Payloads of `CUSTOM` events by their names. */
 export interface AgUiCustomValues {
@@ -34,13 +38,35 @@ export interface AgUiCustomValues {
   /** How the run ended; before the last event. */
   readonly 'halting.ending': HaltingDataParts['data-halting-ending']
   /** A call waits for a person while the run goes on: answer with `RunStream.answer`. */
-  readonly 'halting.approval': { readonly approvalId: string; readonly toolCallId: string; readonly reason: string }
+  readonly 'halting.approval': {
+    /** Id for the answer. */
+    readonly approvalId: string
+    /** Id of the call. */
+    readonly toolCallId: string
+    /** Why a person is asked. */
+    readonly reason: string
+  }
   /** Messages and calls of an attempt that failed: remove them. */
-  readonly 'halting.retracted': { readonly messageIds: readonly string[]; readonly toolCallIds: readonly string[] }
+  readonly 'halting.retracted': {
+    /** Ids of the messages to remove. */
+    readonly messageIds: readonly string[]
+    /** Ids of the calls to remove. */
+    readonly toolCallIds: readonly string[]
+  }
   /** A page that the text before it cites. */
-  readonly 'halting.source': { readonly url: string; readonly title?: string }
+  readonly 'halting.source': {
+    /** Its address, or the file as a data URL. */
+    readonly url: string
+    /** Title of the page; absent for none. */
+    readonly title?: string
+  }
   /** A file that the model made. */
-  readonly 'halting.file': { readonly url: string; readonly mediaType: string }
+  readonly 'halting.file': {
+    /** Its address, or the file as a data URL. */
+    readonly url: string
+    /** Media type of the file: `image/png`. */
+    readonly mediaType: string
+  }
 }
 
 type CustomEvent = {
@@ -63,50 +89,117 @@ export interface AgUiUsage {
 
 /** An event of AG-UI 1.0, as far as runs have them. */
 export type AgUiEvent =
-  | { readonly type: 'RUN_STARTED'; readonly threadId: string; readonly runId: string; readonly protocolVersion: '1.0' }
+  | {
+      readonly type: 'RUN_STARTED'
+      /** Id of the thread, which is the session. */
+      readonly threadId: string
+      /** Id of the run. */
+      readonly runId: string
+      readonly protocolVersion: '1.0'
+    }
   | {
       readonly type: 'RUN_FINISHED'
+      /** Id of the thread, which is the session. */
       readonly threadId: string
+      /** Id of the run. */
       readonly runId: string
+      /** How the run ended. */
       readonly outcome: AgUiOutcome
+      /** The ending, with its figures. */
       readonly result: HaltingDataParts['data-halting-ending']
+      /** Tokens, by model. */
       readonly usage: readonly AgUiUsage[]
     }
   | {
       readonly type: 'RUN_ERROR'
+      /** What went wrong, in a sentence. */
       readonly message: string
+      /** The ending of the run, from the closed set. */
       readonly code: string
+      /** Tokens, by model. */
       readonly usage: readonly AgUiUsage[]
     }
-  | { readonly type: 'STEP_STARTED' | 'STEP_FINISHED'; readonly stepName: string }
-  | { readonly type: 'TEXT_MESSAGE_START'; readonly messageId: string; readonly role: 'assistant' }
+  | {
+      readonly type: 'STEP_STARTED' | 'STEP_FINISHED'
+      /** Name of the step. */
+      readonly stepName: string
+    }
+  | {
+      readonly type: 'TEXT_MESSAGE_START'
+      /** Id of the message. */
+      readonly messageId: string
+      readonly role: 'assistant'
+    }
   | {
       readonly type: 'TEXT_MESSAGE_CONTENT' | 'REASONING_MESSAGE_CONTENT'
+      /** Id of the message. */
       readonly messageId: string
+      /** The text to append. */
       readonly delta: string
     }
   | {
       readonly type: 'TEXT_MESSAGE_END' | 'REASONING_START' | 'REASONING_MESSAGE_END' | 'REASONING_END'
+      /** Id of the message. */
       readonly messageId: string
     }
-  | { readonly type: 'REASONING_MESSAGE_START'; readonly messageId: string; readonly role: 'reasoning' }
-  | { readonly type: 'TOOL_CALL_START'; readonly toolCallId: string; readonly toolCallName: string }
-  | { readonly type: 'TOOL_CALL_ARGS'; readonly toolCallId: string; readonly delta: string }
-  | { readonly type: 'TOOL_CALL_END'; readonly toolCallId: string }
+  | {
+      readonly type: 'REASONING_MESSAGE_START'
+      /** Id of the message. */
+      readonly messageId: string
+      readonly role: 'reasoning'
+    }
+  | {
+      readonly type: 'TOOL_CALL_START'
+      /** Id of the call. */
+      readonly toolCallId: string
+      /** Name of the tool. */
+      readonly toolCallName: string
+    }
+  | {
+      readonly type: 'TOOL_CALL_ARGS'
+      /** Id of the call. */
+      readonly toolCallId: string
+      /** The text to append. */
+      readonly delta: string
+    }
+  | {
+      readonly type: 'TOOL_CALL_END'
+      /** Id of the call. */
+      readonly toolCallId: string
+    }
   | {
       readonly type: 'TOOL_CALL_RESULT'
+      /** Id of the message. */
       readonly messageId: string
+      /** Id of the call. */
       readonly toolCallId: string
+      /** The result, as text. */
       readonly content: string
       readonly role: 'tool'
     }
   | {
       readonly type: 'SUBAGENT_STARTED'
+      /** Id of the run of the subagent. */
       readonly subagentRunId: string
+      /** Name of the subagent. */
       readonly name: string
+      /** What it is to do; absent where that is not known. */
       readonly description?: string
+      /** Id of the call that started it. */
       readonly parentToolCallId: string
     }
-  | { readonly type: 'SUBAGENT_FINISHED'; readonly subagentRunId: string }
-  | { readonly type: 'SUBAGENT_ERROR'; readonly subagentRunId: string; readonly message: string; readonly code: string }
+  | {
+      readonly type: 'SUBAGENT_FINISHED'
+      /** Id of the run of the subagent. */
+      readonly subagentRunId: string
+    }
+  | {
+      readonly type: 'SUBAGENT_ERROR'
+      /** Id of the run of the subagent. */
+      readonly subagentRunId: string
+      /** What went wrong, in a sentence. */
+      readonly message: string
+      /** The ending of the run, from the closed set. */
+      readonly code: string
+    }
   | CustomEvent

@@ -14,8 +14,13 @@ import { filePart } from './ui-files.ts'
 
 /** A `UIMessage` of the AI SDK, as far as it is read: its role and its parts. */
 export interface UIMessageLike {
+  /** Who the message is from: `user`, `assistant` or `system`. */
   readonly role: string
-  readonly parts: readonly { readonly type: string }[]
+  /** The parts of the message, in order. */
+  readonly parts: readonly {
+    /** Kind of the part. */
+    readonly type: string
+  }[]
 }
 
 /**
