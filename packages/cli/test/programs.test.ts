@@ -118,6 +118,28 @@ describe('a TypeScript block that names an example', () => {
   })
 })
 
+describe('bench/README.md', () => {
+  const table = async (): Promise<string> => {
+    const script = fileURLToPath(new URL('bench/lines.mjs', root))
+    return (await promisify(execFile)(process.execPath, [script])).stdout
+  }
+
+  test('has the lines of code of today', async () => {
+    expect(textOf('bench/README.md')).toContain(await table())
+  })
+
+  test('has no more of them than was promised', async () => {
+    const counts = [...(await table()).matchAll(/programs\/([\w.-]+)\) \| (\d+) \|/g)].map(
+      ([, file = '', lines]) => [file, Number(lines)] as const,
+    )
+    const lines = Object.fromEntries(counts)
+    expect(counts).toHaveLength(8)
+    expect(lines['triage.ts']).toBeLessThanOrEqual(25)
+    expect(lines['fan-out.ts']).toBeLessThanOrEqual(20)
+    expect(lines['server.ts']).toBeLessThanOrEqual(40)
+  })
+})
+
 describe('triage', () => {
   const ticket = { severity: 'high', team: 'security', summary: 'Strangers can log in.' }
 

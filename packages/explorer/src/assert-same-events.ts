@@ -22,6 +22,11 @@ const liveEvents: ReadonlySet<RunEvent['type']> = new Set<RunEvent['type']>([
   'background',
 ])
 
+/** The event that a process begins with which continues a run: the run itself began before it. */
+export function isContinuing(event: RunEvent): boolean {
+  return event.type === 'run_start' && event.isResumed === true
+}
+
 /** The same events, where agents that run side by side may tell in any order among them, on every level; each by itself is in order. */
 export function assertTold(actual: readonly RunEvent[], expected: readonly RunEvent[], what: string): void {
   const [a, b] = [inOrder(actual), inOrder(expected)]
@@ -46,7 +51,7 @@ function apart(events: readonly RunEvent[]): {
 
 /** The last of what a whole run told is what a part of it told; an agent of the background tells all of its own in each part that it works in. */
 export function assertToldLast(whole: readonly RunEvent[], part: readonly RunEvent[], what: string): void {
-  const [of, told] = [apart(whole), apart(part)]
+  const [of, told] = [apart(whole), apart(part.filter((event) => !isContinuing(event)))]
   assertTold(of.main.slice(of.main.length - told.main.length), told.main, what)
   for (const [callId, events] of told.beside)
     assertTold(of.beside.get(callId) ?? [], events, `${what}, agent ${callId} of the background`)

@@ -10,6 +10,7 @@ import {
   assertShown,
   assertToldLast,
   eventsOfAgents,
+  isContinuing,
   fail,
   isLive,
   messagesOf,
@@ -24,6 +25,9 @@ export function checkRun(walked: Walked, world: World, where = 'the run'): void 
   const { terminal, events, start, state, resumed } = walked
   const ends = events.filter((event) => event.type === 'run_end')
   if (ends.length !== 1 || events.at(-1)?.type !== 'run_end') fail(`${where} has ${ends.length} endings`)
+  const continues = events.filter(isContinuing).length
+  if (continues !== (resumed ? 1 : 0) || events[0]?.type !== 'run_start')
+    fail(`${where} does not begin with one run_start that says whether it continues`)
   if (world.problems.length > 0)
     fail(`${where}: the model was shown what the API refuses: ${world.problems.join('; ')}`)
   checkTranscript(walked, where)

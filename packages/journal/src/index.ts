@@ -41,7 +41,13 @@ export { forkSession, removeFork } from './sessions/fork-session.ts'
 export { cleanUpSessions, isCleanUpDue, type CleanedUp, type CleanUpOptions } from './sessions/cleanup.ts'
 
 // Sessions in a store, with a file each.
-export { sessionStoreKey, sessionStoreName, sessionStoreVariable } from './stores/store-place.ts'
+export {
+  isPostgresAddress,
+  sessionStoreKey,
+  sessionStoreName,
+  sessionStoreSecrets,
+  sessionStoreVariable,
+} from './stores/store-place.ts'
 export { registerWorkingCopies, workingCopiesFolder, workingCopiesOf } from './stores/working-copies.ts'
 export type { CopiedSession, StoreSession, WorkingCopies, WorkingCopy } from './stores/working-copies.ts'
 export { StoreWorkingCopies, type WorkingCopiesOptions } from './stores/open-working-copies.ts'

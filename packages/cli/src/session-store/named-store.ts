@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { homeFolder } from '@halting/policy/files'
-import { sessionStoreName } from '@halting/journal'
+import { isPostgresAddress, sessionStoreName } from '@halting/journal'
 import type { Program, SessionStoreInUse } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
 
@@ -26,8 +26,7 @@ export function storeNamed(
     const value = `sqlite:${path.startsWith('~/') ? resolve(homeFolder(env), path.slice(2)) : resolve(cwd, path)}`
     return { value, name: value, from }
   }
-  if (/^postgres(?:ql)?:\/\//.test(text) && URL.canParse(text))
-    return { value: text, name: sessionStoreName(text), from }
+  if (isPostgresAddress(text)) return { value: text, name: sessionStoreName(text), from }
   throw new UsageError(
     `${from} must be sqlite:PATH, an address such as postgres://user@host/database, or files (the value is not shown: it may hold a password).`,
   )

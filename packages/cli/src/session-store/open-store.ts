@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url'
 import { ConfigurationError } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
 import type { SessionStore } from '@halting/core/steps'
-import { registerWorkingCopies, sessionsOf, StoreWorkingCopies } from '@halting/journal'
+import { registerWorkingCopies, sessionsOf, sessionStoreSecrets, StoreWorkingCopies } from '@halting/journal'
 import { findPackage } from '@halting/agent'
 import { whose } from '@halting/agent/session-settings'
 import { told } from '../io/figures.ts'
@@ -84,10 +84,8 @@ async function connect({ value, name }: SessionStoreInUse, { cwd }: Pick<Program
   }
 }
 
-/** Takes the password out of texts, also as an address has it. */
+/** Takes the address and its password out of texts. */
 function redactorOf({ value, name }: SessionStoreInUse): (text: string) => string {
-  if (value === name || !URL.canParse(value)) return (text) => text
-  const { password } = new URL(value)
-  const secrets = [value, password, decodeURIComponent(password)].filter((each) => each !== '')
-  return (text) => secrets.reduce((shown, secret, at) => shown.replaceAll(secret, at === 0 ? name : '***'), text)
+  const secrets = sessionStoreSecrets(value)
+  return (text) => secrets.reduce((shown, secret) => shown.replaceAll(secret, '***'), text.replaceAll(value, name))
 }

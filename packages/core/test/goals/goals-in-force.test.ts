@@ -61,7 +61,7 @@ test('a run that only makes the conversation shorter has no goals after a kill e
   await run([], { ...options, steps }, { transcript, compact: {} })
   const clock = createFakeClock({ autoAdvance: true })
   const { loop } = resume(steps.records.slice(0, 1), { ...options, model: scriptedModel([]), clock }, transcript)
-  expect((await loop.result).goal).toBeUndefined()
+  expect((await loop.result).goal).toBeNull()
 })
 
 describe('while agents of the run work', () => {

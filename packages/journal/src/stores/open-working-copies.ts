@@ -22,7 +22,7 @@ export interface WorkingCopiesOptions {
   readonly connect: () => Promise<SessionStore>
   /** Takes credentials out of what the store says. */
   readonly redact?: (text: string) => string
-  /** Receives why a session cannot be read while others can. */
+  /** Receives why a session cannot be read while others can, and that the store is slow to answer. */
   readonly onProblem?: (problem: string) => void
 }
 
@@ -32,6 +32,8 @@ const extension = '.jsonl'
 const pageLength = 1_000
 /** Commands list sessions more than once: what was listed a moment ago is not asked for again. */
 const freshMs = 500
+/** A store tries again for longer than a person waits without a word. */
+const slowMs = 2_000
 
 /** The sessions of one store, with a file each: `registerWorkingCopies` has the journal write to the store what it writes to these files. */
 export class StoreWorkingCopies implements WorkingCopies {
@@ -201,10 +203,13 @@ export class StoreWorkingCopies implements WorkingCopies {
 
   /** Nothing runs yet, or a command only looks: what is wrong is for the person to put right. */
   async #ask<T>(question: (store: SessionStore) => Promise<T>): Promise<T> {
+    const slow = setTimeout(() => this.#tell(`Waiting for the session store ${this.#options.name}.`), slowMs)
     try {
       return await question(await (this.#connected ??= this.#options.connect()))
     } catch (thrown) {
       throw new ConfigurationError(this.#textOf(thrown))
+    } finally {
+      clearTimeout(slow)
     }
   }
 

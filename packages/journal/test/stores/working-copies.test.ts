@@ -16,7 +16,12 @@ import { forkSession } from '../../src/sessions/fork-session.ts'
 import { projectsOf, sessionFile, sessionsOf } from '../../src/sessions/session-folder.ts'
 import { deleteSession, discardSession, refreshSession, storedSessions } from '../../src/sessions/stored-sessions.ts'
 import { StoreWorkingCopies } from '../../src/stores/open-working-copies.ts'
-import { sessionStoreKey, sessionStoreName, sessionStoreVariable } from '../../src/stores/store-place.ts'
+import {
+  sessionStoreKey,
+  sessionStoreName,
+  sessionStoreSecrets,
+  sessionStoreVariable,
+} from '../../src/stores/store-place.ts'
 import { journalOfRecords } from '../../src/stores/stored-journal.ts'
 import { registerWorkingCopies, type WorkingCopies } from '../../src/stores/working-copies.ts'
 import { drawn } from '../../../core/test/support/deep.ts'
@@ -337,11 +342,22 @@ describe('what is said of a store', () => {
   test.each([
     ['postgres://ann:secret@db:5433/halting?sslmode=require&password=x', 'postgres://db:5433/halting'],
     ['postgresql://db/halting', 'postgresql://db/halting'],
+    ['postgres://ann:secret@/halting?host=%2Frun&password=x', 'postgres:///halting?host=%2Frun'],
+    ['postgres://ann:a@b@[::1]:5432/halting', 'postgres://[::1]:5432/halting'],
     ['postgres:///halting?host=/run/pg', 'postgres:///halting?host=/run/pg'],
     ['postgres://ann:se cret@[', 'the session store'],
     ['sqlite:/home/ann/halting.db', 'sqlite:/home/ann/halting.db'],
   ])('of %s is %s', (value, name) => {
     expect(sessionStoreName(value)).toBe(name)
+  })
+
+  test.each([
+    [url, ['secret']],
+    ['postgres://ann:a%40b@db/halting?password=c%2Fd&host=x', ['a%40b', 'a@b', 'c%2Fd', 'c/d']],
+    ['postgres://ann@db/halting', []],
+    ['sqlite:/x', []],
+  ])('of %s these parts are secret: %j', (value, secrets) => {
+    expect(sessionStoreSecrets(value)).toEqual(secrets)
   })
 
   test('tells no password in an error', async () => {

@@ -1,4 +1,5 @@
 import { durationMs, isJsonObject, longestDurationMs, mostBudgetUsd, waitMs } from '@halting/core/adapters'
+import { isPostgresAddress } from '@halting/journal'
 import * as z from 'zod'
 import { permissionModes } from '../permissions/rule-book.ts'
 import { isPackageName } from './ai-sdk-name.ts'
@@ -147,8 +148,7 @@ const stop = (schema: z.ZodType): Field => ({ schema, whenWrong: 'stop' })
 const passOver = (schema: z.ZodType): Field => ({ schema, whenWrong: 'pass over' })
 const ownPlace = 'a path that begins with / or ~/'
 const store = 'sqlite: and a path that begins with / or ~/, an address such as postgres://user@host/database, or files'
-const storeForm = /^(?:files|sqlite:(?:~\/|\/|[A-Za-z]:[\\/]).+|postgres(?:ql)?:\/\/.+)$/
-const isAddress = (text: string): boolean => !text.startsWith('postgres') || URL.canParse(text)
+const storeForm = /^(?:files|sqlite:(?:~\/|\/|[A-Za-z]:[\\/]).+)$/
 const days = 'a whole number of days, at least 1, after which unused sessions are removed (3650 keeps them)'
 
 const noLimit = ', or null for no limit'
@@ -281,7 +281,9 @@ export const fieldTable: Readonly<Record<string, Field>> = {
     z.record(z.string(), z.looseObject({}, says('an object of prices')), says('an object of prices by model ID')),
   ),
   cleanupPeriodDays: stop(z.int(says(days)).min(1, says(days))),
-  sessionStore: stop(z.string(says(store)).refine((text) => storeForm.test(text) && isAddress(text), says(store))),
+  sessionStore: stop(
+    z.string(says(store)).refine((text) => storeForm.test(text) || isPostgresAddress(text), says(store)),
+  ),
   redactSecrets: stop(truth),
   fileCheckpointingEnabled: stop(truth),
   promptSuggestionEnabled: passOver(truth),
