@@ -51,7 +51,7 @@ export function chatServer(folder, options) {
     bytes.on('error', () => response.destroy()).pipe(response)
   }
 
-  return createServer(async (request, response) => {
+  async function answer(request, response) {
     try {
       const [, , , id = '', action] = (request.url ?? '').split('/').map(decodeURIComponent)
       const after = request.headers['last-event-id']
@@ -75,7 +75,9 @@ export function chatServer(folder, options) {
       console.error(error)
       if (!response.headersSent) response.writeHead(500).end()
     }
-  })
+  }
+
+  return createServer((request, response) => void answer(request, response))
 }
 
 const remove = tool({ name: 'Delete', description: 'Deletes a file', execute: () => 'deleted' })
