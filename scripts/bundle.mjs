@@ -8,6 +8,7 @@ import { lazyParser } from './lazy-parser.mjs'
 import { lazyGraphemes } from './lazy-graphemes.mjs'
 import { noticesOf } from './notices.mjs'
 import { openTelemetryModules } from './open-telemetry-modules.mjs'
+import { browserEntries, forBrowsers } from './browser-bundle.mjs'
 import { entriesOf, packages } from './packages.mjs'
 import { pageBundle } from './page-bundle.mjs'
 import { withoutBareImports } from './without-bare-imports.mjs'
@@ -31,10 +32,11 @@ const modules = fileURLToPath(new URL('../node_modules/', import.meta.url))
 
 async function bundle(name, entryPoints, options) {
   const folder = fileURLToPath(new URL(`../packages/${name}/`, import.meta.url))
+  const { outdir = 'dist' } = options
   const { outputFiles, metafile } = await build({
     absWorkingDir: folder,
     entryPoints,
-    outdir: 'dist',
+    outdir,
     chunkNames: 'chunks/[name]-[hash]',
     bundle: true,
     splitting: true,
@@ -53,8 +55,7 @@ async function bundle(name, entryPoints, options) {
     ]
     writeFileSync(join(folder, 'dist', 'notices.txt'), noticesOf(inputs))
   }
-  // Source maps of libraries are by line; the program has none.
-  replace(join(folder, 'dist', 'chunks'), name === 'cli' ? withoutBareImports(outputFiles) : outputFiles)
+  replace(join(folder, outdir, 'chunks'), withoutBareImports(outputFiles))
 }
 
 /** New chunks first, then the entries that import them, then the old chunks go: whoever runs the package meanwhile finds it whole. */
@@ -70,15 +71,36 @@ function replace(chunks, files) {
   for (const file of readdirSync(chunks)) if (!current.has(file)) rmSync(join(chunks, file))
 }
 
+/**
+ * What CommonJS loads of an entry: the same ES module, so that each class exists once. Node can `require()` it since 20.19; TypeScript with `module: node16`
+ * assumes that no Node can, hence the ignored error.
+ */
+function writeCommonJsEntries(name, paths) {
+  for (const path of paths) {
+    const file = `./${basename(path)}.js`
+    const entry = fileURLToPath(new URL(`../packages/${name}/dist/${path}`, import.meta.url))
+    writeFileSync(`${entry}.cjs`, `'use strict'\nmodule.exports = require('${file}')\n`)
+    writeFileSync(
+      `${entry}.d.cts`,
+      `// @ts-ignore: every Node that this package supports can require() an ES module.\nexport * from '${file}'\n`,
+    )
+  }
+}
+
 for (const [name, entryPoints] of libraries) {
   await bundle(name, entryPoints, {
     platform: name === 'core' ? 'neutral' : 'node',
     // The explorer looks into core: it has the one core in its bundle, and is not published.
     ...(name === 'explorer' ? { alias: coreSources } : { packages: 'external' }),
-    sourcemap: true,
-    sourcesContent: false,
   })
+  writeCommonJsEntries(name, Object.keys(entryPoints))
 }
+
+await bundle('models', Object.fromEntries(browserEntries.map((path) => [path, `src/${path}.ts`])), {
+  ...forBrowsers,
+  packages: 'external',
+  outdir: join('dist', 'browser'),
+})
 
 await bundle(
   'cli',

@@ -1,7 +1,9 @@
 // Packs every package and looks at what a user would get: which files, how large, whether it declares all that it imports, and whether tools find the types.
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { browserKilobytes, browserSizes } from './browser-sizes.mjs'
 import { pack } from './pack.mjs'
 import { packedFiles } from './packed-files.mjs'
 import { publishedPackages, report, root } from './packages.mjs'
@@ -21,11 +23,12 @@ function isContent(tool, ...args) {
 }
 
 /** What is packed and not on the list, and types whose source is gone: `tsc -b` leaves them behind. */
-function strangers(files, { holds }) {
-  const sourceOf = (path) => path.replace(/^dist\/(.*)\.d\.ts(?:\.map)?$/, 'src/$1.ts')
+function strangers(folder, files, { holds }) {
+  const hasSource = (path) =>
+    existsSync(join(cwd, 'packages', folder, path.replace(/^dist\/(.*)\.d\.ts$/, 'src/$1.ts')))
   return files.filter((path) => {
     const isListed = holds.some((pattern) => pattern.test(path))
-    return !isListed || (/\.d\.ts(?:\.map)?$/.test(path) && !files.includes(sourceOf(path)))
+    return !isListed || (path.endsWith('.d.ts') && !hasSource(path))
   })
 }
 
@@ -34,20 +37,48 @@ function tooLarge({ size, unpackedSize }, { mostBytes }) {
   return [...told('packed', size, mostBytes.packed), ...told('unpacked', unpackedSize, mostBytes.unpacked)]
 }
 
+/** What npm would correct or refuse when the packages are published, in its words. That nobody is logged in is no problem here. */
+function publishWarnings() {
+  const workspaces = publishedPackages.map((name) => `--workspace=packages/${name}`)
+  const { status, stderr } = spawnSync(
+    'npm',
+    ['publish', '--dry-run', '--offline', '--ignore-scripts', ...workspaces],
+    {
+      cwd,
+      encoding: 'utf8',
+    },
+  )
+  const lines = stderr
+    .split('\n')
+    .filter((line) => /^npm (?:warn|error)/.test(line) && !line.includes('to be logged in'))
+  return status === 0 || lines.length > 0 ? lines : [`npm publish --dry-run: exit ${status}`]
+}
+
 const packed = pack()
 const problems = packed.flatMap(({ name, tarball, files, ...sizes }) => {
   const listed = packedFiles[name]
+  const folder = name === 'halting' ? 'cli' : name.replace('@halting/', '')
   return [
     ...(files.includes(listed.entry) ? [] : [`${name}: ${listed.entry} is not packed; run npm run build`]),
-    ...strangers(files, listed).map((path) => `${name}: packs ${path}, which scripts/packed-files.mjs does not list`),
-    ...undeclaredImports(name === 'halting' ? 'cli' : name.replace('@halting/', ''), files),
+    ...strangers(folder, files, listed).map(
+      (path) => `${name}: packs ${path}, which scripts/packed-files.mjs does not list`,
+    ),
+    ...undeclaredImports(folder, files),
     ...tooLarge(sizes, listed).map((told) => `${name}: ${told} by scripts/packed-files.mjs`),
     ...(isContent('publint', 'run', '--strict', tarball) ? [] : [`${name}: publint`]),
     // The program exports nothing, so it has no types to get wrong.
-    ...(name === 'halting' || isContent('attw', '--profile', 'esm-only', tarball) ? [] : [`${name}: attw`]),
+    ...(name === 'halting' || isContent('attw', tarball) ? [] : [`${name}: attw`]),
   ]
 })
 
+const sizes = await browserSizes()
+for (const [what, bytes] of Object.entries(sizes)) {
+  console.log(`${(bytes / 1_000).toFixed(0)} kB by gzip for a page with ${what}`)
+  const most = browserKilobytes[what] * 1_000
+  if (bytes > most)
+    problems.push(`a page with ${what}: ${bytes} bytes, and ${most} is the most by scripts/browser-sizes.mjs`)
+}
+problems.push(...publishWarnings())
 if (packed.length !== publishedPackages.length)
   problems.push(`packed ${packed.length} of ${publishedPackages.length} packages`)
 report('shape', packed.length, problems)

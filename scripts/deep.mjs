@@ -144,6 +144,15 @@ const checks = {
     needs: 'a build (made first), a package registry',
     ...script('packed'),
   },
+  types: {
+    proves:
+      'programs compile strictly against every entry, as ES modules, CommonJS and for bundlers, by TypeScript 5.4, 5.9 and the newest',
+    takes: '3 minutes',
+    needs: 'a build (made first), a package registry',
+    command: ['node', 'scripts/consumers.mjs'],
+    counts: 'consumers',
+    isBuilt: true,
+  },
   mcp: {
     proves: 'the MCP client passes the conformance kit of the protocol',
     takes: '2 minutes; part of a scenario',

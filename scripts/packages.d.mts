@@ -1,3 +1,5 @@
 /** Folders below `packages`, lowest first. */
 export declare const packages: readonly string[]
+/** Those that users get. */
+export declare const publishedPackages: readonly string[]
 export declare function entriesOf(name: string): readonly { readonly specifier: string; readonly path: string }[]

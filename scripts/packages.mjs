@@ -35,7 +35,7 @@ export function entriesOf(name) {
     .filter(([, target]) => typeof target === 'object')
     .map(([key, target]) => ({
       specifier: id + key.slice(1),
-      path: /^\.\/dist\/(.*)\.js$/.exec(target.default)[1],
+      path: /^\.\/dist\/(.*)\.js$/.exec((target.import ?? target).default)[1],
     }))
 }
 

@@ -4,46 +4,45 @@ import { entriesOf, manifestOf } from './packages.mjs'
 
 const kilobyte = 1_000
 
-/** What every library holds. Sources are packed for the source maps. */
-const library = [
-  /^(?:package\.json|README\.md)$/,
-  /^src\/[\w/-]+(?:\.d)?\.ts$/,
-  /^dist\/[\w/-]+\.d\.ts(?:\.map)?$/,
-  /^dist\/chunks\/chunk-[A-Z\d]{8}\.js(?:\.map)?$/,
-]
+/** What npm packs of every package. */
+const always = [/^package\.json$/, /^LICENSE$/, /^README\.md$/]
+
+/** What every library holds. The JavaScript is readable, so there are neither sources nor source maps. */
+const library = [...always, /^dist\/[\w/-]+\.d\.ts$/, /^dist\/chunks\/chunk-[A-Z\d]{8}\.js$/]
 
 /** What it is imported by. */
 const entriesIn = (name) => {
   const paths = entriesOf(name).map(({ path }) => path)
-  return new RegExp(`^dist/(?:${paths.join('|')})\\.js(?:\\.map)?$`)
+  return new RegExp(`^dist/(?:${paths.join('|')})\\.(?:js|cjs|d\\.cts)$`)
 }
 
 /** What is loaded with import() has the name of its file. */
-const loadedLater = /^dist\/chunks\/[a-z-]+-[A-Z\d]{8}\.js(?:\.map)?$/
+const loadedLater = /^dist\/chunks\/[a-z-]+-[A-Z\d]{8}\.js$/
 
 /** What some libraries hold beside. */
 const more = {
   core: [loadedLater],
+  // What browsers and edge runtimes load, in the place of what needs Node.
+  models: [/^dist\/browser\/(?:index|ai-sdk\/index|chunks\/chunk-[A-Z\d]{8})\.js$/],
   journal: [loadedLater],
   policy: [loadedLater],
   agent: [loadedLater],
-  // The page is bundled: its sources are not packed.
   inspector: [/^dist\/page\/page\.(?:js|css)$/],
 }
 
 /** Most kilobytes of a library, packed and unpacked. */
 const kilobytes = {
-  core: [1_060, 4_400],
-  models: [420, 1_650],
-  journal: [132, 510],
-  'store-sqlite': [30, 100],
-  'store-postgres': [30, 100],
-  telemetry: [61, 250],
-  policy: [630, 2_400],
-  agent: [1_130, 4_340],
-  analysis: [362, 1_430],
-  restate: [220, 890],
-  inspector: [200, 800],
+  core: [520, 1_850],
+  models: [280, 1_010],
+  journal: [52, 185],
+  'store-sqlite': [40, 160],
+  'store-postgres': [40, 160],
+  telemetry: [30, 110],
+  policy: [265, 930],
+  agent: [510, 1_720],
+  analysis: [165, 580],
+  restate: [90, 320],
+  inspector: [130, 345],
 }
 
 const libraries = Object.entries(kilobytes).map(([name, [packed, unpacked]]) => [
@@ -59,7 +58,7 @@ export const packedFiles = {
   ...Object.fromEntries(libraries),
   halting: {
     holds: [
-      /^package\.json$/,
+      ...always,
       /^bin\/halting\.js$/,
       /^dist\/main\.js$/,
       // Licences of what the bundle holds.

@@ -50,6 +50,8 @@ try {
     'the first program': () => equals(run('node', 'first-program.mjs'), program.prints),
     [`${entries.length} entries`]: () =>
       equals(run('node', '--input-type=module', '-e', importing(entries)), `${entries.length}\n`),
+    [`${entries.length} entries by require(), each the module that import gives, without a warning`]: () =>
+      equals(run('node', '--input-type=commonjs', '-e', requiring(entries)), `${entries.length}\n`),
     'the types': () => equals(run('node', join('node_modules', 'typescript', 'bin', 'tsc'), '--project', '.'), ''),
     'names for what every function returns': () =>
       equals(run('node', join('node_modules', 'typescript', 'bin', 'tsc'), '--project', 'results'), ''),
@@ -107,8 +109,6 @@ function writeTypeTests(entries) {
     // Programs of others may be stricter than this repository.
     exactOptionalPropertyTypes: true,
     declaration: false,
-    declarationMap: false,
-    sourceMap: false,
     isolatedDeclarations: false,
     noEmit: true,
     types: ['node'],
@@ -189,6 +189,16 @@ function entriesOf(name) {
 
 function importing(entries) {
   return `const all = await Promise.all(${JSON.stringify(entries)}.map((entry) => import(entry)))\nconsole.log(all.length)`
+}
+
+/** Each name of an entry is the same value both ways: a class is no other one for `instanceof`. */
+function requiring(entries) {
+  return `process.on('warning', ({ message }) => console.log(message))
+const isSame = async (entry) => {
+  const [required, imported] = [require(entry), await import(entry)]
+  return Object.keys(imported).length > 0 && Object.keys(imported).every((name) => required[name] === imported[name])
+}
+Promise.all(${JSON.stringify(entries)}.map(isSame)).then((all) => console.log(all.filter((same) => same).length))`
 }
 
 function run(command, ...parameters) {

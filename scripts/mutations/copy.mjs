@@ -62,7 +62,6 @@ const typesOnly = (name) => ({
     composite: false,
     incremental: false,
     declaration: false,
-    declarationMap: false,
     isolatedDeclarations: false,
     noEmit: true,
     types: name === 'core' ? [] : ['node'],

@@ -56,7 +56,8 @@ function packageEntries(texts) {
     if (!path.endsWith('/package.json')) continue
     const { name, exports = {} } = JSON.parse(text)
     for (const [key, target] of Object.entries(exports)) {
-      const file = typeof target === 'string' ? target : (target.types ?? target.default)
+      const modules = target.import ?? target
+      const file = typeof modules === 'string' ? modules : (modules.types ?? modules.default)
       const source = posix.join(
         posix.dirname(path),
         file.replace(/^\.\/dist\//, './src/').replace(/(?:\.d\.ts|\.js)$/, '.ts'),

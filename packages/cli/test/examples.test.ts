@@ -1,13 +1,18 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { format } from 'node:util'
 import { describe, expect, test, vi } from 'vitest'
+import { publishedPackages } from '../../../scripts/packages.mjs'
 
 const root = new URL('../../../', import.meta.url)
 const textOf = (path: string): string => readFileSync(new URL(path, root), 'utf8')
 
 const examples = readdirSync(new URL('examples/', root)).filter((name) => name.endsWith('.mjs'))
-const documents = ['README.md', ...readdirSync(new URL('docs/guide/', root)).map((name) => `docs/guide/${name}`)]
+const documents = [
+  'README.md',
+  ...readdirSync(new URL('docs/guide/', root)).map((name) => `docs/guide/${name}`),
+  ...publishedPackages.map((name) => `packages/${name}/README.md`).filter((path) => existsSync(new URL(path, root))),
+]
 
 interface Sample {
   readonly document: string

@@ -56,6 +56,7 @@ import { lastAnswerPrompt } from './turn/turn-texts.ts'
  * One run at a time: submitting in mid-run aborts the run that goes on, with the cause `interrupt`.
  */
 export class QueryEngine<Output = unknown> {
+  /** Id of the session. */
   readonly sessionId: string
   readonly #options: QueryOptions<Output>
   readonly #inbox: OpenInbox
@@ -97,6 +98,7 @@ export class QueryEngine<Output = unknown> {
     keepEngineSession(this, () => this.#session)
   }
 
+  /** The conversation so far. */
   get transcript(): Transcript {
     return this.#transcript
   }
@@ -221,7 +223,18 @@ export class QueryEngine<Output = unknown> {
    */
   submit(
     prompt: MessageContent,
-    { id, model, skipIfMet }: { id?: string; model?: string; skipIfMet?: boolean } = {},
+    {
+      id,
+      model,
+      skipIfMet,
+    }: {
+      /** Name of the message. A message with a name that was submitted before is passed over. */
+      id?: string
+      /** Id of the model of this run. Default: the model of the options. */
+      model?: string
+      /** End at once, without a request, where the goals hold at the start. */
+      skipIfMet?: boolean
+    } = {},
   ): SdkMessages<Output> {
     isPrompt('prompt', prompt)
     optional(isName)('The id of a prompt', id)
@@ -429,7 +442,8 @@ export class QueryEngine<Output = unknown> {
     if (Object.keys(set).length > 0) running.set(set)
   }
 
-  /** A new prompt on a run that did not end closes that one first: calls get results, and nothing new is asked (spec R-SESS-4). */
+  // Spec R-SESS-4.
+  /** A new prompt on a run that did not end closes that one first: calls get results, and nothing new is asked. */
   async #closeOpen(left: StoredSession): Promise<void> {
     this.#left = undefined
     const running = this.#goOn(left)

@@ -18,6 +18,7 @@ export type HistoryMessage =
   | ModelMessage
   | {
       readonly role: 'assistant'
+      /** A text, or blocks. */
       readonly content: MessageContent
       /** The id of the `Model` that wrote it, as `RunOutcome.messages` has it: its thoughts go back to no other. */
       readonly by?: string

@@ -47,6 +47,7 @@ export interface RunStream<Output = unknown> extends AsyncIterable<RunEvent> {
   readonly result: Promise<RunOutcome<Output>>
   /** The terminal and the state it ended in. */
   readonly ended: Promise<FinishedRun>
+  /** Whether the run has begun. */
   readonly hasStarted: boolean
   /** Aborts what is in flight, and ends. */
   abort(cause?: AbortCause): void
@@ -82,7 +83,8 @@ export interface RunStream<Output = unknown> extends AsyncIterable<RunEvent> {
    * @throws ConfigurationError for what cannot be set (a model that the options do not have, …); then nothing is.
    */
   set(change: SettingsChange): void
-  /** Ends the waits for services of the run and its agents: they are asked now. False where nothing of it waits (spec R-SERV-6). */
+  // Spec R-SERV-6.
+  /** Ends the waits for services of the run and its agents: they are asked now. False where nothing of it waits. */
   retryNow(): boolean
   /** Stops a subagent that works in the background, by the id that the model knows. False where none of this id works. */
   stopAgent(id: string): Promise<boolean>
@@ -90,10 +92,13 @@ export interface RunStream<Output = unknown> extends AsyncIterable<RunEvent> {
 
 /** What `streamRun` shares with an owner of several runs, and what a resume brings along. */
 export interface RunSurroundings {
+  /** Messages that wait, shared with the owner. */
   readonly inbox?: OpenInbox
+  /** The ledger that the run spends from. Default: one of its own. */
   readonly ledger?: Ledger
   /** The ledger above that one which `maxBudgetUsd` limits, where the budget is that of a session. */
   readonly sessionLedger?: Ledger
+  /** Tools that earlier runs left behind because they did not react to an abort. */
   readonly orphanedTools?: OrphanedTools
   /** The state is that of a run that has begun already: a resume or a replay. */
   readonly resumed?: boolean

@@ -86,6 +86,7 @@ import { modelsOfAgents, type AnyTool } from './tools/tool.ts'
 
 /** Everything that a run can be given; all but the model has a default. */
 export interface RunOptions {
+  /** The model that the run asks. */
   readonly model: Model
   /** Takes over when the model is overloaded three times in a row, or as often as `maxRetries` lets it be asked. */
   readonly fallbackModel?: Model
@@ -113,16 +114,19 @@ export interface RunOptions {
   readonly toolChoice?: ToolChoice
   /** Most tokens of one reply, where that is less than the model's. A reply that is cut there is continued, as at the limit of the model. */
   readonly maxOutputTokens?: number
+  /** The system prompt. Default: none. */
   readonly system?: string
+  /** Tools that the model may call, each name once. Default: none. */
   readonly tools?: readonly AnyTool[]
   /**
    * Gives further tools by their names, which `RunStream.set({ tools })` adds while a run goes on: those of a server that answers late, or that a
    * search has found. One that is not there (any more) is left out.
    */
   readonly moreTools?: (name: string) => AnyTool | undefined
+  // Spec R-TOOL-20.
   /**
    * Which tool a call by another name is of: `{ Bash: 'mcp__workspace__bash' }`. Rules and hooks see the tool that runs; the transcript keeps the name
-   * that the model wrote (spec R-TOOL-20).
+   * that the model wrote.
    */
   readonly toolAliases?: ToolAliases
 
@@ -136,22 +140,27 @@ export interface RunOptions {
   readonly lease?: BudgetLease
   /** A budget that several runs of this process spend from at once (`sharedBudget`); the other limits hold as well. */
   readonly budget?: SharedRunBudget
-  /** Budgets that go on beyond runs and processes, such as so many dollars a day: each request takes from them before it is made (spec R-STAND-1). */
+  // Spec R-STAND-1.
+  /** Budgets that go on beyond runs and processes, such as so many dollars a day: each request takes from them before it is made. */
   readonly standing?: StandingBudgets
   /** Tokens of the whole run, input (cached too) plus output, subagents too; reserved like dollars. */
   readonly maxTotalTokens?: number
+  // Spec R-SERV-1.
   /**
    * Milliseconds by the wall clock that the run may wait for services that are over their limit or out of order, over resumes; 0 when absent, at most 31
-   * days. Active time stands still meanwhile, and nothing is billed (spec R-SERV-1).
+   * days. Active time stands still meanwhile, and nothing is billed.
    */
   readonly waitForLimitsMs?: number
   /** Active milliseconds; a call in flight is aborted. */
   readonly maxDurationMs?: number
-  /** Calls of tools that the model may ask for, those of subagents too. A reply that asks for more ends the run once those that fit are done (spec R-CALLS-1). */
+  // Spec R-CALLS-1.
+  /** Calls of tools that the model may ask for, those of subagents too. A reply that asks for more ends the run once those that fit are done. */
   readonly maxToolCalls?: number
-  /** Tells the model what is left, once each at 50, 80 and 95 % of a limit; false when absent (spec R-TELL-1). */
+  // Spec R-TELL-1.
+  /** Tells the model what is left, once each at 50, 80 and 95 % of a limit; false when absent. */
   readonly limitReminders?: boolean
-  /** Output tokens to use up before an answer is taken as final (spec R-GATE-2). */
+  // Spec R-GATE-2.
+  /** Output tokens to use up before an answer is taken as final. */
   readonly tokenBudget?: number | null
   /** Guards to stop on; several are combined with `any`. */
   readonly stopWhen?: Guard | readonly Guard[]
@@ -160,16 +169,19 @@ export interface RunOptions {
 
   /** What the answer must fit: it is sent back with what is wrong, up to 5 times. `outputSchema(z.object({ … }))` makes one. */
   readonly output?: OutputSchema
+  /** Decides which failures of tools and hooks end the run as `error`. Default: none does, and the model is told. */
   readonly errorPolicy?: ErrorPolicy
+  /** Decides about calls before they run. Default: `allowAll`. */
   readonly permissions?: Permissions
   /** Asks a person about calls that rules and hooks leave open, and waits for the answer, whatever `onAsk` says. */
   readonly canUseTool?: CanUseTool
   /** How long an answer of `canUseTool` is waited for, in milliseconds; without end when absent, as a person may take long. */
   readonly canUseToolTimeoutMs?: number
+  /** What a call does that a person must approve: end the run as `needs_approval` (the default), or wait for the answer. */
   readonly onAsk?: 'end' | 'wait'
+  // Spec R-PAUSE-1.
   /**
-   * What happens at a limit that a person may raise: the run ends (the default), or it pauses and asks, by `askLimit` or the event `limit_question`
-   * (spec R-PAUSE-1). Raised, it goes on; without an answer it ends as the limit says.
+   * What happens at a limit that a person may raise: the run ends (the default), or it pauses and asks, by `askLimit` or the event `limit_question`. Raised, it goes on; without an answer it ends as the limit says.
    */
   readonly onLimit?: 'end' | 'pause'
   /** How long an answer is waited for at a limit, in milliseconds by the wall clock, over resumes; without end when absent. */
@@ -178,9 +190,12 @@ export interface RunOptions {
   readonly askLimit?: AskLimit
   /** What limits may be raised to at a pause, such as by an administrator's settings; no end for those that are left out. */
   readonly limitCeilings?: LimitsChange
+  /** Called at moments of the run; they can change what happens next. Default: none. */
   readonly hooks?: readonly Hook[]
+  /** Asked when the model has answered; they can send it back to work. Default: none. */
   readonly stopHooks?: readonly StopHook[]
-  /** What must hold before the run may end as `completed`: programs check it, out of the model's reach (spec R-GOAL-1). `commandGoal` of `@halting/agent` makes one of a command. */
+  // Spec R-GOAL-1.
+  /** What must hold before the run may end as `completed`: programs check it, out of the model's reach. `commandGoal` of `@halting/agent` makes one of a command. */
   readonly until?: readonly Goal[]
   /** How often an answer is sent back because a goal is not met: 1 to 1,000; 10. */
   readonly maxGoalTries?: number
@@ -194,24 +209,31 @@ export interface RunOptions {
   readonly goalNamed?: (spec: GoalSpec) => Goal | undefined
   /** An answer for which the goals do not hold, and before which no tool was called since the last message or try: sent back, or (`end`) left to the person. */
   readonly unmetWithoutWork?: 'send_back' | 'end'
+  /** Work that begins when the run has completed, and does not delay its result. Default: none. */
   readonly postRun?: readonly PostRunTask[]
+  /** Asked at every cancellation point whether the run is to stop. Default: none. */
   readonly cancellation?: readonly CancellationSource[]
-  /** What tools start that goes on beside the run, such as `backgroundOf` of `@halting/agent` (spec R-BACK-1). */
+  // Spec R-BACK-1.
+  /** What tools start that goes on beside the run, such as `backgroundOf` of `@halting/agent`. */
   readonly background?: Background
 
   /** What models cost: goes before the prices that the models bring, model by model. */
   readonly prices?: Prices
+  /** Estimates how many tokens messages have. Default: a rough estimate by their length. */
   readonly tokens?: Tokens
   /** What keeps the conversation within the model's window; `plainContext` when absent, `contextLayers()` for all there is. */
   readonly context?: ContextManager
   /** Tokens of input that fit, in place of what the models say. A refusal that says less is believed all the same. */
   readonly contextWindow?: number
-  /** Keeps results that are too large to be shown whole (spec R-TOOL-18). Without it every result is shown as its tool gave it. */
+  // Spec R-TOOL-18.
+  /** Keeps results that are too large to be shown whole. Without it every result is shown as its tool gave it. */
   readonly largeResults?: LargeResults
-  /** What the service takes of images and documents, where it is not what the Messages API takes (spec R-MEDIA-1). */
+  // Spec R-MEDIA-1.
+  /** What the service takes of images and documents, where it is not what the Messages API takes. */
   readonly mediaLimits?: Partial<MediaLimits>
   /** The driver. Without one nothing is kept; `createMemorySteps()` keeps what a resume or a replay needs. */
   readonly steps?: StepEngine
+  /** Where time comes from. Default: the system's clock. */
   readonly clock?: Clock
   /** Aborts the run; `controller.abort('interrupt')` says that a new message is the reason. */
   readonly signal?: AbortSignal
@@ -234,7 +256,9 @@ export interface RunOptions {
   readonly stopHookBlockCap?: number
   /** What the session has spent before, in US dollars, without what `carry` brings: it counts against `maxBudgetUsd`. A `QueryEngine` adds its runs. */
   readonly spentBeforeUsd?: number
+  /** Parts of what people say, by name: for stop hooks and `contextUsage`. The loop itself sends none of it. Default: none. */
   readonly userContext?: { readonly [key: string]: string }
+  /** Parts of the system prompt, by name: for stop hooks and `contextUsage`. The loop itself sends none of it. Default: none. */
   readonly systemContext?: { readonly [key: string]: string }
 }
 

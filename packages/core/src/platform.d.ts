@@ -41,3 +41,31 @@ interface String {
 declare function structuredClone<T>(value: T): T
 
 declare function queueMicrotask(callback: () => void): void
+
+declare class TextEncoder {
+  encode(text: string): Uint8Array
+}
+
+interface ReadableStreamDefaultController<Item> {
+  enqueue(item: Item): void
+  close(): void
+}
+
+interface ReadableStreamDefaultReader<Item> {
+  read(): Promise<{ readonly done: false; readonly value: Item } | { readonly done: true; readonly value?: undefined }>
+  cancel(reason?: unknown): Promise<void>
+}
+
+interface ReadableStream<Item> {
+  getReader(): ReadableStreamDefaultReader<Item>
+}
+
+declare var ReadableStream: {
+  new <Item>(
+    source: {
+      pull(controller: ReadableStreamDefaultController<Item>): Promise<void>
+      cancel(reason?: unknown): Promise<void>
+    },
+    strategy: { readonly highWaterMark: number },
+  ): ReadableStream<Item>
+}

@@ -123,9 +123,9 @@ export interface RunSettings {
   readonly maxGoalTries: number
   /** Tell the model what is left of its limits. */
   readonly limitReminders: boolean
-  /** What the model is told about the user, by name, before the first message. */
+  /** Parts of what people said, by name: the option `userContext`. */
   readonly userContext: { readonly [key: string]: string }
-  /** What is appended to the system prompt, by name. */
+  /** Parts of the system prompt, by name: the option `systemContext`. */
   readonly systemContext: { readonly [key: string]: string }
   /** `main` or the kind of subagent. */
   readonly querySource: string

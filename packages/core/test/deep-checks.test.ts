@@ -31,6 +31,7 @@ test('without a name the long checks are listed, with what each proves, takes an
       'cluster',
       'startup',
       'packed',
+      'types',
       'mcp',
       'editors',
       'providers',

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { entriesOf, packages } from '../../../scripts/packages.mjs'
+import { entriesOf, packages, publishedPackages } from '../../../scripts/packages.mjs'
 import { allowances } from '../src/allowance.ts'
 import { endings, StopCategory } from '../src/index.ts'
 
@@ -242,7 +242,10 @@ function exists(url: URL): boolean {
 
 function documents(): readonly string[] {
   const below = ['docs', 'docs/guide', 'docs/decisions'].flatMap((folder) => filesIn(folder, '.md'))
-  return ['README.md', 'AGENTS.md', 'CONTRIBUTING.md', 'CHANGELOG.md', ...below]
+  const ofPackages = publishedPackages
+    .map((name) => `packages/${name}/README.md`)
+    .filter((path) => exists(new URL(path, root)))
+  return ['README.md', 'AGENTS.md', 'CONTRIBUTING.md', 'CHANGELOG.md', ...ofPackages, ...below]
 }
 
 function sources(): readonly string[] {

@@ -8,15 +8,21 @@ export type SqliteValue = string | number | null
 
 /** A statement, in the part of it that `node:sqlite` and `better-sqlite3` share. */
 export interface SqliteStatement {
+  /** Executes the statement. */
   run(...values: SqliteValue[]): unknown
+  /** The first row; undefined for none. */
   get(...values: SqliteValue[]): unknown
+  /** All rows. */
   all(...values: SqliteValue[]): unknown[]
 }
 
 /** An open database: a `DatabaseSync` of `node:sqlite`, a `Database` of `better-sqlite3`, or another one with these methods. */
 export interface SqliteDatabase {
+  /** Executes statements without values. */
   exec(sql: string): unknown
+  /** Compiles a statement. */
   prepare(sql: string): SqliteStatement
+  /** Closes the database. */
   close(): unknown
 }
 

@@ -9,9 +9,13 @@ import { isInRange } from '../version-range.ts'
 
 /** A package that is installed, and the file that an import of it loads. */
 export interface FoundPackage {
+  /** Name of the package. */
   readonly name: string
+  /** Its version. */
   readonly version: string
+  /** Its folder. */
   readonly folder: string
+  /** The file that an import loads. */
   readonly file: string
   /** The command that puts another version of it in its place: the newest that this Node can run. */
   readonly update: string
@@ -19,6 +23,7 @@ export interface FoundPackage {
 
 /** What is looked for, and where. */
 export interface PackageQuery {
+  /** Name of the package. */
   readonly name: string
   /** A subpath of the package; its main entry when absent. */
   readonly entry?: string | undefined

@@ -107,7 +107,6 @@ export type StageMessage = Untold<
   | Extract<
       SdkSystem,
       {
-        /** Which messages of the system a stage may send. */
         readonly subtype: 'informational' | 'hook_summary'
       }
     >

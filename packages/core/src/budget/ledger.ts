@@ -98,7 +98,14 @@ export class Ledger {
   /** A ledger with these limits; a limit that is left out is Infinity. */
   static create(
     limits: Partial<LedgerLimits> = {},
-    { isMeasured = false, isShared = false, above }: LedgerPlace & { readonly isShared?: boolean } = {},
+    {
+      isMeasured = false,
+      isShared = false,
+      above,
+    }: LedgerPlace & {
+      /** Whether the ledger is that of a budget of several runs. Default: false. */
+      readonly isShared?: boolean
+    } = {},
   ): Ledger {
     return new Ledger(
       [{ ...newLine(limits), isShared }, ...(above === undefined ? [] : above.#lines)],

@@ -15,6 +15,7 @@ export interface SharedBudgetLimits {
 
 /** One budget of several runs of a program (`sharedBudget`), for their option `budget`. Its figures are those of the moment. */
 export interface SharedRunBudget {
+  /** What messages call it. */
   readonly name: string
   /** The limit in US dollars; Infinity for none. */
   readonly usd: number

@@ -15,9 +15,9 @@ export interface StopHookInput {
   readonly assistantMessages: readonly AssistantMessage[]
   /** The system prompt. */
   readonly systemPrompt: string
-  /** What the model is told about the user, by name. */
+  /** Parts of what people said, by name: the option `userContext`. */
   readonly userContext: { readonly [key: string]: string }
-  /** What is appended to the system prompt, by name. */
+  /** Parts of the system prompt, by name: the option `systemContext`. */
   readonly systemContext: { readonly [key: string]: string }
   /** Who runs. */
   readonly toolUseContext: {

@@ -28,7 +28,7 @@ export interface SessionParts {
   readonly permissions: {
     /** The permission mode of the first run. */
     readonly mode: string
-    /** The modes that `set` accepts; absent: any. */
+    /** The modes to offer. Default: none. */
     readonly modes?: readonly string[] | undefined
   }
   /** Working directory of the session. */

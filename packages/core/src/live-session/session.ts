@@ -351,7 +351,7 @@ export interface SessionSnapshot {
   readonly models: readonly string[]
   /** The permission mode. */
   readonly permissionMode: string
-  /** The modes that `set` accepts. */
+  /** The modes to offer; empty where they are not known. */
   readonly permissionModes: readonly string[]
   /** Effort of the model's reasoning; null for the default of the model. */
   readonly thinking: Thinking | null

@@ -22,8 +22,11 @@ export interface RecordBatch {
 
 /** What `createOpenSession` makes a session of. */
 export interface OpenSessionOptions {
+  /** Id of the session. */
   readonly sessionId: string
+  /** What the session began with. */
   readonly head: SessionHead
+  /** Number of the lock of this process. */
   readonly fence: number
   /** The records that are stored, from the first on. */
   readonly records: readonly StepRecord[]

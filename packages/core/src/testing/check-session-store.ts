@@ -11,6 +11,7 @@ import { scriptedModel } from './scripted-model.ts'
 
 /** A process that has connected to a store. */
 export interface CheckedConnection {
+  /** The store, through this connection. */
   readonly store: SessionStore
   /** The process is gone at once: what it did not flush may be lost, and its locks are those of a dead process. Nothing else is called on it. */
   readonly kill: () => Promise<void>

@@ -103,6 +103,7 @@ export function answersByKey(
 export class InvalidAnswer {
   readonly behavior = 'deny'
   readonly isInvalid = true
+  /** What was wrong with the answer. */
   readonly message: string
 
   constructor(message: string) {

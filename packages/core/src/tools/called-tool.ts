@@ -10,7 +10,8 @@ interface Named {
   readonly toolAliases: ReadonlyMap<string, string>
 }
 
-/** The name of the tool that a call is of. One step: what an alias leads to is no alias (spec R-TOOL-20). */
+// Spec R-TOOL-20.
+/** The name of the tool that a call is of. One step: what an alias leads to is no alias. */
 export function calledName(name: string, { toolAliases }: Pick<Named, 'toolAliases'>): string {
   return toolAliases.get(name) ?? name
 }

@@ -17,8 +17,9 @@ import {
   wrongUpdates,
 } from './permission-texts.ts'
 
+// Spec R-ASK-1.
 /**
- * Asks a person about a call that rules, mode and hooks leave open (spec R-ASK-1). The answer is on record before it counts.
+ * Asks a person about a call that rules, mode and hooks leave open. The answer is on record before it counts.
  * One that throws denies the call. What is no answer breaks the run: it is an error of the program, and nothing runs.
  */
 export type CanUseTool = (
@@ -31,6 +32,7 @@ export type CanUseTool = (
 export interface CanUseToolOptions {
   /** Aborted when nobody waits for the answer any more. */
   readonly signal: AbortSignal
+  /** Id of the call. */
   readonly toolUseID: string
   /** Changes that would let this call and its like run without a question. */
   readonly suggestions: readonly PermissionUpdate[]
@@ -71,7 +73,8 @@ function wrong(what: string): PermissionAnswer {
   return { behavior: 'deny', message: invalidAnswer(what) }
 }
 
-/** What it changes is kept first: an answer that counts is kept (spec R-ASK-5). Never rejects. */
+// Spec R-ASK-5.
+/** What it changes is kept first: an answer that counts is kept. Never rejects. */
 export async function keptAnswer(permissions: Permissions, answer: PermissionAnswer): Promise<PermissionAnswer> {
   if (answer.behavior === 'deny' || answer.updatedPermissions === undefined) return answer
   try {

@@ -3,8 +3,9 @@ import { isJsonObject, type Json, type JsonObject } from '../json.ts'
 /** Below this nothing is looked at any more; an input of a tool has two or three levels. */
 const mostLevels = 20
 
+// Spec R-TOOL-2a.
 /**
- * The input as its schema wants it, where the meaning is plain (spec R-TOOL-2a); the input itself where nothing is. What fits stays as it is.
+ * The input as its schema wants it, where the meaning is plain; the input itself where nothing is. What fits stays as it is.
  *
  * - `"3"` is a number, and `3` a text, where that is wanted; `"true"` is true.
  * - null, and a text that is empty where none may be, is no answer where none is needed.

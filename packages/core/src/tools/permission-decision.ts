@@ -9,6 +9,7 @@ import { invalidAnswer, invalidDenial, noDecision, rulesFailed, wrongUpdates } f
 export type PermissionDecision =
   | {
       readonly behavior: 'allow'
+      /** Replaces the whole input of the call; absent: the input stays. */
       readonly updatedInput?: unknown
       /** A rule, a mode or a person allows this very call, so that it runs although its tool has a person asked (`Tool.needsApproval`). Only of rules. */
       readonly explicit?: true
@@ -16,11 +17,24 @@ export type PermissionDecision =
       readonly updatedPermissions?: readonly PermissionUpdate[]
     }
   /** The message goes to the model: it says which rule would allow the call. With `interrupt` the person ends the run too. */
-  | { readonly behavior: 'deny'; readonly message: string; readonly interrupt?: true }
+  | {
+      readonly behavior: 'deny'
+      /** Why it is denied. */
+      readonly message: string
+      readonly interrupt?: true
+    }
   /** A person has to say. With nobody there the run ends as `needs_approval`. */
-  | { readonly behavior: 'ask'; readonly message: string }
+  | {
+      readonly behavior: 'ask'
+      /** What to ask the person. */
+      readonly message: string
+    }
   /** The call cannot succeed, so nobody is asked about it: the message is its result. */
-  | { readonly behavior: 'fail'; readonly message: string }
+  | {
+      readonly behavior: 'fail'
+      /** Why it cannot succeed. */
+      readonly message: string
+    }
 
 /** What was given as a decision, read once, as JSON. What is none denies: nothing is allowed that was not said to be. */
 export function decisionOf(given: unknown): PermissionDecision {

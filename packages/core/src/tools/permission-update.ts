@@ -6,15 +6,33 @@ export type PermissionDestination = 'session' | 'localSettings' | 'userSettings'
 /** A change of the permissions that came with an answer to a question (the shape is that of Claude Code). JSON. */
 export type PermissionUpdate =
   | {
+      /** What happens to the rules. */
       readonly type: 'addRules' | 'replaceRules' | 'removeRules'
-      readonly rules: readonly { readonly toolName: string; readonly ruleContent?: string }[]
+      /** The rules. */
+      readonly rules: readonly {
+        /** Name of the tool. */
+        readonly toolName: string
+        /** What stands in the parentheses of the rule; absent for all calls of the tool. */
+        readonly ruleContent?: string
+      }[]
+      /** What the rules do. */
       readonly behavior: 'allow' | 'deny' | 'ask'
+      /** Where the change is stored. */
       readonly destination: PermissionDestination
     }
-  | { readonly type: 'setMode'; readonly mode: string; readonly destination: PermissionDestination }
   | {
+      readonly type: 'setMode'
+      /** Name of the mode. */
+      readonly mode: string
+      /** Where the change is stored. */
+      readonly destination: PermissionDestination
+    }
+  | {
+      /** What happens to the directories. */
       readonly type: 'addDirectories' | 'removeDirectories'
+      /** Paths of the directories. */
       readonly directories: readonly string[]
+      /** Where the change is stored. */
       readonly destination: PermissionDestination
     }
 

@@ -7,10 +7,13 @@ import type { AnyTool } from './tool.ts'
 
 /** A call that wants to run, as the rules see it: its input has passed the checks of its tool. */
 export interface PermissionRequest {
+  /** The call. */
   readonly call: ToolUseBlock
+  /** The tool. */
   readonly tool: AnyTool
   /** The name by which the model called it, where that is an alias (`toolAliases`): no rule is got around by one. */
   readonly written?: string
+  /** Whether the call changes nothing outside, as its tool says. */
   readonly readOnly: boolean
   /** The mode that a person set while the run goes on, one of `modes`; the permissions' own when absent. */
   readonly mode?: string
@@ -41,6 +44,7 @@ export interface PermissionRequest {
 
 /** What has a person asked: a rule, a hook, the mode, a place outside of the session's folders, a doubt about what the call does, or something else. */
 export interface AskCause {
+  /** What kind of reason it is. */
   readonly type: 'rule' | 'hook' | 'mode' | 'workingDir' | 'safetyCheck' | 'other'
   /** The path that is not open to the call. */
   readonly blockedPath?: string

@@ -10,11 +10,22 @@ import { doesNotMatch, moreCount, schemaReturnedPromise } from './schema-texts.t
 
 /** What a schema library's schema offers under `~standard`: zod 4, valibot, arktype and others do. */
 export interface StandardSchema<Input = unknown, Output = Input> {
+  /** The interface that schema libraries share. */
   readonly '~standard': {
     readonly version: 1
+    /** Name of the library. */
     readonly vendor: string
+    /** Checks a value. */
     readonly validate: (value: unknown) => StandardResult<Output> | Promise<StandardResult<Output>>
-    readonly types?: { readonly input: Input; readonly output: Output } | undefined
+    /** Types alone: undefined at run time. */
+    readonly types?:
+      | {
+          /** Type of what is checked. */
+          readonly input: Input
+          /** Type of what the check returns. */
+          readonly output: Output
+        }
+      | undefined
   }
 }
 

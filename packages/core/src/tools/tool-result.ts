@@ -36,7 +36,8 @@ export type ToolResult = {
   readonly stillRunning?: true
   /** The text of what was thrown. */
   readonly error?: string
-  /** Of the record of a call: its result is not there, since a hook may take something out of it (spec R-HOOK-17a). */
+  // Spec R-HOOK-17a.
+  /** Of the record of a call: its result is not there, since a hook may take something out of it. */
   readonly unseen?: true
 }
 

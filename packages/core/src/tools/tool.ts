@@ -10,7 +10,9 @@ import type { OutputSchema } from './structured-output.ts'
 
 /** What a tool gives back; a string is the plain form. `content` is bounded by the tool: everything that the model sees is. */
 export interface ToolOutput {
+  /** What the model is shown of the result: a text or blocks. */
   readonly content: string | readonly ContentBlock[]
+  /** Whether the call failed. Default: false. */
   readonly isError?: boolean
   /** What a program may want beside the text: `tool_use_result` of the SDK message. Must be JSON. */
   readonly details?: Json
@@ -21,13 +23,16 @@ export interface ToolOutput {
   readonly memo?: Json
   /** Where the tool has put all of its text, of which `content` is the head and the tail: handed to `LargeResults.save`, and never shown. */
   readonly spooled?: string
-  /** What it has started that goes on beside the run, and what it tells of the end of such work (spec R-BACK-2). */
+  // Spec R-BACK-2.
+  /** What it has started that goes on beside the run, and what it tells of the end of such work. */
   readonly tasks?: readonly TaskNews[]
 }
 
 /** What a tool is handed beside its input. */
 export interface ToolContext {
+  /** Id of the call, unique within the conversation. */
   readonly callId: string
+  /** Name of the tool. */
   readonly toolName: string
   /** The kind of subagent that calls; absent or null in the main loop. */
   readonly agentType?: string | null
@@ -45,8 +50,9 @@ export interface ToolContext {
   readonly agents?: AgentsInBackground | null
   /** Tells how it goes, for a person; never recorded. May be taken out of the context. */
   readonly progress: (data: Json) => void
+  // Spec R-TOOL-19.
   /**
-   * Asks a model through the run, as `HookContext.ask` does (spec R-TOOL-19). Only for a tool that says `asksModel`, and whose call may run again
+   * Asks a model through the run, as `HookContext.ask` does. Only for a tool that says `asksModel`, and whose call may run again
    * after a crash.
    */
   readonly ask?: AskModel
@@ -54,7 +60,8 @@ export interface ToolContext {
   readonly wait?: CallWait
 }
 
-/** The wait of a call of a tool that says `waits` (spec R-WAIT-1). */
+// Spec R-WAIT-1.
+/** The wait of a call of a tool that says `waits`. */
 export interface CallWait {
   /** When the call began, in milliseconds since 1970: after a resume the moment at which the process before began it. */
   readonly sinceMs: number
@@ -78,7 +85,9 @@ export type PrecheckContext = Pick<
 
 /** The mode and the rules that hold for the run or subagent that calls, as in a `PermissionRequest`, and its tools. */
 export interface CallerRights {
+  /** The permission mode; absent for that of the permissions. */
   readonly mode?: string
+  /** Changes of permission rules that a person agreed to, in order. */
   readonly learned?: readonly PermissionUpdate[]
   /** By their names. */
   readonly tools: readonly string[]
@@ -86,14 +95,19 @@ export interface CallerRights {
 
 /** For tools that look at subagents of the background, or stop them. */
 export interface AgentsInBackground {
+  /** Ids of the subagents. */
   readonly ids: readonly string[]
+  /** The subagent of an id; undefined for none. */
   find(id: string): AgentInBackground | undefined
 }
 
 /** A subagent of the background, as it is now. */
 export interface AgentInBackground {
+  /** Id of the subagent, as the model knows it. */
   readonly id: string
+  /** What it does, in a few words. */
   readonly description: string
+  /** Whether it is still working. */
   readonly isWorking: boolean
   /** What it came to, or its newest words. */
   readonly said: string
@@ -105,8 +119,16 @@ export interface AgentInBackground {
 
 /** Invalid input says what is right: the message goes to the model. */
 export type InputCheck<Input> =
-  | { readonly valid: true; readonly input: Input }
-  | { readonly valid: false; readonly message: string }
+  | {
+      readonly valid: true
+      /** The input, with what the check changed in it. */
+      readonly input: Input
+    }
+  | {
+      readonly valid: false
+      /** What is wrong and what is right, for the model. */
+      readonly message: string
+    }
 
 /** The input of a tool that says no more about it: an object with any fields. */
 export type ToolInput = { readonly [name: string]: unknown }
@@ -116,7 +138,9 @@ export type ToolInput = { readonly [name: string]: unknown }
  * A list of tools is a list of `AnyTool`.
  */
 export interface Tool<Input = ToolInput> {
+  /** Unique among the tools of a run. The model calls the tool by it. */
   readonly name: string
+  /** What the tool does and when to use it, for the model. */
   readonly description: string
   /** JSON Schema of the input, shown to the model. Checked by the loop before anything else sees the call, as far as `compileSchema` knows it. */
   readonly inputSchema: JsonObject
@@ -206,7 +230,9 @@ export interface SpawnContext {
 
 /** What a subagent is to do, and with what. */
 export interface ChildRun {
+  /** The task. */
   readonly prompt: string
+  /** The system prompt; that of the parent when absent. */
   readonly system?: string
   /** Names of the tools that the child may use, of its parent and of its agent tool; all when absent. At the depth where it is the last it starts no agents. */
   readonly tools?: readonly string[]
@@ -228,8 +254,9 @@ export interface ChildRun {
   readonly maxToolCalls?: number
   /** What must hold before it may answer; its parent's goals are not its own. Where they are not met its result is an error. */
   readonly until?: readonly Goal[]
+  // Spec R-BACK-10.
   /**
-   * The call is answered at once, and the agent works beside the run that started it; the model is told of its end (spec R-BACK-10).
+   * The call is answered at once, and the agent works beside the run that started it; the model is told of its end.
    * One that a subagent starts is waited for.
    */
   readonly background?: boolean

@@ -15,10 +15,13 @@ export const journalVersion = 1
 
 /** What stands in every line that other tools read, too. */
 export interface JournalPlace {
+  /** Id of the session. */
   readonly sessionId: string
+  /** Working directory of the session. */
   readonly cwd: string
   /** Of the program that writes. */
   readonly version: string
+  /** Title of the session; absent for none. */
   readonly title?: string
 }
 

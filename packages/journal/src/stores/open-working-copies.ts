@@ -14,6 +14,7 @@ import type { StoreSession, WorkingCopies, WorkingCopy } from './working-copies.
 
 /** A store, and where the files of its sessions are. */
 export interface WorkingCopiesOptions {
+  /** Folder with the files of the sessions. */
   readonly base: string
   /** The store without credentials, for messages. */
   readonly name: string

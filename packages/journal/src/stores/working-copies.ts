@@ -11,12 +11,15 @@ import { sessionStoreVariable } from './store-place.ts'
 export interface StoreSession {
   /** `timestamp` is when it was recorded: ISO 8601 in UTC. */
   append(record: StepRecord, timestamp: string): void
+  /** Resolves when everything that was appended is durable. */
   flush(): Promise<void>
+  /** Releases the session. Everything that was appended is durable then. */
   close(): Promise<void>
 }
 
 /** The file of a session, and what its first line says. */
 export interface WorkingCopy extends JournalPlace {
+  /** Path of the file. */
   readonly path: string
 }
 

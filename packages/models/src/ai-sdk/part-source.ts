@@ -2,6 +2,7 @@ import { startCallScope } from '../http/call-scope.ts'
 import type { CallScope } from '../http/call-scope.ts'
 import type { DeadlineLimits } from '../http/deadlines.ts'
 import type { AiSdkPartReader, AiSdkStream } from './language-model.ts'
+import { unrefTimer } from '../http/host-timer.ts'
 
 export interface SourceOptions extends DeadlineLimits {
   readonly signal: AbortSignal
@@ -132,7 +133,7 @@ const drainParts = 64
 
 async function drain(reader: AiSdkPartReader, cancel: () => void): Promise<void> {
   const timer = setTimeout(cancel, drainMs)
-  timer.unref()
+  unrefTimer(timer)
   try {
     for (let left = drainParts; left > 0; left--) if ((await reader.read()).done) return
     cancel()

@@ -45,7 +45,7 @@ export interface RequestBodyOptions {
 export function createRequestBody(
   options: RequestBodyOptions,
   leftOut: LeftOut = new LeftOut(options.model),
-): (request: ModelRequest) => Uint8Array<ArrayBuffer> {
+): (request: ModelRequest) => Uint8Array {
   const { id, serverTools = [], contextManagement } = options
   const managed =
     contextManagement === undefined ? '' : `,"context_management":${JSON.stringify(wellFormedJson(contextManagement))}`

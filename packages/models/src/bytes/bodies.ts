@@ -12,7 +12,7 @@ import type { WireFormat } from './wire-format.ts'
  *   changes belongs here: another head moves the messages behind it.
  * @param tail Everything after the last message. What changes from request to request belongs here.
  */
-export type Bodies = (head: string, messages: readonly ModelMessage[], tail: string) => Uint8Array<ArrayBuffer>
+export type Bodies = (head: string, messages: readonly ModelMessage[], tail: string) => Uint8Array
 
 /**
  * Bodies of one adapter's requests. A list of messages that grows between requests costs what was added to it. A list

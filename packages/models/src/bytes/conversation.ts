@@ -56,7 +56,7 @@ export class Conversation implements Home {
   }
 
   /** The body of a request, lent until it is given back with `release`. */
-  body(head: string, messages: readonly ModelMessage[], open: readonly Turn[], tail: string): Uint8Array<ArrayBuffer> {
+  body(head: string, messages: readonly ModelMessage[], open: readonly Turn[], tail: string): Uint8Array {
     // C4: without a message there is none either.
     if (open.length === 0 && this.#lastKind === null) return Buffer.from(head + tail)
     const slab = this.#slab

@@ -45,7 +45,7 @@ export class Slab {
     this.#length += grown
   }
 
-  view(start: number, end: number): Uint8Array<ArrayBuffer> {
+  view(start: number, end: number): Uint8Array {
     return this.#bytes.subarray(start, end)
   }
 

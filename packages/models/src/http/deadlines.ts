@@ -1,4 +1,5 @@
 import { ModelError } from '@halting/core'
+import { restartTimer } from './host-timer.ts'
 
 export const defaultRequestTimeoutMs = 600_000
 export const defaultIdleTimeoutMs = 300_000
@@ -32,10 +33,16 @@ export function startDeadlines(limits: DeadlineLimits, onTimeout: (error: ModelE
     onTimeout(new ModelError({ kind: 'timeout', message }))
   }
   let isAnswered = false
-  let news = startTimer(limits.requestTimeoutMs, (limit) =>
-    expire(isAnswered ? `Only keep-alive events arrived for ${limit}.` : `The response did not start within ${limit}.`),
-  )
-  let pieces: NodeJS.Timeout | undefined
+  const startNews = (): Timer =>
+    startTimer(limits.requestTimeoutMs, (limit) =>
+      expire(
+        isAnswered ? `Only keep-alive events arrived for ${limit}.` : `The response did not start within ${limit}.`,
+      ),
+    )
+  const startPieces = (): Timer =>
+    startTimer(limits.idleTimeoutMs, (limit) => expire(`The stream was silent for ${limit}.`))
+  let news = startNews()
+  let pieces: Timer
   let isEnding = false
 
   function dispose(): void {
@@ -45,12 +52,10 @@ export function startDeadlines(limits: DeadlineLimits, onTimeout: (error: ModelE
   return {
     onBytes() {
       isAnswered = true
-      if (pieces === undefined) {
-        pieces = startTimer(limits.idleTimeoutMs, (limit) => expire(`The stream was silent for ${limit}.`))
-      } else pieces.refresh()
+      pieces = pieces === undefined ? startPieces() : restartTimer(pieces, startPieces)
     },
     onProgress() {
-      if (!isEnding) news?.refresh()
+      if (!isEnding && news !== undefined) news = restartTimer(news, startNews)
     },
     onFinishReason() {
       isEnding = true
@@ -62,10 +67,13 @@ export function startDeadlines(limits: DeadlineLimits, onTimeout: (error: ModelE
   }
 }
 
+/** None for a time that no timer can wait. */
+type Timer = NodeJS.Timeout | undefined
+
 /** The longest that Node's timers can wait; above it they fire at once. */
 const maxTimerMs = 2_147_483_647
 
-function startTimer(ms: number, onTimeout: (limit: string) => void): NodeJS.Timeout | undefined {
+function startTimer(ms: number, onTimeout: (limit: string) => void): Timer {
   if (ms > maxTimerMs) return undefined
   return setTimeout(() => onTimeout(ms >= 1000 ? `${ms / 1000} s` : `${ms} ms`), ms)
 }

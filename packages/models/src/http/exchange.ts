@@ -5,6 +5,7 @@ import { ConnectionFailure } from './coded-error.ts'
 import type { DeadlineLimits, Deadlines } from './deadlines.ts'
 import { networkError } from './network-error.ts'
 import type { HttpAnswer, HttpRequest, Transport } from './transport.ts'
+import { unrefTimer } from './host-timer.ts'
 
 export interface ExchangeOptions extends DeadlineLimits {
   readonly signal: AbortSignal
@@ -137,7 +138,7 @@ const drainMs = 250
 async function drain(answer: HttpAnswer): Promise<void> {
   const cancel = (): void => answer.cancel()
   const timer = setTimeout(cancel, drainMs)
-  timer.unref()
+  unrefTimer(timer)
   try {
     let bytesLeft = 65_536
     for (;;) {

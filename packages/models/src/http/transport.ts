@@ -3,7 +3,7 @@ export interface HttpRequest {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   /** Sent by POST, as one buffer that is lent until the answer is let go; without it the request is a GET. */
-  readonly body?: Uint8Array<ArrayBuffer>
+  readonly body?: Uint8Array
 }
 
 export interface AnswerHeaders {

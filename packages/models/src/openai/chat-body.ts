@@ -26,7 +26,7 @@ const fromUser: TurnKind = { ...single }
 const results: TurnKind = { ...single }
 
 /** Bodies of one adapter's requests, each as one buffer; a message is put into JSON once in its life. */
-export function createChatBody(options: ChatBodyOptions): (request: ModelRequest) => Uint8Array<ArrayBuffer> {
+export function createChatBody(options: ChatBodyOptions): (request: ModelRequest) => Uint8Array {
   const { model, outputLimitField, asksForUsage } = options
   const bodies = createBodies({
     render(message) {

@@ -72,7 +72,7 @@ const single: TurnKind = { opening: '', closing: '', merges: false, takesBreakpo
  * Nothing is stored at the service: every request has the whole conversation, and what the model thought comes back
  * encrypted and goes along with it.
  */
-export function createResponsesBody(options: ResponsesBodyOptions): (request: ModelRequest) => Uint8Array<ArrayBuffer> {
+export function createResponsesBody(options: ResponsesBodyOptions): (request: ModelRequest) => Uint8Array {
   const { freeform, id, refused, ownReasoning } = options
   const freeformResults = createFreeformResults()
   const isReadable = (item: JsonObject): boolean => ownReasoning.has(item, refused.carriedReasoning)

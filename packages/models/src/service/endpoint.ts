@@ -33,8 +33,8 @@ export interface ServiceOptions {
   /** Most characters that one event of a stream, or an answer that comes whole, may have; 64 million when absent. */
   readonly maxEventLength?: number | undefined
   /**
-   * Makes the requests. Without it `node:http` does, through the proxy that the environment names. A body is lent: one that
-   * is kept beyond the call, to send it again by itself, must be copied.
+   * Makes the requests. Without it `node:http` does, through the proxy that the environment names; in browsers and on the edge the `fetch` of the host.
+   * A body is lent: one that is kept beyond the call, to send it again by itself, must be copied.
    */
   readonly fetch?: typeof globalThis.fetch | undefined
 }

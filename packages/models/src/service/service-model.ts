@@ -31,9 +31,9 @@ export interface Protocol {
   readonly labels: ServiceLabels
   /** Knows the secrets that the model is reached by: nothing that is told leaves without it. */
   readonly redactor: Redactor
-  body(request: ModelRequest): Uint8Array<ArrayBuffer>
+  body(request: ModelRequest): Uint8Array
   /** Nobody will read this body any more. */
-  release(body: Uint8Array<ArrayBuffer>): void
+  release(body: Uint8Array): void
   reader(request: ModelRequest, emit: (update: ModelUpdate) => void): StreamReader
   /**
    * What to speak instead, where the service refused something that it need not be sent; undefined where there is no

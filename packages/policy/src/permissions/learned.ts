@@ -7,7 +7,6 @@ import type { PermissionMode, RuleBook } from './rule-book.ts'
 export type RuleUpdate = Extract<
   PermissionUpdate,
   {
-    /** The rules of the update. */
     readonly rules: unknown
   }
 >

@@ -39,7 +39,6 @@ export interface WallOptions {
   readonly means: Extract<
     WallMeans,
     {
-      /** One of the means that confine. */
       readonly kind: 'landlock' | 'bubblewrap'
     }
   >

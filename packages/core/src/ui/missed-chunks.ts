@@ -1,0 +1,57 @@
+import { positionOf, setEventId, type StreamPosition } from './event-ids.ts'
+import type { PlacedChunk } from './ui-translator.ts'
+
+/**
+ * What a client that comes back still needs of all chunks of a run. One that has read up to a chunk that the record gives goes on behind it. One that stopped
+ * in between, in the middle of a text, is told to forget the step that it is in (`reset-step`), and gets that step again: no text is shown twice.
+ */
+export class MissedChunks {
+  #after: StreamPosition | undefined
+  #isSending = false
+  /** Where the current step began. */
+  #begin = 1
+  /** What was sent since then. */
+  #step: PlacedChunk[] = []
+
+  constructor(after: string | undefined) {
+    this.#after = after === undefined ? undefined : positionOf(after)
+    this.#isSending = this.#after === undefined
+  }
+
+  take(item: PlacedChunk): readonly PlacedChunk[] {
+    const after = this.#after
+    if (this.#isSending || after === undefined) return [item]
+    if (item.runId !== after.runId) return this.#send([item])
+    if (item.step > after.step || (item.step === after.step && item.part > 0))
+      return this.#send(after.part > 0 ? [this.#reset(item), ...this.#step, item] : [item])
+    if (item.chunk.type === 'start' || item.chunk.type === 'start-step') {
+      this.#step = []
+      this.#begin = item.step
+    } else this.#step.push(item)
+    // The process that sent it ended, and may have told what never got on record.
+    if (item.step === after.step && item.isRetold) this.#after = { ...after, part: 1 }
+    return []
+  }
+
+  /** There are no more chunks. A client that claims to have more than there is has its last step wrong. */
+  end(): readonly PlacedChunk[] {
+    const last = this.#step.at(-1)
+    const after = this.#after
+    if (this.#isSending || after === undefined || last === undefined) return []
+    return after.step > last.step || after.part > 0 ? [this.#reset(last), ...this.#step] : []
+  }
+
+  #send(items: readonly PlacedChunk[]): readonly PlacedChunk[] {
+    this.#isSending = true
+    this.#step = []
+    return items
+  }
+
+  /** A client that gets no further than this comes back for the same. */
+  #reset({ runId }: PlacedChunk): PlacedChunk {
+    const chunk = { type: 'reset-step' } as const
+    const placed = { chunk, runId, step: this.#begin, part: 1, isRetold: false }
+    setEventId(chunk, placed)
+    return placed
+  }
+}

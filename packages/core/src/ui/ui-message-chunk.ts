@@ -1,0 +1,129 @@
+import type { StopCategory } from '../endings/reason.ts'
+import type { EndingReason } from '../endings/ending.ts'
+import type { RunEvent } from '../events.ts'
+import type { Json } from '../json.ts'
+import type { Usage } from '../messages.ts'
+
+/** Data parts of a run in a UI message stream: the payload of each `data-…` part by its type. */
+export interface HaltingDataParts {
+  /** Transient: a reply of the model is complete. */
+  readonly 'data-halting-reply': {
+    /** Id of the message in the conversation. */
+    readonly messageId: string
+    /** Id of the model that wrote it. */
+    readonly model: string
+    /** Tokens of the reply. */
+    readonly usage: Usage
+    /** Why the model ended it, in the words of the service. */
+    readonly stopReason: string | null
+  }
+  /** Transient: cost, tokens and time of the run so far, and what is left of its limits. */
+  readonly 'data-halting-figures': Omit<Extract<RunEvent, { readonly type: 'figures' }>, 'type'>
+  /** Transient: progress of a tool while it runs. */
+  readonly 'data-halting-progress': {
+    /** Id of the call. */
+    readonly toolCallId: string
+    /** Name of the tool. */
+    readonly toolName: string
+    /** What the tool reported. */
+    readonly data: Json
+  }
+  /** Transient: what a subagent does for a call. */
+  readonly 'data-halting-agent': {
+    /** Id of the call that started the subagent. */
+    readonly toolCallId: string
+    /** Name of the kind of subagent. */
+    readonly agentType: string
+    /** What it is doing. */
+    readonly activity: AgentActivity
+  }
+  /** Transient: a sentence for a person. */
+  readonly 'data-halting-notice': {
+    /** The sentence. */
+    readonly message: string
+  }
+  /** A message that a person added while the run was going on. */
+  readonly 'data-halting-message': {
+    /** Id of the message in the conversation. */
+    readonly messageId: string
+    /** Its text. */
+    readonly text: string
+  }
+  /** How the run ended; once, as the last part of the message. */
+  readonly 'data-halting-ending': {
+    /** Which ending. */
+    readonly reason: EndingReason
+    /** Its category. */
+    readonly category: StopCategory
+    /** One sentence for a person. */
+    readonly message: string
+    /** US dollars that the run has cost, subagents included. */
+    readonly costUsd: number
+    /** Turns of the run. */
+    readonly turns: number
+    /** Tokens of the run, subagents included. */
+    readonly totalTokens: number
+  }
+}
+
+/** What a subagent does: a step of it in short, for display. */
+export type AgentActivity =
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'tool_start' | 'tool_end'; readonly toolCallId: string; readonly toolName: string }
+  | {
+      readonly type: 'approval'
+      readonly approvalId: string
+      readonly toolCallId: string
+      readonly toolName: string
+      readonly input: unknown
+      readonly message: string
+    }
+  | { readonly type: 'end'; readonly reason: EndingReason }
+
+type DataChunk = {
+  readonly [Type in keyof HaltingDataParts]: {
+    readonly type: Type
+    readonly id?: string
+    readonly data: HaltingDataParts[Type]
+    readonly transient?: boolean
+  }
+}[keyof HaltingDataParts]
+
+/** A chunk of the UI message stream of the AI SDK 7, as far as runs have them: `UIMessageChunk` of `ai` accepts each. */
+export type UIMessageChunk =
+  | { readonly type: 'start'; readonly messageId: string }
+  | { readonly type: 'start-step' | 'finish-step' | 'reset-step' }
+  | { readonly type: 'text-start' | 'text-end' | 'reasoning-start' | 'reasoning-end'; readonly id: string }
+  | { readonly type: 'text-delta' | 'reasoning-delta'; readonly id: string; readonly delta: string }
+  | { readonly type: 'tool-input-start'; readonly toolCallId: string; readonly toolName: string }
+  | { readonly type: 'tool-input-delta'; readonly toolCallId: string; readonly inputTextDelta: string }
+  | {
+      readonly type: 'tool-input-available'
+      readonly toolCallId: string
+      readonly toolName: string
+      readonly input: unknown
+      readonly providerExecuted?: true
+    }
+  | {
+      readonly type: 'tool-approval-request'
+      readonly approvalId: string
+      readonly toolCallId: string
+      readonly reason: string
+    }
+  | {
+      readonly type: 'tool-output-available'
+      readonly toolCallId: string
+      readonly output: unknown
+      readonly providerExecuted?: true
+    }
+  | { readonly type: 'tool-output-error'; readonly toolCallId: string; readonly errorText: string }
+  | { readonly type: 'tool-output-denied'; readonly toolCallId: string }
+  | { readonly type: 'source-url'; readonly sourceId: string; readonly url: string; readonly title?: string }
+  | { readonly type: 'file'; readonly url: string; readonly mediaType: string }
+  | { readonly type: 'abort'; readonly reason: string }
+  | { readonly type: 'error'; readonly errorText: string }
+  | {
+      readonly type: 'finish'
+      readonly finishReason: 'stop' | 'length' | 'content-filter' | 'tool-calls' | 'error' | 'other'
+    }
+  | DataChunk

@@ -1,0 +1,308 @@
+import type { EndingReason } from '../endings/ending.ts'
+import { endings } from '../endings/table.ts'
+import type { RunEvent } from '../events.ts'
+import { textOf, type AssistantMessage, type ContentBlock, type ToolResultBlock } from '../messages.ts'
+import type { TranscriptEntry } from '../transcript.ts'
+import { setEventId } from './event-ids.ts'
+import { chunksOfBlock, LiveReply } from './reply-chunks.ts'
+import type { AgentActivity, HaltingDataParts, UIMessageChunk } from './ui-message-chunk.ts'
+
+export interface UITranslatorOptions {
+  /** Id of the message; that of the run when absent. */
+  readonly messageId?: string | undefined
+  readonly sendReasoning: boolean
+  /** The client has the message already: calls of earlier runs are parts of it. */
+  readonly continuesMessage: boolean
+}
+
+/** A chunk, and what it is to a client that comes back. */
+export interface PlacedChunk {
+  readonly chunk: UIMessageChunk
+  readonly runId: string
+  /** The number of the last chunk that the record alone gives, this one included. */
+  readonly step: number
+  /** 0 for one that the record alone gives. */
+  readonly part: number
+  /** Of a turn that was open when its process ended: what clients were told of it then may be something else. */
+  readonly isRetold: boolean
+}
+
+/**
+ * Makes UI message chunks of the events of one run.
+ * U1: the chunks with `part` 0 are the same, in the same order, whether live events are there or not.
+ * U2: a client that has read up to any of these has the same message, however the texts before it arrived.
+ * U3: a text that is not part of the conversation, such as that of an attempt that failed, is taken back by `reset-step`.
+ */
+export class UITranslator {
+  readonly #options: UITranslatorOptions
+  #runId = ''
+  #step = 0
+  #part = 0
+  #isStepOpen = false
+  #isRetold = false
+  /**
+   * The last chunk before a step of which nothing is to be seen yet. Readers store a message when they show something new, so one that leaves now has not got
+   * the beginning of the step.
+   */
+  #seen: number | undefined
+  #live: LiveReply | undefined
+  readonly #calls = new Set<string>()
+  readonly #answered = new Set<string>()
+  readonly #asked = new Set<string>()
+
+  constructor(options: UITranslatorOptions) {
+    this.#options = options
+  }
+
+  take(event: RunEvent): readonly PlacedChunk[] {
+    switch (event.type) {
+      case 'run_start':
+        return this.#start(event)
+      case 'turn_start':
+        return [...this.#endStep(), ...this.#beginStep()]
+      case 'model_start':
+        return this.#takeBack()
+      case 'model_update': {
+        this.#live ??= new LiveReply(event.entryId, this.#options.sendReasoning)
+        return this.#live.take(event.update).map((chunk) => this.#between(chunk))
+      }
+      case 'message':
+        return this.#entry(event.entry)
+      case 'tool_start':
+        return this.#callOfBefore(event)
+      case 'approval_needed':
+        return this.#approval(event)
+      case 'tool_end':
+        return this.#output(event.callId, event.output, event.isError, event.status === 'denied')
+      case 'tool_update': {
+        const { callId: toolCallId, name: toolName, data } = event
+        return [this.#passing('data-halting-progress', { toolCallId, toolName, data })]
+      }
+      case 'figures': {
+        const { type: _, ...figures } = event
+        return [this.#passing('data-halting-figures', figures)]
+      }
+      case 'notice':
+        return [this.#passing('data-halting-notice', { message: event.message })]
+      case 'agent': {
+        const { callId: toolCallId, agentType } = event
+        const activity = activityOf(event.event)
+        return activity === undefined ? [] : [this.#passing('data-halting-agent', { toolCallId, agentType, activity })]
+      }
+      case 'lap': {
+        const end = this.#endStep()
+        this.#isRetold = false
+        return end
+      }
+      case 'run_end':
+        return this.#end(event)
+      default:
+        return []
+    }
+  }
+
+  #start({ run, isResumed }: Extract<RunEvent, { readonly type: 'run_start' }>): readonly PlacedChunk[] {
+    this.#isRetold = isResumed === true
+    // A process that resumes the run tells its start again.
+    if (this.#step > 0) return []
+    this.#runId = run.runId
+    return [this.#counted({ type: 'start', messageId: this.#options.messageId ?? run.runId })]
+  }
+
+  #beginStep(): readonly PlacedChunk[] {
+    this.#isStepOpen = true
+    this.#live = undefined
+    return [this.#counted({ type: 'start-step' })]
+  }
+
+  #endStep(): readonly PlacedChunk[] {
+    if (!this.#isStepOpen) return []
+    this.#isStepOpen = false
+    const back = this.#takeBack()
+    return [...back, this.#counted({ type: 'finish-step' })]
+  }
+
+  /** U3: nothing of the reply that streams became part of the conversation. */
+  #takeBack(): readonly PlacedChunk[] {
+    const live = this.#live
+    this.#live = undefined
+    return live === undefined || live.isEmpty ? [] : [this.#between({ type: 'reset-step' })]
+  }
+
+  #entry(entry: TranscriptEntry): readonly PlacedChunk[] {
+    if (entry.kind === 'assistant')
+      // A message about a failure is for people: the ending has it.
+      return entry.error === undefined ? this.#reply(entry.id, entry.message) : []
+    if (entry.kind !== 'user') return []
+    const { content } = entry.message
+    if (entry.origin === 'tool_results' && typeof content !== 'string')
+      return content
+        .filter(isResult)
+        .flatMap((block) => this.#output(block.tool_use_id, block.content, block.is_error === true, false))
+    if (entry.origin !== 'steer' && entry.origin !== 'follow_up') return []
+    return [
+      this.#counted({
+        type: 'data-halting-message',
+        id: entry.id,
+        data: { messageId: entry.id, text: textOf(content) },
+      }),
+    ]
+  }
+
+  #reply(entryId: string, message: AssistantMessage): readonly PlacedChunk[] {
+    const { content } = message
+    const live = this.#live
+    this.#live = undefined
+    const sent: PlacedChunk[] = []
+    if (live === undefined || !live.isWhole(content)) {
+      if (live?.isEmpty === false) sent.push(this.#between({ type: 'reset-step' }))
+      for (const [index, block] of content.entries()) {
+        const chunks = chunksOfBlock(block, `${entryId}:${index}`, this.#options.sendReasoning)
+        sent.push(...chunks.map((chunk) => this.#between(chunk)))
+      }
+    }
+    for (const block of content) if (block.type === 'tool_use' && 'id' in block) this.#calls.add(block.id)
+    const { model, usage, stop_reason: stopReason } = message
+    const data = { messageId: entryId, model, usage, stopReason }
+    return [...sent, this.#counted({ type: 'data-halting-reply', data, transient: true })]
+  }
+
+  /** A call that an earlier run left: a client that does not continue its message has no part for it. */
+  #callOfBefore({ callId, name, input }: Extract<RunEvent, { readonly type: 'tool_start' }>): readonly PlacedChunk[] {
+    if (this.#calls.has(callId)) return []
+    this.#calls.add(callId)
+    if (this.#options.continuesMessage) return []
+    return [this.#counted({ type: 'tool-input-available', toolCallId: callId, toolName: name, input })]
+  }
+
+  #approval(event: Extract<RunEvent, { readonly type: 'approval_needed' }>): readonly PlacedChunk[] {
+    const { callId: toolCallId, name, input, message: reason, key } = event
+    const before = this.#callOfBefore({ type: 'tool_start', callId: toolCallId, name, input })
+    this.#asked.add(toolCallId)
+    return [
+      ...before,
+      this.#counted({ type: 'tool-approval-request', approvalId: key ?? toolCallId, toolCallId, reason }),
+    ]
+  }
+
+  #output(
+    toolCallId: string,
+    output: string | readonly ContentBlock[],
+    isError: boolean,
+    isDenied: boolean,
+  ): readonly PlacedChunk[] {
+    if (this.#answered.has(toolCallId) || !this.#calls.has(toolCallId)) return []
+    this.#answered.add(toolCallId)
+    // The part of a call that was never asked about has no place for a refusal.
+    if (isDenied && this.#asked.has(toolCallId)) return [this.#counted({ type: 'tool-output-denied', toolCallId })]
+    return [
+      this.#counted(
+        isError
+          ? { type: 'tool-output-error', toolCallId, errorText: textOf(output) }
+          : { type: 'tool-output-available', toolCallId, output },
+      ),
+    ]
+  }
+
+  #end({ terminal }: Extract<RunEvent, { readonly type: 'run_end' }>): readonly PlacedChunk[] {
+    const { reason, signal, costUsd, totalTokens, summary } = terminal
+    const { message } = signal
+    const data = { reason, category: signal.reason, message, costUsd, turns: summary.turns, totalTokens }
+    const failed: readonly UIMessageChunk[] = isFailure(reason)
+      ? [{ type: 'error', errorText: message }]
+      : isAbort(reason)
+        ? [{ type: 'abort', reason: message }]
+        : []
+    return [
+      ...this.#endStep(),
+      this.#counted({ type: 'data-halting-ending', id: 'ending', data }),
+      ...failed.map((chunk) => this.#counted(chunk)),
+      this.#counted({ type: 'finish', finishReason: finishReasonOf(reason) }),
+    ]
+  }
+
+  #passing<Type extends keyof HaltingDataParts>(type: Type, data: HaltingDataParts[Type]): PlacedChunk {
+    // Type and data belong together, which the union cannot show for one that is not known.
+    return this.#between({ type, data, transient: true } as UIMessageChunk)
+  }
+
+  #counted(chunk: UIMessageChunk): PlacedChunk {
+    this.#step++
+    this.#part = 0
+    return this.#placed(chunk, 0)
+  }
+
+  #between(chunk: UIMessageChunk): PlacedChunk {
+    this.#part++
+    return this.#placed(chunk, this.#part)
+  }
+
+  #placed(chunk: UIMessageChunk, part: number): PlacedChunk {
+    const placed = { chunk, runId: this.#runId, step: this.#step, part, isRetold: this.#isRetold }
+    if (chunk.type === 'start-step') this.#seen ??= this.#step - 1
+    else if (isVisible(chunk)) this.#seen = undefined
+    setEventId(chunk, this.#seen === undefined ? placed : { ...placed, step: this.#seen, part: 0 })
+    return placed
+  }
+}
+
+/** Whether a reader shows the message anew for it. */
+function isVisible(chunk: UIMessageChunk): boolean {
+  switch (chunk.type) {
+    case 'start-step':
+    case 'finish-step':
+    case 'finish':
+    case 'abort':
+    case 'error':
+      return false
+    default:
+      return !('transient' in chunk && chunk.transient === true)
+  }
+}
+
+function isResult(block: ContentBlock): block is ToolResultBlock {
+  return block.type === 'tool_result'
+}
+
+/** What a subagent does, in short; undefined for what nobody watches. */
+function activityOf(event: RunEvent): AgentActivity | undefined {
+  switch (event.type) {
+    case 'tool_start':
+    case 'tool_end':
+      return { type: event.type, toolCallId: event.callId, toolName: event.name }
+    case 'message': {
+      const text = event.entry.kind === 'assistant' ? textOf(event.entry.message.content) : ''
+      return text === '' ? undefined : { type: 'text', text }
+    }
+    case 'approval_needed': {
+      const { callId: toolCallId, name: toolName, input, message, key } = event
+      return { type: 'approval', approvalId: key ?? toolCallId, toolCallId, toolName, input, message }
+    }
+    case 'run_end':
+      return { type: 'end', reason: event.terminal.reason }
+    default:
+      return undefined
+  }
+}
+
+/** It was cut, by a person or by a client that left. */
+export function isAbort(reason: EndingReason): boolean {
+  const { category, manner } = endings[reason]
+  return category === 'user_requested' && manner === 'immediate'
+}
+
+/** The run could not do its work, as opposed to being stopped by a limit, a person or a rule. */
+export function isFailure(reason: EndingReason): boolean {
+  return endings[reason].category === 'error'
+}
+
+type FinishReason = Extract<UIMessageChunk, { readonly type: 'finish' }>['finishReason']
+
+function finishReasonOf(reason: EndingReason): FinishReason {
+  if (reason === 'refusal') return 'content-filter'
+  if (reason === 'needs_approval') return 'tool-calls'
+  if (isFailure(reason)) return 'error'
+  const { category, subtype } = endings[reason]
+  if (category === 'token_limit') return 'length'
+  return subtype === 'success' ? 'stop' : 'other'
+}

@@ -1,0 +1,134 @@
+// `toSse`: any text survives, ids go with the chunks, silence is filled, and a client that leaves is noticed.
+import { DefaultChatTransport, type UIMessage } from 'ai'
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { streamRun, startRun } from '../../src/index.ts'
+import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
+import { shareRun, sseHeaders, toSse, toUIMessageStream } from '../../src/ui/index.ts'
+import { tick } from '../support/harness.ts'
+import { collected, sentBy } from './support.ts'
+
+function streamOf<Item>(items: readonly Item[]): ReadableStream<Item> {
+  return new ReadableStream({
+    start(controller) {
+      for (const item of items) controller.enqueue(item)
+      controller.close()
+    },
+  })
+}
+
+/** The part of the client of `ai` that reads bytes. */
+class WireReader extends DefaultChatTransport<UIMessage> {
+  read(bytes: ReadableStream<Uint8Array>): ReadableStream<object> {
+    return this.processResponseStream(bytes)
+  }
+}
+
+async function textOf(bytes: ReadableStream<Uint8Array>): Promise<string> {
+  return Buffer.concat(await collected(bytes)).toString('utf8')
+}
+
+const textOfRun = (text: string) =>
+  streamRun(startRun({ prompt: 'go' }), {
+    model: scriptedModel([text]),
+    clock: createFakeClock({ autoAdvance: true }),
+  })
+
+describe('a stream as server-sent events', () => {
+  test('has an event with its id for each chunk', async () => {
+    const shared = shareRun(textOfRun('Hi'))
+    const sent = await sentBy(toUIMessageStream(shared))
+    await shared.done
+    const late = await sentBy(toUIMessageStream(shared))
+    expect(late.length).toBeLessThanOrEqual(sent.length)
+    const text = await textOf(toSse(toUIMessageStream(shared)))
+    expect(text).toBe(late.map(({ id, chunk }) => `id: ${id}\ndata: ${JSON.stringify(chunk)}\n\n`).join(''))
+    expect(text.startsWith('id: run1:1\ndata: {"type":"start","messageId":"run1"}\n\n')).toBe(true)
+  })
+
+  test('ends with what is to be the last', async () => {
+    expect(await textOf(toSse(streamOf([{ a: 1 }]), { done: '[DONE]' }))).toBe('data: {"a":1}\n\ndata: [DONE]\n\n')
+  })
+
+  test('carries any text: line ends, U+2028, nulls, lone surrogates, the syntax of events', async () => {
+    const text = fc.oneof(
+      fc.string({ unit: 'binary' }),
+      fc
+        .array(
+          fc.constantFrom(
+            '\n',
+            '\r',
+            '\r\n',
+            '\u2028',
+            '\u2029',
+            '\u0000',
+            '\ud800',
+            '\udc00',
+            'data: x\n\n',
+            ':',
+            'id: 1\n',
+          ),
+        )
+        .map((parts) => parts.join('')),
+    )
+    await fc.assert(
+      fc.asyncProperty(text, text, async (given, id) => {
+        const item = { type: 'error', errorText: given } as const
+        const bytes = toSse(streamOf([item, item]), { idOf: () => id })
+        expect(await collected(new WireReader().read(bytes))).toEqual([item, item])
+      }),
+      { numRuns: 200 },
+    )
+  })
+
+  test('has as many lines as events for 2.5 MB of output', async () => {
+    const item = { type: 'tool-output-available', toolCallId: 'a', output: '\n'.repeat(2_500_000) }
+    const text = await textOf(toSse(streamOf([item])))
+    expect(text.split('\n').length).toBe(3)
+    expect(JSON.parse(text.slice('data: '.length))).toEqual(item)
+  })
+
+  test('fills silence with comments, and stops with the stream', async () => {
+    const clock = createFakeClock({})
+    let controller: ReadableStreamDefaultController<object> | undefined
+    const items = new ReadableStream<object>({ start: (given) => void (controller = given) })
+    const reader = toSse(items, { heartbeatMs: 1_000, clock }).getReader()
+    const lines: string[] = []
+    const reading = (async () => {
+      for (let next = await reader.read(); !next.done; next = await reader.read())
+        lines.push(Buffer.from(next.value).toString())
+    })()
+    await tick()
+    for (let beat = 0; beat < 2; beat++) {
+      await clock.advance(1_000)
+      await tick()
+    }
+    controller?.enqueue({ a: 1 })
+    await tick()
+    controller?.close()
+    await reading
+    await clock.advance(10_000)
+    expect(lines).toEqual([': heartbeat\n\n', ': heartbeat\n\n', 'data: {"a":1}\n\n'])
+  })
+
+  test('refuses an interval that would not end', () => {
+    for (const heartbeatMs of [0, -1, Number.NaN, 0.5])
+      expect(() => toSse(streamOf([]), { heartbeatMs })).toThrow('heartbeatMs')
+  })
+
+  test('tells the run that the client has left', async () => {
+    const run = streamRun(startRun({ prompt: 'go' }), {
+      model: scriptedModel([{ hang: true }]),
+      clock: createFakeClock({}),
+    })
+    const reader = toSse(toUIMessageStream(run)).getReader()
+    await reader.read()
+    await reader.cancel()
+    expect((await run.result).reason).toBe('abandoned')
+  })
+
+  test('is named to clients and proxies', () => {
+    expect(sseHeaders['content-type']).toBe('text/event-stream; charset=utf-8')
+    expect(sseHeaders['x-vercel-ai-ui-message-stream']).toBe('v1')
+  })
+})

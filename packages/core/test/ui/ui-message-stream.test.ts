@@ -1,0 +1,356 @@
+// `toUIMessageStream`: the reader of `ai` builds the right message, and a client that comes back builds the same, wherever it was cut off.
+import * as fc from 'fast-check'
+import type { UIMessage } from 'ai'
+import { describe, expect, test } from 'vitest'
+import { resume, type RunOptions } from '../../src/index.ts'
+import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
+import { eventIdOf, recordedEvents, shareRun, toUIMessageStream, type UIMessageChunk } from '../../src/ui/index.ts'
+import { calls, reader, tool, until } from '../support/harness.ts'
+import { checkedChunks, collected, eventsOf, messageOf, sentBy, started, type Sent } from './support.ts'
+
+const script: readonly ScriptedReply[] = [
+  {
+    thinking: 'Hm.',
+    text: 'I look.',
+    toolCalls: [
+      { id: 'a', name: 'Look', input: { at: 'a' } },
+      { id: 'b', name: 'Write', input: {} },
+    ],
+  },
+  { text: 'Again.', toolCalls: [{ id: 'c', name: 'Fail', input: { n: [1, 2] } }] },
+  'It is done.',
+]
+
+const options = (replies: readonly ScriptedReply[] = script): RunOptions => ({
+  model: scriptedModel(replies),
+  clock: createFakeClock({ autoAdvance: true }),
+  tools: [
+    reader('Look', 'seen'),
+    tool('Write', 'written'),
+    tool('Fail', () => {
+      throw new Error('no luck')
+    }),
+  ],
+})
+
+const typesOf = (chunks: readonly UIMessageChunk[]): readonly string[] =>
+  chunks.map(({ type }) => type).filter((type) => type !== 'data-halting-figures')
+
+describe('a run as a UI message stream', () => {
+  test('has text, reasoning, inputs in pieces, outputs, errors, figures and the ending', async () => {
+    const chunks = await collected(toUIMessageStream(started(options()).run))
+    await checkedChunks(chunks)
+    expect(typesOf(chunks).join(' ')).toBe(
+      [
+        'start start-step reasoning-start reasoning-delta',
+        'reasoning-end text-start text-delta text-end',
+        'tool-input-start tool-input-delta tool-input-delta tool-input-available',
+        'tool-input-start tool-input-delta tool-input-delta tool-input-available',
+        'data-halting-reply tool-output-available tool-output-available finish-step',
+        'start-step text-start text-delta text-end',
+        'tool-input-start tool-input-delta tool-input-delta tool-input-available',
+        'data-halting-reply tool-output-error finish-step start-step',
+        'text-start text-delta text-end data-halting-reply',
+        'finish-step data-halting-ending finish',
+      ].join(' '),
+    )
+    const figures = chunks.filter(({ type }) => type === 'data-halting-figures')
+    expect(figures.length).toBeGreaterThan(2)
+    expect(figures.every((chunk) => 'transient' in chunk && chunk.transient === true)).toBe(true)
+  })
+
+  test('makes the message that a page shows', async () => {
+    const message = await messageOf(await collected(toUIMessageStream(started(options()).run, { messageId: 'm1' })))
+    expect(message?.id).toBe('m1')
+    expect(message?.parts).toMatchObject([
+      { type: 'step-start' },
+      { type: 'reasoning', text: 'Hm.', state: 'done' },
+      { type: 'text', text: 'I look.', state: 'done' },
+      { type: 'tool-Look', state: 'output-available', input: { at: 'a' }, output: 'seen' },
+      { type: 'tool-Write', state: 'output-available', input: {}, output: 'written' },
+      { type: 'step-start' },
+      { type: 'text', text: 'Again.' },
+      { type: 'tool-Fail', state: 'output-error', input: { n: [1, 2] }, errorText: 'no luck' },
+      { type: 'step-start' },
+      { type: 'text', text: 'It is done.' },
+      { type: 'data-halting-ending', data: { reason: 'completed', category: 'completed', turns: 3 } },
+    ])
+  })
+
+  test('takes back what an attempt said that failed', async () => {
+    const said: ScriptedReply = { hang: true, text: 'Half of' }
+    const run = started(options([said])).run
+    const chunks: UIMessageChunk[] = []
+    for await (const chunk of toUIMessageStream(run) as unknown as AsyncIterable<UIMessageChunk>) {
+      chunks.push(chunk)
+      if (chunk.type === 'text-delta') run.abort('user')
+    }
+    const message = await messageOf(chunks)
+    const texts = message?.parts.flatMap((part) => (part.type === 'text' ? [part.text] : []))
+    expect(texts).toEqual(['Half of'])
+    expect(typesOf(chunks).slice(-3)).toEqual(['data-halting-ending', 'abort', 'finish'])
+  })
+
+  test('tells of a failure as an error, behind the ending', async () => {
+    const error = { kind: 'invalid_request', message: 'bad', status: 400, retryable: false } as const
+    const chunks = await collected(toUIMessageStream(started(options([{ error }])).run))
+    await checkedChunks(chunks)
+    expect(typesOf(chunks).slice(-3)).toEqual(['data-halting-ending', 'error', 'finish'])
+    expect(chunks.at(-1)).toEqual({ type: 'finish', finishReason: 'error' })
+  })
+
+  test('leaves out what the model thinks where that is not wanted', async () => {
+    const chunks = await collected(toUIMessageStream(started(options()).run, { sendReasoning: false }))
+    expect(typesOf(chunks).filter((type) => type.startsWith('reasoning'))).toEqual([])
+    const whole = await messageOf(chunks)
+    expect(whole?.parts[1]).toMatchObject({ type: 'text', text: 'I look.' })
+  })
+
+  test('refuses what is no run', () => {
+    expect(() => toUIMessageStream(undefined as never)).toThrow('such as streamRun')
+    expect(() => toUIMessageStream({} as never)).toThrow('such as streamRun')
+    expect(() => toUIMessageStream('a run' as never)).toThrow('such as streamRun')
+  })
+})
+
+describe('an approval', () => {
+  const asking = (): RunOptions => ({
+    ...options([calls('Write'), 'ok']),
+    onAsk: 'wait',
+    permissions: { denies: () => undefined, decide: () => ({ behavior: 'ask', message: 'May it?' }) },
+  })
+
+  test.each(['allow', 'deny'] as const)('that is answered %s by another request', async (behavior) => {
+    const { run } = started(asking())
+    const chunks: UIMessageChunk[] = []
+    for await (const chunk of toUIMessageStream(run) as unknown as AsyncIterable<UIMessageChunk>) {
+      chunks.push(chunk)
+      if (chunk.type !== 'tool-approval-request') continue
+      expect(chunk.reason).toBe('May it?')
+      run.answer(chunk.approvalId, behavior === 'allow' ? { behavior } : { behavior, message: 'no' })
+    }
+    const message = await messageOf(chunks)
+    const state = behavior === 'allow' ? 'output-available' : 'output-denied'
+    expect(message?.parts[1]).toMatchObject({ type: 'tool-Write', state, approval: { requestReason: 'May it?' } })
+  })
+
+  test('that ends the run is asked for by the id of its call', async () => {
+    const chunks = await collected(toUIMessageStream(started({ ...asking(), onAsk: 'end' }).run))
+    expect(chunks.find(({ type }) => type === 'tool-approval-request')).toMatchObject({ approvalId: 'call_0_0' })
+    expect(chunks.at(-1)).toEqual({ type: 'finish', finishReason: 'tool-calls' })
+  })
+})
+
+/** What matters of a message to a person: without what only this process knows of it. */
+const shown = (message: UIMessage | undefined): unknown => JSON.parse(JSON.stringify(message ?? null))
+
+/** Without the figures of the ending: what a kill interrupts is charged. */
+const said = (message: unknown): string => JSON.stringify(message).replace(/"totalTokens":\d+/, '')
+
+/** What a client that was cut off after some chunks has when it has read the rest. */
+async function continued(before: readonly Sent[], rest: ReadableStream<UIMessageChunk>): Promise<unknown> {
+  const first = before.length === 0 ? undefined : await messageOf(before.map(({ chunk }) => chunk))
+  return shown(await messageOf(await collected(rest), first))
+}
+
+describe('a client that comes back', () => {
+  test('builds the same message, wherever it was cut off: from the record', async () => {
+    const { run, steps } = started(options())
+    const sent = await sentBy(toUIMessageStream(run))
+    const whole = shown(await messageOf(sent.map(({ chunk }) => chunk)))
+    const events = await recordedEvents(steps.records, options())
+    for (let cut = 0; cut <= sent.length; cut++) {
+      const before = sent.slice(0, cut)
+      const rest = toUIMessageStream(events, { after: before.at(-1)?.id })
+      expect([cut, await continued(before, rest)]).toEqual([cut, whole])
+    }
+  })
+
+  test('gets the same ids from the record as it would have live, but for what is in pieces', async () => {
+    const { run, steps } = started(options())
+    const counted = (all: readonly Sent[]): unknown => all.filter(({ id }) => !id.includes('.'))
+    const live = await sentBy(toUIMessageStream(run))
+    const events = await recordedEvents(steps.records, options())
+    expect(counted(await sentBy(toUIMessageStream(events)))).toEqual(counted(live))
+    expect(live.every(({ id }) => id.startsWith('run1:'))).toBe(true)
+  })
+
+  test('may be cut off again and again: any run, any cuts', async () => {
+    const text = fc.string({ unit: 'binary', maxLength: 12 })
+    const reply = fc.record({
+      thinking: fc.option(text, { nil: undefined }),
+      text: fc.option(text, { nil: undefined }),
+      toolCalls: fc.array(
+        fc.record({ name: fc.constantFrom('Look', 'Write', 'Fail', 'None'), input: fc.dictionary(text, text) }),
+        {
+          maxLength: 2,
+        },
+      ),
+    })
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(reply, { maxLength: 3 }),
+        fc.array(fc.nat(60), { maxLength: 5 }),
+        async (replies, cuts) => {
+          const given = (): RunOptions => options([...(replies as readonly ScriptedReply[]), 'end'])
+          const { run, steps } = started(given())
+          const shared = shareRun(run)
+          const sent = await sentBy(toUIMessageStream(shared))
+          const whole = shown(await messageOf(sent.map(({ chunk }) => chunk)))
+          const sources = [shared, await recordedEvents(steps.records, given())]
+          let message: UIMessage | undefined
+          let after: string | undefined
+          for (const [index, cut] of [...cuts, 1_000].entries()) {
+            const rest = await sentBy(toUIMessageStream(sources[index % 2] ?? shared, { after }))
+            const read = rest.slice(0, cut)
+            if (read.length > 0)
+              message = await messageOf(
+                read.map(({ chunk }) => chunk),
+                message,
+              )
+            after = read.at(-1)?.id ?? after
+          }
+          expect(shown(message)).toEqual(whole)
+        },
+      ),
+      { numRuns: 60 },
+    )
+  })
+
+  test('goes on with a run that another process resumed, after a kill at any record', async () => {
+    const { run, steps } = started(options())
+    const sent = await sentBy(toUIMessageStream(run))
+    const whole = shown(await messageOf(sent.map(({ chunk }) => chunk)))
+    const end = steps.records.findIndex(({ type }) => type === 'end')
+    for (let count = 1; count < end; count++) {
+      const records = steps.records.slice(0, count)
+      const model = scriptedModel(
+        ({ messages }) => script[messages.filter(({ role }) => role === 'assistant').length] ?? 'x',
+      )
+      const past = await recordedEvents(records, options())
+      const resumed = shareRun(resume(records, { ...options(), model }).loop, { past })
+      const rest = await sentBy(toUIMessageStream(resumed))
+      const again = shown(await messageOf(rest.map(({ chunk }) => chunk)))
+      // What the process before had sent of the turn that was open, as far as it came.
+      const known = (await sentBy(toUIMessageStream(past))).at(-1)?.id
+      const from = sent.findIndex(({ id }) => id === known) + 1
+      const open = sent.slice(
+        from,
+        sent.findIndex(({ chunk }, index) => index > from && chunk.type === 'finish-step'),
+      )
+      for (const more of [0, 1, 2, 3, 5, 8, 13, open.length]) {
+        const before = [...sent.slice(0, from), ...open.slice(0, more)]
+        const rest = toUIMessageStream(resumed, { after: before.at(-1)?.id })
+        expect([count, more, await continued(before, rest)]).toEqual([count, more, again])
+      }
+      // A writing call that had begun is unknown then: that is what the message says, to every client.
+      const isKnown = !JSON.stringify(again).includes('unknown')
+      expect([count, isKnown ? said(again) : '']).toEqual([count, isKnown ? said(whole) : ''])
+    }
+  })
+
+  test.each(['', 'x', 'main:1', ':', '%:3', 'other:99.9', `${'a'.repeat(5_000)}:1`, 'x:1e9', '\u0000:1', 'x:-1'])(
+    'gets everything for the id %j',
+    async (after) => {
+      const { run } = started(options())
+      const shared = shareRun(run)
+      const all = await sentBy(toUIMessageStream(shared))
+      expect(await sentBy(toUIMessageStream(shared, { after }))).toEqual(await sentBy(toUIMessageStream(shared)))
+      expect(all.length).toBeGreaterThan(20)
+    },
+  )
+
+  test('that claims more than there is gets its last step again, and the end', async () => {
+    const { run } = started(options())
+    const shared = shareRun(run)
+    const all = await sentBy(toUIMessageStream(shared))
+    const runId = all[0]?.id.split(':')[0] ?? ''
+    const rest = await collected(toUIMessageStream(shared, { after: `${runId}:9999` }))
+    expect(rest[0]).toEqual({ type: 'reset-step' })
+    expect(rest.at(-1)).toEqual({ type: 'finish', finishReason: 'stop' })
+  })
+})
+
+describe('clients of a shared run', () => {
+  test('each read all of it, at their own pace', async () => {
+    const shared = shareRun(started(options()).run)
+    const [fast, slow] = await Promise.all([
+      sentBy(toUIMessageStream(shared)),
+      (async () => {
+        const chunks: UIMessageChunk[] = []
+        for await (const chunk of toUIMessageStream(shared) as unknown as AsyncIterable<UIMessageChunk>) {
+          chunks.push(chunk)
+          await new Promise((resolve) => setImmediate(resolve))
+        }
+        return chunks
+      })(),
+    ])
+    expect(shown(await messageOf(slow))).toEqual(shown(await messageOf(fast.map(({ chunk }) => chunk))))
+  })
+
+  test('that come after the end get whole texts', async () => {
+    const shared = shareRun(started(options()).run)
+    const live = await collected(toUIMessageStream(shared))
+    await shared.done
+    const late = await collected(toUIMessageStream(shared))
+    expect(late.length).toBeLessThan(live.length)
+    expect(shown(await messageOf(late))).toEqual(shown(await messageOf(live)))
+  })
+
+  test('do not end the run when they leave, unless that is wanted', async () => {
+    const { run } = started(options([{ hang: true, text: 'a' }]))
+    const shared = shareRun(run)
+    const first = toUIMessageStream(shared).getReader()
+    await first.read()
+    await first.cancel()
+    const second = toUIMessageStream(shared, { onDisconnect: 'abort' }).getReader()
+    await second.read()
+    await second.cancel()
+    expect((await run.result).reason).toBe('aborted_streaming')
+  })
+})
+
+describe('a client that disconnects', () => {
+  test('in each chunk ends the run, also while the model is silent', async () => {
+    for (let cut = 1; cut < 12; cut++) {
+      const { run } = started(options([script[0] ?? '', { hang: true, text: 'a' }]))
+      const client = toUIMessageStream(run).getReader()
+      for (let read = 0; read < cut; read++) await client.read()
+      await client.cancel()
+      expect((await run.result).reason).toBe('abandoned')
+    }
+    const { run } = started(options([{ hang: true }]))
+    const client = toUIMessageStream(run).getReader()
+    const reading = (async () => {
+      while (!(await client.read()).done);
+    })()
+    await until(() => run.hasStarted)
+    await client.cancel()
+    await reading
+    expect((await run.result).reason).toBe('abandoned')
+  })
+
+  test('leaves the run to its end where it is to continue', async () => {
+    const { run } = started(options())
+    const client = toUIMessageStream(run, { onDisconnect: 'continue' }).getReader()
+    await client.read()
+    await client.cancel()
+    expect((await run.result).reason).toBe('completed')
+  })
+})
+
+test('a large output reaches the client whole', async () => {
+  const large = 'x'.repeat(2_500_000)
+  const given = { ...options([calls('Big'), 'ok']), tools: [tool('Big', large)] }
+  const message = await messageOf(await collected(toUIMessageStream(started(given).run)))
+  expect(message?.parts[1]).toMatchObject({ type: 'tool-Big', output: large })
+})
+
+test('chunks of other streams have no id', () => {
+  expect(eventIdOf({ type: 'start' })).toBeUndefined()
+})
+
+test('events of a run are a source, too', async () => {
+  const events = await eventsOf(started(options()).run)
+  expect((await collected(toUIMessageStream(events))).at(-1)).toEqual({ type: 'finish', finishReason: 'stop' })
+})
