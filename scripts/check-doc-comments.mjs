@@ -2,7 +2,7 @@
 // comments to people who have neither document. Numbers stand in a `//` comment above the doc comment, which `.d.ts` files leave out.
 //
 // A member needs no doc comment
-// - where its type is one literal, or null, or undefined: the discriminant of a union (`kind: 'text'`), whose value says all;
+// - where its type is one literal, or null, or undefined: the discriminant of a union (`kind: 'text'`), whose value says all; so is a `kind` or `type` of several literals;
 // - in a class, where an interface that it implements or a class that it extends documents a member of that name: editors show that comment;
 // - where it is private or protected;
 // - in the pattern of a type: what `Extract` or `Exclude` choose by, and what a conditional type asks for.
@@ -93,6 +93,13 @@ function declarationsOf(name, file) {
 
 const literals = new Set(['TSLiteralType', 'TSNullKeyword', 'TSUndefinedKeyword'])
 
+/** `kind: 'text'`, also of several members at once: `type: 'text-start' | 'text-end'`. */
+function isDiscriminant({ key, typeAnnotation }) {
+  const type = typeAnnotation?.typeAnnotation
+  const isOfUnion = ['kind', 'type'].includes(key?.name) && type?.type === 'TSUnionType'
+  return literals.has(type?.type) || (isOfUnion && type.types.every((each) => literals.has(each.type)))
+}
+
 /** @returns {Generator<Member>} */
 function* membersWithout({ file, node }) {
   if (node.type === 'ClassDeclaration') return yield* classMembersWithout(file, node)
@@ -140,9 +147,8 @@ function* signaturesWithout(file, node, path) {
   }
   if (node.type === 'TSPropertySignature' || node.type === 'TSMethodSignature') {
     const name = `${path}.${node.key?.name ?? node.key?.value ?? '?'}`
-    const type = node.typeAnnotation?.typeAnnotation
     counted.add(`${file.pathname}:${node.start}`)
-    if (!literals.has(type?.type) && !isDocumented(file, node))
+    if (!isDiscriminant(node) && !isDocumented(file, node))
       yield { place: `${file.pathname.slice(root.pathname.length)}:${lineOf(file, node)}`, name, file, node }
     yield* signaturesWithout(file, [node.typeAnnotation, node.params, node.returnType], name)
     return

@@ -34,7 +34,7 @@ const more = {
 const kilobytes = {
   core: [520, 1_850],
   models: [280, 1_010],
-  journal: [52, 185],
+  journal: [60, 215],
   'store-sqlite': [40, 160],
   'store-postgres': [40, 160],
   telemetry: [30, 110],
@@ -69,6 +69,6 @@ export const packedFiles = {
       /^examples\/fix-the-bug\/[\w./-]+\.(?:json|md|mjs)$/,
     ],
     entry: 'dist/main.js',
-    mostBytes: { packed: 1_985 * kilobyte, unpacked: 7_800 * kilobyte },
+    mostBytes: { packed: 2_010 * kilobyte, unpacked: 7_900 * kilobyte },
   },
 }

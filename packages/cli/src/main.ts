@@ -431,5 +431,7 @@ function isUsage(thrown: unknown): boolean {
 
 function toldError(thrown: unknown): string {
   if ((isUsage(thrown) && thrown instanceof Error) || thrown instanceof FailedError) return thrown.message
+  // A disk or a store failed at the very end: it is nobody's mistake in here.
+  if (thrown instanceof Error && 'code' in thrown && thrown.code === 'driver') return thrown.message
   return `internal error: ${thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown)}`
 }

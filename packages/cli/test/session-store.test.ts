@@ -1,10 +1,24 @@
 // Holds rules of docs/spec.md: R-STORE-1 to R-STORE-7: sessions of the program in a store.
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { methods } from '@agentclientprotocol/sdk'
 import { sessionStoreKey } from '@halting/journal'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { call, fileSays, here, installProgram, projectName, run, script, start, type Ended } from './support/program.ts'
+import { say, talk } from './support/acp-program.ts'
+import { updatesIn } from './support/acp-schema.ts'
+import {
+  call,
+  fileSays,
+  here,
+  installProgram,
+  linesOf,
+  projectName,
+  run,
+  script,
+  start,
+  type Ended,
+} from './support/program.ts'
 import { installStorePackage, storedRow } from './support/store-package.ts'
 
 installProgram()
@@ -124,6 +138,53 @@ describe('a session in the store of the settings', () => {
     const done = await halting(['-p', '--script', script([said('Done.')], 'claude-haiku-4-5'), '--resume', id])
     expect(done.stdout).toBe('Done.\n')
     expect(await fileSays(join(here(), 'new.txt'))).toBe('x')
+  })
+})
+
+describe('other frontends', () => {
+  test('an editor lists, loads and deletes it', async () => {
+    const env = { NODE_PATH: modules, HALTING_SESSION_STORE: storeOf() }
+    const cwd = here()
+    const talking = await talk(['--script', script([said('1.'), said('2.')])], { env })
+    const { agent, wire } = talking
+    const { sessionId } = await agent.request(methods.agent.session.new, { cwd, mcpServers: [] })
+    await agent.request(methods.agent.session.prompt, { sessionId, prompt: say('One') })
+    await agent.request(methods.agent.session.close, { sessionId })
+    rmSync(join(here(), '.halting/stores'), { recursive: true })
+    const { sessions } = await agent.request(methods.agent.session.list, { cwd })
+    expect(sessions).toMatchObject([{ sessionId, cwd, title: 'One' }])
+    const before = wire.said.length
+    await agent.request(methods.agent.session.load, { sessionId, cwd, mcpServers: [] })
+    expect(updatesIn({ said: wire.said.slice(before) }).map(({ sessionUpdate }) => sessionUpdate)).toEqual(
+      expect.arrayContaining(['user_message_chunk', 'agent_message_chunk']),
+    )
+    await agent.request(methods.agent.session.prompt, { sessionId, prompt: say('Two') })
+    await agent.request(methods.agent.session.close, { sessionId })
+    expect(storedRow(storePath(), sessionId).records.join('')).toContain('Two')
+    await agent.request(methods.agent.session.delete, { sessionId })
+    expect(readdirSync(storePath())).toEqual([])
+    talking.child.stdin?.end()
+    expect(await talking.exited()).toBe(0)
+  })
+
+  test('a host continues it, and the inspector shows it', async () => {
+    writeSettings(storeOf())
+    await ask('one', [said('1.')], '--session-id', id)
+    const message = {
+      type: 'user',
+      message: { role: 'user', content: 'two' },
+      parent_tool_use_id: null,
+      session_id: id,
+    }
+    const flags = ['--input-format', 'stream-json', '--output-format', 'stream-json', '--verbose', '--resume', id]
+    const hosted = await run(['-p', ...flags, '--setting-sources', '', '--script', script([said('2.')])], {
+      env: { NODE_PATH: modules },
+      stdin: `${JSON.stringify(message)}\n`,
+    })
+    expect(linesOf(hosted.stdout).at(-1)).toMatchObject({ type: 'result', session_id: id, result: '2.' })
+    rmSync(join(here(), '.halting/stores'), { recursive: true })
+    expect((await halting(['inspect', id, '--output', join(packages, 'it.html')])).status).toBe(0)
+    expect(readFileSync(join(packages, 'it.html'), 'utf8')).toContain('two')
   })
 })
 

@@ -6,6 +6,7 @@ import {
   CostLimitHook,
   ExecutionTimeLimitHook,
   FinishReasonHook,
+  ToolCallHook,
   StepsLimitHook,
   TokenUsageLimitHook,
   isForAgents,
@@ -103,6 +104,7 @@ const limitGuards: ReadonlySet<unknown> = new Set([
   ExecutionTimeLimitHook,
   CostLimitHook,
   FinishReasonHook,
+  ToolCallHook,
 ])
 
 /** The transitions that these options leave open at all. */

@@ -34,6 +34,7 @@ export const isModel: Given = isObject('an object with id, contextWindow, maxOut
   ),
   maxImageTokens: optional(isNumber),
   prices: optional(isPrices),
+  maxToolNameLength: optional(isNumber),
   admit: optional(isFunction),
   call: isFunction,
 })

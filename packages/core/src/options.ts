@@ -77,7 +77,7 @@ import type { StepEngine } from './steps/steps.ts'
 import { systemClock } from './steps/system-clock.ts'
 import type { RunResult } from './endings/terminal.ts'
 import { isToolAliases, type ToolAliases } from './tools/called-tool.ts'
-import { isAnyTool } from './tools/check-tool.ts'
+import { checkToolNames, isAnyTool } from './tools/check-tool.ts'
 import { toolDefinitionsOf, toolsByName } from './tools/definitions.ts'
 import type { CanUseTool } from './tools/can-use-tool.ts'
 import { allowAll, type Permissions } from './tools/permissions.ts'
@@ -433,6 +433,7 @@ function validate(settings: RunSettings, options: RunOptions): void {
       `waitForLimitsMs must be 0 to ${longestWaitForLimitsMs} milliseconds, which are 31 days, but it is ${waitForLimitsMs}.`,
     )
   toolsByName(options.tools ?? [])
+  checkToolNames(options.tools ?? [], modelsOf(options))
   checkToolChoice(
     options.toolChoice,
     (options.tools ?? []).map(({ name }) => name),

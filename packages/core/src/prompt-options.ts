@@ -15,14 +15,14 @@ import { Transcript, type TranscriptEntry } from './transcript.ts'
 /** What `run` and `streamRun` are given: the options of a run, and what it is about. One of `prompt`, `messages` and `approvals` is required. */
 export interface PromptOptions<Output = string> extends RunOptions {
   /** What the user says: a text, or blocks of the Messages API such as images. With `messages` it follows them. */
-  readonly prompt?: MessageContent
+  readonly prompt?: MessageContent | undefined
   /**
    * The conversation so far, in the shape of the Messages API: `messages` of an earlier `RunOutcome`, or your own. Without a prompt its last message is of the user.
    * Calls of its last message that have no result wait: `approvals` answers them, and a prompt closes them as not approved.
    */
-  readonly messages?: readonly HistoryMessage[]
+  readonly messages?: readonly HistoryMessage[] | undefined
   /** Answers to calls that wait at the end of `messages`, by the ids of the calls (`RunOutcome.pending`). In place of a prompt. */
-  readonly approvals?: { readonly [callId: string]: PermissionDecision }
+  readonly approvals?: { readonly [callId: string]: PermissionDecision } | undefined
   /** What the answer must fit; `RunOutcome.output` is then what it parses to. */
   readonly output?: OutputSchema<Output>
   /** A name for the conversation, which idempotency keys of tools begin with; derived from the clock when absent. */
@@ -35,8 +35,10 @@ export interface PromptStart {
   readonly options: RunOptions
 }
 
-/** The options of a run, without what it is about: for a run whose record says that. */
+/** The options of a run, without what it is about: a record says that of a run that is resumed or replayed with the options of `run`. */
 export function runOptionsOf(given: PromptOptions<unknown>): RunOptions {
+  // Plain JavaScript may give none: that is refused where the options are looked at.
+  if (fieldsOf(given) === undefined) return given
   const { prompt: _prompt, messages: _messages, approvals: _approvals, sessionId: _sessionId, ...options } = given
   return options
 }

@@ -3,6 +3,7 @@ import { ConfigurationError } from './errors.ts'
 import { createInbox, inboxIdsOf } from './inbox.ts'
 import { streamRun, type RunStream, type RunSurroundings } from './iterate.ts'
 import { contextOf, ledgersOf, settingsOf, type RunOptions } from './options.ts'
+import { runOptionsOf } from './prompt-options.ts'
 import { contextWith } from './settings/context-with.ts'
 import { inForceAfter, type SettingsInForce } from './settings/settings-change.ts'
 import { beginningOf } from './steps/check-records.ts'
@@ -48,7 +49,7 @@ export function resume(
   /** The engine that appends to the log. */
   readonly steps: AnswerableStepEngine
 } {
-  return resumeOn(records, options, before, ({ past, ...open }) =>
+  return resumeOn(records, runOptionsOf(options), before, ({ past, ...open }) =>
     log === undefined ? createMemorySteps({ ...open, past }) : new DurableStepEngine({ ...open, log }),
   )
 }
@@ -110,9 +111,10 @@ export interface Replayed {
  */
 export async function replay(
   records: readonly StepRecord[],
-  options: RunOptions,
+  given: RunOptions,
   before: Transcript = Transcript.empty(),
 ): Promise<Replayed> {
+  const options = runOptionsOf(given)
   const begin = beginningOf(records)
   settingsOnRecord(records, begin.start.spent.settings, options)
   const steps = createMemorySteps({

@@ -212,7 +212,7 @@ function unknownPaths(paths: readonly string[]): readonly string[] {
 /** Every file and folder of the repository that documents may name: `a/b/c`, and also as `b/c` and `c`. */
 function endsOfPaths(): ReadonlySet<string> {
   const known = new Set<string>()
-  const folders = ['.ci', 'docs', 'examples', 'bench', 'scripts']
+  const folders = ['.ci', '.github', 'action', 'docs', 'examples', 'bench', 'scripts']
   const ofPackages = packages.flatMap((name) => [
     `packages/${name}/public-names.md`,
     ...['src', 'test'].flatMap((each) => filesIn(`packages/${name}/${each}`, '', true)),
@@ -245,7 +245,7 @@ function documents(): readonly string[] {
   const ofPackages = publishedPackages
     .map((name) => `packages/${name}/README.md`)
     .filter((path) => exists(new URL(path, root)))
-  return ['README.md', 'AGENTS.md', 'CONTRIBUTING.md', 'CHANGELOG.md', ...ofPackages, ...below]
+  return ['README.md', 'AGENTS.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md', ...ofPackages, ...below]
 }
 
 function sources(): readonly string[] {

@@ -1,5 +1,5 @@
 // What npm shows of each published package, and how programs import it.
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { entriesOf, publishedPackages } from '../../../scripts/packages.mjs'
 
@@ -15,11 +15,6 @@ interface Manifest {
   readonly typesVersions?: unknown
   readonly files: readonly string[]
 }
-
-/** Their first sentences are being written. */
-const withoutReadme = ['store-sqlite', 'store-postgres'].filter(
-  (name) => !existsSync(new URL(`packages/${name}/README.md`, root)),
-)
 
 /** What package.json says of an entry: the same ES module for `import` and `require()`, with types for both. */
 const exported = (path: string): unknown => ({
@@ -60,7 +55,7 @@ describe.each(publishedPackages)('%s', (folder) => {
     expect(manifest.typesVersions).toEqual(below.length === 0 ? undefined : { '*': Object.fromEntries(below) })
   })
 
-  test.skipIf(withoutReadme.includes(folder))('has a page: install, a sample, its entries, guides', () => {
+  test('has a page: install, a sample, its entries, guides', () => {
     const readme = textOf(`packages/${folder}/README.md`)
     expect(readme).toMatch(new RegExp(`^# ${manifest.name}\n\n[A-Z]`))
     expect(readme).toMatch(new RegExp(`^npm install .*${manifest.name}( |$)`, 'm'))

@@ -29,7 +29,13 @@ export {
 } from './sessions/result-files.ts'
 
 // All sessions: list, fork, delete.
-export { deleteSession, discardSession, storedSessions, type StoredSessionFile } from './sessions/stored-sessions.ts'
+export {
+  deleteSession,
+  discardSession,
+  refreshSession,
+  storedSessions,
+  type StoredSessionFile,
+} from './sessions/stored-sessions.ts'
 export { copySession } from './sessions/copy-session.ts'
 export { forkSession, removeFork } from './sessions/fork-session.ts'
 export { cleanUpSessions, isCleanUpDue, type CleanedUp, type CleanUpOptions } from './sessions/cleanup.ts'
@@ -37,7 +43,7 @@ export { cleanUpSessions, isCleanUpDue, type CleanedUp, type CleanUpOptions } fr
 // Sessions in a store, with a file each.
 export { sessionStoreKey, sessionStoreName, sessionStoreVariable } from './stores/store-place.ts'
 export { registerWorkingCopies, workingCopiesFolder, workingCopiesOf } from './stores/working-copies.ts'
-export type { StoreSession, WorkingCopies, WorkingCopy } from './stores/working-copies.ts'
+export type { CopiedSession, StoreSession, WorkingCopies, WorkingCopy } from './stores/working-copies.ts'
 export { StoreWorkingCopies, type WorkingCopiesOptions } from './stores/open-working-copies.ts'
 
 // For packages that write other files in the same form.

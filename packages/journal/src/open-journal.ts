@@ -38,6 +38,8 @@ export interface JournalOptions {
   readonly version: string
   /** What a person or a program calls a session that begins; one that is there keeps its own. */
   readonly title?: string
+  /** When a session that begins began elsewhere, for a copy: ISO 8601 in UTC. Default: now. */
+  readonly createdAt?: string
   /** Takes out of every text that is written what is to be on no disk, such as keys. What a run holds in memory is not changed. */
   readonly redact?: (text: string) => string
   /** Opens the file for appending. The file system does, unless said otherwise. */
@@ -118,6 +120,7 @@ async function opened({
   cwd,
   version,
   title,
+  createdAt,
   redact = (text) => text,
   openFile = appendingTo,
 }: JournalOptions): Promise<SessionJournal> {
@@ -126,16 +129,21 @@ async function opened({
   const lock = await lockSession(path, sessionId)
   let store: StoreSession | undefined
   try {
-    store = await copies?.open({ path, sessionId, cwd, version, ...(title !== undefined && { title }) })
+    const titled = title === undefined ? {} : { title }
+    store = await copies?.open({
+      path,
+      sessionId,
+      cwd,
+      version,
+      ...titled,
+      ...(createdAt !== undefined && { createdAt }),
+    })
     const before = (await exists(path)) ? await readBefore(path) : undefined
     if (before !== undefined && before.sessionId !== sessionId)
       throw new HaltingError('driver', `The file ${path} is of the session ${before.sessionId}, not of ${sessionId}.`)
     if (before !== undefined && before.tornBytes > 0) await truncate(path, before.wholeBytes)
-    const encoder = new JournalEncoder(
-      { sessionId, cwd, version, ...(title !== undefined && { title }) },
-      before?.written,
-    )
-    if (before === undefined) await writeWhole(path, encoder.head())
+    const encoder = new JournalEncoder({ sessionId, cwd, version, ...titled }, before?.written)
+    if (before === undefined) await writeWhole(path, encoder.head(createdAt))
     const file = new JournalFile(path, await openFile(path))
     const written = (record: StepRecord): StepRecord => redactedValue(record, redact)
     return new OpenJournal({ sessionId, file, store, encoder, before, written, release: () => lock.release() })

@@ -3,12 +3,15 @@ import { messageOf } from '@halting/core/adapters'
 
 /** What a query gives, in the part that this store reads. */
 export interface PostgresResult {
+  /** The rows, each by the names of its columns. */
   readonly rows: readonly unknown[]
 }
 
 /** A `Pool` of `pg`, or another client with these methods. Each query may go over another connection: the store keeps no state on one. */
 export interface PostgresPool {
+  /** Executes one statement, with values for `$1`, `$2` … */
   query(text: string, values?: unknown[]): Promise<PostgresResult>
+  /** Closes all connections. */
   end(): Promise<void>
 }
 

@@ -40,7 +40,8 @@ export async function sessionContinuation(
   place: Omit<SessionPlace, 'sessionId'>,
 ): Promise<SessionContinuation> {
   const { sessionId, cwd, runs, foreign } = session
-  const stored = foreign === undefined ? await storedSessions(place, 'all') : await findForeign(sessionId, place)
+  const stored =
+    foreign === undefined ? await storedSessions(place, 'all', 'to choose from') : await findForeign(sessionId, place)
   if (!(await isAmong(path, sessionId, stored))) return { kind: 'move-file', foreign }
   if (foreign !== undefined) return { kind: 'copy', foreign }
   const folded = foldSession(runs)

@@ -1,5 +1,5 @@
 import type { ListSessionsResponse, SessionInfo } from '@agentclientprotocol/sdk'
-import { deleteSession, type StoredSessionFile, storedSessions } from '@halting/journal'
+import { deleteSession, refreshSession, type StoredSessionFile, storedSessions } from '@halting/journal'
 import type { TranscriptEntry } from '@halting/core'
 import { oneLine } from '../io/figures.ts'
 import type { Program } from '../program.ts'
@@ -45,7 +45,10 @@ export async function keptFile(
   sessionId: string,
   program: Pick<Program, 'cwd' | 'env'>,
 ): Promise<StoredSessionFile | undefined> {
-  return (await storedSessions(whose(program), 'all')).find((file) => file.sessionId === sessionId)
+  const all = await storedSessions(whose(program), 'all', 'to choose from')
+  const found = all.find((file) => file.sessionId === sessionId)
+  if (found !== undefined) await refreshSession(found)
+  return found
 }
 
 /** All that was said in it, also in a run that did not end. */

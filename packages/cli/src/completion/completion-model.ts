@@ -54,6 +54,7 @@ const operands: Readonly<Record<string, Candidates>> = {
   replay: { kind: 'sessions or files' },
   report: { kind: 'folders' },
   rewind: { kind: 'sessions' },
+  'sessions copy': { kind: 'sessions' },
   'sessions delete': { kind: 'sessions' },
   'sessions export': { kind: 'sessions or files' },
   'sessions show': { kind: 'sessions or files' },

@@ -43,7 +43,7 @@ export function foreignFolders({ claudeCode, codex }: Flags, program: Program): 
  */
 export async function foreignToResume(id: string, program: Program): Promise<ForeignSession | undefined> {
   const given = id.toLowerCase()
-  const own = await storedSessions(whose(program), 'all')
+  const own = await storedSessions(whose(program), 'all', 'to choose from')
   if (own.some(({ sessionId }) => sessionId.toLowerCase().startsWith(given))) return undefined
   const file = await foreignNamed(id, program)
   if (file === undefined) return undefined

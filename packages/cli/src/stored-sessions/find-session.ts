@@ -1,6 +1,13 @@
 import { realpath, stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
-import { headOfKept, storedSessions, readJournal, type StoredSessionFile, type ReadJournal } from '@halting/journal'
+import {
+  headOfKept,
+  readJournal,
+  refreshSession,
+  storedSessions,
+  type ReadJournal,
+  type StoredSessionFile,
+} from '@halting/journal'
 import { nearest } from '../flags/nearest.ts'
 import { oneLine } from '../io/figures.ts'
 import { shellQuoted } from '../io/shell-quote.ts'
@@ -20,7 +27,7 @@ const extension = '.jsonl'
 
 /** The session of this id, or the only one whose id begins so. @throws UsageError for none, and for several. */
 export async function findSession(id: string, program: Program): Promise<StoredSessionFile> {
-  const all = await storedSessions(whose(program), 'all')
+  const all = await sessionsToChooseFrom('all', program)
   const found = await meantBy(id, all, program)
   if (found !== undefined) return found
   const near = nearest(
@@ -33,8 +40,29 @@ export async function findSession(id: string, program: Program): Promise<StoredS
   )
 }
 
-/** @throws UsageError for several. */
+function sessionsToChooseFrom(
+  which: 'of this folder' | 'all',
+  program: Program,
+): Promise<readonly StoredSessionFile[]> {
+  return storedSessions(whose(program), which, 'to choose from')
+}
+
+/** With its file as it is now. @throws UsageError for several. */
 async function meantBy(
+  id: string,
+  all: readonly StoredSessionFile[],
+  program: Program,
+): Promise<StoredSessionFile | undefined> {
+  const meant = await onlyOne(id, all, program)
+  return meant === undefined ? undefined : upToDate(meant)
+}
+
+async function upToDate(file: StoredSessionFile): Promise<StoredSessionFile> {
+  await refreshSession(file)
+  return file
+}
+
+async function onlyOne(
   id: string,
   all: readonly StoredSessionFile[],
   program: Program,
@@ -43,7 +71,7 @@ async function meantBy(
   const exact = all.find(({ sessionId }) => sessionId.toLowerCase() === given)
   if (exact !== undefined) return exact
   const begun = given.length < leastLetters ? [] : all.filter(({ sessionId }) => sessionId.startsWith(given))
-  const own = new Set((await storedSessions(whose(program), 'of this folder')).map(({ path }) => path))
+  const own = new Set((await sessionsToChooseFrom('of this folder', program)).map(({ path }) => path))
   const ownBegun = begun.filter(({ path }) => own.has(path))
   const meant = ownBegun.length > 0 ? ownBegun : begun
   if (meant.length < 2) return meant[0]
@@ -58,15 +86,15 @@ async function meantBy(
  */
 export async function findFile(given: string | undefined, command: string, program: Program): Promise<string> {
   if (given === undefined) {
-    const [newest] = await storedSessions(whose(program), 'of this folder')
+    const [newest] = await sessionsToChooseFrom('of this folder', program)
     if (newest === undefined)
       throw new UsageError(`This folder has no sessions. Name one by its id or file: halting ${command} FILE.`)
-    return newest.path
+    return (await upToDate(newest)).path
   }
   const path = resolve(program.cwd, given)
   if ((await stat(path).catch(() => undefined))?.isFile() === true) return path
   if (looksLikeFile(given)) throw new UsageError(`File not found: ${given}.`)
-  const own = await meantBy(given, await storedSessions(whose(program), 'all'), program)
+  const own = await meantBy(given, await sessionsToChooseFrom('all', program), program)
   if (own !== undefined) return own.path
   const { foreignNamed } = await import('../foreign/find-foreign.ts')
   return (await foreignNamed(given, program))?.path ?? (await findSession(given, program)).path
@@ -133,22 +161,22 @@ export function readSession(path: string): Promise<ReadJournal> {
 
 /** @throws UsageError for an id that a session has. */
 export async function refuseTaken(sessionId: string, program: Program): Promise<void> {
-  const all = await storedSessions(whose(program), 'all')
+  const all = await sessionsToChooseFrom('all', program)
   if (!all.some((file) => file.sessionId === sessionId)) return
   throw new UsageError(`The session ID ${sessionId} is already in use. Resume it: halting --resume ${sessionId}`)
 }
 
 /** @throws UsageError where none is kept. */
 export async function newestSession(program: Program): Promise<StoredSessionFile> {
-  const [newest] = await storedSessions(whose(program), 'of this folder')
-  if (newest !== undefined) return newest
+  const [newest] = await sessionsToChooseFrom('of this folder', program)
+  if (newest !== undefined) return upToDate(newest)
   throw new UsageError('No conversation found to continue: this folder has no sessions. halting -p starts one.')
 }
 
 /** A session of this folder. @throws UsageError that says where it is, or what is like it. */
 export async function ownSession(id: string, program: Program): Promise<StoredSessionFile> {
   const file = await findSession(id, program)
-  const [own] = (await storedSessions(whose(program), 'of this folder')).filter(({ path }) => path === file.path)
+  const [own] = (await sessionsToChooseFrom('of this folder', program)).filter(({ path }) => path === file.path)
   if (own !== undefined) return own
   const cwd = await folderOf(file)
   throw new UsageError(

@@ -19,6 +19,7 @@ export {
   FinishReasonHook,
   StepsLimitHook,
   TokenUsageLimitHook,
+  ToolCallHook,
 } from '../guards/limits.ts'
 export { CallableHook, type CallableHookOptions } from '../hooks/hook.ts'
 export { HookContext } from '../hooks/hook-context.ts'

@@ -27,6 +27,7 @@ export const interruptedByMessage = 'Interrupted by a new message'
 export const parentAborted = 'The parent run was aborted'
 export const stoppedBy = (hook: string): string => `Stopped by ${hook}`
 export const waitingForApproval = (tools: string): string => `Waiting for approval: ${tools}`
+export const toolWasCalled = (tool: string): string => `The tool ${tool} was called`
 export const finishReasonReceived = (finishReason: string): string => `Finish reason received: ${finishReason}`
 
 // A limit is reached.

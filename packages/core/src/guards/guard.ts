@@ -1,4 +1,5 @@
 import type { ModelStopReason, Usage } from '../messages.ts'
+import type { GuardCall } from './last-calls.ts'
 import type { StopSignal } from '../endings/signal.ts'
 
 /** A place where the loop looks at signals. */
@@ -25,6 +26,8 @@ export interface GuardView {
    * longer it is `-1 - hash`.
    */
   readonly recentTurns: readonly number[]
+  /** The calls of the last reply, in their order, with what became of them; empty where it called no tool. */
+  readonly lastCalls: readonly GuardCall[]
 }
 
 /** Bounds that follow from a guard alone; the ledger, the deadline and the certificate use them. */

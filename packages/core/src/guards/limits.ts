@@ -6,6 +6,7 @@ import type { CancellationPoint, Guard, GuardBounds, GuardRemaining, GuardView }
 import {
   dollarLimit,
   finishReasonReceived,
+  toolWasCalled,
   stepLimitReached,
   timeLimitReached,
   tokenLimitReached,
@@ -193,6 +194,44 @@ export class FinishReasonHook implements Guard {
 /** Stops when a reply ended for one of these reasons (`end_turn`, `stop_sequence` …): `FinishReasonHook`. */
 export function finishReason(...reasons: readonly ModelStopReason[]): FinishReasonHook {
   return new FinishReasonHook(reasons)
+}
+
+/** Stops when a call of one of these tools has run without an error. */
+export class ToolCallHook implements Guard {
+  readonly name = 'ToolCallHook'
+  readonly checkpoints: readonly CancellationPoint[] = ['after_tools']
+  readonly #tools: ReadonlySet<string>
+
+  constructor(tools: readonly string[]) {
+    if (tools.length === 0) refuse('hasToolCall', "given the name of a tool: hasToolCall('submit')", undefined)
+    for (const tool of tools) if (typeof tool !== 'string' || tool === '') refuse('The name of a tool', 'a text', tool)
+    this.#tools = new Set(tools)
+  }
+
+  /** A signal `finish_reason` when the last turn called one of the tools, and the call ran. */
+  evaluate({ lastCalls }: GuardView): StopSignal | undefined {
+    const call = lastCalls.find(({ name, status }) => status === 'ok' && this.#tools.has(name))
+    if (call === undefined) return undefined
+    return new StopSignal({
+      reason: 'finish_reason',
+      message: toolWasCalled(call.name),
+      context: { tool: call.name, callId: call.id },
+      source: this.name,
+    })
+  }
+
+  remaining(view: GuardView): GuardRemaining {
+    return conditionFigures(this.name, this.evaluate(view) !== undefined)
+  }
+}
+
+/**
+ * Stops once a call of one of these tools has run: `stopWhen: hasToolCall('submit')` ends the run as `finish_reason`, a success. All calls of the turn run first. A
+ * call that failed or was denied does not count, so that the model can correct it.
+ * @throws ConfigurationError for no name, and for what is no name.
+ */
+export function hasToolCall(...tools: readonly string[]): ToolCallHook {
+  return new ToolCallHook(tools)
 }
 
 function positive(name: string, value: number): number {

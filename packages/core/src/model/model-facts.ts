@@ -14,6 +14,7 @@ const rows: Readonly<Record<keyof ModelFacts, true>> = {
   extraPasses: true,
   maxImageTokens: true,
   prices: true,
+  maxToolNameLength: true,
 }
 
 // True: keys of a record are those of its type.

@@ -190,6 +190,8 @@ export interface Model {
   readonly extraPasses?: readonly ExtraPass[]
   /** Most input tokens that one image is billed as; 6,000 when absent. */
   readonly maxImageTokens?: number
+  /** Most characters that the name of a tool may have; 128 when absent, as the Messages API has it. */
+  readonly maxToolNameLength?: number
   /** What the model costs, where `RunOptions.prices` has no price for it; undefined for a model that brings none. */
   readonly prices?: Prices
   /**

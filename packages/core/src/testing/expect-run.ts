@@ -55,7 +55,9 @@ export class RunAssertionError extends Error {
   readonly generatedMessage = false
   /** The expectation, such as `toEndAs`. */
   readonly operator: string
+  /** What the test demands, for the difference that runners print. */
   readonly expected: unknown
+  /** What the run came to. */
   readonly actual: unknown
 
   constructor(message: string, operator: string, expected: unknown, actual: unknown) {

@@ -16,8 +16,28 @@ import {
   type Fields,
   type Given,
 } from '../given.ts'
+import type { Model } from '../model/model.ts'
 import { toolsByName } from './definitions.ts'
 import type { AnyTool } from './tool.ts'
+
+/** What every service takes: the Messages API up to 128 characters, others less (`Model.maxToolNameLength`). */
+const isToolName: Given = (name, value) => {
+  isName(name, value)
+  if (typeof value !== 'string' || /^[\w-]{1,128}$/.test(value)) return
+  const rule = 'Names of tools are 1 to 128 letters (A to Z), digits, _ and -: services refuse others.'
+  throw new ConfigurationError(`The tool name ${JSON.stringify(value.slice(0, 200))} is not allowed. ${rule}`)
+}
+
+/** @throws ConfigurationError for a tool whose name one of the models does not take. */
+export function checkToolNames(tools: readonly AnyTool[], models: readonly Model[]): void {
+  for (const { id, maxToolNameLength = Infinity } of models) {
+    const long = tools.find(({ name }) => name.length > maxToolNameLength)
+    if (long === undefined) continue
+    throw new ConfigurationError(
+      `The tool name ${long.name} has ${long.name.length} characters, and ${id} takes ${maxToolNameLength} at most. Give the tool a shorter name.`,
+    )
+  }
+}
 
 /** `readOnly` and `needsApproval`. */
 const isYesOrFunction: Given = (name, value) => {
@@ -48,7 +68,7 @@ const passed = new WeakSet<object>()
 export const isAnyTool: Given = (name, value) => {
   const given = fieldsOf(value) ?? refuse(name, 'a tool, as tool() makes it', value)
   if (passed.has(given)) return
-  checkField(`${name}.name`, given, 'name', isName)
+  checkField(`${name}.name`, given, 'name', isToolName)
   checkField(`${name}.description`, given, 'description', isText)
   checkField(`${name}.inputSchema`, given, 'inputSchema', isSchema)
   const work = 'spawn' in given ? 'spawn' : 'execute'

@@ -5,6 +5,7 @@ import type { Settled } from '../cancel/settle.ts'
 import { plainTextOf } from '../content.ts'
 import { HaltingError, isInstance, messageOf } from '../errors.ts'
 import { after, disregard, type Eventually } from '../eventually.ts'
+import { lastCallsIn } from '../guards/last-calls.ts'
 import { defaultCheckpoints, type CancellationPoint, type Guard, type GuardView } from '../guards/guard.ts'
 import type { ExternalInput } from '../steps/control.ts'
 import type { PolledExternalInput } from '../steps/steps.ts'
@@ -180,7 +181,7 @@ function signalOfGuard(guard: Guard, view: GuardView): StopSignal | undefined {
   )
 }
 
-function viewOf({ spent }: Run, checkpoint: CancellationPoint): GuardView {
+function viewOf({ spent, transcript }: Run, checkpoint: CancellationPoint): GuardView {
   // Continuations by stop hooks and by the token target count as turns in the figures, and not against a limit.
   const begun = turnsBegun(spent.laps) + (spent.laps.inRun.continuation_requested ?? 0)
   return {
@@ -192,6 +193,7 @@ function viewOf({ spent }: Run, checkpoint: CancellationPoint): GuardView {
     activeMs: activeMs(spent),
     finishReason: spent.lastStopReason,
     recentTurns: spent.recentTurns,
+    lastCalls: lastCallsIn(transcript.messages()),
   }
 }
 

@@ -14,7 +14,7 @@ export interface StreamPosition {
 const ids = new WeakMap<object, string>()
 
 /**
- * The id of a chunk or event of `toUIMessageStream` or `toAgUiEvents`, for the field `id` of a server-sent event. A client that reconnects sends the last one
+ * The id of a chunk of `toUIMessageStream`, for the field `id` of a server-sent event. A client that reconnects sends the last one
  * as `Last-Event-ID`; give it as `after`. Undefined for any other object.
  */
 export function eventIdOf(chunk: object): string | undefined {

@@ -1,5 +1,7 @@
-// `@halting/core/ui`: the events of a run as the protocols of frontends.
+// `@halting/core/ui`: runs for web frontends: their events as the protocols of these, and their messages as a history.
 
+export type { AgUiCustomValues, AgUiEvent, AgUiInterrupt, AgUiOutcome, AgUiUsage } from './ag-ui-event.ts'
+export { toAgUiEvents, type AgUiOptions } from './ag-ui-events.ts'
 export { eventIdOf } from './event-ids.ts'
 export type { DisconnectOptions, EventSource } from './event-stream.ts'
 export { recordedEvents } from './recorded-events.ts'
@@ -7,3 +9,4 @@ export { shareRun, type ShareRunOptions, type SharedRun } from './shared-run.ts'
 export { sseHeaders, toSse, type SseOptions } from './sse.ts'
 export type { AgentActivity, HaltingDataParts, UIMessageChunk } from './ui-message-chunk.ts'
 export { toUIMessageStream, type UIMessageStreamOptions } from './ui-message-stream.ts'
+export { approvalsOf, modelMessagesOf, type UIMessageLike } from './ui-messages.ts'

@@ -68,17 +68,36 @@ export interface HaltingDataParts {
 
 /** What a subagent does: a step of it in short, for display. */
 export type AgentActivity =
-  | { readonly type: 'text'; readonly text: string }
-  | { readonly type: 'tool_start' | 'tool_end'; readonly toolCallId: string; readonly toolName: string }
+  | {
+      readonly type: 'text'
+      /** The text. */
+      readonly text: string
+    }
+  | {
+      readonly type: 'tool_start' | 'tool_end'
+      /** Id of the call. */
+      readonly toolCallId: string
+      /** Name of the tool. */
+      readonly toolName: string
+    }
   | {
       readonly type: 'approval'
+      /** Id of the request for approval. */
       readonly approvalId: string
+      /** Id of the call. */
       readonly toolCallId: string
+      /** Name of the tool. */
       readonly toolName: string
+      /** Input of the call. */
       readonly input: unknown
+      /** Why a person is asked. */
       readonly message: string
     }
-  | { readonly type: 'end'; readonly reason: EndingReason }
+  | {
+      readonly type: 'end'
+      /** How the subagent ended. */
+      readonly reason: EndingReason
+    }
 
 type DataChunk = {
   readonly [Type in keyof HaltingDataParts]: {
@@ -91,39 +110,106 @@ type DataChunk = {
 
 /** A chunk of the UI message stream of the AI SDK 7, as far as runs have them: `UIMessageChunk` of `ai` accepts each. */
 export type UIMessageChunk =
-  | { readonly type: 'start'; readonly messageId: string }
+  | {
+      readonly type: 'start'
+      /** Id of the message that the stream makes. */
+      readonly messageId: string
+    }
   | { readonly type: 'start-step' | 'finish-step' | 'reset-step' }
-  | { readonly type: 'text-start' | 'text-end' | 'reasoning-start' | 'reasoning-end'; readonly id: string }
-  | { readonly type: 'text-delta' | 'reasoning-delta'; readonly id: string; readonly delta: string }
-  | { readonly type: 'tool-input-start'; readonly toolCallId: string; readonly toolName: string }
-  | { readonly type: 'tool-input-delta'; readonly toolCallId: string; readonly inputTextDelta: string }
+  | {
+      readonly type: 'text-start' | 'text-end' | 'reasoning-start' | 'reasoning-end'
+      /** Id of the part that the chunk belongs to. */
+      readonly id: string
+    }
+  | {
+      readonly type: 'text-delta' | 'reasoning-delta'
+      /** Id of the part that the chunk belongs to. */
+      readonly id: string
+      /** The text to append. */
+      readonly delta: string
+    }
+  | {
+      readonly type: 'tool-input-start'
+      /** Id of the call. */
+      readonly toolCallId: string
+      /** Name of the tool. */
+      readonly toolName: string
+    }
+  | {
+      readonly type: 'tool-input-delta'
+      /** Id of the call. */
+      readonly toolCallId: string
+      /** The text to append to the input, as JSON. */
+      readonly inputTextDelta: string
+    }
   | {
       readonly type: 'tool-input-available'
+      /** Id of the call. */
       readonly toolCallId: string
+      /** Name of the tool. */
       readonly toolName: string
+      /** Input of the call. */
       readonly input: unknown
       readonly providerExecuted?: true
     }
   | {
       readonly type: 'tool-approval-request'
+      /** Id of the request for approval. */
       readonly approvalId: string
+      /** Id of the call. */
       readonly toolCallId: string
+      /** Why, in a sentence or a word of the closed set. */
       readonly reason: string
     }
   | {
       readonly type: 'tool-output-available'
+      /** Id of the call. */
       readonly toolCallId: string
+      /** The result, as the model is shown it. */
       readonly output: unknown
       readonly providerExecuted?: true
     }
-  | { readonly type: 'tool-output-error'; readonly toolCallId: string; readonly errorText: string }
-  | { readonly type: 'tool-output-denied'; readonly toolCallId: string }
-  | { readonly type: 'source-url'; readonly sourceId: string; readonly url: string; readonly title?: string }
-  | { readonly type: 'file'; readonly url: string; readonly mediaType: string }
-  | { readonly type: 'abort'; readonly reason: string }
-  | { readonly type: 'error'; readonly errorText: string }
+  | {
+      readonly type: 'tool-output-error'
+      /** Id of the call. */
+      readonly toolCallId: string
+      /** What went wrong, for the person. */
+      readonly errorText: string
+    }
+  | {
+      readonly type: 'tool-output-denied'
+      /** Id of the call. */
+      readonly toolCallId: string
+    }
+  | {
+      readonly type: 'source-url'
+      /** Id of the source. */
+      readonly sourceId: string
+      /** Address of the source, or the file as a data URL. */
+      readonly url: string
+      /** Title of the source; absent for none. */
+      readonly title?: string
+    }
+  | {
+      readonly type: 'file'
+      /** Address of the source, or the file as a data URL. */
+      readonly url: string
+      /** Media type of the file: `image/png`. */
+      readonly mediaType: string
+    }
+  | {
+      readonly type: 'abort'
+      /** Why, in a sentence or a word of the closed set. */
+      readonly reason: string
+    }
+  | {
+      readonly type: 'error'
+      /** What went wrong, for the person. */
+      readonly errorText: string
+    }
   | {
       readonly type: 'finish'
+      /** Why the message ends. */
       readonly finishReason: 'stop' | 'length' | 'content-filter' | 'tool-calls' | 'error' | 'other'
     }
   | DataChunk

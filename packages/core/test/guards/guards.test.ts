@@ -38,6 +38,7 @@ const view = (parts: Partial<GuardView> = {}): GuardView => ({
   activeMs: 0,
   finishReason: null,
   recentTurns: [],
+  lastCalls: [],
   ...parts,
 })
 

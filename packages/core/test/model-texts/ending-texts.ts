@@ -10,6 +10,7 @@ export const samples: SamplesOf<typeof import('../../src/endings/ending-texts.ts
   runFailed: [['a hook returned nothing']],
   stoppedBy: [['settings:PostToolUse']],
   waitingForApproval: [['Bash, Write']],
+  toolWasCalled: [['submit']],
   finishReasonReceived: [['end_turn']],
   turnLimit: [[20]],
   callLimit: [

@@ -11,6 +11,7 @@ import {
   streamRun,
   startRun,
   tool,
+  type PromptOptions,
   type RunEvent,
   type StepRecord,
 } from '../../src/index.ts'
@@ -192,7 +193,9 @@ describe('a history', () => {
     const whole = await stream.result
     // JSON gives what it was given.
     const records = JSON.parse(JSON.stringify(steps.records)) as readonly StepRecord[]
-    const replayed = await replay(records, { model: options.model, tools: [look] })
+    // With what the run was about, too: the record says that.
+    const given: PromptOptions = { ...options, prompt: 'What else is there?', messages: [] }
+    const replayed = await replay(records, given)
     expect(replayed.events.filter(({ type }) => type === 'message')).toEqual(
       events.filter(({ type }) => type === 'message'),
     )

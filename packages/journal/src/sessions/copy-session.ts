@@ -14,7 +14,14 @@ import { folderOfSession } from './session-folder.ts'
  */
 export async function copySession(from: string, to: Pick<JournalOptions, 'path' | 'version'>): Promise<void> {
   const { sessionId, cwd, title, runs, times } = await readTimedRecords(from)
-  const journal = await openNewJournal({ ...to, sessionId, cwd, ...(title !== undefined && { title }) })
+  const [createdAt] = times
+  const journal = await openNewJournal({
+    ...to,
+    sessionId,
+    cwd,
+    ...(title !== undefined && { title }),
+    ...(createdAt !== undefined && createdAt !== '' && { createdAt }),
+  })
   try {
     const [source, target] = [folderOfSession(from), folderOfSession(to.path)]
     const { results } = await copyKept(source, target)

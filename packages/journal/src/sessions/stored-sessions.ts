@@ -1,9 +1,9 @@
 import { readdir, rm, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { codeOf } from '@halting/core/adapters'
 import { checkObject, checkText } from '../check-input.ts'
 import { holderOf } from '../files/lock.ts'
-import { workingCopiesIn, workingCopiesOf } from '../stores/working-copies.ts'
+import { type CopiedSession, workingCopiesIn, workingCopiesOf } from '../stores/working-copies.ts'
 import { isOfFolder, sessionsOf, type SessionPlace } from './session-folder.ts'
 
 /** The file of a session that is kept. */
@@ -21,21 +21,38 @@ export interface StoredSessionFile {
 const extension = '.jsonl'
 
 /**
- * The sessions that are kept: those of this folder, or of all; the newest first.
+ * The sessions that are kept: those of this folder, or of all; the newest first. `to choose from`: of sessions in a store the files may be missing, or old,
+ * until `refreshSession` brings the one that was chosen up to date.
  * @throws ConfigurationError for what names no place.
  * @throws HaltingError `driver` where they are in a store that cannot be read.
  */
 export async function storedSessions(
   place: Omit<SessionPlace, 'sessionId'>,
   which: 'of this folder' | 'all',
+  how: 'to read' | 'to choose from' = 'to read',
 ): Promise<readonly StoredSessionFile[]> {
   checkObject('storedSessions', place, '{ cwd, home, env }')
   checkText('cwd', place.cwd)
   checkText('home', place.home)
   checkObject('env of storedSessions', place.env, 'process.env')
-  await workingCopiesIn(sessionsOf(place).base)?.refresh(which === 'all' ? undefined : place.cwd)
+  const copies = workingCopiesIn(sessionsOf(place).base)
+  const cwd = which === 'all' ? undefined : place.cwd
+  if (copies !== undefined && how === 'to choose from') return (await copies.files(cwd)).map(withProject)
+  await copies?.refresh(cwd)
   const files = which === 'all' ? await allFiles(place) : await ownFiles(place)
   return files.toSorted((a, b) => b.changedAt.getTime() - a.changedAt.getTime())
+}
+
+function withProject(file: CopiedSession): StoredSessionFile {
+  return { ...file, project: basename(dirname(file.path)) }
+}
+
+/** Brings the file of a session up to date, where it is the copy of one in a store. @throws HaltingError `driver` where the store cannot be read. */
+export async function refreshSession({
+  path,
+  sessionId,
+}: Pick<StoredSessionFile, 'path' | 'sessionId'>): Promise<void> {
+  await workingCopiesOf(path)?.refreshOne(path, sessionId)
 }
 
 async function allFiles(place: Omit<SessionPlace, 'sessionId'>): Promise<readonly StoredSessionFile[]> {

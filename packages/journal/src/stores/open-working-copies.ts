@@ -10,7 +10,7 @@ import { openRegularSync } from '../files/regular-file.ts'
 import { payloadsFolder, type Payload } from '../format/payloads.ts'
 import { projectName, safeName } from '../sessions/session-folder.ts'
 import { copiedState, journalOfRecords, type TimedRecord } from './stored-journal.ts'
-import type { StoreSession, WorkingCopies, WorkingCopy } from './working-copies.ts'
+import type { CopiedSession, StoreSession, WorkingCopies, WorkingCopy } from './working-copies.ts'
 
 /** A store, and where the files of its sessions are. */
 export interface WorkingCopiesOptions {
@@ -40,6 +40,8 @@ export class StoreWorkingCopies implements WorkingCopies {
   #connected: Promise<SessionStore> | undefined
   readonly #refreshed = new Map<string, number>()
   readonly #told = new Set<string>()
+  /** As they were listed last. */
+  readonly #listed = new Map<string, StoredSessionInfo>()
 
   constructor(options: WorkingCopiesOptions) {
     this.base = options.base
@@ -61,6 +63,20 @@ export class StoreWorkingCopies implements WorkingCopies {
     this.#refreshed.set(cwd ?? '', performance.now())
   }
 
+  async refreshOne(path: string, sessionId: string): Promise<void> {
+    const info = this.#listed.get(sessionId)
+    if (info === undefined || !isCopyOf(path, info)) await this.#rebuild(path, sessionId)
+  }
+
+  async files(cwd?: string): Promise<readonly CopiedSession[]> {
+    const infos = await this.list(cwd)
+    return infos.map((info) => ({
+      sessionId: info.sessionId,
+      path: this.#pathOf(info),
+      changedAt: new Date(info.updatedAt),
+    }))
+  }
+
   /** The sessions of the store, the one that was written last first. @throws HaltingError */
   async list(cwd?: string): Promise<readonly StoredSessionInfo[]> {
     return this.#ask(async (store) => {
@@ -73,6 +89,7 @@ export class StoreWorkingCopies implements WorkingCopies {
           ...(after !== undefined && { after }),
         })
         found.push(...page)
+        for (const info of page) this.#listed.set(info.sessionId, info)
       }
       return found
     })
@@ -93,6 +110,15 @@ export class StoreWorkingCopies implements WorkingCopies {
   }
 
   #writing(session: OpenSession): StoreSession {
+    let isLost = false
+    const written = async (work: () => Promise<void>): Promise<void> => {
+      try {
+        await work()
+      } catch (thrown) {
+        isLost = true
+        throw this.#lost(thrown)
+      }
+    }
     return {
       append: (record, timestamp) => {
         const timed: TimedRecord = { ...record, timestamp }
@@ -103,8 +129,9 @@ export class StoreWorkingCopies implements WorkingCopies {
           throw this.#lost(thrown)
         }
       },
-      flush: () => this.#written(async () => session.log.flush()),
-      close: () => this.#written(() => session.close()),
+      flush: () => written(async () => session.log.flush()),
+      // What could not be written was reported then.
+      close: () => (isLost ? session.close().catch(() => undefined) : written(() => session.close())),
     }
   }
 
@@ -181,14 +208,6 @@ export class StoreWorkingCopies implements WorkingCopies {
     }
   }
 
-  async #written(work: () => Promise<void>): Promise<void> {
-    try {
-      await work()
-    } catch (thrown) {
-      throw this.#lost(thrown)
-    }
-  }
-
   #lost(thrown: unknown): HaltingError {
     return new HaltingError('driver', this.#textOf(thrown))
   }
@@ -203,8 +222,13 @@ export class StoreWorkingCopies implements WorkingCopies {
   }
 }
 
-function headOf({ cwd, version, title }: Omit<WorkingCopy, 'path' | 'sessionId'>): SessionHead {
-  return { cwd: resolve(cwd), version, ...(title !== undefined && { title }) }
+function headOf({ cwd, version, title, createdAt }: Omit<WorkingCopy, 'path' | 'sessionId'>): SessionHead {
+  return {
+    cwd: resolve(cwd),
+    version,
+    ...(title !== undefined && { title }),
+    ...(createdAt !== undefined && { createdAt }),
+  }
 }
 
 /** Whether the file is as it was rebuilt from this state of its session. */

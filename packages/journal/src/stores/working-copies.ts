@@ -21,6 +21,18 @@ export interface StoreSession {
 export interface WorkingCopy extends JournalPlace {
   /** Path of the file. */
   readonly path: string
+  /** When a session that begins began elsewhere, for a copy: ISO 8601 in UTC. */
+  readonly createdAt?: string
+}
+
+/** A session of a store, and where its file is once it was brought up to date. */
+export interface CopiedSession {
+  /** Id of the session. */
+  readonly sessionId: string
+  /** Path of the file. */
+  readonly path: string
+  /** When its newest record was stored. */
+  readonly changedAt: Date
 }
 
 /** The files of the sessions in one store. */
@@ -29,6 +41,10 @@ export interface WorkingCopies {
   readonly base: string
   /** Brings the files up to date: all of them, or those of sessions that work in this folder. @throws HaltingError where the store cannot be read. */
   refresh(cwd?: string): Promise<void>
+  /** Brings one file up to date. @throws HaltingError where the store cannot be read. */
+  refreshOne(path: string, sessionId: string): Promise<void>
+  /** The sessions of the store, of all folders or of one, the one that was written last first. Files need not be there. @throws HaltingError */
+  files(cwd?: string): Promise<readonly CopiedSession[]>
   /** Locks a session, or begins it, and brings its file up to date. The caller has the lock of the file. @throws HaltingError */
   open(copy: WorkingCopy): Promise<StoreSession>
   /** Removes a session from the store. @throws HaltingError where a process has it open. */

@@ -49,7 +49,14 @@ export class MemorySessionStore implements SessionStore {
     const now = this.#table.now()
     const row =
       this.#table.rows.get(sessionId) ??
-      ({ head, createdAt: now, updatedAt: now, records: [], holder: undefined, fence: 0 } satisfies Row)
+      ({
+        head,
+        createdAt: head.createdAt ?? now,
+        updatedAt: now,
+        records: [],
+        holder: undefined,
+        fence: 0,
+      } satisfies Row)
     if (row.holder !== undefined)
       throw new HaltingError('driver', `The session ${sessionId} is in use by ${row.holder}.`)
     this.#table.rows.set(sessionId, row)

@@ -49,6 +49,7 @@ export function makeOpenAiModel(options: OpenAiCompatibleOptions, redactor: Reda
     id,
     ...sizesOf(id, options, { contextWindow: 128_000, maxOutputTokens: 16_384 }),
     prices: snapshotPrices,
+    ...(protocols.isOpenAi && { maxToolNameLength: 64 }),
     ...(maxImageTokens !== undefined && { maxImageTokens }),
     ...(hasResponses && serverTools.length > 0 && { maxServerToolUses: usesOf(serverTools, extraBody) }),
     ...(hasResponses && protocols.searchesTheWeb && { webSearch: { domains: 'allowed and blocked' } }),
@@ -70,6 +71,8 @@ function imageTokensOf(id: string): number | undefined {
 class Protocols {
   readonly spoken: Spoken
   readonly searchesTheWeb: boolean
+  /** It is asked at an address of OpenAI or Azure, which refuse longer names of tools. */
+  readonly isOpenAi: boolean
   readonly #options: OpenAiCompatibleOptions
   readonly #redactor: Redactor
   readonly #choice: ApiChoice
@@ -92,6 +95,7 @@ class Protocols {
     }
     const { hostname } = new URL(this.#urls.responses)
     const isOpenAi = isOpenAiHost(hostname)
+    this.isOpenAi = isOpenAi
     this.searchesTheWeb = options.webSearch ?? isOpenAi
     if (choice.api === 'chat_completions' && isOpenAi && hasResponsesAlone(options.model)) {
       throw new ConfigurationError(

@@ -1,0 +1,195 @@
+// The action for workflows of a forge: its script runs here as a runner starts it, with the real program and a scripted model. Workflows put no input into a script.
+import { spawnSync } from 'node:child_process'
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { programPath } from './support/program.ts'
+
+const root = fileURLToPath(new URL('../../../', import.meta.url))
+const action = readFileSync(join(root, 'action/action.yml'), 'utf8')
+
+interface Step {
+  readonly name: string
+  readonly env: Readonly<Record<string, string>>
+  readonly script: string
+}
+
+/** The steps of the action, as far as a runner needs them: their names, variables and scripts. */
+const steps: readonly Step[] = action
+  .split(/^    - name: /m)
+  .slice(1)
+  .map((text) => ({
+    name: text.split('\n')[0] ?? '',
+    env: Object.fromEntries(
+      [...text.matchAll(/^        (\w+): (.+)$/gm)].map(([, name = '', value = '']) => [name, value] as const),
+    ),
+    script: (/^      run: \|\n((?: {8}.*\n|\n)+)/m.exec(text)?.[1] ?? '').replaceAll(/^ {8}/gm, ''),
+  }))
+
+const defaults = Object.fromEntries(
+  [...action.matchAll(/^  ([\w-]+):\n    description: .*\n(?:    required: true\n|    default: '?(.*?)'?\n)/gm)].map(
+    ([, name = '', value = '']) => [name, value] as const,
+  ),
+)
+
+const home = realpathSync(mkdtempSync(join(tmpdir(), 'halting-action-')))
+const folder = join(home, 'project')
+beforeAll(() => {
+  for (const path of ['project', 'bin']) spawnSync('mkdir', ['-p', join(home, path)])
+  writeFileSync(join(home, 'bin', 'halting'), `#!/bin/sh\nexec "${process.execPath}" "${programPath()}" "$@"\n`)
+  chmodSync(join(home, 'bin', 'halting'), 0o755)
+})
+afterAll(() => rmSync(home, { recursive: true, force: true }))
+
+/** Runs the step as a runner does: expressions become values of variables, and nothing else. */
+function run(replies: readonly unknown[], inputs: Readonly<Record<string, string>>) {
+  const script = join(home, 'script.json')
+  writeFileSync(script, JSON.stringify({ model: 'claude-sonnet-5-5', replies }))
+  const [output, summary] = [join(home, 'output'), join(home, 'summary')]
+  for (const path of [output, summary]) writeFileSync(path, '')
+  const step = steps.find(({ name }) => name === 'Run halting')
+  const given: Readonly<Record<string, string>> = {
+    ...defaults,
+    ...inputs,
+    arguments: [`--script=${script}`, inputs['arguments'] ?? ''].join('\n'),
+  }
+  const env = Object.entries(step?.env ?? {}).map(([name, value]) => [
+    name,
+    given[/^\$\{\{ inputs\.([\w-]+) \}\}$/.exec(value)?.[1] ?? ''] ?? '',
+  ])
+  const { status, stdout, stderr } = spawnSync(
+    'bash',
+    ['--noprofile', '--norc', '-eo', 'pipefail', '-c', step?.script ?? ''],
+    {
+      cwd: folder,
+      encoding: 'utf8',
+      env: {
+        PATH: `${join(home, 'bin')}:${process.env['PATH']}`,
+        HOME: home,
+        GITHUB_OUTPUT: output,
+        GITHUB_STEP_SUMMARY: summary,
+        ...Object.fromEntries(env),
+      },
+    },
+  )
+  return {
+    status,
+    stdout,
+    stderr,
+    outputs: outputsIn(readFileSync(output, 'utf8')),
+    summary: readFileSync(summary, 'utf8'),
+  }
+}
+
+/** Outputs as a runner reads them: a name, a delimiter, and the lines until it. */
+function outputsIn(text: string): Readonly<Record<string, string>> {
+  const found: Record<string, string> = {}
+  const lines = text.split('\n')
+  for (let at = 0; at < lines.length;) {
+    const [, name = '', delimiter = ''] = /^([\w-]+)<<(.+)$/.exec(lines[at] ?? '') ?? []
+    const end = lines.indexOf(delimiter, at + 1)
+    if (name === '' || end < 0) break
+    found[name] = lines.slice(at + 1, end).join('\n')
+    at = end + 1
+  }
+  return found
+}
+
+test('gives the result, the cost, the reason and the session of a run', () => {
+  const told = run([{ content: 'All is green.' }], { prompt: 'Is the build green?' })
+  expect({ status: told.status, stderr: told.stderr }).toEqual({ status: 0, stderr: '' })
+  expect(told.outputs).toEqual({
+    result: 'All is green.',
+    'cost-usd': expect.stringMatching(/^0\.0\d+$/),
+    reason: 'completed',
+    'session-id': expect.stringMatching(/^[\da-f-]{36}$/),
+    'exit-code': '0',
+  })
+  expect(told.stdout).toMatch(/^halting: completed\. The model gave its answer \(\$0\.0\d{3}\)\n$/)
+  expect(told.summary).toContain('halting: completed. The model gave its answer')
+})
+
+test('fails at a limit unless it is told not to, and says which', () => {
+  const prompt = 'Look around.'
+  const costly = { 'max-budget-usd': '0.0001' }
+  const failed = run([{ content: 'Done.' }], { prompt, ...costly })
+  expect({ status: failed.status, reason: failed.outputs['reason'], cost: failed.outputs['cost-usd'] }).toEqual({
+    status: 3,
+    reason: 'max_budget_usd',
+    cost: '0',
+  })
+  const passed = run([{ content: 'Done.' }], { prompt, ...costly, fail: 'false' })
+  expect({ status: passed.status, code: passed.outputs['exit-code'] }).toEqual({ status: 0, code: '3' })
+})
+
+test('says of a run that could not begin that it did not', () => {
+  const told = run([], { prompt: 'Begin.', 'max-budget-usd': 'a lot' })
+  expect({ status: told.status, reason: told.outputs['reason'] }).toEqual({ status: 2, reason: 'not_started' })
+  expect(told.stderr).toContain('--max-budget-usd')
+})
+
+describe('what others wrote is data', () => {
+  const hostile =
+    '--permission-mode=bypassPermissions "; touch pwned; $(touch pwned) `touch pwned`\n\' || touch pwned\n${{ github.token }}'
+
+  test('a prompt is no flag and no part of the script', () => {
+    const told = run([{ expect: hostile, content: 'I will not.' }], { prompt: hostile })
+    expect(told.outputs).toMatchObject({ result: 'I will not.', reason: 'completed' })
+    expect(existsSync(join(folder, 'pwned'))).toBe(false)
+  })
+
+  test.each(['max-turns', 'max-duration', 'model', 'permission-mode', 'max-budget-usd'])(
+    'so is the input %s',
+    (name) => {
+      const told = run([{ content: 'Hello.' }], {
+        prompt: 'Hello?',
+        [name]: '1" ; touch pwned; $(touch pwned) --trust',
+      })
+      expect(existsSync(join(folder, 'pwned'))).toBe(false)
+      expect(Object.keys(told.outputs)).toEqual(['result', 'cost-usd', 'reason', 'session-id', 'exit-code'])
+    },
+  )
+
+  test('an answer cannot become another output', () => {
+    const content = 'Yes.\nreason<<EOF\nforged\nEOF\n::set-output name=reason::forged\n'
+    const { outputs } = run([{ content }], { prompt: 'Well?' })
+    expect(outputs).toMatchObject({ result: content, reason: 'completed' })
+  })
+
+  test('no script of the action and of a workflow has an expression in it', () => {
+    const workflows = readdirSync(join(root, '.github/workflows')).map((name) =>
+      readFileSync(join(root, '.github/workflows', name), 'utf8'),
+    )
+    const scripts = [action, ...workflows].flatMap((text) => [
+      ...[...text.matchAll(/^( *)(?:- )?run: (?!\|)(.+)$/gm)].map(([, , line = '']) => line),
+      ...[...text.matchAll(/^( *)run: \|\n((?:\1 {2}.*\n|\n)+)/gm)].map(([, , lines = '']) => lines),
+    ])
+    expect(scripts.length).toBeGreaterThan(4)
+    expect(scripts.filter((script) => script.includes('${{'))).toEqual([])
+  })
+
+  test('every input comes as a variable, and the steps name none that there is not', () => {
+    const named = steps.flatMap(({ env }) => Object.values(env).map((value) => /inputs\.([\w-]+)/.exec(value)?.[1]))
+    expect(new Set([...named, 'working-directory'])).toEqual(new Set(Object.keys(defaults)))
+  })
+})
+
+test('checks run on every Node that is promised, and the release publishes with provenance', () => {
+  const ci = readFileSync(join(root, '.github/workflows/ci.yml'), 'utf8')
+  expect(ci).toContain("node: ['20', '22', '24']")
+  expect(ci).toContain('- run: .ci/run\n')
+  const release = readFileSync(join(root, '.github/workflows/release.yml'), 'utf8')
+  expect(release).toContain('id-token: write')
+  expect(release).toMatch(/npm publish --provenance --access public/)
+})

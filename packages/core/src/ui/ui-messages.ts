@@ -1,0 +1,255 @@
+import { resultContentOf } from '../content.ts'
+import { ConfigurationError } from '../errors.ts'
+import { fieldsOf, shown, type Fields } from '../given.ts'
+import type { HistoryMessage } from '../history.ts'
+import { isJsonObject, jsonObjectOf, jsonOf, type Json } from '../json.ts'
+import type { ContentBlock, ToolResultBlock, ToolUseBlock } from '../messages.ts'
+import type { PermissionDecision } from '../tools/permission-decision.ts'
+import { deniedByUser } from '../tools/permission-texts.ts'
+import { notRunReasons, notRunText, silentFailure } from '../tools/result-texts.ts'
+import { filePart } from './ui-files.ts'
+
+// Messages of `useChat` as a history of the Messages API. They come from a client: whoever sends them can write what the model and the tools never said. So
+// nothing of them is believed but their shape, and calls that were not answered never run by themselves.
+
+/** A `UIMessage` of the AI SDK, as far as it is read: its role and its parts. */
+export interface UIMessageLike {
+  readonly role: string
+  readonly parts: readonly { readonly type: string }[]
+}
+
+/**
+ * The messages of `useChat` as `messages` of a run. Texts, images and PDFs of the user are kept; of the assistant texts, tool calls with their results, and thoughts
+ * that a service signed. Sources, data parts, files that a model made, and calls that the service ran itself are left out. Calls at the end that have no result stay open: `approvalsOf` has
+ * the answers to them, and a prompt closes them. Others are closed as not run.
+ *
+ * A client can send anything: what it says of calls and results is not what happened. Where that matters, keep the conversation on the server, and take the new
+ * message of the user alone from the client.
+ * @throws ConfigurationError for what is no list of UI messages, and for a part that a model cannot be shown: which one, why, and what to do.
+ */
+export function modelMessagesOf(messages: readonly UIMessageLike[]): readonly HistoryMessage[] {
+  const list = checkedList(messages)
+  const last = list.at(-1)
+  return list.flatMap((message) => {
+    switch (message.role) {
+      case 'user':
+        return userMessages(userBlocks(message.parts, message.where))
+      case 'assistant':
+        return new AssistantParts(message === last).messages(message)
+      case 'system':
+        return refuse(
+          message.where,
+          'is a system message',
+          'Give its text as the option `system`, and leave the message out.',
+        )
+      default:
+        return refuse(
+          message.where,
+          `must have the role user or assistant, but it is ${shown(message.role)}`,
+          'Give one of these.',
+        )
+    }
+  })
+}
+
+/**
+ * What a person answered to calls that wait, from the last of the messages of `useChat`: `approvals` of a run. Undefined where there is no answer.
+ * @throws ConfigurationError for what is no list of UI messages.
+ */
+export function approvalsOf(
+  messages: readonly UIMessageLike[],
+): { readonly [callId: string]: PermissionDecision } | undefined {
+  const last = checkedList(messages).at(-1)
+  if (last?.role !== 'assistant') return undefined
+  const answers = last.parts.flatMap((part): readonly (readonly [string, PermissionDecision])[] => {
+    const { state, toolCallId, approval } = part
+    const { approved, reason } = fieldsOf(approval) ?? {}
+    if (!isToolPart(part) || state !== 'approval-responded' || typeof toolCallId !== 'string') return []
+    if (approved === true) return [[toolCallId, { behavior: 'allow' }]]
+    const message = typeof reason === 'string' && reason !== '' ? reason : deniedByUser
+    return approved === false ? [[toolCallId, { behavior: 'deny', message }]] : []
+  })
+  return answers.length === 0 ? undefined : Object.fromEntries(answers)
+}
+
+interface CheckedMessage {
+  readonly role: unknown
+  readonly parts: readonly Fields[]
+  /** What to call it in an error. */
+  readonly where: string
+}
+
+/** Plain JavaScript, and a client, may give anything. */
+function checkedList(messages: unknown): readonly CheckedMessage[] {
+  if (!Array.isArray(messages))
+    throw new ConfigurationError(`UI messages must be a list, but it is ${shown(messages)}.`)
+  return messages.map((message: unknown, index) => {
+    const where = `uiMessages[${index}]`
+    const { role, parts } =
+      fieldsOf(message) ??
+      refuse(where, `must be a UIMessage, but it is ${shown(message)}`, 'Give { id, role, parts }.')
+    if (!Array.isArray(parts)) return refuse(where, 'has no list of parts', 'Give UIMessages of the AI SDK 5 or later.')
+    return {
+      role,
+      where,
+      parts: parts.map((part: unknown, place) => {
+        const fields = fieldsOf(part)
+        if (typeof fields?.['type'] === 'string') return fields
+        return refuse(`${where}.parts[${place}]`, 'has no type', 'Give parts of a UIMessage.')
+      }),
+    }
+  })
+}
+
+function refuse(where: string, problem: string, advice: string): never {
+  throw new ConfigurationError(`${where} ${problem}. ${advice}`)
+}
+
+function userMessages(content: readonly ContentBlock[]): readonly HistoryMessage[] {
+  return content.length === 0 ? [] : [{ role: 'user', content }]
+}
+
+function userBlocks(parts: readonly Fields[], where: string): readonly ContentBlock[] {
+  return parts.flatMap((part, place): readonly ContentBlock[] => {
+    if (part['type'] === 'file') return [filePart(part, `${where}.parts[${place}]`)]
+    return part['type'] === 'text' ? textBlocks(part['text']) : []
+  })
+}
+
+function textBlocks(text: unknown): readonly ContentBlock[] {
+  return typeof text === 'string' && text.trim() !== '' ? [{ type: 'text', text }] : []
+}
+
+function isToolPart({ type }: Fields): boolean {
+  return typeof type === 'string' && (type === 'dynamic-tool' || type.startsWith('tool-'))
+}
+
+/** One message of the assistant: each of its steps is an answer, and the results of the calls in it. */
+class AssistantParts {
+  /** Calls at its end may wait. */
+  readonly #isLast: boolean
+  readonly #messages: HistoryMessage[] = []
+  #content: ContentBlock[] = []
+  #results: ToolResultBlock[] = []
+  #open: string[] = []
+
+  constructor(isLast: boolean) {
+    this.#isLast = isLast
+  }
+
+  messages({ parts, where }: CheckedMessage): readonly HistoryMessage[] {
+    for (const [place, part] of parts.entries()) this.#take(part, `${where}.parts[${place}]`)
+    this.#endStep(this.#isLast)
+    return this.#messages
+  }
+
+  #take(part: Fields, where: string): void {
+    const { type } = part
+    if (type === 'step-start') return this.#endStep(false)
+    if (isToolPart(part)) return this.#call(part, where)
+    if (type === 'text') return this.#say(textBlocks(part['text']))
+    if (type === 'reasoning') return this.#say(thoughts(part))
+    const said = saidMeanwhile(part, where)
+    if (said.length === 0) return
+    this.#endStep(false)
+    this.#messages.push({ role: 'user', content: said })
+  }
+
+  /** What the model says once it has results belongs to the next answer, also where no part says so. */
+  #say(blocks: readonly ContentBlock[]): void {
+    if (blocks.length > 0 && this.#results.length > 0 && this.#open.length === 0) this.#endStep(false)
+    this.#content.push(...blocks)
+  }
+
+  #call(part: Fields, where: string): void {
+    const { state, toolCallId: id, providerExecuted } = part
+    // The service ran it, or the model had not said it to its end.
+    if (providerExecuted === true || state === 'input-streaming') return
+    if (typeof id !== 'string' || id === '')
+      return refuse(where, 'is a tool call without an id', 'Give its toolCallId.')
+    const call: ToolUseBlock = { type: 'tool_use', id, name: toolName(part, where), input: jsonObjectOf(part['input']) }
+    this.#content.push(call)
+    const result = resultOf(id, part)
+    if (result === undefined) this.#open.push(id)
+    else this.#results.push(result)
+  }
+
+  #endStep(mayWait: boolean): void {
+    const closed = mayWait ? [] : this.#open.map((id) => failed(id, notRunText(notRunReasons.notApproved)))
+    const results = [...this.#results, ...closed]
+    if (this.#content.length > 0) this.#messages.push({ role: 'assistant', content: this.#content })
+    if (results.length > 0) this.#messages.push({ role: 'user', content: results })
+    this.#content = []
+    this.#results = []
+    this.#open = []
+  }
+}
+
+/** Names that services take. Anything else a client made up. */
+const isToolName = /^[\w.-]{1,128}$/
+
+function toolName({ type, toolName: dynamic }: Fields, where: string): string {
+  const name = type === 'dynamic-tool' ? dynamic : String(type).slice('tool-'.length)
+  if (typeof name === 'string' && isToolName.test(name)) return name
+  return refuse(
+    where,
+    `calls a tool ${shown(name)}, which no service takes as a name`,
+    'A name has 1 to 128 letters, digits, dots, hyphens and underscores.',
+  )
+}
+
+/** What came of a call; undefined where nothing did yet. */
+function resultOf(
+  id: string,
+  { state, output, errorText, preliminary, approval }: Fields,
+): ToolResultBlock | undefined {
+  switch (state) {
+    case 'output-available':
+      // A part of a result that was still coming.
+      return preliminary === true ? undefined : { type: 'tool_result', tool_use_id: id, content: outputContent(output) }
+    case 'output-error':
+      return failed(id, errorText)
+    case 'output-denied':
+      return failed(id, fieldsOf(approval)?.['reason'] ?? deniedByUser)
+    default:
+      return undefined
+  }
+}
+
+function failed(id: string, text: unknown): ToolResultBlock {
+  const content = typeof text === 'string' && text !== '' ? text : silentFailure
+  return { type: 'tool_result', tool_use_id: id, content, is_error: true }
+}
+
+/** Blocks stay what they are; any other value is told as JSON. */
+function outputContent(output: unknown): ToolResultBlock['content'] {
+  if (typeof output === 'string') return output
+  const value = jsonOf(output)
+  const isBlocks = Array.isArray(value) && value.length > 0 && value.every(isResultBlock)
+  return isBlocks ? resultContentOf(value) : JSON.stringify(value)
+}
+
+function isResultBlock(part: Json): boolean {
+  if (!isJsonObject(part)) return false
+  if (part['type'] === 'text') return typeof part['text'] === 'string'
+  return (part['type'] === 'image' || part['type'] === 'document') && isJsonObject(part['source'])
+}
+
+/** Thoughts go back to the service that signed them: others it would refuse, or nobody can tell who wrote them. */
+function thoughts({ text, providerMetadata }: Fields): readonly ContentBlock[] {
+  const { signature, redactedData } = fieldsOf(fieldsOf(providerMetadata)?.['anthropic']) ?? {}
+  if (typeof redactedData === 'string' && redactedData !== '')
+    return [{ type: 'redacted_thinking', data: redactedData }]
+  if (typeof signature !== 'string' || signature === '') return []
+  return [{ type: 'thinking', thinking: typeof text === 'string' ? text : '', signature }]
+}
+
+/** A message of the user that came while the assistant was at work. */
+function saidMeanwhile({ type, data, parts }: Fields, where: string): readonly ContentBlock[] {
+  if (type === 'data-halting-message') return textBlocks(fieldsOf(data)?.['text'])
+  if (type !== 'steering-message' || !Array.isArray(parts)) return []
+  return userBlocks(
+    parts.map((part: unknown) => fieldsOf(part) ?? {}),
+    where,
+  )
+}

@@ -1,0 +1,158 @@
+// `toAgUiEvents`: every event fits the schema of AG-UI 1.0, and what begins ends.
+import { EventSchemas } from '@ag-ui/core/schemas'
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { RunOptions } from '../../src/index.ts'
+import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
+import { toAgUiEvents, toSse, type AgUiEvent } from '../../src/ui/index.ts'
+import { calls, reader, subagent, tool } from '../support/harness.ts'
+import { collected, started } from './support.ts'
+
+const options = (replies: readonly ScriptedReply[], more: Partial<RunOptions> = {}): RunOptions => ({
+  model: scriptedModel(replies),
+  clock: createFakeClock({ autoAdvance: true }),
+  tools: [
+    reader('Look', 'seen'),
+    tool('Fail', () => {
+      throw new Error('no luck')
+    }),
+  ],
+  ...more,
+})
+
+const eventsOf = (given: RunOptions): Promise<readonly AgUiEvent[]> => collected(toAgUiEvents(started(given).run))
+
+/** Checks each event by the schema, and that what begins ends: messages and calls by their ids, each once; steps; the run. */
+function check(events: readonly AgUiEvent[]): void {
+  const open = new Set<string>()
+  const used = new Set<string>()
+  const begin = (id: string): void => {
+    expect(used.has(id)).toBe(false)
+    used.add(id)
+    open.add(id)
+  }
+  for (const event of events) {
+    expect(EventSchemas.safeParse(JSON.parse(JSON.stringify(event))).error).toBeUndefined()
+    const id = 'messageId' in event ? event.messageId : 'toolCallId' in event ? event.toolCallId : ''
+    switch (event.type) {
+      case 'TEXT_MESSAGE_START':
+      case 'REASONING_START':
+      case 'TOOL_CALL_START':
+        begin(id)
+        break
+      case 'TEXT_MESSAGE_CONTENT':
+      case 'REASONING_MESSAGE_CONTENT':
+      case 'TOOL_CALL_ARGS':
+        expect(open).toContain(id)
+        expect(event.delta).not.toBe('')
+        break
+      case 'TEXT_MESSAGE_END':
+      case 'REASONING_END':
+      case 'TOOL_CALL_END':
+        expect(open.delete(id)).toBe(true)
+        break
+      case 'TOOL_CALL_RESULT':
+        expect(used).toContain(event.toolCallId)
+        break
+      case 'STEP_STARTED':
+        begin(event.stepName)
+        break
+      case 'STEP_FINISHED':
+        expect(open.delete(event.stepName)).toBe(true)
+        break
+      default:
+        break
+    }
+  }
+  expect([...open]).toEqual([])
+  expect(events[0]?.type).toBe('RUN_STARTED')
+  expect(['RUN_FINISHED', 'RUN_ERROR']).toContain(events.at(-1)?.type)
+}
+
+const typesOf = (events: readonly AgUiEvent[]): string =>
+  events
+    .filter((event) => event.type !== 'CUSTOM' || event.name !== 'halting.figures')
+    .map((event) => (event.type === 'CUSTOM' ? event.name : event.type))
+    .join(' ')
+
+describe('a run as AG-UI events', () => {
+  test('has messages, reasoning, calls with their arguments and results, and the ending', async () => {
+    const events = await eventsOf(
+      options([{ thinking: 'Hm.', text: 'I look.', toolCalls: [{ name: 'Look', input: { at: 'a' } }] }, 'A door.']),
+    )
+    check(events)
+    expect(typesOf(events)).toBe(
+      [
+        'RUN_STARTED STEP_STARTED REASONING_START REASONING_MESSAGE_START REASONING_MESSAGE_CONTENT',
+        'REASONING_MESSAGE_END REASONING_END TEXT_MESSAGE_START TEXT_MESSAGE_CONTENT TEXT_MESSAGE_END',
+        'TOOL_CALL_START TOOL_CALL_ARGS TOOL_CALL_ARGS TOOL_CALL_END halting.reply TOOL_CALL_RESULT STEP_FINISHED',
+        'STEP_STARTED TEXT_MESSAGE_START TEXT_MESSAGE_CONTENT TEXT_MESSAGE_END halting.reply STEP_FINISHED',
+        'halting.ending RUN_FINISHED',
+      ].join(' '),
+    )
+    const json = events.map((event) => (event.type === 'TOOL_CALL_ARGS' ? event.delta : '')).join('')
+    expect(JSON.parse(json)).toEqual({ at: 'a' })
+    expect(events.find(({ type }) => type === 'TOOL_CALL_RESULT')).toMatchObject({ content: 'seen' })
+    expect(events.at(-1)).toMatchObject({
+      outcome: { type: 'success' },
+      result: { reason: 'completed', turns: 2 },
+      usage: [{ model: 'scripted', inputTokens: 20, outputTokens: 10 }],
+    })
+  })
+
+  test('names its calls as interrupts where it ends to be approved', async () => {
+    const permissions = { denies: () => undefined, decide: () => ({ behavior: 'ask' as const, message: 'May it?' }) } as const
+    const events = await eventsOf(options([calls('Look')], { permissions }))
+    check(events)
+    const interrupt = { id: 'call_0_0', reason: 'tool_call', message: 'May it?', toolCallId: 'call_0_0' }
+    expect(events.at(-1)).toMatchObject({ outcome: { type: 'interrupt', interrupts: [interrupt] } })
+  })
+
+  test('is an error where it failed, and cancelled where it was aborted', async () => {
+    const error = { kind: 'invalid_request', message: 'bad', status: 400, retryable: false } as const
+    const failed = await eventsOf(options([{ error }]))
+    check(failed)
+    expect(failed.at(-1)).toMatchObject({ type: 'RUN_ERROR', code: 'model_error' })
+    const { run } = started(options([{ hang: true, text: 'Half' }]))
+    const aborted: AgUiEvent[] = []
+    for await (const event of toAgUiEvents(run) as unknown as AsyncIterable<AgUiEvent>) {
+      aborted.push(event)
+      if (event.type === 'TEXT_MESSAGE_CONTENT') run.abort('user')
+    }
+    check(aborted)
+    expect(aborted.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'cancelled' } })
+  })
+
+  test('has its subagents', async () => {
+    const events = await eventsOf(options([calls('Agent'), 'sub done', 'done'], { tools: [subagent] }))
+    check(events)
+    expect(typesOf(events)).toContain('SUBAGENT_STARTED')
+    expect(typesOf(events)).toContain('SUBAGENT_FINISHED')
+  })
+
+  test('fits the schema, whatever models and tools do', async () => {
+    const text = fc.string({ unit: 'binary', maxLength: 8 })
+    const name = fc.constantFrom('Look', 'Fail', 'None', '')
+    const reply = fc.record({
+      thinking: fc.option(text, { nil: undefined }),
+      text: fc.option(text, { nil: undefined }),
+      toolCalls: fc.array(fc.record({ name, input: fc.dictionary(text, fc.jsonValue()) }), { maxLength: 3 }),
+      streamError: fc.option(fc.constant({ kind: 'connection', message: 'cut', retryable: true } as const), {
+        nil: undefined,
+      }),
+    })
+    await fc.assert(
+      fc.asyncProperty(fc.array(reply, { maxLength: 4 }), async (replies) => {
+        check(await eventsOf(options([...(replies as readonly ScriptedReply[]), 'end'])))
+      }),
+      { numRuns: 60 },
+    )
+  })
+
+  test('can be written as server-sent events', async () => {
+    const bytes = await collected(toSse(toAgUiEvents(started(options(['Hi'])).run)))
+    const lines = Buffer.concat(bytes).toString().trim().split('\n\n')
+    expect(lines.every((line) => line.startsWith('data: {'))).toBe(true)
+    check(lines.map((line) => JSON.parse(line.slice('data: '.length)) as AgUiEvent))
+  })
+})
