@@ -1,7 +1,16 @@
 // A process that works at a session of a store until it is killed: bundled, and run by torment.ts.
 import { appendFileSync, closeSync, fsyncSync, openSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { resume, startRun, streamRun, type ModelRequest, type RunOptions, type Tool } from '../../../src/index.ts'
+import {
+  resume,
+  startRun,
+  streamRun,
+  type ModelMessage,
+  type ModelRequest,
+  type RunOptions,
+  type RunResult,
+  type Tool,
+} from '../../../src/index.ts'
 import { DurableStepEngine, type SessionStore, type StepRecord, type StepStore } from '../../../src/steps/index.ts'
 import { scriptedModel, transcriptProblems, type ScriptedReply } from '../../../src/testing/index.ts'
 import type { Left, Orders } from './orders.ts'
@@ -41,19 +50,29 @@ export async function workAt(store: SessionStore, { folder, sessionId, turns, st
     tools: toolsIn(folder),
     maxTurns: turns + 5,
   }
+
+  /** A run that an earlier process brought to its end, and could not tell of, is not begun again. */
+  async function theEnd(): Promise<{ readonly terminal: RunResult; readonly messages: readonly ModelMessage[] }> {
+    const ended = session.ended.at(-1)
+    if (session.open === undefined && ended !== undefined)
+      return { terminal: ended.terminal, messages: session.transcript.messages() }
+    const running =
+      session.open === undefined
+        ? streamRun(startRun({ prompt: 'Do the work.', sessionId }), {
+            ...options,
+            steps: new DurableStepEngine({ log, sessionId }),
+          })
+        : resume(session.open, options, session.transcript, log).loop
+    const { terminal, state } = await running.ended
+    return { terminal, messages: state.transcript.messages() }
+  }
+
   writeSync(1, 'started\n')
-  const running =
-    session.open === undefined
-      ? streamRun(startRun({ prompt: 'Do the work.', sessionId }), {
-          ...options,
-          steps: new DurableStepEngine({ log, sessionId }),
-        })
-      : resume(session.open, options, session.transcript, log).loop
-  const { terminal, state } = await running.ended
+  const { terminal, messages } = await theEnd()
+  if (stopAt === 0) stop()
   await session.close()
   const read = await store.read(sessionId)
   await store.close()
-  const messages = state.transcript.messages()
   const left: Left = {
     reason: terminal.reason,
     error: terminal.error?.message ?? null,

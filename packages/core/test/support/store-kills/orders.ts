@@ -4,7 +4,7 @@ export interface Orders {
   readonly folder: string
   readonly sessionId: string
   readonly turns: number
-  /** It stands still before it appends its record of this number, counted from 1, to be killed; null for never. */
+  /** It stands still before it appends its record of this number, counted from 1, to be killed; 0 for after its run has ended, null for never. */
   readonly stopAt: number | null
   /** Where the store is. */
   readonly store: string

@@ -122,10 +122,10 @@ export interface Tormented {
   readonly problems: readonly string[]
 }
 
-/** Kills a session at its first record, another at its second, and so on until one comes to its end before; every process after that does not disturb it. */
+/** Kills a session after its end, another at its first record, a third at its second, and so on until one comes to its end before; every process after that does not disturb it. */
 export async function killedAtEveryRecord(program: ChildProgram, under: string, turns: number): Promise<Tormented> {
   const done: Session[] = []
-  for (let record = 1; ; record++) {
+  for (let record = 0; ; record++) {
     let left = 1
     const session = await oneSession(program, under, turns, () => (left-- > 0 ? { record } : undefined))
     done.push(session)
