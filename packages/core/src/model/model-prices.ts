@@ -24,22 +24,44 @@ export function pricesOf(options: PricedOptions): Prices {
   return pricesWith(options.prices, () => [...known, ...namedModelsOf(options.modelNamed).made])
 }
 
-/** Some prices, and for a model that they do not know those that it brings. A model has one source for all of its prices. */
+/**
+ * Some prices, and for a model that they do not know those that it brings. A model has one source for all of its prices, but where several models have its id, or
+ * are billed as it: prices go by ids, so the dearest counts for each of them, and no budget is exceeded.
+ */
 export function pricesWith(given: Prices | undefined, models: () => readonly Model[]): Prices {
-  const own = (id: string): Prices | undefined => models().find((model) => isBilledAs(model, id))?.prices
-  /** The answer of the given prices, else that of a model which they do not know. What is no answer, such as null, stays theirs. */
-  const answer = (id: string, ask: (prices: Prices) => number | undefined): number | undefined => {
+  const own = (id: string): readonly Prices[] => {
+    const brought = models().flatMap((model) => (isBilledAs(model, id) ? (model.prices ?? []) : []))
+    const sources = [...new Set(brought)]
+    const knowing = sources.filter((prices) => knows(prices, id))
+    return knowing.length > 0 ? knowing : sources.slice(0, 1)
+  }
+  /** The answer of the given prices, else that of the models which they do not know. What is no answer, such as null, stays theirs. */
+  const answer = (
+    id: string,
+    ask: (prices: Prices) => number | undefined,
+    dearest: (...usd: readonly number[]) => number = Math.max,
+  ): number | undefined => {
     const usd = given === undefined ? undefined : ask(given)
     if (usd !== undefined) return usd
     const brought = own(id)
-    const isKnown = brought !== undefined && given?.worstCase(id, { inputTokens: 1, outputTokens: 1 }) !== undefined
-    return brought === undefined || isKnown ? undefined : ask(brought)
+    if (brought.length === 0 || (given !== undefined && knows(given, id))) return undefined
+    const answers = brought.map(ask)
+    const broken = answers.findIndex((each) => !isSum(each))
+    return broken >= 0 ? answers[broken] : dearest(...answers.filter(isSum))
   }
   return {
     cost: (id, usage) => answer(id, (prices) => prices.cost(id, usage)),
     worstCase: (id, bound) => answer(id, (prices) => prices.worstCase(id, bound)),
-    leastPerToken: (id) => answer(id, (prices) => prices.leastPerToken?.(id)),
+    leastPerToken: (id) => answer(id, (prices) => prices.leastPerToken?.(id), Math.min),
   }
+}
+
+function knows(prices: Prices, id: string): boolean {
+  return prices.worstCase(id, { inputTokens: 1, outputTokens: 1 }) !== undefined
+}
+
+function isSum(usd: number | undefined): usd is number {
+  return Number.isFinite(usd) && Number(usd) >= 0
 }
 
 /** What a service adds to a request by itself is priced by the model that was asked. */

@@ -1,5 +1,5 @@
 // A model that brings its prices: a dollar budget needs no others, and those of the options go before them.
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import {
   agentTool,
   certificate,
@@ -86,6 +86,57 @@ test('each model is charged at its own price: fallback, subagents, and what keep
   })
   const main = priced(1, [{ toolCalls: [{ name: 'Ask', input: {} }], usage }, reply])
   expect(await costOf({ model: main, tools: [agent], maxBudgetUsd: 1e6 })).toBe(50 + 250 + 50)
+})
+
+describe('where models share an id, the dearest price counts for each', () => {
+  const dearer = priced(1, [reply], 'own')
+  const busy = new ModelError({ kind: 'overloaded', message: 'busy', retryable: true, billed: 'nothing' })
+  const overloaded: Model = { ...priced(1e-6), call: () => Promise.reject(busy) }
+  const call: ScriptedReply = { toolCalls: [{ name: 'Ask', input: { prompt: 'look' } }], usage }
+
+  test.each<[string, Omit<RunOptions, 'maxBudgetUsd'>]>([
+    ['a fallback', { model: overloaded, fallbackModel: dearer, maxRetries: 2 }],
+    [
+      'a fallback that the service of the other model may ask itself',
+      {
+        model: {
+          ...overloaded,
+          id: 'first',
+          extraPasses: [{ model: 'own', uses: 1, inputTokens: 9, outputTokens: 9 }],
+        },
+        fallbackModel: dearer,
+        maxRetries: 2,
+      },
+    ],
+    [
+      'the model of an agent',
+      {
+        model: priced(1e-6, [call, reply]),
+        tools: [agentTool({ name: 'Ask', description: 'asks', model: dearer })],
+      },
+    ],
+  ])('%s is not asked at the price of another', async (_what, options) => {
+    const asked = dearer.requests.length
+    const { reason } = await streamRun(startRun({ prompt: 'go' }), { ...options, maxBudgetUsd: 10 }).result
+    expect([reason, dearer.requests.length - asked]).toEqual(['max_budget_usd', 0])
+  })
+
+  test('and the lowest bounds the tokens that dollars buy', () => {
+    const options = { model: priced(2), fallbackModel: priced(4), maxBudgetUsd: 10 }
+    expect(certificate(options).tokens).toMatchObject({ bounded: true, value: 5 })
+  })
+
+  test('an answer that is no sum of money stays one', async () => {
+    const wrong: Model = { ...priced(1), prices: { ...tokenFor(1), worstCase: () => Number.NaN } }
+    const { reason } = await streamRun(startRun({ prompt: 'go' }), {
+      model: priced(1),
+      fallbackModel: wrong,
+    }).result
+    expect(reason).toBe('completed')
+    expect(() =>
+      streamRun(startRun({ prompt: 'go' }), { model: priced(1), fallbackModel: wrong, maxBudgetUsd: 1 }),
+    ).toThrow(ConfigurationError)
+  })
 })
 
 test('a model that only compacts needs a price of its own, too', () => {
