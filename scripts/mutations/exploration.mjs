@@ -207,7 +207,7 @@ export const explored = [
     [
       'turn/after-tools.ts',
       '  if (stops[0] !== undefined) return hookStopDraft(stops[0])\n',
-      '  if (pending.length > 0) return approvalDraft(pending)\n  if (stops[0] !== undefined) return hookStopDraft(stops[0])\n',
+      '  if (pending.length > 0) return approvalDraft(pending, calls)\n  if (stops[0] !== undefined) return hookStopDraft(stops[0])\n',
     ],
   ],
   [

@@ -14,7 +14,7 @@ export interface PendingApproval {
   readonly callId: string
   /** The name of the tool. */
   readonly tool: string
-  /** What the tool would be called with; of a run that has ended or was left by another process, as the model made it. */
+  /** What the tool would be called with: what hooks have changed is changed. */
   readonly input: JsonObject
   /** Why a person is asked, in one sentence. */
   readonly reason: string
@@ -33,10 +33,11 @@ export function pendingOf(terminal: RunResult | undefined, transcript: Transcrip
   const { pending } = terminal.signal.context
   const waiting = Array.isArray(pending) ? pending.map((call: unknown) => fieldsOf(call) ?? {}) : []
   const open = openCallsOf(transcript)
-  return waiting.flatMap(({ id, name, message }) => {
+  return waiting.flatMap(({ id, name, message, input }) => {
     const call = open.find((one) => one.id === id)
     if (call === undefined) return []
-    return [pendingCall({ ...call, name: typeof name === 'string' ? name : call.name }, plainTextOf(message))]
+    const asked = { name: typeof name === 'string' ? name : call.name, input: fieldsOf(input) ?? call.input }
+    return [pendingCall({ ...call, ...asked }, plainTextOf(message))]
   })
 }
 
@@ -58,7 +59,9 @@ export function pendingOnRecord(records: readonly StepRecord[]): readonly Pendin
   return [...waits].map(([key, [, scope = '', place = '', id = '']]) => {
     const call = callOnRecord(results, scope, id)
     const asked = results.get(`${scope}permission:${place}/asked`) ?? results.get(`${scope}permission:${place}`)
-    return pendingCall(call ?? { type: 'tool_use', id, name: '', input: {} }, reasonIn(asked), key)
+    const made = call ?? { type: 'tool_use', id, name: '', input: {} }
+    const changed = changedInput(results, `${scope}hook:beforeToolUse:${place}:`)
+    return pendingCall(changed === undefined ? made : { ...made, input: changed }, reasonIn(asked), key)
   })
 }
 
@@ -74,6 +77,18 @@ function callOnRecord(results: ReadonlyMap<StepKey, unknown>, scope: string, id:
     if (call !== undefined) found = call as unknown as ToolUseBlock
   }
   return found
+}
+
+/** The input that the last of the hooks of a call put in the place of the model's; undefined where none did. */
+function changedInput(results: ReadonlyMap<StepKey, unknown>, hooks: string): JsonObject | undefined {
+  let changed: JsonObject | undefined
+  for (const [key, value] of results) {
+    if (!key.startsWith(hooks) || !isJsonObject(value)) continue
+    // Of a hook that asked a model the outcome is in what that came to.
+    const outcome = isJsonObject(value['value']) ? value['value'] : value
+    if (isJsonObject(outcome['input'])) changed = jsonObjectOf(outcome['input']['value'])
+  }
+  return changed
 }
 
 /** Of rules that asked a model the decision is in what that came to. */

@@ -1,6 +1,8 @@
 import { after, type Eventually } from '../eventually.ts'
 import { StopSignal } from '../endings/signal.ts'
 import { terminalOf } from '../endings/terminal.ts'
+import { jsonObjectOf } from '../json.ts'
+import type { ToolUseBlock } from '../messages.ts'
 import { callLimitDraft } from './calls/call-limit.ts'
 import type { PendingCall, RaisedStop, ToolPhase } from './calls/tool-phase.ts'
 import { controlAt, guardsAt } from './checkpoint.ts'
@@ -35,11 +37,11 @@ export function afterTools(run: Run, phase: ToolPhase): Eventually<Outcome> {
 const nextTurn: readonly Route[] = [onward('next_turn')]
 
 /** How the run ends if a tool threw a stop, a hook stopped it, or a call needs approval. */
-function stopDraft({ stops, pending }: ToolPhase): Draft | undefined {
+function stopDraft({ stops, pending, calls }: ToolPhase): Draft | undefined {
   const thrown = stops.find((stop) => stop.origin === 'tool')
   if (thrown !== undefined) return draftOf(terminalOf(thrown.signal, 'tool'), thrown.signal)
   if (stops[0] !== undefined) return hookStopDraft(stops[0])
-  return pending.length > 0 ? approvalDraft(pending) : undefined
+  return pending.length > 0 ? approvalDraft(pending, calls) : undefined
 }
 
 function standing(run: Run, raisedBy: readonly string[]): Draft | undefined {
@@ -58,13 +60,26 @@ function hookStopDraft(stop: RaisedStop): Draft {
   return draftOf(reason, stop.signal, { say })
 }
 
-function approvalDraft(pending: readonly PendingCall[]): Draft {
+function approvalDraft(pending: readonly PendingCall[], calls: ToolPhase['calls']): Draft {
   const names = pending.map(({ call }) => call.name).join(', ')
   const signal = new StopSignal({
     reason: 'stop_requested',
     message: waitingForApproval(names),
-    context: { pending: pending.map(({ call, message }) => ({ id: call.id, name: call.name, message })) },
+    context: {
+      pending: pending.map(({ call, message }) => ({
+        id: call.id,
+        name: call.name,
+        message,
+        // What a hook has changed is what the person is asked about; otherwise the transcript has it.
+        ...(!isAsMade(call, calls) && { input: jsonObjectOf(call.input) }),
+      })),
+    },
     source: 'permissions',
   })
   return draftOf('needs_approval', signal)
+}
+
+function isAsMade({ id, input }: ToolUseBlock, calls: readonly ToolUseBlock[]): boolean {
+  const made = calls.find((call) => call.id === id)?.input
+  return made === input || JSON.stringify(made) === JSON.stringify(input)
 }

@@ -10,6 +10,7 @@ import {
 } from '../../src/index.ts'
 import { foldSession, runsOf, type StepRecord, type StoredSession } from '../../src/steps/index.ts'
 import { scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
+import { hook } from '../support/harness.ts'
 
 /** A place for records that outlives the processes of a test. */
 class Store {
@@ -66,8 +67,13 @@ async function resultOf(messages: AsyncIterable<SdkMessage>): Promise<string> {
 }
 
 /** Reads until the run waits for so many answers, and leaves it as a process that is killed. */
-async function killedWaiting(store: Store, script: readonly ScriptedReply[], waits = 1): Promise<void> {
-  const { engine } = processOn(store, script, { onAsk: 'wait' })
+async function killedWaiting(
+  store: Store,
+  script: readonly ScriptedReply[],
+  waits = 1,
+  options: Partial<QueryOptions> = {},
+): Promise<void> {
+  const { engine } = processOn(store, script, { onAsk: 'wait', ...options })
   const messages = engine.submit('Pay.')[Symbol.asyncIterator]()
   void messages.next().then(function next({ done }): void {
     if (done !== true) void messages.next().then(next)
@@ -117,6 +123,37 @@ describe('a session that ended as needs_approval', () => {
     const { engine, paid } = processOn(store, ['fine'])
     expect(await resultOf(engine.submit('Never mind.'))).toBe('completed')
     expect([engine.pending(), paid]).toEqual([[], []])
+  })
+})
+
+describe('a call whose input a hook has changed', () => {
+  const hooks = [
+    hook('beforeToolUse', (context) => context.withToolInput({ usd: 9 })),
+    hook('beforeToolUse', async (context) => {
+      await context.ask({ system: '', messages: [{ role: 'user', content: 'How much?' }] })
+      return context.withToolInput({ usd: 99 })
+    }),
+  ]
+  const changed = { ...first, input: { usd: 99 } }
+  const replies = [ofOne, 'much']
+
+  test('is shown as it would run, after needs_approval', async () => {
+    const store = new Store()
+    const { engine } = processOn(store, replies, { hooks })
+    await resultOf(engine.submit('Pay.'))
+    expect([engine.pending(), processOn(store, []).engine.pending()]).toEqual([[changed], [changed]])
+    const again = processOn(store, ['much', 'done'], { hooks })
+    expect(await resultOf(again.engine.approve({ p1: { behavior: 'allow' } }))).toBe('completed')
+    expect(again.paid).toEqual([99])
+  })
+
+  test('is shown as it would run, in a run that was killed while it waited', async () => {
+    const store = new Store()
+    await killedWaiting(store, replies, 1, { hooks })
+    const { engine, paid } = processOn(store, ['done'], { hooks })
+    expect(engine.pending()).toEqual([{ ...changed, key: 'run1/approval:1:0:p1' }])
+    expect(await resultOf(engine.approve({ p1: { behavior: 'allow' } }))).toBe('completed')
+    expect(paid).toEqual([99])
   })
 })
 
