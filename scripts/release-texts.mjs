@@ -1,6 +1,12 @@
 // What a release writes: package.json files and the changelog.
 
-const versionForm = /^(\d+)\.(\d+)\.(\d+)(?:-([\da-z.-]+))?$/i
+// The grammar of Semantic Versioning, without build metadata: npm refuses other versions, or writes them differently.
+const number = String.raw`(?:0|[1-9]\d*)`
+const identifier = String.raw`(?:${number}|\d*[a-z-][\da-z-]*)`
+const versionForm = new RegExp(
+  String.raw`^(${number})\.(${number})\.(${number})(?:-(${identifier}(?:\.${identifier})*))?$`,
+  'i',
+)
 
 /** @param {string | undefined} address @returns {{ type: 'git', url: string }} @throws Error for what is no address of a repository. */
 export function repositoryOf(address) {
@@ -18,7 +24,8 @@ export function repositoryOf(address) {
 /** @param {string} version @param {string} before @throws Error for what is no version, and for one that is not above the other. */
 export function isNewer(version, before) {
   const [next, last] = [versionForm.exec(version), versionForm.exec(before)]
-  if (next === null) throw new Error(`${version} is not a version. Write three numbers, such as 0.2.0 or 1.0.0-beta.1.`)
+  if (next === null || !next.slice(1, 4).every((part) => Number.isSafeInteger(Number(part))))
+    throw new Error(`${version} is not a version. Write three numbers, such as 0.2.0 or 1.0.0-beta.1.`)
   for (const part of [1, 2, 3]) {
     const [one, other] = [Number(next[part]), Number(last[part])]
     if (one > other) return
@@ -28,6 +35,15 @@ export function isNewer(version, before) {
   const [one, other] = [next[4], last[4]]
   const rises = other !== undefined && (one === undefined || one.localeCompare(other, 'en', { numeric: true }) > 0)
   if (!rises) throw new Error(`${version} is not above ${before}. Versions only rise.`)
+}
+
+/**
+ * The parameters of npm that publish a package. npm demands a tag for a prerelease, which must not become what `npm install` brings.
+ * @param {string} name The folder of the package. @param {string} version @returns {readonly string[]}
+ */
+export function publishCommand(name, version) {
+  const tag = version.includes('-') ? ['--tag', 'next'] : []
+  return ['publish', `--workspace=packages/${name}`, '--access', 'public', ...tag]
 }
 
 const dependencyFields = ['dependencies', 'devDependencies', 'peerDependencies', 'optionalDependencies']

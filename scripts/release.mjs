@@ -1,11 +1,11 @@
 // Makes a release: `npm run release -- 0.2.0 --repository https://forge.example/you/halting [--dry-run] [--skip-checks] [--publish]`.
 // Every step that cannot be taken is refused with a sentence, before anything is changed where that is possible. `--dry-run` changes nothing.
-import { execFileSync, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { manifestOf, packages, publishedPackages, root } from './packages.mjs'
-import { isNewer, manifestFor, releasedChangelog, repositoryOf } from './release-texts.mjs'
+import { isNewer, manifestFor, publishCommand, releasedChangelog, repositoryOf } from './release-texts.mjs'
 
 const cwd = fileURLToPath(root)
 
@@ -53,6 +53,8 @@ function release({ version, repository: address, isDry, skipsChecks, publishes }
   const repository = refusing(() => repositoryOf(address))
   const { version: before } = JSON.parse(textOf('package.json'))
   refusing(() => isNewer(version, before))
+  // Without a name and an address the commit would fail after the checks.
+  if (!isDry) git('var', 'GIT_COMMITTER_IDENT')
   const changed = git('status', '--porcelain')
   if (changed !== '') throw new Refusal(`The working tree has changes. Commit or remove them first:\n${changed}`)
   const tag = `v${version}`
@@ -74,7 +76,7 @@ function release({ version, repository: address, isDry, skipsChecks, publishes }
   git('commit', '--quiet', '--message', `Release ${version}`)
   git('tag', '--annotate', tag, '--message', `halting ${version}`)
   console.log(`committed and tagged ${tag}`)
-  publish(publishes, tag)
+  publish(publishes, version, tag)
 }
 
 /** The package.json of every package and package-lock.json, with the new version in them and in what depends on it. */
@@ -103,23 +105,37 @@ function check() {
 }
 
 /** Lowest packages first: npm refuses none, but whoever installs meanwhile finds what they depend on. */
-function publish(now, tag) {
-  const commands = publishedPackages.map((name) => ['publish', `--workspace=packages/${name}`, '--access', 'public'])
-  if (now) for (const command of commands) run('npm', command)
-  else console.log(['', 'Publish with:', ...commands.map((command) => `  npm ${command.join(' ')}`)].join('\n'))
-  console.log(`\nThen: git push origin HEAD ${tag}`)
+function publish(now, version, tag) {
+  const commands = publishedPackages.map((name) => publishCommand(name, version))
+  const linesFrom = (first) => commands.slice(first).map((command) => `  npm ${command.join(' ')}`)
+  const push = `Then: git push origin HEAD ${tag}`
+  if (now)
+    for (const [at, command] of commands.entries())
+      if (!succeeds('npm', command)) {
+        const rest = ['Continue with:', ...linesFrom(at), '', push].join('\n')
+        throw new Refusal(
+          `npm ${command.join(' ')} failed. ${at} of ${commands.length} packages are published. ${rest}`,
+        )
+      }
+  if (!now) console.log(['', 'Publish with:', ...linesFrom(0)].join('\n'))
+  console.log(`\n${push}`)
 }
 
+const revertHint = 'git restore --staged --worktree . reverts what is not committed.'
+
 function run(program, parameters) {
-  const { status } = spawnSync(program, parameters, { cwd, stdio: ['ignore', 'inherit', 'inherit'] })
-  if (status !== 0)
-    throw new Refusal(
-      `${program} ${parameters.join(' ')} failed. See what it says; git restore . takes uncommitted changes back.`,
-    )
+  if (!succeeds(program, parameters)) throw new Refusal(`${program} ${parameters.join(' ')} failed. ${revertHint}`)
+}
+
+function succeeds(program, parameters) {
+  return spawnSync(program, parameters, { cwd, stdio: ['ignore', 'inherit', 'inherit'] }).status === 0
 }
 
 function git(...parameters) {
-  return execFileSync('git', parameters, { cwd, encoding: 'utf8' }).trimEnd()
+  const { status, stdout, stderr, error } = spawnSync('git', parameters, { cwd, encoding: 'utf8' })
+  if (status === 0) return stdout.trimEnd()
+  const hint = ['add', 'commit'].includes(parameters[0]) ? ` ${revertHint}` : ''
+  throw new Refusal(`git ${parameters[0]} failed: ${(error?.message ?? stderr).trim()}${hint}`)
 }
 
 function textOf(path) {

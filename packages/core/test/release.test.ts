@@ -101,6 +101,10 @@ describe('refuses, and changes nothing', () => {
       'must not hold a password',
     ],
     ['what is no version', ['two', '--repository', repository], 'two is not a version'],
+    ['a number that begins with a zero', ['0.02.0', '--repository', repository], '0.02.0 is not a version'],
+    ['a prerelease number with a zero', ['0.2.0-01', '--repository', repository], '0.2.0-01 is not a version'],
+    ['an empty part of a prerelease', ['0.2.0-beta..1', '--repository', repository], 'is not a version'],
+    ['a number too large for npm', ['99999999999999999999.0.0', '--repository', repository], 'is not a version'],
     ['the version that there is', ['0.1.0', '--repository', repository], 'not above 0.1.0'],
     ['a prerelease of it', ['0.1.0-beta.1', '--repository', repository], 'not above 0.1.0'],
     ['an unknown flag', ['0.2.0', '--force'], "Unknown option '--force'"],
@@ -201,6 +205,35 @@ test('with nothing unreleased there is no second release, and --publish publishe
   expect(asked.slice(2)).toEqual(
     publishedPackages.map((name) => `publish --workspace=packages/${name} --access public`),
   )
+})
+
+test('a prerelease gets a tag of its own, and after a failed publication the rest is listed', () => {
+  write(
+    'CHANGELOG.md',
+    textOf('CHANGELOG.md').replace('## [Unreleased]\n', '## [Unreleased]\n\n### Fixed\n\n- More.\n'),
+  )
+  write('.tmp/bin/npm', '#!/bin/sh\ncase "$*" in *packages/models*) exit 1 ;; esac\n')
+  commit('Fix more')
+  const { status, stdout, stderr } = release('1.0.0-beta.1', '--repository', repository, '--publish')
+  const lines = publishedPackages.map(
+    (name) => `  npm publish --workspace=packages/${name} --access public --tag next\n`,
+  )
+  expect(status).toBe(2)
+  expect(stderr).toContain(`1 of ${lines.length} packages are published. Continue with:\n${lines.slice(1).join('')}`)
+  expect(stdout).not.toContain('git push')
+})
+
+test('a repository that git cannot read or commit to is refused with a sentence', () => {
+  git('config', 'user.name', '')
+  const anonymous = release('2.0.0', '--repository', repository)
+  expect(anonymous).toMatchObject({
+    status: 2,
+    stdout: '',
+    stderr: expect.stringMatching(/^release: git var failed: /),
+  })
+  rmSync(join(home, '.git'), { recursive: true })
+  const without = release('2.0.0', '--repository', repository, '--dry-run', '--skip-checks')
+  expect(without).toMatchObject({ status: 2, stderr: expect.stringMatching(/^release: git .*not a git repository/) })
 })
 
 test('package.json files are written as they are formatted', () => {
