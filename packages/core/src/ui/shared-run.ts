@@ -13,6 +13,11 @@ export interface SharedRun extends AsyncIterable<RunEvent> {
 export interface ShareRunOptions {
   /** Events of turns before those that the run reports: of a run that was resumed, from `recordedEvents`. */
   readonly past?: readonly RunEvent[]
+  /**
+   * Writes the record of the run to its store: `() => session.log.flush()`. Readers then receive an event only once the record that it follows from is stored,
+   * so no client has seen what a killed process did not store. The run itself does not wait, and ends by itself when its store fails.
+   */
+  readonly flush?: () => Promise<void> | void
 }
 
 /**
@@ -21,10 +26,10 @@ export interface ShareRunOptions {
  */
 export function shareRun(
   run: Pick<RunStream, 'abort'> & AsyncIterable<RunEvent>,
-  { past = [] }: ShareRunOptions = {},
+  { past = [], flush }: ShareRunOptions = {},
 ): SharedRun {
   const log = new EventLog(past)
-  return { abort: () => run.abort('user'), done: log.fill(run), [Symbol.asyncIterator]: () => log.read() }
+  return { abort: () => run.abort('user'), done: log.fill(run, flush), [Symbol.asyncIterator]: () => log.read() }
 }
 
 interface Node {
@@ -48,9 +53,10 @@ class EventLog {
     for (const event of past) this.#put(event)
   }
 
-  async fill(run: AsyncIterable<RunEvent>): Promise<void> {
+  async fill(run: AsyncIterable<RunEvent>, flush: ShareRunOptions['flush']): Promise<void> {
     try {
       for await (const event of run) {
+        if (flush !== undefined && isCounted(event)) await stored(flush)
         this.#put(event)
         this.#tell()
       }
@@ -87,18 +93,23 @@ class EventLog {
   }
 
   #put(event: RunEvent): void {
-    if (event.type === 'message' || event.type === 'model_start') this.#dropUpdates()
+    const { agent, event: reported } = reporterOf(event)
+    const endsUpdates = reported.type === 'message' || reported.type === 'model_start'
+    if (endsUpdates) this.#dropUpdates(agent)
     const node = { event, next: undefined }
     this.#last.next = node
     this.#last = node
-    if (event.type === 'model_start' || event.type === 'message') this.#beforeReply = node
+    if (endsUpdates && agent === '') this.#beforeReply = node
   }
 
-  /** For readers that are not there yet: those that read on hold the nodes that are left out. */
-  #dropUpdates(): void {
+  /** For readers that are not there yet: those that read on hold the nodes that are left out. An agent leaves out its own updates, the run those of all. */
+  #dropUpdates(droppedAgent: string): void {
     let before = this.#beforeReply
     for (let node = before.next; node !== undefined; node = node.next) {
-      if (node.event !== undefined && isPassing(node.event)) continue
+      if (node.event !== undefined) {
+        const { agent, event } = reporterOf(node.event)
+        if (isPassing(event) && (droppedAgent === '' || agent === droppedAgent)) continue
+      }
       if (before.next !== node) before.next = node
       before = node
     }
@@ -123,6 +134,43 @@ class EventLog {
       this.#wake = resolve
     })
   }
+}
+
+/** A run whose store fails ends for that reason, which its last event says. */
+async function stored(flush: () => Promise<void> | void): Promise<void> {
+  try {
+    await flush()
+  } catch {
+    // As above.
+  }
+}
+
+/** Chunks with an id of their own are made of it: a client that has one is believed. */
+function isCounted({ type }: RunEvent): boolean {
+  switch (type) {
+    case 'run_start':
+    case 'turn_start':
+    case 'message':
+    case 'tool_start':
+    case 'tool_end':
+    case 'approval_needed':
+    case 'lap':
+    case 'run_end':
+      return true
+    default:
+      return false
+  }
+}
+
+/** Which agent reports what: '' for the run itself, else the calls that lead to a subagent. */
+function reporterOf(event: RunEvent): { readonly agent: string; readonly event: RunEvent } {
+  let agent = ''
+  let reported = event
+  while (reported.type === 'agent') {
+    agent += `/${reported.callId}`
+    reported = reported.event
+  }
+  return { agent, event: reported }
 }
 
 /** What a client that comes later has no use for. */

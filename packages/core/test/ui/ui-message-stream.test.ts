@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { resume, type RunOptions } from '../../src/index.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { eventIdOf, recordedEvents, shareRun, toUIMessageStream, type UIMessageChunk } from '../../src/ui/index.ts'
-import { calls, reader, tool, until } from '../support/harness.ts'
+import { calls, reader, subagent, tool, until } from '../support/harness.ts'
 import { checkedChunks, collected, eventsOf, messageOf, sentBy, started, type Sent } from './support.ts'
 
 const script: readonly ScriptedReply[] = [
@@ -271,6 +271,8 @@ describe('a client that comes back', () => {
   })
 })
 
+const look = (turn: number): { readonly id: string; readonly name: string } => ({ id: `look${turn}`, name: 'Look' })
+
 describe('clients of a shared run', () => {
   test('each read all of it, at their own pace', async () => {
     const shared = shareRun(started(options()).run)
@@ -295,6 +297,19 @@ describe('clients of a shared run', () => {
     const late = await collected(toUIMessageStream(shared))
     expect(late.length).toBeLessThan(live.length)
     expect(shown(await messageOf(late))).toEqual(shown(await messageOf(live)))
+  })
+
+  test('do not store what a subagent streamed, once its reply is complete', async () => {
+    const said = Array.from({ length: 4 }, (_, turn): ScriptedReply => ({ text: `${turn}`, toolCalls: [look(turn)] }))
+    const model = scriptedModel([calls('Agent'), ...said, 'sub done', { text: 'Half', hang: true }])
+    const { run } = started({ ...options(), model, tools: [subagent, reader('Look', 'seen')] })
+    const shared = shareRun(run)
+    for await (const event of shared) if (event.type === 'model_update' && event.request === 2) break
+    run.abort('user')
+    await shared.done
+    const ofAgent = (await eventsOf(shared)).flatMap((event) => (event.type === 'agent' ? [event.event.type] : []))
+    expect(ofAgent.filter((type) => type === 'model_update' || type === 'figures')).toEqual([])
+    expect(ofAgent.filter((type) => type === 'message').length).toBe(10)
   })
 
   test('do not end the run when they leave, unless that is wanted', async () => {

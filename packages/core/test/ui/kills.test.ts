@@ -1,0 +1,89 @@
+// A process is killed behind every chunk that a client was sent, with no more on record than was stored by then: the client comes back to the run that another
+// process resumed, and to the record of it once it is over.
+import type { UIMessage } from 'ai'
+import { expect, test } from 'vitest'
+import { resume, startRun, streamRun, type RunOptions } from '../../src/index.ts'
+import { DurableStepEngine, type StepRecord } from '../../src/steps/index.ts'
+import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
+import { eventIdOf, recordedEvents, shareRun, toUIMessageStream, type UIMessageChunk } from '../../src/ui/index.ts'
+import { reader, tool } from '../support/harness.ts'
+import { collected, messageOf, sentBy, type Sent } from './support.ts'
+
+const look = (id: string): { readonly id: string; readonly name: string } => ({ id, name: 'Look' })
+
+const script: readonly ScriptedReply[] = [
+  { text: 'One.', toolCalls: [look('a'), { id: 'b', name: 'Write' }] },
+  { thinking: 'Hm.', text: 'Two.', toolCalls: [look('c')] },
+  'Three.',
+]
+
+/** What the model says to the process that resumes. */
+const otherScripts: readonly (readonly ScriptedReply[])[] = [
+  ['Other.'],
+  [{ toolCalls: [look('q')] }, 'Later.'],
+  [{ thinking: 'Oh.', text: 'Other.', toolCalls: [{ id: 'r', name: 'Write' }, look('s'), look('t')] }, 'Later.'],
+]
+
+const optionsOf = (replies: readonly ScriptedReply[]): RunOptions => ({
+  model: scriptedModel(replies),
+  clock: createFakeClock({ autoAdvance: true }),
+  tools: [reader('Look', 'seen'), tool('Write', 'written')],
+})
+
+/** A store that is slow to write, as one behind a network is. */
+class SlowStore {
+  readonly keeps = 'all'
+  readonly #records: StepRecord[] = []
+  #stored = 0
+
+  append(record: StepRecord): void {
+    this.#records.push(structuredClone(record))
+  }
+
+  async flush(): Promise<void> {
+    const upTo = this.#records.length
+    await new Promise((resolve) => setTimeout(resolve, 2))
+    this.#stored = Math.max(this.#stored, upTo)
+  }
+
+  /** What a kill at this moment leaves. */
+  left(): readonly StepRecord[] {
+    return this.#records.slice(0, this.#stored)
+  }
+}
+
+const shown = (message: UIMessage | undefined): unknown => JSON.parse(JSON.stringify(message ?? null))
+const chunksIn = (sent: readonly Sent[]): readonly UIMessageChunk[] => sent.map(({ chunk }) => chunk)
+
+test('a client has what the record says, whenever the process was killed', { timeout: 60_000 }, async () => {
+  const log = new SlowStore()
+  const clock = createFakeClock({ autoAdvance: true })
+  const steps = new DurableStepEngine({ log, clock })
+  const run = streamRun(startRun({ prompt: 'go' }), { ...optionsOf(script), clock, steps })
+  const sent: Sent[] = []
+  const kills: (readonly StepRecord[])[] = []
+  const shared = shareRun(run, { flush: () => log.flush() })
+  for await (const chunk of toUIMessageStream(shared) as unknown as AsyncIterable<UIMessageChunk>) {
+    sent.push({ id: eventIdOf(chunk) ?? '', chunk })
+    kills.push(log.left())
+  }
+  expect(sent.length).toBeGreaterThan(30)
+  const isOver = (records: readonly StepRecord[]): boolean => records.some(({ type }) => type === 'end')
+  for (const [cut, records] of kills.entries()) {
+    // A client that was sent anything has a run to come back to.
+    expect(records.length).toBeGreaterThan(0)
+    if (isOver(records)) continue
+    const had = await messageOf(chunksIn(sent.slice(0, cut + 1)))
+    for (const replies of otherScripts) {
+      const options = optionsOf(replies)
+      const resumed = resume(structuredClone(records), options)
+      const going = shareRun(resumed.loop, { past: await recordedEvents(records, options) })
+      const whole = shown(await messageOf(chunksIn(await sentBy(toUIMessageStream(going)))))
+      const after = sent[cut]?.id
+      for (const source of [going, await recordedEvents(resumed.steps.records, options)]) {
+        const rest = await collected(toUIMessageStream(source, { after }))
+        expect([after, shown(await messageOf(rest, had))]).toEqual([after, whole])
+      }
+    }
+  }
+})
