@@ -1,4 +1,5 @@
 import { ConfigurationError } from '@halting/core'
+import type { Credential } from './service/credential-source.ts'
 import type { ServiceOptions } from './service/endpoint.ts'
 
 /** The other options of a model whose name is given first. */
@@ -56,7 +57,22 @@ function rightCalls({ name, sample, rest = 'apiKey' }: CallForm): string {
 export function withUsualKey<Options extends ServiceOptions>(options: Options, variable: string): Options {
   const { apiKey, authToken, credentials, baseUrl, headers } = options
   const isGiven = [apiKey, authToken, credentials, baseUrl, headers].some((one) => one !== undefined)
+  if (isGiven) return options
+  const key = keyIn(variable)
+  if (key !== undefined) return { ...options, apiKey: key }
+  // A function of the caller may sign in by itself.
+  return options.fetch === undefined ? { ...options, credentials: () => lateKey(variable) } : options
+}
+
+/** A program may load its variables after its modules. @throws ConfigurationError for a variable that is not set. */
+function lateKey(variable: string): Credential {
+  const apiKey = keyIn(variable)
+  if (apiKey === undefined) throw new ConfigurationError(`${variable} is not set. Set it, or pass apiKey.`)
+  return { apiKey }
+}
+
+function keyIn(variable: string): string | undefined {
   // Browsers have no such object.
-  const key = isGiven || typeof process === 'undefined' ? undefined : process.env[variable]
-  return key === undefined || key.trim() === '' ? options : { ...options, apiKey: key }
+  const key = typeof process === 'undefined' ? undefined : process.env[variable]
+  return key === undefined || key.trim() === '' ? undefined : key
 }

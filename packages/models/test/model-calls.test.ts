@@ -1,6 +1,6 @@
 // The calls that make a model: a name and options, or options alone; and what such a model brings.
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { ConfigurationError, type Model } from '@halting/core'
+import { ConfigurationError, run, type Model } from '@halting/core'
 import { modelFacts } from '@halting/core/adapters'
 import { anthropic, createPrices, openai, openaiCompatible, openaiResponses } from '../src/index.ts'
 import { fromAiSdk } from '../src/ai-sdk/index.ts'
@@ -110,6 +110,24 @@ describe('the key of the environment', () => {
     expect((await headersOf((fetch) => openai('gpt-5', { fetch }))).get('authorization')).toBe(
       'Bearer sk-of-the-environment-1',
     )
+  })
+
+  test('is read when a request needs it, and its absence names the variable', async () => {
+    for (const [variable, make] of [
+      ['ANTHROPIC_API_KEY', () => anthropic('claude-sonnet-4-5')],
+      ['OPENAI_API_KEY', () => openai('gpt-5')],
+    ] as const) {
+      vi.stubEnv(variable, '')
+      const model = make()
+      const outcome = await run({ model, prompt: 'go' })
+      expect([outcome.reason, outcome.message]).toEqual([
+        'model_error',
+        `Could not get an API key: ${variable} is not set. Set it, or pass apiKey.`,
+      ])
+      // A key that cannot be sent shows that the variable is read, without a request.
+      vi.stubEnv(variable, '“key”')
+      expect((await run({ model, prompt: 'go' })).message).toContain('A character in the API key cannot be sent')
+    }
   })
 
   test('goes nowhere else, and not in the place of a key that is given', async () => {
