@@ -1,4 +1,4 @@
-import { ConfigurationError } from './errors.ts'
+import { ConfigurationError, isInstance, messageOf } from './errors.ts'
 import { fieldsOf, shown, type Fields } from './given.ts'
 import { isJsonObject, jsonObjectOf, jsonOf, type Json, type JsonObject } from './json.ts'
 import {
@@ -31,15 +31,31 @@ const converter = 'Convert the list first: messages: modelMessagesOf(uiMessages)
  * @throws ConfigurationError for what is no history of the Messages API: which message, why, and what to do.
  */
 export function historyEntries(messages: unknown, idOf: (place: number) => string): readonly TranscriptEntry[] {
+  const reading = { where: 'messages' }
+  try {
+    return readEntries(messages, idOf, reading)
+  } catch (error) {
+    if (isInstance(error, ConfigurationError)) throw error
+    // A getter or a proxy of the program threw.
+    throw new ConfigurationError(`${reading.where} could not be read: ${messageOf(error)}. Give plain objects.`)
+  }
+}
+
+function readEntries(
+  messages: unknown,
+  idOf: (place: number) => string,
+  reading: { where: string },
+): readonly TranscriptEntry[] {
   if (!Array.isArray(messages))
     throw new ConfigurationError(
       `messages must be a list of messages of the Messages API, but it is ${shown(messages)}.`,
     )
   const entries: TranscriptEntry[] = []
   const calls = new CallsInHistory()
-  for (const [index, given] of messages.entries()) {
+  for (let index = 0; index < messages.length; index++) {
     const where = `messages[${index}]`
-    const { role, content, fields } = messageOf(where, given)
+    reading.where = where
+    const { role, content, fields } = partsOfMessage(where, messages[index])
     if (index === 0 && role === 'assistant')
       refuse(where, 'is of the assistant, and a conversation begins with the user', 'Begin with what the user said.')
     calls.read(where, role, content)
@@ -60,24 +76,21 @@ function refuse(where: string, problem: string, advice: string): never {
   throw new ConfigurationError(`${where} ${problem}. ${advice}`)
 }
 
-function messageOf(where: string, given: unknown): ReadMessage {
-  const fields = fieldsOf(given)
+function partsOfMessage(where: string, message: unknown): ReadMessage {
+  const fields = fieldsOf(message)
   if (fields === undefined)
-    refuse(where, `must be { role, content }, but it is ${shown(given)}`, "Give { role: 'user', content: 'text' }.")
+    refuse(where, `must be { role, content }, but it is ${shown(message)}`, "Give { role: 'user', content: 'text' }.")
   checkShape(where, fields)
   const { role } = fields
   if (role !== 'user' && role !== 'assistant') refuseRole(where, role)
-  const content = jsonOf(fields['content'])
+  const given = fields['content']
+  const content = typeof given === 'string' || Array.isArray(given) ? jsonOf(given) : undefined
   if (typeof content === 'string') {
     if (content === '') refuse(where, 'is empty', 'Leave the message out.')
     return { role, content, fields }
   }
   if (!Array.isArray(content))
-    refuse(
-      where,
-      `must have a text or a list of blocks as content, but it is ${shown(fields['content'])}`,
-      'Give content.',
-    )
+    refuse(where, `must have a text or a list of blocks as content, but it is ${shown(given)}`, 'Give content.')
   if (content.length === 0) refuse(where, 'is empty', 'Leave the message out.')
   const blocks = content.map((block: Json, index) => blockOf(`${where}.content[${index}]`, role, block))
   return { role, content: blocks, fields }
@@ -168,8 +181,8 @@ function checkBlock(where: string, type: keyof typeof shapes, block: JsonObject)
   const isText = (field: string): boolean => typeof block[field] === 'string' && block[field] !== ''
   const fits = {
     text: () => isText('text'),
-    image: () => isJsonObject(block['source']) && typeof block['source']['type'] === 'string',
-    document: () => isJsonObject(block['source']) && typeof block['source']['type'] === 'string',
+    image: () => isSource(block['source']),
+    document: () => isSource(block['source']),
     tool_use: () => isText('id') && isText('name') && isJsonObject(block['input']),
     tool_result: () => isText('tool_use_id') && isResult(block),
     thinking: () => typeof block['thinking'] === 'string' && typeof block['signature'] === 'string',
@@ -178,8 +191,25 @@ function checkBlock(where: string, type: keyof typeof shapes, block: JsonObject)
   if (!fits[type]()) refuse(where, `is no ${type} block`, `One is ${shapes[type]}.`)
 }
 
+/** Where an image or a document comes from. Kinds that are not known go to the service as they are. */
+function isSource(source: Json | undefined): boolean {
+  if (!isJsonObject(source)) return false
+  const isText = (field: string): boolean => typeof source[field] === 'string' && source[field] !== ''
+  switch (source['type']) {
+    case 'base64':
+      return isText('media_type') && isText('data')
+    case 'url':
+      return isText('url')
+    case 'text':
+      return isText('data')
+    default:
+      return isText('type')
+  }
+}
+
 /** The Messages API refuses a failure that says nothing. */
-function isResult({ content = '', is_error: isError }: JsonObject): boolean {
+function isResult({ content = '', is_error: isError = false }: JsonObject): boolean {
+  if (isError !== null && typeof isError !== 'boolean') return false
   const isEmpty = content === '' || (Array.isArray(content) && content.length === 0)
   if (isEmpty) return isError !== true
   return typeof content === 'string' || (Array.isArray(content) && content.every(isPartOfResult))
@@ -192,7 +222,7 @@ function isPartOfResult(part: Json): boolean {
       return typeof part['text'] === 'string' && part['text'] !== ''
     case 'image':
     case 'document':
-      return isJsonObject(part['source'])
+      return isSource(part['source'])
     default:
       return part['type'] === 'search_result' || part['type'] === 'tool_reference'
   }

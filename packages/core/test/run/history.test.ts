@@ -149,6 +149,67 @@ describe('a history that is none', () => {
   })
 })
 
+describe('a history that cannot be read', () => {
+  const throws = (): never => {
+    throw new Error('closed')
+  }
+  const closed = new Proxy({}, { get: throws, has: throws, ownKeys: throws })
+  const { proxy: revoked, revoke } = Proxy.revocable({}, {})
+  revoke()
+  const getter = {
+    role: 'user',
+    get content(): string {
+      return throws()
+    },
+  }
+
+  test.each<[string, unknown, string]>([
+    ['a list', revoked, 'messages could not be read: '],
+    ['a message', [user, revoked], 'messages[1] could not be read: '],
+    ['a message that throws', [closed], 'messages[0] could not be read: closed. Give plain objects.'],
+    ['a getter that throws', [getter], 'messages[0] could not be read: closed. Give plain objects.'],
+    ['content', [{ role: 'user', content: revoked }], 'messages[0] could not be read: '],
+    ['content that throws', [{ role: 'user', content: closed }], 'messages[0] must have a text or a list of blocks'],
+    ['a date', [{ role: 'user', content: new Date(0) }], 'messages[0] must have a text or a list of blocks'],
+  ])('%s is refused as a wrong option', (_what, messages, message) => {
+    expect(refusal(messages)).toContain(message)
+  })
+})
+
+describe('a block that a service would refuse', () => {
+  const png = { type: 'base64', media_type: 'image/png', data: 'AAAA' }
+  const image = (source: object): object => ({ type: 'image', source })
+  const resultWith = (fields: object): readonly unknown[] => [
+    user,
+    call,
+    { role: 'user', content: [{ ...resultOf('c1'), ...fields }] },
+  ]
+
+  test.each<[string, unknown, string]>([
+    ['an image without data', [{ role: 'user', content: [image({ ...png, data: '' })] }], 'is no image block'],
+    [
+      'an image without a type',
+      [{ role: 'user', content: [image({ ...png, media_type: null })] }],
+      'is no image block',
+    ],
+    ['an image without an address', [{ role: 'user', content: [image({ type: 'url' })] }], 'is no image block'],
+    [
+      'a document without a text',
+      [{ role: 'user', content: [{ type: 'document', source: { type: 'text' } }] }],
+      'is no document block',
+    ],
+    ['an image of a result', resultWith({ content: [image({})] }), 'is no tool_result block'],
+    ['a failure that is no yes or no', resultWith({ is_error: 'yes' }), 'is no tool_result block'],
+  ])('%s is refused', (_what, messages, problem) => {
+    expect(refusal(messages)).toContain(problem)
+  })
+
+  test('an image that is one is taken', () => {
+    expect(refusal([{ role: 'user', content: [image(png), image({ type: 'file', file_id: 'f' })] }])).toBe('taken')
+    expect(refusal(resultWith({ content: [image(png)], is_error: true }))).toBe('taken')
+  })
+})
+
 describe('a history that is one', () => {
   test.each<[string, readonly unknown[]]>([
     ['ends with calls that wait', [user, call]],

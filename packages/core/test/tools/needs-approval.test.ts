@@ -1,4 +1,4 @@
-// Holds R-PERM-13 to R-PERM-13b of docs/spec.md: tools that have a person asked.
+// Holds R-PERM-13 to R-PERM-13b and R-PERM-13e of docs/spec.md: tools that have a person asked.
 import { describe, expect, test } from 'vitest'
 import {
   agentTool,
@@ -138,6 +138,24 @@ describe('rules decide before the tool', () => {
     const { asked, permissions } = rules(decision)
     const reached = await outcomeOf(true, { permissions })
     expect([reached.outcome.reason, reached.paid, asked]).toEqual([reason, paid, [true]])
+  })
+
+  test.each<[string, object, string, readonly number[]]>([
+    ['needs approval, asks', { behavior: 'allow', updatedInput: { usd: 9_999 } }, 'needs_approval', []],
+    ['needs none, runs it', { behavior: 'allow', updatedInput: { usd: 4 } }, 'completed', [4]],
+    ['does not fit the schema, runs nothing', { behavior: 'allow', updatedInput: { usd: 'all' } }, 'completed', []],
+    [
+      'needs approval, and an explicit allow, runs it',
+      { behavior: 'allow', explicit: true, updatedInput: { usd: 9_999 } },
+      'completed',
+      [9_999],
+    ],
+  ])('an input of theirs that %s', async (_what, decision, reason, paid) => {
+    for (const given of [decision, Promise.resolve(decision)]) {
+      const { permissions } = rules(given)
+      const reached = await outcomeOf(({ usd }) => usd > 5, { permissions })
+      expect([reached.outcome.reason, reached.paid]).toEqual([reason, paid])
+    }
   })
 
   test('are told of it only where the tool asks', async () => {

@@ -32,7 +32,7 @@ import type { ValidCall } from './call.ts'
 import type { CallPlace } from './recorded-calls.ts'
 import { interrupted } from '../../tools/result-texts.ts'
 import { hookAsks, hookDefers, notAllowedInAgent } from './call-texts.ts'
-import { approvalReason, mayNeedApproval, reasonAgain, withApproval } from './needs-approval.ts'
+import { approvalReason, mayNeedApproval, reasonAgain, withApproval, withApprovalOfChange } from './needs-approval.ts'
 
 /**
  * Deny rules on the model's own input, before any hook sees the call. Gives why it is denied, if it is.
@@ -181,7 +181,7 @@ function askWithApproval(
 ): Eventually<unknown> {
   const reason = given === undefined ? approvalReason(inspected) : reasonAgain(inspected, given)
   return after(reason, (why) => {
-    if (why === undefined) return askRules(run, request)
+    if (why === undefined) return withApprovalOfChange(askRules(run, request), inspected)
     const isAnswered = given !== undefined && given.behavior !== 'ask'
     return withApproval(askRules(run, { ...request, needsApproval: true }), why, isAnswered)
   })

@@ -51,3 +51,23 @@ export function withApproval(given: unknown, reason: string, isAnswered: boolean
     return { behavior: 'ask', message: reason }
   })
 }
+
+/**
+ * What the rules say of a call for which its tool has asked nobody: where they put another input in the place of the model's, the tool is asked about that one. If it needs
+ * approval, a person is asked about the call as it was.
+ */
+export function withApprovalOfChange(given: unknown, inspected: ValidCall): Eventually<unknown> {
+  const said: Eventually<unknown> = isThenable(given) ? Promise.resolve(given) : given
+  return after(said, (unchecked) => {
+    const decision = decisionOf(unchecked)
+    const isExplicit = fieldsOf(unchecked)?.['explicit'] === true
+    if (decision.behavior !== 'allow' || decision.updatedInput === undefined || isExplicit) return unchecked
+    const { tool, call } = inspected
+    const changed = inspectInput(tool, { ...call, input: decision.updatedInput }, inspected)
+    // It is refused as invalid.
+    if (changed.kind === 'invalid') return unchecked
+    return after(approvalReason(changed), (reason): unknown =>
+      reason === undefined ? unchecked : { behavior: 'ask', message: reason },
+    )
+  })
+}
