@@ -1,5 +1,6 @@
 import { ConfigurationError } from './errors.ts'
 import {
+  checkField,
   fieldsOf,
   isEither,
   isFunction,
@@ -23,7 +24,8 @@ export const isPrices: Given = isObject('an object with cost and worstCase, such
   leastPerToken: optional(isFunction),
 })
 
-export const isModel: Given = isObject('an object with id, contextWindow, maxOutputTokens and call', {
+const mustBeModel = 'an object with id, contextWindow, maxOutputTokens and call'
+const hasModel = isObject(mustBeModel, {
   id: isText,
   contextWindow: isPositive,
   maxOutputTokens: isPositive,
@@ -38,6 +40,18 @@ export const isModel: Given = isObject('an object with id, contextWindow, maxOut
   admit: optional(isFunction),
   call: isFunction,
 })
+/** A name, a function that makes models and a model of the AI SDK are what others take. */
+export const isModel: Given = (name, value) => {
+  if (typeof value === 'string' || typeof value === 'function')
+    refuse(name, mustBeModel, value, 'Make it with a function of @halting/models, such as anthropic("claude-…").')
+  checkField(name, fieldsOf(value) ?? {}, 'specificationVersion', (_name, version) => {
+    if (version !== undefined)
+      throw new ConfigurationError(
+        `${name} is a model of the AI SDK. Adapt it: fromAiSdk(model), of @halting/models/ai-sdk.`,
+      )
+  })
+  hasModel(name, value)
+}
 
 /** The methods that the loop calls of a driver in every run. */
 export const isDriver: Given = isObject('a driver, such as createMemorySteps()', {
@@ -68,6 +82,14 @@ const hasCheck = isObject('an object with check, such as outputSchema(z.object({
 /** A schema of zod has a method of that name, which is another one. */
 export const isOutput: Given = (name, value) => {
   if (isStandardSchema(value)) refuse(name, 'built from the schema: outputSchema(schema)', value)
+  checkField(name, fieldsOf(value) ?? {}, 'check', (_name, check) => {
+    if (check === undefined)
+      refuse(
+        name,
+        'built from the schema: outputSchema(z.object({ … })), or jsonSchemaOutput(schema) of @halting/agent/json-schema for a JSON Schema',
+        value,
+      )
+  })
   hasCheck(name, value)
 }
 export const isPermissions: Given = isObject('an object with denies and decide', {

@@ -5,6 +5,7 @@ import {
   checkStandard,
   isStandardSchema,
   jsonSchemaOf,
+  refuseObjectOfSchemas,
   type StandardJsonSchema,
   type StandardOutput,
   type StandardSchema,
@@ -43,12 +44,14 @@ export function outputSchema<Schema extends StandardSchema>(
 ): OutputSchema<StandardOutput<Schema>> {
   // Plain JavaScript may give anything.
   const given: unknown = schema
-  if (!isStandardSchema(given))
+  if (!isStandardSchema(given)) {
+    if (isJsonObject(given)) refuseObjectOfSchemas('The output schema', given)
     throw new ConfigurationError(
       isJsonObject(given)
         ? 'The output schema is no Standard Schema. Make a JSON Schema one with jsonSchemaOutput of @halting/agent/json-schema.'
         : 'The output schema must be a Standard Schema, such as z.object({ … }), and it is none.',
     )
+  }
   const shown =
     options?.jsonSchema ??
     jsonSchemaOf(schema, { what: 'The output schema', given: 'beside it: outputSchema(schema, { jsonSchema })' })

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import * as compat from '../src/compat/index.ts'
 import * as core from '../src/index.ts'
 import { createFakeClock, scriptedModel } from '../src/testing/index.ts'
+import { z } from 'zod'
 
 /** Everything without its types, as plain JavaScript has it: each is called with what its type forbids. */
 type Untyped = ((...given: unknown[]) => Untyped) & (new (...given: unknown[]) => Untyped) & Methods
@@ -14,7 +15,19 @@ type Methods = {
 // Every value of the entry is called in some way.
 const js = { ...core, ...compat } as unknown as { readonly [name in keyof typeof core | keyof typeof compat]: Untyped }
 const { AgentBuilder, CallableHook, QueryEngine, UseGuards, UseHook, UseModel, UseTools } = js
-const { certificate, createMemorySteps, streamRun, query, startRun, tool, agentTool, all, any, finishReason } = js
+const {
+  certificate,
+  createMemorySteps,
+  outputSchema,
+  streamRun,
+  query,
+  startRun,
+  tool,
+  agentTool,
+  all,
+  any,
+  finishReason,
+} = js
 const { noProgress, not, stepLimit, tokenLimit, costLimit, timeLimit } = js
 
 const model = () => scriptedModel(['answer'])
@@ -33,7 +46,9 @@ const cases: readonly (readonly [name: string, does: () => unknown, says: string
   ['options that are a model id', () => streamRun(startRun({ prompt: 'go' }), 'claude'), 'The options must be an object with a model; received "claude".'],
   ['no model', () => run({ model: undefined }), 'The option model is missing. Pass { model };'],
   ['a model that is null', () => run({ model: null }), 'model must be an object with id, contextWindow, maxOutputTokens and call, but it is null.'],
-  ['a model that is a name', () => run({ model: 'claude' }), 'model must be an object with id, contextWindow, maxOutputTokens and call, but it is "claude".'],
+  ['a model that is a name', () => run({ model: 'claude' }), 'model must be an object with id, contextWindow, maxOutputTokens and call, but it is "claude". Make it with a function of @halting/models, such as anthropic("claude-…").'],
+  ['a function that makes models', () => run({ model }), 'model must be an object with id, contextWindow, maxOutputTokens and call, but it is a function. Make it with a function of @halting/models'],
+  ['a model of the AI SDK', () => run({ model: { specificationVersion: 'v3', provider: 'x', modelId: 'y' } }), 'model is a model of the AI SDK. Adapt it: fromAiSdk(model), of @halting/models/ai-sdk.'],
   ['a model without call', () => run({ model: { id: 'x', contextWindow: 9, maxOutputTokens: 9 } }), 'model.call must be a function, but it is undefined.'],
   ['a model without an id', () => run({ model: { ...model(), id: undefined } }), 'model.id must be a text, but it is undefined.'],
   ['a model without an output limit', () => run({ model: { ...model(), maxOutputTokens: undefined } }), 'model.maxOutputTokens must be a number above 0, but it is undefined.'],
@@ -87,7 +102,7 @@ const cases: readonly (readonly [name: string, does: () => unknown, says: string
   ['agentTool with an output that is none', () => agentTool({ name: 'A', description, output: 'text' }), 'The output of A must be an output schema, a Standard Schema or a JSON Schema, but it is "text".'],
   ['agentTool with an output that says nothing', () => agentTool({ name: 'A', description, output: { ok: 'boolean' } }), 'The output of A is no JSON Schema: it says only ok.'],
   ['an agent tool by hand whose tool is none', () => handmade({ spawn: execute, tools: [{}] }), 'tools[0].tools[0].name must be a text that is not empty, but it is undefined.'],
-  ['an agent tool by hand with an output that is none', () => handmade({ spawn: execute, output: {} }), 'tools[0].output.check must be a function, but it is undefined.'],
+  ['an agent tool by hand with an output that is none', () => handmade({ spawn: execute, output: {} }), 'tools[0].output must be built from the schema: outputSchema(z.object({ … })), or'],
   ['permissions that are a function', () => run({ permissions: () => true }), 'permissions must be an object with denies and decide, but it is a function.'],
   ['permissions without denies', () => run({ permissions: { decide: execute } }), 'permissions.denies must be a function, but it is undefined.'],
   ['an onAsk that is none', () => run({ onAsk: 'aks' }), `onAsk must be 'end' or 'wait', but it is "aks".`],
@@ -107,7 +122,9 @@ const cases: readonly (readonly [name: string, does: () => unknown, says: string
   ['a clock that is none', () => run({ clock: {} }), 'clock.now must be a function, but it is undefined.'],
   ['tokens that are none', () => run({ tokens: {} }), 'tokens.estimate must be a function, but it is undefined.'],
   ['a context that is none', () => run({ context: {} }), 'context.beforeRequest must be a function, but it is undefined.'],
-  ['an output that is a schema', () => run({ output: { type: 'object' } }), 'output.check must be a function, but it is undefined.'],
+  ['an output that is a schema', () => run({ output: { type: 'object' } }), 'output must be built from the schema: outputSchema(z.object({ … })), or jsonSchemaOutput(schema) of @halting/agent/json-schema for a JSON Schema, but it is an object.'],
+  ['an output that is an object of schemas', () => run({ output: { city: z.string() } }), 'output must be built from the schema: outputSchema(z.object({ … })), or'],
+  ['an object of schemas for outputSchema', () => outputSchema({ city: z.string() }), 'The output schema is an object of schemas. Give the schema of an object, such as z.object({ … }).'],
   ['a policy that is a name', () => run({ errorPolicy: 'tools' }), 'errorPolicy must be a function, but it is "tools".'],
   ['thinking that is true', () => run({ thinking: true }), "thinking must be { type: 'enabled', budgetTokens }, { type: 'adaptive' } or { type: 'disabled' }, but it is true."],
   ['thinking of no type', () => run({ thinking: { type: 'on' } }), "thinking must be { type: 'enabled', budgetTokens }, { type: 'adaptive' } or { type: 'disabled' }, but it is an object."],

@@ -9,7 +9,7 @@ import { missingTools } from './agent-texts.ts'
 import { checkToolOptions, checkWrittenSchema, isTools } from './check-tool.ts'
 import { described, type Described, type InputOf, type InputSchema, type NoFields } from './define-tool.ts'
 import { schemaProblems } from './schema.ts'
-import { isStandardSchema, type StandardJsonSchema } from './standard-schema.ts'
+import { isStandardSchema, refuseObjectOfSchemas, type StandardJsonSchema } from './standard-schema.ts'
 import type { AgentTool, AnyTool, ChildRun, SpawnContext } from './tool.ts'
 
 /**
@@ -140,10 +140,7 @@ function outputOf(name: string, output: unknown): OutputSchema | undefined {
   if (isStandardSchema(output)) return outputSchema(output as StandardJsonSchema)
   const fields = fieldsOf(output) ?? refuse(what, 'an output schema, a Standard Schema or a JSON Schema', output)
   if (typeof fields['check'] === 'function') return output as OutputSchema
-  if (Object.values(fields).some(isStandardSchema))
-    throw new ConfigurationError(
-      `${what} is an object of schemas. Give the schema of an object, such as z.object({ … }).`,
-    )
+  refuseObjectOfSchemas(what, fields)
   checkWrittenSchema(what, fields)
   // Of JSON, as far as its keywords go.
   const schema = fields as JsonObject

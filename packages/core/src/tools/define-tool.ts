@@ -6,6 +6,7 @@ import {
   checkStandard,
   isStandardSchema,
   jsonSchemaOf,
+  refuseObjectOfSchemas,
   type StandardJsonSchema,
   type StandardOutput,
   type StandardSchema,
@@ -131,10 +132,7 @@ function shownSchema(name: string, input: InputSchema, given: unknown): JsonObje
   const schema = given ?? (isStandardSchema(input) ? jsonSchemaOf(input, inputWords(name)) : input)
   if (!isJsonObject(schema))
     throw new ConfigurationError(`The input of ${name} must be a Standard Schema or a JSON Schema, and it is neither.`)
-  if (Object.values(schema).some(isStandardSchema))
-    throw new ConfigurationError(
-      `The input of ${name} is an object of schemas. Give the schema of an object, such as z.object({ … }).`,
-    )
+  refuseObjectOfSchemas(`The input of ${name}`, schema)
   if (isWritten) checkWrittenSchema(`The input of ${name}`, schema)
   const { type } = schema
   if (type !== undefined && type !== 'object')

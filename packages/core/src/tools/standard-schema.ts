@@ -60,6 +60,14 @@ export function isStandardSchema(value: unknown): value is StandardSchema {
   return mayBe && '~standard' in value && hasFunction(value['~standard'], 'validate')
 }
 
+/** Refuses what `z.object` was left out around: `{ city: z.string() }`. @throws ConfigurationError */
+export function refuseObjectOfSchemas(what: string, given: object): void {
+  if (Object.values(given).some(isStandardSchema))
+    throw new ConfigurationError(
+      `${what} is an object of schemas. Give the schema of an object, such as z.object({ … }).`,
+    )
+}
+
 function offersJsonSchema(schema: StandardSchema): schema is StandardJsonSchema {
   const standard = schema['~standard']
   return 'jsonSchema' in standard && hasFunction(standard.jsonSchema, 'input')
