@@ -52,7 +52,7 @@ async function openedWhileLocked(path: string): Promise<readonly unknown[]> {
   return problems
 }
 
-/** What the store does with paths that are not plain files. */
+/** What the store does with files that are none of its own, and while there is no room for more. */
 async function faultsOfFiles(folder: string): Promise<readonly unknown[]> {
   const problems: unknown[] = []
   const expect = (check: string, is: unknown, wanted: unknown): void => {
@@ -81,6 +81,36 @@ async function faultsOfFiles(folder: string): Promise<readonly unknown[]> {
     text(await failure(sqliteStore({ path: pipe }).list())).split(':')[0],
     'The database /pipe cannot be opened',
   )
+
+  const full = join(folder, 'full.db')
+  const database = await openDatabase(full)
+  const store = sqliteStore({ path: full, database, lockMs: 1e12 })
+  const session = await store.open('one')
+  // What a full disk comes to, for records and for the release of the lock alike.
+  database.exec(
+    "CREATE TRIGGER full BEFORE UPDATE ON halting_sessions BEGIN SELECT RAISE(ROLLBACK, 'database or disk is full'); END",
+  )
+  const refused = 'The database /full.db refused: database or disk is full'
+  session.log.append({ type: 'stage', scope: '', stage: 'x' } as never)
+  expect('a full disk', text(await failure(Promise.resolve(session.log.flush()))), refused)
+  expect('closing on it', text(await failure(session.close())), refused)
+  database.exec('DROP TRIGGER full')
+  expect('opening again', await failure(store.open('one').then((again) => again.close())), 'no error')
+
+  const opening = store.open('two')
+  await store.close()
+  expect('opened while the store closes', await failure(opening), 'no error')
+  const reader = sqliteStore({ path: full })
+  expect('its lock', (await reader.list()).filter(({ isLocked }) => isLocked).length, 0)
+  await reader.close()
+
+  database.exec('ALTER TABLE halting_records RENAME TO moved')
+  expect(
+    'reading what is damaged',
+    text(await failure(sqliteStore({ path: full }).read('one'))),
+    'The database /full.db refused: no such table: halting_records',
+  )
+  database.close()
   return problems
 }
 
