@@ -40,14 +40,18 @@ export class Connection {
   async read<T>(look: (database: SqliteDatabase) => T): Promise<T> {
     this.#refuseIfClosed()
     const database = await this.#database()
-    return this.#unlessBusy(() => {
-      database.exec('BEGIN')
-      try {
-        return look(database)
-      } finally {
-        rollBack(database)
-      }
-    })
+    try {
+      return await this.#unlessBusy(() => {
+        database.exec('BEGIN')
+        try {
+          return look(database)
+        } finally {
+          rollBack(database)
+        }
+      })
+    } catch (error) {
+      throw this.#failureOf(error)
+    }
   }
 
   /** Writes: all that `work` does, or nothing where it throws. With `isDurable` it is on disk once this has resolved. */
@@ -145,7 +149,7 @@ export class Connection {
           return () => resolve(value)
         } catch (error) {
           // One that is refused does not take its neighbours with it.
-          database.exec('ROLLBACK TO job; RELEASE job')
+          if (!rollBackJob(database)) throw error
           return () => reject(this.#failureOf(error))
         }
       })
@@ -183,5 +187,15 @@ export class Connection {
     return new HaltingError('driver', `The database ${this.#options.path} refused: ${messageOf(error)}`, {
       cause: error,
     })
+  }
+}
+
+/** False where SQLite has ended the whole transaction already, as it does when the disk is full. */
+function rollBackJob(database: SqliteDatabase): boolean {
+  try {
+    database.exec('ROLLBACK TO job; RELEASE job')
+    return true
+  } catch {
+    return false
   }
 }

@@ -1,5 +1,5 @@
-import { closeSync, mkdirSync, openSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { closeSync, constants, fstatSync, mkdirSync, openSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
 import { ConfigurationError, HaltingError } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
 
@@ -35,14 +35,26 @@ type Constructor = new (path: string) => SqliteDatabase
 export async function openDatabase(path: string): Promise<SqliteDatabase> {
   const Database = await sqliteLibrary()
   try {
-    if (path !== ':memory:') {
-      mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-      // SQLite would make it readable for others; its other files take the mode of this one.
-      closeSync(openSync(path, 'a', 0o600))
-    }
-    return new Database(path)
+    if (path === ':memory:') return new Database(path)
+    // Absolute: the library would take `file:…` for an address, and open another file than the one that is made here.
+    const file = resolve(path)
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+    createPrivately(file)
+    return new Database(file)
   } catch (error) {
     throw new HaltingError('driver', `The database ${path} cannot be opened: ${messageOf(error)}`, { cause: error })
+  }
+}
+
+/** SQLite would make the file readable for others; its other files take the mode of this one. */
+function createPrivately(file: string): void {
+  // A pipe would block the process until another one reads from it.
+  const flags = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | (constants.O_NONBLOCK ?? 0)
+  const opened = openSync(file, flags, 0o600)
+  try {
+    if (!fstatSync(opened).isFile()) throw new Error('it is not a regular file')
+  } finally {
+    closeSync(opened)
   }
 }
 

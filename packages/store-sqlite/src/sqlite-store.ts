@@ -80,6 +80,9 @@ class SqliteStore implements SessionStore {
   readonly #lockMs: number
   readonly #holder = JSON.stringify(ownProcess())
   readonly #open = new Map<number, OpenSession>()
+  readonly #opening = new Set<Promise<OpenSession>>()
+  /** Fences of locks that could not be released yet, as on a full disk. This process is alive, so nobody else would take them. */
+  readonly #unreleased = new Set<number>()
   #heartbeat: NodeJS.Timeout | undefined
 
   constructor(connection: Connection, lockMs: number) {
@@ -89,9 +92,19 @@ class SqliteStore implements SessionStore {
 
   async open(sessionId: string, head: SessionHead = {}): Promise<OpenSession> {
     checkSessionGiven(sessionId, head)
+    const opening = this.#lockAndRead(sessionId, head)
+    this.#opening.add(opening)
+    try {
+      return await opening
+    } finally {
+      this.#opening.delete(opening)
+    }
+  }
+
+  async #lockAndRead(sessionId: string, head: SessionHead): Promise<OpenSession> {
     const row = await this.#connection.write(true, (database) => this.#locked(database, sessionId, head))
-    const { key, fence } = row
-    const release = (): Promise<void> => this.#release(key, fence)
+    const { fence } = row
+    const release = (): Promise<void> => this.#release(fence)
     try {
       const texts = await this.#connection.read((database) => textsOf(database, row))
       const session = createOpenSession({
@@ -103,10 +116,11 @@ class SqliteStore implements SessionStore {
         release,
       })
       this.#open.set(fence, session)
-      this.#heartbeat ??= setInterval(() => void this.#renew(), this.#lockMs / 3).unref()
+      this.#startHeartbeat()
       return session
     } catch (error) {
-      await release()
+      // The cause is what the caller needs; the lock is released later.
+      await release().catch(() => undefined)
       throw error
     }
   }
@@ -114,6 +128,7 @@ class SqliteStore implements SessionStore {
   /** Takes the lock of a session, which begins where there is none. Gives its row. */
   #locked(database: SqliteDatabase, sessionId: string, head: SessionHead): Row {
     const now = Date.now()
+    this.#releaseIn(database)
     const found = rowOf(database, sessionId)
     if (found !== undefined) {
       if (found.format > sessionFormat) throw sessionOfLaterVersion(sessionId, found.format)
@@ -160,15 +175,33 @@ class SqliteStore implements SessionStore {
       .run(records.length, bytes, now, lastReason === undefined ? found.last_reason : lastReason, key)
   }
 
-  async #release(key: number, fence: number): Promise<void> {
+  async #release(fence: number): Promise<void> {
     this.#open.delete(fence)
-    if (this.#open.size === 0) this.#rest()
-    await this.#connection.write(false, (database) => {
-      database.prepare('UPDATE halting_sessions SET holder = NULL WHERE key = ? AND fence = ?').run(key, fence)
-    })
+    this.#unreleased.add(fence)
+    // It tries again where this fails.
+    this.#startHeartbeat()
+    await this.#releaseAll()
   }
 
-  #rest(): void {
+  async #releaseAll(): Promise<void> {
+    const fences = [...this.#unreleased]
+    await this.#connection.write(false, (database) => this.#releaseIn(database))
+    for (const fence of fences) this.#unreleased.delete(fence)
+    if (this.#open.size === 0 && this.#unreleased.size === 0) this.#stopHeartbeat()
+  }
+
+  #releaseIn(database: SqliteDatabase): void {
+    const release = database.prepare('UPDATE halting_sessions SET holder = NULL WHERE fence = ? AND holder = ?')
+    for (const fence of this.#unreleased) release.run(fence, this.#holder)
+  }
+
+  #startHeartbeat(): void {
+    // A longer interval than timers have would fire all the time.
+    const intervalMs = Math.min(this.#lockMs / 3, 2 ** 31 - 1)
+    this.#heartbeat ??= setInterval(() => void this.#renew(), intervalMs).unref()
+  }
+
+  #stopHeartbeat(): void {
     clearInterval(this.#heartbeat)
     this.#heartbeat = undefined
   }
@@ -176,6 +209,7 @@ class SqliteStore implements SessionStore {
   async #renew(): Promise<void> {
     const until = Date.now() + this.#lockMs
     try {
+      if (this.#unreleased.size > 0) await this.#releaseAll()
       await this.#connection.write(false, (database) => {
         const renew = database.prepare('UPDATE halting_sessions SET held_until = ? WHERE fence = ? AND holder = ?')
         for (const fence of this.#open.keys()) renew.run(until, fence, this.#holder)
@@ -218,6 +252,7 @@ class SqliteStore implements SessionStore {
   async remove(sessionId: string): Promise<boolean> {
     checkSessionGiven(sessionId)
     return this.#connection.write(true, (database) => {
+      this.#releaseIn(database)
       const row = rowOf(database, sessionId)
       if (row === undefined) return false
       refuseIfHeld(row)
@@ -247,8 +282,10 @@ class SqliteStore implements SessionStore {
   }
 
   async close(): Promise<void> {
+    // A session whose lock is being taken is closed, too: afterwards nobody could release it.
+    while (this.#opening.size > 0) await Promise.allSettled(this.#opening)
     const closed = await Promise.allSettled([...this.#open.values()].map((session) => session.close()))
-    this.#rest()
+    this.#stopHeartbeat()
     await this.#connection.close()
     for (const each of closed) if (each.status === 'rejected') throw each.reason
   }

@@ -1,7 +1,9 @@
 // Bundled, and run on each Node and library that can be had: `check` prints what is wrong with the store as JSON, `work` works at a session until it is killed.
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { HaltingError } from '@halting/core'
 import { checkSessionStore, type CheckedConnection, type CheckedSessionStore } from '@halting/core/testing'
 import { workAt } from '../../../core/test/support/store-kills/child.ts'
 import type { Orders } from '../../../core/test/support/store-kills/orders.ts'
@@ -23,7 +25,8 @@ async function check(): Promise<void> {
   try {
     const problems = await checkSessionStore(() => databaseAt(join(folder, `${++stores}.db`)))
     const locked = await openedWhileLocked(join(folder, 'locked.db'))
-    console.log(JSON.stringify([...problems, ...locked]))
+    const faults = await faultsOfFiles(folder)
+    console.log(JSON.stringify([...problems, ...locked, ...faults]))
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
@@ -46,6 +49,68 @@ async function openedWhileLocked(path: string): Promise<readonly unknown[]> {
   other.close()
   const problems = await listed
   await store.close()
+  return problems
+}
+
+/** What the store does with files that are none of its own, and while there is no room for more. */
+async function faultsOfFiles(folder: string): Promise<readonly unknown[]> {
+  const problems: unknown[] = []
+  const expect = (check: string, is: unknown, wanted: unknown): void => {
+    if (JSON.stringify(is) !== JSON.stringify(wanted)) problems.push({ check, problem: is, wanted })
+  }
+  const failure = (work: Promise<unknown>): Promise<string> =>
+    work.then(
+      () => 'no error',
+      (error: unknown) => (error instanceof HaltingError ? error.message : `not a HaltingError: ${String(error)}`),
+    )
+  const text = (path: string): string => path.replace(folder, '')
+
+  const before = process.cwd()
+  process.chdir(folder)
+  const address = sqliteStore({ path: 'file:address.db' })
+  await address.list()
+  expect('a path like an address', existsSync('address.db'), false)
+  expect('its mode', statSync('file:address.db').mode & 0o777, 0o600)
+  await address.close()
+  process.chdir(before)
+
+  const pipe = join(folder, 'pipe')
+  execFileSync('mkfifo', [pipe])
+  expect(
+    'a pipe',
+    text(await failure(sqliteStore({ path: pipe }).list())).split(':')[0],
+    'The database /pipe cannot be opened',
+  )
+
+  const full = join(folder, 'full.db')
+  const database = await openDatabase(full)
+  const store = sqliteStore({ path: full, database, lockMs: 1e12 })
+  const session = await store.open('one')
+  // What a full disk comes to, for records and for the release of the lock alike.
+  database.exec(
+    "CREATE TRIGGER full BEFORE UPDATE ON halting_sessions BEGIN SELECT RAISE(ROLLBACK, 'database or disk is full'); END",
+  )
+  const refused = 'The database /full.db refused: database or disk is full'
+  session.log.append({ type: 'stage', scope: '', stage: 'x' } as never)
+  expect('a full disk', text(await failure(Promise.resolve(session.log.flush()))), refused)
+  expect('closing on it', text(await failure(session.close())), refused)
+  database.exec('DROP TRIGGER full')
+  expect('opening again', await failure(store.open('one').then((again) => again.close())), 'no error')
+
+  const opening = store.open('two')
+  await store.close()
+  expect('opened while the store closes', await failure(opening), 'no error')
+  const reader = sqliteStore({ path: full })
+  expect('its lock', (await reader.list()).filter(({ isLocked }) => isLocked).length, 0)
+  await reader.close()
+
+  database.exec('ALTER TABLE halting_records RENAME TO moved')
+  expect(
+    'reading what is damaged',
+    text(await failure(sqliteStore({ path: full }).read('one'))),
+    'The database /full.db refused: no such table: halting_records',
+  )
+  database.close()
   return problems
 }
 
