@@ -4,7 +4,7 @@ import { isToolResult, toolCallsOf, type ModelMessage } from '../messages.ts'
 export interface GuardCall {
   /** The id that the model gave it. */
   readonly id: string
-  /** The tool, as the model wrote it. */
+  /** The tool that the call is of, also where the model wrote another name of it (`toolAliases`). */
   readonly name: string
   /** What the model passed. */
   readonly input: unknown
@@ -12,8 +12,11 @@ export interface GuardCall {
   readonly status: 'ok' | 'error' | 'pending'
 }
 
-/** The calls of the last message of the model, in their order. */
-export function lastCallsIn(messages: readonly ModelMessage[]): readonly GuardCall[] {
+/** The calls of the last message of the model, in their order. `toolOf` gives the tool of a name that the model wrote. */
+export function lastCallsIn(
+  messages: readonly ModelMessage[],
+  toolOf: (written: string) => string,
+): readonly GuardCall[] {
   const at = messages.findLastIndex(({ role }) => role === 'assistant')
   const message = messages[at]
   if (message?.role !== 'assistant') return none
@@ -25,7 +28,7 @@ export function lastCallsIn(messages: readonly ModelMessage[]): readonly GuardCa
       .flatMap(({ content }) => (typeof content === 'string' ? [] : content.filter(isToolResult)))
       .map(({ tool_use_id: id, is_error: isError }) => [id, isError === true ? 'error' : 'ok'] as const),
   )
-  return calls.map(({ id, name, input }) => ({ id, name, input, status: outcomes.get(id) ?? 'pending' }))
+  return calls.map(({ id, name, input }) => ({ id, name: toolOf(name), input, status: outcomes.get(id) ?? 'pending' }))
 }
 
 const none: readonly GuardCall[] = Object.freeze([])

@@ -7,6 +7,7 @@ import { HaltingError, isInstance, messageOf } from '../errors.ts'
 import { after, disregard, type Eventually } from '../eventually.ts'
 import { progressReminder } from '../guards/no-progress.ts'
 import { lastCallsIn } from '../guards/last-calls.ts'
+import { calledName } from '../tools/called-tool.ts'
 import { defaultCheckpoints, type CancellationPoint, type Guard, type GuardView } from '../guards/guard.ts'
 import type { ExternalInput } from '../steps/control.ts'
 import type { PolledExternalInput } from '../steps/steps.ts'
@@ -183,7 +184,7 @@ function signalOfGuard(guard: Guard, view: GuardView): StopSignal | undefined {
   )
 }
 
-function viewOf({ spent, transcript }: Run, checkpoint: CancellationPoint): GuardView {
+function viewOf({ spent, transcript, context }: Run, checkpoint: CancellationPoint): GuardView {
   // Continuations by stop hooks and by the token target count as turns in the figures, and not against a limit.
   const begun = turnsBegun(spent.laps) + (spent.laps.inRun.continuation_requested ?? 0)
   return {
@@ -195,7 +196,7 @@ function viewOf({ spent, transcript }: Run, checkpoint: CancellationPoint): Guar
     activeMs: activeMs(spent),
     finishReason: spent.lastStopReason,
     recentTurns: spent.recentTurns,
-    lastCalls: lastCallsIn(transcript.messages()),
+    lastCalls: lastCallsIn(transcript.messages(), (written) => calledName(written, context)),
   }
 }
 

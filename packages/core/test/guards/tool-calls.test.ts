@@ -61,9 +61,11 @@ describe('lastCalls', () => {
       { role: 'assistant', content: calls },
       { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'Look-1', content: 'seen' }] },
     ]
-    expect(lastCallsIn(asked)).toEqual(called(['Look', 'submit'], ['ok', 'pending']))
-    expect(lastCallsIn([...asked, { role: 'assistant', content: [{ type: 'text', text: 'done' }] }])).toEqual([])
-    expect(lastCallsIn([])).toEqual([])
+    expect(lastCallsIn(asked, String)).toEqual(called(['Look', 'submit'], ['ok', 'pending']))
+    expect(lastCallsIn([...asked, { role: 'assistant', content: [{ type: 'text', text: 'done' }] }], String)).toEqual(
+      [],
+    )
+    expect(lastCallsIn([], String)).toEqual([])
   })
 })
 
@@ -90,6 +92,16 @@ describe('hasToolCall', () => {
   ])('goes on after %s', async (_what, script, requests) => {
     const { terminal, model } = await run(script, { tools, stopWhen: hasToolCall('submit', 'Fails') })
     expect([terminal.reason, model.requests.length]).toEqual(['completed', requests])
+  })
+
+  test('stops after a call by another name of the tool', async () => {
+    const given = { tools, stopWhen: hasToolCall('submit'), toolAliases: { Deliver: 'submit' } }
+    const { terminal, model } = await run([callsOf('Deliver'), 'never'], given)
+    expect([terminal.reason, terminal.signal.context, model.requests.length]).toEqual([
+      'finish_reason',
+      { tool: 'submit', callId: 'Deliver-1' },
+      1,
+    ])
   })
 
   test('is combined, named in compat, and bounds nothing by itself', async () => {
