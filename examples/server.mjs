@@ -4,80 +4,151 @@ import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
-import { json } from 'node:stream/consumers'
+import { pipeline } from 'node:stream/promises'
 import { resume, startRun, streamRun, tool } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
-import { recordedEvents, shareRun, sseHeaders, toSse, toUIMessageStream } from '@halting/core/ui'
+import { modelMessagesOf, recordedEvents, shareRun, sseHeaders, toSse, toUIMessageStream } from '@halting/core/ui'
 import { openJournal, readJournal } from '@halting/journal'
 
-export function chatServer(folder, options) {
+/** `mayUse(request, id)` says whether who asks may use a chat: ids are no secrets. */
+export function chatServer(folder, options, mayUse = async () => true) {
   const open = new Map()
   const pathOf = (id) => join(folder, `${encodeURIComponent(id)}.jsonl`)
+  const runsOf = async (id) => (existsSync(pathOf(id)) ? (await readJournal(pathOf(id))).runs : [])
 
-  /** Begins a run with a prompt, or continues the one that a killed process left. */
-  async function begin(id, prompt) {
-    const records = existsSync(pathOf(id)) ? (await readJournal(pathOf(id))).runs.flat() : []
+  /** A run with a prompt, or the one that a killed process left. */
+  async function runIn(session, records, prompt) {
+    if (session.open === undefined) {
+      const start = startRun({ prompt, transcript: session.transcript, sessionId: session.sessionId })
+      return { run: streamRun(start, { ...options, steps: session.steps() }), past: [] }
+    }
+    const past = await recordedEvents(records, options)
+    return { run: resume(session.open, options, session.transcript, session.log).loop, past }
+  }
+
+  async function start(id, prompt) {
+    const records = (await runsOf(id)).flat()
     const session = await openJournal({ path: pathOf(id), sessionId: id, cwd: folder, version: '1' })
-    const isOpen = session.open !== undefined
-    const past = isOpen ? await recordedEvents(records, options) : []
-    const run = isOpen
-      ? resume(session.open, options, session.transcript, session.log).loop
-      : streamRun(startRun({ prompt, transcript: session.transcript, sessionId: id }), {
-          ...options,
-          steps: session.steps(),
-        })
-    const shared = shareRun(run, { past })
-    open.set(id, { run, shared })
-    void shared.done.then(() => session.close()).then(() => open.delete(id))
+    const { run, past } = await runIn(session, records, prompt).catch(async (error) => {
+      await session.close()
+      throw error
+    })
+    const shared = shareRun(run, { past, flush: () => session.log.flush() })
+    const chat = { run, shared, isOver: false }
+    chat.closed = shared.done.then(() => (chat.isOver = true)).then(() => session.close())
+    chat.closed = chat.closed.catch(console.error)
     // A client that is answered can come back after any kill: the run is on disk.
     for await (const { type } of shared) if (type === 'run_start') break
-    await session.log.flush()
-    return shared
+    return chat
   }
 
-  /** The run of a chat that a client comes back to: here, left by a process that was killed, or over. */
-  async function find(id, after) {
-    if (open.has(id)) return open.get(id).shared
-    const { runs } = existsSync(pathOf(id)) ? await readJournal(pathOf(id)) : { runs: [] }
-    if (runs.length === 0) return undefined
-    const isOver = runs.at(-1).some(({ type, scope }) => type === 'end' && scope === '')
-    if (!isOver) return begin(id)
-    return after === undefined ? undefined : recordedEvents(runs.flat(), options)
+  /** From here on others get this run, also before it has begun. */
+  function begin(id, prompt) {
+    const chat = start(id, prompt)
+    open.set(id, chat)
+    const forget = () => open.delete(id)
+    chat.then(({ closed }) => closed).then(forget, forget)
+    return chat
   }
 
+  /** The run of a chat that goes on, also one that a killed process left. */
+  async function going(id) {
+    const chat = await open.get(id)
+    if (chat?.isOver === false) return chat
+    await chat?.closed
+    const isLeft = (await runsOf(id)).at(-1)?.every(({ type, scope }) => type !== 'end' || scope !== '')
+    return open.get(id) ?? (isLeft === true ? begin(id) : undefined)
+  }
+
+  /** Until the end, or until the client leaves. */
   function send(response, events, after) {
-    const bytes = Readable.fromWeb(toSse(toUIMessageStream(events, { after }), { heartbeatMs: 15_000 }))
-    response.writeHead(200, sseHeaders).on('close', () => bytes.destroy())
-    bytes.on('error', () => response.destroy()).pipe(response)
+    const bytes = toSse(toUIMessageStream(events, { after }), { heartbeatMs: 15_000 })
+    return pipeline(Readable.fromWeb(bytes), response.writeHead(200, sseHeaders))
+  }
+
+  async function get(response, id, after) {
+    const chat = await going(id)
+    if (chat !== undefined) return send(response, chat.shared, after)
+    const records = after === undefined ? [] : (await runsOf(id)).flat()
+    if (records.length === 0) return response.writeHead(204).end()
+    return send(response, await recordedEvents(records, options), after)
+  }
+
+  /** The first answer counts. A chat that a killed process left asks again, and takes it. */
+  async function approve(response, id, { approvalId, approved }) {
+    if (typeof approvalId !== 'string') throw refusal(400)
+    const chat = await going(id)
+    const denied = { behavior: 'deny', message: 'The person said no.' }
+    chat?.run.answer(approvalId, approved === true ? { behavior: 'allow' } : denied)
+    response.writeHead(chat === undefined ? 404 : 204).end()
+  }
+
+  async function post(response, id, { messages, stopsWithClient }) {
+    const prompt = promptIn(messages)
+    // The page comes back to the run that goes on, and sends its message once that is over.
+    if ((await going(id)) !== undefined || open.has(id)) throw refusal(409)
+    const { shared } = await begin(id, prompt)
+    await send(response, shared).catch(() => stopsWithClient === true && shared.abort())
   }
 
   async function answer(request, response) {
     try {
-      const [, , , id = '', action] = (request.url ?? '').split('/').map(decodeURIComponent)
-      const after = request.headers['last-event-id']
-      if (request.method === 'GET') {
-        const events = await find(id, after)
-        return events === undefined ? response.writeHead(204).end() : send(response, events, after)
-      }
-      const body = await json(request)
-      if (action === 'approve') {
-        const decision =
-          body.approved === true ? { behavior: 'allow' } : { behavior: 'deny', message: 'The person said no.' }
-        open.get(id)?.run.answer(body.approvalId, decision)
-        return response.writeHead(open.has(id) ? 204 : 404).end()
-      }
-      if (open.has(body.id)) return response.writeHead(409).end()
-      const parts = body.messages.at(-1).parts
-      const events = await begin(body.id, parts.map((part) => part.text ?? '').join(''))
-      if (body.stopsWithClient === true) response.on('close', () => events.abort())
-      send(response, events)
+      const [, , , inPath, action] = (request.url ?? '').split('/').map(decoded)
+      if (request.method !== 'GET' && request.method !== 'POST') throw refusal(405)
+      const body = request.method === 'GET' ? {} : await bodyOf(request)
+      const id = inPath ?? body.id
+      if (typeof id !== 'string' || id === '' || !id.isWellFormed() || encodeURIComponent(id).length > 200)
+        throw refusal(400)
+      if (!(await mayUse(request, id))) throw refusal(403)
+      if (request.method === 'GET') await get(response, id, request.headers['last-event-id'])
+      else if (action === 'approve') await approve(response, id, body)
+      else await post(response, id, body)
     } catch (error) {
-      console.error(error)
-      if (!response.headersSent) response.writeHead(500).end()
+      if (response.headersSent) return response.destroy()
+      const { status = 500 } = error
+      if (status === 500) console.error(error)
+      // The text of an error may name files and services: it is not for clients.
+      response.writeHead(status, { connection: 'close' }).end()
     }
   }
 
   return createServer((request, response) => void answer(request, response))
+}
+
+const refusal = (status) => Object.assign(new Error(`refused: ${status}`), { status })
+
+function decoded(part) {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    throw refusal(400)
+  }
+}
+
+/** The new message of `useChat` alone: the rest of the conversation is on the server. */
+function promptIn(messages) {
+  try {
+    const [message] = modelMessagesOf(messages.slice(-1))
+    if (message.role === 'user') return message.content
+  } catch {
+    // It is no list of messages.
+  }
+  throw refusal(400)
+}
+
+/** JSON, as said: what a form of another site sends has another type. */
+async function bodyOf(request) {
+  if (!request.headers['content-type']?.startsWith('application/json')) throw refusal(415)
+  let text = ''
+  for await (const part of request.setEncoding('utf8').iterator({ destroyOnReturn: false })) {
+    text += part
+    if (text.length > 1_000_000) throw refusal(413)
+  }
+  try {
+    return Object(JSON.parse(text))
+  } catch {
+    throw refusal(400)
+  }
 }
 
 const remove = tool({ name: 'Delete', description: 'Deletes a file', execute: () => 'deleted' })
@@ -113,7 +184,8 @@ async function read(response, until) {
 
 if (process.env.CHAT_FOLDER === undefined) {
   const message = { id: 'm', role: 'user', parts: [{ type: 'text', text: 'Tidy up.' }] }
-  const post = (path, body) => fetch(`${api}${path}`, { method: 'POST', body: JSON.stringify(body) })
+  const headers = { 'content-type': 'application/json' }
+  const post = (path, body) => fetch(`${api}${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
   const first = await read(await post('', { id: 'a', messages: [message] }), 'approval-request')
   console.log(`read: ${first.text}, and left`)
   const again = await fetch(`${api}/a/stream`, { headers: { 'last-event-id': first.id } })

@@ -1,7 +1,7 @@
 // The server of the guide with the real client of `ai`, over loopback: a chat, a page that is loaded again, kills, clients that leave.
 import { spawn, type ChildProcess } from 'node:child_process'
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
-import type { Server } from 'node:http'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import type { IncomingMessage, Server } from 'node:http'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -17,7 +17,8 @@ import { entriesOf, packages } from '../../../scripts/packages.mjs'
 const root = new URL('../../../', import.meta.url)
 const pathOf = (path: string): string => fileURLToPath(new URL(path, root))
 const folder = mkdtempSync(join(tmpdir(), 'server-example-'))
-let chatServer: (folder: string, options: RunOptions) => Server
+type MayUse = (request: IncomingMessage, id: string) => boolean
+let chatServer: (folder: string, options: RunOptions, mayUse?: MayUse) => Server
 
 beforeAll(async () => {
   const log = vi.spyOn(console, 'log').mockImplementation(() => {})
@@ -56,8 +57,9 @@ class Page extends AbstractChat<UIMessage> {
 async function listening(
   options: RunOptions,
   at = mkdtempSync(join(folder, 'chats-')),
+  mayUse?: MayUse,
 ): Promise<{ server: Server; api: string; at: string }> {
-  const server = chatServer(at, options)
+  const server = chatServer(at, options, mayUse)
   onTestFinished(() => server.closeAllConnections())
   onTestFinished(() => void server.close())
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
@@ -79,6 +81,15 @@ function halting(): { readonly given: RunOptions; readonly letGo: () => void } {
   const gate = new Promise<void>((resolve) => void (letGo = resolve))
   return { given: { model: scriptedModel([{ text: 'Begun, ', before: () => gate }]), tools: [look] }, letGo }
 }
+
+/** What a page sends. */
+const going = (id: unknown): { readonly id: unknown; readonly messages: readonly unknown[] } => ({
+  id,
+  messages: [{ id: 'm', role: 'user', parts: [{ type: 'text', text: 'Go.' }] }],
+})
+const json = { 'content-type': 'application/json' }
+const post = (url: string, body: unknown, more: RequestInit = {}): Promise<Response> =>
+  fetch(url, { method: 'POST', headers: json, body: typeof body === 'string' ? body : JSON.stringify(body), ...more })
 
 const partsOf = (page: Page): readonly unknown[] =>
   JSON.parse(JSON.stringify(page.lastMessage?.parts ?? [])) as unknown[]
@@ -138,9 +149,8 @@ describe('the server of the guide', () => {
     const { given } = halting()
     const { api, at } = await listening(given)
     const leave = new AbortController()
-    const parts = [{ type: 'text', text: 'Go.' }]
-    const body = JSON.stringify({ id: 'left', stopsWithClient: true, messages: [{ id: 'm', role: 'user', parts }] })
-    const response = await fetch(api, { method: 'POST', body, signal: leave.signal })
+    const body = { ...going('left'), stopsWithClient: true }
+    const response = await post(api, body, { signal: leave.signal })
     const bytes = response.body?.getReader()
     await bytes?.read()
     leave.abort()
@@ -153,11 +163,98 @@ describe('the server of the guide', () => {
 
   test.each(['../../up', 'a/b', '.', '..', '%00', 'ö\u2028'])('keeps a chat named %j in its folder', async (id) => {
     const { api, at } = await listening(options())
-    const parts = [{ type: 'text', text: 'Go.' }]
-    const body = JSON.stringify({ id, messages: [{ id: 'm', role: 'user', parts }] })
-    const response = await fetch(api, { method: 'POST', body })
+    const response = await post(api, going(id))
     expect(await response.text()).toContain('There is a door.')
     expect(readdirSync(at)).toContain(`${encodeURIComponent(id)}.jsonl`)
+  })
+})
+
+/** A chat whose run a killed process left: its record ends behind the first reply. */
+async function left(): Promise<{ readonly server: Server; readonly api: string; readonly at: string }> {
+  const { api, at, server } = await listening(options())
+  await (await post(api, going('left'))).text()
+  server.close()
+  const path = join(at, 'left.jsonl')
+  const lines = readFileSync(path, 'utf8').split('\n')
+  const reply = lines.findIndex((line) => line.includes('I look.'))
+  writeFileSync(path, `${lines.slice(0, reply + 1).join('\n')}\n`)
+  return listening(options(), at)
+}
+
+describe('clients of the server of the guide', () => {
+  test('get one run, however many come back at once', async () => {
+    const { api, at } = await left()
+    const back = await Promise.all(Array.from({ length: 4 }, () => fetch(`${api}/left/stream`)))
+    expect(back.map(({ status }) => status)).toEqual([200, 200, 200, 200])
+    for (const each of back) expect(await each.text()).toContain('There is a door.')
+    const { runs } = await readJournal(join(at, 'left.jsonl'))
+    expect(runs.length).toBe(1)
+  })
+
+  test('begin one run, however many messages they send at once', async () => {
+    const { api } = await listening(options())
+    const all = await Promise.all(Array.from({ length: 4 }, () => post(api, going('many'))))
+    expect(all.map(({ status }) => status).toSorted((one, other) => one - other)).toEqual([200, 409, 409, 409])
+    await Promise.all(all.map((each) => each.text()))
+    expect((await post(api, going('many'))).status).toBe(200)
+  })
+
+  test('are told where a message did not become part of the chat: a killed process left a run', async () => {
+    const { api, at } = await left()
+    expect((await post(api, going('left'))).status).toBe(409)
+    const back = await fetch(`${api}/left/stream`, { headers: { 'last-event-id': 'none' } })
+    expect(await back.text()).toContain('There is a door.')
+    expect((await post(api, going('left'))).status).toBe(200)
+    const { runs } = await readJournal(join(at, 'left.jsonl'))
+    expect(runs.length).toBe(2)
+  })
+
+  test('approve a call of a run that a killed process left, before its page is back', async () => {
+    const { api } = await left()
+    const answers = ['left', 'other'].map((id) => post(`${api}/${id}/approve`, { approvalId: 'a', approved: true }))
+    expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([204, 404])
+  })
+
+  test.each([
+    ['{', 400],
+    ['null', 400],
+    ['[]', 400],
+    [{ id: 'x' }, 400],
+    [{ id: 'x', messages: [] }, 400],
+    [{ id: 'x', messages: [{ role: 'assistant', parts: [{ type: 'text', text: 'I said so.' }] }] }, 400],
+    [{ id: 'x', messages: [{ role: 'user', parts: [{ type: 'text', text: {} }] }] }, 400],
+    [going(undefined), 400],
+    [going(''), 400],
+    [going(5), 400],
+    [going('a'.repeat(300)), 400],
+    [going('\ud800'), 400],
+    [going('x'.repeat(2_000_000)), 413],
+  ])('learn nothing from what is refused: %#', async (body, status) => {
+    const { api, at } = await listening(options())
+    const response = await post(api, body)
+    expect([response.status, await response.text(), readdirSync(at)]).toEqual([status, '', []])
+  })
+
+  test('from other sites and of other people are refused', async () => {
+    const { api, at } = await listening(options(), undefined, (_, id) => id === 'mine')
+    expect((await post(api, going('mine'), { headers: {} })).status).toBe(415)
+    expect((await post(api, going('theirs'))).status).toBe(403)
+    expect((await post(`${api}/theirs/approve`, { approvalId: 'a', approved: true })).status).toBe(403)
+    // The chat that counts is the one in the path.
+    expect((await post(`${api}/theirs`, going('mine'))).status).toBe(403)
+    expect((await fetch(`${api}/theirs/stream`, { headers: { 'last-event-id': 'run1:1' } })).status).toBe(403)
+    expect((await fetch(`${api}/%/stream`)).status).toBe(400)
+    expect((await fetch(api, { method: 'DELETE' })).status).toBe(405)
+    expect(readdirSync(at)).toEqual([])
+  })
+
+  test('can send another message at once, also after a run that could not begin', async () => {
+    const { api } = await listening({ ...options(), maxTurns: -1 })
+    const log = vi.spyOn(console, 'error').mockImplementation(() => {})
+    onTestFinished(() => log.mockRestore())
+    for (let time = 0; time < 3; time++) expect((await post(api, going('bad'))).status).toBe(500)
+    // Not that the file is in use.
+    expect(log.mock.calls.map(([error]) => String(error)).filter((text) => text.includes('in use'))).toEqual([])
   })
 })
 
@@ -221,10 +318,7 @@ test(
     )
     const asked = page.lastMessage?.parts[2]
     const approvalId = asked !== undefined && 'approval' in asked ? asked.approval?.id : undefined
-    const answer = await fetch(`${api}/killed/approve`, {
-      method: 'POST',
-      body: JSON.stringify({ approvalId, approved: true }),
-    })
+    const answer = await post(`${api}/killed/approve`, { approvalId, approved: true })
     expect(answer.status).toBe(204)
     await back
     expect(partsOf(page)).toMatchObject([

@@ -10,6 +10,8 @@ export class MissedChunks {
   #isSending = false
   /** Where the current step began. */
   #begin = 1
+  /** Outside of one there is nothing to forget: a message that the client continues has parts of its own. */
+  #isInStep = false
   /** What was sent since then. */
   #step: PlacedChunk[] = []
 
@@ -23,10 +25,11 @@ export class MissedChunks {
     if (this.#isSending || after === undefined) return [item]
     if (item.runId !== after.runId) return this.#send([item])
     if (item.step > after.step || (item.step === after.step && item.part > 0))
-      return this.#send(after.part > 0 ? [this.#reset(item), ...this.#step, item] : [item])
+      return this.#send(after.part > 0 ? [...this.#reset(item), ...this.#step, item] : [item])
     if (item.chunk.type === 'start' || item.chunk.type === 'start-step') {
       this.#step = []
       this.#begin = item.step
+      this.#isInStep = item.chunk.type === 'start-step'
     } else this.#step.push(item)
     // The process that sent it ended, and may have told what never got on record.
     if (item.step === after.step && item.isRetold) this.#after = { ...after, part: 1 }
@@ -38,7 +41,7 @@ export class MissedChunks {
     const last = this.#step.at(-1)
     const after = this.#after
     if (this.#isSending || after === undefined || last === undefined) return []
-    return after.step > last.step || after.part > 0 ? [this.#reset(last), ...this.#step] : []
+    return after.step > last.step || after.part > 0 ? [...this.#reset(last), ...this.#step] : []
   }
 
   #send(items: readonly PlacedChunk[]): readonly PlacedChunk[] {
@@ -48,10 +51,11 @@ export class MissedChunks {
   }
 
   /** A client that gets no further than this comes back for the same. */
-  #reset({ runId }: PlacedChunk): PlacedChunk {
+  #reset({ runId }: PlacedChunk): readonly PlacedChunk[] {
+    if (!this.#isInStep) return []
     const chunk = { type: 'reset-step' } as const
     const placed = { chunk, runId, step: this.#begin, part: 1, isRetold: false }
     setEventId(chunk, placed)
-    return placed
+    return [placed]
   }
 }

@@ -2,7 +2,7 @@
 import * as fc from 'fast-check'
 import type { UIMessage } from 'ai'
 import { describe, expect, test } from 'vitest'
-import { resume, type RunOptions } from '../../src/index.ts'
+import { resume, type RunEvent, type RunOptions } from '../../src/index.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { eventIdOf, recordedEvents, shareRun, toUIMessageStream, type UIMessageChunk } from '../../src/ui/index.ts'
 import { calls, reader, subagent, tool, until } from '../support/harness.ts'
@@ -163,6 +163,22 @@ describe('a client that comes back', () => {
       const before = sent.slice(0, cut)
       const rest = toUIMessageStream(events, { after: before.at(-1)?.id })
       expect([cut, await continued(before, rest)]).toEqual([cut, whole])
+    }
+  })
+
+  test('has the parts of the message that it continues, cut off before the first step', async () => {
+    const before: UIMessage = { id: 'm1', role: 'assistant', parts: [{ type: 'text', text: 'Before.', state: 'done' }] }
+    const [first, ...others] = await eventsOf(started(options(['After.'])).run)
+    const notice: RunEvent = { type: 'notice', message: 'Careful.' }
+    const events = [...(first === undefined ? [] : [first]), notice, ...others]
+    const given = { continuesMessage: true, messageId: 'm1' }
+    const sent = await sentBy(toUIMessageStream(events, given))
+    const whole = shown(await messageOf(sent.map(({ chunk }) => chunk), before)) // prettier-ignore
+    expect(JSON.stringify(whole)).toMatch(/Before.*After/)
+    for (const [cut, { id }] of sent.entries()) {
+      const had = await messageOf(sent.slice(0, cut + 1).map(({ chunk }) => chunk), before) // prettier-ignore
+      const rest = await collected(toUIMessageStream(events, { ...given, after: id }))
+      expect([id, shown(await messageOf(rest, had))]).toEqual([id, whole])
     }
   })
 
