@@ -194,6 +194,27 @@ describe.skipIf(server.why !== undefined)(`${server.title}${server.why === undef
     )
   })
 
+  test('a store that is closed while it works answers, and leaves no lock', async () => {
+    const schema = 'closed'
+    const store = postgresStore({ connectionString: server.connectionString, schema })
+    const opening = Array.from({ length: 20 }, (_, index) => store.open(`s${index}`))
+    const listing = store.list()
+    await store.close()
+    await Promise.all(opening)
+    await Promise.allSettled([listing])
+    const locked = await pool.query('SELECT id FROM closed.sessions WHERE holder IS NOT NULL')
+    expect(locked.rows).toEqual([])
+    await expect(store.list()).rejects.toThrow('The store is closed. Open it again.')
+  })
+
+  test('retention takes every Date', async () => {
+    const store = postgresStore({ pool, schema: 'dates' })
+    await (await store.open('one')).close()
+    expect(await store.removeOlderThan(new Date(-8.64e15))).toBe(0)
+    expect(await store.removeOlderThan(new Date(8.64e15))).toBe(1)
+    await store.close()
+  })
+
   test('a server that cannot be reached is told after the time for it', async () => {
     const store = postgresStore({ connectionString: 'postgres://nobody@/none?host=/nowhere', retryMs: 50 })
     await expect(store.list()).rejects.toThrow(/^The database cannot be reached: .* It was tried for 50 ms/)
