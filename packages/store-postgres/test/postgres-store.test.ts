@@ -207,6 +207,23 @@ describe.skipIf(server.why !== undefined)(`${server.title}${server.why === undef
     await expect(store.list()).rejects.toThrow('The store is closed. Open it again.')
   })
 
+  test('a lock of another container or machine with the same name lasts for its time', async () => {
+    const store = postgresStore({ pool, schema: 'names' })
+    await (await store.open('one')).close()
+    const dead = { pid: 2 ** 22 - 1, host: hostname(), began: '', namespace: '' }
+    for (const [holder, isLocked] of [
+      [dead, false],
+      [{ ...dead, namespace: 'pid:[1]' }, true],
+      [{ ...dead, began: '00000000-0000-4000-8000-000000000000 41' }, true],
+    ] as const) {
+      await pool.query("UPDATE names.sessions SET holder = $1, held_until = now() + interval '1 minute'", [
+        JSON.stringify(holder),
+      ])
+      expect((await store.list())[0]?.isLocked).toBe(isLocked)
+    }
+    await store.close()
+  })
+
   test('retention takes every Date', async () => {
     const store = postgresStore({ pool, schema: 'dates' })
     await (await store.open('one')).close()
