@@ -17,6 +17,7 @@ export class Connection {
   readonly #options: ConnectionOptions
   #pool: PostgresPool | undefined
   #opened: Promise<PostgresPool> | undefined
+  readonly #underWay = new Set<Promise<unknown>>()
   #isClosed = false
 
   constructor(options: ConnectionOptions) {
@@ -27,6 +28,16 @@ export class Connection {
    * Runs a statement until the database has answered. One whose connection dropped may have taken effect: it must be one that comes to the same when it is run again.
    */
   async rows<Row>(text: string, values: readonly unknown[] = []): Promise<readonly Row[]> {
+    const rows = this.#rowsOf<Row>(text, values)
+    this.#underWay.add(rows)
+    try {
+      return await rows
+    } finally {
+      this.#underWay.delete(rows)
+    }
+  }
+
+  async #rowsOf<Row>(text: string, values: readonly unknown[]): Promise<readonly Row[]> {
     const until = performance.now() + this.#options.retryMs
     for (let tries = 0; ; tries++) {
       try {
@@ -47,7 +58,8 @@ export class Connection {
   async close(): Promise<void> {
     if (this.#isClosed) return
     this.#isClosed = true
-    await this.#opened?.catch(() => undefined)
+    // A pool that ends never answers the queries that still wait for a connection.
+    await Promise.allSettled(this.#underWay)
     if (this.#options.pool === undefined) await this.#pool?.end()
   }
 

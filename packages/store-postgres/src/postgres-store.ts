@@ -70,6 +70,8 @@ const mostBytes = 400_000_000
 /** Of what is read at a time. */
 const pageBytes = 16_000_000
 const pageRecords = 500
+const earliestMs = Date.parse('0001-01-01T00:00:00.000Z')
+const latestMs = Date.parse('9999-12-31T23:59:59.999Z')
 
 /**
  * Sessions in PostgreSQL (13 and later): many of them, which move between machines.
@@ -102,6 +104,7 @@ class PostgresStore implements SessionStore {
   readonly #schema: string
   readonly #lockMs: number
   readonly #open = new Map<number, OpenSession>()
+  readonly #opening = new Set<Promise<OpenSession>>()
   #heartbeat: NodeJS.Timeout | undefined
 
   constructor(connection: Connection, schema: string, lockMs: number) {
@@ -112,6 +115,16 @@ class PostgresStore implements SessionStore {
 
   async open(sessionId: string, head: SessionHead = {}): Promise<OpenSession> {
     checkSessionGiven(sessionId, head)
+    const opening = this.#lockAndRead(sessionId, head)
+    this.#opening.add(opening)
+    try {
+      return await opening
+    } finally {
+      this.#opening.delete(opening)
+    }
+  }
+
+  async #lockAndRead(sessionId: string, head: SessionHead): Promise<OpenSession> {
     const row = await this.#locked(sessionId, head)
     const { fence } = row
     const release = (): Promise<void> => this.#release(row)
@@ -126,10 +139,12 @@ class PostgresStore implements SessionStore {
         release,
       })
       this.#open.set(fence, session)
-      this.#heartbeat ??= setInterval(() => void this.#renew(), this.#lockMs / 3).unref()
+      // A longer interval than timers have would fire all the time.
+      this.#heartbeat ??= setInterval(() => void this.#renew(), Math.min(this.#lockMs / 3, 2 ** 31 - 1)).unref()
       return session
     } catch (error) {
-      await release()
+      // The cause is what the caller needs; the lock expires.
+      await release().catch(() => undefined)
       throw error
     }
   }
@@ -319,12 +334,15 @@ class PostgresStore implements SessionStore {
     const removed = await this.#connection.rows(
       `DELETE FROM ${this.#schema}.sessions
        WHERE updated_at < $1::timestamptz AND (holder IS NULL OR held_until < clock_timestamp()) RETURNING 1`,
-      [moment.toISOString()],
+      // PostgreSQL reads no times before the year 1, and none after 9999 as JavaScript writes them.
+      [new Date(Math.min(Math.max(moment.getTime(), earliestMs), latestMs)).toISOString()],
     )
     return removed.length
   }
 
   async close(): Promise<void> {
+    // A session whose lock is being taken is closed, too: afterwards nobody could release it.
+    while (this.#opening.size > 0) await Promise.allSettled(this.#opening)
     const closed = await Promise.allSettled([...this.#open.values()].map((session) => session.close()))
     this.#rest()
     await this.#connection.close()

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 
 /** A process, told apart from a later one with its number by when it began. */
@@ -7,19 +7,23 @@ export interface ProcessIdentity {
   readonly host: string
   /** The id of this boot of the machine, and the kernel's count when the process began; '' where the system does not say. */
   readonly began: string
+  /** The namespace in which its number counts: a container has one of its own. '' where the system does not say. */
+  readonly namespace: string
 }
 
 /** This process. */
 export function ownProcess(): ProcessIdentity {
-  return { pid: process.pid, host: hostname(), began: beginningOf(process.pid) }
+  return { pid: process.pid, host: hostname(), began: beginningOf(process.pid), namespace: pidNamespace() }
 }
 
-/** Whether a process runs: `unknown` for one of another host. A machine that was started anew runs none of its earlier processes, whatever it is called now. */
-export function livenessOf({ pid, host, began }: ProcessIdentity): 'alive' | 'dead' | 'unknown' {
+/** Whether a process runs: `unknown` for one of another host, of another container, and of another boot: that may be a machine of the same name. */
+export function livenessOf({ pid, host, began, namespace }: ProcessIdentity): 'alive' | 'dead' | 'unknown' {
   if (host !== hostname()) return 'unknown'
   const boot = bootId()
-  if (began !== '' && boot !== '' && !began.startsWith(`${boot} `)) return 'dead'
+  if (began !== '' && boot !== '' && !began.startsWith(`${boot} `)) return 'unknown'
   if (pid <= 0) return 'dead'
+  // Containers may share the name of their host; what has this number here is another process.
+  if (namespace !== '' && namespace !== pidNamespace()) return 'unknown'
   try {
     process.kill(pid, 0)
   } catch (error) {
@@ -36,8 +40,14 @@ export function livenessOf({ pid, host, began }: ProcessIdentity): 'alive' | 'de
 export function parsedHolder(text: string | null): ProcessIdentity | undefined {
   if (text === null) return undefined
   try {
-    const { pid, host, began } = JSON.parse(text) as Partial<ProcessIdentity>
-    if (typeof pid === 'number' && typeof host === 'string' && typeof began === 'string') return { pid, host, began }
+    const { pid, host, began, namespace = '' } = JSON.parse(text) as Partial<ProcessIdentity>
+    if (
+      typeof pid === 'number' &&
+      typeof host === 'string' &&
+      typeof began === 'string' &&
+      typeof namespace === 'string'
+    )
+      return { pid, host, began, namespace }
   } catch {
     // Nobody that this version knows.
   }
@@ -64,6 +74,14 @@ let boot: string | undefined
 function bootId(): string {
   boot ??= textOf('/proc/sys/kernel/random/boot_id').trim()
   return boot
+}
+
+function pidNamespace(): string {
+  try {
+    return readlinkSync('/proc/self/ns/pid')
+  } catch {
+    return ''
+  }
 }
 
 /** Fields of proc(5) from the third on, the state; none where they cannot be found out. */

@@ -194,6 +194,44 @@ describe.skipIf(server.why !== undefined)(`${server.title}${server.why === undef
     )
   })
 
+  test('a store that is closed while it works answers, and leaves no lock', async () => {
+    const schema = 'closed'
+    const store = postgresStore({ connectionString: server.connectionString, schema })
+    const opening = Array.from({ length: 20 }, (_, index) => store.open(`s${index}`))
+    const listing = store.list()
+    await store.close()
+    await Promise.all(opening)
+    await Promise.allSettled([listing])
+    const locked = await pool.query('SELECT id FROM closed.sessions WHERE holder IS NOT NULL')
+    expect(locked.rows).toEqual([])
+    await expect(store.list()).rejects.toThrow('The store is closed. Open it again.')
+  })
+
+  test('a lock of another container or machine with the same name lasts for its time', async () => {
+    const store = postgresStore({ pool, schema: 'names' })
+    await (await store.open('one')).close()
+    const dead = { pid: 2 ** 22 - 1, host: hostname(), began: '', namespace: '' }
+    for (const [holder, isLocked] of [
+      [dead, false],
+      [{ ...dead, namespace: 'pid:[1]' }, true],
+      [{ ...dead, began: '00000000-0000-4000-8000-000000000000 41' }, true],
+    ] as const) {
+      await pool.query("UPDATE names.sessions SET holder = $1, held_until = now() + interval '1 minute'", [
+        JSON.stringify(holder),
+      ])
+      expect((await store.list())[0]?.isLocked).toBe(isLocked)
+    }
+    await store.close()
+  })
+
+  test('retention takes every Date', async () => {
+    const store = postgresStore({ pool, schema: 'dates' })
+    await (await store.open('one')).close()
+    expect(await store.removeOlderThan(new Date(-8.64e15))).toBe(0)
+    expect(await store.removeOlderThan(new Date(8.64e15))).toBe(1)
+    await store.close()
+  })
+
   test('a server that cannot be reached is told after the time for it', async () => {
     const store = postgresStore({ connectionString: 'postgres://nobody@/none?host=/nowhere', retryMs: 50 })
     await expect(store.list()).rejects.toThrow(/^The database cannot be reached: .* It was tried for 50 ms/)

@@ -104,6 +104,19 @@ async function faultsOfFiles(folder: string): Promise<readonly unknown[]> {
   expect('its lock', (await reader.list()).filter(({ isLocked }) => isLocked).length, 0)
   await reader.close()
 
+  // A number of a process that is none here, in this namespace and in that of a container with the name of its host.
+  const container = { pid: 2 ** 22 - 1, host: hostname(), began: '', namespace: 'pid:[1]' }
+  const lockFor = (holder: object): unknown =>
+    database
+      .prepare("UPDATE halting_sessions SET holder = ?, held_until = 9007199254740991 WHERE id = 'one'")
+      .run(JSON.stringify(holder))
+  const other = sqliteStore({ path: full })
+  lockFor(container)
+  expect('held in a container', (await other.read('one'))?.info.isLocked, true)
+  lockFor({ ...container, namespace: '' })
+  expect('held by a dead process', (await other.read('one'))?.info.isLocked, false)
+  await other.close()
+
   database.exec('ALTER TABLE halting_records RENAME TO moved')
   expect(
     'reading what is damaged',
