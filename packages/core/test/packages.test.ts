@@ -67,3 +67,8 @@ describe.each(publishedPackages)('%s', (folder) => {
     expect(readme.split('\n').length).toBeLessThan(110)
   })
 })
+
+test('both stores tell processes apart by the same code: a lock that one of them judges wrongly loses sessions', () => {
+  const identityOf = (folder: string): string => textOf(`packages/${folder}/src/process-identity.ts`)
+  expect(identityOf('store-sqlite')).toBe(identityOf('store-postgres'))
+})

@@ -1,3 +1,4 @@
+// The same file is in both stores, which depend on core alone: change both. packages/core/test/packages.test.ts compares them.
 import { readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 
