@@ -220,3 +220,9 @@ test('what is said of one flag alone, and of one beside each way to talk', () =>
   const all = sorted(lines)
   expect(all).toBe(recorded('flag-agreement', all))
 })
+
+test('every command that reads sessions shows the flag for where they are', () => {
+  const parts = Object.keys(partHelp).filter((name) => name.startsWith('sessions '))
+  for (const name of [...parts, ...(flagTable.sessionStore.alsoOf ?? []), 'doctor', 'config'])
+    expect.soft(helpText(pageNamed(name.split(' ')), 100), name).toContain('--session-store STORE')
+})

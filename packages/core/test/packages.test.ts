@@ -67,3 +67,16 @@ describe.each(publishedPackages)('%s', (folder) => {
     expect(readme.split('\n').length).toBeLessThan(110)
   })
 })
+
+test('both stores tell processes apart by the same code, but for another boot: a lock that one of them judges wrongly loses sessions', () => {
+  const linesOf = (folder: string): readonly string[] =>
+    textOf(`packages/${folder}/src/process-identity.ts`).split('\n')
+  const [ofFile, ofDatabase] = [linesOf('store-sqlite'), linesOf('store-postgres')]
+  const different = ofFile.flatMap((line, index) => (line === ofDatabase[index] ? [] : [line.trim()]))
+  expect(ofDatabase).toHaveLength(ofFile.length)
+  // The machines of a cluster may share a name; the processes of one file are those of one machine.
+  expect(different).toEqual([
+    expect.stringMatching(/^\/\*\* Whether a process runs: /),
+    "if (began !== '' && boot !== '' && !began.startsWith(`${boot} `)) return 'dead'",
+  ])
+})

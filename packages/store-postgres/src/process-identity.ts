@@ -1,3 +1,4 @@
+// Both stores have this file, since they depend on core alone: what differs is what another boot says. packages/core/test/packages.test.ts compares them.
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 

@@ -105,6 +105,7 @@ export const commandHelp: { readonly [name in Command]: CommandHelp } = {
     usage: ['config [flags]'],
     about: 'Shows effective settings, where each comes from, and what is ignored and why.',
     examples: ['halting config', 'halting config --json'],
+    flags: ['sessionStore'],
     topics: ofWorkers,
   },
   context: {
@@ -132,6 +133,7 @@ export const commandHelp: { readonly [name in Command]: CommandHelp } = {
     usage: ['doctor [flags]'],
     about: 'Checks whether a run can start here (keys, service, settings, programs), and says how to fix problems.',
     examples: ['halting doctor', 'halting doctor --model gpt-5'],
+    flags: ['sessionStore'],
     topics: ofWorkers,
   },
   help: {
@@ -396,31 +398,31 @@ export const partHelp: { readonly [name: string]: PartHelp } = {
   'sessions delete': {
     usage: ['sessions delete ID --yes'],
     about: 'Deletes a session permanently. Requires --yes.',
-    flags: ['yes'],
+    flags: ['yes', 'sessionStore'],
     examples: ['halting sessions delete 3f2a8c1e --yes'],
   },
   'sessions export': {
     usage: ['sessions export SESSION --format html|markdown|jsonl [--output FILE]'],
     about: 'Writes a session as one file, to read or to pass on (default: to stdout).',
-    flags: ['format', 'output', 'force'],
+    flags: ['format', 'output', 'force', 'sessionStore'],
     examples: ['halting sessions export 3f2a8c1e --format html --output it.html'],
   },
   'sessions list': {
     usage: ['sessions list'],
     about: "Lists this folder's sessions, newest first.",
-    flags: ['all', 'cluster', 'admin', 'json'],
+    flags: ['all', 'sessionStore', 'cluster', 'admin', 'json'],
     examples: ['halting sessions list --all'],
   },
   'sessions search': {
     usage: ['sessions search TEXT'],
     about: 'Lists sessions whose messages contain this text. The exit code is 1 when there are none.',
-    flags: ['all', 'json'],
+    flags: ['all', 'sessionStore', 'json'],
     examples: ['halting sessions search "flaky test"'],
   },
   'sessions show': {
     usage: ['sessions show ID'],
     about: 'Prints the conversation of a session.',
-    flags: ['json'],
+    flags: ['sessionStore', 'json'],
     examples: ['halting sessions show 3f2a8c1e'],
   },
 }

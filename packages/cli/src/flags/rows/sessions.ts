@@ -63,7 +63,7 @@ export const sessionsFlags: { readonly [Name in SessionsFlag]-?: FlagFor<NonNull
     value: 'STORE',
     read: filledText,
     alsoOf: ['approve', 'deny', 'inspect', 'replay', 'report', 'rewind', 'sessions', 'undo', 'what-if', 'why'],
-    meaning: 'Store sessions in sqlite:PATH or postgres://HOST/DATABASE (default: files)',
+    meaning: 'Store sessions in sqlite:PATH, postgres://HOST/DATABASE or files (default: files)',
   },
   to: {
     names: ['--to'],
