@@ -30,7 +30,24 @@ export function modelOptionsOf(form: CallForm, given: unknown, more: unknown): N
   return checkedName(form, given)
 }
 
+/** What the SDKs of services and other libraries call these options. Passed over, a key would go to an address that nobody meant. */
+const otherNames: ReadonlyMap<string, string> = new Map([
+  ['baseURL', 'baseUrl'],
+  ['base_url', 'baseUrl'],
+  ['apiBase', 'baseUrl'],
+  ['endpoint', 'baseUrl'],
+  ['api_key', 'apiKey'],
+  ['apikey', 'apiKey'],
+  ['key', 'apiKey'],
+  ['auth_token', 'authToken'],
+  ['defaultHeaders', 'headers'],
+  ['modelName', 'model'],
+])
+
 function checkedName(form: CallForm, options: Fields): NamedOptions {
+  for (const [theirs, ours] of otherNames)
+    if (options[theirs] !== undefined)
+      throw new ConfigurationError(`${form.name} has no option ${theirs}: it is ${ours}. ${rightCalls(form)}`)
   const { model } = options
   if (typeof model === 'string' && model.trim() !== '') return { ...options, model }
   const problem = typeof model === 'string' ? 'the name of the model is empty' : 'the name of the model is missing'

@@ -141,3 +141,15 @@ describe('the key of the environment', () => {
     expect([token.get('x-api-key'), token.get('authorization')]).toEqual([null, 'Bearer of-the-caller-12'])
   })
 })
+
+test.each(['baseURL', 'base_url', 'api_key', 'defaultHeaders'])(
+  'an option of another library is refused, and no key goes to the usual address: %s',
+  (theirs) => {
+    for (const make of [anthropic, openai, openaiCompatible]) {
+      const given = { baseUrl, [theirs]: 'http://127.0.0.1:9' }
+      expect(() => make('some-model', given)).toThrow(
+        new RegExp(`has no option ${theirs}: it is (baseUrl|apiKey|headers)`),
+      )
+    }
+  },
+)
