@@ -11,6 +11,7 @@ type Chat = { messages: readonly ModelMessage[]; run: SharedRun; isOver: boolean
 const chats = new Map<string, Chat>()
 
 function begin({ id, messages: shown }: Post, model: Model): SharedRun {
+  if (chats.get(id)?.isOver === false) throw new Error('The chat has a run that goes on.')
   const messages = chats.get(id)?.messages ?? []
   const prompt = shown
     .at(-1)

@@ -219,6 +219,8 @@ test('a client that lost its stream gets the rest of it, and nothing twice', asy
     expect((await comeBack()).status).toBe(204)
     const first = await readEvents(await post('Hi'), '"text-delta"')
     expect(first.text).toBe('Hello wor')
+    // A second run beside it would not know of it, and would take its place.
+    await expect(post('And?')).rejects.toThrow('fetch failed')
     const again = comeBack(first.lastId)
     open()
     const rest = await readEvents(await again)

@@ -47,6 +47,7 @@ declare class TextEncoder {
 }
 
 interface ReadableStreamDefaultController<Item> {
+  readonly desiredSize: number | null
   enqueue(item: Item): void
   close(): void
 }

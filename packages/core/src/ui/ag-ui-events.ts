@@ -1,10 +1,11 @@
 import type { RunEvent } from '../events.ts'
 import type { AgUiEvent } from './ag-ui-event.ts'
 import { AgUiTranslator } from './ag-ui-translator.ts'
+import { safeErrorText, type ErrorTextOptions } from './error-text.ts'
 import { streamOfItems, type DisconnectOptions, type EventSource } from './event-stream.ts'
 
 /** Options of `toAgUiEvents`. */
-export interface AgUiOptions extends DisconnectOptions {
+export interface AgUiOptions extends DisconnectOptions, ErrorTextOptions {
   /** Whether the client gets what the model thinks (default: true). */
   readonly sendReasoning?: boolean | undefined
 }
@@ -15,6 +16,6 @@ export interface AgUiOptions extends DisconnectOptions {
  * @throws ConfigurationError for what is no run.
  */
 export function toAgUiEvents(source: EventSource, options: AgUiOptions = {}): ReadableStream<AgUiEvent> {
-  const translator = new AgUiTranslator(options.sendReasoning ?? true)
+  const translator = new AgUiTranslator(options.sendReasoning ?? true, safeErrorText(options.errorText))
   return streamOfItems(source, { take: (event: RunEvent) => translator.take(event), end: () => [] }, options)
 }

@@ -3,6 +3,7 @@ import { textOf } from '../messages.ts'
 import type { RunResult } from '../endings/terminal.ts'
 import type { AgUiCustomValues, AgUiEvent, AgUiInterrupt, AgUiUsage } from './ag-ui-event.ts'
 import type { HaltingDataParts, UIMessageChunk } from './ui-message-chunk.ts'
+import type { ErrorText } from './error-text.ts'
 import { isAbort, isFailure, UITranslator } from './ui-translator.ts'
 
 type EventOf<Type extends RunEvent['type']> = Extract<RunEvent, { readonly type: Type }>
@@ -13,6 +14,7 @@ type OpenPart = { readonly kind: 'text' | 'reasoning' | 'call'; readonly id: str
 /** Makes AG-UI events of the events of one run, by way of the chunks that they are in the stream of the AI SDK. */
 export class AgUiTranslator {
   readonly #chunks: UITranslator
+  readonly #errorText: ErrorText
   #thread = ''
   #run = ''
   #step = ''
@@ -27,8 +29,9 @@ export class AgUiTranslator {
   #approvals: AgUiInterrupt[] = []
   #result: string | undefined
 
-  constructor(sendReasoning: boolean) {
-    this.#chunks = new UITranslator({ messageId: undefined, sendReasoning, continuesMessage: false })
+  constructor(sendReasoning: boolean, errorText: ErrorText) {
+    this.#errorText = errorText
+    this.#chunks = new UITranslator({ messageId: undefined, sendReasoning, continuesMessage: false, errorText })
   }
 
   take(event: RunEvent): readonly AgUiEvent[] {
@@ -196,17 +199,17 @@ export class AgUiTranslator {
       return [{ type: 'SUBAGENT_STARTED', subagentRunId, name: agentType, ...about, parentToolCallId }]
     }
     if (event.type !== 'run_end') return []
-    const { reason, signal } = event.terminal
+    const { reason } = event.terminal
     return isFailure(reason)
-      ? [{ type: 'SUBAGENT_ERROR', subagentRunId, message: signal.message, code: reason }]
+      ? [{ type: 'SUBAGENT_ERROR', subagentRunId, message: this.#errorText(event.terminal), code: reason }]
       : [{ type: 'SUBAGENT_FINISHED', subagentRunId }]
   }
 
   #end(terminal: RunResult): AgUiEvent {
     const { reason, signal, costUsd, totalTokens, summary } = terminal
-    const { message } = signal
     const usage = usageOf(terminal)
-    if (isFailure(reason)) return { type: 'RUN_ERROR', message, code: reason, usage }
+    if (isFailure(reason)) return { type: 'RUN_ERROR', message: this.#errorText(terminal), code: reason, usage }
+    const { message } = signal
     const result = { reason, category: signal.reason, message, costUsd, turns: summary.turns, totalTokens }
     const outcome =
       reason === 'needs_approval' && this.#approvals.length > 0

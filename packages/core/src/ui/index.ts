@@ -2,6 +2,7 @@
 
 export type { AgUiCustomValues, AgUiEvent, AgUiInterrupt, AgUiOutcome, AgUiUsage } from './ag-ui-event.ts'
 export { toAgUiEvents, type AgUiOptions } from './ag-ui-events.ts'
+export type { ErrorTextOptions } from './error-text.ts'
 export { eventIdOf } from './event-ids.ts'
 export type { DisconnectOptions, EventSource } from './event-stream.ts'
 export { recordedEvents } from './recorded-events.ts'

@@ -44,7 +44,8 @@ export function toSse<Item extends object>(
         const beat = (): void => {
           if (heartbeatMs === undefined) return
           stopTimer = clock.after(heartbeatMs, () => {
-            controller.enqueue(encoder.encode(': heartbeat\n\n'))
+            // One that nobody has read yet is enough.
+            if ((controller.desiredSize ?? 0) >= 0) controller.enqueue(encoder.encode(': heartbeat\n\n'))
             beat()
           })
         }

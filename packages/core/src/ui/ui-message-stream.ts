@@ -1,11 +1,12 @@
 import type { RunEvent } from '../events.ts'
 import { streamOfItems, type DisconnectOptions, type EventSource } from './event-stream.ts'
+import { safeErrorText, type ErrorTextOptions } from './error-text.ts'
 import { MissedChunks } from './missed-chunks.ts'
 import type { UIMessageChunk } from './ui-message-chunk.ts'
 import { UITranslator } from './ui-translator.ts'
 
 /** Options of `toUIMessageStream`. */
-export interface UIMessageStreamOptions extends DisconnectOptions {
+export interface UIMessageStreamOptions extends DisconnectOptions, ErrorTextOptions {
   /**
    * The `Last-Event-ID` of a client that comes back: it gets what it missed. It gets everything for the id of another run, and for a text that is no id.
    * Needs all events of the run: a `SharedRun`, or `recordedEvents`.
@@ -29,7 +30,8 @@ export function toUIMessageStream(
   options: UIMessageStreamOptions = {},
 ): ReadableStream<UIMessageChunk> {
   const { after, messageId, sendReasoning = true, continuesMessage = false } = options
-  const translator = new UITranslator({ messageId, sendReasoning, continuesMessage })
+  const errorText = safeErrorText(options.errorText)
+  const translator = new UITranslator({ messageId, sendReasoning, continuesMessage, errorText })
   const missed = new MissedChunks(after)
   const maker = {
     take: (event: RunEvent) =>

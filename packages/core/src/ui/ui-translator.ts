@@ -3,6 +3,7 @@ import { endings } from '../endings/table.ts'
 import type { RunEvent } from '../events.ts'
 import { textOf, type AssistantMessage, type ContentBlock, type ToolResultBlock } from '../messages.ts'
 import type { TranscriptEntry } from '../transcript.ts'
+import type { ErrorText } from './error-text.ts'
 import { setEventId } from './event-ids.ts'
 import { chunksOfBlock, LiveReply } from './reply-chunks.ts'
 import type { AgentActivity, HaltingDataParts, UIMessageChunk } from './ui-message-chunk.ts'
@@ -13,6 +14,7 @@ export interface UITranslatorOptions {
   readonly sendReasoning: boolean
   /** The client has the message already: calls of earlier runs are parts of it. */
   readonly continuesMessage: boolean
+  readonly errorText: ErrorText
 }
 
 /** A chunk, and what it is to a client that comes back. */
@@ -206,7 +208,7 @@ export class UITranslator {
 
   #end({ terminal }: Extract<RunEvent, { readonly type: 'run_end' }>): readonly PlacedChunk[] {
     const { reason, signal, costUsd, totalTokens, summary } = terminal
-    const { message } = signal
+    const message = isFailure(reason) ? this.#options.errorText(terminal) : signal.message
     const data = { reason, category: signal.reason, message, costUsd, turns: summary.turns, totalTokens }
     const failed: readonly UIMessageChunk[] = isFailure(reason)
       ? [{ type: 'error', errorText: message }]

@@ -125,6 +125,7 @@ describe('a run as AG-UI events', () => {
     const failed = await eventsOf(options([{ error }]))
     expect(problemsIn(failed)).toEqual([])
     expect(failed.at(-1)).toMatchObject({ type: 'RUN_ERROR', code: 'model_error' })
+    expect(JSON.stringify(failed)).not.toContain('bad')
     const { run } = started(options([{ hang: true, text: 'Half' }]))
     const aborted: AgUiEvent[] = []
     for await (const event of toAgUiEvents(run) as unknown as AsyncIterable<AgUiEvent>) {

@@ -111,6 +111,23 @@ describe('a stream as server-sent events', () => {
     expect(lines).toEqual([': heartbeat\n\n', ': heartbeat\n\n', 'data: {"a":1}\n\n'])
   })
 
+  test('sends no more into a silence than a slow client reads', async () => {
+    const clock = createFakeClock({})
+    const reader = toSse(new ReadableStream<object>({}), { heartbeatMs: 1_000, clock }).getReader()
+    const first = reader.read()
+    await tick()
+    for (let beat = 0; beat < 100; beat++) await clock.advance(1_000)
+    expect(Buffer.from((await first).value ?? []).toString()).toBe(': heartbeat\n\n')
+    let more = 0
+    const reading = (async () => {
+      while (!(await reader.read()).done) more++
+    })()
+    await tick()
+    expect(more).toBe(1)
+    await reader.cancel()
+    await reading
+  })
+
   test('refuses an interval that would not end', () => {
     for (const heartbeatMs of [0, -1, Number.NaN, 0.5])
       expect(() => toSse(streamOf([]), { heartbeatMs })).toThrow('heartbeatMs')

@@ -2,7 +2,7 @@
 import * as fc from 'fast-check'
 import type { UIMessage } from 'ai'
 import { describe, expect, test } from 'vitest'
-import { resume, type RunEvent, type RunOptions } from '../../src/index.ts'
+import { resume, type RunEvent, type RunOptions, type RunResult } from '../../src/index.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { eventIdOf, recordedEvents, shareRun, toUIMessageStream, type UIMessageChunk } from '../../src/ui/index.ts'
 import { calls, reader, subagent, tool, until } from '../support/harness.ts'
@@ -97,6 +97,26 @@ describe('a run as a UI message stream', () => {
     await checkedChunks(chunks)
     expect(typesOf(chunks).slice(-3)).toEqual(['data-halting-ending', 'error', 'finish'])
     expect(chunks.at(-1)).toEqual({ type: 'finish', finishReason: 'error' })
+  })
+
+  test('does not tell a client what is in the error of a server, unless it is to', async () => {
+    const error = { kind: 'invalid_request', message: 'no /srv/key of sk-1', status: 400, retryable: false } as const
+    const { run, steps } = started(options([{ error }]))
+    const live = JSON.stringify(await collected(toUIMessageStream(run)))
+    expect(live).toContain('"errorText":"The run failed (model_error)."')
+    expect(live).not.toContain('/srv/key')
+    const events = await recordedEvents(steps.records, options([]))
+    const texts = [
+      ({ signal }: RunResult) => signal.message,
+      () => 'Sorry.',
+      () => undefined as never,
+      () => { throw new Error('/srv/key') }, // prettier-ignore
+    ].map(async (errorText) => {
+      const chunks = await collected(toUIMessageStream(events, { errorText }))
+      return chunks.flatMap((chunk) => (chunk.type === 'error' ? [chunk.errorText] : []))
+    })
+    const hidden = 'The run failed (model_error).'
+    expect((await Promise.all(texts)).flat()).toEqual(['no /srv/key of sk-1', 'Sorry.', hidden, hidden])
   })
 
   test('leaves out what the model thinks where that is not wanted', async () => {
