@@ -249,7 +249,7 @@ describe('a store that cannot be used', () => {
     expect(ended.stderr).not.toContain('hunter2')
   })
 
-  test.each(['mysql://ann:hunter2@db', 'postgres://ann:hunter2@[', 'halting.db'])(
+  test.each(['mysql://ann:hunter2@db', 'postgres://ann:hunter2@[', 'postgres://ann:hunter2/3@db/x', 'halting.db'])(
     'what names none is refused and not repeated: %s',
     async (value) => {
       const ended = await halting(['sessions', '--session-store', value])

@@ -3,9 +3,12 @@ import { createHash } from 'node:crypto'
 /** The variable that names the store of sessions: `sqlite:PATH` or `postgres://…`. Empty or absent: sessions are files. */
 export const sessionStoreVariable = 'HALTING_SESSION_STORE'
 
-/** An address of Postgres, in the forms that its own programs take: the host may be missing, and stand among the parameters. */
+/**
+ * An address of Postgres, in the forms that its own programs take: the host may be missing, and stand among the parameters. Ports are digits, and behind the host there is
+ * no `@`: in a password with a `/` or `?` that is not written as `%2F` or `%3F`, all before that character would be taken for a host, and printed.
+ */
 const addressForm =
-  /^(?<scheme>postgres(?:ql)?):\/\/(?:(?<credentials>[^/?#]*)@)?(?<host>(?:[\w.,:%-]|\[[\da-f:.]+\])*)(?<path>\/[^?#]*)?(?:\?(?<query>[^#]*))?$/i
+  /^(?<scheme>postgres(?:ql)?):\/\/(?:(?<credentials>[^/?#]*)@)?(?<host>(?:(?:[\w.%-]+|\[[\da-f:.]+\])?(?::\d*)?(?:,|(?=[/?]|$)))*)(?<path>\/[^?#@]*)?(?:\?(?<query>[^#@]*))?$/i
 
 /** Whether a text is an address of Postgres. */
 export function isPostgresAddress(value: string): boolean {

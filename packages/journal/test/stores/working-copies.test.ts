@@ -345,7 +345,15 @@ describe('what is said of a store', () => {
     ['postgres://ann:secret@/halting?host=%2Frun&password=x', 'postgres:///halting?host=%2Frun'],
     ['postgres://ann:a@b@[::1]:5432/halting', 'postgres://[::1]:5432/halting'],
     ['postgres:///halting?host=/run/pg', 'postgres:///halting?host=/run/pg'],
+    ['postgres://ann:secret@db-1:5432,db-2/halting', 'postgres://db-1:5432,db-2/halting'],
+    ['postgres://%2Frun%2Fpg/halting', 'postgres://%2Frun%2Fpg/halting'],
+    ['postgres://', 'postgres://'],
     ['postgres://ann:se cret@[', 'the session store'],
+    ['postgres://ann:sec/ret@db/halting', 'the session store'],
+    ['postgres://ann:sec?ret@db/halting', 'the session store'],
+    ['postgres://ann:sec#ret@db/halting', 'the session store'],
+    ['postgres://ann:5/ret@db/halting', 'the session store'],
+    ['postgres://ann:secret/halting', 'the session store'],
     ['sqlite:/home/ann/halting.db', 'sqlite:/home/ann/halting.db'],
   ])('of %s is %s', (value, name) => {
     expect(sessionStoreName(value)).toBe(name)
