@@ -55,6 +55,10 @@ export function promptStart(given: PromptOptions<unknown>): PromptStart {
     throw new ConfigurationError('There is nothing to ask the model. Give a prompt, or messages.')
   if (Array.isArray(prompt) && prompt.length === 0)
     throw new ConfigurationError('The prompt is an empty list. Give a text, or a block.')
+  if (typeof prompt === 'string' && prompt.trim() === '')
+    throw new ConfigurationError(
+      'The prompt is empty, and services refuse an empty text. Give one that says what to do.',
+    )
   const history = historyOf(given)
   if (prompt === undefined && approvals === undefined) checkEnd(history.entries.at(-1)?.kind)
   const before = lengthBefore(history.entries, prompt === undefined && approvals === undefined)

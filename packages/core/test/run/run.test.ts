@@ -88,6 +88,7 @@ describe('what cannot be run', () => {
     ['neither prompt nor messages', { model }, /^There is nothing to ask the model. Give a prompt, or messages\.$/],
     ['no messages', { model, messages: [] }, /^messages is empty/],
     ['an empty prompt', { model, prompt: [] }, /^The prompt is an empty list/],
+    ['a blank prompt', { model, prompt: ' \n' }, /^The prompt is empty, and services refuse an empty text/],
     ['a prompt that is none', { model, prompt: 7 }, /^prompt must be a text or a list of blocks, but it is 7/],
     ['an unknown option', { model, prompt: 'go', maxSteps: 3 }, /^Unknown option maxSteps. Use maxTurns/],
     ['an empty name', { model, prompt: 'go', sessionId: '' }, /^sessionId must be a text that is not empty/],
