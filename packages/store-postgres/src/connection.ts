@@ -72,8 +72,8 @@ export class Connection {
   }
 
   async #open(): Promise<PostgresPool> {
-    const { pool, connectionString = '', schema } = this.#options
-    this.#pool ??= pool ?? (await poolOf(connectionString))
+    const { pool, connectionString = '', schema, retryMs } = this.#options
+    this.#pool ??= pool ?? (await poolOf(connectionString, retryMs))
     await migrate(this.#pool, schema)
     return this.#pool
   }

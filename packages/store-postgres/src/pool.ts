@@ -17,13 +17,18 @@ export interface PostgresPool {
 
 /** What `pg` exports, in the part that is used. */
 interface PgModule {
-  readonly Pool: new (options: { readonly connectionString: string; readonly max: number }) => PostgresPool & {
+  readonly Pool: new (options: {
+    readonly connectionString: string
+    readonly max: number
+    readonly connectionTimeoutMillis: number
+    readonly keepAlive: boolean
+  }) => PostgresPool & {
     on(event: 'error', listener: () => void): unknown
   }
 }
 
-/** A pool of `pg` for this address. @throws ConfigurationError where `pg` cannot be loaded. */
-export async function poolOf(connectionString: string): Promise<PostgresPool> {
+/** A pool of `pg` for this address, which waits so long for a connection. @throws ConfigurationError where `pg` cannot be loaded. */
+export async function poolOf(connectionString: string, timeoutMs = 30_000): Promise<PostgresPool> {
   // By a variable: its types are in a package of their own, which programs need not have.
   const name = 'pg'
   let pg: PgModule
@@ -33,7 +38,9 @@ export async function poolOf(connectionString: string): Promise<PostgresPool> {
   } catch (error) {
     throw new ConfigurationError(`pg cannot be loaded (${messageOf(error).split('\n')[0]}). Run: npm install pg`)
   }
-  const pool = new pg.Pool({ connectionString, max: 10 })
+  // Without a limit pg waits for ever for a server that takes connections and does not answer. Timers have 31 bits.
+  const connectionTimeoutMillis = Math.min(Math.ceil(timeoutMs), 2 ** 31 - 1)
+  const pool = new pg.Pool({ connectionString, max: 10, connectionTimeoutMillis, keepAlive: true })
   // A connection that drops while nobody uses it is replaced by the next query.
   pool.on('error', () => {})
   return pool

@@ -1,5 +1,6 @@
 // Holds rules of docs/spec.md: R-STEP-16, R-STEP-16a, R-STEP-16b, R-STEP-16c, R-STEP-16d: sessions in PostgreSQL, on a server that the tests start.
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -247,6 +248,19 @@ async function recordsOfRun(): Promise<readonly StepRecord[]> {
   // Records are JSON.
   return JSON.parse(JSON.stringify(steps.records)) as readonly StepRecord[]
 }
+
+test('a server that takes connections and never answers is reported after the time for it', async () => {
+  const sockets: Socket[] = []
+  const mute = createServer((socket) => void sockets.push(socket)).listen(0, '127.0.0.1')
+  await new Promise((resolve) => mute.once('listening', resolve))
+  // It listens to a port.
+  const { port } = mute.address() as AddressInfo
+  const store = postgresStore({ connectionString: `postgres://nobody@127.0.0.1:${port}/none`, retryMs: 200 })
+  await expect(store.list()).rejects.toThrow(/^The database cannot be reached: .*timeout.* It was tried for 200 ms/i)
+  await store.close()
+  for (const socket of sockets) socket.destroy()
+  mute.close()
+})
 
 test('options that are none are refused at once', () => {
   // Plain JavaScript may give anything.

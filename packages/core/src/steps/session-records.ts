@@ -108,8 +108,18 @@ function isStorable(name: string, value: unknown): void {
 }
 
 function isIsoTime(name: string, value: unknown): void {
-  if (typeof value !== 'string' || !/^\d{4}-[01]\d-[0-3]\dT[0-2]\d:[0-5]\d:[0-5]\d(?:\.\d+)?Z$/.test(value))
+  if (
+    typeof value !== 'string' ||
+    !/^(?!0000)\d{4}-[01]\d-[0-3]\dT[0-2]\d:[0-5]\d:[0-5]\d(?:\.\d+)?Z$/.test(value) ||
+    !isOfCalendar(value)
+  )
     refuse(name, 'a time in ISO 8601, such as 2026-01-31T12:00:00.000Z', value)
+}
+
+/** Without dates such as 30 February, which one database refuses and another one stores. */
+function isOfCalendar(isoTime: string): boolean {
+  const date = new Date(isoTime)
+  return !Number.isNaN(date.getTime()) && date.toISOString().slice(0, 19) === isoTime.slice(0, 19)
 }
 
 /** How the newest run of a session ended after this record: null while it is open, undefined where the record says nothing of it. */

@@ -2,7 +2,13 @@
 import { array, assert, asyncProperty, constantFrom } from 'fast-check'
 import { expect, test } from 'vitest'
 import { HaltingError, streamRun, startRun } from '../../src/index.ts'
-import { createMemorySteps, createOpenSession, decodeRecords, type RecordBatch } from '../../src/steps/index.ts'
+import {
+  checkSessionGiven,
+  createMemorySteps,
+  createOpenSession,
+  decodeRecords,
+  type RecordBatch,
+} from '../../src/steps/index.ts'
 import type { StepRecord } from '../../src/steps/index.ts'
 import { scriptedModel } from '../../src/testing/index.ts'
 
@@ -157,3 +163,18 @@ test('names a damaged record by session and number', () => {
     /^Record 2 of the session s is damaged: entries /,
   )
 })
+
+test.each([
+  '2026-19-39T29:59:59Z',
+  '2026-02-30T00:00:00Z',
+  '2026-01-31T24:00:00Z',
+  '0000-01-01T00:00:00Z',
+  '2026-01-31',
+])('refuses the time %s, which databases store differently', (createdAt) => {
+  expect(() => checkSessionGiven('s', { createdAt })).toThrow('createdAt must be a time in ISO 8601')
+})
+
+test.each(['2024-02-29T23:59:59Z', '2026-01-31T12:00:00.000Z', '2026-01-31T12:00:00.123456Z'])(
+  'takes the time %s',
+  (createdAt) => expect(() => checkSessionGiven('s', { createdAt })).not.toThrow(),
+)
