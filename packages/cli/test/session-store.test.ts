@@ -241,6 +241,14 @@ describe('a store that cannot be used', () => {
     expect(doctor.stdout).toMatch(/!! {2}session store +@halting\/store-sqlite .* cannot open/)
   })
 
+  test('a path in a folder that does not exist is refused, and nothing is created', async () => {
+    const path = join(here(), 'no-such-folder', 'sessions.db')
+    const { status, stderr } = await halting(['sessions', '--session-store', `sqlite:${path}`])
+    expect(status).toBe(2)
+    expect(stderr).toContain(`The folder of sqlite:${path} does not exist (--session-store names it). Create it`)
+    expect(existsSync(join(here(), 'no-such-folder'))).toBe(false)
+  })
+
   test('without its package the message says how to install it', async () => {
     const ended = await halting(['sessions', '--session-store', 'postgres://ann:hunter2@db/halting'], {
       NODE_PATH: '/nowhere',

@@ -1,4 +1,4 @@
-import { realpathSync } from 'node:fs'
+import { existsSync, realpathSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { ConfigurationError } from '@halting/core'
@@ -67,8 +67,14 @@ const postgres: StorePackage = {
   options: (value) => ({ connectionString: value }),
 }
 
-/** @throws ConfigurationError for a package that is not installed, which says how to install it. */
-async function connect({ value, name }: SessionStoreInUse, { cwd }: Pick<Program, 'cwd'>): Promise<SessionStore> {
+/** @throws ConfigurationError for a folder that is not there, and for a package that is not installed, which says how to install it. */
+async function connect({ value, name, from }: SessionStoreInUse, { cwd }: Pick<Program, 'cwd'>): Promise<SessionStore> {
+  // The store would make the folder, and a path with a mistake in it would be an empty store.
+  const folder = value.startsWith('sqlite:') ? dirname(value.slice('sqlite:'.length)) : undefined
+  if (folder !== undefined && !existsSync(folder))
+    throw new ConfigurationError(
+      `The folder of ${name} does not exist (${from} names it). Create it, or correct the path.`,
+    )
   const wanted = value.startsWith('sqlite:') ? sqlite : postgres
   const found = findPackage({ name: wanted.name, folders: [], cwd })
   try {
