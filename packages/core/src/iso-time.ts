@@ -33,3 +33,13 @@ function civilOf(days: number): { readonly year: number; readonly month: number;
   const day = dayOfYear - Math.floor((153 * fromMarch + 2) / 5) + 1
   return { year: yearOfCycle + cycle * 400 + (month <= 2 ? 1 : 0), month, day }
 }
+
+/** Whether a text is a moment as `isoTimeOf` writes it, with any fraction of a second. Dates such as 30 February, which one database refuses and another one stores, are none. */
+export function isIsoTimeOfCalendar(text: string): boolean {
+  const found = /^(?!0000)(\d{4})-([01]\d)-([0-3]\d)T([0-2]\d):[0-5]\d:[0-5]\d(?:\.\d+)?Z$/.exec(text)
+  if (found === null) return false
+  const [year = 0, month = 0, day = 0, hour = 0] = found.slice(1).map(Number)
+  const isLeap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0)
+  const days = [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31][month - 1] ?? 0
+  return day >= 1 && day <= days && hour <= 23
+}

@@ -1,6 +1,7 @@
 import { ConfigurationError, HaltingError, messageOf } from '../errors.ts'
 import { isName, isObject, isText, optional, refuse } from '../given.ts'
 import type { EndingReason } from '../endings/ending.ts'
+import { isIsoTimeOfCalendar } from '../iso-time.ts'
 import type { StepRecord } from './log.ts'
 import type { SessionHead, SessionListOptions } from './session-store.ts'
 import { misfitOfRecord } from './stored-record.ts'
@@ -108,18 +109,8 @@ function isStorable(name: string, value: unknown): void {
 }
 
 function isIsoTime(name: string, value: unknown): void {
-  if (
-    typeof value !== 'string' ||
-    !/^(?!0000)\d{4}-[01]\d-[0-3]\dT[0-2]\d:[0-5]\d:[0-5]\d(?:\.\d+)?Z$/.test(value) ||
-    !isOfCalendar(value)
-  )
+  if (typeof value !== 'string' || !isIsoTimeOfCalendar(value))
     refuse(name, 'a time in ISO 8601, such as 2026-01-31T12:00:00.000Z', value)
-}
-
-/** Without dates such as 30 February, which one database refuses and another one stores. */
-function isOfCalendar(isoTime: string): boolean {
-  const date = new Date(isoTime)
-  return !Number.isNaN(date.getTime()) && date.toISOString().slice(0, 19) === isoTime.slice(0, 19)
 }
 
 /** How the newest run of a session ended after this record: null while it is open, undefined where the record says nothing of it. */
