@@ -18,13 +18,14 @@ import {
 import { redactedValue } from '@halting/core/redact'
 import { makeDurableFolder, writeWhole } from './files/durable.ts'
 import { checkFunction, checkObject, checkText } from './check-input.ts'
-import { lockSession } from './lock-session.ts'
+import { lockSession, lockSessionNow, type LockedSession } from './lock-session.ts'
 import { JournalEncoder } from './format/encoder.ts'
 import { hasEnded } from './session-ends.ts'
 import { JournalFile, appendingTo, type JournalHandle } from './journal-file.ts'
 import type { Back, Conversation } from './rewind.ts'
 import { readToGoOn, type ReadJournal } from './read-journal.ts'
-import { workingCopiesOf, type StoreSession } from './stores/working-copies.ts'
+import { whileNobodyRebuilds } from './stores/rebuild-lock.ts'
+import { workingCopiesOf, type StoreSession, type WorkingCopies, type WorkingCopy } from './stores/working-copies.ts'
 
 /** The file of a session, and whose it is. */
 export interface JournalOptions {
@@ -125,19 +126,11 @@ async function opened({
   openFile = appendingTo,
 }: JournalOptions): Promise<SessionJournal> {
   const copies = workingCopiesOf(path)
+  const titled = title === undefined ? {} : { title }
+  const place = { path, sessionId, cwd, version, ...titled, ...(createdAt !== undefined && { createdAt }) }
   await makeDurableFolder(dirname(path))
-  const lock = await lockSession(path, sessionId)
-  let store: StoreSession | undefined
+  const { lock, store } = await taken(place, copies)
   try {
-    const titled = title === undefined ? {} : { title }
-    store = await copies?.open({
-      path,
-      sessionId,
-      cwd,
-      version,
-      ...titled,
-      ...(createdAt !== undefined && { createdAt }),
-    })
     const before = (await exists(path)) ? await readBefore(path) : undefined
     if (before !== undefined && before.sessionId !== sessionId)
       throw new HaltingError('driver', `The file ${path} is of the session ${before.sessionId}, not of ${sessionId}.`)
@@ -152,6 +145,24 @@ async function opened({
     await lock.release()
     throw error
   }
+}
+
+/** Locks a session. One of a store is locked there as well, and its file is up to date before another process looks at it. */
+async function taken(
+  copy: WorkingCopy,
+  copies: WorkingCopies | undefined,
+): Promise<{ readonly lock: LockedSession; readonly store?: StoreSession }> {
+  const { path, sessionId } = copy
+  if (copies === undefined) return { lock: await lockSession(path, sessionId) }
+  return whileNobodyRebuilds(path, async () => {
+    const lock = await lockSessionNow(path, sessionId)
+    try {
+      return { lock, store: await copies.open(copy) }
+    } catch (error) {
+      await lock.release()
+      throw error
+    }
+  })
 }
 
 /** Plain JavaScript may give anything, and what is written stays. */

@@ -9,6 +9,7 @@ import { takeLock } from '../files/lock.ts'
 import { openRegularSync } from '../files/regular-file.ts'
 import { payloadsFolder, type Payload } from '../format/payloads.ts'
 import { projectName, safeName } from '../sessions/session-folder.ts'
+import { whileNobodyRebuilds } from './rebuild-lock.ts'
 import { copiedState, journalOfRecords, type TimedRecord } from './stored-journal.ts'
 import type { CopiedSession, StoreSession, WorkingCopies, WorkingCopy } from './working-copies.ts'
 
@@ -59,7 +60,7 @@ export class StoreWorkingCopies implements WorkingCopies {
     for (const info of infos) {
       const path = this.#pathOf(info)
       present.add(path)
-      if (!isCopyOf(path, info)) await this.#rebuild(path, info.sessionId)
+      if (!isCopyOf(path, info)) await this.#rebuild(path, info.sessionId, info)
     }
     for (const path of await this.#files(cwd)) if (!present.has(path)) await removeCopy(path)
     this.#refreshed.set(cwd ?? '', performance.now())
@@ -67,7 +68,7 @@ export class StoreWorkingCopies implements WorkingCopies {
 
   async refreshOne(path: string, sessionId: string): Promise<void> {
     const info = this.#listed.get(sessionId)
-    if (info === undefined || !isCopyOf(path, info)) await this.#rebuild(path, sessionId)
+    if (info === undefined || !isCopyOf(path, info)) await this.#rebuild(path, sessionId, info)
   }
 
   async files(cwd?: string): Promise<readonly CopiedSession[]> {
@@ -153,22 +154,25 @@ export class StoreWorkingCopies implements WorkingCopies {
     await store?.close().catch(() => undefined)
   }
 
-  /** Brings one file up to date. One that a process of this machine writes is up to date. */
-  async #rebuild(path: string, sessionId: string): Promise<void> {
+  /** Brings one file up to date, unless another process has done so meanwhile. One that a process of this machine writes is up to date. */
+  async #rebuild(path: string, sessionId: string, info: StoredSessionInfo | undefined): Promise<void> {
     await makeDurableFolder(dirname(path))
-    const lock = await takeLock(`${path}.lock`)
-    if (lock.kind !== 'locked') return
-    try {
-      const read = await this.#ask((store) => store.read(sessionId))
-      if (read === undefined || read.records.length === 0) await rm(path, { force: true })
-      else await this.#write(path, read)
-    } catch (thrown) {
-      // The others are listed all the same.
-      this.#tell(`The session ${sessionId} of ${this.#options.name} cannot be read: ${messageOf(thrown)}`)
-      await rm(path, { force: true })
-    } finally {
-      await lock.release()
-    }
+    await whileNobodyRebuilds(path, async () => {
+      if (info !== undefined && isCopyOf(path, info)) return
+      const lock = await takeLock(`${path}.lock`)
+      if (lock.kind !== 'locked') return
+      try {
+        const read = await this.#ask((store) => store.read(sessionId))
+        if (read === undefined || read.records.length === 0) await rm(path, { force: true })
+        else await this.#write(path, read)
+      } catch (thrown) {
+        // The others are listed all the same.
+        this.#tell(`The session ${sessionId} of ${this.#options.name} cannot be read: ${messageOf(thrown)}`)
+        await rm(path, { force: true })
+      } finally {
+        await lock.release()
+      }
+    })
   }
 
   #tell(problem: string): void {

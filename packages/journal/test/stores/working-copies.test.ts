@@ -259,6 +259,29 @@ describe('many sessions of a store', () => {
     expect(store.asked).toBe(1)
   })
 
+  test('are there for every reader that was answered, and a process that opens one waits for readers', async () => {
+    openStore()
+    await ask(first, 'one')
+    const { path } = optionsOf(first)
+    /** A store whose records take a while to come. */
+    class SlowStore extends MemorySessionStore {
+      override async read(sessionId: string): ReturnType<MemorySessionStore['read']> {
+        await new Promise((resolve) => setTimeout(resolve, 50))
+        return super.read(sessionId)
+      }
+    }
+    const readers = Array.from({ length: 4 }, () => openStore(new SlowStore(table)))
+    rmSync(path)
+    const answered = readers.map(async (reader) => {
+      await reader.refresh()
+      return (await readJournal(path)).runs.length
+    })
+    const opened = openJournal(optionsOf(first))
+    expect(await Promise.all(answered)).toEqual([1, 1, 1, 1])
+    await (await opened).close()
+    expect(existsSync(`${path}.rebuild`)).toBe(false)
+  })
+
   test('are found without reading them, and the one that is chosen is read', async () => {
     openStore()
     await ask(first, 'one')
