@@ -52,7 +52,11 @@ function ofReplay({ replayed, terminal, processes }: KilledRun): readonly string
     wrong.push(`the replay ends otherwise: ${looked(replayed.terminal)} and ${looked(terminal)}`)
   // Agents beside each other may tell in any order.
   const own = (events: readonly RunEvent[]): readonly string[] =>
-    events.filter(({ type }) => !isLive.has(type) && type !== 'agent').map((event) => JSON.stringify(event))
+    events
+      .filter((event) => !isLive.has(event.type) && event.type !== 'agent')
+      // A process that continues the run says so; the run itself begins once.
+      .filter((event) => event.type !== 'run_start' || event.isResumed !== true)
+      .map((event) => JSON.stringify(event))
   const [all, last] = [own(replayed.events), own(processes.at(-1)?.events ?? [])]
   const tail = all.slice(all.length - last.length)
   const at = last.findIndex((event, index) => event !== tail[index])
