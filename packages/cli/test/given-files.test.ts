@@ -49,3 +49,12 @@ test.runIf(existsSync('/dev/fd'))('what a shell hands in by <(command) is read',
   )
   expect(told).toBe('Done.\n')
 })
+
+test.runIf(existsSync('/dev/fd'))('settings that a shell hands in are read once, by who loads them', async () => {
+  const program = [process.execPath, programPath()].join(' ')
+  const told = execFileSync('bash', ['-c', `${program} config --settings <(printf '{"limits":{"maxTurns":7}}')`], {
+    encoding: 'utf8',
+    cwd: here(),
+  })
+  expect(told).toContain('limits.maxTurns = 7')
+})

@@ -126,14 +126,14 @@ async function readGiven(given: string, cwd: string): Promise<ReadFile> {
 }
 
 /** Nobody writes more by hand. */
-const largestBytes = 1024 * 1024
+export const largestSettingsBytes: number = 1024 * 1024
 /** Another program keeps what it knows of every project in the same file. */
 const largestOfOthers = 16 * 1024 * 1024
 
 async function readIfThere(
   path: string,
   level: SettingsLevel = 'flag',
-  mostBytes: number = largestBytes,
+  mostBytes: number = largestSettingsBytes,
 ): Promise<string | undefined> {
   try {
     return await boundedFile(path, mostBytes)

@@ -1,9 +1,10 @@
-import { readFile } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
+import { boundedFile } from '@halting/journal/files'
 import type { Offer } from '../trust/offers.ts'
 import type { LoadedSettings, LoadOptions } from './loaded-settings.ts'
 import { settingsPlaces } from './places.ts'
-import { readSettingsFiles, type ReadOptions } from './read-files.ts'
+import { largestSettingsBytes, readSettingsFiles, type ReadOptions } from './read-files.ts'
 
 /**
  * Reads the settings files, the most urgent first (see `settingsPlaces`), and merges them: single values by precedence,
@@ -32,8 +33,17 @@ export async function mentionsSetting(name: string, options: ReadOptions): Promi
     level === 'managed' || level === 'user' ? [path] : [],
   )
   const named = given === '' || given.trimStart().startsWith('{') ? [] : [resolve(cwd, given)]
-  const found = await Promise.all([...paths, ...named].map((path) => readFile(path, 'utf8').catch(() => '')))
+  const found = await Promise.all([...paths, ...named].map((path) => textOfFile(path)))
   return found.some((text) => text.includes(name))
+}
+
+/** '' for what cannot be read: whoever loads the settings says why. What a shell hands in can be read once, and is left for who loads it. */
+async function textOfFile(path: string): Promise<string> {
+  try {
+    return (await stat(path)).isFile() ? await boundedFile(path, largestSettingsBytes) : ''
+  } catch {
+    return ''
+  }
 }
 
 /** What the files of a project would have run or loosened, for the question about trust. */
