@@ -19,7 +19,7 @@ import { droppingPool, mortalPool } from './support/pools.ts'
 import { startServer } from './support/server.ts'
 
 // `HALTING_KILLS=1000` for as many as one likes.
-const kills = Number(process.env['HALTING_KILLS'] ?? (isWhole ? 1_000 : isDeep ? 40 : 6))
+const kills = Number(process.env['HALTING_KILLS'] ?? (isWhole ? 1_000 : isDeep ? 10 : 6))
 const longest = 600_000 + kills * 2_000
 
 const server = startServer()
@@ -96,10 +96,10 @@ describe.skipIf(server.why !== undefined)(`${server.title}${server.why === undef
   test(
     'a session killed at any of its records comes to its end with nothing done twice',
     async () => {
-      const { sessions, kills: killed, problems } = await killedAtEveryRecord(child(), folder, isDeep ? 5 : 2)
+      const { sessions, kills: killed, problems } = await killedAtEveryRecord(child(), folder, isWhole ? 5 : 2)
       expect(problems).toEqual([])
       expect(killed).toBe(sessions - 1)
-      expect(killed).toBeGreaterThan(isDeep ? 25 : 8)
+      expect(killed).toBeGreaterThan(isWhole ? 25 : 8)
       console.log(`${server.title}: killed at each of ${killed} records`)
     },
     longest,
@@ -147,7 +147,7 @@ describe.skipIf(server.why !== undefined)(`${server.title}${server.why === undef
             ])
           },
         ),
-        { numRuns: isDeep ? 100 : 15 },
+        { numRuns: isWhole ? 100 : 15 },
       )
     },
     longest,

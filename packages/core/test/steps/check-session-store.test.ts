@@ -121,7 +121,7 @@ test('finds nothing wrong with the store of the guide', async () => {
   expect(await findings(() => ({}))).toEqual([])
 }, 60_000)
 
-test.each(sampled(Object.entries(wrong), { deep: 1, quick: 4 }))(
+test.each(sampled(Object.entries(wrong), { deep: 3, quick: 4 }))(
   'finds a store that %s',
   async (_name, [change, check]) => {
     expect(await findings(change)).toContain(check)
