@@ -1,6 +1,5 @@
 import { HaltingError, messageOf } from '../errors.ts'
 import type { StepRecord } from '../steps/log.ts'
-import { systemClock } from '../steps/system-clock.ts'
 import { Transcript } from '../transcript.ts'
 import {
   DriverProcess,
@@ -12,6 +11,7 @@ import {
   type Outside,
   type ProcessOptions,
 } from './driver-worker.ts'
+import { runChecks, type Checks, type Report, type StepEngineProblem } from './run-checks.ts'
 
 /** Where a driver keeps one session, empty at first: what is in it outlives the processes that open it. */
 export interface CheckedStore {
@@ -21,16 +21,7 @@ export interface CheckedStore {
   writeAsLaterVersion(): Promise<void>
 }
 
-/** A promise that a driver does not keep. */
-export interface StepEngineProblem {
-  /** The check that failed. */
-  readonly check: string
-  /** What is wrong, in a sentence. */
-  readonly problem: string
-}
-
 type Make = () => CheckedStore | Promise<CheckedStore>
-type Report = (problem: string) => void
 
 /** Options of `checkStepEngine`. */
 export interface StepEngineCheckOptions {
@@ -47,24 +38,10 @@ export async function checkStepEngine(
   make: Make,
   { longestCheckMs = 60_000 }: StepEngineCheckOptions = {},
 ): Promise<readonly StepEngineProblem[]> {
-  const problems: StepEngineProblem[] = []
-  for (const [check, look] of Object.entries(checks)) {
-    const report: Report = (problem) => void problems.push({ check, problem })
-    let cancel = (): void => {}
-    const late = new Promise<void>((resolve) => {
-      cancel = systemClock.after(longestCheckMs, () => {
-        report(`It did not come to an end in ${longestCheckMs / 1000} s.`)
-        resolve()
-      })
-    })
-    // One check after another: each may look at a service that counts.
-    await Promise.race([look(make, report).catch((error: unknown) => report(messageOf(error))), late])
-    cancel()
-  }
-  return problems
+  return runChecks(checks, make, longestCheckMs)
 }
 
-const checks: { readonly [check: string]: (make: Make, report: Report) => Promise<void> } = {
+const checks: Checks<CheckedStore> = {
   'kill between every two records': async (make, report) => {
     const whole = await undisturbed(make)
     for (let killAfter = 0; killAfter < whole.appended.length; killAfter++) {

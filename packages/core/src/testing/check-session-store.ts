@@ -5,8 +5,8 @@ import { copySession } from '../steps/copy-session.ts'
 import { createMemorySteps } from '../steps/memory.ts'
 import type { StepRecord } from '../steps/log.ts'
 import type { OpenSession, SessionStore, StoredSessionInfo } from '../steps/session-store.ts'
-import { systemClock } from '../steps/system-clock.ts'
-import { canonical, checkStepEngine, type CheckedStore, type StepEngineProblem } from './check-driver.ts'
+import { canonical, checkStepEngine, type CheckedStore } from './check-driver.ts'
+import { runChecks, type Checks, type Report, type StepEngineProblem } from './run-checks.ts'
 import { scriptedModel } from './scripted-model.ts'
 
 /** A process that has connected to a store. */
@@ -30,8 +30,6 @@ export interface CheckedSessionStore {
 }
 
 type Make = () => CheckedSessionStore | Promise<CheckedSessionStore>
-type Report = (problem: string) => void
-type Check = (make: Make, report: Report) => Promise<void>
 
 /** Options of `checkSessionStore`. */
 export interface SessionStoreCheckOptions {
@@ -48,25 +46,12 @@ export async function checkSessionStore(
   make: Make,
   { longestCheckMs = 60_000 }: SessionStoreCheckOptions = {},
 ): Promise<readonly StepEngineProblem[]> {
-  const problems: StepEngineProblem[] = []
-  for (const [check, look] of Object.entries(checks)) {
-    const report: Report = (problem) => void problems.push({ check, problem })
-    let cancel = (): void => {}
-    const late = new Promise<void>((resolve) => {
-      cancel = systemClock.after(longestCheckMs, () => {
-        report(`It did not come to an end in ${longestCheckMs / 1000} s.`)
-        resolve()
-      })
-    })
-    // One check after another: each may look at a service that counts.
-    await Promise.race([look(make, report).catch((error: unknown) => report(messageOf(error))), late])
-    cancel()
-  }
+  const problems = await runChecks(checks, make, longestCheckMs)
   const engine = await checkStepEngine(async () => stepsOf(await make()), { longestCheckMs })
   return [...problems, ...engine]
 }
 
-const checks: { readonly [check: string]: Check } = {
+const checks: Checks<CheckedSessionStore> = {
   'order and durability': async (make, report) => {
     const place = await make()
     const { store, kill } = await place.connect()

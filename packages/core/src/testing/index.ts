@@ -1,9 +1,4 @@
-export {
-  checkStepEngine,
-  type StepEngineCheckOptions,
-  type StepEngineProblem,
-  type CheckedStore,
-} from './check-driver.ts'
+export { checkStepEngine, type StepEngineCheckOptions, type CheckedStore } from './check-driver.ts'
 export {
   checkSessionStore,
   type CheckedConnection,
@@ -20,5 +15,6 @@ export {
 } from './expect-run.ts'
 export * from './fake-clock.ts'
 export type { InputMatcher } from './input-matcher.ts'
+export type { StepEngineProblem } from './run-checks.ts'
 export * from './scripted-model.ts'
 export * from './validate-transcript.ts'

@@ -1,0 +1,41 @@
+import { messageOf } from '../errors.ts'
+import { systemClock } from '../steps/system-clock.ts'
+
+/** A promise that a driver does not keep. */
+export interface StepEngineProblem {
+  /** The check that failed. */
+  readonly check: string
+  /** What is wrong, in a sentence. */
+  readonly problem: string
+}
+
+/** Reports what is wrong, in a sentence. */
+export type Report = (problem: string) => void
+
+/** Looks at what `make` gives, anew for each check. */
+export type Checks<Checked> = {
+  readonly [check: string]: (make: () => Checked | Promise<Checked>, report: Report) => Promise<void>
+}
+
+/** Does one check after another, each for so many milliseconds at most. Gives what is wrong. */
+export async function runChecks<Checked>(
+  checks: Checks<Checked>,
+  make: () => Checked | Promise<Checked>,
+  longestCheckMs: number,
+): Promise<readonly StepEngineProblem[]> {
+  const problems: StepEngineProblem[] = []
+  for (const [check, look] of Object.entries(checks)) {
+    const report: Report = (problem) => void problems.push({ check, problem })
+    let cancel = (): void => {}
+    const late = new Promise<void>((resolve) => {
+      cancel = systemClock.after(longestCheckMs, () => {
+        report(`It did not come to an end in ${longestCheckMs / 1000} s.`)
+        resolve()
+      })
+    })
+    // One check after another: each may look at a service that counts.
+    await Promise.race([look(make, report).catch((error: unknown) => report(messageOf(error))), late])
+    cancel()
+  }
+  return problems
+}
