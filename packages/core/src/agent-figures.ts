@@ -15,6 +15,7 @@ export type AgentFigures = Pick<
   | 'changes'
   | 'toolCalls'
   | 'waits'
+  | 'verification'
 >
 
 /** One that has ended, as it is entered in the run that started it; null for one that never began. */
@@ -33,7 +34,7 @@ export interface CameToEnd {
 
 export function agentFigures(spent: RunProgress): AgentFigures {
   const { modelUsage, totalTokens, nanos, unknownNanos, subagents, stillRunning, now, settings } = spent
-  const { changes, toolCalls, waits } = spent
+  const { changes, toolCalls, waits, verification } = spent
   return {
     modelUsage,
     totalTokens,
@@ -46,6 +47,7 @@ export function agentFigures(spent: RunProgress): AgentFigures {
     changes,
     toolCalls,
     waits,
+    verification,
   }
 }
 

@@ -6,6 +6,7 @@ export type IterationReason =
   | 'continuation_requested'
   | 'stop_hook_blocking'
   | 'goal_unmet'
+  | 'unverified_change'
   | 'token_budget_continuation'
   | 'structured_output_retry'
   | 'pause_turn'
@@ -23,10 +24,10 @@ export type IterationReason =
 /** How often each may be taken. Turns, tries of a goal and the token target are bounds that options set; the rest are constants. */
 interface AllowanceRow {
   /**
-   * What pays for the lap. `next_turn` and `user_input` share one allowance. A try of a goal is paid for twice: it is a turn, too. `raises`: a person's
-   * answer, each pays once.
+   * What pays for the lap. `next_turn` and `user_input` share one allowance. A try of a goal is paid for twice: it is a turn, too; so is what is paid
+   * from `ownTurns`, an allowance of its own. `raises`: a person's answer, each pays once.
    */
-  readonly paidFrom: 'turns' | 'goalTries' | 'tokenTarget' | 'raises' | 'own'
+  readonly paidFrom: 'turns' | 'goalTries' | 'tokenTarget' | 'raises' | 'own' | 'ownTurns'
   /** Laps of an allowance of its own. */
   readonly laps: number
   /** `refill`: full again after a spent turn, or a token continuation that made progress. `run`: never refilled. */
@@ -42,6 +43,7 @@ export const allowances: { readonly [transition in IterationReason]: AllowanceRo
   continuation_requested: { paidFrom: 'own', laps: 8, resets: 'refill', countsAsTurn: true },
   stop_hook_blocking: { paidFrom: 'own', laps: 8, resets: 'refill', countsAsTurn: true },
   goal_unmet: { paidFrom: 'goalTries', laps: 0, resets: 'run', countsAsTurn: true },
+  unverified_change: { paidFrom: 'ownTurns', laps: 1, resets: 'run', countsAsTurn: true },
   token_budget_continuation: { paidFrom: 'tokenTarget', laps: 0, resets: 'run', countsAsTurn: true },
   structured_output_retry: { paidFrom: 'own', laps: 5, resets: 'refill', countsAsTurn: true },
   pause_turn: { paidFrom: 'own', laps: 8, resets: 'refill', countsAsTurn: false },
@@ -59,7 +61,7 @@ export const allowances: { readonly [transition in IterationReason]: AllowanceRo
 /** Whether the lap is a further turn that counts against `maxTurns`, and no recovery. */
 export function spendsTurn(transition: IterationReason): boolean {
   const { paidFrom } = allowances[transition]
-  return paidFrom === 'turns' || paidFrom === 'goalTries'
+  return paidFrom === 'turns' || paidFrom === 'goalTries' || paidFrom === 'ownTurns'
 }
 
 /** `Object.keys` of a record over the union gives the union. */
@@ -94,7 +96,8 @@ const count = (counts: LapCounts, transition: IterationReason): number => counts
 
 /** Turns that were begun and count against `maxTurns`. The first is not a lap. */
 export function turnsBegun({ inRun }: SpentIterations): number {
-  return 1 + count(inRun, 'next_turn') + count(inRun, 'user_input') + count(inRun, 'goal_unmet')
+  const byGoals = count(inRun, 'goal_unmet') + count(inRun, 'unverified_change')
+  return 1 + count(inRun, 'next_turn') + count(inRun, 'user_input') + byGoals
 }
 
 /** Tries that are left of the goals that are in force; below 0 where the limit was lowered since. */
@@ -119,6 +122,8 @@ export function lapsLeft(transition: IterationReason, spent: SpentIterations, li
       return Math.max(0, limits.tokenTargetLaps - count(spent.inRun, 'token_budget_continuation'))
     case 'raises':
       return raisesLeft(spent)
+    case 'ownTurns':
+      return Math.max(0, Math.min(row.laps - count(spent.inRun, transition), limits.maxTurns - turnsBegun(spent)))
     case 'own':
       return row.laps - count(row.resets === 'run' ? spent.inRun : spent.sinceRefill, transition)
   }
@@ -152,6 +157,10 @@ export function rankingOf(spent: SpentIterations, limits: RetryLimits): Ranking 
 /** Laps of all allowances that are constants. */
 const allOwnLaps: number = transitions.reduce((sum, transition) => sum + allowances[transition].laps, 0)
 
+function isOwn({ paidFrom }: AllowanceRow): boolean {
+  return paidFrom === 'own' || paidFrom === 'ownTurns'
+}
+
 /** Laps that were paid for out of such allowances that reset alike. Mostly there were none: only what was spent is looked at. */
 function ownLaps(counts: LapCounts, resets: AllowanceRow['resets']): number {
   let laps = 0
@@ -159,7 +168,7 @@ function ownLaps(counts: LapCounts, resets: AllowanceRow['resets']): number {
     // The keys of the counts are transitions.
     const transition = key as IterationReason
     const row = allowances[transition]
-    if (row.paidFrom === 'own' && row.resets === resets) laps += count(counts, transition)
+    if (isOwn(row) && row.resets === resets) laps += count(counts, transition)
   }
   return laps
 }
@@ -181,6 +190,7 @@ export function retriesLeft(spent: SpentIterations, limits: RetryLimits): Retrie
     continuation_requested: allowances.continuation_requested.laps - (sinceRefill.continuation_requested ?? 0),
     stop_hook_blocking: allowances.stop_hook_blocking.laps - (sinceRefill.stop_hook_blocking ?? 0),
     goal_unmet: lapsLeft('goal_unmet', spent, limits),
+    unverified_change: lapsLeft('unverified_change', spent, limits),
     token_budget_continuation: Math.max(0, limits.tokenTargetLaps - (inRun.token_budget_continuation ?? 0)),
     structured_output_retry: allowances.structured_output_retry.laps - (sinceRefill.structured_output_retry ?? 0),
     pause_turn: allowances.pause_turn.laps - (sinceRefill.pause_turn ?? 0),

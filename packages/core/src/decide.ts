@@ -11,6 +11,7 @@ import { outcomeAfterRaise, pauseAtLimit } from './turn/pause-at-limit.ts'
 import type { Draft, Outcome, Route } from './turn/outcome.ts'
 import type { LapDetails, Run } from './turn/run.ts'
 import { addHookMessages, runHooks, type HookRun } from './turn/run-hooks.ts'
+import { answerBeforeVerifying } from './turn/verify.ts'
 import { runEnding } from './turn/turn-texts.ts'
 
 // Spec R-LOOP-3, R-LAP-5.
@@ -71,7 +72,7 @@ function endOrGoOn(
 ): Eventually<FinishedRun | undefined> {
   return after(takeFirstOpen(run, nudgeRoutes(run, draft)), (nudged) => {
     if (nudged === 'taken') return undefined
-    return after(goalAtEnding(run, draft), (ending) =>
+    return after(goalAtEnding(run, answerBeforeVerifying(run, draft)), (ending) =>
       after(pauseAtLimit(run, ending, asked), (pause) => {
         if (pause === undefined) return endUnlessOverridden(run, ending)
         if (pause.outcome === 'ends') return endUnlessOverridden(run, pause.draft)

@@ -14,6 +14,8 @@ import { goalResultOf } from './turn/goals.ts'
 import { hookFigures } from './turn/limits-left.ts'
 import { payLostRequests } from './turn/lost-requests.ts'
 import { draftOf, type Draft } from './turn/outcome.ts'
+import { verifiedIn } from './turn/verify.ts'
+import type { Verified } from './verification/progress.ts'
 import type { Run } from './turn/run.ts'
 import { addHookMessages, noSubject, runHooks, type HookSubject } from './turn/run-hooks.ts'
 import { activeMs, committedUsd } from './turn/figures.ts'
@@ -69,7 +71,7 @@ async function conclude(run: Run, draft: Draft, how: 'with_hooks' | 'alone'): Pr
   run.setContinuation(run.continuation.withContinuationRequested(false))
   if (draft.reason === 'completed') startPostRun(run)
   const { state } = run
-  return { terminal: terminalFor(state, draft), state }
+  return { terminal: terminalFor(state, draft, verifiedIn(run)), state }
 }
 
 function sayEnding(run: Run, draft: Draft): void {
@@ -130,7 +132,7 @@ async function lastHooks(run: Run, draft: Draft): Promise<void> {
   addHookMessages(run, last.messages)
 }
 
-function terminalFor(state: RunState, draft: Draft): RunResult {
+function terminalFor(state: RunState, draft: Draft, verified: Verified | undefined): RunResult {
   const { spent } = state
   const terminal: RunResult = {
     reason: draft.reason,
@@ -144,6 +146,7 @@ function terminalFor(state: RunState, draft: Draft): RunResult {
     stillRunning: spent.stillRunning,
     ...retryAtOf(draft),
     ...goalOf(state, draft),
+    ...(verified !== undefined && { verified }),
   }
   return draft.error === undefined ? terminal : { ...terminal, error: draft.error }
 }

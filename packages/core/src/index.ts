@@ -57,6 +57,9 @@ export type { PostRunTask, StopHook, StopHookInput, StopHookOutcome } from './ho
 // Goals.
 export type { Goal, GoalContext, GoalFiles, GoalFilesEnd, GoalFilesRound, GoalVerdict } from './goals/goal.ts'
 export type { GoalCheck, GoalResult, GoalSpec } from './goals/goal-record.ts'
+export type { FileWork } from './verification/file-work.ts'
+export type { Verified } from './verification/progress.ts'
+export type { Verification } from './verification/verification.ts'
 export { judgedGoal, type JudgedGoalOptions } from './goals/judged-goal.ts'
 export type { NoEvidence } from './goals/evidence.ts'
 export type { CalledTool } from './goals/own-words.ts'

@@ -45,6 +45,7 @@ import type { GoalSpec } from './goals/goal-record.ts'
 import { isGoalFiles, isGoals, usualGoalTries, type RunGoals } from './goals/run-goals.ts'
 import { any } from './guards/combinators.ts'
 import type { Guard } from './guards/guard.ts'
+import { isVerification, type Verification } from './verification/verification.ts'
 import { guardsOfPolicy, type NoProgressPolicy } from './guards/no-progress.ts'
 import { registerGuards } from './guards/registry.ts'
 import type { HookFigures } from './hooks/hook-figures.ts'
@@ -216,6 +217,9 @@ export interface RunOptions {
   readonly goalNamed?: (spec: GoalSpec) => Goal | undefined
   /** An answer for which the goals do not hold, and before which no tool was called since the last message or try: sent back, or (`end`) left to the person. */
   readonly unmetWithoutWork?: 'send_back' | 'end'
+  // Spec R-VERI-2.
+  /** How changes that no check followed are heeded: the model is asked once (`ask`), or only `RunResult.verified` says so (`tell`). Default: nobody looks. */
+  readonly verification?: Verification
   /** Work that begins when the run has completed, and does not delay its result. Default: none. */
   readonly postRun?: readonly PostRunTask[]
   /** Asked at every cancellation point whether the run is to stop. Default: none. */
@@ -320,6 +324,7 @@ const loopChecks: { readonly [option in keyof RunOptions]-?: Given } = {
   goalFiles: isGoalFiles,
   goalNamed: isFunction,
   unmetWithoutWork: isEither('send_back', 'end'),
+  verification: isVerification,
   postRun: isListOf(isTask),
   cancellation: isListOf(isSource),
   background: isBackground,
@@ -493,6 +498,7 @@ function newContext(options: RunOptions): RunContext {
     hooks: createHookRegistry(options.hooks),
     stopHooks: registerStopHooks(options.stopHooks ?? []),
     goals: runGoalsOf(options),
+    verification: options.verification ?? null,
     postRun: options.postRun ?? [],
     permissions: options.permissions ?? allowAll,
     canUseTool: options.canUseTool ?? null,

@@ -12,6 +12,7 @@ import type { OrphanedTools } from './cancel/orphaned-tools.ts'
 import type { CancellationSource } from './cancel/source.ts'
 import type { ContextManager } from './context/port.ts'
 import type { Tokens } from './context/tokens.ts'
+import type { Verification } from './verification/verification.ts'
 import type { RunGoals } from './goals/run-goals.ts'
 import type { RegisteredGuard } from './guards/registry.ts'
 import type { Emit } from './events.ts'
@@ -154,6 +155,8 @@ export interface RunContext {
   readonly hooks: HookRegistry
   readonly stopHooks: readonly RegisteredStopHook[]
   readonly goals: RunGoals
+  /** Whether changes that nobody checked are heeded; null: nobody looks. */
+  readonly verification: Verification | null
   readonly postRun: readonly PostRunTask[]
   readonly permissions: Permissions
   /** Asks a person; null: `onAsk` says what happens. */

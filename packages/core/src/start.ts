@@ -202,7 +202,7 @@ function withCallsClosed(state: RunState): RunState {
 function carriedOver(spent: RunProgress): Partial<RunProgress> {
   const { turns, turnBegins, laps, usage, modelUsage, totalTokens, nanos, unknownNanos, tracker, startedAt, now } =
     spent
-  const { goal, changes, toolCalls, limitsTold } = spent
+  const { goal, changes, verification, toolCalls, limitsTold } = spent
   return {
     turns,
     laps: { ...laps, sinceRefill: {}, inRun: turnBegins ? laps.inRun : withTurnBegun(laps.inRun) },
@@ -216,6 +216,7 @@ function carriedOver(spent: RunProgress): Partial<RunProgress> {
     now,
     goal: goal === undefined ? undefined : goalGoneOnWith(goal),
     changes,
+    verification,
     toolCalls,
     limitsTold,
   }

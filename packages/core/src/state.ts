@@ -2,6 +2,7 @@ import { noLaps, type SpentIterations, type IterationReason } from './allowance.
 import { freshTracker, type BudgetTracker } from './budget/token-target.ts'
 import type { Changes } from './goals/changes.ts'
 import type { GoalProgress } from './goals/progress.ts'
+import type { VerificationProgress } from './verification/progress.ts'
 import type { JsonObject } from './json.ts'
 import { addUsage, noUsage, type ModelStopReason, type Usage } from './messages.ts'
 import type { ServiceWaits } from './model/service-waits.ts'
@@ -129,6 +130,8 @@ export type RunProgress = {
   readonly changes?: Changes | undefined
   /** Stop hooks that blocked the last answer that one blocked, each with how often in a row for that reason; absent for none. */
   readonly stopHookBlocks?: readonly StopHookRepeats[] | undefined
+  /** How far what the run changed was checked; absent where no tool told of a change or a check. */
+  readonly verification?: VerificationProgress | undefined
   /** What was waited for services; absent for nothing. */
   readonly waits?: ServiceWaits | undefined
   /** What hooks and callers keep with the run. */
@@ -305,6 +308,7 @@ export function freshProgress(startedAt: number, metadata: JsonObject = {}): Run
     goal: undefined,
     changes: undefined,
     stopHookBlocks: undefined,
+    verification: undefined,
     waits: undefined,
     metadata,
   }
@@ -360,6 +364,7 @@ export function copyOfProgress(spent: RunProgress): WritableProgress {
     goal: spent.goal,
     changes: spent.changes,
     stopHookBlocks: spent.stopHookBlocks,
+    verification: spent.verification,
     waits: spent.waits,
     metadata: spent.metadata,
   }

@@ -1,4 +1,5 @@
 import {
+  isBoolean,
   isExactly,
   isKnownOrAny,
   isListOf,
@@ -75,6 +76,7 @@ export const isTranscript: Check = isListOf(
       memos: optional(isObject()),
       tasks: optional(isTaskNotes),
       goalFiles: optional(isGoalFiles),
+      keepsAnswer: optional(isBoolean),
     }),
     assistant: isObject({
       ...named,

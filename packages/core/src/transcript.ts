@@ -51,6 +51,9 @@ export type UserEntry = {
   /** What it tells of work beside the run. */
   readonly tasks?: readonly TaskNote[]
   readonly goalFiles?: GoalFilesMemo
+  // Spec R-VERI-4.
+  /** The answer before it stays that of the run, unless the model calls a tool behind it. */
+  readonly keepsAnswer?: true
 }
 
 /** What the files around the checks are held against from here on, and the goals that it is for. Shown to nobody. */
@@ -255,18 +258,18 @@ export class Transcript implements Iterable<TranscriptEntry> {
     return this.#log.entries.slice(start, this.length)
   }
 
-  /** The model's newest message from `start` on; messages of our own that tell of a failure are passed over. */
-  lastReply(start = 0): AssistantMessage | undefined {
-    for (let index = this.length - 1; index >= start; index--) {
+  /** The model's newest message from `start` on and before `end`; messages of our own that tell of a failure are passed over. */
+  lastReply(start = 0, end: number = this.length): AssistantMessage | undefined {
+    for (let index = end - 1; index >= start; index--) {
       const entry = this.#log.entries[index]
       if (entry?.kind === 'assistant' && entry.error === undefined) return entry.message
     }
     return undefined
   }
 
-  /** The newest text of the model from `start` on that is more than white space; '' for none. */
-  lastText(start = 0): string {
-    for (let index = this.length - 1; index >= start; index--) {
+  /** The newest text of the model from `start` on and before `end` that is more than white space; '' for none. */
+  lastText(start = 0, end: number = this.length): string {
+    for (let index = end - 1; index >= start; index--) {
       const entry = this.#log.entries[index]
       if (entry?.kind !== 'assistant' || entry.error !== undefined) continue
       const text = textOf(entry.message.content)

@@ -8,6 +8,7 @@ const iterationTexts: { readonly [transition in IterationReason]: string | undef
   stop_hook_blocking: 'rejected by stop hook',
   // The line of the check says it.
   goal_unmet: undefined,
+  unverified_change: 'asked the model to verify its last change',
   token_budget_continuation: 'continuing towards the token target',
   structured_output_retry: 'retrying: the answer does not match the schema',
   pause_turn: 'continuing after a pause of the service',

@@ -3,6 +3,8 @@
 
 // The model answered, or did not.
 
+export const answeredUnverified = (ending: string): string =>
+  `The model gave its answer, and was asked to verify its last change; ${ending}`
 export const answered = 'The model gave its answer'
 export const lastAnswerGiven = 'The last answer was given'
 export const noAnswer = (replies: number): string =>

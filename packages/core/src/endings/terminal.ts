@@ -5,6 +5,7 @@ import type { Usage } from '../messages.ts'
 import type { StopCategory } from './reason.ts'
 import type { StopSignal } from './signal.ts'
 import type { StopSignals } from './signals.ts'
+import type { Verified } from '../verification/progress.ts'
 
 const terminalOfReason = {
   error: 'error',
@@ -88,6 +89,9 @@ export interface RunResult {
   readonly retryAt?: string
   /** How its goals stand; absent for a run without any. */
   readonly goal?: GoalResult
+  // Spec R-VERI-6.
+  /** Whether a check passed after the last change of the run, as far as its tools can tell; absent where nobody looks (`RunOptions.verification`). */
+  readonly verified?: Verified
   /** What failed, where the run ended because of a failure. */
   readonly error?: HaltingError
 }

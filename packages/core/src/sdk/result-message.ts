@@ -50,6 +50,7 @@ export function resultMessage<Output>(input: ResultInput<Output>): SdkResult<Out
     stop: stopOf(terminal),
     ...(terminal.retryAt !== undefined && { retryAt: terminal.retryAt }),
     ...(terminal.goal !== undefined && { goal: terminal.goal }),
+    ...(terminal.verified !== undefined && { verified: terminal.verified }),
     uuid: input.uuid,
     session_id: input.sessionId,
   } as const
@@ -147,8 +148,21 @@ function isEnding(reason: string): reason is EndingReason {
 type RunTexts = Pick<RunState, 'transcript' | 'startLength'>
 
 /** The text of the run's last reply; '' when it has none. */
-export function lastReplyText({ transcript, startLength }: RunTexts): string {
-  return textOf(transcript.lastReply(startLength)?.content ?? '')
+export function lastReplyText(texts: RunTexts): string {
+  const { transcript, startLength } = texts
+  return textOf(transcript.lastReply(startLength, endOfAnswer(texts))?.content ?? '')
+}
+
+// Spec R-VERI-4.
+/** Where the entries end among which the answer is: before a question that leaves the answer before it in force, while no tool was called behind it. */
+function endOfAnswer({ transcript, startLength }: RunTexts): number {
+  for (let index = transcript.length - 1; index >= startLength; index--) {
+    const entry = transcript.at(index)
+    if (entry?.kind === 'user' && entry.keepsAnswer === true) return index
+    const isToolCall = entry?.kind === 'assistant' && entry.message.content.some(isToolUse)
+    if (isToolCall || (entry?.kind === 'user' && entry.origin !== 'loop')) break
+  }
+  return transcript.length
 }
 
 // Spec R-GOAL-22.
@@ -156,9 +170,10 @@ export function lastReplyText({ transcript, startLength }: RunTexts): string {
  * The answer of the run: the text of its last reply, or where that has none the newest text since the prompt. '' when there is none, which
  * white space alone is not either.
  */
-export function lastAnswer({ transcript, startLength }: RunTexts): string {
-  const last = lastReplyText({ transcript, startLength })
-  return last.trim() === '' ? transcript.lastText(transcript.promptOf(startLength)) : last
+export function lastAnswer(texts: RunTexts): string {
+  const { transcript, startLength } = texts
+  const last = lastReplyText(texts)
+  return last.trim() === '' ? transcript.lastText(transcript.promptOf(startLength), endOfAnswer(texts)) : last
 }
 
 /** Adds what was denied, in subagents too. */

@@ -1,5 +1,6 @@
 import type { StageReason } from '../after/stage-record.ts'
 import type { GoalCheck, GoalPlace, GoalResult } from '../goals/goal-record.ts'
+import type { Verified } from '../verification/progress.ts'
 import type { Json, JsonObject } from '../json.ts'
 import type { ContentBlock, MessageContent, Usage } from '../messages.ts'
 import type { ServiceWaitEnd } from '../model/service-waits.ts'
@@ -421,6 +422,8 @@ export type SdkResult<Output = unknown> = Base & {
   readonly retryAt?: string
   /** How the goals of the run stand; absent for a run without any. Ours. */
   readonly goal?: GoalResult
+  /** Whether a check passed after the last change of the run; absent where nobody looks. Ours. */
+  readonly verified?: Verified
   /** Of a success. */
   readonly result?: string
   /** What the output schema made of the answer. */

@@ -78,6 +78,16 @@ const isGoalRound: Check = isObject({
   aborted: optional(isText),
 })
 
+const isVerificationProgress: Check = isObject({
+  unchecked: isAmount,
+  changed: isAmount,
+  check: orNull(isText),
+  hasPassed: isBoolean,
+  askedAt: optional(isAmount),
+})
+
+const isVerified: Check = (value, path) => (value === 'nothing changed' ? undefined : isBoolean(value, path))
+
 const isGoalProgress: Check = isObject({
   specs: isGoalSpecs,
   tries: isAmount,
@@ -129,6 +139,7 @@ const isProgress: Check = isObject({
   toolCalls: optional(isAmount),
   limitsTold: optional(isMapOf(isObject({ limit: isAmount, percent: isAmount }))),
   goal: optional(isGoalProgress),
+  verification: optional(isVerificationProgress),
   changes: optional(isObject({ calls: isAmount, at: isAmount, by: orNull(isText) })),
   stopHookBlocks: optional(isListOf(isObject({ hook: isText, reason: isNumber, changes: isAmount, times: isAmount }))),
   waits: optional(isObject({ ms: isAmount, untilMs: isAmount })),
@@ -177,6 +188,7 @@ const isTerminal: Check = isObject({
   error: optional(isObject({ code: isText, message: isText })),
   stillRunning: isListOf(isText),
   goal: optional(isGoalResult),
+  verified: optional(isVerified),
 })
 
 const isControl: Check = isObject({

@@ -4,6 +4,7 @@ import { isInstance, messageOf } from '../errors.ts'
 import { jsonOf } from '../json.ts'
 import { StopSignal } from '../endings/signal.ts'
 import { AgentStopException } from '../endings/stop-exception.ts'
+import { fileWorkOf } from '../verification/file-work.ts'
 import { noOutputText, toolStoppedRun } from './result-texts.ts'
 import type { ToolResult } from './tool-result.ts'
 
@@ -25,9 +26,14 @@ export function resultOfOutput(output: unknown): ToolResult {
 function resultOfObject(output: unknown): ToolResult {
   if (typeof output === 'object' && output !== null && 'content' in output) {
     // Plain JavaScript may give any fields beside it, or none.
-    const { content, isError, details, memo, spooled, tasks } = output as { readonly [field: string]: unknown }
+    const { content, isError, details, memo, spooled, tasks, fileWork } = output as {
+      readonly [field: string]: unknown
+    }
     if (typeof content === 'string' || Array.isArray(content))
-      return withTasks(withSpooled(withMemo(resultOfContent(content, Boolean(isError), details), memo), spooled), tasks)
+      return withFileWork(
+        withTasks(withSpooled(withMemo(resultOfContent(content, Boolean(isError), details), memo), spooled), tasks),
+        fileWork,
+      )
   }
   const text = typeof output === 'function' || typeof output === 'symbol' ? '' : plainTextOf(output)
   return text === '' ? noOutput : { status: 'done', content: text, isError: false }
@@ -55,6 +61,11 @@ function withSpooled(result: ToolResult, spooled: unknown): ToolResult {
 function withTasks(result: ToolResult, given: unknown): ToolResult {
   const tasks = taskNewsOf(given)
   return tasks.length === 0 ? result : { ...result, tasks }
+}
+
+function withFileWork(result: ToolResult, given: unknown): ToolResult {
+  const fileWork = fileWorkOf(given)
+  return fileWork === undefined ? result : { ...result, fileWork }
 }
 
 export function resultOfThrown(thrown: unknown): ToolResult {

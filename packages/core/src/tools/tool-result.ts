@@ -5,6 +5,7 @@ import type { ContentBlock, ToolResultBlock, ToolUseBlock } from '../messages.ts
 import type { OpenAgent } from '../open-agent.ts'
 import type { StopSignalJson } from '../endings/signal.ts'
 import type { AbortCause } from '../cancel/abort.ts'
+import type { FileWork } from '../verification/file-work.ts'
 import {
   interrupted,
   interruptedStillRunning,
@@ -26,6 +27,8 @@ export type ToolResult = {
   readonly spooled?: string
   /** What was started and goes on beside the run, and what was told of its end. */
   readonly tasks?: readonly TaskNote[]
+  /** What it did to files. */
+  readonly fileWork?: FileWork
   /** The subagent that was started and works in the background. */
   readonly agent?: OpenAgent
   /** The tool threw `AgentStopException`: the signal. */
@@ -82,7 +85,7 @@ export function denied(message: string): ToolResult {
 
 /** It ended, and may not be told as it is: the run broke, was aborted or lost its process before the hooks that look at results had seen it. */
 export function withheld(
-  { status, isError, tasks, agent }: ToolResult,
+  { status, isError, tasks, agent, fileWork }: ToolResult,
   how: Parameters<typeof withheldText>[0],
 ): ToolResult {
   return {
@@ -90,6 +93,7 @@ export function withheld(
     content: withheldText(how),
     isError,
     ...(tasks !== undefined && { tasks }),
+    ...(fileWork !== undefined && { fileWork }),
     ...(agent !== undefined && { agent }),
   }
 }

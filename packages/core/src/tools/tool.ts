@@ -3,6 +3,7 @@ import type { ContentBlock } from '../messages.ts'
 import type { AgentState } from '../agent-state.ts'
 import type { TaskNews } from '../background.ts'
 import type { Goal } from '../goals/goal.ts'
+import type { FileWork } from '../verification/file-work.ts'
 import type { AskModel } from '../hooks/questions.ts'
 import type { Model } from '../model/model.ts'
 import type { PermissionUpdate } from './permission-update.ts'
@@ -26,6 +27,9 @@ export interface ToolOutput {
   // Spec R-BACK-2.
   /** What it has started that goes on beside the run, and what it tells of the end of such work. */
   readonly tasks?: readonly TaskNews[]
+  // Spec R-VERI-1.
+  /** What the call did to files, where the tool knows it. Recorded with the result, and shown to nobody. */
+  readonly fileWork?: FileWork
 }
 
 /** What a tool is handed beside its input. */

@@ -25,6 +25,7 @@ import { draftOf, ends, goesOn, onward, type Draft, type Outcome, type Route } f
 import type { Run } from './run.ts'
 import { stepWithQuestions } from './step-with-questions.ts'
 import { waitForTasks } from './tasks.ts'
+import { verifyAtAnswer } from './verify.ts'
 import { invalidOutput, stopHookFeedback } from './turn-texts.ts'
 import {
   answered,
@@ -39,7 +40,15 @@ import {
 type Stage = (run: Run, message: AssistantMessage) => Eventually<Outcome | undefined>
 
 /** The checks of an answer without tool calls, in this order. The first that gives an outcome decides. */
-const atAnswer: readonly Stage[] = [finishReason, followUps, structuredOutput, stopHooks, goalAtAnswer, tokenTarget]
+const atAnswer: readonly Stage[] = [
+  finishReason,
+  followUps,
+  structuredOutput,
+  stopHooks,
+  goalAtAnswer,
+  verification,
+  tokenTarget,
+]
 
 /** After an answer without tool calls: the model is asked again for one of these reasons, or the run ends as `completed`. */
 export function afterAnswer(run: Run, message: AssistantMessage): Eventually<Outcome> {
@@ -261,6 +270,10 @@ function answeredDraft(run: Run): Draft {
   const replies = transcript.since(startLength).filter((entry) => entry.kind === 'assistant').length
   const message = noAnswer(replies)
   return draftOf('no_answer', new StopSignal({ reason: 'error', message, context: { replies }, source: 'answer' }))
+}
+
+function verification(run: Run): Eventually<Outcome | undefined> {
+  return verifyAtAnswer(run, () => answeredDraft(run))
 }
 
 // Spec R-GATE-2.

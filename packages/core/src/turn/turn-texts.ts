@@ -49,6 +49,9 @@ export const invalidOutput = (problem: string): string =>
   `Your answer does not match the required schema: ${problem}. Answer again with only JSON that matches it.`
 export const stopHookFeedback = (reason: string): string => `Stop hook feedback: ${reason}`
 
+export const verifyRequest = (lines: number, check: string): string =>
+  `You changed ${many(lines, 'line')}, and no check has passed since. Run a check now, such as \`${check}\`, or say why none is needed. Do not repeat your answer: it stands unless you call a tool.`
+
 export function tokenTargetReminder(pct: number, used: number, target: number): string {
   const figures = `${used.toLocaleString('en-US')} of the ${target.toLocaleString('en-US')} tokens`
   return `You have used ${figures} (${pct} %) intended for this task. Keep working on it; do not summarize or stop yet.`

@@ -1,6 +1,7 @@
 import type { SamplesOf } from '../support/model-texts.ts'
 
 export const samples: SamplesOf<typeof import('../../src/endings/ending-texts.ts')> = {
+  answeredUnverified: [['the turn limit is reached']],
   noAnswer: [[1], [3]],
   schemaMismatch: [['it is not JSON']],
   cutRepeatedly: [[64000]],

@@ -18,6 +18,10 @@ export const samples: SamplesOf<typeof import('../../src/turn/turn-texts.ts')> =
   runEnding: [['Reached maximum number of turns (20)']],
   invalidOutput: [['it is not JSON (Unexpected end of JSON input)']],
   stopHookFeedback: [['3 of 40 tests fail']],
+  verifyRequest: [
+    [1, 'npm test'],
+    [12, 'npm test'],
+  ],
   tokenTargetReminder: [[25, 50_000, 200_000]],
   mediaRemoved: [
     ['image', 'The image is 9000x100 px; at most 8000x8000 are accepted. Make it smaller.'],

@@ -21,6 +21,7 @@ const table = {
   continuation_requested: ['own', 8, 'refill', true],
   stop_hook_blocking: ['own', 8, 'refill', true],
   goal_unmet: ['goalTries', 0, 'run', true],
+  unverified_change: ['ownTurns', 1, 'run', true],
   token_budget_continuation: ['tokenTarget', 0, 'run', true],
   structured_output_retry: ['own', 5, 'refill', true],
   pause_turn: ['own', 8, 'refill', false],
@@ -57,7 +58,7 @@ test('the allowances are those of spec R-LAP-1, in its order', () => {
 
 describe('the ranking', () => {
   test('begins at turns left, gate left, and the sum of all other allowances', () => {
-    expect(rankingOf(noLaps, limits)).toEqual([3, 3, 41])
+    expect(rankingOf(noLaps, limits)).toEqual([3, 3, 42])
   })
 
   test('falls with every lap that is paid for, whatever the order', () => {
@@ -98,6 +99,7 @@ describe('what is left, as a lap tells it', () => {
       continuation_requested: 8,
       stop_hook_blocking: 7,
       goal_unmet: 2,
+      unverified_change: 1,
       token_budget_continuation: 2,
       structured_output_retry: 5,
       pause_turn: 8,
@@ -126,7 +128,7 @@ describe('what is left, as a lap tells it', () => {
     // A run that goes on with lower limits, or without a token target, has spent more than it may.
     const lowered = { maxTurns: 2, tokenTargetLaps: 0 }
     const { next_turn, token_budget_continuation } = retriesLeft(spent, lowered)
-    expect([next_turn, token_budget_continuation, rankingOf(spent, lowered)]).toEqual([0, 0, [0, 0, 39]])
+    expect([next_turn, token_budget_continuation, rankingOf(spent, lowered)]).toEqual([0, 0, [0, 0, 40]])
   })
 
   test('is what may be paid for, whatever was spent', () => {
@@ -146,8 +148,8 @@ describe('what is left, as a lap tells it', () => {
     })
     const told = events.flatMap((event) => (event.type === 'lap' ? [event] : []))
     expect(told.map(({ after, left }) => [after, left.next_turn, left.stop_hook_blocking, left.wrap_up])).toEqual([
-      [[3, 0, 39], 3, 8, 1],
-      [[2, 0, 39], 2, 8, 1],
+      [[3, 0, 40], 3, 8, 1],
+      [[2, 0, 40], 2, 8, 1],
     ])
   })
 })

@@ -4,6 +4,7 @@ import { changesOf } from '../../goals/changes.ts'
 import { carriedOn, changeOf } from '../../settings/settings-change.ts'
 import { withModelUsage } from '../../state.ts'
 import type { Run } from '../run.ts'
+import { noteFileWorkOfAgent } from '../verify.ts'
 
 /** Enters what the agent spent in its parent's figures. */
 export function enterAgent(
@@ -28,6 +29,7 @@ export function enterAgent(
     stillRunning: [...spent.stillRunning, ...child.stillRunning],
     now: Math.max(spent.now, child.now),
   })
+  noteFileWorkOfAgent(run, child.verification)
   if (child.changes !== undefined) noteChanges(run, child.changes.calls, callId)
   // What a person said to a call of the agent holds for the session, and what went on beside it knew some of that already.
   const learned = carriedOn(run.spent.settings, child.settings)

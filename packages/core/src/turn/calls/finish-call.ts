@@ -9,6 +9,7 @@ import type { Run } from '../run.ts'
 import { isForbidden, policySignal, runToolHooks, type HookRun, type HookSubject } from '../run-hooks.ts'
 import type { CallRun, PreparedCall } from './call.ts'
 import { isAgentTool } from '../../tools/tool.ts'
+import { noteFileWork } from '../verify.ts'
 import { enterAgent, noteChanges } from './enter-agent.ts'
 import { enterResult, unsavedResult } from './save-result.ts'
 import type { RaisedStop, ToolPhase } from './tool-phase.ts'
@@ -53,7 +54,8 @@ function enterRan(run: Run, phase: ToolPhase, ran: CallRun): void {
   if (bill !== undefined) enterBill(run, bill)
   if (ran.agent !== undefined) enterAgent(run, ran.agent, call.id)
   else if (mayHaveChanged(ran)) noteChanges(run, 1, call.id)
-  const { agent } = ran.result
+  const { agent, fileWork } = ran.result
+  if (fileWork !== undefined) noteFileWork(run, fileWork)
   if (agent !== undefined) run.update({ openAgents: [...(run.spent.openAgents ?? []), agent] })
 }
 
