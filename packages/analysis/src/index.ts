@@ -70,3 +70,4 @@ export {
   type RecordedWait,
   callIdOf,
 } from './account/recorded-steps.ts'
+export type { GradedRun, RunGrade, RunUse } from './grades/graded-run.ts'
