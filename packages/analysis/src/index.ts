@@ -72,3 +72,16 @@ export {
   callIdOf,
 } from './account/recorded-steps.ts'
 export type { GradedRun, RunGrade, RunUse } from './grades/graded-run.ts'
+export { calibrateLimits, type Calibration, type CalibrationOptions } from './calibration/calibrate-limits.ts'
+export type {
+  CalibratedFigure,
+  CalibratedGroup,
+  CalibratedLimit,
+  LimitsByFigure,
+  LimitsTogether,
+  LostRuns,
+  RefusedLimit,
+  RunUnderLimits,
+  SavedUse,
+} from './calibration/calibrated-limit.ts'
+export type { ShareInterval } from './calibration/intervals.ts'
