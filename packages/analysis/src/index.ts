@@ -73,6 +73,7 @@ export {
 } from './account/recorded-steps.ts'
 export type { GradedRun, RunGrade, RunUse } from './grades/graded-run.ts'
 export { calibrateLimits, type Calibration, type CalibrationOptions } from './calibration/calibrate-limits.ts'
+export { calibrateTrajectories, type GradedTrajectory } from './calibration/calibrate-trajectories.ts'
 export type {
   CalibratedFigure,
   CalibratedGroup,
