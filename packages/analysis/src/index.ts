@@ -71,3 +71,6 @@ export {
   callIdOf,
 } from './account/recorded-steps.ts'
 export type { GradedRun, RunGrade, RunUse } from './grades/graded-run.ts'
+export { gradeOf } from './grades/grade-of.ts'
+export { gradedRun, gradedRuns, type GradingSources, type RunToGrade } from './grades/graded-runs.ts'
+export { outcomesOf, type RunOutcome } from './grades/run-outcome.ts'
