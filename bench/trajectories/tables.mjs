@@ -7,6 +7,7 @@ export const tableMakers = {
     ...(await import('./tables/foretelling.mjs')).foretellingTables(data, options),
     ...(await import('./tables/same-task.mjs')).sameTaskTables(data, options),
   ],
+  limits: async (data, options) => (await import('./tables/limits.mjs')).limitTables(data, options),
 }
 
 /** @param {import('./load.mjs').Data} data @param {{ seed: number, names?: readonly string[] }} options @returns {Promise<import('./cells.mjs').Table[]>} */

@@ -130,7 +130,7 @@ export const runsOnly: readonly Run[] = ['small', 'large'].flatMap((model) =>
       ending: null,
       turns: 5 + (task % 10),
       seconds: 10 + task,
-      tokens: { in: 1000 + 10 * task + (trial < 2 ? 0 : 5000 * (task % 2)), out: 100 },
+      tokens: { in: 1000 + 100 * task + (trial < 2 ? 0 : 50_000 * (task % 2)), out: 100 },
     })),
   ),
 )

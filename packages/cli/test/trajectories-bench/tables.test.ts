@@ -148,7 +148,20 @@ describe('the tables of made-up runs', () => {
     expect(turns).toMatchObject({ value: expect.closeTo(0.5, 1) })
     expect(cellOf(tables, 'foretelling-same-task', 'mcpmark', 'the same task')).toMatchObject({ value: 0.5 })
   })
+
+  it('try limits on tasks that they were not calibrated on', async () => {
+    const tables = await made('limits')
+    const rows = tables.flatMap((table) => table.rows)
+    const [, , , lost, saved] = rows.find((row) => JSON.stringify(row.slice(0, 3)) === manyTokens) ?? []
+    // Every other failed run uses 50,000 tokens more than any that was solved: two thirds of all tokens are beyond the limit.
+    expect(lost).toMatchObject({ value: expect.closeTo(0.05, 1) })
+    expect(lost).not.toMatchObject({ value: 0 })
+    expect(saved).toMatchObject({ value: expect.closeTo(0.66, 1) })
+    expect(rows.map(([, , share]) => share)).toContain('2 %')
+  })
 })
+
+const manyTokens = JSON.stringify(['mcpmark, one limit for all models', 'tokens', '5 %'])
 
 describe('the program', () => {
   const program = fileURLToPath(new URL('run.mjs', folder))
