@@ -58,7 +58,7 @@ test('docs/guide/limits.md shows what is printed', async () => {
     const isWrong = number % 17 === 5
     if (number % 3 === 0 || isWrong)
       await noteGrade(
-        { home: here(), env: {} },
+        { home: here(), cwd: here(), env: {} },
         { sessionId: id, runId: 'run1', grade: isLost || isWrong ? 'bad' : 'good' },
       )
   }

@@ -136,7 +136,7 @@ describe('what is shown', () => {
   })
 
   test('what a person says of a run counts before the guess', async () => {
-    const owner = { home: here(), env: {} }
+    const owner = { home: here(), cwd: here(), env: {} }
     for (const number of numbers(57, 60))
       await noteGrade(owner, { sessionId: idOf(number), runId: 'run1', grade: 'good' })
     await noteGrade(owner, { sessionId: idOf(1), runId: 'run1', grade: 'bad' })
