@@ -281,14 +281,13 @@ const programs = new Map<string, Judge>([
   ['build', always('build')],
   ['setup.py', byVerb({ tests: 'test', build: 'build build_ext' })],
   ['manage.py', byVerb({ tests: 'test', lint: 'check' })],
-  ['git', (args) => (args[0] === 'diff' && args.includes('--check') ? undefined : undefined)],
 ])
 
 function gradleWords(args: Words): Words {
   return args
     .filter((word) => !word.startsWith('-'))
     .flatMap((word) => word.split(':'))
-    .map((word) => word.replaceAll(/([a-z])([A-Z])/g, '$1-$2'))
+    .map((word) => word.replaceAll(/([a-z])([A-Z])/g, '$1-$2').replaceAll(/Debug|Release/g, ''))
 }
 
 function testFile(args: Words, pattern: RegExp): CheckKind | undefined {
@@ -309,7 +308,47 @@ export function kindOfCheck(given: Words): CheckKind | undefined {
   const ofProgram = programs.get(name)?.(args)
   if (ofProgram !== undefined) return ofProgram
   if (programs.has(name) && !isInterpreter(name)) return undefined
-  return kindOfScript(name, first, args)
+  return kindOfScript(name, first, args) ?? kindOfNamedTask(given)
+}
+
+/** Tools of Python run tasks and programs by the same word. */
+function kindOfNamedTask([first = '', verb, ...names]: Words): CheckKind | undefined {
+  return /^(?:hatch|pdm|rye|poe)$/.test(programName(first)) && verb === 'run' ? firstKind(names) : undefined
+}
+
+const formatters: { readonly [name: string]: RegExp } = {
+  prettier: /^(?:-w|--write)$/,
+  oxfmt: /^(?!-)/,
+  dprint: /^fmt$/,
+  biome: /^format$/,
+  black: /^(?!-)/,
+  isort: /^(?!-)/,
+  autopep8: /^(?:-i|--in-place)$/,
+  yapf: /^(?:-i|--in-place)$/,
+  ruff: /^format$/,
+  gofmt: /^-w$/,
+  gofumpt: /^-w$/,
+  goimports: /^-w$/,
+  go: /^fmt$/,
+  cargo: /^fmt$/,
+  rustfmt: /^(?!-)/,
+  'clang-format': /^-i/,
+  shfmt: /^-\w*w/,
+  terraform: /^fmt$/,
+  mix: /^format$/,
+  dart: /^format$/,
+  swiftformat: /^(?!-)/,
+  ktlint: /^-F$/,
+}
+
+/** Whether a command only brings files into form: what they mean stays. */
+export function onlyFormats(given: Words): boolean {
+  const [first = '', ...args] = peeled(given)
+  const name = programName(first)
+  if (/^(?:npm|pnpm|yarn|bun|make|just)$/.test(name))
+    return args.some((word) => /^(?:format|fmt|prettier)(?::(?:write|fix|all))?$/.test(word))
+  const pattern = Object.hasOwn(formatters, name) ? formatters[name] : undefined
+  return pattern !== undefined && args.some((word) => pattern.test(word))
 }
 
 function isOnlyWords(name: string, args: Words): boolean {
@@ -321,6 +360,7 @@ function isOnlyWords(name: string, args: Words): boolean {
   if (/^(?:vitest|jest|playwright)$/.test(name))
     return /^(?:watch|list|init|bench|dev|show-report|install|codegen)$/.test(first ?? '')
   if (name === 'ctest') return args.includes('-N')
+  if (name === 'rake') return args.some((word) => /^-[TPAW]$/.test(word))
   if (name === 'go') return first === 'test' && args.some((word) => word === '-list')
   return name === 'pre-commit' ? first !== 'run' : name === 'ruff' && second === undefined && first === 'rule'
 }
