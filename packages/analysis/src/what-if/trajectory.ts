@@ -102,6 +102,9 @@ export interface PastTurn {
   readonly waits?: readonly PastWait[]
   /** The goals of the run were checked in it: before its calls, or after them. */
   readonly checked?: 'before' | 'after'
+  // Spec R-VERI-4.
+  /** It began since the model was asked to verify its last change: until it calls a tool, the answer before stays that of the run. */
+  readonly verifies?: true
 }
 
 /** What a run did, as far as limits see it: made of our own records, or of what another program left. JSON. */
@@ -147,6 +150,8 @@ export interface PastEnding {
   readonly serviceWait?: WaitAtEnd
   /** Its last reply was an answer: text, and no call. */
   readonly hasAnswer: boolean
+  /** A limit, or a failure, ended it while the answer before a request to verify stood: with more of the limit it might have gone on. */
+  readonly isCutAnswer?: true
 }
 
 /** The trajectory of one run. @throws ConfigurationError for what is no record of one run. */
@@ -164,6 +169,7 @@ export function trajectoryOf(records: readonly StepRecord[]): Trajectory {
   let open: StepRecord[] = []
   let countsAsTurn = true
   let isReminded = false
+  let verifies = false
   let told: Pick<RunProgress, 'turns' | 'turnBegins' | 'goal'> = begin.start.spent
   const lost = lostRequests(records)
   const close = (closing: StepRecord | undefined, isFreshAfter: boolean, isTold: boolean): void => {
@@ -173,6 +179,7 @@ export function trajectoryOf(records: readonly StepRecord[]): Trajectory {
       ...(triesNow !== undefined && { tries: triesNow }),
       ...(agentTries > 0 && { agentTries }),
       ...(checked !== undefined && { checked }),
+      ...(verifies && { verifies: true as const }),
       ...waits.takeLap(),
     }
     turns.push({ countsAsTurn, isTold, ...turnOf(open, closing, begin.at, lost), isFreshAfter, agentTurns, ...more })
@@ -192,6 +199,7 @@ export function trajectoryOf(records: readonly StepRecord[]): Trajectory {
       told = spent
       countsAsTurn = spendsTurn(transition)
       isReminded = isReminder
+      verifies = transition === 'unverified_change'
       triesNow = transition === 'goal_unmet' ? triesIn(spent) : undefined
     } else if (record.type === 'end' && record.scope === '') {
       close(record, false, record.spent.turns > told.turns)
@@ -399,6 +407,7 @@ function endingOf(
     ...(isStanding && { isOfStandingBudget: true }),
     ...(serviceWait !== undefined && { serviceWait }),
     hasAnswer: lastIsAnswer(records),
+    ...(signal.source === 'verification' && { isCutAnswer: true }),
   }
 }
 

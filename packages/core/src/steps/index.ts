@@ -74,3 +74,4 @@ export {
   turnHash,
   type Cycle as RepeatedCycle,
 } from '../guards/recent-turns.ts'
+export { answerStands } from '../verification/kept-answer.ts'
