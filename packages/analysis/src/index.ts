@@ -29,6 +29,7 @@ export {
 } from './account/service-waits.ts'
 export type { IterationFigures, RankingLeft } from './account/laps.ts'
 export { type LimitFigures, type LimitName, limitsInForce, unknownLimits } from './account/limits.ts'
+export type { VerificationFigures } from './account/verification.ts'
 export { recordedWork, type PastRequest, type CallOutcome, type RecordedWork } from './account/recorded-work.ts'
 export { timeByPhase } from './account/time-by-phase.ts'
 export type { ToolFigures } from './account/tools.ts'
@@ -71,3 +72,16 @@ export {
   callIdOf,
 } from './account/recorded-steps.ts'
 export type { GradedRun, RunGrade, RunUse } from './grades/graded-run.ts'
+export { calibrateLimits, type Calibration, type CalibrationOptions } from './calibration/calibrate-limits.ts'
+export type {
+  CalibratedFigure,
+  CalibratedGroup,
+  CalibratedLimit,
+  LimitsByFigure,
+  LimitsTogether,
+  LostRuns,
+  RefusedLimit,
+  RunUnderLimits,
+  SavedUse,
+} from './calibration/calibrated-limit.ts'
+export type { ShareInterval } from './calibration/intervals.ts'

@@ -67,6 +67,10 @@ export const ownAttributes = {
   compactTrigger: ['halting.compact.trigger', 'Why the conversation was compacted'],
   compacted: ['halting.compact.done', 'Whether the compaction succeeded'],
   checkpoint: ['halting.checkpoint', 'Checkpoint at which the signal was seen'],
+  verified: [
+    'halting.run.verified',
+    'Whether a check passed after the last change of files: true, false or nothing changed; absent where nobody looks',
+  ],
   goalPlace: ['halting.goal.place', 'When the goals were checked: baseline, answer, turn or limit'],
   goalVerdict: ['halting.goal.verdict', 'met, unmet or unknown'],
   goalTries: ['halting.goal.tries', 'How often an answer was sent back because a goal was not met'],

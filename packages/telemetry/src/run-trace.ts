@@ -415,6 +415,7 @@ export class RunTrace {
       ...ending,
       [own.toolCalls[0]]: this.#toolCalls,
       ...goalAttributes(terminal),
+      ...(terminal.verified !== undefined && { [own.verified[0]]: String(terminal.verified) }),
       [told.inputTokens]: inputTokensOf(summary.usage),
       [told.outputTokens]: summary.usage.output_tokens,
       ...(this.#runId !== undefined && { [own.runId[0]]: nameOf(this.#runId) }),

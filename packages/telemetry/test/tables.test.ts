@@ -172,6 +172,30 @@ async function refused(to: Collector): Promise<void> {
   await told({ ...options, standing: dayBudget() }, (await listenerOf(to)).onEvent)
 }
 
+/** A run whose last change a check followed, or did not. */
+async function changed(to: Collector, passed = false): Promise<void> {
+  const fileWork = { changedLines: 3, check: { command: 'npm test', passed } }
+  const work: Tool = {
+    name: 'Work',
+    description: 'changes a file and checks it',
+    inputSchema: { type: 'object' },
+    readOnly: false,
+    execute: () => ({ content: 'ok', fileWork }),
+  }
+  const options = { model: scriptedModel([calls('Work'), done]), tools: [work], prices } as const
+  await told({ ...options, verification: { mode: 'tell' } }, (await listenerOf(to)).onEvent)
+}
+
+test.each([false, true])('whether the last change was checked is an attribute of the run: %s', async (passed) => {
+  const to = collector()
+  await changed(to, passed)
+  const run = to.spans().findLast(({ name }) => name === 'invoke_agent halting')
+  expect(run?.attributes).toMatchObject({ 'halting.run.verified': String(passed) })
+  const without = collector()
+  await retried(without)
+  expect(without.spans().some(({ attributes }) => 'halting.run.verified' in attributes)).toBe(false)
+})
+
 /** A run that waits for a service. */
 async function waited(to: Collector): Promise<void> {
   const options = { model: scriptedModel([limited(3_600_000), done]), tools, prices, waitForLimitsMs: 8 * 3_600_000 }
@@ -236,6 +260,7 @@ test('every span, event, attribute and metric of the tables is told by one of th
   await refused(to)
   await waited(to)
   await paused(to)
+  await changed(to)
   const { onEvent, close } = await listenerOf(to, { content: true, sessionId: 'session' })
   const events = await eventsOfARun()
   for (const event of events) onEvent(event)

@@ -18,6 +18,7 @@ import { goalFigures, type GoalFigures } from './goal.ts'
 import { lapFigures, rankingLeft, type IterationFigures, type RankingLeft } from './laps.ts'
 import { limitFigures, limitsInForce, type LimitFigures } from './limits.ts'
 import { timeByPhase } from './time-by-phase.ts'
+import { verificationFigures, type VerificationFigures } from './verification.ts'
 import { toolFigures, type ToolFigures } from './tools.ts'
 
 /** Where a run ended and why; what stood beside that; who was behind what failed. */
@@ -125,6 +126,8 @@ export interface Account {
   readonly limitPauses?: LimitPauseFigures
   /** How it stands with its goals; absent for a run without any. */
   readonly goal?: GoalFigures
+  /** What it changed in files, and whether that was checked; absent for a run that did not end, or where nobody looked at that. */
+  readonly verification?: VerificationFigures
   /** Steps that were begun and have no result. */
   readonly open: readonly StepFigures[]
 }
@@ -161,6 +164,7 @@ export function accountOf(records: readonly StepRecord[]): Account {
   const waited = serviceWaitFigures(records, inForce)
   const paused = limitPauseFigures(records)
   const goal = goalFigures(records, spent, inForce.maxGoalTries ?? null, ended?.terminal)
+  const verification = verificationFigures(spent, ended?.terminal)
   const searched = requests.reduce((sum, request) => sum + searchesOf(request), 0)
   const toFigures = (step: RecordedStep): StepFigures => stepFigures(step, requests, calls)
   return {
@@ -181,6 +185,7 @@ export function accountOf(records: readonly StepRecord[]): Account {
     ...(waited !== undefined && { serviceWaits: waited }),
     ...(paused !== undefined && { limitPauses: paused }),
     ...(goal !== undefined && { goal }),
+    ...(verification !== undefined && { verification }),
     open: steps.filter(({ isOpen }) => isOpen).map(toFigures),
   }
 }

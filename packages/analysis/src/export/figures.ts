@@ -1,6 +1,7 @@
 import type { AccountedEnding } from '../account/account.ts'
 import { sharedBudgetText } from '../words/budget-words.ts'
 import { goalName, goalVerdict } from '../words/goal-words.ts'
+import { verificationVerdict } from '../words/verification-words.ts'
 import { counted, elapsed, many, money } from '../words/figures.ts'
 import type { SessionTranscript } from '../view/session-transcript.ts'
 
@@ -29,6 +30,7 @@ export function figuresOf({
     ['Tokens', counted(sum(({ account }) => account.totals.tokens - account.carried.tokens))],
     ['Cost', money(costUsd)],
     ...goalsOf(runs),
+    ...lastChangeOf(runs),
     ...budgetOf(runs),
     ['Active time', elapsed(sum(({ account }) => account.totals.activeMs - account.carried.activeMs))],
     ...waitsOf(
@@ -53,6 +55,15 @@ function goalsOf(runs: SessionTranscript['runs']): readonly (readonly [name: str
 }
 
 const mostGoals = 10
+
+/** Whether the last change of the last run that changed anything was checked. */
+function lastChangeOf(runs: SessionTranscript['runs']): readonly (readonly [name: string, value: string])[] {
+  const verdicts = runs.map(({ account: { verification } }) =>
+    verification === undefined ? '' : verificationVerdict(verification),
+  )
+  const last = verdicts.findLast((verdict) => verdict !== '')
+  return last === undefined ? [] : [['Last change', last]]
+}
 
 /** What was waited for services; it is no active time. */
 function waitsOf(ms: number, waits: number): readonly (readonly [name: string, value: string])[] {

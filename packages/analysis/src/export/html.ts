@@ -2,6 +2,7 @@ import { endings, type ContentBlock, type MessageContent } from '@halting/core'
 import { isText } from '@halting/core/adapters'
 import { inputSummary } from '../words/input-summary.ts'
 import { goalFacts } from '../words/goal-words.ts'
+import { verificationFacts } from '../words/verification-words.ts'
 import { elapsed } from '../words/figures.ts'
 import { jsonText } from '../words/json-text.ts'
 import { shortened } from '../words/visible.ts'
@@ -54,8 +55,11 @@ ${next.command === undefined ? '' : `<pre>${escaped(next.command)}</pre>`}
   yield '</main>\n</body>\n</html>\n'
 }
 
-function endOf({ account: { ending, goal } }: RunTranscript): string {
-  const facts = goal === undefined ? [] : goalFacts(goal)
+function endOf({ account: { ending, goal, verification } }: RunTranscript): string {
+  const facts = [
+    ...(goal === undefined ? [] : goalFacts(goal)),
+    ...(verification === undefined ? [] : verificationFacts(verification).map((fact) => `Last change: ${fact}`)),
+  ]
   const goals = facts.length === 0 ? '' : `<ul>${facts.map((fact) => `<li>${escaped(fact)}</li>`).join('')}</ul>`
   const isBad = ending === null || endings[ending.reason].exitCode !== 0
   return `<div class="end${isBad ? ' bad' : ''}"><strong>Ended:</strong> ${escaped(endingText(ending))}${goals}</div>\n`

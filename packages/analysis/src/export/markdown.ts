@@ -1,5 +1,6 @@
 import { inputSummary } from '../words/input-summary.ts'
 import { goalFacts } from '../words/goal-words.ts'
+import { verificationFacts } from '../words/verification-words.ts'
 import { elapsed } from '../words/figures.ts'
 import { jsonText } from '../words/json-text.ts'
 import { visible } from '../words/visible.ts'
@@ -21,6 +22,10 @@ export function* markdownOf(session: SessionTranscript, title: string): Iterable
     if (account.goal !== undefined)
       yield `\n${goalFacts(account.goal)
         .map((fact) => `- Goal: ${codeSpan(fact)}\n`)
+        .join('')}`
+    if (account.verification !== undefined && account.verification.verified !== 'nothing changed')
+      yield `\n${verificationFacts(account.verification)
+        .map((fact) => `- Last change: ${codeSpan(fact)}\n`)
         .join('')}`
     yield `\nEnded: ${codeSpan(endingText(account.ending))}\n`
   }

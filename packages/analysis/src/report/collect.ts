@@ -18,6 +18,7 @@ import { paidFor, Sum, SumsBy, SumsByModel, type Paid } from './sums.ts'
 import { TighterLimits } from './tighter-limits.ts'
 import type { EndingRow, Report, SessionSpent } from './report-model.ts'
 import { ServiceSums, ToolSums } from './tool-sums.ts'
+import { VerificationSums } from './verification-sums.ts'
 import { WaitSums } from './wait-sums.ts'
 
 /** What is known of a session beside its records. */
@@ -43,6 +44,7 @@ export class Collector {
   readonly #limits = new LimitSums()
   readonly #budgets = new BudgetSums()
   readonly #goals = new GoalSums()
+  readonly #verification = new VerificationSums()
   readonly #waits = new WaitSums()
   readonly #tighter = new TighterLimits()
   readonly #compactions = new Sum()
@@ -85,6 +87,7 @@ export class Collector {
       this.#addRun(facts, paid, file, [...places, this.#endings.of(facts.reason ?? '')])
       this.#addStages(records, places)
       this.#goals.add(facts.account.goal, { day: dayOf(at), model: lastModelOf(facts), folder: cwd })
+      this.#verification.add(facts.account.verification)
       this.#tighter.add(facts.trajectory, unpriced)
       const name = { session: sessionId, run: `run${index + 1}`, costUsd: paid.nanos / 1e9, changes: facts.changes }
       this.#limits.add(facts, name, continued.has(runId))
@@ -186,6 +189,7 @@ export class Collector {
       limits: this.#limits.rows,
       budgets: this.#budgets.rows,
       goals: this.#goals.told,
+      verification: this.#verification.counts,
       tried: this.#tighter.told(),
       tools: this.#tools.rows,
       time: this.#time,

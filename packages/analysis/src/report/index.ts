@@ -30,6 +30,7 @@ export {
   goalHead,
   goalTables,
   goalTexts,
+  verificationTexts,
   headline,
   limitText,
   modelCostText,

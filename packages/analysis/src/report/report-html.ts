@@ -16,6 +16,7 @@ import {
   goalHead,
   goalTables,
   goalTexts,
+  verificationTexts,
   headline,
   limitText,
   modelCostText,
@@ -77,6 +78,7 @@ function* breakdownHtml(report: Report, by: Breakdown | undefined): Iterable<str
 function* restHtml(report: Report): Iterable<string> {
   yield section('How they ended', endingsHtml(report))
   yield section('Goals', goalsHtml(report, undefined))
+  yield section('Last changes', list(verificationTexts(report)))
   yield section('Ended by a limit', list(report.limits.map(limitText)))
   yield section('Shared budgets', list(report.budgets.map((row) => budgetText(row, report.madeAt))))
   yield section('What tighter limits would have done', triedHtml(report))

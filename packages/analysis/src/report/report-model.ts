@@ -221,7 +221,21 @@ export interface GoalCounts {
   readonly checkMs: number
 }
 
-/** The same for the runs of a day, a model or a folder. */
+/** Of runs that ended and changed something: whether a check passed after their last change. Runs in which nobody looked at that count nowhere. */
+export interface VerificationCounts {
+  /** Runs that changed something. */
+  readonly changed: number
+  /** Those of them that ended with their last change unchecked. */
+  readonly unchecked: number
+  /** Runs whose model was asked to verify its last change. */
+  readonly asked: number
+  /** Those of them that ended with a check that passed. */
+  readonly checkedWhenAsked: number
+  /** Those of them whose model called no tool: the answer before that was kept. */
+  readonly keptAnswer: number
+}
+
+/** How runs that had goals ended with them, for the runs of a day, a model or a folder. */
 export interface GoalRow extends GoalCounts {
   /** `2026-11-23`, a model, a path; '' where it is not known. */
   readonly name: string
@@ -370,6 +384,8 @@ export interface Report {
     /** By working directory. */
     readonly byFolder: readonly GoalRow[]
   }
+  /** Whether runs that changed something were checked after their last change. */
+  readonly verification: VerificationCounts
   /** What each of several limits would have saved. */
   readonly tried: readonly LimitTried[]
   /** By tool. */

@@ -118,6 +118,20 @@ export function goalTexts({ goals }: Report): readonly string[] {
   ]
 }
 
+/** How many runs that changed something ended with that unchecked, in sentences; none where no run changed anything, or nobody looked at that. */
+export function verificationTexts({ verification }: Report): readonly string[] {
+  const { changed, unchecked, asked, checkedWhenAsked, keptAnswer } = verification
+  if (changed === 0) return []
+  return [
+    `${counted(unchecked)} of ${many(changed, 'run')} that changed files ended unchecked: no check passed after the last change.`,
+    ...(asked === 0
+      ? []
+      : [
+          `The model was asked to verify its last change in ${many(asked, 'run')}: ${counted(checkedWhenAsked)} ended checked, and in ${counted(keptAnswer)} it called no tool.`,
+        ]),
+  ]
+}
+
 /** What runs waited for services, which ended there, and pauses at limits, in sentences; none where no run did. `madeAt` decides what is past. */
 export function waitTexts({ serviceWaits, limitPauses, madeAt }: Report): readonly string[] {
   const { runs, waits, ms, longest, byModel, byCause, waiting, ended } = serviceWaits

@@ -16,5 +16,6 @@ export {
   serviceWaitFacts,
   serviceWaitText,
 } from './service-words.ts'
+export { verificationFacts, verificationVerdict } from './verification-words.ts'
 export { visible, shortened } from './visible.ts'
 export { copiesLeftOut, costText, periodText, spentText, standingNotes, verdictText } from './what-if-words.ts'

@@ -13,6 +13,7 @@ import {
   retryAtText,
   serviceWaitFacts,
   sharedBudgetText,
+  verificationFacts,
   waitText,
 } from '@halting/analysis/words'
 import { counted, elapsed, limitLabels, many, money, moneyAtMost, oneLine } from '../io/figures.ts'
@@ -45,6 +46,13 @@ export function whyText(
       ...about.map(said),
     ],
     goalLines(account, columns, style),
+    withTitle(
+      'Last change',
+      (account.verification === undefined ? [] : verificationFacts(account.verification)).flatMap((fact) =>
+        indented(fact, columns),
+      ),
+      style,
+    ),
     [said(totalsLine(account, untold)), ...[unreportedUsageText(untold)].filter((text) => text !== '').map(said)],
     withTitle(
       'Notices',
@@ -85,10 +93,7 @@ function goalLines({ goal }: Account, columns: number, style: Style): readonly s
   if (goal === undefined) return []
   const { goals, met, checks } = goal
   const failed = met === true ? undefined : checks.find((check) => !check.met)
-  const lines = (text: string): readonly string[] =>
-    wrapped(oneLine(text, Infinity), columns - 2)
-      .split('\n')
-      .map((line) => `  ${line}`)
+  const lines = (text: string): readonly string[] => indented(text, columns)
   return [
     style.bold(goals.length > 1 ? 'Goals' : 'Goal'),
     ...goals.slice(0, mostGoals).flatMap((each) => lines(goalName(each))),
@@ -103,6 +108,12 @@ function goalLines({ goal }: Account, columns: number, style: Style): readonly s
 }
 
 const mostGoals = 10
+
+function indented(text: string, columns: number): readonly string[] {
+  return wrapped(oneLine(text, Infinity), columns - 2)
+    .split('\n')
+    .map((line) => `  ${line}`)
+}
 
 /** What was waited for: services, what others had reserved of the limits of the run and of standing budgets, and what the tool waits for. */
 function waitLines({ serviceWaits, limitPauses, budgetWaits, standingWaits = [], tools }: Account): readonly string[] {

@@ -1,8 +1,9 @@
-// Holds R-LIM-73 of docs/spec.md on the page.
+// Holds R-LIM-73 and R-VERI-20 of docs/spec.md on the page.
 import { expect, test } from 'vitest'
 import { accountOf } from '@halting/analysis'
 import { dayBudget, standingRun } from '../../../analysis/test/support/standing-runs.ts'
-import { limitBars } from '../../src/page/session/ending-figures.ts'
+import { change, checkedRun, passing } from '../../../analysis/test/support/checked-runs.ts'
+import { lastChangeLines, limitBars } from '../../src/page/session/ending-figures.ts'
 
 type Shown = Parameters<typeof limitBars>[0]
 
@@ -17,4 +18,19 @@ test('the budget that ended a run has a bar beside its limits', async () => {
     value: '$19.80 of $20.00, resets at 2026-11-30 00:00',
     color: 'bad',
   })
+})
+
+test('whether the last change was checked is said in the words of why, and nothing where nothing changed', async () => {
+  // Of a run they take the account alone.
+  const lines = async (...works: Parameters<typeof checkedRun>[0]): Promise<readonly string[]> =>
+    lastChangeLines({ account: accountOf((await checkedRun(works)).records) } as Shown)
+  expect(await lines(change, 'Done.')).toEqual([
+    'Not checked: no check has passed since the last change (4 changed lines).',
+    'No check ran.',
+    'The model was not asked to verify it.',
+  ])
+  expect((await lines(change, passing, 'Done.'))[0]).toBe(
+    'Checked: a check passed after the last change (4 changed lines).',
+  )
+  expect(await lines('Hello.')).toEqual([])
 })

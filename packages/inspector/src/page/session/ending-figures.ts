@@ -10,6 +10,7 @@ import {
   money,
   moneyAtMost,
   sharedBudgetText,
+  verificationFacts,
   visible,
 } from '@halting/analysis/words'
 import type { RunView } from '@halting/analysis/view'
@@ -97,5 +98,10 @@ export function goalLines({ account: { goal } }: RunView): readonly string[] {
 }
 
 const mostGoals = 10
+
+/** Whether the last change of the run was checked, a sentence each; none where nothing changed, or where nobody looked at that. */
+export function lastChangeLines({ account: { verification } }: RunView): readonly string[] {
+  return verification === undefined ? [] : verificationFacts(verification).map(visible)
+}
 
 export const whyTitle = 'Output of halting why'

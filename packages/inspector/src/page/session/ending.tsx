@@ -4,13 +4,21 @@ import type { RunView } from '@halting/analysis/view'
 import { endingColor } from '../common/colors.ts'
 import type { PictureBar } from '../picture/bars.ts'
 import { PictureButtons } from '../picture/picture-buttons.tsx'
-import { exitCodeOf, goalLines, headline, limitBars, timeBars, totalsText, whyTitle } from './ending-figures.ts'
+import {
+  exitCodeOf,
+  goalLines,
+  headline,
+  lastChangeLines,
+  limitBars,
+  timeBars,
+  totalsText,
+  whyTitle,
+} from './ending-figures.ts'
 import { pictureOfEnding } from './ending-picture.ts'
 
 /** Why a run ended, and where everything went: the words of `halting why`, and its limits as bars. */
 export function Ending({ run }: { readonly run: RunView }): JSX.Element {
   const limits = limitBars(run)
-  const goals = goalLines(run)
   return (
     <section
       class="run-ending"
@@ -20,17 +28,8 @@ export function Ending({ run }: { readonly run: RunView }): JSX.Element {
     >
       <h2 id="ending-title">{headline(run)}</h2>
       <p class="numbers">{totalsText(run)}</p>
-      {goals.length === 0 ? null : (
-        <>
-          <h3>Goal</h3>
-          <ul class="run-goals">
-            {goals.map((text, index) => (
-              // Facts of what was recorded keep their places.
-              <li key={index}>{text}</li>
-            ))}
-          </ul>
-        </>
-      )}
+      <Facts title="Goal" facts={goalLines(run)} />
+      <Facts title="Last change" facts={lastChangeLines(run)} />
       <PictureButtons name="ending" pictureOf={() => pictureOfEnding(run)} />
       <div class="ending-bars">
         <div>
@@ -50,6 +49,21 @@ export function Ending({ run }: { readonly run: RunView }): JSX.Element {
       <h3>{whyTitle}</h3>
       <pre class="why">{visible(run.why)}</pre>
     </section>
+  )
+}
+
+function Facts({ title, facts }: { readonly title: string; readonly facts: readonly string[] }): JSX.Element | null {
+  if (facts.length === 0) return null
+  return (
+    <>
+      <h3>{title}</h3>
+      <ul class="run-goals">
+        {facts.map((text, index) => (
+          // Facts of what was recorded keep their places.
+          <li key={index}>{text}</li>
+        ))}
+      </ul>
+    </>
   )
 }
 
