@@ -177,6 +177,7 @@ test('report', async () => {
     'limits',
     'budgets',
     'goals',
+    'verification',
     'tried',
     'tools',
     'time',

@@ -109,13 +109,14 @@ function withoutInputs({ turns, ...rest }: Trajectory): Trajectory {
   // Field by field: of a great many turns, to take out one and copy the rest is several times slower.
   const shortTurn = (turn: PastTurn): PastTurn => {
     const { countsAsTurn, isTold, payments, calls, endMs, hash, isFreshAfter, agentTurns } = turn
-    const { tries, agentTries, checked } = turn
-    const goals = {
+    const { tries, agentTries, checked, isReminded } = turn
+    const more = {
+      ...(isReminded !== undefined && { isReminded }),
       ...(tries !== undefined && { tries }),
       ...(agentTries !== undefined && { agentTries }),
       ...(checked !== undefined && { checked }),
     }
-    return { countsAsTurn, isTold, payments, calls: calls.map(short), endMs, hash, isFreshAfter, agentTurns, ...goals }
+    return { countsAsTurn, isTold, payments, calls: calls.map(short), endMs, hash, isFreshAfter, agentTurns, ...more }
   }
   return { ...rest, turns: turns.map(shortTurn) }
 }

@@ -57,6 +57,8 @@ export interface WhatIf {
   readonly isAtTheLatest: boolean
   /** Its goals would have been checked once more there: where they held, it would have ended as completed. */
   readonly isCompletedIfMet?: true
+  /** The model had been asked to verify its last change, or would have been: the run ends as completed, with the answer before that. */
+  readonly keepsAnswer?: true
   /** From which turn on it is not known, and why; null for the others, and where the record ends. */
   readonly unknownFrom: {
     /** The first turn that is not known. */
@@ -119,14 +121,16 @@ export function answerOfStop(
   },
 ): WhatIf {
   const { reason, limit, used, max, mayStopAt } = stop
+  const keepsAnswer = isAnswerKept(trajectory, stop)
   const all = sumOf(trajectory.turns)
   const kept = keptBy(turns, stop)
   return {
     verdict: 'stops',
-    reason,
+    reason: keepsAnswer ? 'completed' : reason,
     by: { limit, used, max },
     isAtTheLatest: mayStopAt !== undefined,
     ...(isCheckedAt(trajectory, stop, options) && { isCompletedIfMet: true }),
+    ...(keepsAnswer && { keepsAnswer: true }),
     unknownFrom: null,
     toldAfterTurn,
     kept: spentBy(kept),
@@ -137,7 +141,9 @@ export function answerOfStop(
       worstNanos: all.worstNanos - kept.worstNanos,
       activeMs: Math.max(0, all.activeMs - kept.activeMs),
     }),
-    lost: lostAfter(trajectory, stop, options),
+    lost: keepsAnswer
+      ? { ...lostAfter(trajectory, stop, options), answer: false }
+      : lostAfter(trajectory, stop, options),
   }
 }
 
@@ -157,6 +163,14 @@ function isCheckedAt(
   return hasChanged
 }
 
+// Spec R-VERI-5.
+/** Whether it would have stopped while an answer stood that the model was asked to verify, or in place of that request. */
+function isAnswerKept({ turns }: Trajectory, { wholeTurns, cut }: Stop): boolean {
+  const turn = turns[wholeTurns]
+  if (turn?.verifies !== true) return false
+  return cut === undefined || !('atMs' in cut) || turn.calls.every(({ endMs }) => endMs > cut.atMs)
+}
+
 /** Plain JavaScript may give anything. */
 export function checkTrajectory(what: string, given: unknown): void {
   const fields = fieldsOf(given)
@@ -166,6 +180,8 @@ export function checkTrajectory(what: string, given: unknown): void {
 
 /** The run ended by a limit that would have been wider, or would not have been. */
 function isLoosened({ ending, limits }: Trajectory, given: OtherLimits): boolean {
+  // Which limit cut its verification short is not in its reason: any that is wider may have let it go on.
+  if (ending?.isCutAnswer === true) return isAnyWider(limits, given)
   const limit = ending === null ? null : ending.isOfRun === true ? 'maxRunUsd' : endings[ending.reason].limit
   if (ending === null || limit === null || ending.isShortOfLimit === true) return false
   if (limit === 'noProgress') return given.noProgress === false
@@ -173,6 +189,15 @@ function isLoosened({ ending, limits }: Trajectory, given: OtherLimits): boolean
   // What the run had changes nothing: then a hook, a guard or an abort ended it under this name.
   if (other === undefined || other === limits[limit]) return false
   return other === null || other > (ending.limit ?? limits[limit] ?? 0)
+}
+
+const countedLimits = ['maxBudgetUsd', 'maxRunUsd', 'maxToolCalls', 'maxTotalTokens', 'maxDurationMs'] as const
+
+function isAnyWider(limits: Trajectory['limits'], given: OtherLimits): boolean {
+  return countedLimits.some((name) => {
+    const [had, other] = [limits[name] ?? null, given[name]]
+    return had !== null && other !== undefined && (other === null || other > had)
+  })
 }
 
 /** Whether a run that a service ended would have waited for it with this limit. */

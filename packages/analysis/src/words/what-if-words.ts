@@ -7,7 +7,7 @@ import { counted, elapsed, many, money, moneyAtMost } from './figures.ts'
 
 /** What would have become of a run in which these models have no price. */
 export function verdictText(answer: WhatIf, unpriced: readonly string[]): string {
-  const { verdict, reason, by, standing, isAtTheLatest, isCompletedIfMet, toldAfterTurn, kept } = answer
+  const { verdict, reason, by, standing, isAtTheLatest, isCompletedIfMet, keepsAnswer, toldAfterTurn, kept } = answer
   const told =
     toldAfterTurn === null
       ? ''
@@ -21,7 +21,7 @@ export function verdictText(answer: WhatIf, unpriced: readonly string[]): string
       const place = isAtTheLatest ? `${inTurn(kept.turns)} at the latest` : placeOf(answer)
       return `Would have stopped ${place}: ${reason}${by === null ? '' : ` (${figures(by)})`}${
         isCompletedIfMet === true ? ', or completed if its goal held by then' : ''
-      }${standing === undefined ? '' : standingText(standing)}${told}.`
+      }${keepsAnswer === true ? ', with the answer before it was asked to verify it' : ''}${standing === undefined ? '' : standingText(standing)}${told}.`
     }
   }
 }

@@ -1,23 +1,29 @@
 import { isToolUse } from '../messages.ts'
-import { isOfPerson, type Transcript, type UserEntry } from '../transcript.ts'
+import { isOfPerson, type TranscriptEntry, type UserEntry } from '../transcript.ts'
+
+/** A transcript, or a list of its entries. */
+interface Entries {
+  readonly length: number
+  at(index: number): TranscriptEntry | undefined
+}
 
 // Spec R-VERI-4.
 /**
  * Where the entries end among which the answer is: before the question to verify it, while it stands; else the end of the transcript. It stands until the
  * model calls a tool, a person says something, or the model is sent back for another answer. `start`: entries before it are not read.
  */
-export function endOfAnswer(transcript: Transcript, start = 0): number {
+export function endOfAnswer(transcript: Entries, start = 0): number {
   const question = questionIn(transcript, start)
   return question !== undefined && standsBehind(transcript, question) ? question : transcript.length
 }
 
 /** Whether the model was asked to verify an answer, and that answer is still the one of the run. */
-export function answerStands(transcript: Transcript, start = 0): boolean {
+export function answerStands(transcript: Entries, start = 0): boolean {
   return endOfAnswer(transcript, start) < transcript.length
 }
 
 /** The first of the newest messages that leave the answer before them in force: those behind it ask the model to finish its reply. */
-function questionIn(transcript: Transcript, start: number): number | undefined {
+function questionIn(transcript: Entries, start: number): number | undefined {
   let question: number | undefined
   for (let index = transcript.length - 1; index >= start; index--) {
     const entry = transcript.at(index)
@@ -28,7 +34,7 @@ function questionIn(transcript: Transcript, start: number): number | undefined {
   return question
 }
 
-function standsBehind(transcript: Transcript, question: number): boolean {
+function standsBehind(transcript: Entries, question: number): boolean {
   let hasReplied = false
   let isHookHeard = false
   for (let index = question + 1; index < transcript.length; index++) {
