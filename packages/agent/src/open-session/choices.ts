@@ -83,6 +83,11 @@ export interface SessionChoices {
   readonly maxToolCalls?: number
   /** Whether the model is told what is left of a limit: by the settings when absent, which say true. */
   readonly limitReminders?: boolean
+  /**
+   * What follows where an answer is given after a change that no check has passed after. `ask`: the model is asked once to verify it. `tell`: the result
+   * says so. `off`: nobody looks at it. By the settings when absent, then by the frontend.
+   */
+  readonly verifyChanges?: 'ask' | 'tell' | 'off'
   /** Input and output tokens of a run. */
   readonly maxTokens?: number
   /** Milliseconds. */

@@ -30,6 +30,7 @@ import { type RunSettings, settingsOf } from './run-settings.ts'
 import { sessionOver } from './session-over.ts'
 import { standingOptions } from './standing.ts'
 import { followMode, type Toolbox } from './toolbox.ts'
+import { verificationOf, verifyChangesOf } from './verify-changes.ts'
 import { whose } from './whose.ts'
 import type { Written } from './written.ts'
 
@@ -94,7 +95,8 @@ class SessionOpening<Choices extends SessionChoices> {
     const isElsewhere = frontend.kept !== undefined
     const standing = isElsewhere ? {} : await standingOptions(run, models, { ...ports, sessionId: toolbox.sessionId })
     const query = await queryOptionsOf(run.choices, ports, toolbox, models, briefing, agents)
-    const options = { ...query, ...goals, ...standing }
+    const verification = verificationOf(verifyChangesOf(run.choices, run.settings, frontend.verifyDefault), toolbox)
+    const options = { ...query, ...goals, ...standing, ...(verification !== undefined && { verification }) }
     await frontend.ready?.()
     const file = await openJournalOf(chosen, ports, frontend.title)
     const journal = frontend.kept ?? file
@@ -272,6 +274,7 @@ class SessionOpening<Choices extends SessionChoices> {
       toolbox,
       journal: file,
       standingBudgets: options.standing?.names ?? [],
+      checks: async () => (await options.verification?.checks?.()) ?? [],
       commands: () => [
         ...(written.briefing?.prompts.commands ?? []).map(({ name, description, argumentHint }) => ({
           name,

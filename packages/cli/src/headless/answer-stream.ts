@@ -1,6 +1,8 @@
 import type { RunEvent } from '@halting/core'
+import { isToolUse } from '@halting/core/adapters'
 import { printable } from '../io/figures.ts'
 import type { Output } from '../io/output.ts'
+import { keepsAnswer } from './unchecked.ts'
 
 /** What the model writes, on the terminal as it comes. */
 export interface AnswerStream {
@@ -15,6 +17,9 @@ export const noStream: AnswerStream = { onEvent: () => undefined, has: () => fal
 export function streamAnswer(output: Output): AnswerStream {
   let written = ''
   let block = 0
+  /** The answer that stays that of the run unless the model calls a tool: what it writes meanwhile waits. */
+  let kept: string | undefined
+  let waiting: { readonly index: number; readonly text: string }[] = []
   const write = (index: number, text: string): void => {
     if (index !== block) output.endLine()
     block = index
@@ -22,14 +27,29 @@ export function streamAnswer(output: Output): AnswerStream {
     written += text
     if (shown !== '') output.out(shown)
   }
+  /** The model went on: what waited is a step, or the answer that comes after it is. */
+  const release = (): void => {
+    kept = undefined
+    for (const { index, text } of waiting) write(index, text)
+    waiting = []
+    output.endLine()
+  }
   return {
     onEvent(event) {
       switch (event.type) {
+        case 'message':
+          if (keepsAnswer(event)) kept ??= written
+          if (kept !== undefined && event.entry.kind === 'assistant' && event.entry.message.content.some(isToolUse))
+            release()
+          return
         case 'model_start':
-          ;[written, block] = ['', 0]
+          ;[written, block, waiting] = ['', 0, []]
           return
         case 'model_update':
-          if (event.update.type === 'text_delta') write(event.update.index, event.update.text)
+          if (event.update.type === 'text_delta') {
+            if (kept === undefined) write(event.update.index, event.update.text)
+            else waiting.push(event.update)
+          }
           // What comes next may be the long input of a call: the live line tells of it.
           if (event.update.type === 'block') output.endLine()
           return
@@ -39,6 +59,6 @@ export function streamAnswer(output: Output): AnswerStream {
         default:
       }
     },
-    has: (text) => text.trim() !== '' && text.trim() === written.trim(),
+    has: (text) => text.trim() !== '' && text.trim() === (kept ?? written).trim(),
   }
 }
