@@ -157,17 +157,17 @@ export const explored = [
   [
     'order: finish reason before follow-ups',
     ['all that settles a run'],
-    ['turn/after-answer.ts', '[finishReason, followUps,', '[followUps, finishReason,'],
+    ['turn/after-answer.ts', '  finishReason,\n  followUps,\n', '  followUps,\n  finishReason,\n'],
   ],
   [
     'order: follow-ups before the output schema',
     ['all that settles a run'],
-    ['turn/after-answer.ts', 'followUps, structuredOutput,', 'structuredOutput, followUps,'],
+    ['turn/after-answer.ts', '  followUps,\n  structuredOutput,\n', '  structuredOutput,\n  followUps,\n'],
   ],
   [
     'order: output schema before stop hooks',
     ['all that settles a run'],
-    ['turn/after-answer.ts', 'structuredOutput, stopHooks,', 'stopHooks, structuredOutput,'],
+    ['turn/after-answer.ts', '  structuredOutput,\n  stopHooks,\n', '  stopHooks,\n  structuredOutput,\n'],
   ],
   [
     'order: block before prevent',
@@ -181,7 +181,11 @@ export const explored = [
   [
     'order: stop hooks before the token target',
     ['stop hooks and a token target'],
-    ['turn/after-answer.ts', 'stopHooks, goalAtAnswer, tokenTarget]', 'tokenTarget, stopHooks, goalAtAnswer]'],
+    [
+      'turn/after-answer.ts',
+      '  stopHooks,\n  goalAtAnswer,\n  tokenTarget,\n',
+      '  tokenTarget,\n  stopHooks,\n  goalAtAnswer,\n',
+    ],
   ],
   [
     'order: abort before a thrown stop',

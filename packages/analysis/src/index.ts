@@ -72,3 +72,20 @@ export {
   callIdOf,
 } from './account/recorded-steps.ts'
 export type { GradedRun, RunGrade, RunUse } from './grades/graded-run.ts'
+export { gradeOf } from './grades/grade-of.ts'
+export { gradedRun, gradedRuns, type GradingSources, type RunToGrade } from './grades/graded-runs.ts'
+export { outcomesOf, type RunOutcome } from './grades/run-outcome.ts'
+export { calibrateLimits, type Calibration, type CalibrationOptions } from './calibration/calibrate-limits.ts'
+export { calibrateTrajectories, type GradedTrajectory } from './calibration/calibrate-trajectories.ts'
+export type {
+  CalibratedFigure,
+  CalibratedGroup,
+  CalibratedLimit,
+  LimitsByFigure,
+  LimitsTogether,
+  LostRuns,
+  RefusedLimit,
+  RunUnderLimits,
+  SavedUse,
+} from './calibration/calibrated-limit.ts'
+export type { ShareInterval } from './calibration/intervals.ts'

@@ -197,6 +197,7 @@ const takesWords: ReadonlySet<Command> = new Set<Command>([
   'cluster',
   'completion',
   'deny',
+  'grade',
   'inspect',
   'memory',
   'report',
@@ -313,6 +314,10 @@ async function runCommand(
     case 'doctor': {
       const { doctor } = await import('./doctor/doctor.ts')
       return doctor(flags, program)
+    }
+    case 'grade': {
+      const { grade } = await import('./grade/grade.ts')
+      return grade(flags, words, program)
     }
     case 'inspect': {
       const { inspect } = await import('./inspect/inspect.ts')

@@ -9,6 +9,7 @@ import { checkReplaced } from './replaced-messages.ts'
 import { checkStored, isNumber, isObject, isText, optional, orNull, type Check } from './stored.ts'
 import { isTranscript, isUsage } from './stored-transcript.ts'
 import { Transcript, type TranscriptEntry } from './transcript.ts'
+import { endOfAnswer } from './verification/kept-answer.ts'
 
 /** Figures of the run that goes on or has ended. */
 export type ExecutionFigures = {
@@ -200,10 +201,12 @@ export class AgentState {
     return (this.#messages ??= Object.freeze([...this.transcript.messages()]))
   }
 
-  /** Text of the last assistant message; where it has none, the newest text since the last prompt. */
+  /** Text of the last assistant message; where it has none, the newest text since the last prompt. An answer that was only asked to be verified stays it. */
   lastAnswer(): string {
-    const text = textOf(this.transcript.lastReply()?.content ?? '')
-    return text.trim() === '' ? this.transcript.lastText(this.transcript.promptOf(this.transcript.length)) : text
+    const { transcript } = this
+    const end = endOfAnswer(transcript)
+    const text = textOf(transcript.lastReply(0, end)?.content ?? '')
+    return text.trim() === '' ? transcript.lastText(transcript.promptOf(transcript.length), end) : text
   }
 
   /** A copy with this signal added. */

@@ -96,8 +96,8 @@ const count = (counts: LapCounts, transition: IterationReason): number => counts
 
 /** Turns that were begun and count against `maxTurns`. The first is not a lap. */
 export function turnsBegun({ inRun }: SpentIterations): number {
-  const byGoals = count(inRun, 'goal_unmet') + count(inRun, 'unverified_change')
-  return 1 + count(inRun, 'next_turn') + count(inRun, 'user_input') + byGoals
+  const bySentBack = count(inRun, 'goal_unmet') + count(inRun, 'unverified_change')
+  return 1 + count(inRun, 'next_turn') + count(inRun, 'user_input') + bySentBack
 }
 
 /** Tries that are left of the goals that are in force; below 0 where the limit was lowered since. */

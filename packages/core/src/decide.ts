@@ -70,9 +70,10 @@ function endOrGoOn(
   draft: Draft,
   asked: ReadonlySet<RaisableLimit>,
 ): Eventually<FinishedRun | undefined> {
-  return after(takeFirstOpen(run, nudgeRoutes(run, draft)), (nudged) => {
+  const answered = answerBeforeVerifying(run, draft)
+  return after(takeFirstOpen(run, nudgeRoutes(run, answered)), (nudged) => {
     if (nudged === 'taken') return undefined
-    return after(goalAtEnding(run, answerBeforeVerifying(run, draft)), (ending) =>
+    return after(goalAtEnding(run, answered), (ending) =>
       after(pauseAtLimit(run, ending, asked), (pause) => {
         if (pause === undefined) return endUnlessOverridden(run, ending)
         if (pause.outcome === 'ends') return endUnlessOverridden(run, pause.draft)

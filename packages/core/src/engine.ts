@@ -388,7 +388,7 @@ export class QueryEngine<Output = unknown> {
     const { promptId } = what
     const start = startRun({
       ...asked(what),
-      ...this.#goalsOfLast,
+      ...this.#progressOfLast,
       ...(prompt !== undefined && { prompt }),
       transcript: this.#transcript,
       sessionId: this.sessionId,
@@ -419,10 +419,13 @@ export class QueryEngine<Output = unknown> {
     return this.#last?.state.spent ?? this.#options.session?.ended.at(-1)?.spent
   }
 
-  /** Of a run that ended to ask for approval its goals are in force in the one that was answered. */
-  get #goalsOfLast(): Pick<StartOptions, 'goals'> {
-    const spent = this.#spentOfLast
-    return spent?.goal === undefined ? {} : { goals: { goal: spent.goal, changes: spent.changes } }
+  /** Of a run that ended to ask for approval its goals are in force in the one that was answered, and what it changed is checked or not as before. */
+  get #progressOfLast(): Pick<StartOptions, 'goals' | 'verification'> {
+    const { goal, changes, verification } = this.#spentOfLast ?? {}
+    return {
+      ...(goal !== undefined && { goals: { goal, changes } }),
+      ...(verification !== undefined && { verification }),
+    }
   }
 
   /** What a person changed between two prompts is not asked back of the agent. */

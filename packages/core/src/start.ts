@@ -75,6 +75,8 @@ export interface StartOptions {
   readonly continues?: string
   /** How far a run had come with its goals that ended to ask for approval: they are in force after it, with their tries. */
   readonly goals?: Pick<RunProgress, 'goal' | 'changes'>
+  /** How far a run had checked what it changed that ended to ask for approval: the one that makes the calls goes on from there. */
+  readonly verification?: RunProgress['verification']
 }
 
 /**
@@ -104,7 +106,7 @@ export function startRun(options: StartOptions = {}): RunState {
       options.compact === undefined ? null : { instructions: plainTextOf(options.compact.instructions ?? '') },
     closing: options.lastAnswer === true ? lastAnswerEnding : null,
     settings,
-    ...(options.approvals !== undefined && goalsOn(options.goals)),
+    ...(options.approvals !== undefined && { ...goalsOn(options.goals), ...verificationOn(options.verification) }),
   }
   let state = startState(run, transcript, spent)
   if (options.approvals !== undefined && options.prompt !== undefined) {
@@ -231,6 +233,10 @@ function goalGoneOnWith(goal: GoalProgress): GoalProgress {
 function goalsOn({ goal, changes }: NonNullable<StartOptions['goals']> = {}): Pick<RunProgress, 'goal' | 'changes'> {
   if (goal === undefined) return {}
   return { goal: { ...goalGoneOnWith(goal), tries: 0 }, changes }
+}
+
+function verificationOn(verification: StartOptions['verification']): Pick<RunProgress, 'verification'> {
+  return verification === undefined ? {} : { verification }
 }
 
 /** The first turn of a run is no lap. Here it comes after others, and is paid for as they are; a turn that was begun and never asked is made up for. */

@@ -22,6 +22,15 @@ export {
 } from './sessions/session-folder.ts'
 export { forgetAnswers, hasAnswers, noteAnswer, readAnswers, type Answers } from './sessions/answers.ts'
 export {
+  forgetGrades,
+  gradesFile,
+  noteGrade,
+  readGrades,
+  type NewGrade,
+  type StoredGrade,
+  type StoredGrades,
+} from './sessions/grades.ts'
+export {
   createResultFiles,
   type ResultFiles,
   type ResultFilesLimits,

@@ -164,7 +164,7 @@ export function accountOf(records: readonly StepRecord[]): Account {
   const waited = serviceWaitFigures(records, inForce)
   const paused = limitPauseFigures(records)
   const goal = goalFigures(records, spent, inForce.maxGoalTries ?? null, ended?.terminal)
-  const verification = verificationFigures(spent, ended?.terminal)
+  const verification = verificationFigures(spent, records, ended?.terminal)
   const searched = requests.reduce((sum, request) => sum + searchesOf(request), 0)
   const toFigures = (step: RecordedStep): StepFigures => stepFigures(step, requests, calls)
   return {

@@ -1,5 +1,6 @@
-import type { RunResult, Verified } from '@halting/core'
+import type { RunResult, TranscriptEntry, Verified } from '@halting/core'
 import type { RunProgress } from '@halting/core/adapters'
+import { answerStands, type StepRecord } from '@halting/core/steps'
 
 // Spec R-VERI-20.
 /** What a run that has ended changed in files, and whether that was checked. JSON. */
@@ -22,18 +23,27 @@ export interface VerificationFigures {
 
 /** Undefined for a run that did not end, and for one in which nobody looked at that. */
 export function verificationFigures(
-  { verification, toolResults }: Pick<RunProgress, 'verification' | 'toolResults'>,
+  { verification }: Pick<RunProgress, 'verification'>,
+  records: readonly StepRecord[],
   terminal: Pick<RunResult, 'verified'> | undefined,
 ): VerificationFigures | undefined {
   if (terminal?.verified === undefined) return undefined
-  const { unchecked = 0, changed = 0, check = null, hasPassed = false, askedAt } = verification ?? {}
+  const { unchecked = 0, changed = 0, check = null, hasPassed = false, asked = false } = verification ?? {}
   return {
     verified: terminal.verified,
     changedLines: changed,
     uncheckedLines: unchecked,
     lastCheck: check,
     hasPassed,
-    wasAsked: askedAt !== undefined,
-    keptAnswer: askedAt === toolResults,
+    wasAsked: asked,
+    keptAnswer: asked && answerStands(entriesOf(records)),
   }
+}
+
+/** What the run itself added to its conversation. */
+function entriesOf(records: readonly StepRecord[]): readonly TranscriptEntry[] {
+  return records.flatMap((record) => {
+    if (record.type === 'lap' && record.lap.scope === '') return record.lap.added
+    return record.type === 'end' && record.scope === '' ? record.added : []
+  })
 }

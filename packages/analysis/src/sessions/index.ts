@@ -4,6 +4,7 @@ export {
   type AnySession,
   type PricesFor,
   readAnySession,
+  pastSessionOf,
   pastTrajectory,
   readPastSession,
   type PastSession,

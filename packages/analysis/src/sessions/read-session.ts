@@ -7,6 +7,7 @@ import type { Prices } from '@halting/core'
 import { noUsage } from '@halting/core/adapters'
 import { freeModels } from '../account/free-models.ts'
 import { isCopiedRun } from '../account/copied-run.ts'
+import { foreignOutcomes, outcomesOf, type RunOutcome } from '../grades/run-outcome.ts'
 import { recordsOfForeign } from '../foreign/foreign-run.ts'
 import { beginningOf, type StepRecord } from '@halting/core/steps'
 import type { RunClock } from '../what-if/request-log.ts'
@@ -93,8 +94,12 @@ export async function unpricedIn(
 export interface PastSession {
   /** Id of the session. */
   readonly sessionId: string
+  /** Where it worked; '' where that is not known. */
+  readonly cwd: string
   /** Its runs, in order. */
   readonly runs: readonly PastTrajectory[]
+  /** How each of them came out, as far as it is on record. */
+  readonly outcomes: readonly RunOutcome[]
   /** What is known of one that another program recorded. */
   readonly foreign?: ForeignSession
 }
@@ -132,20 +137,37 @@ export function pastTrajectory(
   }
 }
 
+/** This of a session that was read. */
+export function pastSessionOf({ sessionId, cwd, runs, began, unpriced }: AnySession): PastSession {
+  return {
+    sessionId,
+    cwd,
+    runs: runs.map((records, index) => pastTrajectory(records, unpriced[index], { began: began[index] ?? null })),
+    outcomes: outcomesOf(runs),
+  }
+}
+
 /** Reads this of one, whoever recorded it. Of copied lines those that are read together give one. @throws HaltingError for a file that cannot be read. */
 export async function readPastSession(path: string, prices: PricesFor, together: ReadTogether): Promise<PastSession> {
   const kind = await kindOfSession(path)
   if (kind === undefined || kind === 'halting') {
-    const { sessionId, runs, began, clocks } = await readJournal(path, { intents: 'open' })
+    const { sessionId, cwd, runs, began, clocks } = await readJournal(path, { intents: 'open' })
     const unpriced = await unpricedIn(runs, prices)
     const told = runs.map((records) => withCopyTold(records, path, together))
     const timesOf = (run: number) => ({ began: began[run] ?? null, clock: clocks[run] ?? [] })
-    return { sessionId, runs: told.map((records, index) => pastTrajectory(records, unpriced[index], timesOf(index))) }
+    return {
+      sessionId,
+      cwd,
+      runs: told.map((records, index) => pastTrajectory(records, unpriced[index], timesOf(index))),
+      outcomes: outcomesOf(runs),
+    }
   }
   const { runs, ...foreign } = await readForeignSession(path, 'all', together)
   const known = await prices()
   return {
     sessionId: foreign.sessionId,
+    cwd: foreign.cwd ?? '',
+    outcomes: foreignOutcomes(runs),
     runs: runs.map((run) => ({
       ...trajectoryOfForeign(run, known),
       isCopy: run.run.isCopy === true,

@@ -2,7 +2,7 @@
 export { changeLines, type ChangeLines } from './change-lines.ts'
 export type { InspectedSession } from './inspected-session.ts'
 export { transcriptParts } from './parts.ts'
-export { rowOf, unreadRow } from './row.ts'
+export { firstPrompt, rowOf, unreadRow } from './row.ts'
 export {
   plainText,
   sessionTranscript,

@@ -103,7 +103,7 @@ function stopAt({ fit, paid }: End, { lap, place, payment }: Asked): Stop {
  * The run's own request whose reply has calls: the loop looks at what is spent before it acts on it. A reply that is not whole is recovered from first,
  * and has none. Of the last one this is told as the same: a limit of all that a run used is no tighter one.
  */
-function isAnswered({ lap, place, payment }: Asked, { turns }: Trajectory): boolean {
+export function isAnswered({ lap, place, payment }: Asked, { turns }: Trajectory): boolean {
   const turn = turns[lap]
   if (turn === undefined || payment.of !== 'run' || payment.isAtWorst || payment.bounds === null) return false
   const isLast = turn.payments.findLastIndex(({ of }) => of === 'run') === place
@@ -227,7 +227,7 @@ export function cutPayment({ tokens, nanos, outputTokens, isAtWorst, bounds }: C
 }
 
 /** What is left as requests begin and are over. What the record does not say is not a number. */
-class Budget {
+export class Budget {
   readonly #amountOf: (of: Amount) => number
   #unspent: number
   #open: readonly PastPayment[] = []
@@ -270,13 +270,13 @@ class Budget {
 }
 
 /** In the order in which they began. */
-function askedIn({ turns }: Trajectory): readonly Asked[] {
+export function askedIn({ turns }: Trajectory): readonly Asked[] {
   return turns
     .flatMap(({ payments }, lap) => payments.map((payment, place): Asked => ({ lap, place, payment })))
     .toSorted((a, b) => a.payment.beganMs - b.payment.beganMs)
 }
 
-function nextOwn(asked: readonly Asked[], index: number): PastPayment | undefined {
+export function nextOwn(asked: readonly Asked[], index: number): PastPayment | undefined {
   for (let next = index + 1; next < asked.length; next++) {
     const payment = asked[next]?.payment
     if (payment?.of === 'run') return payment

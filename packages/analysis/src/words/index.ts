@@ -1,7 +1,20 @@
 // `@halting/analysis/words`: figures and texts of sessions in words, the same in the terminal, in exports and on the page.
 export { minuteText, sharedBudgetText, waitText } from './budget-words.ts'
+export {
+  calibratedLimitNames,
+  figureText,
+  guessWarning,
+  intervalText,
+  limitValue,
+  lostText,
+  noLimitText,
+  shareText,
+  solvedText,
+  toExpectText,
+} from './calibration-words.ts'
 export { counted, elapsed, many, money, limitLabels, moneyAtMost } from './figures.ts'
 export { checkTail, checkText, goalFacts, goalName, goalVerdict, roundDetails, roundText } from './goal-words.ts'
+export { gradeText } from './grade-words.ts'
 export { inputSummary } from './input-summary.ts'
 export { jsonText } from './json-text.ts'
 export { replySources } from './reply-sources.ts'

@@ -80,7 +80,8 @@ export function pastSession(
   unpriced: readonly string[] = [],
 ): PastSession {
   const clock = began === null ? [] : [[0, began] as const]
-  return { sessionId, runs: [{ trajectory: pastRun(asked), unpriced, isCopy: false, clock }] }
+  const runs = [{ trajectory: pastRun(asked), unpriced, isCopy: false, clock }]
+  return { sessionId, cwd: '', runs, outcomes: [] }
 }
 
 export function manyPast(sessions: readonly PastSession[]): ManySessions<PastSession> {

@@ -211,6 +211,8 @@ describe('of one run a standing budget makes what a budget of its own makes', ()
     const trajectory = trajectoryOf(records)
     const session = {
       sessionId: 'one',
+      cwd: '',
+      outcomes: [],
       runs: [{ trajectory, unpriced: [], isCopy: false, clock: [[0, at(20, 8)] as const] }],
     }
     for (let time = 0; time < 4; time++) {
@@ -232,7 +234,12 @@ describe('of runs that follow each other a standing budget makes what it makes o
     for (const options of worlds) whole.push(await liveRun(options()))
     const sessions = whole.map(({ records }, index) => {
       const run = { trajectory: trajectoryOf(records), unpriced: [], isCopy: false }
-      return { sessionId: `${index}`, runs: [{ ...run, clock: [[0, at(20, 8 + index)] as const] }] }
+      return {
+        sessionId: `${index}`,
+        cwd: '',
+        outcomes: [],
+        runs: [{ ...run, clock: [[0, at(20, 8 + index)] as const] }],
+      }
     })
     const draw = drawsOf(seed + 7_000)
     const all = whole.reduce((sum, { terminal }) => sum + terminal.costUsd, 0)
@@ -286,8 +293,11 @@ test('a run that a standing budget ended is the same under other limits of its o
   expect(whatIf(trajectory, { maxBudgetUsd: 1e6, maxRunUsd: 1e6 })).toMatchObject({ verdict: 'same' })
   expect(whatIf(trajectory, { maxTurns: 2 })).toMatchObject({ verdict: 'stops', reason: 'max_turns' })
   const run = { trajectory, unpriced: [], isCopy: false, clock: [[0, at(20, 8)] as const] }
-  const { answers } = await asked([{ sessionId: 'one', runs: [run] }], { per: 'day', usd: 1e6 })
+  const { answers } = await asked([{ sessionId: 'one', cwd: '', runs: [run], outcomes: [] }], { per: 'day', usd: 1e6 })
   expect(answers[0]?.answer).toMatchObject({ verdict: 'unknown', reason: null, unknownFrom: null })
-  const { answers: smaller } = await asked([{ sessionId: 'one', runs: [run] }], { per: 'day', usd: 120 })
+  const { answers: smaller } = await asked([{ sessionId: 'one', cwd: '', runs: [run], outcomes: [] }], {
+    per: 'day',
+    usd: 120,
+  })
   expect(smaller[0]?.answer).toMatchObject({ verdict: 'stops', standing: { budget: '$120 a day' } })
 })

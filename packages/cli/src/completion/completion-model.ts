@@ -47,6 +47,7 @@ const operands: Readonly<Record<string, Candidates>> = {
   approve: { kind: 'sessions' },
   completion: wordsOf(['bash', 'zsh', 'fish']),
   deny: { kind: 'sessions' },
+  grade: { kind: 'sessions or files' },
   help: wordsOf([...commandNames, 'flags']),
   'help flags': wordsOf(flagTopics),
   inspect: { kind: 'sessions or files' },

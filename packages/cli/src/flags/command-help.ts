@@ -136,6 +136,13 @@ export const commandHelp: { readonly [name in Command]: CommandHelp } = {
     flags: ['sessionStore'],
     topics: ofWorkers,
   },
+  grade: {
+    summary: 'Say whether a run was good or bad',
+    usage: ['grade [SESSION] [good|bad|none] [--run N]'],
+    about:
+      'Stores whether the newest run of a session did what it was to do (none removes that). Without a grade, shows how each run came out, and who says so. Limits are calibrated on good runs (halting what-if --suggest --may-lose). Also takes sessions of Claude Code and Codex.',
+    examples: ['halting grade good', 'halting grade 3f2a8c1e bad --run 2'],
+  },
   help: {
     summary: 'Show help of a command or of all flags',
     usage: ['help [COMMAND]', 'help flags [TOPIC]'],

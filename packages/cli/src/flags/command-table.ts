@@ -17,6 +17,7 @@ const rows = {
   demo: { takes: 'own flags' },
   deny: { takes: 'own flags' },
   doctor: { takes: 'flags of runs' },
+  grade: { takes: 'own flags', readsRecords: true },
   help: { takes: 'own flags' },
   init: { takes: 'own flags' },
   inspect: { takes: 'own flags', readsRecords: true },

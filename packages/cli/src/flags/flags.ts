@@ -131,6 +131,8 @@ export interface Flags extends Omit<SessionChoices, 'limitReminders'> {
   readonly budgetPerDay?: readonly string[]
   readonly budgetPerMonth?: readonly string[]
   readonly suggest?: boolean
+  /** Which run of a session, from 1. */
+  readonly run?: number
   readonly claudeCode?: boolean
   readonly codex?: boolean
   readonly since?: NamedMoment

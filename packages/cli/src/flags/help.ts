@@ -57,9 +57,9 @@ const tasks: readonly (readonly [
     [
       [['sessions']],
       [['why']],
+      [['grade']],
       [['replay']],
-      [['undo']],
-      [['rewind']],
+      [['undo', 'rewind'], 'Revert file changes; rewind a session'],
       [['approve', 'deny'], 'Approve or deny a pending tool call'],
     ],
   ],

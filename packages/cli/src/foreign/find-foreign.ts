@@ -15,9 +15,14 @@ import type { Program } from '../program.ts'
 import { whose } from '@halting/agent/session-settings'
 import { UsageError } from '../usage-error.ts'
 
-/** The session of another program with this id, or the only one whose id begins so. @throws UsageError for several. */
-export async function foreignNamed(id: string, program: Program): Promise<ForeignFile | undefined> {
-  const found = await findForeign(id, whose(program))
+/** The session of another program, or of this one of them, with this id, or the only one whose id begins so. @throws UsageError for several. */
+export async function foreignNamed(
+  id: string,
+  program: Program,
+  only?: ForeignFile['program'],
+): Promise<ForeignFile | undefined> {
+  const all = await findForeign(id, whose(program))
+  const found = all.filter((file) => only === undefined || file.program === only)
   const [first] = found
   if (found.length < 2) return first
   const ids = found.slice(0, 5).map(({ sessionId }) => sessionId)

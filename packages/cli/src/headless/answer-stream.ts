@@ -1,8 +1,7 @@
 import type { RunEvent } from '@halting/core'
-import { isToolUse } from '@halting/core/adapters'
 import { printable } from '../io/figures.ts'
 import type { Output } from '../io/output.ts'
-import { keepsAnswer } from './unchecked.ts'
+import { KeptAnswer } from './kept-answer.ts'
 
 /** What the model writes, on the terminal as it comes. */
 export interface AnswerStream {
@@ -17,7 +16,8 @@ export const noStream: AnswerStream = { onEvent: () => undefined, has: () => fal
 export function streamAnswer(output: Output): AnswerStream {
   let written = ''
   let block = 0
-  /** The answer that stays that of the run unless the model calls a tool: what it writes meanwhile waits. */
+  const answer = new KeptAnswer()
+  /** The answer that stays that of the run while it stands: what the model writes meanwhile waits. */
   let kept: string | undefined
   let waiting: { readonly index: number; readonly text: string }[] = []
   const write = (index: number, text: string): void => {
@@ -36,12 +36,10 @@ export function streamAnswer(output: Output): AnswerStream {
   }
   return {
     onEvent(event) {
+      const change = answer.onEvent(event)
+      if (change === 'begins') kept = written
+      if (change === 'ends') release()
       switch (event.type) {
-        case 'message':
-          if (keepsAnswer(event)) kept ??= written
-          if (kept !== undefined && event.entry.kind === 'assistant' && event.entry.message.content.some(isToolUse))
-            release()
-          return
         case 'model_start':
           ;[written, block, waiting] = ['', 0, []]
           return

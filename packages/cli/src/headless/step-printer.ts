@@ -7,7 +7,6 @@ import type { Style } from '../io/style.ts'
 import { pauseNote } from './pause-note.ts'
 import { roomNews } from './room.ts'
 import { TextSteps, type ToldTexts } from './text-steps.ts'
-import { keepsAnswer } from './unchecked.ts'
 import { inputSummary } from '@halting/analysis/words'
 import { lastLinesOfFailed, resultSummary } from './summaries.ts'
 
@@ -99,7 +98,7 @@ export function createStepPrinter(
     for (const text of [...newsLines(event, width(), style), ...waitLines(event, width(), style)]) line(text)
     // The answer goes back: it is a step, and stands before what comes of it.
     if (event.type === 'goal_end' && parent === null && !event.met && event.tries < event.maxTries) said.release()
-    if (parent === null && keepsAnswer(event)) said.keep()
+    if (parent === null) said.onEvent(event)
     if (event.type === 'tool_update') tellWait(event.callId, event.name, event.data, parent)
     if (event.type === 'tool_end') durations.set(keyOf(parent, event.callId), event.durationMs)
   }

@@ -1,3 +1,6 @@
+import type { RunEvent } from '@halting/core'
+import { KeptAnswer } from './kept-answer.ts'
+
 /**
  * Texts of the model that are told: all, those that are not the answer (which somebody else prints), or none (they were
  * told as they came).
@@ -10,7 +13,8 @@ export class TextSteps {
   readonly #texts: ToldTexts
   /** A text that may be the answer. */
   #held = ''
-  /** The answer that stays that of the run unless the model calls a tool; undefined for none. */
+  readonly #answer = new KeptAnswer()
+  /** The answer that is kept; undefined where none is. */
   #kept: string | undefined
 
   constructor(line: (text: string) => void, texts: ToldTexts) {
@@ -31,25 +35,33 @@ export class TextSteps {
     this.#held = ''
   }
 
-  // Spec R-VERI-22.
-  /** The model is asked to verify its last change: the answer before that stays, unless it calls a tool. */
-  keep(): void {
-    if (this.#kept !== undefined) return
-    this.#kept = this.#held
-    this.#held = ''
+  /** The model calls a tool: what it told is a step. */
+  goOn(): void {
+    this.#letGo()
+    this.release()
   }
 
-  /** The model calls a tool: what it told is a step, and so is an answer that was kept. */
-  goOn(): void {
-    // It was told as it came.
-    if (this.#kept !== undefined && this.#texts === 'none') this.#held = ''
-    if (this.#texts === 'steps' && this.#kept !== undefined && this.#kept !== '') this.#line(this.#kept)
-    this.#kept = undefined
-    this.release()
+  // Spec R-VERI-22.
+  /** Hears where an answer is kept: it stays that of the run unless the model goes on from there, which makes a step of it. */
+  onEvent(event: RunEvent): void {
+    const change = this.#answer.onEvent(event)
+    if (change === 'begins') {
+      this.#kept = this.#held
+      this.#held = ''
+    }
+    if (change === 'ends') this.#letGo()
   }
 
   /** The run has its answer: behind one that was kept, what the model said is a step. */
   end(): void {
     if (this.#kept !== undefined) this.release()
+  }
+
+  #letGo(): void {
+    if (this.#kept === undefined) return
+    if (this.#texts === 'steps' && this.#kept !== '') this.#line(this.#kept)
+    // What came since was told as it came.
+    if (this.#texts === 'none') this.#held = ''
+    this.#kept = undefined
   }
 }

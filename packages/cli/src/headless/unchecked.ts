@@ -1,4 +1,4 @@
-import type { RunEvent, RunResult } from '@halting/core'
+import type { RunResult } from '@halting/core'
 import { uncheckedSentence } from '../frontends/unchecked-text.ts'
 import { oneLine } from '../io/figures.ts'
 
@@ -11,9 +11,4 @@ export function uncheckedLine(terminal: RunResult, changes: string, check?: stri
   const what = changes === '' ? 'files changed' : changes
   const how = check === undefined ? '' : ` Check with: ${oneLine(check, 200)}`
   return `! Not checked: ${what}, and no check has passed since.${how}`
-}
-
-/** Whether the model is asked to verify its last change, or to finish what it says of that: the answer before stays that of the run, unless it calls a tool. */
-export function keepsAnswer(event: RunEvent): boolean {
-  return event.type === 'message' && event.entry.kind === 'user' && event.entry.keepsAnswer === true
 }

@@ -14,7 +14,7 @@ import { type Flags, wantsJson } from '../flags/flags.ts'
 import { styleFor } from '../io/style.ts'
 import { foreignFolders } from '../foreign/find-foreign.ts'
 import { recordedText, skippedText, unpricedText } from '@halting/analysis/foreign'
-import { pastTrajectory, readPastSession, type PastSession, type ManySessions } from '@halting/analysis/sessions'
+import { pastSessionOf, readPastSession, type PastSession, type ManySessions } from '@halting/analysis/sessions'
 import { filesEverywhere } from '../foreign/files-everywhere.ts'
 import { manySessions } from '../foreign/many-sessions.ts'
 import type { Program } from '../program.ts'
@@ -91,10 +91,7 @@ function sourceOf(flags: Flags, words: readonly string[], program: Program): Pro
   return manySessions(flags, words, program, {
     files: () => filesOf(flags, words, program),
     ofFile: readPastSession,
-    ofCluster: ({ sessionId, runs, began, unpriced }) => ({
-      sessionId,
-      runs: runs.map((records, index) => pastTrajectory(records, unpriced[index], { began: began[index] ?? null })),
-    }),
+    ofCluster: pastSessionOf,
   })
 }
 

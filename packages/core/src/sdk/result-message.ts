@@ -5,6 +5,7 @@ import type { OutputSchema } from '../output-schema.ts'
 import type { RunState } from '../state.ts'
 import type { EndingReason } from '../endings/ending.ts'
 import { endings } from '../endings/table.ts'
+import { endOfAnswer } from '../verification/kept-answer.ts'
 import type { ModelFigures, RunResult } from '../endings/terminal.ts'
 import type { SdkModelUsage, SdkPermissionDenial, SdkResult, SdkStop } from './sdk-messages.ts'
 
@@ -147,22 +148,9 @@ function isEnding(reason: string): reason is EndingReason {
 /** Where the texts of a run are. */
 type RunTexts = Pick<RunState, 'transcript' | 'startLength'>
 
-/** The text of the run's last reply; '' when it has none. */
-export function lastReplyText(texts: RunTexts): string {
-  const { transcript, startLength } = texts
-  return textOf(transcript.lastReply(startLength, endOfAnswer(texts))?.content ?? '')
-}
-
-// Spec R-VERI-4.
-/** Where the entries end among which the answer is: before a question that leaves the answer before it in force, while no tool was called behind it. */
-function endOfAnswer({ transcript, startLength }: RunTexts): number {
-  for (let index = transcript.length - 1; index >= startLength; index--) {
-    const entry = transcript.at(index)
-    if (entry?.kind === 'user' && entry.keepsAnswer === true) return index
-    const isToolCall = entry?.kind === 'assistant' && entry.message.content.some(isToolUse)
-    if (isToolCall || (entry?.kind === 'user' && entry.origin !== 'loop')) break
-  }
-  return transcript.length
+/** The text of the run's last reply, or of the answer that stands; '' when it has none. */
+export function lastReplyText({ transcript, startLength }: RunTexts): string {
+  return textOf(transcript.lastReply(startLength, endOfAnswer(transcript, startLength))?.content ?? '')
 }
 
 // Spec R-GOAL-22.
@@ -173,7 +161,9 @@ function endOfAnswer({ transcript, startLength }: RunTexts): number {
 export function lastAnswer(texts: RunTexts): string {
   const { transcript, startLength } = texts
   const last = lastReplyText(texts)
-  return last.trim() === '' ? transcript.lastText(transcript.promptOf(startLength), endOfAnswer(texts)) : last
+  return last.trim() === ''
+    ? transcript.lastText(transcript.promptOf(startLength), endOfAnswer(transcript, startLength))
+    : last
 }
 
 /** Adds what was denied, in subagents too. */

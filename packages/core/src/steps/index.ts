@@ -71,3 +71,4 @@ export {
   turnHash,
   type Cycle as RepeatedCycle,
 } from '../guards/recent-turns.ts'
+export { answerStands } from '../verification/kept-answer.ts'

@@ -83,7 +83,7 @@ const isVerificationProgress: Check = isObject({
   changed: isAmount,
   check: orNull(isText),
   hasPassed: isBoolean,
-  askedAt: optional(isAmount),
+  asked: optional(isBoolean),
 })
 
 const isVerified: Check = (value, path) => (value === 'nothing changed' ? undefined : isBoolean(value, path))

@@ -25,7 +25,7 @@ import { draftOf, ends, goesOn, onward, type Draft, type Outcome, type Route } f
 import type { Run } from './run.ts'
 import { stepWithQuestions } from './step-with-questions.ts'
 import { waitForTasks } from './tasks.ts'
-import { verifyAtAnswer } from './verify.ts'
+import { isAnswerKept, verifyAtAnswer } from './verify.ts'
 import { invalidOutput, stopHookFeedback } from './turn-texts.ts'
 import {
   answered,
@@ -46,14 +46,17 @@ const atAnswer: readonly Stage[] = [
   structuredOutput,
   stopHooks,
   goalAtAnswer,
-  verification,
   tokenTarget,
+  verification,
 ]
+
+/** Of a reply to the question whether the last change is verified, while the answer before it stands: that one has passed all of the others. */
+const behindAnswer: readonly Stage[] = [finishReason, followUps]
 
 /** After an answer without tool calls: the model is asked again for one of these reasons, or the run ends as `completed`. */
 export function afterAnswer(run: Run, message: AssistantMessage): Eventually<Outcome> {
   return after(
-    firstOf(atAnswer, (stage) => stage(run, message)),
+    firstOf(isAnswerKept(run) ? behindAnswer : atAnswer, (stage) => stage(run, message)),
     (outcome) => outcome ?? ends(answeredDraft(run)),
   )
 }

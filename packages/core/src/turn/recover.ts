@@ -25,6 +25,7 @@ import { draftOf, ends, goesOn, onward, type Outcome, type Route } from './outco
 import { canEscalate } from './request/current-model.ts'
 import type { Run } from './run.ts'
 import { connectionLost, outputLimitReached, rejectedImageRemoved } from './turn-texts.ts'
+import { askToFinishReply } from './verify.ts'
 import {
   cutRepeatedly,
   pausedTooOften,
@@ -163,7 +164,7 @@ export function recoverCut(run: Run, reply: Answer): Outcome {
     transition: 'max_output_tokens_recovery',
     take(from) {
       appendReply(from, reply)
-      from.appendUser(outputLimitReached, 'loop')
+      askToFinishReply(from, outputLimitReached)
       return 'taken'
     },
   }
@@ -191,7 +192,7 @@ const resumeBroken: Route = {
   transition: 'max_output_tokens_recovery',
   take(run) {
     if (run.spent.resumedBrokenReply) return 'declined'
-    run.appendUser(connectionLost, 'loop')
+    askToFinishReply(run, connectionLost)
     run.update({ resumedBrokenReply: true })
     return 'taken'
   },

@@ -1,22 +1,32 @@
+import { lapsLeft } from '../allowance.ts'
+import type { AbortCause } from '../cancel/abort.ts'
 import { endings } from '../endings/table.ts'
 import { answeredUnverified } from '../endings/ending-texts.ts'
 import { StopSignal } from '../endings/signal.ts'
 import { after, type Eventually } from '../eventually.ts'
-import { fewestUncheckedLines } from '../verification/verification.ts'
-import { verifiedOf, type Verified, type VerificationProgress } from '../verification/progress.ts'
+import type { RunContext } from '../run-context.ts'
+import type { RunProgress } from '../state.ts'
+import { headOf } from '../text.ts'
 import type { FileWork } from '../verification/file-work.ts'
-import { afterAgent, afterWork } from '../verification/progress.ts'
-import { plainTextOf } from '../content.ts'
-import { lapsLeft } from '../allowance.ts'
+import { answerStands } from '../verification/kept-answer.ts'
+import {
+  afterAgent,
+  afterWork,
+  verifiedOf,
+  type Verified,
+  type VerificationProgress,
+} from '../verification/progress.ts'
+import { fewestUncheckedLines } from '../verification/verification.ts'
+import { abortDraft } from './endings.ts'
 import { isGoalMet } from './goals.ts'
-import { draftOf, goesOn, type Draft, type Outcome, type Route } from './outcome.ts'
+import { draftOf, ends, goesOn, type Draft, type Outcome, type Route } from './outcome.ts'
 import type { Run } from './run.ts'
 import { verifyRequest } from './turn-texts.ts'
 
 // Whether what a run changed was checked since (spec R-VERI-1). Tools tell what they did; at an answer the model is asked once.
 
-/** What the step of a question to verify has on record: the question, or '' where no check is known. JSON. */
-type VerifyQuestion = { readonly text: string }
+/** What the step of a question to verify has on record: the question, or '' where no check is known; and an abort that came meanwhile. JSON. */
+type VerifyQuestion = { readonly text: string; readonly aborted?: AbortCause }
 
 /** Enters what a call did to files. */
 export function noteFileWork(run: Run, work: FileWork): void {
@@ -34,49 +44,86 @@ export function noteFileWorkOfAgent(run: Run, agent: VerificationProgress | unde
 /** At an answer that nothing else sends back: asks the model once to verify its last change, or to say why not. */
 export function verifyAtAnswer(run: Run, answered: () => Draft): Eventually<Outcome | undefined> {
   const name = `verify:${run.spent.request}`
-  const isRecorded = run.isRecorded(name)
-  if (!isRecorded && (run.turnEnd === 'passed' || !isDue(run))) return undefined
+  if (!run.isRecorded(name) && !isDue(run)) return undefined
   const { unchecked = 0, check = null } = run.spent.verification ?? {}
   const step = run.step<VerifyQuestion>(name, () => questionOf(run, unchecked, check))
-  return after(step, ({ value: { text } }) => (text === '' ? undefined : goesOn([askingOnce(text)], answered)))
+  return after(step, ({ value: { text, aborted } }) => {
+    if (text !== '') return goesOn([askingOnce(text)], answered)
+    const draft = aborted === undefined ? undefined : abortDraft(run, aborted, 'streaming')
+    // The answer is there: what the run has used up takes nothing from it.
+    return draft?.signal.reason === 'user_requested' ? ends(draft) : undefined
+  })
 }
 
 function isDue({ context, spent, identity }: Run): boolean {
-  const { verification, settings, permissions, limits } = context
+  const { verification, settings, permissions } = context
   if (verification?.mode !== 'ask' || identity.depth > 0 || settings.output !== null || spent.goal !== undefined)
     return false
   if (permissions.isPlanning?.(settings.permissionMode ?? undefined) === true) return false
-  const unchecked = spent.verification?.unchecked ?? 0
-  return unchecked >= fewestUncheckedLines && lapsLeft('unverified_change', spent.laps, limits) > 0
+  const { unchecked = 0, asked = false } = spent.verification ?? {}
+  return unchecked >= fewestUncheckedLines && !asked && hasRoomForCheck(context, spent)
+}
+
+/** One turn to check in and one to answer in, and a call of a tool: with less the question could only cost the answer. */
+function hasRoomForCheck({ limits, settings }: RunContext, { laps, toolCalls = 0 }: RunProgress): boolean {
+  return lapsLeft('next_turn', laps, limits) >= 2 && toolCalls < settings.maxToolCalls
 }
 
 async function questionOf(run: Run, unchecked: number, ran: string | null): Promise<VerifyQuestion> {
-  const known = ran ?? (await firstCheckOf(run))
-  return { text: known === undefined ? '' : verifyRequest(unchecked, known) }
+  if (ran !== null) return { text: verifyRequest(unchecked, inOneLine(ran)) }
+  const { cause } = run.ports.abort
+  if (cause !== undefined) return { text: '', aborted: cause }
+  return run.withGrace<unknown, VerifyQuestion>(
+    () => run.context.verification?.checks?.(),
+    (settled) => {
+      if (settled.kind === 'left') return { text: '', aborted: settled.cause }
+      const known = settled.kind === 'value' ? firstCheckIn(settled.value) : undefined
+      return { text: known === undefined ? '' : verifyRequest(unchecked, known) }
+    },
+  )
 }
 
-async function firstCheckOf({ context }: Run): Promise<string | undefined> {
-  try {
-    const checks: unknown = await context.verification?.checks?.()
-    const [first] = Array.isArray(checks) ? (checks as readonly unknown[]) : []
-    const command = plainTextOf(first ?? '').trim()
-    return command === '' ? undefined : command
-  } catch {
-    return undefined
-  }
+/** Plain JavaScript may give anything. */
+function firstCheckIn(given: unknown): string | undefined {
+  const checks: readonly unknown[] = Array.isArray(given) ? given : []
+  const first = checks.find((each): each is string => typeof each === 'string' && each.trim() !== '')
+  return first === undefined ? undefined : inOneLine(first)
+}
+
+/** Characters of a command in the question. */
+const mostOfCommand = 200
+
+function inOneLine(command: string): string {
+  return headOf(command.trim().replace(/\s+/g, ' '), mostOfCommand)
 }
 
 function askingOnce(text: string): Route {
   return {
     transition: 'unverified_change',
     take(run) {
-      const { verification, toolResults: askedAt } = run.spent
-      const message = { role: 'user', content: text } as const
-      run.append({ kind: 'user', id: run.entryId('verify'), message, origin: 'loop', keepsAnswer: true })
-      if (verification !== undefined) run.update({ verification: { ...verification, askedAt } })
+      appendKeepingAnswer(run, text, 'verify')
+      const { verification } = run.spent
+      if (verification !== undefined) run.update({ verification: { ...verification, asked: true } })
       return 'taken'
     },
   }
+}
+
+function appendKeepingAnswer(run: Run, text: string, name: string): void {
+  const message = { role: 'user', content: text } as const
+  run.append({ kind: 'user', id: run.entryId(name), message, origin: 'loop', keepsAnswer: true })
+}
+
+/** Asks the model to finish a reply that was cut. One to the question whether a change is verified is no other answer then. */
+export function askToFinishReply(run: Run, text: string): void {
+  if (isAnswerKept(run)) appendKeepingAnswer(run, text, 'loop')
+  else run.appendUser(text, 'loop')
+}
+
+// Spec R-VERI-4.
+/** Whether the model was asked to verify its answer, and that is still the answer of the run. Under goals, which may be set later, it takes more than an answer. */
+export function isAnswerKept({ spent, transcript, startLength }: Run): boolean {
+  return spent.verification?.asked === true && spent.goal === undefined && answerStands(transcript, startLength)
 }
 
 // Spec R-VERI-5.
@@ -85,11 +132,14 @@ function askingOnce(text: string): Route {
  * leaves it completed. A person's word, such as an abort, counts all the same.
  */
 export function answerBeforeVerifying(run: Run, draft: Draft): Draft {
-  const { verification, toolResults } = run.spent
-  if (verification?.askedAt !== toolResults || endings[draft.reason].subtype === 'success') return draft
-  if (draft.signal.reason === 'user_requested') return draft
-  const message = answeredUnverified(endings[draft.reason].sentence)
-  return draftOf('completed', new StopSignal({ reason: 'completed', message, source: 'verification' }))
+  const { reason, signal, overridable } = draft
+  const { subtype, sentence } = endings[reason]
+  if (subtype === 'success' || signal.reason === 'user_requested' || !isAnswerKept(run)) return draft
+  const message = answeredUnverified(sentence)
+  const context = { endedBy: reason, why: signal.message }
+  const completed = new StopSignal({ reason: 'completed', message, context, source: 'verification' })
+  // What was paid for stays on record, such as a reply that was cut.
+  return draftOf('completed', completed, { overridable, ...(draft.keep !== undefined && { keep: draft.keep }) })
 }
 
 // Spec R-VERI-6.

@@ -10,8 +10,8 @@ export type VerificationProgress = {
   readonly check: string | null
   /** A check has passed. */
   readonly hasPassed: boolean
-  /** Results of tools when the model was asked to verify; absent until it was. */
-  readonly askedAt?: number
+  /** The model was asked to verify; absent until it was. */
+  readonly asked?: true
 }
 
 const nothingDone: VerificationProgress = Object.freeze({ unchecked: 0, changed: 0, check: null, hasPassed: false })

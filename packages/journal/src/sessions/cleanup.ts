@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import { openRegular } from '../files/regular-file.ts'
 import { holderOf, takeLock } from '../files/lock.ts'
 import { workingCopiesIn } from '../stores/working-copies.ts'
+import { forgetGrades, gradesFile } from './grades.ts'
 import { sessionsOf, type SessionPlace } from './session-folder.ts'
 
 // Sessions that nobody touched for long are removed. What is not known to be ours stays; no link is followed; the file goes before what lies
@@ -56,8 +57,8 @@ export async function cleanUpSessions(
     return { sessions: 0 }
   }
   await rm(held, { force: true }).catch(() => {})
-  const inStore = await workingCopiesIn(base)?.removeOlderThan(new Date(before))
-  let sessions = 0
+  const inStore = await removedFromStore(base, new Date(before))
+  const removed = new Set<string>()
   for (const project of await namesIn(base)) {
     const folder = join(base, project)
     if ((await stateOf(folder))?.isDirectory() !== true) continue
@@ -66,16 +67,32 @@ export async function cleanUpSessions(
     // Without an id the folder of a session would be the one that all are in.
     for (const name of names.filter((each) => each.endsWith(extension) && each !== extension)) {
       const id = name.slice(0, -extension.length)
-      if (await wasRemoved(join(folder, id), before)) sessions++
+      if (await wasRemoved(join(folder, id), before)) removed.add(id)
       else kept.add(id)
     }
     for (const name of names)
       if (!name.includes('.') && !kept.has(name)) await removeLeftover(join(folder, name), before)
     for (const name of await namesIn(folder)) await removeDrafts(folder, name, now.getTime() - draftMs)
   }
+  // Of a session in a store its file is a copy.
+  await forgetGrades(gradesFile(place), inStore?.ids ?? removed).catch(() => {})
   // At the end: whoever is ended in the middle leaves the rest to the next run. Two at once do each other no harm.
   await note(stampOf(base), now)
-  return { sessions: inStore ?? sessions }
+  return { sessions: inStore?.count ?? removed.size }
+}
+
+/** Undefined where the sessions are files. */
+async function removedFromStore(
+  base: string,
+  before: Date,
+): Promise<{ readonly count: number; readonly ids: ReadonlySet<string> } | undefined> {
+  const copies = workingCopiesIn(base)
+  if (copies === undefined) return undefined
+  const there = await copies.files()
+  const count = await copies.removeOlderThan(before)
+  if (count === 0) return { count, ids: new Set() }
+  const left = new Set((await copies.files()).map(({ sessionId }) => sessionId))
+  return { count, ids: new Set(there.map(({ sessionId }) => sessionId).filter((id) => !left.has(id))) }
 }
 
 async function note(stamp: string, now: Date): Promise<void> {

@@ -1,9 +1,10 @@
 import { readdir, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { codeOf } from '@halting/core/adapters'
+import { codeOf, messageOf } from '@halting/core/adapters'
 import { checkObject, checkText } from '../check-input.ts'
 import { holderOf } from '../files/lock.ts'
 import { type CopiedSession, workingCopiesIn, workingCopiesOf } from '../stores/working-copies.ts'
+import { forgetGrades, gradesFileBeside } from './grades.ts'
 import { isOfFolder, sessionsOf, type SessionPlace } from './session-folder.ts'
 
 /** The file of a session that is kept. */
@@ -97,7 +98,7 @@ async function namesIn(folder: string): Promise<readonly string[]> {
   }
 }
 
-/** Removes a session and what it keeps beside its file. @throws Error for one that a process writes. */
+/** Removes a session, what it keeps beside its file, and its grades. @throws Error for one that a process writes. */
 export async function deleteSession({ path, sessionId }: StoredSessionFile): Promise<void> {
   const holder = await holderOf(`${path}.lock`)
   if (holder !== undefined)
@@ -108,6 +109,16 @@ export async function deleteSession({ path, sessionId }: StoredSessionFile): Pro
   await rm(path)
   await rm(path.slice(0, -extension.length), { recursive: true, force: true })
   await rm(`${path}.lock`, { force: true })
+  await removeGrades(path, sessionId)
+}
+
+/** The session is gone by then. @throws Error that says so. */
+async function removeGrades(path: string, sessionId: string): Promise<void> {
+  const file = gradesFileBeside(dirname(dirname(path)))
+  if (file === undefined) return
+  await forgetGrades(file, new Set([sessionId])).catch((error: unknown) => {
+    throw new Error(`The session ${sessionId} is deleted, and its grades are not: ${messageOf(error)}`)
+  })
 }
 
 /** Removes a session in which nothing has begun, after its journal was closed. */

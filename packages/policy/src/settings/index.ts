@@ -37,6 +37,7 @@ export {
   type SettingsValue,
   type SettingsFileText,
 } from './own-settings.ts'
+export { saveProjectLimits, type ProjectLimits, type SavedLimit, type SavedLimits } from './project-limits.ts'
 export type { SettingSource, PlacesOptions, SettingsLevel } from './places.ts'
 export { loadSettings, mentionsSetting, projectOffers } from './settings.ts'
 export type { ReadOptions as ReadSettingsOptions } from './read-files.ts'

@@ -123,7 +123,7 @@ async function checkProject(
 }
 
 /** @throws ConfigurationError for a link that a repository brings, which would have another file written. */
-function checkInProject(path: string, cwd: string): void {
+export function checkInProject(path: string, cwd: string): void {
   if (!isInside(realPath(path), realPath(cwd)))
     throw new ConfigurationError(`${path} is a link to a file outside the project. Nothing was changed.`)
 }

@@ -1,4 +1,5 @@
 export { isReadOnlyCommand } from './read-only.ts'
 export { answerOfExitOne } from './exit-answer.ts'
+export { commandSteps, type CommandStep } from './command-steps.ts'
 export { outlineOf, type CommandOutline, type OutlinedCommand, type OutlineWord } from './outline.ts'
 export { plainCommands, type PlainLine, type PlainWords } from './plain-commands.ts'

@@ -1,7 +1,7 @@
 import type { FlagFor } from '../flag-kinds.ts'
 import { type Flags, fileFormats, breakdowns } from '../flags.ts'
 import { namedMoment } from '../time-values.ts'
-import { choice, filledText, spentDollars, standingBudget } from '../values.ts'
+import { choice, filledText, spentDollars, standingBudget, wholeNumber } from '../values.ts'
 
 type ProgramFlag =
   | 'json'
@@ -16,6 +16,7 @@ type ProgramFlag =
   | 'budgetPerDay'
   | 'budgetPerMonth'
   | 'suggest'
+  | 'run'
   | 'claudeCode'
   | 'codex'
   | 'since'
@@ -39,6 +40,7 @@ export const programFlags: { readonly [Name in ProgramFlag]-?: FlagFor<NonNullab
       'config',
       'context',
       'doctor',
+      'grade',
       'memory',
       'models',
       'permissions',
@@ -156,21 +158,36 @@ export const programFlags: { readonly [Name in ProgramFlag]-?: FlagFor<NonNullab
     commands: ['what-if'],
     meaning: 'Find the limits that would have saved the most without losing a result',
   },
+  run: {
+    names: ['--run'],
+    topic: 'commands',
+    kind: 'value',
+    value: 'N',
+    read: wholeNumber,
+    commands: ['grade'],
+    meaning: 'Grade this run of the session, counted from 1 (default: the newest)',
+  },
   claudeCode: {
     names: ['--claude-code'],
     topic: 'commands',
     kind: 'switch',
-    commands: ['what-if', 'report', 'inspect'],
+    commands: ['what-if', 'report', 'inspect', 'grade'],
     meaning: 'Include all sessions of Claude Code',
-    meaningFor: { report: 'Include all sessions of Claude Code; with a FOLDER, only those of this folder' },
+    meaningFor: {
+      grade: 'Search only sessions of Claude Code',
+      report: 'Include all sessions of Claude Code; with a FOLDER, only those of this folder',
+    },
   },
   codex: {
     names: ['--codex'],
     topic: 'commands',
     kind: 'switch',
-    commands: ['what-if', 'report', 'inspect'],
+    commands: ['what-if', 'report', 'inspect', 'grade'],
     meaning: 'Include all sessions of Codex',
-    meaningFor: { report: 'Include all sessions of Codex; with a FOLDER, only those of this folder' },
+    meaningFor: {
+      grade: 'Search only sessions of Codex',
+      report: 'Include all sessions of Codex; with a FOLDER, only those of this folder',
+    },
   },
   since: {
     names: ['--since'],

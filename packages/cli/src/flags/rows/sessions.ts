@@ -62,7 +62,7 @@ export const sessionsFlags: { readonly [Name in SessionsFlag]-?: FlagFor<NonNull
     kind: 'value',
     value: 'STORE',
     read: filledText,
-    alsoOf: ['approve', 'deny', 'inspect', 'replay', 'report', 'rewind', 'sessions', 'undo', 'what-if', 'why'],
+    alsoOf: ['approve', 'deny', 'grade', 'inspect', 'replay', 'report', 'rewind', 'sessions', 'undo', 'what-if', 'why'],
     meaning: 'Store sessions in sqlite:PATH, postgres://HOST/DATABASE or files (default: files)',
   },
   to: {

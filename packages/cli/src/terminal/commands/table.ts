@@ -35,6 +35,7 @@ const names = [
   'history',
   'export',
   'copy',
+  'grade',
   'theme',
   'memory',
   'mcp',

@@ -86,9 +86,22 @@ const copy: Command = {
   },
 }
 
-export const toldCommands: { readonly [name in 'why' | 'memory' | 'export' | 'copy']: Command } = {
+const grade: Command = {
+  does: 'Say whether the last run was good or bad, or show its grade',
+  needs: 'record',
+  argumentHint: '[good | bad | none]',
+  values: () => ['good', 'bad', 'none'],
+  async run(app, argument) {
+    const { grade: noted } = await import('../../grade/grade.ts')
+    const path = fileOf(openIn(app).session.snapshot)
+    await tellBy(app, (program) => noted({}, [path, ...argument.split(/\s+/).filter(Boolean)], program))
+  },
+}
+
+export const toldCommands: { readonly [name in 'why' | 'memory' | 'export' | 'copy' | 'grade']: Command } = {
   why,
   memory,
   export: exportCommand,
   copy,
+  grade,
 }

@@ -1,0 +1,142 @@
+import type { FileWork } from '@halting/core'
+import { commandSteps, type CommandStep } from '@halting/policy/shell'
+import { kindOfCheck } from './check-programs.ts'
+import { changesOfStep, type CommandChange, countedLines } from './command-changes.ts'
+import { verdictOf } from './output-verdict.ts'
+import { runsChanged } from './program-runs.ts'
+import type { CheckKind } from './task-names.ts'
+
+/** How a command line came out, and what is known of the run so far. */
+export interface CommandOutcome {
+  /** Its exit code; null where it came to none: it was ended, or timed out. */
+  readonly exitCode: number | null
+  /** What it printed, both ends of it at least. */
+  readonly output: string
+  /** Files that the run had changed before, by their paths: to run one of them is a check. None when absent. */
+  readonly changedFiles?: readonly string[]
+  /** Commands that are checks whatever they are called, such as those of `projectChecks`. None when absent. */
+  readonly checks?: readonly string[]
+  /** Lines that it changed, for those who have looked at the files; read from the command when absent. */
+  readonly changedLines?: number
+}
+
+/** A program of the line that checks something. */
+interface FoundCheck {
+  readonly step: CommandStep
+  readonly kind: CheckKind | 'run'
+  readonly at: number
+}
+
+// Spec R-VERI-10.
+/**
+ * What a command line did to files: lines that it changed, and the check that it ran, with whether that passed. A pure function of the command and how it
+ * came out; undefined for a command that did neither. In doubt a check has not passed. Never throws.
+ */
+export function commandWork(command: string, outcome: CommandOutcome): FileWork | undefined {
+  const steps = commandSteps(command)
+  const changes = steps.map(changesOfStep)
+  const checks = checksIn(steps, changes, outcome).filter((check) => hasRun(check, outcome))
+  const lines = outcome.changedLines ?? changedBy(changes, checks)
+  const last = checks.at(-1)
+  if (last === undefined) return lines === 0 ? undefined : { changedLines: lines }
+  // In one call the check counts as the later one.
+  const isChangedLater = countedLines(changes.slice(last.at + 1).flat()) > 0
+  const failed = checks.find((check) => !hasPassed(check, outcome))
+  return {
+    ...(lines > 0 && { changedLines: lines }),
+    check: { command: shownCheck(failed ?? last), passed: failed === undefined && !isChangedLater },
+  }
+}
+
+function checksIn(
+  steps: readonly CommandStep[],
+  changes: readonly (readonly CommandChange[])[],
+  { changedFiles = [], checks = [] }: CommandOutcome,
+): readonly FoundCheck[] {
+  const changed = [...changedFiles]
+  return steps.flatMap((step, at): readonly FoundCheck[] => {
+    const words = step.words.map((word) => word ?? '')
+    const isNamed = checks.includes(step.source) || checks.includes(words.join(' '))
+    const kind = kindOfCheck(words) ?? (isNamed ? 'build' : runsChanged(step, changed) ? 'run' : undefined)
+    changed.push(...(changes[at] ?? []).map(({ path }) => path))
+    return kind === undefined || step.isBackground ? [] : [{ step, kind, at }]
+  })
+}
+
+/** What a check writes itself, such as snapshots and reports, is no change. */
+function changedBy(changes: readonly (readonly CommandChange[])[], checks: readonly FoundCheck[]): number {
+  const ofChecks = new Set(checks.map(({ at }) => at))
+  return countedLines(changes.flatMap((ofStep, at) => (ofChecks.has(at) ? [] : ofStep)))
+}
+
+const notThere =
+  /command not found|: not found|No module named ['"]?(?:pytest|tox|mypy|ruff|flake8|unittest2|nox|pylint)\b|Missing script|could not determine executable|Command "[\w:-]+" not found|Couldn't find a script|No rule to make target|ERR_PNPM_NO_SCRIPT|Unknown command|executable file not found|can't open file|Cannot find module '\/[^']*'\n/
+
+/** Whether the check was there at all, and came to an end. */
+function hasRun({ step }: FoundCheck, { exitCode, output }: CommandOutcome): boolean {
+  if (exitCode === null) return false
+  if (step.status === 'line') return exitCode === 0 || ((exitCode < 126 || exitCode > 127) && !notThere.test(output))
+  return !notThere.test(output)
+}
+
+function hasPassed({ step, kind }: FoundCheck, { exitCode, output }: CommandOutcome): boolean {
+  const { status, printedBehind = '' } = step
+  if (status === 'line' && exitCode !== 0) return false
+  const printed = status === 'printed' ? printedCode(output, printedBehind) : undefined
+  if (printed !== undefined && printed !== 0) return false
+  if (status === 'line' || printed === 0) return !isIdle(step, kind, output)
+  return passedByOutput({ step, kind }, exitCode, output)
+}
+
+/** It found nothing to check, or reports by its output alone. */
+function isIdle(step: CommandStep, kind: CheckKind | 'run', output: string): boolean {
+  const [name = '', ...args] = step.words
+  if (/(?:^|\/)gofmt$/.test(name ?? '') && args.some((word) => /^-\w*l/.test(word ?? ''))) return output.trim() !== ''
+  return kind !== 'run' && kind !== 'build' && verdictOf(output) === 'nothing'
+}
+
+/** The exit code that the line printed last behind a text. */
+function printedCode(output: string, behind: string): number | undefined {
+  const text = behind.trim()
+  for (const line of output.split(/\r?\n/).toReversed()) {
+    const at = text === '' ? 0 : line.lastIndexOf(text)
+    const [, digits] = at < 0 ? [] : (/^\s*(\d{1,3})\b/.exec(line.slice(at + text.length)) ?? [])
+    if (digits !== undefined) return Number(digits)
+  }
+  return undefined
+}
+
+/** The exit code shows nowhere: the output has to say that it passed, or to be all that a quiet check prints. */
+function passedByOutput({ step, kind }: Omit<FoundCheck, 'at'>, exitCode: number | null, output: string): boolean {
+  if (!step.isShown) return false
+  const verdict = verdictOf(output)
+  if (verdict !== 'unknown') return verdict === 'passed'
+  if (kind === 'tests' || step.isConditional) return false
+  const isQuiet = output.trim() === ''
+  const isWhole = step.through.every((words) => letsThrough(words, output))
+  if (kind === 'types' || kind === 'lint')
+    return isQuiet && step.through.every((words) => letsThrough(words, output) || findsFailures(words))
+  return isWhole && exitCode === 0
+}
+
+/** Programs behind which nothing of what matters is missing: the end of the output, or all of it. */
+function letsThrough([first = '', ...args]: readonly string[], output: string): boolean {
+  const name = first.slice(first.lastIndexOf('/') + 1)
+  if (name === 'cat' || name === 'tee' || name === 'ts') return true
+  const [, digits] = /-(?:n\s*)?(\d+)/.exec(args.join(' ')) ?? []
+  const lines = digits === undefined ? 10 : Number(digits)
+  if (name === 'tail') return lines >= 2
+  return name === 'head' && output.trimEnd().split('\n').length < lines
+}
+
+/** A search for failures, which prints nothing where there are none. */
+function findsFailures([first = '', ...args]: readonly string[]): boolean {
+  const isSearch = /(?:^|\/)(?:[ef]?grep|rg)$/.test(first)
+  return isSearch && !args.some((word) => /^-\w*[cvql]/.test(word)) && args.some((word) => /err|fail|warn/i.test(word))
+}
+
+/** As a person would type it, on one line. */
+function shownCheck({ step: { source, folder = '' } }: FoundCheck): string {
+  const line = source.replaceAll(/\s+/g, ' ').trim()
+  return folder === '' ? line : `cd ${folder} && ${line}`
+}

@@ -1,0 +1,32 @@
+import { posix } from 'node:path'
+
+/** What programs write for themselves, and what git does not know: no check looks at that. */
+const ownFolders =
+  /(?:^|\/)(?:\.git|\.hg|\.svn|node_modules|\.venv|venv|__pycache__|\.tox|\.nox|\.cache|\.pytest_cache|\.mypy_cache|\.ruff_cache|\.gradle|\.next|\.nuxt|\.turbo|\.parcel-cache|\.nyc_output|coverage|htmlcov|dist|build|target|_build|cmake-build-\w+|__snapshots__|\.idea|\.vscode|\.claude|\.halting)(?:\/|$)/
+
+const temporary = /^(?:\/tmp|\/var\/tmp|\/dev|\/proc|\/private\/tmp|\/var\/folders|\/run|\$TMPDIR|\$\{TMPDIR\})(?:\/|$)/
+
+const documents = /\.(?:md|mdx|markdown|rst|adoc|asciidoc|txt|log|out|diff|patch|orig|rej|bak|tmp|pid|snap)$/i
+const documentNames =
+  /(?:^|\/)(?:LICEN[CS]E|COPYING|NOTICE|AUTHORS|CHANGELOG|README|CONTRIBUTING|CODEOWNERS|TODO|\.gitignore|\.gitattributes|\.mailmap)$/
+/** Texts that programs read. */
+const inputTexts = /(?:^|\/)(?:CMakeLists|(?:dev-|test-)?requirements[\w.-]*|constraints[\w.-]*)\.txt$/i
+
+// Spec R-VERI-11.
+/** Whether a check looks at a file: no documents, build output, temporary files or what programs keep for themselves. */
+export function isChecked(path: string): boolean {
+  if (temporary.test(path) || ownFolders.test(path)) return false
+  return inputTexts.test(path) || !(documents.test(path) || documentNames.test(path))
+}
+
+/** A path of a command, from where its line began; undefined where only the shell knows the folder. */
+export function placedAt(folder: string | undefined, path: string): string | undefined {
+  if (path.startsWith('/')) return posix.normalize(path)
+  if (folder === undefined) return undefined
+  return posix.normalize(posix.join(folder, path))
+}
+
+/** Whether two names may be of one file: one may be absolute, or written from another folder. */
+export function mayBeSame(one: string, other: string): boolean {
+  return one === other || one.endsWith(`/${other}`) || other.endsWith(`/${one}`)
+}

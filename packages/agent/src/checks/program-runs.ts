@@ -1,0 +1,91 @@
+import type { CommandStep } from '@halting/policy/shell'
+import { mayBeSame, placedAt } from './file-places.ts'
+import { peeled, programName, type Words } from './peel.ts'
+
+const interpreters =
+  /^(?:node|nodejs|tsx|ts-node|deno|bun|python[\d.]*|pypy3?|ruby|php|perl|lua[\d.]*|luajit|Rscript|julia|bash|sh|zsh|dash|ksh|elixir|escript|groovy|kotlin|scala|swift|dart|crystal|tclsh|osascript|pwsh|runghc|racket|guile|sbcl|ocaml)$/
+
+/** Programs that compile and run what is in the folder, by the endings of its sources. */
+const runners: { readonly [name: string]: { readonly verb: string; readonly sources: RegExp } } = {
+  go: { verb: 'run', sources: /\.go$/ },
+  cargo: { verb: 'run', sources: /\.rs$/ },
+  dotnet: { verb: 'run', sources: /\.(?:cs|fs|vb)$/ },
+  swift: { verb: 'run', sources: /\.swift$/ },
+  dart: { verb: 'run', sources: /\.dart$/ },
+  zig: { verb: 'run', sources: /\.zig$/ },
+  dune: { verb: 'exec', sources: /\.mli?$/ },
+  stack: { verb: 'run', sources: /\.hs$/ },
+  cabal: { verb: 'run', sources: /\.hs$/ },
+  mix: { verb: 'run', sources: /\.exs?$/ },
+}
+
+const compiled = /\.(?:c|cc|cpp|cxx|rs|go|zig|f90|asm|s|S|hs|d|nim|ml)$/
+
+// Spec R-VERI-10.
+/** Whether a program of a line is one that the run had changed, or a script in the line that loads such a one. */
+export function runsChanged(step: CommandStep, changedFiles: readonly string[]): boolean {
+  if (changedFiles.length === 0) return false
+  const written = step.words.map((word) => word ?? '')
+  const words = peeled(written)
+  const [first = '', ...args] = words
+  const name = programName(first)
+  const isChanged = (path: string): boolean => {
+    const placed = placedAt(step.folder, path) ?? path
+    return changedFiles.some((file) => mayBeSame(file, placed))
+  }
+  const runner = Object.hasOwn(runners, name) ? runners[name] : undefined
+  if (runner?.verb === args[0] && runner !== undefined) return changedFiles.some((file) => runner.sources.test(file))
+  const isModule = words !== written && isPython(written) && written.includes('-m')
+  if (isModule) return modulePaths(first).some(isChanged)
+  if (interpreters.test(name)) return interpreted(args, step, isChanged, changedFiles)
+  if (name === 'java') return args.some((word) => isChanged(word) || isChanged(`${word.replaceAll('.', '/')}.java`))
+  if (name === 'source' || name === '.') return args.slice(0, 1).some(isChanged)
+  if (!first.includes('/')) return false
+  return isChanged(first) || changedFiles.some((file) => compiled.test(file) && stemOf(file) === name)
+}
+
+function isPython(words: Words): boolean {
+  return words.some((word) => /^python[\d.]*$/.test(programName(word)))
+}
+
+function modulePaths(name: string): Words {
+  const path = name.replaceAll('.', '/')
+  return [`${path}.py`, `${path}/__main__.py`, `${path}/__init__.py`, `src/${path}.py`, `src/${path}/__main__.py`]
+}
+
+const inlineOption = /^-[a-zA-Z]*[cepE]$|^--(?:eval|print)$/
+
+function interpreted(
+  args: Words,
+  { input }: CommandStep,
+  isChanged: (path: string) => boolean,
+  changedFiles: readonly string[],
+): boolean {
+  const inline = args.findIndex((word) => inlineOption.test(word))
+  const at = args.findIndex((word) => !word.startsWith('-') && word !== 'run')
+  if (inline >= 0 && (at < 0 || inline < at)) return loadsChanged(args[inline + 1] ?? '', changedFiles)
+  const script = args[at]
+  if (script === undefined || script === '-') return input !== '' && loadsChanged(input, changedFiles)
+  // An option may have a value in the next word: `node --import x.js src/main.js`.
+  return args.slice(at, at + 3).some((word) => /[./]/.test(word) && isChanged(word)) || isChanged(script)
+}
+
+const longestScript = 20_000
+const loading = /^.*\b(?:import|from|require|source|use|load|include)\b.*$/gm
+
+/** A text that loads a changed file by the name that the file has without its ending. */
+function loadsChanged(script: string, changedFiles: readonly string[]): boolean {
+  const lines = script.slice(0, longestScript).match(loading) ?? []
+  if (lines.length === 0) return false
+  const names = new Set(lines.join('\n').match(/[\w-]+/g))
+  return changedFiles.some((file) => {
+    const stem = stemOf(file)
+    return names.has(
+      stem === '__init__' || stem === 'index' || stem === 'mod' ? stemOf(file.slice(0, file.lastIndexOf('/'))) : stem,
+    )
+  })
+}
+
+function stemOf(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1).replace(/\.\w+$/, '')
+}

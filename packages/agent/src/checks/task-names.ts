@@ -1,0 +1,47 @@
+/** What a check looks at; tests say most of a change. */
+export type CheckKind = 'tests' | 'types' | 'lint' | 'build'
+
+/** What each kind of task is called in files of projects, the best name first. */
+export const taskNames: { readonly [kind in CheckKind | 'all']: readonly string[] } = {
+  tests: ['test', 'tests', 'test:unit', 'unit', 'unit-test', 'spec', 'test-unit', 'test_unit'],
+  all: ['check', 'verify', 'validate', 'ci', 'test-all', 'test:all'],
+  types: ['typecheck', 'type-check', 'check-types', 'check:types', 'types', 'tsc', 'mypy', 'pyright'],
+  lint: ['lint', 'eslint', 'lint:check', 'check:lint', 'clippy', 'vet', 'ruff'],
+  build: ['build', 'compile', 'all'],
+}
+
+const parts: readonly (readonly [CheckKind, RegExp])[] = [
+  [
+    'tests',
+    /^(?:tests?|testing|spec|specs|e2e|unit|integration|check|checks|checkall|verify|validate|ci|smoke|coverage|cov|jest|vitest|mocha|pytest|presubmit|precommit|qa|doctest|testall|runtests?|ctest|nextest)$/,
+  ],
+  ['types', /^(?:types?|typecheck|typechecks|tsc|mypy|pyright|typescript)$/],
+  [
+    'lint',
+    /^(?:lint|linter|eslint|stylelint|oxlint|biome|ruff|flake8|pylint|clippy|vet|golangci|rubocop|shellcheck|analy[sz]e|phpstan|psalm)$/,
+  ],
+  ['build', /^(?:build|builds|compile|bundle|assemble|all|buildall|rebuild|package)$/],
+]
+
+/** Words in a name that make it something else: it waits, changes files, or publishes. */
+const others =
+  /^(?:watch|watcher|serve|server|dev|start|fix|format|fmt|clean|install|setup|deps|deploy|release|publish|push|upload|open|ui|debug|update|upgrade|clear|init|generate|gen|docs?|storybook|list|help)$/
+
+const longest = 80
+
+/** What a task of this name checks, such as a script of package.json or a target of make; undefined for none. */
+export function kindOfTask(name: string): CheckKind | undefined {
+  if (name.length > longest) return undefined
+  const words = name
+    .toLowerCase()
+    .split(/[^a-z0-9]+/)
+    .filter(Boolean)
+  if (words.some((word) => others.test(word))) return undefined
+  for (const [kind, pattern] of parts) if (words.some((word) => pattern.test(word))) return kind
+  return undefined
+}
+
+/** Names that may be shown to a model as part of a command. */
+export function isPlainName(name: string): boolean {
+  return name.length <= 60 && /^[A-Za-z][\w:.-]*$/.test(name)
+}

@@ -1,0 +1,233 @@
+import { refuse } from '@halting/core/steps'
+import type { GradedRun, RunUse } from '../grades/graded-run.ts'
+import type {
+  CalibratedFigure,
+  CalibratedGroup,
+  CalibratedLimit,
+  LimitsByFigure,
+  LimitsTogether,
+  LostRuns,
+  RefusedLimit,
+  RunUnderLimits,
+  SavedUse,
+} from './calibrated-limit.ts'
+import { countInterval, lossToExpect, savedInterval, type UsedAndSaved } from './intervals.ts'
+import { roundedUp } from './round-limit.ts'
+
+/** How limits are calibrated. */
+export interface CalibrationOptions<Run extends GradedRun = GradedRun> {
+  /** The share of solved runs that each limit may lose: above 0 and below 1, such as 0.02. */
+  readonly mayLose: number
+  /** The least limits that would not have stopped the run. What it used when absent: then what requests reserve is left out of account. */
+  readonly needs?: (run: Run) => RunUse
+  /** What limits would have made of the run. When absent it is stopped by what it used, and saves what is beyond the limit. */
+  readonly under?: (run: Run, limits: LimitsByFigure) => RunUnderLimits
+}
+
+/** Limits, calibrated on graded runs. JSON. */
+export interface Calibration {
+  /** The share of solved runs that each limit may lose. */
+  readonly mayLose: number
+  /** Solved runs that it takes. */
+  readonly needed: number
+  /**
+   * One for each model in each repository, the largest first. Where one is too small, also one for its model in all repositories, and where that is too
+   * small, one for all runs.
+   */
+  readonly groups: readonly CalibratedGroup[]
+}
+
+const figures = ['usd', 'tokens', 'activeMs', 'turns'] as const satisfies readonly CalibratedFigure[]
+
+// Spec R-CALIB-1 to R-CALIB-5.
+/**
+ * Limits that lose at most a given share of runs like the solved ones (split conformal prediction): of n solved runs the k-th smallest use, with
+ * k = ⌈(n + 1)(1 − mayLose)⌉. The order of the runs does not matter, and the same runs give the same figures.
+ * @throws ConfigurationError for a share that is not between 0 and 1, and for what is not a list of graded runs.
+ */
+export function calibrateLimits<Run extends GradedRun>(
+  runs: readonly Run[],
+  options: CalibrationOptions<Run>,
+): Calibration {
+  if (!Array.isArray(runs)) refuse('calibrateLimits', 'given a list of graded runs, as gradedRuns reads them', runs)
+  const { mayLose } = options
+  if (typeof mayLose !== 'number' || !(mayLose > 0 && mayLose < 1))
+    refuse('mayLose of calibrateLimits', 'a share above 0 and below 1, such as 0.02 for 2 %', mayLose)
+  const needed = runsNeeded(mayLose)
+  const own = [...groupedBy(runs, ({ model, repository }) => JSON.stringify([model, repository])).values()]
+    .map((each) =>
+      calibrated(each, options, { model: each[0]?.model ?? null, repository: each[0]?.repository ?? null }),
+    )
+    .toSorted((a, b) => b.runs - a.runs || compared(a.model, b.model) || compared(a.repository, b.repository))
+  const small = own.filter((group) => isTooSmall(group, needed))
+  const wider = [...new Set(small.map(({ model }) => model))].toSorted(compared).flatMap((model) => {
+    const ofModel = runs.filter((run) => run.model === model)
+    const isSeveral = own.filter((group) => group.model === model).length > 1
+    return isSeveral ? [calibrated(ofModel, options, { model, repository: null })] : []
+  })
+  const isCovered = (group: CalibratedGroup): boolean =>
+    wider.some(({ model, solved }) => model === group.model && solved.all >= needed)
+  const isSeveralModels = new Set(own.map(({ model }) => model)).size > 1
+  const needsAll = isSeveralModels && !small.every(isCovered)
+  const all = needsAll ? [calibrated(runs, options, { model: null, repository: null })] : []
+  return { mayLose, needed, groups: [...own, ...wider, ...all] }
+}
+
+/** The least number of solved runs: below 1 / mayLose a limit would be set by the largest of them alone. */
+export function runsNeeded(mayLose: number): number {
+  return Math.ceil(1 / mayLose - 1e-9)
+}
+
+function isTooSmall({ solved }: CalibratedGroup, needed: number): boolean {
+  return solved.all < needed
+}
+
+function compared(a: string | null, b: string | null): number {
+  return (a ?? '') < (b ?? '') ? -1 : (a ?? '') > (b ?? '') ? 1 : 0
+}
+
+function groupedBy<Item>(items: readonly Item[], keyOf: (item: Item) => string): ReadonlyMap<string, readonly Item[]> {
+  const groups = new Map<string, Item[]>()
+  for (const item of items) {
+    const group = groups.get(keyOf(item))
+    if (group === undefined) groups.set(keyOf(item), [item])
+    else group.push(item)
+  }
+  return groups
+}
+
+function calibrated<Run extends GradedRun>(
+  runs: readonly Run[],
+  options: CalibrationOptions<Run>,
+  scope: Pick<CalibratedGroup, 'model' | 'repository'>,
+): CalibratedGroup {
+  const solved = runs.filter(isSolved)
+  const by = (who: 'person' | 'goal' | 'guess'): number => solved.filter(({ grade }) => grade?.by === who).length
+  const limitOn = (figure: CalibratedFigure): CalibratedLimit | RefusedLimit =>
+    limitOnFigure(figure, runs, solved, options)
+  const limits = {
+    usd: limitOn('usd'),
+    tokens: limitOn('tokens'),
+    activeMs: limitOn('activeMs'),
+    turns: limitOn('turns'),
+  }
+  return {
+    ...scope,
+    runs: runs.length,
+    solved: { all: solved.length, byPerson: by('person'), byGoal: by('goal'), guessed: by('guess') },
+    ungraded: runs.filter(({ grade }) => grade === null).length,
+    limits,
+    together: togetherOf(limits, runs, solved, options),
+  }
+}
+
+function isSolved({ grade }: GradedRun): boolean {
+  return grade?.isGood === true
+}
+
+function limitOnFigure<Run extends GradedRun>(
+  figure: CalibratedFigure,
+  runs: readonly Run[],
+  solved: readonly Run[],
+  options: CalibrationOptions<Run>,
+): CalibratedLimit | RefusedLimit {
+  const { mayLose, needs = ({ use }) => use } = options
+  const needed = runsNeeded(mayLose)
+  const known = solved.filter(({ use }) => use[figure] !== null)
+  const sorted = known.map((run) => needs(run)[figure] ?? run.use[figure] ?? 0).toSorted((a, b) => a - b)
+  const count = sorted.length
+  const refused = (why: RefusedLimit['why']): RefusedLimit => ({ kind: 'refused', why, solved: count, needed })
+  if (count < needed) return refused(solved.length < needed ? 'few' : 'unpriced')
+  const rank = Math.ceil((count + 1) * (1 - mayLose) - 1e-9)
+  const quantile = sorted[rank - 1]
+  if (quantile === undefined || !(quantile > 0)) return refused('unused')
+  const limit = roundedUp(figure, quantile)
+  const outcomes = outcomesOf(runs, { [figure]: limit }, options)
+  return {
+    kind: 'limit',
+    limit,
+    quantile,
+    rank,
+    solved: count,
+    lost: lostOf(outcomes.filter(({ run }) => run.use[figure] !== null)),
+    toExpect: lossToExpect(rank, count),
+    stops: stopsOf(outcomes),
+    saved: savedOf(figure, outcomes),
+  }
+}
+
+interface Outcome {
+  readonly run: GradedRun
+  readonly under: RunUnderLimits
+}
+
+function outcomesOf<Run extends GradedRun>(
+  runs: readonly Run[],
+  limits: LimitsByFigure,
+  { under = byUse }: CalibrationOptions<Run>,
+): readonly Outcome[] {
+  return runs.map((run) => ({ run, under: under(run, limits) }))
+}
+
+/** What sums alone can say of a run under limits. */
+function byUse({ use }: GradedRun, limits: LimitsByFigure): RunUnderLimits {
+  const beyond = (figure: CalibratedFigure): number => Math.max(0, (use[figure] ?? 0) - (limits[figure] ?? Infinity))
+  const saved = {
+    usd: use.usd === null ? null : beyond('usd'),
+    tokens: beyond('tokens'),
+    activeMs: beyond('activeMs'),
+    turns: beyond('turns'),
+  }
+  return { stops: figures.some((figure) => (saved[figure] ?? 0) > 0) ? 'yes' : 'no', saved }
+}
+
+function lostOf(outcomes: readonly Outcome[]): LostRuns {
+  const solved = outcomes.filter(({ run }) => isSolved(run))
+  const of = solved.length
+  const runs = solved.filter(({ under }) => under.stops !== 'no').length
+  return { runs, of, share: of === 0 ? 0 : runs / of, interval: countInterval(runs, of) }
+}
+
+function stopsOf(outcomes: readonly Outcome[]): number {
+  return outcomes.filter(({ run, under }) => !isSolved(run) && under.stops === 'yes').length
+}
+
+function savedOf(figure: CalibratedFigure, outcomes: readonly Outcome[]): SavedUse {
+  const each = outcomes
+    .filter(({ run }) => run.use[figure] !== null)
+    .map(({ run, under }): UsedAndSaved => {
+      const isGain = !isSolved(run) && under.stops === 'yes'
+      return { used: run.use[figure] ?? 0, saved: isGain ? (under.saved[figure] ?? 0) : 0 }
+    })
+    // Sums of fractions depend on their order.
+    .toSorted((a, b) => a.used - b.used || a.saved - b.saved)
+  const amount = each.reduce((sum, { saved }) => sum + saved, 0)
+  const of = each.reduce((sum, { used }) => sum + used, 0)
+  return { amount, of, share: of === 0 ? 0 : amount / of, interval: savedInterval(each) }
+}
+
+function togetherOf<Run extends GradedRun>(
+  given: CalibratedGroup['limits'],
+  runs: readonly Run[],
+  solved: readonly Run[],
+  options: CalibrationOptions<Run>,
+): LimitsTogether | null {
+  const limits: { -readonly [figure in CalibratedFigure]?: number } = {}
+  for (const figure of figures) {
+    const each = given[figure]
+    if (each.kind === 'limit') limits[figure] = each.limit
+  }
+  if (Object.keys(limits).length === 0 || solved.length === 0) return null
+  const outcomes = outcomesOf(runs, limits, options)
+  return {
+    limits,
+    lost: lostOf(outcomes),
+    stops: stopsOf(outcomes),
+    saved: {
+      usd: savedOf('usd', outcomes),
+      tokens: savedOf('tokens', outcomes),
+      activeMs: savedOf('activeMs', outcomes),
+      turns: savedOf('turns', outcomes),
+    },
+  }
+}

@@ -1,0 +1,74 @@
+import type { GradedRun, RunUse } from '../grades/graded-run.ts'
+import { whatIfPriced } from '../what-if/changing-calls.ts'
+import type { OtherLimits } from '../what-if/other-limits.ts'
+import type { Trajectory } from '../what-if/trajectory.ts'
+import type { CalibratedFigure, LimitsByFigure, RunUnderLimits } from './calibrated-limit.ts'
+import { calibrateLimits, type Calibration } from './calibrate-limits.ts'
+import { runNeeds } from './run-needs.ts'
+
+/** A graded run with its record, as limits see it. */
+export interface GradedTrajectory extends GradedRun {
+  /** The run. */
+  readonly trajectory: Trajectory
+  /** Models without a price. */
+  readonly unpriced: readonly string[]
+}
+
+const figures = ['usd', 'tokens', 'activeMs', 'turns'] as const satisfies readonly CalibratedFigure[]
+const nothing: RunUse = { usd: 0, tokens: 0, activeMs: 0, turns: 0 }
+
+// Spec R-CALIB-6.
+/**
+ * The same as `calibrateLimits`, by the rules of the program: a limit leaves room for what requests reserve, and what it stops and saves is what `whatIf`
+ * says of each run.
+ * @throws ConfigurationError for a share that is not between 0 and 1, and for what is not a list of graded runs.
+ */
+export function calibrateTrajectories(
+  runs: readonly GradedTrajectory[],
+  options: {
+    /** The share of solved runs that each limit may lose: above 0 and below 1, such as 0.02. */
+    readonly mayLose: number
+  },
+): Calibration {
+  const known = new Map<GradedRun, RunUse>()
+  const needs = (run: GradedTrajectory): RunUse => {
+    const found = known.get(run) ?? runNeeds(run.trajectory, run.unpriced)
+    known.set(run, found)
+    return found
+  }
+  return calibrateLimits(runs, { ...options, needs, under: (run, limits) => underLimits(run, limits, needs(run)) })
+}
+
+function underLimits(
+  { trajectory, unpriced, use }: GradedTrajectory,
+  limits: LimitsByFigure,
+  needs: RunUse,
+): RunUnderLimits {
+  // Most runs are far from any limit, and need not be gone through.
+  if (figures.every((figure) => (needs[figure] ?? 0) <= (limits[figure] ?? Infinity)))
+    return { stops: 'no', saved: nothing }
+  const { verdict, saved, unknownFrom } = whatIfPriced(trajectory, otherLimitsOf(limits, use), unpriced)
+  if (verdict === 'stops')
+    return {
+      stops: 'yes',
+      saved: {
+        usd: use.usd === null ? null : saved.costUsd + saved.unknownUsd,
+        tokens: saved.tokens,
+        activeMs: saved.activeMs,
+        turns: saved.turns,
+      },
+    }
+  // A subagent, or a request beside the run, would have met the limit: what the run would have done then nobody knows.
+  const mayStop = verdict === 'unknown' && (unknownFrom?.why === 'agent' || unknownFrom?.why === 'beside')
+  return { stops: mayStop ? 'maybe' : 'no', saved: nothing }
+}
+
+/** Dollars stop no run of which they are not known. */
+function otherLimitsOf({ usd, tokens, activeMs, turns }: LimitsByFigure, use: RunUse): OtherLimits {
+  return {
+    ...(usd !== undefined && use.usd !== null && { maxRunUsd: usd }),
+    ...(tokens !== undefined && { maxTotalTokens: tokens }),
+    ...(activeMs !== undefined && { maxDurationMs: activeMs }),
+    ...(turns !== undefined && { maxTurns: turns }),
+  }
+}

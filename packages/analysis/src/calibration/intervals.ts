@@ -1,0 +1,73 @@
+import { betaQuantile } from './beta.ts'
+
+/** The bounds of a share, from 0 to 1, that hold in 95 of 100 cases. JSON. */
+export interface ShareInterval {
+  /** The lower bound. */
+  readonly low: number
+  /** The upper bound. */
+  readonly high: number
+}
+
+const below = 0.025
+
+/** The exact interval of Clopper and Pearson for a share of which `count` of `of` cases were seen. */
+export function countInterval(count: number, of: number): ShareInterval {
+  return {
+    low: count === 0 ? 0 : betaQuantile(below, count, of - count + 1),
+    high: count >= of ? 1 : betaQuantile(1 - below, count + 1, of - count),
+  }
+}
+
+/**
+ * What share of the solved runs to come lies above the k-th smallest of n solved runs: Beta(n + 1 − k, k) where they come from where these came from.
+ * It takes into account that the limit was chosen on these very runs, which an interval of their counts does not.
+ */
+export function lossToExpect(rank: number, of: number): { readonly share: number; readonly interval: ShareInterval } {
+  const above = of + 1 - rank
+  return {
+    share: above / (of + 1),
+    interval: { low: betaQuantile(below, above, rank), high: betaQuantile(1 - below, above, rank) },
+  }
+}
+
+/** What a run used of a figure, and what of it a limit saves. */
+export interface UsedAndSaved {
+  readonly used: number
+  readonly saved: number
+}
+
+const resamples = 1_000
+
+/**
+ * The interval of the share that is saved, by drawing the runs anew a thousand times with the same seed; null where nothing is saved in any of them, since
+ * then there is nothing to draw from. The order of the runs does not matter.
+ */
+export function savedInterval(runs: readonly UsedAndSaved[]): ShareInterval | null {
+  if (!runs.some(({ saved }) => saved > 0)) return null
+  const sorted = runs.toSorted((a, b) => a.used - b.used || a.saved - b.saved)
+  const next = seededRandom(20_251)
+  const shares: number[] = []
+  for (let sample = 0; sample < resamples; sample++) {
+    let [used, saved] = [0, 0]
+    for (let draw = 0; draw < sorted.length; draw++) {
+      const run = sorted[Math.floor(next() * sorted.length)]
+      used += run?.used ?? 0
+      saved += run?.saved ?? 0
+    }
+    shares.push(used > 0 ? saved / used : 0)
+  }
+  shares.sort((a, b) => a - b)
+  const at = (share: number): number => shares[Math.round(share * (resamples - 1))] ?? 0
+  return { low: at(below), high: at(1 - below) }
+}
+
+/** Numbers from 0 to 1 that are the same each time (mulberry32). */
+function seededRandom(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
+  }
+}

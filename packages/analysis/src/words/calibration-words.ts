@@ -1,0 +1,113 @@
+import type {
+  CalibratedFigure,
+  CalibratedGroup,
+  CalibratedLimit,
+  LostRuns,
+  RefusedLimit,
+} from '../calibration/calibrated-limit.ts'
+import type { ShareInterval } from '../calibration/intervals.ts'
+import { counted, many, money } from './figures.ts'
+
+// Limits that are calibrated on solved runs, in words: the same in the terminal, in reports and on the page.
+
+/** What a limit is called. */
+interface LimitNames {
+  /** For a person. */
+  readonly label: string
+  /** The flag of a run. */
+  readonly flag: string
+  /** Its name below `limits` in settings. */
+  readonly setting: 'maxRunUsd' | 'maxTokens' | 'maxDuration' | 'maxTurns'
+}
+
+/** The limits that count the figures: what they are called, their flags, and their names in settings. */
+export const calibratedLimitNames: { readonly [figure in CalibratedFigure]: LimitNames } = {
+  usd: { label: 'dollars of a run', flag: '--max-run-usd', setting: 'maxRunUsd' },
+  tokens: { label: 'tokens', flag: '--max-tokens', setting: 'maxTokens' },
+  activeMs: { label: 'time', flag: '--max-duration', setting: 'maxDuration' },
+  turns: { label: 'turns', flag: '--max-turns', setting: 'maxTurns' },
+}
+
+/** A limit as flags and settings take it: a duration is a text with its units. */
+export function limitValue(figure: CalibratedFigure, limit: number): number | string {
+  return figure === 'activeMs' ? unitsOf(limit) : limit
+}
+
+/** A limit, or what is saved of a figure, for a person: `$1.20`, `1,300,000`, `12m`, `41`. */
+export function figureText(figure: CalibratedFigure, value: number): string {
+  switch (figure) {
+    case 'usd':
+      return value >= 100 ? `$${counted(value)}` : money(value)
+    case 'activeMs':
+      return unitsOf(value)
+    case 'tokens':
+    case 'turns':
+      return counted(value)
+  }
+}
+
+/** `1h10m`, `12m`, `45s`, to the second, above ten hours to the minute. */
+function unitsOf(ms: number): string {
+  const all = Math.round(ms / 1_000)
+  const [hours, minutes, seconds] = [Math.floor(all / 3_600), Math.floor(all / 60) % 60, all % 60]
+  const parts = [
+    ...(hours > 0 ? [`${hours}h`] : []),
+    ...(minutes > 0 ? [`${minutes}m`] : []),
+    ...(seconds > 0 && hours < 10 ? [`${seconds}s`] : []),
+  ]
+  return parts.length === 0 ? '0s' : parts.join('')
+}
+
+/** A share of all: `2 %`, `1.6 %`, `0 %`; below a hundredth of a percent `0.01 %`. */
+export function shareText(share: number): string {
+  const percent = share * 100
+  const digits = percent >= 10 ? 0 : percent >= 1 ? 1 : 2
+  const text = String(Number(percent.toFixed(digits)))
+  return `${percent > 0 && text === '0' ? '0.01' : text} %`
+}
+
+/** `0.4 to 6.1 %`. */
+export function intervalText({ low, high }: ShareInterval): string {
+  return `${shareText(low).replace(' %', '')} to ${shareText(high)}`
+}
+
+/** What limits lose of solved runs: `1 of 64 (1.6 %; 0.04 to 8.4 %)`. */
+export function lostText({ runs, of, share, interval }: LostRuns): string {
+  return `${counted(runs)} of ${counted(of)} (${shareText(share)}; ${intervalText(interval)})`
+}
+
+/** What a limit will lose of solved runs to come: `1.5 % (0.1 to 5.6 %)`. */
+export function toExpectText({ share, interval }: CalibratedLimit['toExpect']): string {
+  return `${shareText(share)} (${intervalText(interval)})`
+}
+
+/** Why there is no limit on a figure: `too few solved runs: 12, needs 50`. */
+export function noLimitText({ why, solved, needed }: Pick<RefusedLimit, 'why' | 'solved' | 'needed'>): string {
+  switch (why) {
+    case 'few':
+      return `too few solved runs: ${counted(solved)} of ${counted(needed)} needed`
+    case 'unpriced':
+      return `too few solved runs with a price: ${counted(solved)} of ${counted(needed)} needed`
+    case 'unused':
+      return 'the solved runs used none'
+  }
+}
+
+/** Whose word it is that the runs of a group are solved: `64 of 103 runs solved: 12 graded by you, 52 guesses`. */
+export function solvedText({ runs, solved, ungraded }: CalibratedGroup): string {
+  const { all, byPerson, byGoal, guessed } = solved
+  const by = [
+    ...(byPerson > 0 ? [`${counted(byPerson)} graded by you`] : []),
+    ...(byGoal > 0 ? [`${counted(byGoal)} by their goals`] : []),
+    ...(guessed > 0 ? [guessed === 1 ? '1 guess' : `${counted(guessed)} guesses`] : []),
+  ]
+  const unknown = ungraded === 0 ? '' : `; of ${counted(ungraded)} nobody knows`
+  return `${counted(all)} of ${many(runs, 'run')} solved${by.length === 0 ? '' : `: ${by.join(', ')}`}${unknown}`
+}
+
+/** How little the grades of a group say; '' where people or goals graded most of them. */
+export function guessWarning({ solved: { all, guessed } }: Pick<CalibratedGroup, 'solved'>): string {
+  if (all === 0 || guessed * 2 <= all) return ''
+  const which = guessed === all ? 'All of these grades are' : `${shareText(guessed / all)} of these grades are`
+  return `${which} guesses: the run completed, and nobody said otherwise. Wrong answers count as solved then, and limits come out too high. Grade runs with halting grade SESSION good|bad, or give them a goal.`
+}

@@ -1,0 +1,40 @@
+// Holds R-CALIB-6 of docs/spec.md: the least limits under which a run goes the same way are those at which what-if says so, and no lower.
+import { describe, expect, test } from 'vitest'
+import { trajectoryOf } from '../../src/what-if/trajectory.ts'
+import { whatIf } from '../../src/what-if/what-if.ts'
+import { runNeeds } from '../../src/calibration/run-needs.ts'
+import { drawn } from '../../../core/test/support/deep.ts'
+import { liveRun, worldOf } from '../support/what-if-world.ts'
+
+const seeds = Array.from({ length: drawn(1_500) }, (_, seed) => seed)
+
+let tight = 0
+
+describe('with what a run needs it is the same, and with less it is not', () => {
+  test.each(seeds)('seed %i', async (seed) => {
+    const { records } = await liveRun(worldOf(seed)())
+    const trajectory = trajectoryOf(records)
+    const { usd, tokens, activeMs, turns } = runNeeds(trajectory, [])
+    const verdictOf = (limits: Parameters<typeof whatIf>[1]): string => whatIf(trajectory, limits).verdict
+    expect(verdictOf({ maxRunUsd: usd, maxTotalTokens: tokens, maxDurationMs: activeMs, maxTurns: turns })).toBe('same')
+    expect(verdictOf({ maxTurns: turns - 1 })).toBe('stops')
+    expect(verdictOf({ maxDurationMs: activeMs - 1 })).toBe('stops')
+    // A request that failed would have failed with less, too; and a limit of all that a run used is no tighter one.
+    const hasFailed = trajectory.turns.some(({ payments }) => payments.some(({ isAtWorst }) => isAtWorst))
+    const payments = trajectory.turns.flatMap((turn) => turn.payments)
+    const usedTokens = payments.reduce((sum, each) => sum + each.tokens, 0)
+    const usedNanos = payments.reduce((sum, each) => sum + each.nanos, 0)
+    expect(tokens).toBeGreaterThanOrEqual(usedTokens)
+    expect(usd).toBeGreaterThanOrEqual(usedNanos / 1e9)
+    // A tenth of a millionth of a dollar: nano-dollars are rounded.
+    const lessUsd = Math.round((usd ?? 0) * 1e9) - 100
+    const less = [
+      ...(hasFailed || lessUsd < usedNanos ? [] : [verdictOf({ maxRunUsd: lessUsd / 1e9 })]),
+      ...(hasFailed || tokens - 1 < usedTokens ? [] : [verdictOf({ maxTotalTokens: tokens - 1 })]),
+    ]
+    tight += less.length
+    expect(less).not.toContain('same')
+  })
+
+  test('the figures of many of them are more than the run used', () => expect(tight).toBeGreaterThan(seeds.length / 4))
+})

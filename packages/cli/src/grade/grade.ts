@@ -1,0 +1,103 @@
+import { gradeOf, isCopiedRun, outcomesOf } from '@halting/analysis'
+import { writerOf, type AnySession } from '@halting/analysis/sessions'
+import { firstPrompt } from '@halting/analysis/view'
+import { whose } from '@halting/agent/session-settings'
+import { noteGrade, readGrades, type NewGrade } from '@halting/journal'
+import { type Flags, wantsJson } from '../flags/flags.ts'
+import { nearest } from '../flags/nearest.ts'
+import { pricesFor, readNamedSession } from '../foreign/session-prices.ts'
+import { oneLine } from '../io/figures.ts'
+import type { Program } from '../program.ts'
+import { findFile } from '../stored-sessions/find-session.ts'
+import { UsageError } from '../usage-error.ts'
+import { gradesText, type ListedGrades } from './grade-text.ts'
+
+const gradeWords = ['good', 'bad', 'none'] as const
+
+/** `halting grade [SESSION] [good|bad|none]`: what a person says of a run, stored; without a grade, what is known of each run. Asks no model. */
+export async function grade(flags: Flags, words: readonly string[], program: Program): Promise<number> {
+  const asked = askedIn(words)
+  const path = await fileOf(asked.session, flags, program)
+  const session = await readNamedSession(path, pricesFor(flags, program))
+  const place = runPlace(session, flags)
+  if (asked.grade !== undefined) {
+    await checkGradable(session, place, path)
+    const { sessionId } = session
+    const runId = outcomesOf(session.runs)[place]?.runId ?? ''
+    await noteGrade(whose(program), { sessionId, runId, grade: asked.grade })
+  }
+  const told = gradesIn(session, path, program)
+  const shown = flags.run === undefined ? told : { ...told, runs: told.runs.slice(place, place + 1) }
+  const { output } = program
+  if (wantsJson(flags)) output.out(`${JSON.stringify(shown)}\n`)
+  else if (asked.grade === undefined) output.out(gradesText(shown, output.width))
+  else output.out(`${notedText(asked.grade, place + 1, session.sessionId)}\n`)
+  return 0
+}
+
+function askedIn(words: readonly string[]): { readonly session?: string; readonly grade?: NewGrade['grade'] } {
+  const [first, second, ...more] = words
+  if (more.length > 0) throw new UsageError('halting grade takes a session and a grade: halting grade SESSION good.')
+  if (first === undefined) return {}
+  const alone = gradeWords.find((word) => word === first)
+  if (second === undefined) return alone === undefined ? { session: first } : { grade: alone }
+  const given = gradeWords.find((word) => word === second)
+  if (given !== undefined) return { session: first, grade: given }
+  const meant = nearest(second.toLowerCase(), gradeWords)
+  throw new UsageError(
+    `"${oneLine(second, 40)}" is not a grade.${meant === undefined ? '' : ` Did you mean ${meant}?`} Grades: ${gradeWords.join(', ')}.`,
+  )
+}
+
+async function fileOf(session: string | undefined, flags: Flags, program: Program): Promise<string> {
+  const { claudeCode = false, codex = false } = flags
+  if (!claudeCode && !codex) return findFile(session, 'grade', program)
+  if (claudeCode && codex) throw new UsageError('Name one program: --claude-code or --codex.')
+  if (session === undefined)
+    throw new UsageError(`Name the session: halting grade SESSION good ${claudeCode ? '--claude-code' : '--codex'}.`)
+  const { foreignNamed } = await import('../foreign/find-foreign.ts')
+  const found = await foreignNamed(session, program, claudeCode ? 'claude-code' : 'codex')
+  if (found !== undefined) return found.path
+  throw new UsageError(
+    `No session of ${claudeCode ? 'Claude Code' : 'Codex'} has an ID that begins with ${oneLine(session, 100)}.`,
+  )
+}
+
+/** From 0: the newest where none is named. */
+function runPlace({ runs, sessionId }: AnySession, { run = runs.length }: Flags): number {
+  if (runs.length === 0) throw new UsageError(`Session ${sessionId} has no runs yet.`)
+  if (run > runs.length) throw new UsageError(`Session ${sessionId} has no run ${run}. Its runs: 1 to ${runs.length}.`)
+  return run - 1
+}
+
+async function checkGradable({ runs, foreign }: AnySession, place: number, path: string): Promise<void> {
+  const records = runs[place] ?? []
+  if (isCopiedRun(records))
+    throw new UsageError(`Run ${place + 1} is a copy: it counts in the session in which it was made. Grade it there.`)
+  const isOpen = foreign === undefined && place === runs.length - 1 && outcomesOf([records])[0]?.reason === null
+  const writer = isOpen ? await writerOf(path) : undefined
+  if (writer !== undefined)
+    throw new UsageError(`Run ${place + 1} is still running, in process ${writer}. Grade it when it has ended.`)
+}
+
+function gradesIn({ sessionId, runs, foreign }: AnySession, file: string, program: Program): ListedGrades {
+  const grades = readGrades(whose(program))
+  return {
+    sessionId,
+    program: foreign?.program ?? 'halting',
+    file,
+    runs: outcomesOf(runs).map((outcome, index) => ({
+      run: index + 1,
+      runId: outcome.runId,
+      prompt: firstPrompt(runs[index] ?? []).slice(0, 200),
+      ending: outcome.reason,
+      isCopy: isCopiedRun(runs[index] ?? []),
+      grade: gradeOf(outcome, grades.of(sessionId, outcome.runId)?.grade),
+    })),
+  }
+}
+
+function notedText(noted: NewGrade['grade'], run: number, sessionId: string): string {
+  const of = `run ${run} of session ${sessionId}`
+  return noted === 'none' ? `Removed the grade of ${of}` : `Graded ${noted}: ${of}`
+}

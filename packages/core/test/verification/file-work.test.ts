@@ -1,0 +1,128 @@
+// Holds rules of docs/spec.md: R-VERI-1, R-VERI-1a, R-VERI-4, R-VERI-4a.
+import { describe, expect, test } from 'vitest'
+import { Transcript, type TranscriptEntry } from '../../src/index.ts'
+import { fileWorkOf } from '../../src/verification/file-work.ts'
+import { answerStands, endOfAnswer } from '../../src/verification/kept-answer.ts'
+import { afterAgent, afterWork, verifiedOf } from '../../src/verification/progress.ts'
+
+describe('what a tool tells of files', () => {
+  test.each<[unknown, unknown]>([
+    [{ changedLines: 3 }, { changedLines: 3 }],
+    [{ changedLines: 3, more: 1 }, { changedLines: 3 }],
+    [{ check: { command: ' npm test ', passed: true } }, { check: { command: 'npm test', passed: true } }],
+    [
+      { changedLines: 1, check: { command: 'make', passed: false } },
+      { changedLines: 1, check: { command: 'make', passed: false } },
+    ],
+    ...[undefined, null, 3, 'x', [], {}, { changedLines: 0 }, { changedLines: -1 }, { changedLines: 1.5 }].map(
+      (each) => [each, undefined] as [unknown, unknown],
+    ),
+    ...[{ changedLines: Number.NaN }, { changedLines: '3' }, { check: true }, { check: { command: 'x' } }].map(
+      (each) => [each, undefined] as [unknown, unknown],
+    ),
+    ...[{ check: { command: ' ', passed: true } }, { check: { command: 'x', passed: 1 } }].map(
+      (each) => [each, undefined] as [unknown, unknown],
+    ),
+  ])('%j is read as %j', (given, read) => expect(fileWorkOf(given)).toEqual(read))
+
+  test('a command is cut', () => {
+    expect(
+      fileWorkOf({ check: { command: 'x'.repeat(9_000), passed: true } })?.check?.command.length,
+    ).toBeLessThanOrEqual(501)
+  })
+})
+
+describe('how far it is checked', () => {
+  const passes = { command: 'npm test', passed: true }
+  test('adds what was changed, and a check that passes begins anew', () => {
+    const changed = afterWork(afterWork(undefined, { changedLines: 2 }), { changedLines: 3 })
+    expect([changed, verifiedOf(changed)]).toEqual([{ unchecked: 5, changed: 5, check: null, hasPassed: false }, false])
+    const failed = afterWork(changed, { check: { command: 'make', passed: false } })
+    expect(failed).toEqual({ unchecked: 5, changed: 5, check: 'make', hasPassed: false })
+    const passed = afterWork(failed, { changedLines: 4, check: passes })
+    expect([passed, verifiedOf(passed)]).toEqual([
+      { unchecked: 0, changed: 9, check: 'npm test', hasPassed: true },
+      true,
+    ])
+  })
+
+  test('that the model was asked stays', () => {
+    const asked = { unchecked: 3, changed: 3, check: null, hasPassed: false, asked: true } as const
+    expect(afterWork(asked, { changedLines: 1 })).toEqual({ ...asked, unchecked: 4, changed: 4 })
+    const agent = { unchecked: 2, changed: 2, check: 'make', hasPassed: false }
+    expect(afterAgent(asked, agent)).toEqual({ unchecked: 5, changed: 5, check: 'make', hasPassed: false, asked: true })
+  })
+
+  test('nothing changed where nothing was, whatever was checked', () => {
+    expect([verifiedOf(undefined), verifiedOf(afterWork(undefined, { check: passes }))]).toEqual([
+      'nothing changed',
+      'nothing changed',
+    ])
+  })
+})
+
+describe('the answer stands', () => {
+  const answer: TranscriptEntry = said('Fixed.')
+  const question: TranscriptEntry = { ...user('check', 'loop'), keepsAnswer: true }
+  const call: TranscriptEntry = {
+    kind: 'assistant',
+    id: 'c',
+    message: { ...said('').message, content: [{ type: 'tool_use', id: 'c1', name: 'Do', input: {} }] },
+  }
+
+  function said(text: string): Extract<TranscriptEntry, { kind: 'assistant' }> {
+    const usage = { input_tokens: 1, output_tokens: 1, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 }
+    const content = [{ type: 'text', text }] as const
+    return {
+      kind: 'assistant',
+      id: text,
+      message: {
+        id: 'm',
+        type: 'message',
+        role: 'assistant',
+        model: 'x',
+        content,
+        stop_reason: 'end_turn',
+        stop_sequence: null,
+        usage,
+      },
+    } as unknown as Extract<TranscriptEntry, { kind: 'assistant' }>
+  }
+  function user(
+    text: string,
+    origin: 'loop' | 'hook' | 'steer' | 'prompt' | 'tool_results' | 'interruption',
+    hook?: string,
+  ) {
+    const message = { role: 'user', content: text } as const
+    return { kind: 'user', id: text, message, origin, ...(hook !== undefined && { hook }) } as const
+  }
+
+  test.each<[string, readonly TranscriptEntry[], boolean]>([
+    ['before the reply', [], true],
+    ['behind a reply', [said('No.')], true],
+    ['behind a reply in two pieces', [said('N'), said('o.')], true],
+    ['behind one that was cut and finished', [said('N'), { ...question, id: 'q2' }, said('o.')], true],
+    ['behind a failure that people are told', [{ ...said('failed'), error: 'unknown' }], true],
+    ['behind an interruption', [said('N'), user('cut', 'interruption')], true],
+    ['where limits are told before the reply', [user('left', 'loop'), said('No.')], true],
+    ['where a hook says something before the reply', [user('noon', 'hook', 'clock'), said('No.')], true],
+    ['where a hook says something behind the reply', [said('No.'), user('noon', 'hook', 'clock')], true],
+    ['and not behind a call of a tool', [call], false],
+    ['and not behind results', [call, user('done', 'tool_results'), said('Checked.')], false],
+    ['and not behind a person', [user('which?', 'steer'), said('That.')], false],
+    ['and not behind the next prompt', [said('No.'), user('and?', 'prompt')], false],
+    ['and not where a hook got another reply', [said('No.'), user('sum', 'hook', 'h'), said('Sum.')], false],
+    ['and not where a stop hook sent it back', [said('No.'), user('3 failed', 'hook')], false],
+    ['and not where the loop sent it back', [said('No.'), user('goal', 'loop')], false],
+  ])('%s', (_name, behind, stands) => {
+    const transcript = Transcript.of([user('go', 'prompt'), answer, question, ...behind])
+    expect(answerStands(transcript)).toBe(stands)
+    expect(endOfAnswer(transcript)).toBe(stands ? 2 : transcript.length)
+  })
+
+  test('and none does that no question kept, or one before the place to begin at', () => {
+    const transcript = Transcript.of([user('go', 'prompt'), answer, question, said('No.')])
+    expect([answerStands(transcript, 3), answerStands(Transcript.empty())]).toEqual([false, false])
+    expect(answerStands(Transcript.of([user('go', 'prompt'), answer]))).toBe(false)
+  })
+})

@@ -1,0 +1,300 @@
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  fsyncSync,
+  ftruncateSync,
+  openSync,
+  readSync,
+  renameSync,
+  rmSync,
+  type Stats,
+  writeSync,
+} from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { ConfigurationError } from '@halting/core'
+import { codeOf, isJsonObject, messageOf } from '@halting/core/adapters'
+import { type BriefLock, tryBriefLock } from '../files/brief-lock.ts'
+import { configFolder } from '../files/config-folder.ts'
+import { makeDurableFolder } from '../files/durable.ts'
+import { safeName, type SessionPlace } from './session-folder.ts'
+
+// What a person says of runs: one file for all of their sessions, wherever these are kept. Lines are appended under a lock; a line that a killed process left
+// half written is removed by the next one that writes.
+
+/** How a person graded a run. JSON. */
+export interface StoredGrade {
+  /** Id of the session. */
+  readonly sessionId: string
+  /** Id of the run in its session. */
+  readonly runId: string
+  /** Whether the run did what it was to do. */
+  readonly grade: 'good' | 'bad'
+  /** When it was graded: ISO 8601 in UTC. */
+  readonly at: string
+}
+
+/** A run that is graded; `none` takes its grade back. */
+export interface NewGrade extends Pick<StoredGrade, 'sessionId' | 'runId'> {
+  /** What the person says of it. */
+  readonly grade: StoredGrade['grade'] | 'none'
+}
+
+/** The grades of a person, the last one of each run. */
+export interface StoredGrades {
+  /** In the order in which they were given. */
+  readonly all: readonly StoredGrade[]
+  /** The grade of a run; undefined where it has none. */
+  of(sessionId: string, runId: string): StoredGrade | undefined
+}
+
+type Owner = Omit<SessionPlace, 'sessionId'>
+type Line = Omit<StoredGrade, 'grade'> & Pick<NewGrade, 'grade'>
+
+const largestBytes = 16 * 1024 * 1024
+/** A larger file is rewritten without the lines that later ones replaced. */
+const usualBytes = 1024 * 1024
+const longestId = 1_000
+/** The lock is held for milliseconds; whoever held it for so long cannot be looked at from here. */
+const abandonedMs = 10_000
+
+/** Where the grades of a person are: `~/.halting/grades.jsonl`, or under `HALTING_CONFIG_DIR`. */
+export function gradesFile(owner: Owner): string {
+  return fileIn(configFolder('halting', owner))
+}
+
+function fileIn(folder: string): string {
+  return join(folder, 'grades.jsonl')
+}
+
+/** Reads all grades; none where there is no file. @throws ConfigurationError for a file that cannot be read, or holds something else. */
+export function readGrades(owner: Owner): StoredGrades {
+  return gradesOf(readFile(gradesFile(owner)).lines)
+}
+
+/** Notes what a person says of a run. @throws ConfigurationError for a file that cannot be written, or holds something else. */
+export async function noteGrade(owner: Owner, { sessionId, runId, grade }: NewGrade): Promise<void> {
+  checkId('sessionId', sessionId)
+  checkId('runId', runId)
+  const path = gradesFile(owner)
+  await makeDurableFolder(dirname(path)).catch((error: unknown) => {
+    throw problem(path, error)
+  })
+  const line: Line = { sessionId, runId, grade, at: new Date().toISOString() }
+  await locked(path, (lock) => {
+    const read = readFile(path)
+    if (read.bytes > usualBytes) rewrite(path, gradesOf([...read.lines, line]).all, lock)
+    else append(path, line, read)
+  })
+}
+
+/** Removes the grades of sessions that are gone, by their ids or the names of their files. @throws ConfigurationError for a file that cannot be written, or holds something else. */
+export async function forgetGrades(file: string, sessionIds: ReadonlySet<string>): Promise<void> {
+  if (sessionIds.size === 0) return
+  const isGone = ({ sessionId }: Line): boolean => sessionIds.has(sessionId) || sessionIds.has(safeName(sessionId))
+  if (!readFile(file).lines.some(isGone)) return
+  await locked(file, (lock) => {
+    const left = gradesOf(readFile(file).lines).all.filter((grade) => !isGone(grade))
+    rewrite(file, left, lock)
+  })
+}
+
+/** The file with the grades of the sessions below this folder of projects; undefined for a folder that no settings folder has. */
+export function gradesFileBeside(base: string): string | undefined {
+  if (basename(base) !== 'projects') return undefined
+  const above = dirname(base)
+  return fileIn(basename(dirname(above)) === 'stores' ? dirname(dirname(above)) : above)
+}
+
+function gradesOf(lines: readonly Line[]): StoredGrades {
+  const found = new Map<string, StoredGrade>()
+  for (const { grade, ...line } of lines) {
+    const key = JSON.stringify([line.sessionId, line.runId])
+    found.delete(key)
+    if (grade !== 'none') found.set(key, { ...line, grade })
+  }
+  return { all: [...found.values()], of: (sessionId, runId) => found.get(JSON.stringify([sessionId, runId])) }
+}
+
+interface ReadFile {
+  readonly lines: readonly Line[]
+  readonly bytes: number
+  /** Bytes up to which the lines are whole. */
+  readonly wholeBytes: number
+  /** The last line is whole, and has no end. */
+  readonly lacksEnd: boolean
+}
+
+const nothing: ReadFile = { lines: [], bytes: 0, wholeBytes: 0, lacksEnd: false }
+
+function readFile(path: string): ReadFile {
+  const bytes = bytesOf(path)
+  if (bytes === undefined) return nothing
+  const end = bytes.lastIndexOf(10) + 1
+  const texts = bytes.toString('utf8', 0, end).split('\n').slice(0, -1)
+  const lines = texts.flatMap((text, index) => {
+    if (text.trim() === '') return []
+    const line = lineIn(text)
+    if (line === undefined)
+      throw new ConfigurationError(`${path}, line ${index + 1}: not a grade of a run. Fix or remove the line.`)
+    return [line]
+  })
+  if (end === bytes.length) return { lines, bytes: bytes.length, wholeBytes: end, lacksEnd: false }
+  // An editor may have left out the end of the last line; a killed process leaves a part of one.
+  const last = lineIn(bytes.toString('utf8', end))
+  if (last === undefined) return { lines, bytes: bytes.length, wholeBytes: end, lacksEnd: false }
+  return { lines: [...lines, last], bytes: bytes.length, wholeBytes: bytes.length, lacksEnd: true }
+}
+
+function lineIn(text: string): Line | undefined {
+  let read: unknown
+  try {
+    read = JSON.parse(text)
+  } catch {
+    return undefined
+  }
+  if (!isJsonObject(read)) return undefined
+  const { session, run, grade, at } = read
+  if (typeof session !== 'string' || typeof run !== 'string' || typeof at !== 'string') return undefined
+  if (grade !== 'good' && grade !== 'bad' && grade !== 'none') return undefined
+  return { sessionId: session, runId: run, grade, at }
+}
+
+function textOf({ sessionId, runId, grade, at }: Line): string {
+  return `${JSON.stringify({ session: sessionId, run: runId, grade, at })}\n`
+}
+
+function bytesOf(path: string): Buffer | undefined {
+  let file: number
+  try {
+    file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined
+    throw problem(path, error)
+  }
+  try {
+    const stats = fstatSync(file)
+    checkFile(path, stats)
+    const bytes = Buffer.allocUnsafe(stats.size)
+    let size = 0
+    while (size < bytes.length) {
+      const count = readSync(file, bytes, size, bytes.length - size, size)
+      if (count === 0) break
+      size += count
+    }
+    return bytes.subarray(0, size)
+  } catch (error) {
+    throw problem(path, error)
+  } finally {
+    closeSync(file)
+  }
+}
+
+/** @throws ConfigurationError for what is not a file of the person's own. */
+function checkFile(path: string, stats: Stats): void {
+  const { uid, mode, size } = stats
+  if (!stats.isFile()) throw new ConfigurationError(`${path} is not a regular file. Remove it.`)
+  const own = process.getuid?.()
+  if (own !== undefined && uid !== own)
+    throw new ConfigurationError(`${path} belongs to another user (${uid}). Remove it, or set HALTING_CONFIG_DIR.`)
+  if (own !== undefined && (mode & 0o022) !== 0)
+    throw new ConfigurationError(`${path} can be written by other users. Run: chmod go-w ${JSON.stringify(path)}`)
+  if (size > largestBytes) throw new ConfigurationError(`${path} is larger than 16 MB. Remove it.`)
+}
+
+function append(path: string, line: Line, { wholeBytes, lacksEnd }: ReadFile): void {
+  const { O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDWR } = constants
+  try {
+    const file = openSync(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o600)
+    try {
+      if (fstatSync(file).size > wholeBytes) ftruncateSync(file, wholeBytes)
+      writeAll(file, Buffer.from(`${lacksEnd ? '\n' : ''}${textOf(line)}`), wholeBytes)
+      fsyncSync(file)
+    } finally {
+      closeSync(file)
+    }
+  } catch (error) {
+    throw problem(path, error)
+  }
+}
+
+function rewrite(path: string, grades: readonly StoredGrade[], lock: BriefLock): void {
+  const part = `${path}.part`
+  const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants
+  try {
+    rmSync(part, { force: true })
+    const file = openSync(part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
+    try {
+      writeAll(file, Buffer.from(grades.map(textOf).join('')), 0)
+      fsyncSync(file)
+    } finally {
+      closeSync(file)
+    }
+    // Whoever took this process for dead has written since.
+    if (!lock.isHeld()) throw new Error('another process took over its lock. Try again')
+    renameSync(part, path)
+  } catch (error) {
+    rmSync(part, { force: true })
+    throw problem(path, error)
+  }
+}
+
+function writeAll(file: number, bytes: Buffer, from: number): void {
+  let size = 0
+  while (size < bytes.length) size += writeSync(file, bytes, size, bytes.length - size, from + size)
+}
+
+/** Does something while no other process changes the file. */
+async function locked(path: string, change: (lock: BriefLock) => void): Promise<void> {
+  const lockPath = join(dirname(path), 'grades.lock')
+  let held = { token: '', since: performance.now() }
+  for (;;) {
+    const abandoned = performance.now() - held.since > abandonedMs ? held.token : undefined
+    const attempt = attemptLock(lockPath, abandoned)
+    if (attempt.kind === 'locked') {
+      try {
+        change(attempt.lock)
+      } finally {
+        attempt.lock.release()
+      }
+      return
+    }
+    if (attempt.token !== held.token) held = { token: attempt.token, since: performance.now() }
+    // Not all at once: each of them would find the lock taken by another.
+    await wait(1 + Math.random() * 3)
+  }
+}
+
+function attemptLock(path: string, abandoned: string | undefined): ReturnType<typeof tryBriefLock> {
+  try {
+    return tryBriefLock(path, abandoned)
+  } catch (error) {
+    throw problem(path, error)
+  }
+}
+
+function checkId(name: string, id: unknown): void {
+  if (typeof id !== 'string' || id === '' || id.length > longestId)
+    throw new ConfigurationError(`The ${name} of a grade is a text of 1 to ${longestId} characters.`)
+}
+
+function problem(path: string, error: unknown): ConfigurationError {
+  if (error instanceof ConfigurationError) return error
+  switch (codeOf(error)) {
+    case 'ELOOP':
+    case 'EMLINK':
+      return new ConfigurationError(`${path} is a link. Remove it, or put the file in its place.`)
+    case 'ENOSPC':
+    case 'EDQUOT':
+      return new ConfigurationError(`${path} cannot be written: the disk is full. Free some space.`)
+    case 'EROFS':
+    case 'EACCES':
+    case 'EPERM':
+      return new ConfigurationError(
+        `${path} cannot be read and written (${codeOf(error)}). Make it and its folder writable for you, or set HALTING_CONFIG_DIR.`,
+      )
+    default:
+      return new ConfigurationError(`${path} cannot be used: ${messageOf(error)}.`)
+  }
+}

@@ -1,0 +1,156 @@
+// Holds rules of docs/spec.md: R-GRADE-1, R-GRADE-2, R-GRADE-3: grades are stored, survive kills, and go with their session.
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import * as fc from 'fast-check'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { openJournal } from '../../src/open-journal.ts'
+import { cleanUpSessions } from '../../src/sessions/cleanup.ts'
+import { gradesFile, noteGrade, readGrades, type NewGrade } from '../../src/sessions/grades.ts'
+import { sessionFile } from '../../src/sessions/session-folder.ts'
+import { deleteSession, storedSessions } from '../../src/sessions/stored-sessions.ts'
+
+let home: string
+beforeEach(() => void (home = mkdtempSync(join(tmpdir(), 'halting-grades-'))))
+afterEach(() => rmSync(home, { recursive: true, force: true }))
+
+const owner = () => ({ cwd: '/project', home, env: {} })
+const file = (): string => gradesFile(owner())
+const told = () => readGrades(owner()).all.map(({ sessionId, runId, grade }) => `${sessionId} ${runId} ${grade}`)
+const note = (sessionId: string, runId: string, grade: NewGrade['grade']): Promise<void> =>
+  noteGrade(owner(), { sessionId, runId, grade })
+
+test('keeps the last grade of each run, for the person alone', async () => {
+  expect(told()).toEqual([])
+  await note('a', 'run1', 'good')
+  await note('a', 'run2', 'bad')
+  await note('b', 'run1', 'good')
+  await note('a', 'run1', 'bad')
+  await note('a', 'run2', 'none')
+  expect(told()).toEqual(['b run1 good', 'a run1 bad'])
+  expect(readGrades(owner()).of('a', 'run1')?.grade).toBe('bad')
+  expect(readGrades(owner()).of('a', 'run2')).toBeUndefined()
+  expect(statSync(file()).mode & 0o777).toBe(0o600)
+  expect(readdirSync(dirname(file()))).toEqual(['grades.jsonl'])
+})
+
+test('whatever is graded in whatever order, the last grade of each run is read', async () => {
+  const grade = fc.record({
+    sessionId: fc.constantFrom('a', 'b', '"', 'ä\n', '__proto__'),
+    runId: fc.constantFrom('run1', 'run2', 'run1-x'),
+    grade: fc.constantFrom('good', 'bad', 'none'),
+  }) as fc.Arbitrary<NewGrade>
+  await fc.assert(
+    fc.asyncProperty(fc.array(grade, { maxLength: 8 }), async (grades) => {
+      rmSync(file(), { force: true })
+      for (const each of grades) await noteGrade(owner(), each)
+      const last = new Map(grades.map((each) => [`${each.sessionId} ${each.runId}`, each.grade]))
+      for (const [key, expected] of last) if (expected === 'none') last.delete(key)
+      expect(told().toSorted()).toEqual([...last].map(([key, of]) => `${key} ${of}`).toSorted())
+    }),
+    { numRuns: 25 },
+  )
+})
+
+test('a process that was killed at any byte of a line loses that line alone, and the next one is written behind the others', async () => {
+  await note('a', 'run1', 'good')
+  const before = readFileSync(file())
+  await note('ä', 'run1', 'bad')
+  const whole = readFileSync(file())
+  for (let bytes = before.length; bytes <= whole.length; bytes++) {
+    writeFileSync(file(), whole.subarray(0, bytes), { mode: 0o600 })
+    // The line without its end is whole.
+    const expected = ['a run1 good', ...(bytes >= whole.length - 1 ? ['ä run1 bad'] : [])]
+    expect(told(), `${bytes} bytes`).toEqual(expected)
+    await note('c', 'run1', 'good')
+    expect(told(), `${bytes} bytes`).toEqual([...expected, 'c run1 good'])
+  }
+})
+
+test.each([
+  [
+    'text of another program',
+    () => writeFileSync(file(), '{"grade":"good"}\n', { mode: 0o600 }),
+    /line 1: not a grade/,
+  ],
+  ['no JSON', () => writeFileSync(file(), '\nhello\n', { mode: 0o600 }), /line 2: not a grade/],
+  ['a folder', () => mkdirSync(file()), /not a regular file/],
+  ['a link', () => symlinkSync(join(home, 'elsewhere'), file()), /is a link/],
+  ['a link that leads somewhere', () => linkTo(join(home, 'there')), /is a link/],
+  ['a file that others may write', () => writeFileSync(file(), ''), /can be written by other users/],
+])('%s in its place is refused, and stays as it is', async (_, put, says) => {
+  mkdirSync(dirname(file()), { recursive: true })
+  put()
+  if (existsSync(file()) && statSync(file()).isFile() && says.source.includes('users')) chmodSync(file(), 0o666)
+  const before = existsSync(file()) && statSync(file()).isFile() ? readFileSync(file(), 'utf8') : ''
+  expect(() => readGrades(owner())).toThrow(says)
+  await expect(note('a', 'run1', 'good')).rejects.toThrow(says)
+  expect(existsSync(join(home, 'elsewhere'))).toBe(false)
+  expect(existsSync(file()) && statSync(file()).isFile() ? readFileSync(file(), 'utf8') : '').toBe(before)
+})
+
+function linkTo(path: string): void {
+  writeFileSync(path, '')
+  symlinkSync(path, file())
+}
+
+test('an id that is none is refused', async () => {
+  await expect(note('', 'run1', 'good')).rejects.toThrow(/sessionId of a grade/)
+  await expect(note('a', 'x'.repeat(1_001), 'good')).rejects.toThrow(/runId of a grade/)
+})
+
+test('a file that has grown large is rewritten without what later lines replaced', async () => {
+  await note('a', 'run1', 'good')
+  const line = readFileSync(file(), 'utf8')
+  writeFileSync(file(), line.repeat(Math.ceil((1024 * 1024) / line.length) + 1), { mode: 0o600 })
+  await note('b', 'run1', 'bad')
+  expect(told()).toEqual(['a run1 good', 'b run1 bad'])
+  expect(statSync(file()).size).toBeLessThan(1_000)
+  expect(statSync(file()).mode & 0o777).toBe(0o600)
+})
+
+const opened = async (sessionId: string): Promise<string> => {
+  const path = sessionFile({ ...owner(), sessionId })
+  await (await openJournal({ path, sessionId, cwd: '/project', version: '0.1.0' })).close()
+  return path
+}
+
+test('grades of a session go when it is deleted, and no others', async () => {
+  for (const id of ['a', 'odd id/é']) await opened(id)
+  await note('a', 'run1', 'good')
+  await note('odd id/é', 'run1', 'bad')
+  await note('b', 'run1', 'good')
+  for (const stored of await storedSessions(owner(), 'all')) await deleteSession(stored)
+  expect(told()).toEqual(['b run1 good'])
+  expect(readFileSync(file(), 'utf8')).not.toContain('odd')
+})
+
+test('a session is deleted also where its grades cannot be, and that is said', async () => {
+  await opened('a')
+  writeFileSync(file(), 'hello\n', { mode: 0o600 })
+  const [stored] = (await storedSessions(owner(), 'all')).map(deleteSession)
+  await expect(stored).rejects.toThrow(/a is deleted, and its grades are not: .*line 1/)
+  expect(await storedSessions(owner(), 'all')).toEqual([])
+})
+
+test('grades of sessions that are too old go with these', async () => {
+  const [old] = [await opened('old'), await opened('young')]
+  const long = new Date(Date.now() - 40 * 86_400_000)
+  utimesSync(old, long, long)
+  await note('old', 'run1', 'good')
+  await note('young', 'run1', 'good')
+  expect(await cleanUpSessions(owner(), { days: 30 })).toEqual({ sessions: 1 })
+  expect(told()).toEqual(['young run1 good'])
+})
