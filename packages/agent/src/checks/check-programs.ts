@@ -281,7 +281,6 @@ const programs = new Map<string, Judge>([
   ['build', always('build')],
   ['setup.py', byVerb({ tests: 'test', build: 'build build_ext' })],
   ['manage.py', byVerb({ tests: 'test', lint: 'check' })],
-  ['git', (args) => (args[0] === 'diff' && args.includes('--check') ? undefined : undefined)],
 ])
 
 function gradleWords(args: Words): Words {
@@ -310,6 +309,41 @@ export function kindOfCheck(given: Words): CheckKind | undefined {
   if (ofProgram !== undefined) return ofProgram
   if (programs.has(name) && !isInterpreter(name)) return undefined
   return kindOfScript(name, first, args)
+}
+
+const formatters: { readonly [name: string]: RegExp } = {
+  prettier: /^(?:-w|--write)$/,
+  oxfmt: /^(?!-)/,
+  dprint: /^fmt$/,
+  biome: /^format$/,
+  black: /^(?!-)/,
+  isort: /^(?!-)/,
+  autopep8: /^(?:-i|--in-place)$/,
+  yapf: /^(?:-i|--in-place)$/,
+  ruff: /^format$/,
+  gofmt: /^-w$/,
+  gofumpt: /^-w$/,
+  goimports: /^-w$/,
+  go: /^fmt$/,
+  cargo: /^fmt$/,
+  rustfmt: /^(?!-)/,
+  'clang-format': /^-i/,
+  shfmt: /^-\w*w/,
+  terraform: /^fmt$/,
+  mix: /^format$/,
+  dart: /^format$/,
+  swiftformat: /^(?!-)/,
+  ktlint: /^-F$/,
+}
+
+/** Whether a command only brings files into form: what they mean stays. */
+export function onlyFormats(given: Words): boolean {
+  const [first = '', ...args] = peeled(given)
+  const name = programName(first)
+  if (/^(?:npm|pnpm|yarn|bun|make|just)$/.test(name))
+    return args.some((word) => /^(?:format|fmt|prettier)(?::(?:write|fix|all))?$/.test(word))
+  const pattern = Object.hasOwn(formatters, name) ? formatters[name] : undefined
+  return pattern !== undefined && args.some((word) => pattern.test(word))
 }
 
 function isOnlyWords(name: string, args: Words): boolean {

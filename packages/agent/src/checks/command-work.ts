@@ -1,7 +1,8 @@
 import type { FileWork } from '@halting/core'
-import { commandSteps, type CommandStep } from '@halting/policy/shell'
-import { kindOfCheck } from './check-programs.ts'
+import { commandSteps, type CommandStep, isReadOnlyCommand } from '@halting/policy/shell'
+import { kindOfCheck, onlyFormats } from './check-programs.ts'
 import { changesOfStep, type CommandChange, countedLines } from './command-changes.ts'
+import { isChecked } from './file-places.ts'
 import { verdictOf } from './output-verdict.ts'
 import { runsChanged } from './program-runs.ts'
 import type { CheckKind } from './task-names.ts'
@@ -14,9 +15,10 @@ export interface CommandOutcome {
   readonly output: string
   /** Files that the run had changed before, by their paths: to run one of them is a check. None when absent. */
   readonly changedFiles?: readonly string[]
-  /** Commands that are checks whatever they are called, such as those of `projectChecks`. None when absent. */
-  readonly checks?: readonly string[]
-  /** Lines that it changed, for those who have looked at the files; read from the command when absent. */
+  /**
+   * Lines that were seen to change while it ran, in files that checks look at; read from the command when absent. They count for none where all that it
+   * ran checks, formats or only reads.
+   */
   readonly changedLines?: number
 }
 
@@ -36,7 +38,8 @@ export function commandWork(command: string, outcome: CommandOutcome): FileWork 
   const steps = commandSteps(command)
   const changes = steps.map(changesOfStep)
   const checks = checksIn(steps, changes, outcome).filter((check) => hasRun(check, outcome))
-  const lines = outcome.changedLines ?? changedBy(changes, checks)
+  const lines =
+    outcome.changedLines === undefined ? changedBy(changes, checks) : mayChange(steps) ? outcome.changedLines : 0
   const last = checks.at(-1)
   if (last === undefined) return lines === 0 ? undefined : { changedLines: lines }
   // In one call the check counts as the later one.
@@ -51,13 +54,12 @@ export function commandWork(command: string, outcome: CommandOutcome): FileWork 
 function checksIn(
   steps: readonly CommandStep[],
   changes: readonly (readonly CommandChange[])[],
-  { changedFiles = [], checks = [] }: CommandOutcome,
+  { changedFiles = [] }: CommandOutcome,
 ): readonly FoundCheck[] {
   const changed = [...changedFiles]
   return steps.flatMap((step, at): readonly FoundCheck[] => {
     const words = step.words.map((word) => word ?? '')
-    const isNamed = checks.includes(step.source) || checks.includes(words.join(' '))
-    const kind = kindOfCheck(words) ?? (isNamed ? 'build' : runsChanged(step, changed) ? 'run' : undefined)
+    const kind = kindOfCheck(words) ?? (runsChanged(step, changed) ? 'run' : undefined)
     changed.push(...(changes[at] ?? []).map(({ path }) => path))
     return kind === undefined || step.isBackground ? [] : [{ step, kind, at }]
   })
@@ -67,6 +69,23 @@ function checksIn(
 function changedBy(changes: readonly (readonly CommandChange[])[], checks: readonly FoundCheck[]): number {
   const ofChecks = new Set(checks.map(({ at }) => at))
   return countedLines(changes.flatMap((ofStep, at) => (ofChecks.has(at) ? [] : ofStep)))
+}
+
+/** Whether something in the line may have changed what a check looks at: not where all of it checks, formats or reads. */
+function mayChange(steps: readonly CommandStep[]): boolean {
+  return (
+    steps.length === 0 ||
+    steps.some(({ words, source, writes }) => {
+      const known = words.map((word) => word ?? '')
+      if (writes.some(isChecked)) return true
+      return !(
+        known.length === 0 ||
+        kindOfCheck(known) !== undefined ||
+        onlyFormats(known) ||
+        isReadOnlyCommand(source)
+      )
+    })
+  )
 }
 
 const notThere =

@@ -1,3 +1,4 @@
+import type { VerificationMode } from '../checks/verification.ts'
 import type { BackgroundOptions } from '../tools/background.ts'
 import type { PermissionMode } from '@halting/policy'
 import type { ToolProfile } from '@halting/policy/settings'
@@ -87,7 +88,7 @@ export interface SessionChoices {
    * What follows where an answer is given after a change that no check has passed after. `ask`: the model is asked once to verify it. `tell`: the result
    * says so. `off`: nobody looks at it. By the settings when absent, then by the frontend.
    */
-  readonly verifyChanges?: 'ask' | 'tell' | 'off'
+  readonly verifyChanges?: VerificationMode
   /** Input and output tokens of a run. */
   readonly maxTokens?: number
   /** Milliseconds. */

@@ -1,3 +1,4 @@
+import { verificationOf } from '../checks/verification.ts'
 import { withFormerName } from '../agents/former-name.ts'
 import type { SessionChoices } from './choices.ts'
 import type { SessionNotice, SessionPorts } from './ports.ts'
@@ -30,7 +31,7 @@ import { type RunSettings, settingsOf } from './run-settings.ts'
 import { sessionOver } from './session-over.ts'
 import { standingOptions } from './standing.ts'
 import { followMode, type Toolbox } from './toolbox.ts'
-import { verificationOf, verifyChangesOf } from './verify-changes.ts'
+import { verifyChangesOf } from './verify-changes.ts'
 import { whose } from './whose.ts'
 import type { Written } from './written.ts'
 

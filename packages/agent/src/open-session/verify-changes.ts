@@ -1,8 +1,6 @@
 import type { Settings } from '@halting/policy/settings'
+import type { VerificationMode } from '../checks/verification.ts'
 import type { SessionChoices } from './choices.ts'
-
-/** What follows where an answer is given after a change that no check has passed after. */
-export type VerifyChanges = NonNullable<SessionChoices['verifyChanges']>
 
 // Spec R-VERI-21.
 /**
@@ -11,10 +9,7 @@ export type VerifyChanges = NonNullable<SessionChoices['verifyChanges']>
 export function verifyChangesOf(
   { verifyChanges: chosen }: Pick<SessionChoices, 'verifyChanges'>,
   { verifyChanges: set }: Pick<Settings, 'verifyChanges'>,
-  byDefault: VerifyChanges = 'tell',
-): VerifyChanges {
+  byDefault: VerificationMode = 'tell',
+): VerificationMode {
   return chosen ?? (byDefault === 'off' ? 'off' : (set ?? byDefault))
-}
-export function verificationOf(mode: VerifyChanges, _toolbox: unknown): { mode: 'ask' | 'tell' } | undefined {
-  return mode === 'off' ? undefined : { mode }
 }

@@ -62,7 +62,12 @@ describe('halting -p', () => {
       `${asked}\n! Not checked: 1 file changed +4 −0, and no check has passed since. Check with: npm test\n`,
     )
     const told = resultOf(await world().run([write, answer, refuses], ...json))
-    expect(told).toMatchObject({ result: 'It is written.', verified: false, is_error: false, terminal_reason: 'completed' })
+    expect(told).toMatchObject({
+      result: 'It is written.',
+      verified: false,
+      is_error: false,
+      terminal_reason: 'completed',
+    })
   })
 
   test('is not verified by a check that fails, which is no failure of the run', async () => {
@@ -159,7 +164,12 @@ describe('the answer stands', () => {
 
   test('where the budget has no room for the question', async () => {
     const usage = { input_tokens: 10_000, output_tokens: 10 }
-    const ended = await world().run([{ ...write, usage }, { ...answer, usage }, refuses], '--max-tokens', '24k', ...json)
+    const ended = await world().run(
+      [{ ...write, usage }, { ...answer, usage }, refuses],
+      '--max-tokens',
+      '24k',
+      ...json,
+    )
     expect(ended.status).toBe(0)
     expect(resultOf(ended)).toMatchObject({ result: 'It is written.', verified: false, terminal_reason: 'completed' })
   })
