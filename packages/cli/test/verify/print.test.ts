@@ -116,11 +116,16 @@ describe('nobody is asked', () => {
   })
 
   test('where the settings say so; a flag goes before them', async () => {
-    const { run: print, settings } = world()
-    settings({ verifyChanges: 'off' })
-    expect(resultOf(await print([write, answer], ...json))).not.toHaveProperty('verified')
-    const ended = await print([write, answer, refuses], '--verify-changes', 'ask', ...json)
-    expect(resultOf(ended)).toMatchObject({ verified: false, num_turns: 3 })
+    const printed = async (replies: readonly unknown[], ...flags: readonly string[]) => {
+      const { run: print, settings } = world()
+      settings({ verifyChanges: 'off' })
+      return resultOf(await print(replies, ...flags, ...json))
+    }
+    expect(await printed([write, answer])).not.toHaveProperty('verified')
+    expect(await printed([write, answer, refuses], '--verify-changes', 'ask')).toMatchObject({
+      verified: false,
+      num_turns: 3,
+    })
   })
 
   test('by a host, whatever the settings say, unless its flag does', async () => {
@@ -171,7 +176,12 @@ describe('the answer stands', () => {
       ...json,
     )
     expect(ended.status).toBe(0)
-    expect(resultOf(ended)).toMatchObject({ result: 'It is written.', verified: false, terminal_reason: 'completed' })
+    expect(resultOf(ended)).toMatchObject({
+      result: 'It is written.',
+      verified: false,
+      terminal_reason: 'completed',
+      stop: { source: 'verification', context: { endedBy: 'token_limit' } },
+    })
   })
 })
 
