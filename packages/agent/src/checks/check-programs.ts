@@ -287,7 +287,7 @@ function gradleWords(args: Words): Words {
   return args
     .filter((word) => !word.startsWith('-'))
     .flatMap((word) => word.split(':'))
-    .map((word) => word.replaceAll(/([a-z])([A-Z])/g, '$1-$2'))
+    .map((word) => word.replaceAll(/([a-z])([A-Z])/g, '$1-$2').replaceAll(/Debug|Release/g, ''))
 }
 
 function testFile(args: Words, pattern: RegExp): CheckKind | undefined {
@@ -308,7 +308,12 @@ export function kindOfCheck(given: Words): CheckKind | undefined {
   const ofProgram = programs.get(name)?.(args)
   if (ofProgram !== undefined) return ofProgram
   if (programs.has(name) && !isInterpreter(name)) return undefined
-  return kindOfScript(name, first, args)
+  return kindOfScript(name, first, args) ?? kindOfNamedTask(given)
+}
+
+/** Tools of Python run tasks and programs by the same word. */
+function kindOfNamedTask([first = '', verb, ...names]: Words): CheckKind | undefined {
+  return /^(?:hatch|pdm|rye|poe)$/.test(programName(first)) && verb === 'run' ? firstKind(names) : undefined
 }
 
 const formatters: { readonly [name: string]: RegExp } = {
@@ -355,6 +360,7 @@ function isOnlyWords(name: string, args: Words): boolean {
   if (/^(?:vitest|jest|playwright)$/.test(name))
     return /^(?:watch|list|init|bench|dev|show-report|install|codegen)$/.test(first ?? '')
   if (name === 'ctest') return args.includes('-N')
+  if (name === 'rake') return args.some((word) => /^-[TPAW]$/.test(word))
   if (name === 'go') return first === 'test' && args.some((word) => word === '-list')
   return name === 'pre-commit' ? first !== 'run' : name === 'ruff' && second === undefined && first === 'rule'
 }

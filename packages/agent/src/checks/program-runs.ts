@@ -40,6 +40,8 @@ export function runsChanged(step: CommandStep, changedFiles: readonly string[]):
   if (interpreters.test(name)) return interpreted(args, step, isChanged, changedFiles)
   if (name === 'java') return args.some((word) => isChanged(word) || isChanged(`${word.replaceAll('.', '/')}.java`))
   if (name === 'source' || name === '.') return args.slice(0, 1).some(isChanged)
+  // `uv run x.py`.
+  if (words !== written && /\.\w+$/.test(first)) return isChanged(first)
   if (!first.includes('/')) return false
   return isChanged(first) || changedFiles.some((file) => compiled.test(file) && stemOf(file) === name)
 }

@@ -133,6 +133,9 @@ export interface Flags extends Omit<SessionChoices, 'limitReminders'> {
   readonly suggest?: boolean
   /** Which run of a session, from 1. */
   readonly run?: number
+  /** The share of solved runs that a suggested limit may lose. */
+  readonly mayLose?: number
+  readonly save?: boolean
   readonly claudeCode?: boolean
   readonly codex?: boolean
   readonly since?: NamedMoment

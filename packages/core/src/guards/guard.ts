@@ -22,8 +22,8 @@ export interface GuardView {
   /** How the last reply ended; null before the first. */
   readonly finishReason: ModelStopReason | null
   /**
-   * A hash of calls, inputs and outputs for each of the last turns, oldest first, since the last user input. Of a turn in which a tool took 5 seconds or
-   * longer it is `-1 - hash`.
+   * A hash of calls, inputs and outputs for each of the last turns, oldest first, since the last user input: 8 turns, and up to 40 of those that repeat
+   * themselves. Outputs count without numbers, times, hashes and temporary paths. Of a turn in which a tool took 5 seconds or longer it is `-1 - hash`.
    */
   readonly recentTurns: readonly number[]
   /** The calls of the last reply, in their order, with what became of them; empty where it called no tool. */
@@ -54,6 +54,9 @@ export type GuardRemaining = {
   readonly unit: 'turns' | 'tokens' | 'usd' | 'ms' | 'repeats' | 'condition'
 }
 
+/** What the model is reminded of, each once in a run. `same_turns`: it makes the same calls with the same results. */
+export type Reminder = 'same_turns'
+
 /**
  * A stop condition. It is pure, so it needs no record, and a replay asks it again.
  * Guards use `>=`. One that throws ends the run as `error`.
@@ -69,6 +72,12 @@ export interface Guard {
   readonly looksAtTurns?: boolean
   /** The signal to stop with; nothing to continue. */
   evaluate(view: GuardView): StopSignal | null | undefined
+  // Spec R-PROG-4.
+  /**
+   * What the model is to be reminded of before this guard stops the run, or in its place: asked after the tools, where the run goes on and a turn is left.
+   * Of these it is reminded of the first that it was not yet reminded of in this run.
+   */
+  reminds?(view: GuardView): readonly Reminder[]
   /** How near it is to firing, for people to see: pure, and nothing is decided by it. Undefined where it cannot say. */
   remaining?(view: GuardView): GuardRemaining | undefined
 }

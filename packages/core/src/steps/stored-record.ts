@@ -139,6 +139,7 @@ const isProgress: Check = isObject({
   toolCalls: optional(isAmount),
   limitsTold: optional(isMapOf(isObject({ limit: isAmount, percent: isAmount }))),
   goal: optional(isGoalProgress),
+  reminded: optional(isListOf(isText)),
   verification: optional(isVerificationProgress),
   changes: optional(isObject({ calls: isAmount, at: isAmount, by: orNull(isText) })),
   stopHookBlocks: optional(isListOf(isObject({ hook: isText, reason: isNumber, changes: isAmount, times: isAmount }))),
