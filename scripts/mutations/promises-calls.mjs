@@ -442,6 +442,6 @@ export const promisesOfCalls = [
   [
     'waits: the reminder names no tool',
     ['tools/waits'],
-    ['decide.ts', 'noProgressReminder(waitToolOf(run))', 'noProgressReminder(waitToolOf(run)?.slice(99))'],
+    ['turn/remind.ts', 'noProgressReminder(waitToolOf(run))', 'noProgressReminder(waitToolOf(run)?.slice(99))'],
   ],
 ].map(([name, tests, ...changes]) => ({ name: String(name), tests, changes }))

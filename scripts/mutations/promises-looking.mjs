@@ -19,12 +19,16 @@ export const promisesOfLooking = [
   [
     'cycles: a wait before the newest round counts',
     ['guards/guards'],
-    ['guards/recent-turns.ts', 'round.some(hasWaited)', 'turns.some(hasWaited)'],
+    ['guards/recent-turns.ts', 'let index = turns.length - length; index < turns', 'let index = 0; index < turns'],
   ],
   [
-    'cycles: a round waits only where all its turns do',
+    'cycles: a round waits only where its newest turn does',
     ['guards/guards'],
-    ['guards/recent-turns.ts', 'round.some(hasWaited)', 'round.every(hasWaited)'],
+    [
+      'guards/recent-turns.ts',
+      'let index = turns.length - length; index < turns',
+      'let index = turns.length - 1; index < turns',
+    ],
   ],
   [
     'cycles: whether a turn waited makes it another one',
@@ -39,12 +43,12 @@ export const promisesOfLooking = [
   [
     'cycles: one turn fewer is remembered',
     ['guards/guards'],
-    ['guards/recent-turns.ts', 'slice(1 - rememberedTurns)', 'slice(2 - rememberedTurns)'],
+    ['guards/recent-turns.ts', 'length + sameInARow(all, length)', 'length + sameInARow(all, length) - 1'],
   ],
   [
     'cycles: one that waits may come more often than is remembered',
     ['guards/guards'],
-    ['guards/recent-turns.ts', 'Math.floor(rememberedTurns / length)', 'Math.ceil(rememberedTurns / length)'],
+    ['guards/recent-turns.ts', 'Math.floor(turnsWithWaits / length)', 'Math.ceil(turnsWithWaits / length)'],
   ],
   [
     'cycles: the one that is farthest from its limit is told',
@@ -63,12 +67,12 @@ export const promisesOfLooking = [
   [
     'cycles: two rounds are one of twice the length',
     ['guards/guards'],
-    ['guards/recent-turns.ts', 'length <= round.length / 2', 'length < round.length / 2'],
+    ['guards/recent-turns.ts', 'length <= round / 2', 'length < round / 2'],
   ],
   [
     'cycles: half a round more counts as one',
     ['guards/guards'],
-    ['guards/recent-turns.ts', '1 + Math.floor(same / length)', '1 + Math.ceil(same / length)'],
+    ['guards/recent-turns.ts', '1 + Math.floor(sameInARow', '1 + Math.ceil(sameInARow'],
   ],
   [
     'cycles: other input to the same tool is no other turn',
@@ -277,7 +281,11 @@ export const promisesOfLooking = [
   [
     'what if: a recovery is a turn',
     ['@analysis/what-if/what-if'],
-    ['@analysis/what-if/stops.ts', 'if (!countsAsTurn || index === toldAfterTurn)', 'if (index === toldAfterTurn)'],
+    [
+      '@analysis/what-if/stops.ts',
+      'if (!countsAsTurn || (isReminded && begun < max))',
+      'if (isReminded && begun < max)',
+    ],
   ],
   [
     'what if: turns that were carried over are new ones',
@@ -309,14 +317,14 @@ export const promisesOfLooking = [
     ['@analysis/what-if/budget-stops.ts', 'if (left < least) return', 'if (left <= least) return'],
   ],
   [
-    'what if: the model is not told before a circle stops the run',
+    'what if: the model is reminded where no turn is left',
     ['@analysis/what-if/what-if'],
-    ['@analysis/what-if/stops.ts', 'if (toldAfterTurn !== null) {', 'if (index >= 0) {'],
+    ['@analysis/what-if/stops.ts', 'at.wholeTurns - 1 : wholeTurnsOf(at)', 'at.wholeTurns : wholeTurnsOf(at)'],
   ],
   [
-    'what if: turns before the model was told count on',
+    'what if: a run that the guard ended later is the same',
     ['@analysis/what-if/what-if'],
-    ['@analysis/what-if/stops.ts', '.countsAsTurn === false\n        recent = []\n', '.countsAsTurn === false\n'],
+    ['@analysis/what-if/stops.ts', 'const isEnd = wholeTurns + 1 >= turns.length', 'const isEnd = wholeTurns > 0'],
   ],
   [
     'what if: what a person says in between is passed over',
@@ -419,7 +427,7 @@ export const promisesOfLooking = [
     ['@analysis/what-if/what-if'],
     [
       '@analysis/what-if/trajectory.ts',
-      "transition === 'user_input' || transition === 'no_progress_nudge' || added.some(isSteered)",
+      "transition === 'user_input' || isAnew || added.some(isSteered)",
       "transition === 'user_input' || added.some(isSteered)",
     ],
   ],

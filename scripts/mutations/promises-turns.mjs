@@ -160,7 +160,31 @@ export const promisesOfTurns = [
   [
     'no progress: a nudge beside another signal',
     ['guards/guards'],
-    ['decide.ts', "  if ([...run.signals].some((signal) => signal.reason !== 'no_progress')) return noRoutes\n", ''],
+    [
+      'turn/remind.ts',
+      "  if ([...run.signals].some((signal) => signal.reason !== 'no_progress')) return noRoutes\n",
+      '',
+    ],
+  ],
+  [
+    'no progress: the same is reminded of again',
+    ['guards/reminders'],
+    ['turn/remind.ts', '  return reminded.includes(of)\n', '  return false\n'],
+  ],
+  [
+    'no progress: a reminder where no turn is left',
+    ['guards/reminders'],
+    ['turn/remind.ts', 'isReminded(run.spent, reminder)) && isTurnLeft(run)', 'isReminded(run.spent, reminder))'],
+  ],
+  [
+    'no progress: a reminder of an earlier version was none',
+    ['guards/reminders'],
+    ['turn/remind.ts', "of === 'same_turns' && (laps", "of !== 'same_turns' && (laps"],
+  ],
+  [
+    'no progress: numbers make another output',
+    ['guards/masked-hash'],
+    ['guards/masked-hash.ts', '  if ((flags & digit) !== 0) return true\n', ''],
   ],
   [
     'no progress: turns are remembered for nobody',
@@ -274,14 +298,18 @@ export const promisesOfTurns = [
     ['turn/checkpoint.ts', "  if (messages.length > 0 || place === 'end') run.update({ recentTurns: [] })\n", ''],
   ],
   [
-    'no progress: the count goes on after a nudge',
-    ['transition/turns'],
-    ['decide.ts', '  run.update({ recentTurns: [] })\n', ''],
+    'no progress: the count goes on after a reminder in place of an ending',
+    ['guards/reminders'],
+    ['turn/remind.ts', '  run.update({ recentTurns: [] })\n', ''],
   ],
   [
     'no progress: what a tool means is answered with a nudge',
     ['guards/guards'],
-    ['decide.ts', "draft.reason !== 'no_progress' || draft.raisedBy.length === 0", "draft.reason !== 'no_progress'"],
+    [
+      'turn/remind.ts',
+      "draft.reason !== 'no_progress' || draft.raisedBy.length === 0",
+      "draft.reason !== 'no_progress'",
+    ],
   ],
   [
     'wrap up: an abort by the budget asks for a last answer',

@@ -53,7 +53,7 @@ export const allowances: { readonly [transition in IterationReason]: AllowanceRo
   media_recovery: { paidFrom: 'own', laps: 1, resets: 'refill', countsAsTurn: false },
   reactive_compact_retry: { paidFrom: 'own', laps: 1, resets: 'refill', countsAsTurn: false },
   collapse_drain_retry: { paidFrom: 'own', laps: 1, resets: 'refill', countsAsTurn: false },
-  no_progress_nudge: { paidFrom: 'own', laps: 1, resets: 'run', countsAsTurn: true },
+  no_progress_nudge: { paidFrom: 'own', laps: 2, resets: 'run', countsAsTurn: true },
   wrap_up: { paidFrom: 'own', laps: 1, resets: 'run', countsAsTurn: true },
   limit_raised: { paidFrom: 'raises', laps: 0, resets: 'run', countsAsTurn: false },
 }

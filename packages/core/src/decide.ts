@@ -1,14 +1,13 @@
 import { lapsLeft, type IterationReason } from './allowance.ts'
 import { after, firstOf, type Eventually } from './eventually.ts'
 import { finish } from './finish.ts'
-import { noProgressReminder } from './guards/guard-texts.ts'
 import type { RaisableLimit } from './limit-question.ts'
 import type { FinishedRun } from './run-context.ts'
 import { goalAtEnding } from './turn/goals.ts'
-import { isAgentTool } from './tools/tool.ts'
 import { payLostRequests } from './turn/lost-requests.ts'
 import { outcomeAfterRaise, pauseAtLimit } from './turn/pause-at-limit.ts'
 import type { Draft, Outcome, Route } from './turn/outcome.ts'
+import { reminderInPlaceOf } from './turn/remind.ts'
 import type { LapDetails, Run } from './turn/run.ts'
 import { addHookMessages, runHooks, type HookRun } from './turn/run-hooks.ts'
 import { answerBeforeVerifying } from './turn/verify.ts'
@@ -71,7 +70,7 @@ function endOrGoOn(
   asked: ReadonlySet<RaisableLimit>,
 ): Eventually<FinishedRun | undefined> {
   const answered = answerBeforeVerifying(run, draft)
-  return after(takeFirstOpen(run, nudgeRoutes(run, answered)), (nudged) => {
+  return after(takeFirstOpen(run, reminderInPlaceOf(run, answered)), (nudged) => {
     if (nudged === 'taken') return undefined
     return after(goalAtEnding(run, answered), (ending) =>
       after(pauseAtLimit(run, ending, asked), (pause) => {
@@ -99,29 +98,6 @@ function raiseEnding(run: Run, { signal }: Draft): void {
   const text = JSON.stringify(signal)
   for (const standing of run.signals) if (JSON.stringify(standing) === text) return
   run.setContinuation(run.continuation.withNewStopSignal(signal))
-}
-
-const noRoutes: readonly Route[] = Object.freeze([])
-
-/** The first time a run goes in circles, the model is told instead. */
-function nudgeRoutes(run: Run, draft: Draft): readonly Route[] {
-  // Only what a guard saw: a tool or hook that stops the run with this reason means it.
-  if (draft.reason !== 'no_progress' || draft.raisedBy.length === 0) return noRoutes
-  if ([...run.signals].some((signal) => signal.reason !== 'no_progress')) return noRoutes
-  return [{ transition: 'no_progress_nudge', take: tellNoProgress }]
-}
-
-/** The count starts anew: it takes as many repeats again to stop the run. */
-function tellNoProgress(run: Run): 'taken' {
-  run.appendUser(noProgressReminder(waitToolOf(run)), 'loop')
-  run.update({ recentTurns: [] })
-  return 'taken'
-}
-
-/** The tool of this run that waits in the place of the model. */
-function waitToolOf({ context }: Run): string | undefined {
-  for (const [name, tool] of context.tools) if (!isAgentTool(tool) && tool.waits === true) return name
-  return undefined
 }
 
 /** Lets a hook ask to go on. What it overrides is consumed, and the lap is charged to the request, not to the limit. */

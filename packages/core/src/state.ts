@@ -2,6 +2,8 @@ import { noLaps, type SpentIterations, type IterationReason } from './allowance.
 import { freshTracker, type BudgetTracker } from './budget/token-target.ts'
 import type { Changes } from './goals/changes.ts'
 import type { GoalProgress } from './goals/progress.ts'
+import type { Reminder } from './guards/guard.ts'
+import type { RepetitionProgress } from './guards/repetition.ts'
 import type { VerificationProgress } from './verification/progress.ts'
 import type { JsonObject } from './json.ts'
 import { addUsage, noUsage, type ModelStopReason, type Usage } from './messages.ts'
@@ -89,7 +91,7 @@ export type RunProgress = {
   readonly resumedBrokenReply: boolean
   /** Ids of guards that were overridden and have not been below their limit since. */
   readonly overridden: readonly string[]
-  /** Hashes of the last turns' calls and results, for the no-progress guard. */
+  /** Hashes of the last turns' calls and results, as many as can be part of a cycle, for the no-progress guard. */
   readonly recentTurns: readonly number[]
   /** Why the model stopped in its last reply; null before the first. */
   readonly lastStopReason: ModelStopReason | null
@@ -130,6 +132,10 @@ export type RunProgress = {
   readonly changes?: Changes | undefined
   /** Stop hooks that blocked the last answer that one blocked, each with how often in a row for that reason; absent for none. */
   readonly stopHookBlocks?: readonly StopHookRepeats[] | undefined
+  /** What the model was reminded of in this run; absent for nothing. Of a record of an earlier version the laps say it. */
+  readonly reminded?: readonly Reminder[] | undefined
+  /** Failures and answers that it has repeated; absent for none, and once the model was reminded of one. */
+  readonly repetition?: RepetitionProgress | undefined
   /** How far what the run changed was checked; absent where no tool told of a change or a check. */
   readonly verification?: VerificationProgress | undefined
   /** What was waited for services; absent for nothing. */
@@ -308,6 +314,8 @@ export function freshProgress(startedAt: number, metadata: JsonObject = {}): Run
     goal: undefined,
     changes: undefined,
     stopHookBlocks: undefined,
+    reminded: undefined,
+    repetition: undefined,
     verification: undefined,
     waits: undefined,
     metadata,
@@ -364,6 +372,8 @@ export function copyOfProgress(spent: RunProgress): WritableProgress {
     goal: spent.goal,
     changes: spent.changes,
     stopHookBlocks: spent.stopHookBlocks,
+    reminded: spent.reminded,
+    repetition: spent.repetition,
     verification: spent.verification,
     waits: spent.waits,
     metadata: spent.metadata,

@@ -1,4 +1,4 @@
-import { defaultRepeats, nearestCycle, withNewest } from '@halting/core/steps'
+import { defaultRepeats, isDueToRemind, nearestCycle, withNewest } from '@halting/core/steps'
 import { stopByBudgets } from './budget-stops.ts'
 import { stricter, type OtherLimits, type Parting, type Stop } from './other-limits.ts'
 import { withNudge } from './nudged.ts'
@@ -35,7 +35,9 @@ export function firstStop(trajectory: Trajectory, limits: OtherLimits): FirstSto
   const [at] = all.filter((each) => !isReserved(each)).toSorted((a, b) => compared(placeOf(a), placeOf(b)))
   if (at === undefined) return { at: all.find(isReserved), toldAfterTurn: told, turns }
   const { lap } = placeOf(at)
-  const toldAfterTurn = told !== null && told <= wholeTurnsOf(at) ? told : null
+  // Where no turn is left the model is not reminded.
+  const lastTold = at.kind === 'stop' && at.reason === 'max_turns' ? at.wholeTurns - 1 : wholeTurnsOf(at)
+  const toldAfterTurn = told !== null && told <= lastTold ? told : null
   if (at.kind === 'parting' || mayStopAt > lap) return { at, toldAfterTurn, turns }
   return { at: { ...at, mayStopAt }, toldAfterTurn, turns }
 }
@@ -81,10 +83,13 @@ function stopByTurns(
   const max = stricter(maxTurns, limits.maxTurns)
   if (max === undefined) return undefined
   let begun = carried.turns
-  for (const [index, { countsAsTurn }] of turns.entries()) {
-    // What the model does once it was told is paid for by itself.
-    if (!countsAsTurn || index === toldAfterTurn) continue
-    if (begun >= max)
+  for (const [index, turn] of turns.entries()) {
+    const { countsAsTurn, verifies } = turn
+    // What the model does once it was reminded is paid for by itself; where no turn is left it is not reminded.
+    const isReminded = index === toldAfterTurn || turn.isReminded === true
+    if (!countsAsTurn || (isReminded && begun < max)) continue
+    // It is asked to verify only where a turn is left to answer in, too.
+    if (begun >= max || (verifies === true && begun + 1 >= max))
       return { kind: 'stop', reason: 'max_turns', limit: 'maxTurns', used: begun, max, wholeTurns: index }
     begun++
   }
@@ -114,8 +119,10 @@ function stopByCalls(
     const own = ownCalls(turn).length
     const ofAgents = turn.calls.length - own
     const left = Math.max(0, max - made)
+    const stop = { kind: 'stop', reason: 'max_tool_calls', limit: 'maxToolCalls', used: made + left, max } as const
+    // It is asked to verify only where a call is left.
+    if (turn.verifies === true && left === 0) return { ...stop, wholeTurns: index }
     if (own > left) {
-      const stop = { kind: 'stop', reason: 'max_tool_calls', limit: 'maxToolCalls', used: made + left, max } as const
       return { ...stop, wholeTurns: index + 1, allowed: { calls: left, untilMs: endOfAllowed(turn, left) } }
     }
     if ((ofAgents > 0 && ofAgents > Math.floor((left - own) / Math.max(1, own))) || (ofAgents > 0 && !isRoomy)) {
@@ -197,35 +204,36 @@ function stopByTime({ turns, limits, carried }: Trajectory, { maxDurationMs }: O
 
 interface Circles {
   readonly stop: Stop | undefined
+  /** The turn after which the model is reminded. */
   readonly toldAfterTurn: number | null
-  /** The guard was there, and told it: what the model made of that is on record. */
+  /** The guard was there, and reminded it: what the model made of that is on record. */
   readonly isToldOnRecord: boolean
 }
 
 const noCircles: Circles = { stop: undefined, toldAfterTurn: null, isToldOnRecord: false }
 
-/** The first circle is told to the model, and the second one stops the run. */
+/** The model is reminded once, and a circle that goes on stops the run. */
 function circlesIn({ turns, ending }: Trajectory): Circles {
   let recent: readonly number[] = []
   let toldAfterTurn: number | null = null
   let isToldOnRecord = false
   for (const [index, { hash, isFreshAfter }] of turns.entries()) {
-    if (hash !== null) {
-      recent = withNewest(recent, hash)
-      const cycle = nearestCycle(recent, defaultRepeats)
-      if (cycle !== undefined && cycle.repeats >= cycle.limit) {
-        const { limit: max } = cycle
-        // It ended by this guard, as strict as it is here: where that stops a run is on record, with the last answer that may come after it.
-        if (ending?.reason === 'no_progress' && (ending.limit ?? max) <= max) return noCircles
-        if (toldAfterTurn !== null) {
-          const wholeTurns = index + 1
-          const stop = { kind: 'stop', reason: 'no_progress', limit: 'noProgress', used: max, max, wholeTurns } as const
-          return { stop, toldAfterTurn, isToldOnRecord }
-        }
-        toldAfterTurn = index + 1
-        isToldOnRecord = isFreshAfter && turns[index + 1]?.countsAsTurn === false
-        recent = []
-      }
+    const cycle = hash === null ? undefined : nearestCycle((recent = withNewest(recent, hash)), defaultRepeats)
+    if (cycle !== undefined && toldAfterTurn !== null && cycle.repeats >= cycle.limit) {
+      const { limit: max } = cycle
+      const wholeTurns = index + 1
+      // It ended here by this guard, as strict as it is: that is on record, with the last answer that may come after it.
+      const isEnd = wholeTurns + 1 >= turns.length
+      if (isEnd && ending?.reason === 'no_progress' && (ending.limit ?? max) <= max) return noCircles
+      const stop = { kind: 'stop', reason: 'no_progress', limit: 'noProgress', used: max, max, wholeTurns } as const
+      return { stop, toldAfterTurn, isToldOnRecord }
+    }
+    const isFollowed = index + 1 < turns.length
+    if (cycle !== undefined && toldAfterTurn === null && isFollowed && isDueToRemind(cycle)) {
+      toldAfterTurn = index + 1
+      isToldOnRecord = turns[index + 1]?.isReminded === true
+      // Where it would have ended, it is reminded in place of that, and the count starts anew.
+      if (cycle.repeats >= cycle.limit) recent = []
     }
     if (isFreshAfter) recent = []
   }

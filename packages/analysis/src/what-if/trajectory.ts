@@ -88,6 +88,8 @@ export interface PastTurn {
   readonly endMs: number
   /** Of calls and their results, for the guard against going in circles, and below zero where the turn waited; null where no call had a result. */
   readonly hash: number | null
+  /** It began with a reminder that the run makes no progress. */
+  readonly isReminded?: true
   /** Something new was said after it: whatever came before is no circle. */
   readonly isFreshAfter: boolean
   /** The most turns that one subagent had begun by then. A limit on turns holds for each of them, too. */
@@ -166,19 +168,20 @@ export function trajectoryOf(records: readonly StepRecord[]): Trajectory {
   const waits = new PastWaitReader(begin.at)
   let open: StepRecord[] = []
   let countsAsTurn = true
-  let verifies = false
+  let [verifies, isReminded] = [false, false]
   let told: Pick<RunProgress, 'turns' | 'turnBegins' | 'goal'> = begin.start.spent
   const lost = lostRequests(records)
   const close = (closing: StepRecord | undefined, isFreshAfter: boolean, isTold: boolean): void => {
     const agentTurns = Math.max(0, ...agents.values())
-    const goals = {
+    const more = {
+      ...(isReminded && { isReminded: true as const }),
       ...(triesNow !== undefined && { tries: triesNow }),
       ...(agentTries > 0 && { agentTries }),
       ...(checked !== undefined && { checked }),
       ...(verifies && { verifies: true as const }),
       ...waits.takeLap(),
     }
-    turns.push({ countsAsTurn, isTold, ...turnOf(open, closing, begin.at, lost), isFreshAfter, agentTurns, ...goals })
+    turns.push({ countsAsTurn, isTold, ...turnOf(open, closing, begin.at, lost), isFreshAfter, agentTurns, ...more })
     open = []
     checked = undefined
   }
@@ -186,12 +189,16 @@ export function trajectoryOf(records: readonly StepRecord[]): Trajectory {
     if (record.type === 'lap' && record.lap.scope === '') {
       const { transition, added, spent } = record.lap
       for (const { name } of spent.openAgents ?? []) background.add(name)
-      const isFresh = transition === 'user_input' || transition === 'no_progress_nudge' || added.some(isSteered)
+      const isReminder = transition === 'no_progress_nudge'
+      // A reminder in place of an ending has the count start anew, as every one of an earlier version did.
+      const isAnew = isReminder && spent.recentTurns.length === 0
+      const isFresh = transition === 'user_input' || isAnew || added.some(isSteered)
       // The run counted for itself: what it was granted and never asked is no turn, and its last answer at a limit is one.
       close(record, isFresh, spent.turns > told.turns)
       told = spent
       countsAsTurn = spendsTurn(transition)
       verifies = transition === 'unverified_change'
+      isReminded = isReminder
       triesNow = transition === 'goal_unmet' ? triesIn(spent) : undefined
     } else if (record.type === 'end' && record.scope === '') {
       close(record, false, record.spent.turns > told.turns)

@@ -121,7 +121,7 @@ describe('the ending', () => {
       max: 5,
       isReached: true,
     })
-    expect(account.laps).toContainEqual({ transition: 'no_progress_nudge', laps: 1, used: 1, allowed: 1 })
+    expect(account.laps).toContainEqual({ transition: 'no_progress_nudge', laps: 1, used: 1, allowed: 2 })
   })
 })
 

@@ -211,7 +211,7 @@ describe('outputs of Codex', () => {
     expect(await hashes([json(0.1), json(0.2), json(0.3), 'end'])).toBe(1)
     expect(await hashes([exec('aa01', 0.05, 'a'), exec('aa01', 0.05, 'b'), 'end'])).toBe(2)
     // What a command itself printed counts.
-    expect(await hashes([exec('a', 1, 'Wall time: 1\n'), exec('a', 1, 'Wall time: 2\n'), 'end'])).toBe(2)
+    expect(await hashes([exec('a', 1, 'Wall time: 1\n'), exec('a', 1, 'Total time: 1\n'), 'end'])).toBe(2)
   })
 
   test('are shown whole to who goes on', async () => {

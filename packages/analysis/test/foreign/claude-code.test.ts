@@ -327,8 +327,8 @@ test('going in circles is seen as in a run of ours', async () => {
   expect(trajectory && whatIf(trajectory, { noProgress: true })).toMatchObject({
     verdict: 'stops',
     reason: 'no_progress',
-    toldAfterTurn: 5,
-    kept: { turns: 10 },
-    saved: { turns: 10 },
+    toldAfterTurn: 3,
+    kept: { turns: 5 },
+    saved: { turns: 15 },
   })
 })

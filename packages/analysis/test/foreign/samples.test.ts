@@ -82,10 +82,15 @@ test.each(golden)('$name: figures, ending, and a transcript that the API takes',
   expect(transcriptProblems(messages)).toEqual([])
 })
 
-test('polling whose output changes is progress; a limit of turns would have stopped it', async () => {
+test('polling in haste whose output changes in numbers alone is no progress; a limit of turns would have stopped it, too', async () => {
   const [run] = recordsOf(await readForeignSession(samplePath('claude-code-polling')))
   const trajectory = trajectoryOf(run?.records ?? [])
-  expect(whatIf(trajectory, { noProgress: true })).toMatchObject({ verdict: 'same', reason: 'completed' })
+  expect(whatIf(trajectory, { noProgress: true })).toMatchObject({
+    verdict: 'stops',
+    reason: 'no_progress',
+    toldAfterTurn: 3,
+    kept: { turns: 5 },
+  })
   expect(whatIf(trajectory, { maxTurns: 10 })).toMatchObject({
     verdict: 'stops',
     reason: 'max_turns',

@@ -1,6 +1,6 @@
 // Holds rules of docs/spec.md: R-IF-1 to R-IF-6.
 import { describe, expect, test } from 'vitest'
-import { agentTool, noProgress, StopSignal, type RunOptions } from '@halting/core'
+import { agentTool, noProgress, StopSignal, type Guard, type RunOptions } from '@halting/core'
 import { createFakeClock, scriptedModel } from '@halting/core/testing'
 import { accountOf } from '../../src/account/account.ts'
 import { suggestLimits } from '../../src/what-if/suggest-limits.ts'
@@ -236,16 +236,49 @@ test('a turn does not wait because a tool of its agent does', async () => {
   }
   const guarded = await run(script, { ...options, stopWhen: noProgress() })
   const said = whatIf(trajectoryOf((await run(script, options)).steps.records), { noProgress: true })
-  expect([guarded.terminal.reason, guarded.transitions.indexOf('no_progress_nudge')]).toEqual(['no_progress', 4])
-  expect(said).toMatchObject({ reason: 'no_progress', toldAfterTurn: 5, kept: { turns: 10 } })
+  expect([guarded.terminal.reason, guarded.transitions.indexOf('no_progress_nudge')]).toEqual(['no_progress', 2])
+  expect(said).toMatchObject({ reason: 'no_progress', toldAfterTurn: 3, kept: { turns: 5 } })
 })
 
-test('what the model was told about its circles is a fresh beginning', async () => {
-  const script = [...Array.from({ length: 5 }, () => calls('Look')), 'done']
-  const { steps, transitions } = await run(script, { tools: [reader('Look')], stopWhen: noProgress({ repeats: 3 }) })
-  expect(transitions[2]).toBe('no_progress_nudge')
-  const fresh = trajectoryOf(steps.records).turns.map(({ isFreshAfter }) => isFreshAfter)
-  expect(fresh).toEqual([false, false, true, false, false, false])
+test('a reminder is no fresh beginning, and one in place of an ending is', async () => {
+  const script = [...Array.from({ length: 4 }, () => calls('Look')), 'done']
+  const guard = noProgress({ repeats: 3 })
+  const stopping: Guard = {
+    name: 'circles',
+    checkpoints: ['after_tools'],
+    looksAtTurns: true,
+    evaluate: (view) => guard.evaluate(view),
+  }
+  for (const [stopWhen, isFresh] of [
+    [noProgress(), false],
+    [stopping, true],
+  ] as const) {
+    const { steps, transitions } = await run(script, { tools: [reader('Look')], stopWhen })
+    expect(transitions[2]).toBe('no_progress_nudge')
+    const { turns } = trajectoryOf(steps.records)
+    expect(turns.map(({ isFreshAfter }) => isFreshAfter)).toEqual([false, false, isFresh, false, false])
+    expect(turns.map(({ isReminded }) => isReminded)).toEqual([undefined, undefined, undefined, true, undefined])
+  }
+})
+
+test('where no turn is left the model is not reminded, and where one is, the turn after it is paid for by itself', async () => {
+  const tools = [reader('Look')]
+  const { steps } = await run([...Array.from({ length: 4 }, () => calls('Look')), 'done'], { tools })
+  for (const [maxTurns, turns, toldAfterTurn] of [
+    [3, 3, null],
+    [4, 5, 3],
+  ] as const) {
+    const guarded = await run(() => calls('Look'), { tools, maxTurns, stopWhen: noProgress() })
+    expect([guarded.terminal.summary.turns, guarded.transitions.includes('no_progress_nudge')]).toEqual([
+      turns,
+      toldAfterTurn !== null,
+    ])
+    expect(whatIf(trajectoryOf(steps.records), { noProgress: true, maxTurns })).toMatchObject({
+      toldAfterTurn,
+      kept: { turns },
+    })
+    expect(whatIf(trajectoryOf(guarded.steps.records), { noProgress: true, maxTurns }).verdict).toBe('same')
+  }
 })
 
 test('with the guard that it had, a run is the same, with the last answer that it was asked for', async () => {
@@ -400,11 +433,16 @@ describe('suggested limits', () => {
       maxTurns: 40,
     })
     const good = await ended([
-      ...Array.from({ length: 5 }, () => ({ ...calls('Write'), usage })),
+      ...Array.from({ length: 5 }, (_, n) => ({ ...calls({ name: 'Write', input: { n } }), usage })),
       { text: 'ok', usage },
     ])
     const suggested = suggestLimits([circling, good], writes)
     expect(suggested).toEqual([
+      {
+        limits: { noProgress: true },
+        saved: { turns: 34, tokens: 3_740, costUsd: 3_740, unknownUsd: 0, activeMs: 0 },
+        stops: 1,
+      },
       {
         limits: { maxTurns: 6 },
         saved: { turns: 34, tokens: 3_740, costUsd: 3_740, unknownUsd: 0, activeMs: 0 },
@@ -413,11 +451,6 @@ describe('suggested limits', () => {
       {
         limits: { maxToolCalls: 5 },
         saved: { turns: 34, tokens: 3_740, costUsd: 3_740, unknownUsd: 0, activeMs: 0 },
-        stops: 1,
-      },
-      {
-        limits: { noProgress: true },
-        saved: { turns: 29, tokens: 3_190, costUsd: 3_190, unknownUsd: 0, activeMs: 0 },
         stops: 1,
       },
     ])

@@ -23,6 +23,7 @@ export function any(...guards: readonly Guard[]): Guard {
       const looking = guards.filter((guard) => (guard.checkpoints ?? defaultCheckpoints).includes(view.checkpoint))
       return signalsOf(looking, view).highest() ?? undefined
     },
+    reminds: (view) => guards.flatMap((guard) => guard.reminds?.(view) ?? []),
     // The one that is nearest fires first.
     remaining: (view) => byShare(known(guards, view)).at(-1),
   }

@@ -1,12 +1,17 @@
 import { hashText } from '../hash.ts'
 import type { ToolResultBlock, ToolUseBlock } from '../messages.ts'
+import { maskedHash } from './masked-hash.ts'
 
 /** Longest cycle of turns that is looked for. */
-const longestCycle = 5
+const longestCycle = 8
 /** How often the same turns may be repeated unless said otherwise. */
 export const defaultRepeats = 5
-/** Turns that need to be remembered to see any cycle; and those that one with waits in it must fill. */
+/** After how many repeats the model is reminded unless said otherwise. */
+export const defaultRemindAt = 3
+/** Most turns that are remembered: those that the longest cycle fills. */
 const rememberedTurns: number = longestCycle * defaultRepeats
+/** Turns that a cycle with waits in it must fill. */
+const turnsWithWaits = 25
 
 /** A turn waits when one of its tools works for so long: `sleep 30` before the next look, or tests that take their time. */
 export const waitMs = 5_000
@@ -21,7 +26,10 @@ export interface Cycle {
   readonly limit: number
 }
 
-/** One turn as it is remembered: a hash of names, inputs and outputs in call order, without ids; below zero where the turn waited. */
+/**
+ * One turn as it is remembered: a hash of names, inputs and outputs in call order, without ids and without what is masked in outputs; below zero where the
+ * turn waited.
+ */
 export function turnHash(
   calls: readonly ToolUseBlock[],
   results: readonly ToolResultBlock[],
@@ -31,33 +39,49 @@ export function turnHash(
   for (const [index, call] of calls.entries()) {
     hash = hashText(call.name, hash)
     hash = hashText(JSON.stringify(call.input) ?? '', hash)
-    const content = results[index]?.content ?? ''
-    hash = hashText(typeof content === 'string' ? content : JSON.stringify(content), hash)
+    hash = outputHash(results[index]?.content ?? '', hash)
   }
+  // As many bits as tell a few turns apart: they are in each record of a lap.
+  hash >>>= 0
   return hasWaited ? -1 - hash : hash
 }
 
-/** The recent turns with a new one at their end. */
+function outputHash(content: ToolResultBlock['content'], link: number): number {
+  if (typeof content === 'string') return maskedHash(content, link)
+  let hash = link
+  for (const block of content)
+    hash = block.type === 'text' ? maskedHash(block.text, hash) : hashText(JSON.stringify(block), hash)
+  return hash
+}
+
+// Spec R-PROG-6.
+/** The recent turns with a new one at their end: as many as can be part of a cycle, those of the longest cycle at least. */
 export function withNewest(turns: readonly number[], newest: number): readonly number[] {
-  return [...turns.slice(1 - rememberedTurns), newest]
+  const all = [...turns, newest]
+  let needed = longestCycle
+  for (let length = 1; length <= longestCycle; length++) needed = Math.max(needed, length + sameInARow(all, length))
+  return all.slice(-Math.min(needed, rememberedTurns))
 }
 
 /** The cycle that is nearest to its limit, the shortest of several; undefined where no turn is remembered. `repeats` is the limit without waits. */
 export function nearestCycle(turns: readonly number[], repeats: number): Cycle | undefined {
   let nearest: Cycle | undefined
   for (let length = 1; length <= Math.min(longestCycle, turns.length); length++) {
-    const round = turns.slice(-length)
-    if (isMadeOfShorter(round)) continue
+    const inARow = 1 + Math.floor(sameInARow(turns, length) / length)
+    // What came once is no cycle, and the newest turn alone says so as well.
+    if (length > 1 && (inARow === 1 || isMadeOfShorter(turns, length))) continue
     // Whoever waits between two looks does little harm, and often gets what is waited for.
-    const limit = round.some(hasWaited) ? Math.max(repeats, Math.floor(rememberedTurns / length)) : repeats
-    const cycle = { length, repeats: timesInARow(turns, length), limit }
+    const limit = waitsInRound(turns, length) ? Math.max(repeats, Math.floor(turnsWithWaits / length)) : repeats
+    const cycle = { length, repeats: inARow, limit }
     if (nearest === undefined || cycle.repeats / limit > nearest.repeats / nearest.limit) nearest = cycle
   }
   return nearest
 }
 
-function hasWaited(turn: number): boolean {
-  return turn < 0
+/** Whether one of the newest turns waited. */
+function waitsInRound(turns: readonly number[], length: number): boolean {
+  for (let index = turns.length - length; index < turns.length; index++) if ((turns[index] ?? 0) < 0) return true
+  return false
 }
 
 /** The same calls with the same results, whether or not it waited. */
@@ -70,15 +94,15 @@ function whatOf(turn: number | undefined): number | undefined {
 }
 
 /** A round of four may be two rounds of two. */
-function isMadeOfShorter(round: readonly number[]): boolean {
-  for (let length = 1; length <= round.length / 2; length++)
-    if (round.length % length === 0 && timesInARow(round, length) * length === round.length) return true
+function isMadeOfShorter(turns: readonly number[], round: number): boolean {
+  for (let length = 1; length <= round / 2; length++)
+    if (round % length === 0 && sameInARow(turns, length) >= round - length) return true
   return false
 }
 
-/** How often in a row the newest `length` turns came. */
-function timesInARow(turns: readonly number[], length: number): number {
+/** How many of the newest turns are, one after another, the same as the one so many turns before. */
+function sameInARow(turns: readonly number[], length: number): number {
   let same = 0
   for (let index = turns.length - 1; index >= length && isSame(turns[index], turns[index - length]); index--) same++
-  return 1 + Math.floor(same / length)
+  return same
 }

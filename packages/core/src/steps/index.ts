@@ -63,7 +63,10 @@ export { askPrices, usdOf, nanosOf, type PriceAnswer } from '../budget/prices.ts
 export { boundsOfGrant, mostOfGrant, type GrantBounds } from '../budget/recorded-amount.ts'
 export { upperBoundOfMessages } from '../context/tokens.ts'
 export { refuse, fieldsOf, shown, type Fields as GivenFields } from '../given.ts'
+export { isDueToRemind } from '../guards/no-progress.ts'
+export { maskedHash } from '../guards/masked-hash.ts'
 export {
+  defaultRemindAt,
   defaultRepeats,
   nearestCycle,
   waitMs,

@@ -5,11 +5,12 @@ import { jsonObjectOf } from '../json.ts'
 import type { ToolUseBlock } from '../messages.ts'
 import { callLimitDraft } from './calls/call-limit.ts'
 import type { PendingCall, RaisedStop, ToolPhase } from './calls/tool-phase.ts'
-import { controlAt, guardsAt } from './checkpoint.ts'
+import { askGuards, controlAt } from './checkpoint.ts'
 import { abortDraft, maxTurnsDraft, standingDraft } from './endings.ts'
 import { goalAfterTurn } from './goals.ts'
 import { loweredLimitDraft } from './lowered-limit.ts'
 import { draftOf, ends, goesOn, onward, type Draft, type Outcome, type Route } from './outcome.ts'
+import { reminderRoutes } from './remind.ts'
 import type { Run } from './run.ts'
 import { addHookMessages, noSubject, runHooks } from './run-hooks.ts'
 import { waitingForApproval } from '../endings/ending-texts.ts'
@@ -21,14 +22,16 @@ export function afterTools(run: Run, phase: ToolPhase): Eventually<Outcome> {
     if (abort !== undefined) return ends(abortDraft(run, abort, 'tools'))
     for (const { signal } of phase.stops) run.raise(signal, 'after_tools')
     const position = run.turnEnd
-    const raisedBy = guardsAt(run, 'after_tools', position)
+    const { raisedBy, reminders } = askGuards(run, 'after_tools', position)
     return after(runHooks(run, 'afterStep', noSubject, position), (hooks) => {
       addHookMessages(run, hooks.messages)
       if (hooks.aborted !== undefined) return ends(abortDraft(run, hooks.aborted, 'tools'))
       const ending = stopDraft(phase) ?? standing(run, raisedBy) ?? loweredLimitDraft(run) ?? callLimitDraft(run, phase)
       if (ending !== undefined) return ends(ending)
       return after(goalAfterTurn(run), (held) =>
-        held === undefined ? goesOn(nextTurn, () => maxTurnsDraft(run)) : ends(held),
+        held === undefined
+          ? goesOn([...reminderRoutes(run, reminders, position), ...nextTurn], () => maxTurnsDraft(run))
+          : ends(held),
       )
     })
   })

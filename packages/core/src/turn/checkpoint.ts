@@ -1,14 +1,19 @@
-import { lapsLeft, turnsBegun } from '../allowance.ts'
+import { turnsBegun } from '../allowance.ts'
 import type { AbortCause } from '../cancel/abort.ts'
 import type { CancellationSource } from '../cancel/source.ts'
 import type { Settled } from '../cancel/settle.ts'
 import { plainTextOf } from '../content.ts'
 import { HaltingError, isInstance, messageOf } from '../errors.ts'
 import { after, disregard, type Eventually } from '../eventually.ts'
-import { progressReminder } from '../guards/no-progress.ts'
 import { lastCallsIn } from '../guards/last-calls.ts'
 import { calledName } from '../tools/called-tool.ts'
-import { defaultCheckpoints, type CancellationPoint, type Guard, type GuardView } from '../guards/guard.ts'
+import {
+  defaultCheckpoints,
+  type CancellationPoint,
+  type Guard,
+  type GuardView,
+  type Reminder,
+} from '../guards/guard.ts'
 import type { ExternalInput } from '../steps/control.ts'
 import type { PolledExternalInput } from '../steps/steps.ts'
 import { StopSignal, type StopSignalJson } from '../endings/signal.ts'
@@ -17,6 +22,8 @@ import type { RecordPosition } from './record-position.ts'
 import type { CallPlace } from './calls/recorded-calls.ts'
 import { isAsked } from './request/is-asked.ts'
 import { endedTasks, enterTasks } from './tasks.ts'
+import { repeatedIn } from '../guards/repetition.ts'
+import { remindersOf } from './remind.ts'
 import type { Run } from './run.ts'
 import { tellGuards } from './tell-guards.ts'
 
@@ -149,14 +156,21 @@ export function guardsAt(
   checkpoint: CancellationPoint,
   position: RecordPosition = 'open',
 ): readonly string[] {
+  return askGuards(run, checkpoint, position).raisedBy
+}
+
+/** The same, and what the guards want the model to be reminded of. */
+export function askGuards(run: Run, checkpoint: CancellationPoint, position: RecordPosition): AskedGuards {
   const { guards } = run.context
-  if (guards.length === 0) return nobody
+  if (guards.length === 0) return nothingAsked
   const view = viewOf(run, checkpoint)
   if (checkpoint === 'before_turn') tellGuards(run, view)
   const raisedBy: string[] = []
+  let reminders: readonly Reminder[] = nothingAsked.reminders
   for (const { id, guard } of guards) {
     if (!(guard.checkpoints ?? defaultCheckpoints).includes(checkpoint)) continue
-    if (guard === progressReminder && lapsLeft('no_progress_nudge', run.spent.laps, run.context.limits) === 0) continue
+    if (checkpoint === 'after_tools' && guard.reminds !== undefined)
+      reminders = [...reminders, ...remindersOf(guard, view)]
     const signal = signalOfGuard(guard, view)
     const { overridden } = run.spent
     const wasOverridden = overridden.includes(id)
@@ -168,10 +182,17 @@ export function guardsAt(
     raisedBy.push(id)
     run.raise(signal, checkpoint)
   }
-  return raisedBy
+  return { raisedBy, reminders }
 }
 
-const nobody: readonly string[] = Object.freeze([])
+/** What the guards of a checkpoint came to. */
+interface AskedGuards {
+  /** Ids of those that raised a signal. */
+  readonly raisedBy: readonly string[]
+  readonly reminders: readonly Reminder[]
+}
+
+const nothingAsked: AskedGuards = Object.freeze({ raisedBy: [], reminders: [] })
 
 /** @throws HaltingError when the guard gives something else than a signal: nobody knows whether the run may go on. */
 function signalOfGuard(guard: Guard, view: GuardView): StopSignal | undefined {
@@ -184,7 +205,7 @@ function signalOfGuard(guard: Guard, view: GuardView): StopSignal | undefined {
   )
 }
 
-function viewOf({ spent, transcript, context }: Run, checkpoint: CancellationPoint): GuardView {
+export function viewOf({ spent, transcript, context }: Run, checkpoint: CancellationPoint): GuardView {
   // Continuations by stop hooks and by the token target count as turns in the figures, and not against a limit.
   const begun = turnsBegun(spent.laps) + (spent.laps.inRun.continuation_requested ?? 0)
   return {
@@ -196,6 +217,7 @@ function viewOf({ spent, transcript, context }: Run, checkpoint: CancellationPoi
     activeMs: activeMs(spent),
     finishReason: spent.lastStopReason,
     recentTurns: spent.recentTurns,
+    repeated: repeatedIn(spent.repetition),
     lastCalls: lastCallsIn(transcript.messages(), (written) => calledName(written, context)),
   }
 }
@@ -222,6 +244,6 @@ function applyInbox(run: Run, control: ExternalInput | undefined, place: 'before
   const { goal, toolResults: resultsBefore } = run.spent
   if (messages.length > 0 && goal !== undefined) run.update({ goal: { ...goal, resultsBefore } })
   // New input counts as progress; what ends beside a turn is none.
-  if (messages.length > 0 || place === 'end') run.update({ recentTurns: [] })
+  if (messages.length > 0 || place === 'end') run.update({ recentTurns: [], repetition: undefined })
   return true
 }

@@ -49,7 +49,7 @@ test.each<[string, Start]>([
   ['query', viaQuery],
   ['streamRun', viaStream],
 ])('%s stops after the reminder when asked, and does nothing with off', async (_name, start) => {
-  expect(await endOf(start, { noProgress: 'stop' })).toEqual({ reason: 'no_progress', requests: 10, reminders: 1 })
+  expect(await endOf(start, { noProgress: 'stop' })).toEqual({ reason: 'no_progress', requests: 5, reminders: 1 })
   expect(await endOf(start, { noProgress: 'off' })).toEqual({ reason: 'completed', requests: 41, reminders: 0 })
 })
 
@@ -59,7 +59,7 @@ test('streamRun does nothing by itself', async () => {
 
 test('a guard of the caller takes its place', async () => {
   const options = { stopWhen: noProgress({ repeats: 2 }), noProgress: 'remind' as const }
-  expect(await endOf(viaRun, options)).toEqual({ reason: 'no_progress', requests: 4, reminders: 1 })
+  expect(await endOf(viaRun, options)).toEqual({ reason: 'no_progress', requests: 3, reminders: 1 })
 })
 
 test('what is no policy is refused', () => {

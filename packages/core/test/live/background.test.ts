@@ -94,8 +94,8 @@ describe('the end of what a tool started', () => {
     const script = (_: unknown, index: number): ScriptedReply =>
       index === 0
         ? starts('a')
-        : index < 6
-          ? { ...calls('Look'), before: () => (index === 3 ? end('a') : undefined) }
+        : index < 4
+          ? { ...calls('Look'), before: () => (index === 2 ? end('a') : undefined) }
           : 'done'
     const ended = await run(script, { tools: [start, reader('Look')], background, stopWhen: noProgress() })
     expect(said(ended)).toEqual([

@@ -122,7 +122,7 @@ describe('limits', () => {
       source: 'noProgress',
       context: { cycleLength: 1, repeats: 5, used: 5, limit: 5 },
       said: [['loop', noProgressNudge]],
-      results: Array.from({ length: 10 }, () => 'read'),
+      results: Array.from({ length: 5 }, () => 'read'),
     })
   })
 

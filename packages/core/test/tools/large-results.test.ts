@@ -191,7 +191,7 @@ describe('a result over the limit', () => {
   test('with the same head and tail is another result where the middle is', async () => {
     const { largeResults } = keeper()
     let count = 0
-    const look = reader('Look', () => `${long}${count++}\n${long}`)
+    const look = reader('Look', () => `${long}${'x'.repeat(++count)}\n${long}`)
     const script = (): ScriptedReply => (count < 8 ? calls('Look') : 'done')
     const ended = await run(script, { tools: [look], largeResults, stopWhen: noProgress({ repeats: 2 }) })
     expect(ended.terminal.reason).toBe('completed')

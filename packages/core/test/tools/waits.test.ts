@@ -271,7 +271,7 @@ describe('the reminder of a run that goes in circles', () => {
 
   test('a run that heeds it waits on, and one whose waits return at once is stopped', async () => {
     const script = (_: unknown, index: number): ScriptedReply =>
-      index < 5 ? calls('Look') : index < 25 ? calls('Wait') : 'done'
+      index < 3 ? calls('Look') : index < 23 ? calls('Wait') : 'done'
     const clock = () => createFakeClock({ autoAdvance: true })
     const heeding = await run(script, { tools: [look, waiting(minute)], stopWhen: noProgress(), clock: clock() })
     const hasty = await run(script, { tools: [look, waiting(0)], stopWhen: noProgress(), clock: clock() })

@@ -31,7 +31,7 @@ const table = {
   media_recovery: ['own', 1, 'refill', false],
   reactive_compact_retry: ['own', 1, 'refill', false],
   collapse_drain_retry: ['own', 1, 'refill', false],
-  no_progress_nudge: ['own', 1, 'run', true],
+  no_progress_nudge: ['own', 2, 'run', true],
   wrap_up: ['own', 1, 'run', true],
   limit_raised: ['raises', 0, 'run', false],
 } as const satisfies Record<IterationReason, readonly [string, number, string, boolean]>
@@ -58,7 +58,7 @@ test('the allowances are those of spec R-LAP-1, in its order', () => {
 
 describe('the ranking', () => {
   test('begins at turns left, gate left, and the sum of all other allowances', () => {
-    expect(rankingOf(noLaps, limits)).toEqual([3, 3, 42])
+    expect(rankingOf(noLaps, limits)).toEqual([3, 3, 43])
   })
 
   test('falls with every lap that is paid for, whatever the order', () => {
@@ -109,7 +109,7 @@ describe('what is left, as a lap tells it', () => {
       media_recovery: 1,
       reactive_compact_retry: 1,
       collapse_drain_retry: 1,
-      no_progress_nudge: 1,
+      no_progress_nudge: 2,
       wrap_up: 0,
       limit_raised: 0,
     })
@@ -128,7 +128,7 @@ describe('what is left, as a lap tells it', () => {
     // A run that goes on with lower limits, or without a token target, has spent more than it may.
     const lowered = { maxTurns: 2, tokenTargetLaps: 0 }
     const { next_turn, token_budget_continuation } = retriesLeft(spent, lowered)
-    expect([next_turn, token_budget_continuation, rankingOf(spent, lowered)]).toEqual([0, 0, [0, 0, 40]])
+    expect([next_turn, token_budget_continuation, rankingOf(spent, lowered)]).toEqual([0, 0, [0, 0, 41]])
   })
 
   test('is what may be paid for, whatever was spent', () => {
@@ -148,8 +148,8 @@ describe('what is left, as a lap tells it', () => {
     })
     const told = events.flatMap((event) => (event.type === 'lap' ? [event] : []))
     expect(told.map(({ after, left }) => [after, left.next_turn, left.stop_hook_blocking, left.wrap_up])).toEqual([
-      [[3, 0, 40], 3, 8, 1],
-      [[2, 0, 40], 2, 8, 1],
+      [[3, 0, 41], 3, 8, 1],
+      [[2, 0, 41], 2, 8, 1],
     ])
   })
 })
@@ -167,14 +167,14 @@ describe('refilling', () => {
     )
 
   test('a spent turn fills every allowance that resets again, and none of a run', () => {
-    expect(left(used)).toEqual([7, 7, 0, 0])
-    expect(left(spendLap('next_turn', used, false))).toEqual([8, 8, 0, 0])
-    expect(left(spendLap('user_input', used, false))).toEqual([8, 8, 0, 0])
+    expect(left(used)).toEqual([7, 7, 0, 1])
+    expect(left(spendLap('next_turn', used, false))).toEqual([8, 8, 0, 1])
+    expect(left(spendLap('user_input', used, false))).toEqual([8, 8, 0, 1])
   })
 
   test('a token continuation fills them only when it made progress', () => {
-    expect(left(spendLap('token_budget_continuation', used, true))).toEqual([8, 8, 0, 0])
-    expect(left(spendLap('token_budget_continuation', used, false))).toEqual([7, 7, 0, 0])
+    expect(left(spendLap('token_budget_continuation', used, true))).toEqual([8, 8, 0, 1])
+    expect(left(spendLap('token_budget_continuation', used, false))).toEqual([7, 7, 0, 1])
   })
 
   test.each((Object.keys(table) as IterationReason[]).filter((name) => table[name][0] === 'own'))(

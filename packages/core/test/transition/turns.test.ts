@@ -230,24 +230,24 @@ describe('transition: token_budget_continuation', () => {
 })
 
 describe('transition: no_progress_nudge', () => {
-  test('is taken once a run, then no_progress at the next five', async () => {
+  test('is taken once a run after three rounds, then no_progress after five in all', async () => {
     const { transitions, terminal, model } = await run(() => calls('Look'), { tools, stopWhen: noProgress() })
     expect([transitions, terminal.reason, model.requests.length]).toEqual([
-      [...times(4, 'next_turn'), 'no_progress_nudge', ...times(4, 'next_turn')],
+      [...times(2, 'next_turn'), 'no_progress_nudge', 'next_turn'],
       'no_progress',
-      10,
+      5,
     ])
   })
 
   test('is not refilled by turns that made progress', async () => {
     const script = (_request: unknown, index: number): ScriptedReply =>
-      calls({ name: 'Look', input: index === 5 ? { at: 'elsewhere' } : {} })
+      calls({ name: 'Look', input: index === 3 ? { at: 'elsewhere' } : {} })
     const { transitions, terminal } = await run(script, { tools, stopWhen: noProgress() })
     expect([
       transitions.filter((name) => name === 'no_progress_nudge').length,
       terminal.reason,
       terminal.summary.turns,
-    ]).toEqual([1, 'no_progress', 11])
+    ]).toEqual([1, 'no_progress', 9])
   })
 })
 

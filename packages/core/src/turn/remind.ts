@@ -1,0 +1,99 @@
+import { lapsLeft } from '../allowance.ts'
+import { after } from '../eventually.ts'
+import { HaltingError } from '../errors.ts'
+import { disregard } from '../eventually.ts'
+import type { Guard, GuardView, Reminder } from '../guards/guard.ts'
+import { noProgressReminder } from '../guards/guard-texts.ts'
+import type { RunProgress } from '../state.ts'
+import { isAgentTool } from '../tools/tool.ts'
+import type { Draft, Route } from './outcome.ts'
+import type { RecordPosition } from './record-position.ts'
+import type { Run } from './run.ts'
+
+// What a run that makes no progress is reminded of, each once (spec R-PROG-4).
+
+const noRoutes: readonly Route[] = Object.freeze([])
+const noReminders: readonly Reminder[] = Object.freeze([])
+
+/** What the step of a reminder has on record. JSON. */
+type RemindStep = { readonly of: Reminder }
+
+/** What the guards want the model to be reminded of. @throws HaltingError when a guard gives something else. */
+export function remindersOf(guard: Guard, view: GuardView): readonly Reminder[] {
+  if (guard.reminds === undefined) return noReminders
+  const given: unknown = guard.reminds(view)
+  if (Array.isArray(given) && given.every(isReminder)) return given
+  disregard(given)
+  const must = 'A guard answers at once, with a list of what to remind the model of.'
+  throw new HaltingError('callback', `The guard ${guard.name} gave something that is no list of reminders. ${must}`)
+}
+
+const known: { readonly [reminder in Reminder]: true } = { same_turns: true }
+
+/** `Object.hasOwn` of a record over the union gives the union. */
+function isReminder(value: unknown): value is Reminder {
+  return typeof value === 'string' && Object.hasOwn(known, value)
+}
+
+// Spec R-PROG-4, R-PROG-4c.
+/**
+ * The way to the next turn with a reminder before it; none where nothing is due, or no turn is left that could heed it. The record says what the model was
+ * reminded of: a resume within a subagent reminds it of the same.
+ */
+export function reminderRoutes(run: Run, due: readonly Reminder[], position: RecordPosition): readonly Route[] {
+  const name = `remind:${run.spent.request}`
+  const of = due.find((reminder) => !isReminded(run.spent, reminder)) ?? 'same_turns'
+  const isDue = due.some((reminder) => !isReminded(run.spent, reminder)) && isTurnLeft(run)
+  if (!run.isRecorded(name) && (position === 'passed' || !isDue)) return noRoutes
+  return [
+    {
+      transition: 'no_progress_nudge',
+      take: (from) =>
+        after(
+          from.step<RemindStep>(name, () => ({ of })),
+          ({ value }) => {
+            remind(from, value.of)
+            return 'taken'
+          },
+        ),
+    },
+  ]
+}
+
+// Spec R-PROG-4b.
+/** Where a guard would end the run of which the model was not reminded, it is reminded instead. */
+export function reminderInPlaceOf(run: Run, draft: Draft): readonly Route[] {
+  // Only what a guard saw: a tool or hook that stops the run with this reason means it.
+  if (draft.reason !== 'no_progress' || draft.raisedBy.length === 0) return noRoutes
+  if ([...run.signals].some((signal) => signal.reason !== 'no_progress')) return noRoutes
+  if (isReminded(run.spent, 'same_turns') || !isTurnLeft(run)) return noRoutes
+  return [{ transition: 'no_progress_nudge', take: remindAndForget }]
+}
+
+/** The count starts anew: it takes as many repeats again to stop the run. */
+function remindAndForget(run: Run): 'taken' {
+  remind(run, 'same_turns')
+  run.update({ recentTurns: [] })
+  return 'taken'
+}
+
+function remind(run: Run, of: Reminder): void {
+  run.appendUser(noProgressReminder(waitToolOf(run)), 'loop')
+  run.update({ reminded: [...(run.spent.reminded ?? []), of] })
+}
+
+/** Before the laps said of what, the only reminder was of repetition. */
+function isReminded({ reminded, laps }: RunProgress, of: Reminder): boolean {
+  if (reminded === undefined) return of === 'same_turns' && (laps.inRun.no_progress_nudge ?? 0) > 0
+  return reminded.includes(of)
+}
+
+function isTurnLeft({ spent, context }: Run): boolean {
+  return lapsLeft('next_turn', spent.laps, context.limits) > 0
+}
+
+/** The tool of this run that waits in the place of the model. */
+function waitToolOf({ context }: Run): string | undefined {
+  for (const [name, tool] of context.tools) if (!isAgentTool(tool) && tool.waits === true) return name
+  return undefined
+}

@@ -1,0 +1,141 @@
+// Holds rules of docs/spec.md: R-PROG-4 to R-PROG-4c, R-PROG-6: what a run is reminded of that makes no progress, and how much of it is remembered.
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { all, any, noProgress, resume, StopSignal, type Guard, type Reminder } from '../../src/index.ts'
+import { noProgressNudge } from '../../src/guards/guard-texts.ts'
+import { nearestCycle, withNewest } from '../../src/guards/recent-turns.ts'
+import { scriptedModel } from '../../src/testing/index.ts'
+import { calls, reader, run, said } from '../support/harness.ts'
+
+const tools = [reader('Look')]
+const circling = () => calls('Look')
+const times = (count: number, name: string): string[] => Array.from({ length: count }, () => name)
+
+describe('noProgress', () => {
+  test.each([
+    [{}, 3, 5],
+    [{ repeats: 4 }, 3, 4],
+    [{ repeats: 3 }, 2, 3],
+    [{ repeats: 1 }, 2, 3],
+    [{ repeats: 99, remindAt: 99 }, 4, 5],
+    [{ remindAt: 2 }, 2, 5],
+    [{ remindAt: 0 }, 2, 5],
+  ])('with %o reminds after %i rounds and stops after %i', async (options, remindAt, repeats) => {
+    const { transitions, terminal } = await run(circling, { tools, stopWhen: noProgress(options) })
+    expect([transitions.indexOf('no_progress_nudge') + 1, terminal.reason, terminal.summary.turns]).toEqual([
+      remindAt,
+      'no_progress',
+      repeats,
+    ])
+  })
+
+  test('reminds once: of other turns that repeat themselves it stops without a word', async () => {
+    const script = (_request: unknown, index: number) => calls({ name: 'Look', input: { page: Math.floor(index / 4) } })
+    const { transitions, terminal } = await run((request, index) => (index < 40 ? script(request, index) : 'done'), {
+      tools,
+      stopWhen: noProgress(),
+    })
+    expect([transitions.filter((name) => name === 'no_progress_nudge').length, terminal.reason]).toEqual([
+      1,
+      'completed',
+    ])
+  })
+
+  test('at the last turn there is no reminder, and no turn more', async () => {
+    const last = await run(circling, { tools, maxTurns: 3, stopWhen: noProgress() })
+    expect([last.terminal.reason, last.terminal.summary.turns, said(last)]).toEqual(['max_turns', 3, []])
+    const more = await run(circling, { tools, maxTurns: 4, stopWhen: noProgress({ repeats: 4 }) })
+    expect([more.terminal.reason, said(more)]).toEqual(['no_progress', [['loop', noProgressNudge]]])
+  })
+
+  test('in a combination it reminds where any of the guards does', async () => {
+    const limit: Guard = { name: 'never', evaluate: () => undefined }
+    const both = await run(circling, { tools, stopWhen: any(limit, noProgress()) })
+    expect(both.transitions).toEqual(['next_turn', 'next_turn', 'no_progress_nudge', 'next_turn'])
+    const every = await run(circling, { tools, stopWhen: all(noProgress(), noProgress()) })
+    // One that reminds of nothing is answered with the reminder where it would stop the run.
+    expect([every.transitions.indexOf('no_progress_nudge'), every.terminal.summary.turns]).toEqual([4, 10])
+  })
+})
+
+describe('a guard of a caller', () => {
+  const stopping: Guard = {
+    name: 'mine',
+    checkpoints: ['after_tools'],
+    looksAtTurns: true,
+    evaluate: ({ recentTurns }) => (recentTurns.length >= 4 ? new StopSignal({ reason: 'no_progress' }) : undefined),
+  }
+
+  test('that stops without a reminder is answered with one, and the count starts anew', async () => {
+    const { transitions, terminal } = await run(circling, { tools, stopWhen: stopping })
+    expect([transitions, terminal.reason]).toEqual([
+      [...times(3, 'next_turn'), 'no_progress_nudge', ...times(3, 'next_turn')],
+      'no_progress',
+    ])
+    const last = await run(circling, { tools, maxTurns: 4, stopWhen: stopping })
+    expect([last.terminal.reason, said(last)]).toEqual(['no_progress', []])
+  })
+
+  test('reminds of what it likes, each once', async () => {
+    const guard: Guard = { name: 'mine', evaluate: () => undefined, reminds: () => ['same_turns'] }
+    const ended = await run((_request, index) => (index < 6 ? calls('Look') : 'done'), { tools, stopWhen: guard })
+    expect(ended.transitions.indexOf('no_progress_nudge')).toBe(0)
+    expect(said(ended)).toEqual([['loop', noProgressNudge]])
+  })
+
+  test.each([
+    ['a text', 'same_turns'],
+    ['another word', ['same']],
+    ['a promise', Promise.resolve(['same_turns'])],
+  ])('that gives %s ends the run as an error', async (_what, given) => {
+    // Plain JavaScript may give anything.
+    const reminds = () => given as unknown as readonly Reminder[]
+    const { terminal } = await run(circling, { tools, stopWhen: { name: 'odd', evaluate: () => undefined, reminds } })
+    expect([terminal.reason, terminal.error?.message]).toEqual([
+      'error',
+      expect.stringContaining('The guard odd gave something that is no list of reminders.'),
+    ])
+  })
+})
+
+test('a run of an earlier version that was reminded is not reminded again', async () => {
+  const options = { tools, stopWhen: noProgress(), model: scriptedModel(circling) }
+  const { steps } = await run(circling, options)
+  const at = steps.records.findIndex((record) => record.type === 'lap' && record.lap.transition === 'no_progress_nudge')
+  // Such a record says only that the lap was made, and its hashes are others.
+  const old = steps.records.slice(0, at + 1).map((record) => {
+    if (record.type !== 'lap') return record
+    const { reminded: _, ...spent } = record.lap.spent
+    return { ...record, lap: { ...record.lap, spent: { ...spent, recentTurns: [] } } }
+  })
+  const { terminal, state } = await resume(old, options).loop.ended
+  expect([terminal.reason, state.spent.laps.inRun.no_progress_nudge, terminal.summary.turns]).toEqual([
+    'no_progress',
+    1,
+    8,
+  ])
+})
+
+describe('the turns that are remembered', () => {
+  test('say the same of cycles as all turns would, and are few unless they repeat themselves', () => {
+    const turn = fc
+      .tuple(fc.integer({ min: 0, max: 3 }), fc.boolean())
+      .map(([hash, waits]) => (waits ? -1 - hash : hash))
+    const rounds = fc.tuple(fc.array(turn, { minLength: 1, maxLength: 9 }), fc.integer({ min: 1, max: 6 }))
+    fc.assert(
+      fc.property(fc.array(rounds, { maxLength: 6 }), (drawn) => {
+        const turns = drawn.flatMap(([round, repeats]) => Array.from({ length: repeats }, () => round).flat())
+        let remembered: readonly number[] = []
+        for (const [index, newest] of turns.entries()) {
+          remembered = withNewest(remembered, newest)
+          const whole = turns.slice(Math.max(0, index - 39), index + 1)
+          expect(nearestCycle(remembered, 5)).toEqual(nearestCycle(whole, 5))
+          expect(remembered.length).toBeLessThanOrEqual(40)
+        }
+      }),
+    )
+    let different: readonly number[] = []
+    for (let newest = 0; newest < 100; newest++) different = withNewest(different, newest)
+    expect(different).toEqual([92, 93, 94, 95, 96, 97, 98, 99])
+  })
+})
