@@ -179,6 +179,6 @@ function findsFailures([first = '', ...args]: readonly string[]): boolean {
 
 /** As a person would type it, on one line. */
 function shownCheck({ step: { source, folder = '' } }: FoundCheck): string {
-  const line = source.replaceAll(/\s+/g, ' ').trim()
-  return folder === '' ? line : `cd ${folder} && ${line}`
+  const line = folder === '' ? source : `cd ${folder} && ${source}`
+  return line.replaceAll(/\s+/g, ' ').trim()
 }
