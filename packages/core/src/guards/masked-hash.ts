@@ -4,9 +4,9 @@ import { hashText } from '../hash.ts'
 // without regular expressions and without a second text: outputs may be large.
 
 /** Characters of a text that are masked; what is behind them is compared exactly. */
-const mostMasked = 262_144
+const mostMasked = 32_768
 
-/** What a character is, as bits: those of a word are together in `inWord`. Each is a constant of its own: the engine folds these. */
+/** What a character is, as bits: those of a word are together in `inWord`. */
 const letter = 1
 const hexLetter = 2
 const digit = 4
@@ -34,12 +34,7 @@ function kindOf(unit: number): number {
   return unit < 128 ? (kindOfAscii[unit] ?? 0) : letter
 }
 
-const blank = 32
 const dash = 45
-const escape = 27
-const prime = 0x9e3779b1 | 0
-/** Stands for all that is masked: the code of no character. */
-const mark = 0x10000
 /** Fewest letters of a hash without a digit, and of such a part of a UUID. */
 const fewestOfHash = 8
 const fewestOfPart = 4
@@ -50,68 +45,119 @@ const fewestOfPart = 4
  */
 export function maskedHash(text: string, link = 0): number {
   const end = Math.min(text.length, mostMasked)
+  const kinds = kindOfAscii
   let hash = 0x41c6ce57 ^ link
   // The word so far: its hash, what is in it, and where it began.
   let word = 0
   let flags = 0
   let begins = 0
-  // Behind a mark; `pending` is the character behind that, which may belong to it and counts once it does not.
-  let isBehindMark = false
-  let isDuration = false
-  let pending = 0
-  let isBlank = false
-  for (let at = 0; at <= end; at++) {
-    const unit = at < end ? text.charCodeAt(at) : 0
-    const kind = unit < 128 ? (kindOfAscii[unit] ?? 0) : letter
-    if ((kind & inWord) !== 0) {
-      word = Math.imul(word ^ unit, prime)
+  let isPlain = true
+  rest.begin()
+  // The numbers are those of the kinds above: the engine does not fold the constants of a module, which makes this loop twice as slow.
+  for (let at = 0; at < end; at++) {
+    const unit = text.charCodeAt(at)
+    const kind = unit < 128 ? (kinds[unit] ?? 0) : 1
+    if ((kind & 7) !== 0) {
+      word = Math.imul(word ^ unit, 0x9e3779b1)
       flags |= kind
       continue
     }
-    if ((flags & (letter | digit)) === letter && !isBehindMark && kind < slash) {
+    if (isPlain && kind < 32 && (flags & 5) === 1) {
       // By far the most: a word that counts as it is, and what separates it from the next.
       hash = withUnit(withUnit(hash, word), unit)
-      isBlank = kind === blankKind
     } else {
-      if (flags !== 0) {
-        const isMasked = isMaskedWord(flags, at - begins, pending)
-        const isUnit = !isMasked && pending === blank && isUnitOfTime(text, begins, at)
-        if (!isUnit && (!isMasked || !isBehindMark || (pending === blank && !isDuration))) {
-          if (pending !== 0) hash = withUnit(hash, pending)
-          hash = withUnit(hash, isMasked ? mark : word)
-        }
-        isBehindMark = isMasked || isUnit
-        isDuration = isUnit || (isMasked && isDurationWord(text, begins, at))
-        isBlank = false
-        pending = 0
-      }
-      const behind = kind === slash ? behindTemporary(text, at, end) : at + 1
-      if (kind === unseen) at = unit === escape ? behindEscape(text, at, end) - 1 : at
-      else if (isBehindMark && pending === 0 && (kind & (blankKind | tab | joiner)) !== 0)
-        pending = kind === joiner ? unit : blank
-      else if ((kind & (blankKind | tab)) === 0 || (!isBlank && pending !== blank)) {
-        if (pending !== 0) hash = withUnit(hash, pending)
-        isBehindMark = behind > at + 1
-        isBlank = (kind & (blankKind | tab)) !== 0
-        hash = withUnit(hash, isBehindMark ? mark : isBlank ? blank : unit)
-        isDuration = false
-        pending = 0
-        at = behind - 1
-      }
+      if (flags !== 0) hash = rest.afterWord(hash, text, begins, at, flags, word)
+      hash = rest.afterSeparator(hash, text, at, end, kind)
+      at = rest.at
+      isPlain = rest.isPlain
     }
     word = 0
     flags = 0
     begins = at + 1
   }
+  if (flags !== 0) hash = rest.afterWord(hash, text, begins, end, flags, word)
+  hash = rest.atEnd(hash)
   return end < text.length ? hashText(text.slice(end), hash) >>> 0 : (hash ^ (hash >>> 16)) >>> 0
 }
 
-function withUnit(hash: number, unit: number): number {
-  return Math.imul(hash ^ (hash >>> 15) ^ unit, prime)
+/**
+ * What is rare in a text, apart from what is not: the loop above is as quick as it is short. One object does, since nothing is awaited in between. The mark of
+ * what is masked is 0x10000, the code of no character.
+ */
+class Rest {
+  /** Where the separator ends that was read last. */
+  at = 0
+  /** Nothing masked was before. */
+  isPlain = true
+  /** Behind a mark: the character after it, which may belong to it and counts once it does not; 0 for none. */
+  pending = 0
+  isDuration = false
+
+  begin(): void {
+    this.isPlain = true
+    this.pending = 0
+    this.isDuration = false
+  }
+
+  /** The hash with a word. */
+  afterWord(before: number, text: string, begins: number, at: number, flags: number, word: number): number {
+    let hash = before
+    const isMasked = (flags & 4) !== 0 || isHash(flags, at - begins, this.pending)
+    const isUnit = !isMasked && this.pending === 32 && isUnitOfTime(text, begins, at)
+    const isJoined = isUnit || (isMasked && !this.isPlain && (this.pending !== 32 || this.isDuration))
+    if (!isJoined) hash = withUnit(this.withPending(hash), isMasked ? 0x10000 : word)
+    this.isPlain = !isMasked && !isUnit
+    // Digits alone have no unit: most masked words are such.
+    this.isDuration = isUnit || (isMasked && flags !== 4 && isDurationWord(text, begins, at))
+    this.pending = 0
+    return hash
+  }
+
+  /** The hash with what separates words. */
+  afterSeparator(hash: number, text: string, at: number, end: number, kind: number): number {
+    const unit = text.charCodeAt(at)
+    this.at = at
+    if (kind === 64) {
+      if (unit === 27) this.at = behindEscape(text, at, end) - 1
+      return hash
+    }
+    const isBlank = (kind & 136) !== 0
+    if (isBlank && at > 0 && isBlankAt(text, at - 1)) return hash
+    if (!this.isPlain && this.pending === 0 && (isBlank || kind === 16)) {
+      this.pending = isBlank ? 32 : unit
+      return hash
+    }
+    const before = this.withPending(hash)
+    const behind = kind === 32 ? behindTemporary(text, at, end) : at + 1
+    this.isPlain = behind === at + 1
+    this.isDuration = false
+    this.pending = 0
+    this.at = behind - 1
+    return withUnit(before, this.isPlain ? (isBlank ? 32 : unit) : 0x10000)
+  }
+
+  /** The hash once nothing follows. */
+  atEnd(hash: number): number {
+    return this.withPending(hash)
+  }
+
+  withPending(hash: number): number {
+    return this.pending === 0 ? hash : withUnit(hash, this.pending)
+  }
 }
 
-function isMaskedWord(flags: number, length: number, pending: number): boolean {
-  if ((flags & digit) !== 0) return true
+const rest = new Rest()
+
+function isBlankAt(text: string, at: number): boolean {
+  return (kindOf(text.charCodeAt(at)) & (blankKind | tab)) !== 0
+}
+
+function withUnit(hash: number, unit: number): number {
+  return Math.imul(hash ^ (hash >>> 15) ^ unit, 0x9e3779b1)
+}
+
+/** A hash that happens to have no digit, or the part of one. */
+function isHash(flags: number, length: number, pending: number): boolean {
   return flags === hexLetter && length >= (pending === dash ? fewestOfPart : fewestOfHash)
 }
 
@@ -159,6 +205,9 @@ const temporaryOfWindows: readonly string[] = ['\\Temp\\', '\\temp\\', '\\TEMP\\
 
 /** The end of a path below a folder for temporary files that begins here; that of the one character where none does. */
 function behindTemporary(text: string, begins: number, end: number): number {
+  // The next character alone says no of nearly every path: t, v, p, d in lower case, or another backslash.
+  const next = text.charCodeAt(begins + 1) | 32
+  if (next !== 116 && next !== 118 && next !== 112 && next !== 100 && next !== 124) return begins + 1
   const isPathBefore = begins > 0 && isOfPath(text.charCodeAt(begins - 1))
   const folders = isPathBefore ? temporaryOfWindows : temporary
   for (const folder of folders) {
