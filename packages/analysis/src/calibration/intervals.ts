@@ -57,7 +57,7 @@ export function savedInterval(runs: readonly UsedAndSaved[]): ShareInterval | nu
       sumOfSaved += saved[at] ?? 0
     }
     return sumOfUsed > 0 ? sumOfSaved / sumOfUsed : 0
-  }).sort()
+  }).toSorted()
   const at = (share: number): number => shares[Math.round(share * (samples - 1))] ?? 0
   return { low: at(below), high: at(1 - below) }
 }
