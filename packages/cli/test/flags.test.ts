@@ -94,6 +94,7 @@ describe('what the table reads', () => {
       '--max-duration': ['1h30m', { maxDuration: 5_400_000 }],
       '--wait-for-limits': ['none', { waitForLimits: 0 }],
       '--on-limit': ['pause', { onLimit: 'pause' }],
+      '--verify-changes': ['tell', { verifyChanges: 'tell' }],
       '--pause-for': ['10m', { pauseFor: 600_000 }],
       '--token-budget': ['2M', { tokenBudget: 2_000_000 }],
       '--finish-reasons': ['end_turn, max_tokens', { finishReasons: ['end_turn', 'max_tokens'] }],
