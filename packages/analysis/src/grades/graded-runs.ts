@@ -15,6 +15,9 @@ export interface GradingSources {
   readonly repositoryOf: (folder: string) => string
 }
 
+/** Where nobody graded anything, and repositories are not known. */
+export const ungraded: GradingSources = { grades: { of: () => undefined }, repositoryOf: (folder) => folder }
+
 /** A run, and what is on record of it. */
 export interface RunToGrade {
   /** Id of the session. */

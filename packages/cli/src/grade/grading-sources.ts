@@ -1,14 +1,26 @@
 import { basename, dirname } from 'node:path'
 import type { GradingSources } from '@halting/analysis'
 import { whose } from '@halting/agent/session-settings'
+import { messageOf } from '@halting/core/adapters'
 import { readGrades } from '@halting/journal'
 import { realPath } from '@halting/journal/files'
 import { findRepository } from '@halting/policy/git'
+import { told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 
 /** The grades of the person, and the repositories of folders of this machine. @throws ConfigurationError for grades that cannot be read. */
 export function gradingSources(program: Program): GradingSources {
   return { grades: readGrades(whose(program)), repositoryOf: repositoryFinder() }
+}
+
+/** The same for what only shows grades: where they cannot be read, that is printed, and nobody graded a run. */
+export function shownGradingSources(program: Program): GradingSources {
+  try {
+    return gradingSources(program)
+  } catch (error) {
+    program.output.err(told(messageOf(error)))
+    return { grades: { of: () => undefined }, repositoryOf: repositoryFinder() }
+  }
 }
 
 /** Sessions of one folder are many. */

@@ -149,6 +149,28 @@ describe('the tables of made-up runs', () => {
     expect(cellOf(tables, 'foretelling-same-task', 'mcpmark', 'the same task')).toMatchObject({ value: 0.5 })
   })
 
+  it('play runs through the loop: it stops the one that repeats itself', async () => {
+    const tables = [...(await made('repetition')), ...(await made('together'))]
+    const guard = 'the guard: reminds at 3, stops at 5'
+    expect(cellOf(tables, 'repetition', guard, 'stops, live')).toMatchObject({ count: 1, of: 30 })
+    expect(cellOf(tables, 'repetition', guard, 'reminds, live')).toMatchObject({ count: 1, of: 30 })
+    expect(cellOf(tables, 'repetition', guard, 'stops, solved')).toMatchObject({ count: 0, of: 40 })
+    expect(cellOf(tables, 'together', 'all of them', 'live')).toMatchObject({ count: 1, of: 30 })
+    expect(cellOf(tables, 'together', '$10 a run', 'solved')).toMatchObject({ count: 0, of: 40 })
+  })
+
+  it('find the runs that nobody checked, and ask in those', async () => {
+    const tables = await made('unchecked')
+    const row = 'mini-swe-agent, all runs'
+    expect(cellOf(tables, 'unchecked', row, 'of those that failed')).toMatchObject({ count: 40, of: 40 })
+    expect(cellOf(tables, 'unchecked', row, 'of those that were solved')).toMatchObject({ count: 0, of: 40 })
+    const asked = (runs: string, column: string): Cell => cellOf(tables, 'unchecked-questions', runs, column)
+    expect(asked('mini-swe-agent, failed', 'asked, the project names a check')).toMatchObject({ count: 40, of: 40 })
+    expect(asked('mini-swe-agent, failed', 'asked, a check ran in the run')).toMatchObject({ count: 0, of: 40 })
+    expect(asked('mini-swe-agent, solved', 'asked, the project names a check')).toMatchObject({ count: 0, of: 40 })
+    expect(asked('live', 'asked, the project names a check')).toMatchObject({ count: 0, of: 30 })
+  })
+
   it('try limits on tasks that they were not calibrated on', async () => {
     const tables = await made('limits')
     const rows = tables.flatMap((table) => table.rows)
