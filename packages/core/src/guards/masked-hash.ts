@@ -182,9 +182,29 @@ function codeOf(text: string, begins: number, behind: number): number {
 
 const longestUnit = 7
 const unitsOfTime: ReadonlySet<number> = new Set(
-  'ns us ms s sec secs second seconds m min mins minute minutes h hr hrs hour hours d day days'
-    .split(' ')
-    .map((unit) => codeOf(unit, 0, unit.length)),
+  [
+    'ns',
+    'us',
+    'ms',
+    's',
+    'sec',
+    'secs',
+    'second',
+    'seconds',
+    'm',
+    'min',
+    'mins',
+    'minute',
+    'minutes',
+    'h',
+    'hr',
+    'hrs',
+    'hour',
+    'hours',
+    'd',
+    'day',
+    'days',
+  ].map((unit) => codeOf(unit, 0, unit.length)),
 )
 
 function isUnitOfTime(text: string, begins: number, behind: number): boolean {
