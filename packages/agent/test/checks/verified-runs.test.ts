@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { SdkResult } from '@halting/core'
-import { scriptedModel, type ScriptedModel } from '@halting/core/testing'
+import { scriptedModel, type ScriptedModel, type ScriptedReply } from '@halting/core/testing'
 import { codingAgent, type CodingAgentOptions } from '@halting/agent'
 
 let base = ''
@@ -26,7 +26,7 @@ afterEach(async () => {
   rmSync(base, { recursive: true, force: true })
 })
 
-type Script = Parameters<typeof scriptedModel>[0]
+type Script = readonly ScriptedReply[]
 
 async function run(
   script: Script,
@@ -50,10 +50,10 @@ async function run(
   return { model, result }
 }
 
-const call = (name: string, input: object): Script[number] => ({ toolCalls: [{ name, input }] }) as Script[number]
-const write = (path: string, content: string): Script[number] => call('Write', { file_path: path, content })
-const bash = (command: string): Script[number] => call('Bash', { command })
-const says = (text: string): Script[number] => ({ text }) as Script[number]
+const call = (name: string, input: object): ScriptedReply => ({ toolCalls: [{ name, input }] })
+const write = (path: string, content: string): ScriptedReply => call('Write', { file_path: path, content })
+const bash = (command: string): ScriptedReply => call('Bash', { command })
+const says = (text: string): ScriptedReply => ({ text })
 
 const good = 'export function sum(one, other) {\n  return one + other\n}\n'
 const bad = 'export function sum(one, other) {\n  return one - other\n}\n'
@@ -118,7 +118,7 @@ test('counts what a command changed, as it is seen on disk', async () => {
 test('counts a check of the background that ended before anything else was changed', async () => {
   const start = {
     toolCalls: [{ name: 'Bash', input: { command: 'npm test', run_in_background: true } }],
-  } as Script[number]
+  }
   const wait = call('Wait', { task_id: 'bash_1' })
   const passed = await run([write('sum.mjs', good), start, wait, says('Done.')])
   expect(passed.result).toMatchObject({ verified: true })
@@ -127,7 +127,7 @@ test('counts a check of the background that ended before anything else was chang
 test('takes no check of the background for one of what was changed meanwhile', async () => {
   const start = {
     toolCalls: [{ name: 'Bash', input: { command: 'npm test', run_in_background: true } }],
-  } as Script[number]
+  }
   const { result } = await run([
     write('sum.mjs', good),
     start,
