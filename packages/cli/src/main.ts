@@ -321,6 +321,11 @@ async function runCommand(
       const { doctor } = await import('./doctor/doctor.ts')
       return doctor(flags, program)
     }
+    case 'grade':
+    case 'rewind':
+    case 'sessions':
+    case 'undo':
+      return runOnSession(command, { flags, words }, program)
     case 'inspect': {
       const { inspect } = await import('./inspect/inspect.ts')
       return inspect(flags, words, program)
@@ -338,10 +343,6 @@ async function runCommand(
     case 'permissions': {
       const { explainPermissions } = await import('./permissions/permissions.ts')
       return explainPermissions(flags, words, program)
-    }
-    case 'sessions': {
-      const { sessions } = await import('./sessions/sessions.ts')
-      return sessions(flags, words, program)
     }
     case 'setup': {
       const { setup } = await import('./setup/setup.ts')
@@ -384,6 +385,32 @@ async function runOverSessions(
     case 'why': {
       const { why } = await import('./why/why.ts')
       return why(flags, words, program)
+    }
+  }
+}
+
+/** Commands that change what is kept of sessions, or their files. */
+async function runOnSession(
+  command: 'grade' | 'rewind' | 'sessions' | 'undo',
+  { flags, words }: Parsed,
+  program: Program,
+): Promise<number> {
+  switch (command) {
+    case 'grade': {
+      const { grade } = await import('./grade/grade.ts')
+      return grade(flags, words, program)
+    }
+    case 'rewind': {
+      const { rewind } = await import('./undo/rewind.ts')
+      return rewind(flags, words, program)
+    }
+    case 'sessions': {
+      const { sessions } = await import('./sessions/sessions.ts')
+      return sessions(flags, words, program)
+    }
+    case 'undo': {
+      const { undo } = await import('./undo/undo.ts')
+      return undo(flags, words, program)
     }
   }
 }

@@ -3,6 +3,7 @@ import { freshTracker, type BudgetTracker } from './budget/token-target.ts'
 import type { Changes } from './goals/changes.ts'
 import type { GoalProgress } from './goals/progress.ts'
 import type { Reminder } from './guards/guard.ts'
+import type { RepetitionProgress } from './guards/repetition.ts'
 import type { VerificationProgress } from './verification/progress.ts'
 import type { JsonObject } from './json.ts'
 import { addUsage, noUsage, type ModelStopReason, type Usage } from './messages.ts'
@@ -133,6 +134,8 @@ export type RunProgress = {
   readonly stopHookBlocks?: readonly StopHookRepeats[] | undefined
   /** What the model was reminded of in this run; absent for nothing. Of a record of an earlier version the laps say it. */
   readonly reminded?: readonly Reminder[] | undefined
+  /** Failures and answers that it has repeated; absent for none, and once the model was reminded of one. */
+  readonly repetition?: RepetitionProgress | undefined
   /** How far what the run changed was checked; absent where no tool told of a change or a check. */
   readonly verification?: VerificationProgress | undefined
   /** What was waited for services; absent for nothing. */
@@ -312,6 +315,7 @@ export function freshProgress(startedAt: number, metadata: JsonObject = {}): Run
     changes: undefined,
     stopHookBlocks: undefined,
     reminded: undefined,
+    repetition: undefined,
     verification: undefined,
     waits: undefined,
     metadata,
@@ -369,6 +373,7 @@ export function copyOfProgress(spent: RunProgress): WritableProgress {
     changes: spent.changes,
     stopHookBlocks: spent.stopHookBlocks,
     reminded: spent.reminded,
+    repetition: spent.repetition,
     verification: spent.verification,
     waits: spent.waits,
     metadata: spent.metadata,

@@ -168,8 +168,7 @@ export function trajectoryOf(records: readonly StepRecord[]): Trajectory {
   const waits = new PastWaitReader(begin.at)
   let open: StepRecord[] = []
   let countsAsTurn = true
-  let verifies = false
-  let isReminded = false
+  let [verifies, isReminded] = [false, false]
   let told: Pick<RunProgress, 'turns' | 'turnBegins' | 'goal'> = begin.start.spent
   const lost = lostRequests(records)
   const close = (closing: StepRecord | undefined, isFreshAfter: boolean, isTold: boolean): void => {

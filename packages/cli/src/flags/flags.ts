@@ -15,6 +15,8 @@ export const errorPolicies = ['continue', 'tools', 'hooks', 'all'] as const
 
 export const onLimits = ['end', 'pause'] as const
 
+export const verifyChanges = ['ask', 'tell', 'off'] as const
+
 export const onAsks = ['deny', 'defer'] as const
 
 export const backgrounds = ['wait', 'stop', 'keep'] as const

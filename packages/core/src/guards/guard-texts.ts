@@ -15,3 +15,14 @@ export function noProgressReminder(waitTool: string | undefined): string {
   if (waitTool === undefined) return noProgressNudge
   return `${repeating}If you are waiting for something, call ${waitTool} instead: it returns as soon as it has happened. ${change}`
 }
+
+// What only reminds, and ends nothing: failures and answers that are repeated.
+
+export const failingEditsReminder = (tool: string): string =>
+  `${tool} has failed several times in a row. Look at what is there now before you change it again, or change it in another way.`
+
+export const equalErrorsReminder: string =
+  'Your calls have failed with the same error several times. Find out why it happens before you go on, try something else, or explain what blocks you.'
+
+export const equalAnswersReminder: string =
+  'You have given the same answer several times, and it was sent back each time. Do what is asked for, or explain what blocks you.'

@@ -28,6 +28,15 @@ export interface GuardView {
   readonly recentTurns: readonly number[]
   /** The calls of the last reply, in their order, with what became of them; empty where it called no tool. */
   readonly lastCalls: readonly GuardCall[]
+  /** What the newest turn has repeated, in turns, since the last user input; counted only where a guard `looksAtTurns`. Nothing when absent. */
+  readonly repeated?: {
+    /** Turns in a row in which all calls of one tool failed that is to change something (`Tool.failsUnchanged`), this one included. */
+    readonly failedEdits: number
+    /** Turns in which a call failed with the same error as one of this turn, without numbers, times, hashes and temporary paths. */
+    readonly equalErrors: number
+    /** How often in a row the same answer was sent back. */
+    readonly equalAnswers: number
+  }
 }
 
 /** Bounds that follow from a guard alone; the ledger, the deadline and the certificate use them. */
@@ -54,8 +63,12 @@ export type GuardRemaining = {
   readonly unit: 'turns' | 'tokens' | 'usd' | 'ms' | 'repeats' | 'condition'
 }
 
-/** What the model is reminded of, each once in a run. `same_turns`: it makes the same calls with the same results. */
-export type Reminder = 'same_turns'
+/**
+ * What the model is reminded of. `same_turns`: it makes the same calls with the same results. The others never stop a run: `failing_edits`, a tool fails again
+ * and again that would change something; `equal_errors`, calls fail with the same error; `equal_answers`, an answer that was sent back is given again.
+ * A run has one reminder of `same_turns`, and one of the others.
+ */
+export type Reminder = 'same_turns' | 'failing_edits' | 'equal_errors' | 'equal_answers'
 
 /**
  * A stop condition. It is pure, so it needs no record, and a replay asks it again.
@@ -74,8 +87,8 @@ export interface Guard {
   evaluate(view: GuardView): StopSignal | null | undefined
   // Spec R-PROG-4.
   /**
-   * What the model is to be reminded of before this guard stops the run, or in its place: asked after the tools, where the run goes on and a turn is left.
-   * Of these it is reminded of the first that it was not yet reminded of in this run.
+   * What the model is to be reminded of before this guard stops the run, or in its place: asked after the tools, where the run goes on and a turn is left, and
+   * at an answer that is sent back. Of these it is reminded of the first that it was not yet reminded of in this run.
    */
   reminds?(view: GuardView): readonly Reminder[]
   /** How near it is to firing, for people to see: pure, and nothing is decided by it. Undefined where it cannot say. */

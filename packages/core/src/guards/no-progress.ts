@@ -30,6 +30,7 @@ const noGuards: readonly Guard[] = Object.freeze([])
  * Polling whose output changes beyond these is progress, and so is anything after new user input. Polling that waits, with a tool that takes 5 seconds or
  * longer, may go on for 25 turns.
  * The model is reminded once (`no_progress_nudge`), after 3 rounds; after 5 in all the run stops.
+ * It is reminded once, and the run never stopped, where edits fail 3 times in a row, 4 turns have the same error, or the same answer is sent back 3 times.
  * @throws ConfigurationError for what is no object of numbers.
  */
 export function noProgress(options: NoProgressOptions = {}): Guard {
@@ -54,9 +55,11 @@ export function noProgress(options: NoProgressOptions = {}): Guard {
         source: name,
       })
     },
-    reminds({ recentTurns }) {
+    reminds({ recentTurns, repeated }) {
       const cycle = nearestCycle(recentTurns, repeats)
-      return cycle !== undefined && isDueToRemind(cycle, repeats, remindAt) ? sameTurns : noReminders
+      // What fails in a circle is a circle.
+      if (cycle !== undefined && isDueToRemind(cycle, repeats, remindAt)) return sameTurns
+      return repeated === undefined ? noReminders : remindersOfFailures(repeated)
     },
     remaining({ recentTurns }) {
       const cycle = nearestCycle(recentTurns, repeats)
@@ -67,6 +70,24 @@ export function noProgress(options: NoProgressOptions = {}): Guard {
 
 const noReminders: readonly Reminder[] = Object.freeze([])
 const sameTurns: readonly Reminder[] = Object.freeze<Reminder[]>(['same_turns'])
+
+// Spec R-PROG-7.
+function remindersOfFailures({
+  failedEdits,
+  equalErrors,
+  equalAnswers,
+}: NonNullable<GuardView['repeated']>): readonly Reminder[] {
+  if (failedEdits >= mostFailedEdits) return failingEdits
+  if (equalErrors >= mostEqualErrors) return equalErrorsAgain
+  return equalAnswers >= mostEqualAnswers ? equalAnswersAgain : noReminders
+}
+
+const mostFailedEdits = 3
+const mostEqualErrors = 4
+const mostEqualAnswers = 3
+const failingEdits: readonly Reminder[] = Object.freeze<Reminder[]>(['failing_edits'])
+const equalErrorsAgain: readonly Reminder[] = Object.freeze<Reminder[]>(['equal_errors'])
+const equalAnswersAgain: readonly Reminder[] = Object.freeze<Reminder[]>(['equal_answers'])
 
 /** Whether so large a part of its limit is used up. A cycle that waits has a higher limit, and is reminded later. */
 export function isDueToRemind(

@@ -83,7 +83,7 @@ const isVerificationProgress: Check = isObject({
   changed: isAmount,
   check: orNull(isText),
   hasPassed: isBoolean,
-  asked: optional(isBoolean),
+  askedAt: optional(orNull(isAmount)),
 })
 
 const isVerified: Check = (value, path) => (value === 'nothing changed' ? undefined : isBoolean(value, path))
@@ -122,6 +122,13 @@ const isGoalResult: Check = isObject({
   flaky: isBoolean,
 })
 
+const isRepetition: Check = isObject({
+  edits: optional(isObject({ tool: isText, turns: isAmount })),
+  errors: optional(isListOf(isObject({ hash: isNumber, turns: isAmount }))),
+  newest: optional(isObject({ failedEdits: isAmount, equalErrors: isAmount })),
+  answer: optional(isObject({ hash: isNumber, times: isAmount })),
+})
+
 const isProgress: Check = isObject({
   request: isAmount,
   turns: isAmount,
@@ -140,6 +147,7 @@ const isProgress: Check = isObject({
   limitsTold: optional(isMapOf(isObject({ limit: isAmount, percent: isAmount }))),
   goal: optional(isGoalProgress),
   reminded: optional(isListOf(isText)),
+  repetition: optional(isRepetition),
   verification: optional(isVerificationProgress),
   changes: optional(isObject({ calls: isAmount, at: isAmount, by: orNull(isText) })),
   stopHookBlocks: optional(isListOf(isObject({ hook: isText, reason: isNumber, changes: isAmount, times: isAmount }))),

@@ -22,6 +22,7 @@ import type { RecordPosition } from './record-position.ts'
 import type { CallPlace } from './calls/recorded-calls.ts'
 import { isAsked } from './request/is-asked.ts'
 import { endedTasks, enterTasks } from './tasks.ts'
+import { repeatedIn } from '../guards/repetition.ts'
 import { remindersOf } from './remind.ts'
 import type { Run } from './run.ts'
 import { tellGuards } from './tell-guards.ts'
@@ -204,7 +205,7 @@ function signalOfGuard(guard: Guard, view: GuardView): StopSignal | undefined {
   )
 }
 
-function viewOf({ spent, transcript, context }: Run, checkpoint: CancellationPoint): GuardView {
+export function viewOf({ spent, transcript, context }: Run, checkpoint: CancellationPoint): GuardView {
   // Continuations by stop hooks and by the token target count as turns in the figures, and not against a limit.
   const begun = turnsBegun(spent.laps) + (spent.laps.inRun.continuation_requested ?? 0)
   return {
@@ -216,6 +217,7 @@ function viewOf({ spent, transcript, context }: Run, checkpoint: CancellationPoi
     activeMs: activeMs(spent),
     finishReason: spent.lastStopReason,
     recentTurns: spent.recentTurns,
+    repeated: repeatedIn(spent.repetition),
     lastCalls: lastCallsIn(transcript.messages(), (written) => calledName(written, context)),
   }
 }
@@ -242,6 +244,6 @@ function applyInbox(run: Run, control: ExternalInput | undefined, place: 'before
   const { goal, toolResults: resultsBefore } = run.spent
   if (messages.length > 0 && goal !== undefined) run.update({ goal: { ...goal, resultsBefore } })
   // New input counts as progress; what ends beside a turn is none.
-  if (messages.length > 0 || place === 'end') run.update({ recentTurns: [] })
+  if (messages.length > 0 || place === 'end') run.update({ recentTurns: [], repetition: undefined })
   return true
 }

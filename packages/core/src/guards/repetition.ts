@@ -1,0 +1,90 @@
+import type { GuardView } from './guard.ts'
+
+// What a run repeats beside whole turns: failures and answers (spec R-PROG-7). Small, and pure.
+
+/** What a run has repeated since a person said something: part of `RunProgress`, JSON. */
+export type RepetitionProgress = {
+  /** Turns in a row in which all calls of this tool failed, which changes something; absent for none. */
+  readonly edits?: { readonly tool: string; readonly turns: number }
+  /** How many turns had the same error, without what is masked: the newest at the end. Absent for none. */
+  readonly errors?: readonly { readonly hash: number; readonly turns: number }[]
+  /** The newest of these that the last turn had; absent where its calls did not fail so. */
+  readonly newest?: { readonly failedEdits: number; readonly equalErrors: number }
+  /** How often in a row the same answer was sent back; absent for none. */
+  readonly answer?: { readonly hash: number; readonly times: number }
+}
+
+/** A call of the turn that is over. */
+export interface EndedCall {
+  /** Name of its tool, where a failing call of it is an edit that failed; absent for any other. */
+  readonly editedBy?: string
+  /** A hash of its error; absent for a call that did not fail. */
+  readonly error?: number
+}
+
+/** Most errors that are told apart: an error that came before so many others begins anew. */
+const mostErrors = 8
+
+/** The progress after the calls of a turn. What is said between two turns is no answer in a row. */
+export function afterCalls(
+  before: RepetitionProgress | undefined,
+  calls: readonly EndedCall[],
+): RepetitionProgress | undefined {
+  const hasFailed = calls.some(({ error }) => error !== undefined)
+  if (before === undefined && !hasFailed) return undefined
+  const edits = editsAfter(before?.edits, calls)
+  const errors = errorsAfter(before?.errors ?? [], calls)
+  const failedEdits = calls.some(({ editedBy }) => editedBy !== undefined) ? (edits?.turns ?? 0) : 0
+  const seen = new Set(calls.map(({ error }) => error))
+  const equalErrors = Math.max(0, ...errors.flatMap(({ hash, turns }) => (seen.has(hash) ? [turns] : [])))
+  if (edits === undefined && errors.length === 0) return undefined
+  return {
+    ...(edits !== undefined && { edits }),
+    ...(errors.length > 0 && { errors }),
+    ...(hasFailed && { newest: { failedEdits, equalErrors } }),
+  }
+}
+
+function editsAfter(before: RepetitionProgress['edits'], calls: readonly EndedCall[]): RepetitionProgress['edits'] {
+  let edits = before
+  const failed = new Map<string, boolean>()
+  for (const { editedBy, error } of calls)
+    if (editedBy !== undefined) failed.set(editedBy, (failed.get(editedBy) ?? true) && error !== undefined)
+  for (const [tool, haveAllFailed] of failed) {
+    if (haveAllFailed) edits = { tool, turns: before?.tool === tool ? before.turns + 1 : 1 }
+    else if (edits?.tool === tool) edits = undefined
+  }
+  return edits
+}
+
+function errorsAfter(
+  before: NonNullable<RepetitionProgress['errors']>,
+  calls: readonly EndedCall[],
+): NonNullable<RepetitionProgress['errors']> {
+  let errors = before
+  // Of calls of one message none could learn of the others.
+  for (const hash of new Set(calls.flatMap(({ error }) => (error === undefined ? [] : [error])))) {
+    const turns = 1 + (errors.find((each) => each.hash === hash)?.turns ?? 0)
+    errors = [...errors.filter((each) => each.hash !== hash), { hash, turns }]
+  }
+  return errors.slice(-mostErrors)
+}
+
+/** The progress after an answer without calls was sent back. */
+export function afterSentBack(before: RepetitionProgress | undefined, hash: number): RepetitionProgress {
+  const { newest: _, ...rest } = before ?? {}
+  return { ...rest, answer: { hash, times: before?.answer?.hash === hash ? before.answer.times + 1 : 1 } }
+}
+
+/** As guards see it. */
+export function repeatedIn(progress: RepetitionProgress | undefined): NonNullable<GuardView['repeated']> {
+  if (progress === undefined) return nothing
+  const { newest, answer } = progress
+  return {
+    failedEdits: newest?.failedEdits ?? 0,
+    equalErrors: newest?.equalErrors ?? 0,
+    equalAnswers: answer?.times ?? 0,
+  }
+}
+
+const nothing: NonNullable<GuardView['repeated']> = Object.freeze({ failedEdits: 0, equalErrors: 0, equalAnswers: 0 })
