@@ -1,10 +1,7 @@
 // The live runs as session files of Claude Code, one file for each session. The texts of the data are heads and tails: what is missing is
 // filled with made-up text of the recorded length, so that sizes are real. Nothing of it is written into the repository.
-import { createReadStream } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
-import { createGunzip } from 'node:zlib'
 
 const cwd = '/home/someone/project'
 const firstDay = Date.UTC(2026, 0, 5, 9)
@@ -13,13 +10,15 @@ const replyMs = 4_000
 
 /**
  * Writes the sessions below `folder`, as `CLAUDE_CONFIG_DIR` has them, and returns their number, the runs, the bytes and the recorded dollars.
- * @param {string} data path of live.jsonl.gz @param {string} folder
+ * @param {readonly import('./load.mjs').RecordedRun[]} live @param {string} folder
  */
-export async function writeClaudeCodeFiles(data, folder) {
+export async function writeClaudeCodeFiles(live, folder) {
   const own = join(folder, 'projects', cwd.replaceAll('/', '-'))
   await mkdir(own, { recursive: true })
   const sum = { sessions: 0, runs: 0, bytes: 0, usd: 0 }
-  for (const runs of (await sessionsIn(data)).values()) {
+  const sessions = new Map()
+  for (const run of live) sessions.set(run.task, [...(sessions.get(run.task) ?? []), run])
+  for (const runs of sessions.values()) {
     const id = `00000000-0000-4000-8000-${String(sum.sessions).padStart(12, '0')}`
     const text = sessionText(runs, id, firstDay + sum.sessions * 3_600_000)
     await writeFile(join(own, `${id}.jsonl`), text)
@@ -29,17 +28,6 @@ export async function writeClaudeCodeFiles(data, folder) {
     sum.usd += runs.reduce((usd, run) => usd + (run.usd ?? 0), 0)
   }
   return sum
-}
-
-async function sessionsIn(data) {
-  const sessions = new Map()
-  const lines = createInterface({ input: createReadStream(data).pipe(createGunzip()), crlfDelay: Infinity })
-  for await (const line of lines) {
-    const run = JSON.parse(line)
-    if (!sessions.has(run.task)) sessions.set(run.task, [])
-    sessions.get(run.task).push(run)
-  }
-  return sessions
 }
 
 /** One session: its runs, one after another. */

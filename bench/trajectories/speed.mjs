@@ -1,35 +1,38 @@
 // How long `halting what-if` and `halting report` take over runs of real work, and how much memory. See ../README.md.
-// Run: node bench/trajectories/speed.mjs --data=FOLDER [--repeats=5] [--folder=/dev/shm] [--before=PATH]. Needs a build. --before=PATH names
+// Run: node bench/trajectories/speed.mjs [--data=FOLDER] [--repeats=5] [--folder=/dev/shm] [--before=PATH]. Needs a build. --before=PATH names
 // bin/halting.js of another build, which is measured in turns with this one.
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { heading, median, numberOf, table, textOf } from '../lib/measure.mjs'
 import { writeClaudeCodeFiles } from './claude-code-files.mjs'
+import { dataFolder, readData } from './load.mjs'
 
 const program = fileURLToPath(new URL('../../packages/cli/bin/halting.js', import.meta.url))
 const cost = fileURLToPath(new URL('../lib/cost.cjs', import.meta.url))
-const data = join(textOf('data', process.env['HALTING_TRAJECTORIES'] ?? '.'), 'live.jsonl.gz')
+const named = textOf('data', process.env['HALTING_TRAJECTORIES'] ?? '')
+const data = dataFolder(named === '' ? undefined : named)
+const live = data === undefined ? [] : readData(data).live
 
 const commands = [
   ['what-if', '--claude-code', '--max-turns', '20'],
   ['what-if', '--claude-code', '--max-run-usd', '2', '--max-duration', '20m'],
-  ['what-if', '--claude-code', '--no-progress', '3'],
+  ['what-if', '--claude-code', '--no-progress'],
   ['what-if', '--claude-code', '--suggest'],
   ['what-if', '--claude-code', '--suggest', '--may-lose', '2%'],
   ['report', '--claude-code', '--since', '2026-01-01'],
 ]
 
-if (existsSync(data)) await report()
-else console.log(`There is no ${data}: --data=FOLDER or HALTING_TRAJECTORIES names the folder of the runs, which are not part of this repository.`)
+if (live.length > 0) await report()
+else console.error('There are no recorded runs, which are not shipped. Give their folder: --data=FOLDER, or HALTING_TRAJECTORIES.')
 
 async function report() {
   heading('What-if over runs of real work')
   const folder = mkdtempSync(join(textOf('folder', tmpdir()), 'halting-live-'))
   try {
-    const { sessions, runs, bytes, usd } = await writeClaudeCodeFiles(data, folder)
+    const { sessions, runs, bytes, usd } = await writeClaudeCodeFiles(live, folder)
     console.log(`${runs} runs in ${sessions} sessions of Claude Code, ${(bytes / 1e6).toFixed(0)} MB, $${usd.toFixed(2)}.\n`)
     mkdirSync(join(folder, 'home'))
     const builds = [['now', program]]
@@ -70,6 +73,6 @@ function inChild(path, command, folder) {
   })
   if (status === 2) return undefined
   if (status !== 0) throw new Error(`${command.join(' ')} failed: ${stderr}`)
-  if (!output[1].includes('1,731 runs')) throw new Error(`${command.join(' ')} did not read all runs: ${output[1].slice(0, 400)}`)
+  if (!output[1].includes(`${live.length.toLocaleString('en-US')} runs`)) throw new Error(`${command.join(' ')} did not read all runs: ${output[1].slice(0, 400)}`)
   return { wallMs: performance.now() - began, ...JSON.parse(output[3]) }
 }

@@ -7,7 +7,10 @@ export const tableMakers = {
     ...(await import('./tables/foretelling.mjs')).foretellingTables(data, options),
     ...(await import('./tables/same-task.mjs')).sameTaskTables(data, options),
   ],
+  unchecked: async (data, options) => (await import('./tables/unchecked.mjs')).uncheckedTables(data, options),
+  repetition: async (data, options) => (await import('./tables/repetition.mjs')).repetitionTables(data, options),
   limits: async (data, options) => (await import('./tables/limits.mjs')).limitTables(data, options),
+  together: async (data, options) => (await import('./tables/together.mjs')).togetherTables(data, options),
 }
 
 /** @param {import('./load.mjs').Data} data @param {{ seed: number, names?: readonly string[] }} options @returns {Promise<import('./cells.mjs').Table[]>} */

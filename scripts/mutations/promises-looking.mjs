@@ -77,7 +77,7 @@ export const promisesOfLooking = [
   [
     'cycles: other input to the same tool is no other turn',
     ['guards/guards'],
-    ['guards/recent-turns.ts', "    hash = hashText(JSON.stringify(call.input) ?? '', hash)\n", ''],
+    ['guards/recent-turns.ts', "    hash = exactHash(JSON.stringify(call.input) ?? '', hash)\n", ''],
   ],
   [
     'cycles: the name of a large result makes it another one',
@@ -276,7 +276,7 @@ export const promisesOfLooking = [
   [
     'what if: one turn more than the limit',
     ['@analysis/what-if/what-if'],
-    ['@analysis/what-if/stops.ts', 'if (begun >= max)\n', 'if (begun > max)\n'],
+    ['@analysis/what-if/stops.ts', 'if (begun >= max ||', 'if (begun > max ||'],
   ],
   [
     'what if: a recovery is a turn',

@@ -295,6 +295,12 @@ async function runCommand(
     case 'cluster':
     case 'serve':
       return runCluster(command, { flags, words }, program)
+    case 'grade':
+    case 'replay':
+    case 'report':
+    case 'what-if':
+    case 'why':
+      return runOverSessions(command, { flags, words }, program)
     case 'completion':
     case 'demo':
     case 'init':
@@ -315,10 +321,11 @@ async function runCommand(
       const { doctor } = await import('./doctor/doctor.ts')
       return doctor(flags, program)
     }
-    case 'grade': {
-      const { grade } = await import('./grade/grade.ts')
-      return grade(flags, words, program)
-    }
+    case 'grade':
+    case 'rewind':
+    case 'sessions':
+    case 'undo':
+      return runOnSession(command, { flags, words }, program)
     case 'inspect': {
       const { inspect } = await import('./inspect/inspect.ts')
       return inspect(flags, words, program)
@@ -337,10 +344,6 @@ async function runCommand(
       const { explainPermissions } = await import('./permissions/permissions.ts')
       return explainPermissions(flags, words, program)
     }
-    case 'sessions': {
-      const { sessions } = await import('./sessions/sessions.ts')
-      return sessions(flags, words, program)
-    }
     case 'setup': {
       const { setup } = await import('./setup/setup.ts')
       return setup(flags, program)
@@ -352,6 +355,20 @@ async function runCommand(
     case 'rewind': {
       const { rewind } = await import('./undo/rewind.ts')
       return rewind(flags, words, program)
+    }
+  }
+}
+
+/** Commands over finished sessions. */
+async function runOverSessions(
+  command: 'grade' | 'replay' | 'report' | 'what-if' | 'why',
+  { flags, words }: Parsed,
+  program: Program,
+): Promise<number> {
+  switch (command) {
+    case 'grade': {
+      const { grade } = await import('./grade/grade.ts')
+      return grade(flags, words, program)
     }
     case 'replay': {
       const { replaySession } = await import('./replay/replay.ts')
@@ -368,6 +385,32 @@ async function runCommand(
     case 'why': {
       const { why } = await import('./why/why.ts')
       return why(flags, words, program)
+    }
+  }
+}
+
+/** Commands that change what is kept of sessions, or their files. */
+async function runOnSession(
+  command: 'grade' | 'rewind' | 'sessions' | 'undo',
+  { flags, words }: Parsed,
+  program: Program,
+): Promise<number> {
+  switch (command) {
+    case 'grade': {
+      const { grade } = await import('./grade/grade.ts')
+      return grade(flags, words, program)
+    }
+    case 'rewind': {
+      const { rewind } = await import('./undo/rewind.ts')
+      return rewind(flags, words, program)
+    }
+    case 'sessions': {
+      const { sessions } = await import('./sessions/sessions.ts')
+      return sessions(flags, words, program)
+    }
+    case 'undo': {
+      const { undo } = await import('./undo/undo.ts')
+      return undo(flags, words, program)
     }
   }
 }

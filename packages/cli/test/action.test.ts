@@ -113,6 +113,7 @@ test('gives the result, the cost, the reason and the session of a run', () => {
     result: 'All is green.',
     'cost-usd': expect.stringMatching(/^0\.0\d+$/),
     reason: 'completed',
+    verified: 'nothing changed',
     'session-id': expect.stringMatching(/^[\da-f-]{36}$/),
     'exit-code': '0',
   })
@@ -136,6 +137,7 @@ test('fails at a limit unless it is told not to, and says which', () => {
 test('says of a run that could not begin that it did not', () => {
   const told = run([], { prompt: 'Begin.', 'max-budget-usd': 'a lot' })
   expect({ status: told.status, reason: told.outputs['reason'] }).toEqual({ status: 2, reason: 'not_started' })
+  expect(told.outputs['verified']).toBe('')
   expect(told.stderr).toContain('--max-budget-usd')
 })
 
@@ -157,7 +159,7 @@ describe('what others wrote is data', () => {
         [name]: '1" ; touch pwned; $(touch pwned) --trust',
       })
       expect(existsSync(join(folder, 'pwned'))).toBe(false)
-      expect(Object.keys(told.outputs)).toEqual(['result', 'cost-usd', 'reason', 'session-id', 'exit-code'])
+      expect(Object.keys(told.outputs)).toEqual(['result', 'cost-usd', 'reason', 'verified', 'session-id', 'exit-code'])
     },
   )
 

@@ -86,12 +86,15 @@ describe('what the table reads', () => {
       '--usd': ['0', { usd: 0 }],
       '--max-run-usd': ['none', { maxRunUsd: Infinity }],
       '--max-tool-calls': ['7', { maxToolCalls: 7 }],
+      '--may-lose': ['2%', { mayLose: 0.02 }],
+      '--run': ['2', { run: 2 }],
       '--budget-per-day': ['5:claude-opus-*', { budgetPerDay: ['5:claude-opus-*'] }],
       '--budget-per-month': ['200', { budgetPerMonth: ['200'] }],
       '--max-tokens': ['1.5k', { maxTokens: 1500 }],
       '--max-duration': ['1h30m', { maxDuration: 5_400_000 }],
       '--wait-for-limits': ['none', { waitForLimits: 0 }],
       '--on-limit': ['pause', { onLimit: 'pause' }],
+      '--verify-changes': ['tell', { verifyChanges: 'tell' }],
       '--pause-for': ['10m', { pauseFor: 600_000 }],
       '--token-budget': ['2M', { tokenBudget: 2_000_000 }],
       '--finish-reasons': ['end_turn, max_tokens', { finishReasons: ['end_turn', 'max_tokens'] }],
@@ -145,6 +148,7 @@ describe('what the table reads', () => {
       '--keep': 'keep',
       '--no-progress': 'noProgress',
       '--suggest': 'suggest',
+      '--save': 'save',
       '--claude-code': 'claudeCode',
       '--codex': 'codex',
       '--open': 'open',
@@ -204,6 +208,16 @@ describe('what the table reads', () => {
     ['1.5m tokens', 1_500_000],
   ])('--autocompact %s', (given, autocompact) => {
     expect(parseFlags(['--autocompact', given]).flags).toEqual({ autocompact })
+  })
+
+  test.each([
+    ['2%', 0.02],
+    ['2 %', 0.02],
+    ['0.5%', 0.005],
+    ['.05', 0.05],
+    ['99%', 0.99],
+  ])('--may-lose %s', (given, mayLose) => {
+    expect(parseFlags(['--may-lose', given], { command: 'what-if' }).flags).toEqual({ mayLose })
   })
 
   test('--resume needs no id, and a prompt is none', () => {
@@ -301,7 +315,7 @@ test.each([
   ],
   [
     ['--json'],
-    '--json belongs to halting budget, check, cluster budget, config, context, doctor, memory, models, permissions, replay, report, rewind, sessions, setup, trust, undo, what-if and why. For a run, use --output-format json.',
+    '--json belongs to halting budget, check, cluster budget, config, context, doctor, grade, memory, models, permissions, replay, report, rewind, sessions, setup, trust, undo, what-if and why. For a run, use --output-format json.',
   ],
   [['--keep'], '--keep belongs to halting demo.'],
   [['--add-dir', 'nowhere'], '--add-dir takes an existing directory, not "nowhere".'],

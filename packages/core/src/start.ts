@@ -35,6 +35,7 @@ import { notRun, resultBlock } from './tools/tool-result.ts'
 import { openCallsOf } from './open-calls.ts'
 import { Transcript } from './transcript.ts'
 import { notRunReasons } from './tools/result-texts.ts'
+import { carriedVerification } from './verification/progress.ts'
 
 /** What a run begins with: a prompt, or answers to calls that wait, over the session so far. */
 export interface StartOptions {
@@ -218,7 +219,7 @@ function carriedOver(spent: RunProgress): Partial<RunProgress> {
     now,
     goal: goal === undefined ? undefined : goalGoneOnWith(goal),
     changes,
-    verification,
+    verification: carriedVerification(verification),
     toolCalls,
     limitsTold,
   }
@@ -236,7 +237,7 @@ function goalsOn({ goal, changes }: NonNullable<StartOptions['goals']> = {}): Pi
 }
 
 function verificationOn(verification: StartOptions['verification']): Pick<RunProgress, 'verification'> {
-  return verification === undefined ? {} : { verification }
+  return verification === undefined ? {} : { verification: carriedVerification(verification) }
 }
 
 /** The first turn of a run is no lap. Here it comes after others, and is paid for as they are; a turn that was begun and never asked is made up for. */

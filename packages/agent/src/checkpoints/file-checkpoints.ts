@@ -4,6 +4,8 @@ import { headOf, messageOf } from '@halting/core/adapters'
 import { realPath } from '@halting/journal/files'
 import type { Environment } from '../tools/limits.ts'
 import { ChangeLog, type ChangeCall, type FileChange } from './change-log.ts'
+import type { CommandChange } from '../checks/command-changes.ts'
+import { changedLines } from './changed-lines.ts'
 import { lookAtFolder } from './folder-look.ts'
 import { GitProject, isInRepository } from './git-look.ts'
 import { KeptContents } from './kept-contents.ts'
@@ -99,8 +101,13 @@ export class FileCheckpoints {
     return save()
   }
 
-  /** Runs a command, which may change anything in the folder. */
-  async aroundCommand<T>(call: CallOf, command: string, run: () => Promise<T>): Promise<T> {
+  /** Runs a command, which may change anything in the folder. `onChanges` is given what it changed, where all of that was seen. */
+  async aroundCommand<T>(
+    call: CallOf,
+    command: string,
+    run: () => Promise<T>,
+    onChanges?: (files: readonly CommandChange[]) => void,
+  ): Promise<T> {
     const begun = await this.#inTurn(async () => {
       await this.#contents.open()
       const look = await this.#look()
@@ -122,6 +129,7 @@ export class FileCheckpoints {
           const { unseen } = seen
           await this.#log.append({ type: 'command_end', ...callOf(call), of, changes, unseen }, 'synced')
           for (const { path, after } of changes) this.#latest.set(path, { at: ++this.#moment, after })
+          if (onChanges !== undefined && unseen.length === 0) onChanges(await changedLines(changes, this.#contents))
         })
     }
   }

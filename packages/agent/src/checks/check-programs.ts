@@ -91,7 +91,7 @@ const types =
   'mypy dmypy pyright basedpyright pytype pyre vue-tsc svelte-check flow psalm phpstan attw publint astro-check'
 const linters =
   'eslint oxlint xo standard tslint knip depcheck jshint stylelint markdownlint markdownlint-cli2 cspell flake8 pylint bandit pycodestyle pydocstyle vulture ' +
-  'pyflakes golangci-lint staticcheck revive rubocop reek brakeman swiftlint ktlint detekt checkstyle spotbugs clang-tidy cppcheck cpplint hlint luacheck ' +
+  'pyflakes staticcheck revive rubocop reek brakeman swiftlint ktlint detekt checkstyle spotbugs clang-tidy cppcheck cpplint hlint luacheck ' +
   'selene shellcheck shfmt-check actionlint yamllint hadolint tflint ansible-lint htmlhint html-validate xmllint commitlint ls-lint dependency-cruiser depcruise madge ' +
   'semgrep phpcs phpmd credo jsonlint buf-lint vale proselint lychee arch-unit py_compile compileall pre-commit djlint curlylint nbqa'
 const compilers =
@@ -119,6 +119,7 @@ const programs = new Map<string, Judge>([
   ['ruff', byVerb({ lint: 'check' }, undefined)],
   ['black', withOption(/^(?:--check|--diff)$/, 'lint')],
   ['isort', withOption(/^(?:-c|--check|--check-only)$/, 'lint')],
+  ['golangci-lint', byVerb({ lint: 'run' })],
   ['gofmt', withOption(/^-[a-z]*[ld]$/, 'lint')],
   ['rustfmt', withOption(/^--check$/, 'lint')],
   ['shfmt', withOption(/^-[a-z]*[dl]$/, 'lint')],
@@ -132,7 +133,10 @@ const programs = new Map<string, Judge>([
           : undefined
         : byVerb({ lint: 'validate', tests: 'test' })(args),
   ],
-  ['go', (args) => goVerbs(args[0] === '-C' ? args.slice(2) : args)],
+  [
+    'go',
+    (args) => (args.some((word) => /\w@\w/.test(word)) ? undefined : goVerbs(args[0] === '-C' ? args.slice(2) : args)),
+  ],
   [
     'cargo',
     (args) =>
@@ -240,6 +244,8 @@ const programs = new Map<string, Judge>([
   ['nginx', withOption(/^-t$/, 'lint')],
   ['sqlfluff', byVerb({ lint: 'lint' })],
   ['latexmk', always('build')],
+  ['sphinx-build', always('build')],
+  ['sphinx', always('build')],
   ['pdflatex', always('build')],
   ['xelatex', always('build')],
   ['lualatex', always('build')],
@@ -281,14 +287,13 @@ const programs = new Map<string, Judge>([
   ['build', always('build')],
   ['setup.py', byVerb({ tests: 'test', build: 'build build_ext' })],
   ['manage.py', byVerb({ tests: 'test', lint: 'check' })],
-  ['git', (args) => (args[0] === 'diff' && args.includes('--check') ? undefined : undefined)],
 ])
 
 function gradleWords(args: Words): Words {
   return args
     .filter((word) => !word.startsWith('-'))
     .flatMap((word) => word.split(':'))
-    .map((word) => word.replaceAll(/([a-z])([A-Z])/g, '$1-$2'))
+    .map((word) => word.replaceAll(/([a-z])([A-Z])/g, '$1-$2').replaceAll(/Debug|Release/g, ''))
 }
 
 function testFile(args: Words, pattern: RegExp): CheckKind | undefined {
@@ -309,7 +314,47 @@ export function kindOfCheck(given: Words): CheckKind | undefined {
   const ofProgram = programs.get(name)?.(args)
   if (ofProgram !== undefined) return ofProgram
   if (programs.has(name) && !isInterpreter(name)) return undefined
-  return kindOfScript(name, first, args)
+  return kindOfScript(name, first, args) ?? kindOfNamedTask(given)
+}
+
+/** Tools of Python run tasks and programs by the same word. */
+function kindOfNamedTask([first = '', verb, ...names]: Words): CheckKind | undefined {
+  return /^(?:hatch|pdm|rye|poe)$/.test(programName(first)) && verb === 'run' ? firstKind(names) : undefined
+}
+
+const formatters: { readonly [name: string]: RegExp } = {
+  prettier: /^(?:-w|--write)$/,
+  oxfmt: /^(?!-)/,
+  dprint: /^fmt$/,
+  biome: /^format$/,
+  black: /^(?!-)/,
+  isort: /^(?!-)/,
+  autopep8: /^(?:-i|--in-place)$/,
+  yapf: /^(?:-i|--in-place)$/,
+  ruff: /^format$/,
+  gofmt: /^-w$/,
+  gofumpt: /^-w$/,
+  goimports: /^-w$/,
+  go: /^fmt$/,
+  cargo: /^fmt$/,
+  rustfmt: /^(?!-)/,
+  'clang-format': /^-i/,
+  shfmt: /^-\w*w/,
+  terraform: /^fmt$/,
+  mix: /^format$/,
+  dart: /^format$/,
+  swiftformat: /^(?!-)/,
+  ktlint: /^-F$/,
+}
+
+/** Whether a command only brings files into form: what they mean stays. */
+export function onlyFormats(given: Words): boolean {
+  const [first = '', ...args] = peeled(given)
+  const name = programName(first)
+  if (/^(?:npm|pnpm|yarn|bun|make|just)$/.test(name))
+    return args.some((word) => /^(?:format|fmt|prettier)(?::(?:write|fix|all))?$/.test(word))
+  const pattern = Object.hasOwn(formatters, name) ? formatters[name] : undefined
+  return pattern !== undefined && args.some((word) => pattern.test(word))
 }
 
 function isOnlyWords(name: string, args: Words): boolean {
@@ -321,6 +366,7 @@ function isOnlyWords(name: string, args: Words): boolean {
   if (/^(?:vitest|jest|playwright)$/.test(name))
     return /^(?:watch|list|init|bench|dev|show-report|install|codegen)$/.test(first ?? '')
   if (name === 'ctest') return args.includes('-N')
+  if (name === 'rake') return args.some((word) => /^-[TPAW]$/.test(word))
   if (name === 'go') return first === 'test' && args.some((word) => word === '-list')
   return name === 'pre-commit' ? first !== 'run' : name === 'ruff' && second === undefined && first === 'rule'
 }

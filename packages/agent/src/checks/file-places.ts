@@ -9,14 +9,16 @@ const temporary = /^(?:\/tmp|\/var\/tmp|\/dev|\/proc|\/private\/tmp|\/var\/folde
 const documents = /\.(?:md|mdx|markdown|rst|adoc|asciidoc|txt|log|out|diff|patch|orig|rej|bak|tmp|pid|snap)$/i
 const documentNames =
   /(?:^|\/)(?:LICEN[CS]E|COPYING|NOTICE|AUTHORS|CHANGELOG|README|CONTRIBUTING|CODEOWNERS|TODO|\.gitignore|\.gitattributes|\.mailmap)$/
+const lockFiles =
+  /(?:^|\/)(?:package-lock\.json|npm-shrinkwrap\.json|pnpm-lock\.yaml|go\.sum|bun\.lockb|[\w.-]+\.lock)$/
 /** Texts that programs read. */
 const inputTexts = /(?:^|\/)(?:CMakeLists|(?:dev-|test-)?requirements[\w.-]*|constraints[\w.-]*)\.txt$/i
 
 // Spec R-VERI-11.
-/** Whether a check looks at a file: no documents, build output, temporary files or what programs keep for themselves. */
+/** Whether a check looks at a file: no documents, lock files, build output, temporary files or what programs keep for themselves. */
 export function isChecked(path: string): boolean {
   if (temporary.test(path) || ownFolders.test(path)) return false
-  return inputTexts.test(path) || !(documents.test(path) || documentNames.test(path))
+  return inputTexts.test(path) || ![documents, documentNames, lockFiles].some((pattern) => pattern.test(path))
 }
 
 /** A path of a command, from where its line began; undefined where only the shell knows the folder. */

@@ -59,6 +59,7 @@ const checks: { readonly [name: string]: Check } = {
     (value) => Array.isArray(value) && value.every((one) => typeof one === 'string' || isJsonObject(one)),
   ),
   protect: isTexts,
+  verification: oneOf(['ask', 'tell', 'off']),
   sandbox: isFlag,
   background: oneOf(['wait', 'stop', 'keep']),
   agents: is('agents by name', (value) => isJsonObject(value) && isWritable(value)),

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { type JsonObject, type Model, noProgress, outputSchema, type OutputSchema } from '@halting/core'
 import { AgentBuilder, type AgentConfiguration } from '@halting/core/compat'
 import { contextLayers, sharedAbort, usualMaxTurns } from '@halting/core/adapters'
+import { verificationOf } from '../checks/verification.ts'
 import { createCarryOver } from '../context/carry-over.ts'
 import type { SettingsHooks } from '../hooks/settings-hooks.ts'
 import type { SessionTotals } from '../hooks/session-totals.ts'
@@ -22,6 +23,7 @@ import { PartsOpening } from '../open-session/parts.ts'
 import { standingOptions } from '../open-session/standing.ts'
 import { noPlugins } from '../open-session/plugins.ts'
 import type { SessionPorts } from '../open-session/ports.ts'
+import type { Toolbox } from '../open-session/toolbox.ts'
 import { chosenSettings, type RunSettings } from '../open-session/run-settings.ts'
 import type { SessionFrontend } from '../open-session/session-options.ts'
 import { CodingAgentBuilder, type OpenedSession } from './builder.ts'
@@ -71,6 +73,15 @@ export async function codingAgent<const Schema extends AnswerSchema = JsonObject
     // Also where it could not be opened: what was noted until then may say why.
     for (const note of notes) onNote(note)
   }
+}
+
+/** Whether runs look after changes that nobody checked. */
+function verifying(
+  { verification: mode = 'tell' }: Pick<CodingAgentOptions, 'verification'>,
+  toolbox: Toolbox,
+): Pick<AgentConfiguration, 'verification'> {
+  const verification = verificationOf(mode, toolbox)
+  return verification === undefined ? {} : { verification }
 }
 
 /** What a listener throws is its own affair. */
@@ -137,8 +148,7 @@ class Opening<Schema extends AnswerSchema> {
     const { workspace, permissions, resultFiles, ownFolders } = toolbox
     const session: SessionWorkspace = { workspace, permissions, resultFiles, ownFolders }
     const { model } = models
-    const { createKeyRedactor } = await import('@halting/models')
-    const redactKeys = createKeyRedactor(places.env)
+    const redactKeys = (await import('@halting/models')).createKeyRedactor(places.env)
     const made = await sessionOptions({
       ...session,
       tools: toolbox.tools,
@@ -161,6 +171,7 @@ class Opening<Schema extends AnswerSchema> {
       ...(options.standing === undefined && (await this.#standing(models, named))),
       ...optionsOfTheLoop(options, made.tools),
       ...this.#limits(models, agents),
+      ...verifying(options, toolbox),
       userContext: { ...made.userContext, ...options.userContext },
       ...given,
       ...hooks?.options,

@@ -25,6 +25,7 @@ export function optionsOfTheLoop<Schema extends AnswerSchema>(
     additionalDirectories: _additionalDirectories,
     until: _until,
     protect: _protect,
+    verification: _verification,
     sandbox: _sandbox,
     ignoreStandingBudgets: _ignoreStandingBudgets,
     background: _background,

@@ -1,3 +1,4 @@
+import type { VerificationMode } from '../checks/verification.ts'
 import type {
   AnyTool,
   FromJsonSchema,
@@ -63,7 +64,7 @@ export type GivenServer =
 
 type OfTheLoop = Omit<
   RunOptions,
-  'model' | 'stopWhen' | 'permissions' | 'steps' | 'output' | 'moreTools' | 'background' | 'until'
+  'model' | 'stopWhen' | 'permissions' | 'steps' | 'output' | 'moreTools' | 'background' | 'until' | 'verification'
 >
 
 /** What `codingAgent` is given: where it works, and what differs from the program; and every option of `streamRun` that is no part of that. */
@@ -106,6 +107,11 @@ export interface CodingAgentOptions<Schema extends AnswerSchema = AnswerSchema> 
   readonly until?: readonly (string | Goal)[]
   /** Globs, relative to the folder, of files that the agent may not change, beside those of the settings. One that fits nothing is an error. */
   readonly protect?: readonly string[]
+  /**
+   * What follows where an answer is given after at least 3 changed lines that no passing check followed. `ask`: the model is asked once to verify or to say
+   * why not. `tell` (default): `verified` of the result says so. `off`: nobody looks.
+   */
+  readonly verification?: VerificationMode
   /** Holds the commands in a sandbox, whatever the settings say. */
   readonly sandbox?: boolean
   /** Goes on where standing budgets of the settings have too little left, or cannot be counted. `standing` takes their place. */

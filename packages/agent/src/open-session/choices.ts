@@ -1,3 +1,4 @@
+import type { VerificationMode } from '../checks/verification.ts'
 import type { BackgroundOptions } from '../tools/background.ts'
 import type { PermissionMode } from '@halting/policy'
 import type { ToolProfile } from '@halting/policy/settings'
@@ -83,6 +84,11 @@ export interface SessionChoices {
   readonly maxToolCalls?: number
   /** Whether the model is told what is left of a limit: by the settings when absent, which say true. */
   readonly limitReminders?: boolean
+  /**
+   * What follows where an answer is given after a change that no check has passed after. `ask`: the model is asked once to verify it. `tell`: the result
+   * says so. `off`: nobody looks at it. By the settings when absent, then by the frontend.
+   */
+  readonly verifyChanges?: VerificationMode
   /** Input and output tokens of a run. */
   readonly maxTokens?: number
   /** Milliseconds. */

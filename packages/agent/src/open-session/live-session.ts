@@ -62,6 +62,8 @@ export interface LiveSession<Choices extends SessionChoices = SessionChoices> {
   readonly toolbox: Toolbox
   /** Names of the standing budgets that count in it. */
   readonly standingBudgets: readonly string[]
+  /** Checks that the project itself names, such as `npm test`, the best first; read anew each time. None where its changes are not heeded. Never rejects. */
+  readonly checks: () => Promise<readonly string[]>
   /** Commands and skills, and prompts of servers. */
   readonly commands: () => readonly CommandInfo[]
   /** Subagents that the model may start. */

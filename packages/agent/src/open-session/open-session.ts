@@ -1,3 +1,4 @@
+import { verificationOf } from '../checks/verification.ts'
 import { withFormerName } from '../agents/former-name.ts'
 import type { SessionChoices } from './choices.ts'
 import type { SessionNotice, SessionPorts } from './ports.ts'
@@ -30,6 +31,7 @@ import { type RunSettings, settingsOf } from './run-settings.ts'
 import { sessionOver } from './session-over.ts'
 import { standingOptions } from './standing.ts'
 import { followMode, type Toolbox } from './toolbox.ts'
+import { verifyChangesOf } from './verify-changes.ts'
 import { whose } from './whose.ts'
 import type { Written } from './written.ts'
 
@@ -94,7 +96,8 @@ class SessionOpening<Choices extends SessionChoices> {
     const isElsewhere = frontend.kept !== undefined
     const standing = isElsewhere ? {} : await standingOptions(run, models, { ...ports, sessionId: toolbox.sessionId })
     const query = await queryOptionsOf(run.choices, ports, toolbox, models, briefing, agents)
-    const options = { ...query, ...goals, ...standing }
+    const verification = verificationOf(verifyChangesOf(run.choices, run.settings, frontend.verifyDefault), toolbox)
+    const options = { ...query, ...goals, ...standing, ...(verification !== undefined && { verification }) }
     await frontend.ready?.()
     const file = await openJournalOf(chosen, ports, frontend.title)
     const journal = frontend.kept ?? file
@@ -272,6 +275,7 @@ class SessionOpening<Choices extends SessionChoices> {
       toolbox,
       journal: file,
       standingBudgets: options.standing?.names ?? [],
+      checks: async () => (await options.verification?.checks?.()) ?? [],
       commands: () => [
         ...(written.briefing?.prompts.commands ?? []).map(({ name, description, argumentHint }) => ({
           name,

@@ -1,4 +1,5 @@
 import type { Goal, JsonObject, LimitsChange, RunEvent, RunOptions } from '@halting/core'
+import type { VerificationMode } from '../checks/verification.ts'
 import type { SessionChoices } from './choices.ts'
 import type { SessionPorts } from './ports.ts'
 import type { ChosenSession } from './chosen-session.ts'
@@ -19,6 +20,8 @@ export interface SessionFrontend {
   readonly answersQuestions: boolean
   /** A limit of dollars for each run that nobody limited. None without it. */
   readonly runLimit?: RunLimitDefault
+  /** What follows where a change was not checked and neither choices nor settings say it: `tell` when absent. With `off` settings have no say. */
+  readonly verifyDefault?: VerificationMode
   /** What limits may be raised to at a pause, beside what an administrator allows: a worker's own limits, such as its settings say. */
   readonly limitCeilings?: (settings: RunSettings['settings']) => LimitsChange
   /** How long runs wait for services where nobody says it. Not at all without it. */

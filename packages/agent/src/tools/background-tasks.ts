@@ -8,6 +8,8 @@ export interface BackgroundTask {
   readonly id: string
   readonly command: string
   readonly shell: ShellCommand
+  /** How many changes there were in the session when it was started. */
+  readonly changesBefore: number
   /** As it is told. */
   readonly started: TaskStarted
   state: 'running' | 'stopped' | ShellEnd
@@ -65,13 +67,22 @@ export class BackgroundTasks {
     return this.#earlier.has(id)
   }
 
-  add(command: string, shell: ShellCommand, words: Words): BackgroundTask {
+  add(command: string, shell: ShellCommand, changesBefore: number, words: Words): BackgroundTask {
     this.#words = words
     const id = `${this.#prefix}${this.#tasks.size + 1}`
     const description = words.shownCommand(command, this.redact)
     const { trace } = shell
     const started: TaskStarted = { type: 'started', id, description, ...(trace !== undefined && { trace }) }
-    const task: BackgroundTask = { id, command, shell, started, state: 'running', isTold: false, shown: new Map() }
+    const task: BackgroundTask = {
+      id,
+      command,
+      shell,
+      changesBefore,
+      started,
+      state: 'running',
+      isTold: false,
+      shown: new Map(),
+    }
     this.#tasks.set(id, task)
     void this.#follow(task)
     return task

@@ -24,6 +24,7 @@ import {
 import type { ShellCommand, ShellEnd } from './shell-command.ts'
 import { goneNote, startFolder } from './start-folder.ts'
 import { tellingTail } from './telling-tail.ts'
+import { withCommandWork } from './telling-work.ts'
 import type { Workspace } from './workspace.ts'
 
 /** Input of the Bash tool. */
@@ -75,8 +76,11 @@ export function createBashTool(workspace: Workspace): Tool<BashInput> {
       const { checkpoints } = workspace
       if (input.run_in_background === true) return startInBackground(input, workspace, context)
       // What only reads needs no look at the project.
-      if (checkpoints === undefined || isReadOnlyCommand(input.command)) return run(input, workspace, context)
-      return checkpoints.aroundCommand(context, input.command, () => run(input, workspace, context))
+      if (isReadOnlyCommand(input.command)) return run(input, workspace, context)
+      return withCommandWork(input.command, workspace, (onChanges) => {
+        const running = (): Promise<ToolOutput> => run(input, workspace, context)
+        return checkpoints?.aroundCommand(context, input.command, running, onChanges) ?? running()
+      })
     },
   }
 }
@@ -97,7 +101,10 @@ async function startInBackground(
   const { endOf, shownCommand, startedInBackground } = await import('./task-words.ts')
   const { tasks } = workspace
   tasks.redact = workspace.redact
-  const task = tasks.add(command, started.shell, { endOf: (ended) => endOf(ended, has), shownCommand })
+  const task = tasks.add(command, started.shell, workspace.work.changes, {
+    endOf: (ended) => endOf(ended, has),
+    shownCommand,
+  })
   return {
     content: startedInBackground(task.id, tasks.atEnd, typeof context.agentType === 'string' ? 'agent' : 'main', has),
     details: { backgroundTaskId: task.id },

@@ -4,6 +4,7 @@ import { createApplyPatchTool } from './apply-patch.ts'
 import { createBashTool } from './bash.ts'
 import { tellingChanges } from './telling-changes.ts'
 import { tellingProgress } from './telling-progress.ts'
+import { tellingWork } from './telling-work.ts'
 import { createEditTool } from './edit.ts'
 import { createGlobTool } from './glob.ts'
 import { createGrepTool } from './grep.ts'
@@ -59,7 +60,7 @@ export function createCodingTools(
   ]
   return tools
     .map((tool) => asOffered(tool, toolProfile))
-    .map((tool) => tellingProgress(tellingChanges(tool, workspace)))
+    .map((tool) => tellingProgress(tellingChanges(tellingWork(tool, workspace), workspace)))
 }
 
 /** Accepted, and shown to no model. */

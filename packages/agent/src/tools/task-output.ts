@@ -15,6 +15,7 @@ import {
   taskNotStarted,
 } from './task-texts.ts'
 import { timeoutLowered } from './shell-texts.ts'
+import { workOfTask } from './telling-work.ts'
 import type { Workspace } from './workspace.ts'
 
 /** Input of the TaskOutput tool. */
@@ -68,6 +69,7 @@ export function createTaskOutputTool(workspace: Workspace): Tool<TaskOutputInput
       return {
         content: `${state}\n${output === '' ? noOutputYet : output}${note}`,
         details: { task_id: id, state },
+        ...(await workOfTask(task, workspace)),
         // To an agent it is told beside: the main conversation is to hear of it.
         ...(isOfAgent(agentType) ? {} : workspace.tasks.newsOfEnd(task)),
       }

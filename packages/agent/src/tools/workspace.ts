@@ -7,6 +7,7 @@ import { type CallerRights, defaultMediaLimits } from '@halting/core/adapters'
 import { createFitImage, type FitImage } from '../media/fit-image.ts'
 import type { PdfLibrary } from '../media/pdf-text.ts'
 import type { Sharp } from '../media/sharp.ts'
+import { SessionWork } from '../checks/session-work.ts'
 import type { FileCheckpoints } from '../checkpoints/file-checkpoints.ts'
 import type { CommandCall, SessionWall } from '@halting/policy'
 import type { Sandbox } from '@halting/policy/sandbox'
@@ -79,6 +80,8 @@ export class Workspace {
   readonly processes: ProcessTable
   /** Tasks in the background. */
   readonly tasks: BackgroundTasks = new BackgroundTasks()
+  /** What calls have done to files, and which of them were checks. */
+  readonly work: SessionWork
   /** Ends or leaves what runs; there once a command was started. */
   leaveRunning: typeof LeaveRunning | undefined
   /** The span of a call as a W3C header, which its command is given as `TRACEPARENT`: such as `Telemetry.traceparentOf`. */
@@ -121,6 +124,7 @@ export class Workspace {
   constructor(options: WorkspaceOptions) {
     this.cwd = resolve(options.cwd)
     this.directories = [this.cwd, ...(options.additionalDirectories ?? []).map((path) => absolutePath(path, this.cwd))]
+    this.work = new SessionWork(this.cwd)
     this.env = options.env ?? process.env
     this.limits = limitsFrom(this.env, options.limits)
     this.processes = new ProcessTable(this.limits.killGraceMs)

@@ -1,12 +1,228 @@
-// Spec R-VERI-10: which commands are checks, and whether they passed.
+// Spec R-VERI-10 to R-VERI-11: which commands are checks, whether they passed, and which lines they change.
+import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { commandChanges } from '../../src/checks/command-changes.ts'
 import { commandWork } from '../../src/checks/command-work.ts'
+import { type CommandRow, noChecks, otherChecks, plainChecks } from './command-table.ts'
 
-test('tells of a check that passed and of lines that were written', () => {
-  expect(commandWork('npm test', { exitCode: 0, output: '' })).toEqual({ check: { command: 'npm test', passed: true } })
-  expect(commandWork('npm test', { exitCode: 1, output: '' })).toEqual({
-    check: { command: 'npm test', passed: false },
+function cameTo({ command, code, output = '', changed = [] }: CommandRow, exitCode: number): CommandRow['is'] {
+  const ended = code === undefined ? exitCode : code
+  const check = commandWork(command, { exitCode: ended, output, changedFiles: changed })?.check
+  return check === undefined ? 'none' : check.passed ? 'passed' : 'failed'
+}
+
+const wrong = (rows: readonly CommandRow[], exitCode: number, right?: CommandRow['is']): readonly string[] =>
+  rows.flatMap((row) => {
+    const is = cameTo(row, exitCode)
+    return is === (right ?? row.is)
+      ? []
+      : [`${row.command} with ${JSON.stringify(row.output ?? '')}: ${is}, not ${right ?? row.is}`]
   })
-  expect(commandWork("cat > a.js <<'EOF'\none\ntwo\nEOF", { exitCode: 0, output: '' })).toEqual({ changedLines: 2 })
-  expect(commandWork('ls -l', { exitCode: 0, output: 'a.js' })).toBeUndefined()
+
+test('knows checks, and that they passed with exit code 0', () => {
+  expect(plainChecks.length).toBeGreaterThan(180)
+  expect(wrong(plainChecks, 0)).toEqual([])
 })
+
+test('takes none of them for passed where the line failed', () => {
+  expect(wrong(plainChecks, 1, 'failed')).toEqual([])
+})
+
+test('takes nothing else for a check', () => {
+  expect(noChecks.length).toBeGreaterThan(100)
+  expect(wrong(noChecks, 0)).toEqual([])
+})
+
+test('reads the rest of the line, the exit code and the output', () => {
+  expect(wrong(otherChecks, 0)).toEqual([])
+})
+
+test('tells of the check as a person would type it', () => {
+  const shown = (command: string): string | undefined =>
+    commandWork(command, { exitCode: 0, output: '' })?.check?.command
+  expect(shown('cd web && CI=1 npm   test 2>&1 > out.log')).toBe('cd web && npm test')
+  expect(shown('npm run lint && npm test')).toBe('npm test')
+  expect(shown("bash -c 'make test'")).toBe('make test')
+})
+
+const changes: readonly (readonly [string, number])[] = [
+  ["cat > src/a.js <<'END'\none\ntwo\nthree\nEND", 3],
+  ["cat <<'END' > a.py\none\nEND", 1],
+  ["tee src/a.js > /dev/null <<'END'\none\ntwo\nEND", 2],
+  ['echo one > a.js', 1],
+  ["printf 'one\\ntwo\\n' >> a.js", 2],
+  ['sed -i s/a/b/ src/a.js src/b.js', 2],
+  ['sed -n 1,5p src/a.js', 0],
+  ['sed s/a/b/ src/a.js > src/b.js', 1],
+  ['perl -pi -e s/a/b/ a.pl', 1],
+  ['mv src/a.js src/b.js', 2],
+  ['rm src/a.js', 1],
+  ['rm -rf node_modules dist', 0],
+  ['cp a.js src/b.js', 1],
+  ["git apply <<'END'\n--- a/x.js\n+++ b/x.js\n@@ -1,2 +1,2 @@\n-one\n+two\n three\nEND", 2],
+  ["apply_patch <<'END'\n*** Begin Patch\n*** Update File: x.js\n@@\n-one\n+two\n+three\n*** End Patch\nEND", 3],
+  ['git apply --check x.patch', 0],
+  ['patch -p1 < fix.patch', 1],
+  ['git checkout -- src/a.js', 1],
+  ['git checkout main', 0],
+  ['git stash pop', 1],
+  ["python - <<'END'\nopen('a.py', 'w').write('x')\nEND", 1],
+  ["python - <<'END'\nprint(open('a.py').read())\nEND", 0],
+  ["node -e \"require('fs').writeFileSync('a.js', 'x')\"", 1],
+  ['echo x > /tmp/a.js', 0],
+  ['echo x > README.md', 0],
+  ['echo x > notes.txt', 0],
+  ['echo x > requirements.txt', 1],
+  ['echo x > CMakeLists.txt', 1],
+  ['npm test > out.log', 0],
+  ['npm test 2> /dev/null', 0],
+  ['echo x > dist/a.js', 0],
+  ['echo x > .git/config', 0],
+  ['echo x > package-lock.json', 0],
+  ['npx eslint --fix src', 0],
+  ['npx prettier --write src', 0],
+  ['pytest --snapshot-update > a.py', 0],
+  ['ls -l', 0],
+  ['cd src && echo x > a.js', 1],
+]
+
+test.each(changes)('counts the lines of %j', (command, lines) => {
+  expect(commandWork(command, { exitCode: 0, output: '' })?.changedLines ?? 0).toBe(lines)
+})
+
+test('names files from where the line began', () => {
+  expect(commandChanges('cd src && echo x > a.js')).toEqual([{ path: 'src/a.js', lines: 1 }])
+  expect(commandChanges('sed -i s/a/b/ ./a.js')).toEqual([{ path: 'a.js', lines: 1 }])
+})
+
+test('counts what was seen, but not of a line that only checks, formats and reads', () => {
+  const seen = (command: string): number | undefined =>
+    commandWork(command, { exitCode: 0, output: '', seen: [{ path: 'src/a.css', lines: 7 }] })?.changedLines
+  expect(seen('python fix.py')).toBe(7)
+  expect(seen('python fix.py && npm test')).toBe(7)
+  expect(seen('npm test')).toBeUndefined()
+  expect(seen('cd web && npx eslint --fix . | tail -3')).toBeUndefined()
+  expect(seen('npx prettier --write . && git diff --stat')).toBeUndefined()
+})
+
+test('takes no program for a check that edits sources itself', () => {
+  const seen = (path: string): unknown =>
+    commandWork('python gen.py', { exitCode: 0, output: '', changedFiles: ['gen.py'], seen: [{ path, lines: 4 }] })
+  expect(seen('src/a.py')).toEqual({ changedLines: 4 })
+  expect(seen('result.json')).toEqual({ changedLines: 4, check: { command: 'python gen.py', passed: true } })
+})
+
+test('counts no file that the run had written and deletes again', () => {
+  expect(commandWork('rm -f repro.py', { exitCode: 0, output: '', changedFiles: ['repro.py'] })).toBeUndefined()
+  expect(commandWork('rm src/a.py', { exitCode: 0, output: '', changedFiles: ['repro.py'] })).toEqual({
+    changedLines: 1,
+  })
+  const seen = [{ path: 'repro.py', lines: 40, isDeleted: true as const }]
+  expect(commandWork('git clean -f', { exitCode: 0, output: '', changedFiles: ['repro.py'], seen })).toBeUndefined()
+})
+
+const words = [
+  'npm',
+  'test',
+  'pytest',
+  '|',
+  'tail',
+  '-5',
+  '&&',
+  '||',
+  ';',
+  'true',
+  '&',
+  "'",
+  '"',
+  '$(',
+  ')',
+  '`',
+  '{',
+  '}',
+  '<<',
+  'EOF',
+  '\n',
+  '>',
+  'a.js',
+  '$?',
+  '\\',
+  'bash',
+  '-c',
+  'if',
+  'then',
+  'fi',
+  '!',
+  'cd',
+  '\u0000',
+  '😀',
+  '\uD800',
+]
+
+test('never throws, and tells of nothing that is no FileWork, whatever the command and its output are', () => {
+  const lines = fc.oneof(
+    fc.string({ unit: 'binary', maxLength: 200 }),
+    fc.array(fc.constantFrom(...words), { maxLength: 30 }).map((parts) => parts.join(' ')),
+  )
+  fc.assert(
+    fc.property(lines, lines, fc.constantFrom(0, 1, 127, null), (command, output, exitCode) => {
+      const work = commandWork(command, { exitCode, output, changedFiles: [output, command, 'a.js'] })
+      expect(work?.changedLines ?? 1).toBeGreaterThan(0)
+      expect(work?.check?.command ?? 'none').toMatch(/^\S[^\n]*$/)
+      expect(exitCode !== null || work?.check === undefined).toBe(true)
+    }),
+  )
+})
+
+test('has no check passed behind a pipe for an output that says that it failed', () => {
+  const bad = fc.constantFrom(
+    'FAIL src/a.test.js',
+    '3 failed',
+    '2 errors',
+    'error TS2322: x',
+    'not ok 1 - x',
+    'AssertionError: x',
+    'Traceback (most recent call last):',
+    'Failures: 2',
+    'BUILD FAILED',
+    '--- FAIL: TestX',
+    '1 failing',
+    'make: *** [x] Error 2',
+  )
+  const good = fc.array(fc.constantFrom('ok', '5 passed', 'PASS a', '0 failed', 'built in 2s', '# fail 0', ''), {
+    maxLength: 5,
+  })
+  fc.assert(
+    fc.property(
+      fc.constantFrom(...plainChecks.map(({ command }) => command).filter((line) => !/[;|&>\n<]/.test(line))),
+      good,
+      bad,
+      good,
+      (command, before, line, after) => {
+        const output = [...before, line, ...after].join('\n')
+        expect(commandWork(`${command} 2>&1 | tail -50`, { exitCode: 0, output })?.check?.passed ?? false).toBe(false)
+      },
+    ),
+  )
+})
+
+test.each([
+  ['a long pipe', (n: number) => 'npm test | tail '.repeat(n)],
+  ['many commands', (n: number) => 'npm test; '.repeat(n)],
+  ['a long word', (n: number) => `npm test ${'x'.repeat(n * 10)}`],
+  ['many quotes', (n: number) => `echo ${'"a" '.repeat(n)}`],
+  ['groups in groups', (n: number) => `${'('.repeat(n)}npm test${')'.repeat(n)}`],
+  ['substitutions', (n: number) => `${'$('.repeat(n)}npm test${')'.repeat(n)}`],
+])('takes a bounded time for %s', (_, made) => {
+  // It would not come to an end within the time of a test if it took more than linear time.
+  const works = [10, 1000, 20_000].map((size) => commandWork(made(size), { exitCode: 0, output: made(size) }))
+  expect(works).toHaveLength(3)
+})
+
+test.each(['1 ', 'failed ', 'a b ', 'Tests: ', '0', 'error', '\u001B[31m', ' '])(
+  'reads a long output of %j in linear time',
+  (text) => {
+    const output = text.repeat(1_000_000)
+    expect(commandWork('npm test | tail', { exitCode: 0, output })?.check?.passed).toBe(false)
+  },
+)

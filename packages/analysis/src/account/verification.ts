@@ -28,15 +28,15 @@ export function verificationFigures(
   terminal: Pick<RunResult, 'verified'> | undefined,
 ): VerificationFigures | undefined {
   if (terminal?.verified === undefined) return undefined
-  const { unchecked = 0, changed = 0, check = null, hasPassed = false, asked = false } = verification ?? {}
+  const { unchecked = 0, changed = 0, check = null, hasPassed = false, askedAt } = verification ?? {}
   return {
     verified: terminal.verified,
     changedLines: changed,
     uncheckedLines: unchecked,
     lastCheck: check,
     hasPassed,
-    wasAsked: asked,
-    keptAnswer: asked && answerStands(entriesOf(records)),
+    wasAsked: askedAt !== undefined,
+    keptAnswer: askedAt !== undefined && answerStands(entriesOf(records)),
   }
 }
 

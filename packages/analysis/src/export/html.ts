@@ -55,10 +55,11 @@ ${next.command === undefined ? '' : `<pre>${escaped(next.command)}</pre>`}
   yield '</main>\n</body>\n</html>\n'
 }
 
-function endOf({ account: { ending, goal, verification } }: RunTranscript): string {
+function endOf({ account: { ending, goal, verification }, grade }: RunTranscript): string {
   const facts = [
     ...(goal === undefined ? [] : goalFacts(goal)),
     ...(verification === undefined ? [] : verificationFacts(verification).map((fact) => `Last change: ${fact}`)),
+    ...(grade === undefined ? [] : [`Graded by a person: ${grade}.`]),
   ]
   const goals = facts.length === 0 ? '' : `<ul>${facts.map((fact) => `<li>${escaped(fact)}</li>`).join('')}</ul>`
   const isBad = ending === null || endings[ending.reason].exitCode !== 0

@@ -16,7 +16,7 @@ export function* markdownOf(session: SessionTranscript, title: string): Iterable
   for (const [name, value] of figuresOf(session)) yield `- ${name}: ${codeSpan(value)}\n`
   const last = session.runs.at(-1)
   if (last !== undefined) yield `- Ended: ${codeSpan(endingText(last.account.ending))}\n`
-  for (const { account, parts } of session.runs) {
+  for (const { account, parts, grade } of session.runs) {
     yield `\n## Run ${codeSpan(account.run.runId)}\n`
     for (const part of parts) yield* partText(part, 3)
     if (account.goal !== undefined)
@@ -27,6 +27,7 @@ export function* markdownOf(session: SessionTranscript, title: string): Iterable
       yield `\n${verificationFacts(account.verification)
         .map((fact) => `- Last change: ${codeSpan(fact)}\n`)
         .join('')}`
+    if (grade !== undefined) yield `\nGraded by a person: ${codeSpan(grade)}\n`
     yield `\nEnded: ${codeSpan(endingText(account.ending))}\n`
   }
 }

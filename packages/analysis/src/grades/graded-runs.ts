@@ -15,6 +15,9 @@ export interface GradingSources {
   readonly repositoryOf: (folder: string) => string
 }
 
+/** Where nobody graded anything, and repositories are not known. */
+export const ungraded: GradingSources = { grades: { of: () => undefined }, repositoryOf: (folder) => folder }
+
 /** A run, and what is on record of it. */
 export interface RunToGrade {
   /** Id of the session. */
@@ -29,8 +32,11 @@ export interface RunToGrade {
   readonly unpriced: readonly string[]
 }
 
+/** A graded run with its record, as limits see it. */
+export type GradedRecord = GradedRun & Pick<RunToGrade, 'trajectory' | 'unpriced'>
+
 /** Grades one run, with what it used. */
-export function gradedRun(run: RunToGrade, { grades, repositoryOf }: GradingSources): GradedRun {
+export function gradedRun(run: RunToGrade, { grades, repositoryOf }: GradingSources): GradedRecord {
   const { sessionId, cwd, outcome, trajectory, unpriced } = run
   return {
     sessionId,
@@ -38,11 +44,13 @@ export function gradedRun(run: RunToGrade, { grades, repositoryOf }: GradingSour
     repository: cwd === '' ? '' : repositoryOf(cwd),
     use: useOf(trajectory, unpriced),
     grade: gradeOf(outcome, grades.of(sessionId, outcome.runId)?.grade),
+    trajectory,
+    unpriced,
   }
 }
 
 /** Grades the runs of a session. Copies count in the session in which they were made, and a run that a later one continues counts in that one. */
-export function gradedRuns(session: PastSession, sources: GradingSources): readonly GradedRun[] {
+export function gradedRuns(session: PastSession, sources: GradingSources): readonly GradedRecord[] {
   const { sessionId, cwd, runs, outcomes } = session
   return runs.flatMap(({ isCopy, trajectory, unpriced }, index) => {
     const outcome = outcomes[index]

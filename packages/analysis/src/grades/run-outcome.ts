@@ -22,6 +22,17 @@ export interface RunOutcome {
   readonly isRejected: boolean
 }
 
+/** Of a run of which nothing is on record. */
+export const noOutcome: RunOutcome = {
+  runId: '',
+  reason: null,
+  goal: null,
+  isJudged: false,
+  verified: null,
+  isContinued: false,
+  isRejected: false,
+}
+
 /** The outcomes of the runs of a session, in their order. */
 export function outcomesOf(runs: readonly (readonly StepRecord[])[]): readonly RunOutcome[] {
   const continued = new Set(runs.map(continuedBy))

@@ -8,6 +8,9 @@ import type { StepRecord } from '@halting/core/steps'
 import { copiesLeftOut } from '../words/what-if-words.ts'
 import { recordedText, skippedText, unpricedText } from '../foreign/foreign-text.ts'
 import type { AnySession } from '../sessions/read-session.ts'
+import { outcomesOf } from '../grades/run-outcome.ts'
+import { ungraded, type GradingSources } from '../grades/graded-runs.ts'
+import { CalibrationSums } from './calibration-sums.ts'
 import { BudgetSums } from './budget-sums.ts'
 import { GoalSums } from './goal-sums.ts'
 import { LimitSums } from './limit-sums.ts'
@@ -47,6 +50,7 @@ export class Collector {
   readonly #verification = new VerificationSums()
   readonly #waits = new WaitSums()
   readonly #tighter = new TighterLimits()
+  readonly #calibration: CalibrationSums
   readonly #compactions = new Sum()
   readonly #after = new Sum()
   readonly #time = { model: 0, compaction: 0, tools: 0, hooks: 0, checks: 0, waiting: 0, other: 0 }
@@ -58,8 +62,10 @@ export class Collector {
 
   #copies = 0
 
-  constructor(period: Period) {
+  /** Nobody graded a run where `grading` is absent. */
+  constructor(period: Period, grading: GradingSources = ungraded) {
     this.#period = period
+    this.#calibration = new CalibrationSums(grading)
   }
 
   /** Runs that began outside the period are no part of it, nor those that count in the session, or the file, of which this one is a copy. */
@@ -71,6 +77,7 @@ export class Collector {
     let title = session.title ?? ''
     let [last, beganAt]: [RunFacts | undefined, number | null] = [undefined, null]
     const continued = new Set(runs.map(continuedBy))
+    const outcomes = outcomesOf(runs)
     for (const [index, records] of runs.entries()) {
       const at = began[index] ?? null
       if (!isWithin(this.#period, at)) continue
@@ -89,6 +96,9 @@ export class Collector {
       this.#goals.add(facts.account.goal, { day: dayOf(at), model: lastModelOf(facts), folder: cwd })
       this.#verification.add(facts.account.verification)
       this.#tighter.add(facts.trajectory, unpriced)
+      const outcome = outcomes[index]
+      if (outcome !== undefined)
+        this.#calibration.add({ sessionId, cwd, outcome, trajectory: facts.trajectory, unpriced })
       const name = { session: sessionId, run: `run${index + 1}`, costUsd: paid.nanos / 1e9, changes: facts.changes }
       this.#limits.add(facts, name, continued.has(runId))
       this.#waits.add(records, facts.account, name, continued.has(runId))
@@ -190,6 +200,7 @@ export class Collector {
       budgets: this.#budgets.rows,
       goals: this.#goals.told,
       verification: this.#verification.counts,
+      calibration: this.#calibration.calibration,
       tried: this.#tighter.told(),
       tools: this.#tools.rows,
       time: this.#time,

@@ -1,5 +1,6 @@
 import { isAbsolute, relative } from 'node:path'
 import { HaltingError } from '@halting/core'
+import type { GradingSources } from '../grades/graded-runs.ts'
 import type { AnySession } from '../sessions/read-session.ts'
 import type { ManySessions } from '../sessions/session-files.ts'
 import { writerOf } from '../sessions/writer-of.ts'
@@ -20,14 +21,16 @@ export interface ReportScope {
   readonly hasWriters: boolean
   /** The present moment, in milliseconds since 1970. */
   readonly now: number
+  /** Grades of the person, and the repositories of folders. Default: nobody graded a run, and each folder counts by itself. */
+  readonly grading?: GradingSources
 }
 
 /** Reads sessions one after another and sums them up. Of each only its sums stay in memory. Sessions that cannot be read are listed in the report. */
 export async function gatherReport(
   { names, read }: ManySessions<AnySession>,
-  { of, period, below, hasWriters, now }: ReportScope,
+  { of, period, below, hasWriters, now, grading }: ReportScope,
 ): Promise<Report> {
-  const collector = new Collector(period)
+  const collector = new Collector(period, grading)
   const skipped: string[] = []
   for (const name of names) {
     try {

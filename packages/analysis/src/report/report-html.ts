@@ -3,6 +3,7 @@ import { counted, elapsed, many } from '../words/figures.ts'
 import { escaped } from '../export/escaped.ts'
 import { pageHead } from '../export/page-head.ts'
 import { pageStyle } from '../export/page-style.ts'
+import { calibratedRows, calibrationTexts, calibrationTitle, groupName, hasLimit } from '../words/calibration-texts.ts'
 import { bars } from './chart.ts'
 import { dayOf } from './days.ts'
 import { reportStyle } from './report-style.ts'
@@ -82,6 +83,7 @@ function* restHtml(report: Report): Iterable<string> {
   yield section('Ended by a limit', list(report.limits.map(limitText)))
   yield section('Shared budgets', list(report.budgets.map((row) => budgetText(row, report.madeAt))))
   yield section('What tighter limits would have done', triedHtml(report))
+  yield section(calibrationTitle(report.calibration), calibrationHtml(report))
   yield section('Tools', toolsHtml(report))
   yield section('Time', timeHtml(report))
   yield section('Waits', list(waitTexts(report)))
@@ -202,6 +204,22 @@ function goalsHtml(report: Report, by: Breakdown | undefined): string {
     return table(`Goals by ${name}`, [name, ...goalHead], cells)
   })
   return list(goalTexts(report)) + tables.join('')
+}
+
+function calibrationHtml({ calibration }: Report): string {
+  const limited = calibration.groups.filter(hasLimit).slice(0, mostRows)
+  const head = ['limit', 'at most', 'lost', 'to expect', 'saves']
+  const tables = limited.map((group) => {
+    const cells = calibratedRows(group).map(({ label, limit, lost, toExpect, saves }) => [
+      label,
+      limit || 'none',
+      lost,
+      toExpect,
+      saves,
+    ])
+    return table(groupName(group), head, cells)
+  })
+  return list(calibrationTexts(calibration)) + tables.join('')
 }
 
 function triedHtml({ tried }: Report): string {

@@ -1,3 +1,4 @@
+import type { Calibration } from '../calibration/calibrate-limits.ts'
 import type { SharedBudgetEnd } from '@halting/core/adapters'
 import type { SessionKind } from '../foreign/read-foreign.ts'
 import type { EndingReason } from '@halting/core'
@@ -386,6 +387,8 @@ export interface Report {
   }
   /** Whether runs that changed something were checked after their last change. */
   readonly verification: VerificationCounts
+  /** Limits that would have lost at most 2 % of the solved runs, by model and repository, with their intervals, or why there are none. */
+  readonly calibration: Calibration
   /** What each of several limits would have saved. */
   readonly tried: readonly LimitTried[]
   /** By tool. */

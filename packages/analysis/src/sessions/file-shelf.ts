@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { withoutSubagents } from '../foreign/agent-files.ts'
 import { ReadTogether } from '../foreign/read-together.ts'
+import type { GradingSources } from '../grades/graded-runs.ts'
 import type { InspectedSession } from '../view/inspected-session.ts'
 import type { Entry, Shelf } from '../view/shelf.ts'
 import type { NextStep } from '../why/next-step.ts'
@@ -21,6 +22,8 @@ export interface FileShelfOptions {
   readonly shellArguments: (session: AnySession, path: string) => string
   /** How the newest run of a session can continue that no process writes. */
   readonly nextStep: (session: AnySession, path: string) => Promise<NextStep>
+  /** Grades of the person, and repositories of folders; asked each time that a session is read. */
+  readonly grading?: () => GradingSources
   /** The words for why a run ended. */
   readonly whyText: InspectedDetails['whyText']
 }
@@ -76,7 +79,9 @@ export class FileShelf implements Shelf<FileEntry> {
     const canContinue = heldBy === undefined && session.runs.length > 0
     const nextStep = canContinue ? await this.#options.nextStep(session, path) : { says: '' }
     const named = shellArguments(session, path)
-    return inspectedSession(session, { found, nextStep, heldBy, shellArguments: named, whyText })
+    const grading = this.#options.grading?.()
+    const details = { found, nextStep, heldBy, shellArguments: named, whyText }
+    return inspectedSession(session, { ...details, ...(grading !== undefined && { grading }) })
   }
 
   /** Undefined for one that is gone. */

@@ -1,5 +1,6 @@
 import { redactedValue } from '@halting/core/redact'
 import { contextWindowOf, createKeyRedactor } from '@halting/models'
+import type { GradingSources } from '../grades/graded-runs.ts'
 import type { InspectedSession } from '../view/inspected-session.ts'
 import type { Entry } from '../view/shelf.ts'
 import { explainRuns, type RunExplanation } from '../why/explain-runs.ts'
@@ -17,6 +18,8 @@ export interface InspectedDetails {
   readonly nextStep?: NextStep
   /** The process that writes it. */
   readonly heldBy?: number | undefined
+  /** Grades of the person, and repositories of folders. */
+  readonly grading?: GradingSources
   /** The words for why a run ended. */
   readonly whyText: (explanation: RunExplanation) => string
 }
@@ -24,7 +27,7 @@ export interface InspectedDetails {
 /** A session that was read, as the inspector takes it. */
 export function inspectedSession(
   session: AnySession,
-  { found, shellArguments, nextStep, heldBy, whyText }: InspectedDetails,
+  { found, shellArguments, nextStep, heldBy, grading, whyText }: InspectedDetails,
 ): InspectedSession {
   const { sessionId, cwd, unpriced, foreign } = session
   // Sessions of earlier versions, and of other programs, may hold keys of this one.
@@ -48,6 +51,7 @@ export function inspectedSession(
     runs,
     unpriced,
     windowOf: contextWindowOf,
+    ...(grading !== undefined && { grading }),
     notes: about,
     why: (run) => {
       explain ??= explainRuns({ ...session, runs })

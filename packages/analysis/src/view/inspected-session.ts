@@ -1,4 +1,5 @@
 import type { StepRecord } from '@halting/core/steps'
+import type { GradingSources } from '../grades/graded-runs.ts'
 import type { SessionRow } from './types.ts'
 
 /**
@@ -17,6 +18,8 @@ export interface InspectedSession extends Pick<
   readonly unpriced: readonly (readonly string[])[]
   /** How many tokens the window of a model has; undefined where it is not known. No record has it. */
   readonly windowOf: (model: string) => number | undefined
+  /** Grades of the person, and repositories of folders. Default: nobody graded a run, and each folder counts by itself. */
+  readonly grading?: GradingSources
   /** What is to be known of its record, a sentence each. */
   readonly notes: readonly string[]
   /** Why a run ended and where everything went, as `halting why` tells it, plain. Runs count from 0. */

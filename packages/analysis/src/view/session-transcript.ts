@@ -30,6 +30,8 @@ export interface RunTranscript {
   readonly account: Account
   /** What was said and done, in order. */
   readonly parts: readonly Part[]
+  /** How a person graded it; absent where nobody did. */
+  readonly grade?: 'good' | 'bad'
 }
 
 /** One thing that was said or done. */

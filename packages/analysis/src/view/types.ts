@@ -1,4 +1,5 @@
 import type { Account } from '../account/account.ts'
+import type { GradedRun } from '../grades/graded-run.ts'
 import type { CheckPart } from './session-transcript.ts'
 import type { Trajectory } from '../what-if/trajectory.ts'
 
@@ -77,6 +78,10 @@ export interface RunView {
   readonly prompt: string
   /** It was made in another session, of which this one is a copy. */
   readonly isCopy: boolean
+  /** A later run of the session continues it, and has what it used in its own figures. */
+  readonly isContinued: boolean
+  /** How it came out and who says so, with what limits are calibrated on. */
+  readonly graded: GradedRun
   /** Why it ended and where everything went, as `halting why` tells it, plain. */
   readonly why: string
   /** Why it ended, and where everything went. */

@@ -1,5 +1,8 @@
 import { accountOf, type Account } from '../account/account.ts'
 import { isCopiedRun } from '../account/copied-run.ts'
+import type { GradedRun } from '../grades/graded-run.ts'
+import { gradedRun, ungraded } from '../grades/graded-runs.ts'
+import { noOutcome, outcomesOf, type RunOutcome } from '../grades/run-outcome.ts'
 import { trajectoryOf, type Trajectory } from '../what-if/trajectory.ts'
 import type { StepRecord } from '@halting/core/steps'
 import { ContextKinds } from './context-kinds.ts'
@@ -18,6 +21,7 @@ export function viewOf(session: InspectedSession): SessionView {
   const { runs, shellArguments, notes } = session
   const accounts = runs.map((records) => accountIn(session, records))
   const kinds = new ContextKinds()
+  const outcomes = outcomesOf(runs)
   const views = runs.map((records, index): RunView => {
     const [first] = records
     const left = entriesLeft(runs[index - 1] ?? [])
@@ -26,14 +30,17 @@ export function viewOf(session: InspectedSession): SessionView {
     // One for each run.
     const account = accounts[index] ?? accountIn(session, records)
     const { totals, carried } = account
+    const trajectory = withoutInputs(trajectoryOf(records))
     const points = pointsOf(records, kinds, totals.activeMs - carried.activeMs)
     return {
       runId: first?.type === 'start' ? first.start.run.runId : '',
       prompt: firstPrompt(records).slice(0, longestPrompt),
       isCopy: isCopiedRun(records),
+      isContinued: outcomes[index]?.isContinued === true,
+      graded: gradedIn(session, index, outcomes, trajectory),
       why: session.why(index),
       account,
-      trajectory: withoutInputs(trajectoryOf(records)),
+      trajectory,
       unpriced: session.unpriced[index] ?? [],
       items: withPlaces(timelineOf(records), places, parts.length),
       points,
@@ -49,6 +56,18 @@ export function viewOf(session: InspectedSession): SessionView {
 function accountIn({ program }: InspectedSession, records: readonly StepRecord[]): Account {
   const account = accountOf(records)
   return program === 'halting' ? account : { ...account, limits: [], laps: [] }
+}
+
+function gradedIn(
+  { sessionId, cwd, unpriced, grading = ungraded }: InspectedSession,
+  index: number,
+  outcomes: readonly RunOutcome[],
+  trajectory: Trajectory,
+): GradedRun {
+  const outcome = outcomes[index] ?? noOutcome
+  const run = { sessionId, cwd, outcome, trajectory, unpriced: unpriced[index] ?? [] }
+  const { trajectory: _t, unpriced: _u, ...graded } = gradedRun(run, grading)
+  return graded
 }
 
 function windowsOf(points: readonly TurnPoint[], { windowOf }: InspectedSession): readonly ModelWindow[] {

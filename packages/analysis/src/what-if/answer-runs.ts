@@ -6,10 +6,16 @@ import type { PastCall, PastTurn, Trajectory } from './trajectory.ts'
 import { whatIfPriced } from './changing-calls.ts'
 import type { PastSession, PastTrajectory } from '../sessions/read-session.ts'
 import type { ManySessions } from '../sessions/session-files.ts'
+import type { RunOutcome } from '../grades/run-outcome.ts'
 import type { RunAnswer } from './run-answer.ts'
 
 /** A run that was read, and where it stands. */
-export type PastRun = Omit<RunAnswer, 'answer'> & Pick<PastTrajectory, 'trajectory' | 'clock'>
+export type PastRun = Omit<RunAnswer, 'answer'> &
+  Pick<PastTrajectory, 'trajectory' | 'clock'> &
+  Pick<PastSession, 'cwd'> & {
+    /** How it came out; absent where that is not on record. */
+    readonly outcome?: RunOutcome
+  }
 
 /** What is made of each run while its session is in memory, since a folder may hold far more than fits there. */
 export interface WantedAnswers {
@@ -81,8 +87,11 @@ export async function answerRuns(
   return { runs, answers, trajectories, unpriced, skipped, foreign, copies }
 }
 
-function answerFor({ trajectory, clock: _, ...place }: PastRun, limits: OtherLimits): RunAnswer {
-  return { ...place, answer: whatIfPriced(trajectory, limits, place.unpriced) }
+function answerFor(
+  { trajectory, session, run, file, program, unpriced, isCopy }: PastRun,
+  limits: OtherLimits,
+): RunAnswer {
+  return { session, run, file, program, unpriced, isCopy, answer: whatIfPriced(trajectory, limits, unpriced) }
 }
 
 interface PastRuns {
@@ -94,7 +103,9 @@ interface PastRuns {
 export function pastRunsOf(session: PastSession, file: string): PastRuns {
   const program: SessionKind = session.foreign?.program ?? 'halting'
   const runs = session.runs.map((run, index): PastRun => {
-    return { session: session.sessionId, run: `run${index + 1}`, file, program, ...run }
+    const outcome = session.outcomes[index]
+    const place = { session: session.sessionId, cwd: session.cwd, run: `run${index + 1}`, file, program }
+    return { ...place, ...run, ...(outcome !== undefined && { outcome }) }
   })
   if (session.foreign === undefined) return { runs }
   const paid = runs.flatMap(({ trajectory }) => trajectory.turns.flatMap(({ payments }) => payments))
@@ -103,7 +114,7 @@ export function pastRunsOf(session: PastSession, file: string): PastRuns {
 }
 
 /** Which limit to suggest depends on the tools of calls, and not on what they were given, which is most of a trajectory. */
-function withoutInputs({ turns, ...rest }: Trajectory): Trajectory {
+export function withoutInputs({ turns, ...rest }: Trajectory): Trajectory {
   const short = ({ tool, hasRun, isOfAgent, endMs }: PastCall): PastCall =>
     isOfAgent === true ? { tool, hasRun, isOfAgent, endMs, input: null } : { tool, hasRun, endMs, input: null }
   // Field by field: of a great many turns, to take out one and copy the rest is several times slower.

@@ -84,11 +84,12 @@ function stopByTurns(
   if (max === undefined) return undefined
   let begun = carried.turns
   for (const [index, turn] of turns.entries()) {
-    const { countsAsTurn } = turn
+    const { countsAsTurn, verifies } = turn
     // What the model does once it was reminded is paid for by itself; where no turn is left it is not reminded.
     const isReminded = index === toldAfterTurn || turn.isReminded === true
     if (!countsAsTurn || (isReminded && begun < max)) continue
-    if (begun >= max)
+    // It is asked to verify only where a turn is left to answer in, too.
+    if (begun >= max || (verifies === true && begun + 1 >= max))
       return { kind: 'stop', reason: 'max_turns', limit: 'maxTurns', used: begun, max, wholeTurns: index }
     begun++
   }
@@ -118,8 +119,10 @@ function stopByCalls(
     const own = ownCalls(turn).length
     const ofAgents = turn.calls.length - own
     const left = Math.max(0, max - made)
+    const stop = { kind: 'stop', reason: 'max_tool_calls', limit: 'maxToolCalls', used: made + left, max } as const
+    // It is asked to verify only where a call is left.
+    if (turn.verifies === true && left === 0) return { ...stop, wholeTurns: index }
     if (own > left) {
-      const stop = { kind: 'stop', reason: 'max_tool_calls', limit: 'maxToolCalls', used: made + left, max } as const
       return { ...stop, wholeTurns: index + 1, allowed: { calls: left, untilMs: endOfAllowed(turn, left) } }
     }
     if ((ofAgents > 0 && ofAgents > Math.floor((left - own) / Math.max(1, own))) || (ofAgents > 0 && !isRoomy)) {

@@ -168,8 +168,7 @@ export function trajectoryOf(records: readonly StepRecord[]): Trajectory {
   const waits = new PastWaitReader(begin.at)
   let open: StepRecord[] = []
   let countsAsTurn = true
-  let isReminded = false
-  let verifies = false
+  let [verifies, isReminded] = [false, false]
   let told: Pick<RunProgress, 'turns' | 'turnBegins' | 'goal'> = begin.start.spent
   const lost = lostRequests(records)
   const close = (closing: StepRecord | undefined, isFreshAfter: boolean, isTold: boolean): void => {
@@ -198,8 +197,8 @@ export function trajectoryOf(records: readonly StepRecord[]): Trajectory {
       close(record, isFresh, spent.turns > told.turns)
       told = spent
       countsAsTurn = spendsTurn(transition)
-      isReminded = isReminder
       verifies = transition === 'unverified_change'
+      isReminded = isReminder
       triesNow = transition === 'goal_unmet' ? triesIn(spent) : undefined
     } else if (record.type === 'end' && record.scope === '') {
       close(record, false, record.spent.turns > told.turns)

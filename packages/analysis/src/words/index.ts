@@ -12,6 +12,15 @@ export {
   solvedText,
   toExpectText,
 } from './calibration-words.ts'
+export {
+  calibratedRows,
+  calibrationCommand,
+  calibrationTexts,
+  calibrationTitle,
+  groupName,
+  hasLimit,
+  type CalibratedRow,
+} from './calibration-texts.ts'
 export { counted, elapsed, many, money, limitLabels, moneyAtMost } from './figures.ts'
 export { checkTail, checkText, goalFacts, goalName, goalVerdict, roundDetails, roundText } from './goal-words.ts'
 export { gradeText } from './grade-words.ts'

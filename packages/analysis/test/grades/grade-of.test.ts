@@ -197,7 +197,7 @@ describe('gradedRuns', () => {
     const [run] = past.runs
     const carried = { turns: 3, tokens: 5, nanos: 1e9, ms: 100 }
     const runs = run === undefined ? [] : [{ ...run, trajectory: { ...run.trajectory, carried } }]
-    expect(gradedRuns({ ...past, runs }, sources)).toEqual([
+    expect(gradedRuns({ ...past, runs }, sources)).toMatchObject([
       {
         sessionId: 'a',
         model: 'm',

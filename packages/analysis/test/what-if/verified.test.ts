@@ -9,15 +9,19 @@ import { change, checkedRun, failing, passing, type Work } from '../support/chec
 
 const asking: Verification = { mode: 'ask', checks: () => ['npm test'] }
 
-test('fewer turns are what a live run with them comes to', async () => {
+test('fewer turns, and fewer calls, are what a live run with them comes to', async () => {
   const first = fc.array(fc.constantFrom<Work>(change, passing, failing), { minLength: 1, maxLength: 4 })
   const then = fc.array(fc.constantFrom<Work>(change, passing, failing), { maxLength: 3 })
+  const limit = fc.oneof(
+    fc.record({ maxTurns: fc.integer({ min: 1, max: 9 }) }),
+    fc.record({ maxToolCalls: fc.integer({ min: 1, max: 7 }) }),
+  )
   await fc.assert(
-    fc.asyncProperty(first, then, fc.integer({ min: 1, max: 9 }), async (before, after, maxTurns) => {
+    fc.asyncProperty(first, then, limit, async (before, after, limits) => {
       const works = [...before, 'Done.', ...after, 'Really done.', 'And done.']
       const whole = await checkedRun(works, asking)
-      const answer = whatIf(trajectoryOf(whole.records), { maxTurns })
-      const { terminal } = await checkedRun(works, asking, { maxTurns })
+      const answer = whatIf(trajectoryOf(whole.records), limits)
+      const { terminal } = await checkedRun(works, asking, limits)
       const isShorter = terminal.summary.turns < whole.terminal.summary.turns
       expect([answer.verdict, answer.reason, answer.kept.turns]).toEqual([
         isShorter ? 'stops' : 'same',

@@ -2,6 +2,7 @@ import type { ClientCapabilities, SessionUpdate } from '@agentclientprotocol/sdk
 import type { Question, SessionEvent, SessionSnapshot } from '@halting/core/session'
 import type { RunEvent, RunResult } from '@halting/core'
 import { budgetWaitText, isToolResult, isToolUse, messageOf, spendsTurn } from '@halting/core/adapters'
+import { uncheckedSentence } from '../frontends/unchecked-text.ts'
 import { iterationText } from '../frontends/iteration-text.ts'
 import { longRetryText, serviceWaitText, waitOfEvent } from '../frontends/wait-text.ts'
 import { elapsed, oneLine } from '../io/figures.ts'
@@ -197,7 +198,8 @@ export class EventUpdates {
 
   /** How often it may still happen is what a person wants to know of a recovery. One that they paid for themselves is none. */
   #lap({ transition, left }: Extract<RunEvent, { readonly type: 'lap' }>): readonly SessionUpdate[] {
-    if (spendsTurn(transition) || transition === 'limit_raised' || !this.#by.notices) return []
+    const isPlain = spendsTurn(transition) && transition !== 'unverified_change'
+    if (isPlain || transition === 'limit_raised' || !this.#by.notices) return []
     const text = iterationText(transition) ?? transition.replaceAll('_', ' ')
     return this.note('info', `${text.slice(0, 1).toUpperCase()}${text.slice(1)} (${left[transition]} left).`)
   }
@@ -262,7 +264,13 @@ export class EventUpdates {
   #ending(terminal: RunResult): readonly SessionUpdate[] {
     const closed = this.#closeAll(`The run ended before this call finished: ${terminal.reason}.`)
     const severity = severityOf(terminal)
-    return severity === undefined ? closed : [...closed, ...this.note(severity, sentenceOf(terminal))]
+    const unchecked = uncheckedSentence(terminal)
+    return [
+      ...closed,
+      ...(severity === undefined ? [] : this.note(severity, sentenceOf(terminal))),
+      // Where a note would stand in the conversation for good, the answer to the prompt alone has it.
+      ...(unchecked === '' || !this.#by.notices ? [] : this.note('info', unchecked)),
+    ]
   }
 }
 

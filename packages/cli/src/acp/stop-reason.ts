@@ -24,7 +24,11 @@ export type PromptAnswer =
 /** The answer to the prompt of a run that ended so. `isCancelled`: the client asked for it (spec R-ACP-6). */
 export function answerFor(terminal: RunResult, isCancelled: boolean): PromptAnswer {
   const { reason, category, message, context, forced } = stopOf(terminal)
-  const meta = { 'halting/stop': { reason, category, message, context, forced } }
+  const { verified } = terminal
+  const meta = {
+    'halting/stop': { reason, category, message, context, forced },
+    ...(verified !== undefined && { 'halting/verified': verified }),
+  }
   // The protocol wants `cancelled` after a cancel, whatever else went wrong meanwhile.
   if (isCancelled) return { kind: 'stop', stopReason: 'cancelled', meta }
   const { acp } = endings[terminal.reason]

@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import { redactedValue } from '@halting/core/redact'
 import { wholeLines } from '@halting/journal'
 import type { Flags } from '../flags/flags.ts'
+import { shownGradingSources } from '../grade/grading-sources.ts'
 import { oneLine, told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { findFile, readSession } from '../stored-sessions/find-session.ts'
@@ -25,7 +26,7 @@ export async function exportSession(
   const { output, cwd } = program
   const path = await findFile(given, 'sessions export', program)
   const redact = createKeyRedactor(program.env)
-  const chunks = redacted(await exported(path, format, redact), redact)
+  const chunks = redacted(await exported(path, format, redact, program), redact)
   if (file === undefined) {
     for (const chunk of chunks) output.out(chunk)
     return 0
@@ -44,12 +45,13 @@ async function exported(
   path: string,
   format: 'html' | 'markdown' | 'jsonl',
   redact: (text: string) => string,
+  program: Program,
 ): Promise<Iterable<string>> {
   if (format === 'jsonl') return usable(wholeLines(path))
   const read = await readSession(path)
   // Titles are cut: half a key would not be recognized any more.
   const journal = { ...read, runs: redactedValue(read.runs, redact) }
-  const session = sessionTranscript(journal)
+  const session = withGrades(sessionTranscript(journal), program)
   const title = titleOf(session)
   if (format === 'markdown') {
     const { markdownOf } = await import('@halting/analysis/export')
@@ -64,6 +66,16 @@ async function exported(
     ...recordedTerms(journal.runs),
   }
   return htmlOf(session, title, last === undefined ? { says: '' } : goOn(terminalOf(last), where))
+}
+
+/** What a person said of its runs. */
+function withGrades(session: SessionTranscript, program: Program): SessionTranscript {
+  const { grades } = shownGradingSources(program)
+  const runs = session.runs.map((run) => {
+    const given = grades.of(session.sessionId, run.account.run.runId)
+    return given === undefined ? run : { ...run, grade: given.grade }
+  })
+  return { ...session, runs }
 }
 
 /** What was asked first. */

@@ -274,7 +274,11 @@ export const commandHelp: { readonly [name in Command]: CommandHelp } = {
     usage: ['what-if [SESSION|FOLDER …] --max-turns N …'],
     about:
       'Shows where other limits would have stopped stored sessions, and what that saves and loses. Also reads sessions of Claude Code and Codex.',
-    examples: ['halting what-if --max-turns 20 --no-progress', 'halting what-if --claude-code --suggest'],
+    examples: [
+      'halting what-if --max-turns 20 --no-progress',
+      'halting what-if --claude-code --suggest',
+      'halting what-if --suggest --may-lose 2% --save',
+    ],
   },
   why: {
     summary: 'Explain why a session stopped',

@@ -15,6 +15,8 @@ export const errorPolicies = ['continue', 'tools', 'hooks', 'all'] as const
 
 export const onLimits = ['end', 'pause'] as const
 
+export const verifyChanges = ['ask', 'tell', 'off'] as const
+
 export const onAsks = ['deny', 'defer'] as const
 
 export const backgrounds = ['wait', 'stop', 'keep'] as const
@@ -131,6 +133,9 @@ export interface Flags extends Omit<SessionChoices, 'limitReminders'> {
   readonly suggest?: boolean
   /** Which run of a session, from 1. */
   readonly run?: number
+  /** The share of solved runs that a suggested limit may lose. */
+  readonly mayLose?: number
+  readonly save?: boolean
   readonly claudeCode?: boolean
   readonly codex?: boolean
   readonly since?: NamedMoment

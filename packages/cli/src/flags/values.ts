@@ -108,6 +108,18 @@ export function dollars(given: string): Reading<number> {
     : { expected: 'a number of US dollars above 0, such as 0.50' }
 }
 
+/** `2%` or `0.02`: a share of all, above nothing and below everything. */
+export function lossShare(given: string): Reading<number> {
+  const [, digits = '', percent] = /^(\d*\.?\d+) ?(%?)$/.exec(given) ?? []
+  const value = percent === '%' ? Number(digits) / 100 : Number(digits)
+  if (digits !== '' && value > 0 && value < 1) return { value }
+  const isPercent = percent === '' && value >= 1 && value < 100
+  return {
+    expected: 'a share above 0% and below 100%, such as 2% or 0.02',
+    meant: isPercent ? `${digits}%` : undefined,
+  }
+}
+
 /** What was spent: nothing, too. */
 export function spentDollars(given: string): Reading<number> {
   const value = Number(given)

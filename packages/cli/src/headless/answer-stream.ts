@@ -1,6 +1,7 @@
 import type { RunEvent } from '@halting/core'
 import { printable } from '../io/figures.ts'
 import type { Output } from '../io/output.ts'
+import { KeptAnswer } from './kept-answer.ts'
 
 /** What the model writes, on the terminal as it comes. */
 export interface AnswerStream {
@@ -15,6 +16,10 @@ export const noStream: AnswerStream = { onEvent: () => undefined, has: () => fal
 export function streamAnswer(output: Output): AnswerStream {
   let written = ''
   let block = 0
+  const answer = new KeptAnswer()
+  /** The answer that stays that of the run while it stands: what the model writes meanwhile waits. */
+  let kept: string | undefined
+  let waiting: { readonly index: number; readonly text: string }[] = []
   const write = (index: number, text: string): void => {
     if (index !== block) output.endLine()
     block = index
@@ -22,14 +27,27 @@ export function streamAnswer(output: Output): AnswerStream {
     written += text
     if (shown !== '') output.out(shown)
   }
+  /** The model went on: what waited is a step, or the answer that comes after it is. */
+  const release = (): void => {
+    kept = undefined
+    for (const { index, text } of waiting) write(index, text)
+    waiting = []
+    output.endLine()
+  }
   return {
     onEvent(event) {
+      const change = answer.onEvent(event)
+      if (change === 'begins') kept = written
+      if (change === 'ends') release()
       switch (event.type) {
         case 'model_start':
-          ;[written, block] = ['', 0]
+          ;[written, block, waiting] = ['', 0, []]
           return
         case 'model_update':
-          if (event.update.type === 'text_delta') write(event.update.index, event.update.text)
+          if (event.update.type === 'text_delta') {
+            if (kept === undefined) write(event.update.index, event.update.text)
+            else waiting.push(event.update)
+          }
           // What comes next may be the long input of a call: the live line tells of it.
           if (event.update.type === 'block') output.endLine()
           return
@@ -39,6 +57,6 @@ export function streamAnswer(output: Output): AnswerStream {
         default:
       }
     },
-    has: (text) => text.trim() !== '' && text.trim() === written.trim(),
+    has: (text) => text.trim() !== '' && text.trim() === (kept ?? written).trim(),
   }
 }

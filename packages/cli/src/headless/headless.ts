@@ -1,4 +1,4 @@
-import type { SdkMessage } from '@halting/core'
+import type { RunResult, SdkMessage } from '@halting/core'
 import { compactCommand, messageOf } from '@halting/core/adapters'
 import { refusePause } from '../flags/agreement.ts'
 import type { Flags } from '../flags/flags.ts'
@@ -12,6 +12,8 @@ import { wantedAfter } from '@halting/agent/open-session'
 import type { Ask } from './go-on.ts'
 import { type LiveSession, openLive } from '../flags/open-session.ts'
 import { UsageError } from '../usage-error.ts'
+import { followChanges } from './file-changes.ts'
+import { uncheckedLine } from './unchecked.ts'
 import { remediesOf } from './denials.ts'
 import { type Interruption, watchInterruption } from './interruption.ts'
 import { createReport } from './report.ts'
@@ -36,6 +38,7 @@ export async function headless(given: Flags, words: readonly string[], program: 
       answersQuestions: false,
       isOneShot: true,
       runLimit: runLimitOfPrint,
+      verifyDefault: 'ask',
       firstPrompt: said,
       written,
       async ready() {
@@ -75,19 +78,34 @@ async function run({ live, ask, program, written, prompt, interruption }: Asked)
   const isKept = journal !== undefined
   const asked = { argv, written, prompt }
   const remedies = remediesOf(toolbox)
-  const report = createReport({ flags, output, style, remedies, sessionId: session.id, isKept, asked })
+  const about = { flags, output, style, remedies, sessionId: session.id, isKept, asked }
+  const report = createReport({ ...about, saysUnchecked: true })
   const hasAfter = wantedAfter(flags, run.settings, env) !== undefined
+  const changes = followChanges()
+  let terminal: RunResult | undefined
   const watcher: Watcher = {
     ...report,
+    end(ended) {
+      terminal = ended
+      report.end(ended)
+    },
     see(message) {
       report.see(message)
+      changes.see(message)
       // Whoever waits for the result alone need not read on, and gets the exit code of the run.
       if (message.type === 'result' && hasAfter) output.readerMayLeave()
     },
   }
   const linesAfter = hasAfter ? await linesFor(flags) : undefined
   const onBrokenAfter = (error: unknown): void => output.err(told(messageOf(error)))
-  return runOnce({ session, ask: () => ask(session), interruption, watcher, linesAfter, onBrokenAfter })
+  const exitCode = await runOnce({ session, ask: () => ask(session), interruption, watcher, linesAfter, onBrokenAfter })
+  const isText = (flags.outputFormat ?? 'text') === 'text' && flags.quiet !== true
+  const unchecked = terminal === undefined || !isText ? '' : uncheckedLine(terminal, changes.summary)
+  if (terminal !== undefined && unchecked !== '') {
+    const [check] = await live.checks()
+    output.err(`${style.yellow(uncheckedLine(terminal, changes.summary, check))}\n`)
+  }
+  return exitCode
 }
 
 async function linesFor({ verbose }: Flags): Promise<(message: SdkMessage) => readonly string[]> {

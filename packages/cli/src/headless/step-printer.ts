@@ -6,14 +6,9 @@ import { elapsed, oneLine, printable } from '../io/figures.ts'
 import type { Style } from '../io/style.ts'
 import { pauseNote } from './pause-note.ts'
 import { roomNews } from './room.ts'
+import { TextSteps, type ToldTexts } from './text-steps.ts'
 import { inputSummary } from '@halting/analysis/words'
 import { lastLinesOfFailed, resultSummary } from './summaries.ts'
-
-/**
- * Texts of the model that are told: all, those that are not the answer (which somebody else prints), or none (they were
- * told as they came).
- */
-export type ToldTexts = 'all' | 'steps' | 'none'
 
 export interface StepPrinter {
   onEvent(event: RunEvent): void
@@ -43,32 +38,23 @@ export function createStepPrinter(
   const durations = new Map<string, number>()
   /** The call whose line is the last one. */
   let above: string | undefined
-  /** A text that may be the answer. */
-  let held = ''
   const line = (text: string): void => {
     above = undefined
     print(`${text}\n`)
   }
-  const release = (): void => {
-    if (held !== '') line(held)
-    held = ''
-  }
-  const tellText = (text: string): void => {
-    release()
-    if (texts === 'all') line(text)
-    if (texts === 'steps') held = text
-  }
+  const said = new TextSteps(line, texts)
 
   const printAssistant = ({ message, error, parent_tool_use_id: parent }: SdkAssistant): void => {
     for (const block of message.content) {
       if (block.type === 'text' && block.text.trim() !== '') {
         const text = printable(block.text).trim()
         // What a subagent says is never the answer, and was not told as it came.
-        if (error === undefined && parent === null) tellText(text)
+        if (error === undefined && parent === null) said.tell(text)
         else line(error === undefined ? text : style.red(text))
       }
       if (block.type !== 'tool_use') continue
-      release()
+      if (parent === null) said.goOn()
+      else said.release()
       const [key, call] = [keyOf(parent, block.id), callOf(block, width())]
       calls.set(key, call)
       line(`${style.green('●')} ${style.bold(call.name)} ${call.about}`)
@@ -90,7 +76,7 @@ export function createStepPrinter(
   }
 
   const printUser = ({ message: { content }, tool_use_result: details, parent_tool_use_id: parent }: SdkUser): void => {
-    release()
+    said.release()
     for (const block of blocksOf(content)) {
       if (block.type === 'text') line(style.dim(`  ${oneLine(block.text, width() - 2)}`))
       if (block.type === 'tool_result') printResult(block, keyOf(parent, block.tool_use_id), details)
@@ -111,7 +97,8 @@ export function createStepPrinter(
     if (event.type === 'agent') onEvent(event.event, event.callId)
     for (const text of [...newsLines(event, width(), style), ...waitLines(event, width(), style)]) line(text)
     // The answer goes back: it is a step, and stands before what comes of it.
-    if (event.type === 'goal_end' && parent === null && !event.met && event.tries < event.maxTries) release()
+    if (event.type === 'goal_end' && parent === null && !event.met && event.tries < event.maxTries) said.release()
+    if (parent === null) said.onEvent(event)
     if (event.type === 'tool_update') tellWait(event.callId, event.name, event.data, parent)
     if (event.type === 'tool_end') durations.set(keyOf(parent, event.callId), event.durationMs)
   }
@@ -123,6 +110,7 @@ export function createStepPrinter(
       if (message.type === 'user') printUser(message)
       if (message.type === 'system' && message.subtype === 'informational')
         line(style.yellow(`! ${oneLine(message.message, width() - 2)}`))
+      if (message.type === 'result') said.end()
     },
   }
 }

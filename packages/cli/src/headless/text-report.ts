@@ -4,6 +4,7 @@ import type { Flags } from '../flags/flags.ts'
 import { wrapped } from '../io/columns.ts'
 import { oneLine, printable } from '../io/figures.ts'
 import { everyCharacterInLine } from '../io/seen.ts'
+import { iterationText } from '../frontends/iteration-text.ts'
 import { longRetryText, toolWaitIn, toolWaitText } from '../frontends/wait-text.ts'
 import { shellQuoted } from '../io/shell-quote.ts'
 import type { Output } from '../io/output.ts'
@@ -21,6 +22,7 @@ import { pauseNote } from './pause-note.ts'
 import { roomNews } from './room.ts'
 import type { Asked } from './rerun.ts'
 import type { Watcher } from './watcher.ts'
+import { uncheckedLine } from './unchecked.ts'
 import { createStepPrinter, type StepPrinter } from './step-printer.ts'
 
 export interface ReportContext {
@@ -35,6 +37,8 @@ export interface ReportContext {
   readonly asked: Asked
   /** The run is a round of a loop, which says itself how it continues. */
   readonly isRound?: boolean
+  /** The caller says after the run that its last change is unchecked: it knows a command that would check it. */
+  readonly saysUnchecked?: boolean
 }
 
 /**
@@ -43,7 +47,7 @@ export interface ReportContext {
  * and a closing line. What was denied, and why the run ended when that was no success, is told in any case.
  */
 export function textReport(context: ReportContext): Watcher {
-  const { flags, output, style, remedies, asked, sessionId, isKept, isRound = false } = context
+  const { flags, output, style, remedies, asked, sessionId, isKept, isRound = false, saysUnchecked = false } = context
   const isShown = flags.quiet !== true
   const isWatched = isShown && output.isTerminal.stderr
   // An answer that must fit a schema may be sent back: the one that stays is known at the end.
@@ -61,6 +65,7 @@ export function textReport(context: ReportContext): Watcher {
   const tell = tellerFor(output)
   const tellWait = isShown && steps === undefined ? waitTeller(tell, style) : () => undefined
   const goals = isShown ? goalTeller(tell, flags, style) : undefined
+  const verification = isShown ? verificationTeller(tell, flags, style) : undefined
   return {
     onEvent(event) {
       failure.onEvent(event)
@@ -72,6 +77,7 @@ export function textReport(context: ReportContext): Watcher {
       tellNote(event)
       tellWait(event)
       goals?.onEvent(event)
+      verification?.onEvent(event)
     },
     see(message) {
       failure.see(message)
@@ -102,6 +108,7 @@ export function textReport(context: ReportContext): Watcher {
         const session = { sessionId, isKept, hasChanges: changes.summary !== '', isRound }
         output.err(nextCommands(terminal, session, output.width, flags))
       }
+      if (!saysUnchecked) verification?.end(terminal, changes.summary)
     },
     after(_message, lines) {
       for (const line of lines) tell(line, style.dim)
@@ -129,6 +136,26 @@ function goalTeller(tell: Tell, flags: Flags, style: Style): Pick<Watcher, 'onEv
     },
     end({ goal }) {
       for (const note of goalNotes(goal, flags.untilStable)) tell(`! ${note}`, style.yellow)
+    },
+  }
+}
+
+// Spec R-VERI-22.
+/** Tells that the model is asked to verify its last change, and at the end that it is not checked. */
+function verificationTeller(
+  tell: Tell,
+  { verbose = false }: Flags,
+  style: Style,
+): { readonly onEvent: (event: RunEvent) => void; readonly end: (terminal: RunResult, changes: string) => void } {
+  return {
+    onEvent(event) {
+      // With every step what the model is asked stands among them.
+      if (!verbose && event.type === 'lap' && event.transition === 'unverified_change')
+        tell(`↻ ${iterationText('unverified_change')}`, style.dim)
+    },
+    end(terminal, changes) {
+      const line = uncheckedLine(terminal, changes)
+      if (line !== '') tell(line, style.yellow)
     },
   }
 }

@@ -26,6 +26,7 @@ export async function faceOfHost(given: Given, control: Control, program: Progra
     servers,
     face: {
       answersQuestions,
+      verifyDefault: 'off',
       ...(asks !== undefined && !answersQuestions && { permissionTool: asks }),
       ...(hooks !== undefined && { hooks }),
       servers: servers.begin(given),

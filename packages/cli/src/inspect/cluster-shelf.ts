@@ -3,6 +3,7 @@ import { sessionsOfCluster } from '../cluster/list.ts'
 import { sessionOfCluster } from '../cluster/of-cluster.ts'
 import type { Flags } from '../flags/flags.ts'
 import type { Program } from '../program.ts'
+import { shownGradingSources } from '../grade/grading-sources.ts'
 import { shellQuoted } from '../io/shell-quote.ts'
 import { goOn } from '../why/go-on.ts'
 import { recordedTerms } from '../why/recorded-terms.ts'
@@ -71,7 +72,13 @@ export class ClusterShelf implements Shelf {
     }
     const way = terminal === undefined ? { says: 'It continues in the cluster.' } : goOn(terminal, where)
     const shellArguments = this.#argumentsOf(found)
-    return inspectedSession(session, { found, nextStep: way, shellArguments, whyText: plainWhyText })
+    return inspectedSession(session, {
+      found,
+      nextStep: way,
+      shellArguments,
+      grading: shownGradingSources(this.#program),
+      whyText: plainWhyText,
+    })
   }
 
   #argumentsOf({ sessionId }: Entry): string {

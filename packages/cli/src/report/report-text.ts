@@ -1,4 +1,4 @@
-import { costText } from '@halting/analysis/words'
+import { calibrationTexts, calibrationTitle, costText } from '@halting/analysis/words'
 import { wrapped } from '../io/columns.ts'
 import { counted, elapsed, many, oneLine } from '../io/figures.ts'
 import type { Style } from '../io/style.ts'
@@ -81,6 +81,7 @@ export function reportText(report: Report, { by, width, style }: Look): string {
     ...part('Ended by a limit', report.limits.map(limitText).flatMap(item)),
     ...part('Shared budgets', report.budgets.map((row) => budgetText(row, report.madeAt)).flatMap(item)),
     ...part('What tighter limits would have done', worthTelling(report.tried).map(triedText).flatMap(item)),
+    ...part(calibrationTitle(report.calibration), calibrationTexts(report.calibration).flatMap(item)),
     ...part('Tools', toolLines(report, columns, style)),
     ...part('Time', timeLines(report, columns, style)),
     ...part('Waits', waitTexts(report).flatMap(item)),

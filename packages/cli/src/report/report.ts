@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { type Flags, wantsJson } from '../flags/flags.ts'
+import { shownGradingSources } from '../grade/grading-sources.ts'
 import { manySessions } from '../foreign/many-sessions.ts'
 import { readAnySession, type AnySession } from '@halting/analysis/sessions'
 import { oneLine, told } from '../io/figures.ts'
@@ -54,7 +55,8 @@ async function gathered(flags: Flags, words: readonly string[], program: Program
     ofCluster: (session) => session,
   })
   const { of, below } = which
-  const found = await gatherReport({ names, read }, { of, period, below, hasWriters: !isOfCluster, now })
+  const grading = shownGradingSources(program)
+  const found = await gatherReport({ names, read }, { of, period, below, hasWriters: !isOfCluster, now, grading })
   return { found, sources: isOfCluster ? [] : names }
 }
 

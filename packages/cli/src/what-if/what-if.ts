@@ -28,6 +28,11 @@ export async function whatIfCommand(flags: Flags, words: readonly string[], prog
   const limits = otherLimitsIn(flags)
   const isAsked = Object.keys(limits).length > 0
   const budgets = standingLimitsIn(flags)
+  const mayLose = mayLoseIn(flags, isAsked || budgets.length > 0)
+  if (mayLose !== undefined) {
+    const { calibrate } = await import('./calibrate.ts')
+    return calibrate(await sourceOf(flags, words, program), mayLose, flags, program)
+  }
   if (!isAsked && budgets.length === 0 && flags.suggest !== true)
     throw new UsageError(
       'Name at least one limit: --max-turns, --max-budget-usd, --max-run-usd, --max-tokens, --max-duration, --max-tool-calls, --until-tries, --wait-for-limits, --no-progress, --budget-per-day, --budget-per-month; or --suggest.',
@@ -67,6 +72,15 @@ export async function whatIfCommand(flags: Flags, words: readonly string[], prog
   if (wantsJson(flags)) output.out(`${JSON.stringify({ limits, ...told })}\n`)
   else output.out(whatIfText(told, output.width, styleFor(output.isTerminal.stdout, env)))
   return 0
+}
+
+/** The share of solved runs that suggested limits may lose; undefined where nobody asks for such limits. */
+function mayLoseIn({ mayLose, suggest, save }: Flags, isAskedElse: boolean): number | undefined {
+  if (mayLose === undefined && save === true)
+    throw new UsageError('--save needs limits to save: halting what-if --suggest --may-lose 2% --save.')
+  if (mayLose !== undefined && (suggest !== true || isAskedElse))
+    throw new UsageError('--may-lose belongs to --suggest, without limits: halting what-if --suggest --may-lose 2%.')
+  return mayLose
 }
 
 function standingLimitsIn({ budgetPerDay = [], budgetPerMonth = [] }: Flags): readonly StandingLimit[] {

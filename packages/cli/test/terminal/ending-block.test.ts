@@ -42,6 +42,17 @@ describe('the ending of a run', () => {
     )
   })
 
+  test('a last change that no check has passed since is one quiet line, with the figures of a limit, and none after an interruption (spec R-VERI-23)', () => {
+    const said = 'No check has passed since the last change.'
+    expect(text('completed', {}, '', { verified: false })).toBe(
+      `✓ done · 7 turns · $0.31 · 2:10 · 2 files changed +12 −3\n  ${said}\n  Not done: "update the changelog".`,
+    )
+    expect(text('max_turns', { used: 40, limit: 40 }, '', { verified: false }).replaceAll(/\s+/g, ' ')).toContain(said)
+    expect(text('aborted_streaming', {}, '', { verified: false })).not.toContain('No check')
+    for (const verified of [true, 'nothing changed', undefined])
+      expect(text('completed', {}, '', { verified })).not.toContain('No check')
+  })
+
   test('a limit tells its figures, what is left undone, and how to go on', () => {
     const context = { used: 0.97, limit: 1, neededUsd: 0.08, limitNeededUsd: 1.05 }
     expect(text('max_budget_usd', context, '', { costUsd: 0.92, committedUsd: 0.97 })).toBe(

@@ -31,34 +31,37 @@ for (const entry of units.split(' ')) {
 const kinds = new Uint8Array(128).fill(1, 97, 123).fill(2, 65, 91).fill(3, 48, 58)
 for (const character of '+/=_-') kinds[character.charCodeAt(0)] = 4
 
-/** About how many tokens a text has: an estimate for thresholds, and no upper bound. Takes one look at each character. */
+const weights = new Uint8Array(128).fill(plain).fill(digit, 48, 58)
+
+/** About how many tokens a text has: an estimate for thresholds, and no upper bound. Takes one look at each character, and another one in long runs. */
 export function estimateTokens(text: string): number {
   let hundredths = 0
   let start = 0
-  let changes = 0
-  let before = 0
-  for (let index = 0; index <= text.length; index++) {
-    // Behind the end, so that a last run ends there.
-    const unit = index < text.length ? text.charCodeAt(index) : 0
-    const kind = unit < 128 ? (kinds[unit] ?? 0) : 0
-    if (kind === 0) {
-      const length = index - start
-      if (length >= leastRun && changes >= length * mixedShare) hundredths += excessOf(text, start, index)
-      start = index + 1
-      changes = 0
-      before = 0
-    } else if (kind !== 4) {
-      if (before !== 0 && kind !== before) changes++
-      before = kind
-    }
-    if (index < text.length) hundredths += unit < 128 ? (kind === 3 ? digit : plain) : (unitWeights[unit >> 7] ?? plain)
+  for (let index = 0; index < text.length; index++) {
+    const unit = text.charCodeAt(index)
+    if (unit < 128) {
+      hundredths += weights[unit] ?? plain
+      if (kinds[unit] !== 0) continue
+    } else hundredths += unitWeights[unit >> 7] ?? plain
+    if (index - start >= leastRun) hundredths += excessOf(text, start, index)
+    start = index + 1
   }
+  if (text.length - start >= leastRun) hundredths += excessOf(text, start, text.length)
   return Math.ceil(hundredths / 100)
 }
 
-/** What a random run has beyond what its characters were counted as. */
+/** What a run has beyond what its characters were counted as: nothing unless it looks random. */
 function excessOf(text: string, from: number, to: number): number {
+  let changes = 0
+  let before = 0
   let excess = 0
-  for (let index = from; index < to; index++) excess += random - (kinds[text.charCodeAt(index)] === 3 ? digit : plain)
-  return excess
+  for (let index = from; index < to; index++) {
+    const unit = text.charCodeAt(index)
+    const kind = kinds[unit] ?? 0
+    excess += random - (weights[unit] ?? plain)
+    if (kind === 4) continue
+    if (before !== 0 && kind !== before) changes++
+    before = kind
+  }
+  return changes >= (to - from) * mixedShare ? excess : 0
 }

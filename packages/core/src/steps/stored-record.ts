@@ -83,7 +83,7 @@ const isVerificationProgress: Check = isObject({
   changed: isAmount,
   check: orNull(isText),
   hasPassed: isBoolean,
-  asked: optional(isBoolean),
+  askedAt: optional(orNull(isAmount)),
 })
 
 const isVerified: Check = (value, path) => (value === 'nothing changed' ? undefined : isBoolean(value, path))

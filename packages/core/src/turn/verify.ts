@@ -60,8 +60,8 @@ function isDue({ context, spent, identity }: Run): boolean {
   if (verification?.mode !== 'ask' || identity.depth > 0 || settings.output !== null || spent.goal !== undefined)
     return false
   if (permissions.isPlanning?.(settings.permissionMode ?? undefined) === true) return false
-  const { unchecked = 0, asked = false } = spent.verification ?? {}
-  return unchecked >= fewestUncheckedLines && !asked && hasRoomForCheck(context, spent)
+  const { unchecked = 0, askedAt } = spent.verification ?? {}
+  return unchecked >= fewestUncheckedLines && askedAt === undefined && hasRoomForCheck(context, spent)
 }
 
 /** One turn to check in and one to answer in, and a call of a tool: with less the question could only cost the answer. */
@@ -102,8 +102,8 @@ function askingOnce(text: string): Route {
     transition: 'unverified_change',
     take(run) {
       appendKeepingAnswer(run, text, 'verify')
-      const { verification } = run.spent
-      if (verification !== undefined) run.update({ verification: { ...verification, asked: true } })
+      const { verification, toolResults: askedAt } = run.spent
+      if (verification !== undefined) run.update({ verification: { ...verification, askedAt } })
       return 'taken'
     },
   }
@@ -123,7 +123,8 @@ export function askToFinishReply(run: Run, text: string): void {
 // Spec R-VERI-4.
 /** Whether the model was asked to verify its answer, and that is still the answer of the run. Under goals, which may be set later, it takes more than an answer. */
 export function isAnswerKept({ spent, transcript, startLength }: Run): boolean {
-  return spent.verification?.asked === true && spent.goal === undefined && answerStands(transcript, startLength)
+  const hasCalledNone = spent.verification?.askedAt === spent.toolResults
+  return hasCalledNone && spent.goal === undefined && answerStands(transcript, startLength)
 }
 
 // Spec R-VERI-5.

@@ -10,8 +10,8 @@ export type VerificationProgress = {
   readonly check: string | null
   /** A check has passed. */
   readonly hasPassed: boolean
-  /** The model was asked to verify; absent until it was. */
-  readonly asked?: true
+  /** Results of tools when the model was asked to verify; null where it was in a run that this one carries on from, absent until it was. */
+  readonly askedAt?: number | null
 }
 
 const nothingDone: VerificationProgress = Object.freeze({ unchecked: 0, changed: 0, check: null, hasPassed: false })
@@ -43,6 +43,12 @@ export function afterAgent(
     hasPassed: hasPassed || agent.hasPassed,
     ...asked,
   }
+}
+
+// Spec R-VERI-7.
+/** The progress as the run has it that carries on from another one: results of tools are counted anew there. */
+export function carriedVerification(before: VerificationProgress | undefined): VerificationProgress | undefined {
+  return before?.askedAt === undefined ? before : { ...before, askedAt: null }
 }
 
 // Spec R-VERI-6.

@@ -77,4 +77,25 @@ describe('whatever a text holds', () => {
       { numRuns: drawn(1_000) },
     )
   })
+
+  test('runs of 20 characters or more count as random where a third of their neighbours are of different kinds', () => {
+    const parts = fc.constantFrom('a', 'B', '7', '+', '/', '=', '_', '-', 'aB3', 'x9Y8z7W6v5U4t3S2r1Q0', ' ', '\n', '(')
+    const texts = fc.array(parts, { maxLength: 60 }).map((all) => all.join(''))
+    fc.assert(
+      fc.property(texts, (text) => {
+        const hundredths = (of: string): number =>
+          Array.from(of).reduce((sum, each) => sum + (/\d/.test(each) ? 50 : 25), 0)
+        const excess = text.split(/[^\w+/=-]/).map((run) => {
+          const plainKinds = Array.from(run.replace(/[+/=_-]/g, '')).map((each) =>
+            /\d/.test(each) ? 3 : /[A-Z]/.test(each) ? 2 : 1,
+          )
+          const changes = plainKinds.filter((kind, at) => at > 0 && kind !== plainKinds[at - 1]).length
+          return run.length >= 20 && changes >= run.length * 0.35 ? run.length * 62 - hundredths(run) : 0
+        })
+        const all = excess.reduce((sum, each) => sum + each, hundredths(text))
+        expect(roughTokens.estimate(text)).toBe(Math.ceil(all / 100))
+      }),
+      { numRuns: drawn(1_000) },
+    )
+  })
 })

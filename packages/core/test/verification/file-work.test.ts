@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { Transcript, type TranscriptEntry } from '../../src/index.ts'
 import { fileWorkOf } from '../../src/verification/file-work.ts'
 import { answerStands, endOfAnswer } from '../../src/verification/kept-answer.ts'
-import { afterAgent, afterWork, verifiedOf } from '../../src/verification/progress.ts'
+import { afterAgent, afterWork, carriedVerification, verifiedOf } from '../../src/verification/progress.ts'
 
 describe('what a tool tells of files', () => {
   test.each<[unknown, unknown]>([
@@ -47,10 +47,16 @@ describe('how far it is checked', () => {
   })
 
   test('that the model was asked stays', () => {
-    const asked = { unchecked: 3, changed: 3, check: null, hasPassed: false, asked: true } as const
+    const asked = { unchecked: 3, changed: 3, check: null, hasPassed: false, askedAt: 2 } as const
     expect(afterWork(asked, { changedLines: 1 })).toEqual({ ...asked, unchecked: 4, changed: 4 })
     const agent = { unchecked: 2, changed: 2, check: 'make', hasPassed: false }
-    expect(afterAgent(asked, agent)).toEqual({ unchecked: 5, changed: 5, check: 'make', hasPassed: false, asked: true })
+    expect(afterAgent(asked, agent)).toEqual({ unchecked: 5, changed: 5, check: 'make', hasPassed: false, askedAt: 2 })
+  })
+
+  test('is known to a run that carries on, where results are counted anew', () => {
+    const before = { unchecked: 3, changed: 3, check: null, hasPassed: false }
+    expect([carriedVerification(undefined), carriedVerification(before)]).toEqual([undefined, before])
+    expect(carriedVerification({ ...before, askedAt: 2 })).toEqual({ ...before, askedAt: null })
   })
 
   test('nothing changed where nothing was, whatever was checked', () => {

@@ -1,3 +1,4 @@
+import { gradedAs } from './graded.ts'
 import type { Account, Trajectory } from '@halting/analysis'
 import { StopCategory } from '@halting/core'
 import { type SessionSource } from '../../src/index.ts'
@@ -92,6 +93,8 @@ function madeRun(index: number, turns: number, say: (what: string) => string): M
     runId: `run${index + 1}`,
     prompt: say(`Prompt of run ${index + 1}`),
     isCopy: false,
+    isContinued: false,
+    graded: gradedAs(null),
     why: say(`max_turns: why of run ${index + 1}`),
     account: madeAccount(turns, message, say),
     trajectory: madeTrajectory(turns),

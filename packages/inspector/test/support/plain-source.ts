@@ -1,3 +1,4 @@
+import { gradedAs } from './graded.ts'
 import type { SessionRow, SessionView, TranscriptPart } from '@halting/analysis/view'
 import { type SessionSource } from '../../src/index.ts'
 
@@ -81,6 +82,8 @@ function viewOf(session: PlainSession | undefined): SessionView | undefined {
     runId: 'run1',
     prompt: 'go',
     isCopy: false,
+    isContinued: false,
+    graded: gradedAs(null),
     why: row.title,
     items: [],
     points: [],

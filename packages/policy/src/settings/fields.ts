@@ -174,6 +174,7 @@ export interface Fields {
   readonly protect?: readonly string[]
   readonly limits?: LimitFields
   readonly limitReminders?: boolean
+  readonly verifyChanges?: 'ask' | 'tell' | 'off'
   readonly onLimit?: 'end' | 'pause'
   readonly pauseFor?: string
   /** A duration, or `none`. */

@@ -85,6 +85,8 @@ export interface Settings {
   readonly managedWaitForLimits?: number
   /** Whether the model is told what is left of a limit; it is when absent. */
   readonly limitReminders?: boolean
+  /** Whether the model is asked to verify a change that no check passed after, or only the result says so; by the frontend when absent. */
+  readonly verifyChanges?: 'ask' | 'tell' | 'off'
   /** Whether a run ends at a limit, or pauses until a person raises it; `end` when absent. */
   readonly onLimit?: 'end' | 'pause'
   /** How long an answer at a limit is waited for, such as `10m`; without end when absent. */
@@ -169,6 +171,7 @@ const singleFields = [
   'until',
   'untilTimeout',
   'untilTries',
+  'verifyChanges',
   'webSearch',
 ] as const
 

@@ -301,6 +301,7 @@ export const fieldTable: Readonly<Record<string, Field>> = {
   limits: stop(limits),
   budgets: stop(budgets),
   limitReminders: passOver(truth),
+  verifyChanges: passOver(z.enum(['ask', 'tell', 'off'], says('one of ask, tell, off'))),
   onLimit: stop(z.enum(['end', 'pause'], says('one of end, pause'))),
   pauseFor: stop(z.string(says(duration)).refine((text) => (durationMs(text) ?? 0) > 0, says(duration))),
   waitForLimits: stop(z.string(says(wait)).refine((text) => waitMs(text) !== undefined, says(wait))),

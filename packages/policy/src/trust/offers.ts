@@ -50,6 +50,7 @@ export const ownOnly = [
   'background',
   'confineJudged',
   'limitReminders',
+  'verifyChanges',
   'onLimit',
   'pauseFor',
   'budgets',

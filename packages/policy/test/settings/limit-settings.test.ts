@@ -220,3 +220,16 @@ test('a duration may have several parts', () => {
     undefined,
   ])
 })
+
+test('what follows a change that nobody checked is a choice of the person and of an administrator', async () => {
+  expect((await load({ [own]: { verifyChanges: 'off' } })).settings).toEqual({ verifyChanges: 'off' })
+  const both = await load({ [own]: { verifyChanges: 'off' }, [managed]: { verifyChanges: 'ask' } })
+  expect(both.settings.verifyChanges).toBe('ask')
+  for (const verifyChanges of ['ask', 'tell', 'off']) {
+    const { settings, warnings } = await load({ [shared]: { verifyChanges } })
+    expect([settings, warnings.length]).toEqual([{}, 1])
+  }
+  const { settings, warnings } = await load({ [own]: { verifyChanges: true } })
+  expect(settings).toEqual({})
+  expect(warnings.join('')).toContain('one of ask, tell, off')
+})

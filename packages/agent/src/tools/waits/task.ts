@@ -63,6 +63,7 @@ function watchCommand(
     said,
     output: newOutput(most),
     details: { task_id: id, state: stateOf(task) },
+    task,
     ...(isOfAgent(context.agentType) ? {} : workspace.tasks.newsOfEnd(task)),
   })
   return {

@@ -1,6 +1,7 @@
 import type { ToolContext, ToolOutput } from '@halting/core'
 import { failed } from '../result.ts'
 import { tellingFailures } from '../telling-failures.ts'
+import { workOfTask } from '../telling-work.ts'
 import type { Workspace } from '../workspace.ts'
 import { watchShell } from './command.ts'
 import { watchFile } from './file.ts'
@@ -71,7 +72,7 @@ async function waitWatching<Value>(
   const isAsked = end.kind === 'met' || isTimeAsked
   const shown = end.kind === 'met' ? watched.met(end.value) : watched.unmet(end.kind)
   if ('content' in shown) return shown
-  const { said, line, output = '', details = {}, tasks } = shown
+  const { said, line, output = '', details = {}, tasks, task } = shown
   const sentences = [
     said,
     end.kind === 'met' || isTimeAsked ? waitedWords(waitedMs, isTimeAsked) : endedEarly(end.kind, waitedMs),
@@ -82,6 +83,7 @@ async function waitWatching<Value>(
     ...(end.kind === 'aborted' && { isError: true }),
     details: { waitedFor: waitsFor, outcome: isAsked ? 'met' : end.kind, waitedMs, ...details },
     ...(tasks !== undefined && { tasks }),
+    ...(task !== undefined && (await workOfTask(task, workspace))),
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Json, ToolContext, ToolOutput } from '@halting/core'
 import type { CallWait } from '@halting/core/adapters'
+import type { BackgroundTask } from '../background-tasks.ts'
 import type { Workspace } from '../workspace.ts'
 import type { Unmet, Watch } from './until.ts'
 
@@ -41,6 +42,8 @@ export interface Shown {
   readonly output?: string
   readonly details?: { readonly [name: string]: Json }
   readonly tasks?: ToolOutput['tasks']
+  /** The command of the background that was waited for: what it did to files is told where it has ended. */
+  readonly task?: BackgroundTask
 }
 
 /** Something that is waited for. */

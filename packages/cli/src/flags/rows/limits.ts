@@ -1,5 +1,5 @@
 import type { FlagFor } from '../flag-kinds.ts'
-import { type Flags, errorPolicies, onLimits } from '../flags.ts'
+import { type Flags, errorPolicies, onLimits, verifyChanges } from '../flags.ts'
 import {
   autoCompact,
   choice,
@@ -29,6 +29,7 @@ type LimitsFlag =
   | 'errorPolicy'
   | 'onLimit'
   | 'pauseFor'
+  | 'verifyChanges'
   | 'autocompact'
   | 'compactModel'
   | 'contextWindow'
@@ -164,6 +165,15 @@ export const limitsFlags: { readonly [Name in LimitsFlag]-?: FlagFor<NonNullable
     value: 'TIME',
     read: duration,
     meaning: 'Maximum time that --on-limit pause waits for an answer, such as 10m (default: no maximum)',
+  },
+  verifyChanges: {
+    names: ['--verify-changes'],
+    topic: 'limits',
+    kind: 'value',
+    value: 'WHAT',
+    read: choice(verifyChanges),
+    meaning:
+      'At an answer after a change that no check has passed since, ask the model once to verify it, or only tell; off does neither (default: ask with -p, off for hosts, tell elsewhere)',
   },
   autocompact: {
     names: ['--autocompact'],

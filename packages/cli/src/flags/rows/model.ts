@@ -28,7 +28,9 @@ export const modelFlags: { readonly [Name in ModelFlag]-?: FlagFor<NonNullable<F
     kind: 'value',
     value: 'NAME',
     read: filledText,
+    alsoOf: ['what-if'],
     meaning: 'Set the model, such as claude-sonnet-5-5, gpt-5, ollama/qwen3 or openai-compatible/NAME',
+    meaningFor: { 'what-if': 'With --may-lose: only the runs that asked this model most' },
   },
   fallbackModel: {
     names: ['--fallback-model'],

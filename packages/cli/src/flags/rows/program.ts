@@ -1,7 +1,7 @@
 import type { FlagFor } from '../flag-kinds.ts'
 import { type Flags, fileFormats, breakdowns } from '../flags.ts'
 import { namedMoment } from '../time-values.ts'
-import { choice, filledText, spentDollars, standingBudget, wholeNumber } from '../values.ts'
+import { choice, filledText, lossShare, spentDollars, standingBudget, wholeNumber } from '../values.ts'
 
 type ProgramFlag =
   | 'json'
@@ -17,6 +17,8 @@ type ProgramFlag =
   | 'budgetPerMonth'
   | 'suggest'
   | 'run'
+  | 'mayLose'
+  | 'save'
   | 'claudeCode'
   | 'codex'
   | 'since'
@@ -166,6 +168,22 @@ export const programFlags: { readonly [Name in ProgramFlag]-?: FlagFor<NonNullab
     read: wholeNumber,
     commands: ['grade'],
     meaning: 'Grade this run of the session, counted from 1 (default: the newest)',
+  },
+  mayLose: {
+    names: ['--may-lose'],
+    topic: 'commands',
+    kind: 'value',
+    value: 'SHARE',
+    read: lossShare,
+    commands: ['what-if'],
+    meaning: 'With --suggest: find limits that each lose at most this share of solved runs, such as 2%',
+  },
+  save: {
+    names: ['--save'],
+    topic: 'commands',
+    kind: 'switch',
+    commands: ['what-if'],
+    meaning: 'With --may-lose: write these limits into your settings for this project (default: only show them)',
   },
   claudeCode: {
     names: ['--claude-code'],

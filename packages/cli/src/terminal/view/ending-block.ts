@@ -3,6 +3,7 @@ import { type EndingDetail, limitOfResult, sharedBudgetOf } from '@halting/core/
 import { endingMessage } from '../../frontends/wait-text.ts'
 import { standingAdvice } from '../../headless/limit-advice.ts'
 import { goalRemarks, metText } from '../../frontends/goal-words.ts'
+import { uncheckedSentence } from '../../frontends/unchecked-text.ts'
 import { counted, many, oneLine, stopwatch, tokensCounted } from '../../io/figures.ts'
 import type { Style } from '../../io/style.ts'
 import type { Block } from '../screen/screen-port.ts'
@@ -61,7 +62,7 @@ function doneBlock({ terminal, changes, todos }: EndingInput, style: Style): Blo
     ...shortFigures(terminal),
     ...(changes === '' ? [] : [changes]),
   ]
-  const remarks = goalRemarks(terminal.goal)
+  const remarks = [uncheckedSentence(terminal), ...goalRemarks(terminal.goal)].filter((text) => text !== '')
   return blockOf((width) => [
     ...foldedLines(parts.join(' · '), width).map(style.dim),
     ...remarks.flatMap((remark) => hanging('  ', remark, width).map(style.dim)),
@@ -90,7 +91,12 @@ function stoppedBlock(
 ): Block {
   const { announcement, advice } = endings[terminal.reason]
   const paint = announcement === 'failed' ? style.red : announcement === 'interrupted' ? style.bold : style.yellow
-  const done = [figuresLine(terminal, changes), undoneText(todos), ...goalRemarks(terminal.goal)]
+  const done = [
+    figuresLine(terminal, changes),
+    undoneText(todos),
+    uncheckedSentence(terminal),
+    ...goalRemarks(terminal.goal),
+  ]
     .filter((text) => text !== '')
     .join(' ')
   const next = advice.terminal === '' ? raiseAdvice(terminal, actions) : advice.terminal

@@ -5,6 +5,7 @@ import {
   elapsed,
   goalFacts,
   goalName,
+  gradeText,
   limitLabels,
   many,
   money,
@@ -102,6 +103,11 @@ const mostGoals = 10
 /** Whether the last change of the run was checked, a sentence each; none where nothing changed, or where nobody looked at that. */
 export function lastChangeLines({ account: { verification } }: RunView): readonly string[] {
   return verification === undefined ? [] : verificationFacts(verification).map(visible)
+}
+
+/** How the run came out, and who says so; none where nobody can say. */
+export function gradeLines({ graded: { grade } }: RunView): readonly string[] {
+  return grade === null ? [] : [gradeText(grade)]
 }
 
 export const whyTitle = 'Output of halting why'

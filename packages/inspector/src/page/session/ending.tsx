@@ -7,6 +7,7 @@ import { PictureButtons } from '../picture/picture-buttons.tsx'
 import {
   exitCodeOf,
   goalLines,
+  gradeLines,
   headline,
   lastChangeLines,
   limitBars,
@@ -30,6 +31,7 @@ export function Ending({ run }: { readonly run: RunView }): JSX.Element {
       <p class="numbers">{totalsText(run)}</p>
       <Facts title="Goal" facts={goalLines(run)} />
       <Facts title="Last change" facts={lastChangeLines(run)} />
+      <Facts title="Grade" facts={gradeLines(run)} />
       <PictureButtons name="ending" pictureOf={() => pictureOfEnding(run)} />
       <div class="ending-bars">
         <div>

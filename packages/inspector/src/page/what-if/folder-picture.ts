@@ -1,5 +1,5 @@
-import type { SuggestedLimit } from '@halting/analysis'
-import { counted } from '@halting/analysis/words'
+import type { Calibration, SuggestedLimit } from '@halting/analysis'
+import { calibrationTexts, calibrationTitle, counted, visible } from '@halting/analysis/words'
 import { heading, paragraph } from '../picture/block.ts'
 import type { Picture } from '../picture/picture.ts'
 import { plotBlock } from '../plots/plot-picture.ts'
@@ -13,6 +13,8 @@ export interface PicturedFolder {
   readonly read: string
   readonly runs: number
   readonly suggested: readonly SuggestedLimit[]
+  /** The limits that are calibrated on solved runs; null until they are. */
+  readonly calibration: Calibration | null
   readonly plot: Plot
   readonly seen: Seen
   readonly hidden: ReadonlySet<string>
@@ -25,13 +27,19 @@ const mostTold = 60
 
 /** Savings against losses over all sessions, the limits that lose nothing, and the runs that the chosen one stops. */
 export function pictureOfFolder(shown: PicturedFolder): Picture {
-  const { read, runs, suggested, plot, seen, hidden, chosen } = shown
+  const { read, runs, suggested, calibration, plot, seen, hidden, chosen } = shown
   const left = (chosen?.stopped.length ?? 0) - mostTold
   return {
     title: 'What other limits would have done',
     about: [read],
     width: 960,
     blocks: [
+      ...(calibration === null
+        ? []
+        : [
+            heading(calibrationTitle(calibration)),
+            ...calibrationTexts(calibration).map((text) => paragraph(visible(text), { mostLines: 8 })),
+          ]),
       heading('Limits that lose nothing'),
       ...(suggested.length === 0
         ? [paragraph(nothingSuggested(runs))]

@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals'
-import type { SuggestedLimit } from '@halting/analysis'
+import type { Calibration, GradedTrajectory, SuggestedLimit } from '@halting/analysis'
 import type { JSX } from 'preact'
 import { useEffect, useMemo } from 'preact/hooks'
 import { many, visible, copiesLeftOut } from '@halting/analysis/words'
@@ -7,6 +7,7 @@ import { Busy, ErrorNote } from '../common/notes.tsx'
 import { addressOf } from '../data/route.ts'
 import { listing, rows } from '../data/store.ts'
 import { PlotFigure } from '../plots/plot-figure.tsx'
+import { Calibrated } from './calibrated.tsx'
 import {
   savingsPlot,
   stoppedBy,
@@ -24,7 +25,7 @@ import { readAll, reading, stopReading } from './reading.ts'
 
 /** What other limits would have done with all sessions: savings against losses for each value of a limit, and the limits that lose nothing. */
 export function FolderWhatIf(): JSX.Element {
-  const { kind, read, of, runs, copies, skipped } = reading.value
+  const { kind, read, of, runs, graded, copies, skipped } = reading.value
   const listed = listing.value
   if (listed.kind === 'failed') return <ErrorNote>{listed.message}</ErrorNote>
   return (
@@ -59,7 +60,9 @@ export function FolderWhatIf(): JSX.Element {
           </ul>
         </details>
       )}
-      {kind === 'done' && runs.length > 0 ? <Tried runs={runs} read={readText(runs.length, of, copies)} /> : null}
+      {kind === 'done' && runs.length > 0 ? (
+        <Tried runs={runs} graded={graded} read={readText(runs.length, of, copies)} />
+      ) : null}
     </article>
   )
 }
@@ -68,10 +71,17 @@ function readText(runs: number, sessions: number, copies: number): string {
   return `${many(runs, 'run')} of ${many(sessions, 'session')} were read. ${copiesLeftOut(copies)}`.trim()
 }
 
-function Tried({ runs, read }: { readonly runs: readonly PastRun[]; readonly read: string }): JSX.Element {
+interface TriedProps {
+  readonly runs: readonly PastRun[]
+  readonly graded: readonly GradedTrajectory[]
+  readonly read: string
+}
+
+function Tried({ runs, graded, read }: TriedProps): JSX.Element {
   const name = useSignal<LimitName>('maxTurns')
   const sums = useSignal<readonly LimitSums[]>([])
   const chosen = useSignal<number | null>(null)
+  const calibration = useSignal<Calibration | null>(null)
   const suggested = useMemo(() => suggestedFor(runs), [runs])
   const limit = name.value
   useEffect(() => {
@@ -104,30 +114,24 @@ function Tried({ runs, read }: { readonly runs: readonly PastRun[]; readonly rea
   }, [limit, tried, runs])
   return (
     <>
+      <Calibrated runs={graded} onShow={(shown) => (calibration.value = shown)} />
       <Suggested suggested={suggested} runs={runs.length} />
-      <p>
-        <label>
-          Limit{' '}
-          <select
-            value={limit}
-            onChange={({ currentTarget: { value } }) =>
-              (name.value = limitNames.find((each) => each === value) ?? limit)
-            }
-          >
-            {limitNames.map((each) => (
-              <option key={each} value={each}>
-                {limitWords[each].label}
-              </option>
-            ))}
-          </select>
-        </label>
-      </p>
+      <LimitChoice limit={limit} onChoose={(chosenName) => (name.value = chosenName)} />
       <PlotFigure
         key={limit}
         plot={plot}
         onChoose={(index) => (chosen.value = sums.value[index]?.value ?? null)}
         pictureOf={(shown, seen, hidden) =>
-          pictureOfFolder({ read, runs: runs.length, suggested, plot: shown, seen, hidden, chosen: stopped })
+          pictureOfFolder({
+            read,
+            runs: runs.length,
+            suggested,
+            calibration: calibration.value,
+            plot: shown,
+            seen,
+            hidden,
+            chosen: stopped,
+          })
         }
       />
       {stopped === null ? (
@@ -136,6 +140,31 @@ function Tried({ runs, read }: { readonly runs: readonly PastRun[]; readonly rea
         <Stopped {...stopped} />
       )}
     </>
+  )
+}
+
+interface LimitChoiceProps {
+  readonly limit: LimitName
+  readonly onChoose: (name: LimitName) => void
+}
+
+function LimitChoice({ limit, onChoose }: LimitChoiceProps): JSX.Element {
+  return (
+    <p>
+      <label>
+        Limit{' '}
+        <select
+          value={limit}
+          onChange={({ currentTarget: { value } }) => onChoose(limitNames.find((each) => each === value) ?? limit)}
+        >
+          {limitNames.map((each) => (
+            <option key={each} value={each}>
+              {limitWords[each].label}
+            </option>
+          ))}
+        </select>
+      </label>
+    </p>
   )
 }
 

@@ -1,4 +1,5 @@
 import { signal, type ReadonlySignal } from '@preact/signals'
+import type { GradedTrajectory } from '@halting/analysis'
 import { messageOf, rows, source } from '../data/store.ts'
 import type { PastRun } from './folder.ts'
 
@@ -8,13 +9,15 @@ export interface Reading {
   readonly read: number
   readonly of: number
   readonly runs: readonly PastRun[]
+  /** Those of them that limits are calibrated on: a run that a later one continues counts in that one. */
+  readonly graded: readonly GradedTrajectory[]
   /** Runs that count in the session of which theirs is a copy: they are not among these. */
   readonly copies: number
   /** Sessions that could not be read, and why. */
   readonly skipped: readonly string[]
 }
 
-const nothing: Reading = { kind: 'idle', read: 0, of: 0, runs: [], copies: 0, skipped: [] }
+const nothing: Reading = { kind: 'idle', read: 0, of: 0, runs: [], graded: [], copies: 0, skipped: [] }
 const state = signal<Reading>(nothing)
 
 /** What was read stays, when another view is shown meanwhile. */
@@ -27,6 +30,7 @@ export async function readAll(): Promise<void> {
   const own = ++wanted
   const listed = rows.value
   const runs: PastRun[] = []
+  const graded: GradedTrajectory[] = []
   const skipped: string[] = []
   let copies = 0
   state.value = { ...nothing, kind: 'reading', of: listed.length }
@@ -35,9 +39,14 @@ export async function readAll(): Promise<void> {
     if (problem === undefined)
       try {
         const view = await source().session(key)
-        for (const [place, { trajectory, unpriced, isCopy }] of view.runs.entries())
-          if (isCopy) copies++
-          else runs.push({ key, run: place + 1, title, trajectory, unpriced })
+        for (const [place, { trajectory, unpriced, isCopy, isContinued, graded: run }] of view.runs.entries()) {
+          if (isCopy) {
+            copies++
+            continue
+          }
+          runs.push({ key, run: place + 1, title, trajectory, unpriced })
+          if (!isContinued) graded.push({ ...run, trajectory, unpriced })
+        }
       } catch (error) {
         skipped.push(`${title}: ${messageOf(error)}`)
       }
@@ -47,9 +56,17 @@ export async function readAll(): Promise<void> {
     // A few times a second is enough for who waits.
     if (!isLast && performance.now() - shownAt < 200) continue
     shownAt = performance.now()
-    state.value = { kind: 'reading', read: index + 1, of: listed.length, runs: [], copies, skipped: [...skipped] }
+    state.value = {
+      kind: 'reading',
+      read: index + 1,
+      of: listed.length,
+      runs: [],
+      graded: [],
+      copies,
+      skipped: [...skipped],
+    }
   }
-  state.value = { kind: 'done', read: listed.length, of: listed.length, runs, copies, skipped }
+  state.value = { kind: 'done', read: listed.length, of: listed.length, runs, graded, copies, skipped }
 }
 
 /** Reads no further. */

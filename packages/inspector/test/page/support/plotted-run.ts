@@ -1,3 +1,4 @@
+import { gradedAs } from '../../support/graded.ts'
 import type { Account, PastTurn, Trajectory } from '@halting/analysis'
 import type { RunView, SessionView, TurnPoint } from '@halting/analysis/view'
 import { rowWith } from './rows.ts'
@@ -96,6 +97,8 @@ export function plottedRun(given: {
     runId: 'run1',
     prompt: 'go',
     isCopy: false,
+    isContinued: false,
+    graded: gradedAs(null),
     why: 'because',
     account,
     trajectory: given.trajectory ?? trajectoryWith([]),

@@ -1,3 +1,4 @@
+import { gradedAs } from '../../support/graded.ts'
 import type { Account, Trajectory } from '@halting/analysis'
 import type { RunView, SessionView, TurnCall, TurnPoint } from '@halting/analysis/view'
 import { rowWith } from './rows.ts'
@@ -54,6 +55,8 @@ export function runWith(turns: readonly TurnGiven[], ending: string | null = 'co
     runId: 'run',
     prompt: 'Do it',
     isCopy: false,
+    isContinued: false,
+    graded: gradedAs(null),
     why: 'because',
     account,
     // Never looked at here.

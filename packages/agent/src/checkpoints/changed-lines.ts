@@ -1,0 +1,59 @@
+import type { CommandChange } from '../checks/command-changes.ts'
+import type { FileChange } from './change-log.ts'
+import type { KeptContents } from './kept-contents.ts'
+import { type KeptState, stateAt } from './kept-state.ts'
+
+const largestBytes = 1024 * 1024
+const mostFiles = 50
+
+/** Counts the lines of changes, without regard to their order. Call it at once: what a file has now is read. */
+export async function changedLines(
+  changes: readonly FileChange[],
+  contents: KeptContents,
+): Promise<readonly CommandChange[]> {
+  const files = changes.filter(({ before, after }) => before.kind !== 'folder' && after.kind !== 'folder')
+  const counted = await Promise.all(
+    files
+      .slice(0, mostFiles)
+      .map(async (change) => ({ ...namedChange(change), lines: await linesOf(change, contents) })),
+  )
+  return [...counted, ...files.slice(mostFiles).map(namedChange)]
+}
+
+function namedChange({ path, after }: FileChange): CommandChange {
+  return { path, lines: 1, ...(after.kind === 'absent' && { isDeleted: true as const }) }
+}
+
+async function linesOf({ path, before, after }: FileChange, contents: KeptContents): Promise<number> {
+  // Only the rights were changed.
+  if (before.kind === 'file' && after.kind === 'file' && before.sha256 === after.sha256) return 0
+  const [old, now] = [await textBefore(before, contents), textNow(path, after)]
+  return old === undefined || now === undefined ? 1 : Math.max(1, differingLines(old, now))
+}
+
+async function textBefore(state: KeptState, contents: KeptContents): Promise<string | undefined> {
+  if (state.kind === 'absent') return ''
+  if (state.kind !== 'file' || state.bytes > largestBytes) return undefined
+  return textOf(await contents.read(state.sha256).catch(() => undefined))
+}
+
+function textNow(path: string, state: KeptState): string | undefined {
+  if (state.kind === 'absent') return ''
+  return state.kind === 'file' ? textOf(stateAt(path, largestBytes).content) : undefined
+}
+
+function textOf(content: Buffer | undefined): string | undefined {
+  return content === undefined || content.includes(0) ? undefined : content.toString('utf8')
+}
+
+/** Lines that one text has and the other has not. */
+function differingLines(old: string, now: string): number {
+  const counts = new Map<string, number>()
+  for (const line of linesIn(old)) counts.set(line, (counts.get(line) ?? 0) - 1)
+  for (const line of linesIn(now)) counts.set(line, (counts.get(line) ?? 0) + 1)
+  return [...counts.values()].reduce((sum, count) => sum + Math.abs(count), 0)
+}
+
+function linesIn(text: string): readonly string[] {
+  return text === '' ? [] : text.replace(/\n$/, '').split('\n')
+}

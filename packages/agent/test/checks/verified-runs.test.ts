@@ -1,0 +1,155 @@
+// Spec R-VERI-3, R-VERI-13, R-VERI-14: a session over a scripted model, with real files and real commands.
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { SdkResult } from '@halting/core'
+import { scriptedModel, type ScriptedModel, type ScriptedReply } from '@halting/core/testing'
+import { codingAgent, type CodingAgentOptions } from '@halting/agent'
+
+let base = ''
+let cwd = ''
+const opened: { dispose(): Promise<void> }[] = []
+
+beforeEach(() => {
+  base = realpathSync(mkdtempSync(join(tmpdir(), 'halting-verified-')))
+  cwd = join(base, 'project')
+  mkdirSync(cwd)
+  writeFileSync(join(cwd, 'package.json'), JSON.stringify({ scripts: { test: 'node --test' } }))
+  writeFileSync(
+    join(cwd, 'sum.test.mjs'),
+    "import { sum } from './sum.mjs'\nimport { equal } from 'node:assert'\nequal(sum(1, 2), 3)\n",
+  )
+})
+afterEach(async () => {
+  for (const builder of opened.splice(0)) await builder.dispose()
+  rmSync(base, { recursive: true, force: true })
+})
+
+type Script = readonly ScriptedReply[]
+
+async function run(
+  script: Script,
+  options: Partial<CodingAgentOptions> = {},
+): Promise<{ readonly model: ScriptedModel; readonly result: SdkResult }> {
+  const model = scriptedModel(script)
+  const env = { HOME: base, PATH: process.env['PATH'] }
+  const builder = await codingAgent({
+    cwd,
+    env,
+    model,
+    permissionMode: 'bypassPermissions',
+    verification: 'ask',
+    ...options,
+  })
+  opened.push(builder)
+  const engine = await builder.engine()
+  let result: SdkResult | undefined
+  for await (const message of engine.submit('Work.')) if (message.type === 'result') result = message
+  if (result === undefined) throw new Error('There is no result.')
+  return { model, result }
+}
+
+const call = (name: string, input: object): ScriptedReply => ({ toolCalls: [{ name, input }] })
+const write = (path: string, content: string): ScriptedReply => call('Write', { file_path: path, content })
+const bash = (command: string): ScriptedReply => call('Bash', { command })
+const says = (text: string): ScriptedReply => ({ text })
+
+const good = 'export function sum(one, other) {\n  return one + other\n}\n'
+const bad = 'export function sum(one, other) {\n  return one - other\n}\n'
+const asked = (model: ScriptedModel): boolean => JSON.stringify(model.requests.at(-1)?.messages).includes('npm test')
+
+test('asks once to verify an edit, by the check that the project names, and is verified by it', async () => {
+  const { model, result } = await run([write('sum.mjs', good), says('Done.'), bash('npm test'), says('It passes.')])
+  expect(model.requests).toHaveLength(4)
+  expect(JSON.stringify(model.requests[2]?.messages)).toContain('npm test')
+  expect(result).toMatchObject({ subtype: 'success', result: 'It passes.', verified: true })
+})
+
+test('keeps the answer of a model that only says why not', async () => {
+  const { model, result } = await run([write('sum.mjs', good), says('Done.'), says('I cannot run it.')])
+  expect(model.requests).toHaveLength(3)
+  expect(result).toMatchObject({ subtype: 'success', result: 'Done.', verified: false })
+})
+
+test('asks nothing where the check came first of itself', async () => {
+  const { model, result } = await run([write('sum.mjs', good), bash('npm test 2>&1 | tail -20'), says('Done.')])
+  expect(model.requests).toHaveLength(3)
+  expect(result).toMatchObject({ verified: true })
+})
+
+test('asks where the check failed', async () => {
+  const { model, result } = await run([write('sum.mjs', bad), bash('npm test'), says('Done.'), says('It fails.')])
+  expect(model.requests).toHaveLength(4)
+  expect(result).toMatchObject({ verified: false })
+})
+
+test('asks about no change of two lines, and tells of it', async () => {
+  const { model, result } = await run([write('sum.mjs', 'export const sum = () => 3\n'), says('Done.')])
+  expect(model.requests).toHaveLength(2)
+  expect(result).toMatchObject({ verified: false })
+})
+
+test('takes a run of the changed program for a check', async () => {
+  const { model, result } = await run([
+    write('main.mjs', 'const a = 1\nconst b = 2\nconsole.log(a + b)\n'),
+    bash('node main.mjs'),
+    says('Done.'),
+  ])
+  expect(model.requests).toHaveLength(3)
+  expect(result).toMatchObject({ verified: true })
+})
+
+test('counts no lines of documents', async () => {
+  const { model, result } = await run([write('notes.md', 'one\ntwo\nthree\nfour\n'), says('Done.')])
+  expect(model.requests).toHaveLength(2)
+  expect(result).toMatchObject({ verified: 'nothing changed' })
+})
+
+test('counts what a command changed, as it is seen on disk', async () => {
+  const script = "node -e \"require('fs').writeFileSync('sum.mjs', 'a\\nb\\nc\\nd\\n'.replaceAll('b','x'))\""
+  const { model } = await run([bash(script), says('Done.'), says('No.')])
+  expect(model.requests).toHaveLength(3)
+  expect(asked(model)).toBe(true)
+  const reading = await run([bash('node -e "process.exit(0)"'), says('Done.')])
+  expect(reading.result).toMatchObject({ verified: 'nothing changed' })
+})
+
+test('counts a check of the background that ended before anything else was changed', async () => {
+  const start = {
+    toolCalls: [{ name: 'Bash', input: { command: 'npm test', run_in_background: true } }],
+  }
+  const wait = call('Wait', { task_id: 'bash_1' })
+  const passed = await run([write('sum.mjs', good), start, wait, says('Done.')])
+  expect(passed.result).toMatchObject({ verified: true })
+})
+
+test('takes no check of the background for one of what was changed meanwhile', async () => {
+  const start = {
+    toolCalls: [{ name: 'Bash', input: { command: 'npm test', run_in_background: true } }],
+  }
+  const { result } = await run([
+    write('sum.mjs', good),
+    start,
+    write('more.mjs', 'a\nb\nc\n'),
+    call('TaskOutput', { task_id: 'bash_1' }),
+    says('Done.'),
+    says('No.'),
+  ])
+  expect(result).toMatchObject({ verified: false })
+})
+
+test('knows no check of the project where the model has no Bash', async () => {
+  const { model, result } = await run([write('sum.mjs', good), says('Done.')], { disallowedTools: ['Bash'] })
+  expect(model.requests).toHaveLength(2)
+  expect(result).toMatchObject({ verified: false })
+})
+
+test('tells by itself, and looks at nothing when it is off', async () => {
+  const builder = { verification: undefined } as Partial<CodingAgentOptions>
+  const told = await run([write('sum.mjs', good), says('Done.')], builder)
+  expect(told.model.requests).toHaveLength(2)
+  expect(told.result).toMatchObject({ verified: false })
+  const off = await run([write('other.mjs', good), says('Done.')], { verification: 'off' })
+  expect(off.result).not.toHaveProperty('verified')
+})

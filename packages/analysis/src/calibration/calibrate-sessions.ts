@@ -1,0 +1,43 @@
+import { gradedRun, type GradingSources } from '../grades/graded-runs.ts'
+import type { ManySessions } from '../sessions/session-files.ts'
+import type { PastSession } from '../sessions/read-session.ts'
+import { answerRuns, withoutInputs, type AnsweredRuns } from '../what-if/answer-runs.ts'
+import type { Calibration } from './calibrate-limits.ts'
+import { calibrateTrajectories, type GradedTrajectory } from './calibrate-trajectories.ts'
+
+/** Limits that are calibrated on sessions, and what was read of these. */
+export interface CalibratedSessions extends Omit<AnsweredRuns, 'answers' | 'trajectories'> {
+  /** The limits. */
+  readonly calibration: Calibration
+}
+
+/**
+ * Reads sessions one after another, grades their runs, and calibrates limits on them. Copies count in their original session, and a run that a later one
+ * continues counts in that one.
+ * @throws ConfigurationError for a share that is not between 0 and 1.
+ */
+export async function calibrateSessions(
+  sessions: ManySessions<PastSession>,
+  sources: GradingSources,
+  options: {
+    /** The share of solved runs that each limit may lose: above 0 and below 1, such as 0.02. */
+    readonly mayLose: number
+  },
+): Promise<CalibratedSessions> {
+  const graded: GradedTrajectory[] = []
+  const {
+    answers: _,
+    trajectories: __,
+    ...read
+  } = await answerRuns(sessions, {
+    limits: undefined,
+    suggests: false,
+    copies: 'left out',
+    see({ session, cwd, outcome, trajectory, unpriced }) {
+      if (outcome === undefined || outcome.isContinued) return
+      const run = gradedRun({ sessionId: session, cwd, outcome, trajectory, unpriced }, sources)
+      graded.push({ ...run, trajectory: withoutInputs(trajectory), unpriced })
+    },
+  })
+  return { ...read, calibration: calibrateTrajectories(graded, options) }
+}

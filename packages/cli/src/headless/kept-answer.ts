@@ -1,0 +1,30 @@
+import type { RunEvent } from '@halting/core'
+import { answerStands } from '@halting/core/steps'
+
+type Entry = Extract<RunEvent, { readonly type: 'message' }>['entry']
+
+// Spec R-VERI-4.
+/** Follows whether the answer before a request to verify the last change stays that of the run. */
+export class KeptAnswer {
+  /** From that request on; empty where there was none, or where the answer no longer stands. */
+  #entries: Entry[] = []
+
+  get stands(): boolean {
+    return this.#entries.length > 0
+  }
+
+  /** What the event changes about it. */
+  onEvent(event: RunEvent): 'begins' | 'ends' | undefined {
+    if (event.type !== 'message') return undefined
+    const { entry } = event
+    if (!this.stands) {
+      if (entry.kind !== 'user' || entry.keepsAnswer !== true) return undefined
+      this.#entries = [entry]
+      return 'begins'
+    }
+    this.#entries.push(entry)
+    if (answerStands(this.#entries)) return undefined
+    this.#entries = []
+    return 'ends'
+  }
+}

@@ -1,0 +1,73 @@
+import type { CalibratedFigure, CalibratedGroup, Calibration } from '@halting/analysis'
+import { calibratedLimitNames, limitValue, many, noLimitText } from '@halting/analysis/words'
+import { homeFolder } from '@halting/policy/files'
+import { saveProjectLimits, type ProjectLimits, type SavedLimits } from '@halting/policy/settings'
+import { runLimitOfPrint } from '../flags/run-limit.ts'
+import { oneLine } from '../io/figures.ts'
+import type { Program } from '../program.ts'
+import { UsageError } from '../usage-error.ts'
+
+const figures = ['usd', 'tokens', 'activeMs', 'turns'] as const satisfies readonly CalibratedFigure[]
+
+// Spec R-CALIB-8, R-CALIB-9.
+/**
+ * Makes the limits of one model those of this project: limits in settings hold for all models.
+ * @throws UsageError where it is not clear which limits are meant, and where there are none.
+ */
+export async function saveCalibrated(
+  { groups }: Calibration,
+  repository: string,
+  { cwd, env }: Pick<Program, 'cwd' | 'env'>,
+): Promise<SavedLimits> {
+  const group = groupToSave(groups, repository)
+  const limits: ProjectLimits = Object.fromEntries(
+    figures.flatMap((figure): readonly (readonly [string, number | string])[] => {
+      const each = group.limits[figure]
+      return each.kind === 'limit' ? [[calibratedLimitNames[figure].setting, limitValue(figure, each.limit)]] : []
+    }),
+  )
+  if (Object.keys(limits).length === 0)
+    throw new UsageError(
+      `There is no limit to save for ${nameOf(group)}: ${whyNone(group)}. Grade more runs (halting grade SESSION good), or allow more: --may-lose 5%.`,
+    )
+  const { maxRunUsd, from } = runLimitOfPrint
+  return saveProjectLimits(limits, {
+    cwd,
+    env,
+    home: homeFolder(env),
+    defaultLimits: { maxRunUsd: { value: maxRunUsd, from } },
+  })
+}
+
+/** The one group of this repository. Those of several repositories say nothing of a single one. */
+function groupToSave(groups: readonly CalibratedGroup[], repository: string): CalibratedGroup {
+  const single = groups.filter((group) => group.repository !== null)
+  const [group, ...others] = single.filter((each) => each.repository === repository)
+  if (group === undefined) {
+    const places = [...new Set(single.map((each) => each.repository))].map((each) => oneLine(each ?? '', 100))
+    throw new UsageError(
+      `--save writes the settings of this project (${oneLine(repository, 100)}), and none of these runs worked in it. They worked in ${listed(places)}. Call it there.`,
+    )
+  }
+  if (others.length === 0) return group
+  const models = [group, ...others].map(({ model, runs }) => `${oneLine(model ?? '', 60)} (${many(runs, 'run')})`)
+  throw new UsageError(
+    `Limits in settings hold for all models, and these runs used several: ${listed(models)}. Choose one with --model NAME.`,
+  )
+}
+
+function whyNone({ limits }: CalibratedGroup): string {
+  const refused = figures.map((figure) => limits[figure]).find((each) => each.kind === 'refused')
+  return refused?.kind === 'refused' ? noLimitText(refused) : 'nothing was used'
+}
+
+function nameOf({ model, repository }: CalibratedGroup): string {
+  return `${oneLine(model ?? '', 60)} in ${oneLine(repository ?? '', 100)}`
+}
+
+const mostNames = 6
+
+function listed(names: readonly string[]): string {
+  const more = names.length - mostNames
+  return `${names.slice(0, mostNames).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+}

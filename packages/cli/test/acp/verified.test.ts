@@ -1,0 +1,41 @@
+// Holds R-VERI-23a: what an editor gets of a last change that no check has passed since.
+import { methods } from '@agentclientprotocol/sdk'
+import { type FileWork, type RunOptions, tool } from '@halting/core'
+import { scriptedModel } from '@halting/core/testing'
+import { expect, test } from 'vitest'
+import { inEditor } from '../support/ending-faces.ts'
+import type { EndingRun } from '../support/ending-runs.ts'
+import { startAgent } from '../support/acp-agent.ts'
+
+const sentence = 'No check has passed since the last change.'
+
+function options(fileWork: FileWork): Partial<RunOptions> {
+  return {
+    tools: [tool({ name: 'Work', description: 'works', readOnly: true, execute: () => ({ content: 'ok', fileWork }) })],
+    verification: { mode: 'tell' },
+  }
+}
+
+const replies = [{ toolCalls: [{ name: 'Work' }] }, { text: 'Done.' }]
+const unchecked: EndingRun = { replies, options: options({ changedLines: 3 }) }
+
+test('is a notice where the editor shows such, and nothing in the conversation else', async () => {
+  expect((await inEditor(unchecked)).says).toContain(sentence)
+  expect((await inEditor(unchecked, { notices: false })).says).not.toContain(sentence)
+  const checked = options({ changedLines: 3, check: { command: 'npm test', passed: true } })
+  expect((await inEditor({ replies, options: checked })).says).not.toContain(sentence)
+})
+
+test.each<[FileWork, unknown]>([
+  [{ changedLines: 3 }, false],
+  [{ changedLines: 3, check: { command: 'npm test', passed: true } }, true],
+  [{}, 'nothing changed'],
+])('the answer to the prompt has it: %j', async (work, verified) => {
+  const { agent, newSession } = await startAgent({ model: scriptedModel(replies), options: options(work) })
+  const { sessionId } = await newSession()
+  const answer = await agent.request(methods.agent.session.prompt, {
+    sessionId,
+    prompt: [{ type: 'text', text: 'go' }],
+  })
+  expect(answer).toMatchObject({ stopReason: 'end_turn', _meta: { 'halting/verified': verified } })
+})
