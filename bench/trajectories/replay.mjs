@@ -1,6 +1,7 @@
 // Plays a recorded run through the product's own loop: the model says what it said, each tool gives what it gave, and the policies of the loop look on.
 // The recorded run was never reminded or asked, so it goes on as it did: what counts is when the loop would have said something.
 import { streamRun, tool } from '@halting/core'
+import { noProgressNudge } from '@halting/core/steps'
 
 const noUsage = { input_tokens: 1, output_tokens: 1, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 }
 const prompt = 'Play a recorded run.'
@@ -8,16 +9,18 @@ const prompt = 'Play a recorded run.'
 /**
  * One reply of the model: a call with its result, or a text alone.
  * @typedef {{ tool: string, input: unknown, content: string, isError: boolean, ms: number, fileWork?: import('@halting/core').FileWork }} PlayedCall
- * @typedef {{ transitions: { at: number, transition: string }[], reason: string, at: number, verified: unknown }} Played
+ * @typedef {{ transitions: string[], reminders: ('same turns' | 'other')[], reason: string, verified: unknown }} Played
  */
 
+/** Tools of which the name says that they only look. */
+const looks = /^(?:Read|Grep|Glob|LS|Web|Task|Todo|search|get|list|view|find|calculate|think|express|extract|read|analyze)/
+
 /**
- * Plays these calls, and an answer after them. `at` counts calls: where a policy spoke, and how far the run came.
+ * Plays these calls, and an answer after them: where the loop went round for another reason than a call, what it reminded the model of, and how it ended.
  * @param {readonly PlayedCall[]} calls @param {object} options options of the run
- * @param {boolean} [hasAnswer] the run ended with an answer; else it ends behind its last call
  * @returns {Promise<Played>}
  */
-export async function play(calls, options, hasAnswer = true) {
+export async function play(calls, options) {
   let [at, time] = [0, 0]
   const names = [...new Set(calls.map(({ tool: name }) => name))]
   const tools = names.map((name) =>
@@ -25,7 +28,7 @@ export async function play(calls, options, hasAnswer = true) {
       name,
       description: 'Gives what is on record.',
       inputSchema: { type: 'object' },
-      isReadOnly: true,
+      isReadOnly: looks.test(name),
       execute: () => {
         const { content, isError, ms, fileWork } = calls[at++]
         time += ms
@@ -36,9 +39,19 @@ export async function play(calls, options, hasAnswer = true) {
   const clock = { now: () => time, after: () => () => {} }
   const run = streamRun({ clock, maxTurns: calls.length + 50, noProgress: 'off', ...options, model: modelOf(calls, () => at), tools, prompt })
   const transitions = []
-  for await (const event of run) if (event.type === 'lap' && event.transition !== 'next_turn') transitions.push({ at, transition: event.transition })
-  const { reason, verified } = await run.result
-  return { transitions, reason, at, verified, hasAnswer }
+  for await (const event of run) if (event.type === 'lap' && event.transition !== 'next_turn') transitions.push(event.transition)
+  const { reason, verified, messages } = await run.result
+  const reminders = transitions.includes('no_progress_nudge') ? remindersIn(messages) : []
+  return { transitions, reminders, reason, verified }
+}
+
+/** What the loop said as a user, behind the prompt. */
+function remindersIn(messages) {
+  const texts = messages.slice(1).flatMap(({ role, content }) => {
+    if (role !== 'user') return []
+    return typeof content === 'string' ? [content] : content.flatMap((block) => (block.type === 'text' ? [block.text] : []))
+  })
+  return texts.map((text) => (text === noProgressNudge ? 'same turns' : 'other'))
 }
 
 function modelOf(calls, position) {

@@ -77,7 +77,7 @@ export const promisesOfLooking = [
   [
     'cycles: other input to the same tool is no other turn',
     ['guards/guards'],
-    ['guards/recent-turns.ts', "    hash = hashText(JSON.stringify(call.input) ?? '', hash)\n", ''],
+    ['guards/recent-turns.ts', "    hash = exactHash(JSON.stringify(call.input) ?? '', hash)\n", ''],
   ],
   [
     'cycles: the name of a large result makes it another one',

@@ -20,15 +20,16 @@ export async function byDefault(run) {
   return known.get(run)
 }
 
-/** Whether the loop reminds in a run, and whether it stops it. */
+/** Whether the loop reminds in a run of equal turns or of something else, and whether it stops it. */
 async function guarded(run, options, compared = {}) {
-  let isReminded = false
+  const found = { isReminded: false, isRemindedOfOthers: false, isStopped: false }
   for (const piece of playedPieces(run, compared)) {
-    const { transitions, reason } = await play(piece, options)
-    isReminded ||= transitions.some(({ transition }) => transition === 'no_progress_nudge')
-    if (reason === 'no_progress') return { isReminded: true, isStopped: true }
+    const { reminders, reason } = await play(piece, options)
+    found.isReminded ||= reminders.includes('same turns')
+    found.isRemindedOfOthers ||= reminders.includes('other')
+    if (reason === 'no_progress') return { ...found, isStopped: true }
   }
-  return { isReminded, isStopped: false }
+  return found
 }
 
 /** The rule before: after 5 rounds of exactly equal turns a reminder, after 5 more the end. Cycles by the code of the product. */
@@ -40,12 +41,12 @@ function byOldRule(run) {
       recent = withNewest(recent, turnHash([{ type: 'tool_use', id: '', name, input }], [{ type: 'tool_result', tool_use_id: '', content }], ms >= 5000))
       const cycle = nearestCycle(recent, 5)
       if (cycle === undefined || cycle.repeats < cycle.limit) continue
-      if (isReminded) return { isReminded, isStopped: true }
+      if (isReminded) return { isReminded, isRemindedOfOthers: false, isStopped: true }
       isReminded = true
       recent = []
     }
   }
-  return { isReminded, isStopped: false }
+  return { isReminded, isRemindedOfOthers: false, isStopped: false }
 }
 
 /** Whether one error came so often, without numbers and hashes. */
@@ -64,7 +65,7 @@ const rules = [
   ['the same, outputs compared exactly', (run) => guarded(run, { stopWhen: [noProgress()] }, { compared: 'exact' })],
   ['the rule before: reminds at 5, stops at 10', byOldRule],
   ['rejected: calls without numbers, any output', (run) => guarded(run, { stopWhen: [noProgress()] }, { compared: 'nothing', input: 'masked' })],
-  ['rejected: the same error 4 times', (run) => ({ isReminded: false, isStopped: hasErrorTimes(run, 4) })],
+  ['rejected: the same error 4 times', (run) => ({ isReminded: false, isRemindedOfOthers: false, isStopped: hasErrorTimes(run, 4) })],
 ]
 
 /** @param {import('../load.mjs').Data} data @returns {Promise<import('../cells.mjs').Table[]>} */
@@ -76,7 +77,7 @@ export async function repetitionTables({ graded, live }) {
     const judged = []
     for (const run of runs) judged.push({ run, ...(await rule(run)) })
     if (rows.length === 0) byShipped = judged
-    rows.push([name, ...[true, null, false].map((outcome) => stopped(judged, outcome)), ...[true, null, false].map((outcome) => reminded(judged, outcome))])
+    rows.push([name, ...outcomes.map((outcome) => stopped(judged, outcome)), ...outcomes.map((outcome) => reminded(judged, outcome))])
   }
   const groups = [...byGroup(byShipped, ({ run }) => (run.outcome === null ? 'live' : `${run.agent}, ${run.model}`))]
   return [
@@ -88,15 +89,26 @@ export async function repetitionTables({ graded, live }) {
       rows,
     },
     {
+      id: 'reminders',
+      title: 'Runs in which the guard reminds',
+      note: 'A reminder is a message before the next request, and adds no request.',
+      head: ['reminded of', 'solved', 'live', 'failed'],
+      rows: [
+        ['equal turns', ...outcomes.map((outcome) => reminded(byShipped, outcome))],
+        ['failing edits, or equal errors', ...outcomes.map((outcome) => shareOf(ofOutcome(byShipped, outcome), ({ isRemindedOfOthers }) => isRemindedOfOthers))],
+      ],
+    },
+    {
       id: 'repetition-sources',
       title: 'The guard, by agent and model',
-      note: '',
+      note: 'The same guard. The rows of the Terminal-Bench and SWE-bench runs of mini-swe-agent differ by their model.',
       head: ['runs', 'stops, solved', 'stops, failed', 'reminds, solved', 'reminds, failed'],
       rows: groups.filter(([name]) => name !== 'live').map(([name, some]) => [name, stopped(some, true), stopped(some, false), reminded(some, true), reminded(some, false)]),
     },
   ]
 }
 
+const outcomes = [true, null, false]
 const ofOutcome = (judged, outcome) => judged.filter(({ run }) => run.outcome === outcome)
 const stopped = (judged, outcome) => shareOf(ofOutcome(judged, outcome), ({ isStopped }) => isStopped)
 const reminded = (judged, outcome) => shareOf(ofOutcome(judged, outcome), ({ isReminded }) => isReminded)

@@ -24,7 +24,7 @@ async function judgedRun(run) {
   const calls = work.map((fileWork) => ({ tool: 'Step', input: {}, content: '', isError: false, ms: 0, fileWork }))
   const { verified, transitions } = await play(calls, { verification: { mode: 'ask', checks: () => [] } })
   const known = await play(calls, { verification: { mode: 'ask', checks: () => ['npm test'] } })
-  const isAsked = (played) => played.some(({ transition }) => transition === 'unverified_change')
+  const isAsked = (played) => played.includes('unverified_change')
   const last = run.steps.at(-1)
   return {
     outcome: run.outcome,

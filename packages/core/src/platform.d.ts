@@ -44,6 +44,7 @@ declare function queueMicrotask(callback: () => void): void
 
 declare class TextEncoder {
   encode(text: string): Uint8Array
+  encodeInto(text: string, into: Uint8Array): { readonly read: number; readonly written: number }
 }
 
 interface ReadableStreamDefaultController<Item> {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { ConfigurationError, QueryEngine, type SdkMessage } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { suggestLimits, whatIf } from '@halting/analysis'
+import { calibrateLimits, suggestLimits, whatIf } from '@halting/analysis'
 import { forkSession } from '../src/sessions/fork-session.ts'
 import { storedSessions } from '../src/sessions/stored-sessions.ts'
 import { readJournal } from '../src/read-journal.ts'
@@ -80,6 +80,15 @@ const wrongCalls: readonly (readonly [says: string, call: Any, given: readonly u
   ['whatIf must be given first what trajectoryOf makes', whatIf as Any, [undefined, {}]],
   ['suggestLimits must be given a list of trajectories', suggestLimits as Any, []],
   ['Trajectory 0 must be what trajectoryOf makes', suggestLimits as Any, [[3]]],
+  ['calibrateLimits must be given a list of graded runs', calibrateLimits as Any, []],
+  ['The options of calibrateLimits must be an object, such as { mayLose: 0.02 }', calibrateLimits as Any, [[]]],
+  ['mayLose of calibrateLimits must be a share above 0 and below 1', calibrateLimits as Any, [[], { mayLose: 2 }]],
+  ['Graded run 0 must be an object with model', calibrateLimits as Any, [[3], { mayLose: 0.02 }]],
+  [
+    'use.tokens of graded run 0 must be a number of at least 0, but it is NaN',
+    calibrateLimits as Any,
+    [[{ use: { usd: null, tokens: NaN, activeMs: 0, turns: 0 } }], { mayLose: 0.02 }],
+  ],
   ['The session to fork must be a text that is not empty', forkSession as Any, []],
   ['forkSession must be given an object, such as { path,', forkSession as Any, ['/x.jsonl']],
   ['storedSessions must be given an object, such as { cwd, home, env }', storedSessions as Any, []],

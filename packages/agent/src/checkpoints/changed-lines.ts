@@ -1,3 +1,4 @@
+import type { CommandChange } from '../checks/command-changes.ts'
 import type { FileChange } from './change-log.ts'
 import type { KeptContents } from './kept-contents.ts'
 import { type KeptState, stateAt } from './kept-state.ts'
@@ -5,24 +6,22 @@ import { type KeptState, stateAt } from './kept-state.ts'
 const largestBytes = 1024 * 1024
 const mostFiles = 50
 
-/** A file that a command changed, and how many of its lines. */
-export interface ChangedFile {
-  /** Its real path. */
-  readonly path: string
-  /** Lines added and removed; 1 where their number is not known. */
-  readonly lines: number
-}
-
 /** Counts the lines of changes, without regard to their order. Call it at once: what a file has now is read. */
 export async function changedLines(
   changes: readonly FileChange[],
   contents: KeptContents,
-): Promise<readonly ChangedFile[]> {
+): Promise<readonly CommandChange[]> {
   const files = changes.filter(({ before, after }) => before.kind !== 'folder' && after.kind !== 'folder')
   const counted = await Promise.all(
-    files.slice(0, mostFiles).map(async (change) => ({ path: change.path, lines: await linesOf(change, contents) })),
+    files
+      .slice(0, mostFiles)
+      .map(async (change) => ({ ...namedChange(change), lines: await linesOf(change, contents) })),
   )
-  return [...counted, ...files.slice(mostFiles).map(({ path }) => ({ path, lines: 1 }))]
+  return [...counted, ...files.slice(mostFiles).map(namedChange)]
+}
+
+function namedChange({ path, after }: FileChange): CommandChange {
+  return { path, lines: 1, ...(after.kind === 'absent' && { isDeleted: true as const }) }
 }
 
 async function linesOf({ path, before, after }: FileChange, contents: KeptContents): Promise<number> {

@@ -4,7 +4,8 @@ import { headOf, messageOf } from '@halting/core/adapters'
 import { realPath } from '@halting/journal/files'
 import type { Environment } from '../tools/limits.ts'
 import { ChangeLog, type ChangeCall, type FileChange } from './change-log.ts'
-import { type ChangedFile, changedLines } from './changed-lines.ts'
+import type { CommandChange } from '../checks/command-changes.ts'
+import { changedLines } from './changed-lines.ts'
 import { lookAtFolder } from './folder-look.ts'
 import { GitProject, isInRepository } from './git-look.ts'
 import { KeptContents } from './kept-contents.ts'
@@ -105,7 +106,7 @@ export class FileCheckpoints {
     call: CallOf,
     command: string,
     run: () => Promise<T>,
-    onChanges?: (files: readonly ChangedFile[]) => void,
+    onChanges?: (files: readonly CommandChange[]) => void,
   ): Promise<T> {
     const begun = await this.#inTurn(async () => {
       await this.#contents.open()

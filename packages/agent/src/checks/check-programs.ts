@@ -91,7 +91,7 @@ const types =
   'mypy dmypy pyright basedpyright pytype pyre vue-tsc svelte-check flow psalm phpstan attw publint astro-check'
 const linters =
   'eslint oxlint xo standard tslint knip depcheck jshint stylelint markdownlint markdownlint-cli2 cspell flake8 pylint bandit pycodestyle pydocstyle vulture ' +
-  'pyflakes golangci-lint staticcheck revive rubocop reek brakeman swiftlint ktlint detekt checkstyle spotbugs clang-tidy cppcheck cpplint hlint luacheck ' +
+  'pyflakes staticcheck revive rubocop reek brakeman swiftlint ktlint detekt checkstyle spotbugs clang-tidy cppcheck cpplint hlint luacheck ' +
   'selene shellcheck shfmt-check actionlint yamllint hadolint tflint ansible-lint htmlhint html-validate xmllint commitlint ls-lint dependency-cruiser depcruise madge ' +
   'semgrep phpcs phpmd credo jsonlint buf-lint vale proselint lychee arch-unit py_compile compileall pre-commit djlint curlylint nbqa'
 const compilers =
@@ -119,6 +119,7 @@ const programs = new Map<string, Judge>([
   ['ruff', byVerb({ lint: 'check' }, undefined)],
   ['black', withOption(/^(?:--check|--diff)$/, 'lint')],
   ['isort', withOption(/^(?:-c|--check|--check-only)$/, 'lint')],
+  ['golangci-lint', byVerb({ lint: 'run' })],
   ['gofmt', withOption(/^-[a-z]*[ld]$/, 'lint')],
   ['rustfmt', withOption(/^--check$/, 'lint')],
   ['shfmt', withOption(/^-[a-z]*[dl]$/, 'lint')],
@@ -132,7 +133,10 @@ const programs = new Map<string, Judge>([
           : undefined
         : byVerb({ lint: 'validate', tests: 'test' })(args),
   ],
-  ['go', (args) => goVerbs(args[0] === '-C' ? args.slice(2) : args)],
+  [
+    'go',
+    (args) => (args.some((word) => /\w@\w/.test(word)) ? undefined : goVerbs(args[0] === '-C' ? args.slice(2) : args)),
+  ],
   [
     'cargo',
     (args) =>
@@ -240,6 +244,8 @@ const programs = new Map<string, Judge>([
   ['nginx', withOption(/^-t$/, 'lint')],
   ['sqlfluff', byVerb({ lint: 'lint' })],
   ['latexmk', always('build')],
+  ['sphinx-build', always('build')],
+  ['sphinx', always('build')],
   ['pdflatex', always('build')],
   ['xelatex', always('build')],
   ['lualatex', always('build')],

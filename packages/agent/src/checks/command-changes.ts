@@ -1,5 +1,5 @@
 import { commandSteps, type CommandStep } from '@halting/policy/shell'
-import { isChecked, placedAt } from './file-places.ts'
+import { isChecked, mayBeSame, placedAt } from './file-places.ts'
 import { peeled, programName, type Words } from './peel.ts'
 
 /** A file that a command changes, as far as its text tells. */
@@ -8,6 +8,8 @@ export interface CommandChange {
   readonly path: string
   /** Lines that it changes; 1 where their number is not known. */
   readonly lines: number
+  /** It is deleted. */
+  readonly isDeleted?: true
 }
 
 /** Files that a command line writes, moves or deletes, as far as its text tells: by redirects, `sed -i`, `tee`, `mv` and their like. Touches no file. */
@@ -22,9 +24,10 @@ export function changesOfStep(step: CommandStep): readonly CommandChange[] {
   const name = programName(first)
   const written = writtenBy(name, args, step.input)
   const lines = linesGiven(name, args, step.input)
-  return [...step.writes.map((path) => ({ path, lines })), ...written].flatMap(({ path, lines: count }) => {
+  const redirected: readonly CommandChange[] = step.writes.map((path) => ({ path, lines }))
+  return [...redirected, ...written].flatMap(({ path, lines: count, ...others }) => {
     const placed = placedAt(step.folder, path) ?? path
-    return path === '' || path === '-' || path.startsWith('/dev/') ? [] : [{ path: placed, lines: count }]
+    return path === '' || path === '-' || path.startsWith('/dev/') ? [] : [{ path: placed, lines: count, ...others }]
   })
 }
 
@@ -68,9 +71,10 @@ function writtenBy(name: string, args: Words, input: string): readonly CommandCh
     case 'gawk':
     case 'awk':
       return args.includes('inplace') ? each(files.filter((word) => word !== 'inplace').slice(1)) : []
-    case 'mv':
     case 'rm':
     case 'unlink':
+      return each(files).map((change) => ({ ...change, isDeleted: true }))
+    case 'mv':
     case 'truncate':
       return each(files)
     case 'cp':
@@ -166,7 +170,9 @@ function writtenByScript(args: Words, input: string): readonly CommandChange[] {
   return [{ path: named?.[1] ?? variable?.[1] ?? unknownFile, lines: 1 }]
 }
 
-/** Lines of changes that a check looks at. */
-export function countedLines(changes: readonly CommandChange[]): number {
-  return changes.reduce((sum, { path, lines }) => sum + (isChecked(path) ? lines : 0), 0)
+/** Lines of changes that a check looks at. What the run has written itself and deletes again is none: `written` are files that it had changed. */
+export function countedLines(changes: readonly CommandChange[], written: readonly string[] = []): number {
+  const counts = ({ path, isDeleted }: CommandChange): boolean =>
+    isChecked(path) && !(isDeleted === true && written.some((file) => mayBeSame(file, path)))
+  return changes.reduce((sum, change) => sum + (counts(change) ? change.lines : 0), 0)
 }

@@ -2,7 +2,7 @@ import type { FileWork } from '@halting/core'
 import { commandSteps, type CommandStep, isReadOnlyCommand } from '@halting/policy/shell'
 import { kindOfCheck, onlyFormats } from './check-programs.ts'
 import { changesOfStep, type CommandChange, countedLines } from './command-changes.ts'
-import { isChecked } from './file-places.ts'
+import { isChecked, mayBeSame } from './file-places.ts'
 import { verdictOf } from './output-verdict.ts'
 import { runsChanged } from './program-runs.ts'
 import type { CheckKind } from './task-names.ts'
@@ -16,10 +16,10 @@ export interface CommandOutcome {
   /** Files that the run had changed before, by their paths: to run one of them is a check. None when absent. */
   readonly changedFiles?: readonly string[]
   /**
-   * Lines that were seen to change while it ran, in files that checks look at; read from the command when absent. They count for none where all that it
-   * ran checks, formats or only reads.
+   * Files that were seen to change while it ran, those below its folder by relative paths; read from the command when absent. They count for none where all
+   * that it ran checks, formats or only reads.
    */
-  readonly changedLines?: number
+  readonly seen?: readonly CommandChange[]
 }
 
 /** A program of the line that checks something. */
@@ -35,15 +35,20 @@ interface FoundCheck {
  * came out; undefined for a command that did neither. In doubt a check has not passed. Never throws.
  */
 export function commandWork(command: string, outcome: CommandOutcome): FileWork | undefined {
+  const { changedFiles = [], seen } = outcome
   const steps = commandSteps(command)
   const changes = steps.map(changesOfStep)
   const checks = checksIn(steps, changes, outcome).filter((check) => hasRun(check, outcome))
   const lines =
-    outcome.changedLines === undefined ? changedBy(changes, checks) : mayChange(steps) ? outcome.changedLines : 0
+    seen === undefined
+      ? changedBy(changes, checks, changedFiles)
+      : mayChange(steps)
+        ? countedLines(seen, changedFiles)
+        : 0
   const last = checks.at(-1)
   if (last === undefined) return lines === 0 ? undefined : { changedLines: lines }
   // In one call the check counts as the later one.
-  const isChangedLater = countedLines(changes.slice(last.at + 1).flat()) > 0
+  const isChangedLater = countedLines(changes.slice(last.at + 1).flat(), changedFiles) > 0
   const failed = checks.find((check) => !hasPassed(check, outcome))
   return {
     ...(lines > 0 && { changedLines: lines }),
@@ -54,21 +59,39 @@ export function commandWork(command: string, outcome: CommandOutcome): FileWork 
 function checksIn(
   steps: readonly CommandStep[],
   changes: readonly (readonly CommandChange[])[],
-  { changedFiles = [] }: CommandOutcome,
+  { changedFiles = [], seen = [] }: CommandOutcome,
 ): readonly FoundCheck[] {
   const changed = [...changedFiles]
+  const isWriting = writesSources(changes.flat(), seen)
   return steps.flatMap((step, at): readonly FoundCheck[] => {
     const words = step.words.map((word) => word ?? '')
-    const kind = kindOfCheck(words) ?? (runsChanged(step, changed) ? 'run' : undefined)
+    const kind = kindOfCheck(words) ?? (!isWriting && runsChanged(step, changed) ? 'run' : undefined)
     changed.push(...(changes[at] ?? []).map(({ path }) => path))
     return kind === undefined || step.isBackground ? [] : [{ step, kind, at }]
   })
 }
 
+const sources =
+  /\.(?:[cm]?[jt]sx?|py|pyi|go|rs|c|cc|cpp|cxx|h|hpp|java|kt|kts|scala|rb|php|cs|fs|swift|m|mm|sh|bash|pl|lua|ex|exs|erl|hs|ml|clj|dart|zig|nim|jl|r|sql|vue|svelte)$/i
+
+/** Whether sources were seen to change that the text of the line does not name: then a program in it edits, and to run it checks nothing. */
+function writesSources(named: readonly CommandChange[], seen: readonly CommandChange[]): boolean {
+  return seen.some(
+    ({ path }) => sources.test(path) && isChecked(path) && !named.some((one) => mayBeSame(one.path, path)),
+  )
+}
+
 /** What a check writes itself, such as snapshots and reports, is no change. */
-function changedBy(changes: readonly (readonly CommandChange[])[], checks: readonly FoundCheck[]): number {
+function changedBy(
+  changes: readonly (readonly CommandChange[])[],
+  checks: readonly FoundCheck[],
+  written: readonly string[],
+): number {
   const ofChecks = new Set(checks.map(({ at }) => at))
-  return countedLines(changes.flatMap((ofStep, at) => (ofChecks.has(at) ? [] : ofStep)))
+  return countedLines(
+    changes.flatMap((ofStep, at) => (ofChecks.has(at) ? [] : ofStep)),
+    written,
+  )
 }
 
 /** Whether something in the line may have changed what a check looks at: not where all of it checks, formats or reads. */
@@ -156,6 +179,6 @@ function findsFailures([first = '', ...args]: readonly string[]): boolean {
 
 /** As a person would type it, on one line. */
 function shownCheck({ step: { source, folder = '' } }: FoundCheck): string {
-  const line = source.replaceAll(/\s+/g, ' ').trim()
-  return folder === '' ? line : `cd ${folder} && ${line}`
+  const line = folder === '' ? source : `cd ${folder} && ${source}`
+  return line.replaceAll(/\s+/g, ' ').trim()
 }

@@ -29,6 +29,7 @@ export function runsChanged(step: CommandStep, changedFiles: readonly string[]):
   const words = peeled(written)
   const [first = '', ...args] = words
   const name = programName(first)
+  if (args.some((word) => word === '--help' || word === '--version')) return false
   const isChanged = (path: string): boolean => {
     const placed = placedAt(step.folder, path) ?? path
     return changedFiles.some((file) => mayBeSame(file, placed))
@@ -43,7 +44,10 @@ export function runsChanged(step: CommandStep, changedFiles: readonly string[]):
   // `uv run x.py`.
   if (words !== written && /\.\w+$/.test(first)) return isChanged(first)
   if (!first.includes('/')) return false
-  return isChanged(first) || changedFiles.some((file) => compiled.test(file) && stemOf(file) === name)
+  return (
+    (isChanged(first) && !changesOthers.test(name)) ||
+    changedFiles.some((file) => compiled.test(file) && stemOf(file) === name)
+  )
 }
 
 function isPython(words: Words): boolean {
@@ -54,6 +58,10 @@ function modulePaths(name: string): Words {
   const path = name.replaceAll('.', '/')
   return [`${path}.py`, `${path}/__main__.py`, `${path}/__init__.py`, `src/${path}.py`, `src/${path}/__main__.py`]
 }
+
+/** Scripts by whose names they change other files: that they ran says nothing of what they made. */
+const changesOthers =
+  /^(?:apply|patch|fix|edit|update|modify|rewrite|replace|refactor|migrate|insert|add|remove|delete|convert|transform|rename|revert|cleanup|clean|format|install|setup|deploy)(?:[-_.]|$)/i
 
 const inlineOption = /^-[a-zA-Z]*[cepE]$|^--(?:eval|print)$/
 
@@ -68,6 +76,7 @@ function interpreted(
   if (inline >= 0 && (at < 0 || inline < at)) return loadsChanged(args[inline + 1] ?? '', changedFiles)
   const script = args[at]
   if (script === undefined || script === '-') return input !== '' && loadsChanged(input, changedFiles)
+  if (changesOthers.test(programName(script))) return false
   // An option may have a value in the next word: `node --import x.js src/main.js`.
   return args.slice(at, at + 3).some((word) => /[./]/.test(word) && isChanged(word)) || isChanged(script)
 }

@@ -2,15 +2,10 @@ import { isAbsolute, relative } from 'node:path'
 import type { FileWork, ToolOutput } from '@halting/core'
 import { isInside } from '@halting/policy/files'
 import { realPath } from '@halting/journal/files'
+import type { CommandChange } from './command-changes.ts'
 import type * as CommandChanges from './command-changes.ts'
 import type * as CommandWork from './command-work.ts'
 import { isChecked } from './file-places.ts'
-
-/** A file that was changed. */
-interface ChangedFile {
-  readonly path: string
-  readonly lines: number
-}
 
 /** How a command ended. */
 interface EndedCommand {
@@ -19,7 +14,7 @@ interface EndedCommand {
   readonly exitCode: number | null
   readonly output: string
   /** What it was seen to change; undefined where nobody looked. */
-  readonly seen?: readonly ChangedFile[] | undefined
+  readonly seen?: readonly CommandChange[] | undefined
   /** Takes secrets out of what is told. */
   readonly redact?: ((text: string) => string) | undefined
 }
@@ -41,14 +36,11 @@ export class SessionWork {
     this.#real = realPath(folder)
   }
 
-  /** How many changes there were: what is checked while others come is not checked. */
-  get changes(): number {
-    return this.#changes
-  }
-
   /** A tool has changed files. */
-  changed(files: readonly ChangedFile[]): Work {
-    const changedLines = this.#entered(files)
+  async changed(files: readonly CommandChange[]): Promise<Work> {
+    const { countedLines } = await loaded()
+    const written = [...this.#files]
+    const changedLines = countedLines(this.#entered(files), written)
     return changedLines === 0 ? {} : { fileWork: { changedLines } }
   }
 
@@ -56,28 +48,27 @@ export class SessionWork {
   async ended({ command, exitCode, output, seen, redact }: EndedCommand): Promise<Work> {
     const { commandChanges, commandWork } = await loaded()
     const changedFiles = [...this.#files]
-    const changedLines = this.#entered(seen ?? commandChanges(command))
-    return redacted(commandWork(command, { exitCode, output, changedFiles, changedLines }), redact)
+    const changes = this.#entered(seen ?? commandChanges(command))
+    return redacted(commandWork(command, { exitCode, output, changedFiles, seen: changes }), redact)
   }
 
-  /** A command of the background has ended, which began when there were so many changes: a check says nothing of those since. */
-  async endedBeside({ command, exitCode, output, redact }: EndedCommand, changesBefore: number): Promise<Work> {
+  /** What tells of the end of a command of the background that begins now. A check says nothing of changes that came since. */
+  async beside(command: string): Promise<(ended: Omit<EndedCommand, 'command' | 'seen'>) => Work> {
     const { commandWork } = await loaded()
-    const { check } = commandWork(command, { exitCode, output, changedFiles: [...this.#files], changedLines: 0 }) ?? {}
-    if (check === undefined) return {}
-    return redacted({ check: { ...check, passed: check.passed && this.#changes === changesBefore } }, redact)
+    const changesBefore = this.#changes
+    return ({ exitCode, output, redact }) => {
+      const { check } = commandWork(command, { exitCode, output, changedFiles: [...this.#files], seen: [] }) ?? {}
+      if (check === undefined) return {}
+      return redacted({ check: { ...check, passed: check.passed && this.#changes === changesBefore } }, redact)
+    }
   }
 
-  /** Lines of files that checks look at. */
-  #entered(files: readonly ChangedFile[]): number {
-    let lines = 0
-    for (const file of files) {
-      const path = this.#shown(file.path)
-      if (this.#files.size < mostFiles) this.#files.add(path)
-      if (isChecked(path)) lines += file.lines
-    }
-    if (lines > 0) this.#changes += 1
-    return lines
+  /** The changes by the paths that they have in the session. */
+  #entered(files: readonly CommandChange[]): readonly CommandChange[] {
+    const changes = files.map((file) => ({ ...file, path: this.#shown(file.path) }))
+    for (const { path } of changes) if (this.#files.size < mostFiles) this.#files.add(path)
+    if (changes.some(({ path, lines }) => lines > 0 && isChecked(path))) this.#changes += 1
+    return changes
   }
 
   /** Below the folder of the session a path is relative to it: where that lies is no matter, as in a folder for temporary files. */

@@ -1,6 +1,6 @@
 import type { Json, ToolContext, ToolOutput } from '@halting/core'
 import { type AnyLeafTool, isJsonObject } from '@halting/core/adapters'
-import type { ChangedFile } from '../checkpoints/changed-lines.ts'
+import type { CommandChange } from '../checks/command-changes.ts'
 import type { BackgroundTask } from './background-tasks.ts'
 import type { Workspace } from './workspace.ts'
 
@@ -24,33 +24,29 @@ export function tellingWork(tool: AnyLeafTool, workspace: Workspace): AnyLeafToo
       if (typeof output === 'string' || output.isError === true || !isJsonObject(output.details)) return output
       const { files } = output.details
       const changes: readonly Json[] = Array.isArray(files) ? files : [output.details]
-      return { ...output, ...workspace.work.changed(changes.flatMap((change) => changedIn(change, field))) }
+      return { ...output, ...(await workspace.work.changed(changes.flatMap((change) => changedIn(change, field)))) }
     },
   }
 }
 
-function changedIn(change: Json, field: string): readonly ChangedFile[] {
+function changedIn(change: Json, field: string): readonly CommandChange[] {
   if (!isJsonObject(change)) return []
-  const { [field]: path, movedTo, linesAdded, linesRemoved } = change
+  const { [field]: path, change: kind, movedTo, linesAdded, linesRemoved } = change
   if (typeof path !== 'string') return []
   // Without counts the texts were too far apart to compare; a file that is moved has changed.
   const isCounted = typeof linesAdded === 'number' && typeof linesRemoved === 'number'
   const lines = isCounted ? linesAdded + linesRemoved : 1
-  return [
-    {
-      path: typeof movedTo === 'string' ? movedTo : path,
-      lines: typeof movedTo === 'string' ? Math.max(1, lines) : lines,
-    },
-  ]
+  if (typeof movedTo === 'string') return [{ path: movedTo, lines: Math.max(1, lines) }]
+  return [{ path, lines, ...(kind === 'delete' && { isDeleted: true as const }) }]
 }
 
 /** A command with its result, which also tells which lines it changed and whether it was a check that passed. */
 export async function withCommandWork(
   command: string,
   workspace: Workspace,
-  run: (onChanges: (files: readonly ChangedFile[]) => void) => Promise<ToolOutput>,
+  run: (onChanges: (files: readonly CommandChange[]) => void) => Promise<ToolOutput>,
 ): Promise<ToolOutput> {
-  let seen: readonly ChangedFile[] | undefined
+  let seen: readonly CommandChange[] | undefined
   const output = await run((files) => {
     seen = files
   })
@@ -68,11 +64,11 @@ export async function withCommandWork(
   return { ...output, ...(await workspace.work.ended(ended)) }
 }
 
-/** What a command of the background did that has ended, for the result of a tool that tells of its end. */
-export async function workOfTask(
-  { state, command, shell, changesBefore }: BackgroundTask,
-  { work, redact }: Workspace,
-): Promise<Pick<ToolOutput, 'fileWork'>> {
+/** What a command of the background did that has ended, for whoever tells of its end. */
+export function workOfTask(
+  { state, work, shell }: BackgroundTask,
+  { redact }: Pick<Workspace, 'redact'>,
+): Pick<ToolOutput, 'fileWork'> {
   if (typeof state === 'string' || state.kind !== 'exited') return {}
-  return work.endedBeside({ command, exitCode: state.exitCode, output: shell.output.toString(), redact }, changesBefore)
+  return work({ exitCode: state.exitCode, output: shell.output.toString(), redact })
 }

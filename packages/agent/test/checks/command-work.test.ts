@@ -97,12 +97,28 @@ test('names files from where the line began', () => {
 
 test('counts what was seen, but not of a line that only checks, formats and reads', () => {
   const seen = (command: string): number | undefined =>
-    commandWork(command, { exitCode: 0, output: '', changedLines: 7 })?.changedLines
+    commandWork(command, { exitCode: 0, output: '', seen: [{ path: 'src/a.css', lines: 7 }] })?.changedLines
   expect(seen('python fix.py')).toBe(7)
   expect(seen('python fix.py && npm test')).toBe(7)
   expect(seen('npm test')).toBeUndefined()
   expect(seen('cd web && npx eslint --fix . | tail -3')).toBeUndefined()
   expect(seen('npx prettier --write . && git diff --stat')).toBeUndefined()
+})
+
+test('takes no program for a check that edits sources itself', () => {
+  const seen = (path: string): unknown =>
+    commandWork('python gen.py', { exitCode: 0, output: '', changedFiles: ['gen.py'], seen: [{ path, lines: 4 }] })
+  expect(seen('src/a.py')).toEqual({ changedLines: 4 })
+  expect(seen('result.json')).toEqual({ changedLines: 4, check: { command: 'python gen.py', passed: true } })
+})
+
+test('counts no file that the run had written and deletes again', () => {
+  expect(commandWork('rm -f repro.py', { exitCode: 0, output: '', changedFiles: ['repro.py'] })).toBeUndefined()
+  expect(commandWork('rm src/a.py', { exitCode: 0, output: '', changedFiles: ['repro.py'] })).toEqual({
+    changedLines: 1,
+  })
+  const seen = [{ path: 'repro.py', lines: 40, isDeleted: true as const }]
+  expect(commandWork('git clean -f', { exitCode: 0, output: '', changedFiles: ['repro.py'], seen })).toBeUndefined()
 })
 
 const words = [
@@ -151,12 +167,9 @@ test('never throws, and tells of nothing that is no FileWork, whatever the comma
   fc.assert(
     fc.property(lines, lines, fc.constantFrom(0, 1, 127, null), (command, output, exitCode) => {
       const work = commandWork(command, { exitCode, output, changedFiles: [output, command, 'a.js'] })
-      if (work === undefined) return
-      expect(work.changedLines ?? 1).toBeGreaterThan(0)
-      if (work.check === undefined) return
-      expect(work.check.command.trim()).not.toBe('')
-      expect(work.check.command).not.toMatch(/\n/)
-      expect(exitCode === null && work.check.passed).toBe(false)
+      expect(work?.changedLines ?? 1).toBeGreaterThan(0)
+      expect(work?.check?.command ?? 'none').toMatch(/^\S[^\n]*$/)
+      expect(exitCode !== null || work?.check === undefined).toBe(true)
     }),
   )
 })

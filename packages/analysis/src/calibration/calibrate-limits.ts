@@ -1,4 +1,4 @@
-import { refuse } from '@halting/core/steps'
+import { fieldsOf, refuse } from '@halting/core/steps'
 import type { GradedRun, RunUse } from '../grades/graded-run.ts'
 import type {
   CalibratedFigure,
@@ -43,13 +43,15 @@ const figures = ['usd', 'tokens', 'activeMs', 'turns'] as const satisfies readon
 /**
  * Limits that lose at most a given share of runs like the solved ones (split conformal prediction): of n solved runs the k-th smallest use, with
  * k = ⌈(n + 1)(1 − mayLose)⌉. The order of the runs does not matter, and the same runs give the same figures.
- * @throws ConfigurationError for a share that is not between 0 and 1, and for what is not a list of graded runs.
+ * @throws ConfigurationError for a share that is not between 0 and 1, and for what is not a list of graded runs with figures.
  */
 export function calibrateLimits<Run extends GradedRun>(
   runs: readonly Run[],
   options: CalibrationOptions<Run>,
 ): Calibration {
-  if (!Array.isArray(runs)) refuse('calibrateLimits', 'given a list of graded runs, as gradedRuns reads them', runs)
+  checkRuns(runs)
+  if (fieldsOf(options) === undefined)
+    refuse('The options of calibrateLimits', 'an object, such as { mayLose: 0.02 }', options)
   const { mayLose } = options
   if (typeof mayLose !== 'number' || !(mayLose > 0 && mayLose < 1))
     refuse('mayLose of calibrateLimits', 'a share above 0 and below 1, such as 0.02 for 2 %', mayLose)
@@ -71,6 +73,21 @@ export function calibrateLimits<Run extends GradedRun>(
   const needsAll = isSeveralModels && !small.every(isCovered)
   const all = needsAll ? [calibrated(runs, options, { model: null, repository: null })] : []
   return { mayLose, needed, groups: [...own, ...wider, ...all] }
+}
+
+/** Plain JavaScript may give anything, and a figure that is not a number would be a limit. */
+function checkRuns(runs: unknown): void {
+  if (!Array.isArray(runs)) refuse('calibrateLimits', 'given a list of graded runs, as gradedRuns reads them', runs)
+  for (const [index, run] of runs.entries()) {
+    const use = fieldsOf(fieldsOf(run)?.['use'])
+    if (use === undefined) refuse(`Graded run ${index}`, 'an object with model, repository, use and grade', run)
+    for (const figure of figures) {
+      const value = use[figure]
+      if (value === null && figure === 'usd') continue
+      if (typeof value !== 'number' || !(value >= 0 && value < Infinity))
+        refuse(`use.${figure} of graded run ${index}`, 'a number of at least 0', value)
+    }
+  }
 }
 
 /** The least number of solved runs: below 1 / mayLose a limit would be set by the largest of them alone. */

@@ -34,6 +34,13 @@ const { makeTables } = (await import(new URL('tables.mjs', folder).href)) as {
   ) => Promise<Table[]>
 }
 
+const { closedCommand } = (await import(new URL('step-work.mjs', folder).href)) as {
+  readonly closedCommand: (command: string) => string
+}
+const { playedPieces } = (await import(new URL('played-calls.mjs', folder).href)) as {
+  readonly playedPieces: (run: Run) => readonly (readonly { readonly content: string; readonly ms: number }[])[]
+}
+
 const newFolder = (): string => mkdtempSync(join(tmpdir(), 'halting-trajectories-test-'))
 
 describe('the loader', () => {
@@ -87,6 +94,26 @@ describe('the loader', () => {
   it('groups by source, agent and model', () => {
     expect(groupOf(live[0] as Run)).toBe('live')
     expect(groupOf(runsOnly[0] as Run)).toBe('mcpmark')
+  })
+})
+
+describe('steps as calls', () => {
+  it('close what a cut left open in a command, and leave whole ones alone', () => {
+    expect(closedCommand("cat > a.py <<'EOF'\na = 1\nb =")).toBe("cat > a.py <<'EOF'\na = 1\nb =\nEOF\n")
+    expect(closedCommand("sed -i 's/a/b")).toBe("sed -i 's/a/b'")
+    const whole = ["cat > a.py <<'EOF'\na = 1\nEOF\npython a.py", 'echo "it\'s"', 'ls -l']
+    expect(whole.map(closedCommand)).toEqual(whole)
+  })
+
+  it('begin anew where a person answers, and spell digests in letters that no mask takes out', () => {
+    const [run] = graded as [Run]
+    const said = { ...step(''), tool: 'say' }
+    const pieces = playedPieces({ ...run, steps: [step('ls', { ms: 9 }), said, step('pwd'), step('id')] })
+    expect(pieces.map(({ length }) => length)).toEqual([1, 2])
+    expect(pieces[0]?.[0]?.content).toMatch(/\n[g-v]{16}$/)
+    // Only of people at work is the time that of the call.
+    expect(pieces[0]?.[0]?.ms).toBe(0)
+    expect(playedPieces({ ...run, outcome: null, steps: [step('ls', { ms: 9 })] })[0]?.[0]?.ms).toBe(9)
   })
 })
 
@@ -154,6 +181,7 @@ describe('the tables of made-up runs', () => {
     const guard = 'the guard: reminds at 3, stops at 5'
     expect(cellOf(tables, 'repetition', guard, 'stops, live')).toMatchObject({ count: 1, of: 30 })
     expect(cellOf(tables, 'repetition', guard, 'reminds, live')).toMatchObject({ count: 1, of: 30 })
+    expect(cellOf(tables, 'reminders', 'equal turns', 'live')).toMatchObject({ count: 1, of: 30 })
     expect(cellOf(tables, 'repetition', guard, 'stops, solved')).toMatchObject({ count: 0, of: 40 })
     expect(cellOf(tables, 'together', 'all of them', 'live')).toMatchObject({ count: 1, of: 30 })
     expect(cellOf(tables, 'together', '$10 a run', 'solved')).toMatchObject({ count: 0, of: 40 })

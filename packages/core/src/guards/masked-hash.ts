@@ -1,239 +1,200 @@
-import { hashText } from '../hash.ts'
-
-// Outputs of tools are compared without what changes by itself: numbers, times, hashes and temporary paths (spec R-PROG-5). One pass over the text,
-// without regular expressions and without a second text: outputs may be large.
+// Outputs of tools are compared without what changes by itself: numbers, times, hashes and temporary paths (spec R-PROG-5). Outputs may be large, and
+// almost all turns are new ones: the bytes of a text are hashed four at a time between one number and the next.
 
 /** Characters of a text that are masked; what is behind them is compared exactly. */
 const mostMasked = 32_768
 
-/** What a character is, as bits: those of a word are together in `inWord`. */
-const letter = 1
-const hexLetter = 2
-const digit = 4
-const blankKind = 8
-const joiner = 16
-const slash = 32
-const unseen = 64
-const tab = 128
-const inWord = 7
+/** What a byte is, as bits, of which 7 are those of a word. They are written as numbers below: the engine folds no constants of a module. */
+const [letter, hexLetter, digit, blank, joiner] = [1, 2, 4, 8, 16]
 
-const kindOfAscii: Uint8Array = Uint8Array.from({ length: 128 }, (_, unit) => {
-  const character = String.fromCharCode(unit)
+const kinds: Uint8Array = Uint8Array.from({ length: 256 }, (_, byte) => {
+  const character = String.fromCharCode(byte)
   if (/[a-fA-F]/.test(character)) return hexLetter
   if (/[a-zA-Z]/.test(character)) return letter
   if (/\d/.test(character)) return digit
-  if (character === ' ') return blankKind
-  if (character === '\t') return tab
+  if (/[ \t]/.test(character)) return blank
   // Between two masked words they are part of one: 12:30:05.1, 1,000, 2026-01-31, the parts of a UUID.
-  if (/[.,:+-]/.test(character)) return joiner
-  if (/[/\\]/.test(character)) return slash
-  return character === '\u001B' || character === '\r' ? unseen : 0
+  return /[.,:+-]/.test(character) ? joiner : 0
 })
 
-function kindOf(unit: number): number {
-  return unit < 128 ? (kindOfAscii[unit] ?? 0) : letter
-}
-
-const dash = 45
-/** Fewest letters of a hash without a digit, and of such a part of a UUID. */
-const fewestOfHash = 8
-const fewestOfPart = 4
+const encoder = new TextEncoder()
+/** The text as bytes: at most three for each of its units, and room behind them to read four at a time. Nothing else runs while one is hashed. */
+const buffer = new ArrayBuffer(mostMasked * 3 + 8)
+const bytes: Uint8Array = new Uint8Array(buffer)
+const words: Int32Array = new Int32Array(buffer)
+const view: DataView = new DataView(buffer)
 
 /**
  * A hash of a text, chained through `link`: a whole number of 32 bits. Numbers, times and durations, words with a digit, hashes and paths below folders for
- * temporary files are all the same in it, blanks count once, and escape sequences of terminals not at all.
+ * temporary files are all the same in it, blanks beside them count once, and escape sequences of terminals not at all.
  */
 export function maskedHash(text: string, link = 0): number {
-  const end = Math.min(text.length, mostMasked)
-  const kinds = kindOfAscii
+  const masked = withoutPaths(text.length > mostMasked ? text.slice(0, mostMasked) : text)
+  const end = encoder.encodeInto(masked, bytes).written
+  // No word goes on behind it.
+  bytes[end] = 0
   let hash = 0x41c6ce57 ^ link
-  // The word so far: its hash, what is in it, and where it began.
-  let word = 0
-  let flags = 0
-  let begins = 0
-  let isPlain = true
-  rest.begin()
-  // The numbers are those of the kinds above: the engine does not fold the constants of a module, which makes this loop twice as slow.
-  for (let at = 0; at < end; at++) {
-    const unit = text.charCodeAt(at)
-    const kind = unit < 128 ? (kinds[unit] ?? 0) : 1
-    if ((kind & 7) !== 0) {
-      word = Math.imul(word ^ unit, 0x9e3779b1)
-      flags |= kind
-      continue
+  let from = 0
+  for (;;) {
+    const first = nextDigit(from, end)
+    let begins = first
+    if (first < end) while (begins > from && ((kinds[bytes[begins - 1] ?? 0] ?? 0) & 7) !== 0) begins--
+    let to = begins
+    if (first < end) while (to > from && kinds[bytes[to - 1] ?? 0] === 8) to--
+    hash = hashOfBytes(from, to, hash)
+    if (first === end) break
+    hash = Math.imul(hash ^ (to < begins ? 0x52d3a9e7 : 0x1f5a7c31), 0x9e3779b1)
+    const behind = behindMasked(begins)
+    from = behind
+    while (kinds[bytes[from] ?? 0] === 8) from++
+    hash ^= from > behind ? (hash >>> 15) + 1 : hash >>> 15
+  }
+  if (text.length > mostMasked) return exactHash(text.slice(mostMasked), hash)
+  return (hash ^ (hash >>> 16)) >>> 0
+}
+
+/** A hash of a text, chained through `link`: a whole number of 32 bits. Halves of surrogate pairs without the other half are all the same in it. */
+export function exactHash(text: string, link: number): number {
+  let hash = link
+  for (let at = 0; at < text.length; at += mostMasked) {
+    const part = text.length <= mostMasked ? text : text.slice(at, at + mostMasked)
+    hash = hashOfBytes(0, encoder.encodeInto(part, bytes).written, hash)
+  }
+  return (hash ^ (hash >>> 16)) >>> 0
+}
+
+/** Where the next digit is; the end where there is none. */
+function nextDigit(from: number, end: number): number {
+  // Digits are 0x30 to 0x39. Without 0x30 they are below 10, and their highest bit is not set once 0x76 is added. Those before `from` do not count.
+  let passed = 0x80808080 & ((1 << ((from & 3) << 3)) - 1)
+  for (let word = from >> 2; word << 2 < end; word++) {
+    const four = (words[word] ?? 0) ^ 0x30303030
+    const digits = ((((four & 0x7f7f7f7f) + 0x76767676) | four | passed) & 0x80808080) ^ 0x80808080
+    if (digits !== 0) return Math.min(end, (word << 2) + ((31 - Math.clz32(digits & -digits)) >> 3))
+    passed = 0
+  }
+  return end
+}
+
+/** The hash of these bytes behind another one. Two lanes: a multiplication waits for the one before it. */
+function hashOfBytes(from: number, to: number, link: number): number {
+  let hash = link
+  let at = from
+  if (to - from >= 32) {
+    let other = link
+    for (; at + 8 <= to; at += 8) {
+      hash = Math.imul(hash ^ view.getInt32(at, true), 0x9e3779b1)
+      other = Math.imul(other ^ view.getInt32(at + 4, true), 0x85ebca6b)
+      hash ^= hash >>> 15
+      other ^= other >>> 13
     }
-    if (isPlain && kind < 32 && (flags & 5) === 1) {
-      // By far the most: a word that counts as it is, and what separates it from the next.
-      hash = withUnit(withUnit(hash, word), unit)
-    } else {
-      if (flags !== 0) hash = rest.afterWord(hash, text, begins, at, flags, word)
-      hash = rest.afterSeparator(hash, text, at, end, kind)
-      at = rest.at
-      isPlain = rest.isPlain
-    }
-    word = 0
-    flags = 0
-    begins = at + 1
+    hash = Math.imul(hash ^ other, 0x9e3779b1)
+    hash ^= hash >>> 15
   }
-  if (flags !== 0) hash = rest.afterWord(hash, text, begins, end, flags, word)
-  hash = rest.atEnd(hash)
-  return end < text.length ? hashText(text.slice(end), hash) >>> 0 : (hash ^ (hash >>> 16)) >>> 0
+  for (; at + 4 <= to; at += 4) {
+    hash = Math.imul(hash ^ view.getInt32(at, true), 0x9e3779b1)
+    hash ^= hash >>> 15
+  }
+  if (at === to) return hash
+  const bits = (to - at) << 3
+  hash = Math.imul(hash ^ (view.getInt32(at, true) & ((1 << bits) - 1)) ^ (bits << 24), 0x9e3779b1)
+  return hash ^ (hash >>> 15)
 }
 
-/**
- * What is rare in a text, apart from what is not: the loop above is as quick as it is short. One object does, since nothing is awaited in between. The mark of
- * what is masked is 0x10000, the code of no character.
- */
-class Rest {
-  /** Where the separator ends that was read last. */
-  at = 0
-  /** Nothing masked was before. */
-  isPlain = true
-  /** Behind a mark: the character after it, which may belong to it and counts once it does not; 0 for none. */
-  pending = 0
-  isDuration = false
-
-  begin(): void {
-    this.isPlain = true
-    this.pending = 0
-    this.isDuration = false
-  }
-
-  /** The hash with a word. */
-  afterWord(before: number, text: string, begins: number, at: number, flags: number, word: number): number {
-    let hash = before
-    const isMasked = (flags & 4) !== 0 || isHash(flags, at - begins, this.pending)
-    const isUnit = !isMasked && this.pending === 32 && isUnitOfTime(text, begins, at)
-    const isJoined = isUnit || (isMasked && !this.isPlain && (this.pending !== 32 || this.isDuration))
-    if (!isJoined) hash = withUnit(this.withPending(hash), isMasked ? 0x10000 : word)
-    this.isPlain = !isMasked && !isUnit
-    // Digits alone have no unit: most masked words are such.
-    this.isDuration = isUnit || (isMasked && flags !== 4 && isDurationWord(text, begins, at))
-    this.pending = 0
-    return hash
-  }
-
-  /** The hash with what separates words. */
-  afterSeparator(hash: number, text: string, at: number, end: number, kind: number): number {
-    const unit = text.charCodeAt(at)
-    this.at = at
-    if (kind === 64) {
-      if (unit === 27) this.at = behindEscape(text, at, end) - 1
-      return hash
-    }
-    const isBlank = (kind & 136) !== 0
-    if (isBlank && at > 0 && isBlankAt(text, at - 1)) return hash
-    if (!this.isPlain && this.pending === 0 && (isBlank || kind === 16)) {
-      this.pending = isBlank ? 32 : unit
-      return hash
-    }
-    const before = this.withPending(hash)
-    const behind = kind === 32 ? behindTemporary(text, at, end) : at + 1
-    this.isPlain = behind === at + 1
-    this.isDuration = false
-    this.pending = 0
-    this.at = behind - 1
-    return withUnit(before, this.isPlain ? (isBlank ? 32 : unit) : 0x10000)
-  }
-
-  /** The hash once nothing follows. */
-  atEnd(hash: number): number {
-    return this.withPending(hash)
-  }
-
-  withPending(hash: number): number {
-    return this.pending === 0 ? hash : withUnit(hash, this.pending)
+/** The end of what is masked as one, from a word with a digit on. */
+function behindMasked(from: number): number {
+  let begins = from
+  let at = behindWord(begins)
+  for (;;) {
+    const kind = kinds[bytes[at] ?? 0]
+    if (kind === 16) {
+      const next = behindMaskedWord(at + 1, bytes[at] === 45)
+      if (next < 0) return at
+      begins = at + 1
+      at = next
+    } else if (kind === 8) {
+      let next = behindBlanks(at)
+      const isUnit = isUnitOfTime(next)
+      if (isUnit) {
+        at = behindWord(next)
+        next = behindBlanks(at)
+      }
+      // A duration goes on in smaller units: 1 min 30 s.
+      const more = next > at ? behindMaskedWord(next, false) : -1
+      if (more > 0 && (isUnit || isDuration(begins))) {
+        begins = next
+        at = more
+      } else if (!isUnit || next > at) return at
+    } else return at
   }
 }
 
-const rest = new Rest()
-
-function isBlankAt(text: string, at: number): boolean {
-  return (kindOf(text.charCodeAt(at)) & (blankKind | tab)) !== 0
-}
-
-function withUnit(hash: number, unit: number): number {
-  return Math.imul(hash ^ (hash >>> 15) ^ unit, 0x9e3779b1)
-}
-
-/** A hash that happens to have no digit, or the part of one. */
-function isHash(flags: number, length: number, pending: number): boolean {
-  return flags === hexLetter && length >= (pending === dash ? fewestOfPart : fewestOfHash)
-}
-
-/** Digits with the unit of a time behind them, such as `30s`. */
-function isDurationWord(text: string, begins: number, behind: number): boolean {
-  const letters = behindDigits(text, begins, behind)
-  return letters > begins && isUnitOfTime(text, letters, behind)
-}
-
-function behindDigits(text: string, begins: number, behind: number): number {
-  let at = begins
-  while (at < behind && kindOf(text.charCodeAt(at)) === digit) at++
+function behindWord(from: number): number {
+  let at = from
+  while (((kinds[bytes[at] ?? 0] ?? 0) & 7) !== 0) at++
   return at
 }
 
-/** Letters of a short word as a number, in base 32; upper and lower case are the same. */
-function codeOf(text: string, begins: number, behind: number): number {
-  let code = 0
-  for (let at = begins; at < behind; at++) code = code * 32 + (text.charCodeAt(at) & 31)
-  return code
+function behindBlanks(from: number): number {
+  let at = from
+  while (kinds[bytes[at] ?? 0] === 8) at++
+  return at
 }
 
-const longestUnit = 7
+/** The end of a word that is masked; -1 for any other. */
+function behindMaskedWord(from: number, isPart: boolean): number {
+  let at = from
+  let flags = 0
+  for (let kind = kinds[bytes[at] ?? 0] ?? 0; (kind & 7) !== 0; kind = kinds[bytes[++at] ?? 0] ?? 0) flags |= kind
+  if ((flags & 4) !== 0) return at
+  return isPart && flags === 2 && at - from >= 4 ? at : -1
+}
+
+/** Digits with the unit of a time behind them, such as `30s`. */
+function isDuration(from: number): boolean {
+  let at = from
+  while (kinds[bytes[at] ?? 0] === 4) at++
+  return at > from && isUnitOfTime(at)
+}
+
 const unitsOfTime: ReadonlySet<number> = new Set(
   'ns us ms s sec secs second seconds m min mins minute minutes h hr hrs hour hours d day days'
     .split(' ')
-    .map((unit) => codeOf(unit, 0, unit.length)),
+    .map((unit) => Array.from(unit).reduce((code, character) => code * 32 + (character.charCodeAt(0) & 31), 0)),
 )
 
-function isUnitOfTime(text: string, begins: number, behind: number): boolean {
-  const length = behind - begins
-  return length > 0 && length <= longestUnit && unitsOfTime.has(codeOf(text, begins, behind))
-}
+const beginsUnit: Uint8Array = Uint8Array.from({ length: 256 }, (_, byte) =>
+  /[numshd]/i.test(String.fromCharCode(byte)) ? 1 : 0,
+)
 
-const temporary: readonly string[] = [
-  '/tmp/',
-  '/var/tmp/',
-  '/var/folders/',
-  '/private/tmp/',
-  '/private/var/tmp/',
-  '/private/var/folders/',
-  '/dev/shm/',
-]
-const temporaryOfWindows: readonly string[] = ['\\Temp\\', '\\temp\\', '\\TEMP\\', '\\\\Temp\\\\', '/Temp/']
-
-/** The end of a path below a folder for temporary files that begins here; that of the one character where none does. */
-function behindTemporary(text: string, begins: number, end: number): number {
-  // The next character alone says no of nearly every path: t, v, p, d in lower case, or another backslash.
-  const next = text.charCodeAt(begins + 1) | 32
-  if (next !== 116 && next !== 118 && next !== 112 && next !== 100 && next !== 124) return begins + 1
-  const isPathBefore = begins > 0 && isOfPath(text.charCodeAt(begins - 1))
-  const folders = isPathBefore ? temporaryOfWindows : temporary
-  for (const folder of folders) {
-    if (!text.startsWith(folder, begins)) continue
-    let at = begins + folder.length
-    while (at < end && isOfPath(text.charCodeAt(at))) at++
-    return at
+/** Whether the word that begins here is one, in upper or lower case: as a number in base 32. */
+function isUnitOfTime(from: number): boolean {
+  if (beginsUnit[bytes[from] ?? 0] !== 1) return false
+  let code = 0
+  for (let at = from; at - from <= 7; at++) {
+    const kind = kinds[bytes[at] ?? 0] ?? 0
+    if ((kind & 7) === 0) return unitsOfTime.has(code)
+    if (kind === 4) return false
+    code = code * 32 + ((bytes[at] ?? 0) & 31)
   }
-  return begins + 1
+  return false
 }
 
-/** Letters, digits and what else names of files usually have; no colon, which is before the number of a line. */
-function isOfPath(unit: number): boolean {
-  return (kindOf(unit) & (inWord | slash)) !== 0 || unit === 46 || unit === dash || unit === 95 || unit === 126
-}
+const escape = '\u001B'
+/** Colours and cursors end with a letter, titles with a bell or another escape. */
+const escapes = new RegExp(
+  String.raw`\u001B(?:\[[^@-~\n\u001B]*[@-~]?|\][^\u0007\n\u001B]*(?:\u0007|\u001B\\)?|[^[\]])|\r`,
+  'g',
+)
+const paths =
+  /(?<![\w./\\~\u0080-\uFFFF-])\/(?:private\/)?(?:(?:var\/)?tmp|var\/folders|dev\/shm)\/[\w./\\~\u0080-\uFFFF-]*/g
+const windowsPaths = /(?<=[\w./\\~\u0080-\uFFFF-])(?:\\{1,2}(?:Temp|temp|TEMP)\\|\/Temp\/)[\w./\\~\u0080-\uFFFF-]*/g
 
-/** The end of an escape sequence: colours and cursors end with a letter, titles with a bell or another escape. */
-function behindEscape(text: string, begins: number, end: number): number {
-  const next = text.charCodeAt(begins + 1)
-  if (next !== 91 && next !== 93) return Math.min(end, begins + 2)
-  for (let at = begins + 2; at < end; at++) {
-    const unit = text.charCodeAt(at)
-    if (next === 91 ? unit >= 64 && unit <= 126 : unit === 7) return at + 1
-    if (unit === 27) return next === 93 && text.charCodeAt(at + 1) === 92 ? at + 2 : at
-    // One that never ends hides nothing.
-    if (unit === 10) return at
-  }
-  return end
+/** The text without escape sequences, and with a number in the place of each path below a folder for temporary files. Most texts have neither. */
+function withoutPaths(text: string): string {
+  let masked = text.includes(escape) || text.includes('\r') ? text.replace(escapes, '') : text
+  if (masked.includes('/tmp/') || masked.includes('/var/folders/') || masked.includes('/dev/shm/'))
+    masked = masked.replace(paths, '0')
+  // It stands behind the name of another folder.
+  return masked.includes('\\') || masked.includes('/Temp/') ? masked.replace(windowsPaths, ' 0') : masked
 }

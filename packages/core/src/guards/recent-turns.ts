@@ -1,6 +1,5 @@
-import { hashText } from '../hash.ts'
 import type { ToolResultBlock, ToolUseBlock } from '../messages.ts'
-import { maskedHash } from './masked-hash.ts'
+import { exactHash, maskedHash } from './masked-hash.ts'
 
 /** Longest cycle of turns that is looked for. */
 const longestCycle = 8
@@ -37,8 +36,8 @@ export function turnHash(
 ): number {
   let hash = 0
   for (const [index, call] of calls.entries()) {
-    hash = hashText(call.name, hash)
-    hash = hashText(JSON.stringify(call.input) ?? '', hash)
+    hash = exactHash(call.name, hash)
+    hash = exactHash(JSON.stringify(call.input) ?? '', hash)
     hash = outputHash(results[index]?.content ?? '', hash)
   }
   // As many bits as tell a few turns apart: they are in each record of a lap.
@@ -50,7 +49,7 @@ function outputHash(content: ToolResultBlock['content'], link: number): number {
   if (typeof content === 'string') return maskedHash(content, link)
   let hash = link
   for (const block of content)
-    hash = block.type === 'text' ? maskedHash(block.text, hash) : hashText(JSON.stringify(block), hash)
+    hash = block.type === 'text' ? maskedHash(block.text, hash) : exactHash(JSON.stringify(block), hash)
   return hash
 }
 

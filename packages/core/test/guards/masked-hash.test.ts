@@ -1,7 +1,8 @@
 // Holds rules of docs/spec.md: R-PROG-5: outputs are compared without what changes by itself.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { maskedHash } from '../../src/guards/masked-hash.ts'
+import { exactHash, maskedHash } from '../../src/guards/masked-hash.ts'
+import { wellFormed } from '../../src/well-formed.ts'
 
 const same = (a: string, b: string): boolean => maskedHash(a) === maskedHash(b)
 
@@ -15,8 +16,11 @@ describe('the masked hash', () => {
     ['durations with a unit that is a word', 'done in 1.2 seconds.', 'done in 340 ms.'],
     ['durations in words', 'after 1 min 30 s', 'after 2 hours'],
     ['hashes', 'HEAD is at 1f0c2ab now', 'HEAD is at 77aa0e1 now'],
-    ['hashes without a digit', 'commit deadbeefcafe', 'commit 0123456789ab'],
-    ['UUIDs', 'id 123e4567-e89b-12d3-a456-426614174000', 'id abcdefab-cdef-abcd-abcd-abcdefabcdef'],
+    [
+      'UUIDs, also with a part without a digit',
+      'id 123e4567-e89b-12d3-a456-426614174000',
+      'id 1bcdefab-cdef-abcd-abcd-abcdefabcdef',
+    ],
     ['addresses', 'at 0x7ffe12 in main', 'at 0x55aa in main'],
     ['temporary paths', 'wrote /tmp/vitest-ab/out.txt: ok', 'wrote /tmp/x/y-z/other.json: ok'],
     ['those of macOS', "open '/private/var/folders/ab/T/x'", "open '/private/var/folders/cd/T/yy/z'"],
@@ -25,7 +29,8 @@ describe('the masked hash', () => {
     ['columns', 'size    12 kB', 'size 1,024 kB'],
     ['colours', '\u001B[31mfailed\u001B[0m: 3 tests', 'failed: 3 tests'],
     ['line ends', 'a\r\nb', 'a\nb'],
-    ['tabs', 'a\tb', 'a    b'],
+    ['tabs beside numbers', 'a\t5 b', 'a    5\tb'],
+    ['numbers in other scripts', '共3个文件', '共12个文件'],
   ])('%s are the same', (_what, one, other) => {
     expect(same(one, other)).toBe(true)
   })
@@ -41,6 +46,7 @@ describe('the masked hash', () => {
     ['another unit', 'size 12 kB', 'size 12 MB'],
     ['a path of another place', '/home/a/b', '/home/a/c'],
     ['the order of signs', 'f)(', 'f()'],
+    ['a word of another script', '共3个文件', '共3个目录'],
     ['nothing', '', 'x'],
   ])('%s is another text', (_what, one, other) => {
     expect(same(one, other)).toBe(false)
@@ -117,6 +123,31 @@ describe('the masked hash', () => {
         expect(maskedHash(text, link + 1)).not.toBe(hash)
       }),
     )
+  })
+
+  test('what was hashed before makes no difference', () => {
+    const text = fc.oneof(
+      fc.string({ unit: 'grapheme' }),
+      fc.array(fc.oneof(word, number)).map((all) => all.join(' ')),
+    )
+    fc.assert(
+      fc.property(text, text, (one, other) => {
+        const alone = [maskedHash(one), exactHash(one, 1)]
+        maskedHash(`${other}0123456789`.repeat(3))
+        expect([maskedHash(one), exactHash(one, 1)]).toEqual(alone)
+      }),
+    )
+  })
+
+  test('the exact hash tells all texts apart, also huge ones that differ in one character', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme' }), fc.string({ unit: 'grapheme' }), (one, other) => {
+        expect(exactHash(one, 0) === exactHash(other, 0)).toBe(wellFormed(one) === wellFormed(other))
+      }),
+    )
+    const huge = 'lorem ipsum '.repeat(25_000)
+    for (const at of [0, 32_767, 32_768, 100_000, huge.length - 1])
+      expect(exactHash(`${huge.slice(0, at)}#${huge.slice(at + 1)}`, 0)).not.toBe(exactHash(huge, 0))
   })
 
   test('what is behind the part of a huge text that is masked is compared exactly', () => {
