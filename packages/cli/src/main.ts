@@ -321,7 +321,6 @@ async function runCommand(
       const { doctor } = await import('./doctor/doctor.ts')
       return doctor(flags, program)
     }
-    case 'grade':
     case 'rewind':
     case 'sessions':
     case 'undo':
@@ -347,14 +346,6 @@ async function runCommand(
     case 'setup': {
       const { setup } = await import('./setup/setup.ts')
       return setup(flags, program)
-    }
-    case 'undo': {
-      const { undo } = await import('./undo/undo.ts')
-      return undo(flags, words, program)
-    }
-    case 'rewind': {
-      const { rewind } = await import('./undo/rewind.ts')
-      return rewind(flags, words, program)
     }
   }
 }
@@ -391,15 +382,11 @@ async function runOverSessions(
 
 /** Commands that change what is kept of sessions, or their files. */
 async function runOnSession(
-  command: 'grade' | 'rewind' | 'sessions' | 'undo',
+  command: 'rewind' | 'sessions' | 'undo',
   { flags, words }: Parsed,
   program: Program,
 ): Promise<number> {
   switch (command) {
-    case 'grade': {
-      const { grade } = await import('./grade/grade.ts')
-      return grade(flags, words, program)
-    }
     case 'rewind': {
       const { rewind } = await import('./undo/rewind.ts')
       return rewind(flags, words, program)
