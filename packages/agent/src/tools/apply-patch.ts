@@ -40,6 +40,7 @@ Copy unchanged and removed lines exactly from the file: they must be there once 
       return patch === undefined || 'input' in given ? given : { ...others, input: patch }
     },
     readOnly: false,
+    editsFiles: true,
     validate(input) {
       const text = patchTextOf(input)
       if (text === undefined) return { valid: false, message: noPatch }

@@ -34,6 +34,7 @@ export function createEditTool(workspace: Workspace): Tool<EditInput> {
       return oldText === newText ? invalid(sameStrings) : check
     },
     readOnly: false,
+    editsFiles: true,
     async precheck(input, context) {
       const path = workspace.pathOf(input.file_path)
       const planning = { workspace, context }

@@ -36,6 +36,7 @@ export function createNotebookEditTool(workspace: Workspace): Tool<NotebookEditI
       return { valid: false, message: cellIdNeeded(mode) }
     },
     readOnly: false,
+    editsFiles: true,
     async precheck(input, context) {
       const path = workspace.pathOf(input.notebook_path)
       const planning = { workspace, context }

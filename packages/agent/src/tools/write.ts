@@ -34,6 +34,7 @@ export function createWriteTool(workspace: Workspace): Tool<WriteInput> {
       return { valid: false, message: loneSurrogate('content') }
     },
     readOnly: false,
+    editsFiles: true,
     async precheck(input, context) {
       const path = workspace.pathOf(input.file_path)
       const planning = { workspace, context }

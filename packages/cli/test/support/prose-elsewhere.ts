@@ -45,7 +45,7 @@ export const exceptions: Readonly<Record<string, readonly string[]>> = {
       inCore('tools'),
     ),
     ...['standard-schema'].map(inCore('tools')),
-    ...['checkpoint', 'run-hooks', 'step-with-questions'].map(inCore('turn')),
+    ...['checkpoint', 'remind', 'run-hooks', 'step-with-questions'].map(inCore('turn')),
     ...['question'].map(inCore('turn/request')),
   ],
 }

@@ -55,8 +55,8 @@ export function noProgress(options: NoProgressOptions = {}): Guard {
         source: name,
       })
     },
-    reminds({ recentTurns, repeated }) {
-      const cycle = nearestCycle(recentTurns, repeats)
+    reminds({ recentTurns, repeated, checkpoint }) {
+      const cycle = checkpoint === 'after_tools' ? nearestCycle(recentTurns, repeats) : undefined
       // What fails in a circle is a circle.
       if (cycle !== undefined && isDueToRemind(cycle, repeats, remindAt)) return sameTurns
       return repeated === undefined ? noReminders : remindersOfFailures(repeated)

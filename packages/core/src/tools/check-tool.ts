@@ -51,6 +51,7 @@ const others: readonly (readonly [field: string, check: Given])[] = [
   ['onUnknownOutcome', optional(isEither('rerun', 'tell'))],
   ['asksModel', optional(isYesOrNo)],
   ['waits', optional(isYesOrNo)],
+  ['editsFiles', optional(isYesOrNo)],
   ['offeredTo', optional(isFunction)],
   ['canonicalInput', optional(isFunction)],
   ['needsApproval', optional(isYesOrFunction)],

@@ -60,6 +60,8 @@ export type ToolOptions<Schema extends InputSchema> = Described<Schema> & {
   readonly asksModel?: boolean
   /** Its calls wait, as `Tool.waits`. */
   readonly waits?: boolean
+  /** Its calls are to change files, as `Tool.editsFiles`. */
+  readonly editsFiles?: boolean
   /** Whether a model is shown it, as `Tool.offeredTo`. */
   readonly offeredTo?: (model: Model) => boolean
   /** Why a call cannot succeed as things are now, as `Tool.precheck`: asked before a person is. */
@@ -84,11 +86,12 @@ export type NoFields = { readonly type: 'object' }
  */
 export function tool<const Schema extends InputSchema = NoFields>(options: ToolOptions<Schema>): Tool<InputOf<Schema>> {
   checkToolOptions('tool', 'execute', options)
-  const { execute, asksModel, waits, offeredTo, precheck } = options
+  const { execute, asksModel, waits, editsFiles, offeredTo, precheck } = options
   return {
     ...described<Schema>(options),
     ...(asksModel !== undefined && { asksModel }),
     ...(waits !== undefined && { waits }),
+    ...(editsFiles !== undefined && { editsFiles }),
     ...(offeredTo !== undefined && { offeredTo }),
     ...(precheck !== undefined && { precheck }),
     execute,

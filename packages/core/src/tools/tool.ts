@@ -162,6 +162,9 @@ export interface Tool<Input = ToolInput> {
   readonly onUnknownOutcome?: 'rerun' | 'tell'
   /** A call of it that fails has changed nothing, such as an edit of text that is not there. Otherwise one that is not read-only may have changed something. */
   readonly failsUnchanged?: boolean
+  // Spec R-PROG-7.
+  /** Its calls are to change files, as those of an editor: where they fail turn after turn, a run that looks at repetition reminds the model. False unless said otherwise. */
+  readonly editsFiles?: boolean
   /** It may ask a model (`ToolContext.ask`): its calls do not start while the message that makes them still streams. False unless said otherwise. */
   readonly asksModel?: boolean
   /**

@@ -22,6 +22,7 @@ import { abortDraft, maxTurnsDraft, standingDraft, stopRequestedSignal } from '.
 import { goalAtAnswer, isGoalMet } from './goals.ts'
 import { hookFigures } from './limits-left.ts'
 import { draftOf, ends, goesOn, onward, type Draft, type Outcome, type Route } from './outcome.ts'
+import { notingSentBack } from './repetition.ts'
 import type { Run } from './run.ts'
 import { stepWithQuestions } from './step-with-questions.ts'
 import { waitForTasks } from './tasks.ts'
@@ -57,7 +58,7 @@ const behindAnswer: readonly Stage[] = [finishReason, followUps]
 export function afterAnswer(run: Run, message: AssistantMessage): Eventually<Outcome> {
   return after(
     firstOf(isAnswerKept(run) ? behindAnswer : atAnswer, (stage) => stage(run, message)),
-    (outcome) => outcome ?? ends(answeredDraft(run)),
+    (outcome) => (outcome === undefined ? ends(answeredDraft(run)) : notingSentBack(run, message, outcome)),
   )
 }
 

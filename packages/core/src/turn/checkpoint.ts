@@ -185,6 +185,12 @@ export function askGuards(run: Run, checkpoint: CancellationPoint, position: Rec
   return { raisedBy, reminders }
 }
 
+/** What the guards want the model to be reminded of, wherever else they are asked. */
+export function remindersAt(run: Run, checkpoint: CancellationPoint): readonly Reminder[] {
+  const view = viewOf(run, checkpoint)
+  return run.context.guards.flatMap(({ guard }) => remindersOf(guard, view))
+}
+
 /** What the guards of a checkpoint came to. */
 interface AskedGuards {
   /** Ids of those that raised a signal. */
@@ -205,7 +211,7 @@ function signalOfGuard(guard: Guard, view: GuardView): StopSignal | undefined {
   )
 }
 
-export function viewOf({ spent, transcript, context }: Run, checkpoint: CancellationPoint): GuardView {
+function viewOf({ spent, transcript, context }: Run, checkpoint: CancellationPoint): GuardView {
   // Continuations by stop hooks and by the token target count as turns in the figures, and not against a limit.
   const begun = turnsBegun(spent.laps) + (spent.laps.inRun.continuation_requested ?? 0)
   return {

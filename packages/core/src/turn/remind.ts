@@ -3,7 +3,12 @@ import { after } from '../eventually.ts'
 import { HaltingError } from '../errors.ts'
 import { disregard } from '../eventually.ts'
 import type { Guard, GuardView, Reminder } from '../guards/guard.ts'
-import { noProgressReminder } from '../guards/guard-texts.ts'
+import {
+  equalAnswersReminder,
+  equalErrorsReminder,
+  failingEditsReminder,
+  noProgressReminder,
+} from '../guards/guard-texts.ts'
 import type { RunProgress } from '../state.ts'
 import { isAgentTool } from '../tools/tool.ts'
 import type { Draft, Route } from './outcome.ts'
@@ -28,7 +33,12 @@ export function remindersOf(guard: Guard, view: GuardView): readonly Reminder[] 
   throw new HaltingError('callback', `The guard ${guard.name} gave something that is no list of reminders. ${must}`)
 }
 
-const known: { readonly [reminder in Reminder]: true } = { same_turns: true }
+const known: { readonly [reminder in Reminder]: true } = {
+  same_turns: true,
+  failing_edits: true,
+  equal_errors: true,
+  equal_answers: true,
+}
 
 /** `Object.hasOwn` of a record over the union gives the union. */
 function isReminder(value: unknown): value is Reminder {
@@ -77,15 +87,42 @@ function remindAndForget(run: Run): 'taken' {
   return 'taken'
 }
 
+/** Reminds with what is said anyway: of the first of these that the model was not reminded of. */
+export function remindOfFirst(run: Run, due: readonly Reminder[]): void {
+  const of = due.find((reminder) => !isReminded(run.spent, reminder))
+  if (of !== undefined) remind(run, of)
+}
+
+/** What only reminds is reminded of once in all, and not counted any more. */
 function remind(run: Run, of: Reminder): void {
-  run.appendUser(noProgressReminder(waitToolOf(run)), 'loop')
-  run.update({ reminded: [...(run.spent.reminded ?? []), of] })
+  run.appendUser(textOfReminder(run, of), 'loop')
+  const reminded = [...(run.spent.reminded ?? []), of]
+  run.update(of === 'same_turns' ? { reminded } : { reminded, repetition: undefined })
+}
+
+function textOfReminder(run: Run, of: Reminder): string {
+  switch (of) {
+    case 'same_turns':
+      return noProgressReminder(waitToolOf(run))
+    case 'failing_edits':
+      return failingEditsReminder(run.spent.repetition?.edits?.tool ?? 'The tool')
+    case 'equal_errors':
+      return equalErrorsReminder
+    case 'equal_answers':
+      return equalAnswersReminder
+  }
 }
 
 /** Before the laps said of what, the only reminder was of repetition. */
-function isReminded({ reminded, laps }: RunProgress, of: Reminder): boolean {
-  if (reminded === undefined) return of === 'same_turns' && (laps.inRun.no_progress_nudge ?? 0) > 0
-  return reminded.includes(of)
+function isReminded(spent: RunProgress, of: Reminder): boolean {
+  if (of !== 'same_turns') return isRemindedOfFailures(spent)
+  const { reminded, laps } = spent
+  return reminded === undefined ? (laps.inRun.no_progress_nudge ?? 0) > 0 : reminded.includes(of)
+}
+
+/** Whether the model was reminded of failures or answers that it repeats: once in a run. */
+export function isRemindedOfFailures({ reminded = [] }: RunProgress): boolean {
+  return reminded.some((each) => each !== 'same_turns')
 }
 
 function isTurnLeft({ spent, context }: Run): boolean {

@@ -6,6 +6,7 @@ import { resultBlock } from '../../tools/tool-result.ts'
 import type { Run } from '../run.ts'
 import { addHookMessages } from '../run-hooks.ts'
 import { noteToldByTools } from '../tasks.ts'
+import { looksAtRepetition, repetitionAfter } from '../repetition.ts'
 import type { ToolPhase } from './tool-phase.ts'
 
 /** One user message with every result, in call order. Calls that wait for a person have none yet. */
@@ -46,8 +47,9 @@ export function enterResults(run: Run, phase: ToolPhase): void {
   const { toolResults, recentTurns, toolCalls = 0 } = run.spent
   // Calls that wait for a person have no result yet, and count when they have.
   const made = Math.min(blocks.length, phase.allowedCalls)
-  const looksAtTurns = run.context.guards.some(({ guard }) => guard.looksAtTurns === true)
+  const looksAtTurns = looksAtRepetition(run)
   run.update({
+    ...(looksAtTurns && repetitionAfter(run, phase.calls, compared)),
     toolResults: toolResults + blocks.length,
     ...(made > 0 && { toolCalls: toolCalls + made }),
     recentTurns: looksAtTurns ? withNewest(recentTurns, turnHash(phase.calls, compared, phase.hasWaited)) : recentTurns,
