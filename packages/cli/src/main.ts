@@ -295,23 +295,20 @@ async function runCommand(
     case 'cluster':
     case 'serve':
       return runCluster(command, { flags, words }, program)
+    case 'grade':
     case 'replay':
     case 'report':
     case 'what-if':
     case 'why':
       return runOverSessions(command, { flags, words }, program)
+    case 'config':
+    case 'permissions':
+    case 'trust':
+      return runOnSettings(command, { flags, words }, program)
     case 'completion':
     case 'demo':
     case 'init':
       return runWithoutSession(command, { flags, words }, program)
-    case 'config': {
-      const { config } = await import('./config/config.ts')
-      return config(flags, program)
-    }
-    case 'trust': {
-      const { trust } = await import('./trust/trust.ts')
-      return trust(flags, words, program)
-    }
     case 'context': {
       const { context } = await import('./context/context.ts')
       return context(flags, words, program)
@@ -320,7 +317,6 @@ async function runCommand(
       const { doctor } = await import('./doctor/doctor.ts')
       return doctor(flags, program)
     }
-    case 'grade':
     case 'rewind':
     case 'sessions':
     case 'undo':
@@ -339,10 +335,6 @@ async function runCommand(
       const { listModels } = await import('./list-models/list-models.ts')
       return listModels(flags, words, program)
     }
-    case 'permissions': {
-      const { explainPermissions } = await import('./permissions/permissions.ts')
-      return explainPermissions(flags, words, program)
-    }
     case 'setup': {
       const { setup } = await import('./setup/setup.ts')
       return setup(flags, program)
@@ -350,13 +342,39 @@ async function runCommand(
   }
 }
 
-/** Commands over finished sessions. */
-async function runOverSessions(
-  command: 'replay' | 'report' | 'what-if' | 'why',
+/** Commands that show what settings come to. */
+async function runOnSettings(
+  command: 'config' | 'permissions' | 'trust',
   { flags, words }: Parsed,
   program: Program,
 ): Promise<number> {
   switch (command) {
+    case 'config': {
+      const { config } = await import('./config/config.ts')
+      return config(flags, program)
+    }
+    case 'permissions': {
+      const { explainPermissions } = await import('./permissions/permissions.ts')
+      return explainPermissions(flags, words, program)
+    }
+    case 'trust': {
+      const { trust } = await import('./trust/trust.ts')
+      return trust(flags, words, program)
+    }
+  }
+}
+
+/** Commands over finished sessions. */
+async function runOverSessions(
+  command: 'grade' | 'replay' | 'report' | 'what-if' | 'why',
+  { flags, words }: Parsed,
+  program: Program,
+): Promise<number> {
+  switch (command) {
+    case 'grade': {
+      const { grade } = await import('./grade/grade.ts')
+      return grade(flags, words, program)
+    }
     case 'replay': {
       const { replaySession } = await import('./replay/replay.ts')
       return replaySession(flags, words, program)
@@ -378,15 +396,11 @@ async function runOverSessions(
 
 /** Commands that change what is kept of sessions, or their files. */
 async function runOnSession(
-  command: 'grade' | 'rewind' | 'sessions' | 'undo',
+  command: 'rewind' | 'sessions' | 'undo',
   { flags, words }: Parsed,
   program: Program,
 ): Promise<number> {
   switch (command) {
-    case 'grade': {
-      const { grade } = await import('./grade/grade.ts')
-      return grade(flags, words, program)
-    }
     case 'rewind': {
       const { rewind } = await import('./undo/rewind.ts')
       return rewind(flags, words, program)
