@@ -301,18 +301,14 @@ async function runCommand(
     case 'what-if':
     case 'why':
       return runOverSessions(command, { flags, words }, program)
+    case 'config':
+    case 'permissions':
+    case 'trust':
+      return runOnSettings(command, { flags, words }, program)
     case 'completion':
     case 'demo':
     case 'init':
       return runWithoutSession(command, { flags, words }, program)
-    case 'config': {
-      const { config } = await import('./config/config.ts')
-      return config(flags, program)
-    }
-    case 'trust': {
-      const { trust } = await import('./trust/trust.ts')
-      return trust(flags, words, program)
-    }
     case 'context': {
       const { context } = await import('./context/context.ts')
       return context(flags, words, program)
@@ -339,13 +335,31 @@ async function runCommand(
       const { listModels } = await import('./list-models/list-models.ts')
       return listModels(flags, words, program)
     }
+    case 'setup': {
+      const { setup } = await import('./setup/setup.ts')
+      return setup(flags, program)
+    }
+  }
+}
+
+/** Commands that show what settings come to. */
+async function runOnSettings(
+  command: 'config' | 'permissions' | 'trust',
+  { flags, words }: Parsed,
+  program: Program,
+): Promise<number> {
+  switch (command) {
+    case 'config': {
+      const { config } = await import('./config/config.ts')
+      return config(flags, program)
+    }
     case 'permissions': {
       const { explainPermissions } = await import('./permissions/permissions.ts')
       return explainPermissions(flags, words, program)
     }
-    case 'setup': {
-      const { setup } = await import('./setup/setup.ts')
-      return setup(flags, program)
+    case 'trust': {
+      const { trust } = await import('./trust/trust.ts')
+      return trust(flags, words, program)
     }
   }
 }

@@ -155,6 +155,31 @@ test('replay and what-if', async () => {
   expect(isTold([...steps, ...fields, 'stops'], guide('why'))).toEqual([])
 })
 
+test('what-if with a share of solved runs that may be lost', async () => {
+  const fields = await told('what-if', id, '--suggest', '--may-lose', '50%')
+  const refused = (figure: string): readonly string[] =>
+    below(`calibration.groups[].limits.${figure}`, ['kind', 'why', 'solved', 'needed'])
+  expect(fields).toEqual([
+    'limits',
+    'answers',
+    'runs',
+    'calibration',
+    'calibration.mayLose',
+    'calibration.needed',
+    'calibration.groups',
+    ...['model', 'repository', 'runs'].map((name) => `calibration.groups[].${name}`),
+    ...below('calibration.groups[].solved', ['all', 'byPerson', 'byGoal', 'guessed']),
+    'calibration.groups[].ungraded',
+    'calibration.groups[].limits',
+    ...['usd', 'tokens', 'activeMs', 'turns'].flatMap(refused),
+    'calibration.groups[].together',
+    'skipped',
+    'notes',
+  ])
+  const more = ['limit', 'quantile', 'rank', 'lost', 'of', 'share', 'interval', 'toExpect', 'stops', 'saved', 'amount']
+  expect(isTold([...fields, ...more, 'path', 'name', 'value', 'before', 'notWritten'], guide('why'))).toEqual([])
+})
+
 test('report', async () => {
   const fields = await told('report')
   const spentIn = ['runs', 'turns', 'requests', 'tokens', 'unknownTokens', 'costUsd', 'unknownUsd', 'activeMs']
@@ -178,6 +203,7 @@ test('report', async () => {
     'budgets',
     'goals',
     'verification',
+    'calibration',
     'tried',
     'tools',
     'time',

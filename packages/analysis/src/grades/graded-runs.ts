@@ -9,7 +9,15 @@ export interface GradingSources {
   /** What a person said of a run: the grades that `readGrades` of `@halting/journal` gives. */
   readonly grades: {
     /** Undefined for a run without a grade. */
-    of(sessionId: string, runId: string): { readonly grade: 'good' | 'bad' } | undefined
+    of(
+      sessionId: string,
+      runId: string,
+    ):
+      | {
+          /** What a person said of it. */
+          readonly grade: 'good' | 'bad'
+        }
+      | undefined
   }
   /** The repository of a folder, by its main worktree; the folder itself where it is in none. */
   readonly repositoryOf: (folder: string) => string

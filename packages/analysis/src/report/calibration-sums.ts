@@ -4,7 +4,7 @@ import { gradedRun, type GradingSources, type RunToGrade } from '../grades/grade
 import type { PastTurn, Trajectory } from '../what-if/trajectory.ts'
 
 /** The share of solved runs that the limits of a report may lose. */
-export const reportMayLose = 0.02
+const reportMayLose = 0.02
 
 /** Calibrates limits on the runs of a report. */
 export class CalibrationSums {

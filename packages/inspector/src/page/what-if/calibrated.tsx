@@ -6,20 +6,17 @@ import {
   calibrationTexts,
   calibrationTitle,
   groupName,
-  guessWarning,
   hasLimit,
-  solvedText,
   visible,
 } from '@halting/analysis/words'
 import type { JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { Busy } from '../common/notes.tsx'
+import { Choice } from './choice.tsx'
 import { CommandLine } from './command-line.tsx'
 
 /** The shares of solved runs to choose from, in percent. */
 const shares = [1, 2, 5, 10] as const
-
-type Group = Calibration['groups'][number]
 
 interface CalibratedProps {
   readonly runs: readonly GradedTrajectory[]
@@ -46,41 +43,37 @@ export function Calibrated({ runs, onShow }: CalibratedProps): JSX.Element {
   return (
     <section class="calibrated" aria-label="Calibrated limits">
       <h2>{calibrationTitle({ mayLose })}</h2>
-      <p>
-        <label>
-          Solved runs that a limit may lose{' '}
-          <select
-            value={String(percent.value)}
-            onChange={({ currentTarget: { value } }) =>
-              (percent.value = shares.find((each) => String(each) === value) ?? percent.value)
-            }
-          >
-            {shares.map((each) => (
-              <option key={each} value={String(each)}>
-                {each} %
-              </option>
-            ))}
-          </select>
-        </label>
-      </p>
+      <Choice
+        label="Solved runs that a limit may lose"
+        value={`${percent.value}`}
+        options={shares.map((each) => [`${each}`, `${each} %`])}
+        onChoose={(value) => (percent.value = Number(value))}
+      />
       {calibration === null ? <Busy>Calibrating limits …</Busy> : <Groups calibration={calibration} />}
     </section>
   )
 }
 
-/** More groups than these are named in a sentence. */
-const mostGroups = 20
+/** Of more groups than these, the limits are in sentences alone. */
+const mostTables = 20
 
 function Groups({ calibration }: { readonly calibration: Calibration }): JSX.Element {
   const limited = calibration.groups.filter(hasLimit)
-  const others = calibrationTexts({ ...calibration, groups: calibration.groups.filter((group) => !hasLimit(group)) })
   return (
     <>
-      {limited.slice(0, mostGroups).map((group) => (
-        <GroupLimits key={groupName(group)} group={group} />
+      {limited.slice(0, mostTables).map((group) => (
+        <div key={groupName(group)} role="region" tabIndex={0} aria-label={visible(groupName(group))}>
+          <h3>{visible(groupName(group))}</h3>
+          <table class="numbers">
+            <Row cells={['', 'at most', 'lost', 'to expect', 'saves']} />
+            {calibratedRows(group).map(({ label, limit, lost, toExpect, saves }) => (
+              <Row key={label} cells={[label, limit || 'none', lost, toExpect, saves]} />
+            ))}
+          </table>
+        </div>
       ))}
       <ul>
-        {others.map((text) => (
+        {calibrationTexts(calibration).map((text) => (
           <li key={text}>{visible(text)}</li>
         ))}
       </ul>
@@ -89,35 +82,13 @@ function Groups({ calibration }: { readonly calibration: Calibration }): JSX.Ele
   )
 }
 
-function GroupLimits({ group }: { readonly group: Group }): JSX.Element {
-  const warning = guessWarning(group)
+function Row({ cells: [name, ...others] }: { readonly cells: readonly string[] }): JSX.Element {
   return (
-    <div role="region" tabIndex={0} aria-label={visible(groupName(group))}>
-      <h3>{visible(groupName(group))}</h3>
-      <p class="soft">{solvedText(group)}.</p>
-      {warning === '' ? null : <p class="soft">{warning}</p>}
-      <table class="numbers">
-        <thead>
-          <tr>
-            <th scope="col">Limit</th>
-            <th scope="col">At most</th>
-            <th scope="col">Lost</th>
-            <th scope="col">To expect</th>
-            <th scope="col">Saves</th>
-          </tr>
-        </thead>
-        <tbody>
-          {calibratedRows(group).map(({ label, limit, lost, toExpect, saves }) => (
-            <tr key={label}>
-              <th scope="row">{label}</th>
-              <td>{limit === '' ? 'none' : limit}</td>
-              <td>{lost}</td>
-              <td>{toExpect}</td>
-              <td>{saves}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <tr>
+      <th scope={name === '' ? 'col' : 'row'}>{name}</th>
+      {others.map((cell) => (
+        <td key={cell}>{cell}</td>
+      ))}
+    </tr>
   )
 }

@@ -8,6 +8,7 @@ import { addressOf } from '../data/route.ts'
 import { listing, rows } from '../data/store.ts'
 import { PlotFigure } from '../plots/plot-figure.tsx'
 import { Calibrated } from './calibrated.tsx'
+import { Choice } from './choice.tsx'
 import {
   savingsPlot,
   stoppedBy,
@@ -116,7 +117,12 @@ function Tried({ runs, graded, read }: TriedProps): JSX.Element {
     <>
       <Calibrated runs={graded} onShow={(shown) => (calibration.value = shown)} />
       <Suggested suggested={suggested} runs={runs.length} />
-      <LimitChoice limit={limit} onChoose={(chosenName) => (name.value = chosenName)} />
+      <Choice
+        label="Limit"
+        value={limit}
+        options={limitNames.map((each) => [each, limitWords[each].label])}
+        onChoose={(value) => (name.value = limitNames.find((each) => each === value) ?? limit)}
+      />
       <PlotFigure
         key={limit}
         plot={plot}
@@ -140,31 +146,6 @@ function Tried({ runs, graded, read }: TriedProps): JSX.Element {
         <Stopped {...stopped} />
       )}
     </>
-  )
-}
-
-interface LimitChoiceProps {
-  readonly limit: LimitName
-  readonly onChoose: (name: LimitName) => void
-}
-
-function LimitChoice({ limit, onChoose }: LimitChoiceProps): JSX.Element {
-  return (
-    <p>
-      <label>
-        Limit{' '}
-        <select
-          value={limit}
-          onChange={({ currentTarget: { value } }) => onChoose(limitNames.find((each) => each === value) ?? limit)}
-        >
-          {limitNames.map((each) => (
-            <option key={each} value={each}>
-              {limitWords[each].label}
-            </option>
-          ))}
-        </select>
-      </label>
-    </p>
   )
 }
 

@@ -1,0 +1,26 @@
+import type { JSX } from 'preact'
+
+interface ChoiceProps {
+  readonly label: string
+  readonly value: string
+  readonly options: readonly (readonly [value: string, text: string])[]
+  readonly onChoose: (value: string) => void
+}
+
+/** One of several, by a list that opens. */
+export function Choice({ label, value, options, onChoose }: ChoiceProps): JSX.Element {
+  return (
+    <p>
+      <label>
+        {label}{' '}
+        <select value={value} onChange={({ currentTarget }) => onChoose(currentTarget.value)}>
+          {options.map(([each, text]) => (
+            <option key={each} value={each}>
+              {text}
+            </option>
+          ))}
+        </select>
+      </label>
+    </p>
+  )
+}
