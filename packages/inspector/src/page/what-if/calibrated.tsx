@@ -49,7 +49,7 @@ export function Calibrated({ runs, onShow }: CalibratedProps): JSX.Element {
         options={shares.map((each) => [`${each}`, `${each} %`])}
         onChoose={(value) => (percent.value = Number(value))}
       />
-      {calibration === null ? <Busy>Calibrating limits …</Busy> : <Groups calibration={calibration} />}
+      {calibration === null ? <Busy>Calibrating …</Busy> : <Groups calibration={calibration} />}
     </section>
   )
 }
@@ -62,7 +62,7 @@ function Groups({ calibration }: { readonly calibration: Calibration }): JSX.Ele
   return (
     <>
       {limited.slice(0, mostTables).map((group) => (
-        <div key={groupName(group)} role="region" tabIndex={0} aria-label={visible(groupName(group))}>
+        <div key={groupName(group)}>
           <h3>{visible(groupName(group))}</h3>
           <table class="numbers">
             <Row cells={['', 'at most', 'lost', 'to expect', 'saves']} />
@@ -85,7 +85,7 @@ function Groups({ calibration }: { readonly calibration: Calibration }): JSX.Ele
 function Row({ cells: [name, ...others] }: { readonly cells: readonly string[] }): JSX.Element {
   return (
     <tr>
-      <th scope={name === '' ? 'col' : 'row'}>{name}</th>
+      <th>{name}</th>
       {others.map((cell) => (
         <td key={cell}>{cell}</td>
       ))}
