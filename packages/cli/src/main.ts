@@ -295,7 +295,6 @@ async function runCommand(
     case 'cluster':
     case 'serve':
       return runCluster(command, { flags, words }, program)
-    case 'grade':
     case 'replay':
     case 'report':
     case 'what-if':
@@ -348,28 +347,16 @@ async function runCommand(
       const { setup } = await import('./setup/setup.ts')
       return setup(flags, program)
     }
-    case 'undo': {
-      const { undo } = await import('./undo/undo.ts')
-      return undo(flags, words, program)
-    }
-    case 'rewind': {
-      const { rewind } = await import('./undo/rewind.ts')
-      return rewind(flags, words, program)
-    }
   }
 }
 
 /** Commands over finished sessions. */
 async function runOverSessions(
-  command: 'grade' | 'replay' | 'report' | 'what-if' | 'why',
+  command: 'replay' | 'report' | 'what-if' | 'why',
   { flags, words }: Parsed,
   program: Program,
 ): Promise<number> {
   switch (command) {
-    case 'grade': {
-      const { grade } = await import('./grade/grade.ts')
-      return grade(flags, words, program)
-    }
     case 'replay': {
       const { replaySession } = await import('./replay/replay.ts')
       return replaySession(flags, words, program)
