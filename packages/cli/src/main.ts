@@ -320,7 +320,6 @@ async function runCommand(
       const { doctor } = await import('./doctor/doctor.ts')
       return doctor(flags, program)
     }
-    case 'grade':
     case 'rewind':
     case 'sessions':
     case 'undo':
@@ -378,15 +377,11 @@ async function runOverSessions(
 
 /** Commands that change what is kept of sessions, or their files. */
 async function runOnSession(
-  command: 'grade' | 'rewind' | 'sessions' | 'undo',
+  command: 'rewind' | 'sessions' | 'undo',
   { flags, words }: Parsed,
   program: Program,
 ): Promise<number> {
   switch (command) {
-    case 'grade': {
-      const { grade } = await import('./grade/grade.ts')
-      return grade(flags, words, program)
-    }
     case 'rewind': {
       const { rewind } = await import('./undo/rewind.ts')
       return rewind(flags, words, program)

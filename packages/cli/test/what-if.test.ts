@@ -59,7 +59,7 @@ test('of a folder of sessions it reads those, and not what lies beside them for 
 
 test('going in circles is told with the turn after which the model would have heard of it', async () => {
   const { stdout } = await run(['what-if', circling, '--no-progress'])
-  expect(stdout).toContain('Would have stopped after 11 turns: no_progress (5 of 5); the model is warned after')
+  expect(stdout).toContain('Would have stopped after 6 turns: no_progress (5 of 5); the model is warned after')
 })
 
 test('a folder stands for all sessions in it; what cannot be read is counted', async () => {
@@ -89,7 +89,7 @@ test('--suggest finds the limits that save most and lose nothing, over all sessi
       '  --max-tool-calls 2',
       '    stops 1 run earlier, saves 22 turns, 24,200 tokens, $24.20, TIME',
       '  --no-progress',
-      '    stops 1 run earlier, saves 14 turns, 15,400 tokens, $15.40, TIME',
+      '    stops 1 run earlier, saves 19 turns, 20,900 tokens, $20.90, TIME',
     ].join('\n'),
   )
 })

@@ -170,9 +170,13 @@ function writtenByScript(args: Words, input: string): readonly CommandChange[] {
   return [{ path: named?.[1] ?? variable?.[1] ?? unknownFile, lines: 1 }]
 }
 
-/** Lines of changes that a check looks at. What the run has written itself and deletes again is none: `written` are files that it had changed. */
+/** Files in the folder itself that were made to try something out, by their names. */
+const forTrying =
+  /^(?:repro\w*|debug|scratch|tmp|temp|try|inspect|verify|check|apply|fix|update|modify|edit|test)(?:[-_][\w-]*)?(?:\.\w+)?$/i
+
+/** Lines of changes that a check looks at. What the run has written itself, or to try something out, and deletes again is none: `written` are files that it had changed. */
 export function countedLines(changes: readonly CommandChange[], written: readonly string[] = []): number {
   const counts = ({ path, isDeleted }: CommandChange): boolean =>
-    isChecked(path) && !(isDeleted === true && written.some((file) => mayBeSame(file, path)))
+    isChecked(path) && !(isDeleted === true && (forTrying.test(path) || written.some((file) => mayBeSame(file, path))))
   return changes.reduce((sum, change) => sum + (counts(change) ? change.lines : 0), 0)
 }

@@ -117,6 +117,8 @@ test('counts no file that the run had written and deletes again', () => {
   expect(commandWork('rm src/a.py', { exitCode: 0, output: '', changedFiles: ['repro.py'] })).toEqual({
     changedLines: 1,
   })
+  expect(commandWork('rm reproduce_issue.py test_fix.py', { exitCode: 0, output: '' })).toBeUndefined()
+  expect(commandWork('rm tests/test_a.py main.py', { exitCode: 0, output: '' })).toEqual({ changedLines: 2 })
   const seen = [{ path: 'repro.py', lines: 40, isDeleted: true as const }]
   expect(commandWork('git clean -f', { exitCode: 0, output: '', changedFiles: ['repro.py'], seen })).toBeUndefined()
 })

@@ -158,8 +158,8 @@ function isDuration(from: number): boolean {
 }
 
 const unitsOfTime: ReadonlySet<number> = new Set(
-  'ns us ms s sec secs second seconds m min mins minute minutes h hr hrs hour hours d day days'
-    .split(' ')
+  'ns,us,ms,s,sec,secs,second,seconds,m,min,mins,minute,minutes,h,hr,hrs,hour,hours,d,day,days'
+    .split(',')
     .map((unit) => Array.from(unit).reduce((code, character) => code * 32 + (character.charCodeAt(0) & 31), 0)),
 )
 

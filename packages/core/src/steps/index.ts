@@ -74,4 +74,4 @@ export {
   turnHash,
   type Cycle as RepeatedCycle,
 } from '../guards/recent-turns.ts'
-export { answerStands } from '../verification/kept-answer.ts'
+export { answerStands, endOfAnswer } from '../verification/kept-answer.ts'

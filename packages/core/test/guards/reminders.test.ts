@@ -1,11 +1,22 @@
 // Holds rules of docs/spec.md: R-PROG-4 to R-PROG-4c, R-PROG-6: what a run is reminded of that makes no progress, and how much of it is remembered.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { all, any, noProgress, resume, StopSignal, type Guard, type Reminder } from '../../src/index.ts'
+import {
+  all,
+  any,
+  noProgress,
+  resume,
+  StopSignal,
+  type AgentTool,
+  type Guard,
+  type ModelRequest,
+  type Reminder,
+  type StepRecord,
+} from '../../src/index.ts'
 import { noProgressNudge } from '../../src/guards/guard-texts.ts'
 import { nearestCycle, withNewest } from '../../src/guards/recent-turns.ts'
-import { scriptedModel } from '../../src/testing/index.ts'
-import { calls, reader, run, said } from '../support/harness.ts'
+import { scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
+import { calls, json, reader, run, said } from '../support/harness.ts'
 
 const tools = [reader('Look')]
 const circling = () => calls('Look')
@@ -114,6 +125,42 @@ test('a run of an earlier version that was reminded is not reminded again', asyn
     1,
     8,
   ])
+})
+
+test('a subagent that was reminded is reminded of the same by a resume, wherever its process died, and by no guard that is new', async () => {
+  const agent: AgentTool = {
+    name: 'Agent',
+    description: 'a subagent',
+    inputSchema: { type: 'object' },
+    readOnly: true,
+    spawn: () => ({ prompt: 'sub' }),
+  }
+  const script = ({ messages }: ModelRequest): ScriptedReply => {
+    if (messages[0]?.content === 'go') return messages.length === 1 ? calls('Agent') : 'done'
+    return messages.filter(({ role }) => role === 'assistant').length < 4 ? calls('Look') : 'found'
+  }
+  const options = (isGuarded: boolean) => {
+    const model = scriptedModel(script)
+    return { model, tools: [agent, ...tools], ...(isGuarded && { stopWhen: noProgress() }) }
+  }
+  const reminders = ({ requests }: { readonly requests: readonly ModelRequest[] }) =>
+    JSON.stringify(requests.at(-2)?.messages).split(JSON.stringify(noProgressNudge)).length - 1
+  const whole = options(true)
+  const { steps } = await run(script, whole)
+  expect(reminders(whole.model)).toBe(1)
+  for (let length = 1; length < steps.records.length; length++) {
+    const records = json(steps.records.slice(0, length)) as never as readonly StepRecord[]
+    const again = options(true)
+    const { terminal } = await resume(records, again).loop.ended
+    expect(terminal.reason).toBe('completed')
+    // The last request of the agent is made again where it was not on record.
+    if (again.model.requests.length >= 2) expect(reminders(again.model)).toBe(1)
+  }
+  const unguarded = await run(script, options(false))
+  const last = unguarded.steps.records.findLastIndex((record) => 'key' in record && record.key.includes('/model:5.1'))
+  const guarded = options(true)
+  await resume(json(unguarded.steps.records.slice(0, last)) as never as readonly StepRecord[], guarded).loop.ended
+  expect(reminders(guarded.model)).toBe(0)
 })
 
 describe('the turns that are remembered', () => {

@@ -1,6 +1,6 @@
 import type { TranscriptEntry } from '@halting/core'
 import { isOfPerson, textOf } from '@halting/core/adapters'
-import { foldSession, type StepRecord } from '@halting/core/steps'
+import { endOfAnswer, foldSession, type StepRecord } from '@halting/core/steps'
 import { saidText } from '../view/said-text.ts'
 import { displayTranscript, readDisplayTranscript } from '@halting/analysis/transcript'
 
@@ -29,9 +29,9 @@ export function promptsIn(entries: readonly TranscriptEntry[]): readonly KeptPro
   })
 }
 
-/** The last that the model said. */
+/** The last answer of the model. What it replied when it was only asked to verify that is none. */
 export function lastAnswerIn(entries: readonly TranscriptEntry[]): string | undefined {
-  for (const entry of entries.toReversed()) {
+  for (const entry of entries.slice(0, endOfAnswer(entries)).toReversed()) {
     if (entry.kind !== 'assistant' || entry.error !== undefined) continue
     const text = textOf(entry.message.content).trim()
     if (text !== '') return text

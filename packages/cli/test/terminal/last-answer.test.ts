@@ -1,0 +1,21 @@
+// Holds rules of docs/spec.md: R-VERI-4, of what `/copy` copies.
+import { expect, test } from 'vitest'
+import type { ScriptedReply } from '@halting/core/testing'
+import { calls, run, tool } from '../../../core/test/support/harness.ts'
+import { lastAnswerIn } from '../../src/terminal/app/kept-entries.ts'
+
+const edit = tool('Edit', () => ({ content: 'done', fileWork: { changedLines: 9 } }))
+const verification = { mode: 'ask', checks: () => ['npm test'] } as const
+
+test('the last answer is the one before the question to verify it, unless the model called a tool', async () => {
+  const answerOf = async (...behind: readonly ScriptedReply[]) => {
+    const { state, transitions } = await run([calls('Edit'), 'Fixed.', ...behind], {
+      tools: [edit],
+      verification,
+    })
+    expect(transitions).toContain('unverified_change')
+    return lastAnswerIn([...state.transcript])
+  }
+  expect(await answerOf('No check is needed.')).toBe('Fixed.')
+  expect(await answerOf(calls('Edit'), 'Fixed it better.')).toBe('Fixed it better.')
+})
