@@ -276,7 +276,7 @@ export const promisesOfLooking = [
   [
     'what if: one turn more than the limit',
     ['@analysis/what-if/what-if'],
-    ['@analysis/what-if/stops.ts', 'if (begun >= max ||', 'if (begun > max ||'],
+    ['@analysis/what-if/stops.ts', 'if (begun >= max || (verifies', 'if (begun > max || (verifies'],
   ],
   [
     'what if: a recovery is a turn',

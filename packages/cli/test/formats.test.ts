@@ -44,6 +44,7 @@ const result = {
     source: 'loop',
     forced: false,
   },
+  verified: 'nothing changed',
   ...ids,
   result: 'Hello.',
 }

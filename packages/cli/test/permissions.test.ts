@@ -52,7 +52,7 @@ test('denials end with one command to paste that continues the session with what
   const same = script([{ content: [write('denied.txt'), call('Bash', { command })] }, { content: 'Done.' }])
   expect(await run(again.map((word) => (word === replies ? same : word)))).toMatchObject({
     stdout: 'Done.\n',
-    stderr: '',
+    stderr: '! Not checked: 1 file changed +1 −0, and no check has passed since.\n',
   })
   expect(existsSync(join(here(), "it's"))).toBe(true)
   rmSync(join(here(), 'denied.txt'))

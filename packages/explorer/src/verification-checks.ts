@@ -57,7 +57,7 @@ function checkAnswer(
     (entry) =>
       (entry.kind === 'assistant' && entry.message.content.some(({ type }) => type === 'tool_use')) ||
       (entry.kind === 'user' && (entry.origin === 'hook' || entry.origin === 'tool_results' || isOfPerson(entry))) ||
-      (entry.kind === 'user' && entry.origin === 'loop' && entry.keepsAnswer !== true),
+      (entry.kind === 'user' && entry.origin === 'loop' && entry.keepsAnswer !== true && !asksForLastAnswer(entry)),
   )
   if (isReplaced) return
   const { reason, signal } = terminal
@@ -67,6 +67,11 @@ function checkAnswer(
   const said = lastAnswer({ transcript: state.transcript, startLength: state.startLength })
   const answer = lastAnswer({ transcript: Transcript.of(entries.slice(0, question)), startLength: state.startLength })
   if (said !== answer) fail(`${where}: its answer is ${said}, and was ${answer} before it was asked to verify it`)
+}
+
+/** Nobody asks for a last answer where the answer stands: then the run has ended as if it did not. */
+function asksForLastAnswer({ message: { content } }: Extract<TranscriptEntry, { kind: 'user' }>): boolean {
+  return typeof content === 'string' && content.startsWith('This run is ending')
 }
 
 function isQuestion(entry: TranscriptEntry): boolean {
