@@ -295,6 +295,7 @@ async function runCommand(
     case 'cluster':
     case 'serve':
       return runCluster(command, { flags, words }, program)
+    case 'grade':
     case 'replay':
     case 'report':
     case 'what-if':
@@ -351,11 +352,15 @@ async function runCommand(
 
 /** Commands over finished sessions. */
 async function runOverSessions(
-  command: 'replay' | 'report' | 'what-if' | 'why',
+  command: 'grade' | 'replay' | 'report' | 'what-if' | 'why',
   { flags, words }: Parsed,
   program: Program,
 ): Promise<number> {
   switch (command) {
+    case 'grade': {
+      const { grade } = await import('./grade/grade.ts')
+      return grade(flags, words, program)
+    }
     case 'replay': {
       const { replaySession } = await import('./replay/replay.ts')
       return replaySession(flags, words, program)
