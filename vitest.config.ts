@@ -91,6 +91,7 @@ const onlyDeep = [
   'packages/cli/test/host/sdk-servers.test.ts',
   'packages/cli/test/host/sdk-wishes.test.ts',
   'packages/cli/test/inert.test.ts',
+  'packages/cli/test/inspect/calibrated-page.test.ts',
   'packages/cli/test/inspect/command-line.test.ts',
   'packages/cli/test/inspect/program.test.ts',
   'packages/cli/test/inspect/real-files.test.ts',

@@ -23,6 +23,7 @@ import { promisesOfLooking } from './mutations/promises-looking.mjs'
 import { promisesOfRequests } from './mutations/promises-requests.mjs'
 import { promisesOfResumes } from './mutations/promises-resume.mjs'
 import { promisesOfTurns } from './mutations/promises-turns.mjs'
+import { promisesOfVerification } from './mutations/promises-verification.mjs'
 import { promisesOfWaits } from './mutations/promises-waits.mjs'
 
 const summary = new URL('../.tmp/mutations.json', import.meta.url)
@@ -34,6 +35,7 @@ const promises = [
   ...promisesOfCalls,
   ...promisesOfGoals,
   ...promisesOfJudges,
+  ...promisesOfVerification,
   ...promisesOfLimits,
   ...promisesOfLiveRuns,
   ...promisesOfResumes,

@@ -40,7 +40,7 @@ const kilobytes = {
   telemetry: [30, 110],
   policy: [265, 930],
   agent: [510, 1_720],
-  analysis: [165, 580],
+  analysis: [185, 650],
   restate: [90, 320],
   inspector: [130, 345],
 }
@@ -69,6 +69,6 @@ export const packedFiles = {
       /^examples\/fix-the-bug\/[\w./-]+\.(?:json|md|mjs)$/,
     ],
     entry: 'dist/main.js',
-    mostBytes: { packed: 2_010 * kilobyte, unpacked: 7_900 * kilobyte },
+    mostBytes: { packed: 2_090 * kilobyte, unpacked: 8_150 * kilobyte },
   },
 }

@@ -4,6 +4,20 @@
 // [name, the fewest scenarios that see it, [file, what stands there, what stands there instead]...]
 export const explored = [
   [
+    'verification: an answer that stands falls at a limit',
+    ['a change that nobody checked, on a small budget'],
+    ['decide.ts', 'const answered = answerBeforeVerifying(run, draft)', 'const answered = draft'],
+  ],
+  [
+    'verification: asked while a plan is made',
+    ['a change that nobody checked, plans and goals that are set'],
+    [
+      'turn/verify.ts',
+      'if (permissions.isPlanning?.(settings.permissionMode ?? undefined) === true) return false\n',
+      '',
+    ],
+  ],
+  [
     'allowance: every route',
     ['for ever: an answer that does not fit'],
     ['decide.ts', '  if (!isPaid) return undefined\n', ''],

@@ -107,6 +107,30 @@ test('sessions in a store are graded, and lose their grades when they are delete
   expect(readFileSync(gradesPath(), 'utf8')).toBe('')
 })
 
+test('exports and reports show grades, and how many solved runs are missing', async () => {
+  await keep(first, [says('done')])
+  await keep(first, [says('more')])
+  await run(['grade', first, 'bad'])
+  const [markdown, html, report, json] = await Promise.all([
+    run(['sessions', 'export', first, '--format', 'markdown']),
+    run(['sessions', 'export', first]),
+    run(['report']),
+    run(['report', '--json']),
+  ])
+  expect(markdown.stdout.match(/Graded by a person: ` bad `/g)).toHaveLength(1)
+  expect(html.stdout.match(/<li>Graded by a person: bad\.<\/li>/g)).toHaveLength(2)
+  expect(report.stdout).toContain('Limits that would have lost at most 2 % of the solved runs\n')
+  expect(report.stdout.replaceAll(/\s+/g, ' ')).toContain(
+    'too few solved runs: 1 of 50 needed. 1 of 2 runs solved: 1 guess.',
+  )
+  const { calibration } = JSON.parse(json.stdout) as { readonly calibration: object }
+  expect(calibration).toMatchObject({
+    mayLose: 0.02,
+    needed: 50,
+    groups: [{ runs: 2, solved: { all: 1, guessed: 1 } }],
+  })
+})
+
 test('of twenty processes that grade at once none loses a grade', async () => {
   const ids = Array.from({ length: 20 }, (_, index) => idOf(index + 1))
   for (const id of ids) await keep(id, [says('done')])
@@ -145,6 +169,13 @@ test('a foreign file in the place of the grades, or a link, is an error that say
     const { status, stderr } = await run(args)
     expect({ args, status }).toEqual({ args, status: 2 })
     expect(stderr).toContain('grades.jsonl, line 1: not a grade of a run. Fix or remove the line.')
+  }
+  // What only shows grades goes on without them.
+  for (const args of [['report'], ['sessions', 'export', first, '--format', 'markdown']]) {
+    const { status, stdout, stderr } = await run(args)
+    expect({ args, status, stderr }).toMatchObject({ args, status: 0 })
+    expect(stdout).not.toBe('')
+    expect(stderr).toContain('grades.jsonl, line 1: not a grade of a run.')
   }
   rmSync(gradesPath())
   symlinkSync(join(here(), 'elsewhere'), gradesPath())

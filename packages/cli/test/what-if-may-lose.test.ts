@@ -119,9 +119,7 @@ describe('what is shown', () => {
     expect(stdout).toContain('Limits that each lose at most 10 % of solved runs. In parentheses: intervals at 95 %.')
     expect(stdout).toContain('56 of 60 runs solved: 56 guesses.')
     expect(stdout).toMatch(/limit +loses +of those to come +saves\n/)
-    expect(stdout).toMatch(
-      /--max-turns 6 +1 of 56, 1\.8 % +8\.8 % \(3 to 17 %\) +27 % \([\d.]+ to \d+ %\): 76 turns, 4 runs/,
-    )
+    expect(stdout).toMatch(/--max-turns 6 +1 of 56, 1\.8 % +8\.8 % \(3–17 %\) +27 % \([\d.]+–\d+ %\): 76 turns, 4 runs/)
     expect(stdout.replaceAll(/\s+/g, ' ')).toContain('All of them together lose 1 of 56')
     expect(stdout.replaceAll(/\s+/g, ' ')).toContain('! All of these grades are guesses: the run completed')
     expect(stdout).toContain('Nothing was written. Add --save')
@@ -131,7 +129,7 @@ describe('what is shown', () => {
     const text = calibrationText({ ...(await told('10%')), skipped: [] }, 50, styleFor(false, {}))
     expect(Math.max(...text.split('\n').map(({ length }) => length))).toBeLessThanOrEqual(50)
     expect(text).toContain(
-      '  --max-turns 6\n    loses 1 of 56, 1.8 % of solved runs, 8.8 % (3\n    to 17 %) of those to come\n',
+      '  --max-turns 6\n    loses 1 of 56, 1.8 % of solved runs, 8.8 %\n    (3–17 %) of those to come\n',
     )
   })
 

@@ -1,5 +1,6 @@
 import { fieldsOf, isEither, isFunction, isObject, isPositive, type Given } from './given.ts'
 import { headOf } from './text.ts'
+import { type FileWork, fileWorkOf } from './verification/file-work.ts'
 
 /** What a tool has started that goes on beside the run, such as a command in the background. */
 export type TaskStarted = {
@@ -23,6 +24,8 @@ export type TaskEnded = {
   readonly summary: string
   /** What a subagent came to, for the model. */
   readonly result?: string
+  /** What it did to files, of a task whose end the loop tells: such as a check that it was. A tool that tells of the end says it with its result. */
+  readonly fileWork?: FileWork
 }
 
 /** What was made of what still ran when the run ended. */
@@ -98,7 +101,7 @@ export function taskNewsOf(given: unknown): readonly TaskNews[] {
   if (!Array.isArray(given)) return []
   return given.flatMap((each: unknown): readonly TaskNews[] => {
     const { type, id, description, trace } = fieldsOf(each) ?? {}
-    if (type !== 'started') return endsOf([each])
+    if (type !== 'started') return endsOf([each]).map(({ fileWork: _, ...end }) => end)
     if (!isId(id)) return []
     return [{ type, id, description: textOf(description), ...(isId(trace) && { trace }) }]
   })
@@ -107,10 +110,12 @@ export function taskNewsOf(given: unknown): readonly TaskNews[] {
 /** The ends among them. */
 export function endsOf(given: readonly unknown[]): readonly TaskEnded[] {
   return given.flatMap((each): readonly TaskEnded[] => {
-    const { type, id, status, summary } = fieldsOf(each) ?? {}
+    const { type, id, status, summary, fileWork } = fieldsOf(each) ?? {}
     if (type !== 'ended' || !isId(id) || !statuses.has(status)) return []
+    const work = fileWorkOf(fileWork)
     // It is one of the set.
-    return [{ type, id, status: status as TaskEnded['status'], summary: textOf(summary) }]
+    const end: TaskEnded = { type, id, status: status as TaskEnded['status'], summary: textOf(summary) }
+    return [work === undefined ? end : { ...end, fileWork: work }]
   })
 }
 

@@ -17,6 +17,7 @@ import {
 } from './assert-same-events.ts'
 import { checkGoals } from './goal-checks.ts'
 import { checkCalls, checkCertificate, checkReminders, checkStanding } from './limit-checks.ts'
+import { checkVerification } from './verification-checks.ts'
 import type { Walked } from './walked.ts'
 import type { Scenario, World } from './world.ts'
 
@@ -171,6 +172,7 @@ export async function checkReplay(walked: Walked, world: World, where = 'the run
   // An abort that was lost with its process may have come before what agents had on record.
   checkGoals(events, walked, resumed && eventsOfAgents(events).size > 0, where)
   checkCalls(events, walked, world, where)
+  if (options.verification !== undefined) checkVerification(events, walked, where)
   if (options.limitReminders === true) checkReminders(events, where)
   // A resume tells what came since the last lap; a replay tells all.
   assertToldLast(events, told, `${where}: the events of its replay`)

@@ -4,7 +4,7 @@ import { goalPrograms } from './other-programs.ts'
 import type { Scenario } from './world.ts'
 
 /** Rules with a mode in which only a plan is made: there nothing is checked. */
-const planning: Permissions = {
+export const planning: Permissions = {
   modes: ['plan'],
   denies: () => undefined,
   decide: () => ({ behavior: 'allow' }),

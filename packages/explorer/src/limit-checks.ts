@@ -32,10 +32,11 @@ export function checkCertificate({ state, terminal, resumed }: Walked, world: Wo
   if (world.isOtherProgram || spent.settings !== undefined) return
   const { laps, turns, toolCalls, tokens, usd } = world.certificate
   const { inRun } = spent.laps
+  const sentBack = (inRun.goal_unmet ?? 0) + (inRun.unverified_change ?? 0)
   const isBilled = !world.mayOverdraw && !resumed
   const figures: readonly (readonly [what: string, value: number, bound: Bound])[] = [
     ['laps', 1 + Object.values(inRun).reduce((sum, each) => sum + each, 0), laps],
-    ['turns', 1 + (inRun.next_turn ?? 0) + (inRun.user_input ?? 0) + (inRun.goal_unmet ?? 0), turns],
+    ['turns', 1 + (inRun.next_turn ?? 0) + (inRun.user_input ?? 0) + sentBack, turns],
     ['calls of tools', spent.toolCalls ?? 0, toolCalls],
     ...(isBilled
       ? [['tokens', spent.totalTokens, tokens] as const, ['dollars', terminal.committedUsd, usd] as const]

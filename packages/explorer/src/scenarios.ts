@@ -20,6 +20,7 @@ import { allReplies, type ReplyKind } from './replies.ts'
 import { pauseScenarios } from './pause-scenarios.ts'
 import { settingsScenarios } from './settings-scenarios.ts'
 import { strangeScenarios } from './hostile-scenarios.ts'
+import { verificationScenarios } from './verification-scenarios.ts'
 import { waitingScenarios } from './waiting-scenarios.ts'
 import type { Scenario } from './world.ts'
 
@@ -440,4 +441,5 @@ export const scenarios: readonly Scenario[] = [
   ...limitScenarios,
   ...waitingScenarios,
   ...pauseScenarios,
+  ...verificationScenarios,
 ]

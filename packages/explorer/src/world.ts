@@ -42,6 +42,7 @@ import { goalOf, goalOptions, type ScenarioGoals } from './goal-answers.ts'
 import type { OtherProgram } from './other-programs.ts'
 import { agentOf, replyOf, type ReplyKind } from './replies.ts'
 import type { Snapshots } from './snapshots.ts'
+import { fileWorkAt, verificationOf, type ScenarioVerification } from './verification-answers.ts'
 import { ExploredStanding, type ScenarioStanding } from './standing-budgets.ts'
 import { isHanging, overbilling } from './malformed-replies.ts'
 import { needed, withStrangers, type Stranger } from './hostile-ports.ts'
@@ -89,6 +90,8 @@ export interface Scenario {
   readonly goals?: ScenarioGoals
   /** The same for each subagent. */
   readonly agentGoals?: ScenarioGoals
+  /** The model may be asked to verify its last change: what calls did to files, and who names checks. */
+  readonly verification?: ScenarioVerification
   /** What the model may say when it is asked for its last answer. */
   readonly closings?: readonly ReplyKind[]
   readonly contextWindow?: number
@@ -397,10 +400,21 @@ function counted({ message, ...rest }: ModelReply, { system, messages }: ModelRe
   return { ...rest, message: { ...message, usage: { ...message.usage, input_tokens } } }
 }
 
-/** Those of the scenario, and what happens at a limit. */
-function optionsOf({ pauses, options }: Scenario, asked: Asked, abort: (label: string) => void): Partial<RunOptions> {
-  if (pauses === undefined) return { ...options }
-  return { onLimit: 'pause', pauseForMs: pauses.forMs, askLimit: askLimitOf(pauses.answers, asked, abort), ...options }
+/** Those of the scenario, what happens at a limit, and whether changes are heeded that nobody checked. */
+function optionsOf(
+  { pauses, options, verification: changes }: Scenario,
+  asked: Asked,
+  abort: (label: string) => void,
+): Partial<RunOptions> {
+  const verification = changes === undefined ? {} : { verification: verificationOf(changes, asked) }
+  if (pauses === undefined) return { ...verification, ...options }
+  return {
+    ...verification,
+    onLimit: 'pause',
+    pauseForMs: pauses.forMs,
+    askLimit: askLimitOf(pauses.answers, asked, abort),
+    ...options,
+  }
 }
 
 /** The widest limit that any program or person of the scenario may set. */
@@ -437,7 +451,7 @@ function toolsOf(
   asked: Asked,
   effects: Map<string, number>,
   commands: VirtualCommands | undefined,
-  { prechecks, agentGoals, waits }: Scenario,
+  { prechecks, agentGoals, verification, waits }: Scenario,
 ): readonly AnyTool[] {
   const { choices, time, snapshots } = asked
   const inputSchema = { type: 'object', properties: { of: { type: 'string' } }, required: ['of'] } as const
@@ -469,7 +483,9 @@ function toolsOf(
         const outcome = choices.choose(`tool ${idempotencyKey}`, ['done', 'throws', 'stops', 'deaf'] as const)
         if (outcome === 'throws') throw new Error('the disk is full')
         if (outcome === 'stops') throw new AgentStopException({ message: 'done with it' })
-        return outcome === 'deaf' ? time.pass(500).then(() => 'written late') : 'written'
+        if (outcome === 'deaf') return time.pass(500).then(() => 'written late')
+        if (verification === undefined) return 'written'
+        return { content: 'written', fileWork: fileWorkAt(idempotencyKey, verification, asked) }
       },
     },
     {

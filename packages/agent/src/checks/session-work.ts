@@ -36,11 +36,6 @@ export class SessionWork {
     this.#real = realPath(folder)
   }
 
-  /** How many changes there were: what is checked while others come is not checked. */
-  get changes(): number {
-    return this.#changes
-  }
-
   /** A tool has changed files. */
   async changed(files: readonly CommandChange[]): Promise<Work> {
     const { countedLines } = await loaded()
@@ -57,12 +52,15 @@ export class SessionWork {
     return redacted(commandWork(command, { exitCode, output, changedFiles, seen: changes }), redact)
   }
 
-  /** A command of the background has ended, which began when there were so many changes: a check says nothing of those since. */
-  async endedBeside({ command, exitCode, output, redact }: EndedCommand, changesBefore: number): Promise<Work> {
+  /** What tells of the end of a command of the background that begins now. A check says nothing of changes that came since. */
+  async beside(command: string): Promise<(ended: Omit<EndedCommand, 'command' | 'seen'>) => Work> {
     const { commandWork } = await loaded()
-    const { check } = commandWork(command, { exitCode, output, changedFiles: [...this.#files], seen: [] }) ?? {}
-    if (check === undefined) return {}
-    return redacted({ check: { ...check, passed: check.passed && this.#changes === changesBefore } }, redact)
+    const changesBefore = this.#changes
+    return ({ exitCode, output, redact }) => {
+      const { check } = commandWork(command, { exitCode, output, changedFiles: [...this.#files], seen: [] }) ?? {}
+      if (check === undefined) return {}
+      return redacted({ check: { ...check, passed: check.passed && this.#changes === changesBefore } }, redact)
+    }
   }
 
   /** The changes by the paths that they have in the session. */

@@ -1,15 +1,18 @@
 import { randomBytes } from 'node:crypto'
 import type { ToolContext } from '@halting/core'
 import type { Background, TaskEnded, TaskStarted } from '@halting/core/adapters'
+import type { SessionWork } from '../checks/session-work.ts'
 import type { ShellCommand, ShellEnd } from './shell-command.ts'
+
+type TaskWork = Awaited<ReturnType<SessionWork['beside']>>
 
 /** A command that runs beside the conversation. */
 export interface BackgroundTask {
   readonly id: string
   readonly command: string
   readonly shell: ShellCommand
-  /** How many changes there were in the session when it was started. */
-  readonly changesBefore: number
+  /** What it did to files, once it has ended. */
+  readonly work: TaskWork
   /** As it is told. */
   readonly started: TaskStarted
   state: 'running' | 'stopped' | ShellEnd
@@ -67,7 +70,7 @@ export class BackgroundTasks {
     return this.#earlier.has(id)
   }
 
-  add(command: string, shell: ShellCommand, changesBefore: number, words: Words): BackgroundTask {
+  add(command: string, shell: ShellCommand, work: TaskWork, words: Words): BackgroundTask {
     this.#words = words
     const id = `${this.#prefix}${this.#tasks.size + 1}`
     const description = words.shownCommand(command, this.redact)
@@ -77,7 +80,7 @@ export class BackgroundTasks {
       id,
       command,
       shell,
-      changesBefore,
+      work,
       started,
       state: 'running',
       isTold: false,

@@ -24,7 +24,7 @@ import {
 import type { ShellCommand, ShellEnd } from './shell-command.ts'
 import { goneNote, startFolder } from './start-folder.ts'
 import { tellingTail } from './telling-tail.ts'
-import { withCommandWork } from './telling-work.ts'
+import { withCommandWork, workOfTask } from './telling-work.ts'
 import type { Workspace } from './workspace.ts'
 
 /** Input of the Bash tool. */
@@ -92,6 +92,7 @@ async function startInBackground(
 ): Promise<ToolOutput> {
   const has = toolsOfCaller(context.rights)
   await workspace.checkpoints?.background(context, command)
+  const work = await workspace.work.beside(command)
   const started = await startCommand(command, workspace, context)
   if (started.kind === 'failed') return started.result
   started.shell.letGo()
@@ -101,8 +102,8 @@ async function startInBackground(
   const { endOf, shownCommand, startedInBackground } = await import('./task-words.ts')
   const { tasks } = workspace
   tasks.redact = workspace.redact
-  const task = tasks.add(command, started.shell, workspace.work.changes, {
-    endOf: (ended) => endOf(ended, has),
+  const task = tasks.add(command, started.shell, work, {
+    endOf: (ended) => endOf(ended, has).map((end) => ({ ...end, ...workOfTask(ended, workspace) })),
     shownCommand,
   })
   return {

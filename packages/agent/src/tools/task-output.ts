@@ -69,7 +69,7 @@ export function createTaskOutputTool(workspace: Workspace): Tool<TaskOutputInput
       return {
         content: `${state}\n${output === '' ? noOutputYet : output}${note}`,
         details: { task_id: id, state },
-        ...(await workOfTask(task, workspace)),
+        ...workOfTask(task, workspace),
         // To an agent it is told beside: the main conversation is to hear of it.
         ...(isOfAgent(agentType) ? {} : workspace.tasks.newsOfEnd(task)),
       }

@@ -64,11 +64,11 @@ export async function withCommandWork(
   return { ...output, ...(await workspace.work.ended(ended)) }
 }
 
-/** What a command of the background did that has ended, for the result of a tool that tells of its end. */
-export async function workOfTask(
-  { state, command, shell, changesBefore }: BackgroundTask,
-  { work, redact }: Workspace,
-): Promise<Pick<ToolOutput, 'fileWork'>> {
+/** What a command of the background did that has ended, for whoever tells of its end. */
+export function workOfTask(
+  { state, work, shell }: BackgroundTask,
+  { redact }: Pick<Workspace, 'redact'>,
+): Pick<ToolOutput, 'fileWork'> {
   if (typeof state === 'string' || state.kind !== 'exited') return {}
-  return work.endedBeside({ command, exitCode: state.exitCode, output: shell.output.toString(), redact }, changesBefore)
+  return work({ exitCode: state.exitCode, output: shell.output.toString(), redact })
 }

@@ -124,6 +124,16 @@ test('counts a check of the background that ended before anything else was chang
   expect(passed.result).toMatchObject({ verified: true })
 })
 
+test('counts a check of the background whose end the run itself tells', async () => {
+  const start = {
+    toolCalls: [{ name: 'Bash', input: { command: 'npm test', run_in_background: true } }],
+  } as Script[number]
+  const { result } = await run([write('sum.mjs', good), start, says('It runs.'), says('It has passed.')], {
+    verification: 'tell',
+  })
+  expect(result).toMatchObject({ result: 'It has passed.', verified: true })
+})
+
 test('takes no check of the background for one of what was changed meanwhile', async () => {
   const start = {
     toolCalls: [{ name: 'Bash', input: { command: 'npm test', run_in_background: true } }],

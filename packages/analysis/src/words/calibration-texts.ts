@@ -61,6 +61,25 @@ export function groupName({ model, repository }: Pick<CalibratedGroup, 'model' |
   return `${models} in ${place}`
 }
 
+/** Short names for sentences: no repository where there is one alone, else the end of its path that tells it from the others. */
+function shortNames(groups: readonly CalibratedGroup[]): (group: CalibratedGroup) => string {
+  const paths = [...new Set(groups.flatMap(({ repository }) => (repository === null ? [] : [repository])))]
+  return ({ model, repository }) => {
+    if (paths.length > 1) return groupName({ model, repository: repository === null ? null : endOf(repository, paths) })
+    return groupName({ model, repository: null }).replace(/ in all repositories$/, '')
+  }
+}
+
+/** As few of its last names as no other path ends with. */
+function endOf(path: string, paths: readonly string[]): string {
+  const names = path.split('/')
+  for (let count = 1; count < names.length; count++) {
+    const end = names.slice(-count).join('/')
+    if (end !== '' && !paths.some((other) => other !== path && `/${other}`.endsWith(`/${end}`))) return end
+  }
+  return path
+}
+
 /** The section of a report: `Limits that would have lost at most 2 % of the solved runs`. */
 export function calibrationTitle({ mayLose }: Pick<Calibration, 'mayLose'>): string {
   return `Limits that would have lost at most ${shareText(mayLose)} of the solved runs`
@@ -79,6 +98,7 @@ export function hasLimit({ limits }: Pick<CalibratedGroup, 'limits'>): boolean {
 /** For each group its limits with their intervals, or why there are none, a paragraph each. */
 export function calibrationTexts(calibration: Calibration): readonly string[] {
   const { groups } = calibration
+  const nameOf = shortNames(groups)
   const limited = groups.filter(hasLimit)
   const refused = groups.filter((group) => !hasLimit(group))
   const warnings = [...new Set(limited.map(guessWarning))].filter((text) => text !== '')
@@ -89,15 +109,15 @@ export function calibrationTexts(calibration: Calibration): readonly string[] {
       : []),
   ]
   return [
-    ...limited.slice(0, mostGroups).map(limitsText),
-    ...refused.slice(0, mostRefused).map(refusedText),
+    ...limited.slice(0, mostGroups).map((group) => limitsText(group, nameOf(group))),
+    ...refused.slice(0, mostRefused).map((group) => refusedText(group, nameOf(group))),
     ...(left.length === 0 ? [] : [`and ${left.join(', ')}; --json has all of them`]),
     ...warnings.slice(0, 1),
     ...(limited.length > 0 ? [`To save the limits of a project: ${calibrationCommand(calibration)}`] : []),
   ]
 }
 
-function limitsText(group: CalibratedGroup): string {
+function limitsText(group: CalibratedGroup, name: string): string {
   const limits = figures.flatMap((figure) => {
     const each = group.limits[figure]
     return each.kind === 'limit' ? [limitText(figure, each)] : []
@@ -108,7 +128,7 @@ function limitsText(group: CalibratedGroup): string {
   })
   const together =
     group.together === null || limits.length < 2 ? '' : ` All together lose ${lostText(group.together.lost)}.`
-  return `${groupName(group)}: ${[...limits, ...missing].join('; ')}.${together} ${solvedText(group)}.`
+  return `${name}: ${[...limits, ...missing].join('; ')}.${together} ${solvedText(group)}.`
 }
 
 function limitText(figure: CalibratedFigure, { limit, lost, toExpect, saved }: CalibratedLimit): string {
@@ -116,8 +136,8 @@ function limitText(figure: CalibratedFigure, { limit, lost, toExpect, saved }: C
   return `${calibratedLimitNames[figure].label} ${figureText(figure, limit)} (lost ${counted(lost.runs)} of ${counted(lost.of)}; expect ${toExpectText(toExpect)}${saves})`
 }
 
-function refusedText(group: CalibratedGroup): string {
+function refusedText(group: CalibratedGroup, name: string): string {
   const [first] = figures.map((figure) => group.limits[figure])
   const why = first?.kind === 'refused' ? `: ${noLimitText({ ...first, solved: group.solved.all })}` : ''
-  return `${groupName(group)}${why}. ${solvedText(group)}.`
+  return `${name}${why}. ${solvedText(group)}.`
 }

@@ -66,17 +66,18 @@ export function shareText(share: number): string {
   return `${percent > 0 && text === '0' ? '0.01' : text} %`
 }
 
-/** `0.4 to 6.1 %`. */
+/** `0.4–6.1 %`, `31–59 %`. */
 export function intervalText({ low, high }: ShareInterval): string {
-  return `${shareText(low).replace(' %', '')} to ${shareText(high)}`
+  const percent = (share: number): string => String(Number((share * 100).toFixed(share < 0.0995 ? 1 : 0)))
+  return `${percent(low)}–${percent(high)} %`
 }
 
-/** What limits lose of solved runs: `1 of 64 (1.6 %; 0.04 to 8.4 %)`. */
+/** What limits lose of solved runs: `1 of 64 (1.6 %; 0–8.4 %)`. */
 export function lostText({ runs, of, share, interval }: LostRuns): string {
   return `${counted(runs)} of ${counted(of)} (${shareText(share)}; ${intervalText(interval)})`
 }
 
-/** What a limit will lose of solved runs to come: `1.5 % (0.1 to 5.6 %)`. */
+/** What a limit will lose of solved runs to come: `1.5 % (0.1–5.6 %)`. */
 export function toExpectText({ share, interval }: CalibratedLimit['toExpect']): string {
   return `${shareText(share)} (${intervalText(interval)})`
 }
@@ -101,7 +102,7 @@ export function solvedText({ runs, solved, ungraded }: CalibratedGroup): string 
     ...(byGoal > 0 ? [`${counted(byGoal)} by their goals`] : []),
     ...(guessed > 0 ? [guessed === 1 ? '1 guess' : `${counted(guessed)} guesses`] : []),
   ]
-  const unknown = ungraded === 0 ? '' : `; of ${counted(ungraded)} nobody knows`
+  const unknown = ungraded === 0 ? '' : `; ${counted(ungraded)} ungraded`
   return `${counted(all)} of ${many(runs, 'run')} solved${by.length === 0 ? '' : `: ${by.join(', ')}`}${unknown}`
 }
 

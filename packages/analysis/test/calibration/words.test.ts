@@ -56,7 +56,7 @@ test.each([
 
 test('what is lost, and why there is no limit', () => {
   const lost = { runs: 1, of: 64, share: 1 / 64, interval: { low: 0.0004, high: 0.084 } }
-  expect(lostText(lost)).toBe('1 of 64 (1.6 %; 0.04 to 8.4 %)')
+  expect(lostText(lost)).toBe('1 of 64 (1.6 %; 0–8.4 %)')
   const refused = { solved: 12, needed: 50 }
   expect(noLimitText({ why: 'few', ...refused })).toBe('too few solved runs: 12 of 50 needed')
   expect(noLimitText({ why: 'unpriced', ...refused })).toBe('too few solved runs with a price: 12 of 50 needed')

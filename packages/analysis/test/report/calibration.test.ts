@@ -42,7 +42,7 @@ test('with enough solved runs the limits are told with their intervals, and that
   })
   expect(calibrationTitle(report.calibration)).toBe('Limits that would have lost at most 2 % of the solved runs')
   const [first, warning, save] = calibrationTexts(report.calibration)
-  expect(first).toMatch(/^scripted in \/repo\/sub: .*turns 2 \(lost 0 of 60; expect 1\.6 % \(0\.0\d to \d\.?\d? %\)/)
+  expect(first).toMatch(/^scripted: .*turns 2 \(lost 0 of 60; expect 1\.6 % \(0\.0\d to \d\.?\d? %\)/)
   expect(first).toContain('60 of 65 runs solved: 60 guesses.')
   expect(warning).toContain('All of these grades are guesses')
   expect(save).toBe('To save the limits of a project: halting what-if --suggest --may-lose 2% --save')
@@ -55,7 +55,7 @@ test('with too few there is none, and how many it takes is told', () => {
   const report = reportOf({ solved: 12, unsolved: 0 })
   expect(report.calibration.groups.some(hasLimit)).toBe(false)
   expect(calibrationTexts(report.calibration)).toEqual([
-    'scripted in /repo/sub: too few solved runs: 12 of 50 needed. 12 of 12 runs solved: 12 guesses.',
+    'scripted: too few solved runs: 12 of 50 needed. 12 of 12 runs solved: 12 guesses.',
   ])
 })
 
@@ -68,4 +68,16 @@ test('a person decides which runs are solved, and the worktrees of a repository 
   expect(group).toMatchObject({ repository: '/repo', solved: { all: 51, byPerson: 51, guessed: 0 } })
   const [refused] = reportOf({ solved: 50, unsolved: 0 }, grading).calibration.groups
   expect(refused?.limits.turns).toMatchObject({ kind: 'refused', why: 'few', solved: 49 })
+})
+
+test('repositories are named by the ends of their paths that tell them apart', () => {
+  const calibrated = reportOf({ solved: 3, unsolved: 0 }).calibration
+  const [group] = calibrated.groups
+  const in3 = (repository: string) => (group === undefined ? [] : [{ ...group, repository }])
+  const groups = [...in3('/work/a/app'), ...in3('/work/b/app'), ...in3('/work/lib'), ...in3('')]
+  const names = calibrationTexts({ ...calibrated, groups: groups.slice(0, 3) }).map((text) => text.split(':')[0])
+  expect(names).toEqual(['scripted in a/app', 'scripted in b/app', 'scripted in lib'])
+  expect(calibrationTexts({ ...calibrated, groups: groups.slice(2) })[1]).toMatch(
+    /^scripted in a folder that is not known: /,
+  )
 })

@@ -49,7 +49,7 @@ export function reportText(report: Report, { by, width, style }: Look): string {
       .split('\n')
       .map((line, index) => (index === 0 ? `  ${line}` : `    ${line}`))
   const part = (title: string, lines: readonly string[]): readonly string[] =>
-    lines.length === 0 ? [] : ['', style.bold(title), ...lines]
+    lines.length === 0 ? [] : ['', style.bold(wrapped(title, columns)), ...lines]
   const programs = programsText(report)
   const head = [
     ...paragraph(headline(report)).map((line) => style.bold(line)),

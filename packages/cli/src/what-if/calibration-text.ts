@@ -41,6 +41,8 @@ export function calibrationText(
   const large = groups.filter(hasLimit)
   const small = groups.filter((group) => !hasLimit(group))
   const paragraph = (text: string): readonly string[] => wrapped(oneLine(text, Infinity), columns).split('\n')
+  // Groups of the same runs would repeat it.
+  const warnings = [...new Set(large.map(guessWarning))].filter((warning) => warning !== '').slice(0, 1)
   const lines = [
     ...(large.length === 0
       ? paragraph(
@@ -51,6 +53,7 @@ export function calibrationText(
         )),
     ...large.flatMap((group) => ['', ...groupLines(group, columns, style)]),
     ...(small.length === 0 ? [] : ['', ...smallLines(small, columns, large.length > 0)]),
+    ...warnings.flatMap((warning) => ['', ...paragraph(`! ${warning}`).map(style.yellow)]),
     ...(saved === undefined
       ? large.length > 0
         ? ['', ...paragraph('Nothing was written. Add --save to make the limits of one model those of this project.')]
@@ -81,13 +84,11 @@ function indented(text: string, columns: number, by = 2): readonly string[] {
 }
 
 function groupLines(group: CalibratedGroup, columns: number, style: Style): readonly string[] {
-  const warning = guessWarning(group)
   return [
     style.bold(wrapped(nameOf(group), columns)),
     ...indented(`${solvedText(group)}.`, columns),
     ...limitLines(group, columns, style),
     ...(group.together === null ? [] : indented(togetherText(group.together), columns)),
-    ...(warning === '' ? [] : indented(`! ${warning}`, columns).map(style.yellow)),
   ]
 }
 

@@ -569,6 +569,23 @@ describe('commands', () => {
     expect(terminal.shown()).toMatch(shown)
   })
 
+  test('/grade stores what the person says of the last run, and shows it (spec R-GRADE-1)', async () => {
+    const { terminal, say, settled, home } = await startApp({ rows: 60, replies: [{ content: 'Done.' }] })
+    say('/grade good')
+    await terminal.sees(/has no runs yet/)
+    say('go')
+    await settled()
+    say('/grade great')
+    await terminal.sees(/"great" is not a grade\..* Grades: good, bad, none\./s)
+    say('/grade bad')
+    await terminal.sees('Graded bad: run 1 of session')
+    say('/grade')
+    await terminal.sees('bad, graded by you')
+    expect(readFileSync(join(home, '.halting', 'grades.jsonl'), 'utf8')).toMatch(
+      /^\{"session":"[^"]+","run":"run1","grade":"bad",/,
+    )
+  })
+
   test.each(['/quit', 'exit', ' quit '])('%s leaves', async (said) => {
     const { say, app } = await startApp()
     say(said)

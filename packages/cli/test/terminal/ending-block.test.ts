@@ -48,7 +48,8 @@ describe('the ending of a run', () => {
       `✓ done · 7 turns · $0.31 · 2:10 · 2 files changed +12 −3\n  ${said}\n  Not done: "update the changelog".`,
     )
     expect(text('max_turns', { used: 40, limit: 40 }, '', { verified: false }).replaceAll(/\s+/g, ' ')).toContain(said)
-    expect(text('aborted_streaming', {}, '', { verified: false })).not.toContain('No check')
+    for (const reason of ['aborted_streaming', 'needs_approval'] as const)
+      expect(text(reason, {}, '', { verified: false })).not.toContain('No check')
     for (const verified of [true, 'nothing changed', undefined])
       expect(text('completed', {}, '', { verified })).not.toContain('No check')
   })

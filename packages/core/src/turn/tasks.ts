@@ -18,6 +18,7 @@ import { enterAgent, noteChanges } from './calls/enter-agent.ts'
 import { abortDraft } from './endings.ts'
 import { ends, type Draft, type Outcome } from './outcome.ts'
 import type { Run } from './run.ts'
+import { noteFileWork } from './verify.ts'
 import { answerAgain, backgroundEnd, endOfPreviousRun, lostInBackground, unknownFate } from './turn-texts.ts'
 
 // Work that tools have started and that goes on beside the run (spec R-BACK-1 to R-BACK-7). What became of it comes in through `StepEngine.control`, as
@@ -123,6 +124,7 @@ export function enterTasks(run: Run, { tasks: ended = [], agents = [] }: Ended, 
   if (ended.length === 0) return
   // What agents changed is in their figures; a command in the background may have changed anything until its end.
   if (ended.length > agents.length) noteChanges(run, 1, null)
+  for (const { fileWork } of ended) if (fileWork !== undefined) noteFileWork(run, fileWork)
   run.context.background?.told(ended.map(({ id }) => id))
   const lines = ended.map(({ id, summary, result }) => backgroundEnd(id, summary, result, mostOfResult))
   if (place === 'end') lines.push(answerAgain)
@@ -133,7 +135,7 @@ export function enterTasks(run: Run, { tasks: ended = [], agents = [] }: Ended, 
     message: { role: 'user', content: [{ type: 'text', text: lines.join('\n') }] },
     origin: 'loop',
     // What an agent came to is in the message.
-    tasks: [...notesOf(run, agents), ...ended.map(({ result: _result, ...each }) => withCallId(each, callIds))],
+    tasks: [...notesOf(run, agents), ...ended.map(({ result: _, fileWork: __, ...each }) => withCallId(each, callIds))],
   })
 }
 

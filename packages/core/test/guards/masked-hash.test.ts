@@ -3,6 +3,7 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { wellFormed } from '../../src/well-formed.ts'
 import { exactHash, maskedHash } from '../../src/guards/masked-hash.ts'
+import { wellFormed } from '../../src/well-formed.ts'
 
 const same = (a: string, b: string): boolean => maskedHash(a) === maskedHash(b)
 

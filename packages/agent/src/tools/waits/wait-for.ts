@@ -83,7 +83,7 @@ async function waitWatching<Value>(
     ...(end.kind === 'aborted' && { isError: true }),
     details: { waitedFor: waitsFor, outcome: isAsked ? 'met' : end.kind, waitedMs, ...details },
     ...(tasks !== undefined && { tasks }),
-    ...(task !== undefined && (await workOfTask(task, workspace))),
+    ...(task !== undefined && workOfTask(task, workspace)),
   }
 }
 

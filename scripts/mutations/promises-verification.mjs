@@ -1,0 +1,146 @@
+// Mutations of the question to verify a change: when it is asked, what it leaves alone, and what is known of it later.
+// [name, test files that hold the promise, [file, what stands there, what stands there instead]...]
+const verify = 'turn/verify.ts'
+export const promisesOfVerification = [
+  ['verification: subagents are asked', ['verification/verify'], [verify, 'identity.depth > 0 || ', '']],
+  ['verification: asked under an output schema', ['verification/verify'], [verify, 'settings.output !== null || ', '']],
+  [
+    'verification: asked under goals',
+    ['verification/verify'],
+    [verify, 'settings.output !== null || spent.goal !== undefined', 'settings.output !== null'],
+  ],
+  [
+    'verification: asked in plan mode',
+    ['verification/verify'],
+    [verify, 'if (permissions.isPlanning?.(settings.permissionMode ?? undefined) === true) return false\n  ', ''],
+  ],
+  [
+    'verification: asked with no turn for the answer',
+    ['verification/verify'],
+    [verify, "lapsLeft('next_turn', laps, limits) >= 2", "lapsLeft('next_turn', laps, limits) >= 1"],
+  ],
+  [
+    'verification: asked with no call of a tool left',
+    ['verification/verify'],
+    [verify, ' && toolCalls < settings.maxToolCalls', ''],
+  ],
+  ['verification: asked again behind an approval', ['verification/verify'], [verify, 'askedAt === undefined && ', '']],
+  [
+    'verification: asked about any line',
+    ['verification/verify'],
+    ['verification/verification.ts', 'fewestUncheckedLines = 3', 'fewestUncheckedLines = 1'],
+  ],
+  [
+    'verification: a check that passed changes nothing',
+    ['verification/file-work'],
+    ['verification/progress.ts', 'hasJustPassed ? 0 : unchecked + changedLines', 'unchecked + changedLines'],
+  ],
+  [
+    'verification: a check that failed counts',
+    ['verification/file-work'],
+    ['verification/progress.ts', 'work.check?.passed === true', 'work.check !== undefined'],
+  ],
+  [
+    'verification: what agents did is forgotten',
+    ['verification/verify'],
+    ['turn/calls/enter-agent.ts', '  noteFileWorkOfAgent(run, child.verification)\n', ''],
+  ],
+  [
+    'verification: the reply is held against stop hooks',
+    ['verification/verify'],
+    ['turn/after-answer.ts', 'isAnswerKept(run) ? behindAnswer : atAnswer', 'atAnswer'],
+  ],
+  [
+    'verification: asked before the token target',
+    ['verification/verify'],
+    ['turn/after-answer.ts', '  tokenTarget,\n  verification,\n', '  verification,\n  tokenTarget,\n'],
+  ],
+  [
+    'verification: what the question ran into ends the run',
+    ['verification/verify'],
+    ['decide.ts', 'const answered = answerBeforeVerifying(run, draft)', 'const answered = draft'],
+  ],
+  [
+    'verification: an abort of a person leaves the answer',
+    ['verification/verify'],
+    [verify, "signal.reason === 'user_requested' || !isAnswerKept(run)", '!isAnswerKept(run)'],
+  ],
+  [
+    'verification: an abort while checks are named is forgotten',
+    ['verification/verify'],
+    [verify, "return draft?.signal.reason === 'user_requested' ? ends(draft) : undefined", 'return undefined'],
+  ],
+  [
+    'verification: the time ends a run that has its answer',
+    ['verification/verify'],
+    [verify, "draft?.signal.reason === 'user_requested' ? ends(draft)", 'draft !== undefined ? ends(draft)'],
+  ],
+  [
+    'verification: goals that are set later do not count',
+    ['verification/verify'],
+    [verify, 'hasCalledNone && spent.goal === undefined && ', 'hasCalledNone && '],
+  ],
+  [
+    'verification: a reply that is cut is lost',
+    ['verification/verify'],
+    [verify, '...(draft.keep !== undefined && { keep: draft.keep })', ''],
+  ],
+  [
+    'verification: a reply that is finished takes the place of the answer',
+    ['verification/verify'],
+    [verify, "if (isAnswerKept(run)) appendKeepingAnswer(run, text, 'loop')\n  else ", ''],
+  ],
+  [
+    'verification: goals that hold are no check',
+    ['verification/verify'],
+    [verify, 'verified === false && isGoalMet(spent) ? true : verified', 'verified'],
+  ],
+  [
+    'verification: a run with approvals knows nothing of changes',
+    ['verification/verify'],
+    ['start.ts', ', ...verificationOn(options.verification) }', ' }'],
+  ],
+  [
+    'verification: a run that goes on knows nothing of changes',
+    ['verification/verify'],
+    ['start.ts', '    verification: carriedVerification(verification),\n', ''],
+  ],
+  [
+    'verification: hooks read the reply as the answer',
+    ['verification/verify'],
+    ['agent-state.ts', 'const end = endOfAnswer(transcript)', 'const end = transcript.length'],
+  ],
+  [
+    'verification: results have the reply as the answer',
+    ['verification/verify'],
+    [
+      'sdk/result-message.ts',
+      'transcript.lastReply(startLength, endOfAnswer(transcript, startLength))',
+      'transcript.lastReply(startLength)',
+    ],
+  ],
+  [
+    'verification: a person gets the answer of before',
+    ['verification/file-work', 'verification/verify'],
+    [
+      'verification/kept-answer.ts',
+      "else if (entry.origin === 'tool_results' || isOfPerson(entry)) return false",
+      'else if (isOfPerson(entry)) continue',
+    ],
+    [
+      'verification/kept-answer.ts',
+      "else if (entry.origin === 'tool_results' || isOfPerson(entry)) break",
+      'else if (isOfPerson(entry)) continue',
+    ],
+  ],
+  [
+    'verification: a call of a tool leaves the answer',
+    ['verification/file-work'],
+    ['verification/kept-answer.ts', 'isHookHeard || entry.message.content.some(isToolUse)', 'isHookHeard'],
+  ],
+  [
+    'verification: a hook that asks to go on gets nothing',
+    ['verification/verify'],
+    ['verification/kept-answer.ts', 'if (isHookHeard || entry', 'if (entry'],
+  ],
+].map(([name, tests, ...changes]) => ({ name: String(name), tests, changes }))
