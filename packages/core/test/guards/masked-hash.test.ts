@@ -1,7 +1,6 @@
 // Holds rules of docs/spec.md: R-PROG-5: outputs are compared without what changes by itself.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { wellFormed } from '../../src/well-formed.ts'
 import { exactHash, maskedHash } from '../../src/guards/masked-hash.ts'
 import { wellFormed } from '../../src/well-formed.ts'
 
