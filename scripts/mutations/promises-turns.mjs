@@ -169,7 +169,7 @@ export const promisesOfTurns = [
   [
     'no progress: the same is reminded of again',
     ['guards/reminders'],
-    ['turn/remind.ts', '  return reminded.includes(of)\n', '  return false\n'],
+    ['turn/remind.ts', ': reminded.includes(of)\n', ': false\n'],
   ],
   [
     'no progress: a reminder where no turn is left',
@@ -179,7 +179,7 @@ export const promisesOfTurns = [
   [
     'no progress: a reminder of an earlier version was none',
     ['guards/reminders'],
-    ['turn/remind.ts', "of === 'same_turns' && (laps", "of !== 'same_turns' && (laps"],
+    ['turn/remind.ts', 'no_progress_nudge ?? 0) > 0 :', 'no_progress_nudge ?? 0) > 1 :'],
   ],
   [
     'no progress: numbers make another output',
@@ -295,7 +295,11 @@ export const promisesOfTurns = [
   [
     'no progress: a message from outside is none',
     ['guards/guards'],
-    ['turn/checkpoint.ts', "  if (messages.length > 0 || place === 'end') run.update({ recentTurns: [] })\n", ''],
+    [
+      'turn/checkpoint.ts',
+      "  if (messages.length > 0 || place === 'end') run.update({ recentTurns: [], repetition: undefined })\n",
+      '',
+    ],
   ],
   [
     'no progress: the count goes on after a reminder in place of an ending',

@@ -148,14 +148,16 @@ test('a subagent that was reminded is reminded of the same by a resume, wherever
   const whole = options(true)
   const { steps } = await run(script, whole)
   expect(reminders(whole.model)).toBe(1)
+  const seen = new Set<number>()
   for (let length = 1; length < steps.records.length; length++) {
     const records = json(steps.records.slice(0, length)) as never as readonly StepRecord[]
     const again = options(true)
     const { terminal } = await resume(records, again).loop.ended
     expect(terminal.reason).toBe('completed')
     // The last request of the agent is made again where it was not on record.
-    if (again.model.requests.length >= 2) expect(reminders(again.model)).toBe(1)
+    if (again.model.requests.length >= 2) seen.add(reminders(again.model))
   }
+  expect([...seen]).toEqual([1])
   const unguarded = await run(script, options(false))
   const last = unguarded.steps.records.findLastIndex((record) => 'key' in record && record.key.includes('/model:5.1'))
   const guarded = options(true)
