@@ -281,11 +281,7 @@ export const promisesOfLooking = [
   [
     'what if: a recovery is a turn',
     ['@analysis/what-if/what-if'],
-    [
-      '@analysis/what-if/stops.ts',
-      'if (!countsAsTurn || (isReminded && begun < max))',
-      'if (isReminded && begun < max)',
-    ],
+    ['@analysis/what-if/stops.ts', 'if (!countsAsTurn) continue', 'if (countsAsTurn === null) continue'],
   ],
   [
     'what if: turns that were carried over are new ones',

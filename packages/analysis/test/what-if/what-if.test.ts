@@ -261,12 +261,12 @@ test('a reminder is no fresh beginning, and one in place of an ending is', async
   }
 })
 
-test('where no turn is left the model is not reminded, and where one is, the turn after it is paid for by itself', async () => {
+test('where no turn is left the model is not reminded, and where one is, the turn after it is one of them', async () => {
   const tools = [reader('Look')]
   const { steps } = await run([...Array.from({ length: 4 }, () => calls('Look')), 'done'], { tools })
   for (const [maxTurns, turns, toldAfterTurn] of [
     [3, 3, null],
-    [4, 5, 3],
+    [4, 4, 3],
   ] as const) {
     const guarded = await run(() => calls('Look'), { tools, maxTurns, stopWhen: noProgress() })
     expect([guarded.terminal.summary.turns, guarded.transitions.includes('no_progress_nudge')]).toEqual([
