@@ -49,7 +49,8 @@ export function commandWork(command: string, outcome: CommandOutcome): FileWork 
   if (last === undefined) return lines === 0 ? undefined : { changedLines: lines }
   // In one call the check counts as the later one.
   const isChangedLater = countedLines(changes.slice(last.at + 1).flat(), changedFiles) > 0
-  const failed = checks.find((check) => !hasPassed(check, outcome))
+  const echoed = linesOfEcho(steps)
+  const failed = checks.find((check) => !hasPassed(check, outcome, echoed))
   return {
     ...(lines > 0 && { changedLines: lines }),
     check: { command: shownCheck(failed ?? last), passed: failed === undefined && !isChangedLater },
@@ -121,13 +122,31 @@ function hasRun({ step }: FoundCheck, { exitCode, output }: CommandOutcome): boo
   return !notThere.test(output)
 }
 
-function hasPassed({ step, kind }: FoundCheck, { exitCode, output }: CommandOutcome): boolean {
+/** Lines that the command line prints itself: they say nothing of its checks. */
+function linesOfEcho(steps: readonly CommandStep[]): ReadonlySet<string> {
+  const said = steps.filter(({ words: [name] }) => /^(?:echo|printf)$/.test(name ?? ''))
+  return new Set(
+    said.flatMap(({ words: [, ...args] }) =>
+      args
+        .map((word) => word ?? '')
+        .join(' ')
+        .split(/\n|\\n/)
+        .map((line) => line.replace(/^-[neE]+ /, '').trim()),
+    ),
+  )
+}
+
+function hasPassed(
+  { step, kind }: FoundCheck,
+  { exitCode, output }: CommandOutcome,
+  echoed: ReadonlySet<string>,
+): boolean {
   const { status, printedBehind = '' } = step
   if (status === 'line' && exitCode !== 0) return false
   const printed = status === 'printed' ? printedCode(output, printedBehind) : undefined
   if (printed !== undefined && printed !== 0) return false
   if (status === 'line' || printed === 0) return !isIdle(step, kind, output)
-  return passedByOutput({ step, kind }, exitCode, output)
+  return passedByOutput({ step, kind }, exitCode, output, echoed)
 }
 
 /** It found nothing to check, or reports by its output alone. */
@@ -137,28 +156,43 @@ function isIdle(step: CommandStep, kind: CheckKind | 'run', output: string): boo
   return kind !== 'run' && kind !== 'build' && verdictOf(output) === 'nothing'
 }
 
-/** The exit code that the line printed last behind a text. */
+/** The exit code that the line printed behind a text: of several the first that is none of success. */
 function printedCode(output: string, behind: string): number | undefined {
   const text = behind.trim()
-  for (const line of output.split(/\r?\n/).toReversed()) {
-    const at = text === '' ? 0 : line.lastIndexOf(text)
+  const codes = output.split(/\r?\n/).flatMap((line) => {
+    if (text === '') return /^\s*\d{1,3}\s*$/.test(line) ? [Number(line)] : []
+    const at = line.lastIndexOf(text)
     const [, digits] = at < 0 ? [] : (/^\s*(\d{1,3})\b/.exec(line.slice(at + text.length)) ?? [])
-    if (digits !== undefined) return Number(digits)
-  }
-  return undefined
+    return digits === undefined ? [] : [Number(digits)]
+  })
+  return codes.find((code) => code !== 0) ?? codes[0]
 }
 
 /** The exit code shows nowhere: the output has to say that it passed, or to be all that a quiet check prints. */
-function passedByOutput({ step, kind }: Omit<FoundCheck, 'at'>, exitCode: number | null, output: string): boolean {
+function passedByOutput(
+  { step, kind }: Omit<FoundCheck, 'at'>,
+  exitCode: number | null,
+  output: string,
+  echoed: ReadonlySet<string>,
+): boolean {
   if (!step.isShown) return false
   const verdict = verdictOf(output)
-  if (verdict !== 'unknown') return verdict === 'passed'
+  if (verdict === 'passed') return verdictOf(linesWithout(output, echoed)) === 'passed'
+  if (verdict !== 'unknown') return false
   if (kind === 'tests' || step.isConditional) return false
   const isQuiet = output.trim() === ''
   const isWhole = step.through.every((words) => letsThrough(words, output))
   if (kind === 'types' || kind === 'lint')
     return isQuiet && step.through.every((words) => letsThrough(words, output) || findsFailures(words))
   return isWhole && exitCode === 0
+}
+
+function linesWithout(output: string, lines: ReadonlySet<string>): string {
+  if (lines.size === 0) return output
+  return output
+    .split(/\r?\n/)
+    .filter((line) => !lines.has(line.trim()))
+    .join('\n')
 }
 
 /** Programs behind which nothing of what matters is missing: the end of the output, or all of it. */
