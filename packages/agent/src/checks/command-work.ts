@@ -15,6 +15,10 @@ export interface CommandOutcome {
   readonly output: string
   /** Files that the run had changed before, by their paths: to run one of them is a check. None when absent. */
   readonly changedFiles?: readonly string[]
+  /** Those of them that the run had made itself and that nothing else needs: to delete one is no change. Judged by their names when absent. */
+  readonly madeFiles?: readonly string[]
+  /** Whether a folder that the line enters by its absolute path has nothing of the run: then a check in it says nothing of what was changed. None when absent. */
+  readonly isElsewhere?: (folder: string) => boolean
   /**
    * Files that were seen to change while it ran, those below its folder by relative paths; read from the command when absent. They count for none where all
    * that it ran checks, formats or only reads.
@@ -35,20 +39,18 @@ interface FoundCheck {
  * came out; undefined for a command that did neither. In doubt a check has not passed. Never throws.
  */
 export function commandWork(command: string, outcome: CommandOutcome): FileWork | undefined {
-  const { changedFiles = [], seen } = outcome
+  const { seen } = outcome
   const steps = commandSteps(command)
   const changes = steps.map(changesOfStep)
   const checks = checksIn(steps, changes, outcome).filter((check) => hasRun(check, outcome))
   const lines =
-    seen === undefined
-      ? changedBy(changes, checks, changedFiles)
-      : mayChange(steps)
-        ? countedLines(seen, changedFiles)
-        : 0
+    seen === undefined ? changedBy(changes, checks, outcome) : mayChange(steps) ? countedLines(seen, outcome) : 0
   const last = checks.at(-1)
   if (last === undefined) return lines === 0 ? undefined : { changedLines: lines }
   // In one call the check counts as the later one.
-  const isChangedLater = countedLines(changes.slice(last.at + 1).flat(), changedFiles) > 0
+  const isChangedLater =
+    countedLines(changes.slice(last.at + 1).flat(), outcome) > 0 ||
+    (writesSources(changes.flat(), seen ?? []) && steps.slice(last.at + 1).some(mayWriteUnnamed))
   const echoed = linesOfEcho(steps)
   const failed = checks.find((check) => !hasPassed(check, outcome, echoed))
   return {
@@ -60,7 +62,7 @@ export function commandWork(command: string, outcome: CommandOutcome): FileWork 
 function checksIn(
   steps: readonly CommandStep[],
   changes: readonly (readonly CommandChange[])[],
-  { changedFiles = [], seen = [] }: CommandOutcome,
+  { changedFiles = [], seen = [], isElsewhere = () => false }: CommandOutcome,
 ): readonly FoundCheck[] {
   const changed = [...changedFiles]
   const isWriting = writesSources(changes.flat(), seen)
@@ -68,6 +70,7 @@ function checksIn(
     const words = step.words.map((word) => word ?? '')
     const kind = kindOfCheck(words) ?? (!isWriting && runsChanged(step, changed) ? 'run' : undefined)
     changed.push(...(changes[at] ?? []).map(({ path }) => path))
+    if (step.folder?.startsWith('/') === true && isElsewhere(step.folder)) return []
     return kind === undefined || step.isBackground ? [] : [{ step, kind, at }]
   })
 }
@@ -86,13 +89,25 @@ function writesSources(named: readonly CommandChange[], seen: readonly CommandCh
 function changedBy(
   changes: readonly (readonly CommandChange[])[],
   checks: readonly FoundCheck[],
-  written: readonly string[],
+  outcome: CommandOutcome,
 ): number {
   const ofChecks = new Set(checks.map(({ at }) => at))
   return countedLines(
     changes.flatMap((ofStep, at) => (ofChecks.has(at) ? [] : ofStep)),
-    written,
+    outcome,
   )
+}
+
+/** Verbs of git that leave the files as they are. */
+const harmlessGit = /^(?:add|commit|push|fetch|tag|config|branch|notes|remote)$/
+const harmless =
+  /^(?:cd|pushd|popd|export|set|unset|exit|true|false|:|sleep|wait|kill|pkill|mkdir|rmdir|rm|unlink|chmod|touch|trap|curl|wget|date|test|\[)$/
+
+/** Whether a step may write files that the text of its line does not name. */
+function mayWriteUnnamed(step: CommandStep): boolean {
+  const [name = '', ...args] = step.words.map((word) => word ?? '')
+  if (name === 'git' && args.some((word) => harmlessGit.test(word))) return false
+  return !harmless.test(name) && mayChange([step])
 }
 
 /** Whether something in the line may have changed what a check looks at: not where all of it checks, formats or reads. */
