@@ -168,6 +168,7 @@ function hasPassed(
 function isIdle(step: CommandStep, kind: CheckKind | 'run', output: string): boolean {
   const [name = '', ...args] = step.words
   if (/(?:^|\/)gofmt$/.test(name ?? '') && args.some((word) => /^-\w*l/.test(word ?? ''))) return output.trim() !== ''
+  if (args.includes('--if-present') && output.trim() === '') return true
   return kind !== 'run' && kind !== 'build' && verdictOf(output) === 'nothing'
 }
 

@@ -242,6 +242,23 @@ git diff --stat
 git commit -m 'fix tests'
 git commit -m "run npm test"
 echo npm test
+pylint --exit-zero src
+flake8 --exit-zero src
+golangci-lint run --issues-exit-code=0
+golangci-lint run --issues-exit-code 0
+make -i test
+make -ki test
+make -j4n test
+make -t test
+mvn -fn test
+mvn test -Dmaven.test.failure.ignore=true
+tsc --noEmit --noCheck
+pytest -q -h
+tsc --noEmit -h
+docker exec -d web npm test
+docker compose run -d web npm test
+tox -l
+gradle test -m
 grep -rn pytest .
 npm install
 npm ci
@@ -375,6 +392,20 @@ export const otherChecks: readonly CommandRow[] = [
   // Nothing was checked.
   { command: 'npx vitest run a', is: 'failed', code: 0, output: 'No test files found, exiting with code 0' },
   { command: 'npx jest --passWithNoTests', is: 'failed', code: 0, output: 'No tests found, exiting with code 0' },
+  { command: 'go test -run Nope ./...', is: 'failed', output: 'ok  \tpkg\t0.002s [no tests to run]' },
+  { command: 'go test -run Nope -v', is: 'failed', output: 'PASS\nok  \tpkg\t0.002s [no tests to run]' },
+  { command: 'go test ./...', is: 'passed', output: 'ok  \ta\t0.002s [no tests to run]\nok  \tb\t0.1s' },
+  { command: 'npm test --if-present', is: 'failed' },
+  { command: 'npm test --if-present', is: 'passed', output: '> a@1.0.0 test' },
+  { command: 'npx jest -t nope', is: 'failed', output: 'Tests:       5 skipped, 5 total' },
+  { command: 'npx jest -t one', is: 'passed', output: 'Tests:       5 skipped, 1 passed, 6 total' },
+  { command: 'npx vitest run -t nope', is: 'failed', output: '      Tests  3 skipped (3)' },
+  { command: 'node --test nope.js', is: 'failed', output: 'ℹ tests 0\nℹ pass 0' },
+  { command: 'python -m unittest', is: 'failed', output: 'Ran 3 tests in 0.000s\n\nOK (skipped=3)' },
+  { command: 'python -m unittest', is: 'passed', output: 'Ran 3 tests in 0.000s\n\nOK (skipped=2)' },
+  { command: 'ctest', is: 'failed', output: 'No tests were found!!!' },
+  { command: 'prove', is: 'failed', output: 'Files=0, Tests=0\nResult: NOTESTS' },
+  { command: 'bats test', is: 'failed', output: '1..0' },
   { command: 'python -m unittest', is: 'failed', code: 0, output: 'Ran 0 tests in 0.000s\n\nOK' },
   {
     command: 'cargo test nothing',
