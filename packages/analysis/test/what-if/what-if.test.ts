@@ -415,6 +415,26 @@ test('what a person says in between is no circle', async () => {
   })
 })
 
+test.each([0, 1, 2, 3, 4, 5, 6, 7])(
+  'what a person says during request %i begins the count before the next turn',
+  async (at) => {
+    const played = async (noProgress: 'off' | 'stop') => {
+      const going = begin(
+        (_request, index) => {
+          if (index === at) going.loop.steer('go on')
+          return index < 9 ? calls('Look') : 'done'
+        },
+        { tools: [reader('Look')], noProgress },
+      )
+      return going.end()
+    }
+    const guarded = await played('stop')
+    const { steps } = await played('off')
+    const said = whatIf(trajectoryOf(steps.records), { noProgress: true })
+    expect([said.reason, said.kept.turns]).toEqual([guarded.terminal.reason, guarded.terminal.summary.turns])
+  },
+)
+
 describe('suggested limits', () => {
   const ended = async (script: Parameters<typeof run>[0], more: Partial<RunOptions> = {}): Promise<Trajectory> => {
     const clock = createFakeClock({ autoAdvance: true })
