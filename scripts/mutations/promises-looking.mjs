@@ -283,8 +283,8 @@ export const promisesOfLooking = [
     ['@analysis/what-if/what-if'],
     [
       '@analysis/what-if/stops.ts',
-      'if (!countsAsTurn || (isReminded && begun < max))',
-      'if (isReminded && begun < max)',
+      'if (isReminded ? begun < max : !countsAsTurn) continue',
+      'if (isReminded && begun < max) continue',
     ],
   ],
   [

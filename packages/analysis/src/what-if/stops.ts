@@ -87,7 +87,7 @@ function stopByTurns(
     const { countsAsTurn, verifies } = turn
     // What the model does once it was reminded is paid for by itself; where no turn is left it is not reminded.
     const isReminded = index === toldAfterTurn || turn.isReminded === true
-    if (!countsAsTurn || (isReminded && begun < max)) continue
+    if (isReminded ? begun < max : !countsAsTurn) continue
     // It is asked to verify only where a turn is left to answer in, too.
     if (begun >= max || (verifies === true && begun + 1 >= max))
       return { kind: 'stop', reason: 'max_turns', limit: 'maxTurns', used: begun, max, wholeTurns: index }

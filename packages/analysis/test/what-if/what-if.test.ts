@@ -435,6 +435,17 @@ test.each([0, 1, 2, 3, 4, 5, 6, 7])(
   },
 )
 
+test('a reminder on record is not made where no turn is left for it', async () => {
+  const options = { tools: [reader('Look')], noProgress: 'remind' } as const
+  const script = [...Array.from({ length: 4 }, () => calls('Look')), 'done']
+  const { steps } = await run(script, options)
+  for (const maxTurns of [2, 3, 4]) {
+    const { terminal } = await run(script, { ...options, maxTurns })
+    const said = whatIf(trajectoryOf(steps.records), { maxTurns })
+    expect([said.reason, said.kept.turns]).toEqual([terminal.reason, terminal.summary.turns])
+  }
+})
+
 describe('suggested limits', () => {
   const ended = async (script: Parameters<typeof run>[0], more: Partial<RunOptions> = {}): Promise<Trajectory> => {
     const clock = createFakeClock({ autoAdvance: true })
