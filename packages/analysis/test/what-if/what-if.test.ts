@@ -1,6 +1,7 @@
 // Holds rules of docs/spec.md: R-IF-1 to R-IF-6.
 import { describe, expect, test } from 'vitest'
 import { agentTool, noProgress, StopSignal, type Guard, type RunOptions } from '@halting/core'
+import { waitMs } from '@halting/core/steps'
 import { createFakeClock, scriptedModel } from '@halting/core/testing'
 import { accountOf } from '../../src/account/account.ts'
 import { suggestLimits } from '../../src/what-if/suggest-limits.ts'
@@ -40,7 +41,7 @@ function world(seed: number): {
         await new Promise<void>((resolve) => void clock.after(ms, resolve))
         return 'seen'
       }
-      const tools = [reader('Look', taking(waits ? 5_000 : 20)), tool('Write', taking(50))]
+      const tools = [reader('Look', taking(waits ? waitMs : 20)), tool('Write', taking(50))]
       return {
         clock,
         tools,
