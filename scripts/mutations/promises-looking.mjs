@@ -325,7 +325,7 @@ export const promisesOfLooking = [
   [
     'what if: what a person says in between is passed over',
     ['@analysis/what-if/what-if'],
-    ['@analysis/what-if/stops.ts', '    if (isFreshAfter) recent = []\n', ''],
+    ['@analysis/what-if/stops.ts', '    if (isFreshBefore === true) recent = []\n', ''],
   ],
   [
     'what if: the turn that closes the circle is not made',
@@ -421,11 +421,7 @@ export const promisesOfLooking = [
   [
     'what if: a nudge is no fresh beginning',
     ['@analysis/what-if/what-if'],
-    [
-      '@analysis/what-if/trajectory.ts',
-      "transition === 'user_input' || isAnew || added.some(isSteered)",
-      "transition === 'user_input' || added.some(isSteered)",
-    ],
+    ['@analysis/what-if/trajectory.ts', "transition === 'user_input' || isAnew ||", "transition === 'user_input' ||"],
   ],
   [
     'what if: a request whose reply was lost with its process was not paid',

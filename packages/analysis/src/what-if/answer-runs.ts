@@ -120,8 +120,9 @@ export function withoutInputs({ turns, ...rest }: Trajectory): Trajectory {
   // Field by field: of a great many turns, to take out one and copy the rest is several times slower.
   const shortTurn = (turn: PastTurn): PastTurn => {
     const { countsAsTurn, isTold, payments, calls, endMs, hash, isFreshAfter, agentTurns } = turn
-    const { tries, agentTries, checked, isReminded } = turn
+    const { tries, agentTries, checked, isReminded, isFreshBefore } = turn
     const more = {
+      ...(isFreshBefore !== undefined && { isFreshBefore }),
       ...(isReminded !== undefined && { isReminded }),
       ...(tries !== undefined && { tries }),
       ...(agentTries !== undefined && { agentTries }),

@@ -213,7 +213,8 @@ function circlesIn({ turns, ending }: Trajectory): Circles {
   let recent: readonly number[] = []
   let toldAfterTurn: number | null = null
   let isToldOnRecord = false
-  for (const [index, { hash, isFreshAfter }] of turns.entries()) {
+  for (const [index, { hash, isFreshBefore, isFreshAfter }] of turns.entries()) {
+    if (isFreshBefore === true) recent = []
     const cycle = hash === null ? undefined : nearestCycle((recent = withNewest(recent, hash)), defaultRepeats)
     if (cycle !== undefined && toldAfterTurn !== null && cycle.repeats >= cycle.limit) {
       const { limit: max } = cycle
