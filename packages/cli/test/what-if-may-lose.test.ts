@@ -8,7 +8,7 @@ import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { styleFor } from '../src/io/style.ts'
 import { calibrationText } from '../src/what-if/calibration-text.ts'
 import { asks, keep, lineWithSum, says, sessionPath } from './support/kept-session.ts'
-import { here, installProgram, run, type Ended } from './support/program.ts'
+import { here, installProgram, run, script, type Ended } from './support/program.ts'
 
 installProgram()
 
@@ -239,6 +239,17 @@ describe('--save', () => {
       'halting: No run used nobody. The runs used: scripted, other.\n',
     ])
     for (const number of numbers(100, 103)) rmSync(sessionPath(idOf(number), project()))
+  })
+
+  test('takes no notice of a run that asked no model', async () => {
+    const empty = 'cccccccc-0000-4000-8000-000000000000'
+    await run(['-p', 'go', '--max-tokens', '1', '--session-id', empty, '--script', script([{ content: 'done' }])], {
+      cwd: project(),
+    })
+    const { calibration, saved } = await told('10%', '--save')
+    expect(calibration.groups.map(({ model, runs }) => [model, runs])).toEqual([['scripted', 60]])
+    expect(saved?.limits.at(-1)).toMatchObject({ name: 'maxTurns', value: 6 })
+    rmSync(sessionPath(empty, project()))
   })
 })
 
