@@ -251,6 +251,14 @@ describe('--save', () => {
     expect(saved?.limits.at(-1)).toMatchObject({ name: 'maxTurns', value: 6 })
     rmSync(sessionPath(empty, project()))
   })
+
+  test('advises a larger share only where 5 % is one', async () => {
+    const few = sessionPath(idOf(1), project())
+    const strict = await whatIf('2%', few, '--save')
+    expect(strict.stderr).toContain('Grade more runs (halting grade SESSION good), or allow more: --may-lose 5%.')
+    const loose = await whatIf('40%', few, '--save')
+    expect(loose.stderr).toContain('too few solved runs: 1 of 3 needed. Grade more runs (halting grade SESSION good).')
+  })
 })
 
 test.each([

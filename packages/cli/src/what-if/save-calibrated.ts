@@ -15,7 +15,7 @@ const figures = ['usd', 'tokens', 'activeMs', 'turns'] as const satisfies readon
  * @throws UsageError where it is not clear which limits are meant, and where there are none.
  */
 export async function saveCalibrated(
-  { groups }: Calibration,
+  { groups, mayLose }: Calibration,
   repository: string,
   { cwd, env }: Pick<Program, 'cwd' | 'env'>,
 ): Promise<SavedLimits> {
@@ -27,8 +27,9 @@ export async function saveCalibrated(
     }),
   )
   if (Object.keys(limits).length === 0) {
+    const orMore = mayLose < 0.05 ? ', or allow more: --may-lose 5%' : ''
     throw new UsageError(
-      `There is no limit to save for ${nameOf(group)}: ${whyNone(group)}. Grade more runs (halting grade SESSION good), or allow more: --may-lose 5%.`,
+      `There is no limit to save for ${nameOf(group)}: ${whyNone(group)}. Grade more runs (halting grade SESSION good)${orMore}.`,
     )
   }
   const { maxRunUsd, from } = runLimitOfPrint
