@@ -277,6 +277,8 @@ test.each([
 test.each([
   [['what-if', '--may-lose', '2%'], '--may-lose belongs to --suggest'],
   [['what-if', '--suggest', '--save'], '--save needs limits to save'],
+  [['what-if', '--suggest', '--model', 'scripted'], '--model belongs to --may-lose'],
+  [['what-if', '--max-turns', '3', '--model', 'scripted'], '--model belongs to --may-lose'],
   [['check', '--may-lose', '2%'], '--may-lose belongs to halting what-if.'],
 ])('%j is refused', async (args, message) => {
   const { status, stderr } = await run(args, { cwd: project() })
