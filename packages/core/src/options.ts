@@ -167,8 +167,8 @@ export interface RunOptions {
   /** Guards to stop on; several are combined with `any`. */
   readonly stopWhen?: Guard | readonly Guard[]
   /**
-   * What happens when the run repeats the same calls with the same results: `remind` tells the model once, `stop` tells it once and then ends the run as
-   * `no_progress`, `off` does nothing. Default: `remind` for `run`, `query` and `QueryEngine`, `off` for `streamRun`. A guard of `stopWhen` that looks at
+   * What happens when the run repeats itself: `remind` reminds the model, `stop` reminds it after 3 equal rounds and ends the run as `no_progress` after 5,
+   * `off` does nothing. Default: `remind` for `run`, `query` and `QueryEngine`, `off` for `streamRun`. A guard of `stopWhen` that looks at
    * repetition, such as `noProgress()`, takes its place.
    */
   readonly noProgress?: NoProgressPolicy

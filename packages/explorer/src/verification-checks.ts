@@ -62,7 +62,9 @@ function checkAnswer(
   if (isReplaced) return
   const { reason, signal } = terminal
   // A run that breaks ends as such, whatever was said.
-  if (endings[reason].subtype !== 'success' && reason !== 'error' && signal.reason !== 'user_requested')
+  const isBroken = reason === 'error'
+  const isInterrupted = signal.reason === 'user_requested'
+  if (endings[reason].subtype !== 'success' && !isBroken && !isInterrupted)
     fail(`${where} had its answer and was asked to verify it, and ended as ${reason}`)
   const said = lastAnswer({ transcript: state.transcript, startLength: state.startLength })
   const answer = lastAnswer({ transcript: Transcript.of(entries.slice(0, question)), startLength: state.startLength })

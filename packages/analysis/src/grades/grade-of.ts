@@ -1,4 +1,4 @@
-import { endings, type StopCategory } from '@halting/core'
+import { endings } from '@halting/core'
 import type { RunGrade } from './graded-run.ts'
 import type { RunOutcome } from './run-outcome.ts'
 
@@ -13,30 +13,17 @@ export function gradeOf(outcome: RunOutcome, person?: 'good' | 'bad'): RunGrade 
   if (isContinued) return null
   if (typeof goal === 'boolean' && !isJudged) return { isGood: goal, by: 'goal' }
   if (reason === null) return null
-  switch (signOf[endings[reason].category]) {
-    case 'answered':
+  switch (endings[reason].announcement) {
+    case 'success':
       return guessOfAnswer(outcome)
-    case 'failed':
-      return { isGood: false, by: 'guess' }
-    case 'none':
+    case 'stopped':
+    case 'interrupted':
+    case 'paused':
       return null
+    default:
+      // What a limit or an error ended did not do what it was to do.
+      return { isGood: false, by: 'guess' }
   }
-}
-
-/** What the category of an ending says of the run. A run that a limit or an error ended did not do what it was to do. */
-const signOf: { readonly [category in StopCategory]: 'answered' | 'failed' | 'none' } = {
-  completed: 'answered',
-  finish_reason: 'answered',
-  error: 'failed',
-  steps_limit: 'failed',
-  token_limit: 'failed',
-  cost_limit: 'failed',
-  time_limit: 'failed',
-  retry_limit: 'failed',
-  no_progress: 'failed',
-  stop_requested: 'none',
-  user_requested: 'none',
-  unknown: 'none',
 }
 
 function guessOfAnswer({ goal, verified, isRejected }: RunOutcome): RunGrade | null {

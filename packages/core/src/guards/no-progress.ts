@@ -102,7 +102,7 @@ const detector = noProgress()
 
 // Spec R-GUARD-11.
 /** Reminds the model and never stops the run. It says nothing of how near it is, since nothing ends there. */
-export const progressReminder: Guard = Object.freeze<Guard>({
+const progressReminder: Guard = Object.freeze<Guard>({
   name: detector.name,
   checkpoints: ['after_tools'],
   looksAtTurns: true,

@@ -1,12 +1,14 @@
 import { ConfigurationError } from '@halting/core'
 import { durationMs, isJsonObject, longestDurationMs } from '@halting/core/adapters'
 import { excludeFromGit } from '../git/exclude.ts'
+import { checkFile } from './check-file.ts'
 import type { DefaultLimits } from './fields.ts'
 import { withValue } from './json-edit.ts'
 import { checkInProject } from './keep-permissions.ts'
-import { changeSettingsFile } from './own-settings.ts'
+import { changeSettingsFile, settingsFileText } from './own-settings.ts'
 import { type PlacesOptions, settingsPlaces } from './places.ts'
-import { loadSettings } from './settings.ts'
+import { readSettingsFiles } from './read-files.ts'
+import { weighFiles } from './weigh-files.ts'
 
 const limitNames = ['maxRunUsd', 'maxTokens', 'maxDuration', 'maxTurns'] as const
 
@@ -45,8 +47,9 @@ export interface SavedLimits {
 // Spec R-CALIB-9.
 /**
  * Writes limits into the settings that a person has for one project (`.halting/settings.local.json`). The rest of the file stays as it was written, and a crash
- * leaves the old file or the new one. What an administrator, the person's own settings or a default holds lower is not written: a project raises no limit.
- * @throws ConfigurationError for a file that cannot be changed, for one that leads out of the project, and in the person's home folder.
+ * leaves the old file or the new one. What an administrator, the person's own settings, a default or another file of the project holds lower is not written,
+ * since it would not count.
+ * @throws ConfigurationError for a file that cannot be changed, or with which no run starts; for one that leads out of the project; in the person's home folder.
  */
 export async function saveProjectLimits(
   limits: ProjectLimits,
@@ -59,7 +62,9 @@ export async function saveProjectLimits(
   if (path === undefined)
     throw new ConfigurationError('Your home folder is not a project. Set the limits in your own settings.')
   checkInProject(path, options.cwd)
-  const notWritten = await ceilings(limits, options)
+  // What is wrong with this file is reported first, as for every change of settings.
+  await settingsFileText(path)
+  const notWritten = await lowerLimits(limits, path, options)
   const wanted = limitNames.flatMap((name) => {
     const value = limits[name]
     return value === undefined ? [] : [{ name, value, why: notWritten.get(name) }]
@@ -68,10 +73,12 @@ export async function saveProjectLimits(
   let before: Readonly<Record<string, unknown>> = {}
   const changed = (text: string): string => {
     before = limitsIn(text, path)
-    return wanted.reduce(
+    const next = wanted.reduce(
       (now, { name, value, why }) => (why === undefined ? withValue(now, ['limits', name], value) : now),
       text,
     )
+    checkCounts(next, path, options.cwd)
+    return next
   }
   // Of this person alone: it is none of the changes that they commit.
   if (isAny) await excludeFromGit(path)
@@ -86,12 +93,17 @@ export async function saveProjectLimits(
   }
 }
 
-/** Why limits would not count, by their names: a lower one holds that is not the project's. */
-async function ceilings(
+/** Why limits would not count, by their names: a lower one holds that is in another file. */
+async function lowerLimits(
   limits: ProjectLimits,
+  path: string,
   { defaultLimits = {}, ...options }: Parameters<typeof saveProjectLimits>[1],
 ): Promise<ReadonlyMap<string, string>> {
-  const { settings, origins } = await loadSettings({ ...options, sources: ['user'] })
+  const files = (await readSettingsFiles(options)).filter(({ name }) => name !== path)
+  const { settings, origins } = await weighFiles(files, { ...options, defaultLimits })
+  const ofProject = new Set(
+    files.filter(({ level }) => level === 'local' || level === 'project').map(({ name }) => name),
+  )
   const found = new Map<string, string>()
   for (const name of limitNames) {
     const given = limits[name]
@@ -100,12 +112,23 @@ async function ceilings(
     const own = settings.limits?.[name]
     const max = own === undefined ? (defaultLimits[name]?.value ?? Infinity) : (own ?? Infinity)
     const origin = origins.find(({ setting }) => setting === `limits.${name}`)
-    const from = own === undefined ? defaultLimits[name]?.from : origin?.from
+    const from = (own === undefined ? defaultLimits[name]?.from : origin?.from) ?? 'settings'
     const shown = own === undefined ? max : String(origin?.value)
-    if (value > max) found.set(name, `a project cannot raise a limit (${shown}, from ${from ?? 'settings'})`)
+    const why = ofProject.has(from) ? 'a lower limit holds' : 'a project cannot raise a limit'
+    if (value > max) found.set(name, `${why} (${shown}, from ${from})`)
     else if (name === 'maxDuration' && value > longestDurationMs) found.set(name, 'a run lasts at most 24 days')
   }
   return found
+}
+
+/** @throws ConfigurationError for limits with which no run starts, such as one with a misspelled name. */
+function checkCounts(text: string, path: string, cwd: string): void {
+  const json = text.replace(/^\uFEFF/, '')
+  const content: unknown = JSON.parse(json)
+  if (!isJsonObject(content)) return
+  const { problems } = checkFile({ level: 'local', name: path, projectDirectory: cwd, content, json })
+  const found = problems.find(({ field, stops }) => stops && (field === 'limits' || field === 'file'))
+  if (found !== undefined) throw new ConfigurationError(`${found.text} Nothing was changed.`)
 }
 
 function limitsIn(text: string, path: string): Readonly<Record<string, unknown>> {

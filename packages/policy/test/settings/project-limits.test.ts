@@ -1,4 +1,4 @@
-// Holds R-CALIB-9 and R-CALIB-9a of docs/spec.md.
+// Holds R-CALIB-9 to R-CALIB-9b of docs/spec.md.
 import {
   existsSync,
   lstatSync,
@@ -98,6 +98,32 @@ test('what an administrator, the person or a default holds lower is not written,
   const { settings, ignored } = await loadSettings({ ...options, defaultLimits })
   expect(settings.limits).toEqual({ maxTurns: 30, maxDuration: 600_000, maxTokens: 1_300_000 })
   expect(ignored).toEqual([])
+})
+
+test.each(['.halting/settings.json', '.claude/settings.json', '.claude/settings.local.json'])(
+  'what %s of the project holds lower is not written, since it would not hold',
+  async (other) => {
+    const { options, cwd, path, write } = place()
+    write(join(cwd, other), '{"limits": {"maxTurns": 3, "maxTokens": 9000000}}')
+    write(path, '{"limits": {"maxTurns": 2}}')
+    const { limits: saved } = await saveProjectLimits({ maxTokens: 1_300_000, maxTurns: 41 }, options)
+    expect(saved).toEqual([
+      { name: 'maxTokens', value: 1_300_000 },
+      { name: 'maxTurns', value: 41, before: 2, notWritten: `a lower limit holds (3, from ${join(cwd, other)})` },
+    ])
+    expect((await loadSettings(options)).settings.limits).toEqual({ maxTurns: 2, maxTokens: 1_300_000 })
+  },
+)
+
+test.each([
+  ['{ "limits": { "maxTurns": 5, "maxTurn": 4 } }', /unknown setting limits\.maxTurn\. .* Nothing was changed/],
+  ['{ "limits": { "maxTurns": 5 }, "limits": { "maxTurns": 4 } }', /"limits" appears twice .* Nothing was changed/],
+  ['{ "limits": { "maxToolCalls": -1 } }', /limits\.maxToolCalls must be .* Nothing was changed/],
+])('nothing is written beside %j, with which no run starts', async (text, message) => {
+  const { options, path, write } = place()
+  write(path, text)
+  await expect(saveProjectLimits(limits, options)).rejects.toThrow(message)
+  expect(readFileSync(path, 'utf8')).toBe(text)
 })
 
 test('where none would count no file is made', async () => {
