@@ -2,12 +2,13 @@ import type { ForeignSession } from '../foreign/session.ts'
 import type { SessionKind } from '../foreign/read-foreign.ts'
 import { HaltingError } from '@halting/core'
 import type { OtherLimits } from './other-limits.ts'
-import type { PastCall, PastTurn, Trajectory } from './trajectory.ts'
+import type { Trajectory } from './trajectory.ts'
 import { whatIfPriced } from './changing-calls.ts'
 import type { PastSession, PastTrajectory } from '../sessions/read-session.ts'
 import type { ManySessions } from '../sessions/session-files.ts'
 import type { RunOutcome } from '../grades/run-outcome.ts'
 import type { RunAnswer } from './run-answer.ts'
+import { withoutInputs } from './without-inputs.ts'
 
 /** A run that was read, and where it stands. */
 export type PastRun = Omit<RunAnswer, 'answer'> &
@@ -111,23 +112,4 @@ export function pastRunsOf(session: PastSession, file: string): PastRuns {
   const paid = runs.flatMap(({ trajectory }) => trajectory.turns.flatMap(({ payments }) => payments))
   const costUsd = paid.reduce((sum, { nanos }) => sum + nanos, 0) / 1e9
   return { runs, foreign: { foreign: session.foreign, costUsd } }
-}
-
-/** Which limit to suggest depends on the tools of calls, and not on what they were given, which is most of a trajectory. */
-export function withoutInputs({ turns, ...rest }: Trajectory): Trajectory {
-  const short = ({ tool, hasRun, isOfAgent, endMs }: PastCall): PastCall =>
-    isOfAgent === true ? { tool, hasRun, isOfAgent, endMs, input: null } : { tool, hasRun, endMs, input: null }
-  // Field by field: of a great many turns, to take out one and copy the rest is several times slower.
-  const shortTurn = (turn: PastTurn): PastTurn => {
-    const { countsAsTurn, isTold, payments, calls, endMs, hash, isFreshAfter, agentTurns } = turn
-    const { tries, agentTries, checked, isReminded } = turn
-    const more = {
-      ...(isReminded !== undefined && { isReminded }),
-      ...(tries !== undefined && { tries }),
-      ...(agentTries !== undefined && { agentTries }),
-      ...(checked !== undefined && { checked }),
-    }
-    return { countsAsTurn, isTold, payments, calls: calls.map(short), endMs, hash, isFreshAfter, agentTurns, ...more }
-  }
-  return { ...rest, turns: turns.map(shortTurn) }
 }
