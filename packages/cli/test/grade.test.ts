@@ -67,6 +67,10 @@ test('wrong words are refused with those that there are, and store nothing', asy
     [[first, 'good', 'bad'], 'takes a session and a grade'],
     [[first, 'good', '--run', '2'], `Session ${first} has no run 2. Its runs: 1 to 1.`],
     [[first, 'good', '--run', '0'], '--run takes a whole number of at least 1'],
+    [
+      ['god'],
+      'No conversation found with session ID: god. List the sessions of this folder with halting sessions. Grades: good, bad, none.',
+    ],
     [['ffffffff', 'good'], 'No conversation found with session ID: ffffffff.'],
     [['good', '--claude-code'], 'Name the session: halting grade SESSION good --claude-code.'],
   ]

@@ -8,7 +8,7 @@ import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { styleFor } from '../src/io/style.ts'
 import { calibrationText } from '../src/what-if/calibration-text.ts'
 import { asks, keep, lineWithSum, says, sessionPath } from './support/kept-session.ts'
-import { here, installProgram, run, type Ended } from './support/program.ts'
+import { here, installProgram, run, script, type Ended } from './support/program.ts'
 
 installProgram()
 
@@ -240,6 +240,25 @@ describe('--save', () => {
     ])
     for (const number of numbers(100, 103)) rmSync(sessionPath(idOf(number), project()))
   })
+
+  test('takes no notice of a run that asked no model', async () => {
+    const empty = 'cccccccc-0000-4000-8000-000000000000'
+    await run(['-p', 'go', '--max-tokens', '1', '--session-id', empty, '--script', script([{ content: 'done' }])], {
+      cwd: project(),
+    })
+    const { calibration, saved } = await told('10%', '--save')
+    expect(calibration.groups.map(({ model, runs }) => [model, runs])).toEqual([['scripted', 60]])
+    expect(saved?.limits.at(-1)).toMatchObject({ name: 'maxTurns', value: 6 })
+    rmSync(sessionPath(empty, project()))
+  })
+
+  test('advises a larger share only where 5 % is one', async () => {
+    const few = sessionPath(idOf(1), project())
+    const strict = await whatIf('2%', few, '--save')
+    expect(strict.stderr).toContain('Grade more runs (halting grade SESSION good), or allow more: --may-lose 5%.')
+    const loose = await whatIf('40%', few, '--save')
+    expect(loose.stderr).toContain('too few solved runs: 1 of 3 needed. Grade more runs (halting grade SESSION good).')
+  })
 })
 
 test.each([
@@ -258,6 +277,8 @@ test.each([
 test.each([
   [['what-if', '--may-lose', '2%'], '--may-lose belongs to --suggest'],
   [['what-if', '--suggest', '--save'], '--save needs limits to save'],
+  [['what-if', '--suggest', '--model', 'scripted'], '--model belongs to --may-lose'],
+  [['what-if', '--max-turns', '3', '--model', 'scripted'], '--model belongs to --may-lose'],
   [['check', '--may-lose', '2%'], '--may-lose belongs to halting what-if.'],
 ])('%j is refused', async (args, message) => {
   const { status, stderr } = await run(args, { cwd: project() })

@@ -42,20 +42,21 @@ const figures = ['usd', 'tokens', 'activeMs', 'turns'] as const satisfies readon
 // Spec R-CALIB-1 to R-CALIB-5.
 /**
  * Limits that lose at most a given share of runs like the solved ones (split conformal prediction): of n solved runs the k-th smallest use, with
- * k = ⌈(n + 1)(1 − mayLose)⌉. The order of the runs does not matter, and the same runs give the same figures.
+ * k = ⌈(n + 1)(1 − mayLose)⌉. Runs that asked no model are left out. The order of the runs does not matter, and the same runs give the same figures.
  * @throws ConfigurationError for a share that is not between 0 and 1, and for what is not a list of graded runs with figures.
  */
 export function calibrateLimits<Run extends GradedRun>(
-  runs: readonly Run[],
+  given: readonly Run[],
   options: CalibrationOptions<Run>,
 ): Calibration {
-  checkRuns(runs)
+  checkRuns(given)
   if (fieldsOf(options) === undefined)
     refuse('The options of calibrateLimits', 'an object, such as { mayLose: 0.02 }', options)
   const { mayLose } = options
   if (typeof mayLose !== 'number' || !(mayLose > 0 && mayLose < 1))
     refuse('mayLose of calibrateLimits', 'a share above 0 and below 1, such as 0.02 for 2 %', mayLose)
   const needed = runsNeeded(mayLose)
+  const runs = given.filter(askedModel)
   const own = [...groupedBy(runs, ({ model, repository }) => JSON.stringify([model, repository])).values()]
     .map((each) =>
       calibrated(each, options, { model: each[0]?.model ?? null, repository: each[0]?.repository ?? null }),
@@ -93,6 +94,11 @@ function checkRuns(runs: unknown): void {
 /** The least number of solved runs: below 1 / mayLose a limit would be set by the largest of them alone. */
 export function runsNeeded(mayLose: number): number {
   return Math.ceil(1 / mayLose - 1e-9)
+}
+
+/** A run whose first request did not fit a limit used nothing, and would be a group of its own. */
+function askedModel({ model, use }: GradedRun): boolean {
+  return model !== '' || use.tokens > 0
 }
 
 function isTooSmall({ solved }: CalibratedGroup, needed: number): boolean {

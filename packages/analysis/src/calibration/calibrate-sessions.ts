@@ -1,7 +1,8 @@
 import { gradedRun, type GradingSources } from '../grades/graded-runs.ts'
 import type { ManySessions } from '../sessions/session-files.ts'
 import type { PastSession } from '../sessions/read-session.ts'
-import { answerRuns, withoutInputs, type AnsweredRuns } from '../what-if/answer-runs.ts'
+import { answerRuns, type AnsweredRuns } from '../what-if/answer-runs.ts'
+import { withoutInputs } from '../what-if/without-inputs.ts'
 import type { Calibration } from './calibrate-limits.ts'
 import { calibrateTrajectories, type GradedTrajectory } from './calibrate-trajectories.ts'
 

@@ -1,7 +1,7 @@
 import type { Calibration } from '../calibration/calibrate-limits.ts'
 import { calibrateTrajectories, type GradedTrajectory } from '../calibration/calibrate-trajectories.ts'
 import { gradedRun, type GradingSources, type RunToGrade } from '../grades/graded-runs.ts'
-import type { PastTurn, Trajectory } from '../what-if/trajectory.ts'
+import { withoutInputs } from '../what-if/without-inputs.ts'
 
 /** The share of solved runs that the limits of a report may lose. */
 const reportMayLose = 0.02
@@ -24,10 +24,4 @@ export class CalibrationSums {
   get calibration(): Calibration {
     return calibrateTrajectories(this.#runs, { mayLose: reportMayLose })
   }
-}
-
-/** What calls were given is most of a trajectory, and says nothing to limits. */
-function withoutInputs({ turns, ...rest }: Trajectory): Trajectory {
-  const short = (turn: PastTurn): PastTurn => ({ ...turn, calls: turn.calls.map((call) => ({ ...call, input: null })) })
-  return { ...rest, turns: turns.map(short) }
 }

@@ -4,6 +4,7 @@ import type { GradedRun } from '../grades/graded-run.ts'
 import { gradedRun, ungraded } from '../grades/graded-runs.ts'
 import { noOutcome, outcomesOf, type RunOutcome } from '../grades/run-outcome.ts'
 import { trajectoryOf, type Trajectory } from '../what-if/trajectory.ts'
+import { withoutInputs } from '../what-if/without-inputs.ts'
 import type { StepRecord } from '@halting/core/steps'
 import { ContextKinds } from './context-kinds.ts'
 import type { InspectedSession } from './inspected-session.ts'
@@ -81,17 +82,6 @@ function windowsOf(points: readonly TurnPoint[], { windowOf }: InspectedSession)
 function entriesLeft(records: readonly StepRecord[]): number | undefined {
   const left = records.flatMap((record) => (record.type === 'rewind' ? [record.entries] : []))
   return left.length === 0 ? undefined : Math.min(...left)
-}
-
-/** What calls were given is most of a trajectory, and says nothing to limits. */
-function withoutInputs({ turns, ...rest }: Trajectory): Trajectory {
-  return {
-    ...rest,
-    turns: turns.map((turn) => ({
-      ...turn,
-      calls: turn.calls.map((call) => ({ ...call, input: null })),
-    })),
-  }
 }
 
 function withPlaces(

@@ -2,12 +2,13 @@ import type { ForeignSession } from '../foreign/session.ts'
 import type { SessionKind } from '../foreign/read-foreign.ts'
 import { HaltingError } from '@halting/core'
 import type { OtherLimits } from './other-limits.ts'
-import type { PastCall, PastTurn, Trajectory } from './trajectory.ts'
+import type { Trajectory } from './trajectory.ts'
 import { whatIfPriced } from './changing-calls.ts'
 import type { PastSession, PastTrajectory } from '../sessions/read-session.ts'
 import type { ManySessions } from '../sessions/session-files.ts'
 import type { RunOutcome } from '../grades/run-outcome.ts'
 import type { RunAnswer } from './run-answer.ts'
+import { withoutInputs } from './without-inputs.ts'
 
 /** A run that was read, and where it stands. */
 export type PastRun = Omit<RunAnswer, 'answer'> &

@@ -140,6 +140,15 @@ describe('groups', () => {
     ])
   })
 
+  test('leave out runs that asked no model, and keep those whose model is not known', () => {
+    const none = graded({ usd: 0, tokens: 0, turns: 0 }, bad, { model: '' })
+    const groups = (runs: readonly GradedRun[]): readonly unknown[] =>
+      calibrateLimits(runs, { mayLose: 0.02 }).groups.map(({ model, runs: count }) => [model, count])
+    expect(groups([none, ...listOf(3, () => graded({}))])).toEqual([['a-model', 3]])
+    expect(groups([none])).toEqual([])
+    expect(groups([graded({}, good, { model: '' })])).toEqual([['', 1]])
+  })
+
   test('are these alone where each is large enough', () => {
     const { groups } = calibrateLimits([...place('a', '/one', 50), ...place('b', '/one', 50)], { mayLose: 0.02 })
     expect(groups.map(({ model }) => model)).toEqual(['a', 'b'])

@@ -17,7 +17,7 @@ const gradeWords = ['good', 'bad', 'none'] as const
 /** `halting grade [SESSION] [good|bad|none]`: what a person says of a run, stored; without a grade, what is known of each run. Asks no model. */
 export async function grade(flags: Flags, words: readonly string[], program: Program): Promise<number> {
   const asked = askedIn(words)
-  const path = await fileOf(asked.session, flags, program)
+  const path = await pathOf(asked, flags, program)
   const session = await readNamedSession(path, pricesFor(flags, program))
   const place = runPlace(session, flags)
   if (asked.grade !== undefined) {
@@ -35,7 +35,12 @@ export async function grade(flags: Flags, words: readonly string[], program: Pro
   return 0
 }
 
-function askedIn(words: readonly string[]): { readonly session?: string; readonly grade?: NewGrade['grade'] } {
+interface Asked {
+  readonly session?: string
+  readonly grade?: NewGrade['grade']
+}
+
+function askedIn(words: readonly string[]): Asked {
   const [first, second, ...more] = words
   if (more.length > 0) throw new UsageError('halting grade takes a session and a grade: halting grade SESSION good.')
   if (first === undefined) return {}
@@ -47,6 +52,16 @@ function askedIn(words: readonly string[]): { readonly session?: string; readonl
   throw new UsageError(
     `"${oneLine(second, 40)}" is not a grade.${meant === undefined ? '' : ` Did you mean ${meant}?`} Grades: ${gradeWords.join(', ')}.`,
   )
+}
+
+/** A word alone that is no session may be a grade that there is not. */
+async function pathOf({ session, grade: given }: Asked, flags: Flags, program: Program): Promise<string> {
+  try {
+    return await fileOf(session, flags, program)
+  } catch (error) {
+    if (!(error instanceof UsageError) || session === undefined || given !== undefined) throw error
+    throw new UsageError(`${error.message} Grades: ${gradeWords.join(', ')}.`)
+  }
 }
 
 async function fileOf(session: string | undefined, flags: Flags, program: Program): Promise<string> {

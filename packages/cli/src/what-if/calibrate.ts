@@ -48,6 +48,7 @@ function ofModel(calibration: Calibration, model: string | undefined): Calibrati
   const groups = calibration.groups.filter((group) => group.model === model)
   if (groups.length > 0) return { ...calibration, groups }
   const models = [...new Set(calibration.groups.map((group) => group.model))].filter((each) => each !== null)
+  if (models.length === 0) throw new UsageError('No run asked a model.')
   const known = models.map((each) => oneLine(each, 60)).join(', ')
   throw new UsageError(`No run used ${oneLine(model, 60)}. The runs used: ${known}.`)
 }

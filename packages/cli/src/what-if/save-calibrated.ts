@@ -15,7 +15,7 @@ const figures = ['usd', 'tokens', 'activeMs', 'turns'] as const satisfies readon
  * @throws UsageError where it is not clear which limits are meant, and where there are none.
  */
 export async function saveCalibrated(
-  { groups }: Calibration,
+  { groups, mayLose }: Calibration,
   repository: string,
   { cwd, env }: Pick<Program, 'cwd' | 'env'>,
 ): Promise<SavedLimits> {
@@ -26,10 +26,12 @@ export async function saveCalibrated(
       return each.kind === 'limit' ? [[calibratedLimitNames[figure].setting, limitValue(figure, each.limit)]] : []
     }),
   )
-  if (Object.keys(limits).length === 0)
+  if (Object.keys(limits).length === 0) {
+    const orMore = mayLose < 0.05 ? ', or allow more: --may-lose 5%' : ''
     throw new UsageError(
-      `There is no limit to save for ${nameOf(group)}: ${whyNone(group)}. Grade more runs (halting grade SESSION good), or allow more: --may-lose 5%.`,
+      `There is no limit to save for ${nameOf(group)}: ${whyNone(group)}. Grade more runs (halting grade SESSION good)${orMore}.`,
     )
+  }
   const { maxRunUsd, from } = runLimitOfPrint
   return saveProjectLimits(limits, {
     cwd,
@@ -43,6 +45,7 @@ export async function saveCalibrated(
 function groupToSave(groups: readonly CalibratedGroup[], repository: string): CalibratedGroup {
   const single = groups.filter((group) => group.repository !== null)
   const [group, ...others] = single.filter((each) => each.repository === repository)
+  if (single.length === 0) throw new UsageError('There is no limit to save: no run asked a model.')
   if (group === undefined) {
     const places = [...new Set(single.map((each) => each.repository))].map((each) => oneLine(each ?? '', 100))
     throw new UsageError(
@@ -50,7 +53,7 @@ function groupToSave(groups: readonly CalibratedGroup[], repository: string): Ca
     )
   }
   if (others.length === 0) return group
-  const models = [group, ...others].map(({ model, runs }) => `${oneLine(model ?? '', 60)} (${many(runs, 'run')})`)
+  const models = [group, ...others].map(({ model, runs }) => `${modelName(model)} (${many(runs, 'run')})`)
   throw new UsageError(
     `Limits in settings hold for all models, and these runs used several: ${listed(models)}. Choose one with --model NAME.`,
   )
@@ -62,7 +65,11 @@ function whyNone({ limits }: CalibratedGroup): string {
 }
 
 function nameOf({ model, repository }: CalibratedGroup): string {
-  return `${oneLine(model ?? '', 60)} in ${oneLine(repository ?? '', 100)}`
+  return `${modelName(model)} in ${oneLine(repository ?? '', 100)}`
+}
+
+function modelName(model: string | null): string {
+  return oneLine(model ?? '', 60) || 'an unknown model'
 }
 
 const mostNames = 6

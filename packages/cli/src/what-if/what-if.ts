@@ -75,9 +75,11 @@ export async function whatIfCommand(flags: Flags, words: readonly string[], prog
 }
 
 /** The share of solved runs that suggested limits may lose; undefined where nobody asks for such limits. */
-function mayLoseIn({ mayLose, suggest, save }: Flags, isAskedElse: boolean): number | undefined {
+function mayLoseIn({ mayLose, suggest, save, model }: Flags, isAskedElse: boolean): number | undefined {
   if (mayLose === undefined && save === true)
     throw new UsageError('--save needs limits to save: halting what-if --suggest --may-lose 2% --save.')
+  if (mayLose === undefined && model !== undefined)
+    throw new UsageError('--model belongs to --may-lose: halting what-if --suggest --may-lose 2% --model NAME.')
   if (mayLose !== undefined && (suggest !== true || isAskedElse))
     throw new UsageError('--may-lose belongs to --suggest, without limits: halting what-if --suggest --may-lose 2%.')
   return mayLose
