@@ -113,23 +113,3 @@ export function pastRunsOf(session: PastSession, file: string): PastRuns {
   const costUsd = paid.reduce((sum, { nanos }) => sum + nanos, 0) / 1e9
   return { runs, foreign: { foreign: session.foreign, costUsd } }
 }
-
-/** Which limit to suggest depends on the tools of calls, and not on what they were given, which is most of a trajectory. */
-export function withoutInputs({ turns, ...rest }: Trajectory): Trajectory {
-  const short = ({ tool, hasRun, isOfAgent, endMs }: PastCall): PastCall =>
-    isOfAgent === true ? { tool, hasRun, isOfAgent, endMs, input: null } : { tool, hasRun, endMs, input: null }
-  // Field by field: of a great many turns, to take out one and copy the rest is several times slower.
-  const shortTurn = (turn: PastTurn): PastTurn => {
-    const { countsAsTurn, isTold, payments, calls, endMs, hash, isFreshAfter, agentTurns } = turn
-    const { tries, agentTries, checked, isReminded, isFreshBefore } = turn
-    const more = {
-      ...(isFreshBefore !== undefined && { isFreshBefore }),
-      ...(isReminded !== undefined && { isReminded }),
-      ...(tries !== undefined && { tries }),
-      ...(agentTries !== undefined && { agentTries }),
-      ...(checked !== undefined && { checked }),
-    }
-    return { countsAsTurn, isTold, payments, calls: calls.map(short), endMs, hash, isFreshAfter, agentTurns, ...more }
-  }
-  return { ...rest, turns: turns.map(shortTurn) }
-}

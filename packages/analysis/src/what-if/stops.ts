@@ -75,10 +75,7 @@ function compared(a: Place, b: Place): number {
   return a.atMs === b.atMs ? 0 : a.atMs - b.atMs
 }
 
-function stopByTurns(
-  { turns, limits, carried }: Trajectory,
-  { maxTurns }: OtherLimits,
-): Stop | undefined {
+function stopByTurns({ turns, limits, carried }: Trajectory, { maxTurns }: OtherLimits): Stop | undefined {
   const max = stricter(maxTurns, limits.maxTurns)
   if (max === undefined) return undefined
   let begun = carried.turns
