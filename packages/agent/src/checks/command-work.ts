@@ -70,10 +70,21 @@ function checksIn(
     const words = step.words.map((word) => word ?? '')
     const kind = kindOfCheck(words) ?? (!isWriting && runsChanged(step, changed) ? 'run' : undefined)
     changed.push(...(changes[at] ?? []).map(({ path }) => path))
-    if (step.folder?.startsWith('/') === true && isElsewhere(step.folder)) return []
+    const folder = folderOf(step.folder, words)
+    if (folder?.startsWith('/') === true && isElsewhere(folder)) return []
     return kind === undefined || step.isBackground ? [] : [{ step, kind, at }]
   })
 }
+
+/** Where a step works: an option says so, as in `make -C web test`. */
+function folderOf(folder: string | undefined, words: readonly string[]): string | undefined {
+  const at = words.findIndex((word) => folderOption.test(word))
+  const [, joined] = /^--[\w-]+=(.*)/.exec(words[at] ?? '') ?? []
+  const named = at < 0 ? undefined : (joined ?? words[at + 1])
+  return named?.startsWith('/') === true ? named : folder
+}
+
+const folderOption = /^(?:-C|--prefix|--dir|--cwd|--directory|--working-directory|--project-dir|--rootDir)(?:=|$)/
 
 const sources =
   /\.(?:[cm]?[jt]sx?|py|pyi|go|rs|c|cc|cpp|cxx|h|hpp|java|kt|kts|scala|rb|php|cs|fs|swift|m|mm|sh|bash|pl|lua|ex|exs|erl|hs|ml|clj|dart|zig|nim|jl|r|sql|vue|svelte)$/i

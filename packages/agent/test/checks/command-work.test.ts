@@ -127,6 +127,9 @@ test('takes no check for one of the run that is elsewhere', () => {
   const check = (command: string): unknown =>
     commandWork(command, { exitCode: 0, output: '', isElsewhere: (folder) => folder.startsWith('/other') })?.check
   expect(check('cd /other/place && npm test')).toBeUndefined()
+  expect(check('npm --prefix /other test')).toBeUndefined()
+  expect(check('make --directory=/other test')).toBeUndefined()
+  expect(check('cd /other && make -C /project test')).toMatchObject({ passed: true })
   expect(check('(cd /other && npm ci); npm test')).toEqual({ command: 'npm test', passed: true })
   expect(check('cd /project/web && npm test')).toEqual({ command: 'cd /project/web && npm test', passed: true })
 })
