@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import {
   all,
   any,
+  ConfigurationError,
   noProgress,
   not,
   resume,
@@ -40,6 +41,10 @@ describe('noProgress', () => {
       'no_progress',
       repeats,
     ])
+  })
+
+  test.each([{ repeats: NaN }, { remindAt: NaN }])('refuses %o', (options) => {
+    expect(() => noProgress(options)).toThrow(ConfigurationError)
   })
 
   test('reminds once: of other turns that repeat themselves it stops without a word', async () => {
