@@ -1,5 +1,6 @@
 import { StopSignal } from '../endings/signal.ts'
 import { StopSignals } from '../endings/signals.ts'
+import { remindersOf, signalOf } from './ask-guard.ts'
 import { checkParts } from './check-guards.ts'
 import { conditionFigures } from './figures.ts'
 import {
@@ -23,7 +24,7 @@ export function any(...guards: readonly Guard[]): Guard {
       const looking = guards.filter((guard) => (guard.checkpoints ?? defaultCheckpoints).includes(view.checkpoint))
       return signalsOf(looking, view).highest() ?? undefined
     },
-    reminds: (view) => guards.flatMap((guard) => guard.reminds?.(view) ?? []),
+    reminds: (view) => guards.flatMap((guard) => remindersOf(guard, view)),
     // The one that is nearest fires first.
     remaining: (view) => byShare(known(guards, view)).at(-1),
   }
@@ -61,15 +62,15 @@ export function not(guard: Guard): Guard {
     checkpoints: checkpointsOf([guard]),
     looksAtTurns: guard.looksAtTurns === true,
     evaluate(view) {
-      if (guard.evaluate(view) instanceof StopSignal) return undefined
+      if (signalOf(guard, view) !== undefined) return undefined
       return new StopSignal({ reason: 'stop_requested', message: `${guard.name} does not hold`, source: name })
     },
-    remaining: (view) => conditionFigures(name, !(guard.evaluate(view) instanceof StopSignal)),
+    remaining: (view) => conditionFigures(name, signalOf(guard, view) === undefined),
   }
 }
 
 function signalsOf(guards: readonly Guard[], view: GuardView): StopSignals {
-  return StopSignals.of(...guards.flatMap((guard) => guard.evaluate(view) ?? []))
+  return StopSignals.of(...guards.flatMap((guard) => signalOf(guard, view) ?? []))
 }
 
 function known(guards: readonly Guard[], view: GuardView): readonly GuardRemaining[] {

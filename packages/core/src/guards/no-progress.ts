@@ -35,8 +35,11 @@ const noGuards: readonly Guard[] = Object.freeze([])
  */
 export function noProgress(options: NoProgressOptions = {}): Guard {
   if (fieldsOf(options) === undefined) refuse('noProgress', 'given an object, such as { repeats: 3 }', options)
-  optional(isNumber)('repeats', options.repeats)
-  optional(isNumber)('remindAt', options.remindAt)
+  for (const name of ['repeats', 'remindAt'] as const) {
+    optional(isNumber)(name, options[name])
+    // Nothing is below it, so the first turn would be one too many.
+    if (Number.isNaN(options[name])) refuse(name, 'a number', options[name])
+  }
   const repeats = Math.min(Math.max(3, Math.ceil(options.repeats ?? defaultRepeats)), defaultRepeats)
   const remindAt = Math.min(Math.max(2, Math.ceil(options.remindAt ?? defaultRemindAt)), repeats - 1)
   const name = 'noProgress'

@@ -3,17 +3,12 @@ import type { AbortCause } from '../cancel/abort.ts'
 import type { CancellationSource } from '../cancel/source.ts'
 import type { Settled } from '../cancel/settle.ts'
 import { plainTextOf } from '../content.ts'
-import { HaltingError, isInstance, messageOf } from '../errors.ts'
-import { after, disregard, type Eventually } from '../eventually.ts'
+import { isInstance, messageOf } from '../errors.ts'
+import { after, type Eventually } from '../eventually.ts'
+import { remindersOf, signalOf } from '../guards/ask-guard.ts'
 import { lastCallsIn } from '../guards/last-calls.ts'
 import { calledName } from '../tools/called-tool.ts'
-import {
-  defaultCheckpoints,
-  type CancellationPoint,
-  type Guard,
-  type GuardView,
-  type Reminder,
-} from '../guards/guard.ts'
+import { defaultCheckpoints, type CancellationPoint, type GuardView, type Reminder } from '../guards/guard.ts'
 import type { ExternalInput } from '../steps/control.ts'
 import type { PolledExternalInput } from '../steps/steps.ts'
 import { StopSignal, type StopSignalJson } from '../endings/signal.ts'
@@ -23,7 +18,6 @@ import type { CallPlace } from './calls/recorded-calls.ts'
 import { isAsked } from './request/is-asked.ts'
 import { endedTasks, enterTasks } from './tasks.ts'
 import { repeatedIn } from '../guards/repetition.ts'
-import { remindersOf } from './remind.ts'
 import type { Run } from './run.ts'
 import { tellGuards } from './tell-guards.ts'
 
@@ -171,7 +165,7 @@ export function askGuards(run: Run, checkpoint: CancellationPoint, position: Rec
     if (!(guard.checkpoints ?? defaultCheckpoints).includes(checkpoint)) continue
     if (checkpoint === 'after_tools' && guard.reminds !== undefined)
       reminders = [...reminders, ...remindersOf(guard, view)]
-    const signal = signalOfGuard(guard, view)
+    const signal = signalOf(guard, view)
     const { overridden } = run.spent
     const wasOverridden = overridden.includes(id)
     if (signal === undefined) {
@@ -199,17 +193,6 @@ interface AskedGuards {
 }
 
 const nothingAsked: AskedGuards = Object.freeze({ raisedBy: [], reminders: [] })
-
-/** @throws HaltingError when the guard gives something else than a signal: nobody knows whether the run may go on. */
-function signalOfGuard(guard: Guard, view: GuardView): StopSignal | undefined {
-  const signal: unknown = guard.evaluate(view) ?? undefined
-  if (signal === undefined || isInstance(signal, StopSignal)) return signal
-  disregard(signal)
-  throw new HaltingError(
-    'callback',
-    `The guard ${guard.name} gave something that is no StopSignal. A guard answers at once, with a StopSignal or nothing.`,
-  )
-}
 
 function viewOf({ spent, transcript, context }: Run, checkpoint: CancellationPoint): GuardView {
   // Continuations by stop hooks and by the token target count as turns in the figures, and not against a limit.

@@ -1,8 +1,6 @@
 import { lapsLeft } from '../allowance.ts'
 import { after } from '../eventually.ts'
-import { HaltingError } from '../errors.ts'
-import { disregard } from '../eventually.ts'
-import type { Guard, GuardView, Reminder } from '../guards/guard.ts'
+import type { Reminder } from '../guards/guard.ts'
 import {
   equalAnswersReminder,
   equalErrorsReminder,
@@ -23,28 +21,6 @@ const sameTurns: readonly Reminder[] = Object.freeze<Reminder[]>(['same_turns'])
 
 /** What the step of a reminder has on record. JSON. */
 type RemindStep = { readonly of: Reminder }
-
-/** What the guards want the model to be reminded of. @throws HaltingError when a guard gives something else. */
-export function remindersOf(guard: Guard, view: GuardView): readonly Reminder[] {
-  if (guard.reminds === undefined) return noReminders
-  const given: unknown = guard.reminds(view)
-  if (Array.isArray(given) && given.every(isReminder)) return given
-  disregard(given)
-  const must = 'A guard answers at once, with a list of what to remind the model of.'
-  throw new HaltingError('callback', `The guard ${guard.name} gave something that is no list of reminders. ${must}`)
-}
-
-const known: { readonly [reminder in Reminder]: true } = {
-  same_turns: true,
-  failing_edits: true,
-  equal_errors: true,
-  equal_answers: true,
-}
-
-/** `Object.hasOwn` of a record over the union gives the union. */
-function isReminder(value: unknown): value is Reminder {
-  return typeof value === 'string' && Object.hasOwn(known, value)
-}
 
 // Spec R-PROG-4, R-PROG-4c.
 /**

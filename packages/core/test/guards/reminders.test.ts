@@ -4,7 +4,9 @@ import { describe, expect, test } from 'vitest'
 import {
   all,
   any,
+  ConfigurationError,
   noProgress,
+  not,
   resume,
   StopSignal,
   type AgentTool,
@@ -39,6 +41,10 @@ describe('noProgress', () => {
       'no_progress',
       repeats,
     ])
+  })
+
+  test.each([{ repeats: NaN }, { remindAt: NaN }])('refuses %o', (options) => {
+    expect(() => noProgress(options)).toThrow(ConfigurationError)
   })
 
   test('reminds once: of other turns that repeat themselves it stops without a word', async () => {
@@ -98,6 +104,7 @@ describe('a guard of a caller', () => {
   test.each([
     ['a text', 'same_turns'],
     ['another word', ['same']],
+    ['a list with holes', Object.assign<string[], object>([], { 1: 'same_turns' })],
     ['a promise', Promise.resolve(['same_turns'])],
   ])('that gives %s ends the run as an error', async (_what, given) => {
     // Plain JavaScript may give anything.
@@ -106,6 +113,26 @@ describe('a guard of a caller', () => {
     expect([terminal.reason, terminal.error?.message]).toEqual([
       'error',
       expect.stringContaining('The guard odd gave something that is no list of reminders.'),
+    ])
+  })
+})
+
+describe('a part of another guard that answers later', () => {
+  const late = (): Promise<never> => Promise.reject(new Error('late'))
+  // Plain JavaScript may give anything. A promise that nobody handles ends the process.
+  const part: Guard = { name: 'late', evaluate: late as unknown as Guard['evaluate'] }
+  const reminding: Guard = { name: 'late', evaluate: () => undefined, reminds: late as unknown as () => [] }
+
+  test.each([
+    ['any', any(part), 'no StopSignal'],
+    ['all', all(part), 'no StopSignal'],
+    ['not', not(part), 'no StopSignal'],
+    ['any, of reminders', any(reminding), 'no list of reminders'],
+  ])('%s: ends the run as an error that names it', async (_what, stopWhen, problem) => {
+    const { terminal } = await run(circling, { tools, stopWhen })
+    expect([terminal.reason, terminal.error?.message]).toEqual([
+      'error',
+      expect.stringContaining(`The guard late gave something that is ${problem}`),
     ])
   })
 })
