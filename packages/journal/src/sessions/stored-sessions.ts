@@ -98,7 +98,7 @@ async function namesIn(folder: string): Promise<readonly string[]> {
   }
 }
 
-/** Removes a session, what it keeps beside its file, and its grades. @throws Error for one that a process writes. */
+/** Removes a session, what it keeps beside its file, and its grades unless a copy of it is left in another folder of sessions. @throws Error for one that a process writes. */
 export async function deleteSession({ path, sessionId }: StoredSessionFile): Promise<void> {
   const holder = await holderOf(`${path}.lock`)
   if (holder !== undefined)
@@ -115,10 +115,21 @@ export async function deleteSession({ path, sessionId }: StoredSessionFile): Pro
 /** The session is gone by then. @throws Error that says so. */
 async function removeGrades(path: string, sessionId: string): Promise<void> {
   const file = gradesFileBeside(dirname(dirname(path)))
-  if (file === undefined) return
+  if (file === undefined || (await hasCopy(dirname(file), basename(path)).catch(() => false))) return
   await forgetGrades(file, new Set([sessionId])).catch((error: unknown) => {
     throw new Error(`The session ${sessionId} is deleted, and its grades are not: ${messageOf(error)}`)
   })
+}
+
+/** Whether a session of this name is left: sessions that were copied to or from a store have one id in both. */
+async function hasCopy(folder: string, name: string): Promise<boolean> {
+  const stores = await namesIn(join(folder, 'stores'))
+  for (const base of [folder, ...stores.map((store) => join(folder, 'stores', store))].map((each) =>
+    join(each, 'projects'),
+  ))
+    for (const project of await namesIn(base))
+      if ((await stat(join(base, project, name)).catch(() => undefined))?.isFile() === true) return true
+  return false
 }
 
 /** Removes a session in which nothing has begun, after its journal was closed. */

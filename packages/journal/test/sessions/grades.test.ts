@@ -7,6 +7,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -137,6 +138,23 @@ test('grades of a session go when it is deleted, and no others', async () => {
   expect(told()).toEqual(['b run1 good'])
   expect(readFileSync(file(), 'utf8')).not.toContain('odd')
 })
+
+test.each(['projects/-elsewhere', 'stores/80a37954c3ab/projects/-project'])(
+  'grades of a session stay while %s has a copy of it',
+  async (folder) => {
+    const path = await opened('a')
+    const copy = join(dirname(file()), folder, basename(path))
+    mkdirSync(dirname(copy), { recursive: true })
+    copyFileSync(path, copy)
+    await note('a', 'run1', 'good')
+    const stored = { path, sessionId: 'a', project: '-project', changedAt: new Date() }
+    await deleteSession(stored)
+    expect(told()).toEqual(['a run1 good'])
+    renameSync(copy, path)
+    await deleteSession(stored)
+    expect(told()).toEqual([])
+  },
+)
 
 test('a session is deleted also where its grades cannot be, and that is said', async () => {
   await opened('a')

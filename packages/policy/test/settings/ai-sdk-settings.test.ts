@@ -25,13 +25,13 @@ describe('a project', () => {
   test('has no say about packages, trusted or not, and what it says of them is not shown', async () => {
     const { write, ...owner } = place()
     write(join(owner.cwd, '.halting/settings.json'), {
-      aiSdk: { models: { evil: alias('m', { options: { apiKey: 'k-1' } }) } },
+      aiSdk: { models: { evil: alias('m', { options: { apiKey: 'hidden-key-1' } }) } },
     })
     for (const trustedBy of [undefined, '--trust']) {
       const { settings, warnings, ignored } = await loadSettings({ ...owner, trustedBy })
       expect(settings.aiSdk).toBe(undefined)
       expect(warnings.join()).toMatch(/aiSdk in .* is ignored: only your own settings/)
-      expect(warnings.join()).not.toContain('k-1')
+      expect(warnings.join()).not.toContain('hidden-key-1')
       expect(ignored).toMatchObject([{ setting: 'aiSdk', forTrust: false }])
     }
     expect(await projectOffers(owner)).toEqual([])
