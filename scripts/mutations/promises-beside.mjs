@@ -9,7 +9,11 @@ export const promisesOfWorkBeside = [
   [
     'background: what an agent spent is not entered',
     ['tools/background-agents-resumed'],
-    ['turn/tasks.ts', '    enterAgent(run, { spent })\n', '    void [enterAgent, spent]\n'],
+    [
+      'turn/tasks.ts',
+      '    enterAgent(run, { spent, callId: null, changedAtStart })\n',
+      '    void [enterAgent, spent, changedAtStart]\n',
+    ],
   ],
   [
     'background: a wait on record is not waited again for what came',

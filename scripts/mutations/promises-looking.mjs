@@ -281,11 +281,7 @@ export const promisesOfLooking = [
   [
     'what if: a recovery is a turn',
     ['@analysis/what-if/what-if'],
-    [
-      '@analysis/what-if/stops.ts',
-      'if (!countsAsTurn || (isReminded && begun < max))',
-      'if (isReminded && begun < max)',
-    ],
+    ['@analysis/what-if/stops.ts', 'if (!countsAsTurn) continue', 'if (countsAsTurn === null) continue'],
   ],
   [
     'what if: turns that were carried over are new ones',
@@ -329,7 +325,7 @@ export const promisesOfLooking = [
   [
     'what if: what a person says in between is passed over',
     ['@analysis/what-if/what-if'],
-    ['@analysis/what-if/stops.ts', '    if (isFreshAfter) recent = []\n', ''],
+    ['@analysis/what-if/stops.ts', '    if (isFreshBefore === true) recent = []\n', ''],
   ],
   [
     'what if: the turn that closes the circle is not made',
@@ -425,11 +421,7 @@ export const promisesOfLooking = [
   [
     'what if: a nudge is no fresh beginning',
     ['@analysis/what-if/what-if'],
-    [
-      '@analysis/what-if/trajectory.ts',
-      "transition === 'user_input' || isAnew || added.some(isSteered)",
-      "transition === 'user_input' || added.some(isSteered)",
-    ],
+    ['@analysis/what-if/trajectory.ts', "transition === 'user_input' || isAnew ||", "transition === 'user_input' ||"],
   ],
   [
     'what if: a request whose reply was lost with its process was not paid',

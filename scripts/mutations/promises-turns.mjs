@@ -169,7 +169,7 @@ export const promisesOfTurns = [
   [
     'no progress: the same is reminded of again',
     ['guards/reminders'],
-    ['turn/remind.ts', ': reminded.includes(of)\n', ': false\n'],
+    ['turn/remind.ts', 'remindedOf(spent).includes(of) :', 'false :'],
   ],
   [
     'no progress: a reminder where no turn is left',
@@ -179,7 +179,7 @@ export const promisesOfTurns = [
   [
     'no progress: a reminder of an earlier version was none',
     ['guards/reminders'],
-    ['turn/remind.ts', 'no_progress_nudge ?? 0) > 0 :', 'no_progress_nudge ?? 0) > 1 :'],
+    ['turn/remind.ts', 'no_progress_nudge ?? 0) > 0 ?', 'no_progress_nudge ?? 0) > 1 ?'],
   ],
   [
     'no progress: numbers make another output',

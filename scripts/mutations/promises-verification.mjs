@@ -43,7 +43,20 @@ export const promisesOfVerification = [
   [
     'verification: what agents did is forgotten',
     ['verification/verify'],
-    ['turn/calls/enter-agent.ts', '  noteFileWorkOfAgent(run, child.verification)\n', ''],
+    [
+      'turn/calls/enter-agent.ts',
+      '  noteFileWorkOfAgent(run, child.verification, changedAtStart)\n',
+      '  void [noteFileWorkOfAgent, changedAtStart]\n',
+    ],
+  ],
+  [
+    'verification: a check of an agent counts for what was changed beside it',
+    ['verification/verify'],
+    [
+      'turn/calls/run-call.ts',
+      '  const changedAtStart = verification?.changed ?? 0\n',
+      '  const changedAtStart = (verification?.changed ?? 0) + 1000\n',
+    ],
   ],
   [
     'verification: the reply is held against stop hooks',

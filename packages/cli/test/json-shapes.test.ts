@@ -168,7 +168,7 @@ test('what-if with a share of solved runs that may be lost', async () => {
     'calibration.needed',
     'calibration.groups',
     ...['model', 'repository', 'runs'].map((name) => `calibration.groups[].${name}`),
-    ...below('calibration.groups[].solved', ['all', 'byPerson', 'byGoal', 'guessed']),
+    ...below('calibration.groups[].solved', ['all', 'byPerson', 'byGoal', 'guessed', 'sessions']),
     'calibration.groups[].ungraded',
     'calibration.groups[].limits',
     ...['usd', 'tokens', 'activeMs', 'turns'].flatMap(refused),

@@ -139,7 +139,7 @@ describe('what is shown', () => {
       await noteGrade(owner, { sessionId: idOf(number), runId: 'run1', grade: 'good' })
     await noteGrade(owner, { sessionId: idOf(1), runId: 'run1', grade: 'bad' })
     const [group] = (await told('2%')).calibration.groups
-    expect(group?.solved).toEqual({ all: 59, byPerson: 4, byGoal: 0, guessed: 55 })
+    expect(group?.solved).toEqual({ all: 59, byPerson: 4, byGoal: 0, guessed: 55, sessions: 59 })
     expect(group?.limits.turns).toMatchObject({ limit: 25, stops: 0, lost: { runs: 0, of: 59 } })
   })
 

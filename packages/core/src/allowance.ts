@@ -53,7 +53,7 @@ export const allowances: { readonly [transition in IterationReason]: AllowanceRo
   media_recovery: { paidFrom: 'own', laps: 1, resets: 'refill', countsAsTurn: false },
   reactive_compact_retry: { paidFrom: 'own', laps: 1, resets: 'refill', countsAsTurn: false },
   collapse_drain_retry: { paidFrom: 'own', laps: 1, resets: 'refill', countsAsTurn: false },
-  no_progress_nudge: { paidFrom: 'own', laps: 2, resets: 'run', countsAsTurn: true },
+  no_progress_nudge: { paidFrom: 'ownTurns', laps: 2, resets: 'run', countsAsTurn: true },
   wrap_up: { paidFrom: 'own', laps: 1, resets: 'run', countsAsTurn: true },
   limit_raised: { paidFrom: 'raises', laps: 0, resets: 'run', countsAsTurn: false },
 }
@@ -66,6 +66,8 @@ export function spendsTurn(transition: IterationReason): boolean {
 
 /** `Object.keys` of a record over the union gives the union. */
 export const transitions: readonly IterationReason[] = Object.freeze(Object.keys(allowances) as IterationReason[])
+
+const turnTransitions: readonly IterationReason[] = transitions.filter(spendsTurn)
 
 type LapCounts = { readonly [transition in IterationReason]?: number }
 
@@ -96,8 +98,9 @@ const count = (counts: LapCounts, transition: IterationReason): number => counts
 
 /** Turns that were begun and count against `maxTurns`. The first is not a lap. */
 export function turnsBegun({ inRun }: SpentIterations): number {
-  const bySentBack = count(inRun, 'goal_unmet') + count(inRun, 'unverified_change')
-  return 1 + count(inRun, 'next_turn') + count(inRun, 'user_input') + bySentBack
+  let begun = 1
+  for (const transition of turnTransitions) begun += count(inRun, transition)
+  return begun
 }
 
 /** Tries that are left of the goals that are in force; below 0 where the limit was lowered since. */
@@ -201,7 +204,7 @@ export function retriesLeft(spent: SpentIterations, limits: RetryLimits): Retrie
     media_recovery: allowances.media_recovery.laps - (sinceRefill.media_recovery ?? 0),
     reactive_compact_retry: allowances.reactive_compact_retry.laps - (sinceRefill.reactive_compact_retry ?? 0),
     collapse_drain_retry: allowances.collapse_drain_retry.laps - (sinceRefill.collapse_drain_retry ?? 0),
-    no_progress_nudge: allowances.no_progress_nudge.laps - (inRun.no_progress_nudge ?? 0),
+    no_progress_nudge: lapsLeft('no_progress_nudge', spent, limits),
     wrap_up: allowances.wrap_up.laps - (inRun.wrap_up ?? 0),
     limit_raised: raisesLeft(spent),
   }

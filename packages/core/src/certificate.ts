@@ -2,15 +2,7 @@ import { allowances, transitions, type IterationReason } from './allowance.ts'
 import { tokenTargetBound } from './budget/token-target.ts'
 import { askPrices, mostTokensFor, nanosOf, type RequestBound } from './budget/prices.ts'
 import { compactionRequests, plainContext } from './context/port.ts'
-import {
-  CostLimitHook,
-  ExecutionTimeLimitHook,
-  FinishReasonHook,
-  ToolCallHook,
-  StepsLimitHook,
-  TokenUsageLimitHook,
-  isForAgents,
-} from './guards/limits.ts'
+import { isForAgents } from './guards/limits.ts'
 import { questionsACheck } from './goals/judged-goal.ts'
 import type { Guard } from './guards/guard.ts'
 import type { StopHook } from './hooks/stop-hooks.ts'
@@ -97,16 +89,6 @@ function turnsBound(maxTurns: number, guards: readonly Guard[], options: RunOpti
   return { bounded: true, value, because: value < maxTurns ? 'a guard on steps' : 'maxTurns' }
 }
 
-/** Guards that never raise `no_progress`; any other may, whatever its name. */
-const limitGuards: ReadonlySet<unknown> = new Set([
-  StepsLimitHook,
-  TokenUsageLimitHook,
-  ExecutionTimeLimitHook,
-  CostLimitHook,
-  FinishReasonHook,
-  ToolCallHook,
-])
-
 /** The transitions that these options leave open at all. */
 function openTransitions(options: RunOptions, settings: RunSettings): readonly IterationReason[] {
   const { model, fallbackModel } = options
@@ -118,7 +100,6 @@ function openTransitions(options: RunOptions, settings: RunSettings): readonly I
     model_fallback: fallbackModel === undefined,
     reactive_compact_retry: hasPlainContext(options),
     collapse_drain_retry: hasPlainContext(options),
-    no_progress_nudge: guardsOf(options).every((guard) => limitGuards.has(guard.constructor)),
     wrap_up: !settings.wrapUp,
   }
   return transitions.filter((transition) => allowances[transition].paidFrom === 'own' && closed[transition] !== true)

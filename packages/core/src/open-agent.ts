@@ -19,6 +19,8 @@ export type OpenAgent = {
   readonly toolCalls?: number
   /** When it began, on the session's active clock. */
   readonly startedAt: number
+  /** Lines that the run had changed then; absent for none. */
+  readonly changedLines?: number
   /** What was set in place of the options when it began. */
   readonly settings: SettingsInForce | null
 }

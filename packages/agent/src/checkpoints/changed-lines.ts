@@ -20,8 +20,14 @@ export async function changedLines(
   return [...counted, ...files.slice(mostFiles).map(namedChange)]
 }
 
-function namedChange({ path, after }: FileChange): CommandChange {
-  return { path, lines: 1, ...(after.kind === 'absent' && { isDeleted: true as const }) }
+function namedChange({ path, before, after }: FileChange): CommandChange {
+  const isNew = before.kind === 'absent' && after.kind !== 'absent'
+  return {
+    path,
+    lines: 1,
+    ...(after.kind === 'absent' && { isDeleted: true as const }),
+    ...(isNew && { isNew: true as const }),
+  }
 }
 
 async function linesOf({ path, before, after }: FileChange, contents: KeptContents): Promise<number> {

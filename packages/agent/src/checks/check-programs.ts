@@ -305,12 +305,26 @@ function testFile(args: Words, pattern: RegExp): CheckKind | undefined {
 const notRun =
   /^(?:--version|--help|--list|--list-tests|--listTests|--list-files|--collect-only|--co|--dry-run|--just-print|--recon|--print-config|--showConfig|--show-config|--init|--watch|--watchAll|--ui|--no-run|--setup-plan|--fixtures|--markers|--list-suites|--show-files|--show-settings|--serve|--tasks|--show-only)(?:=|$)/
 
+/** What they find does not show in how they end, or they end before the work does. */
+function endsWell(given: Words, name: string, args: Words): boolean {
+  if (/^(?:docker|podman|docker-compose)$/.test(programName(given[0] ?? '')))
+    return given.some((word) => /^(?:-d|--detach)$/.test(word))
+  if (name === 'mvn' || name === 'mvnw')
+    return args.some((word) =>
+      /^(?:-fn|--fail-never|-D(?:maven\.test\.failure\.ignore|testFailureIgnore)(?:=true)?)$/.test(word),
+    )
+  if (name === 'make' || name === 'gmake')
+    return args.some((word) => /^(?:--ignore-errors|-[BbkLmrRsSwj\d]*i)/.test(word))
+  if (name === 'golangci-lint') return /--issues-exit-code[= ]0/.test(args.join(' '))
+  return args.some((word) => /^(?:--exit-zero|--noCheck)$/.test(word))
+}
+
 /** What a command checks: tests, types, style, or that it can be built; undefined for what is no check. `words`: '' for what only the shell knows. */
 export function kindOfCheck(given: Words): CheckKind | undefined {
   const words = peeled(given)
   const [first = '', ...args] = words
   const name = programName(first)
-  if (args.some((word) => notRun.test(word)) || isOnlyWords(name, args)) return undefined
+  if (args.some((word) => notRun.test(word)) || isOnlyWords(name, args) || endsWell(given, name, args)) return undefined
   const ofProgram = programs.get(name)?.(args)
   if (ofProgram !== undefined) return ofProgram
   if (programs.has(name) && !isInterpreter(name)) return undefined
@@ -361,7 +375,12 @@ function isOnlyWords(name: string, args: Words): boolean {
   const [first, second] = args
   if (args.length === 1 && /^(?:-h|-V|-v|help|version)$/.test(first ?? '') && !(first === '-v' && mayBeLoud.has(name)))
     return true
-  if (name === 'make' || name === 'gmake' || name === 'ninja') return args.includes('-n') || args.includes('-q')
+  if (name === 'make' || name === 'gmake')
+    return args.some((word) => /^(?:--question|--touch|-[BbkLmrRsSwj\d]*[nqt])/.test(word))
+  if (name === 'ninja') return args.some((word) => /^-[nt]$/.test(word))
+  if (helpsByLetter.test(name) && args.includes('-h')) return true
+  if (name === 'tox' || name === 'nox') return args.some((word) => /^(?:-l|-a|list)$/.test(word))
+  if (name === 'gradle' || name === 'gradlew') return args.includes('-m')
   if (/^(?:tsc|tsgo|vue-tsc|webpack|rollup)$/.test(name)) return args.includes('-w')
   if (/^(?:vitest|jest|playwright)$/.test(name))
     return /^(?:watch|list|init|bench|dev|show-report|install|codegen)$/.test(first ?? '')
@@ -370,6 +389,9 @@ function isOnlyWords(name: string, args: Words): boolean {
   if (name === 'go') return first === 'test' && args.some((word) => word === '-list')
   return name === 'pre-commit' ? first !== 'run' : name === 'ruff' && second === undefined && first === 'rule'
 }
+
+const helpsByLetter =
+  /^(?:pytest|py\.test|unittest|tsc|eslint|mypy|ruff|flake8|pylint|jest|vitest|mocha|npm|pnpm|yarn)$/
 
 /** Alone, `-v` has them tell more. */
 const mayBeLoud: ReadonlySet<string> = new Set([

@@ -10,6 +10,8 @@ export interface CommandChange {
   readonly lines: number
   /** It is deleted. */
   readonly isDeleted?: true
+  /** It was not there before. */
+  readonly isNew?: true
 }
 
 /** Files that a command line writes, moves or deletes, as far as its text tells: by redirects, `sed -i`, `tee`, `mv` and their like. Touches no file. */
@@ -170,13 +172,33 @@ function writtenByScript(args: Words, input: string): readonly CommandChange[] {
   return [{ path: named?.[1] ?? variable?.[1] ?? unknownFile, lines: 1 }]
 }
 
-/** Files in the folder itself that were made to try something out, by their names. */
+/** Files in the folder itself that were made to try something out, by their names: for those who know no better. */
 const forTrying =
   /^(?:repro\w*|debug|scratch|tmp|temp|try|inspect|verify|check|apply|fix|update|modify|edit|test)(?:[-_][\w-]*)?(?:\.\w+)?$/i
 
-/** Lines of changes that a check looks at. What the run has written itself, or to try something out, and deletes again is none: `written` are files that it had changed. */
-export function countedLines(changes: readonly CommandChange[], written: readonly string[] = []): number {
+/** Where nobody looked whether a file was there before that a command writes, its name tells. */
+export function asMadeForTrying(change: CommandChange): CommandChange {
+  return change.isDeleted !== true && forTrying.test(change.path) ? { ...change, isNew: true } : change
+}
+
+/** Files of a run whose deletion is no change. */
+export interface PassingFiles {
+  /** What it had changed. Where nobody knows which of these it had made, they count as made, and so do files by whose names they were made to try something out. */
+  readonly changedFiles?: readonly string[] | undefined
+  /** What it had made itself, and nothing else that it changed names. */
+  readonly madeFiles?: readonly string[] | undefined
+}
+
+/** Lines of changes that a check looks at. */
+export function countedLines(
+  changes: readonly CommandChange[],
+  { changedFiles = [], madeFiles }: PassingFiles = {},
+): number {
+  const passes = (path: string): boolean =>
+    madeFiles === undefined
+      ? forTrying.test(path) || changedFiles.some((file) => mayBeSame(file, path))
+      : madeFiles.includes(path)
   const counts = ({ path, isDeleted }: CommandChange): boolean =>
-    isChecked(path) && !(isDeleted === true && (forTrying.test(path) || written.some((file) => mayBeSame(file, path))))
+    isChecked(path) && !(isDeleted === true && passes(path))
   return changes.reduce((sum, change) => sum + (counts(change) ? change.lines : 0), 0)
 }

@@ -15,6 +15,10 @@ export interface CommandOutcome {
   readonly output: string
   /** Files that the run had changed before, by their paths: to run one of them is a check. None when absent. */
   readonly changedFiles?: readonly string[]
+  /** Those of them that the run had made itself and that nothing else needs: to delete one is no change. Judged by their names when absent. */
+  readonly madeFiles?: readonly string[]
+  /** Whether a folder that the line enters by its absolute path has nothing of the run: then a check in it says nothing of what was changed. None when absent. */
+  readonly isElsewhere?: (folder: string) => boolean
   /**
    * Files that were seen to change while it ran, those below its folder by relative paths; read from the command when absent. They count for none where all
    * that it ran checks, formats or only reads.
@@ -35,21 +39,20 @@ interface FoundCheck {
  * came out; undefined for a command that did neither. In doubt a check has not passed. Never throws.
  */
 export function commandWork(command: string, outcome: CommandOutcome): FileWork | undefined {
-  const { changedFiles = [], seen } = outcome
+  const { seen } = outcome
   const steps = commandSteps(command)
   const changes = steps.map(changesOfStep)
   const checks = checksIn(steps, changes, outcome).filter((check) => hasRun(check, outcome))
   const lines =
-    seen === undefined
-      ? changedBy(changes, checks, changedFiles)
-      : mayChange(steps)
-        ? countedLines(seen, changedFiles)
-        : 0
+    seen === undefined ? changedBy(changes, checks, outcome) : mayChange(steps) ? countedLines(seen, outcome) : 0
   const last = checks.at(-1)
   if (last === undefined) return lines === 0 ? undefined : { changedLines: lines }
   // In one call the check counts as the later one.
-  const isChangedLater = countedLines(changes.slice(last.at + 1).flat(), changedFiles) > 0
-  const failed = checks.find((check) => !hasPassed(check, outcome))
+  const isChangedLater =
+    countedLines(changes.slice(last.at + 1).flat(), outcome) > 0 ||
+    (writesSources(changes.flat(), seen ?? []) && steps.slice(last.at + 1).some(mayWriteUnnamed))
+  const echoed = linesOfEcho(steps)
+  const failed = checks.find((check) => !hasPassed(check, outcome, echoed))
   return {
     ...(lines > 0 && { changedLines: lines }),
     check: { command: shownCheck(failed ?? last), passed: failed === undefined && !isChangedLater },
@@ -59,7 +62,7 @@ export function commandWork(command: string, outcome: CommandOutcome): FileWork 
 function checksIn(
   steps: readonly CommandStep[],
   changes: readonly (readonly CommandChange[])[],
-  { changedFiles = [], seen = [] }: CommandOutcome,
+  { changedFiles = [], seen = [], isElsewhere = () => false }: CommandOutcome,
 ): readonly FoundCheck[] {
   const changed = [...changedFiles]
   const isWriting = writesSources(changes.flat(), seen)
@@ -67,6 +70,7 @@ function checksIn(
     const words = step.words.map((word) => word ?? '')
     const kind = kindOfCheck(words) ?? (!isWriting && runsChanged(step, changed) ? 'run' : undefined)
     changed.push(...(changes[at] ?? []).map(({ path }) => path))
+    if (step.folder?.startsWith('/') === true && isElsewhere(step.folder)) return []
     return kind === undefined || step.isBackground ? [] : [{ step, kind, at }]
   })
 }
@@ -85,13 +89,25 @@ function writesSources(named: readonly CommandChange[], seen: readonly CommandCh
 function changedBy(
   changes: readonly (readonly CommandChange[])[],
   checks: readonly FoundCheck[],
-  written: readonly string[],
+  outcome: CommandOutcome,
 ): number {
   const ofChecks = new Set(checks.map(({ at }) => at))
   return countedLines(
     changes.flatMap((ofStep, at) => (ofChecks.has(at) ? [] : ofStep)),
-    written,
+    outcome,
   )
+}
+
+/** Verbs of git that leave the files as they are. */
+const harmlessGit = /^(?:add|commit|push|fetch|tag|config|branch|notes|remote)$/
+const harmless =
+  /^(?:cd|pushd|popd|export|set|unset|exit|true|false|:|sleep|wait|kill|pkill|mkdir|rmdir|rm|unlink|chmod|touch|trap|curl|wget|date|test|\[)$/
+
+/** Whether a step may write files that the text of its line does not name. */
+function mayWriteUnnamed(step: CommandStep): boolean {
+  const [name = '', ...args] = step.words.map((word) => word ?? '')
+  if (name === 'git' && args.some((word) => harmlessGit.test(word))) return false
+  return !harmless.test(name) && mayChange([step])
 }
 
 /** Whether something in the line may have changed what a check looks at: not where all of it checks, formats or reads. */
@@ -121,44 +137,78 @@ function hasRun({ step }: FoundCheck, { exitCode, output }: CommandOutcome): boo
   return !notThere.test(output)
 }
 
-function hasPassed({ step, kind }: FoundCheck, { exitCode, output }: CommandOutcome): boolean {
+/** Lines that the command line prints itself: they say nothing of its checks. */
+function linesOfEcho(steps: readonly CommandStep[]): ReadonlySet<string> {
+  const said = steps.filter(({ words: [name] }) => /^(?:echo|printf)$/.test(name ?? ''))
+  return new Set(
+    said.flatMap(({ words: [, ...args] }) =>
+      args
+        .map((word) => word ?? '')
+        .join(' ')
+        .split(/\n|\\n/)
+        .map((line) => line.replace(/^-[neE]+ /, '').trim()),
+    ),
+  )
+}
+
+function hasPassed(
+  { step, kind }: FoundCheck,
+  { exitCode, output }: CommandOutcome,
+  echoed: ReadonlySet<string>,
+): boolean {
   const { status, printedBehind = '' } = step
   if (status === 'line' && exitCode !== 0) return false
   const printed = status === 'printed' ? printedCode(output, printedBehind) : undefined
   if (printed !== undefined && printed !== 0) return false
   if (status === 'line' || printed === 0) return !isIdle(step, kind, output)
-  return passedByOutput({ step, kind }, exitCode, output)
+  return passedByOutput({ step, kind }, exitCode, output, echoed)
 }
 
 /** It found nothing to check, or reports by its output alone. */
 function isIdle(step: CommandStep, kind: CheckKind | 'run', output: string): boolean {
   const [name = '', ...args] = step.words
   if (/(?:^|\/)gofmt$/.test(name ?? '') && args.some((word) => /^-\w*l/.test(word ?? ''))) return output.trim() !== ''
+  if (args.includes('--if-present') && output.trim() === '') return true
   return kind !== 'run' && kind !== 'build' && verdictOf(output) === 'nothing'
 }
 
-/** The exit code that the line printed last behind a text. */
+/** The exit code that the line printed behind a text: of several the first that is none of success. */
 function printedCode(output: string, behind: string): number | undefined {
   const text = behind.trim()
-  for (const line of output.split(/\r?\n/).toReversed()) {
-    const at = text === '' ? 0 : line.lastIndexOf(text)
+  const codes = output.split(/\r?\n/).flatMap((line) => {
+    if (text === '') return /^\s*\d{1,3}\s*$/.test(line) ? [Number(line)] : []
+    const at = line.lastIndexOf(text)
     const [, digits] = at < 0 ? [] : (/^\s*(\d{1,3})\b/.exec(line.slice(at + text.length)) ?? [])
-    if (digits !== undefined) return Number(digits)
-  }
-  return undefined
+    return digits === undefined ? [] : [Number(digits)]
+  })
+  return codes.find((code) => code !== 0) ?? codes[0]
 }
 
 /** The exit code shows nowhere: the output has to say that it passed, or to be all that a quiet check prints. */
-function passedByOutput({ step, kind }: Omit<FoundCheck, 'at'>, exitCode: number | null, output: string): boolean {
+function passedByOutput(
+  { step, kind }: Omit<FoundCheck, 'at'>,
+  exitCode: number | null,
+  output: string,
+  echoed: ReadonlySet<string>,
+): boolean {
   if (!step.isShown) return false
   const verdict = verdictOf(output)
-  if (verdict !== 'unknown') return verdict === 'passed'
+  if (verdict === 'passed') return verdictOf(linesWithout(output, echoed)) === 'passed'
+  if (verdict !== 'unknown') return false
   if (kind === 'tests' || step.isConditional) return false
   const isQuiet = output.trim() === ''
   const isWhole = step.through.every((words) => letsThrough(words, output))
   if (kind === 'types' || kind === 'lint')
     return isQuiet && step.through.every((words) => letsThrough(words, output) || findsFailures(words))
   return isWhole && exitCode === 0
+}
+
+function linesWithout(output: string, lines: ReadonlySet<string>): string {
+  if (lines.size === 0) return output
+  return output
+    .split(/\r?\n/)
+    .filter((line) => !lines.has(line.trim()))
+    .join('\n')
 }
 
 /** Programs behind which nothing of what matters is missing: the end of the output, or all of it. */

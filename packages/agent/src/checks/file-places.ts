@@ -32,3 +32,8 @@ export function placedAt(folder: string | undefined, path: string): string | und
 export function mayBeSame(one: string, other: string): boolean {
   return one === other || one.endsWith(`/${other}`) || other.endsWith(`/${one}`)
 }
+
+/** The name of a file without its folder and its ending. */
+export function stemOf(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1).replace(/\.\w+$/, '')
+}

@@ -30,7 +30,7 @@ const goodWords =
 const goodMarks = /^\s*(?:--- )?PASS(?:ED)?\b|\bPASSED\b/m
 
 const nothingWords =
-  /\bno tests? (?:found|ran|to run|were run|collected|files? found|files?\b|executed|specified|suites? found|matched|were executed)|collected 0 items|\bRan 0 tests\b|No test files found|\b0 passing\b|# tests 0\b|^\s*Tests:?\s+0(?: total)?\s*$|\b(?:running|executed|total|found) 0 tests\b|0 tests? (?:executed|run\b|found|passed|completed)|no test specified|No tests? (?:are|is) available|No specs found|0 examples|Nothing to be done for|No files matching|no files? (?:found|to check|were found|given)|testing: warning: no tests to run/im
+  /\bno tests? (?:found|ran|to run|were run|collected|files? found|files?\b|executed|specified|suites? found|matched|were executed)|collected 0 items|\bRan 0 tests\b|No test files found|\b0 passing\b|# tests 0\b|^\s*Tests:?\s+0(?: total)?\s*$|\b(?:running|executed|total|found) 0 tests\b|0 tests? (?:executed|run\b|found|passed|completed)|\[no tests to run\]|^(?:#|ℹ) tests 0\s*$|No tests? were found|No test matches|Result: NOTESTS|^1\.\.0\s*$|^\s*Tests:?\s+(?:\d+ (?:skipped|pending|todo)[,| ]*)+(?:\d+ total|\(\d+\))\s*$|no test specified|No tests? (?:are|is) available|No specs found|0 examples|Nothing to be done for|No files matching|no files? (?:found|to check|were found|given)|testing: warning: no tests to run/im
 
 /** Reads the output of a check. In doubt it is `unknown`. */
 export function verdictOf(given: string): OutputVerdict {
@@ -40,9 +40,17 @@ export function verdictOf(given: string): OutputVerdict {
   const lines = plain.split(/\r?\n/).map((line) => line.slice(0, longestLine))
   if (lines.some(tellsOfFailure)) return 'failed'
   const text = lines.join('\n')
-  if (goodCounts.test(text)) return 'passed'
+  if (isAllSkipped(text)) return 'nothing'
+  if (goodCounts.test(lines.filter((line) => !line.includes('[no tests to run]')).join('\n'))) return 'passed'
   if (nothingWords.test(text)) return 'nothing'
   return goodWords.test(text) || goodMarks.test(text) ? 'passed' : 'unknown'
+}
+
+/** What unittest prints where it skipped each test. */
+function isAllSkipped(text: string): boolean {
+  const [, ran] = /^Ran (\d{1,9}) tests? in /m.exec(text) ?? []
+  const [, skipped] = /^OK \(skipped=(\d{1,9})\)/m.exec(text) ?? []
+  return ran !== undefined && ran === skipped
 }
 
 function tellsOfFailure(line: string): boolean {

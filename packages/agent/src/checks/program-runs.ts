@@ -1,5 +1,5 @@
 import type { CommandStep } from '@halting/policy/shell'
-import { mayBeSame, placedAt } from './file-places.ts'
+import { mayBeSame, placedAt, stemOf } from './file-places.ts'
 import { peeled, programName, type Words } from './peel.ts'
 
 const interpreters =
@@ -95,8 +95,4 @@ function loadsChanged(script: string, changedFiles: readonly string[]): boolean 
       stem === '__init__' || stem === 'index' || stem === 'mod' ? stemOf(file.slice(0, file.lastIndexOf('/'))) : stem,
     )
   })
-}
-
-function stemOf(path: string): string {
-  return path.slice(path.lastIndexOf('/') + 1).replace(/\.\w+$/, '')
 }

@@ -41,7 +41,9 @@ export function kindOfTask(name: string): CheckKind | undefined {
   return undefined
 }
 
-/** Names that may be shown to a model as part of a command. */
+const mostWords = 5
+
+/** Names that may be shown to a model as part of a command: none that is a sentence. */
 export function isPlainName(name: string): boolean {
-  return name.length <= 60 && /^[A-Za-z][\w:.-]*$/.test(name)
+  return name.length <= 40 && /^[A-Za-z][\w:.-]*$/.test(name) && name.split(/[^A-Za-z0-9]+/).length <= mostWords
 }

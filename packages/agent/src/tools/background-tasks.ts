@@ -4,7 +4,7 @@ import type { Background, TaskEnded, TaskStarted } from '@halting/core/adapters'
 import type { SessionWork } from '../checks/session-work.ts'
 import type { ShellCommand, ShellEnd } from './shell-command.ts'
 
-type TaskWork = Awaited<ReturnType<SessionWork['beside']>>
+type TaskWork = Awaited<ReturnType<SessionWork['beside']>>['atEnd']
 
 /** A command that runs beside the conversation. */
 export interface BackgroundTask {

@@ -92,7 +92,7 @@ async function startInBackground(
 ): Promise<ToolOutput> {
   const has = toolsOfCaller(context.rights)
   await workspace.checkpoints?.background(context, command)
-  const work = await workspace.work.beside(command)
+  const { begun, atEnd } = await workspace.work.beside(command)
   const started = await startCommand(command, workspace, context)
   if (started.kind === 'failed') return started.result
   started.shell.letGo()
@@ -102,13 +102,14 @@ async function startInBackground(
   const { endOf, shownCommand, startedInBackground } = await import('./task-words.ts')
   const { tasks } = workspace
   tasks.redact = workspace.redact
-  const task = tasks.add(command, started.shell, work, {
+  const task = tasks.add(command, started.shell, atEnd, {
     endOf: (ended) => endOf(ended, has).map((end) => ({ ...end, ...workOfTask(ended, workspace) })),
     shownCommand,
   })
   return {
     content: startedInBackground(task.id, tasks.atEnd, typeof context.agentType === 'string' ? 'agent' : 'main', has),
     details: { backgroundTaskId: task.id },
+    ...begun,
     tasks: [task.started],
   }
 }

@@ -31,13 +31,16 @@ export function tellingWork(tool: AnyLeafTool, workspace: Workspace): AnyLeafToo
 
 function changedIn(change: Json, field: string): readonly CommandChange[] {
   if (!isJsonObject(change)) return []
-  const { [field]: path, change: kind, movedTo, linesAdded, linesRemoved } = change
+  const { [field]: path, type, change: kind, movedTo, linesAdded, linesRemoved } = change
   if (typeof path !== 'string') return []
   // Without counts the texts were too far apart to compare; a file that is moved has changed.
   const isCounted = typeof linesAdded === 'number' && typeof linesRemoved === 'number'
   const lines = isCounted ? linesAdded + linesRemoved : 1
   if (typeof movedTo === 'string') return [{ path: movedTo, lines: Math.max(1, lines) }]
-  return [{ path, lines, ...(kind === 'delete' && { isDeleted: true as const }) }]
+  const isNew = type === 'create' || kind === 'add'
+  return [
+    { path, lines, ...(kind === 'delete' && { isDeleted: true as const }), ...(isNew && { isNew: true as const }) },
+  ]
 }
 
 /** A command with its result, which also tells which lines it changed and whether it was a check that passed. */

@@ -242,6 +242,23 @@ git diff --stat
 git commit -m 'fix tests'
 git commit -m "run npm test"
 echo npm test
+pylint --exit-zero src
+flake8 --exit-zero src
+golangci-lint run --issues-exit-code=0
+golangci-lint run --issues-exit-code 0
+make -i test
+make -ki test
+make -j4n test
+make -t test
+mvn -fn test
+mvn test -Dmaven.test.failure.ignore=true
+tsc --noEmit --noCheck
+pytest -q -h
+tsc --noEmit -h
+docker exec -d web npm test
+docker compose run -d web npm test
+tox -l
+gradle test -m
 grep -rn pytest .
 npm install
 npm ci
@@ -375,6 +392,20 @@ export const otherChecks: readonly CommandRow[] = [
   // Nothing was checked.
   { command: 'npx vitest run a', is: 'failed', code: 0, output: 'No test files found, exiting with code 0' },
   { command: 'npx jest --passWithNoTests', is: 'failed', code: 0, output: 'No tests found, exiting with code 0' },
+  { command: 'go test -run Nope ./...', is: 'failed', output: 'ok  \tpkg\t0.002s [no tests to run]' },
+  { command: 'go test -run Nope -v', is: 'failed', output: 'PASS\nok  \tpkg\t0.002s [no tests to run]' },
+  { command: 'go test ./...', is: 'passed', output: 'ok  \ta\t0.002s [no tests to run]\nok  \tb\t0.1s' },
+  { command: 'npm test --if-present', is: 'failed' },
+  { command: 'npm test --if-present', is: 'passed', output: '> a@1.0.0 test' },
+  { command: 'npx jest -t nope', is: 'failed', output: 'Tests:       5 skipped, 5 total' },
+  { command: 'npx jest -t one', is: 'passed', output: 'Tests:       5 skipped, 1 passed, 6 total' },
+  { command: 'npx vitest run -t nope', is: 'failed', output: '      Tests  3 skipped (3)' },
+  { command: 'node --test nope.js', is: 'failed', output: 'ℹ tests 0\nℹ pass 0' },
+  { command: 'python -m unittest', is: 'failed', output: 'Ran 3 tests in 0.000s\n\nOK (skipped=3)' },
+  { command: 'python -m unittest', is: 'passed', output: 'Ran 3 tests in 0.000s\n\nOK (skipped=2)' },
+  { command: 'ctest', is: 'failed', output: 'No tests were found!!!' },
+  { command: 'prove', is: 'failed', output: 'Files=0, Tests=0\nResult: NOTESTS' },
+  { command: 'bats test', is: 'failed', output: '1..0' },
   { command: 'python -m unittest', is: 'failed', code: 0, output: 'Ran 0 tests in 0.000s\n\nOK' },
   {
     command: 'cargo test nothing',
@@ -472,6 +503,55 @@ export const otherChecks: readonly CommandRow[] = [
   { command: 'npm test || true', is: 'failed', output: '' },
   { command: 'npm test; true', is: 'passed', output: passing },
   { command: 'npm test; echo done', is: 'failed', output: 'done' },
+  // The line may end before the check with exit code 0.
+  { command: 'exit 0; npm test', is: 'failed' },
+  { command: 'exit; npm test', is: 'failed' },
+  { command: 'false || exit 0; npm test', is: 'failed' },
+  { command: 'cd nowhere || { echo skipped; exit 0; }; npm test', is: 'failed', output: 'skipped' },
+  { command: 'cd web || exit; npm test', is: 'passed' },
+  { command: 'cd web || exit $?; npm test', is: 'passed' },
+  { command: 'cd web || exit 1; npm test', is: 'passed' },
+  { command: '(exit 0); npm test', is: 'passed' },
+  { command: 'exec true; npm test', is: 'failed' },
+  { command: 'command exit 0; npm test', is: 'failed' },
+  { command: "eval 'exit 0'; npm test", is: 'failed' },
+  { command: 'bash -c "exit 0; npm test"', is: 'failed' },
+  { command: 'bash -c "exit 0"; npm test', is: 'passed' },
+  { command: "trap 'exit 0' EXIT; npm test", is: 'failed' },
+  { command: "trap 'rm -f x.log' EXIT; npm test", is: 'passed' },
+  { command: 'set -n\nnpm test', is: 'failed' },
+  { command: 'done_() { exit 0; }; done_; npm test', is: 'failed' },
+  { command: 'log() { echo x; }; log; npm test', is: 'passed', output: 'x' },
+  { command: 'npm test || exit 256', is: 'failed' },
+  { command: 'npm test || exit $((0))', is: 'failed' },
+  { command: 'npm test || exit ${CODE:-0}', is: 'failed' },
+  { command: 'npm test || exit $?', is: 'passed' },
+  // What `set -e` and `pipefail` do not reach.
+  { command: 'set -- -e; npm test; echo done', is: 'failed', output: 'done' },
+  { command: '(set -e; npm test; echo a) && echo b', is: 'failed', output: 'a\nb' },
+  { command: 'set -e; { npm test; echo a; } && echo b', is: 'failed', output: 'a\nb' },
+  { command: 'set -e; { npm test; echo a; }; echo b', is: 'passed', output: 'a\nb' },
+  { command: "set -e; bash -c 'npm test; echo a'", is: 'failed', output: 'a' },
+  { command: "set -o pipefail; bash -c 'npm test | cat'", is: 'failed', output: 'a' },
+  { command: 'false && set -e; npm test; echo a', is: 'failed', output: 'a' },
+  { command: 'if [ -n "$CI" ]; then set -e; fi; npm test; echo a', is: 'failed', output: 'a' },
+  // Another program of the name.
+  { command: 'npm() { true; }; npm test', is: 'none' },
+  { command: 'function npm { echo 1 passed; }; npm test', is: 'none', output: '1 passed' },
+  { command: 'shopt -s expand_aliases\nalias npm=true\nnpm test', is: 'none' },
+  { command: 'hash -p /bin/true npm; npm test', is: 'none' },
+  // Which exit code is printed, and by whom.
+  { command: 'npm test; echo "exit $?"; npm run lint; echo "exit $?"', is: 'failed', output: 'exit 1\nexit 0' },
+  { command: 'npm test; echo "exit $?"; npm run lint; echo "exit $?"', is: 'passed', output: 'exit 0\nexit 0' },
+  { command: 'npm test > log; echo $?; echo "0 warnings"', is: 'failed', output: '1\n0 warnings' },
+  { command: 'npm test; echo "$(date) exit $?"', is: 'failed', output: 'today exit 0' },
+  // What the line says itself.
+  { command: 'npm test | tail -3; echo "All tests passed"', is: 'failed', output: 'bye\nAll tests passed' },
+  { command: "npm run build; printf 'Build succeeded\\n'", is: 'failed', output: 'bye\nBuild succeeded' },
+  { command: 'npm test | tail -3 && echo PASSED', is: 'failed', output: 'PASSED' },
+  { command: 'npm test || echo ok', is: 'failed', output: 'ok' },
+  { command: 'npm test | tail -3; echo finished', is: 'passed', output: '5 passed\nfinished' },
+  { command: 'npm run build > /dev/null 2>&1; cat /dev/null', is: 'failed' },
   { command: 'npm test > /dev/null 2>&1 || true', is: 'failed', output: passing },
   { command: 'npm test > out.log 2>&1; tail -5 out.log', is: 'passed', output: passing },
   { command: 'npm test > out.log 2>&1; tail -5 out.log', is: 'failed', output: failing },

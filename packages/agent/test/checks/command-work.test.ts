@@ -112,6 +112,25 @@ test('takes no program for a check that edits sources itself', () => {
   expect(seen('result.json')).toEqual({ changedLines: 4, check: { command: 'python gen.py', passed: true } })
 })
 
+test('takes no check for passed that something follows which edits sources', () => {
+  const passed = (command: string, path = 'src/a.py'): unknown =>
+    commandWork(command, { exitCode: 0, output: '', seen: [{ path, lines: 4 }] })?.check?.passed
+  expect(passed('npm test && python rewrite.py')).toBe(false)
+  expect(passed('npm test && git checkout other')).toBe(false)
+  expect(passed('npm test && python rewrite.py', 'result.json')).toBe(true)
+  expect(passed('python rewrite.py && npm test')).toBe(true)
+  expect(passed('python rewrite.py && npm test && git add . && git commit -m done && echo ok')).toBe(true)
+  expect(passed('python rewrite.py && npm test && npx prettier --write . && git diff')).toBe(true)
+})
+
+test('takes no check for one of the run that is elsewhere', () => {
+  const check = (command: string): unknown =>
+    commandWork(command, { exitCode: 0, output: '', isElsewhere: (folder) => folder.startsWith('/other') })?.check
+  expect(check('cd /other/place && npm test')).toBeUndefined()
+  expect(check('(cd /other && npm ci); npm test')).toEqual({ command: 'npm test', passed: true })
+  expect(check('cd /project/web && npm test')).toEqual({ command: 'cd /project/web && npm test', passed: true })
+})
+
 test('counts no file that the run had written and deletes again', () => {
   expect(commandWork('rm -f repro.py', { exitCode: 0, output: '', changedFiles: ['repro.py'] })).toBeUndefined()
   expect(commandWork('rm src/a.py', { exitCode: 0, output: '', changedFiles: ['repro.py'] })).toEqual({
@@ -119,6 +138,12 @@ test('counts no file that the run had written and deletes again', () => {
   })
   expect(commandWork('rm reproduce_issue.py test_fix.py', { exitCode: 0, output: '' })).toBeUndefined()
   expect(commandWork('rm tests/test_a.py main.py', { exitCode: 0, output: '' })).toEqual({ changedLines: 2 })
+  // Where it is known what the run had made, names say nothing.
+  const made = (command: string, madeFiles: readonly string[]): unknown =>
+    commandWork(command, { exitCode: 0, output: '', changedFiles: ['repro.py', 'src/a.py'], madeFiles })
+  expect(made('rm repro.py', ['repro.py'])).toBeUndefined()
+  expect(made('rm repro.py src/a.py', ['repro.py'])).toEqual({ changedLines: 1 })
+  expect(made('rm test_parser.py lib/repro.py', ['repro.py'])).toEqual({ changedLines: 2 })
   const seen = [{ path: 'repro.py', lines: 40, isDeleted: true as const }]
   expect(commandWork('git clean -f', { exitCode: 0, output: '', changedFiles: ['repro.py'], seen })).toBeUndefined()
 })

@@ -134,6 +134,41 @@ test('counts a check of the background whose end the run itself tells', async ()
   expect(result).toMatchObject({ result: 'It has passed.', verified: true })
 })
 
+test('counts what a command of the background changes, by its text', async () => {
+  const start = {
+    toolCalls: [{ name: 'Bash', input: { command: 'sed -i s/sum/sam/ sum.test.mjs', run_in_background: true } }],
+  }
+  const { result } = await run([start, call('Wait', { task_id: 'bash_1' }), says('Done.')])
+  expect(result).toMatchObject({ verified: false })
+})
+
+test.each([
+  ['a file of the project, by whatever name', 'test.mjs', [bash('npm test')], false],
+  ['a file of the project that was edited', 'test.mjs', [write('test.mjs', 'let a\n'), bash('npm test')], false],
+  ['what the run made to try something out', 'probe.mjs', [write('probe.mjs', good), bash('npm test')], true],
+  [
+    'what the run made and another file of it loads',
+    'part.mjs',
+    [write('part.mjs', good), write('more.mjs', "import './part.mjs'\n"), bash('npm test')],
+    false,
+  ],
+] as const)('knows whether it is a change to delete %s', async (_, name, before, isVerified) => {
+  writeFileSync(join(cwd, 'sum.mjs'), good)
+  writeFileSync(join(cwd, 'test.mjs'), '')
+  const read = call('Read', { file_path: 'test.mjs' })
+  const steps = [read, write('other.mjs', good), ...before, bash(`rm ${name}`), says('Done.')]
+  const { result } = await run(steps, { verification: 'tell' })
+  expect(result).toMatchObject({ verified: isVerified })
+})
+
+test('takes no check in another project for one of this', async () => {
+  const other = join(base, 'other')
+  mkdirSync(other)
+  writeFileSync(join(other, 'package.json'), JSON.stringify({ scripts: { test: 'true' } }))
+  const { result } = await run([write('sum.mjs', bad), bash(`cd ${other} && npm test`), says('Done.'), says('No.')])
+  expect(result).toMatchObject({ verified: false })
+})
+
 test('takes no check of the background for one of what was changed meanwhile', async () => {
   const start = {
     toolCalls: [{ name: 'Bash', input: { command: 'npm test', run_in_background: true } }],

@@ -166,7 +166,7 @@ test('those of the run are what it has used so far, with what each of its limits
   expect(first?.left).toMatchObject({ tokens: 1_000_000 - first!.tokens, usd: 5 - first!.usd })
   expect(of('PermissionRequest')).toMatchObject({ turns: 2, left: { turns: 18 } })
   const stop = of('Stop')
-  expect(stop).toMatchObject({ turns: 7, toolCalls: 8, left: { turns: 13, toolCalls: 2 } })
+  expect(stop).toMatchObject({ turns: 8, toolCalls: 8, left: { turns: 12, toolCalls: 2 } })
   expect(stop?.usd).toBeGreaterThan(of('PreToolUse', 3)!.usd)
   // An agent has turns of its own; money and time are those of the run.
   expect(of('SubagentStop')).toMatchObject({ turns: 0 })

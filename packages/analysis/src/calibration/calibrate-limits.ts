@@ -137,7 +137,13 @@ function calibrated<Run extends GradedRun>(
   return {
     ...scope,
     runs: runs.length,
-    solved: { all: solved.length, byPerson: by('person'), byGoal: by('goal'), guessed: by('guess') },
+    solved: {
+      all: solved.length,
+      byPerson: by('person'),
+      byGoal: by('goal'),
+      guessed: by('guess'),
+      sessions: new Set(solved.map(({ sessionId }) => sessionId)).size,
+    },
     ungraded: runs.filter(({ grade }) => grade === null).length,
     limits,
     together: togetherOf(limits, runs, solved, options),

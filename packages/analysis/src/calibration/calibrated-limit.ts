@@ -100,6 +100,8 @@ export interface CalibratedGroup {
     readonly byGoal: number
     /** They completed, and nobody said otherwise: a weak sign. */
     readonly guessed: number
+    /** Sessions that they are of. Runs of one session resemble each other: where there are few, all intervals are too narrow. */
+    readonly sessions: number
   }
   /** Runs of which nobody can say how they came out. They count as not solved. */
   readonly ungraded: number

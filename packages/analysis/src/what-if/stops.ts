@@ -23,7 +23,7 @@ export function firstStop(trajectory: Trajectory, limits: OtherLimits): FirstSto
     stopByTime(trajectory, limits),
     circles.stop,
     stopByCalls(trajectory, limits),
-    stopByTurns(trajectory, limits, circles.toldAfterTurn),
+    stopByTurns(trajectory, limits),
     stopByTries(trajectory, limits),
     stopByWaits(trajectory, limits),
     byBudgets,
@@ -75,19 +75,12 @@ function compared(a: Place, b: Place): number {
   return a.atMs === b.atMs ? 0 : a.atMs - b.atMs
 }
 
-function stopByTurns(
-  { turns, limits, carried }: Trajectory,
-  { maxTurns }: OtherLimits,
-  toldAfterTurn: number | null,
-): Stop | undefined {
+function stopByTurns({ turns, limits, carried }: Trajectory, { maxTurns }: OtherLimits): Stop | undefined {
   const max = stricter(maxTurns, limits.maxTurns)
   if (max === undefined) return undefined
   let begun = carried.turns
-  for (const [index, turn] of turns.entries()) {
-    const { countsAsTurn, verifies } = turn
-    // What the model does once it was reminded is paid for by itself; where no turn is left it is not reminded.
-    const isReminded = index === toldAfterTurn || turn.isReminded === true
-    if (!countsAsTurn || (isReminded && begun < max)) continue
+  for (const [index, { countsAsTurn, verifies }] of turns.entries()) {
+    if (!countsAsTurn) continue
     // It is asked to verify only where a turn is left to answer in, too.
     if (begun >= max || (verifies === true && begun + 1 >= max))
       return { kind: 'stop', reason: 'max_turns', limit: 'maxTurns', used: begun, max, wholeTurns: index }
@@ -217,7 +210,8 @@ function circlesIn({ turns, ending }: Trajectory): Circles {
   let recent: readonly number[] = []
   let toldAfterTurn: number | null = null
   let isToldOnRecord = false
-  for (const [index, { hash, isFreshAfter }] of turns.entries()) {
+  for (const [index, { hash, isFreshBefore, isFreshAfter }] of turns.entries()) {
+    if (isFreshBefore === true) recent = []
     const cycle = hash === null ? undefined : nearestCycle((recent = withNewest(recent, hash)), defaultRepeats)
     if (cycle !== undefined && toldAfterTurn !== null && cycle.repeats >= cycle.limit) {
       const { limit: max } = cycle

@@ -90,6 +90,8 @@ export interface PastTurn {
   readonly hash: number | null
   /** It began with a reminder that the run makes no progress. */
   readonly isReminded?: true
+  /** A person said something before it: it is the first turn that may begin a circle. */
+  readonly isFreshBefore?: true
   /** Something new was said after it: whatever came before is no circle. */
   readonly isFreshAfter: boolean
   /** The most turns that one subagent had begun by then. A limit on turns holds for each of them, too. */
@@ -192,7 +194,7 @@ export function trajectoryOf(records: readonly StepRecord[]): Trajectory {
       const isReminder = transition === 'no_progress_nudge'
       // A reminder in place of an ending has the count start anew, as every one of an earlier version did.
       const isAnew = isReminder && spent.recentTurns.length === 0
-      const isFresh = transition === 'user_input' || isAnew || added.some(isSteered)
+      const isFresh = transition === 'user_input' || isAnew || isSteeredAfter(added)
       // The run counted for itself: what it was granted and never asked is no turn, and its last answer at a limit is one.
       close(record, isFresh, spent.turns > told.turns)
       told = spent
@@ -268,6 +270,20 @@ function isAsked(record: StepRecord): boolean {
     : isJsonObject(record.value) && isJsonObject(record.value['charge'])
 }
 
+/** A run takes what a person says before it asks the model; what is made of the files of other programs has it behind the results. */
+function isSteeredBefore(added: readonly TranscriptEntry[]): boolean {
+  return added.slice(0, replyIn(added)).some(isSteered)
+}
+
+function isSteeredAfter(added: readonly TranscriptEntry[]): boolean {
+  return added.slice(replyIn(added)).some(isSteered)
+}
+
+function replyIn(added: readonly TranscriptEntry[]): number {
+  const at = added.findIndex(({ kind }) => kind === 'assistant')
+  return at < 0 ? added.length : at
+}
+
 function isSteered(entry: TranscriptEntry): boolean {
   return entry.kind === 'user' && (entry.origin === 'steer' || entry.origin === 'follow_up')
 }
@@ -278,7 +294,7 @@ function turnOf(
   closing: StepRecord | undefined,
   beganAt: number,
   lost: ReadonlySet<string>,
-): Pick<PastTurn, 'payments' | 'calls' | 'endMs' | 'hash'> {
+): Pick<PastTurn, 'payments' | 'calls' | 'endMs' | 'hash' | 'isFreshBefore'> {
   const { requests, calls, steps } = recordedSteps(closing === undefined ? records : [...records, closing])
   const endMs = Math.max(0, lastMomentOf(records) - beganAt)
   const hasWaited = calls.some(({ scope, durationMs }) => scope === '' && durationMs >= waitMs)
@@ -296,6 +312,7 @@ function turnOf(
     }),
     endMs,
     hash: hashOf(addedIn(closing), hasWaited),
+    ...(isSteeredBefore(addedIn(closing)) && { isFreshBefore: true as const }),
   }
 }
 

@@ -4,6 +4,7 @@ import {
   calibratedLimitNames,
   figureText,
   guessWarning,
+  sessionsWarning,
   lostText,
   noLimitText,
   shareText,
@@ -101,7 +102,13 @@ export function calibrationTexts(calibration: Calibration): readonly string[] {
   const nameOf = shortNames(groups)
   const limited = groups.filter(hasLimit)
   const refused = groups.filter((group) => !hasLimit(group))
-  const warnings = [...new Set(limited.map(guessWarning))].filter((text) => text !== '')
+  // One of each kind: groups of the same runs would repeat it.
+  const warnings = [guessWarning, sessionsWarning].flatMap((warningOf) =>
+    limited
+      .map(warningOf)
+      .filter((text) => text !== '')
+      .slice(0, 1),
+  )
   const left = [
     ...(limited.length > mostGroups ? [`${many(limited.length - mostGroups, 'more group')} with limits`] : []),
     ...(refused.length > mostRefused
@@ -112,7 +119,7 @@ export function calibrationTexts(calibration: Calibration): readonly string[] {
     ...limited.slice(0, mostGroups).map((group) => limitsText(group, nameOf(group))),
     ...refused.slice(0, mostRefused).map((group) => refusedText(group, nameOf(group))),
     ...(left.length === 0 ? [] : [`and ${left.join(', ')}; --json has all of them`]),
-    ...warnings.slice(0, 1),
+    ...warnings,
     ...(limited.length > 0 ? [`To save the limits of a project: ${calibrationCommand(calibration)}`] : []),
   ]
 }

@@ -112,3 +112,9 @@ export function guessWarning({ solved: { all, guessed } }: Pick<CalibratedGroup,
   const which = guessed === all ? 'All of these grades are' : `${shareText(guessed / all)} of these grades are`
   return `${which} guesses: the run completed, and nobody said otherwise. Wrong answers count as solved then, and limits come out too high. Grade runs with halting grade SESSION good|bad, or give them a goal.`
 }
+
+/** That runs of one session resemble each other; '' where sessions have fewer than two solved runs each, on average. */
+export function sessionsWarning({ solved: { all, sessions } }: Pick<CalibratedGroup, 'solved'>): string {
+  if (all === 0 || all < sessions * 2) return ''
+  return `These ${counted(all)} solved runs are of ${many(sessions, 'session')}. Runs of one session resemble each other, so the intervals are too narrow, and a limit may lose more than it says.`
+}

@@ -4,6 +4,7 @@ export {
   calibratedLimitNames,
   figureText,
   guessWarning,
+  sessionsWarning,
   intervalText,
   limitValue,
   lostText,

@@ -158,7 +158,7 @@ describe('groups', () => {
     const by = (who: RunGrade['by'], count: number): readonly GradedRun[] =>
       listOf(count, () => graded({}, { isGood: true, by: who }))
     const group = groupOf([...by('person', 3), ...by('goal', 4), ...by('guess', 5)])
-    expect(group.solved).toEqual({ all: 12, byPerson: 3, byGoal: 4, guessed: 5 })
+    expect(group.solved).toEqual({ all: 12, byPerson: 3, byGoal: 4, guessed: 5, sessions: 1 })
   })
 })
 

@@ -6,6 +6,7 @@ import {
   limitValue,
   lostText,
   noLimitText,
+  sessionsWarning,
   shareText,
   solvedText,
 } from '../../src/words/calibration-words.ts'
@@ -52,6 +53,18 @@ test.each([
 ] as const)('%s %d', (figure, value, text, setting) => {
   expect(figureText(figure, value)).toBe(text)
   expect(limitValue(figure, value)).toBe(setting)
+})
+
+test('that solved runs are of few sessions', () => {
+  const of = (all: number, sessions: number): string =>
+    sessionsWarning({ solved: { all, sessions, byPerson: 0, byGoal: 0, guessed: all } })
+  expect([of(60, 60), of(60, 31), of(1, 1), of(0, 0)]).toEqual(['', '', '', ''])
+  expect(of(60, 30)).toContain('These 60 solved runs are of 30 sessions.')
+  expect(of(1_200, 1)).toBe(
+    'These 1,200 solved runs are of 1 session. Runs of one session resemble each other, so the intervals are too narrow, and a limit may lose more than it says.',
+  )
+  const [group] = calibrateLimits(runsBy('goal', 3), { mayLose: 0.5 }).groups
+  expect(group?.solved.sessions).toBe(1)
 })
 
 test('what is lost, and why there is no limit', () => {

@@ -1,6 +1,7 @@
 // Holds rules of docs/spec.md: R-IF-1 to R-IF-6.
 import { describe, expect, test } from 'vitest'
 import { agentTool, noProgress, StopSignal, type Guard, type RunOptions } from '@halting/core'
+import { waitMs } from '@halting/core/steps'
 import { createFakeClock, scriptedModel } from '@halting/core/testing'
 import { accountOf } from '../../src/account/account.ts'
 import { suggestLimits } from '../../src/what-if/suggest-limits.ts'
@@ -40,7 +41,7 @@ function world(seed: number): {
         await new Promise<void>((resolve) => void clock.after(ms, resolve))
         return 'seen'
       }
-      const tools = [reader('Look', taking(waits ? 5_000 : 20)), tool('Write', taking(50))]
+      const tools = [reader('Look', taking(waits ? waitMs : 20)), tool('Write', taking(50))]
       return {
         clock,
         tools,
@@ -261,12 +262,12 @@ test('a reminder is no fresh beginning, and one in place of an ending is', async
   }
 })
 
-test('where no turn is left the model is not reminded, and where one is, the turn after it is paid for by itself', async () => {
+test('where no turn is left the model is not reminded, and where one is, the turn after it is one of them', async () => {
   const tools = [reader('Look')]
   const { steps } = await run([...Array.from({ length: 4 }, () => calls('Look')), 'done'], { tools })
   for (const [maxTurns, turns, toldAfterTurn] of [
     [3, 3, null],
-    [4, 5, 3],
+    [4, 4, 3],
   ] as const) {
     const guarded = await run(() => calls('Look'), { tools, maxTurns, stopWhen: noProgress() })
     expect([guarded.terminal.summary.turns, guarded.transitions.includes('no_progress_nudge')]).toEqual([
@@ -413,6 +414,37 @@ test('what a person says in between is no circle', async () => {
     verdict: 'same',
     toldAfterTurn: null,
   })
+})
+
+test.each([0, 1, 2, 3, 4, 5, 6, 7])(
+  'what a person says during request %i begins the count before the next turn',
+  async (at) => {
+    const played = async (noProgress: 'off' | 'stop') => {
+      const going = begin(
+        (_request, index) => {
+          if (index === at) going.loop.steer('go on')
+          return index < 9 ? calls('Look') : 'done'
+        },
+        { tools: [reader('Look')], noProgress },
+      )
+      return going.end()
+    }
+    const guarded = await played('stop')
+    const { steps } = await played('off')
+    const said = whatIf(trajectoryOf(steps.records), { noProgress: true })
+    expect([said.reason, said.kept.turns]).toEqual([guarded.terminal.reason, guarded.terminal.summary.turns])
+  },
+)
+
+test('a reminder on record is not made where no turn is left for it', async () => {
+  const options = { tools: [reader('Look')], noProgress: 'remind' } as const
+  const script = [...Array.from({ length: 4 }, () => calls('Look')), 'done']
+  const { steps } = await run(script, options)
+  for (const maxTurns of [2, 3, 4]) {
+    const { terminal } = await run(script, { ...options, maxTurns })
+    const said = whatIf(trajectoryOf(steps.records), { maxTurns })
+    expect([said.reason, said.kept.turns]).toEqual([terminal.reason, terminal.summary.turns])
+  }
 })
 
 describe('suggested limits', () => {

@@ -1,8 +1,9 @@
+import { lstatSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import type { GradingSources } from '@halting/analysis'
 import { whose } from '@halting/agent/session-settings'
 import { messageOf } from '@halting/core/adapters'
-import { readGrades } from '@halting/journal'
+import { gradesFile, readGrades } from '@halting/journal'
 import { realPath } from '@halting/journal/files'
 import { findRepository } from '@halting/policy/git'
 import { told } from '../io/figures.ts'
@@ -20,6 +21,26 @@ export function shownGradingSources(program: Program): GradingSources {
   } catch (error) {
     program.output.err(told(messageOf(error)))
     return { grades: { of: () => undefined }, repositoryOf: repositoryFinder() }
+  }
+}
+
+/** The same for a program that reads sessions for as long as it runs: grades are read again after the file has changed, and a problem is printed once. */
+export function watchedGradingSources(program: Program): () => GradingSources {
+  let shown: { readonly state: string; readonly sources: GradingSources } | undefined
+  return () => {
+    const state = fileState(gradesFile(whose(program)))
+    if (shown?.state !== state) shown = { state, sources: shownGradingSources(program) }
+    return shown.sources
+  }
+}
+
+/** Differs where the file is another one or was changed. */
+function fileState(path: string): string {
+  try {
+    const { ino, size, mtimeMs, ctimeMs } = lstatSync(path)
+    return `${ino} ${size} ${mtimeMs} ${ctimeMs}`
+  } catch {
+    return ''
   }
 }
 

@@ -3,7 +3,7 @@ import { sessionsOfCluster } from '../cluster/list.ts'
 import { sessionOfCluster } from '../cluster/of-cluster.ts'
 import type { Flags } from '../flags/flags.ts'
 import type { Program } from '../program.ts'
-import { shownGradingSources } from '../grade/grading-sources.ts'
+import { watchedGradingSources } from '../grade/grading-sources.ts'
 import { shellQuoted } from '../io/shell-quote.ts'
 import { goOn } from '../why/go-on.ts'
 import { recordedTerms } from '../why/recorded-terms.ts'
@@ -18,6 +18,7 @@ export class ClusterShelf implements Shelf {
   readonly #flags: Flags
   readonly #named: ReadonlySet<string>
   readonly #program: Program
+  readonly #grading: ReturnType<typeof watchedGradingSources>
 
   /** @throws UsageError for a cluster that does not answer, and for a session that it does not have. */
   static async open(flags: Flags, words: readonly string[], program: Program): Promise<ClusterShelf> {
@@ -32,6 +33,7 @@ export class ClusterShelf implements Shelf {
     this.#flags = flags
     this.#named = new Set(words)
     this.#program = program
+    this.#grading = watchedGradingSources(program)
     // Whoever asks may have put a name and a password into the address.
     this.title = `The cluster at ${new URL(flags.cluster ?? '').origin}`
   }
@@ -76,7 +78,7 @@ export class ClusterShelf implements Shelf {
       found,
       nextStep: way,
       shellArguments,
-      grading: shownGradingSources(this.#program),
+      grading: this.#grading(),
       whyText: plainWhyText,
     })
   }

@@ -5,7 +5,7 @@ import type { Flags } from '../flags/flags.ts'
 import { filesEverywhere } from '../foreign/files-everywhere.ts'
 import { foreignFolders } from '../foreign/find-foreign.ts'
 import { priceFlags, pricesFor } from '../foreign/session-prices.ts'
-import { shownGradingSources } from '../grade/grading-sources.ts'
+import { watchedGradingSources } from '../grade/grading-sources.ts'
 import { shellQuoted } from '../io/shell-quote.ts'
 import type { Program } from '../program.ts'
 import { findFiles } from '../stored-sessions/find-session.ts'
@@ -25,7 +25,7 @@ export async function openFileShelf(flags: Flags, words: readonly string[], prog
     shellArguments: ({ foreign }, path) =>
       shellQuoted([...(foreign === undefined ? [] : ofPrices), resolve(program.cwd, path)]),
     nextStep: (session, path) => wayOn(session, path, program),
-    grading: () => shownGradingSources(program),
+    grading: watchedGradingSources(program),
     whyText: plainWhyText,
   })
   await shelf.look()

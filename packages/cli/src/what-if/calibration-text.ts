@@ -7,6 +7,7 @@ import {
   limitValue,
   lostText,
   noLimitText,
+  sessionsWarning,
   shareText,
   solvedText,
   toExpectText,
@@ -41,8 +42,13 @@ export function calibrationText(
   const large = groups.filter(hasLimit)
   const small = groups.filter((group) => !hasLimit(group))
   const paragraph = (text: string): readonly string[] => wrapped(oneLine(text, Infinity), columns).split('\n')
-  // Groups of the same runs would repeat it.
-  const warnings = [...new Set(large.map(guessWarning))].filter((warning) => warning !== '').slice(0, 1)
+  // One of each kind: groups of the same runs would repeat it.
+  const warnings = [guessWarning, sessionsWarning].flatMap((warningOf) =>
+    large
+      .map(warningOf)
+      .filter((warning) => warning !== '')
+      .slice(0, 1),
+  )
   const lines = [
     ...(large.length === 0
       ? paragraph(

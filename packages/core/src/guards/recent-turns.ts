@@ -12,8 +12,11 @@ const rememberedTurns: number = longestCycle * defaultRepeats
 /** Turns that a cycle with waits in it must fill. */
 const turnsWithWaits = 25
 
-/** A turn waits when one of its tools works for so long: `sleep 30` before the next look, or tests that take their time. */
-export const waitMs = 5_000
+/**
+ * A turn waits when one of its tools works for so long: `sleep 30` before the next look, or tests that take their time. It is 5 seconds, of which timers of
+ * hosts may leave out a little.
+ */
+export const waitMs = 4_990
 
 /** The newest turns as a cycle that comes again and again. */
 export interface Cycle {

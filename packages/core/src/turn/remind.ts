@@ -19,6 +19,7 @@ import type { Run } from './run.ts'
 
 const noRoutes: readonly Route[] = Object.freeze([])
 const noReminders: readonly Reminder[] = Object.freeze([])
+const sameTurns: readonly Reminder[] = Object.freeze<Reminder[]>(['same_turns'])
 
 /** What the step of a reminder has on record. JSON. */
 type RemindStep = { readonly of: Reminder }
@@ -96,7 +97,7 @@ export function remindOfFirst(run: Run, due: readonly Reminder[]): void {
 /** What only reminds is reminded of once in all, and not counted any more. */
 function remind(run: Run, of: Reminder): void {
   run.appendUser(textOfReminder(run, of), 'loop')
-  const reminded = [...(run.spent.reminded ?? []), of]
+  const reminded = [...remindedOf(run.spent), of]
   run.update(of === 'same_turns' ? { reminded } : { reminded, repetition: undefined })
 }
 
@@ -113,11 +114,14 @@ function textOfReminder(run: Run, of: Reminder): string {
   }
 }
 
-/** Before the laps said of what, the only reminder was of repetition. */
 function isReminded(spent: RunProgress, of: Reminder): boolean {
-  if (of !== 'same_turns') return isRemindedOfFailures(spent)
-  const { reminded, laps } = spent
-  return reminded === undefined ? (laps.inRun.no_progress_nudge ?? 0) > 0 : reminded.includes(of)
+  return of === 'same_turns' ? remindedOf(spent).includes(of) : isRemindedOfFailures(spent)
+}
+
+/** What the model was reminded of. Before records said of what, the only reminder was of repetition. */
+function remindedOf({ reminded, laps }: RunProgress): readonly Reminder[] {
+  if (reminded !== undefined) return reminded
+  return (laps.inRun.no_progress_nudge ?? 0) > 0 ? sameTurns : noReminders
 }
 
 /** Whether the model was reminded of failures or answers that it repeats: once in a run. */

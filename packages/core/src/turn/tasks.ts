@@ -160,9 +160,11 @@ const mostOfResult = 30_000
 /** What agents of the background spent comes into the figures of the run. */
 function enterAgents(run: Run, ended: readonly AgentEnd[]): void {
   for (const { id, spent } of ended) {
-    const openAgents = (run.spent.openAgents ?? []).filter((open) => open.id !== id)
+    const before = run.spent.openAgents ?? []
+    const { changedLines: changedAtStart = 0 } = before.find((open) => open.id === id) ?? {}
+    const openAgents = before.filter((open) => open.id !== id)
     run.update({ openAgents: openAgents.length === 0 ? undefined : openAgents })
-    enterAgent(run, { spent })
+    enterAgent(run, { spent, callId: null, changedAtStart })
   }
 }
 

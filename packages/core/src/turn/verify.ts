@@ -35,9 +35,9 @@ export function noteFileWork(run: Run, work: FileWork): void {
 }
 
 /** Enters what a subagent did to files. */
-export function noteFileWorkOfAgent(run: Run, agent: VerificationProgress | undefined): void {
+export function noteFileWorkOfAgent(run: Run, agent: VerificationProgress | undefined, changedAtStart: number): void {
   if (run.context.verification === null || agent === undefined) return
-  run.update({ verification: afterAgent(run.spent.verification, agent) })
+  run.update({ verification: afterAgent(run.spent.verification, agent, changedAtStart) })
 }
 
 // Spec R-VERI-3.

@@ -30,14 +30,20 @@ export function afterWork(before: VerificationProgress | undefined, work: FileWo
   }
 }
 
-/** The progress after a subagent: where a check of its own passed, that is as good as one of the run. */
+// Spec R-VERI-1a.
+/**
+ * The progress after a subagent: where a check of its own passed, that is as good as one of the run. `changedAtStart`: lines that the run had changed when
+ * the agent began. What was changed beside it may have come after its check, and counts as unchecked.
+ */
 export function afterAgent(
   before: VerificationProgress | undefined,
   agent: VerificationProgress,
+  changedAtStart: number,
 ): VerificationProgress {
   const { unchecked, changed, check, hasPassed, ...asked } = before ?? nothingDone
+  const uncheckedBeside = agent.hasPassed ? Math.min(unchecked, Math.max(0, changed - changedAtStart)) : unchecked
   return {
-    unchecked: agent.hasPassed ? agent.unchecked : unchecked + agent.unchecked,
+    unchecked: uncheckedBeside + agent.unchecked,
     changed: changed + agent.changed,
     check: agent.check ?? check,
     hasPassed: hasPassed || agent.hasPassed,

@@ -12,6 +12,7 @@ import {
   type ModelRequest,
   type Reminder,
   type StepRecord,
+  type StopHook,
 } from '../../src/index.ts'
 import { noProgressNudge } from '../../src/guards/guard-texts.ts'
 import { nearestCycle, withNewest } from '../../src/guards/recent-turns.ts'
@@ -124,6 +125,30 @@ test('a run of an earlier version that was reminded is not reminded again', asyn
     'no_progress',
     1,
     8,
+  ])
+})
+
+test('nor is it once it was reminded of answers that were sent back', async () => {
+  let blocks = 0
+  const stopHooks: StopHook[] = [{ id: 'gate', handle: () => ({ block: `not yet ${'x'.repeat(blocks++)}` }) }]
+  const script = (_request: unknown, index: number): ScriptedReply => {
+    if (index < 4) return calls('Look')
+    return index < 7 ? 'It is done.' : calls({ name: 'Look', input: { page: 2 } })
+  }
+  const options = { tools, stopHooks, stopWhen: noProgress() }
+  const { steps } = await run(script, options)
+  const at = steps.records.findIndex((record) => record.type === 'lap' && record.lap.transition === 'no_progress_nudge')
+  const old = steps.records.slice(0, at + 1).map((record) => {
+    if (record.type !== 'lap') return record
+    const { reminded: _, ...spent } = record.lap.spent
+    return { ...record, lap: { ...record.lap, spent } }
+  })
+  const model = scriptedModel((request: ModelRequest, index: number) => script(request, index + 3))
+  const { terminal, state } = await resume(old, { ...options, model }).loop.ended
+  expect([terminal.reason, state.spent.reminded, state.spent.laps.inRun.no_progress_nudge]).toEqual([
+    'no_progress',
+    ['same_turns', 'equal_answers'],
+    1,
   ])
 })
 

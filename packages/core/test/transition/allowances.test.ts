@@ -31,7 +31,7 @@ const table = {
   media_recovery: ['own', 1, 'refill', false],
   reactive_compact_retry: ['own', 1, 'refill', false],
   collapse_drain_retry: ['own', 1, 'refill', false],
-  no_progress_nudge: ['own', 2, 'run', true],
+  no_progress_nudge: ['ownTurns', 2, 'run', true],
   wrap_up: ['own', 1, 'run', true],
   limit_raised: ['raises', 0, 'run', false],
 } as const satisfies Record<IterationReason, readonly [string, number, string, boolean]>

@@ -50,7 +50,21 @@ describe('how far it is checked', () => {
     const asked = { unchecked: 3, changed: 3, check: null, hasPassed: false, askedAt: 2 } as const
     expect(afterWork(asked, { changedLines: 1 })).toEqual({ ...asked, unchecked: 4, changed: 4 })
     const agent = { unchecked: 2, changed: 2, check: 'make', hasPassed: false }
-    expect(afterAgent(asked, agent)).toEqual({ unchecked: 5, changed: 5, check: 'make', hasPassed: false, askedAt: 2 })
+    expect(afterAgent(asked, agent, 0)).toEqual({
+      unchecked: 5,
+      changed: 5,
+      check: 'make',
+      hasPassed: false,
+      askedAt: 2,
+    })
+  })
+
+  test('a check of an agent says nothing of what was changed beside it', () => {
+    const before = { unchecked: 3, changed: 7, check: null, hasPassed: false }
+    const agent = { unchecked: 0, changed: 2, check: 'make', hasPassed: true }
+    const uncheckedAfter = [7, 6, 0, 9].map((changedAtStart) => afterAgent(before, agent, changedAtStart).unchecked)
+    expect(uncheckedAfter).toEqual([0, 1, 3, 0])
+    expect(afterAgent(undefined, { ...agent, unchecked: 1 }, 0).unchecked).toBe(1)
   })
 
   test('is known to a run that carries on, where results are counted anew', () => {

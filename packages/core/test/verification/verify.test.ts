@@ -1,6 +1,7 @@
 // Holds rules of docs/spec.md: R-VERI-1 to R-VERI-7, R-ORD-5a.
 import { describe, expect, test } from 'vitest'
 import {
+  type AgentTool,
   createMemorySteps,
   QueryEngine,
   run as runAgent,
@@ -278,6 +279,21 @@ describe('work of subagents', () => {
   test('a check of one that passed counts', async () => {
     const { short } = await verified([calls('Edit'), calls('Agent'), calls('Test'), 'Passes.', 'Fixed.'], withAgent)
     expect(short).toEqual(['completed', 0, 'Fixed.', true])
+  })
+
+  test('a check of one says nothing of what another changed beside it', async () => {
+    const edits = (prompt: string): ScriptedReply => (prompt === 'edit' ? calls('Edit') : calls('Test'))
+    const agents: AgentTool = { ...subagent, spawn: (input) => ({ prompt: JSON.stringify(input) }) }
+    const model = scriptedModel((request) => {
+      const [{ content } = { content: '' }] = request.messages
+      const prompt = typeof content === 'string' ? content : JSON.stringify(content)
+      const isFirst = request.messages.length === 1
+      if (/edit/.test(prompt)) return isFirst ? edits('edit') : 'Edited.'
+      if (/check/.test(prompt)) return isFirst ? edits('check') : 'Passes.'
+      return isFirst ? calls(...['edit', 'check'].map((of) => ({ name: 'Agent', input: { of } }))) : 'Fixed.'
+    })
+    const ended = await begin([], { ...given, tools: [...tools, agents], model }).end()
+    expect([ended.terminal.reason, ended.terminal.verified]).toEqual(['completed', false])
   })
 
   test('what one changed behind its check does not', async () => {

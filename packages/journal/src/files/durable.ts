@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { open, rename, rm } from 'node:fs/promises'
+import { type FileHandle, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { makeFolder } from './make-folder.ts'
 
@@ -18,20 +18,43 @@ export function partOf(path: string): string {
   return `${path}.part`
 }
 
-/** A file in a folder that is there: it holds this, or is not there at all, also after a power failure. */
-export async function writeWhole(path: string, content: string | Uint8Array): Promise<void> {
+/** Of which user and group a file is, and its mode. */
+export interface FileRights {
+  /** User, as `stat` has it. */
+  readonly uid: number
+  /** Group, as `stat` has it. */
+  readonly gid: number
+  /** Permission bits. */
+  readonly mode: number
+}
+
+/**
+ * A file in a folder that is there: it holds this, or is not there at all, also after a power failure. It is of this process, and nobody else reads it, unless
+ * `rights` say otherwise: those of the file that it takes the place of.
+ */
+export async function writeWhole(path: string, content: string | Uint8Array, rights?: FileRights): Promise<void> {
   const part = partOf(path)
   // In a folder of a project somebody may have put a link there, which would be written through.
   await rm(part, { force: true })
   const file = await open(part, 'wx', 0o600)
   try {
     await file.writeFile(content)
+    if (rights !== undefined) await setRights(file, rights)
     await file.sync()
   } finally {
     await file.close()
   }
   await rename(part, path)
   await syncFolder(dirname(path))
+}
+
+/** In this order: a change of the user takes bits of the mode away. */
+async function setRights(file: FileHandle, { uid, gid, mode }: FileRights): Promise<void> {
+  const own = await file.stat()
+  if (own.uid !== uid) await file.chown(uid, gid)
+  // Not everybody may give a file to this group.
+  else if (own.gid !== gid) await file.chown(uid, gid).catch(() => {})
+  await file.chmod(mode)
 }
 
 /** Removes such a file, and what a process that was killed in the middle of writing it left. */

@@ -2,7 +2,15 @@
 export { boundedFile } from './bounded-file.ts'
 export { type BriefLock, type BriefLocked, shortIdentity, tryBriefLock } from './brief-lock.ts'
 export { configFolder, homeFolder } from './config-folder.ts'
-export { makeDurableFolder, moveInto, partOf, removeDraft, removeWhole, writeWhole } from './durable.ts'
+export {
+  type FileRights,
+  makeDurableFolder,
+  moveInto,
+  partOf,
+  removeDraft,
+  removeWhole,
+  writeWhole,
+} from './durable.ts'
 export { holderOf, type Locked, type LockHolder, takeLock } from './lock.ts'
 export { longestLine } from './read-ahead-buffer.ts'
 export { makeFolder } from './make-folder.ts'

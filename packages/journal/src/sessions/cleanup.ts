@@ -58,7 +58,8 @@ export async function cleanUpSessions(
   }
   await rm(held, { force: true }).catch(() => {})
   const inStore = await removedFromStore(base, new Date(before))
-  const removed = new Set<string>()
+  const removed: string[] = []
+  const left = new Set<string>()
   for (const project of await namesIn(base)) {
     const folder = join(base, project)
     if ((await stateOf(folder))?.isDirectory() !== true) continue
@@ -67,18 +68,20 @@ export async function cleanUpSessions(
     // Without an id the folder of a session would be the one that all are in.
     for (const name of names.filter((each) => each.endsWith(extension) && each !== extension)) {
       const id = name.slice(0, -extension.length)
-      if (await wasRemoved(join(folder, id), before)) removed.add(id)
+      if (await wasRemoved(join(folder, id), before)) removed.push(id)
       else kept.add(id)
     }
+    for (const id of kept) left.add(id)
     for (const name of names)
       if (!name.includes('.') && !kept.has(name)) await removeLeftover(join(folder, name), before)
     for (const name of await namesIn(folder)) await removeDrafts(folder, name, now.getTime() - draftMs)
   }
-  // Of a session in a store its file is a copy.
-  await forgetGrades(gradesFile(place), inStore?.ids ?? removed).catch(() => {})
+  // Of a session in a store its file is a copy. A session of which another folder has a file is not gone.
+  const gone = inStore?.ids ?? new Set(removed.filter((id) => !left.has(id)))
+  await forgetGrades(gradesFile(place), gone).catch(() => {})
   // At the end: whoever is ended in the middle leaves the rest to the next run. Two at once do each other no harm.
   await note(stampOf(base), now)
-  return { sessions: inStore?.count ?? removed.size }
+  return { sessions: inStore?.count ?? removed.length }
 }
 
 /** Undefined where the sessions are files. */

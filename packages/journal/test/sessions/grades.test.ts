@@ -1,6 +1,7 @@
 // Holds rules of docs/spec.md: R-GRADE-1, R-GRADE-2, R-GRADE-3: grades are stored, survive kills, and go with their session.
 import {
   chmodSync,
+  copyFileSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -13,7 +14,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import * as fc from 'fast-check'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { openJournal } from '../../src/open-journal.ts'
@@ -153,4 +154,16 @@ test('grades of sessions that are too old go with these', async () => {
   await note('young', 'run1', 'good')
   expect(await cleanUpSessions(owner(), { days: 30 })).toEqual({ sessions: 1 })
   expect(told()).toEqual(['young run1 good'])
+})
+
+test('grades of a session stay while another folder has a file of it', async () => {
+  const old = await opened('moved')
+  const moved = join(dirname(dirname(old)), '-elsewhere', basename(old))
+  mkdirSync(dirname(moved), { recursive: true })
+  copyFileSync(old, moved)
+  const long = new Date(Date.now() - 40 * 86_400_000)
+  utimesSync(old, long, long)
+  await note('moved', 'run1', 'good')
+  expect(await cleanUpSessions(owner(), { days: 30 })).toEqual({ sessions: 1 })
+  expect(told()).toEqual(['moved run1 good'])
 })

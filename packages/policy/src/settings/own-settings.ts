@@ -1,4 +1,4 @@
-import { chmod, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { ConfigurationError, type Json } from '@halting/core'
 import { isJsonObject, messageOf, codeOf } from '@halting/core/adapters'
@@ -57,8 +57,11 @@ export async function changeSettingsFile(path: string, change: (text: string) =>
     const { real, text, mode } = await settingsFileText(path)
     const changed = change(text)
     if (changed === text) return
-    await writeWhole(real, changed)
-    await chmod(real, mode)
+    const owner = await stat(real).catch(() => undefined)
+    const own = process.getuid?.()
+    if (owner !== undefined && own !== undefined && own !== 0 && owner.uid !== own)
+      throw new ConfigurationError(`${path} belongs to another user (${owner.uid}). Nothing was changed.`)
+    await writeWhole(real, changed, owner && { uid: owner.uid, gid: owner.gid, mode })
   } catch (thrown) {
     if (thrown instanceof ConfigurationError) throw thrown
     throw new ConfigurationError(`${path} cannot be written (${codeOf(thrown) ?? messageOf(thrown)}).`)

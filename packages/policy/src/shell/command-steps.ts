@@ -1,4 +1,5 @@
 import type { Assignment, Command, Redirection, Statement, SyntaxNode } from 'unbash'
+import { forEachChild } from 'unbash'
 import { scriptOfShell, shells } from './inner-scripts.ts'
 import { readScript } from './read-script.ts'
 import { type ShellWord, shellWord } from './words.ts'
@@ -63,7 +64,7 @@ export function commandSteps(command: string): readonly CommandStep[] {
 
 /** A file that a later command prints is shown. */
 function shownLater(step: CommandStep, later: readonly CommandStep[]): CommandStep {
-  if (step.isShown || step.writes.length === 0) return step
+  if (step.isShown || step.writes.every((path) => path.startsWith('/dev/'))) return step
   const reader = later.find(
     ({ words: [name, ...args], isShown }) =>
       isShown && printers.has(name ?? '') && args.some((word) => word !== undefined && step.writes.includes(word)),
@@ -81,7 +82,13 @@ class Walk {
   #stopsAtFailure = false
   /** `set -o pipefail`. */
   #pipesFail = false
+  /** Whether the shell ignores `set -e` here: in what `&&`, `||` or `!` tests. */
+  #isTested = false
+  /** Whether the shell may have ended before, with exit code 0. */
+  #mayHaveEnded = false
   #variables = new Map<string, ShellWord>()
+  /** Functions and aliases of the line, which take the place of programs: whether they may end the shell. */
+  readonly #own = new Map<string, boolean>()
 
   script(command: string, around: Around, depth: number): void {
     const { script } = readScript(command)
@@ -94,7 +101,7 @@ class Walk {
       if (this.steps.length > mostSteps) return
       const { command, background = false } = statement
       const isLast = at === statements.length - 1
-      if (background) this.#apart(() => this.#node(command, { ...hidden(around), isBackground: true }, depth))
+      if (background) this.#inSubshell(() => this.#node(command, { ...hidden(around), isBackground: true }, depth))
       else if (isLast || this.#endsLine(command)) this.#node(command, around, depth)
       else this.#node(command, printedBy(statements[at + 1], command, around), depth)
     }
@@ -102,7 +109,7 @@ class Walk {
 
   /** Whether the line ends where a statement fails, although others follow. */
   #endsLine(node: SyntaxNode): boolean {
-    if (node.type !== 'AndOr') return this.#stopsAtFailure
+    if (node.type !== 'AndOr') return this.#stopsAtFailure && !this.#isTested
     return node.operators.at(-1) === '||' && endsInFailure(node.commands.at(-1), ['exit'])
   }
 
@@ -119,7 +126,10 @@ class Walk {
       case 'BraceGroup':
         return this.#list(node.body.commands, around, depth)
       case 'Subshell':
-        return this.#apart(() => this.#list(node.body.commands, around, depth))
+        return this.#inSubshell(() => this.#list(node.body.commands, around, depth))
+      case 'Function':
+        this.#own.set(node.name.value, mayEndShell(node.body))
+        return undefined
       case 'If': {
         this.#list(node.clause.commands, hidden(around), depth)
         const branches = [node.then, ...node.elif.flatMap(({ clause, then }) => [clause, then]), node.else]
@@ -150,7 +160,12 @@ class Walk {
       const isNeeded = or < 0 || (or === behind.length - 1 && endsInFailure(commands.at(-1)))
       const isOther = operators[at - 1] === '||'
       const inner = isNeeded && !isOther ? around : hidden(around)
-      this.#node(command, at > 0 && inner.status === 'nowhere' ? maybe(around) : inner, depth)
+      const isFailure = isOther && passesFailure(command)
+      this.#tested(at < commands.length - 1, () => {
+        const mayHaveEnded = this.#mayHaveEnded
+        this.#node(command, at > 0 && inner.status === 'nowhere' ? maybe(around) : inner, depth)
+        if (isFailure) this.#mayHaveEnded = mayHaveEnded
+      })
     }
   }
 
@@ -167,20 +182,43 @@ class Walk {
           ? others
           : hidden(others)
       const step = (): void => this.#node(command, { ...inner, through: [...behind, ...around.through] }, depth)
-      if (node.commands.length === 1) step()
-      else this.#apart(step)
+      this.#tested(isNegated, () => {
+        if (node.commands.length === 1) step()
+        else this.#inSubshell(step)
+      })
     }
   }
 
+  #tested(isTested: boolean, work: () => void): void {
+    const before = this.#isTested
+    this.#isTested ||= isTested
+    work()
+    this.#isTested = before
+  }
+
   /** What changes the shell is undone behind it. */
-  #apart(work: () => void): void {
+  #inSubshell(work: () => void): void {
     const [folder, stops, pipes, variables] = [this.#folder, this.#stopsAtFailure, this.#pipesFail, this.#variables]
+    const mayHaveEnded = this.#mayHaveEnded
     this.#variables = new Map(variables)
     work()
     this.#folder = folder
     this.#stopsAtFailure = stops
     this.#pipesFail = pipes
     this.#variables = variables
+    this.#mayHaveEnded = mayHaveEnded
+  }
+
+  /** A shell of its own, which takes over no options. */
+  #inNewShell(work: () => void): void {
+    const isTested = this.#isTested
+    this.#inSubshell(() => {
+      this.#stopsAtFailure = false
+      this.#pipesFail = false
+      this.#isTested = false
+      work()
+    })
+    this.#isTested = isTested
   }
 
   #command(node: Command, around: Around, depth: number): void {
@@ -194,22 +232,33 @@ class Walk {
     const program = name?.kind === 'literal' ? nameOf(name.value) : undefined
     const script = this.#scriptOf(program, args)
     if (script !== undefined && depth < deepest) {
-      this.#apart(() => this.script(script, after, depth + 1))
+      if (program === 'eval') this.script(script, after, depth + 1)
+      else this.#inNewShell(() => this.script(script, after, depth + 1))
       return
     }
     const texts = words.map(textOf)
-    if (program === 'cd' || program === 'pushd') this.#enter(texts)
-    else if (program === 'set') this.#set(texts)
-    else if (program === 'export') for (const part of node.args) if (part.type === 'Assignment') this.#assign(part)
-    const { firstPrintedBehind: _, ...shown } = after
+    const isOwn = this.#own.has(name?.value ?? '')
+    const { firstPrintedBehind: _, ...shown } = this.#mayHaveEnded && after.status === 'line' ? maybe(after) : after
+    if (program === 'export') for (const part of node.args) if (part.type === 'Assignment') this.#assign(part)
+    this.#heed(program, texts, after.isConditional)
+    if (this.#own.get(name?.value ?? '') === true || endsShell(program, words)) this.#mayHaveEnded = true
     this.steps.push({
       ...shown,
-      words: texts,
+      words: isOwn ? [undefined, ...texts.slice(1)] : texts,
       source: all.map(({ source }) => source).join(' '),
       folder: this.#folder,
       writes,
       input,
     })
+  }
+
+  /** What a builtin changes for the commands behind it. */
+  #heed(program: string | undefined, texts: readonly (string | undefined)[], isConditional: boolean): void {
+    if (program === 'cd' || program === 'pushd') this.#enter(texts)
+    else if (program === 'set') this.#set(texts, isConditional)
+    else if (program === 'alias')
+      for (const text of texts.slice(1)) this.#own.set(text?.split('=', 1)[0] ?? '', /\bexit\b/.test(text ?? ''))
+    else if (program === 'hash' && texts.includes('-p')) this.#own.set(texts.at(-1) ?? '', false)
   }
 
   #scriptOf(program: string | undefined, args: readonly ShellWord[]): string | undefined {
@@ -233,12 +282,15 @@ class Walk {
     else this.#folder = from === undefined ? undefined : from === '' ? target : `${from}/${target}`
   }
 
-  #set([, ...args]: readonly (string | undefined)[]): void {
+  /** An option that may not have been set counts as one that is not. */
+  #set([, ...args]: readonly (string | undefined)[], isConditional: boolean): void {
     for (const [at, word = ''] of args.entries()) {
-      if (/^-[a-z]*e/.test(word)) this.#stopsAtFailure = true
-      if (/^\+[a-z]*e/.test(word)) this.#stopsAtFailure = false
-      if (word === 'pipefail') this.#pipesFail = !(args[at - 1] ?? '').startsWith('+')
-      if (word === 'errexit') this.#stopsAtFailure = !(args[at - 1] ?? '').startsWith('+')
+      if (word === '--' || word === '-') return
+      const isOn = !isConditional && !(/^[-+]/.test(word) ? word : (args[at - 1] ?? '')).startsWith('+')
+      if (/^[-+][a-z]*e/.test(word) || word === 'errexit') this.#stopsAtFailure = isOn
+      if (word === 'pipefail') this.#pipesFail = isOn
+      // Nothing is run any more.
+      if (/^-[a-z]*n/.test(word) || word === 'noexec') this.#mayHaveEnded = true
     }
   }
 
@@ -286,8 +338,42 @@ function wordsOfNode(node: SyntaxNode): readonly string[] {
 function endsInFailure(node: SyntaxNode | undefined, names: readonly string[] = ['exit', 'return', 'false']): boolean {
   if (node === undefined) return false
   if (node.type === 'BraceGroup') return endsInFailure(node.body.commands.at(-1)?.command, names)
-  const [name = '', code] = node.type === 'Command' ? wordsOfNode(node) : []
-  return names.includes(name) && (name === 'false' || (code !== undefined && code !== '0'))
+  const [name = ''] = node.type === 'Command' ? wordsOfNode(node) : []
+  return names.includes(name) && (name === 'false' || hasFailureCode(node, /^["']?\$\{?\?\}?["']?$/))
+}
+
+/** Whether the first argument is an exit code of a failure, which the shell takes modulo 256, or a text that stands for one. */
+function hasFailureCode(node: SyntaxNode, others: RegExp): boolean {
+  const [code] = node.type === 'Command' ? node.args : []
+  const text = code?.text ?? ''
+  return /^\d{1,9}$/.test(text) ? Number(text) % 256 !== 0 : others.test(text)
+}
+
+/** Whether an `exit` directly behind a command that failed passes that failure on. */
+function passesFailure(node: SyntaxNode): boolean {
+  if (node.type !== 'Command' || wordsOfNode(node)[0] !== 'exit') return false
+  return node.args.length === 0 || hasFailureCode(node, /^["']?\$\{?\?\}?["']?$/)
+}
+
+/** Whether the shell may end at a command of these words with exit code 0, or so at the end of the line: `exit`, `exec true`, `trap 'exit 0' EXIT`. */
+function endsShell(program: string | undefined, [, ...args]: readonly ShellWord[]): boolean {
+  const texts = args.map(({ source }) => source)
+  if (program === 'command' || program === 'builtin') return /^["']?ex(?:it|ec)\b/.test(texts[0] ?? '')
+  if (program === 'exec') return texts.length > 0
+  if (program === 'trap') return mentionsExit.test(texts[0] ?? '')
+  return program === 'exit' && !(/^\d{1,9}$/.test(texts[0] ?? '') && Number(texts[0]) % 256 !== 0)
+}
+
+const mentionsExit = /\b(?:exit|exec)\b/
+
+/** Whether the body of a function has an `exit` in it. */
+function mayEndShell(node: SyntaxNode): boolean {
+  if (node.type === 'Command') return /^(?:exit|exec|command|builtin|eval)$/.test(node.name?.value ?? '')
+  let found = false
+  forEachChild(node, (child) => {
+    found ||= mayEndShell(child)
+  })
+  return found
 }
 
 /** How the exit code of a statement shows by that behind it: `echo "exit: $?"` prints it. */
@@ -299,7 +385,8 @@ function printedBy(next: Statement | undefined, node: SyntaxNode, around: Around
   const texts = args.map(({ text }) => text.replaceAll(/["']/g, '')).filter((text) => !/^-[neE]+$/.test(text))
   const [, before, variable] = /^(.*?)\$(\?|\{\?\}|\{PIPESTATUS\[0\]\})/s.exec(texts.join(' ')) ?? []
   const behind = before?.split(/\\n|\n/).at(-1)
-  if (behind === undefined || variable === undefined) return apart
+  // The shell runs what is in `$(...)` first.
+  if (before === undefined || behind === undefined || variable === undefined || /\$\(|`/.test(before)) return apart
   if (!variable.includes('PIPE')) return { ...apart, status: 'printed', printedBehind: behind }
   return node.type === 'Pipeline'
     ? { ...apart, firstPrintedBehind: behind }

@@ -1,5 +1,7 @@
 // Holds R-CALIB-9 to R-CALIB-9b of docs/spec.md.
 import {
+  chmodSync,
+  chownSync,
   existsSync,
   lstatSync,
   mkdirSync,
@@ -13,7 +15,7 @@ import {
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { execFileSync } from 'node:child_process'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { realPath } from '@halting/journal/files'
 import { loadSettings } from '../../src/settings/settings.ts'
 import { saveProjectLimits } from '../../src/settings/project-limits.ts'
@@ -169,6 +171,32 @@ test('the mode of the file stays, also of one that is read-only', async () => {
   expect(statSync(path).mode & 0o777).toBe(0o444)
   expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual({ limits: { maxTurns: 4 } })
 })
+
+test.skipIf(process.getuid?.() !== 0)('a file of another user that root changes stays theirs', async () => {
+  const { options, path, write } = place()
+  write(path, '{}')
+  chmodSync(path, 0o640)
+  chownSync(path, 12_345, 12_346)
+  await saveProjectLimits({ maxTurns: 4 }, options)
+  const { uid, gid, mode } = statSync(path)
+  expect({ uid, gid, mode: mode & 0o777 }).toEqual({ uid: 12_345, gid: 12_346, mode: 0o640 })
+  expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual({ limits: { maxTurns: 4 } })
+})
+
+test.skipIf(process.getuid?.() !== 0)(
+  'a file of another user that this one may not give back is left alone',
+  async () => {
+    const { options, path, write } = place()
+    write(path, '{}')
+    chownSync(path, 12_345, 12_346)
+    vi.spyOn(process, 'getuid').mockReturnValue(12_347)
+    onTestFinished(() => void vi.restoreAllMocks())
+    await expect(saveProjectLimits({ maxTurns: 4 }, options)).rejects.toThrow(
+      /settings\.local\.json belongs to another user \(12345\)\. Nothing was changed\.$/,
+    )
+    expect(readFileSync(path, 'utf8')).toBe('{}')
+  },
+)
 
 test('where no folder can be made, the error says so and nothing is changed', async () => {
   const { options, cwd, write } = place()

@@ -54,6 +54,8 @@ export interface CallRun extends Pick<StepResult<ToolResult>, 'at' | 'durationMs
   readonly result: ToolResult
   /** Set for a subagent. */
   readonly agent?: AgentOutcome
+  /** Lines that the run had changed when its subagent began. */
+  readonly changedAtStart?: number
 }
 
 /** A subagent's answer and figures. */

@@ -6,12 +6,18 @@ import { withModelUsage } from '../../state.ts'
 import type { Run } from '../run.ts'
 import { noteFileWorkOfAgent } from '../verify.ts'
 
+/** An agent that has ended, as its parent enters it. */
+interface EndedAgent {
+  /** Null for one that never began. */
+  readonly spent: AgentFigures | null
+  /** The call that it is the result of; null for one of the background. */
+  readonly callId: string | null
+  /** Lines that its parent had changed when it began. */
+  readonly changedAtStart: number
+}
+
 /** Enters what the agent spent in its parent's figures. */
-export function enterAgent(
-  run: Run,
-  { spent: child }: { readonly spent: AgentFigures | null },
-  callId: string | null = null,
-): void {
+export function enterAgent(run: Run, { spent: child, callId, changedAtStart }: EndedAgent): void {
   if (child === null) return
   const { spent } = run
   let { modelUsage } = spent
@@ -29,7 +35,7 @@ export function enterAgent(
     stillRunning: [...spent.stillRunning, ...child.stillRunning],
     now: Math.max(spent.now, child.now),
   })
-  noteFileWorkOfAgent(run, child.verification)
+  noteFileWorkOfAgent(run, child.verification, changedAtStart)
   if (child.changes !== undefined) noteChanges(run, child.changes.calls, callId)
   // What a person said to a call of the agent holds for the session, and what went on beside it knew some of that already.
   const learned = carriedOn(run.spent.settings, child.settings)

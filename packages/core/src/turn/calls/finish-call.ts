@@ -52,11 +52,16 @@ function enterRan(run: Run, phase: ToolPhase, ran: CallRun): void {
   run.advanceClock(ran)
   const bill = phase.takeBill(index)
   if (bill !== undefined) enterBill(run, bill)
-  if (ran.agent !== undefined) enterAgent(run, ran.agent, call.id)
+  const { changed = 0 } = run.spent.verification ?? {}
+  if (ran.agent !== undefined)
+    enterAgent(run, { spent: ran.agent.spent, callId: call.id, changedAtStart: ran.changedAtStart ?? changed })
   else if (mayHaveChanged(ran)) noteChanges(run, 1, call.id)
   const { agent, fileWork } = ran.result
   if (fileWork !== undefined) noteFileWork(run, fileWork)
-  if (agent !== undefined) run.update({ openAgents: [...(run.spent.openAgents ?? []), agent] })
+  if (agent !== undefined)
+    run.update({
+      openAgents: [...(run.spent.openAgents ?? []), { ...agent, ...(changed > 0 && { changedLines: changed }) }],
+    })
 }
 
 /** Whether the call may have changed something outside: one that is not read-only, whatever it came to, unless it did not run. */

@@ -37,7 +37,8 @@ function runAgentCall(run: Run, phase: ToolPhase, call: RunningCall, agent: Agen
   const { index, tool, input } = agent
   const recorded = phase.recorded(index)
   const share = agentShare(run, phase)
-  const { now: beganAt } = run.spent
+  const { now: beganAt, verification } = run.spent
+  const changedAtStart = verification?.changed ?? 0
   let child: Child
   try {
     child = childOf(run, tool, input, share)
@@ -49,7 +50,7 @@ function runAgentCall(run: Run, phase: ToolPhase, call: RunningCall, agent: Agen
   if (recorded === 'leaf' || (recorded === undefined && isForBackground(run, child))) {
     return startAgent(run, call, agent, child, { share: shareBeside(share), digest: () => digestOfCall(phase, index) })
   }
-  return after(runAgent(run, agent, child), (outcome) => ranAs(call, outcome, beganAt))
+  return after(runAgent(run, agent, child), (outcome) => ({ ...ranAs(call, outcome, beganAt), changedAtStart }))
 }
 
 /** A call takes the time of its agent. */
