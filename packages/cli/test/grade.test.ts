@@ -56,6 +56,11 @@ test('a grade of a person is stored, told, changed and removed', async () => {
   )
   expect((await run(['grade', first, 'good'])).status).toBe(0)
   expect(await gradesOf(first, 'none', '--run', '1')).toEqual([guess])
+  expect((await run(['grade', first, 'none', '--run', '1'])).stdout).toBe(
+    `There was no grade to remove: run 1 of session ${first}\n`,
+  )
+  expect((await run(['grade', first, 'none'])).stdout).toBe(`Removed the grade of run 2 of session ${first}\n`)
+  expect((await run(['grade', first, 'good'])).status).toBe(0)
   expect(await gradesOf(first)).toEqual([guess, person(true)])
 })
 

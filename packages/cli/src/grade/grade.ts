@@ -20,10 +20,12 @@ export async function grade(flags: Flags, words: readonly string[], program: Pro
   const path = await pathOf(asked, flags, program)
   const session = await readNamedSession(path, pricesFor(flags, program))
   const place = runPlace(session, flags)
+  let hadGrade = false
   if (asked.grade !== undefined) {
     await checkGradable(session, place, path)
     const { sessionId } = session
     const runId = outcomesOf(session.runs)[place]?.runId ?? ''
+    hadGrade = readGrades(whose(program)).of(sessionId, runId) !== undefined
     await noteGrade(whose(program), { sessionId, runId, grade: asked.grade })
   }
   const told = gradesIn(session, path, program)
@@ -31,7 +33,7 @@ export async function grade(flags: Flags, words: readonly string[], program: Pro
   const { output } = program
   if (wantsJson(flags)) output.out(`${JSON.stringify(shown)}\n`)
   else if (asked.grade === undefined) output.out(gradesText(shown, output.width))
-  else output.out(`${notedText(asked.grade, place + 1, session.sessionId)}\n`)
+  else output.out(`${notedText(asked.grade, hadGrade, `run ${place + 1} of session ${session.sessionId}`)}\n`)
   return 0
 }
 
@@ -112,7 +114,7 @@ function gradesIn({ sessionId, runs, foreign }: AnySession, file: string, progra
   }
 }
 
-function notedText(noted: NewGrade['grade'], run: number, sessionId: string): string {
-  const of = `run ${run} of session ${sessionId}`
-  return noted === 'none' ? `Removed the grade of ${of}` : `Graded ${noted}: ${of}`
+function notedText(noted: NewGrade['grade'], hadGrade: boolean, run: string): string {
+  if (noted !== 'none') return `Graded ${noted}: ${run}`
+  return hadGrade ? `Removed the grade of ${run}` : `There was no grade to remove: ${run}`
 }
