@@ -11,6 +11,7 @@ const providerOf = (model = ''): string => (model.startsWith('claude-') ? 'anthr
 
 interface Ending {
   readonly terminal: Values
+  readonly verified: Values
   readonly input: number
   readonly output: number
   readonly toolCalls: number
@@ -62,6 +63,7 @@ class Reader {
         'halting.agent.depth': BigInt(depth),
         ...(depth > 0 && { 'gen_ai.agent.id': `${this.#runId}/${scope.slice(0, -1)}` }),
         ...ending.terminal,
+        ...ending.verified,
         'gen_ai.usage.input_tokens': BigInt(ending.input),
         'gen_ai.usage.output_tokens': BigInt(ending.output),
         'halting.tool_calls': BigInt(ending.toolCalls),
@@ -155,9 +157,10 @@ class Reader {
   #ending(scope: string): Ending {
     const record = this.#records.find((each) => each.type === 'end' && each.scope === scope)
     if (record?.type !== 'end') throw new Error(`${scope} has no end`)
-    const { reason, signal, costUsd, committedUsd, totalTokens, summary, durationMs } = record.terminal
+    const { reason, signal, costUsd, committedUsd, totalTokens, summary, durationMs, verified } = record.terminal
     const { usage } = summary
     return {
+      verified: verified === undefined ? {} : { 'halting.run.verified': String(verified) },
       terminal: {
         'halting.terminal.reason': reason,
         'halting.stop.category': signal.reason,
