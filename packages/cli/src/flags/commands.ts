@@ -18,7 +18,6 @@ export function isCommand(word: string | undefined): word is Command {
 const reserved: ReadonlySet<string> = new Set([
   'attach',
   'eval',
-  'grade',
   'logs',
   'ps',
   'run',

@@ -45,7 +45,8 @@ export const exceptions: Readonly<Record<string, readonly string[]>> = {
       inCore('tools'),
     ),
     ...['standard-schema'].map(inCore('tools')),
-    ...['checkpoint', 'remind', 'run-hooks', 'step-with-questions'].map(inCore('turn')),
+    ...['checkpoint', 'run-hooks', 'step-with-questions'].map(inCore('turn')),
+    ...['ask-guard'].map(inCore('guards')),
     ...['question'].map(inCore('turn/request')),
   ],
 }

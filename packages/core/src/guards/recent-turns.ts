@@ -49,11 +49,21 @@ export function turnHash(
 }
 
 function outputHash(content: ToolResultBlock['content'], link: number): number {
-  if (typeof content === 'string') return maskedHash(content, link)
+  if (typeof content === 'string') return textHash(content, link)
   let hash = link
   for (const block of content)
-    hash = block.type === 'text' ? maskedHash(block.text, hash) : exactHash(JSON.stringify(block), hash)
+    hash = block.type === 'text' ? textHash(block.text, hash) : exactHash(JSON.stringify(block), hash)
   return hash
+}
+
+/** Characters of the longest text that is looked at for having no word. */
+const longestFigure = 64
+
+// Spec R-PROG-5a.
+/** Where a result is nothing but figures, such as `42 %`, these are what was asked for: another one is progress. */
+function textHash(text: string, link: number): number {
+  const isFigure = text.length <= longestFigure && !/\p{L}/u.test(text)
+  return isFigure ? exactHash(text, link) : maskedHash(text, link)
 }
 
 // Spec R-PROG-6.

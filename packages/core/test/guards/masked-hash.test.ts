@@ -2,6 +2,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { exactHash, maskedHash } from '../../src/guards/masked-hash.ts'
+import { turnHash } from '../../src/guards/recent-turns.ts'
 import { wellFormed } from '../../src/well-formed.ts'
 
 const same = (a: string, b: string): boolean => maskedHash(a) === maskedHash(b)
@@ -155,4 +156,21 @@ describe('the masked hash', () => {
     expect(same(`1 ${huge}`, `2 ${huge}`)).toBe(true)
     expect(same(`${huge} 1`, `${huge} 2`)).toBe(false)
   })
+})
+
+test('a short result without letters is compared exactly: its figure is what was asked for', () => {
+  const hash = (content: string): number =>
+    turnHash(
+      [{ type: 'tool_use', id: 't', name: 'Bash', input: {} }],
+      [{ type: 'tool_result', tool_use_id: 't', content }],
+      false,
+    )
+  const differing: readonly (readonly [string, string])[] = [
+    ['42 %', '43 %'],
+    ['1\n', '2\n'],
+    ['12:30:01', '12:30:02'],
+  ]
+  for (const [one, other] of differing) expect(hash(one)).not.toBe(hash(other))
+  expect(hash('42 % done')).toBe(hash('43 % done'))
+  expect(hash(`${'1 '.repeat(40)}2`)).toBe(hash(`${'1 '.repeat(40)}3`))
 })
