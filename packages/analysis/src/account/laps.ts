@@ -27,7 +27,7 @@ export function lapFigures(
       if (paidFrom === 'goalTries')
         return { transition, laps, used: Math.max(0, laps - triesBefore), allowed: maxGoalTries }
       const used = resets === 'run' ? laps : (sinceRefill[transition] ?? 0)
-      return { transition, laps, used, allowed: paidFrom === 'own' ? allowed : null }
+      return { transition, laps, used, allowed: paidFrom === 'own' || paidFrom === 'ownTurns' ? allowed : null }
     })
     .filter(({ laps }) => laps > 0)
     .toSorted((a, b) => b.laps - a.laps)

@@ -1,14 +1,13 @@
 import { ConfigurationError } from '@halting/core'
 import { durationMs, isJsonObject, longestDurationMs } from '@halting/core/adapters'
 import { excludeFromGit } from '../git/exclude.ts'
-import { checkFile } from './check-file.ts'
+import type { checkFile } from './check-file.ts'
 import type { DefaultLimits } from './fields.ts'
 import { withValue } from './json-edit.ts'
 import { checkInProject } from './keep-permissions.ts'
 import { changeSettingsFile, settingsFileText } from './own-settings.ts'
 import { type PlacesOptions, settingsPlaces } from './places.ts'
 import { readSettingsFiles } from './read-files.ts'
-import { weighFiles } from './weigh-files.ts'
 
 const limitNames = ['maxRunUsd', 'maxTokens', 'maxDuration', 'maxTurns'] as const
 
@@ -62,6 +61,8 @@ export async function saveProjectLimits(
   if (path === undefined)
     throw new ConfigurationError('Your home folder is not a project. Set the limits in your own settings.')
   checkInProject(path, options.cwd)
+  // Loaded when used.
+  const { checkFile: check } = await import('./check-file.ts')
   // What is wrong with this file is reported first, as for every change of settings.
   await settingsFileText(path)
   const notWritten = await lowerLimits(limits, path, options)
@@ -77,7 +78,7 @@ export async function saveProjectLimits(
       (now, { name, value, why }) => (why === undefined ? withValue(now, ['limits', name], value) : now),
       text,
     )
-    checkCounts(next, path, options.cwd)
+    checkCounts(next, path, options.cwd, check)
     return next
   }
   // Of this person alone: it is none of the changes that they commit.
@@ -100,6 +101,7 @@ async function lowerLimits(
   { defaultLimits = {}, ...options }: Parameters<typeof saveProjectLimits>[1],
 ): Promise<ReadonlyMap<string, string>> {
   const files = (await readSettingsFiles(options)).filter(({ name }) => name !== path)
+  const { weighFiles } = await import('./weigh-files.ts')
   const { settings, origins } = await weighFiles(files, { ...options, defaultLimits })
   const ofProject = new Set(
     files.filter(({ level }) => level === 'local' || level === 'project').map(({ name }) => name),
@@ -122,11 +124,11 @@ async function lowerLimits(
 }
 
 /** @throws ConfigurationError for limits with which no run starts, such as one with a misspelled name. */
-function checkCounts(text: string, path: string, cwd: string): void {
+function checkCounts(text: string, path: string, cwd: string, check: typeof checkFile): void {
   const json = text.replace(/^\uFEFF/, '')
   const content: unknown = JSON.parse(json)
   if (!isJsonObject(content)) return
-  const { problems } = checkFile({ level: 'local', name: path, projectDirectory: cwd, content, json })
+  const { problems } = check({ level: 'local', name: path, projectDirectory: cwd, content, json })
   const found = problems.find(({ field, stops }) => stops && (field === 'limits' || field === 'file'))
   if (found !== undefined) throw new ConfigurationError(`${found.text} Nothing was changed.`)
 }
