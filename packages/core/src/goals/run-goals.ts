@@ -42,12 +42,13 @@ export const usualCheckMs = 600_000
 /** The most passes in a row. */
 export const mostStablePasses = 100
 
-const hasGoalFields = isObject('an object with name and check, such as commandGoal(command)', {
+// Marked for bundlers: a page that needs only the constants of this file does without its checks.
+const hasGoalFields = /* @__PURE__ */ isObject('an object with name and check, such as commandGoal(command)', {
   name: isName,
   check: isFunction,
-  judged: optional(isYesOrNo),
-  timeoutMs: optional(isPositive),
-  stable: optional(isPositive),
+  judged: /* @__PURE__ */ optional(isYesOrNo),
+  timeoutMs: /* @__PURE__ */ optional(isPositive),
+  stable: /* @__PURE__ */ optional(isPositive),
 })
 
 const isGoal: Given = (name, value) => {
@@ -57,7 +58,7 @@ const isGoal: Given = (name, value) => {
     refuse(`${name}.stable`, `a whole number from 1 to ${mostStablePasses}`, stable)
 }
 
-const isListOfGoals = isListOf(isGoal)
+const isListOfGoals = /* @__PURE__ */ isListOf(isGoal)
 
 /** The goals of the options. Two of one name could not be told apart on record. */
 export const isGoals: Given = (name, value) => {
@@ -72,7 +73,9 @@ export const isGoals: Given = (name, value) => {
   checkTwice((value as readonly Goal[]).map(specOf))
 }
 
-export const isGoalFiles: Given = isObject('an object with begin, such as goalFiles gives', { begin: isFunction })
+export const isGoalFiles: Given = /* @__PURE__ */ isObject('an object with begin, such as goalFiles gives', {
+  begin: isFunction,
+})
 
 /** @throws ConfigurationError for a number of tries that is none, and for one without a bound. */
 export function checkGoalTries(tries: number): void {
