@@ -136,6 +136,9 @@ const onlyDeep = [
   'packages/cli/test/what-if-ledger.test.ts',
   'packages/cli/test/what-if-live.test.ts',
   'packages/cli/test/write-new-signals.test.ts',
+  'packages/cli/test/grade.test.ts',
+  'packages/cli/test/verify/print.test.ts',
+  'packages/cli/test/what-if-may-lose.test.ts',
 ]
 
 /**
