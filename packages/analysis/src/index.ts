@@ -73,11 +73,12 @@ export {
 } from './account/recorded-steps.ts'
 export type { GradedRun, RunGrade, RunUse } from './grades/graded-run.ts'
 export { gradeOf } from './grades/grade-of.ts'
-export { gradedRun, gradedRuns, type GradedRecord, type GradingSources, type RunToGrade } from './grades/graded-runs.ts'
+export { gradedRun, gradedRuns, type GradingSources, type RunToGrade } from './grades/graded-runs.ts'
 export { outcomesOf, type RunOutcome } from './grades/run-outcome.ts'
 export { calibrateLimits, type Calibration, type CalibrationOptions } from './calibration/calibrate-limits.ts'
 export { calibrateSessions, type CalibratedSessions } from './calibration/calibrate-sessions.ts'
 export { calibrateTrajectories, type GradedTrajectory } from './calibration/calibrate-trajectories.ts'
+export { calibratedFigures } from './calibration/calibrated-limit.ts'
 export type {
   CalibratedFigure,
   CalibratedGroup,

@@ -3,7 +3,6 @@ import {
   constants,
   fstatSync,
   openSync,
-  readSync,
   renameSync,
   type Stats,
   statSync,
@@ -13,7 +12,7 @@ import {
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { codeOf, messageOf } from '@halting/core/adapters'
-import { makeDurableFolder, tryBriefLock, type BriefLock } from '@halting/journal/files'
+import { makeDurableFolder, othersProblem, readSized, tryBriefLock, type BriefLock } from '@halting/journal/files'
 import { ledgerText, readLedger } from './ledger-json.ts'
 import { emptyLedger, type LedgerState } from './ledger-state.ts'
 import { networkMountOf } from './mount.ts'
@@ -178,14 +177,7 @@ export class LedgerFile {
       checkOwner(this.path, stats)
       if (stats.size > largestBytes)
         throw new LedgerProblem(`${this.path} is damaged: it is larger than 16 MB. Remove it.`)
-      const bytes = Buffer.allocUnsafe(stats.size)
-      let size = 0
-      while (size < bytes.length) {
-        const count = readSync(file, bytes, size, bytes.length - size, size)
-        if (count === 0) break
-        size += count
-      }
-      return bytes.subarray(0, size)
+      return readSized(file, stats.size)
     } catch (error) {
       throw this.#problem(error)
     } finally {
@@ -265,13 +257,11 @@ function removeIfThere(path: string): void {
 }
 
 /** @throws LedgerProblem for what others own or may write: they could say that nothing was spent. */
-function checkOwner(path: string, { uid, mode }: Stats): void {
-  const own = process.getuid?.()
+function checkOwner(path: string, stats: Stats): void {
+  const problem = othersProblem(path, stats)
+  if (problem !== undefined) throw new LedgerProblem(problem)
   // The system has no such owners and modes.
-  if (own === undefined) return
-  if (uid !== own)
-    throw new LedgerProblem(`${path} belongs to another user (${uid}). Remove it, or set HALTING_CONFIG_DIR.`)
-  if ((mode & 0o022) !== 0)
-    throw new LedgerProblem(`${path} can be written by other users. Run: chmod go-w ${JSON.stringify(path)}`)
-  if ((mode & 0o200) === 0) throw new LedgerProblem(`${path} is read-only. Run: chmod u+w ${JSON.stringify(path)}`)
+  if (process.getuid === undefined) return
+  if ((stats.mode & 0o200) === 0)
+    throw new LedgerProblem(`${path} is read-only. Run: chmod u+w ${JSON.stringify(path)}`)
 }

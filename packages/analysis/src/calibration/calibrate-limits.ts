@@ -1,15 +1,16 @@
 import { fieldsOf, refuse } from '@halting/core/steps'
 import type { GradedRun, RunUse } from '../grades/graded-run.ts'
-import type {
-  CalibratedFigure,
-  CalibratedGroup,
-  CalibratedLimit,
-  LimitsByFigure,
-  LimitsTogether,
-  LostRuns,
-  RefusedLimit,
-  RunUnderLimits,
-  SavedUse,
+import {
+  calibratedFigures,
+  type CalibratedFigure,
+  type CalibratedGroup,
+  type CalibratedLimit,
+  type LimitsByFigure,
+  type LimitsTogether,
+  type LostRuns,
+  type RefusedLimit,
+  type RunUnderLimits,
+  type SavedUse,
 } from './calibrated-limit.ts'
 import { countInterval, lossToExpect, savedInterval, type UsedAndSaved } from './intervals.ts'
 import { roundedUp } from './round-limit.ts'
@@ -36,8 +37,6 @@ export interface Calibration {
    */
   readonly groups: readonly CalibratedGroup[]
 }
-
-const figures = ['usd', 'tokens', 'activeMs', 'turns'] as const satisfies readonly CalibratedFigure[]
 
 // Spec R-CALIB-1 to R-CALIB-5.
 /**
@@ -82,7 +81,7 @@ function checkRuns(runs: unknown): void {
   for (const [index, run] of runs.entries()) {
     const use = fieldsOf(fieldsOf(run)?.['use'])
     if (use === undefined) refuse(`Graded run ${index}`, 'an object with model, repository, use and grade', run)
-    for (const figure of figures) {
+    for (const figure of calibratedFigures) {
       const value = use[figure]
       if (value === null && figure === 'usd') continue
       if (typeof value !== 'number' || !(value >= 0 && value < Infinity))
@@ -207,7 +206,7 @@ function byUse({ use }: GradedRun, limits: LimitsByFigure): RunUnderLimits {
     activeMs: beyond('activeMs'),
     turns: beyond('turns'),
   }
-  return { stops: figures.some((figure) => (saved[figure] ?? 0) > 0) ? 'yes' : 'no', saved }
+  return { stops: calibratedFigures.some((figure) => (saved[figure] ?? 0) > 0) ? 'yes' : 'no', saved }
 }
 
 function lostOf(outcomes: readonly Outcome[]): LostRuns {
@@ -242,7 +241,7 @@ function togetherOf<Run extends GradedRun>(
   options: CalibrationOptions<Run>,
 ): LimitsTogether | null {
   const limits: { -readonly [figure in CalibratedFigure]?: number } = {}
-  for (const figure of figures) {
+  for (const figure of calibratedFigures) {
     const each = given[figure]
     if (each.kind === 'limit') limits[figure] = each.limit
   }

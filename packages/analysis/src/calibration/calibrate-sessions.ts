@@ -36,8 +36,8 @@ export async function calibrateSessions(
     copies: 'left out',
     see({ session, cwd, outcome, trajectory, unpriced }) {
       if (outcome === undefined || outcome.isContinued) return
-      const run = gradedRun({ sessionId: session, cwd, outcome, trajectory, unpriced }, sources)
-      graded.push({ ...run, trajectory: withoutInputs(trajectory), unpriced })
+      const run = { sessionId: session, cwd, outcome, trajectory: withoutInputs(trajectory), unpriced }
+      graded.push(gradedRun(run, sources))
     },
   })
   return { ...read, calibration: calibrateTrajectories(graded, options) }

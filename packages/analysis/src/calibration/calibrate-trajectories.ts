@@ -2,7 +2,7 @@ import type { GradedRun, RunUse } from '../grades/graded-run.ts'
 import { whatIfPriced } from '../what-if/changing-calls.ts'
 import type { OtherLimits } from '../what-if/other-limits.ts'
 import type { Trajectory } from '../what-if/trajectory.ts'
-import type { CalibratedFigure, LimitsByFigure, RunUnderLimits } from './calibrated-limit.ts'
+import { calibratedFigures, type LimitsByFigure, type RunUnderLimits } from './calibrated-limit.ts'
 import { calibrateLimits, type Calibration } from './calibrate-limits.ts'
 import { runNeeds } from './run-needs.ts'
 
@@ -14,7 +14,6 @@ export interface GradedTrajectory extends GradedRun {
   readonly unpriced: readonly string[]
 }
 
-const figures = ['usd', 'tokens', 'activeMs', 'turns'] as const satisfies readonly CalibratedFigure[]
 const nothing: RunUse = { usd: 0, tokens: 0, activeMs: 0, turns: 0 }
 
 // Spec R-CALIB-6.
@@ -45,7 +44,7 @@ function underLimits(
   needs: RunUse,
 ): RunUnderLimits {
   // Most runs are far from any limit, and need not be gone through.
-  if (figures.every((figure) => (needs[figure] ?? 0) <= (limits[figure] ?? Infinity)))
+  if (calibratedFigures.every((figure) => (needs[figure] ?? 0) <= (limits[figure] ?? Infinity)))
     return { stops: 'no', saved: nothing }
   const { verdict, saved, unknownFrom } = whatIfPriced(trajectory, otherLimitsOf(limits, use), unpriced)
   if (verdict === 'stops')

@@ -4,6 +4,14 @@ import type { ShareInterval } from './intervals.ts'
 /** A figure of a run that a limit counts. */
 export type CalibratedFigure = keyof RunUse
 
+/** All figures that a limit is calibrated on. */
+export const calibratedFigures: readonly CalibratedFigure[] = Object.freeze([
+  'usd',
+  'tokens',
+  'activeMs',
+  'turns',
+] as const)
+
 /** Limits by the figures that they count, in the units of `RunUse`. What is left out is not limited. */
 export type LimitsByFigure = { readonly [figure in CalibratedFigure]?: number }
 
@@ -92,7 +100,7 @@ export interface CalibratedGroup {
   readonly runs: number
   /** Those of them that were solved, by who says so. */
   readonly solved: {
-    /** All of them. */
+    /** All figures that a limit is calibrated on. */
     readonly all: number
     /** Somebody graded them. */
     readonly byPerson: number

@@ -1,7 +1,8 @@
 import type { PastSession } from '../sessions/read-session.ts'
 import type { Trajectory } from '../what-if/trajectory.ts'
 import { gradeOf } from './grade-of.ts'
-import type { GradedRun, RunUse } from './graded-run.ts'
+import type { GradedTrajectory } from '../calibration/calibrate-trajectories.ts'
+import type { RunUse } from './graded-run.ts'
 import type { RunOutcome } from './run-outcome.ts'
 
 /** What a program knows of runs beside their records. */
@@ -40,11 +41,8 @@ export interface RunToGrade {
   readonly unpriced: readonly string[]
 }
 
-/** A graded run with its record, as limits see it. */
-export type GradedRecord = GradedRun & Pick<RunToGrade, 'trajectory' | 'unpriced'>
-
 /** Grades one run, with what it used. */
-export function gradedRun(run: RunToGrade, { grades, repositoryOf }: GradingSources): GradedRecord {
+export function gradedRun(run: RunToGrade, { grades, repositoryOf }: GradingSources): GradedTrajectory {
   const { sessionId, cwd, outcome, trajectory, unpriced } = run
   return {
     sessionId,
@@ -58,7 +56,7 @@ export function gradedRun(run: RunToGrade, { grades, repositoryOf }: GradingSour
 }
 
 /** Grades the runs of a session. Copies count in the session in which they were made, and a run that a later one continues counts in that one. */
-export function gradedRuns(session: PastSession, sources: GradingSources): readonly GradedRecord[] {
+export function gradedRuns(session: PastSession, sources: GradingSources): readonly GradedTrajectory[] {
   const { sessionId, cwd, runs, outcomes } = session
   return runs.flatMap(({ isCopy, trajectory, unpriced }, index) => {
     const outcome = outcomes[index]

@@ -1,4 +1,9 @@
-import type { CalibratedFigure, CalibratedGroup, CalibratedLimit } from '../calibration/calibrated-limit.ts'
+import {
+  calibratedFigures,
+  type CalibratedFigure,
+  type CalibratedGroup,
+  type CalibratedLimit,
+} from '../calibration/calibrated-limit.ts'
 import type { Calibration } from '../calibration/calibrate-limits.ts'
 import {
   calibratedLimitNames,
@@ -14,8 +19,6 @@ import {
 import { counted, many } from './figures.ts'
 
 // Limits that are calibrated on solved runs: in reports, and on the page of the inspector.
-
-const figures = ['usd', 'tokens', 'activeMs', 'turns'] as const satisfies readonly CalibratedFigure[]
 
 /** More groups than these are counted. */
 const [mostGroups, mostRefused] = [8, 3]
@@ -38,7 +41,7 @@ export interface CalibratedRow {
 
 /** A row for each figure. */
 export function calibratedRows({ limits }: CalibratedGroup): readonly CalibratedRow[] {
-  return figures.map((figure) => {
+  return calibratedFigures.map((figure) => {
     const each = limits[figure]
     const { label, flag } = calibratedLimitNames[figure]
     if (each.kind === 'refused') return { label, flag: '', limit: '', lost: noLimitText(each), toExpect: '', saves: '' }
@@ -93,7 +96,17 @@ export function calibrationCommand({ mayLose }: Pick<Calibration, 'mayLose'>): s
 
 /** Whether a group has a limit on anything. */
 export function hasLimit({ limits }: Pick<CalibratedGroup, 'limits'>): boolean {
-  return figures.some((figure) => limits[figure].kind === 'limit')
+  return calibratedFigures.some((figure) => limits[figure].kind === 'limit')
+}
+
+/** What makes the limits of these groups weak, one sentence of each kind: groups of the same runs would repeat it. */
+export function calibrationWarnings(limited: readonly CalibratedGroup[]): readonly string[] {
+  return [guessWarning, sessionsWarning].flatMap((warningOf) =>
+    limited
+      .map(warningOf)
+      .filter((text) => text !== '')
+      .slice(0, 1),
+  )
 }
 
 /** For each group its limits with their intervals, or why there are none, a paragraph each. */
@@ -102,13 +115,6 @@ export function calibrationTexts(calibration: Calibration): readonly string[] {
   const nameOf = shortNames(groups)
   const limited = groups.filter(hasLimit)
   const refused = groups.filter((group) => !hasLimit(group))
-  // One of each kind: groups of the same runs would repeat it.
-  const warnings = [guessWarning, sessionsWarning].flatMap((warningOf) =>
-    limited
-      .map(warningOf)
-      .filter((text) => text !== '')
-      .slice(0, 1),
-  )
   const left = [
     ...(limited.length > mostGroups ? [`${many(limited.length - mostGroups, 'more group')} with limits`] : []),
     ...(refused.length > mostRefused
@@ -119,17 +125,17 @@ export function calibrationTexts(calibration: Calibration): readonly string[] {
     ...limited.slice(0, mostGroups).map((group) => limitsText(group, nameOf(group))),
     ...refused.slice(0, mostRefused).map((group) => refusedText(group, nameOf(group))),
     ...(left.length === 0 ? [] : [`and ${left.join(', ')}; --json has all of them`]),
-    ...warnings,
+    ...calibrationWarnings(limited),
     ...(limited.length > 0 ? [`To save the limits of a project: ${calibrationCommand(calibration)}`] : []),
   ]
 }
 
 function limitsText(group: CalibratedGroup, name: string): string {
-  const limits = figures.flatMap((figure) => {
+  const limits = calibratedFigures.flatMap((figure) => {
     const each = group.limits[figure]
     return each.kind === 'limit' ? [limitText(figure, each)] : []
   })
-  const missing = figures.flatMap((figure) => {
+  const missing = calibratedFigures.flatMap((figure) => {
     const each = group.limits[figure]
     return each.kind === 'limit' ? [] : [`no limit on ${calibratedLimitNames[figure].label} (${noLimitText(each)})`]
   })
@@ -144,7 +150,7 @@ function limitText(figure: CalibratedFigure, { limit, lost, toExpect, saved }: C
 }
 
 function refusedText(group: CalibratedGroup, name: string): string {
-  const [first] = figures.map((figure) => group.limits[figure])
+  const [first] = calibratedFigures.map((figure) => group.limits[figure])
   const why = first?.kind === 'refused' ? `: ${noLimitText({ ...first, solved: group.solved.all })}` : ''
   return `${name}${why}. ${solvedText(group)}.`
 }

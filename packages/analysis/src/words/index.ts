@@ -3,8 +3,6 @@ export { minuteText, sharedBudgetText, waitText } from './budget-words.ts'
 export {
   calibratedLimitNames,
   figureText,
-  guessWarning,
-  sessionsWarning,
   intervalText,
   limitValue,
   lostText,
@@ -18,6 +16,7 @@ export {
   calibrationCommand,
   calibrationTexts,
   calibrationTitle,
+  calibrationWarnings,
   groupName,
   hasLimit,
   type CalibratedRow,

@@ -1,13 +1,20 @@
-import type { CalibratedFigure, CalibratedGroup, CalibratedLimit, Calibration, LimitsTogether } from '@halting/analysis'
+import {
+  calibratedFigures,
+  type CalibratedFigure,
+  type CalibratedGroup,
+  type CalibratedLimit,
+  type Calibration,
+  type LimitsTogether,
+} from '@halting/analysis'
 import {
   calibratedLimitNames,
+  calibrationWarnings,
   figureText,
-  guessWarning,
+  hasLimit,
   intervalText,
   limitValue,
   lostText,
   noLimitText,
-  sessionsWarning,
   shareText,
   solvedText,
   toExpectText,
@@ -26,8 +33,6 @@ export interface CalibrationAnswer {
   readonly notes: readonly string[]
 }
 
-const figures = ['usd', 'tokens', 'activeMs', 'turns'] as const satisfies readonly CalibratedFigure[]
-
 /** So many groups with too few runs are named. */
 const mostSmall = 10
 
@@ -42,13 +47,6 @@ export function calibrationText(
   const large = groups.filter(hasLimit)
   const small = groups.filter((group) => !hasLimit(group))
   const paragraph = (text: string): readonly string[] => wrapped(oneLine(text, Infinity), columns).split('\n')
-  // One of each kind: groups of the same runs would repeat it.
-  const warnings = [guessWarning, sessionsWarning].flatMap((warningOf) =>
-    large
-      .map(warningOf)
-      .filter((warning) => warning !== '')
-      .slice(0, 1),
-  )
   const lines = [
     ...(large.length === 0
       ? paragraph(
@@ -59,7 +57,7 @@ export function calibrationText(
         )),
     ...large.flatMap((group) => ['', ...groupLines(group, columns, style)]),
     ...(small.length === 0 ? [] : ['', ...smallLines(small, columns, large.length > 0)]),
-    ...warnings.flatMap((warning) => ['', ...paragraph(`! ${warning}`).map(style.yellow)]),
+    ...calibrationWarnings(large).flatMap((warning) => ['', ...paragraph(`! ${warning}`).map(style.yellow)]),
     ...(saved === undefined
       ? large.length > 0
         ? ['', ...paragraph('Nothing was written. Add --save to make the limits of one model those of this project.')]
@@ -71,10 +69,6 @@ export function calibrationText(
     ...(notes.length === 0 ? [] : ['', ...notes.flatMap(paragraph)]),
   ]
   return `${lines.join('\n')}\n`
-}
-
-function hasLimit({ limits }: CalibratedGroup): boolean {
-  return figures.some((figure) => limits[figure].kind === 'limit')
 }
 
 function nameOf({ model, repository }: CalibratedGroup): string {
@@ -100,7 +94,7 @@ function groupLines(group: CalibratedGroup, columns: number, style: Style): read
 
 /** A table, or a paragraph for each limit where the terminal is too narrow for one. */
 function limitLines({ limits }: CalibratedGroup, columns: number, style: Style): readonly string[] {
-  const rows = figures.map((figure) => {
+  const rows = calibratedFigures.map((figure) => {
     const limit = limits[figure]
     const name = calibratedLimitNames[figure].flag
     return limit.kind === 'refused'

@@ -1,4 +1,4 @@
-import type { CalibratedFigure, CalibratedGroup, Calibration } from '@halting/analysis'
+import { calibratedFigures, type CalibratedGroup, type Calibration } from '@halting/analysis'
 import { calibratedLimitNames, limitValue, many, noLimitText } from '@halting/analysis/words'
 import { homeFolder } from '@halting/policy/files'
 import { saveProjectLimits, type ProjectLimits, type SavedLimits } from '@halting/policy/settings'
@@ -6,8 +6,6 @@ import { runLimitOfPrint } from '../flags/run-limit.ts'
 import { oneLine } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
-
-const figures = ['usd', 'tokens', 'activeMs', 'turns'] as const satisfies readonly CalibratedFigure[]
 
 // Spec R-CALIB-8, R-CALIB-9.
 /**
@@ -21,7 +19,7 @@ export async function saveCalibrated(
 ): Promise<SavedLimits> {
   const group = groupToSave(groups, repository)
   const limits: ProjectLimits = Object.fromEntries(
-    figures.flatMap((figure): readonly (readonly [string, number | string])[] => {
+    calibratedFigures.flatMap((figure): readonly (readonly [string, number | string])[] => {
       const each = group.limits[figure]
       return each.kind === 'limit' ? [[calibratedLimitNames[figure].setting, limitValue(figure, each.limit)]] : []
     }),
@@ -60,7 +58,7 @@ function groupToSave(groups: readonly CalibratedGroup[], repository: string): Ca
 }
 
 function whyNone({ limits }: CalibratedGroup): string {
-  const refused = figures.map((figure) => limits[figure]).find((each) => each.kind === 'refused')
+  const refused = calibratedFigures.map((figure) => limits[figure]).find((each) => each.kind === 'refused')
   return refused?.kind === 'refused' ? noLimitText(refused) : 'nothing was used'
 }
 

@@ -30,7 +30,7 @@ export interface GuardView {
   readonly lastCalls: readonly GuardCall[]
   /** What the newest turn has repeated, in turns, since the last user input; counted only where a guard `looksAtTurns`. Nothing when absent. */
   readonly repeated?: {
-    /** Turns in a row in which all calls of one tool failed that is to change something (`Tool.failsUnchanged`), this one included. */
+    /** Turns in a row in which all calls of one tool failed that edits files (`Tool.editsFiles`), this one included. */
     readonly failedEdits: number
     /** Turns in which a call failed with the same error as one of this turn, without numbers, times, hashes and temporary paths. */
     readonly equalErrors: number

@@ -22,5 +22,6 @@ export {
   ownProcess,
   type ProcessIdentity,
 } from './process-identity.ts'
+export { othersProblem, readSized } from './own-file.ts'
 export { openRegular, openRegularSync } from './regular-file.ts'
 export { realPath } from './real-path.ts'

@@ -5,7 +5,6 @@ import {
   fsyncSync,
   ftruncateSync,
   openSync,
-  readSync,
   renameSync,
   rmSync,
   type Stats,
@@ -18,6 +17,7 @@ import { codeOf, isJsonObject, messageOf } from '@halting/core/adapters'
 import { type BriefLock, tryBriefLock } from '../files/brief-lock.ts'
 import { configFolder } from '../files/config-folder.ts'
 import { makeDurableFolder } from '../files/durable.ts'
+import { othersProblem, readSized } from '../files/own-file.ts'
 import { safeName, type SessionPlace } from './session-folder.ts'
 
 // What a person says of runs: one file for all of their sessions, wherever these are kept. Lines are appended under a lock; a line that a killed process left
@@ -176,14 +176,7 @@ function bytesOf(path: string): Buffer | undefined {
   try {
     const stats = fstatSync(file)
     checkFile(path, stats)
-    const bytes = Buffer.allocUnsafe(stats.size)
-    let size = 0
-    while (size < bytes.length) {
-      const count = readSync(file, bytes, size, bytes.length - size, size)
-      if (count === 0) break
-      size += count
-    }
-    return bytes.subarray(0, size)
+    return readSized(file, stats.size)
   } catch (error) {
     throw problem(path, error)
   } finally {
@@ -193,14 +186,10 @@ function bytesOf(path: string): Buffer | undefined {
 
 /** @throws ConfigurationError for what is not a file of the person's own. */
 function checkFile(path: string, stats: Stats): void {
-  const { uid, mode, size } = stats
   if (!stats.isFile()) throw new ConfigurationError(`${path} is not a regular file. Remove it.`)
-  const own = process.getuid?.()
-  if (own !== undefined && uid !== own)
-    throw new ConfigurationError(`${path} belongs to another user (${uid}). Remove it, or set HALTING_CONFIG_DIR.`)
-  if (own !== undefined && (mode & 0o022) !== 0)
-    throw new ConfigurationError(`${path} can be written by other users. Run: chmod go-w ${JSON.stringify(path)}`)
-  if (size > largestBytes) throw new ConfigurationError(`${path} is larger than 16 MB. Remove it.`)
+  const others = othersProblem(path, stats)
+  if (others !== undefined) throw new ConfigurationError(others)
+  if (stats.size > largestBytes) throw new ConfigurationError(`${path} is larger than 16 MB. Remove it.`)
 }
 
 function append(path: string, line: Line, { wholeBytes, lacksEnd }: ReadFile): void {
