@@ -33,6 +33,7 @@ export { isPublicAddress, isDomainDenied, isPlainHost, normalHost, type DomainLi
 export { SandboxError } from './sandbox/sandbox-error.ts'
 export { sandboxSettingsOf, type SandboxSettings, tightening } from './sandbox/sandbox-settings.ts'
 export { SessionWall, type SessionWallOptions } from './sandbox/session-wall.ts'
+export { type EditMeans, editSummary } from './sandbox/edit-means.ts'
 export { type Piped, spawnPiped, type ToSpawn as SpawnRequest } from './sandbox/spawn-piped.ts'
 export {
   type WallMeans,

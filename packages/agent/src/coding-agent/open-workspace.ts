@@ -48,6 +48,8 @@ export interface OpenWorkspaceOptions {
   readonly checkpoints?: FileCheckpoints | undefined
   /** Keeps what a person allows from now on, such as `settingsWriter`; all of it is for the session without it. */
   readonly keep?: NonNullable<RulePermissions['keep']> | undefined
+  /** In `acceptEdits`, commands that no rule covers run confined to the workspace, where that is possible; they ask when absent. */
+  readonly confinesEdits?: boolean | undefined
   /** Where a suggested rule is to be kept, such as `placeOfSuggestions` says. */
   readonly suggestFor?: PermissionUpdate['destination'] | undefined
 }
@@ -91,6 +93,7 @@ export function openWorkspace(options: OpenWorkspaceOptions): SessionWorkspace {
     },
     ...(checkpoints !== undefined && { checkpoints }),
   })
+  const ownFolders = ownSkillFolders(places)
   const wall = new SessionWall({
     home: places.home,
     configFolder: configFolder('halting', places),
@@ -98,9 +101,10 @@ export function openWorkspace(options: OpenWorkspaceOptions): SessionWorkspace {
     writable: workspace.directories,
     setting: settings.confineJudged ?? 'auto',
     isSandboxed: () => workspace.sandbox !== undefined,
+    keptFolders: ownFolders,
+    editsOff: options.confinesEdits === true ? undefined : 'whoever runs this session is asked about commands',
   })
   workspace.wall = wall
-  const ownFolders = ownSkillFolders(places)
   const permissions = createPermissions({
     cwd,
     additionalDirectories,

@@ -14,7 +14,7 @@ import { notConfinable } from './shell-texts.ts'
 import { whyNotStarted } from '../not-started.ts'
 import type { Sandbox, SandboxedCommand } from '@halting/policy/sandbox'
 import { SandboxError, type SessionWall } from '@halting/policy'
-import { type Confinement, Wall } from '@halting/policy/wall'
+import { type Aftermath, type Confinement, EditWall, Wall } from '@halting/policy/wall'
 
 /** How a command ended. Always a value: a command that cannot be started has ended too. */
 export interface ShellEnd {
@@ -24,6 +24,8 @@ export interface ShellEnd {
   readonly detail: string | undefined
   /** Where the shell was at its end; undefined when it did not say. */
   readonly directory: string | undefined
+  /** What came of a command that was confined to the workspace, beside its output. */
+  readonly aftermath?: Aftermath
 }
 
 export interface ShellCommand {
@@ -90,7 +92,7 @@ export function startShellCommand(
   const spool = place.spoolFolder === undefined ? undefined : new OutputSpool(place.spoolFolder, place.redact)
   const output = new BoundedOutput(place.limits.bashOutputCharacters, place.redact, (text) => spool?.write(text))
   const mark = randomUUID()
-  const { child, isHeld } = spawnShell(prelude + command, {
+  const { child, isHeld, settle } = spawnShell(prelude + command, {
     command,
     place,
     mark,
@@ -115,7 +117,7 @@ export function startShellCommand(
     pipe,
     ended: ended.then((end) => {
       if (!isEnding) place.processes.release(group)
-      return end
+      return settle === undefined ? end : { ...end, aftermath: settle() }
     }),
     end() {
       isEnding = true
@@ -159,7 +161,12 @@ interface ToSpawn {
 function spawnShell(
   script: string,
   { command, place, mark, directory, access, rights, traceparent, confinement }: ToSpawn,
-): { readonly child: ChildProcess; readonly isHeld: boolean } {
+): {
+  readonly child: ChildProcess
+  readonly isHeld: boolean
+  /** What came of a command that may change the workspace; to be asked once, when it has ended. */
+  readonly settle?: () => Aftermath
+} {
   const plain = {
     file: 'bash',
     args: ['-c', script],
@@ -175,6 +182,10 @@ function spawnShell(
   if (sandbox !== undefined && !sandbox.excludes(command)) {
     const held = sandbox.sandboxed({ ...plain, firstDescriptor: own.length }, sandbox.describe(access, [], rights))
     return { child: spawnConfined(held, directory, own), isHeld: true }
+  }
+  if (confinement?.kind === 'edit') {
+    const held = editorOf(place).confine({ ...plain, firstDescriptor: own.length }, confinement)
+    return { child: spawnConfined(held, directory, own), isHeld: true, settle: () => held.settle() }
   }
   if (confinement !== undefined) {
     const { confiner, diesWithUs } = confinerOf(place)
@@ -193,6 +204,14 @@ function confinerOf({ wall }: ShellPlace): { readonly confiner: Wall; readonly d
   const { home, memory } = wall
   wall.confiner ??= new Wall({ means, home, memory })
   return { confiner: wall.confiner, diesWithUs: means.kind === 'bubblewrap' }
+}
+
+/** The same for commands that may change the workspace. */
+function editorOf({ wall }: ShellPlace): EditWall {
+  const means = wall?.edits()
+  if (wall === undefined || means?.kind !== 'bubblewrap') throw new SandboxError(notConfinable)
+  wall.editor ??= new EditWall({ means, home: wall.home, keptFolders: wall.keptFolders })
+  return wall.editor
 }
 
 function spawnConfined(held: SandboxedCommand, directory: string, own: readonly ('ignore' | 'pipe')[]): ChildProcess {

@@ -11,6 +11,17 @@ export const byBypassMode = 'the mode bypassPermissions'
 export const readingAllowed = 'reading there is allowed'
 export const writingAllowed = 'writing there is allowed'
 
+export const runsInWorkspace = 'it runs confined to the workspace'
+
+// It asks although it would be confined to the workspace.
+
+export const asksOutside = 'the model asks to run it unconfined'
+export const runsBesideConversation = 'it would go on running in the background'
+export const needsNetwork = (program: string): string =>
+  `${program} needs the network, which confined commands do not have`
+export const rewritesTree = (command: string): string =>
+  `${command} rewrites files, and would stop half way at one that is protected`
+
 // No rule allows it.
 
 export const noRuleForCommand = 'no rule allows this command'

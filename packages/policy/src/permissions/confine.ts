@@ -1,6 +1,6 @@
 import type { PermissionRequest } from '@halting/core'
 import { bothEnds } from '../files/paths.ts'
-import type { Confinement } from '../sandbox/wall.ts'
+import type { ReadConfinement } from '../sandbox/confinement.ts'
 import { analyseShell, type ShellAnalysis, type SimpleCommand } from '../shell/analysis.ts'
 import type { Effect } from '../shell/effects.ts'
 import { effectsOfCommand, isConfinableAnalysis } from '../shell/read-only.ts'
@@ -77,7 +77,7 @@ export function confinementOf(
   command: string,
   parts: readonly ConfinablePart[],
   book: RuleBook,
-): Confinement | undefined {
+): ReadConfinement | undefined {
   if (hookDecision === 'allow' || !canConfine(book)) return undefined
   const analysis = analyseShell(command)
   if (parts.some(({ isRule }) => isRule === true) || !isConfinableAnalysis(analysis)) return undefined
@@ -101,7 +101,7 @@ function readableFor(analysis: ShellAnalysis, book: RuleBook): readonly string[]
 }
 
 /** What Read rules allow: the folder in which a pattern begins to be one. */
-function namedByRules({ allow }: RuleBook): readonly string[] {
+export function namedByRules({ allow }: RuleBook): readonly string[] {
   return allow.flatMap(({ tool, spec }) => {
     if (tool !== 'Read') return []
     return spec.kind === 'any' ? ['/'] : spec.kind === 'path' ? spec.pattern.stems : []
@@ -109,7 +109,7 @@ function namedByRules({ allow }: RuleBook): readonly string[] {
 }
 
 /** From a folder below its root git reads all of a repository. */
-function ofRepositories(effects: readonly Effect[], whereabouts: Whereabouts): readonly string[] {
+export function ofRepositories(effects: readonly Effect[], whereabouts: Whereabouts): readonly string[] {
   const folders = effects.flatMap((effect) => (effect.kind === 'git' ? placesOf(effect.folder, whereabouts).paths : []))
   return [...new Set(folders)].flatMap(repositoryPlaces).flatMap(bothEnds)
 }

@@ -3,7 +3,8 @@ import type { PermissionRequest } from '@halting/core'
 import { bothEnds, homeFolder, isDirectory, isInside, isInsideAny } from '../files/paths.ts'
 import { bareRule, judgeCommand, partsOf } from './command-cover.ts'
 import { confinementOf } from './confine.ts'
-import type { Confinement } from '../sandbox/wall.ts'
+import { canConfineEdits, editConfinement, editProblem } from './edit-confined.ts'
+import type { Confinement } from '../sandbox/confinement.ts'
 import { doubtAbout } from './command-rules.ts'
 import { suggestionOf } from './learned.ts'
 import { decisionOfPersonTool, updatesOfPersonTool } from './plan-mode.ts'
@@ -179,7 +180,8 @@ function coverageOf(request: PermissionRequest, subject: Subject, book: RuleBook
     if (book.sandbox?.holds(subject.command) === true && commandDoubt(subject.command, book) === undefined)
       return covered
     const verdict = judgeCommand(subject.command, book)
-    return verdict.kind === 'allowed' ? covered : missing(`${verdict.why}.`, verdict.wouldAllow)
+    if (verdict.kind === 'allowed' || runsEditConfined(request, subject.command, book)) return covered
+    return missing(`${verdict.why}.`, verdict.wouldAllow)
   }
   if (subject.kind === 'path') {
     const { path, ends, access } = subject
@@ -208,6 +210,13 @@ function coverageOf(request: PermissionRequest, subject: Subject, book: RuleBook
   return isHarmless(request) ? covered : missing(noRuleForTool(call.name), [call.name])
 }
 
+/** Whether a command that no rule covers runs confined to the workspace. What deny rules for files name is shut there. */
+function runsEditConfined(request: PermissionRequest, command: string, book: RuleBook): boolean {
+  if (!canConfineEdits(book) || editProblem(request, command) !== undefined) return false
+  const deny = book.deny.filter(({ spec }) => spec.kind !== 'path')
+  return doubtAbout(command, { ...book, deny }) === undefined
+}
+
 /**
  * To what a command is confined if it runs; undefined where a rule, a hook, the mode or a sandbox lets it run as it is, and for
  * other calls. To be asked about a call that these rules allow.
@@ -215,7 +224,17 @@ function coverageOf(request: PermissionRequest, subject: Subject, book: RuleBook
 export function confinementFor(request: PermissionRequest, book: RuleBook): Confinement | undefined {
   const [subject] = subjectsOf(request.call, book.cwd)
   if (subject.kind !== 'command' || bareRule(book) !== undefined) return undefined
-  return confinementOf(request, subject.command, partsOf(subject.command, book), book)
+  const parts = partsOf(subject.command, book)
+  const reading = confinementOf(request, subject.command, parts, book)
+  if (reading !== undefined || request.hookDecision === 'allow') return reading
+  // A line that rules cover runs as it is, and so does one that is plain enough to run beside rules.
+  if (!canConfineEdits(book) || (isCovered(subject.command, book) && parts.some(({ isRule }) => isRule === true)))
+    return undefined
+  return editProblem(request, subject.command) === undefined ? editConfinement(subject.command, book) : undefined
+}
+
+function isCovered(command: string, book: RuleBook): boolean {
+  return judgeCommand(command, book).kind === 'allowed'
 }
 
 /** The coverage of all subjects of a call: what each of them is missing is missing. */

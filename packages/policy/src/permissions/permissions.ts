@@ -2,12 +2,12 @@ import { ConfigurationError, type PermissionDecision, type PermissionRequest, ty
 import { isJsonObject, type PermissionUpdate } from '@halting/core/adapters'
 import { resolve } from 'node:path'
 import { mcpToolName } from '../mcp-names.ts'
-import { patchToolName } from '../files/patch-format.ts'
 import { absolutePath, bothEnds, isExactPath } from '../files/paths.ts'
 import type { DeniedPatterns } from '../sandbox/describe.ts'
 import { type DomainLists, overlaps } from '../sandbox/domains.ts'
-import type { Confinement } from '../sandbox/wall.ts'
+import type { Confinement } from '../sandbox/confinement.ts'
 import { isReadOnlyCommand } from '../shell/read-only.ts'
+import { deniedPatterns } from './denied-patterns.ts'
 import { causeOf, confinementFor, decide, type Remedy, remedyFor, suggestionsFor } from './decide.ts'
 import { type ExplainedPart, explainedParts } from './explain.ts'
 import { type Behavior, parseRules, type RuleText } from './rule.ts'
@@ -281,12 +281,7 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
       return decide(request, present).behavior === 'allow' ? confinementFor(request, present) : undefined
     },
     judgedPath: (callId, agentId, path) => pathIn(judged.get(judgedKey(callId, agentId)), path),
-    deniedPlaces(rights) {
-      const { deny } = rights === undefined ? lastBook() : bookOf(rights)
-      const named = (kinds: ReadonlySet<string>): DeniedPatterns['read'] =>
-        deny.flatMap(({ tool, spec }) => (spec.kind === 'path' && kinds.has(tool) ? [spec.pattern] : []))
-      return { read: named(readers), edit: named(writers) }
-    },
+    deniedPlaces: (rights) => deniedPatterns((rights === undefined ? lastBook() : bookOf(rights)).deny),
     searchBounds: (rights = {}) => searchBounds(bookOf(rights).deny),
     domains: () => ({ ...domainsOf(book), denied: domainsOf(lastBook()).denied }),
     denies,
@@ -403,9 +398,6 @@ function bashRequest(command: string): PermissionRequest {
 }
 
 const read: Access = { kind: 'read', toolName: 'Read' }
-const readers: ReadonlySet<string> = new Set(['Read', 'Grep', 'Glob'])
-const writers: ReadonlySet<string> = new Set(['Edit', 'Write', 'NotebookEdit', patchToolName])
-
 const mostJudged = 1_000
 
 // Spec R-PLACE-1a.

@@ -1,6 +1,7 @@
 import type { PermissionDecision } from '@halting/core'
 import { patchToolName } from '../files/patch-format.ts'
 import { bothEnds, isExactPath, isInside } from '../files/paths.ts'
+import type { EditMeans } from '../sandbox/edit-means.ts'
 import type { WallMeans } from '../sandbox/wall-means.ts'
 import { otherNames } from './other-names.ts'
 import { depthOf, isProtected, protectingNames } from './protected.ts'
@@ -25,6 +26,8 @@ export const permissionModes: readonly PermissionMode[] = Object.freeze<Permissi
 export interface WallPort {
   /** What this machine can confine commands with. */
   means(): WallMeans
+  /** What confines commands that may change the workspace, in `acceptEdits`; such commands ask when absent. */
+  edits?(): EditMeans
   /** Whether confined commands read a place because it belongs to the system, or list it. */
   reads(path: string, isListed: boolean): boolean
 }

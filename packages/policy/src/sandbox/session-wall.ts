@@ -2,6 +2,8 @@ import { join } from 'node:path'
 import { type DetectOptions, detectWall, type WallMeans } from './wall-means.ts'
 import { isSystemPlace, listedFolders } from './readable-places.ts'
 import { isInside } from '../files/paths.ts'
+import { detectEdits, type EditMeans } from './edit-means.ts'
+import type { EditWall } from './edit-wall.ts'
 import type { Wall } from './wall.ts'
 
 /** Options of `SessionWall`. */
@@ -18,6 +20,10 @@ export interface SessionWallOptions {
   readonly setting: 'auto' | 'off'
   /** Whether a sandbox confines all commands already. */
   readonly isSandboxed: () => boolean
+  /** What commands leave as it is wherever it lies: what the person keeps for agents, and this program. */
+  readonly keptFolders?: readonly string[]
+  /** Why commands that no rule covers ask in `acceptEdits` although they could be confined, as the end of a sentence; they run confined when absent. */
+  readonly editsOff?: string | undefined
 }
 
 /** What confines the commands of one session that no rule let run. Nothing is tried before it is asked. */
@@ -28,8 +34,11 @@ export class SessionWall {
   readonly memory: string
   /** Made by whoever starts the first confined command, and disposed of with the workspace. */
   confiner: Wall | undefined
+  /** The same for commands that may change the workspace. */
+  editor: EditWall | undefined
   readonly #options: SessionWallOptions
   #means: WallMeans | undefined
+  #edits: EditMeans | undefined
 
   constructor(options: SessionWallOptions) {
     this.home = options.home
@@ -47,6 +56,16 @@ export class SessionWall {
     return this.#means
   }
 
+  /** What confines commands that may change the workspace, found out once. */
+  edits(): EditMeans {
+    const { setting, isSandboxed, path, writable, editsOff } = this.#options
+    if (isSandboxed()) return { kind: 'off', why: 'the sandbox confines all commands' }
+    if (setting === 'off') return { kind: 'off', why: 'confineJudged is off' }
+    if (editsOff !== undefined) return { kind: 'off', why: editsOff }
+    this.#edits ??= detectEdits({ path, directories: writable, home: this.home })
+    return this.#edits
+  }
+
   /** Whether a place outside the session is read, or listed, because it belongs to the system. */
   reads(path: string, isListed: boolean): boolean {
     if (isSystemPlace(path)) return true
@@ -54,8 +73,14 @@ export class SessionWall {
     return isListed && this.means().kind === 'landlock' && listedFolders.some((folder) => isInside(path, folder))
   }
 
+  /** What commands that may change the workspace leave as it is, wherever it lies. */
+  get keptFolders(): readonly string[] {
+    return this.#options.keptFolders ?? []
+  }
+
   /** Removes what was made for confined commands. */
   dispose(): void {
     this.confiner?.dispose()
+    this.editor?.dispose()
   }
 }

@@ -16,6 +16,7 @@ import { tmpdir } from 'node:os'
 import { dirname, isAbsolute, join } from 'node:path'
 import { atExit, notAtExit } from '../at-exit.ts'
 import { isInside } from '../files/paths.ts'
+import type { ReadConfinement } from './confinement.ts'
 import type { Place } from './description.ts'
 import { landlockCommand } from './landlock.ts'
 import { harmlessDevices, listedFolders, readablePlaces, rootEntries } from './readable-places.ts'
@@ -25,13 +26,8 @@ import { SandboxError } from './sandbox-error.ts'
 import { seccompFilter } from './seccomp.ts'
 import { forgetMeans, namespaceArguments, procArguments, type WallMeans } from './wall-means.ts'
 
-/** To what a command is confined: `look` also sees the processes of the machine. */
-export interface Confinement {
-  /** `read`: files only; `look`: also the processes of the machine. */
-  readonly kind: 'read' | 'look'
-  /** What it reads beside the session's directories and the system. */
-  readonly readable: readonly string[]
-}
+export type { Confinement, EditConfinement, ReadConfinement } from './confinement.ts'
+export { type Aftermath, type EditCommand, EditWall, type EditWallOptions } from './edit-wall.ts'
 
 /** Options of the confinement by Landlock or bubblewrap. */
 export interface WallOptions {
@@ -66,7 +62,11 @@ export class Wall {
   }
 
   /** @throws SandboxError for a command that cannot be confined. */
-  confine(command: CommandToHold, directories: readonly string[], { kind, readable }: Confinement): SandboxedCommand {
+  confine(
+    command: CommandToHold,
+    directories: readonly string[],
+    { kind, readable }: ReadConfinement,
+  ): SandboxedCommand {
     const { means, home } = this.#options
     const temporary = this.#temporary([...directories, ...readable])
     const env = { ...command.env, TMPDIR: temporary, TMP: temporary, TEMP: temporary }
@@ -106,7 +106,7 @@ export class Wall {
     {
       means,
       kind,
-    }: { readonly means: Extract<WallMeans, { readonly kind: 'bubblewrap' }>; readonly kind: Confinement['kind'] },
+    }: { readonly means: Extract<WallMeans, { readonly kind: 'bubblewrap' }>; readonly kind: ReadConfinement['kind'] },
   ): SandboxedCommand {
     const filter = seccompFilter(process.arch, { profile: 'read', scopesSignals: kind === 'read' && means.hasOwnProc })
     const descriptor = filter === undefined ? undefined : this.#openFilter(filter, dirname(temporary))

@@ -3,7 +3,7 @@ import { chownSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { onTestFinished } from 'vitest'
 import type { SandboxedCommand } from '../../src/sandbox/sandbox.ts'
-import { type Confinement, Wall } from '../../src/sandbox/wall.ts'
+import { type ReadConfinement, Wall } from '../../src/sandbox/wall.ts'
 import { findLandlock, findNamespaces, type WallMeans } from '../../src/sandbox/wall-means.ts'
 
 export type Means = Extract<WallMeans, { readonly kind: 'landlock' | 'bubblewrap' }>
@@ -26,7 +26,7 @@ export interface RunOptions {
   readonly cwd: string
   readonly home: string
   readonly env?: Readonly<Record<string, string>>
-  readonly kind?: Confinement['kind']
+  readonly kind?: ReadConfinement['kind']
   readonly readable?: readonly string[]
   readonly asUser?: number | undefined
 }

@@ -2,6 +2,8 @@ import type { SamplesOf } from '../../../core/test/support/model-texts.ts'
 
 export const samples: SamplesOf<typeof import('../../src/permissions/command-texts.ts')> = {
   byRule: [['Bash(npm test)']],
+  needsNetwork: [['curl']],
+  rewritesTree: [['git stash']],
   noRuleForReading: [['/etc/shadow']],
   noRuleForWriting: [['/etc/hosts']],
   noRuleForChanging: [['/etc/hosts']],

@@ -1,0 +1,26 @@
+import type { DeniedPatterns } from './describe.ts'
+
+/** To what a command is confined that runs because it was judged to read only. */
+export interface ReadConfinement {
+  /** `read`: files only; `look`: also the processes of the machine. */
+  readonly kind: 'read' | 'look'
+  /** What it reads beside the session's directories and the system. */
+  readonly readable: readonly string[]
+}
+
+/** To what a command is confined that runs because the mode `acceptEdits` lets it change the workspace. */
+export interface EditConfinement {
+  /** It changes the workspace, and nothing outside of it. */
+  readonly kind: 'edit'
+  /** The directories of the session: what it may write, but for what is obeyed later. */
+  readonly directories: readonly string[]
+  /** What it reads beside them and the system. */
+  readonly readable: readonly string[]
+  /** What deny rules name: shut for it. */
+  readonly denied: DeniedPatterns
+  /** Whether git may write to its folders: the line has commands of git that change the index or the history alone. */
+  readonly writesGit: boolean
+}
+
+/** To what a command is confined that runs without a rule. */
+export type Confinement = ReadConfinement | EditConfinement

@@ -1,0 +1,54 @@
+import { homedir } from 'node:os'
+import { bothEnds, isInside } from '../files/paths.ts'
+import { findNamespaces } from './wall-means.ts'
+
+/** What confines commands that may change the workspace, in `acceptEdits`. */
+export type EditMeans =
+  | {
+      /** Bubblewrap does: Landlock cannot protect a folder inside one that can be written. */
+      readonly kind: 'bubblewrap'
+      /** Path of bubblewrap. */
+      readonly file: string
+      /** Whether it can forbid further user namespaces. */
+      readonly canDisableUserNamespaces: boolean
+    }
+  /** Nothing does: such commands ask, as in the mode `default`. */
+  | {
+      readonly kind: 'off'
+      /** Why, as the end of a sentence. */
+      readonly why: string
+    }
+
+/** What to look for, and where. */
+export interface EditMeansOptions {
+  /** The search path. */
+  readonly path: string
+  /** The directories of the session: no program that confines is taken from there. */
+  readonly directories: readonly string[]
+  /** The person's own folder. */
+  readonly home: string
+}
+
+/** Finds out whether commands can be confined to the directories of the session, by trying. */
+export function detectEdits({ path, directories, home }: EditMeansOptions): EditMeans {
+  const off = (why: string): EditMeans => ({ kind: 'off', why })
+  if (process.platform !== 'linux') return off(`commands are not confined on ${process.platform}`)
+  const tooMuch = directories.find((folder) => holdsHome(folder, home))
+  if (tooMuch !== undefined) return off(`your home folder is in ${tooMuch}, and too much there is obeyed later`)
+  const means = findNamespaces(path, directories)
+  if (means?.kind !== 'bubblewrap') return off('bubblewrap is missing or not allowed to make namespaces')
+  if (!means.hasOwnProc) return off('bubblewrap cannot give commands a /proc of their own here')
+  const { file, canDisableUserNamespaces } = means
+  return { kind: 'bubblewrap', file, canDisableUserNamespaces }
+}
+
+function holdsHome(folder: string, home: string): boolean {
+  return [home, homedir()].flatMap(bothEnds).some((own) => bothEnds(folder).some((end) => isInside(own, end)))
+}
+
+/** One line about what confines commands that may change the workspace, for a person. */
+export function editSummary(means: EditMeans): string {
+  return means.kind === 'bubblewrap'
+    ? 'in acceptEdits, commands without a rule run confined to the workspace by bubblewrap'
+    : `in acceptEdits, commands without a rule ask: ${means.why}`
+}

@@ -1,0 +1,134 @@
+import { randomUUID } from 'node:crypto'
+import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, realpathSync, unlinkSync, writeSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { atExit, notAtExit } from '../at-exit.ts'
+import type { EditConfinement } from './confinement.ts'
+import type { EditMeans } from './edit-means.ts'
+import { gitFoldersOf, obeyedPlaces } from './edit-places.ts'
+import { readablePlaces } from './readable-places.ts'
+import { removeTree } from './remove-tree.ts'
+import type { CommandToHold, SandboxedCommand } from './sandbox.ts'
+import { seccompFilter } from './seccomp.ts'
+
+/** Options of the confinement to the workspace. */
+export interface EditWallOptions {
+  /** What confines the commands. */
+  readonly means: Extract<EditMeans, { readonly kind: 'bubblewrap' }>
+  /** The person's own folder. */
+  readonly home: string
+  /** What stays as it is wherever it lies: packages of this program, and what the person keeps for agents. */
+  readonly keptFolders: readonly string[]
+}
+
+/** What came of a confined command beside its output. */
+export interface Aftermath {
+  /** Paths that it made where something is obeyed later, and that were taken back. */
+  readonly takenBack: readonly string[]
+}
+
+/** A command that may change the workspace and nothing else. */
+export interface EditCommand extends SandboxedCommand {
+  /** To be called when the command, and all that it started, has ended. */
+  settle(): Aftermath
+}
+
+/**
+ * Confines commands to the workspace: they write there but for what is obeyed later, have no network, and see the system,
+ * the workspace and the tools of the person.
+ *
+ * E1: a command that cannot be confined does not run.
+ * E2: what a confined command starts is confined too, and gone when it has ended.
+ */
+export class EditWall {
+  readonly #options: EditWallOptions
+  #folder: string | undefined
+  readonly #removeAtExit = (): void => this.#remove()
+
+  constructor(options: EditWallOptions) {
+    this.#options = options
+  }
+
+  /** @throws SandboxError for a command that cannot be confined. */
+  confine(command: CommandToHold, confinement: EditConfinement): EditCommand {
+    const { means, home, keptFolders } = this.#options
+    const { directories, readable, writesGit } = confinement
+    const temporary = this.#temporary()
+    const shut = [...keptFolders, ...obeyedPlaces(directories), ...(writesGit ? [] : gitFoldersOf(directories))]
+    const filter = seccompFilter(process.arch, { profile: 'project', unixSockets: true })
+    const descriptor = filter === undefined ? undefined : this.#openFilter(filter)
+    const env = { ...command.env, TMPDIR: '/tmp', ...withoutNetwork }
+    const args = [
+      '--unshare-all',
+      '--unshare-user',
+      '--die-with-parent',
+      '--new-session',
+      '--cap-drop',
+      'ALL',
+      ...(means.canDisableUserNamespaces ? ['--disable-userns'] : []),
+      '--tmpfs',
+      '/',
+      ...readablePlaces({ directories: readable, home, env }).flatMap(({ path }) =>
+        path.startsWith('/proc') ? [] : ['--ro-bind-try', path, path],
+      ),
+      '--dev',
+      '/dev',
+      '--proc',
+      '/proc',
+      '--bind',
+      temporary,
+      '/tmp',
+      ...directories.flatMap((path) => ['--bind', path, path]),
+      ...shut.flatMap((path) => ['--ro-bind-try', path, path]),
+      '--remount-ro',
+      '/',
+      ...(descriptor === undefined ? [] : ['--seccomp', String(command.firstDescriptor)]),
+      '--chdir',
+      command.directory,
+      '--',
+      command.file,
+      ...command.args,
+    ]
+    return {
+      file: means.file,
+      args,
+      env,
+      descriptors: descriptor === undefined ? [] : [descriptor],
+      started: () => {
+        if (descriptor !== undefined) closeSync(descriptor)
+      },
+      settle: () => ({ takenBack: [] }),
+    }
+  }
+
+  /** Removes what was made for confined commands. */
+  dispose(): void {
+    notAtExit(this.#removeAtExit)
+    this.#remove()
+  }
+
+  #openFilter(filter: Uint8Array): number {
+    const path = join(this.#folder ?? tmpdir(), randomUUID())
+    const descriptor = openSync(path, 'wx+', 0o600)
+    unlinkSync(path)
+    writeSync(descriptor, filter, 0, filter.length, 0)
+    return descriptor
+  }
+
+  #temporary(): string {
+    if (this.#folder === undefined || !existsSync(join(this.#folder, 'tmp'))) {
+      this.#folder = realpathSync(mkdtempSync(join(tmpdir(), 'halting-edit-')))
+      mkdirSync(join(this.#folder, 'tmp'), { mode: 0o700 })
+      atExit(this.#removeAtExit)
+    }
+    return join(this.#folder, 'tmp')
+  }
+
+  #remove(): void {
+    if (this.#folder !== undefined) removeTree(this.#folder)
+    this.#folder = undefined
+  }
+}
+
+/** Programs that would wait for a network give up at once. */
+const withoutNetwork = { npm_config_fetch_retries: '0', PIP_RETRIES: '0', CARGO_NET_RETRY: '0' }
