@@ -90,6 +90,7 @@ export class PartsOpening<Choices extends SessionChoices = SessionChoices> {
     const checkpoints = checkpointsOf(choices, chosen, ports)
     const toolbox = await this.#openToolbox(chosen, checkpoints)
     this.#toolbox = toolbox
+    toolbox.workspace.onConfined = (notice) => this.notify([notice])
     this.#listener = await frontend.openListener?.(toolbox, ports)
     const briefing = await briefingOf(run, ports, toolbox, frontend.skills)
     this.notify(briefing?.warnings.map((text) => ({ kind: 'instructions', text })))
