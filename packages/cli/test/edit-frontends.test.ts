@@ -201,3 +201,23 @@ describe.skipIf(!canConfine)('Where commands can be confined to the workspace (n
     expect(results).toContain('ran')
   })
 })
+
+test.skipIf(process.platform !== 'linux')(
+  'what is missing is told once, and not where nobody wants it (spec R-EFRONT-4)',
+  async () => {
+    const at = place()
+    const empty = join(at.home, 'bin')
+    mkdirSync(empty)
+    const told = async (...args: readonly string[]): Promise<boolean> => {
+      const { stderr } = await run(['-p', 'hi', ...accepts, '--script', script(replies), ...args], {
+        cwd: at.project,
+        env: { HOME: at.home, HOME_OF_TEST: at.home, PATH: empty },
+      })
+      expect(stderr).toContain('1 call denied')
+      return stderr.includes('could run confined instead of asking, but bubblewrap is missing. Install bubblewrap (')
+    }
+    expect(await told('--settings', settings(false))).toBe(false)
+    expect(await told('--permission-mode', 'default')).toBe(false)
+    expect([await told(), await told()]).toEqual([true, false])
+  },
+)
