@@ -63,6 +63,9 @@ export function wordNotice(notice: SessionNotice): string {
       return `removed ${many(notice.sessions, 'session')} not used for ${many(notice.days, 'day')} (cleanupPeriodDays).`
     case 'sandbox_file_created':
       return `a sandboxed command created ${oneLine(notice.path, 300)}, which programs outside the sandbox execute. Inspect it before you continue.`
+    case 'confined_file_taken_back':
+    case 'confined_command_unchecked':
+      return confinedWords(notice)
     case 'budgets_ignored':
       return notice.uncounted === undefined
         ? `standing budgets are not enforced in this session (${notice.budgets.join(', ')}); its cost is recorded if the model has a price.`
@@ -70,6 +73,14 @@ export function wordNotice(notice: SessionNotice): string {
     case 'sandbox_network_refused':
       return `the sandbox refused the network: ${notice.host}: ${notice.why}`
   }
+}
+
+function confinedWords(
+  notice: SessionNotice & { readonly kind: 'confined_file_taken_back' | 'confined_command_unchecked' },
+): string {
+  return notice.kind === 'confined_file_taken_back'
+    ? `a confined command created ${oneLine(notice.path, 300)}, which programs outside of its confinement obey. It was moved to ${oneLine(notice.movedTo, 300)}.`
+    : `what a confined command created could not be checked: ${oneLine(notice.why, 500)}. Inspect the folder before you continue.`
 }
 
 function noPrice(notice: SessionNotice & { readonly kind: 'no_price' }): string {

@@ -4,11 +4,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { atExit, notAtExit } from '../at-exit.ts'
 import type { EditConfinement } from './confinement.ts'
+import type { EditCommand, ProjectCaches } from './edit-command.ts'
 import type { EditMeans } from './edit-means.ts'
 import { gitFoldersOf, obeyedPlaces } from './edit-places.ts'
 import { readablePlaces } from './readable-places.ts'
 import { removeTree } from './remove-tree.ts'
-import type { CommandToHold, SandboxedCommand } from './sandbox.ts'
+import type { CommandToHold } from './sandbox.ts'
 import { seccompFilter } from './seccomp.ts'
 
 /** Options of the confinement to the workspace. */
@@ -19,18 +20,8 @@ export interface EditWallOptions {
   readonly home: string
   /** What stays as it is wherever it lies: packages of this program, and what the person keeps for agents. */
   readonly keptFolders: readonly string[]
-}
-
-/** What came of a confined command beside its output. */
-export interface Aftermath {
-  /** Paths that it made where something is obeyed later, and that were taken back. */
-  readonly takenBack: readonly string[]
-}
-
-/** A command that may change the workspace and nothing else. */
-export interface EditCommand extends SandboxedCommand {
-  /** To be called when the command, and all that it started, has ended. */
-  settle(): Aftermath
+  /** Caches of tools for confined commands; the caches of the person are not there, and nothing is cached, when absent. */
+  readonly caches?: ProjectCaches | undefined
 }
 
 /**
@@ -52,12 +43,13 @@ export class EditWall {
   /** @throws SandboxError for a command that cannot be confined. */
   confine(command: CommandToHold, confinement: EditConfinement): EditCommand {
     const { means, home, keptFolders } = this.#options
+    const caches = this.#options.caches?.enter()
     const { directories, readable, writesGit } = confinement
     const temporary = this.#temporary()
     const shut = [...keptFolders, ...obeyedPlaces(directories), ...(writesGit ? [] : gitFoldersOf(directories))]
     const filter = seccompFilter(process.arch, { profile: 'project', unixSockets: true })
     const descriptor = filter === undefined ? undefined : this.#openFilter(filter)
-    const env = { ...command.env, TMPDIR: '/tmp', ...withoutNetwork }
+    const env = { ...command.env, TMPDIR: '/tmp', ...withoutNetwork, ...caches?.env }
     const args = [
       '--unshare-all',
       '--unshare-user',
@@ -78,6 +70,7 @@ export class EditWall {
       '--bind',
       temporary,
       '/tmp',
+      ...(caches?.mounts ?? []),
       ...directories.flatMap((path) => ['--bind', path, path]),
       ...shut.flatMap((path) => ['--ro-bind-try', path, path]),
       '--remount-ro',
@@ -89,15 +82,25 @@ export class EditWall {
       command.file,
       ...command.args,
     ]
+    const launcher = caches?.launcher
+    let hasLeft = false
+    const leave = (): void => {
+      if (!hasLeft) caches?.leave()
+      hasLeft = true
+    }
     return {
-      file: means.file,
-      args,
+      file: launcher?.file ?? means.file,
+      args: launcher === undefined ? args : [...launcher.args, means.file, ...args],
       env,
       descriptors: descriptor === undefined ? [] : [descriptor],
-      started: () => {
+      started: (child) => {
         if (descriptor !== undefined) closeSync(descriptor)
+        if (child?.pid === undefined) leave()
       },
-      settle: () => ({ takenBack: [] }),
+      settle: () => {
+        leave()
+        return { takenBack: [] }
+      },
     }
   }
 
