@@ -18,6 +18,8 @@ export interface BashRun {
   readonly why: string
   /** To what it was confined; undefined when it ran as it is, or not at all. */
   readonly kind: string | undefined
+  /** Whether git may write to its folders. */
+  readonly writesGit: boolean
   /** Its output as it is; what the model reads when it did not start. */
   readonly output: string
   /** What the model reads. */
@@ -66,10 +68,12 @@ export function openEditSession({ cwd, home, env, isConfined, allow, deny, timeo
       const { call, ...rest } = bashCall(command)
       const request: PermissionRequest = { ...rest, call: { ...call, id: callId, input: { command, ...input } } }
       const decision = await permissions.decide(request)
-      const kind = permissions.confinementOf({ callId, command })?.kind
+      const confinement = permissions.confinementOf({ callId, command })
+      const kind = confinement?.kind
+      const writesGit = confinement?.kind === 'edit' && confinement.writesGit
       if (decision.behavior !== 'allow' && isConfined) {
         const why = 'message' in decision ? (decision.message ?? '') : ''
-        return { decision: decision.behavior, why, kind: undefined, output: '', told: '', exitCode: null, ms: 0 }
+        return { decision: decision.behavior, why, kind: undefined, writesGit, output: '', told: '', exitCode: null, ms: 0 }
       }
       const start = performance.now()
       const timeout = timeoutMs === undefined ? {} : { timeout: timeoutMs }
@@ -81,6 +85,7 @@ export function openEditSession({ cwd, home, env, isConfined, allow, deny, timeo
         decision: 'allow',
         why: '',
         kind,
+        writesGit,
         output: typeof stdout === 'string' ? stdout : told,
         told,
         exitCode: typeof exitCode === 'number' ? exitCode : null,

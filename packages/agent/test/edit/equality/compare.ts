@@ -74,6 +74,9 @@ export class Place {
   async #runIn({ command, mask }: Row, isConfined: boolean): Promise<Outcome> {
     this.#restore()
     const { project: cwd, home } = this
+    // Rules read `~` by it.
+    const outer = process.env['HOME']
+    process.env['HOME'] = home
     const session = openEditSession({ cwd, home, env: this.#env, isConfined, timeoutMs: 60_000 })
     try {
       const run = await session.run(command)
@@ -81,6 +84,7 @@ export class Place {
       return { ...run, shown, status: this.#status(), files: filesIn(this.project, this.#kept) }
     } finally {
       await session.dispose()
+      process.env['HOME'] = outer
     }
   }
 
@@ -138,6 +142,7 @@ function masked(text: string, mask: RegExp | undefined): string {
   return own
     .replaceAll(/\b\d+(?:\.\d+)?(?:e[-+]\d+)?\s?(?:ms|µs|ns|s)\b/g, 'TIME')
     .replaceAll(/\b\d+m\d+(?:\.\d+)?s\b/g, 'TIME')
+    .replaceAll(/(?:duration_ms:? |\b)\d+(?:\.\d+)?(?= [nu]sec per loop|$)/gm, (found) => (/duration|\./.test(found) ? 'TIME' : found))
     .replaceAll('(cached)', 'TIME')
     .replaceAll(/(?:\/tmp|\$TMPDIR)\/[\w./-]+/g, '/tmp/NAME')
     .replaceAll(/0x[0-9a-f]{4,}/g, '0xADDRESS')

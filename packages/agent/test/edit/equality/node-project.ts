@@ -116,7 +116,7 @@ const rows = [
     npx tsc --version
     npx tsc --showConfig -p .
     npx vitest run
-    npx vitest run --reporter=json --outputFile=.out.json >/dev/null; node -p 'JSON.parse(require("fs").readFileSync(".out.json")).numPassedTests'
+    npx vitest run --reporter=json --outputFile=.out.json >/dev/null; node -p 'JSON.parse(require("fs").readFileSync(".out.json")).numPassedTests'; rm .out.json
     npx vitest list
     npm run unit
     npm run lint

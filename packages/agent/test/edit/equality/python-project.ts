@@ -110,13 +110,13 @@ const rows = [
     python3 -c 'import os; os.utime("Makefile", (1, 1)); os.rename("Makefile", "Makefile2"); os.symlink("Makefile2", "Makefile"); print(os.path.getmtime("Makefile"))'
     python3 -c 'import getpass, os; print(os.getuid(), os.path.expanduser("~") == os.environ["HOME"])'
     python3 -c 'import locale, sys; print(sys.getdefaultencoding(), locale.getlocale())'
-    python3 -c 'import shutil; shutil.copytree("shop", "copy"); shutil.make_archive("all", "gztar", "copy")' && tar tzf all.tar.gz | sort
+    python3 -c 'import shutil; shutil.copytree("shop", "copy"); shutil.make_archive("all", "gztar", "copy")' && tar tzf all.tar.gz | sort; rm all.tar.gz
     python3 -c 'import resource; print(resource.getrlimit(resource.RLIMIT_CORE)[0] >= -1)'
     python3 -c 'import ctypes; print(ctypes.CDLL(None).getpid() > 0)'
     python3 -m json.tool <<< '{"b": 1, "a": [1, 2]}'
-    python3 -m timeit -n 1 -r 1 pass
+    python3 -m timeit -n 1 -r 1 pass | cut -c1-17
     python3 -m trace --count --missing -C cover shop/sums.py && ls cover
-    python3 -m cProfile -o prof.out shop/sums.py && ls prof.out
+    python3 -m cProfile -o prof.out shop/sums.py && ls prof.out && rm prof.out
     python3 -m doctest shop/sums.py; echo $?
     python3 -m pydoc shop.sums | head -8
     python3 -m zipfile -c out.zip shop && python3 -m zipfile -l out.zip | wc -l
