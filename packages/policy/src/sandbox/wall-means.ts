@@ -155,7 +155,7 @@ export function wallSummary(means: WallMeans): string {
 }
 
 /** The start of the machine, the namespaces and the user for which an answer holds: containers may share a home. */
-function circumstances(): string {
+export function circumstances(): string {
   const read = (file: string): string => readFileSync(file, 'utf8').trim()
   return [
     read('/proc/sys/kernel/random/boot_id'),
