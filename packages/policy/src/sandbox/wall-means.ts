@@ -91,7 +91,7 @@ export function findLandlock(path: string, writable: readonly string[]): WallMea
 }
 
 /** That of the system first: version managers have one that starts others. */
-function findPerl(path: string, writable: readonly string[]): string | undefined {
+export function findPerl(path: string, writable: readonly string[]): string | undefined {
   return findProgram('perl', `/usr/bin:${path}`, writable)
 }
 
