@@ -90,6 +90,7 @@ export class PartsOpening<Choices extends SessionChoices = SessionChoices> {
     const checkpoints = checkpointsOf(choices, chosen, ports)
     const toolbox = await this.#openToolbox(chosen, checkpoints)
     this.#toolbox = toolbox
+    toolbox.workspace.onConfined = (notice) => this.notify([notice])
     this.#listener = await frontend.openListener?.(toolbox, ports)
     const briefing = await briefingOf(run, ports, toolbox, frontend.skills)
     this.notify(briefing?.warnings.map((text) => ({ kind: 'instructions', text })))
@@ -130,7 +131,7 @@ export class PartsOpening<Choices extends SessionChoices = SessionChoices> {
     const { plugins } = this.run
     const { cwd } = this.ports
     const answersQuestions = this.isAnswered
-    const { planInstructions, kept, toolset } = this.frontend
+    const { planInstructions, kept, toolset, confinesEdits } = this.frontend
     const keeper = answersQuestions ? await import('./keeper.ts') : undefined
     const rules = await protectRulesOf(this.goals, this.run.settings, cwd)
     return openToolbox(this.run, this.ports, {
@@ -140,6 +141,7 @@ export class PartsOpening<Choices extends SessionChoices = SessionChoices> {
       ...(checkpoints !== undefined && { checkpoints }),
       ...(planInstructions !== undefined && { planInstructions }),
       ...(toolset !== undefined && { toolset }),
+      ...(confinesEdits !== undefined && { confinesEdits }),
       ...(keeper !== undefined && {
         answersQuestions,
         ...(kept === undefined ? await keeper.keeperOf(this.run, cwd) : keeper.keeperOfSession),

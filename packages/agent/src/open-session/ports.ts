@@ -2,6 +2,7 @@ import type { PluginProblem } from '../plugins/plugin.ts'
 import type { Ignored } from '@halting/policy/settings'
 import type { Environment } from '../tools/limits.ts'
 import type { FolderTrust } from '@halting/policy'
+import type { ConfinedNotice } from '../tools/workspace.ts'
 import type { SessionChoices } from './choices.ts'
 
 /** Something that a person should know about a session. A frontend puts it in words. */
@@ -122,6 +123,16 @@ export type SessionNotice =
       readonly kind: 'sandbox_file_created'
       /** Path of the file. */
       readonly path: string
+    }
+  /** What a command that ran confined to the workspace created where programs obey it, and what is not known of that. */
+  | ConfinedNotice
+  /** A command asks in `acceptEdits` because something is missing that would confine it. */
+  | {
+      readonly kind: 'edits_unconfined'
+      /** Why, as the end of a sentence. */
+      readonly why: string
+      /** What a person can do about it, in a sentence. */
+      readonly todo: string
     }
   /** The person said to go on without standing budgets; with why what is spent is not counted for them, where that is so. */
   | {

@@ -1,8 +1,9 @@
 import { codeOf } from '@halting/core/adapters'
 import type { Json, Tool, ToolContext, ToolOutput } from '@halting/core'
 import { realPath } from '@halting/journal/files'
-import { SandboxError, notConfinedCode, notConfinedMark } from '@halting/policy'
+import { SandboxError } from '@halting/policy'
 import { answerOfExitOne, isReadOnlyCommand } from '@halting/policy/shell'
+import type { Confinement } from '@halting/policy/wall'
 import { toolsOfCaller } from './available-tools.ts'
 import { filledText, flag, inputForm, optional, text, wholeNumber } from './input.ts'
 import { failed } from './result.ts'
@@ -17,7 +18,6 @@ import {
   notRunInterrupted,
   outside,
   outsideAndGone,
-  ranConfined,
   shellKilled,
   timeoutLowered,
 } from './shell-texts.ts'
@@ -25,7 +25,7 @@ import type { ShellCommand, ShellEnd } from './shell-command.ts'
 import { goneNote, startFolder } from './start-folder.ts'
 import { tellingTail } from './telling-tail.ts'
 import { withCommandWork, workOfTask } from './telling-work.ts'
-import type { Workspace } from './workspace.ts'
+import type { CommandInput, Workspace } from './workspace.ts'
 
 /** Input of the Bash tool. */
 export interface BashInput {
@@ -37,6 +37,8 @@ export interface BashInput {
   readonly description?: string
   /** Start it, and do not wait for its end. */
   readonly run_in_background?: boolean
+  /** Run it as it is where it would be confined to the workspace: a person is asked first. */
+  readonly unconfined?: boolean
 }
 
 /** Runs bash commands. The working directory holds from call to call; variables and functions do not. */
@@ -55,8 +57,14 @@ export function createBashTool(workspace: Workspace): Tool<BashInput> {
       run_in_background: optional(
         flag('Return immediately. Then use Wait to wait for it, TaskOutput to read it, TaskStop to stop it'),
       ),
+      unconfined: optional(flag('Ask the person to run it outside of the confinement')),
     },
-    { cmd: 'command', timeout_ms: 'timeout' },
+    {
+      cmd: 'command',
+      timeout_ms: 'timeout',
+      dangerouslyDisableSandbox: 'unconfined',
+      with_escalated_permissions: 'unconfined',
+    },
   )
   return {
     name: 'Bash',
@@ -85,15 +93,12 @@ export function createBashTool(workspace: Workspace): Tool<BashInput> {
   }
 }
 
-async function startInBackground(
-  { command }: BashInput,
-  workspace: Workspace,
-  context: ToolContext,
-): Promise<ToolOutput> {
+async function startInBackground(input: BashInput, workspace: Workspace, context: ToolContext): Promise<ToolOutput> {
+  const { command } = input
   const has = toolsOfCaller(context.rights)
   await workspace.checkpoints?.background(context, command)
   const { begun, atEnd } = await workspace.work.beside(command)
-  const started = await startCommand(command, workspace, context)
+  const started = await startCommand(input, workspace, context)
   if (started.kind === 'failed') return started.result
   started.shell.letGo()
   // TaskOutput shows its head and tail.
@@ -117,7 +122,7 @@ async function startInBackground(
 async function run(input: BashInput, workspace: Workspace, context: ToolContext): Promise<ToolOutput> {
   const { signal, agentType } = context
   if (signal.aborted) return failed(notRunInterrupted)
-  const started = await startCommand(input.command, workspace, context)
+  const started = await startCommand(input, workspace, context)
   if (started.kind === 'failed') return started.result
   const { shell } = started
   const { bashTimeoutMs, bashMaxTimeoutMs } = workspace.limits
@@ -132,16 +137,42 @@ async function run(input: BashInput, workspace: Workspace, context: ToolContext)
     input.timeout !== undefined && input.timeout > bashMaxTimeoutMs ? timeoutLowered(bashMaxTimeoutMs) : undefined
   const answer = reason === undefined && end.exitCode === 1 ? answerOfExitOne(input.command) : undefined
   const isAgent = typeof agentType === 'string'
-  const confined = started.isConfined ? confinementNote(end, shell, workspace) : undefined
+  const { confinement } = started
+  const isFine = answer !== undefined || (reason === undefined && end.exitCode === 0)
+  const isOver = reason === 'aborted' || isFine
+  const confined = confinement === undefined ? [] : await notesOf({ input, confinement, end, shell, isOver }, workspace)
   return toldResult({ end, shell, reason, timeoutMs, lowered, answer, confined, isAgent }, workspace)
 }
 
+/** What there is to say of the confinement of a command. `isOver`: nobody asks why it ended as it did. */
+async function notesOf(
+  {
+    input: { command },
+    confinement,
+    end,
+    shell,
+    isOver,
+  }: {
+    readonly input: BashInput
+    readonly confinement: Confinement
+    readonly end: ShellEnd
+    readonly shell: ShellCommand
+    readonly isOver: boolean
+  },
+  workspace: Workspace,
+): Promise<readonly string[]> {
+  // Loaded when used.
+  const { confinementNotes } = await import('./confinement-notes.ts')
+  return confinementNotes({ command, confinement, end, output: shell.output.toString(), isOver }, workspace)
+}
+
 export type Started =
-  | { readonly kind: 'started'; readonly shell: ShellCommand; readonly isConfined: boolean }
+  | { readonly kind: 'started'; readonly shell: ShellCommand; readonly confinement: Confinement | undefined }
   | { readonly kind: 'failed'; readonly result: ToolOutput }
 
 /** Starts a command as Bash does: where the shell is, confined as it was judged. */
-export async function startCommand(command: string, workspace: Workspace, context: ToolContext): Promise<Started> {
+export async function startCommand(input: CommandInput, workspace: Workspace, context: ToolContext): Promise<Started> {
+  const { command } = input
   const { callId, rights } = context
   // Loaded when used.
   const [{ startShellCommand }, { leaveRunning }] = await Promise.all([
@@ -153,25 +184,25 @@ export async function startCommand(command: string, workspace: Workspace, contex
   if (folder.kind === 'gone') return { kind: 'failed', result: failed(folder.why) }
   const { directory } = folder
   const traceparent = workspace.traceparentOf?.(callId)
-  const confinement = workspace.confinementOf(command, context)
+  const confinement = workspace.confinementOf(input, context)
   try {
-    return {
-      kind: 'started',
-      isConfined: confinement !== undefined,
-      shell: startShellCommand(command, workspace, {
-        directory,
-        access: accessOf(command),
-        rights,
-        traceparent,
-        confinement,
-      }),
-    }
+    const held = { directory, access: accessOf(command), rights, traceparent, confinement }
+    const shell = startShellCommand(command, workspace, held)
+    if (confinement?.kind === 'edit') void shell.ended.then((end) => tellAftermath(end, workspace))
+    return { kind: 'started', confinement, shell }
   } catch (thrown) {
     if (thrown instanceof SandboxError) return { kind: 'failed', result: failed(thrown.message) }
     // Node throws for an argument or environment that is too long to start anything with.
     if (codeOf(thrown) !== 'E2BIG') throw thrown
     return { kind: 'failed', result: failed(commandTooLong) }
   }
+}
+
+// Spec R-EBASH-4.
+/** Tells the person what was taken back of a confined command, and what could not be checked. */
+function tellAftermath({ aftermath, unsettled }: ShellEnd, { onConfined }: Workspace): void {
+  for (const taken of aftermath?.takenBack ?? []) onConfined?.({ kind: 'confined_file_taken_back', ...taken })
+  if (unsettled !== undefined) onConfined?.({ kind: 'confined_command_unchecked', why: unsettled })
 }
 
 // Spec R-BOX-3.
@@ -205,17 +236,6 @@ function cutShort(shell: ShellCommand, signal: AbortSignal, timeoutMs: number): 
   }
 }
 
-/** What a confined command is refused, as programs report it. */
-const refusals = /permission denied|operation not permitted|read-only file system|network is unreachable/i
-
-/** For the model: a failure may be that of the confinement, and the same command would fail again. */
-function confinementNote({ exitCode }: ShellEnd, { output }: ShellCommand, { wall }: Workspace): string | undefined {
-  if (exitCode === 0) return undefined
-  const text = output.toString()
-  if (exitCode === notConfinedCode && text.includes(notConfinedMark)) wall?.confiner?.forget()
-  return refusals.test(text) ? ranConfined : undefined
-}
-
 interface Ended {
   readonly end: ShellEnd
   readonly shell: ShellCommand
@@ -225,8 +245,8 @@ interface Ended {
   readonly lowered: string | undefined
   /** What the exit code says, where it is an answer and no failure. */
   readonly answer: string | undefined
-  /** Says that the command failed while it was confined. */
-  readonly confined: string | undefined
+  /** What there is to say of its confinement. */
+  readonly confined: readonly string[]
   /** A subagent calls. */
   readonly isAgent: boolean
 }
@@ -244,7 +264,7 @@ function toldResult(
     isError ? outcome : undefined,
     isError ? shell.output.tailFirst().replace(/\n+$/, '') : output === '' ? noOutput : output,
     isError ? undefined : outcome,
-    confined,
+    ...confined,
     lowered,
     directoryNote(end, workspace, isAgent),
   ].filter((part) => part !== undefined && part !== '')

@@ -1,4 +1,4 @@
-import type { CallerRights } from '@halting/core/adapters'
+import { type CallerRights, messageOf } from '@halting/core/adapters'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import type { Readable } from 'node:stream'
@@ -26,6 +26,8 @@ export interface ShellEnd {
   readonly directory: string | undefined
   /** What came of a command that was confined to the workspace, beside its output. */
   readonly aftermath?: Aftermath
+  /** Why what came of it could not be found out. */
+  readonly unsettled?: string
 }
 
 export interface ShellCommand {
@@ -103,7 +105,7 @@ export function startShellCommand(
     confinement,
   })
   const ended = endOf(child, output, { directory, limits: place.limits })
-  if (child.pid === undefined) return { output, spool, ended, isHeld, ...notStarted }
+  if (child.pid === undefined) return { output, spool, ended: settled(ended, settle), isHeld, ...notStarted }
   let group: ProcessGroup = { groupId: child.pid, mark, knownBy: 'group' }
   const pipe = child.stdout ?? undefined
   place.processes.add(group, { command, pipe, isHeld })
@@ -115,9 +117,9 @@ export function startShellCommand(
     groupId: child.pid,
     trace: `${child.pid} ${mark}`,
     pipe,
-    ended: ended.then((end) => {
+    ended: settled(ended, settle).then((end) => {
       if (!isEnding) place.processes.release(group)
-      return settle === undefined ? end : { ...end, aftermath: settle() }
+      return end
     }),
     end() {
       isEnding = true
@@ -135,6 +137,21 @@ export function startShellCommand(
     leave: () => place.processes.leave(group),
   }
 }
+
+// Spec R-EBASH-5.
+/** The end with what came of it, which is asked once, when nothing of the command runs any more. It is an end whatever becomes of that. */
+async function settled(ended: Promise<ShellEnd>, settle: Settle | undefined): Promise<ShellEnd> {
+  const end = await ended
+  if (settle === undefined) return end
+  try {
+    return { ...end, aftermath: await settle() }
+  } catch (thrown) {
+    return { ...end, unsettled: messageOf(thrown) }
+  }
+}
+
+/** What came of a command that may change the workspace; to be asked once, when it has ended. */
+type Settle = () => Promise<Aftermath>
 
 const notStarted = {
   groupId: undefined,
@@ -164,8 +181,7 @@ function spawnShell(
 ): {
   readonly child: ChildProcess
   readonly isHeld: boolean
-  /** What came of a command that may change the workspace; to be asked once, when it has ended. */
-  readonly settle?: () => Aftermath
+  readonly settle?: Settle
 } {
   const plain = {
     file: 'bash',
@@ -185,7 +201,14 @@ function spawnShell(
   }
   if (confinement?.kind === 'edit') {
     const held = editorOf(place).confine({ ...plain, firstDescriptor: own.length }, confinement)
-    return { child: spawnConfined(held, directory, own), isHeld: true, settle: () => held.settle() }
+    const settle = async (): Promise<Aftermath> => held.settle()
+    try {
+      return { child: spawnConfined(held, directory, own), isHeld: true, settle }
+    } catch (thrown) {
+      // It was not started, and so there is nothing to be said of it.
+      void settle().catch(() => undefined)
+      throw thrown
+    }
   }
   if (confinement !== undefined) {
     const { confiner, diesWithUs } = confinerOf(place)

@@ -21,6 +21,18 @@ export const timeoutLowered = (ms: number): string => `The timeout was lowered t
 export const ranConfined =
   'The command ran confined: read-only, without network, and without files outside the project and the system. An allow rule lets it run unconfined.'
 
+// Of a command that ran confined to the workspace.
+
+export const ranInWorkspace =
+  'The command ran confined: no network; files can be written only in the workspace and /tmp, not in .git or agent settings; the home folder is empty. If that is why it failed, call again with "unconfined": true, and the person is asked.'
+export const endedWithCommand =
+  'What the command left running in the background was stopped at its end, because it ran confined. Use "run_in_background": true for that.'
+/** @param paths one or more, joined */
+export const takenBack = (paths: string): string =>
+  `Moved away, because it could change what programs run later: ${paths}. The command ran confined, where such files cannot be created.`
+export const notTakenBack = (why: string): string =>
+  `The command ran confined, but what it created where settings are read could not be checked: ${why}.`
+
 // Output that is shortened.
 
 export const outputLeftOut = (characters: number): string => `[... ${characters} characters left out ...]`

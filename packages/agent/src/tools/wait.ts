@@ -1,6 +1,6 @@
 import type { InputCheck, Tool } from '@halting/core'
 import { isReadOnlyCommand } from '@halting/policy/shell'
-import { filledText, inputForm, oneOf, optional, wholeNumber } from './input.ts'
+import { filledText, flag, inputForm, oneOf, optional, wholeNumber } from './input.ts'
 import { wrongFields } from './waits/wait-texts.ts'
 import type { WaitInput } from './waits/watched.ts'
 import type { Workspace } from './workspace.ts'
@@ -19,6 +19,7 @@ export function createWaitTool(workspace: Workspace): Tool<WaitInput> {
       oneOf('With file_path: exists (default), changes, or gone (deleted)', ['exists', 'changes', 'gone']),
     ),
     command: optional(filledText('Run this Bash command repeatedly until it exits with 0')),
+    unconfined: optional(flag('With command: as with Bash')),
     every_seconds: optional(
       wholeNumber('With command: seconds between runs (default: 5, longer over time)', { minimum: 1 }),
     ),
@@ -68,5 +69,6 @@ function checked(check: InputCheck<WaitInput>): InputCheck<WaitInput> {
   if (input.pattern !== undefined && subject !== 'task_id' && subject !== 'command') return wrong('pattern')
   if (input.change !== undefined && subject !== 'file_path') return wrong('change')
   if (input.every_seconds !== undefined && subject !== 'command') return wrong('every_seconds')
+  if (input.unconfined === true && subject !== 'command') return wrong('unconfined')
   return check
 }

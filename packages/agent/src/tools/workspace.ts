@@ -64,6 +64,33 @@ function agentIdOf({ agentType, state }: Caller): string | undefined {
   return typeof agentType === 'string' ? state.agentId : undefined
 }
 
+/** A command as a call has it, with what its confinement depends on. */
+export interface CommandInput {
+  /** The command line. */
+  readonly command: string
+  /** It does not wait for its end. */
+  readonly run_in_background?: boolean
+  /** A person is asked to run it as it is. */
+  readonly unconfined?: boolean
+}
+
+/** What a person should know of a command that ran confined to the workspace. */
+export type ConfinedNotice =
+  /** It created something that programs outside of the confinement would obey; that was moved away. */
+  | {
+      readonly kind: 'confined_file_taken_back'
+      /** Where it was. */
+      readonly path: string
+      /** Where it is now. */
+      readonly movedTo: string
+    }
+  /** Whether it created such a thing is not known. */
+  | {
+      readonly kind: 'confined_command_unchecked'
+      /** Why. */
+      readonly why: string
+    }
+
 /** What the tools of one session share: directories, what was read, where the shell is, what runs. */
 export class Workspace {
   /** The working directory, by its real path. */
@@ -114,6 +141,8 @@ export class Workspace {
   sandbox?: Sandbox
   /** Confines commands that no rule let run; they run as this program does without one. */
   wall?: SessionWall
+  /** Told what a person should know of commands that ran confined to the workspace. */
+  onConfined: ((notice: ConfinedNotice) => void) | undefined
   /** Where a person works in an editor that gives and takes files: Read, Edit and Write go through it. */
   editor?: EditorFiles
   readonly #filesOfAgents = new Map<string, FileStates>()
@@ -211,10 +240,18 @@ export class Workspace {
   }
 
   /** To what the command of a call is confined. */
-  confinementOf(command: string, context: Caller & Pick<ToolContext, 'callId' | 'rights'>): Confinement | undefined {
+  confinementOf(
+    { command, unconfined, run_in_background }: CommandInput,
+    context: Caller & Pick<ToolContext, 'callId' | 'rights'>,
+  ): Confinement | undefined {
     if (this.wall === undefined) return undefined
     const { callId, rights } = context
-    return this.#confinementOf?.({ ...rights, callId, command, agentId: agentIdOf(context) })
+    const agentId = agentIdOf(context)
+    const fields = {
+      ...(unconfined === true && { unconfined }),
+      ...(run_in_background === true && { run_in_background }),
+    }
+    return this.#confinementOf?.({ ...rights, callId, command, agentId, fields })
   }
 
   /** What was kept when the run ended lives on whatever becomes of this program: `dispose` does not end it. */

@@ -9,6 +9,8 @@ export const samples: SamplesOf<typeof import('../../src/tools/shell-texts.ts')>
     [1, 'no match'],
   ],
   timeoutLowered: [[600_000]],
+  takenBack: [['.claude, .mcp.json']],
+  notTakenBack: [['EIO: i/o error, lstat']],
   outputLeftOut: [[12_000]],
   headComesLast: [[12_000]],
   spoolCut: [[67_108_864]],

@@ -15,7 +15,14 @@ export const samples: SamplesOf<typeof import('../../src/tools/waits/wait-texts.
   ],
   unusablePattern: [['(', 'unclosed group']],
   ripgrepFailed: [['spawn ENOENT']],
-  wrongFields: [['none'], [{ several: ['seconds', 'file_path'] }], ['pattern'], ['change'], ['every_seconds']],
+  wrongFields: [
+    ['none'],
+    [{ several: ['seconds', 'file_path'] }],
+    ['pattern'],
+    ['change'],
+    ['every_seconds'],
+    ['unconfined'],
+  ],
   lowered: [[86_400_000]],
   waited: [[600_000]],
   endedEarly: [

@@ -19,13 +19,8 @@ export function wordNotice(notice: SessionNotice): string {
     }
     case 'memory_read':
       return `read ${oneLine(notice.path, 200)} and its topics (${counted(notice.characters)} characters)`
-    case 'untrusted_settings': {
-      const { folder, ignored } = notice
-      const path = oneLine(folder.folder, 200)
-      return folder.trusted
-        ? `Ignored because it was added after you trusted ${path}: ${kinds(ignored)}. ${todoFor(ignored)}`
-        : `Ignored until you trust ${path} (${folder.because}): ${kinds(ignored)}. ${todoFor(ignored)}`
-    }
+    case 'untrusted_settings':
+      return untrustedWords(notice)
     case 'trust_needed':
       return todoFor(notice.ignored)
     case 'plugin_problem': {
@@ -63,12 +58,38 @@ export function wordNotice(notice: SessionNotice): string {
       return `removed ${many(notice.sessions, 'session')} not used for ${many(notice.days, 'day')} (cleanupPeriodDays).`
     case 'sandbox_file_created':
       return `a sandboxed command created ${oneLine(notice.path, 300)}, which programs outside the sandbox execute. Inspect it before you continue.`
+    case 'confined_file_taken_back':
+    case 'confined_command_unchecked':
+    case 'edits_unconfined':
+      return confinedWords(notice)
     case 'budgets_ignored':
       return notice.uncounted === undefined
         ? `standing budgets are not enforced in this session (${notice.budgets.join(', ')}); its cost is recorded if the model has a price.`
         : `the cost of this session is not recorded for standing budgets: ${oneLine(notice.uncounted, 500)}`
     case 'sandbox_network_refused':
       return `the sandbox refused the network: ${notice.host}: ${notice.why}`
+  }
+}
+
+function untrustedWords({ folder, ignored }: SessionNotice & { readonly kind: 'untrusted_settings' }): string {
+  const path = oneLine(folder.folder, 200)
+  return folder.trusted
+    ? `Ignored because it was added after you trusted ${path}: ${kinds(ignored)}. ${todoFor(ignored)}`
+    : `Ignored until you trust ${path} (${folder.because}): ${kinds(ignored)}. ${todoFor(ignored)}`
+}
+
+function confinedWords(
+  notice: SessionNotice & {
+    readonly kind: 'confined_file_taken_back' | 'confined_command_unchecked' | 'edits_unconfined'
+  },
+): string {
+  switch (notice.kind) {
+    case 'confined_file_taken_back':
+      return `a confined command created ${oneLine(notice.path, 300)}, which programs outside of its confinement obey. It was moved to ${oneLine(notice.movedTo, 300)}.`
+    case 'confined_command_unchecked':
+      return `what a confined command created could not be checked: ${oneLine(notice.why, 500)}. Inspect the folder before you continue.`
+    case 'edits_unconfined':
+      return `in acceptEdits, most commands could run confined instead of asking, but ${oneLine(notice.why, 300)}. ${oneLine(notice.todo, 500)}`
   }
 }
 

@@ -137,6 +137,8 @@ export interface CommandCall extends Rights {
   readonly command: string
   /** The subagent that calls. */
   readonly agentId?: string | undefined
+  /** Other fields of the call that its confinement depends on; none when absent. */
+  readonly fields?: Readonly<Record<string, boolean>>
 }
 
 /** What the rules say about a command line and its parts. */
@@ -276,11 +278,11 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
     explain: (command) => explanationOf(command, book),
     deniesReading: (path, rights = {}) => isHidden(path, bookOf(rights)),
     asksToRead: (path, rights = {}) => ruleForPath(bookOf(rights).ask, read, path) !== undefined,
-    confinementOf({ callId, command, agentId, ...rights }) {
+    confinementOf({ callId, command, agentId, fields, ...rights }) {
       const decided = confinements.get(judgedKey(callId, agentId))
       // A person may have put another command in the place of the one that was decided about: it is judged by itself then.
       if (decided?.command === command) return decided.confinement
-      const request = { ...bashRequest(command), ...rights }
+      const request = { ...bashRequest(command, fields), ...rights }
       const present = bookOf(rights)
       return decide(request, present).behavior === 'allow' ? confinementFor(request, present) : undefined
     },
@@ -398,9 +400,9 @@ function domainsOf({ allow, ask, deny }: RuleBook): DomainLists {
   }
 }
 
-function bashRequest(command: string): PermissionRequest {
+function bashRequest(command: string, fields: CommandCall['fields'] = {}): PermissionRequest {
   return {
-    call: { type: 'tool_use', id: 'explained', name: 'Bash', input: { command } },
+    call: { type: 'tool_use', id: 'explained', name: 'Bash', input: { ...fields, command } },
     tool: { name: 'Bash', description: '', inputSchema: {}, readOnly: false, execute: () => '' },
     readOnly: isReadOnlyCommand(command),
   }

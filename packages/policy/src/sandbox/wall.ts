@@ -27,7 +27,8 @@ import { seccompFilter } from './seccomp.ts'
 import { forgetMeans, namespaceArguments, procArguments, type WallMeans } from './wall-means.ts'
 
 export type { Confinement, EditConfinement, ReadConfinement } from './confinement.ts'
-export { type Aftermath, type EditCommand, EditWall, type EditWallOptions } from './edit-wall.ts'
+export type { Aftermath, EditCommand, EnteredCaches, ProjectCaches, TakenBack } from './edit-command.ts'
+export { EditWall, type EditWallOptions } from './edit-wall.ts'
 
 /** Options of the confinement by Landlock or bubblewrap. */
 export interface WallOptions {

@@ -30,6 +30,8 @@ interface Run {
   readonly isLate: boolean
   /** The first line that matches, wherever in the output it was. */
   readonly line: string | undefined
+  /** What there is to say of its confinement. */
+  readonly notes: readonly string[]
 }
 
 /**
@@ -49,7 +51,7 @@ export async function watchShell(
   const shown = (said: string): Shown => {
     const { last, count } = runs
     return {
-      said,
+      said: [said, ...(last?.notes ?? [])].join(' '),
       ...(last !== undefined && { output: last.output }),
       details: { command, runs: count, exitCode: last?.end.exitCode ?? null },
     }
@@ -120,9 +122,13 @@ class Runs {
     const { workspace, context } = this.#call
     const { signal } = this.#over
     try {
-      const started = await startCommand(this.#command, workspace, context)
+      const started = await startCommand(
+        { command: this.#command, unconfined: this.#call.input.unconfined === true },
+        workspace,
+        context,
+      )
       if (started.kind === 'failed') return started.result
-      const { shell } = started
+      const { shell, confinement } = started
       shell.spool?.drop()
       let isLate = false
       const endNow = (): void => void shell.end()
@@ -145,7 +151,16 @@ class Runs {
       await shell.end()
       unfollow?.()
       await search?.flush()
-      return { end, output: shell.output.toString().replace(/\n+$/, ''), isLate, line }
+      const output = shell.output.toString()
+      const isOver = line !== undefined || (end.exitCode === 0 && !isLate)
+      const notes =
+        confinement?.kind === 'edit'
+          ? (await import('../confinement-notes.ts')).confinementNotes(
+              { command: this.#command, confinement, end, output, isOver },
+              workspace,
+            )
+          : []
+      return { end, output: output.replace(/\n+$/, ''), isLate, line, notes }
     } catch (error) {
       return failed(commandFailed(error instanceof Error ? error.message : String(error)))
     }

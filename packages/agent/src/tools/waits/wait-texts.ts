@@ -53,7 +53,7 @@ export const ripgrepFailed = (message: string): string => `ripgrep did not start
 
 /** What is wrong with fields that do not go together. */
 export function wrongFields(
-  problem: 'pattern' | 'change' | 'every_seconds' | 'none' | { readonly several: readonly string[] },
+  problem: 'pattern' | 'change' | 'every_seconds' | 'unconfined' | 'none' | { readonly several: readonly string[] },
 ): string {
   if (typeof problem === 'object')
     return `Wait: give only one of task_id, file_path, command and seconds (received ${problem.several.join(' and ')}).`
@@ -66,6 +66,8 @@ export function wrongFields(
       return 'Wait: change works only with file_path.'
     case 'every_seconds':
       return 'Wait: every_seconds works only with command.'
+    case 'unconfined':
+      return 'Wait: unconfined works only with command.'
   }
 }
 

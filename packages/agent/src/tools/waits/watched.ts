@@ -16,6 +16,8 @@ export interface WaitInput {
   readonly change?: 'exists' | 'changes' | 'gone'
   /** Run again and again until it exits with 0. */
   readonly command?: string
+  /** The command runs as it is where it would be confined to the workspace: a person is asked first. */
+  readonly unconfined?: boolean
   /** Between two runs of the command. */
   readonly every_seconds?: number
   /** Of a background command or of `command`: waits for a line of its output that matches this regular expression. */

@@ -1,0 +1,45 @@
+import type { Environment } from '../files/paths.ts'
+import type { SandboxedCommand } from './sandbox.ts'
+
+/** What a confined command made where something is obeyed later, and that was moved out of the way. */
+export interface TakenBack {
+  /** The path at which the command made it. */
+  readonly path: string
+  /** The path at which it is now. */
+  readonly movedTo: string
+}
+
+/** What came of a confined command beside its output. */
+export interface Aftermath {
+  /** What the command made where something is obeyed later: it was moved aside, and nothing is lost. */
+  readonly takenBack: readonly TakenBack[]
+}
+
+/** A command that may change the workspace and nothing else. */
+export interface EditCommand extends SandboxedCommand {
+  /** To be called when the command, and all that it started, has ended, however it ended. A second call does nothing. */
+  settle(): Aftermath
+}
+
+/** The caches of tools that confined commands of one project have. */
+export interface ProjectCaches {
+  /** Makes the caches ready for one command. @throws SandboxError where that is not possible. */
+  enter(): EnteredCaches
+}
+
+/** The caches of one confined command. */
+export interface EnteredCaches {
+  /** The program that mounts the caches and then starts bubblewrap, whose path and arguments follow its own arguments. */
+  readonly launcher?: {
+    /** Path of the program. */
+    readonly file: string
+    /** Its arguments. */
+    readonly args: readonly string[]
+  }
+  /** Arguments of bubblewrap, behind the empty home of the command. */
+  readonly mounts: readonly string[]
+  /** Variables by which tools find the caches. */
+  readonly env: Environment
+  /** To be called when the command has ended, or could not be started. */
+  leave(): void
+}
