@@ -270,7 +270,7 @@ interface ToSettle {
 }
 
 /** A file that nobody else can name. */
-function openUnnamed(folder: string): number {
+export function openUnnamed(folder: string): number {
   const path = join(folder, randomUUID())
   const descriptor = openSync(path, 'wx+', 0o600)
   unlinkSync(path)
@@ -287,7 +287,7 @@ function refuseTooMuch(roots: readonly string[], home: string): void {
 }
 
 /** A directory of the session may lie in a repository, and that of a linked working tree is elsewhere. */
-function repositoryAround(root: string): readonly string[] {
+export function repositoryAround(root: string): readonly string[] {
   const found = findRepository(root)
   if (found?.kind !== 'repository' || isInside(found.commonFolder, root)) return []
   return [found.workTree, found.gitFolder, found.commonFolder]
@@ -296,7 +296,7 @@ function repositoryAround(root: string): readonly string[] {
 const longestWaitMs = 2_000
 
 /** Bubblewrap ends before the last of its processes has. The first of them is the last to go. */
-function awaitEnd(info: number): void {
+export function awaitEnd(info: number): void {
   const bytes = Buffer.alloc(4_096)
   const text = bytes.toString('latin1', 0, readSync(info, bytes, 0, bytes.length, 0))
   const first = /"child-pid"\s*:\s*(\d+)/.exec(text)?.[1]
