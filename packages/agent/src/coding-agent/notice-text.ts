@@ -61,7 +61,7 @@ export function noticeText(notice: SessionNotice): string {
     case 'sandbox_file_created':
       return `a sandboxed command created ${notice.path}, which programs outside the sandbox execute`
     case 'confined_file_taken_back':
-      return `a confined command created ${notice.path}, which programs outside of its confinement obey; it was moved away`
+      return `a confined command created ${notice.path}, which programs outside of its confinement obey; it was moved to ${notice.movedTo}`
     case 'confined_command_unchecked':
       return `what a confined command created could not be checked: ${notice.why}`
     case 'budgets_ignored':

@@ -201,7 +201,7 @@ export async function startCommand(input: CommandInput, workspace: Workspace, co
 // Spec R-EBASH-4.
 /** Tells the person what was taken back of a confined command, and what could not be checked. */
 function tellAftermath({ aftermath, unsettled }: ShellEnd, { onConfined }: Workspace): void {
-  for (const path of aftermath?.takenBack ?? []) onConfined?.({ kind: 'confined_file_taken_back', path })
+  for (const each of aftermath?.takenBack ?? []) onConfined?.({ kind: 'confined_file_taken_back', ...each })
   if (unsettled !== undefined) onConfined?.({ kind: 'confined_command_unchecked', why: unsettled })
 }
 

@@ -33,7 +33,7 @@ export function confinementNotes(ended: EndedConfined, workspace: Pick<Workspace
 export function aftermathNotes({ aftermath, unsettled }: ShellEnd): readonly string[] {
   const paths = aftermath?.takenBack ?? []
   return [
-    ...(paths.length === 0 ? [] : [takenBack(shownPaths(paths))]),
+    ...(paths.length === 0 ? [] : [takenBack(shownPaths(paths.map(({ path }) => path)))]),
     ...(unsettled === undefined ? [] : [notTakenBack(unsettled)]),
   ]
 }

@@ -81,6 +81,8 @@ export type ConfinedNotice =
       readonly kind: 'confined_file_taken_back'
       /** Where it was. */
       readonly path: string
+      /** Where it is now. */
+      readonly movedTo: string
     }
   /** Whether it created such a thing is not known. */
   | {

@@ -79,7 +79,7 @@ function confinedWords(
   notice: SessionNotice & { readonly kind: 'confined_file_taken_back' | 'confined_command_unchecked' },
 ): string {
   return notice.kind === 'confined_file_taken_back'
-    ? `a confined command created ${oneLine(notice.path, 300)}, which programs outside of its confinement obey. It was moved away.`
+    ? `a confined command created ${oneLine(notice.path, 300)}, which programs outside of its confinement obey. It was moved to ${oneLine(notice.movedTo, 300)}.`
     : `what a confined command created could not be checked: ${oneLine(notice.why, 500)}. Inspect the folder before you continue.`
 }
 

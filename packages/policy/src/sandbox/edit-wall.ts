@@ -7,6 +7,7 @@ import type { EditConfinement } from './confinement.ts'
 import type { EditCommand, ProjectCaches } from './edit-command.ts'
 import type { EditMeans } from './edit-means.ts'
 import { gitFoldersOf, obeyedPlaces } from './edit-places.ts'
+import { NamespaceReport } from './namespace-end.ts'
 import { readablePlaces } from './readable-places.ts'
 import { removeTree } from './remove-tree.ts'
 import type { CommandToHold } from './sandbox.ts'
@@ -49,6 +50,8 @@ export class EditWall {
     const shut = [...keptFolders, ...obeyedPlaces(directories), ...(writesGit ? [] : gitFoldersOf(directories))]
     const filter = seccompFilter(process.arch, { profile: 'project', unixSockets: true })
     const descriptor = filter === undefined ? undefined : this.#openFilter(filter)
+    const report = new NamespaceReport(join(this.#folder ?? tmpdir(), randomUUID()))
+    const descriptors = [...(descriptor === undefined ? [] : [descriptor]), report.descriptor]
     const env = { ...command.env, TMPDIR: '/tmp', ...withoutNetwork, ...caches?.env }
     const args = [
       '--unshare-all',
@@ -76,6 +79,8 @@ export class EditWall {
       '--remount-ro',
       '/',
       ...(descriptor === undefined ? [] : ['--seccomp', String(command.firstDescriptor)]),
+      '--info-fd',
+      String(command.firstDescriptor + descriptors.indexOf(report.descriptor)),
       '--chdir',
       command.directory,
       '--',
@@ -92,11 +97,14 @@ export class EditWall {
       file: launcher?.file ?? means.file,
       args: launcher === undefined ? args : [...launcher.args, means.file, ...args],
       env,
-      descriptors: descriptor === undefined ? [] : [descriptor],
+      descriptors,
       started: (child) => {
         if (descriptor !== undefined) closeSync(descriptor)
-        if (child?.pid === undefined) leave()
+        if (child?.pid !== undefined) return
+        report.close()
+        leave()
       },
+      gone: () => report.gone(),
       settle: () => {
         leave()
         return { takenBack: [] }
