@@ -12,6 +12,7 @@ import {
   permissionModes,
   type RuleText,
   SessionWall,
+  whyEditsOff,
 } from '@halting/policy'
 import type { PermissionSettings, Settings } from '@halting/policy/settings'
 import { createResultFiles, type ResultFiles, endsOf } from '@halting/journal'
@@ -48,7 +49,8 @@ export interface OpenWorkspaceOptions {
   readonly checkpoints?: FileCheckpoints | undefined
   /** Keeps what a person allows from now on, such as `settingsWriter`; all of it is for the session without it. */
   readonly keep?: NonNullable<RulePermissions['keep']> | undefined
-  /** In `acceptEdits`, commands that no rule covers run confined to the workspace, where that is possible; they ask when absent. */
+  // Spec R-EFRONT-1.
+  /** In `acceptEdits`, commands that no rule covers run confined to the workspace where no settings file says whether they do. They ask when absent. */
   readonly confinesEdits?: boolean | undefined
   /** Where a suggested rule is to be kept, such as `placeOfSuggestions` says. */
   readonly suggestFor?: PermissionUpdate['destination'] | undefined
@@ -102,7 +104,7 @@ export function openWorkspace(options: OpenWorkspaceOptions): SessionWorkspace {
     setting: settings.confineJudged ?? 'auto',
     isSandboxed: () => workspace.sandbox !== undefined,
     keptFolders: ownFolders,
-    editsOff: options.confinesEdits === true ? undefined : 'whoever runs this session is asked about commands',
+    editsOff: whyEditsOff({ sandbox: settings.sandbox, isDefault: options.confinesEdits === true }),
   })
   workspace.wall = wall
   const permissions = createPermissions({

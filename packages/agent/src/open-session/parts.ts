@@ -131,7 +131,7 @@ export class PartsOpening<Choices extends SessionChoices = SessionChoices> {
     const { plugins } = this.run
     const { cwd } = this.ports
     const answersQuestions = this.isAnswered
-    const { planInstructions, kept, toolset } = this.frontend
+    const { planInstructions, kept, toolset, confinesEdits } = this.frontend
     const keeper = answersQuestions ? await import('./keeper.ts') : undefined
     const rules = await protectRulesOf(this.goals, this.run.settings, cwd)
     return openToolbox(this.run, this.ports, {
@@ -141,6 +141,7 @@ export class PartsOpening<Choices extends SessionChoices = SessionChoices> {
       ...(checkpoints !== undefined && { checkpoints }),
       ...(planInstructions !== undefined && { planInstructions }),
       ...(toolset !== undefined && { toolset }),
+      ...(confinesEdits !== undefined && { confinesEdits }),
       ...(keeper !== undefined && {
         answersQuestions,
         ...(kept === undefined ? await keeper.keeperOf(this.run, cwd) : keeper.keeperOfSession),

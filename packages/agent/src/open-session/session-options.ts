@@ -18,6 +18,12 @@ import type { AroundModel, Models } from './models.ts'
 export interface SessionFrontend {
   /** Somebody answers questions, by `Session.answer`. */
   readonly answersQuestions: boolean
+  // Spec R-EFRONT-1.
+  /**
+   * In `acceptEdits`, commands that no rule covers run confined to the workspace where no settings file says whether they do. They ask without it, since a
+   * program that answers permission requests counts on seeing them.
+   */
+  readonly confinesEdits?: boolean
   /** A limit of dollars for each run that nobody limited. None without it. */
   readonly runLimit?: RunLimitDefault
   /** What follows where a change was not checked and neither choices nor settings say it: `tell` when absent. With `off` settings have no say. */

@@ -60,6 +60,8 @@ export interface ToolboxSession {
   readonly planInstructions?: string
   /** The tools, in place of those of the choices. */
   readonly toolset?: Toolset
+  /** In `acceptEdits`, commands that no rule covers run confined to the workspace where no settings file says whether they do. */
+  readonly confinesEdits?: boolean
   /** Deny rules for files that are protected. */
   readonly protect?: readonly RuleText[]
   /** Keeps what a person allows from now on. */
@@ -106,6 +108,7 @@ export function openToolbox(
     checkpoints: session.checkpoints,
     keep: session.keep,
     suggestFor: session.suggestFor,
+    confinesEdits: session.confinesEdits,
   })
   // What was answered before the session goes on is carried out.
   const isPersonThere = toolset?.hasPerson ?? (asks || hasAnswers({ ...whose({ cwd, env }), sessionId }))

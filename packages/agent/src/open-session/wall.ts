@@ -1,9 +1,9 @@
 import type { SessionPorts } from './ports.ts'
 import { configFolder } from '@halting/journal/files'
 import type { Settings } from '@halting/policy/settings'
-import { SessionWall } from '@halting/policy'
+import { SessionWall, whyEditsOff } from '@halting/policy'
 
-/** What would confine the commands of a session here. */
+/** What would confine the commands of a session here that the terminal or `-p` shows. */
 export function wallOf(
   {
     cwd,
@@ -13,7 +13,7 @@ export function wallOf(
     /** The person's own folder. */
     readonly home: string
   },
-  { confineJudged = 'auto' }: Pick<Settings, 'confineJudged'> = {},
+  { confineJudged = 'auto', sandbox }: Pick<Settings, 'confineJudged' | 'sandbox'> = {},
 ): SessionWall {
   return new SessionWall({
     home,
@@ -22,5 +22,6 @@ export function wallOf(
     writable: [cwd],
     setting: confineJudged,
     isSandboxed: () => false,
+    editsOff: whyEditsOff({ sandbox, isDefault: true }),
   })
 }

@@ -60,6 +60,7 @@ async function opened(
   const live = await openLive(flagsOfSession(flags, opening), inFolder(program, cwd, sessionId, flags.passEnv ?? []), {
     // Somebody answers by a request, today or in a week: the engine keeps the question.
     answersQuestions: flags.onAsk === undefined,
+    confinesEdits: true,
     limitCeilings: (settings) => ceilingsOf({ ...limitsOf(settings), ...flags }),
     kept,
     // Who opens a session chooses its model, and not which code the worker loads.

@@ -36,6 +36,7 @@ export async function headless(given: Flags, words: readonly string[], program: 
   try {
     const live = await openLive(given, program, {
       answersQuestions: false,
+      confinesEdits: true,
       isOneShot: true,
       runLimit: runLimitOfPrint,
       verifyDefault: 'ask',

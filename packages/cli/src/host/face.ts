@@ -26,6 +26,8 @@ export async function faceOfHost(given: Given, control: Control, program: Progra
     servers,
     face: {
       answersQuestions,
+      // Who answers counts on being asked (spec R-EFRONT-1).
+      confinesEdits: asks === undefined,
       verifyDefault: 'off',
       ...(asks !== undefined && !answersQuestions && { permissionTool: asks }),
       ...(hooks !== undefined && { hooks }),

@@ -51,6 +51,7 @@ export async function loop(given: Flags, words: readonly string[], program: Prog
   try {
     const live = await openLive(flagsWith(flags, terms), program, {
       answersQuestions: false,
+      confinesEdits: true,
       isOneShot: true,
       runLimit: runLimitOfPrint,
       // A round that an earlier process left open is continued, and not closed by a prompt.

@@ -124,6 +124,7 @@ function sessionsHere({ cwd, env }: Program, changed: () => void): Sessions {
       const questions = new ServerQuestions((text) => around.output.err(told(oneLine(text, 1_000))))
       const live = await openLive(chosen, around, {
         answersQuestions: true,
+        confinesEdits: true,
         unmetWithoutWork: 'end',
         background: 'keep',
         isOneShot: isFirst,

@@ -40,6 +40,8 @@ export interface PermissionRequest {
   readonly ask?: AskModel
   /** What the run has used so far, and what its limits leave. A request that no run made has none. */
   readonly figures?: () => HookFigures
+  /** Aborts with the run, for rules that take time to decide. Absent while the message that makes the call still streams. */
+  readonly signal?: AbortSignal
 }
 
 /** What has a person asked: a rule, a hook, the mode, a place outside of the session's folders, a doubt about what the call does, or something else. */

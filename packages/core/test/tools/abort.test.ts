@@ -363,3 +363,27 @@ describe('settleWithin', () => {
     await tick()
   })
 })
+
+test('rules that take time to decide are given the signal of the run in its turn, and none while the message streams', async () => {
+  const seen: (AbortSignal | undefined)[] = []
+  let ended: unknown
+  const permissions: Permissions = {
+    denies: () => undefined,
+    decide({ call, signal }) {
+      seen.push(signal)
+      if (call.name === 'Read' || signal === undefined) return { behavior: 'allow' }
+      return new Promise((resolve) =>
+        signal.addEventListener('abort', () => {
+          ended = signal.reason
+          resolve({ behavior: 'ask', message: 'not decided' })
+        }),
+      )
+    },
+  }
+  const going = begin([calls('Read', 'Slow')], { permissions, tools: [reader('Read'), tool('Slow')] })
+  await until(() => seen.length === 2)
+  going.loop.abort('user')
+  const { terminal } = await going.end()
+  expect([terminal.reason, ended]).toEqual(['aborted_tools', new RunAbort('user')])
+  expect(seen.map((signal) => signal?.aborted)).toEqual([undefined, true])
+})

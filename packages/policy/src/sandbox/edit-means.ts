@@ -1,5 +1,7 @@
 import { homedir } from 'node:os'
 import { bothEnds, isInside } from '../files/paths.ts'
+import { editRemedy, type EditLack } from './edit-remedies.ts'
+import { findProgram } from './find-bubblewrap.ts'
 import { findNamespaces } from './wall-means.ts'
 
 /** What confines commands that may change the workspace, in `acceptEdits`. */
@@ -17,6 +19,8 @@ export type EditMeans =
       readonly kind: 'off'
       /** Why, as the end of a sentence. */
       readonly why: string
+      /** What a person can do about it, in a sentence; absent where they, a setting or the system want it so. */
+      readonly todo?: string
     }
 
 /** What to look for, and where. */
@@ -31,13 +35,20 @@ export interface EditMeansOptions {
 
 /** Finds out whether commands can be confined to the directories of the session, by trying. */
 export function detectEdits({ path, directories, home }: EditMeansOptions): EditMeans {
-  const off = (why: string): EditMeans => ({ kind: 'off', why })
+  const off = (why: string, lack?: EditLack): EditMeans => ({
+    kind: 'off',
+    why,
+    ...(lack !== undefined && { todo: editRemedy(lack) }),
+  })
   if (process.platform !== 'linux') return off(`commands are not confined on ${process.platform}`)
   const tooMuch = directories.find((folder) => holdsHome(folder, home))
-  if (tooMuch !== undefined) return off(`your home folder is in ${tooMuch}, and too much there is obeyed later`)
+  if (tooMuch !== undefined) return off(`your home folder is in ${tooMuch}, and too much there is obeyed later`, 'home')
   const means = findNamespaces(path, directories)
-  if (means?.kind !== 'bubblewrap') return off('bubblewrap is missing or not allowed to make namespaces')
-  if (!means.hasOwnProc) return off('bubblewrap cannot give commands a /proc of their own here')
+  if (means?.kind !== 'bubblewrap')
+    return findProgram('bwrap', path, directories) === undefined
+      ? off('bubblewrap is missing', 'bubblewrap')
+      : off('bubblewrap is not allowed to make namespaces', 'namespaces')
+  if (!means.hasOwnProc) return off('bubblewrap cannot give commands a /proc of their own here', 'proc')
   const { file, canDisableUserNamespaces } = means
   return { kind: 'bubblewrap', file, canDisableUserNamespaces }
 }

@@ -56,6 +56,15 @@ export function sandboxSettingsOf(given: readonly JsonObject[]): SandboxSettings
 }
 
 /**
+ * Whether commands run confined in `acceptEdits`, as settings files say it themselves: false where one of them has `autoAllowBashIfSandboxed: false`, true
+ * where one has `true` and none `false`. Undefined where none names it: the default of the sandbox is not an answer.
+ */
+export function explicitAutoAllow(given: readonly JsonObject[]): boolean | undefined {
+  const values = given.map((file) => file['autoAllowBashIfSandboxed'])
+  return values.includes(false) ? false : values.includes(true) ? true : undefined
+}
+
+/**
  * What a project may say of it without anybody's trust: nothing is opened by it. A sandbox that nobody but the project
  * wants asks about its commands as before: without asking they would run because of the project.
  */

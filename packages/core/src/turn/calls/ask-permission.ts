@@ -130,9 +130,10 @@ export function decidePermission(
   const asked: PermissionRequest = wasAsked ? { ...unchecked, wasAsked } : request
   // Those before the step, as hooks have them.
   const figures = hookFigures(run)
+  const { signal } = run.ports.abort
   const step = stepWithQuestions<PermissionDecision>(run, name, {
     call: (ask) =>
-      after(decideInTime(run, { ...asked, ask, figures: () => figures }, inspected, given), (decision) =>
+      after(decideInTime(run, { ...asked, ask, figures: () => figures, signal }, inspected, given), (decision) =>
         decision.behavior === 'ask' && precheck !== undefined && !wasAsked
           ? failInstead(run, decision, precheck)
           : decision,
