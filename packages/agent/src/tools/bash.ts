@@ -83,8 +83,9 @@ export function createBashTool(workspace: Workspace): Tool<BashInput> {
     execute(input, context) {
       const { checkpoints } = workspace
       if (input.run_in_background === true) return startInBackground(input, workspace, context)
-      // What only reads needs no look at the project.
-      if (isReadOnlyCommand(input.command)) return run(input, workspace, context)
+      // What only reads needs no look at the project. What is confined to it may change it, whatever was read of the line.
+      const mayChange = workspace.confinementOf(input, context)?.kind === 'edit'
+      if (isReadOnlyCommand(input.command) && !mayChange) return run(input, workspace, context)
       return withCommandWork(input.command, workspace, (onChanges) => {
         const running = (): Promise<ToolOutput> => run(input, workspace, context)
         return checkpoints?.aroundCommand(context, input.command, running, onChanges) ?? running()

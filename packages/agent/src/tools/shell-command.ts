@@ -207,7 +207,7 @@ function spawnShell(
     env: {
       ...environmentOf(place, mark),
       ...(traceparent !== undefined && { TRACEPARENT: traceparent }),
-      ...((confinement !== undefined || isReadOnlyCommand(command)) && environmentWithoutRule()),
+      ...(isJudgedToRead(command, confinement) && environmentWithoutRule()),
     },
   }
   const own = ['ignore', 'pipe', 'pipe', 'pipe'] as const
@@ -232,6 +232,12 @@ function spawnShell(
   }
   const options = { cwd: directory, detached: true, env: plain.env, stdio: [...own] }
   return { child: spawn(plain.file, plain.args, options), isHeld: false }
+}
+
+// Spec R-EBASH-7.
+/** What may change the workspace runs what its programs are set up to run, such as hooks of git: they are confined with it. */
+function isJudgedToRead(command: string, confinement: Confinement | undefined): boolean {
+  return confinement === undefined ? isReadOnlyCommand(command) : confinement.kind !== 'edit'
 }
 
 /** Made for the first command that needs it. @throws SandboxError where nothing can confine commands: it is not started then. */
