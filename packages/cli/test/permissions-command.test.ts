@@ -58,6 +58,7 @@ test('with --json it is one object', async () => {
     message: 'no rule allows this command.',
     mode: 'default',
     parts: [{ part: 'make "$X" *', behavior: 'ask', because: 'it runs a program' }],
+    confinement: null,
   })
 })
 

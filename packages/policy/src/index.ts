@@ -32,7 +32,7 @@ export type { PlainCommand, SandboxDescription, Place as SandboxPlace } from './
 export { isPublicAddress, isDomainDenied, isPlainHost, normalHost, type DomainLists } from './sandbox/domains.ts'
 export { SandboxError } from './sandbox/sandbox-error.ts'
 export { type EditsChoice, whyEditsOff } from './sandbox/edits-off.ts'
-export { sandboxSettingsOf, type SandboxSettings, tightening } from './sandbox/sandbox-settings.ts'
+export { explicitAutoAllow, sandboxSettingsOf, type SandboxSettings, tightening } from './sandbox/sandbox-settings.ts'
 export { SessionWall, type SessionWallOptions } from './sandbox/session-wall.ts'
 export { type EditMeans, editSummary } from './sandbox/edit-means.ts'
 export { type Piped, spawnPiped, type ToSpawn as SpawnRequest } from './sandbox/spawn-piped.ts'

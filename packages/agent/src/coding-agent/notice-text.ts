@@ -64,6 +64,8 @@ export function noticeText(notice: SessionNotice): string {
       return `a confined command created ${notice.path}, which programs outside of its confinement obey; it was moved to ${notice.movedTo}`
     case 'confined_command_unchecked':
       return `what a confined command created could not be checked: ${notice.why}`
+    case 'edits_unconfined':
+      return `commands ask in acceptEdits although they could run confined: ${notice.why}. ${notice.todo}`
     case 'budgets_ignored':
       return notice.uncounted === undefined
         ? `standing budgets are ignored: ${notice.budgets.join(', ')}`

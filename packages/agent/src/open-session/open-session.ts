@@ -31,6 +31,7 @@ import { type RunSettings, settingsOf } from './run-settings.ts'
 import { sessionOver } from './session-over.ts'
 import { standingOptions } from './standing.ts'
 import { followMode, type Toolbox } from './toolbox.ts'
+import { noticeUnconfined } from './unconfined-notice.ts'
 import { verifyChangesOf } from './verify-changes.ts'
 import { whose } from './whose.ts'
 import type { Written } from './written.ts'
@@ -202,6 +203,7 @@ class SessionOpening<Choices extends SessionChoices> {
     })
     live.session = session
     followMode(session, permissions)
+    noticeUnconfined(session, toolbox, (notices) => this.#opening.notify(notices))
     return session
   }
 

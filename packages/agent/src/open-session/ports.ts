@@ -126,6 +126,14 @@ export type SessionNotice =
     }
   /** What a command that ran confined to the workspace created where programs obey it, and what is not known of that. */
   | ConfinedNotice
+  /** A command asks in `acceptEdits` because something is missing that would confine it. */
+  | {
+      readonly kind: 'edits_unconfined'
+      /** Why, as the end of a sentence. */
+      readonly why: string
+      /** What a person can do about it, in a sentence. */
+      readonly todo: string
+    }
   /** The person said to go on without standing budgets; with why what is spent is not counted for them, where that is so. */
   | {
       readonly kind: 'budgets_ignored'

@@ -150,7 +150,7 @@ async function settled(ended: Promise<ShellEnd>, confined: EditCommand | undefin
   const end = await ended
   if (confined === undefined) return end
   const problems: string[] = []
-  await confined.gone().catch((thrown: unknown) => problems.push(messageOf(thrown)))
+  if (end.kind !== 'not started') await confined.gone().catch((thrown: unknown) => problems.push(messageOf(thrown)))
   const told = asUnconfined(end)
   try {
     const aftermath = confined.settle()

@@ -1,5 +1,5 @@
 import { homeFolder } from '@halting/policy/files'
-import { runsAnything, wallSummary } from '@halting/policy'
+import { runsAnything, sandboxSettingsOf } from '@halting/policy'
 import { SettingsError } from '@halting/policy/settings'
 import { ConfigurationError } from '@halting/core'
 import { type Flags, wantsJson } from '../flags/flags.ts'
@@ -10,6 +10,7 @@ import { runLimitOfPrint, waitOfPeople } from '../flags/run-limit.ts'
 import { type RunSettings, settingsFor } from '../flags/session-ports.ts'
 import { wallOf } from '@halting/agent/open-session'
 import { pageFor } from '../io/page.ts'
+import { type ConfinementLines, confinementLines } from '../frontends/confinement-words.ts'
 
 /** `halting config`: which settings are in force, where each comes from, what does not count and why. Returns 2 when no run can begin. */
 export async function config(flags: Flags, program: Program): Promise<number> {
@@ -51,17 +52,19 @@ interface Report {
   }[]
   readonly trust: { readonly folder: string; readonly trusted: boolean; readonly because: string } | null
   readonly warnings: readonly string[]
-  /** What confines commands that no rule let run. */
+  /** What confines commands that run because they only read. */
   readonly confinement: string
+  // Spec R-EFRONT-3.
+  /** What confines commands that no rule covers, in `acceptEdits`. */
+  readonly editConfinement: string
 }
 
-function confinementOf(flags: Flags, { settings }: RunSettings, { cwd, env }: Program): string {
-  if (flags.sandbox === true || settings.sandbox?.some(({ enabled }) => enabled === true) === true)
-    return 'All commands run in the sandbox'
-  return wallSummary(wallOf({ cwd, env, home: homeFolder(env) }, settings).means())
+function confinementOf(flags: Flags, { settings }: RunSettings, { cwd, env }: Program): ConfinementLines {
+  const isSandboxed = flags.sandbox === true || sandboxSettingsOf(settings.sandbox ?? []).enabled
+  return confinementLines(wallOf({ cwd, env, home: homeFolder(env) }, settings), settings, isSandboxed)
 }
 
-function reportOf(run: RunSettings, confinement: string): Report {
+function reportOf(run: RunSettings, { read, edit }: ConfinementLines): Report {
   const { files, origins, ignored, trust, warnings } = run
   return {
     files: files.map(({ level, name }) => ({ level, name })),
@@ -74,7 +77,8 @@ function reportOf(run: RunSettings, confinement: string): Report {
     ignored: ignored.map(({ setting, text, from, why }) => ({ setting, text: shownOffer(setting, text), from, why })),
     trust: trust === undefined ? null : { folder: trust.folder, trusted: trust.trusted, because: trust.because },
     warnings,
-    confinement,
+    confinement: read,
+    editConfinement: edit,
   }
 }
 
@@ -129,7 +133,10 @@ function shownOffer(setting: string, text: string): string {
   return setting === 'env' ? text.replace(/=.*$/s, '=(set)') : text
 }
 
-function textOf({ files, settings, ignored, trust, warnings, confinement }: Report, style: Style): string {
+function textOf(
+  { files, settings, ignored, trust, warnings, confinement, editConfinement }: Report,
+  style: Style,
+): string {
   const line = (text: string): string => oneLine(text, Infinity)
   const value = (given: unknown): string => line(typeof given === 'string' ? given : JSON.stringify(given))
   const part = (title: string, lines: readonly string[]): readonly string[] =>
@@ -159,6 +166,9 @@ function textOf({ files, settings, ignored, trust, warnings, confinement }: Repo
       'Notes',
       warnings.map((warning) => line(warning)),
     ),
-    ...part('Confinement', [line(confinement)]),
+    ...part(
+      'Confinement',
+      [...new Set([confinement, editConfinement])].map((text) => line(text)),
+    ),
   ].join('\n')
 }

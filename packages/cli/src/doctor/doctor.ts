@@ -24,7 +24,7 @@ export async function doctor(flags: Flags, program: Program): Promise<number> {
   const treated = { ...patient, env: run.env }
   const findings = [
     ...(await serviceFindings(treated, run.settings)),
-    ...(await programFindings(treated)),
+    ...(await programFindings(treated, run.settings)),
     ...ofSettings,
     ...(await sessionStoreFindings(program)),
     ...(await budgetFindings({ ...program, env: run.env }, run)),

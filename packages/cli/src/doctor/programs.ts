@@ -1,12 +1,27 @@
 import { spawnSync } from 'node:child_process'
 import { platform } from 'node:os'
-import { ripgrepPath, wallSummary } from '@halting/agent'
+import { ripgrepPath, type SessionWall, wallSummary } from '@halting/agent'
 import { wallOf } from '@halting/agent/open-session'
+import { sandboxSettingsOf } from '@halting/policy'
+import type { RunSettings } from '../flags/session-ports.ts'
+import { confinementLines } from '../frontends/confinement-words.ts'
 import type { Finding, Patient } from './finding.ts'
 
 /** Node and the programs that tools use. */
-export async function programFindings(patient: Patient): Promise<readonly Finding[]> {
-  return [node(), await ripgrep(), git(patient), confinement(patient), sandbox(patient)]
+export async function programFindings(
+  patient: Patient,
+  settings: RunSettings['settings'],
+): Promise<readonly Finding[]> {
+  const isSandboxed = patient.flags.sandbox === true || sandboxSettingsOf(settings.sandbox ?? []).enabled
+  const wall = wallOf(patient, settings)
+  return [
+    node(),
+    await ripgrep(),
+    git(patient),
+    confinement(wall),
+    ...(isSandboxed ? [] : [editConfinement(wall, settings)]),
+    sandbox(patient),
+  ]
 }
 
 function node(): Finding {
@@ -49,8 +64,8 @@ function git({ cwd }: Patient): Finding {
 }
 
 /** What confines commands that run because they only read. */
-function confinement(patient: Patient): Finding {
-  const means = wallOf(patient).means()
+function confinement(wall: SessionWall): Finding {
+  const means = wall.means()
   const says = wallSummary(means)
   if (means.kind !== 'none') return { what: 'confinement', state: 'good', says }
   return {
@@ -59,6 +74,17 @@ function confinement(patient: Patient): Finding {
     says,
     todo: 'Install bubblewrap (apt install bubblewrap), or perl on a kernel with Landlock.',
   }
+}
+
+// Spec R-EFRONT-3.
+/** What confines commands that no rule covers, in `acceptEdits`. What settings turn off is as the person wants it. */
+function editConfinement(wall: SessionWall, settings: RunSettings['settings']): Finding {
+  const means = wall.edits()
+  const { edit: says } = confinementLines(wall, settings, false)
+  const todo = means.kind === 'off' ? means.todo : undefined
+  return todo === undefined
+    ? { what: 'acceptEdits', state: 'good', says }
+    : { what: 'acceptEdits', state: 'note', says, todo }
 }
 
 /** Whether there is what `--sandbox` needs. */

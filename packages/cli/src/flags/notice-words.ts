@@ -19,13 +19,8 @@ export function wordNotice(notice: SessionNotice): string {
     }
     case 'memory_read':
       return `read ${oneLine(notice.path, 200)} and its topics (${counted(notice.characters)} characters)`
-    case 'untrusted_settings': {
-      const { folder, ignored } = notice
-      const path = oneLine(folder.folder, 200)
-      return folder.trusted
-        ? `Ignored because it was added after you trusted ${path}: ${kinds(ignored)}. ${todoFor(ignored)}`
-        : `Ignored until you trust ${path} (${folder.because}): ${kinds(ignored)}. ${todoFor(ignored)}`
-    }
+    case 'untrusted_settings':
+      return untrustedWords(notice)
     case 'trust_needed':
       return todoFor(notice.ignored)
     case 'plugin_problem': {
@@ -65,6 +60,7 @@ export function wordNotice(notice: SessionNotice): string {
       return `a sandboxed command created ${oneLine(notice.path, 300)}, which programs outside the sandbox execute. Inspect it before you continue.`
     case 'confined_file_taken_back':
     case 'confined_command_unchecked':
+    case 'edits_unconfined':
       return confinedWords(notice)
     case 'budgets_ignored':
       return notice.uncounted === undefined
@@ -75,12 +71,26 @@ export function wordNotice(notice: SessionNotice): string {
   }
 }
 
+function untrustedWords({ folder, ignored }: SessionNotice & { readonly kind: 'untrusted_settings' }): string {
+  const path = oneLine(folder.folder, 200)
+  return folder.trusted
+    ? `Ignored because it was added after you trusted ${path}: ${kinds(ignored)}. ${todoFor(ignored)}`
+    : `Ignored until you trust ${path} (${folder.because}): ${kinds(ignored)}. ${todoFor(ignored)}`
+}
+
 function confinedWords(
-  notice: SessionNotice & { readonly kind: 'confined_file_taken_back' | 'confined_command_unchecked' },
+  notice: SessionNotice & {
+    readonly kind: 'confined_file_taken_back' | 'confined_command_unchecked' | 'edits_unconfined'
+  },
 ): string {
-  return notice.kind === 'confined_file_taken_back'
-    ? `a confined command created ${oneLine(notice.path, 300)}, which programs outside of its confinement obey. It was moved to ${oneLine(notice.movedTo, 300)}.`
-    : `what a confined command created could not be checked: ${oneLine(notice.why, 500)}. Inspect the folder before you continue.`
+  switch (notice.kind) {
+    case 'confined_file_taken_back':
+      return `a confined command created ${oneLine(notice.path, 300)}, which programs outside of its confinement obey. It was moved to ${oneLine(notice.movedTo, 300)}.`
+    case 'confined_command_unchecked':
+      return `what a confined command created could not be checked: ${oneLine(notice.why, 500)}. Inspect the folder before you continue.`
+    case 'edits_unconfined':
+      return `in acceptEdits, most commands could run confined instead of asking, but ${oneLine(notice.why, 300)}. ${oneLine(notice.todo, 500)}`
+  }
 }
 
 function noPrice(notice: SessionNotice & { readonly kind: 'no_price' }): string {

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { AnyTool, RunEvent, PermissionRequest } from '@halting/core'
+import { isJsonObject } from '@halting/core/adapters'
 import type { Remedy } from '@halting/policy'
 import { list } from '../flags/values.ts'
 import { many } from '../io/figures.ts'
@@ -40,8 +41,15 @@ export function remediesOf({ permissions, tools }: Pick<Toolbox, 'permissions' |
     const remedy = flaggable(permissions.remedyFor(request))
     if (remedy === undefined) return undefined
     const decision = permissions.decide({ ...request, mode: 'acceptEdits' })
-    return { remedy, isEdit: 'behavior' in decision && decision.behavior === 'allow' }
+    const isAllowed = 'behavior' in decision && decision.behavior === 'allow'
+    // A command would run in that mode, but confined: the rule lets it run as it was asked for.
+    return { remedy, isEdit: isAllowed && !runsConfined(input, permissions) }
   }
+}
+
+function runsConfined(input: unknown, permissions: Toolbox['permissions']): boolean {
+  if (!isJsonObject(input) || typeof input['command'] !== 'string') return false
+  return permissions.confinementOf({ callId: 'denied', command: input['command'] })?.kind === 'edit'
 }
 
 export function followDenials(remedies: Remedies, asked: Asked): Denials {

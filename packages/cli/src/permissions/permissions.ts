@@ -1,7 +1,9 @@
+import { randomUUID } from 'node:crypto'
 import { type Flags, wantsJson } from '../flags/flags.ts'
 import { everyCharacterInLine } from '../io/seen.ts'
 import { styleFor } from '../io/style.ts'
 import type { Program } from '../program.ts'
+import { commandConfinement } from '../frontends/confinement-words.ts'
 import { permissionVerdict } from '../frontends/permission-verdict.ts'
 import { portsOf, settingsFor } from '../flags/session-ports.ts'
 import { confineCommands, openToolbox } from '@halting/agent/open-session'
@@ -25,14 +27,15 @@ export async function explainPermissions(
   const run = await settingsFor(given, program)
   const { env } = run
   const ports = portsOf({ ...program, env }, given)
-  const toolbox = openToolbox(run, ports)
+  const toolbox = openToolbox(run, ports, { sessionId: randomUUID(), readableFolders: [], confinesEdits: true })
   const { permissions, workspace } = toolbox
   await confineCommands(run, toolbox, ports)
   const { behavior, message, mode, parts } = permissions.explain(command)
+  const { kind, text: confined } = commandConfinement(command, permissions, workspace.wall)
   await workspace.dispose()
   const status = behavior === 'allow' ? 0 : 1
   if (wantsJson(given)) {
-    output.out(`${JSON.stringify({ command, behavior, message: message ?? null, mode, parts })}\n`)
+    output.out(`${JSON.stringify({ command, behavior, message: message ?? null, mode, parts, confinement: kind })}\n`)
     return status
   }
   const style = styleFor(output.isTerminal.stdout, env)
@@ -41,6 +44,7 @@ export async function explainPermissions(
   output.out(
     [
       `${colours[behavior](permissionVerdict({ behavior, message, mode }))} ${message === undefined ? '' : everyCharacterInLine(message, longest * 2)}`.trimEnd(),
+      ...(confined === undefined ? [] : [confined]),
       '',
       ...parts.flatMap(({ part, behavior: own, because, wouldAllow, runsAnything }) => {
         const hint = wouldAllow === undefined ? '' : `; allow it with ${everyCharacterInLine(wouldAllow, longest)}`

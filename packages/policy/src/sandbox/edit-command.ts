@@ -18,7 +18,7 @@ export interface Aftermath {
 /** A command that may change the workspace and nothing else. */
 export interface EditCommand extends SandboxedCommand {
   /**
-   * Resolves when nothing that the command started runs any more. To be called when bubblewrap has ended.
+   * Resolves when nothing that the command started runs any more. To be called when bubblewrap has ended, and before `settle`.
    * @throws SandboxError where something cannot be ended.
    */
   gone(): Promise<void>

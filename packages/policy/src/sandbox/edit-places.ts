@@ -1,13 +1,142 @@
-import { join } from 'node:path'
-import { readOnlyInSandbox } from '../obeyed-places.ts'
+import { basename, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { isDirectory, isInside, realPath } from '../files/paths.ts'
+import { gitFolderNamedIn } from '../git/repository.ts'
+import type { EditConfinement } from './confinement.ts'
+import { type FolderScan, identityOf } from './edit-walk.ts'
+import { expanded } from './expand.ts'
+import { type GitPlaces, type MadeFile, placesNamedBy, placesOf } from './git-places.ts'
 import { isThere } from './on-disk.ts'
+import { ownPackages } from './own-packages.ts'
+import { SandboxError } from './sandbox-error.ts'
 
-/** What is obeyed later and stands at the root of a directory of the session. */
-export function obeyedPlaces(directories: readonly string[]): readonly string[] {
-  return directories.flatMap((root) => readOnlyInSandbox.map((name) => join(root, name)).filter(isThere))
+/** What stays as it is in the directories that a command can write. */
+export interface ShutPlaces {
+  readonly readOnly: readonly string[]
+  /** Git folders that are written, mounted so that they cannot be replaced. */
+  readonly pinned: readonly string[]
+  /** Neither read nor written. */
+  readonly masked: readonly { readonly path: string; readonly isFolder: boolean }[]
+  /** Paths at which nothing is, and nothing may be when the command has ended. */
+  readonly missing: readonly string[]
+  /** What stands in git folders while the command runs. */
+  readonly placeholders: { readonly folders: readonly string[]; readonly files: readonly MadeFile[] }
+  /** Git folders in which `commondir` is removed when the command has ended. */
+  readonly withoutCommon: readonly string[]
 }
 
-/** The git folders at the roots of the directories of the session. */
-export function gitFoldersOf(directories: readonly string[]): readonly string[] {
-  return directories.map((root) => join(root, '.git')).filter(isThere)
+interface Options {
+  /** The directories of the session, by where they lead. */
+  readonly roots: readonly string[]
+  readonly confinement: EditConfinement
+  readonly keptFolders: readonly string[]
+  readonly scan: FolderScan
+  /** Sockets on which somebody outside may listen. */
+  readonly sockets: readonly string[]
+  /** The folder in which the command starts. */
+  readonly directory: string
+}
+
+const mostShut = 1_000
+
+/** Says what is shut for one command. @throws SandboxError where something cannot be. */
+export function shutPlaces(options: Options): ShutPlaces {
+  const { roots, confinement, scan, sockets } = options
+  refuseOdd(scan)
+  const rootOf = (path: string): string | undefined => roots.find((root) => isInside(path, root))
+  const repositories = [...scan.obeyed.keys()].filter((path) => basename(path).toLowerCase() === '.git')
+  const git = [...repositories, ...scan.bare.keys()].map((path) =>
+    gitPlaces(path, rootOf(path) ?? path, confinement.writesGit || roots.includes(path)),
+  )
+  const obeyed = [...scan.obeyed].flatMap(([path, { kind }]) => {
+    if (repositories.includes(path)) return []
+    return kind === 'link' ? [realPath(path)].filter((end) => end !== path && isThere(end)) : [path]
+  })
+  const kept = [...ownPackages([fileURLToPath(import.meta.url), process.execPath]), ...options.keptFolders]
+  const denied = expanded(confinement.denied.edit).flatMap((path) => [path, realPath(path)])
+  const readOnly = [...git.flatMap((one) => one.readOnly), ...obeyed, ...[...kept, ...denied].map(realPath)]
+  // Over a link nothing is mounted: it is compared afterwards.
+  const inRoots = [...new Set(readOnly)].filter(
+    (path) => rootOf(path) !== undefined && ['file', 'folder'].includes(identityOf(path)?.kind ?? ''),
+  )
+  refuseTooMany(inRoots)
+  return {
+    readOnly: inRoots.filter((path) => !roots.includes(path) || !git.some(({ pinned }) => pinned.includes(path))),
+    pinned: git.flatMap((one) => one.pinned).filter((path) => !roots.includes(path)),
+    masked: [...maskedBy(confinement, options.directory), ...sockets.map((path) => ({ path, isFolder: false }))],
+    missing: [
+      ...git.flatMap((one) => one.missing),
+      ...confinement.denied.edit.flatMap(({ named = [] }) => named),
+    ].filter((path) => rootOf(path) !== undefined && !isThere(path)),
+    placeholders: { folders: git.flatMap((one) => one.folders), files: git.flatMap((one) => one.files) },
+    withoutCommon: git.flatMap((one) => one.withoutCommon),
+  }
+}
+
+interface GitShut {
+  readonly readOnly: readonly string[]
+  readonly pinned: readonly string[]
+  readonly missing: readonly string[]
+  readonly folders: readonly string[]
+  readonly files: readonly MadeFile[]
+  readonly withoutCommon: readonly string[]
+}
+
+/** Of a git folder that is not written, all of it, and what its settings name outside of it. */
+function gitPlaces(git: string, root: string, isWritten: boolean): GitShut {
+  if (isWritten) return writtenGit(placesOf(git, root), git)
+  const named = isDirectory(git) ? git : gitFolderNamedIn(git)
+  // Hooks that are kept in the project, and linked to.
+  const linked = ['hooks', 'config'].map((name) => realPath(join(named ?? git, name)))
+  const { readOnly, missing, made } = placesNamedBy(named ?? git, root)
+  return {
+    readOnly: [
+      git,
+      realPath(git),
+      ...(named === undefined ? [] : [named]),
+      ...linked,
+      ...readOnly.map(({ path }) => path),
+    ],
+    missing: [...missing, ...made.map(({ path }) => path)].filter((path) => !isInside(path, named ?? git)),
+    pinned: [],
+    folders: [],
+    files: [],
+    withoutCommon: [],
+  }
+}
+
+function writtenGit({ readOnly, missing, made, folders, withoutCommon }: GitPlaces, git: string): GitShut {
+  const isIn = (path: string): boolean => folders.some((folder) => isInside(path, folder)) || isInside(path, git)
+  return {
+    readOnly: readOnly.map(({ path }) => path),
+    pinned: folders,
+    missing: [...missing, ...made.map(({ path }) => path)].filter((path) => !isIn(path)),
+    folders: missing.filter(isIn),
+    files: made.filter(({ path }) => isIn(path)),
+    withoutCommon,
+  }
+}
+
+function maskedBy({ denied }: EditConfinement, directory: string): ShutPlaces['masked'] {
+  const paths = [...new Set(expanded(denied.read).flatMap((path) => [path, realPath(path)]))].filter(isThere)
+  const around = paths.find((path) => isInside(directory, path))
+  if (around !== undefined)
+    throw new SandboxError(
+      `A deny rule for reading covers ${around}, in which the command would start, so it did not run. Work in another folder, or change the rule.`,
+    )
+  return paths.map((path) => ({ path, isFolder: isDirectory(path) }))
+}
+
+function refuseOdd({ odd: [first] }: FolderScan): void {
+  if (first === undefined) return
+  throw new SandboxError(
+    `${first.path} holds something that is obeyed later (a repository, settings of an editor), and its name is not UTF-8: commands cannot be confined beside it. Rename it.`,
+  )
+}
+
+function refuseTooMany(paths: readonly string[]): void {
+  if (paths.length <= mostShut) return
+  throw new SandboxError(
+    `${paths.length} files and folders in ${paths[0]} and others are obeyed later, too many to shut for a confined command. Work in a folder below.`,
+  )
 }

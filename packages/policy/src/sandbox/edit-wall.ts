@@ -1,14 +1,26 @@
+import type { ChildProcess } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, realpathSync, unlinkSync, writeSync } from 'node:fs'
+import { closeSync, lstatSync, openSync, rmSync, unlinkSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { atExit, notAtExit } from '../at-exit.ts'
+import { bothEnds, isInside, realPath } from '../files/paths.ts'
+import { findRepository } from '../git/repository.ts'
 import type { EditConfinement } from './confinement.ts'
-import type { EditCommand, ProjectCaches } from './edit-command.ts'
+import type { Aftermath, EditCommand, EnteredCaches, ProjectCaches, TakenBack } from './edit-command.ts'
+import { editEnvironment } from './edit-environment.ts'
+import { EditJournal, type LeftCommand } from './edit-journal.ts'
+import { type Baseline, baselineOf, takeBack } from './edit-look.ts'
 import type { EditMeans } from './edit-means.ts'
-import { gitFoldersOf, obeyedPlaces } from './edit-places.ts'
-import { NamespaceReport } from './namespace-end.ts'
-import { readablePlaces } from './readable-places.ts'
+import { editArguments } from './edit-mounts.ts'
+import { shutPlaces, type ShutPlaces } from './edit-places.ts'
+import { EditTemporary, type EnteredTemporary, realTemporary } from './edit-temporary.ts'
+import { CopiedSettings, visiblePlaces } from './edit-visible.ts'
+import { FolderScanner, type FolderScan, identityOf } from './edit-walk.ts'
+import { liveSockets } from './live-sockets.ts'
+import { awaitNamespaceEnd, namespaceGone } from './namespace-end.ts'
+import { textAt } from './on-disk.ts'
+import { Placeholders } from './placeholders.ts'
 import { removeTree } from './remove-tree.ts'
 import type { CommandToHold } from './sandbox.ts'
 import { seccompFilter } from './seccomp.ts'
@@ -23,6 +35,11 @@ export interface EditWallOptions {
   readonly keptFolders: readonly string[]
   /** Caches of tools for confined commands; the caches of the person are not there, and nothing is cached, when absent. */
   readonly caches?: ProjectCaches | undefined
+  /**
+   * The folder for what is taken back from commands, and for what a later process must know of one that did not end. A folder
+   * for temporary files when absent: then nothing is done about commands of a process that was killed.
+   */
+  readonly stateFolder?: string | undefined
 }
 
 /**
@@ -31,10 +48,22 @@ export interface EditWallOptions {
  *
  * E1: a command that cannot be confined does not run.
  * E2: what a confined command starts is confined too, and gone when it has ended.
+ * E3: what a command made where something is obeyed later is moved aside when it has ended, and nothing is lost.
+ * E4: what was there before is never moved.
  */
 export class EditWall {
   readonly #options: EditWallOptions
-  #folder: string | undefined
+  readonly #scanner = new FolderScanner()
+  readonly #placeholders = new Placeholders()
+  readonly #withoutCommon = new Set<string>()
+  /** Sockets that confined commands left: nobody listens there. */
+  readonly #ownSockets = new Map<string, string | undefined>()
+  readonly #journals = new Map<string, EditJournal>()
+  #temporary: EditTemporary | undefined
+  #settings: CopiedSettings | undefined
+  #running = 0
+  /** Taken back after commands of a process that was killed, and not reported yet. */
+  #unreported: readonly TakenBack[] = []
   readonly #removeAtExit = (): void => this.#remove()
 
   constructor(options: EditWallOptions) {
@@ -42,73 +71,24 @@ export class EditWall {
   }
 
   /** @throws SandboxError for a command that cannot be confined. */
-  confine(command: CommandToHold, confinement: EditConfinement): EditCommand {
-    const { means, home, keptFolders } = this.#options
-    const caches = this.#options.caches?.enter()
-    const { directories, readable, writesGit } = confinement
-    const temporary = this.#temporary()
-    const shut = [...keptFolders, ...obeyedPlaces(directories), ...(writesGit ? [] : gitFoldersOf(directories))]
-    const filter = seccompFilter(process.arch, { profile: 'project', unixSockets: true })
-    const descriptor = filter === undefined ? undefined : this.#openFilter(filter)
-    const report = new NamespaceReport(join(this.#folder ?? tmpdir(), randomUUID()))
-    const descriptors = [...(descriptor === undefined ? [] : [descriptor]), report.descriptor]
-    const env = { ...command.env, TMPDIR: '/tmp', ...withoutNetwork, ...caches?.env }
-    const args = [
-      '--unshare-all',
-      '--unshare-user',
-      '--die-with-parent',
-      '--new-session',
-      '--cap-drop',
-      'ALL',
-      ...(means.canDisableUserNamespaces ? ['--disable-userns'] : []),
-      '--tmpfs',
-      '/',
-      ...readablePlaces({ directories: readable, home, env }).flatMap(({ path }) =>
-        path.startsWith('/proc') ? [] : ['--ro-bind-try', path, path],
-      ),
-      '--dev',
-      '/dev',
-      '--proc',
-      '/proc',
-      '--bind',
-      temporary,
-      '/tmp',
-      ...(caches?.mounts ?? []),
-      ...directories.flatMap((path) => ['--bind', path, path]),
-      ...shut.flatMap((path) => ['--ro-bind-try', path, path]),
-      '--remount-ro',
-      '/',
-      ...(descriptor === undefined ? [] : ['--seccomp', String(command.firstDescriptor)]),
-      '--info-fd',
-      String(command.firstDescriptor + descriptors.indexOf(report.descriptor)),
-      '--chdir',
-      command.directory,
-      '--',
-      command.file,
-      ...command.args,
-    ]
-    const launcher = caches?.launcher
-    let hasLeft = false
-    const leave = (): void => {
-      if (!hasLeft) caches?.leave()
-      hasLeft = true
-    }
-    return {
-      file: launcher?.file ?? means.file,
-      args: launcher === undefined ? args : [...launcher.args, means.file, ...args],
-      env,
-      descriptors,
-      started: (child) => {
-        if (descriptor !== undefined) closeSync(descriptor)
-        if (child?.pid !== undefined) return
-        report.close()
-        leave()
-      },
-      gone: () => report.gone(),
-      settle: () => {
-        leave()
-        return { takenBack: [] }
-      },
+  confine(command: CommandToHold, given: EditConfinement): EditCommand {
+    const roots = outermost(given.directories.map(realPath))
+    const confinement = { ...given, readable: [...given.readable, ...roots.flatMap(repositoryAround)] }
+    const journal = this.#journalOf(roots)
+    const scan = this.#scanner.scan(roots)
+    const sockets = [...scan.sockets, ...liveSockets()].filter((path) => !this.#isOwnSocket(path))
+    const { keptFolders } = this.#options
+    const shut = shutPlaces({ roots, confinement, keptFolders, scan, sockets, directory: command.directory })
+    this.#placeholders.make(shut.placeholders.folders, shut.placeholders.files)
+    this.#running += 1
+    for (const folder of shut.withoutCommon) this.#withoutCommon.add(folder)
+    const undo: (() => void)[] = [() => this.#release()]
+    try {
+      const baseline = baselineOf(roots, scan, [...shut.missing, ...roots.map((root) => join(root, 'commondir'))])
+      return this.#started(command, { confinement, roots, shut, baseline, scan, journal, undo })
+    } catch (thrown) {
+      for (const step of undo.toReversed()) step()
+      throw thrown
     }
   }
 
@@ -118,28 +98,203 @@ export class EditWall {
     this.#remove()
   }
 
-  #openFilter(filter: Uint8Array): number {
-    const path = join(this.#folder ?? tmpdir(), randomUUID())
-    const descriptor = openSync(path, 'wx+', 0o600)
-    unlinkSync(path)
-    writeSync(descriptor, filter, 0, filter.length, 0)
-    return descriptor
+  #started(command: CommandToHold, { confinement, roots, shut, baseline, scan, journal, undo }: ToStart): EditCommand {
+    const { means, home, caches } = this.#options
+    const base = editEnvironment(command.env)
+    const entered = caches?.enter()
+    if (entered !== undefined) undo.push(() => entered.leave())
+    const visible = visiblePlaces(home, base)
+    const temporary = this.#enterTemporary(command, [
+      home,
+      ...confinement.directories,
+      ...roots,
+      ...confinement.readable,
+    ])
+    undo.push(() => this.#temporary?.leave(temporary))
+    const close = journal.open(baseline, { folder: temporary.folder, stubs: temporary.stubs })
+    undo.push(close)
+    const [filter, info] = this.#openDescriptors()
+    const args = editArguments({
+      means,
+      command,
+      home,
+      visible,
+      copied: this.#copied(visible.copied, visible.system),
+      temporary,
+      caches: entered?.mounts ?? [],
+      readable: confinement.readable,
+      directories: confinement.directories,
+      shut,
+      filterDescriptor: filter === undefined ? undefined : command.firstDescriptor + 1,
+    })
+    const launcher = entered?.launcher
+    const finish = once((): Aftermath => {
+      const takenBack = this.#settle({ entered, info, temporary, baseline, scan, journal })
+      close()
+      return { takenBack }
+    })
+    return {
+      file: launcher?.file ?? means.file,
+      args: launcher === undefined ? args : [...launcher.args, means.file, ...args],
+      env: { ...base, ...entered?.env },
+      descriptors: [info, ...(filter === undefined ? [] : [filter])],
+      started: (child?: ChildProcess) => {
+        if (filter !== undefined) closeSync(filter)
+        if (child?.pid === undefined) finish()
+      },
+      gone: () => namespaceGone(info),
+      settle: () => finish() ?? { takenBack: [] },
+    }
   }
 
-  #temporary(): string {
-    if (this.#folder === undefined || !existsSync(join(this.#folder, 'tmp'))) {
-      this.#folder = realpathSync(mkdtempSync(join(tmpdir(), 'halting-edit-')))
-      mkdirSync(join(this.#folder, 'tmp'), { mode: 0o700 })
+  #settle({ entered, info, temporary, baseline, scan, journal }: ToSettle): readonly TakenBack[] {
+    awaitNamespaceEnd(info)
+    closeSync(info)
+    entered?.leave()
+    this.#release()
+    const folder = (): string => join(journal.folder, 'taken-back', new Date().toISOString().replaceAll(':', '-'))
+    const takenBack = takeBack(baseline, this.#scanner, { first: scan.folders, folder })
+    const before = new Set(scan.sockets)
+    for (const path of this.#scanner.scan(baseline.directories).sockets)
+      if (!before.has(path)) this.#ownSockets.set(path, identityOf(path)?.node)
+    this.#temporary?.leave(temporary)
+    const all = [...this.#unreported, ...takenBack]
+    this.#unreported = []
+    return all
+  }
+
+  /** Of each list of directories; what a killed process left is settled first. */
+  #journalOf(roots: readonly string[]): EditJournal {
+    const key = JSON.stringify(roots)
+    const known = this.#journals.get(key)
+    if (known !== undefined) return known
+    const parent = this.#options.stateFolder ?? join(this.#temporaryOf().folder, 'state')
+    const journal = new EditJournal(parent, roots)
+    this.#journals.set(key, journal)
+    for (const left of journal.takeLeft()) this.#unreported = [...this.#unreported, ...this.#settleLeft(left, journal)]
+    return journal
+  }
+
+  #settleLeft({ baseline, temporary, startedMs, untilMs }: LeftCommand, journal: EditJournal): readonly TakenBack[] {
+    const folder = (): string => join(journal.folder, 'taken-back', new Date().toISOString().replaceAll(':', '-'))
+    const isBlamed = ({ path, bytes }: { readonly path: string; readonly bytes?: Buffer }): boolean => {
+      const { ctimeMs, birthtimeMs } = lstatSync(bytes ?? path)
+      return ctimeMs <= untilMs || (birthtimeMs >= startedMs && birthtimeMs <= untilMs)
+    }
+    const takenBack = takeBack(baseline, this.#scanner, { first: [], folder, isBlamed })
+    // Of a command that wrote to a repository.
+    for (const root of baseline.directories) {
+      const common = join(root, '.git/commondir')
+      if (textAt(common) === '.\n') rmSync(common, { force: true })
+    }
+    if (temporary !== undefined && isInside(temporary.folder, realTemporary)) {
+      this.#temporaryOf().leave(temporary)
+      removeTree(join(temporary.folder, '..'))
+    }
+    return takenBack
+  }
+
+  #enterTemporary(command: CommandToHold, paths: readonly string[]): EnteredTemporary {
+    const inside = paths.flatMap(bothEnds).filter((path) => path !== realTemporary && isInside(path, realTemporary))
+    const needed = new Set(inside.map((path) => path.split('/')[2] ?? ''))
+    return this.#temporaryOf().enter(command.args.join(' '), needed)
+  }
+
+  #temporaryOf(): EditTemporary {
+    if (this.#temporary === undefined || identityOf(this.#temporary.folder) === undefined) {
+      this.#temporary = new EditTemporary()
+      this.#settings = new CopiedSettings(join(this.#temporary.folder, 'etc'))
       atExit(this.#removeAtExit)
     }
-    return join(this.#folder, 'tmp')
+    return this.#temporary
+  }
+
+  #copied(paths: readonly string[], mounted: readonly string[]): string {
+    this.#settings ??= new CopiedSettings(join(this.#temporaryOf().folder, 'etc'))
+    return this.#settings.folderFor(
+      paths,
+      mounted.filter((path) => isInside(path, '/etc')),
+    )
+  }
+
+  #isOwnSocket(path: string): boolean {
+    const node = this.#ownSockets.get(path)
+    return node !== undefined && identityOf(path)?.node === node
+  }
+
+  /** The filter of system calls, which each bubblewrap reads to its end, and the file in which it says which process it started. */
+  #openDescriptors(): readonly [filter: number | undefined, info: number] {
+    const folder = this.#temporary?.folder ?? tmpdir()
+    const filter = seccompFilter(process.arch, { profile: 'project', unixSockets: true })
+    if (filter === undefined) return [undefined, openUnnamed(folder)]
+    const descriptor = openUnnamed(folder)
+    writeSync(descriptor, filter, 0, filter.length, 0)
+    return [descriptor, openUnnamed(folder)]
+  }
+
+  /** A command has ended, or did not start. */
+  #release(): void {
+    this.#running -= 1
+    for (const folder of this.#withoutCommon) rmSync(join(folder, 'commondir'), { recursive: true, force: true })
+    if (this.#running > 0) return
+    this.#withoutCommon.clear()
+    this.#placeholders.remove()
   }
 
   #remove(): void {
-    if (this.#folder !== undefined) removeTree(this.#folder)
-    this.#folder = undefined
+    this.#placeholders.remove()
+    this.#temporary?.dispose()
+    this.#temporary = undefined
+    this.#settings = undefined
+    this.#journals.clear()
   }
 }
 
-/** Programs that would wait for a network give up at once. */
-const withoutNetwork = { npm_config_fetch_retries: '0', PIP_RETRIES: '0', CARGO_NET_RETRY: '0' }
+interface ToStart {
+  readonly confinement: EditConfinement
+  readonly roots: readonly string[]
+  readonly shut: ShutPlaces
+  readonly baseline: Baseline
+  readonly scan: FolderScan
+  readonly journal: EditJournal
+  readonly undo: (() => void)[]
+}
+
+interface ToSettle {
+  readonly entered: EnteredCaches | undefined
+  readonly info: number
+  readonly temporary: EnteredTemporary
+  readonly baseline: Baseline
+  readonly scan: FolderScan
+  readonly journal: EditJournal
+}
+
+/** A file that nobody else can name. */
+function openUnnamed(folder: string): number {
+  const path = join(folder, randomUUID())
+  const descriptor = openSync(path, 'wx+', 0o600)
+  unlinkSync(path)
+  return descriptor
+}
+
+/** A directory of the session may lie in a repository, and that of a linked working tree is elsewhere. */
+function repositoryAround(root: string): readonly string[] {
+  const found = findRepository(root)
+  if (found?.kind !== 'repository' || isInside(found.commonFolder, root)) return []
+  return [found.workTree, found.gitFolder, found.commonFolder]
+}
+
+function outermost(paths: readonly string[]): readonly string[] {
+  const unique = [...new Set(paths)]
+  return unique.filter((path) => !unique.some((other) => other !== path && isInside(path, other)))
+}
+
+/** The second call gives nothing. */
+function once<T>(work: () => T): () => T | undefined {
+  let isDone = false
+  return () => {
+    if (isDone) return undefined
+    isDone = true
+    return work()
+  }
+}

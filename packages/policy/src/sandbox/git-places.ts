@@ -34,7 +34,8 @@ export function gitPlacesIn(root: string, isGit: boolean): GitPlaces {
   return joined([own, ...[join(root, '.git'), ...nestedIn(root)].map((git) => placesOf(git, root))])
 }
 
-function placesOf(git: string, root: string): GitPlaces {
+/** What git takes orders from in one git folder, of which a `.git` in a folder that can be written says where it is. */
+export function placesOf(git: string, root: string): GitPlaces {
   const kind = kindOf(git)
   if (kind === undefined) return none
   if (kind === 'folder') return joined([partsOf(git, root), modulesIn(join(git, 'modules'), root)])
@@ -83,6 +84,12 @@ function partsOf(git: string, root: string): GitPlaces {
     },
     namedBy([...config, ...settingsIn(at('config.worktree'))], git, root),
   ])
+}
+
+/** The same without what is in the git folder itself: hooks and further settings in the project. */
+export function placesNamedBy(git: string, root: string): GitPlaces {
+  const files = ['config', 'config.worktree'].map((name) => join(git, name))
+  return namedBy(files.flatMap(settingsIn), git, root)
 }
 
 function settingsIn(file: string): readonly GitSetting[] {

@@ -1,9 +1,8 @@
-import type { Place, PlainCommand } from './description.ts'
+import type { Place } from './description.ts'
+import { type CommandWithEnvironment, type LaunchedCommand, perlCommand } from './perl-command.ts'
 import { seccompFilter } from './seccomp.ts'
 import { machineNumbers } from './system-calls.ts'
 import { notConfinedCode, notConfinedMark } from './wall-means.ts'
-
-type Environment = Readonly<Record<string, string | undefined>>
 
 export interface LandlockPlaces {
   /** Can be read with all that lies below. */
@@ -16,32 +15,22 @@ export interface LandlockPlaces {
 
 /** How to start a command confined by Landlock. Undefined on a machine whose numbers are not known. */
 export function landlockCommand(
-  command: PlainCommand & { readonly env: Environment },
+  command: CommandWithEnvironment,
   places: LandlockPlaces,
   { perl, version }: { readonly perl: string; readonly version: number },
-): { readonly file: string; readonly args: readonly string[]; readonly env: Environment } | undefined {
+): LaunchedCommand | undefined {
   const filter = seccompFilter(process.arch, { profile: 'read', scopesSignals: version >= 6 })
   const known = machineNumbers()
   if (filter === undefined || known === undefined) return undefined
-  const ofPerl = Object.entries(command.env).filter(([name]) => name.startsWith('PERL'))
-  const args = [
-    '-e',
-    launcher,
-    '--',
+  const words = [
     ...known.map(String),
     Buffer.from(filter).toString('hex'),
     ...places.readable.map(({ path, kind }) => `${kind === 'file' ? 'f' : 'r'}${path}`),
     ...places.listed.map((path) => `l${path}`),
     ...places.devices.map((path) => `d${path}`),
     ...places.writable.map((path) => `w${path}`),
-    ...ofPerl.flatMap(([name, value]) => (value === undefined ? [] : [`e${name}=${value}`])),
-    '--',
-    command.file,
-    ...command.args,
   ]
-  const without = Object.fromEntries(ofPerl.map(([name]) => [name, undefined]))
-  // Without it perl complains of languages that the system does not have. It is taken away again before the command starts.
-  return { file: perl, args, env: { ...command.env, ...without, PERL_BADLANG: '0' } }
+  return perlCommand(command, { perl, program: launcher, words })
 }
 
 // Decision 0068.

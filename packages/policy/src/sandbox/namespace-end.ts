@@ -1,52 +1,43 @@
-import { closeSync, openSync, readFileSync, readSync, unlinkSync } from 'node:fs'
+import { readFileSync, readSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
 import { SandboxError } from './sandbox-error.ts'
 
-/** Where bubblewrap reports the first process of the namespace in which a command runs: a file without a name. */
-export class NamespaceReport {
-  /** For `stdio` of the command; bubblewrap is told its number by `--info-fd`. */
-  readonly descriptor: number
-  #first: number | undefined
-  #isClosed = false
+// Bubblewrap ends before the last of its processes has. The first process of a namespace of processes is the last to go.
 
-  /** @param path of a file that is not there */
-  constructor(path: string) {
-    this.descriptor = openSync(path, 'wx+', 0o600)
-    unlinkSync(path)
-  }
+const longestMs = 10_000
+const longestBlockedMs = 2_000
+const pollMs = 2
 
-  /**
-   * Resolves when nothing of the command runs any more: bubblewrap ends with the command, and what that started is killed a little later. The first
-   * process of a namespace of processes is the last to go.
-   * @throws SandboxError where it is still there after ten seconds.
-   */
-  async gone(): Promise<void> {
-    this.#first ??= this.#read()
-    this.close()
-    if (this.#first === undefined) return
-    const deadline = performance.now() + longestMs
-    while (isFirstProcess(this.#first)) {
-      if (performance.now() >= deadline) throw new SandboxError('what a confined command started cannot be ended')
-      await wait(pollMs)
-    }
-  }
-
-  close(): void {
-    if (!this.#isClosed) closeSync(this.descriptor)
-    this.#isClosed = true
-  }
-
-  #read(): number | undefined {
-    if (this.#isClosed) return undefined
-    const buffer = Buffer.alloc(1024)
-    const length = readSync(this.descriptor, buffer, 0, buffer.length, 0)
-    const [, id] = /"child-pid": (\d+)/.exec(buffer.toString('latin1', 0, length)) ?? []
-    return id === undefined ? undefined : Number(id)
+/**
+ * Resolves when nothing of a command runs any more whose bubblewrap has ended. `info`: the file of `--info-fd`.
+ * @throws SandboxError where something is still there after ten seconds.
+ */
+export async function namespaceGone(info: number): Promise<void> {
+  const first = firstProcessIn(info)
+  if (first === undefined) return
+  const deadline = performance.now() + longestMs
+  while (isFirstProcess(first)) {
+    if (performance.now() >= deadline) throw new SandboxError('what a confined command started could not be ended')
+    await wait(pollMs)
   }
 }
 
-const longestMs = 10_000
-const pollMs = 2
+/** The same for who cannot wait for a promise: at most two seconds, in which this program does nothing else. */
+export function awaitNamespaceEnd(info: number): void {
+  const first = firstProcessIn(info)
+  if (first === undefined) return
+  const deadline = performance.now() + longestBlockedMs
+  const sleeper = new Int32Array(new SharedArrayBuffer(4))
+  while (isFirstProcess(first) && performance.now() < deadline) Atomics.wait(sleeper, 0, 0, 1)
+}
+
+/** Undefined where bubblewrap did not come so far. */
+function firstProcessIn(info: number): number | undefined {
+  const buffer = Buffer.alloc(4_096)
+  const text = buffer.toString('latin1', 0, readSync(info, buffer, 0, buffer.length, 0))
+  const [, id] = /"child-pid"\s*:\s*(\d+)/.exec(text) ?? []
+  return id === undefined ? undefined : Number(id)
+}
 
 /** Whether it runs and is the first of a namespace: a number may have been given to another process. A zombie has left no other behind. */
 function isFirstProcess(id: number): boolean {

@@ -25,6 +25,7 @@ import { SandboxError } from './sandbox-error.ts'
 import type { SandboxSettings } from './sandbox-settings.ts'
 import { seatbeltArguments } from './seatbelt.ts'
 import { seccompFilter } from './seccomp.ts'
+import { isWithheld } from './withheld.ts'
 
 /** Options of a sandbox. */
 export interface SandboxOptions {
@@ -399,20 +400,6 @@ function serveChild(child: ChildProcess, proxy: ProxyOptions): void {
     })
   })
   child.on('error', () => undefined)
-}
-
-/** Ways to the host (sockets of agents and desktops) and keys of services, which no build needs. */
-function isWithheld(name: string): boolean {
-  return (
-    /^(?:SSH_AUTH_SOCK|SSH_AGENT_PID|GPG_AGENT_INFO|DBUS_\w+|DISPLAY|WAYLAND_DISPLAY|XAUTHORITY|XDG_RUNTIME_DIR)$/.test(
-      name,
-    ) ||
-    /^(?:DOCKER_HOST|CONTAINER_HOST|KUBECONFIG|NODE_CHANNEL_\w+)$/.test(name) ||
-    /(?:^|_)(?:API_?KEY|AUTH_TOKEN|SECRET_ACCESS_KEY|SESSION_TOKEN)$/i.test(name) ||
-    /^(?:GH|GITHUB|GITLAB|NPM|NODE_AUTH|HF|PYPI|CARGO_REGISTRY|ANTHROPIC_AUTH)_TOKEN$|^ANTHROPIC_CUSTOM_HEADERS$/.test(
-      name,
-    )
-  )
 }
 
 function once(work: () => void): () => void {

@@ -8,3 +8,14 @@ const numbers: Readonly<Record<string, readonly [prctl: number, capset: number, 
 export function machineNumbers(machine: string = process.arch): readonly number[] | undefined {
   return numbers[machine]
 }
+
+/** Numbers of unshare, mount and mknodat. */
+const mountNumbers: Readonly<Record<string, readonly [unshare: number, mount: number, mknodat: number]>> = {
+  x64: [272, 165, 259],
+  arm64: [97, 40, 33],
+}
+
+/** The numbers by which overlays are mounted; undefined where this program knows none. */
+export function overlayNumbers(machine: string = process.arch): readonly number[] | undefined {
+  return mountNumbers[machine]
+}

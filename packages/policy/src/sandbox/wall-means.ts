@@ -91,7 +91,7 @@ export function findLandlock(path: string, writable: readonly string[]): WallMea
 }
 
 /** That of the system first: version managers have one that starts others. */
-function findPerl(path: string, writable: readonly string[]): string | undefined {
+export function findPerl(path: string, writable: readonly string[]): string | undefined {
   return findProgram('perl', `/usr/bin:${path}`, writable)
 }
 
@@ -155,7 +155,7 @@ export function wallSummary(means: WallMeans): string {
 }
 
 /** The start of the machine, the namespaces and the user for which an answer holds: containers may share a home. */
-function circumstances(): string {
+export function circumstances(): string {
   const read = (file: string): string => readFileSync(file, 'utf8').trim()
   return [
     read('/proc/sys/kernel/random/boot_id'),

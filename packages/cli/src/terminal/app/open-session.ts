@@ -4,6 +4,7 @@ import { isJsonObject, usualMaxTurns } from '@halting/core/adapters'
 import type { LiveSession } from '../../flags/open-session.ts'
 import { pluginsWithHooks, turnsWithoutPrice, whose } from '@halting/agent/session-settings'
 import { loopFile } from '../../frontends/loop-file.ts'
+import { commandConfinement } from '../../frontends/confinement-words.ts'
 import { permissionVerdict } from '../../frontends/permission-verdict.ts'
 import type { LoopStore } from '../../frontends/loop-record.ts'
 import { many, oneLine } from '../../io/figures.ts'
@@ -82,7 +83,8 @@ function onThisMachine(live: LiveSession): OnThisMachine {
   return {
     memoryFiles: live.memoryFiles.map(({ path }) => path),
     commandEnvironment: workspace.env,
-    explainCommand: (command) => explained(permissions.explain(command)),
+    explainCommand: (command) =>
+      explained(permissions.explain(command), commandConfinement(command, permissions, workspace.wall).text),
     ...(statusLine !== undefined && {
       async statusLine(surroundings) {
         const { statusLineOf } = await import('../status-line/index.ts')
@@ -134,9 +136,10 @@ function loopStoreOf({ session, journal, run }: LiveSession): LoopStore | undefi
 
 type Explanation = ReturnType<LiveSession['toolbox']['permissions']['explain']>
 
-function explained({ behavior, parts, message }: Explanation): readonly string[] {
+function explained({ behavior, parts, message }: Explanation, confinement: string | undefined): readonly string[] {
   return [
     `${permissionVerdict({ behavior, message, mode: 'default' })} ${message === undefined ? '' : everyCharacterInLine(message, 300)}`.trimEnd(),
+    ...(confinement === undefined ? [] : [confinement]),
     ...parts.map(({ part, behavior: own, because, wouldAllow }) => {
       const hint = wouldAllow === undefined ? '' : `; ${wouldAllow} would allow it`
       return `${own.padEnd(5)}  ${everyCharacterInLine(part, 60)}  ${everyCharacterInLine(because + hint, 300)}`

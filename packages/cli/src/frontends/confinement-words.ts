@@ -1,0 +1,58 @@
+import { explicitAutoAllow, type RulePermissions, type SessionWall } from '@halting/policy'
+import { editSummary, wallSummary } from '@halting/policy'
+import type { Settings } from '@halting/policy/settings'
+
+/** How the commands of a session are confined, in a sentence each. */
+export interface ConfinementLines {
+  /** Commands that only read. */
+  readonly read: string
+  /** Commands that no rule covers, in `acceptEdits`. */
+  readonly edit: string
+}
+
+/** What confines commands here, for a person. `isSandboxed`: the sandbox is on, and confines all of them. */
+export function confinementLines(
+  wall: SessionWall,
+  { sandbox = [] }: Pick<Settings, 'sandbox'>,
+  isSandboxed: boolean,
+): ConfinementLines {
+  if (isSandboxed) return { read: inSandbox, edit: inSandbox }
+  const edits = wall.edits()
+  const hosts =
+    edits.kind === 'off' || explicitAutoAllow(sandbox) === true
+      ? ''
+      : '; hosts and editors are asked, unless your settings set sandbox.autoAllowBashIfSandboxed to true'
+  return { read: wallSummary(wall.means()), edit: `${editSummary(edits)}${hosts}` }
+}
+
+const inSandbox = 'All commands run in the sandbox'
+
+/** How one command runs if it does, and why it asks in `acceptEdits` although others do not. */
+export interface CommandConfinement {
+  /** `edit`: it changes the workspace alone; `read` and `look`: it reads. Null for a command that runs as it is, or not at all. */
+  readonly kind: 'edit' | 'read' | 'look' | null
+  /** For a person; undefined where there is nothing to say. */
+  readonly text: string | undefined
+}
+
+/** What would confine a command in the present mode of these rules. */
+export function commandConfinement(
+  command: string,
+  permissions: Pick<RulePermissions, 'explain' | 'confinementOf' | 'mode'>,
+  wall: Pick<SessionWall, 'edits'> | undefined,
+): CommandConfinement {
+  const { behavior } = permissions.explain(command)
+  if (behavior === 'allow') {
+    const kind = permissions.confinementOf({ callId: '', command })?.kind ?? null
+    return { kind, text: kind === 'edit' ? runsInWorkspace : undefined }
+  }
+  const edits = permissions.mode === 'acceptEdits' && behavior === 'ask' ? wall?.edits() : undefined
+  if (edits?.kind !== 'off') return { kind: null, text: undefined }
+  return {
+    kind: null,
+    text: `Commands are not confined to the workspace: ${edits.why}.${edits.todo === undefined ? '' : ` ${edits.todo}`}`,
+  }
+}
+
+// Of reading, each part of a line says so itself.
+const runsInWorkspace = 'It runs confined: it changes only the directories of the session and /tmp, and has no network.'

@@ -1,0 +1,223 @@
+// Holds R-EFRONT-1 to R-EFRONT-2 of docs/spec.md: where commands run confined in acceptEdits, and where a program is asked about them.
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { methods } from '@agentclientprotocol/sdk'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { allMeans } from '../../policy/test/confine/support.ts'
+import { say, talk } from './support/acp-program.ts'
+import { servedCluster } from './support/cluster.ts'
+import { endHosts, host, isResult, user } from './support/host.ts'
+import { call, here, installProgram, linesOf, type Line, run, script } from './support/program.ts'
+
+installProgram()
+endHosts()
+
+interface Place {
+  readonly home: string
+  readonly project: string
+  /** What the command changes, in the project and in the home folder. */
+  readonly changed: () => readonly string[]
+}
+
+function place(): Place {
+  const root = realpathSync(mkdtempSync(join(here(), 'fronts-')))
+  const [home, project] = [join(root, 'home'), join(root, 'project')]
+  for (const folder of [join(home, '.halting'), project]) mkdirSync(folder, { recursive: true })
+  const changed = (): readonly string[] =>
+    [join(project, 'made'), join(home, 'made')].filter((path) => existsSync(path))
+  return { home, project, changed }
+}
+
+/** No grammar and no rule knows it. It writes into the project, and tries to write into the home folder. */
+const command = `perl -e 'for (".", $ENV{HOME_OF_TEST}) { open F, ">", "$_/made" } print "ran"'`
+const bash = (more: object = {}) => call('Bash', { command, ...more })
+const replies = [{ content: [bash()] }, { content: 'Done.' }]
+const settings = (value: boolean): string => JSON.stringify({ sandbox: { autoAllowBashIfSandboxed: value } })
+const accepts = ['--permission-mode', 'acceptEdits']
+
+const canConfine = allMeans.some((means) => means.kind === 'bubblewrap' && means.hasOwnProc)
+
+describe.skipIf(!canConfine)('Where commands can be confined to the workspace (needs bubblewrap)', () => {
+  /** A run of `-p`: its result and, as JSON leaves them out, the denials that it prints as text. */
+  async function print(at: Place, args: readonly string[] = [], content: readonly object[] = replies) {
+    const ran = async (...more: readonly string[]): Promise<Awaited<ReturnType<typeof run>>> =>
+      run(['-p', 'hi', ...accepts, '--script', script(content), ...more, ...args], {
+        cwd: at.project,
+        env: { HOME: at.home, HOME_OF_TEST: at.home },
+      })
+    const { stdout } = await ran('--output-format', 'json')
+    return { result: linesOf(stdout)[0], changed: at.changed(), words: async () => (await ran()).stderr }
+  }
+
+  test('-p runs a command that no rule covers, confined to the project', async () => {
+    const at = place()
+    const { result, changed } = await print(at)
+    expect(result).toMatchObject({ permission_denials: [], result: 'Done.' })
+    expect(changed).toEqual([join(at.project, 'made')])
+  })
+
+  test('a rule lets it run as it is', async () => {
+    const at = place()
+    expect((await print(at, ['--allowedTools', 'Bash(perl *)'])).changed).toHaveLength(2)
+  })
+
+  test.each([
+    [
+      'an explicit false of the person',
+      (at: Place) => writeFileSync(join(at.home, '.halting/settings.json'), settings(false)),
+      [],
+    ],
+    ['an explicit false of --settings', () => undefined, ['--settings', settings(false)]],
+    [
+      'a false of the person, with a true of --settings',
+      (at: Place) => writeFileSync(join(at.home, '.halting/settings.json'), settings(false)),
+      ['--settings', settings(true)],
+    ],
+    ['confineJudged off', () => undefined, ['--settings', '{"confineJudged":"off"}']],
+    ['the mode default', () => undefined, ['--permission-mode', 'default']],
+  ] as const)('%s has -p deny it, and name the rule', async (_case, prepare, args) => {
+    const at = place()
+    prepare(at)
+    const { result, words, changed } = await print(at, args)
+    expect([changed, result?.['permission_denials']]).toEqual([[], [expect.objectContaining({ tool_name: 'Bash' })]])
+    expect(await words()).toContain("--allowedTools 'Bash(perl ")
+  })
+
+  test('with -p what would run beside the conversation, or outside of the confinement, is denied', async () => {
+    for (const more of [{ run_in_background: true }, { unconfined: true }]) {
+      const at = place()
+      const { result, changed } = await print(at, [], [{ content: [bash(more)] }, { content: 'Done.' }])
+      expect([more, changed, result?.['permission_denials']]).toEqual([more, [], [expect.anything()]])
+    }
+  })
+
+  test('a denied command is cured by its rule, and not by the mode in which it would run confined (spec R-TEXT-6)', async () => {
+    const at = place()
+    const calls = [bash(), call('Bash', { command: 'make all' })]
+    const { words } = await print(at, ['--permission-mode', 'default'], [{ content: calls }, { content: 'Done.' }])
+    const stderr = await words()
+    expect(stderr).toMatch(/--allowedTools 'Bash\(perl .*,Bash\(make all\)'/)
+  })
+
+  test('a subagent has it too, also one of the person that accepts edits where its parent does not', async () => {
+    const at = place()
+    const agents = JSON.stringify({
+      maker: { description: 'Makes', prompt: 'Make it.', tools: ['Bash'], permissionMode: 'acceptEdits' },
+    })
+    const asked = { description: 'Make', prompt: 'Make it', subagent_type: 'maker', run_in_background: false }
+    const content = [{ content: [call('Agent', asked)] }, ...replies, { content: 'All done.' }]
+    const { result, changed } = await print(at, ['--permission-mode', 'default', '--agents', agents], content)
+    expect(result).toMatchObject({ permission_denials: [], result: 'All done.' })
+    expect(changed).toEqual([join(at.project, 'made')])
+  })
+
+  test('a session that is resumed has the confinement of the program that resumes it', async () => {
+    const at = place()
+    const id = '3f2a8c1e-5b7d-4e9a-8c61-0d2b4f6a7e93'
+    await print(at, ['--session-id', id], [{ content: 'Hello.' }])
+    expect((await print(at, ['--resume', id])).changed).toEqual([join(at.project, 'made')])
+  })
+
+  const isAsked = ({ type, request }: Line): boolean =>
+    type === 'control_request' && Object(request)['subtype'] === 'can_use_tool'
+
+  /** What a host with these flags is asked, and what it comes to; it denies what it is asked about. */
+  async function hosted(at: Place, args: readonly string[]) {
+    const env = { HOME: at.home, HOME_OF_TEST: at.home }
+    const one = await host(replies, { cwd: at.project, env, args })
+    const answered = one.next((line) => isAsked(line) || isResult(line))
+    one.send(user('go'))
+    const first = await answered
+    if (isAsked(first)) {
+      const denied = { behavior: 'deny', message: 'No.' }
+      const response = { subtype: 'success', request_id: first['request_id'], response: denied }
+      one.send({ type: 'control_response', response })
+      await one.next(isResult)
+    }
+    await one.end()
+    return { asked: isAsked(first), changed: at.changed() }
+  }
+
+  test('a host that answers is asked, unless a settings file of the person says it (spec R-EFRONT-1)', async () => {
+    const stdio = [...accepts, '--permission-prompt-tool', 'stdio']
+    expect(await hosted(place(), stdio)).toEqual({ asked: true, changed: [] })
+    const own = place()
+    writeFileSync(join(own.home, '.halting/settings.json'), settings(true))
+    expect(await hosted(own, stdio)).toEqual({ asked: false, changed: [join(own.project, 'made')] })
+    const byFlag = place()
+    expect(await hosted(byFlag, [...stdio, '--settings', settings(true)])).toEqual({
+      asked: false,
+      changed: [join(byFlag.project, 'made')],
+    })
+    const ofProject = place()
+    mkdirSync(join(ofProject.project, '.halting'))
+    writeFileSync(join(ofProject.project, '.halting/settings.json'), settings(true))
+    expect(await hosted(ofProject, stdio)).toEqual({ asked: true, changed: [] })
+  })
+
+  test('a host that answers nothing is as -p is', async () => {
+    const at = place()
+    expect(await hosted(at, accepts)).toEqual({ asked: false, changed: [join(at.project, 'made')] })
+  })
+
+  test('the mode that a host sets in the middle counts from the next call on', async () => {
+    const at = place()
+    const env = { HOME: at.home, HOME_OF_TEST: at.home }
+    const one = await host([...replies, ...replies], { cwd: at.project, env })
+    await one.say('go')
+    expect(at.changed()).toEqual([])
+    await one.ask('set_permission_mode', { mode: 'acceptEdits' })
+    await one.say('go')
+    expect(at.changed()).toEqual([join(at.project, 'made')])
+    await one.end()
+  })
+
+  test('an editor is asked, unless a settings file of the person says it', async () => {
+    for (const isSet of [false, true]) {
+      const at = place()
+      if (isSet) writeFileSync(join(at.home, '.halting/settings.json'), settings(true))
+      const one = await talk([...accepts, '--script', script(replies)], {
+        env: { HOME: at.home, HOME_OF_TEST: at.home },
+        permission: async () => ({ outcome: { outcome: 'selected', optionId: 'reject_once' } }),
+      })
+      const { sessionId } = await one.agent.request(methods.agent.session.new, { cwd: at.project, mcpServers: [] })
+      await one.agent.request(methods.agent.session.prompt, { sessionId, prompt: say('go') })
+      expect([isSet, one.asked.length, at.changed()]).toEqual([
+        isSet,
+        isSet ? 0 : 1,
+        isSet ? [join(at.project, 'made')] : [],
+      ])
+      one.child.stdin?.end()
+      await one.exited()
+    }
+  })
+
+  test('a worker of a cluster confines commands on its machine', async () => {
+    const served = await servedCluster(replies, { permissionMode: 'acceptEdits' })
+    onTestFinished(() => served.close())
+    const { stdout, status } = await run(['-p', 'go', '--cluster', served.url], { cwd: here() })
+    expect([status, stdout]).toEqual([0, expect.stringContaining('Done.')])
+    const results = JSON.stringify(served.service.requests.at(-1)?.body['messages'])
+    expect(results).toContain('ran')
+  })
+})
+
+test.skipIf(process.platform !== 'linux')(
+  'what is missing is told once, and not where nobody wants it (spec R-EFRONT-4)',
+  async () => {
+    const at = place()
+    const empty = join(at.home, 'bin')
+    mkdirSync(empty)
+    const told = async (...args: readonly string[]): Promise<boolean> => {
+      const { stderr } = await run(['-p', 'hi', ...accepts, '--script', script(replies), ...args], {
+        cwd: at.project,
+        env: { HOME: at.home, HOME_OF_TEST: at.home, PATH: empty },
+      })
+      expect(stderr).toContain('1 call denied')
+      return stderr.includes('could run confined instead of asking, but bubblewrap is missing. Install bubblewrap (')
+    }
+    expect(await told('--settings', settings(false))).toBe(false)
+    expect(await told('--permission-mode', 'default')).toBe(false)
+    expect([await told(), await told()]).toEqual([true, false])
+  },
+)

@@ -1,0 +1,45 @@
+import type { Environment } from '../files/paths.ts'
+import { isWithheld } from './withheld.ts'
+
+/** The environment of a confined command: without keys of services and ways to the host, and so that nothing waits for a network. */
+export function editEnvironment(env: Environment): Environment {
+  const kept = Object.entries(env).filter(([name]) => !isWithheld(name) && !/^(?:https?|all|no|ftp)_proxy$/i.test(name))
+  return {
+    ...Object.fromEntries(kept),
+    TMPDIR: '/tmp',
+    TMP: '/tmp',
+    TEMP: '/tmp',
+    ...acrossMounts,
+    ...withoutNetwork(env),
+  }
+}
+
+/** A directory of the session is a mount of its own, and the repository may begin above it. */
+const acrossMounts = { GIT_DISCOVERY_ACROSS_FILESYSTEM: '1' }
+
+/** Programs that would ask again and again give up at once. */
+function withoutNetwork(env: Environment): Environment {
+  return {
+    npm_config_fetch_retries: '0',
+    npm_config_audit: 'false',
+    npm_config_fund: 'false',
+    npm_config_update_notifier: 'false',
+    NO_UPDATE_NOTIFIER: '1',
+    COREPACK_ENABLE_DOWNLOAD_PROMPT: '0',
+    YARN_HTTP_RETRY: '0',
+    YARN_ENABLE_TELEMETRY: '0',
+    PIP_RETRIES: '0',
+    PIP_DISABLE_PIP_VERSION_CHECK: '1',
+    UV_HTTP_RETRIES: '0',
+    UV_HTTP_TIMEOUT: '2',
+    POETRY_REQUESTS_MAX_RETRIES: '0',
+    CARGO_NET_RETRY: '0',
+    CARGO_HTTP_TIMEOUT: '2',
+    BUNDLE_RETRY: '0',
+    COMPOSER_DISABLE_NETWORK: '0',
+    HOMEBREW_NO_AUTO_UPDATE: '1',
+    DOTNET_CLI_TELEMETRY_OPTOUT: '1',
+    // What the person set comes first: these are options of whole programs.
+    MAVEN_ARGS: [env['MAVEN_ARGS'], '-Daether.connector.http.retryHandler.count=0'].filter(Boolean).join(' '),
+  }
+}

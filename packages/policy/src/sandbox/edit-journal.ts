@@ -1,0 +1,98 @@
+import { createHash } from 'node:crypto'
+import { mkdirSync, readdirSync, readFileSync, statSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Baseline } from './edit-look.ts'
+import type { EnteredTemporary } from './edit-temporary.ts'
+
+/** What is stored while a confined command runs, so that a later process can do what is left to do after it. */
+export interface OpenCommand {
+  readonly processId: number
+  /** When that process started, in ticks since the machine did: numbers of processes are used again. */
+  readonly startedTicks: string
+  readonly baseline: Baseline
+  readonly temporary: Pick<EnteredTemporary, 'folder' | 'stubs'> | undefined
+}
+
+/** An open command of a process that is gone, and until when it ran at the latest. */
+export interface LeftCommand extends OpenCommand {
+  readonly startedMs: number
+  readonly untilMs: number
+}
+
+/** How often it is noted that a command still runs. */
+const noteMs = 5_000
+
+/** The open commands of the confinement of some directories, in a folder. */
+export class EditJournal {
+  /** Where the commands of these directories are stored, and what was taken back. */
+  readonly folder: string
+  #count = 0
+
+  constructor(parent: string, directories: readonly string[]) {
+    const name = createHash('sha256').update(JSON.stringify(directories)).digest('hex').slice(0, 16)
+    this.folder = join(parent, name)
+  }
+
+  /** Stores a command before it starts. Gives what removes it again when all is done. */
+  open(baseline: Baseline, temporary: OpenCommand['temporary']): () => void {
+    mkdirSync(this.folder, { recursive: true, mode: 0o700 })
+    this.#count += 1
+    const file = join(this.folder, `open-${process.pid}-${this.#count}.json`)
+    const open: OpenCommand = {
+      processId: process.pid,
+      startedTicks: startedTicks(process.pid) ?? '',
+      baseline,
+      temporary,
+    }
+    writeFileSync(file, JSON.stringify(open), { mode: 0o600 })
+    const timer = setInterval(() => quietly(() => utimesSync(file, new Date(), new Date())), noteMs)
+    timer.unref()
+    return () => {
+      clearInterval(timer)
+      quietly(() => unlinkSync(file))
+    }
+  }
+
+  /** Commands of processes that are gone. They are forgotten by this. */
+  takeLeft(): readonly LeftCommand[] {
+    const names = listed(this.folder).filter((name) => name.startsWith('open-'))
+    return names.flatMap((name) => {
+      const file = join(this.folder, name)
+      try {
+        // Written by this program alone, in a folder of the person.
+        const open = JSON.parse(readFileSync(file, 'utf8')) as OpenCommand
+        const { mtimeMs, birthtimeMs } = statSync(file)
+        if (startedTicks(open.processId) === open.startedTicks) return []
+        unlinkSync(file)
+        return [{ ...open, startedMs: birthtimeMs, untilMs: mtimeMs + 2 * noteMs }]
+      } catch {
+        quietly(() => unlinkSync(file))
+        return []
+      }
+    })
+  }
+}
+
+function startedTicks(processId: number): string | undefined {
+  try {
+    return readFileSync(`/proc/${processId}/stat`, 'latin1').split(') ').at(-1)?.split(' ')[19]
+  } catch {
+    return undefined
+  }
+}
+
+function listed(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder)
+  } catch {
+    return []
+  }
+}
+
+function quietly(work: () => void): void {
+  try {
+    work()
+  } catch {
+    // Gone already.
+  }
+}

@@ -1,0 +1,157 @@
+import { bothEnds, isInside, realPath } from '../files/paths.ts'
+import type { PlainCommand } from './description.ts'
+import type { EditMeans } from './edit-means.ts'
+import type { ShutPlaces } from './edit-places.ts'
+import { type EnteredTemporary, realTemporary } from './edit-temporary.ts'
+import type { VisiblePlaces } from './edit-visible.ts'
+import { isThere } from './on-disk.ts'
+
+/** What the arguments of bubblewrap are made of for one command. */
+export interface EditMounts {
+  readonly means: Pick<Extract<EditMeans, { readonly kind: 'bubblewrap' }>, 'canDisableUserNamespaces'>
+  readonly command: PlainCommand & {
+    /** The file in which bubblewrap says which process it started. */
+    readonly firstDescriptor: number
+  }
+  readonly home: string
+  readonly visible: VisiblePlaces
+  /** The folder that stands for `/etc`. */
+  readonly copied: string
+  readonly temporary: EnteredTemporary
+  /** Arguments that mount caches in the home. */
+  readonly caches: readonly string[]
+  /** What else is read. */
+  readonly readable: readonly string[]
+  /** Directories of the session, as they are named. */
+  readonly directories: readonly string[]
+  readonly shut: ShutPlaces
+  readonly filterDescriptor: number | undefined
+}
+
+/** As root, `core_pattern` could be written in a new `/proc`. Bubblewrap shuts it for others. */
+const readOnlyOfProc = ['sys', 'sysrq-trigger', 'irq', 'bus', 'fs', 'acpi', 'scsi'].map((name) => `/proc/${name}`)
+
+/** The arguments of bubblewrap: from an empty root on, what is mounted later covers what was mounted before. */
+export function editArguments(mounts: EditMounts): readonly string[] {
+  const { means, command, home, visible, copied, temporary, caches, filterDescriptor } = mounts
+  const inTemporary = temporaryTops(mounts)
+  const homes = [...new Set(bothEnds(home))]
+  return [
+    '--unshare-all',
+    '--unshare-user',
+    '--die-with-parent',
+    '--new-session',
+    '--cap-drop',
+    'ALL',
+    ...(means.canDisableUserNamespaces ? ['--disable-userns'] : []),
+    '--info-fd',
+    String(command.firstDescriptor),
+    '--tmpfs',
+    '/',
+    ...visible.links.flatMap(([path, target]) => ['--symlink', target, path]),
+    ...readOnly([copied], '/etc'),
+    ...visible.system.flatMap((path) => readOnly([path])),
+    ...(isThere('/usr/local/etc') ? ['--tmpfs', '/usr/local/etc', '--remount-ro', '/usr/local/etc'] : []),
+    '--dev',
+    '/dev',
+    '--proc',
+    '/proc',
+    ...(process.getuid?.() === 0 ? readOnlyOfProc.flatMap((path) => readOnly([path])) : []),
+    '--dir',
+    '/run',
+    '--perms',
+    '1777',
+    '--tmpfs',
+    '/var/tmp',
+    '--bind',
+    temporary.folder,
+    realTemporary,
+    ...temporary.shown.flatMap((name) => readOnly([`${realTemporary}/${name}`])),
+    ...inTemporary.flatMap((path) => ['--tmpfs', path]),
+    ...homes.flatMap((path) => ['--tmpfs', path]),
+    ...visible.tools.flatMap((path) => readOnly([path])),
+    ...furtherMounts(mounts),
+    ...caches,
+    ...directoryMounts(mounts),
+    ...shutMounts(mounts),
+    ...inTemporary.flatMap((path) => ['--remount-ro', path]),
+    '--remount-ro',
+    '/',
+    ...(filterDescriptor === undefined ? [] : ['--seccomp', String(filterDescriptor)]),
+    '--chdir',
+    command.directory,
+    '--',
+    command.file,
+    ...command.args,
+  ]
+}
+
+function readOnly([path = '']: readonly string[], at: string = path): readonly string[] {
+  return ['--ro-bind-try', path, at]
+}
+
+/** What else is read. A rule that opens all of the home opens none of it here: too much in it listens or is secret. */
+function furtherMounts({ readable, directories, visible, home }: EditMounts): readonly string[] {
+  const roots = directories.map(realPath)
+  const isCovered = (path: string): boolean =>
+    [...roots, ...visible.system, ...visible.tools].some((place) => isInside(path, place))
+  const isTooMuch = (path: string): boolean => bothEnds(home).some((end) => isInside(end, path))
+  return [...new Set(readable.flatMap(bothEnds))]
+    .filter((path) => !isTooMuch(path) && !isCovered(path) && isThere(path))
+    .toSorted((left, right) => depthOf(left) - depthOf(right))
+    .flatMap((path) => readOnly([path]))
+}
+
+/** What can be written. A directory that is named by a link is found by it, too. */
+function directoryMounts({ directories }: EditMounts): readonly string[] {
+  const roots = [...new Set(directories.map(realPath))].toSorted((left, right) => depthOf(left) - depthOf(right))
+  const links = directories.filter((path) => realPath(path) !== path && !isInside(path, realTemporary))
+  return [
+    ...roots.flatMap((path) => ['--bind', path, path]),
+    ...links.flatMap((path) => ['--symlink', realPath(path), path]),
+  ]
+}
+
+function shutMounts({ shut, directories, visible, readable, temporary }: EditMounts): readonly string[] {
+  const { readOnly: kept, pinned, masked, placeholders } = shut
+  const folders = masked.filter(({ isFolder }) => isFolder)
+  const shown = temporary.shown.map((name) => `${realTemporary}/${name}`)
+  const seen = [
+    ...directories,
+    ...directories.map(realPath),
+    ...visible.system,
+    ...visible.tools,
+    ...readable,
+    ...shown,
+  ]
+  const isSeen = (path: string): boolean => seen.some((place) => isInside(path, place))
+  const isMasked = (path: string): boolean => folders.some((outer) => outer.path !== path && isInside(path, outer.path))
+  const made = [...placeholders.folders, ...placeholders.files.map(({ path }) => path)]
+  const mounts = [
+    ...pinned.map((path) => ({ path, rank: 1, args: ['--bind-try', path, path] })),
+    ...[...kept, ...made].map((path) => ({ path, rank: 2, args: readOnly([path]) })),
+    ...masked
+      .filter(({ path }) => isSeen(path))
+      .map(({ path, isFolder }) => ({
+        path,
+        rank: 3,
+        args: isFolder ? ['--perms', '0000', '--tmpfs', path, '--remount-ro', path] : ['--ro-bind', '/dev/null', path],
+      })),
+  ]
+  return mounts
+    .filter(({ path }) => !isMasked(path))
+    .toSorted((left, right) => depthOf(left.path) - depthOf(right.path) || left.rank - right.rank)
+    .flatMap(({ args }) => args)
+}
+
+/** Folders directly in `/tmp` in which something is mounted and that are not mounted themselves: they hold nothing else. */
+function temporaryTops({ home, directories, readable, temporary }: EditMounts): readonly string[] {
+  const mounted = [home, ...directories, ...readable].flatMap(bothEnds)
+  return temporary.stubs
+    .map(({ name }) => `${realTemporary}/${name}`)
+    .filter((path) => !temporary.shown.includes(path.slice(realTemporary.length + 1)) && !mounted.includes(path))
+}
+
+function depthOf(path: string): number {
+  return path.split('/').length
+}

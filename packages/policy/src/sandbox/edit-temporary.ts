@@ -1,0 +1,214 @@
+import {
+  chmodSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmdirSync,
+  type Stats,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { identityOf, nodeOf } from './edit-walk.ts'
+import { holdsSpecialFiles } from './live-sockets.ts'
+import { removeTree } from './remove-tree.ts'
+import { SandboxError } from './sandbox-error.ts'
+
+/** The folder for temporary files of the machine. */
+export const realTemporary = '/tmp'
+
+/** Something that stands in a folder only so that something can be mounted there. */
+export interface Stub {
+  readonly name: string
+  readonly node: string
+}
+
+/** What one command sees as `/tmp`. */
+export interface EnteredTemporary {
+  /** The folder that is mounted there. */
+  readonly folder: string
+  /** Names in the real `/tmp` that are mounted read-only. */
+  readonly shown: readonly string[]
+  readonly stubs: readonly Stub[]
+}
+
+/** How many entries of the real `/tmp` a command sees that it does not name. */
+const mostShown = 20
+/** In a fuller folder only what the command names is looked at. */
+const mostListed = 400
+/** How many folders are searched for sockets and pipes, of an entry that the command names and of the others together. */
+const [searchedOfNamed, searchedOfOthers] = [2_000, 60]
+
+/**
+ * What other programs run or obey when they find it in `/tmp`, caches of compiled code above all, and where services have
+ * their sockets: it stays with the confined commands of this session.
+ */
+const foldersOfOthers = new RegExp(
+  `^(?:${(
+    'jest haste-map metro node-compile-cache v8-compile-cache tsx ts-node jiti babel esbuild swc vite rollup parcel webpack pip uv npm yarn pnpm phpstan ' +
+    'psalm bazel _bazel gradle maven hsperfdata kotlin scala sbt ccache sccache tmux screens ssh gpg dbus systemd snap vscode runtime com org mozilla ' +
+    'pyright mypy ruff numba matplotlib torch triton joblib composer symfony bootsnap'
+  ).replaceAll(' ', '|')})(?:[-_.]|$)`,
+  'i',
+)
+
+/** The `/tmp` of the confined commands of one session. What they make is in the real one between commands. */
+export class EditTemporary {
+  readonly #folder: string
+  /** What confined commands made and that is in the real `/tmp` now. */
+  readonly #own = new Map<string, string>()
+  /** What they made and that is put aside, by its name. */
+  readonly #aside = new Map<string, { readonly path: string; readonly isTaken: boolean }>()
+  #count = 0
+
+  /** @throws SandboxError where no folder can be made. */
+  constructor() {
+    try {
+      this.#folder = mkdtempSync(join(realTemporary, 'halting-edit-'))
+    } catch {
+      throw new SandboxError(
+        `No folder can be made in ${realTemporary}, so the command did not run. Make ${realTemporary} writable, or set confineJudged to off.`,
+      )
+    }
+  }
+
+  /** The folder of the session in the real `/tmp`. */
+  get folder(): string {
+    return this.#folder
+  }
+
+  /**
+   * @param text The command: what it names in `/tmp` it sees.
+   * @param needed Names in `/tmp` in which something else is mounted.
+   * @throws SandboxError where no folder can be made.
+   */
+  enter(text: string, needed: ReadonlySet<string>): EnteredTemporary {
+    this.#count += 1
+    const folder = join(this.#folder, String(this.#count))
+    mkdirSync(folder)
+    chmodSync(folder, 0o1777)
+    for (const [name, node] of this.#own) {
+      const real = join(realTemporary, name)
+      if (needed.has(name) || identityOf(real)?.node !== node) continue
+      quietly(() => renameSync(real, join(folder, name)))
+    }
+    for (const [name, { path }] of this.#aside)
+      if (!needed.has(name)) quietly(() => renameSync(path, join(folder, name)))
+    const shown = visibleNames(text).filter((name) => !needed.has(name) && identityOf(join(folder, name)) === undefined)
+    const stubs = [...new Set([...shown, ...needed])].flatMap((name) => stubAt(folder, name))
+    return { folder, stubs, shown }
+  }
+
+  /** Moves what the command made to the real `/tmp`, and removes the folder. */
+  leave({ folder, stubs }: Pick<EnteredTemporary, 'folder' | 'stubs'>): void {
+    const isStub = new Map(stubs.map(({ name, node }) => [name, node]))
+    for (const name of namesIn(folder)) {
+      const path = join(folder, name)
+      const stats = lstatSync(path, { throwIfNoEntry: false })
+      if (stats === undefined) continue
+      if (isStub.get(name) === nodeOf(stats)) quietly(() => (stats.isDirectory() ? rmdirSync(path) : unlinkSync(path)))
+      // Nobody listens there any more.
+      else if (stats.isSocket()) quietly(() => unlinkSync(path))
+      else this.#release(name, path, stats)
+    }
+    quietly(() => rmdirSync(folder))
+  }
+
+  /** Removes the folder of the session. What could not be moved to its place because something else is there gets a free name. */
+  dispose(): void {
+    for (const [name, { path, isTaken }] of this.#aside) {
+      let free = join(realTemporary, `${name}.confined`)
+      for (let count = 2; identityOf(free) !== undefined; count += 1)
+        free = join(realTemporary, `${name}.confined${count}`)
+      if (isTaken) quietly(() => renameSync(path, free))
+    }
+    removeTree(this.#folder)
+  }
+
+  #release(name: string, path: string, stats: Stats): void {
+    const node = nodeOf(stats)
+    this.#own.delete(name)
+    this.#aside.delete(name)
+    const isHidden = /^(?:\.|halting-)/.test(name) || (stats.isDirectory() && foldersOfOthers.test(name))
+    const isPrivate = isHidden || !(stats.isFile() || stats.isDirectory())
+    if (!isPrivate && isMoved(path, join(realTemporary, name), stats)) {
+      this.#own.set(name, node)
+      return
+    }
+    const aside = join(this.#folder, 'aside')
+    quietly(() => mkdirSync(aside, { mode: 0o700 }))
+    const to = join(aside, name)
+    quietly(() => {
+      renameSync(path, to)
+      this.#aside.set(name, { path: to, isTaken: !isPrivate })
+    })
+  }
+}
+
+/** Never over something that is there. */
+function isMoved(path: string, to: string, stats: Stats): boolean {
+  if (identityOf(to) !== undefined) return false
+  try {
+    if (stats.isDirectory()) renameSync(path, to)
+    else {
+      linkSync(path, to)
+      unlinkSync(path)
+    }
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** What the command names, and the newest of this user, without sockets, pipes and folders of other programs with such. */
+function visibleNames(text: string): readonly string[] {
+  const named = new Set([...text.matchAll(/\/tmp\/+([^\s/'"`;|&<>()$\\*?[\]{},:]+)/g)].map(([, name = '']) => name))
+  const own = process.getuid?.()
+  const names = namesIn(realTemporary)
+  const look = names.length <= mostListed ? names : names.filter((name) => named.has(name))
+  const entries = look.flatMap((name) => {
+    const stats = /^(?:halting-|\.)/.test(name)
+      ? undefined
+      : lstatSync(join(realTemporary, name), { throwIfNoEntry: false })
+    if (stats === undefined || !(stats.isFile() || stats.isDirectory())) return []
+    return named.has(name) || stats.uid === own ? [{ name, stats }] : []
+  })
+  const others = { left: searchedOfOthers }
+  const isSafe = (name: string, stats: Stats): boolean =>
+    stats.isFile() ||
+    !holdsSpecialFiles(join(realTemporary, name), named.has(name) ? { left: searchedOfNamed } : others)
+  const ordered = entries.toSorted(
+    (left, right) =>
+      Number(named.has(right.name)) - Number(named.has(left.name)) || right.stats.mtimeMs - left.stats.mtimeMs,
+  )
+  return ordered
+    .slice(0, Math.max(mostShown, named.size))
+    .flatMap(({ name, stats }) => (isSafe(name, stats) ? [name] : []))
+}
+
+function stubAt(folder: string, name: string): readonly Stub[] {
+  const real = lstatSync(join(realTemporary, name), { throwIfNoEntry: false })
+  const path = join(folder, name)
+  if (real?.isFile() === true) writeFileSync(path, '', { flag: 'wx', mode: 0o600 })
+  else mkdirSync(path, { mode: 0o700 })
+  return [{ name, node: identityOf(path)?.node ?? '' }]
+}
+
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder)
+  } catch {
+    return []
+  }
+}
+
+function quietly(work: () => void): void {
+  try {
+    work()
+  } catch {
+    // Gone, or somebody else's.
+  }
+}

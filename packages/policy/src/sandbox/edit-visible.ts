@@ -1,0 +1,195 @@
+import { cpSync, lstatSync, mkdirSync, readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, dirname, isAbsolute, join } from 'node:path'
+import { bothEnds, type Environment, isDirectory, isInside, realPath } from '../files/paths.ts'
+import { isThere } from './on-disk.ts'
+import { readablePlaces, rootEntries } from './readable-places.ts'
+
+/** What a command sees beside the directories of the session. */
+export interface VisiblePlaces {
+  /** Links in the root, such as `/bin`, with what they say. */
+  readonly links: readonly (readonly [path: string, target: string])[]
+  /** Of the system, read-only, from the outside in. */
+  readonly system: readonly string[]
+  /** Files and small folders of `/etc`: copied once, since each mount of its own takes time with every command. */
+  readonly copied: readonly string[]
+  /** Tools of the person, and what they read, read-only, from the outside in. */
+  readonly tools: readonly string[]
+}
+
+/** Installations of tools in the home of a person, whole: nothing in them is secret. */
+const toolFolders = (
+  '.pyenv .rustup .nvm .volta .asdf .sdkman .rbenv .goenv .nodenv .jenv .plenv .phpenv .tfenv .fnm .bun .deno .dotnet .ghcup .opam .elan .juliaup ' +
+  '.foundry .swiftly .rvm .luarocks .jabba .proto .moon .wasmtime .wasmer .nix-profile .local/bin .local/lib .local/pipx .local/state/nix ' +
+  '.local/share/mise .local/share/rtx .local/share/fnm .local/share/uv .local/share/pipx .local/share/nvm .local/share/pnpm .local/share/virtualenvs ' +
+  '.local/share/gem .local/share/JetBrains/Toolbox/apps .cargo/bin .cargo/env .gem/ruby .composer/vendor .config/composer/vendor .yarn/bin ' +
+  '.config/yarn/global .npm-global .krew/bin .pub-cache/bin .cabal/bin .cabal/packages .cabal/store .stack/programs .stack/snapshots go/bin sdk ' +
+  '.config/mise .tool-versions .asdfrc .terminfo .nvmrc .node-version .python-version .ruby-version miniconda3 anaconda3 miniforge3 mambaforge flutter ' +
+  'Android/Sdk'
+).split(' ')
+
+/** Settings of git: programs that read a repository fail without them. */
+const gitSettings = '.gitconfig .config/git/config .config/git/ignore .config/git/attributes'.split(' ')
+
+/** What was downloaded, for programs that look there first. */
+const downloaded = (
+  'go/pkg/mod .cargo/registry .cargo/git .m2/repository .m2/wrapper .gradle/wrapper .nuget/packages .pub-cache/hosted .ivy2/cache .cache/coursier ' +
+  '.cache/ms-playwright .cache/puppeteer .cache/Cypress .cache/bazelisk .cache/node/corepack'
+).split(' ')
+
+/** Variables that name the installation of a tool. */
+const installations = (
+  'PYENV_ROOT RUSTUP_HOME NVM_DIR VOLTA_HOME ASDF_DIR ASDF_DATA_DIR SDKMAN_DIR RBENV_ROOT GOROOT JAVA_HOME BUN_INSTALL DENO_INSTALL MISE_DATA_DIR ' +
+  'ANDROID_HOME ANDROID_SDK_ROOT DOTNET_ROOT CONDA_PREFIX CONDA_EXE VIRTUAL_ENV FNM_DIR FNM_MULTISHELL_PATH GOENV_ROOT NODENV_ROOT GOMODCACHE ' +
+  'PNPM_HOME M2_HOME MAVEN_HOME GRADLE_HOME FLUTTER_ROOT NPM_CONFIG_PREFIX npm_config_prefix PLAYWRIGHT_BROWSERS_PATH SSL_CERT_FILE SSL_CERT_DIR ' +
+  'GIT_CONFIG_GLOBAL TZDIR LOCPATH TERMINFO'
+).split(' ')
+
+/** Of `/sys` and `/var`, what builds read: how many processors there are, and how much memory. */
+const systemParts = '/sys/devices/system /sys/fs/cgroup /sys/kernel/mm /var/lib/dpkg'.split(' ')
+const furtherSystem = '/opt /nix /gnu /snap'.split(' ')
+const furtherSettings = 'maven gradle php ruby R dotnet lsb-release ant'.split(' ')
+
+const freshMs = 10_000
+let known: { readonly key: string; readonly places: VisiblePlaces; readonly atMs: number } | undefined
+
+/** Looks for tools at most every ten seconds. */
+export function visiblePlaces(home: string, env: Environment): VisiblePlaces {
+  const key = JSON.stringify([home, env['PATH'], installations.map((name) => env[name])])
+  if (known?.key !== key || performance.now() - known.atMs > freshMs)
+    known = { key, places: findPlaces(home, env), atMs: performance.now() }
+  return known.places
+}
+
+function findPlaces(home: string, env: Environment): VisiblePlaces {
+  const readable = readablePlaces({ directories: [], home, env }).map(({ path }) => path)
+  const isOf = (folder: string) => (path: string) => isInside(path, folder)
+  const links = rootEntries().filter((path) => lstatSync(path).isSymbolicLink())
+  const isLinked = (path: string): boolean => links.some((link) => isInside(path, link))
+  const settings = [...readable.filter(isOf('/etc')), ...furtherSettings.map((name) => join('/etc', name))]
+  const copied = settings.filter((path) => isThere(path) && isSmall(path))
+  const others = readable.filter(
+    (path) => !['/usr', '/etc', '/sys', '/var', '/proc'].some((top) => isInside(path, top)),
+  )
+  const isSystem = (path: string): boolean =>
+    [...furtherSystem, '/run', '/lib', '/bin'].some((top) => isInside(path, top))
+  const system = [
+    '/usr',
+    ...systemParts,
+    ...furtherSystem,
+    ...settings.filter((path) => !copied.includes(path)),
+    ...others.filter(isSystem),
+  ]
+  return {
+    links: links.map((path) => [path, readlinkSync(path)] as const),
+    system: outermost(system.filter((path) => isThere(path) && !isLinked(path))),
+    copied: outermost(copied),
+    tools: outermost(
+      [...others.filter((path) => !isSystem(path)), ...toolsIn(home, env)].filter(
+        (path) => isThere(path) && !isLinked(path),
+      ),
+    ),
+  }
+}
+
+function toolsIn(home: string, env: Environment): readonly string[] {
+  const own = [...toolFolders, ...gitSettings, ...downloaded].map((name) => join(home, name))
+  const named = installations.flatMap((name) => env[name] ?? []).filter(isAbsolute)
+  const onPath = [...(env['PATH'] ?? '').split(':'), dirname(process.execPath)].filter(isAbsolute)
+  const ends = [...new Set(onPath)].flatMap(linksOut).map(installationOf)
+  return [...own, ...named, ...ends, ...onPath.map(installationOf)].flatMap(bothEnds).filter((path) => {
+    const isTooMuch = isInside(home, path) || path === '/' || path === '/home' || path === '/root'
+    return !isTooMuch && !systemTops.some((top) => isInside(path, top))
+  })
+}
+
+const systemTops = '/usr /bin /sbin /lib /lib64 /etc /proc /sys /dev /tmp /run /var'.split(' ')
+
+/** Where programs in a folder are links to: `~/.local/bin/tool` to wherever it was installed. */
+function linksOut(folder: string): readonly string[] {
+  try {
+    const names = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isSymbolicLink())
+    const ends = names.slice(0, 200).map(({ name }) => realPath(join(folder, name)))
+    return ends.filter((end) => !isInside(end, folder) && !systemTops.some((top) => isInside(end, top)))
+  } catch {
+    return []
+  }
+}
+
+/** The installation of a program or a folder of programs: what has `bin`, where that is an installation and no home. */
+function installationOf(path: string): string {
+  const folder = isDirectory(path) ? path : dirname(path)
+  if (basename(folder) === '.bin') return dirname(folder)
+  const above = dirname(folder)
+  const isInstallation = ['lib', 'libexec', 'pkg', 'share', 'VERSION', 'version', 'release'].some((name) =>
+    isThere(join(above, name)),
+  )
+  if (!/^s?bin$/.test(basename(folder)) || !isInstallation) return folder
+  // `/work/bin` beside `/work/lib`: a folder in the root may hold anything.
+  return above.split('/').length <= 2 || isThere(join(above, '.bashrc')) ? folder : above
+}
+
+const [mostFiles, mostBytes] = [80, 200_000]
+
+function isSmall(path: string, budget = { files: mostFiles, bytes: mostBytes }): boolean {
+  try {
+    const stats = lstatSync(path)
+    budget.files -= 1
+    budget.bytes -= stats.isFile() ? stats.size : 0
+    if (budget.files < 0 || budget.bytes < 0) return false
+    if (!stats.isDirectory()) return stats.isFile() || stats.isSymbolicLink()
+    return readdirSync(path).every((name) => isSmall(join(path, name), budget))
+  } catch {
+    return false
+  }
+}
+
+function outermost(paths: readonly string[]): readonly string[] {
+  const unique = [...new Set(paths)]
+  return unique
+    .filter((path) => !unique.some((other) => other !== path && isInside(path, other)))
+    .toSorted((left, right) => left.split('/').length - right.split('/').length)
+}
+
+/** Copies of files in `/etc`, made anew when one of them changed. */
+export class CopiedSettings {
+  readonly #folder: string
+  #key = ''
+
+  constructor(folder: string) {
+    this.#folder = folder
+  }
+
+  /**
+   * The folder with the copies, laid out as `/etc` is.
+   *
+   * @param mounted Folders in `/etc` that are mounted over it.
+   */
+  folderFor(paths: readonly string[], mounted: readonly string[]): string {
+    const key = [...paths, ...mounted]
+      .map((path) => `${path} ${lstatSync(path, { throwIfNoEntry: false })?.ctimeMs}`)
+      .join('\n')
+    if (key === this.#key && isThere(this.#folder)) return this.#folder
+    rmSync(this.#folder, { recursive: true, force: true })
+    mkdirSync(this.#folder, { recursive: true, mode: 0o755 })
+    for (const path of paths) this.#copy(path)
+    for (const path of mounted) this.#makeStub(path)
+    this.#key = key
+    return this.#folder
+  }
+
+  #makeStub(path: string): void {
+    const to = join(this.#folder, path.slice('/etc/'.length))
+    mkdirSync(isDirectory(path) ? to : dirname(to), { recursive: true })
+    if (!isThere(to)) writeFileSync(to, '')
+  }
+
+  #copy(path: string): void {
+    const to = join(this.#folder, path.slice('/etc/'.length))
+    try {
+      mkdirSync(dirname(to), { recursive: true })
+      cpSync(path, to, { recursive: true, verbatimSymlinks: true, preserveTimestamps: true })
+    } catch {
+      // A file that this user may not read.
+    }
+  }
+}

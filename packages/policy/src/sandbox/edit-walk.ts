@@ -1,0 +1,180 @@
+import { lstatSync, readdirSync, readlinkSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { entriesByBytes, type PathBytes } from '../files/first-entries.ts'
+import { isExactPath } from '../files/paths.ts'
+import { isObeyedName } from './obeyed-names.ts'
+
+/** What a scan of the directories of a session found. */
+export interface FolderScan {
+  /** The folders that were read, from the outside in. */
+  readonly folders: readonly string[]
+  /** Files, folders and links with a name that is obeyed later, and what was found out about each. */
+  readonly obeyed: ReadonlyMap<string, Identity>
+  /** Folders that git takes for repositories themselves, by what identifies them. */
+  readonly bare: ReadonlyMap<string, string>
+  /** Sockets in the file system. */
+  readonly sockets: readonly string[]
+  /** Folders whose names are not UTF-8 and in which something is obeyed later: no text names them. */
+  readonly odd: readonly PathBytes[]
+}
+
+/** What tells a file, a folder or a link from another one that is put in its place. */
+export interface Identity {
+  readonly kind: 'folder' | 'file' | 'link'
+  /** Device and inode. */
+  readonly node: string
+  /** What a link says. */
+  readonly target?: string
+}
+
+interface Listing {
+  readonly depth: number
+  readonly node: string
+  readonly changedMs: number
+  readonly readAtMs: number
+  readonly folders: readonly string[]
+  readonly obeyed: readonly string[]
+  readonly sockets: readonly string[]
+  readonly isBare: boolean
+  /** Whether names in it are not UTF-8. */
+  readonly hasOdd: boolean
+}
+
+/** How many folders are read before a command; how many more afterwards, for folders that it made. */
+export const mostFolders = 1_000
+const mostNewFolders = 4_000
+/** A folder that was changed just before it was read may have been changed again in the same tick of the clock. */
+const tickMs = 50
+
+/** What tools unpack or generate: nobody opens these folders as a project, and they hold most of all files. */
+const skipped: ReadonlySet<string> = new Set(
+  (
+    'node_modules bower_components __pycache__ .venv venv .tox .nox .mypy_cache .pytest_cache .ruff_cache .next .nuxt .turbo ' +
+    '.parcel-cache .gradle .terraform target'
+  ).split(' '),
+)
+
+/**
+ * Scans folders for what is obeyed later, the outermost first. A folder that did not change since it was read is not read again:
+ * this takes one system call for each folder.
+ */
+export class FolderScanner {
+  readonly #known = new Map<string, Listing>()
+
+  /** @param first Folders to look at before all others, such as those of an earlier scan. */
+  scan(roots: readonly string[], first: readonly string[] = []): FolderScan {
+    const found = { folders: [] as string[], obeyed: new Map<string, Identity>(), bare: new Map<string, string>() }
+    const sockets: string[] = []
+    const odd: PathBytes[] = []
+    const seen = new Set<string>()
+    const queue = [...roots, ...first]
+    const most = first.length + (first.length === 0 ? mostFolders : mostNewFolders)
+    for (let at = 0; at < queue.length && found.folders.length < most; at += 1) {
+      const folder = queue[at] ?? ''
+      if (seen.has(folder)) continue
+      seen.add(folder)
+      const listing = this.#listingOf(folder, depthIn(roots, folder))
+      if (listing === undefined) continue
+      found.folders.push(folder)
+      for (const name of listing.folders) queue.push(join(folder, name))
+      for (const name of listing.sockets) sockets.push(join(folder, name))
+      if (listing.isBare) found.bare.set(folder, listing.node)
+      if (listing.hasOdd) odd.push(...oddFolders(folder))
+      for (const name of listing.obeyed) {
+        const identity = identityOf(join(folder, name))
+        if (identity !== undefined) found.obeyed.set(join(folder, name), identity)
+      }
+    }
+    return { ...found, sockets, odd }
+  }
+
+  #listingOf(folder: string, depth: number): Listing | undefined {
+    try {
+      const stats = lstatSync(folder)
+      if (!stats.isDirectory()) return undefined
+      const node = nodeOf(stats)
+      const known = this.#known.get(folder)
+      const isFresh = known?.changedMs === stats.ctimeMs && known.changedMs < known.readAtMs - tickMs
+      if (isFresh && known.node === node && known.depth === depth) return known
+      const listing = { ...read(folder, depth), node, depth, changedMs: stats.ctimeMs }
+      this.#known.set(folder, listing)
+      return listing
+    } catch {
+      // It is gone, or this user may not read it; neither may a command of this user.
+      return undefined
+    }
+  }
+}
+
+/** 0 for a directory of the session, 1 in one, and 2 for all that is deeper. */
+function depthIn(roots: readonly string[], folder: string): number {
+  if (roots.includes(folder)) return 0
+  return roots.includes(dirname(folder)) ? 1 : 2
+}
+
+function read(folder: string, depth: number): Omit<Listing, 'node' | 'changedMs' | 'depth'> {
+  const readAtMs = Date.now()
+  const entries = readdirSync(folder, { withFileTypes: true })
+  const names = new Set(entries.map(({ name }) => name))
+  const base = folder.slice(folder.lastIndexOf('/') + 1)
+  const isSkipped = (name: string): boolean => skipped.has(name) && !isObeyedName(name, base, depth)
+  const obeyed: string[] = []
+  const folders: string[] = []
+  for (const entry of entries) {
+    if (isObeyedName(entry.name, base, depth)) obeyed.push(entry.name)
+    else if (entry.isDirectory() && isExactPath(entry.name) && !isSkipped(entry.name)) folders.push(entry.name)
+  }
+  return {
+    readAtMs,
+    obeyed,
+    // A virtual environment of Python, whatever it is called.
+    folders: names.has('pyvenv.cfg') ? [] : folders,
+    sockets: entries.flatMap((entry) => (entry.isSocket() ? [entry.name] : [])),
+    isBare: names.has('HEAD') && ((names.has('objects') && names.has('refs')) || names.has('commondir')),
+    hasOdd: entries.some((entry) => entry.isDirectory() && !isExactPath(entry.name)),
+  }
+}
+
+const deepestOdd = 4
+
+/** The folders in a folder whose names are not UTF-8 and in or below which something is obeyed later. */
+function oddFolders(folder: string): readonly PathBytes[] {
+  return foldersOf({ path: folder, bytes: Buffer.from(folder) }).filter(
+    (inner) => !isExactPath(inner.path) && holdsObeyed(inner, 1),
+  )
+}
+
+function holdsObeyed(folder: PathBytes, depth: number): boolean {
+  const base = folder.path.slice(folder.path.lastIndexOf('/') + 1)
+  const entries = quietly(() => entriesByBytes(folder, mostFolders))
+  if (entries.some(({ entry }) => isObeyedName(entry.name.toString(), base, 2))) return true
+  return depth < deepestOdd && entries.some((inner) => inner.entry.isDirectory() && holdsObeyed(inner, depth + 1))
+}
+
+function foldersOf(folder: PathBytes): readonly PathBytes[] {
+  return quietly(() => entriesByBytes(folder, Number.POSITIVE_INFINITY).filter(({ entry }) => entry.isDirectory()))
+}
+
+function quietly<T>(list: () => readonly T[]): readonly T[] {
+  try {
+    return list()
+  } catch {
+    return []
+  }
+}
+
+/** What a file, folder or link is told apart by; undefined for nothing. */
+export function identityOf(path: string): Identity | undefined {
+  try {
+    const stats = lstatSync(path)
+    if (stats.isSymbolicLink()) return { kind: 'link', node: nodeOf(stats), target: readlinkSync(path) }
+    return { kind: stats.isDirectory() ? 'folder' : 'file', node: nodeOf(stats) }
+  } catch {
+    return undefined
+  }
+}
+
+/** Device and inode. */
+export function nodeOf({ dev, ino }: { readonly dev: number; readonly ino: number }): string {
+  return `${dev}:${ino}`
+}

@@ -1,0 +1,41 @@
+import { lstatSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** Sockets in the file system on which a program of this machine listens, by their absolute paths. */
+export function liveSockets(): readonly string[] {
+  try {
+    const lines = readFileSync('/proc/net/unix', 'latin1').split('\n').slice(1)
+    const paths = lines.flatMap((line) => /^(?:\S+ +){6}\S+ (\/.+)$/.exec(line)?.[1] ?? [])
+    return [...new Set(paths)].map((path) => Buffer.from(path, 'latin1').toString()).filter(isSocket)
+  } catch {
+    return []
+  }
+}
+
+function isSocket(path: string): boolean {
+  try {
+    return lstatSync(path).isSocket()
+  } catch {
+    return false
+  }
+}
+
+/**
+ * Whether there are sockets, pipes or devices in a folder, which being read-only does not shut. True where there is too much
+ * to look at.
+ *
+ * @param budget How many folders may still be read; counted down.
+ */
+export function holdsSpecialFiles(folder: string, budget: { left: number }): boolean {
+  budget.left -= 1
+  if (budget.left < 0) return true
+  try {
+    return readdirSync(folder, { withFileTypes: true }).some((entry) => {
+      if (entry.isDirectory()) return holdsSpecialFiles(join(folder, entry.name), budget)
+      return !entry.isFile() && !entry.isSymbolicLink()
+    })
+  } catch {
+    // What cannot be listed may be reached by its name.
+    return true
+  }
+}
