@@ -1,6 +1,6 @@
 // Holds R-EBASH-1 to R-EBASH-8 of docs/spec.md in the Bash and Wait tools of a session.
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { AgentState, type ToolContext, type ToolOutput } from '@halting/core'
 import { textOf } from '@halting/core/adapters'
@@ -16,7 +16,7 @@ import { isReadOnlyCommand } from '@halting/policy/shell'
 import type { Aftermath } from '@halting/policy/wall'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { ConfinedNotice } from '../../src/tools/workspace.ts'
-import { endedWithCommand, notTakenBack, ranInWorkspace, takenBack } from '../../src/tools/shell-texts.ts'
+import { endedWithCommand, notConfined, notTakenBack, ranInWorkspace, takenBack } from '../../src/tools/shell-texts.ts'
 import { bashCall } from '../../../policy/test/judge/support.ts'
 import { allMeans } from '../../../policy/test/confine/support.ts'
 import { temporaryFolder } from '../support/harness.ts'
@@ -124,6 +124,17 @@ function settles(session: Session, settle: () => Aftermath): () => number {
 }
 
 const aborted = (ms: number): AbortSignal => AbortSignal.timeout(ms)
+
+/** Once the command has made this file. */
+function abortedWhen({ cwd }: Session, name: string): AbortSignal {
+  const controller = new AbortController()
+  const timer = setInterval(() => {
+    if (!existsSync(join(cwd, name))) return
+    clearInterval(timer)
+    controller.abort()
+  }, 5)
+  return controller.signal
+}
 
 describe.skipIf(!hasBubblewrap)('A command confined to the workspace (needs bubblewrap)', () => {
   test('changes the workspace and nothing else; what a person is asked about runs as it is', async () => {
@@ -248,6 +259,24 @@ describe.skipIf(!hasBubblewrap)('A command confined to the workspace (needs bubb
     expect(session.notices).toEqual([{ kind: 'confined_command_unchecked', why: 'EIO: the disk is gone' }])
   })
 
+  test('does not run where it cannot be confined, which is said', async () => {
+    const session = openSession()
+    await session.run('touch t')
+    const editor = session.workspace.wall?.editor
+    if (editor === undefined) throw new Error('There is no wall.')
+    const confine = editor.confine.bind(editor)
+    Object.defineProperty(editor, 'confine', {
+      value: (...given: Parameters<typeof confine>) => {
+        const held = confine(...given)
+        return { ...held, args: ['--bind', '/no/such', '/mnt', ...held.args] }
+      },
+    })
+    const text = await session.text('touch never')
+    expect(text).toMatch(/^Exit code 1\nbwrap: .*\n/)
+    expect(text.endsWith(`\n${notConfined}`)).toBe(true)
+    expect(existsSync(join(session.cwd, 'never'))).toBe(false)
+  })
+
   test('leaves nothing running when its result is there, also what hides and what will not end', async () => {
     const session = openSession()
     const hidden = 'env -i setsid bash -c \'exec >/dev/null 2>&1; trap "" TERM; while :; do echo x >> grows; done\''
@@ -267,11 +296,7 @@ describe.skipIf(!hasBubblewrap)('A command confined to the workspace (needs bubb
     const isThere = (name: string): boolean => existsSync(join(session.cwd, name))
     // The shell itself ends at once.
     const slow = "(trap 'sleep 0.05; rm lock; exit' TERM; touch lock; touch ready; sleep 20 & wait)"
-    const controller = new AbortController()
-    const running = session.run(`trap exit TERM; ${slow} & wait; touch next`, { signal: controller.signal })
-    while (!isThere('ready')) await new Promise((resolve) => setTimeout(resolve, 5))
-    controller.abort()
-    await running
+    await session.run(`trap exit TERM; ${slow} & wait; touch next`, { signal: abortedWhen(session, 'ready') })
     expect(['lock', 'next'].map(isThere)).toEqual([false, false])
   })
 
@@ -365,15 +390,11 @@ describe.skipIf(!hasBubblewrap).each(['git', 'folder'])('Undo of a confined comm
   test('takes back what an interrupted one had done, and does not bring back what the wall moved away', async () => {
     const { session, kept } = open()
     const before = contentsOf(session.cwd)
-    await session.run('touch t')
     const made = join(session.cwd, '.mcp.json')
-    settles(session, () => {
-      const takenBack = existsSync(made) ? [{ path: made, movedTo: join(kept, 'aside') }] : []
-      for (const { path, movedTo } of takenBack) renameSync(path, movedTo)
-      return { takenBack }
+    await session.run('echo new > a; echo {} > .mcp.json; touch ready; sleep 20', {
+      signal: abortedWhen(session, 'ready'),
     })
-    await session.run('echo new > a; echo {} > .mcp.json; sleep 20', { signal: aborted(400) })
-    expect(session.notices).toHaveLength(1)
+    expect(session.notices).toMatchObject([{ kind: 'confined_file_taken_back', path: made }])
     expect(readFileSync(join(session.cwd, 'a'), 'utf8')).toBe('new\n')
     expect(await undo(kept)).toEqual({ left: [], unknown: [] })
     expect([contentsOf(session.cwd), existsSync(made)]).toEqual([before, false])
