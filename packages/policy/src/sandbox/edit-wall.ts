@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { closeSync, lstatSync, openSync, readFileSync, readSync, rmSync, unlinkSync, writeSync } from 'node:fs'
+import { closeSync, lstatSync, openSync, rmSync, unlinkSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { atExit, notAtExit } from '../at-exit.ts'
@@ -11,17 +11,19 @@ import type { Aftermath, EditCommand, EnteredCaches, ProjectCaches, TakenBack } 
 import { editEnvironment } from './edit-environment.ts'
 import { EditJournal, type LeftCommand } from './edit-journal.ts'
 import { type Baseline, baselineOf, takeBack } from './edit-look.ts'
-import type { EditMeans } from './edit-means.ts'
+import { type EditMeans, tooMuchIn } from './edit-means.ts'
 import { editArguments } from './edit-mounts.ts'
 import { shutPlaces, type ShutPlaces } from './edit-places.ts'
 import { EditTemporary, type EnteredTemporary, realTemporary } from './edit-temporary.ts'
 import { CopiedSettings, visiblePlaces } from './edit-visible.ts'
 import { FolderScanner, type FolderScan, identityOf } from './edit-walk.ts'
 import { liveSockets } from './live-sockets.ts'
+import { awaitNamespaceEnd, namespaceGone } from './namespace-end.ts'
 import { textAt } from './on-disk.ts'
 import { Placeholders } from './placeholders.ts'
 import { removeTree } from './remove-tree.ts'
 import type { CommandToHold } from './sandbox.ts'
+import { SandboxError } from './sandbox-error.ts'
 import { seccompFilter } from './seccomp.ts'
 
 /** Options of the confinement to the workspace. */
@@ -72,6 +74,7 @@ export class EditWall {
   /** @throws SandboxError for a command that cannot be confined. */
   confine(command: CommandToHold, given: EditConfinement): EditCommand {
     const roots = outermost(given.directories.map(realPath))
+    refuseTooMuch(roots, this.#options.home)
     const confinement = { ...given, readable: [...given.readable, ...roots.flatMap(repositoryAround)] }
     const journal = this.#journalOf(roots)
     const scan = this.#scanner.scan(roots)
@@ -141,12 +144,13 @@ export class EditWall {
         if (filter !== undefined) closeSync(filter)
         if (child?.pid === undefined) finish()
       },
+      gone: () => namespaceGone(info),
       settle: () => finish() ?? { takenBack: [] },
     }
   }
 
   #settle({ entered, info, temporary, baseline, scan, journal }: ToSettle): readonly TakenBack[] {
-    awaitEnd(info)
+    awaitNamespaceEnd(info)
     closeSync(info)
     entered?.leave()
     this.#release()
@@ -268,40 +272,27 @@ interface ToSettle {
 }
 
 /** A file that nobody else can name. */
-function openUnnamed(folder: string): number {
+export function openUnnamed(folder: string): number {
   const path = join(folder, randomUUID())
   const descriptor = openSync(path, 'wx+', 0o600)
   unlinkSync(path)
   return descriptor
 }
 
+/** Directories may come to be part of a session after it was found out what confines. */
+function refuseTooMuch(roots: readonly string[], home: string): void {
+  const tooMuch = tooMuchIn(roots, home)
+  if (tooMuch === undefined) return
+  throw new SandboxError(
+    `The command cannot be confined to the workspace and did not run: ${tooMuch}. Work in a folder below, or allow the command by a rule.`,
+  )
+}
+
 /** A directory of the session may lie in a repository, and that of a linked working tree is elsewhere. */
-function repositoryAround(root: string): readonly string[] {
+export function repositoryAround(root: string): readonly string[] {
   const found = findRepository(root)
   if (found?.kind !== 'repository' || isInside(found.commonFolder, root)) return []
   return [found.workTree, found.gitFolder, found.commonFolder]
-}
-
-const longestWaitMs = 2_000
-
-/** Bubblewrap ends before the last of its processes has. The first of them is the last to go. */
-function awaitEnd(info: number): void {
-  const bytes = Buffer.alloc(4_096)
-  const text = bytes.toString('latin1', 0, readSync(info, bytes, 0, bytes.length, 0))
-  const first = /"child-pid"\s*:\s*(\d+)/.exec(text)?.[1]
-  if (first === undefined) return
-  const deadline = performance.now() + longestWaitMs
-  const sleeper = new Int32Array(new SharedArrayBuffer(4))
-  while (isRunning(first) && performance.now() < deadline) Atomics.wait(sleeper, 0, 0, 1)
-}
-
-function isRunning(processId: string): boolean {
-  try {
-    const state = readFileSync(`/proc/${processId}/stat`, 'latin1').split(') ').at(-1)?.[0]
-    return state !== 'Z' && state !== 'X'
-  } catch {
-    return false
-  }
 }
 
 function outermost(paths: readonly string[]): readonly string[] {

@@ -4,8 +4,11 @@ import { isSystemPlace, listedFolders } from './readable-places.ts'
 import { isInside } from '../files/paths.ts'
 import { ToolCaches } from './edit-caches.ts'
 import type { ProjectCaches } from './edit-command.ts'
-import { detectEdits, type EditMeans } from './edit-means.ts'
+import { detectEdits } from './edit-detect.ts'
+import type { EditMeans } from './edit-means.ts'
 import type { EditWall } from './edit-wall.ts'
+import { detectTrials, type TrialMeans } from './trial-means.ts'
+import type { TrialWall } from './trial-wall.ts'
 import type { Wall } from './wall.ts'
 
 /** Options of `SessionWall`. */
@@ -26,6 +29,8 @@ export interface SessionWallOptions {
   readonly keptFolders?: readonly string[]
   /** Why commands that no rule covers ask in `acceptEdits` although they could be confined, as the end of a sentence; they run confined when absent. */
   readonly editsOff?: string | undefined
+  /** The setting `tryReadOnly`: commands are tried before a person is asked about them. Off when absent. */
+  readonly tries?: boolean | undefined
 }
 
 /** What confines the commands of one session that no rule let run. Nothing is tried before it is asked. */
@@ -34,18 +39,24 @@ export class SessionWall {
   readonly home: string
   /** The file that stores what works on this machine. */
   readonly memory: string
+  /** The folder for what is taken back from confined commands, and for what the next process must know of one that did not end. */
+  readonly stateFolder: string
   /** Made by whoever starts the first confined command, and disposed of with the workspace. */
   confiner: Wall | undefined
   /** The same for commands that may change the workspace. */
   editor: EditWall | undefined
+  /** The same for commands that are tried. */
+  trialist: TrialWall | undefined
   readonly #options: SessionWallOptions
   #means: WallMeans | undefined
   #edits: EditMeans | undefined
   #caches: ToolCaches | undefined
+  #trials: TrialMeans | undefined
 
   constructor(options: SessionWallOptions) {
     this.home = options.home
     this.memory = join(options.configFolder, 'confinement.json')
+    this.stateFolder = join(options.configFolder, 'confined')
     this.#options = options
   }
 
@@ -65,7 +76,7 @@ export class SessionWall {
     if (isSandboxed()) return { kind: 'off', why: 'the sandbox confines all commands' }
     if (setting === 'off') return { kind: 'off', why: 'confineJudged is off' }
     if (editsOff !== undefined) return { kind: 'off', why: editsOff }
-    this.#edits ??= detectEdits({ path, directories: writable, home: this.home })
+    this.#edits ??= detectEdits({ path, directories: writable, home: this.home, memory: this.#editMemory })
     return this.#edits
   }
 
@@ -78,6 +89,20 @@ export class SessionWall {
     const folder = join(configFolder, 'caches')
     this.#caches ??= new ToolCaches({ folder, project, home, directories: writable, path, bubblewrap: means.file })
     return this.#caches
+  }
+
+  get #editMemory(): string {
+    return join(this.#options.configFolder, 'confinement-edits.json')
+  }
+
+  /** What tries commands before a person is asked about them, found out once. */
+  trials(): TrialMeans {
+    const { setting, isSandboxed, path, writable, tries } = this.#options
+    if (tries !== true) return { kind: 'off', why: 'the setting is off' }
+    if (isSandboxed()) return { kind: 'off', why: 'the sandbox confines all commands' }
+    if (setting === 'off') return { kind: 'off', why: 'confineJudged is off' }
+    this.#trials ??= detectTrials({ path, directories: writable, home: this.home })
+    return this.#trials
   }
 
   /** Whether a place outside the session is read, or listed, because it belongs to the system. */
@@ -96,5 +121,6 @@ export class SessionWall {
   dispose(): void {
     this.confiner?.dispose()
     this.editor?.dispose()
+    this.trialist?.dispose()
   }
 }
