@@ -4,6 +4,7 @@ import { runsInBackground } from '@halting/policy/shell'
 import type { Confinement } from '@halting/policy/wall'
 import { endedWithCommand, notTakenBack, ranConfined, ranInWorkspace, takenBack } from './shell-texts.ts'
 import type { ShellEnd } from './shell-command.ts'
+import { ranInTrial } from './trial-texts.ts'
 import type { Workspace } from './workspace.ts'
 
 /** A confined command that has ended. */
@@ -20,6 +21,7 @@ export interface EndedConfined {
 export function confinementNotes(ended: EndedConfined, workspace: Pick<Workspace, 'wall'>): readonly string[] {
   const { command, confinement, end, output, isOver } = ended
   if (end.exitCode === notConfinedCode && output.includes(notConfinedMark)) workspace.wall?.confiner?.forget()
+  if (confinement.kind === 'trial') return !isOver && mayBeConfinement(end, output) ? [ranInTrial] : []
   if (confinement.kind !== 'edit') return !isOver && refusals.test(output) ? [ranConfined] : []
   return [
     ...aftermathNotes(end),

@@ -14,7 +14,7 @@ import { notConfinable } from './shell-texts.ts'
 import { whyNotStarted } from '../not-started.ts'
 import type { Sandbox, SandboxedCommand } from '@halting/policy/sandbox'
 import { SandboxError, type SessionWall } from '@halting/policy'
-import { type Aftermath, type Confinement, EditWall, Wall } from '@halting/policy/wall'
+import { type Aftermath, type Confinement, EditWall, TrialWall, Wall } from '@halting/policy/wall'
 
 /** How a command ended. Always a value: a command that cannot be started has ended too. */
 export interface ShellEnd {
@@ -26,6 +26,8 @@ export interface ShellEnd {
   readonly directory: string | undefined
   /** What came of a command that was confined to the workspace, beside its output. */
   readonly aftermath?: Aftermath
+  /** What came of a command that was tried: why it has to run again, as the end of a sentence, or undefined where it had no effects. */
+  readonly trial?: { readonly effects: string | undefined }
   /** Why what came of it could not be found out. */
   readonly unsettled?: string
 }
@@ -144,14 +146,14 @@ async function settled(ended: Promise<ShellEnd>, settle: Settle | undefined): Pr
   const end = await ended
   if (settle === undefined) return end
   try {
-    return { ...end, aftermath: await settle() }
+    return { ...end, ...(await settle()) }
   } catch (thrown) {
     return { ...end, unsettled: messageOf(thrown) }
   }
 }
 
 /** What came of a command that may change the workspace; to be asked once, when it has ended. */
-type Settle = () => Promise<Aftermath>
+type Settle = () => Promise<Pick<ShellEnd, 'aftermath' | 'trial'>>
 
 const notStarted = {
   groupId: undefined,
@@ -190,7 +192,9 @@ function spawnShell(
     env: {
       ...environmentOf(place, mark),
       ...(traceparent !== undefined && { TRACEPARENT: traceparent }),
-      ...((confinement !== undefined || isReadOnlyCommand(command)) && environmentWithoutRule()),
+      // What is tried is to come to what it would come to by itself.
+      ...(((confinement !== undefined && confinement.kind !== 'trial') || isReadOnlyCommand(command)) &&
+        environmentWithoutRule()),
     },
   }
   const own = ['ignore', 'pipe', 'pipe', 'pipe'] as const
@@ -199,9 +203,17 @@ function spawnShell(
     const held = sandbox.sandboxed({ ...plain, firstDescriptor: own.length }, sandbox.describe(access, [], rights))
     return { child: spawnConfined(held, directory, own), isHeld: true }
   }
+  if (confinement?.kind === 'trial') {
+    const held = trialistOf(place).confine({ ...plain, firstDescriptor: own.length }, confinement)
+    return {
+      child: spawnConfined(held, directory, own),
+      isHeld: true,
+      settle: async () => ({ trial: { effects: held.settle() } }),
+    }
+  }
   if (confinement?.kind === 'edit') {
     const held = editorOf(place).confine({ ...plain, firstDescriptor: own.length }, confinement)
-    const settle = async (): Promise<Aftermath> => held.settle()
+    const settle: Settle = async () => ({ aftermath: held.settle() })
     try {
       return { child: spawnConfined(held, directory, own), isHeld: true, settle }
     } catch (thrown) {
@@ -233,8 +245,17 @@ function confinerOf({ wall }: ShellPlace): { readonly confiner: Wall; readonly d
 function editorOf({ wall }: ShellPlace): EditWall {
   const means = wall?.edits()
   if (wall === undefined || means?.kind !== 'bubblewrap') throw new SandboxError(notConfinable)
-  wall.editor ??= new EditWall({ means, home: wall.home, keptFolders: wall.keptFolders })
+  const { home, keptFolders, stateFolder } = wall
+  wall.editor ??= new EditWall({ means, home, keptFolders, stateFolder })
   return wall.editor
+}
+
+/** The same for commands that are tried. */
+function trialistOf({ wall }: ShellPlace): TrialWall {
+  const means = wall?.trials()
+  if (wall === undefined || means?.kind !== 'overlay') throw new SandboxError(notConfinable)
+  wall.trialist ??= new TrialWall({ means, home: wall.home })
+  return wall.trialist
 }
 
 function spawnConfined(held: SandboxedCommand, directory: string, own: readonly ('ignore' | 'pipe')[]): ChildProcess {

@@ -11,7 +11,7 @@ import type { Aftermath, EditCommand, EnteredCaches, ProjectCaches, TakenBack } 
 import { editEnvironment } from './edit-environment.ts'
 import { EditJournal, type LeftCommand } from './edit-journal.ts'
 import { type Baseline, baselineOf, takeBack } from './edit-look.ts'
-import type { EditMeans } from './edit-means.ts'
+import { type EditMeans, tooMuchIn } from './edit-means.ts'
 import { editArguments } from './edit-mounts.ts'
 import { shutPlaces, type ShutPlaces } from './edit-places.ts'
 import { EditTemporary, type EnteredTemporary, realTemporary } from './edit-temporary.ts'
@@ -22,6 +22,7 @@ import { textAt } from './on-disk.ts'
 import { Placeholders } from './placeholders.ts'
 import { removeTree } from './remove-tree.ts'
 import type { CommandToHold } from './sandbox.ts'
+import { SandboxError } from './sandbox-error.ts'
 import { seccompFilter } from './seccomp.ts'
 
 /** Options of the confinement to the workspace. */
@@ -72,6 +73,7 @@ export class EditWall {
   /** @throws SandboxError for a command that cannot be confined. */
   confine(command: CommandToHold, given: EditConfinement): EditCommand {
     const roots = outermost(given.directories.map(realPath))
+    refuseTooMuch(roots, this.#options.home)
     const confinement = { ...given, readable: [...given.readable, ...roots.flatMap(repositoryAround)] }
     const journal = this.#journalOf(roots)
     const scan = this.#scanner.scan(roots)
@@ -268,15 +270,24 @@ interface ToSettle {
 }
 
 /** A file that nobody else can name. */
-function openUnnamed(folder: string): number {
+export function openUnnamed(folder: string): number {
   const path = join(folder, randomUUID())
   const descriptor = openSync(path, 'wx+', 0o600)
   unlinkSync(path)
   return descriptor
 }
 
+/** Directories may come to be part of a session after it was found out what confines. */
+function refuseTooMuch(roots: readonly string[], home: string): void {
+  const tooMuch = tooMuchIn(roots, home)
+  if (tooMuch === undefined) return
+  throw new SandboxError(
+    `The command cannot be confined to the workspace and did not run: ${tooMuch}. Work in a folder below, or allow the command by a rule.`,
+  )
+}
+
 /** A directory of the session may lie in a repository, and that of a linked working tree is elsewhere. */
-function repositoryAround(root: string): readonly string[] {
+export function repositoryAround(root: string): readonly string[] {
   const found = findRepository(root)
   if (found?.kind !== 'repository' || isInside(found.commonFolder, root)) return []
   return [found.workTree, found.gitFolder, found.commonFolder]
@@ -285,7 +296,7 @@ function repositoryAround(root: string): readonly string[] {
 const longestWaitMs = 2_000
 
 /** Bubblewrap ends before the last of its processes has. The first of them is the last to go. */
-function awaitEnd(info: number): void {
+export function awaitEnd(info: number): void {
   const bytes = Buffer.alloc(4_096)
   const text = bytes.toString('latin1', 0, readSync(info, bytes, 0, bytes.length, 0))
   const first = /"child-pid"\s*:\s*(\d+)/.exec(text)?.[1]

@@ -2,8 +2,11 @@ import { join } from 'node:path'
 import { type DetectOptions, detectWall, type WallMeans } from './wall-means.ts'
 import { isSystemPlace, listedFolders } from './readable-places.ts'
 import { isInside } from '../files/paths.ts'
-import { detectEdits, type EditMeans } from './edit-means.ts'
+import { detectEdits } from './edit-detect.ts'
+import type { EditMeans } from './edit-means.ts'
 import type { EditWall } from './edit-wall.ts'
+import { detectTrials, type TrialMeans } from './trial-means.ts'
+import type { TrialWall } from './trial-wall.ts'
 import type { Wall } from './wall.ts'
 
 /** Options of `SessionWall`. */
@@ -24,6 +27,8 @@ export interface SessionWallOptions {
   readonly keptFolders?: readonly string[]
   /** Why commands that no rule covers ask in `acceptEdits` although they could be confined, as the end of a sentence; they run confined when absent. */
   readonly editsOff?: string | undefined
+  /** The setting `tryReadOnly`: commands are tried before a person is asked about them. Off when absent. */
+  readonly tries?: boolean | undefined
 }
 
 /** What confines the commands of one session that no rule let run. Nothing is tried before it is asked. */
@@ -32,17 +37,23 @@ export class SessionWall {
   readonly home: string
   /** The file that stores what works on this machine. */
   readonly memory: string
+  /** The folder for what is taken back from confined commands, and for what the next process must know of one that did not end. */
+  readonly stateFolder: string
   /** Made by whoever starts the first confined command, and disposed of with the workspace. */
   confiner: Wall | undefined
   /** The same for commands that may change the workspace. */
   editor: EditWall | undefined
+  /** The same for commands that are tried. */
+  trialist: TrialWall | undefined
   readonly #options: SessionWallOptions
   #means: WallMeans | undefined
   #edits: EditMeans | undefined
+  #trials: TrialMeans | undefined
 
   constructor(options: SessionWallOptions) {
     this.home = options.home
     this.memory = join(options.configFolder, 'confinement.json')
+    this.stateFolder = join(options.configFolder, 'confined')
     this.#options = options
   }
 
@@ -62,8 +73,22 @@ export class SessionWall {
     if (isSandboxed()) return { kind: 'off', why: 'the sandbox confines all commands' }
     if (setting === 'off') return { kind: 'off', why: 'confineJudged is off' }
     if (editsOff !== undefined) return { kind: 'off', why: editsOff }
-    this.#edits ??= detectEdits({ path, directories: writable, home: this.home })
+    this.#edits ??= detectEdits({ path, directories: writable, home: this.home, memory: this.#editMemory })
     return this.#edits
+  }
+
+  get #editMemory(): string {
+    return join(this.#options.configFolder, 'confinement-edits.json')
+  }
+
+  /** What tries commands before a person is asked about them, found out once. */
+  trials(): TrialMeans {
+    const { setting, isSandboxed, path, writable, tries } = this.#options
+    if (tries !== true) return { kind: 'off', why: 'the setting is off' }
+    if (isSandboxed()) return { kind: 'off', why: 'the sandbox confines all commands' }
+    if (setting === 'off') return { kind: 'off', why: 'confineJudged is off' }
+    this.#trials ??= detectTrials({ path, directories: writable, home: this.home })
+    return this.#trials
   }
 
   /** Whether a place outside the session is read, or listed, because it belongs to the system. */
@@ -82,5 +107,6 @@ export class SessionWall {
   dispose(): void {
     this.confiner?.dispose()
     this.editor?.dispose()
+    this.trialist?.dispose()
   }
 }
