@@ -96,14 +96,18 @@ export function takeBack(
     /** Whether it may be moved; everything when absent. */
     readonly isBlamed?: (intruder: Intruder) => boolean
   },
-): readonly TakenBack[] {
+): {
+  readonly takenBack: readonly TakenBack[]
+  /** What was found. */
+  readonly scan: FolderScan
+} {
   const { first, folder, isBlamed = () => true } = options
   const scan = scanner.scan(baseline.directories, first)
   const moved = intrudersIn(baseline, scan)
     .filter(isBlamed)
     .flatMap((intruder) => moveAside(intruder, baseline.directories, folder))
   restoreLinks(baseline, moved.length === 0 ? scan : scanner.scan(baseline.directories, first))
-  return moved
+  return { takenBack: moved, scan }
 }
 
 function moveAside(
