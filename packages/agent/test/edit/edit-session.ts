@@ -13,7 +13,7 @@ export const canConfineEdits: boolean = ((): boolean => {
 
 /** What came of a command. */
 export interface BashRun {
-  readonly decision: 'allow' | 'ask' | 'deny'
+  readonly decision: 'allow' | 'ask' | 'deny' | 'fail'
   /** Why it asks; empty when it runs. */
   readonly why: string
   /** To what it was confined; undefined when it ran as it is, or not at all. */

@@ -96,8 +96,7 @@ beforeAll(() => {
   const options = {
     cwd: join(base, 'all/project'),
     env: environment(),
-    stdio: ['ignore', 'ignore', 'inherit'],
-  } as const
+    stdio: 'ignore' } as const
   execFileSync(
     'bash',
     ['-ec', `git config --global user.name A; git config --global user.email a@example.org\n${script}`],
